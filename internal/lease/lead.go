@@ -56,7 +56,7 @@ func (l *Leadership) End() {
 // context, which ends with the term, and must call the function `done` after its last request.
 func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(), leads bool) {
 	t := l.current()
-	if !l.Leads() {
+	if t == nil {
 		return ctx, func() {}, false
 	}
 	ctx, done = t.within(ctx)
@@ -64,13 +64,14 @@ func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(),
 }
 
 // Leads reports whether a term lasts.
-func (l *Leadership) Leads() bool {
-	t := l.current()
-	return t != nil && t.lasts()
-}
+func (l *Leadership) Leads() bool { return l.current() != nil }
 
+// current returns the term that lasts, or nil.
 func (l *Leadership) current() *term {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.term == nil || !l.term.lasts() {
+		return nil
+	}
 	return l.term
 }

@@ -28,12 +28,12 @@ var errNotHolder = errors.New("another replica holds the lease, so it is not rel
 
 // Create implements resourcelock.Interface.
 func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
+	return l.write(record, func() error { return l.Interface.Create(Unfenced(ctx), record) })
 }
 
 // Update implements resourcelock.Interface.
 func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
+	return l.write(record, func() error { return l.Interface.Update(Unfenced(ctx), record) })
 }
 
 // Get implements resourcelock.Interface. The elector calls Get after a failed renewal. If another replica holds the

@@ -17,6 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 )
 
 const (
@@ -116,8 +117,9 @@ func (g *guard) admit(req *http.Request, token string) int {
 // review queries the API server twice: which user a token belongs to, and whether this user may make the request. It
 // returns the HTTP status for the request.
 func (g *guard) review(req *http.Request, key admissionKey, token string) (int, error) {
+	ctx := lease.Unfenced(req.Context()) // each replica serves its metrics
 	who := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	if err := g.reviewer.Create(req.Context(), who); err != nil {
+	if err := g.reviewer.Create(ctx, who); err != nil {
 		return 0, err
 	}
 	if !who.Status.Authenticated {
@@ -132,7 +134,7 @@ func (g *guard) review(req *http.Request, key admissionKey, token string) (int, 
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: key.path, Verb: key.verb},
 	}}
-	if err := g.reviewer.Create(req.Context(), may); err != nil {
+	if err := g.reviewer.Create(ctx, may); err != nil {
 		return 0, err
 	}
 	if !may.Status.Allowed {
