@@ -7,6 +7,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,15 +49,16 @@ type Watches struct {
 	log    logr.Logger
 	gauge  *prometheus.GaugeVec
 
-	mu      sync.Mutex
-	all     []*watched
-	wakes   []func(namespace string)
-	refused atomic.Pointer[map[place]error]
+	mu       sync.Mutex
+	all      []*watched
+	wakes    []func(namespace string)
+	regained map[string]bool // namespaces in which a kind can be watched again since the last report
+	refused  atomic.Pointer[map[place]error]
 }
 
 // New returns Watches without informers. Start sets the gauge to the number of refused kinds of each namespace.
 func New(scheme *runtime.Scheme, log logr.Logger, gauge *prometheus.GaugeVec) *Watches {
-	a := &Watches{Retry: 10 * time.Second, Probe: 20 * time.Second, scheme: scheme, log: log, gauge: gauge}
+	a := &Watches{Retry: 10 * time.Second, Probe: 20 * time.Second, scheme: scheme, log: log, gauge: gauge, regained: map[string]bool{}}
 	a.refused.Store(&map[place]error{})
 	return a
 }
@@ -87,7 +89,7 @@ func (a *Watches) Refused(namespace string, kinds ...schema.GroupKind) error {
 	for _, kind := range kinds {
 		for _, at := range []place{{namespace, kind}, {metav1.NamespaceAll, kind}} {
 			if err := refused[at]; err != nil {
-				return fmt.Errorf("watch %s in namespace %s: %w", kind.Kind, named(namespace), err)
+				return fmt.Errorf("watch %s in namespace %s: %w", kind.Kind, cmp.Or(namespace, "*"), err)
 			}
 		}
 	}
@@ -131,21 +133,23 @@ func (a *Watches) Start(ctx context.Context) error {
 		a.mu.Lock()
 		a.all = slices.DeleteFunc(a.all, func(w *watched) bool { return w.informer.IsStopped() })
 		a.update()
+		now, regained, wakes := *a.refused.Load(), a.regained, slices.Clone(a.wakes)
+		a.regained = map[string]bool{}
 		a.mu.Unlock()
-		now := *a.refused.Load()
-		a.publish(before, now)
+		a.publish(before, now, regained)
+		for namespace := range regained {
+			for _, wake := range wakes {
+				wake(namespace)
+			}
+		}
 		before = now
 	}
 	return nil
 }
 
-// publish logs and reports the namespaces in which the refused kinds have changed. If a kind can be watched again, it
-// calls the functions of OnChange.
-func (a *Watches) publish(before, now map[place]error) {
-	lost, regained := minus(now, before), minus(before, now)
-	a.mu.Lock()
-	wakes := slices.Clone(a.wakes)
-	a.mu.Unlock()
+// publish logs and reports the namespaces in which the refused kinds have changed.
+func (a *Watches) publish(before, now map[place]error, regained map[string]bool) {
+	lost := minus(now, before)
 	changed := maps.Clone(lost)
 	maps.Copy(changed, regained)
 	for namespace := range changed {
@@ -156,22 +160,17 @@ func (a *Watches) publish(before, now map[place]error) {
 			}
 		}
 		slices.Sort(kinds)
-		log := a.log.WithValues("namespace", named(namespace))
+		log := a.log.WithValues("namespace", cmp.Or(namespace, "*"))
 		if len(kinds) == 0 {
-			a.gauge.DeleteLabelValues(named(namespace))
+			a.gauge.DeleteLabelValues(cmp.Or(namespace, "*"))
 			log.Info("Can watch all kinds in a namespace again")
 		} else {
-			a.gauge.WithLabelValues(named(namespace)).Set(float64(len(kinds)))
+			a.gauge.WithLabelValues(cmp.Or(namespace, "*")).Set(float64(len(kinds)))
 		}
 		if lost[namespace] {
 			log.Info("Cannot watch some kinds in a namespace; what needs them waits there, and all other namespaces are served. "+
 				"If the namespace exists, restore the operator's Role and RoleBinding in it (helm upgrade); otherwise remove it from the list of namespaces",
 				"kinds", strings.Join(kinds, ","), "why", now[place{namespace, schema.ParseGroupKind(kinds[0])}].Error())
-		}
-		if regained[namespace] {
-			for _, wake := range wakes {
-				wake(namespace)
-			}
 		}
 	}
 }
@@ -192,15 +191,12 @@ func minus(all, without map[place]error) map[string]bool {
 func (a *Watches) probe(ctx context.Context) {
 	a.mu.Lock()
 	probed := slices.DeleteFunc(slices.Clone(a.all), func(w *watched) bool {
-		return w.place.namespace == metav1.NamespaceAll || w.place.kind != pods || w.refused != nil && !w.byProbe
+		return w.place.namespace == metav1.NamespaceAll || w.place.kind != pods
 	})
 	a.mu.Unlock()
 	for _, w := range probed {
-		switch err := w.tryList(ctx); {
-		case apierrors.IsForbidden(err):
-			w.set(err, true)
-		case err == nil:
-			w.allow(true)
+		if err := w.tryList(ctx); err == nil || apierrors.IsForbidden(err) {
+			w.record(err, true)
 		}
 	}
 }
@@ -239,12 +235,4 @@ func sleep(ctx context.Context, after time.Duration) bool {
 	case <-time.After(after):
 		return true
 	}
-}
-
-// named returns the name of a namespace in messages and metrics.
-func named(namespace string) string {
-	if namespace == metav1.NamespaceAll {
-		return "*"
-	}
-	return namespace
 }

@@ -25,7 +25,7 @@ type watched struct {
 	place   place
 	located bool  // the namespace of place is known
 	refused error // nil if the informer's objects are up to date
-	byProbe bool  // only a probe was refused, so the watch is still open
+	byProbe bool  // refused is the result of a probe, so the watch is still open
 }
 
 // errListFirst makes an informer list its objects and not stream them. The informer reports the end of a list by a
@@ -41,12 +41,12 @@ func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime
 		switch {
 		case err == nil, ctx.Err() != nil, apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 			return found, err
-		case !w.informer.HasSynced() && options.Continue == "" && w.set(err, false):
+		case !w.informer.HasSynced() && options.Continue == "" && w.record(err, false):
 			return &metav1.PartialObjectMetadataList{}, nil // has no items, of any kind
 		case !apierrors.IsForbidden(err):
 			return found, err
 		}
-		w.set(err, false)
+		w.record(err, false)
 		if !sleep(ctx, w.Retry) {
 			return nil, ctx.Err()
 		}
@@ -71,7 +71,7 @@ func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.
 			w.complete(ctx, options.ResourceVersion)
 			return events, nil
 		}
-		w.set(err, false)
+		w.record(err, false)
 		if !sleep(ctx, w.Retry) {
 			return nil, ctx.Err()
 		}
@@ -86,7 +86,7 @@ func (w *watched) awaitFirstList(ctx context.Context) error {
 			return apierrors.NewResourceExpired("the objects can be listed now")
 		}
 		if ctx.Err() == nil {
-			w.set(err, false)
+			w.record(err, false)
 		}
 	}
 	return ctx.Err()
@@ -107,7 +107,7 @@ func (w *watched) complete(ctx context.Context, version string) {
 	_ = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 5*time.Second, true, func(context.Context) (bool, error) {
 		return w.informer.GetStore().LastStoreSyncResourceVersion() == version, nil
 	})
-	w.allow(false)
+	w.record(nil, false)
 }
 
 func (w *watched) isRefused() bool {
@@ -116,29 +116,17 @@ func (w *watched) isRefused() bool {
 	return w.refused != nil
 }
 
-// set records why the informer cannot read its objects. It returns false if no request has reached the transport, so
-// that the namespace is not known.
-func (w *watched) set(err error, byProbe bool) bool {
+// record records why the informer cannot read its objects, or with nil that it can. A result of a probe does not replace
+// a refusal of the informer itself, whose store lacks objects until the informer can read them. It returns false if no
+// request has reached the transport, so that the namespace is not known.
+func (w *watched) record(err error, byProbe bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.located {
-		return false
+	if w.located && !(byProbe && w.refused != nil && !w.byProbe) {
+		w.refused, w.byProbe = err, byProbe
+		w.update()
 	}
-	w.refused, w.byProbe = err, byProbe
-	w.update()
-	return true
-}
-
-// allow records that the informer can read its objects. If byProbe is true, it does so only if nothing but a probe was
-// refused.
-func (w *watched) allow(byProbe bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.refused == nil || byProbe && !w.byProbe {
-		return
-	}
-	w.refused, w.byProbe = nil, false
-	w.update()
+	return w.located
 }
 
 // update computes what Refused returns. The caller holds the mutex.
@@ -149,7 +137,9 @@ func (a *Watches) update() {
 			refused[w.place] = w.refused
 		}
 	}
-	if !maps.EqualFunc(refused, *a.refused.Load(), func(a, b error) bool { return a.Error() == b.Error() }) {
+	before := *a.refused.Load()
+	maps.Copy(a.regained, minus(before, refused))
+	if !maps.EqualFunc(refused, before, func(a, b error) bool { return a.Error() == b.Error() }) {
 		a.refused.Store(&refused)
 	}
 }
