@@ -28,12 +28,12 @@ func TestProbeEndsNoRefusalOfTheInformer(t *testing.T) {
 		watches := New(runtime.NewScheme(), logr.Discard(), nil)
 		w := &watched{Watches: watches, place: place{"n", pods}, located: true}
 		watches.all = append(watches.all, w)
-		informer, probe := false, false // what has refused
+		var informer, probe bool // what has refused
 		for _, at := range []int{i / len(results) / len(results), i / len(results) % len(results), i % len(results)} {
 			result := results[at]
 			w.record(result.err, result.byProbe)
 			if result.byProbe {
-				probe = result.err != nil && !informer
+				probe = result.err != nil
 			} else {
 				informer, probe = result.err != nil, false
 			}

@@ -116,13 +116,13 @@ func (w *watched) isRefused() bool {
 	return w.refused != nil
 }
 
-// record records why the informer cannot read its objects, or with nil that it can. A result of a probe does not replace
-// a refusal of the informer itself, whose store lacks objects until the informer can read them. It returns false if no
-// request has reached the transport, so that the namespace is not known.
+// record records why the informer cannot read its objects, or with nil that it can. A result of a probe does not
+// replace a refusal of the informer itself, whose store lacks objects until the informer can read them. It returns
+// false if no request has reached the transport, so that the namespace is not known.
 func (w *watched) record(err error, byProbe bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.located && !(byProbe && w.refused != nil && !w.byProbe) {
+	if w.located && (!byProbe || w.byProbe || w.refused == nil) {
 		w.refused, w.byProbe = err, byProbe
 		w.update()
 	}

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// Unfenced returns a context for what a replica writes outside of its terms as well: the lease itself, and what replicas
-// that do not lead do too.
+// Unfenced returns a context for what a replica writes outside of its terms as well: the lease itself, and what
+// replicas that do not lead do too.
 func Unfenced(ctx context.Context) context.Context {
 	return context.WithValue(ctx, termKey{}, (*term)(nil))
 }
