@@ -121,3 +121,23 @@ func TestLintChecksRulesOfThePlatform(t *testing.T) {
 		t.Errorf("invalid labels: exit code %d", got.code)
 	}
 }
+
+// TestLintChecksServicesOfConnectServers checks that lint reports what the webhook reports about the Service of a server.
+// A server starts without the Service or the port, so nothing else tells its user before clients cannot connect.
+func TestLintChecksServicesOfConnectServers(t *testing.T) {
+	for service, want := range map[string]string{
+		"{ports: [{name: a, port: 1234, targetPort: inner}]}": "spec.ports[0] is left out",
+		"{type: ExternalName, externalName: a.example.com}":   "spec.type: ExternalName leads elsewhere",
+	} {
+		file := filepath.Join(t.TempDir(), "connect.yaml")
+		text := "apiVersion: sparkoperator.k8s.io/v1alpha1\nkind: SparkConnect\nmetadata: {name: a}\nspec:\n" +
+			"  {sparkVersion: 4.1.4, image: spark, executor: {instances: 1}, server: {service: {spec: " + service + "},\n" +
+			"  template: {spec: {containers: [{name: spark-kubernetes-driver, ports: [{name: inner, containerPort: 7078}]}]}}}}\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, "lint", "-f", file); !strings.Contains(got.out, want) {
+			t.Errorf("%s: lint prints %s%s", service, got.out, got.err)
+		}
+	}
+}

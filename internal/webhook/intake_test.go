@@ -55,7 +55,9 @@ func serveIntake(t *testing.T) string {
 	t.Cleanup(func() {
 		cancel()
 		_ = server.server.Close() // the clients of these tests do not end by themselves
-		_ = <-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 	return server.listener.Addr().String()
 }

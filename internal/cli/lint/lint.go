@@ -183,17 +183,14 @@ func warnings(o launch.Operator, object client.Object) []string {
 	if err != nil {
 		return nil // a fault, which is reported
 	}
-	if launched.Why != "" { // nothing is launched yet: the object is held or suspended
-		review, err := o.Review(object)
-		if err != nil {
-			return nil
-		}
-		launched.Warnings = append(launched.Warnings, review.Warnings...)
+	review, err := o.Review(object) // warns also about objects that are held, and about Services
+	if err != nil {
+		return nil
 	}
 	var found []string
-	for _, warning := range launched.Warnings {
+	for _, warning := range append(launched.Warnings, review.Warnings...) {
 		// A condition names the same field as users write it.
-		if !strings.HasPrefix(warning, submit.OverwrittenPrefix) {
+		if !strings.HasPrefix(warning, submit.OverwrittenPrefix) && !slices.Contains(found, warning) {
 			found = append(found, warning)
 		}
 	}
