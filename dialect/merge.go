@@ -62,6 +62,8 @@ type merger struct {
 	fields map[string]string // the fields that set the keys of the configuration
 	seen   map[string]bool   // options of executors' JVMs that the configuration sets
 	large  bool              // the options of executors are hidden, so that their pods need not be read
+	// expanded is the length of the values of all references to variables.
+	expanded int
 }
 
 // setting adds the effect of a setting that contains options of a JVM or a variable of executors.
@@ -128,7 +130,7 @@ func (m *merger) environment(p *Pod) {
 	known := map[string]*string{}
 	for i := range p.Container.Env { // a driver may write the variables in another order
 		if v := &p.Container.Env[i]; !strings.Contains(v.Value, "$(") {
-			known[v.Name] = valueOf(p.Container, v, nil)
+			known[v.Name] = m.valueOf(p.Container, v, nil)
 		} else {
 			known[v.Name] = nil
 		}
@@ -136,7 +138,7 @@ func (m *merger) environment(p *Pod) {
 	var words []string
 	for i := range p.Container.Env {
 		v := &p.Container.Env[i]
-		value := valueOf(p.Container, v, known)
+		value := m.valueOf(p.Container, v, known)
 		known[v.Name] = value
 		switch {
 		case !strings.Contains(v.Name, executorOption):
@@ -195,9 +197,15 @@ func (m *merger) envField(p *Pod, name string) string {
 // reference matches what the kubelet replaces in the value of a variable.
 var reference = regexp.MustCompile(`\$\$|\$\([^)]*\)`)
 
+// These limit the cost of references, whose values can have references themselves. Beyond them, values are not known.
+const (
+	maxExpanded = conf.MaxJavaOptions
+	maxSources  = 16
+)
+
 // valueOf returns the value of a variable as the kubelet computes it from the known variables, or nil if the value is
 // not known. A value that cannot contain an option, such as an address, counts as known.
-func valueOf(c *corev1.Container, v *corev1.EnvVar, known map[string]*string) *string {
+func (m *merger) valueOf(c *corev1.Container, v *corev1.EnvVar, known map[string]*string) *string {
 	if from := v.ValueFrom; from != nil {
 		if from.ResourceFieldRef != nil || from.FieldRef != nil && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.annotations") && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.labels") {
 			return new("x")
@@ -211,12 +219,15 @@ func valueOf(c *corev1.Container, v *corev1.EnvVar, known map[string]*string) *s
 		}
 		name := text[2 : len(text)-1]
 		replaced, found := known[name]
-		hidden := slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) })
+		hidden := len(c.EnvFrom) > maxSources || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) })
 		if !found && !hidden {
 			return text
 		}
-		unknown = unknown || hidden || replaced == nil
-		return textOf(replaced)
+		m.expanded += len(textOf(replaced))
+		if unknown = unknown || hidden || replaced == nil || m.expanded > maxExpanded; unknown {
+			return ""
+		}
+		return *replaced
 	})
 	if unknown {
 		return nil

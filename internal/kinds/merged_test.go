@@ -170,6 +170,11 @@ func TestRulesRefuseWhatTheyCannotRead(t *testing.T) {
 	}
 	ownVolume := container(`volumeMounts: [{name: spark-conf-volume-driver, mountPath: /opt/spark/conf/java-opts, subPath: spark.properties}]`)
 	ownVolume[2], ownVolume[4] = "", ""
+	references := "" // each variable has ten references to the one before
+	for i := range 30 {
+		references += fmt.Sprintf(`, {name: A%d, value: %q}`, i+1, strings.Repeat(fmt.Sprintf("$(A%d)", i), 10))
+	}
+	references += `, {name: JDK_JAVA_OPTIONS, value: "-Da=$(A30)"}`
 	withoutServer := func(all [5]string) [5]string { all[2] = ""; return all }
 	for _, c := range []struct {
 		pieces [5]string
@@ -192,6 +197,7 @@ func TestRulesRefuseWhatTheyCannotRead(t *testing.T) {
 		{container(`envFrom: [{prefix: APP_, secretRef: {name: s}}], env: [{name: JDK_JAVA_OPTIONS, value: "-Da=$(APP_X)"}]`), "whose value cannot be read, is not allowed by the rule"},
 		{container(`envFrom: [{prefix: APP_, secretRef: {name: s}}], env: [{name: JDK_JAVA_OPTIONS, value: "-Da=$(APP_X)"}, {name: APP_X, value: x}]`), "whose value cannot be read, is not allowed by the rule"},
 		{container(`env: [{name: JDK_JAVA_OPTIONS, value: "-Da=$(A)"}, {name: A, value: "$(Z)"}, {name: Z, value: "x -Dspark.x=y"}]`), "whose value cannot be read, is not allowed by the rule"},
+		{container(`env: [{name: A0, value: xxxxxxxxxx}` + references + `]`), "the variable JDK_JAVA_OPTIONS of the "},
 		{container(`envFrom: [{prefix: DEFAULT_, secretRef: {name: s}}]`), "a variable of envFrom of the "},
 		{ownVolume, "the volume spark-conf-volume-driver at /opt/spark/conf/java-opts of the driver, " + reads},
 		{options("-D{{APP_ID}}.x=y"), `the word "-D{{APP_ID}}.x=y" in the options`},

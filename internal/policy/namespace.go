@@ -149,17 +149,12 @@ func ownedBy(owner string) string {
 }
 
 // oneOf returns the advice about a refused value: a list of the allowed patterns. If no pattern is allowed, it returns
-// the text in the second parameter. If a spelling of the value would match a pattern whose stars stand for slashes too,
-// as in earlier versions, the advice explains the difference.
-func oneOf(allowed patterns, otherwise string, spellings ...string) string {
+// the text in the second parameter.
+func oneOf(allowed patterns, otherwise string) string {
 	if len(allowed) == 0 {
 		return otherwise
 	}
-	advice := "allowed are: " + allowed.String()
-	if slices.ContainsFunc(allowed, func(p pattern) bool { return p.loose != nil && slices.ContainsFunc(spellings, p.loose.MatchString) }) {
-		advice += " (* stands for no slash; the owner of the policy can write ** for any characters)"
-	}
-	return advice
+	return "allowed are: " + allowed.String()
 }
 
 // shown returns a user's value in quotation marks. It cuts a value that is longer than maxValue.

@@ -22,11 +22,10 @@ const (
 	inURLSegment   = `[^/?#@\\]`
 )
 
-// pattern is a compiled pattern, with the text that the administrator wrote. loose is the pattern with stars that stand
-// for slashes too; nil if that is no difference.
+// pattern is a compiled pattern, with the text that the administrator wrote.
 type pattern struct {
-	text      string
-	re, loose *regexp.Regexp
+	text string
+	re   *regexp.Regexp
 }
 
 // compilePattern compiles a pattern in which * and ? stand for the given characters. It matches whole values only.
@@ -39,16 +38,7 @@ func compilePattern(text, wildcard string) (pattern, error) {
 		expression = strings.NewReplacer(`\*\*`, `.*`, `\*`, wildcard+`*`, `\?`, wildcard).Replace(regexp.QuoteMeta(text))
 	}
 	re, err := regexp.Compile(`(?s)\A(?:` + expression + `)\z`)
-	if err != nil {
-		return pattern{}, err
-	}
-	p := pattern{text: text, re: re}
-	if !isRegexp && wildcard != anyCharacter && strings.ContainsAny(strings.ReplaceAll(text, "**", ""), "*?") {
-		loose, err := compilePattern(text, anyCharacter)
-		p.loose = loose.re
-		return p, err
-	}
-	return p, nil
+	return pattern{text, re}, err
 }
 
 // patterns is a list of compiled patterns. A nil pointer to a list means that the list is not configured.

@@ -69,8 +69,8 @@ func (r *refusals) images(pod *dialect.Pod) {
 		return
 	}
 	check := func(field, what, image string) {
-		if spellings := []string{image, canonicalImage(image)}; !r.set.images.matches(spellings...) || strings.Contains(image, reference) {
-			r.add(field, what+" "+shown(image), "images", oneOf(*r.set.images, "", spellings...))
+		if !r.set.images.matches(image, canonicalImage(image)) || strings.Contains(image, reference) {
+			r.add(field, what+" "+shown(image), "images", oneOf(*r.set.images, ""))
 		}
 	}
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -164,18 +164,15 @@ func affinityOf(spec *corev1.PodSpec) (all []corev1.NodeSelectorRequirement) {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
 		return nil
 	}
-	add := func(term corev1.NodeSelectorTerm) {
-		all = append(all, term.MatchExpressions...)
-		all = append(all, term.MatchFields...)
+	var terms []corev1.NodeSelectorTerm
+	if required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		terms = slices.Clone(required.NodeSelectorTerms)
 	}
-	affinity := spec.Affinity.NodeAffinity
-	if required := affinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-		for _, term := range required.NodeSelectorTerms {
-			add(term)
-		}
+	for _, preferred := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		terms = append(terms, preferred.Preference)
 	}
-	for _, preferred := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		add(preferred.Preference)
+	for _, term := range terms {
+		all = append(append(all, term.MatchExpressions...), term.MatchFields...)
 	}
 	return all
 }

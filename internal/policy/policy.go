@@ -6,6 +6,7 @@ package policy
 
 import (
 	"encoding/json"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -150,14 +151,14 @@ func (p Policy) NeedsNamespaceLabels() bool {
 // SegmentPatterns returns the patterns of images and repositories that matched more values in earlier versions. There *
 // also stood for slashes.
 func (p Policy) SegmentPatterns() (texts []string) {
-	for _, s := range p.compiled {
-		for _, list := range []*patterns{s.images, s.repositories} {
+	for _, rules := range p.Rules {
+		for _, list := range []*Allowed{rules.Images, rules.Repositories} {
 			if list == nil {
 				continue
 			}
-			for _, one := range *list {
-				if one.loose != nil {
-					texts = append(texts, one.text)
+			for _, text := range list.Allowed {
+				if !strings.HasPrefix(text, regexpPrefix) && strings.ContainsAny(strings.ReplaceAll(text, "**", ""), "*?") {
+					texts = append(texts, text)
 				}
 			}
 		}

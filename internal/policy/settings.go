@@ -109,18 +109,8 @@ func (r *refusals) setting(setting dialect.Setting) {
 	if r.set.denied.matches(key) {
 		r.add(field, "the key "+shown(key), "sparkConf.denied", "remove the setting")
 	}
-	switch {
-	case key == keyPackages:
-		r.packages(field, value)
-	case key == keyHiveJars && (value == "maven" || strings.Contains(value, reference)):
-		r.packages(field, hivePackage)
-	case key == keyRepositories, key == keyHiveRepositories:
-		r.repositories(field, value)
-	case key == keyIvySettings && r.set.repositories != nil:
-		r.add(field, "the key "+keyIvySettings+", whose file may name any repository,", "repositories", "remove the key")
-	case key == keyJars:
-		r.ivyJars(field, value)
-	case strings.HasPrefix(key, keyPodGroup) && r.set.priorityClasses != nil:
+	r.download(field, key, value)
+	if strings.HasPrefix(key, keyPodGroup) && r.set.priorityClasses != nil {
 		r.podGroup(field, key, value)
 	}
 	switch rule := r.set.aboutPods(); {
@@ -128,6 +118,26 @@ func (r *refusals) setting(setting dialect.Setting) {
 		r.add(field, "the key "+key+", with which the operator cannot check the pods,", "podSecurity", "remove it, and use a pod template of the custom resource")
 	case rule != "" && setting.Outside && setting.Driver && key != keyRepositories:
 		r.add(field, "the key "+shown(key)+" in an option of the JVM or a variable, where the operator cannot compute its effect on pods,", rule, "set it in sparkConf")
+	}
+}
+
+// download checks a key with packages or repositories.
+func (r *refusals) download(field, key, value string) {
+	switch key {
+	case keyPackages:
+		r.packages(field, value)
+	case keyHiveJars:
+		if value == "maven" || strings.Contains(value, reference) {
+			r.packages(field, hivePackage)
+		}
+	case keyRepositories, keyHiveRepositories:
+		r.repositories(field, value)
+	case keyIvySettings:
+		if r.set.repositories != nil {
+			r.add(field, "the key "+key+", whose file may name any repository,", "repositories", "remove the key")
+		}
+	case keyJars:
+		r.ivyJars(field, value)
 	}
 }
 
@@ -181,8 +191,8 @@ func (r *refusals) repositories(field, value string) {
 		return
 	}
 	for _, address := range list(value) {
-		if spellings := []string{address, strings.TrimSuffix(address, "/")}; !r.set.repositories.matches(spellings...) || strings.Contains(address, reference) {
-			r.add(field, "the repository "+shown(address), "repositories", oneOf(*r.set.repositories, "remove it", spellings...))
+		if !r.set.repositories.matches(address, strings.TrimSuffix(address, "/")) || strings.Contains(address, reference) {
+			r.add(field, "the repository "+shown(address), "repositories", oneOf(*r.set.repositories, "remove it"))
 		}
 	}
 }

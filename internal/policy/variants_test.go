@@ -45,7 +45,7 @@ func TestPodsThatCircumventedRules(t *testing.T) {
 			`the runtime class "runc" is not allowed by the rule runtimeClasses of the policy p; allowed are: gvisor`},
 		"a scheduler": {`schedulers: {allowed: []}`, `{schedulerName: mine, ` + plain + `}`, `the scheduler "mine" is not allowed by the rule schedulers of the policy p; remove it`},
 		"a namespaced image": {`images: {allowed: ["registry.example.com/*"]}`, `{containers: [{name: spark, image: registry.example.com/evil/miner}]}`,
-			`allowed are: registry.example.com/* (* stands for no slash; the owner of the policy can write ** for any characters)`},
+			`allowed are: registry.example.com/*`},
 		"a registry in a path": {`images: {allowed: ["*.example.com/spark"]}`, `{containers: [{name: spark, image: evil.org/a.example.com/spark}]}`, `the image "evil.org/a.example.com/spark"`},
 	} {
 		got := texts(prepared(t, `{rules: [{name: p, `+c.rule+`}]}`).For(nil).Faults(subject(t, c.pod)))
@@ -253,7 +253,7 @@ func TestSegments(t *testing.T) {
 			if strings.Count(value, "/") != strings.Count(written, "/") && !double {
 				t.Fatalf("%q matches %q", written, value)
 			}
-			if p.loose != nil && !p.loose.MatchString(value) {
+			if loose, err := compilePattern(written, anyCharacter); err != nil || !loose.re.MatchString(value) {
 				t.Fatalf("%q matches %q, and did not in earlier versions", written, value)
 			}
 		}
