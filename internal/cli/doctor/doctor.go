@@ -40,8 +40,10 @@ func Command(streams terminal.Streams) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what Spark needs in the cluster, and how to mend it",
 		Long: "Checks the operator and its version, its rights in its namespaces, the definitions, other operators of the same API, the\n" +
-			"service accounts of drivers and their rights, admission and its certificates, metrics, and batch schedulers. It changes nothing. Each finding that\n" +
-			"needs an action has a command. A check for which you lack a right is a finding, too.\n\n" +
+			"service accounts of drivers and their rights, admission and its certificates, metrics, and batch schedulers. It changes\n" +
+			"nothing. Each finding that needs an action has a command. A check for which you lack a right is a finding, too.\n\n" +
+			"Operators are found by the labels of their Deployments, and every user who creates a Deployment can set these labels.\n" +
+			"Before you run a command of a finding, check that the namespace in it is that of your operator.\n\n" +
 			"The exit code is 4 if there is an error.",
 		Example: "  sparkctl doctor\n" +
 			"  sparkctl doctor -A -o json",

@@ -20,7 +20,7 @@ func (r *verbs) logCommand() *cobra.Command {
 			"of one executor or worker, or of all, each line with the name of its pod.\n\n" +
 			"With --follow, the verb continues across restarts and attempts until the application is over. Ctrl-C ends it, and the\n" +
 			"application continues. While there is no log yet, the states go to the standard error. A log lasts as long as its pod.\n\n" +
-			"Control characters are shown as escapes, such as \\x1b, because a program could misuse the terminal of whoever reads its log.\n" +
+			"Control characters are shown as escapes, such as \\x1b, because a program could misuse the terminal on which its log is read.\n" +
 			"With --raw, the colours of a log are shown on a terminal.",
 		Example: "  sparkctl log spark-pi -f\n" +
 			"  sparkctl log spark-pi --executor all --since 10m\n" +
