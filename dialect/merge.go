@@ -81,7 +81,7 @@ func (m *merger) setting(s Setting) {
 		}
 		m.options(s.Field, driver, conf.ReadJavaOptions(s.Value))
 	case variable && s.Outside: // the pods have the variables of the configuration itself
-		m.variable(&Pod{Role: "executor", Field: s.Field}, name, s.Value, true)
+		m.variable(&Pod{Role: "executor", Field: s.Field}, name, s.Value)
 	}
 }
 
@@ -127,12 +127,11 @@ func isJavaVariable(name string) bool {
 
 // environment adds the effect of the variables of a pod's Spark container.
 func (m *merger) environment(p *Pod) {
-	known := map[string]*string{}
+	known := map[string]string{}
 	for i := range p.Container.Env { // a driver may write the variables in another order
-		if v := &p.Container.Env[i]; !strings.Contains(v.Value, "$(") {
-			known[v.Name] = m.valueOf(p.Container, v, nil)
-		} else {
-			known[v.Name] = nil
+		v := &p.Container.Env[i]
+		if known[v.Name] = m.valueOf(p.Container, v, nil); strings.Contains(v.Value, "$(") {
+			known[v.Name] = unreadable
 		}
 	}
 	var words []string
@@ -141,12 +140,10 @@ func (m *merger) environment(p *Pod) {
 		value := m.valueOf(p.Container, v, known)
 		known[v.Name] = value
 		switch {
-		case !strings.Contains(v.Name, executorOption):
-			m.variable(p, v.Name, textOf(value), value != nil)
-		case value == nil:
-			m.hide(m.envField(p, v.Name), false, "the variable "+v.Name+" of the "+p.Role+", whose value cannot be read,", writeValue)
-		case !m.seen[*value]:
-			words = append(words, *value)
+		case value == unreadable || !strings.Contains(v.Name, executorOption):
+			m.variable(p, v.Name, value)
+		case !m.seen[value]:
+			words = append(words, value)
 		}
 	}
 	m.options(p.Field, p.drives(), conf.ReadJavaWords(words))
@@ -158,22 +155,22 @@ func (m *merger) environment(p *Pod) {
 	}
 }
 
-// variable adds the effect of a variable. The argument readable is false if its value is unknown.
-func (m *merger) variable(p *Pod, name, value string, readable bool) {
+// variable adds the effect of a variable.
+func (m *merger) variable(p *Pod, name, value string) {
 	field, executor := m.envField(p, name), p.Role == "executor"
 	what := "the variable " + name + " of the " + p.Role
 	harmless, files := fileVariables[name]
 	key := keyVariables[name]
 	switch {
-	case isJavaVariable(name) && readable:
+	case value == unreadable && (isJavaVariable(name) || key != "" && p.drives() || strings.Contains(name, executorOption)):
+		m.hide(field, p.drives(), what+", whose value cannot be read,", writeValue)
+	case isJavaVariable(name):
 		options := conf.ReadJavaOptions(value)
 		options.Unreadable = slices.DeleteFunc(options.Unreadable, func(word string) bool { return slices.Contains(p.OptionFiles, strings.TrimPrefix(word, "@")) })
 		m.options(field, p.drives(), options)
-	case isJavaVariable(name), key != "" && p.drives() && !readable:
-		m.hide(field, p.drives(), what+", whose value cannot be read,", writeValue)
 	case key != "" && p.drives():
 		m.Settings = append(m.Settings, Setting{Key: key, Value: value, Field: field, Outside: true, Driver: true})
-	case files && !executor && (!readable || value != harmless):
+	case files && !executor && value != harmless:
 		m.hide(field, p.drives(), what+", which makes Spark read options from other files,", writeKeys)
 	case executor && strings.Contains(value+name, executorOption):
 		m.hide(field, false, what+", which the image may read as options of the JVM,", writeOptions)
@@ -197,49 +194,43 @@ func (m *merger) envField(p *Pod, name string) string {
 // reference matches what the kubelet replaces in the value of a variable.
 var reference = regexp.MustCompile(`\$\$|\$\([^)]*\)`)
 
+// unreadable stands for a value that is not known. No variable can have it.
+const unreadable = "\x00"
+
 // These limit the cost of references, whose values can have references themselves. Beyond them, values are not known.
 const (
 	maxExpanded = conf.MaxJavaOptions
 	maxSources  = 16
 )
 
-// valueOf returns the value of a variable as the kubelet computes it from the known variables, or nil if the value is
-// not known. A value that cannot contain an option, such as an address, counts as known.
-func (m *merger) valueOf(c *corev1.Container, v *corev1.EnvVar, known map[string]*string) *string {
+// valueOf returns the value of a variable as the kubelet computes it from the known variables, or unreadable. A value
+// that cannot contain an option, such as an address, counts as "x".
+func (m *merger) valueOf(c *corev1.Container, v *corev1.EnvVar, known map[string]string) string {
 	if from := v.ValueFrom; from != nil {
 		if from.ResourceFieldRef != nil || from.FieldRef != nil && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.annotations") && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.labels") {
-			return new("x")
+			return "x"
 		}
-		return nil
+		return unreadable
 	}
-	unknown := false
 	value := reference.ReplaceAllStringFunc(v.Value, func(text string) string {
 		if text == "$$" {
 			return "$"
 		}
 		name := text[2 : len(text)-1]
 		replaced, found := known[name]
-		hidden := len(c.EnvFrom) > maxSources || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) })
-		if !found && !hidden {
-			return text
+		m.expanded += len(replaced)
+		switch {
+		case m.expanded > maxExpanded || len(c.EnvFrom) > maxSources || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) }):
+			return unreadable
+		case found:
+			return replaced
 		}
-		m.expanded += len(textOf(replaced))
-		if unknown = unknown || hidden || replaced == nil || m.expanded > maxExpanded; unknown {
-			return ""
-		}
-		return *replaced
+		return text
 	})
-	if unknown {
-		return nil
+	if strings.Contains(value, unreadable) {
+		return unreadable
 	}
-	return &value
-}
-
-func textOf(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
+	return value
 }
 
 // scriptDirs are the directories from which Spark's scripts and its launcher read options of the JVM.
