@@ -141,3 +141,24 @@ resourceQuotaEnforcement: {enabled: true}
 {{- end -}}
 {{- toJson $selectors -}}
 {{- end -}}
+
+{{/* How the API server calls the webhook at a path, and for which namespaces: the common part of all entries. */}}
+{{- define "spark-operator.webhook.call" -}}
+admissionReviewVersions: [v1]
+sideEffects: None
+failurePolicy: {{ .failurePolicy }}
+timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
+clientConfig:
+  service:
+    name: {{ include "spark-operator.webhook.serviceName" .root }}
+    namespace: {{ .root.Release.Namespace }}
+    port: {{ .root.Values.webhook.port }}
+    path: /{{ .path }}
+  {{- with .root.Values.webhook.certificate.caBundle }}
+  caBundle: {{ b64enc . }}
+  {{- end }}
+{{- with .selector }}
+namespaceSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

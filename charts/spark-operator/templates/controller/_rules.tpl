@@ -134,3 +134,39 @@
   resources: [localsubjectaccessreviews]
   verbs: [create]
 {{- end -}}
+
+{{/* A Role in a namespace and its RoleBinding for an account, by default the controller's; without a namespace, a ClusterRole and
+     its ClusterRoleBinding. */}}
+{{- define "spark-operator.controller.grant" -}}
+{{- $kind := ternary "Role" "ClusterRole" (not (empty .namespace)) }}
+{{- $account := .account | default (dict "name" (include "spark-operator.controller.serviceAccountName" .root) "namespace" .root.Release.Namespace) }}
+{{- range $suffix := list "" "Binding" }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}{{ $suffix }}
+metadata:
+  name: {{ $.name }}
+  {{- with $.namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "spark-operator.controller.labels" $.root | nindent 4 }}
+  {{- with $.root.Values.controller.rbac.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- if $suffix }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ $account.name }}
+    namespace: {{ $account.namespace }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ $.name }}
+{{- else }}
+rules:
+  {{- $.rules | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
