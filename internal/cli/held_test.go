@@ -5,8 +5,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/dialect/apache/application"
+	dialectcluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // heldManifests are manifests of both kinds of spark.apache.org with spec.suspend.
@@ -50,6 +60,42 @@ func TestHeldIsShown(t *testing.T) {
 		}
 		if back := run(t, "convert", "-f", file); back.code != exit.OK || !strings.Contains(back.out, "suspend: true") {
 			t.Errorf("%s: convert prints %s%s on the way back", kind, back.out, back.err)
+		}
+	}
+}
+
+// TestHeldIsExplained checks that explain says of a held object why it is held and what ends that, and does not suspect
+// that no operator runs. The status of such an object has no observedGeneration, because the operator writes only Ready,
+// and a request to restart it waits.
+func TestHeldIsExplained(t *testing.T) {
+	now, suspend := time.Now(), true
+	meta := metav1.ObjectMeta{Namespace: "n", Name: "held", Generation: 3, Annotations: map[string]string{"sparkoperator.dev/restart": "now"}}
+	for _, state := range []string{"", "RunningHealthy", "Suspended"} {
+		app, sc := &sparkv1.SparkApplication{ObjectMeta: meta}, &sparkv1.SparkCluster{ObjectMeta: meta}
+		app.Spec.Suspend, sc.Spec.Suspend = &suspend, &suspend
+		if state != "" {
+			app.Status.CurrentState = &sparkv1.ApplicationState{CurrentStateSummary: sparkv1.ApplicationStateSummary(state)}
+			sc.Status.CurrentState = &sparkv1.ClusterState{CurrentStateSummary: sparkv1.ClusterStateSummary(state)}
+		}
+		plans := map[client.Object]lifecycle.Plan{
+			app: application.Applications{}.Decide(app, lifecycle.Observed{}, now),
+			sc:  dialectcluster.Clusters{}.Decide(sc, lifecycle.Observed{}, now),
+		}
+		for object, plan := range plans {
+			var all strings.Builder
+			for _, line := range screen.Explanation(now, object, nil, nil, plan) {
+				all.WriteString(line[0] + " " + line[1] + "\n")
+			}
+			reason, way := "SuspendHeld", "sparkctl resume"
+			if state == "Suspended" {
+				reason, way = "OtherOperator", "delete it"
+			}
+			if text := all.String(); !strings.Contains(text, "why: "+reason) || !strings.Contains(text, way) || strings.Contains(text, "has not handled") {
+				t.Errorf("%T in state %q:\n%s", object, state, text)
+			}
+			if held := cluster.Summarize(object); reason == "SuspendHeld" && held.Result != cluster.Suspended {
+				t.Errorf("%T in state %q has the result %s", object, state, held.Result)
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -58,6 +59,8 @@ type Summary struct {
 	// Observed is true if the operator has decided about the current spec, and has carried out the restart request if
 	// there is one.
 	Observed bool
+	// Held is true if the operator has decided to start nothing for the current spec; a restart request waits.
+	Held bool
 }
 
 // Summarize returns the summary of an object.
@@ -106,10 +109,12 @@ func Summarize(object client.Object) Summary {
 		workers := object.Spec.ClusterTolerations.InstanceConfig
 		s.Detail = fmt.Sprintf("%d workers wanted", workers.InitWorkers)
 	}
+	ready := meta.FindStatusCondition(s.Conditions, dialect.ConditionReady)
+	s.Held = ready != nil && ready.ObservedGeneration == object.GetGeneration() && slices.Contains([]string{apache.ReasonSuspendHeld, dialect.ReasonOtherOperator}, ready.Reason)
 	if lifecycle.RestartRequested(restartDone(object), lifecycle.RestartRequest(object.GetAnnotations())) {
 		s.Observed = false
 	}
-	s.conclude()
+	s.conclude(ready)
 	return s
 }
 
@@ -152,13 +157,13 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 }
 
 // conclude sets the result, the reason and the message from the conditions. If there are no conditions, because another
-// operator wrote the status, it sets the result from the state.
-func (s *Summary) conclude() {
+// operator wrote the status, it sets the result from the state. The argument is the condition Ready, or nil.
+func (s *Summary) conclude(ready *metav1.Condition) {
 	is := func(condition string) bool { return meta.IsStatusConditionTrue(s.Conditions, condition) }
 	state := strings.ToLower(s.State)
 	s.Ready = is(dialect.ConditionReady)
 	switch {
-	case is(dialect.ConditionSuspended), len(s.Conditions) == 0 && state == "suspended":
+	case is(dialect.ConditionSuspended), ready != nil && ready.Reason == apache.ReasonSuspendHeld && !is(dialect.ConditionRunning), len(s.Conditions) == 0 && state == "suspended":
 		s.Result = Suspended
 	case is(dialect.ConditionSucceeded), len(s.Conditions) == 0 && state == "completed":
 		s.Result = Succeeded
@@ -169,7 +174,7 @@ func (s *Summary) conclude() {
 	default:
 		s.Result = Pending
 	}
-	if ready := meta.FindStatusCondition(s.Conditions, dialect.ConditionReady); ready != nil && ready.Status != metav1.ConditionTrue {
+	if ready != nil && ready.Status != metav1.ConditionTrue {
 		s.Reason, s.Message = ready.Reason, cmp.Or(ready.Message, s.Message)
 	}
 	if degraded := meta.FindStatusCondition(s.Conditions, dialect.ConditionDegraded); degraded != nil && degraded.Status == metav1.ConditionTrue {

@@ -20,7 +20,7 @@ func Explanation(now time.Time, object client.Object, pods []corev1.Pod, events 
 	s := cluster.Summarize(object)
 	lines = append(lines, [2]string{"state:", fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
 	switch {
-	case !s.Observed:
+	case !s.Observed && !s.Held:
 		lines = append(lines, [2]string{"why:", "the operator has not handled the last change yet; if that lasts, check that it runs: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"})
 	case s.Message != "":
 		lines = append(lines, [2]string{"why:", strings.TrimPrefix(s.Reason+": "+s.Message, ": ")})
