@@ -44,13 +44,13 @@ const name = "spark-operator"
 // release is a Helm release of one test. The test's own namespace is both the release namespace and the only job
 // namespace.
 type release struct {
-	t         *testing.T
+	t         testing.TB
 	namespace string
 	api       client.Client
 	cfg       *action.Configuration
 }
 
-func newRelease(t *testing.T) *release {
+func newRelease(t testing.TB) *release {
 	t.Helper()
 	r := &release{t: t, namespace: testkit.Namespace(t), api: testkit.Client(t), cfg: action.NewConfiguration()}
 	if err := r.cfg.Init(&getter{rest: testkit.Rest(t), namespace: r.namespace}, r.namespace, "secret"); err != nil {
