@@ -28,6 +28,7 @@ type bound struct {
 
 // share is the part of a bounded resource that one client holds. The function drop takes it away from the client.
 type share struct {
+	*bound
 	address string
 	drop    func()
 	size    int
@@ -35,7 +36,8 @@ type share struct {
 }
 
 // grow adds n to a share. It returns an error if the client has lost the share.
-func (b *bound) grow(s *share, n int) error {
+func (s *share) grow(n int) error {
+	b := s.bound
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !s.dropped && n > 0 {
@@ -58,10 +60,10 @@ func (b *bound) grow(s *share, n int) error {
 }
 
 // release ends a share that its client has not lost. The bound does not count it anymore.
-func (b *bound) release(s *share) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.remove(s)
+func (s *share) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(s)
 }
 
 func (b *bound) remove(s *share) {
@@ -80,16 +82,15 @@ func (b *bound) heaviest() *share {
 	})
 }
 
-// counted is a reader that adds what it reads to a share of a bound.
+// counted is a reader that adds what it reads to a share.
 type counted struct {
 	io.Reader
-	bound *bound
 	share *share
 }
 
 func (c *counted) Read(into []byte) (int, error) {
 	n, err := c.Reader.Read(into)
-	return n, cmp.Or(c.bound.grow(c.share, n), err)
+	return n, cmp.Or(c.share.grow(n), err)
 }
 
 // slots limits how many requests are answered at the same time. The addresses of waiting clients take turns, so that

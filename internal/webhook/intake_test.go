@@ -226,11 +226,11 @@ func TestBound(t *testing.T) {
 		b, shares, dropped := &bound{limit: 10}, map[string]*share{}, ""
 		for _, s := range test.steps {
 			if shares[s.client] == nil {
-				shares[s.client] = &share{address: s.client[:1], drop: func() { dropped += s.client + " " }}
+				shares[s.client] = &share{bound: b, address: s.client[:1], drop: func() { dropped += s.client + " " }}
 			}
 			if s.grow == 0 {
-				b.release(shares[s.client])
-			} else if err := b.grow(shares[s.client], s.grow); (err != nil) != shares[s.client].dropped {
+				shares[s.client].release()
+			} else if err := shares[s.client].grow(s.grow); (err != nil) != shares[s.client].dropped {
 				t.Errorf("%s: %s: %v", test.name, s.client, err)
 			}
 			sum := 0

@@ -25,16 +25,11 @@ type Server struct {
 	stopping atomic.Bool
 
 	bound       *bound   // of connections
-	connections sync.Map // net.Conn -> *connection
+	connections sync.Map // net.Conn -> *share
 }
 
-// connection is a client's connection, and its share of the bound of connections. While the client's request has a
-// slot, the bound does not count the connection, so that it is not closed.
-type connection struct {
-	bound *bound
-	share
-}
-
+// connectionKey is the key of a connection's share in its context. While a request of the connection has a slot, the
+// bound does not count the connection, so that it is not closed.
 type connectionKey struct{}
 
 // NewServer returns a server that serves a handler at an address. It opens the address at once, so that an operator
@@ -75,9 +70,9 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // accept stores a new connection in its context.
 func (s *Server) accept(ctx context.Context, conn net.Conn) context.Context {
-	c := &connection{s.bound, share{address: host(conn.RemoteAddr().String()), drop: func() {
+	c := &share{bound: s.bound, address: host(conn.RemoteAddr().String()), drop: func() {
 		_ = conn.(*tls.Conn).NetConn().Close() // without a message of TLS, for which a client could let us wait
-	}}}
+	}}
 	s.connections.Store(conn, c)
 	return context.WithValue(ctx, connectionKey{}, c)
 }
@@ -86,13 +81,13 @@ func (s *Server) accept(ctx context.Context, conn net.Conn) context.Context {
 // those first whose client has sent nothing for the longest time.
 func (s *Server) track(conn net.Conn, state http.ConnState) {
 	found, _ := s.connections.Load(conn)
-	c := found.(*connection)
-	s.bound.release(&c.share)
+	c := found.(*share)
+	c.release()
 	if state == http.StateClosed {
 		s.connections.Delete(conn)
 		return
 	}
-	_ = s.bound.grow(&c.share, 1) // a connection that is closed here ends by an error of its reads
+	_ = c.grow(1) // a connection that is closed here ends by an error of its reads
 }
 
 // closing returns a handler that closes connections when the server is about to stop. The API server reuses its

@@ -80,14 +80,14 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
-		held := &share{address: host(req.RemoteAddr), drop: func() {
+		held := &share{bound: memory, address: host(req.RemoteAddr), drop: func() {
 			cancel()
 			client := http.NewResponseController(out)
 			// The errors are those of a ResponseRecorder, which has no deadlines.
 			_ = errors.Join(client.SetReadDeadline(time.Now()), client.SetWriteDeadline(time.Now()))
 		}}
-		defer memory.release(held)
-		body, err := io.ReadAll(&counted{http.MaxBytesReader(out, req.Body, maxBytes), memory, held})
+		defer held.release()
+		body, err := io.ReadAll(&counted{http.MaxBytesReader(out, req.Body, maxBytes), held})
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
@@ -98,8 +98,8 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 			return
 		}
 		reply := &reply{ResponseWriter: out, status: http.StatusOK}
-		inSlot(ctx, memory, class, held, func() { answer(reply, req, body, next) })
-		if err := memory.grow(held, reply.Len()); err != nil {
+		inSlot(ctx, class, held, func() { answer(reply, req, body, next) })
+		if err := held.grow(reply.Len()); err != nil {
 			http.Error(out, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -110,12 +110,12 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 
 // inSlot runs a function for a request that has a slot, and gives the slot back. Meanwhile the number of slots limits
 // the memory and the connections, so the bounds do not count those of the request.
-func inSlot(ctx context.Context, memory *bound, class *slots, held *share, run func()) {
+func inSlot(ctx context.Context, class *slots, held *share, run func()) {
 	defer class.give()
-	memory.release(held)
-	if c, found := ctx.Value(connectionKey{}).(*connection); found {
-		c.bound.release(&c.share)
-		defer func() { _ = c.bound.grow(&c.share, 1) }() // a connection that is closed here ends by an error of its writes
+	held.release()
+	if c, found := ctx.Value(connectionKey{}).(*share); found {
+		c.release()
+		defer func() { _ = c.grow(1) }() // a connection that is closed here ends by an error of its writes
 	}
 	run()
 }
