@@ -319,6 +319,7 @@ func TestCanonicalImages(t *testing.T) {
 		"index.docker.io/a/b":       "docker.io/a/b",
 		"registry.example.com/a":    "registry.example.com/a",
 		"localhost/a":               "localhost/a",
+		"EVIL/a":                    "EVIL/a",
 		"registry:5000/a@sha256:00": "registry:5000/a@sha256:00",
 	} {
 		if got := canonicalImage(image); got != want {

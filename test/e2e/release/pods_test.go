@@ -52,7 +52,7 @@ func randomRules(r *rand.Rand, namespace, always string) map[string]any {
 			rules[rule] = map[string]any{"allowed": append([]string{}, some...)}
 		}
 	}
-	allow("images", false, "docker.io/library/spark:*", "spark", "registry.example.com/*", "registry.example.com/team/**", "regexp:[a-z.]+/spark(:4)?", "apache/spar?:4", "localhost/*")
+	allow("images", false, "docker.io/library/spark:*", "spark", "registry.example.com/*", "registry.example.com/team/**", "regexp:[a-z.]+/spark(:4)?", "apache/spar?:4", "localhost/*", "docker.io/**")
 	allow("serviceAccounts", false, "spark", "s*", "regexp:default|other")
 	allow("nodeSelectors", true, "pool=spark-*", "gpu=*", "nodeName=node-?", "regexp:(pool|zone)=[a-z]+")
 	allow("tolerations", true, "spark=*:NoSchedule", "*:NoExecute", "gpu*")
@@ -68,7 +68,7 @@ func randomRules(r *rand.Rand, namespace, always string) map[string]any {
 func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 	image := func() string {
 		return oneOf(r, "spark", "spark:4", "apache/spark:4", "docker.io/library/spark:4", "index.docker.io/library/spark:4", "registry.example.com/spark",
-			"registry.example.com/team/a/spark", "registry-example.com/spark", "localhost/spark", "evil/spark", "registry.example.com:5000/spark")
+			"registry.example.com/team/a/spark", "registry-example.com/spark", "localhost/spark", "evil/spark", "EVIL/spark", "registry.example.com:5000/spark")
 	}
 	container := func(name string) corev1.Container {
 		c := corev1.Container{Name: name, Image: image()}
