@@ -18,11 +18,11 @@ import (
 )
 
 // TestMetricsAuthentication checks the metrics of an operator with authentication switched on. They are served over
-// TLS, and only to clients whose token has the right to read them.
+// TLS, and only to clients whose token has the right to read them. The replica does not lead.
 func TestMetricsAuthentication(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	cfg := testConfig(w.Namespace)
+	cfg := w.standbyConfig()
 	cfg.Metrics.BindAddress, cfg.Metrics.Authentication = freeAddress(t), true
 	w.runApache(cfg, time.Now)
 	token := func(name string) string {

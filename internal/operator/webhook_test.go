@@ -13,6 +13,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -122,13 +123,14 @@ func (w *world) reviewBy(url string, ca []byte, namespaces ...string) {
 }
 
 // TestSelfSignedWebhook checks that the operator issues a certificate for the configured Service, serves the webhook
-// with it, and stores the CA certificate in the webhook configuration, so that the API server trusts the webhook.
+// with it, and stores the CA certificate in the webhook configuration, so that the API server trusts the webhook. The
+// replica does not lead.
 func TestSelfSignedWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "certs"}})
 	w.reviewBy("https://127.0.0.1:1", nil, w.Namespace)
-	cfg := testConfig(w.Namespace)
+	cfg := w.standbyConfig()
 	cfg.Webhook.BindAddress = freeAddress(t)
 	cfg.Webhook.SelfSigned.Secret, cfg.Webhook.SelfSigned.Namespace = "certs", w.Namespace
 	cfg.Webhook.SelfSigned.Configuration, cfg.Webhook.SelfSigned.Service = "webhook-"+w.Namespace, "hook"
@@ -153,6 +155,18 @@ func TestSelfSignedWebhook(t *testing.T) {
 		}
 		return connection.Close()
 	})
+}
+
+// standbyConfig returns the configuration of a replica that does not lead, because another replica holds the lease.
+func (w *world) standbyConfig() config.Configuration {
+	w.T.Helper()
+	cfg := testConfig(w.Namespace)
+	election := &cfg.LeaderElection
+	election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
+	w.Create(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "lock"}, Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: new("another"), LeaseDurationSeconds: new(int32(3600)), RenewTime: &metav1.MicroTime{Time: time.Now()}, AcquireTime: &metav1.MicroTime{Time: time.Now()},
+	}})
+	return cfg
 }
 
 // writeCertificate writes a certificate for 127.0.0.1 and its key into a directory, and returns the certificate.
