@@ -16,7 +16,8 @@ import (
 func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
 
 // namespaceChanges returns an event source that queues all custom resources in a namespace when the namespace becomes
-// served or unserved. The function onChange registers the function that queues them, and the function keysIn returns the keys of these custom resources.
+// served or unserved. The function onChange registers the function that queues them, and the function keysIn returns
+// the keys of these custom resources.
 func namespaceChanges(onChange func(wake func(namespace string)), keysIn handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		onChange(func(name string) {

@@ -122,8 +122,9 @@ func (c interrupted) List(ctx context.Context, list client.ObjectList, options .
 	return c.Client.List(ctx, list, options...)
 }
 
-// TestLeaderAwaitsDeletionsBeforeTheList checks an object that is edited and deleted after the leader has read the cache
-// and before it lists the live objects. The cache may show the edit before the deletion, and no pass may start from it.
+// TestLeaderAwaitsDeletionsBeforeTheList checks an object that is edited and deleted after the leader has read the
+// cache and before it lists the live objects. The cache may show the edit before the deletion, and no pass may start
+// from it.
 func TestLeaderAwaitsDeletionsBeforeTheList(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)

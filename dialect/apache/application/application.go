@@ -62,7 +62,7 @@ type Applications struct{ Options }
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	hold := holdOf(app)
 	if hold.Frozen {
-		encodeHold(app, hold, now)
+		set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: hold.Cause.Reason, Message: hold.Cause.Message}, now)
 		return lifecycle.Plan{Notices: hold.Notices(), Next: decodeMemory(&app.Status)}
 	}
 	launched, restore := a.asLaunched(app)
