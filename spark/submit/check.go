@@ -120,9 +120,11 @@ func (d *draft) executorSteps() error {
 	return err
 }
 
-// mixingClasses are the main classes with which Spark's launcher also searches the arguments of the application for
-// options of spark-submit (SparkSubmitCommandBuilder.specialClasses).
+// mixingClasses are the main classes with which arguments of the application become options of spark-submit: Spark's
+// launcher searches the arguments of most of them (SparkSubmitCommandBuilder.specialClasses), and the first one is
+// spark-submit itself.
 var mixingClasses = []string{
+	"org.apache.spark.deploy.SparkSubmit",
 	"org.apache.spark.repl.Main", "org.apache.spark.sql.application.ConnectRepl", "org.apache.spark.sql.connect.service.SparkConnectServer",
 	"org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver",
 }
