@@ -3,6 +3,8 @@ package v1
 import (
 	"encoding/json"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
 	"github.com/sparkoperator/spark-operator/bounds"
 )
 
@@ -11,20 +13,37 @@ var (
 	clusterBounds     = bounds.Kind{Spec: bounds.ShapeOf[ClusterSpec](), Status: bounds.ShapeOf[ClusterStatus]()}
 )
 
-// UnmarshalJSON decodes a SparkApplication. If the spec exceeds a limit or does not fit its type, the spec stays empty,
-// and OutOfBounds contains the reason.
+// UnmarshalJSON decodes a SparkApplication. If the spec exceeds a limit or does not fit its type, the spec stays empty
+// except for suspend, and OutOfBounds contains the reason.
 func (in *SparkApplication) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkApplication // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, applicationBounds, (*plain)(in), &in.Spec, &in.Status)
+	if in.OutOfBounds != "" {
+		in.Spec.Suspend = suspended(data)
+	}
 	return err
 }
 
-// UnmarshalJSON decodes a SparkCluster. If the spec exceeds a limit or does not fit its type, the spec stays empty, and
-// OutOfBounds contains the reason.
+// UnmarshalJSON decodes a SparkCluster. If the spec exceeds a limit or does not fit its type, the spec stays empty
+// except for suspend, and OutOfBounds contains the reason.
 func (in *SparkCluster) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkCluster // which has no UnmarshalJSON
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, clusterBounds, (*plain)(in), &in.Spec, &in.Status)
+	if in.OutOfBounds != "" {
+		in.Spec.Suspend = suspended(data)
+	}
 	return err
+}
+
+// suspended returns spec.suspend of a custom resource whose spec could not be decoded. Such a resource is held too.
+func suspended(data []byte) *bool {
+	var in struct {
+		Spec struct {
+			Suspend *bool `json:"suspend"`
+		} `json:"spec"`
+	}
+	_ = utiljson.Unmarshal(data, &in) // without the field, the resource is not held
+	return in.Spec.Suspend
 }
 
 // MarshalJSON encodes a SparkApplication. If the spec could not be decoded, it returns an error, because an update with
