@@ -108,8 +108,8 @@ func (e *Exposure) Allowed(asked *dialect.Exposing) bool {
 	return e.refuse(e.Rules.ExposureFaults(asked))
 }
 
-// AllowedService reports whether the rules of the platform allow the annotations of a Service. The argument field is the
-// field that sets them. If they do not, AllowedService adds their errors to the Exposure.
+// AllowedService reports whether the rules of the platform allow the annotations of a Service. The argument field is
+// the field that sets them. If they do not, AllowedService adds their errors to the Exposure.
 func (e *Exposure) AllowedService(field string, annotations map[string]string) bool {
 	return e.refuse(dialect.ServiceFaults(e.Rules, field, annotations))
 }

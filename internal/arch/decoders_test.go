@@ -41,9 +41,9 @@ var unlimited = map[string][]string{"sigs.k8s.io/yaml": {"YAMLToJSON", "YAMLToJS
 
 var mayParse = []string{"spark/podtemplate", "internal/cli/terminal", "internal/cli/convert"}
 
-// TestYAMLIsReadByOneReader checks that no YAML of others is parsed without limits. 340 KB of aliases can take gigabytes.
-// Much of what looks like a file of this project is written by others: any user may create a ConfigMap in which sparkctl
-// doctor looks for the configuration of an operator.
+// TestYAMLIsReadByOneReader checks that no YAML of others is parsed without limits. 340 KB of aliases can take
+// gigabytes. Much of what looks like a file of this project is written by others: any user may create a ConfigMap in
+// which sparkctl doctor looks for the configuration of an operator.
 func TestYAMLIsReadByOneReader(t *testing.T) {
 	for _, f := range parse(t) {
 		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelow(f.folder, "internal/testkit")

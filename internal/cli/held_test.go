@@ -65,8 +65,8 @@ func TestHeldIsShown(t *testing.T) {
 }
 
 // TestHeldIsExplained checks that explain says of a held object why it is held and what ends that, and does not suspect
-// that no operator runs. The status of such an object has no observedGeneration, because the operator writes only Ready,
-// and a request to restart it waits.
+// that no operator runs. The status of such an object has no observedGeneration, because the operator writes only
+// Ready, and a request to restart it waits.
 func TestHeldIsExplained(t *testing.T) {
 	now, suspend := time.Now(), true
 	meta := metav1.ObjectMeta{Namespace: "n", Name: "held", Generation: 3, Annotations: map[string]string{"sparkoperator.dev/restart": "now"}}

@@ -122,8 +122,9 @@ func TestLintChecksRulesOfThePlatform(t *testing.T) {
 	}
 }
 
-// TestLintChecksServicesOfConnectServers checks that lint reports what the webhook reports about the Service of a server.
-// A server starts without the Service or the port, so nothing else tells its user before clients cannot connect.
+// TestLintChecksServicesOfConnectServers checks that lint reports what the webhook reports about the Service of a
+// server. A server starts without the Service or the port, so nothing else tells its user before clients cannot
+// connect.
 func TestLintChecksServicesOfConnectServers(t *testing.T) {
 	for service, want := range map[string]string{
 		"{ports: [{name: a, port: 1234, targetPort: inner}]}": "spec.ports[0] is left out",

@@ -26,7 +26,7 @@ type Webhook struct {
 	ResourceQuotaEnforcement ResourceQuotaEnforcement `json:"resourceQuotaEnforcement,omitzero"`
 	// Executors configures the changes of executors' pods at admission, for fields that Spark overwrites.
 	Executors ExecutorAdmission `json:"executors,omitzero"`
-	// Pods says what judges pods by the rules of the policy when the API server admits them.
+	// Pods configures which pods are judged by the rules of the policy when the API server admits them.
 	Pods PodAdmission `json:"pods,omitzero"`
 }
 

@@ -14,8 +14,8 @@ import (
 // TestNamesThatDifferOnlyInCase checks pod templates of executors and workers in which a name occurs in two cases. The
 // executors' pods were decoded without regard to case, so that the rules saw the values under the second names, while
 // Spark and the API server used the values under the first names: an executor with host namespaces and with a
-// privileged container of any image passed all rules. Lint, the review and a pass must refuse such templates in the same
-// words.
+// privileged container of any image passed all rules. Lint, the review and a pass must refuse such templates in the
+// same words.
 func TestNamesThatDifferOnlyInCase(t *testing.T) {
 	t.Parallel()
 	const hard = `{podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}`

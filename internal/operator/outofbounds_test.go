@@ -101,8 +101,8 @@ func TestDefinitionsRefuseWhatExceedsALimit(t *testing.T) {
 	}
 }
 
-// storedBefore calls the function create while the definitions accept any spec and any status, as older definitions do. A test must
-// call storedBefore before it becomes parallel, because all tests share the definitions.
+// storedBefore calls the function create while the definitions accept any spec and any status, as older definitions do.
+// A test must call storedBefore before it becomes parallel, because all tests share the definitions.
 func (w *world) storedBefore(create func()) {
 	w.T.Helper()
 	restore := w.acceptAnySpec()
@@ -162,8 +162,8 @@ func (w *world) waitReported(object *unstructured.Unstructured, state, why strin
 	})
 }
 
-// acceptAnySpec makes the definitions accept any spec and any status, until the test calls the returned function. Older definitions,
-// or those of another operator, may accept any spec as well.
+// acceptAnySpec makes the definitions accept any spec and any status, until the test calls the returned function. Older
+// definitions, or those of another operator, may accept any spec as well.
 func (w *world) acceptAnySpec() (restore func()) {
 	w.T.Helper()
 	definitions := testkit.Client(w.T, apiextensionsv1.AddToScheme)

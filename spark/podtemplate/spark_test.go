@@ -40,12 +40,13 @@ var (
 	rounded = "99999999999999999999"
 )
 
-// TestSparkReadsTheSamePod compares the pods that Spark's parser made of the generated templates with ours. The oldest and
-// newest line of Spark and one between them are recorded: make record ARGS=-templates=spark/podtemplate/testdata/spark.json.gz.
+// TestSparkReadsTheSamePod compares the pods that Spark's parser made of the generated templates with ours. The oldest
+// and newest line of Spark and one between them are recorded: make record
+// ARGS=-templates=spark/podtemplate/testdata/spark.json.gz.
 //
 // A template that both read must be the same pod for the API server, with the same unknown fields. If Spark cannot read
-// a template, we must refuse it too, since the rules of the platform would otherwise judge a pod that does not exist. We
-// may refuse templates that Spark reads, but only for the listed reasons.
+// a template, we must refuse it too, since the rules of the platform would otherwise judge a pod that does not exist.
+// We may refuse templates that Spark reads, but only for the listed reasons.
 func TestSparkReadsTheSamePod(t *testing.T) {
 	recordings, err := templates.Load("testdata/spark.json.gz")
 	if err != nil {

@@ -82,8 +82,8 @@ func (d *draft) daemon(m *member) error {
 	return nil
 }
 
-// ChangesCommand reports whether a template adds to the command or to the arguments that Build gives to the container of
-// a daemon.
+// ChangesCommand reports whether a template adds to the command or to the arguments that Build gives to the container
+// of a daemon.
 func ChangesCommand(c *corev1.Container) bool { return len(c.Command) != 1 || len(c.Args) != 5 }
 
 // port returns the port that the key sets, or the default number if the key is not set or is not a fixed port.

@@ -225,8 +225,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestRefusedOptions checks that no file and no argument of an application can be read as an option of spark-submit. The
-// launcher of Spark searches the arguments of some classes for options; other applications may have any arguments.
+// TestRefusedOptions checks that no file and no argument of an application can be read as an option of spark-submit.
+// The launcher of Spark searches the arguments of some classes for options; other applications may have any arguments.
 func TestRefusedOptions(t *testing.T) {
 	const option = "--conf=spark.jars=local:///a.jar"
 	for _, resource := range []string{option, "-c", " " + option, "\t\u00a0-c", option + ".py", option + ".R"} {

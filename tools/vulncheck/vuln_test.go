@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestVulnerabilities runs the script for the program dist, which contains cyclonedx-go. The database in testdata has an
-// invented vulnerability of that module, an empty database has none, and the third database does not exist.
+// TestVulnerabilities runs the script for the program dist, which contains cyclonedx-go. The database in testdata has
+// an invented vulnerability of that module, an empty database has none, and the third database does not exist.
 func TestVulnerabilities(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds govulncheck")

@@ -192,8 +192,8 @@ func started(pod *corev1.Pod) bool {
 	return i >= 0 && (pod.Status.ContainerStatuses[i].State.Running != nil || pod.Status.ContainerStatuses[i].State.Terminated != nil)
 }
 
-// maxLine is the largest number of bytes of a log that are written as one line. A program may write a line that is longer
-// than the memory.
+// maxLine is the largest number of bytes of a log that are written as one line. A program may write a line that is
+// longer than the memory.
 const maxLine = 64 << 10
 
 // stream writes the log of a pod, each line with a prefix. Longer lines than maxLine become several lines.

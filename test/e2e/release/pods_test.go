@@ -196,7 +196,8 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 			var err error
 			_ = wait.PollUntilContextTimeout(t.Context(), time.Second, 20*time.Second, true, func(ctx context.Context) (bool, error) {
 				err = by.Create(ctx, judged.DeepCopy(), client.DryRunAll)
-				return err != nil || len(faults) == 0, nil //nolint:nilerr // the error is the answer; the API server needs some time to know a new policy
+				// The API server needs some time to know a new policy.
+				return err != nil || len(faults) == 0, nil //nolint:nilerr // the error is the answer
 			})
 			if (err != nil) != (len(faults) > 0) || err != nil && !sameRule(err, faults) {
 				spec, _ := kyaml.Marshal(pod.Spec)

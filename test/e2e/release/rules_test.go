@@ -118,8 +118,8 @@ func (r *release) waitRules(namespace, words string) {
 	})
 }
 
-// BenchmarkPodCreations creates executors at a rate of 50 in a second, without rules, with the policies of the chart, and
-// with policies and the webhook, and measures how long the API server takes:
+// BenchmarkPodCreations creates executors at a rate of 50 in a second, without rules, with the policies of the chart,
+// and with policies and the webhook, and measures how long the API server takes:
 //
 //	go test ./release -run '^$' -bench PodCreations -benchtime 1000x
 func BenchmarkPodCreations(b *testing.B) {
