@@ -48,6 +48,7 @@ func (r *release) installRules(namespace string, rules map[string]any) {
 // Service of the release has no pod here. The other webhooks of the release are removed.
 func (r *release) servePods(namespace string) {
 	r.t.Helper()
+	testkit.NeedsLoopback(r.t)
 	cfg, err := config.Parse([]byte(r.configurationFile()))
 	if err != nil {
 		r.t.Fatal(err)
