@@ -56,6 +56,7 @@ func TestOperator(t *testing.T) {
 	})
 	suite := &suite{Cluster: c}
 	t.Run("together", suite.runGroups)
+	t.Run("rules", suite.rules)
 	t.Run("web UIs", suite.ui)
 	t.Run("uninstall", suite.uninstall)
 	if *wholeLife {
@@ -126,6 +127,7 @@ func (w *suite) uninstall(t *testing.T) {
 		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &corev1.SecretList{},
 		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
 		&admissionv1.ValidatingWebhookConfigurationList{}, &admissionv1.MutatingWebhookConfigurationList{},
+		&admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{},
 		&admissionv1.MutatingAdmissionPolicyList{}, &admissionv1.MutatingAdmissionPolicyBindingList{},
 	} {
 		eventually(t, time.Minute, "deletion of all objects of the release", func() (string, bool) {

@@ -130,16 +130,16 @@ func (w *suite) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time
 // describe returns the status and the events of an object as text.
 func (w *suite) describe(t *testing.T, o client.Object) string {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	status, err := yaml.Marshal(content["status"])
-	if err != nil {
-		t.Fatal(err)
-	}
 	var text strings.Builder
-	text.Write(status)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err == nil {
+		var status []byte
+		status, err = yaml.Marshal(content["status"])
+		text.Write(status)
+	}
+	if err != nil {
+		fmt.Fprintln(&text, err) // an object whose spec cannot be decoded cannot be encoded either
+	}
 	for _, e := range w.events(t, o) {
 		fmt.Fprintf(&text, "event %s %s: %s\n", e.Type, e.Reason, e.Message)
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/record/submitter"
 )
 
-// TestRulesHoldAgainstADriver runs the driver of test/e2e/testdata/rules/attack.py with the real Spark and the token
-// of a driver's service account. It creates pods by itself, and gives its executors a template in its own code. The
+// TestRulesHoldAgainstADriver runs the driver of test/e2e/testdata/rules/attack.py with the real Spark and the token of
+// a driver's service account. It creates pods by itself, and gives its executors a template in its own code. The
 // policies of the chart and the webhook must refuse these pods.
 func TestRulesHoldAgainstADriver(t *testing.T) {
 	if os.Getuid() != 0 {

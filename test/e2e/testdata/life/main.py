@@ -6,15 +6,20 @@
     fill      write 8 MiB to /scratch, and sleep
     sleep     sleep for an hour, which is longer than any test waits
     told      perform the step that is the content of /opt/told/step
+    signal    wait until the driver's pod has the annotation example.dev/signal
     fail      exit with code 1
     end       do nothing; only for told
 
 An unknown step is an error, so that a typing mistake does not look like a success.
 """
+import json
 import os
+import ssl
 import sys
 import time
+import urllib.request
 
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/"
 LIMIT = 150  # seconds
 
 
@@ -72,11 +77,27 @@ def told():
         take(f.read().strip())
 
 
+def own_pod():
+    with open(ACCOUNT + "token") as token, open(ACCOUNT + "namespace") as namespace:
+        request = urllib.request.Request(
+            f"https://{os.environ['KUBERNETES_SERVICE_HOST']}:{os.environ['KUBERNETES_SERVICE_PORT']}"
+            f"/api/v1/namespaces/{namespace.read()}/pods/{os.environ['HOSTNAME']}",
+            headers={"Authorization": "Bearer " + token.read()},
+        )
+    with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=ACCOUNT + "ca.crt")) as answer:
+        return json.load(answer)
+
+
+def signal():
+    while "example.dev/signal" not in own_pod()["metadata"].get("annotations", {}):
+        time.sleep(0.5)
+
+
 def fail():
     sys.exit("failing as it was told")
 
 
-STEPS = {f.__name__: f for f in (session, work, idle, fill, sleep, told, fail)}
+STEPS = {f.__name__: f for f in (session, work, idle, fill, sleep, told, signal, fail)}
 
 
 def take(step):
