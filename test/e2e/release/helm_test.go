@@ -48,6 +48,7 @@ type release struct {
 	namespace string
 	api       client.Client
 	cfg       *action.Configuration
+	installed bool
 }
 
 func newRelease(t testing.TB) *release {
@@ -88,6 +89,8 @@ func load(t testing.TB, dir string) *chart.Chart {
 // currentChart is the directory of the chart, relative to the repository's root.
 var currentChart = filepath.Join("charts", "spark-operator")
 
+// install installs the release until the test ends. All releases have objects of the same names in the cluster, so a
+// release that stays would keep the next one from being installed.
 func (r *release) install(dir, values string) {
 	r.t.Helper()
 	install := action.NewInstall(r.cfg)
@@ -96,6 +99,8 @@ func (r *release) install(dir, values string) {
 	if _, err := install.Run(load(r.t, dir), r.values(values)); err != nil {
 		r.t.Fatalf("install with %s: %v", values, err)
 	}
+	r.installed = true
+	r.t.Cleanup(r.uninstall)
 }
 
 func (r *release) upgrade(values string) {
@@ -117,8 +122,13 @@ func (r *release) tryUpgrade(values string) (notes string, err error) {
 	return upgraded.(*v1.Release).Info.Notes, nil
 }
 
+// uninstall uninstalls the release, unless that is done.
 func (r *release) uninstall() {
 	r.t.Helper()
+	if !r.installed {
+		return
+	}
+	r.installed = false
 	uninstall := action.NewUninstall(r.cfg)
 	uninstall.WaitStrategy = kube.HookOnlyStrategy
 	if _, err := uninstall.Run(name); err != nil {

@@ -172,7 +172,6 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.install(currentChart, string(values))
-	t.Cleanup(r.uninstall)
 
 	refused, broken := 0, map[string]bool{}
 	for i, namespace := range namespaces {
@@ -253,7 +252,6 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.install(currentChart, string(values))
-	t.Cleanup(r.uninstall)
 	evil := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "evil", Labels: old.Labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "evil"}}}}
 	testkit.Wait(t, "the policies", func(ctx context.Context) error {
 		if err := r.api.Create(ctx, evil.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), `the image "evil"`) {

@@ -41,7 +41,6 @@ func (r *release) installRules(namespace string, rules map[string]any) {
 		r.t.Fatal(err)
 	}
 	r.install(currentChart, string(values))
-	r.t.Cleanup(r.uninstall)
 }
 
 // servePods serves the reviews of pods with the configuration of the release, and directs the API server to them. The

@@ -64,7 +64,6 @@ type change struct {
 func TestTokenCannotRedirectAdmission(t *testing.T) {
 	r := newRelease(t)
 	r.install(currentChart, "{}")
-	defer r.uninstall()
 	_, stop := r.run()
 	r.waitTrusted(5) // the rotation works under the policy
 	stop()
@@ -262,7 +261,6 @@ func (r *release) sparkctl() string {
 func TestDoctorOfADefaultInstallation(t *testing.T) {
 	r := newRelease(t)
 	r.install(currentChart, "{}")
-	defer r.uninstall()
 	_, stop := r.run()
 	defer stop()
 	r.waitTrusted(5)

@@ -273,7 +273,6 @@ func TestRightsOfTheWebhook(t *testing.T) {
 	// Without the feature, an informer lists and watches, as with an API server before Kubernetes 1.34.
 	t.Setenv("KUBE_FEATURE_WatchListClient", "false")
 	r.install(currentChart, "webhook: {resourceQuotaEnforcement: {enable: true}}")
-	defer r.uninstall()
 	requests, stop := r.run()
 	r.waitTrusted(5)
 	resources := []string{"secrets", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "resourcequotas"}
