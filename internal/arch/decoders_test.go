@@ -13,7 +13,7 @@ var insensitive = map[string][]string{
 	"k8s.io/apimachinery/pkg/util/yaml": {"Unmarshal", "UnmarshalStrict", "NewYAMLOrJSONDecoder", "NewYAMLToJSONDecoder"},
 }
 
-// mayDecode lists the files that may use one of these decoders nevertheless.
+// mayDecode lists the files that may still use one of these decoders.
 var mayDecode = []string{
 	"spark/podtemplate/file.go", // decodes into maps, where no names of fields are compared, and keeps the text of numbers
 }
@@ -22,14 +22,22 @@ var mayDecode = []string{
 // takes hostpid for hostPID shows the rules of the platform another pod than the one that Spark creates. The check
 // applies to all text, because hardly any text has no user's text in it.
 func TestDecodersDistinguishCase(t *testing.T) {
+	exempt := func(f file) bool { return slices.Contains(mayDecode, f.path) }
+	forbid(t, insensitive, exempt, "use Unmarshal of k8s.io/apimachinery/pkg/util/json, which distinguishes upper and lower case")
+}
+
+// forbid checks that no file uses the given functions of the given packages, except tests, the programs of developers
+// and the exempt files. The argument instead is the advice of the error.
+func forbid(t *testing.T, functions map[string][]string, exempt func(file) bool, instead string) {
+	t.Helper()
 	for _, f := range parse(t) {
 		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelow(f.folder, "internal/testkit")
-		if f.test || programs || slices.Contains(mayDecode, f.path) {
+		if f.test || programs || exempt(f) {
 			continue
 		}
-		for imported, names := range insensitive {
+		for imported, names := range functions {
 			for _, use := range usesOf(f, imported, names...) {
-				t.Errorf("%s: %s: use Unmarshal of k8s.io/apimachinery/pkg/util/json, which distinguishes upper and lower case", f.path, use)
+				t.Errorf("%s: %s: %s", f.path, use, instead)
 			}
 		}
 	}
@@ -45,15 +53,6 @@ var mayParse = []string{"spark/podtemplate", "internal/cli/terminal", "internal/
 // gigabytes. Much of what looks like a file of this project is written by others: any user may create a ConfigMap in
 // which sparkctl doctor looks for the configuration of an operator.
 func TestYAMLIsReadByOneReader(t *testing.T) {
-	for _, f := range parse(t) {
-		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelow(f.folder, "internal/testkit")
-		if f.test || programs || slices.Contains(mayParse, f.folder) {
-			continue
-		}
-		for imported, names := range unlimited {
-			for _, use := range usesOf(f, imported, names...) {
-				t.Errorf("%s: %s: use podtemplate.ReadYAML, which has limits", f.path, use)
-			}
-		}
-	}
+	exempt := func(f file) bool { return slices.Contains(mayParse, f.folder) }
+	forbid(t, unlimited, exempt, "use podtemplate.ReadYAML, which has limits")
 }

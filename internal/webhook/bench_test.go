@@ -39,11 +39,17 @@ func BenchmarkReview(b *testing.B) {
 		Serves: func(context.Context, string) (bool, error) { return true, nil },
 	}
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: text}}}
+	measureAnswers(b, r, req)
+}
+
+// measureAnswers measures how long a handler takes to allow a request, as the mean and the 99th percentile.
+func measureAnswers(b *testing.B, handler admission.Handler, req admission.Request) {
+	b.Helper()
 	var took []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
 		begin := time.Now()
-		if answer := r.Handle(b.Context(), req); !answer.Allowed {
+		if answer := handler.Handle(b.Context(), req); !answer.Allowed {
 			b.Fatal(answer.Result)
 		}
 		took = append(took, time.Since(begin))
@@ -80,15 +86,8 @@ func BenchmarkExecutor(b *testing.B) {
 		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, Object: runtime.RawExtension{Raw: raw},
 	}}
 	e := &webhook.Executors{Log: logr.Discard()}
-	var took []time.Duration
-	b.ReportAllocs()
-	for b.Loop() {
-		begin := time.Now()
-		if answer := e.Handle(b.Context(), req); !answer.Allowed || len(answer.Patches) == 0 {
-			b.Fatal(answer)
-		}
-		took = append(took, time.Since(begin))
+	if answer := e.Handle(b.Context(), req); len(answer.Patches) == 0 {
+		b.Fatal(answer)
 	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+	measureAnswers(b, e, req)
 }

@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,8 +75,10 @@ func (p *Pods) judge(ctx context.Context, req admission.Request) ([]*dialect.Fie
 		return nil, err
 	}
 	update := req.Operation == admissionv1.Update
-	if update && sameSpec(req.OldObject.Raw, req.Object.Raw) {
-		return nil, nil
+	if update {
+		if old, edited, err := specs(req.OldObject.Raw, req.Object.Raw); err == nil && bytes.Equal(old, edited) {
+			return nil, nil
+		}
 	}
 	labels, err := p.Labels(ctx, req.Namespace)
 	if err != nil {
@@ -115,14 +116,4 @@ func (p *Pods) faults(ctx context.Context, labels map[string]string, raw []byte)
 		}
 	}
 	return faults, nil
-}
-
-// sameSpec reports whether two objects have the same spec. The API server encodes both in the same way.
-func sameSpec(before, after []byte) bool {
-	type stored struct {
-		Spec json.RawMessage `json:"spec"`
-	}
-	var old, edited stored
-	return utiljson.Unmarshal(before, &old) == nil && utiljson.Unmarshal(after, &edited) == nil &&
-		bytes.Equal(old.Spec, edited.Spec)
 }

@@ -6,6 +6,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -166,23 +167,29 @@ func (r *Reviewer) before(req admission.Request) client.Object {
 // Such an update must be admitted for every stored object, even if the spec is invalid or breaks a rule that is newer
 // than the object. Otherwise nobody could remove a finalizer, or stop a running application. An update that resumes the
 // object is reviewed.
-//
-// The specs are compared as bytes, because the API server encodes both objects in the same way, with sorted keys.
 func startsNothing(before, after []byte) bool {
-	type stored struct {
-		Spec json.RawMessage `json:"spec"`
-	}
-	var old, edited stored
-	if utiljson.Unmarshal(before, &old) != nil || utiljson.Unmarshal(after, &edited) != nil {
+	old, edited, err := specs(before, after)
+	if err != nil {
 		return false
 	}
-	if bytes.Equal(old.Spec, edited.Spec) {
+	if bytes.Equal(old, edited) {
 		return true
 	}
-	was, oldFields, oldErr := cutSuspend(old.Spec)
-	now, fields, err := cutSuspend(edited.Spec)
+
+	was, oldFields, oldErr := cutSuspend(old)
+	now, fields, err := cutSuspend(edited)
 	resumes := was && !now
 	return oldErr == nil && err == nil && !resumes && maps.EqualFunc(oldFields, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// specs returns the specs of an object before and after an update. Equal specs are equal as bytes, because the API server
+// encodes both objects in the same way, with sorted keys.
+func specs(before, after []byte) (old, edited json.RawMessage, err error) {
+	var was, is struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	err = cmp.Or(utiljson.Unmarshal(before, &was), utiljson.Unmarshal(after, &is))
+	return was.Spec, is.Spec, err
 }
 
 // cutSuspend returns the value of the field suspend of a spec, and all other fields. Some kinds do not have the field;

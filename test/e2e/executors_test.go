@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -77,13 +76,8 @@ func (w *suite) onlySentToWebhook(t *testing.T, s *story) {
 	if !w.Embedded() {
 		return // its audit log cannot be read
 	}
-	log, err := os.Open(w.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = log.Close() }()
 	var sent []string
-	err = cluster.ReadAudit(log, func(r cluster.Request) {
+	w.readAudit(t, func(r cluster.Request) {
 		for key := range r.Annotations {
 			if strings.HasPrefix(key, "mutation.webhook.admission.k8s.io/") {
 				sent = append(sent, r.ObjectRef.Resource+"/"+r.ObjectRef.Name)
@@ -91,9 +85,6 @@ func (w *suite) onlySentToWebhook(t *testing.T, s *story) {
 			}
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, pod := range s.executors(t) {
 		if !slices.Contains(sent, "pods/"+pod.Name) {
 			t.Errorf("%s was not sent to the webhook, but %v", pod.Name, sent)

@@ -276,13 +276,8 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 // rights that were missing when requests were forbidden.
 func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
 	t.Helper()
-	log, err := os.Open(w.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
 	used, refused = map[string]map[right]bool{}, map[string]map[right]bool{}
-	err = cluster.ReadAudit(log, func(request cluster.Request) {
+	w.readAudit(t, func(request cluster.Request) {
 		ref := request.ObjectRef
 		into := map[string]map[string]map[right]bool{"allow": used, "forbid": refused}[request.Decision()]
 		if into == nil || ref.Resource == "" {
@@ -303,8 +298,18 @@ func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]boo
 			into[request.User.Username][r.onAll()] = true
 		}
 	})
+	return used, refused
+}
+
+// readAudit calls the given function with every request of the audit log, in the order of the responses.
+func (w *suite) readAudit(t *testing.T, each func(cluster.Request)) {
+	t.Helper()
+	log, err := os.Open(w.AuditLog())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return used, refused
+	defer log.Close()
+	if err := cluster.ReadAudit(log, each); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -299,12 +299,7 @@ func (w *suite) noPodsCreated(t *testing.T, prefixes ...string) {
 	if !w.Embedded() {
 		return // its audit log cannot be read
 	}
-	log, err := os.Open(w.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = log.Close() }()
-	err = cluster.ReadAudit(log, func(r cluster.Request) {
+	w.readAudit(t, func(r cluster.Request) {
 		if r.Verb != "create" || r.ObjectRef.Resource != "pods" || r.ObjectRef.Subresource != "" || !r.Done() || r.ObjectRef.Name == "attacker-driver" {
 			return
 		}
@@ -312,7 +307,4 @@ func (w *suite) noPodsCreated(t *testing.T, prefixes ...string) {
 			t.Errorf("%s created the pod %s", r.User.Username, r.ObjectRef.Name)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -33,6 +33,21 @@ const (
 	sample = 4
 )
 
+// newMachine returns a machine with the files of the Spark image, until the test ends.
+func newMachine(t *testing.T) *submitter.Machine {
+	t.Helper()
+	machine, err := submitter.New(t.Context(), version, sparkImage(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := machine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return machine
+}
+
 // TestLiveCasesMatchTheirRecordings runs the live cases with the real bin/spark-submit and compares the requests with
 // the recordings. Each case here runs in its own JVM, while the recorder runs many cases in one JVM.
 func TestLiveCasesMatchTheirRecordings(t *testing.T) {
@@ -44,15 +59,7 @@ func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine, err := submitter.New(t.Context(), version, sparkImage(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := machine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	machine := newMachine(t)
 	var cpu time.Duration
 	live := slices.DeleteFunc(cases, func(c record.Case) bool { return !c.Live || !c.In(version) })
 	if len(live) != liveCases {
@@ -99,15 +106,7 @@ func TestTemplatesMatchTheirRecordings(t *testing.T) {
 			read, want = append(read, template), append(want, recordings[i])
 		}
 	}
-	machine, err := submitter.New(t.Context(), version, sparkImage(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := machine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	machine := newMachine(t)
 	var stderr bytes.Buffer
 	got, err := machine.Templates(t.Context(), read, &stderr)
 	if err != nil {
