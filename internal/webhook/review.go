@@ -182,8 +182,8 @@ func startsNothing(before, after []byte) bool {
 	return oldErr == nil && err == nil && !resumes && maps.EqualFunc(oldFields, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// specs returns the specs of an object before and after an update. Equal specs are equal as bytes, because the API server
-// encodes both objects in the same way, with sorted keys.
+// specs returns the specs of an object before and after an update. Equal specs are equal as bytes, because the API
+// server encodes both objects in the same way, with sorted keys.
 func specs(before, after []byte) (old, edited json.RawMessage, err error) {
 	var was, is struct {
 		Spec json.RawMessage `json:"spec"`
