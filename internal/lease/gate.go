@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// Unfenced returns a context for what a replica writes outside of its terms as well: the lease itself, and what
-// replicas that do not lead do too.
+// Unfenced returns a context for requests that a replica sends outside of its terms as well: those about the lease
+// itself, and those for what replicas that do not lead serve too.
 func Unfenced(ctx context.Context) context.Context {
 	return context.WithValue(ctx, termKey{}, (*term)(nil))
 }
@@ -14,8 +14,10 @@ func Unfenced(ctx context.Context) context.Context {
 // Gate returns a transport that sends no request of a pass whose term is over. The context of the pass ends with the
 // term as well, but a process that wakes after a long stop may send a request before the context's timer fires.
 //
-// If lead is not nil, the transport sends writes that belong to no pass, such as Events, only during a term, unless
-// their context comes from Unfenced. Requests that only read are fenced only if they belong to a pass.
+// If lead is not nil, the transport sends requests that belong to no pass only as follows, unless their context comes
+// from Unfenced: writes, such as Events, only during a term; reads, such as those of caches, also before the first term,
+// because a replica that has never led keeps its caches for the day when it does. A replica whose term is over either
+// ends or leads again.
 func Gate(lead *Leadership) func(next http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper { return gate{lead, next} }
 }
@@ -28,12 +30,17 @@ type gate struct {
 // RoundTrip returns ErrOver if the request belongs to a term that is over, and sends the request otherwise.
 func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	t, bound := req.Context().Value(termKey{}).(*term)
-	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
-	if t != nil && !t.lasts() || !bound && !reads && g.lead != nil && !g.lead.Leads() {
+	if t != nil && !t.lasts() || !bound && g.lead != nil && !g.sends(req) {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
 		return nil, ErrOver
 	}
 	return g.next.RoundTrip(req)
+}
+
+// sends reports whether a request that belongs to no pass may leave now.
+func (g gate) sends(req *http.Request) bool {
+	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
+	return g.lead.Leads() || reads && g.lead.TermNumber() == 0
 }

@@ -30,7 +30,7 @@ func TestWritesOutsideOfTerms(t *testing.T) {
 		}
 		return err == nil
 	}
-	check := func(leads bool) {
+	check := func(leads, reads bool) {
 		for _, path := range []string{
 			"/api/v1/namespaces/n/secrets", "/api/v1/namespaces/n/secrets/name", "/api/v1/namespaces/n/events", "/k8s/clusters/c-1/api/v1/namespaces/n/secrets",
 			"/apis/spark.apache.org/v1/namespaces/n/sparkapplications/a/status", "/apis/coordination.k8s.io/v1/namespaces/n/leases/lock",
@@ -44,18 +44,21 @@ func TestWritesOutsideOfTerms(t *testing.T) {
 					t.Errorf("leading %t, %s %s does not leave with a context of Unfenced", leads, method, path)
 				}
 			}
-			if !leaves(t.Context(), http.MethodGet, path) {
-				t.Errorf("GET %s does not leave", path)
+			if got := leaves(t.Context(), http.MethodGet, path); got != reads {
+				t.Errorf("leading %t, GET %s leaves: %t", leads, path, got)
+			}
+			if !leaves(Unfenced(t.Context()), http.MethodGet, path) {
+				t.Errorf("leading %t, GET %s does not leave with a context of Unfenced", leads, path)
 			}
 		}
 	}
-	check(false)
+	check(false, true) // a replica that has never led keeps its caches
 	lead.Extend(time.Now().Add(time.Hour))
-	check(true)
+	check(true, true)
 	pass, done, _ := lead.Begin(t.Context())
 	defer done()
 	lead.End()
-	check(false)
+	check(false, false)
 	if leaves(pass, http.MethodPost, "/api/v1/namespaces/n/secrets") || leaves(pass, http.MethodGet, "/") {
 		t.Error("a request of a pass leaves after the term")
 	}

@@ -40,7 +40,7 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 // lease, Get ends this replica's term at once and does not wait for the computed end of the term, because this
 // machine's clock may have stopped for a time.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	record, raw, err := l.Interface.Get(ctx)
+	record, raw, err := l.Interface.Get(Unfenced(ctx))
 	if err == nil {
 		if l.read = record.HolderIdentity; l.read != l.Identity() {
 			l.Lead.End()

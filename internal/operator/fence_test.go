@@ -155,24 +155,22 @@ func (f *fleet) leaseLock(name string) *lock {
 	return l
 }
 
-// sentWrites records the requests of a replica that leave it, except those that read.
-type sentWrites struct {
+// sentRequests records the requests of a replica that leave it.
+type sentRequests struct {
 	mu   sync.Mutex
 	sent []string
 }
 
-func (s *sentWrites) wrap(next http.RoundTripper) http.RoundTripper {
+func (s *sentRequests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		if req.Method != http.MethodGet {
-			s.mu.Lock()
-			s.sent = append(s.sent, req.Method+" "+req.URL.Path)
-			s.mu.Unlock()
-		}
+		s.mu.Lock()
+		s.sent = append(s.sent, req.Method+" "+req.URL.Path)
+		s.mu.Unlock()
 		return next.RoundTrip(req)
 	})
 }
 
-func (s *sentWrites) take() (sent []string) {
+func (s *sentRequests) take() (sent []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sent, s.sent = s.sent, nil
@@ -181,17 +179,17 @@ func (s *sentWrites) take() (sent []string) {
 
 // TestNothingLeavesAfterTheTerm records every request that leaves a replica before its term, during it and after it. It
 // sends each kind of write of each kind of object through the operator's client and through a client of the manager's
-// configuration, and Events through the recorder. Outside of the term only writes with a context of
-// lease.Unfenced leave.
+// configuration, reads, and Events through the recorder. After the term only requests with a context of lease.Unfenced
+// leave. Before it, reads leave too.
 //
 // Before, 350 Events left in five takeovers, because only the requests of passes were checked.
 func TestNothingLeavesAfterTheTerm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	cfg := newFleet(t).cfg
-	env, writes := w.environment(), &sentWrites{}
+	env, requests := w.environment(), &sentRequests{}
 	env.Rest = rest.CopyConfig(env.Rest)
-	env.Rest.Wrap(writes.wrap)
+	env.Rest.Wrap(requests.wrap)
 	op, err := NewOperator(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
@@ -233,31 +231,41 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 		return refused
 	}
 	const each = 2 * 10 * 6
+	read := func() error {
+		return op.GetAPIReader().Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "n"}, &corev1.Pod{})
+	}
 	outside := func(when string) {
 		if refused := sendAll(); refused != each {
 			t.Errorf("%s %d of %d writes were refused", when, refused, each)
 		}
-		for _, sent := range writes.take() {
+		for _, sent := range requests.take() {
 			if !strings.HasPrefix(sent, "POST /apis/authentication.k8s.io/v1/tokenreviews") {
 				t.Errorf("%s %s left", when, sent)
 			}
 		}
 	}
+	if err := read(); errors.Is(err, lease.ErrOver) {
+		t.Error("a replica that has never led cannot read")
+	}
+	requests.take()
 	outside("before the term")
 	op.lock.Lead.Extend(time.Now().Add(time.Hour))
 	event("during the term")
 	testkit.Wait(t, "the Event to leave", func(context.Context) error {
-		for _, sent := range writes.take() {
+		for _, sent := range requests.take() {
 			if strings.HasSuffix(sent, "/events") {
 				return nil
 			}
 		}
 		return errors.New("it has not left")
 	})
-	if refused := sendAll(); refused != 0 || len(writes.take()) < each {
+	if refused := sendAll(); refused != 0 || len(requests.take()) < each {
 		t.Errorf("during the term %d writes were refused", refused)
 	}
 	op.lock.Lead.End()
+	if err := read(); !errors.Is(err, lease.ErrOver) {
+		t.Errorf("a read after the term ends with %v", err)
+	}
 	for i := range 50 {
 		event(fmt.Sprint("after the term ", i))
 	}
@@ -266,7 +274,7 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 	if err := <-recorded; err != nil {
 		t.Error(err)
 	}
-	if sent := writes.take(); len(sent) > 0 {
+	if sent := requests.take(); len(sent) > 0 {
 		t.Errorf("after the term %v left", sent)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/lease"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
@@ -65,7 +66,7 @@ func (op *Operator) podReviews(cfg config.PodAdmission, scope *scope, log logr.L
 	reader := op.GetAPIReader()
 	return &webhook.Pods{Settings: op.Settings, Serves: scope.Reviews, Labels: scope.Labels, Log: log, DefaultClass: func(ctx context.Context, name string) (bool, error) {
 		var class schedulingv1.PriorityClass
-		err := reader.Get(ctx, client.ObjectKey{Name: name}, &class)
+		err := reader.Get(lease.Unfenced(ctx), client.ObjectKey{Name: name}, &class) // each replica answers reviews
 		return class.GlobalDefault, client.IgnoreNotFound(err)
 	}}
 }
