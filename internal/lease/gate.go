@@ -14,10 +14,13 @@ func Unfenced(ctx context.Context) context.Context {
 // Gate returns a transport that sends no request of a pass whose term is over. The context of the pass ends with the
 // term as well, but a process that wakes after a long stop may send a request before the context's timer fires.
 //
-// If lead is not nil, the transport sends requests that belong to no pass only as follows, unless their context comes
-// from Unfenced: writes, such as Events, only during a term; reads, such as those of caches, also before the first term,
-// because a replica that has never led keeps its caches for the day when it does. A replica whose term is over either
-// ends or leads again.
+// If lead is not nil, a request that belongs to no pass is sent only in these cases:
+//
+//   - a term lasts;
+//   - the request only reads, and no term has begun yet: a replica that has never led keeps its caches;
+//   - its context comes from Unfenced.
+//
+// A replica whose term is over either ends or leads again.
 func Gate(lead *Leadership) func(next http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper { return gate{lead, next} }
 }
