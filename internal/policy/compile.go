@@ -29,6 +29,7 @@ type set struct {
 	denied                                                               patterns
 	required, labels                                                     []requirement
 	limits                                                               Limits
+	sums                                                                 []sum // of limits
 }
 
 // requirement is a key whose value must match a pattern.
@@ -95,7 +96,7 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 	if r.Name == "" {
 		c.errs = append(c.errs, field.Required(c.path.Child("name"), "set a name, which refusals show to users"))
 	}
-	s := &set{name: r.Name, owner: p.Owner, limits: r.Limits, podSecurity: r.PodSecurity}
+	s := &set{name: r.Name, owner: p.Owner, limits: r.Limits, sums: r.Limits.sums(), podSecurity: r.PodSecurity}
 	if r.Owner != "" {
 		s.owner = r.Owner
 	}

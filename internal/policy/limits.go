@@ -68,20 +68,22 @@ func isCounted(name string) bool {
 
 // amounts checks the sums of the requests and of the limits of all pods.
 func (r *refusals) amounts(pods []dialect.Pod, workers dialect.Workers) {
-	if workers.Unlimited {
-		return // count refuses it
+	if workers.Unlimited || len(r.set.sums) == 0 {
+		return // count refuses an unlimited number
 	}
-	for _, limit := range r.set.limits.sums() {
-		what, count := "requests", gang.Requests
+	requests, limits := amountsOf(pods, gang.Requests), amountsOf(pods, gang.Limits)
+
+	for _, limit := range r.set.sums {
+		what, amounts := "requests", requests
 		if limit.capped {
-			what, count = "limits", gang.Limits
+			what, amounts = "limits", limits
 		}
 		var total resource.Quantity
 		for i := range pods {
 			if limit.capped {
 				r.capped(&pods[i], limit)
 			}
-			amount := count(&corev1.Pod{Spec: *pods[i].Spec})[limit.resource]
+			amount := amounts[i][limit.resource].DeepCopy() // Mul changes large amounts in place
 			if pods[i].Worker && !amount.Mul(workers.Max) {
 				amount = resource.MustParse("8E") // more than any limit
 			}
@@ -92,6 +94,14 @@ func (r *refusals) amounts(pods []dialect.Pod, workers dialect.Workers) {
 				fmt.Sprintf("use at most %s, with fewer or smaller executors", limit.most.String()))
 		}
 	}
+}
+
+// amountsOf returns the amounts of each pod.
+func amountsOf(pods []dialect.Pod, count func(*corev1.Pod) corev1.ResourceList) (all []corev1.ResourceList) {
+	for i := range pods {
+		all = append(all, count(&corev1.Pod{Spec: *pods[i].Spec}))
+	}
+	return all
 }
 
 // capped refuses containers without a limit for a resource, or with the limit 0, which may use all of a node.
@@ -113,7 +123,7 @@ func (r *refusals) capped(pod *dialect.Pod, limit sum) {
 
 // devices refuses resource claims if extended resources are limited, because a claim can ask for the same devices.
 func (r *refusals) devices(pod *dialect.Pod) {
-	for _, limit := range r.set.limits.sums() {
+	for _, limit := range r.set.sums {
 		if limit.extended() && len(pod.Spec.ResourceClaims) > 0 {
 			r.add(pod.Field, "the resource claim "+pod.Spec.ResourceClaims[0].Name+", whose devices the operator cannot count,", limit.rule, "request "+string(limit.resource))
 		}

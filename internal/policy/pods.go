@@ -14,13 +14,13 @@ import (
 // judgesPods reports whether the set has a rule about pods.
 func (s *set) judgesPods() bool {
 	return s.images != nil || s.serviceAccounts != nil || s.nodeSelectors != nil || s.tolerations != nil || s.priorityClasses != nil ||
-		s.runtimeClasses != nil || s.schedulers != nil || len(s.limits.sums()) > 0 || s.podSecurity != "" && s.podSecurity != PodSecurityOff
+		s.runtimeClasses != nil || s.schedulers != nil || len(s.sums) > 0 || s.podSecurity != "" && s.podSecurity != PodSecurityOff
 }
 
 // pods checks the pods and their number.
 func (r *refusals) pods(subject *dialect.Subject) {
 	s := r.set
-	if s.limits.Executors != nil || len(s.limits.sums()) > 0 {
+	if s.limits.Executors != nil || len(s.sums) > 0 {
 		r.count(subject.Workers())
 	}
 	if s.priorityClasses != nil {

@@ -64,7 +64,7 @@ func (s *set) threatened(driver bool) string {
 // aboutPods returns the name of the first rule of the set about pods or their number, or "" if there is no such rule.
 func (s *set) aboutPods() string {
 	switch {
-	case s.limits.Executors != nil || len(s.limits.sums()) > 0:
+	case s.limits.Executors != nil || len(s.sums) > 0:
 		return "limits"
 	case s.judgesPods():
 		return "podSecurity"
