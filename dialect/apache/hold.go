@@ -38,9 +38,9 @@ type Hold struct {
 	New bool
 }
 
-// HoldOf returns whether a custom resource is held. It is held if its spec requests that, or if its state is one that
-// this operator does not know: a newer operator may have stopped it there on purpose. A resource that is being deleted
-// is not held.
+// HoldOf returns whether a custom resource is held. It is held if its spec requests the hold, or if this operator has
+// no such state: a newer operator may have stopped the resource there on purpose. A resource that is being deleted is
+// not held.
 func HoldOf(r Resource) Hold {
 	var c lifecycle.Cause
 	state := lifecycle.Cut(fmt.Sprintf("%q", r.State), maxHeldState)

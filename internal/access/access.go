@@ -206,7 +206,7 @@ var pods = schema.GroupKind{Kind: "Pod"}
 // pathKey is the key of a context with the informer whose request it belongs to.
 type pathKey struct{}
 
-// Transport returns a transport that tells the informers of NewInformer their namespaces: it reads them from the paths
+// Transport returns a transport that gives the informers of NewInformer their namespaces: it reads them from the paths
 // of the informers' requests. Nothing else that an informer is created from contains the namespace.
 func Transport(next http.RoundTripper) http.RoundTripper { return located{next} }
 

@@ -19,7 +19,7 @@ var mayDecode = []string{
 }
 
 // TestDecodersDistinguishCase checks that users' text is decoded as Spark and the API server decode it. A decoder that
-// takes hostpid for hostPID shows the rules of the platform another pod than the one that Spark creates. The check
+// takes hostpid for hostPID gives the rules of the platform another pod than the pod that Spark creates. The check
 // applies to all text, because hardly any text has no user's text in it.
 func TestDecodersDistinguishCase(t *testing.T) {
 	exempt := func(f file) bool { return slices.Contains(mayDecode, f.path) }

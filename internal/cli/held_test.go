@@ -33,8 +33,8 @@ spec: {suspend: true, runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {spark.
 `,
 }
 
-// TestHeldIsShown checks that render creates no object from a held manifest and says why, that lint warns, and that
-// convert keeps the hold.
+// TestHeldIsShown checks that render creates no object from a held manifest and prints the reason, that lint warns, and
+// that convert keeps the hold.
 func TestHeldIsShown(t *testing.T) {
 	for kind, text := range heldManifests {
 		file := filepath.Join(t.TempDir(), kind+".yaml")
@@ -64,7 +64,7 @@ func TestHeldIsShown(t *testing.T) {
 	}
 }
 
-// TestHeldIsExplained checks that explain says of a held object why it is held and what ends that, and does not suspect
+// TestHeldIsExplained checks that explain prints why an object is held and how the hold ends, and does not suspect
 // that no operator runs. The status of such an object has no observedGeneration, because the operator writes only
 // Ready, and a request to restart it waits.
 func TestHeldIsExplained(t *testing.T) {

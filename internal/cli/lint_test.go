@@ -123,7 +123,7 @@ func TestLintChecksRulesOfThePlatform(t *testing.T) {
 }
 
 // TestLintChecksServicesOfConnectServers checks that lint reports what the webhook reports about the Service of a
-// server. A server starts without the Service or the port, so nothing else tells its user before clients cannot
+// server. A server starts without the Service or the port, so its user sees nothing else before clients cannot
 // connect.
 func TestLintChecksServicesOfConnectServers(t *testing.T) {
 	for service, want := range map[string]string{

@@ -51,8 +51,8 @@ type ExecutorAdmission struct {
 	Policy bool `json:"policy,omitempty"`
 }
 
-// PodAdmission says which admission objects in this cluster judge pods by the section policy. The chart installs these
-// objects and sets the fields to match. Without any of them, a program in a driver can create pods that the rules
+// PodAdmission describes which admission objects in this cluster judge pods by the section policy. The chart installs
+// these objects and sets the fields to match. Without any of them, a program in a driver can create pods that the rules
 // forbid, and the operator logs this at its start.
 type PodAdmission struct {
 	// Webhook means that the API server sends pods to the webhook, which then must be on (bindAddress). The operator then

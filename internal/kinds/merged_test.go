@@ -12,7 +12,7 @@ import (
 
 // places are the places of a custom resource that can set Spark's configuration in addition to sparkConf. A place has a
 // piece for each kind, in the order of kinds.Admission. TEXT stands for a text in JSON. An empty piece means that the
-// kind has no such place. The text is options of a JVM, except if the name of the place says otherwise.
+// kind has no such place. The text is options of a JVM, except if the name of the place contains another form.
 var places = map[string][5]string{
 	"options": {
 		`spec: {driver: {javaOptions: TEXT}}`, `spec: {template: {driver: {javaOptions: TEXT}}}`, `spec: {sparkConf: {spark.driver.extraJavaOptions: TEXT}}`,

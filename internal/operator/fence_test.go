@@ -69,7 +69,7 @@ func TestFrozenLeaderReleasesNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
-		before  string   // who takes the lease before the leader continues; "" if nobody does
+		before  string   // who takes the lease before the leader continues; "" if no replica does
 		between []string // who writes the lease after each of the leader's reads, one after the other
 		want    string   // the holder at the end
 	}{

@@ -52,9 +52,9 @@ func statesOf(t *testing.T, plural string) []string {
 	return states
 }
 
-// TestHeldResourcesStartNothing walks all states of release 1.1 of the Apache Spark project's operator, and one that no
-// operator has, for both kinds. Resources with spec.suspend in each of them, and resources in the states that this
-// operator does not know, are held: no pod and no StatefulSet is created, Ready is False, and an event of the type
+// TestHeldResourcesStartNothing walks all states of release 1.1 of the Apache Spark project's operator, and an invented
+// state, for both kinds. Resources with spec.suspend in each of these states, and resources in states that this
+// operator does not have, are held: no pod and no StatefulSet is created, Ready is False, and an event of the type
 // Warning names the state. Each resource that this operator can continue starts, or is taken over, when the hold ends.
 //
 // Before, the definitions pruned spec.suspend, so that every such resource started; and a cluster in the state

@@ -148,7 +148,7 @@ func (op *Operator) namespaceLabels() kinds.NamespaceLabels {
 
 // Reviews reports whether the webhook reviews a namespace's custom resources. It can be called for any namespace, while
 // Serves is called only for namespaces that the operator watches. Reviews does not depend on the operator's rights, so
-// that nobody avoids the reviews by a change of these rights.
+// that no tenant avoids the reviews by a change of these rights.
 func (s *scope) Reviews(ctx context.Context, name string) (bool, error) {
 	if watched := s.Watched(); watched[0] != metav1.NamespaceAll && !slices.Contains(watched, name) {
 		return false, nil

@@ -52,8 +52,8 @@ const (
 	ApplicationTerminatedWithoutReleaseResources ApplicationStateSummary = "TerminatedWithoutReleaseResources"
 )
 
-// SuspendReason says why an application or a cluster is in the state Suspended, which only the Apache Spark project's
-// operator writes. In a state Suspended without a reason it is SpecSuspend.
+// SuspendReason is the reason why an application or a cluster is in the state Suspended, which only the Apache Spark
+// project's operator writes. In a state Suspended without a reason it is SpecSuspend.
 //
 // +kubebuilder:validation:Enum=KueueEviction;SpecSuspend
 type SuspendReason string

@@ -59,7 +59,7 @@ func numbered(n int, format string) string {
 	return b.String()
 }
 
-// TestBombs checks that no text takes more than 64 MB, that a text beyond the limits has a fault that says what to do,
+// TestBombs checks that no text takes more than 64 MB, that a text beyond the limits has a fault with the way out,
 // and that texts with anchors as people write them are read. Without limits, 340 KB of aliases took over 6 GB.
 func TestBombs(t *testing.T) {
 	for name, bomb := range bombs {

@@ -10,7 +10,7 @@ import (
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
 
-// Quote quotes a word for a shell. A word with characters that cannot be printed needs a shell that knows $'...', such
+// Quote quotes a word for a shell. A word with characters that cannot be printed needs a shell that has $'...', such
 // as bash.
 func Quote(word string) string {
 	switch {
