@@ -28,6 +28,8 @@ const (
 	// ConditionExposed is True if all auxiliary objects of the driver exist: Services, Ingresses, routes. It is absent
 	// if the application wants no such objects. The application runs even if the condition is False.
 	ConditionExposed = "Exposed"
+	// ConditionProgressing is True while the pods of a Connect server or of a cluster are started or replaced.
+	ConditionProgressing = "Progressing"
 )
 
 // ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready. In

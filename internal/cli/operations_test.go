@@ -155,7 +155,7 @@ func (u *user) restarts() {
 	})
 	u.does(exit.OK, "it is suspended, and runs when it is resumed", "restart", "tau", "--wait")
 	u.Schedule("nightly", scene.Seldom)
-	u.does(exit.Usage, "sparkctl trigger nightly", "restart", "nightly")
+	u.does(exit.Usage, "sparkctl trigger schedule/nightly -n "+u.Namespace, "restart", "nightly")
 	u.does(exit.Usage, "-l", "restart")
 	u.does(exit.Cluster, "did you mean tau?", "restart", "tauu")
 	u.does(exit.Cluster, "cannot be reached", "restart", "tau", "--server", "http://127.0.0.1:1")

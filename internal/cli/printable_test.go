@@ -171,10 +171,10 @@ func TestOnlineOutputsArePrintable(t *testing.T) {
 		args []string
 	}{
 		{exit.OK, "FAILED", []string{"list"}}, {exit.OK, `\u202e`, []string{"list", "-o", "wide"}}, {exit.OK, `\u202e`, []string{"list", "-o", "json"}},
-		{exit.OK, `\u202e`, []string{"list", "-o", "yaml"}}, {exit.OK, "evil", []string{"list", "-o", "name"}}, {exit.OK, `\x1b`, []string{"list", "-o", "jsonpath={.items[*].status.applicationState.errorMessage}"}},
+		{exit.OK, `\u202e`, []string{"list", "-o", "yaml"}}, {exit.OK, `\u202e`, []string{"list", "-o", "custom-columns=ARGS:.spec.arguments,A:.spec.mainClass"}}, {exit.OK, "evil", []string{"list", "-o", "name"}}, {exit.OK, `\x1b`, []string{"list", "-o", "jsonpath={.items[*].status.applicationState.errorMessage}"}},
 		{exit.OK, `\x1b`, []string{"status", "evil"}}, {exit.OK, `\x1b`, []string{"explain", "evil"}}, {exit.OK, `\x1b`, []string{"events", "evil"}},
 		{exit.OK, "first\tline\n\\x1b[31mred", []string{"log", "evil"}}, {exit.OK, `\x9b1m`, []string{"log", "evil", "--tail", "5"}}, {exit.OK, `\x1b`, []string{"diff", "-f", file}},
-		{exit.Cluster, `\x1b`, []string{"wait", "evil", "--timeout", "1s"}}, {exit.Cluster, "evil", []string{"top", "evil"}}, {exit.Cluster, "service account", []string{"doctor"}},
+		{exit.TimedOut, `\x1b`, []string{"wait", "evil", "--timeout", "1s"}}, {exit.Cluster, "evil", []string{"top", "evil"}}, {exit.Cluster, "service account", []string{"doctor"}},
 		{exit.Cluster, "", []string{"doctor", "-o", "json"}}, {exit.Cluster, "", []string{"ui", "evil", "--no-browser"}}, {exit.OK, "evil", []string{"__complete", "status", "e"}},
 		{exit.OK, "", []string{"restart", "evil", "--yes"}}, {exit.OK, "", []string{"suspend", "evil", "--yes"}}, {exit.OK, "deleted", []string{"delete", "evil", "--yes"}},
 	} {

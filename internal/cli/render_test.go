@@ -41,6 +41,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	asPlugin()
 	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
 	testkit.Main(m)
 }

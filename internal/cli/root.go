@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -18,15 +17,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/forward"
+	"github.com/sparkoperator/spark-operator/internal/cli/list"
 	"github.com/sparkoperator/spark-operator/internal/cli/offline"
 	"github.com/sparkoperator/spark-operator/internal/cli/online"
 	"github.com/sparkoperator/spark-operator/internal/cli/restart"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	usage "github.com/sparkoperator/spark-operator/internal/cli/top"
 )
-
-// pluginName is the name of the binary as a kubectl plugin: kubectl runs a binary of this name for `kubectl spark`.
-const pluginName = "kubectl-spark"
 
 // root holds the standard streams, which the verbs of this package use.
 type root struct {
@@ -36,7 +33,7 @@ type root struct {
 // Main runs the program and returns its exit code. The first element of args is the path of the binary.
 func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Code {
 	streams = streams.Safe()
-	cmd := Command(streams, nameOf(args[0]))
+	cmd := Command(streams, terminal.Program(args[0]))
 	cmd.SetArgs(args[1:])
 	err := cmd.ExecuteContext(ctx)
 	code := exit.CodeOf(err)
@@ -54,14 +51,6 @@ func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Cod
 		fmt.Fprintln(streams.Err, terminal.Wrap("error: ", message, streams.Width))
 	}
 	return code
-}
-
-// nameOf returns the name by which users run the program, from the path of the binary.
-func nameOf(path string) string {
-	if strings.TrimSuffix(filepath.Base(path), ".exe") == pluginName {
-		return "kubectl spark"
-	}
-	return "sparkctl"
 }
 
 func messageOf(err error) string {
@@ -103,10 +92,11 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand())
 	top.AddCommand(offline.Commands(streams, currentBuild().Version)...)
 	top.AddCommand(online.Commands(streams)...)
-	top.AddCommand(restart.Command(streams), doctor.Command(streams), usage.Command(streams))
+	top.AddCommand(list.Command(streams), restart.Command(streams), doctor.Command(streams), usage.Command(streams))
 	top.AddCommand(forward.Commands(streams)...)
 	for _, cmd := range top.Commands() {
 		codeErrors(cmd)
+		cmd.Example = strings.ReplaceAll(cmd.Example, "sparkctl ", name+" ")
 	}
 	return top
 }

@@ -95,7 +95,7 @@ func TestInterruptedIsACodeOfItsOwn(t *testing.T) {
 // run it.
 func TestPluginName(t *testing.T) {
 	for path, want := range map[string]string{"/usr/bin/sparkctl": "sparkctl", "kubectl-spark": "kubectl spark", "kubectl-spark.exe": "kubectl spark", "/x/renamed": "sparkctl"} {
-		if got := nameOf(path); got != want {
+		if got := terminal.Program(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,6 +129,7 @@ func TestVerbsOnACluster(t *testing.T) {
 	t.Run("explain", func(t *testing.T) { (&user{w, t, u.kubeconfig}).explains() })
 	t.Run("diff", func(t *testing.T) { (&user{w, t, u.kubeconfig}).diffs() })
 	t.Run("errors", func(t *testing.T) { (&user{w, t, u.kubeconfig}).errors() })
+	t.Run("plugin", func(t *testing.T) { (&user{w, t, u.kubeconfig}).plugs() })
 	t.Run("delete", func(t *testing.T) { (&user{w, t, u.kubeconfig}).deletes() })
 }
 
@@ -136,7 +139,7 @@ func (u *user) lists() {
 		u.t.Errorf("the table is\n%s", table.out)
 	}
 	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "list", "-o", "wide")
-	for line := range strings.Lines(narrow.out) {
+	for line := range strings.Lines(ownColours.ReplaceAllString(narrow.out, "")) {
 		if len(strings.TrimSpace(line)) > 60 {
 			u.t.Errorf("%q is too long for 60 columns", line)
 		}
@@ -150,13 +153,24 @@ func (u *user) lists() {
 	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "list", "-o", "json").out), &list); err != nil || len(list.Items) != 1 || list.Items[0].Kind != "SparkApplication" {
 		u.t.Errorf("%d applications, %v", len(list.Items), err)
 	}
-	u.does(exit.Usage, "name, age, state", "list", "--sort", "colour")
+	for _, order := range []string{"name", "age", "state", "duration", "start", "end"} {
+		u.does(exit.OK, "RUNNING", "list", "--sort-by", order)
+		u.does(exit.OK, "RUNNING", "list", "--sort", order)
+		u.does(exit.Usage, order, "list", "--sort-by", "colour")
+	}
+	u.does(exit.Usage, "PENDING_RERUN, ", "list", "--state", "lost")
+	utc := u.does(exit.OK, "Z   -\n", "list", "--utc").out
+	if heads := strings.Fields(utc); !slices.Equal(heads[7:11], []string{"AGE", "DURATION", "START", "END"}) {
+		u.t.Errorf("the columns are %q", heads)
+	}
+	u.does(exit.OK, "WHO   IMAGE                          NONE\npi    docker.io/apache/spark:4.1.4   <none>\n", "list", "-o", "custom-columns=WHO:.metadata.name,IMAGE:{.spec.image},NONE:spec.missing.field")
 	u.does(exit.Usage, "apache-app", "list", "--kind", "job")
 	u.does(exit.Usage, "-l", "list", "-l", "!!")
 	u.does(exit.OK, "apiVersion: v1\nitems:\n- apiVersion: sparkoperator.k8s.io/v1beta2\n", "list", "-o", "yaml")
 	u.does(exit.OK, "", "list", "-o", "jsonpath={.missing}")
-	for _, output := range []string{"xml", "jsonpath=", "jsonpath={", "jsonpath={.items[7]}"} {
-		u.does(exit.Usage, output, "list", "-o", output)
+	for _, output := range []string{"xml", "jsonpath=", "jsonpath={", "jsonpath={.items[7]}", "custom-columns=", "custom-columns=NAME", "custom-columns=NAME:{", "custom-columns=NAME:.a[7"} {
+		format, _, _ := strings.Cut(output, "=")
+		u.does(exit.Usage, "-o "+format, "list", "-o", output)
 	}
 }
 
@@ -191,7 +205,9 @@ func (u *user) waits() {
 	ctx, interrupt := context.WithCancel(u.t.Context())
 	interrupt()
 	u.doesWith(ctx, terminal.Streams{In: strings.NewReader("")}, exit.Interrupted, "interrupted", "wait", "pi")
-	u.does(exit.Cluster, "within 10ms", "wait", "pi", "--timeout=10ms")
+	u.does(exit.TimedOut, "within 10ms", "wait", "pi", "--timeout=10ms")
+	u.does(exit.OK, "does not exist any more", "wait", "gone", "--for=deleted")
+	u.does(exit.OK, "does not exist any more", "wait", "app/gone", "--for=deleted")
 	u.does(exit.Usage, "succeeded", "wait", "pi", "--for=lunch")
 	u.driver("pi", corev1.PodSucceeded, scene.Exited(0, ""))
 	u.does(exit.OK, "COMPLETED", "wait", "pi")
@@ -222,6 +238,7 @@ func (u *user) submits() {
 		return nil
 	})
 	u.does(exit.OK, "job", "list", "--state", "suspended", "-o", "name")
+	u.does(exit.TimedOut, "sparkctl resume app/job -n "+u.Namespace, "wait", "job", "--timeout=1s")
 	u.does(exit.OK, "job resumed", "resume", "job")
 	testkit.Wait(u.t, "job to run again", func(context.Context) error {
 		if state := u.Get("job").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
@@ -470,10 +487,40 @@ func (u *user) errors() {
 func (u *user) deletes() {
 	asked := terminal.Streams{In: strings.NewReader("n\n"), Interactive: true}
 	u.doesWith(u.t.Context(), asked, exit.Usage, "nothing was changed", "delete", "pi")
+	u.interruptsPrompts()
 	u.does(exit.Usage, "-l", "delete")
 	u.does(exit.Cluster, "has the labels team=other", "delete", "-l", "team=other")
 	asked.In = strings.NewReader("y\n")
 	u.doesWith(u.t.Context(), asked, exit.OK, "pi deleted", "delete", "pi", "--wait")
 	u.does(exit.OK, "unlucky deleted", "delete", "-l", "team=data")
 	u.does(exit.Cluster, `no SparkApplication named "pi"`, "status", "app/pi")
+}
+
+// interruptsPrompts checks that Ctrl-C at the prompt of each verb that has one ends the verb at once, and that nothing
+// was changed.
+func (u *user) interruptsPrompts() {
+	before := u.Get("pi").ResourceVersion
+	for _, args := range [][]string{{"delete", "pi"}, {"restart", "pi"}, {"suspend", "pi"}, {"scale", "connect/spark-connect", "--replicas", "2"}} {
+		ctx, interrupt := context.WithCancel(u.t.Context())
+		in, typed := io.Pipe() // nobody types an answer
+		asked := terminal.Streams{In: in, Out: io.Discard, Err: &promptWriter{interrupt}, Interactive: true}
+		if code := Main(ctx, append([]string{"sparkctl", args[0], "--kubeconfig", u.kubeconfig}, args[1:]...), asked); code != exit.Interrupted {
+			u.t.Errorf("%v: exit code %d after Ctrl-C", args, code)
+		}
+		_ = typed.Close() // never fails
+		interrupt()
+	}
+	if after := u.Get("pi").ResourceVersion; after != before {
+		u.t.Errorf("pi was changed: %s, %s", before, after)
+	}
+}
+
+// promptWriter interrupts the program when it prints a prompt.
+type promptWriter struct{ interrupt context.CancelFunc }
+
+func (w *promptWriter) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), "[y/N]") {
+		w.interrupt()
+	}
+	return len(p), nil
 }

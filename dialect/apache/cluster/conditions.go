@@ -18,7 +18,7 @@ import (
 // Condition types that only clusters have. The other condition types of a cluster are in package dialect.
 const (
 	// ConditionProgressing is True while the cluster starts, starts again after a failure, or rolls out an edited spec.
-	ConditionProgressing = "Progressing"
+	ConditionProgressing = dialect.ConditionProgressing
 	// ConditionObjects is True if all objects of the cluster exist in the API server and match the spec of the
 	// condition's observedGeneration. It is absent if no object is wanted.
 	ConditionObjects = "ObjectsApplied"

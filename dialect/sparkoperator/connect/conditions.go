@@ -19,7 +19,7 @@ import (
 const (
 	// ConditionProgressing is True while a server starts: the first server, the server of an edited spec, or the server
 	// after one that ended.
-	ConditionProgressing = "Progressing"
+	ConditionProgressing = dialect.ConditionProgressing
 	// ConditionServiceReady is True if the Service for clients exists as wanted. If it is False and no Service leads to
 	// the server, Ready is False too.
 	ConditionServiceReady = "ServiceReady"

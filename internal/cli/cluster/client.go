@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/suggest"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -217,7 +219,23 @@ func (c *Client) Find(ctx context.Context, argument string) (client.Object, erro
 	case len(failed) == len(candidates):
 		return nil, c.Explain(failed[0])
 	}
-	return nil, c.unknown(ctx, name, candidates)
+	err := c.unknown(ctx, name, candidates)
+	if slices.ContainsFunc(failed, apierrors.IsForbidden) {
+		return nil, err // an object of a kind that the user may not read can have the name
+	}
+	return nil, &unknownError{err}
+}
+
+// unknownError is the error for a name that no object has.
+type unknownError struct{ error }
+
+// Unwrap returns the error with its exit code.
+func (e *unknownError) Unwrap() error { return e.error }
+
+// Unknown reports whether an error of Find says that no object has the name.
+func Unknown(err error) bool {
+	_, unknown := errors.AsType[*unknownError](err)
+	return unknown
 }
 
 func qualified(objects []client.Object) (names []string) {
@@ -239,61 +257,10 @@ func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) e
 	if err != nil {
 		objects, _, err = c.List(ctx, Query{Namespace: c.Namespace, Kinds: candidates})
 	}
-	if near := nearNames(objects, name, c.Namespace); err == nil && len(near) > 0 {
+	if near := suggest.Names(objects, name, c.Namespace); err == nil && len(near) > 0 {
 		return exit.Errorf(exit.Cluster, "%s; did you mean %s?", message, strings.Join(near, ", "))
 	}
-	return exit.Errorf(exit.Cluster, "%s; sparkctl list -A lists the objects of all namespaces", message)
-}
-
-// nearNames returns up to three arguments for objects whose names are similar to the given name, the most similar
-// first.
-func nearNames(objects []client.Object, name, namespace string) (near []string) {
-	type candidate struct {
-		text     string
-		distance int
-	}
-	var all []candidate
-	for _, object := range objects {
-		distance := 2 * editDistance(name, object.GetName())
-		if strings.HasPrefix(object.GetName(), name) {
-			distance = min(distance, 2)
-		}
-		text := object.GetName()
-		if object.GetNamespace() != namespace {
-			text += " -n " + object.GetNamespace()
-			distance++
-		}
-		if distance <= max(2, len(name)) {
-			all = append(all, candidate{text, distance})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
-	for _, one := range all {
-		if !slices.Contains(near, one.text) && len(near) < 3 {
-			near = append(near, one.text)
-		}
-	}
-	return near
-}
-
-// editDistance returns the smallest number of letters to insert, remove or replace to turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost = 1 + min(before, row[j], row[j+1])
-			}
-			before, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return exit.Errorf(exit.Cluster, "%s; %s lists the objects of all namespaces", message, terminal.Hint("list -A"))
 }
 
 // Pods returns the pods of all attempts that belong to an object, executors last, and otherwise by name.
@@ -335,7 +302,7 @@ func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod
 	}
 	s := Summarize(object)
 	text := fmt.Sprintf("%s %s/%s has no running driver, server or master; its state is %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
-	return nil, exit.Errorf(exit.Cluster, "%s; %s says why", text, terminal.Commandf("sparkctl explain %s/%s", s.Kind.Name, s.Name))
+	return nil, exit.Errorf(exit.Cluster, "%s; %s says why", text, s.Hint("explain"))
 }
 
 // Events returns the Events about an object and its pods, oldest first.

@@ -15,6 +15,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // Kind describes one of the five kinds of custom resources.
@@ -84,6 +85,16 @@ func KindOf(object client.Object) *Kind {
 		}
 	}
 	return nil
+}
+
+// Hint returns the command that runs a verb of this program for an object.
+func Hint(verb string, object client.Object) terminal.Command {
+	return terminal.Hint(verb+" %s/%s -n %s", KindOf(object).Name, object.GetName(), object.GetNamespace())
+}
+
+// Hint returns the command that runs a verb of this program for the object.
+func (s *Summary) Hint(verb string) terminal.Command {
+	return terminal.Hint(verb+" %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace)
 }
 
 // newScheme returns a scheme with the types that the program reads.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -151,7 +150,7 @@ func noPod(s *Summary, o LogOptions) error {
 	if s.Result == Pending || s.Result == Suspended {
 		return exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())
 	}
-	return exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, terminal.Commandf("sparkctl status %s/%s", s.Kind.Name, s.Name))
+	return exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, s.Hint("status"))
 }
 
 // logged returns the pods whose logs the options select, the newest last.

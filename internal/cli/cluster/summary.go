@@ -54,8 +54,13 @@ type Summary struct {
 	Pod        string
 	Conditions []metav1.Condition
 	History    []statusv1.OperatorTransition
+	// Started is when the current or last attempt was submitted. It is zero before the first, and for kinds without
+	// attempts.
+	Started time.Time
 	// Ended is when the last attempt ended. It is zero while an attempt runs.
 	Ended time.Time
+	// Next is when the next run of a schedule starts, or the next attempt of an application. It is zero if none is due.
+	Next time.Time
 	// Observed is true if the operator has decided about the current spec, and has carried out the restart request if
 	// there is one.
 	Observed bool
@@ -74,12 +79,13 @@ func Summarize(object client.Object) Summary {
 	case *v1beta2.SparkApplication:
 		st := &object.Status
 		s.State, s.Pod, s.Executors, s.Ended = string(st.AppState.State), st.DriverInfo.PodName, st.Executors, st.TerminationTime.Time
+		s.Started = st.LastSubmissionAttemptTime.Time
 		s.Message = st.AppState.ErrorMessage
 		s.remember(st.Operator)
 		s.Attempt = max(s.Attempt, st.SubmissionAttempts)
 	case *v1beta2.ScheduledSparkApplication:
 		s.State, s.Message = string(object.Status.ScheduleState), object.Status.Reason
-		s.Detail = "at " + object.Spec.Schedule
+		s.Next, s.Detail = object.Status.NextRun.Time, "at "+object.Spec.Schedule
 		if last := object.Status.LastRunName; last != "" {
 			s.Detail += ", last run " + last
 		}
@@ -151,9 +157,22 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 		return
 	}
 	s.Attempt, s.History = o.Attempt, o.History
-	if o.EndedAt != nil {
-		s.Ended = o.EndedAt.Time
+	for at, into := range map[*metav1.MicroTime]*time.Time{o.SubmittedAt: &s.Started, o.EndedAt: &s.Ended, o.NextAttemptTime: &s.Next} {
+		if at != nil {
+			*into = at.Time
+		}
 	}
+}
+
+// Duration returns how long the current or last attempt has run, or 0 if there was none.
+func (s *Summary) Duration(now time.Time) time.Duration {
+	switch {
+	case s.Started.IsZero():
+		return 0
+	case !s.Ended.IsZero():
+		now = s.Ended
+	}
+	return now.Sub(s.Started)
 }
 
 // conclude sets the result, the reason and the message from the conditions. If there are no conditions, because another

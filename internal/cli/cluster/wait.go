@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
@@ -14,6 +15,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
@@ -47,7 +49,8 @@ func reached(s *Summary, goal string) (bool, error) {
 	}
 	switch {
 	case goal == goalRunning && (s.Result == Running || s.Result == Succeeded),
-		goal == GoalReady && s.Ready,
+		// While pods are being replaced, the old pods may still be ready.
+		goal == GoalReady && s.Ready && !meta.IsStatusConditionTrue(s.Conditions, dialect.ConditionProgressing),
 		(goal == GoalSucceeded || goal == GoalEnded) && s.Result == Succeeded:
 		return true, nil
 	case goal != GoalDeleted && s.Result == Failed:
@@ -150,7 +153,7 @@ func (c *Client) ended(ctx context.Context, err error) error {
 	case cause == nil:
 		return c.Explain(err)
 	case errors.Is(cause, context.DeadlineExceeded):
-		return exit.Errorf(exit.Cluster, "timed out")
+		return exit.Errorf(exit.TimedOut, "timed out")
 	}
 	return context.Canceled
 }

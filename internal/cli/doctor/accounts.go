@@ -46,7 +46,7 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 		return
 	}
 	if len(accounts) > maxAccounts {
-		d.add(Note, "accounts", "sparkctl doctor -n NAMESPACE", "only the first %d of %d service accounts are checked", maxAccounts, len(accounts))
+		d.add(Note, "accounts", terminal.Hint("doctor -n NAMESPACE"), "only the first %d of %d service accounts are checked", maxAccounts, len(accounts))
 		accounts = accounts[:maxAccounts]
 	}
 	core, err := typedcorev1.NewForConfig(d.Config())

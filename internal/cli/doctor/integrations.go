@@ -31,7 +31,7 @@ func (d *doctor) checkMetrics() {
 	case d.groups["metrics.k8s.io"]:
 		d.add(OK, "metrics", "", "the metrics API has the CPU and memory of pods")
 	default:
-		d.add(Note, "metrics", "kubectl apply -f "+metricsServer, "the cluster has no metrics API, so sparkctl top shows neither CPU nor memory")
+		d.add(Note, "metrics", "kubectl apply -f "+metricsServer, "the cluster has no metrics API, so %s shows neither CPU nor memory", terminal.Hint("top"))
 	}
 }
 

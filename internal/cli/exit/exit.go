@@ -17,6 +17,7 @@ const (
 	Usage       Code = 2
 	Invalid     Code = 3 // an input is invalid
 	Cluster     Code = 4 // the cluster cannot be reached, or rejects the request
+	TimedOut    Code = 5 // a wait took longer than its --timeout
 	Interrupted Code = 130
 )
 
@@ -30,6 +31,7 @@ var Codes = []struct {
 	{Usage, "wrong usage: an unknown verb, flag or argument"},
 	{Invalid, "invalid input: a manifest, a command line of spark-submit or a configuration file"},
 	{Cluster, "a problem of the cluster: not reachable, a missing right, a missing CustomResourceDefinition, an unknown object, a rejected request"},
+	{TimedOut, "a wait took longer than its --timeout; the application continues"},
 	{Interrupted, "interrupted by Ctrl-C; the application continues"},
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // tunnel forwards a local port to a port of a pod.
@@ -104,7 +105,7 @@ func (t *tunnel) wait(ctx context.Context, pod *corev1.Pod) error {
 			return context.Canceled
 		}
 		if err == nil || errors.Is(err, portforward.ErrLostConnectionToPod) {
-			return exit.Errorf(exit.Cluster, "the connection to pod %s/%s was lost; sparkctl list shows whether the application, server or cluster has ended", pod.Namespace, pod.Name)
+			return exit.Errorf(exit.Cluster, "the connection to pod %s/%s was lost; %s shows whether the application, server or cluster has ended", pod.Namespace, pod.Name, terminal.Hint("list -n %s", pod.Namespace))
 		}
 		return err
 	}

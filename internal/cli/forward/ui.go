@@ -75,7 +75,7 @@ func uiCommand(streams terminal.Streams) *cobra.Command {
 func (u *ui) show(cmd *cobra.Command, c *cluster.Client, object client.Object) error {
 	ctx := cmd.Context()
 	if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
-		return exit.Errorf(exit.Usage, "%s is a schedule and has no web UI; sparkctl list shows its runs", screen.Title(object))
+		return exit.Errorf(exit.Usage, "%s is a schedule and has no web UI; %s shows its runs", screen.Title(object), terminal.Hint("list -n %s", object.GetNamespace()))
 	}
 	if s := cluster.Summarize(object); s.Over() {
 		return u.showHistory(cmd, c, object)

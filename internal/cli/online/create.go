@@ -88,7 +88,7 @@ func (r *verbs) createCommand() *cobra.Command {
 	flags.BoolVar(&after.dryRun, "dry-run", false, "let the API server check everything, and store nothing")
 	flags.BoolVar(&after.wait, "wait", false, "wait until applications ended, and servers and clusters are ready")
 	flags.BoolVar(&after.log, "log", false, "print the driver's log until the application ended")
-	flags.DurationVar(&after.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 4; 0 means no limit")
+	flags.DurationVar(&after.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 5; 0 means no limit")
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Obje
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return exit.Errorf(exit.Cluster, "%s exists already; delete it with %s, or choose another name", screen.Title(object),
-			terminal.Commandf("sparkctl delete %s/%s", kind.Name, object.GetName()))
+			cluster.Hint("delete", object))
 	case apierrors.IsNotFound(err) && isNamespace(err):
 		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: %s", object.GetNamespace(), terminal.Commandf("kubectl create namespace %s", object.GetNamespace()))
 	case err != nil:

@@ -40,7 +40,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := r.confirm("delete", objects, yes); err != nil {
+		if err := r.confirm(cmd.Context(), "delete", objects, yes); err != nil {
 			return err
 		}
 		for _, object := range objects {

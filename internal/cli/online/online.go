@@ -11,7 +11,7 @@ import (
 func Commands(streams terminal.Streams) []*cobra.Command {
 	r := &verbs{streams}
 	return []*cobra.Command{
-		r.createCommand(), r.submitCommand(), r.listCommand(), r.statusCommand(), r.diffCommand(), r.explainCommand(), r.eventsCommand(), r.waitCommand(), r.logCommand(),
+		r.createCommand(), r.submitCommand(), r.statusCommand(), r.diffCommand(), r.explainCommand(), r.eventsCommand(), r.waitCommand(), r.logCommand(),
 		r.suspendCommand(), r.resumeCommand(), r.triggerCommand(), r.scaleCommand(), r.deleteCommand(),
 	}
 }

@@ -47,7 +47,7 @@ func (r *verbs) scaleCommand() *cobra.Command {
 			}
 			spec = map[string]any{"clusterTolerations": map[string]any{"instanceConfig": map[string]any{"initWorkers": replicas}}}
 		case *v1alpha1.SparkConnect:
-			if err := r.confirm("replace the server of", []client.Object{object}, yes); err != nil {
+			if err := r.confirm(cmd.Context(), "replace the server of", []client.Object{object}, yes); err != nil {
 				return err
 			}
 			spec = map[string]any{"executor": map[string]any{"instances": replicas}}

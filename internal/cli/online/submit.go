@@ -35,7 +35,7 @@ func (r *verbs) submitCommand() *cobra.Command {
 	own.BoolVar(&o.dryRun, "dry-run", false, "print the manifest and create nothing; needs no cluster")
 	own.BoolVar(&o.wait, "wait", false, "wait until the application ended; the exit code is 1 if it fails")
 	own.BoolVar(&o.log, "log", false, "print the driver's log until the application ended")
-	own.DurationVar(&o.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 4; 0 means no limit")
+	own.DurationVar(&o.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 5; 0 means no limit")
 	own.StringVar(&o.sparkVersion, "spark-version", "", "`version` of Spark in the image; default: that of the image's tag")
 	own.StringVar(&o.objectName, "object-name", "", "`name` of the SparkApplication; default: the application's name and five letters")
 	o.staging.AddFlags(own)

@@ -47,7 +47,7 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 				return exit.Errorf(exit.Usage, "%s cannot be suspended, because spec.suspend stops no running object of %s; delete the object instead", screen.Title(object), kind.FullName())
 			}
 		}
-		if err := r.confirm(verb, objects, yes || !suspend); err != nil {
+		if err := r.confirm(cmd.Context(), verb, objects, yes || !suspend); err != nil {
 			return err
 		}
 		patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend)

@@ -1,6 +1,8 @@
 package online
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +26,6 @@ func completeNames(connect target.Connect) cobra.CompletionFunc { return target.
 
 // confirm requests a confirmation from the user before the verb changes objects. It calls target.Confirm with the
 // verb's streams.
-func (r *verbs) confirm(what string, objects []client.Object, yes bool) error {
-	return target.Confirm(r.Streams, what, objects, yes)
+func (r *verbs) confirm(ctx context.Context, what string, objects []client.Object, yes bool) error {
+	return target.Confirm(ctx, r.Streams, what, objects, yes)
 }

@@ -1,6 +1,7 @@
 package online
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
 )
@@ -18,8 +20,9 @@ func (r *verbs) waitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait NAME|KIND/NAME",
 		Short: "Wait until an object runs, is ready, succeeded, ended or is deleted",
-		Long: "Waits for a state, and prints each state on the way. The exit code is 1 if the object fails instead. Ctrl-C ends the wait,\n" +
-			"and the application continues.",
+		Long: "Waits for a state, and prints each state on the way. The exit code is 1 if the object fails instead, and 5 after the\n" +
+			"time of --timeout. An object that does not exist counts as deleted. A server or cluster is not ready while its pods are\n" +
+			"being replaced. Ctrl-C ends the wait, and the application continues.",
 		Example: "  sparkctl wait spark-pi --for=succeeded --timeout=30m",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -30,13 +33,17 @@ func (r *verbs) waitCommand() *cobra.Command {
 			return invalidFlag("for", goal, cluster.Goals)
 		}
 		c, object, err := named(cmd, connect, args)
+		if goal == cluster.GoalDeleted && cluster.Unknown(err) {
+			fmt.Fprintf(r.Out, "%s does not exist any more\n", bounds.Line(args[0]))
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		return r.waitFor(cmd, c, object, goal, limit)
 	}
 	cmd.Flags().StringVar(&goal, "for", cluster.GoalSucceeded, "`state` to wait for: "+strings.Join(cluster.Goals, ", "))
-	cmd.Flags().DurationVar(&limit, "timeout", 0, "end the wait after this `duration`, with the exit code 4; 0 means no limit")
+	cmd.Flags().DurationVar(&limit, "timeout", 0, "end the wait after this `duration`, with the exit code 5; 0 means no limit")
 	return cmd
 }
 

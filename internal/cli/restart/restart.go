@@ -39,8 +39,8 @@ func Command(streams terminal.Streams) *cobra.Command {
 			"verb asks for a confirmation first.\n\n" +
 			"The request is an annotation (" + lifecycle.RestartAnnotation + "), so it is not lost while the operator is down. The operator\n" +
 			"carries out each request once.\n\n" +
-			"With --wait, the verb waits until applications have ended, and servers and clusters are ready. The exit code is 1 if one\n" +
-			"fails. Ctrl-C ends the wait, and the application continues.",
+			"With --wait, the verb waits until applications have ended, and the new pods of servers and clusters are ready. The exit\n" +
+			"code is 1 if one fails. Ctrl-C ends the wait, and the application continues.",
 		Example: "  sparkctl restart spark-pi --wait\n" +
 			"  sparkctl restart -l team=data --yes",
 	}
@@ -61,7 +61,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 	flags.StringVarP(&r.selector, "selector", "l", "", "`labels` of the objects, instead of names")
 	flags.BoolVarP(&r.yes, "yes", "y", false, "do not ask for a confirmation")
 	flags.BoolVar(&r.wait, "wait", false, "wait until applications ended, and servers and clusters are ready")
-	flags.DurationVar(&r.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 4; 0 means no limit")
+	flags.DurationVar(&r.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 5; 0 means no limit")
 	return cmd
 }
 
@@ -70,10 +70,10 @@ func Command(streams terminal.Streams) *cobra.Command {
 func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.Object) error {
 	for _, object := range objects {
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
-			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; sparkctl trigger %s starts a run now", screen.Title(object), terminal.Quote(object.GetName()))
+			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; %s starts a run now", screen.Title(object), cluster.Hint("trigger", object))
 		}
 	}
-	if err := target.Confirm(r.Streams, "restart", objects, r.yes); err != nil {
+	if err := target.Confirm(cmd.Context(), r.Streams, "restart", objects, r.yes); err != nil {
 		return err
 	}
 	request := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -81,7 +80,7 @@ var ways = map[string]string{
 	"InvalidImageName":           "correct the image's name",
 	"CreateContainerConfigError": "create the ConfigMap or Secret that the message names, or remove the reference to it",
 	"FailedMount":                "create the volume, ConfigMap or Secret that the message names, or remove the mount",
-	"CrashLoopBackOff":           "read the log of the last run: sparkctl log NAME --previous",
+	"CrashLoopBackOff":           "read the log of the last run with --previous",
 }
 
 func wayOut(cause string) string {
@@ -121,11 +120,11 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
 	case s.Over() && plan.RequeueAfter == 0:
-		return "nothing: it has ended; to run it again, edit its spec or use " + string(terminal.Commandf("sparkctl restart %s/%s -n %s", s.Kind.Name, s.Name, s.Namespace))
+		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))
 	case s.Over():
 		return fmt.Sprintf("it has ended; the operator handles it again in %s, for example to delete it after its time to live", Short(plan.RequeueAfter))
 	case s.Result == cluster.Suspended:
-		return "nothing until it is resumed: " + string(terminal.Commandf("sparkctl resume %s/%s", s.Kind.Name, s.Name))
+		return "nothing until it is resumed: " + string(s.Hint("resume"))
 	case plan.RequeueAfter > 0:
 		return fmt.Sprintf("the operator waits for a change of the pods, for at most %s", Short(plan.RequeueAfter))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +31,27 @@ func Age(since time.Time) string {
 
 // Short returns a duration in kubectl's format, in at most two units. A negative duration becomes 0s.
 func Short(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
+
+// Zone is the time zone of the times that a verb shows: the zone of the user's machine, or UTC.
+type Zone struct{ utc bool }
+
+// AddTo adds the flag that chooses UTC to the flags of a verb.
+func (z *Zone) AddTo(flags *pflag.FlagSet) {
+	flags.BoolVar(&z.utc, "utc", false, "show times in UTC instead of the zone of this machine (TZ)")
+}
+
+// Time returns a time with its date and its zone, in the format of RFC 3339.
+func (z Zone) Time(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return "-"
+	case z.utc:
+		at = at.UTC()
+	default:
+		at = at.Local()
+	}
+	return at.Format(time.RFC3339)
+}
 
 // EventLine returns a line about one Event. The line of a warning contains the word "warning", because colours are not
 // available without a terminal.

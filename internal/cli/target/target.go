@@ -97,14 +97,15 @@ func Chosen(cmd *cobra.Command, c *cluster.Client, names []string, selector stri
 	}
 	objects, _, err = c.List(cmd.Context(), cluster.Query{Namespace: c.Namespace, Selector: parsed})
 	if err == nil && len(objects) == 0 {
-		return nil, exit.Errorf(exit.Cluster, "no object in namespace %s has the labels %s; sparkctl list -A lists the objects of all namespaces", c.Namespace, selector)
+		return nil, exit.Errorf(exit.Cluster, "no object in namespace %s has the labels %s; %s lists the objects of all namespaces", c.Namespace, selector, terminal.Hint("list -A"))
 	}
 	return objects, err
 }
 
 // Confirm requests a confirmation from the user before objects are changed. It returns an error if the user declines.
-// If yes is true, or the program does not run in a terminal, it requests nothing.
-func Confirm(streams terminal.Streams, what string, objects []client.Object, yes bool) error {
+// If yes is true, or the program does not run in a terminal, it requests nothing. If the context is canceled, Confirm
+// returns at once, although the read of the answer does not end.
+func Confirm(ctx context.Context, streams terminal.Streams, what string, objects []client.Object, yes bool) error {
 	if yes || !streams.Interactive {
 		return nil
 	}
@@ -116,9 +117,18 @@ func Confirm(streams terminal.Streams, what string, objects []client.Object, yes
 		number = fmt.Sprintf("these %d objects", len(objects))
 	}
 	fmt.Fprintf(streams.Err, "%s %s? [y/N] ", what, number)
-	answer, _ := bufio.NewReader(streams.In).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return exit.With(exit.Usage, errors.New("nothing was changed"))
+	answers := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(streams.In).ReadString('\n')
+		answers <- strings.ToLower(strings.TrimSpace(answer))
+	}()
+	select {
+	case <-ctx.Done():
+		return exit.Detached("interrupted: nothing was changed")
+	case answer := <-answers:
+		if answer != "y" && answer != "yes" {
+			return exit.With(exit.Usage, errors.New("nothing was changed"))
+		}
 	}
 	return nil
 }
@@ -132,9 +142,14 @@ func InvalidFlag(name, value string, allowed []string) error {
 func WaitFor(ctx context.Context, streams terminal.Streams, c *cluster.Client, object client.Object, goal string, limit time.Duration) error {
 	within, cancel := cluster.Within(ctx, limit)
 	defer cancel()
-	err := c.Wait(within, object, goal, func(s *cluster.Summary) { fmt.Fprintln(streams.Out, terminal.Wrap("", s.String(), streams.Width)) })
+	err := c.Wait(within, object, goal, func(s *cluster.Summary) {
+		fmt.Fprintln(streams.Out, terminal.Wrap("", s.String(), streams.Width))
+		if s.Result == cluster.Suspended && goal != cluster.GoalDeleted {
+			fmt.Fprintln(streams.Err, terminal.Wrap("note: ", fmt.Sprintf("it is suspended and will not run before somebody resumes it: %s", s.Hint("resume")), streams.Width))
+		}
+	})
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
-		return fmt.Errorf("%s did not reach the state %s within %s", screen.Title(object), goal, limit)
+		return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", screen.Title(object), goal, limit)
 	}
 	return Detached(err, object, goal)
 }
@@ -145,7 +160,6 @@ func Detached(err error, object client.Object, goal string) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}
-	name := terminal.Commandf("%s/%s -n %s", cluster.KindOf(object).Name, object.GetName(), object.GetNamespace())
-	return exit.Detached("interrupted: detached from %s, which continues\nto come back: sparkctl wait %s --for=%s, or sparkctl log %s -f",
-		screen.Title(object), name, goal, name)
+	return exit.Detached("interrupted: detached from %s, which continues\nto come back: %s --for=%s, or %s -f",
+		screen.Title(object), cluster.Hint("wait", object), goal, cluster.Hint("log", object))
 }

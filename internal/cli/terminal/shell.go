@@ -2,6 +2,8 @@ package terminal
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -20,6 +22,23 @@ func Quote(word string) string {
 		return "$'" + bounds.Line(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(word)) + "'"
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// pluginName is the name of the binary as a kubectl plugin: kubectl runs a binary of this name for `kubectl spark`.
+const pluginName = "kubectl-spark"
+
+// Program returns the name by which users run the program, from the path of the binary.
+func Program(path string) string {
+	if strings.TrimSuffix(filepath.Base(path), ".exe") == pluginName {
+		return "kubectl spark"
+	}
+	return "sparkctl"
+}
+
+// Hint formats a command of this program for users to copy. It begins with the name by which the user runs the program,
+// so the format begins with a verb.
+func Hint(format string, words ...string) Command {
+	return Command(Program(os.Args[0])+" ") + Commandf(format, words...)
 }
 
 // Command is a command for a shell, which users copy. Commandf is the way to put texts of others into it.

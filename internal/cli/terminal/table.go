@@ -14,7 +14,13 @@ type Column struct {
 	// Drop determines which columns are left out first on a narrow terminal: the columns with the highest number.
 	// Columns with 0 are never left out.
 	Drop int
+	// Max is the largest width of a text that may be cut, such as a message; 0 means no limit. On a narrow terminal such
+	// a column is cut before other columns are left out.
+	Max int
 }
+
+// minText is the width that a text of a column with a Max keeps while other columns are left out.
+const minText = 30
 
 // gap separates two columns.
 const gap = "   "
@@ -44,16 +50,23 @@ func (t Table) String(width int) string {
 // that their cells stand below those of the table.
 type Layout struct {
 	width        int
+	columns      []Column
 	kept, widths []int
 }
 
 // Layout returns the layout of the table for a terminal of the given width.
 func (t Table) Layout(width int) *Layout {
-	l := &Layout{width: width, kept: make([]int, len(t.Columns)), widths: t.widths()}
+	l := &Layout{width: width, columns: t.Columns, kept: make([]int, len(t.Columns)), widths: t.widths()}
 	for i := range l.kept {
 		l.kept[i] = i
 	}
-	for width > 0 && total(l.widths, l.kept) > width {
+	least := slices.Clone(l.widths)
+	for i, column := range t.Columns {
+		if column.Max > 0 {
+			least[i] = min(least[i], minText)
+		}
+	}
+	for width > 0 && total(least, l.kept) > width {
 		worst := slices.MaxFunc(l.kept, func(a, b int) int { return t.Columns[a].Drop - t.Columns[b].Drop })
 		if t.Columns[worst].Drop == 0 {
 			break
@@ -76,7 +89,7 @@ func (l *Layout) shrink() {
 func (l *Layout) Line(row []string) string {
 	row = printable(row)
 	for _, i := range l.kept {
-		l.widths[i] = max(l.widths[i], utf8.RuneCountInString(row[i]))
+		l.widths[i] = l.columns[i].bounded(max(l.widths[i], utf8.RuneCountInString(row[i])))
 	}
 	l.shrink()
 	return line(row, l.kept, l.widths) + "\n"
@@ -89,8 +102,17 @@ func (t Table) widths() []int {
 		for _, row := range t.Rows {
 			widths[i] = max(widths[i], utf8.RuneCountInString(bounds.Line(row[i])))
 		}
+		widths[i] = column.bounded(widths[i])
 	}
 	return widths
+}
+
+// bounded returns the given width, or Max if the width is larger.
+func (c Column) bounded(width int) int {
+	if c.Max > 0 {
+		return min(width, c.Max)
+	}
+	return width
 }
 
 func printable(row []string) []string {

@@ -11,7 +11,7 @@ import (
 // TestTableFitsTheTerminal checks that a table leaves out columns, and then cuts cells, until it fits the terminal.
 func TestTableFitsTheTerminal(t *testing.T) {
 	table := Table{
-		Columns: []Column{{"NAMESPACE", 2}, {"NAME", 0}, {"STATE", 0}, {"AGE", 1}},
+		Columns: []Column{{Header: "NAMESPACE", Drop: 2}, {Header: "NAME"}, {Header: "STATE"}, {Header: "AGE", Drop: 1}},
 		Rows:    [][]string{{"analytics", "daily-report-of-all-customers-20260102", "RUNNING", "2m"}, {"default", "pi", "COMPLETED", "3h"}},
 	}
 	for width, want := range map[int]string{
@@ -47,7 +47,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 // TestLaterRowsStandBelowTheOthers checks that a row has the columns of the table before it, and fits the terminal.
 func TestLaterRowsStandBelowTheOthers(t *testing.T) {
 	table := Table{
-		Columns: []Column{{"NAME", 0}, {"STATE", 0}, {"EXECUTORS", 2}, {"AGE", 1}},
+		Columns: []Column{{Header: "NAME"}, {Header: "STATE"}, {Header: "EXECUTORS", Drop: 2}, {Header: "AGE", Drop: 1}},
 		Rows:    [][]string{{"first-pi", "RUNNING", "1", "5s"}},
 	}
 	const want = "NAME       STATE     EXECUTORS   AGE\n" +
@@ -76,5 +76,30 @@ func TestWrap(t *testing.T) {
 	want := "why: The driver pod waits for\n     a node with enough\n     memory."
 	if diff := cmp.Diff(want, Wrap("why: ", text, 30)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTextsHaveAWidth checks that a column of texts is never wider than its maximum, and that on a narrow terminal it is
+// cut before other columns are left out.
+func TestTextsHaveAWidth(t *testing.T) {
+	table := Table{
+		Columns: []Column{{Header: "NAME"}, {Header: "POD", Drop: 2}, {Header: "MESSAGE", Drop: 1, Max: 80}},
+		Rows:    [][]string{{"first-pi", "first-pi-driver", strings.Repeat("word ", 60)}, {"second", "second-driver", "short"}},
+	}
+	for width := range 200 {
+		text := table.String(width)
+		layout := table.Layout(width)
+		text += layout.Line([]string{"third", "third-driver", strings.Repeat("more ", 60)})
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(line) - 1; n > 80+len("first-pi")+len("first-pi-driver")+2*len(gap) || width >= minText && n > width {
+				t.Errorf("%d columns: a line has %d: %q", width, n, line)
+			}
+		}
+		if has := strings.Contains(text, "MESSAGE"); has != (width == 0 || width >= len("first-pi")+len(gap)+minText) {
+			t.Errorf("%d columns:\n%s", width, text)
+		}
+		if width == 80 && !strings.Contains(text, "first-pi-driver") {
+			t.Errorf("%d columns: another column is left out before the text is cut:\n%s", width, text)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 			return err
 		}
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
-			return exit.Errorf(exit.Usage, "%s is a schedule and has no pods; sparkctl list shows its runs", screen.Title(object))
+			return exit.Errorf(exit.Usage, "%s is a schedule and has no pods; %s shows its runs", screen.Title(object), terminal.Hint("list -n %s", object.GetNamespace()))
 		}
 		for {
 			text, err := page(cmd.Context(), c, object, streams.Width)

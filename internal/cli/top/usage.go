@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -34,7 +35,7 @@ func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (us
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsServiceUnavailable(err):
-		return nil, "no values of CPU and memory: the cluster has no metrics API, or it does not answer; sparkctl doctor says how to install it"
+		return nil, "no values of CPU and memory: the cluster has no metrics API, or it does not answer; " + string(terminal.Hint("doctor")) + " says how to install it"
 	case err != nil:
 		return nil, fmt.Sprintf("no values of CPU and memory: %v", c.Explain(err))
 	}

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// TestReadyAfterARestart checks that a server or a cluster whose restart was requested counts as ready only after the
+// operator has noticed the request and all pods were replaced. The old pods are ready all the time.
+func TestReadyAfterARestart(t *testing.T) {
+	const request = "2026-11-28T19:00:00Z"
+	meta := metav1.ObjectMeta{Namespace: "n", Name: "a", Annotations: map[string]string{lifecycle.RestartAnnotation: request}}
+	for _, test := range []struct {
+		noticed     bool
+		progressing metav1.ConditionStatus
+		want        bool
+	}{
+		{false, metav1.ConditionFalse, false}, {false, metav1.ConditionTrue, false}, {true, metav1.ConditionTrue, false}, {true, metav1.ConditionFalse, true}, {true, "", true},
+	} {
+		conditions := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
+		if test.progressing != "" {
+			conditions = append(conditions, metav1.Condition{Type: "Progressing", Status: test.progressing})
+		}
+		server, cluster := &v1alpha1.SparkConnect{ObjectMeta: meta}, &sparkv1.SparkCluster{ObjectMeta: meta}
+		server.Status.Conditions, cluster.Status.Conditions = conditions, conditions
+		if done := lifecycle.RestartRequest(meta.Annotations); test.noticed {
+			server.Status.Operator, cluster.Status.Operator = &v1alpha1.OperatorStatus{}, &sparkv1.ClusterOperatorStatus{RestartRequest: done}
+			server.Status.Operator.RestartRequest = done
+		}
+		for _, object := range []client.Object{server, cluster} {
+			s := Summarize(object)
+			if got, err := reached(&s, GoalReady); got != test.want || err != nil {
+				t.Errorf("%T, %+v: ready %t, %v", object, test, got, err)
+			}
+		}
+	}
+}
+
+// TestDuration checks the duration of an attempt that was never started, that runs, and that has ended.
+func TestDuration(t *testing.T) {
+	start := metav1.Now().Time
+	for _, test := range []struct {
+		s    Summary
+		want int
+	}{{Summary{}, 0}, {Summary{Ended: start}, 0}, {Summary{Started: start}, 90}, {Summary{Started: start, Ended: start.Add(30e9)}, 30}} {
+		if got := test.s.Duration(start.Add(90e9)); int(got.Seconds()) != test.want {
+			t.Errorf("%+v: %s, want %d s", test.s, got, test.want)
+		}
+	}
+}
