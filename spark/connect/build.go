@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -98,9 +99,25 @@ func Build(r Request) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
+	if err := checkVolumes(r, server.Pod, executor.pod); err != nil {
+		return Objects{}, err
+	}
 	out.Container = spark.Name
 	out.Config, out.Server, out.ServerExtra, out.Warnings = d.config(files), server.Pod, extra, d.warns
 	return out, nil
+}
+
+// checkVolumes rejects a mount of a volume that the pod does not have. Spark adds volumes to those of the
+// executors' template, so a whole executor is built if the template's volumes depend on that.
+func checkVolumes(r Request, server, executor *corev1.Pod) error {
+	if unknown := podtemplate.FindUnknownMount(&server.Spec); unknown != nil {
+		return submit.FieldErrorf("ServerTemplate", "%s: %s", unknown.Place, unknown.Message())
+	}
+	if executor == nil || !podtemplate.NeedsSparkVolumes(&executor.Spec) {
+		return nil
+	}
+	_, err := Executor(r, 1, "")
+	return err
 }
 
 // secret returns the Secret with the properties file. The name of the Secret contains a digest of the owner's UID. A

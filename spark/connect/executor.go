@@ -25,6 +25,8 @@ type executorTemplate struct {
 	text string
 	// image is the executors' image.
 	image string
+	// pod is the pod of the template, or nil if the Request has no template.
+	pod *corev1.Pod
 }
 
 // executors parses the executors' pod template and completes it: Spark requires a whole Pod, and setPodDefaults adds
@@ -66,7 +68,7 @@ func (d *draft) executors() (executorTemplate, error) {
 	if err != nil {
 		return executorTemplate{}, submit.FieldErrorf("ExecutorTemplate", "%v", err)
 	}
-	return executorTemplate{text: string(text) + "\n", image: image}, nil
+	return executorTemplate{text: string(text) + "\n", image: image, pod: t.Pod}, nil
 }
 
 // warnDropped adds a warning for each field that the operator removed from a template because it sets the field itself.

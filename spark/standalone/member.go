@@ -244,6 +244,13 @@ func (d *draft) mount(m *member) error {
 	}
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: confVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}})
 	spark.VolumeMounts = append(spark.VolumeMounts, corev1.VolumeMount{Name: confVolume, MountPath: mountDir, ReadOnly: true})
+	var claims []string
+	for i := range m.spec.VolumeClaimTemplates {
+		claims = append(claims, m.spec.VolumeClaimTemplates[i].Name)
+	}
+	if unknown := podtemplate.FindUnknownMount(spec, claims...); unknown != nil {
+		return fieldError(m.field+".template."+unknown.Place, "%s", unknown.Message())
+	}
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (c chance) template(role string) []byte {
 		containers = slices.Insert(containers, c.IntN(2), c.container(pick(c, role, "")))
 	}
 	return []byte(`{"volumeClaimTemplates":` + c.some(`{"metadata":{"name":"data"}}`) + pick(c, ``, `,"selector":{"matchLabels":{"mine":"x"}}`, `,"replicas":9`) +
-		`,"template":{"metadata":{"labels":{"mine":"x"},"annotations":` + pick(c, `{}`, `{"a":"b"}`) + `},"spec":{"volumes":` + c.some(`{"name":"tmp","emptyDir":{}}`) +
+		`,"template":{"metadata":{"labels":{"mine":"x"},"annotations":` + pick(c, `{}`, `{"a":"b"}`) + `},"spec":{"volumes":[{"name":"tmp","emptyDir":{}},{"name":"data","emptyDir":{}}]` +
 		pick(c, ``, `,"dnsConfig":{"searches":["example"]}`, `,"schedulerName":"mine"`, `,"terminationGracePeriodSeconds":9`, `,"enableServiceLinks":true`) +
 		`,"containers":[` + strings.Join(containers, ",") + `]}}}`)
 }

@@ -53,7 +53,7 @@ func findMount(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 }
 
 // isPersistent reports whether the type of a volume allows writes and outlives the pod. A volume that does not exist
-// counts as persistent, because the API server rejects its mount anyway.
+// counts as persistent, because Build rejects its mount.
 func (m *member) isPersistent(volume string) bool {
 	if slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == volume }) {
 		return true

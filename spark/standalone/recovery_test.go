@@ -35,7 +35,6 @@ func TestRecovery(t *testing.T) {
 		"on a ConfigMap":                 {"FILESYSTEM", "/spark", template("", mount("map", "/spark")), `is on volume "map"`},
 		"two nested mounts":              {"FILESYSTEM", "/a/b/c", template(claims, mount("data", "/a")+","+mount("scratch", "/a/b")), `is on volume "scratch"`},
 		"read-only":                      {"FILESYSTEM", "/spark", template(claims, `{"name":"data","mountPath":"/spark","readOnly":true}`), "is mounted read-only"},
-		"mount of an unknown volume":     {"FILESYSTEM", "/spark", template("", mount("typo", "/spark")), ""},
 	} {
 		change := []func(*Request){counts(1, 1, 1), masterTemplate(c.template)}
 		if c.mode != "" {

@@ -84,8 +84,10 @@ type draft struct {
 	labels map[string]string
 	pod    *corev1.Pod
 	// spark is the Spark container. The function finish adds it to the pod.
-	spark  corev1.Container
-	before []Object
+	spark corev1.Container
+	// executors is the pod in the executors' template, or nil without a template.
+	executors *corev1.Pod
+	before    []Object
 	// extra contains the fields of the driver's template that the types of pod and spark do not have.
 	extra map[string]any
 	// notNative is the first error that spark-submit in a JVM would not return.

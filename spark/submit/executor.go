@@ -93,6 +93,9 @@ func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
 	if err := admit.Apply(e.pod); err != nil {
 		return nil, FieldErrorf("Executor", "%v", err)
 	}
+	if err := e.checkVolumes("Executor", e.pod, e.r.Executor); err != nil {
+		return nil, err
+	}
 	return e.pod, nil
 }
 

@@ -2,6 +2,7 @@ package submit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // maxConfigMap is the maximum size of a ConfigMap in bytes (corev1.MaxSecretSize, and the default of
@@ -145,12 +148,8 @@ func checkFiles(field string, data map[string]string) error {
 // checkPod rejects a driver pod that the API server would reject. Otherwise the API server would reject the pod only
 // after all other objects are created.
 func (d *draft) checkPod() error {
-	volumes := map[string]bool{}
-	for _, v := range d.pod.Spec.Volumes {
-		if volumes[v.Name] {
-			return FieldErrorf("Driver.Volumes", "the driver pod has two volumes named %q; rename the volume of the template or overlay, since the other is Spark's", v.Name)
-		}
-		volumes[v.Name] = true
+	if err := d.checkVolumes("Driver", d.pod, d.r.Driver); err != nil {
+		return err
 	}
 	controllers := 0
 	for _, o := range d.pod.OwnerReferences {
@@ -161,7 +160,53 @@ func (d *draft) checkPod() error {
 	if controllers > 1 {
 		return FieldErrorf("Driver.OwnerReferences", "the driver pod already has a controller; remove controller: true from the reference")
 	}
+	if err := d.checkExecutorVolumes(); err != nil {
+		return err
+	}
 	return d.checkMounts()
+}
+
+// checkVolumes rejects a pod that has two volumes of one name, or mounts a volume which it does not have. The argument
+// name is the field of the Request with the pod's overlay o. Mounts are not checked if the user names feature steps,
+// because they may add volumes.
+func (d *draft) checkVolumes(name string, pod *corev1.Pod, o overlay.Overlay) error {
+	volumes := map[string]bool{}
+	for _, v := range pod.Spec.Volumes {
+		if volumes[v.Name] {
+			return FieldErrorf(name+".Volumes", "the %s pod has two volumes named %q; rename the volume of the template or overlay, since the other is Spark's", strings.ToLower(name), v.Name)
+		}
+		volumes[v.Name] = true
+	}
+	if steps, _ := d.conf.Get("spark.kubernetes." + strings.ToLower(name) + ".pod.featureSteps"); steps != "" {
+		return nil
+	}
+	unknown := podtemplate.FindUnknownMount(&pod.Spec)
+	if unknown == nil {
+		return nil
+	}
+	list, of := "Sidecars", o.Sidecars
+	if unknown.Init {
+		list, of = "InitContainers", o.InitContainers
+	}
+	i := slices.IndexFunc(of, func(c corev1.Container) bool { return c.Name == unknown.Container })
+	if i < 0 {
+		return FieldErrorf(name+"Template", "%s: %s", unknown.Place, unknown.Message())
+	}
+	return FieldErrorf(fmt.Sprintf("%s.%s[%d].%s", name, list, i, unknown.Path), "%s", unknown.Message())
+}
+
+// checkExecutorVolumes rejects volumes and mounts for which the API server would reject every executor. The driver
+// would try again without end. Spark adds volumes to those of the template, so a whole executor is built if the template's
+// volumes depend on that. Executor reports the fault.
+func (d *draft) checkExecutorVolumes() error {
+	if d.executors == nil || !podtemplate.NeedsSparkVolumes(&d.executors.Spec) {
+		return nil
+	}
+	_, err := Executor(d.r, 1, "")
+	if wrong, ok := errors.AsType[*Error](err); ok && !wrong.NotNative {
+		return wrong
+	}
+	return nil
 }
 
 func (d *draft) checkMounts() error {

@@ -88,6 +88,7 @@ func executorTemplate(d *draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	d.executors = pod
 	text, err := json.MarshalIndent(tree, "", "  ")
 	return string(text) + "\n", err
 }

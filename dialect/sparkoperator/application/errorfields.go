@@ -97,7 +97,8 @@ func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *dialect
 func overlayField(name string) string {
 	role, part, _ := strings.Cut(name, ".")
 	whole := specFields[role]
-	switch part {
+	list, _, _ := strings.Cut(part, "[")
+	switch list {
 	case "Volumes":
 		return "spec.volumes"
 	case "HadoopConfigMap":

@@ -330,7 +330,9 @@ func (d *document) roles() {
 	d.line("These fields are laid over the user's `template`: items are appended to its lists, maps are merged by key, and single")
 	d.line("values are replaced. The Spark container of a template is the container with the name `spark-kubernetes-driver` or")
 	d.line("`spark-kubernetes-executor`, or else the first container. A volume of `volumes` whose name begins with")
-	d.line("`spark-local-dir-` becomes `spark.kubernetes.ROLE.volumes.*`. A volume mount may also name a volume of the template.")
+	d.line("`spark-local-dir-` becomes `spark.kubernetes.ROLE.volumes.*`. A volume mount may also name a volume of the template. A")
+	d.line("pod gets the volumes of `volumes` that any of its containers mounts: Spark's container, an init container, a sidecar, or")
+	d.line("a container of its template. A mount of a volume that the pod does not have is refused.")
 }
 
 // addOverwritten adds the table of the fields that Spark overrides in the executors' template.

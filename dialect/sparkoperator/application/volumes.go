@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // localVolumePrefix is the prefix of the names of volumes that Spark uses as local directories. The operator passes
@@ -98,24 +99,48 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 	return "", nil, false
 }
 
-// mounts adds the volume mounts of a pod and the mounted volumes to an overlay. A volume with several mounts is added
-// only once. A volume that the pod template defines is not added. Mounts of unknown volumes do not occur here, because
-// localVolumes rejects them before.
+// mounts adds the volume mounts of the Spark container to an overlay, and the volumes of spec.volumes that any
+// container of the pod mounts: init containers, sidecars, and the containers of the pod template. A volume is added only once. A
+// volume of a template has precedence for the template's own containers. Mounts of unknown volumes are rejected
+// elsewhere: those of the Spark container by localVolumes, all others when the pod is built.
 func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
-	if len(pod.VolumeMounts) == 0 {
+	if len(volumes) == 0 && len(pod.VolumeMounts) == 0 {
 		return
 	}
 	places, added := volumePlaces(volumes), volumePlaces(o.Volumes)
+	add := func(name string) {
+		at, found := places[name]
+		if _, twice := added[name]; found && !twice {
+			added[name] = len(o.Volumes)
+			o.Volumes = append(o.Volumes, volumes[at])
+		}
+	}
 	for _, mount := range pod.VolumeMounts {
 		if strings.HasPrefix(mount.Name, localVolumePrefix) {
+			added[mount.Name] = -1 // Spark adds this volume
 			continue
 		}
 		o.VolumeMounts = append(o.VolumeMounts, mount)
-		if at, found := places[mount.Name]; found {
-			if _, twice := added[mount.Name]; !twice {
-				added[mount.Name] = len(o.Volumes)
-				o.Volumes = append(o.Volumes, volumes[at])
+		add(mount.Name)
+	}
+	visit := func(containers []corev1.Container) {
+		for i := range containers {
+			for _, name := range podtemplate.Volumes(&containers[i]) {
+				add(name)
 			}
 		}
 	}
+	visit(pod.InitContainers)
+	visit(pod.Sidecars)
+	if len(volumes) == 0 || pod.Template == nil {
+		return
+	}
+	template := dialect.PodTemplate(pod.Template).Spec
+	for i := range template.Volumes {
+		if _, ok := added[template.Volumes[i].Name]; !ok {
+			added[template.Volumes[i].Name] = -1
+		}
+	}
+	visit(template.InitContainers)
+	visit(template.Containers)
 }
