@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -17,6 +18,7 @@ type Request struct {
 	StageTimestamp time.Time
 	User           struct{ Username string }
 	Verb           string
+	RequestURI     string
 	ObjectRef      struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 	ResponseStatus struct{ Code int }
 	Annotations    map[string]string
@@ -24,6 +26,9 @@ type Request struct {
 
 // Done reports whether the API server completed the request successfully.
 func (r Request) Done() bool { return r.Stage == "ResponseComplete" && r.ResponseStatus.Code/100 == 2 }
+
+// DryRun reports whether the request was a dry run, which stores nothing.
+func (r Request) DryRun() bool { return strings.Contains(r.RequestURI, "dryRun=") }
 
 // Decision returns the authorizer's decision, which is allow or forbid. It returns an empty string if the API server
 // did not query the authorizer.
