@@ -159,8 +159,8 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 	r.Conf.Set("spark.t.żółw", "1")
 	r.Conf.Set("spark.t.two words", "1")
 	o := build(t, r)
-	if len(o.Warnings) > 0 {
-		t.Errorf("warnings are %q", o.Warnings)
+	if len(o.Warnings) != 1 || o.Warnings[0].Key != "spark.t.dollars" {
+		t.Errorf("warnings are %q, want one about the references of spark.t.dollars", o.Warnings)
 	}
 	got := received(t, o, run(t, home, "10.0.0.1", container(t, o, "spark-kubernetes-driver")))
 	for key, value := range r.Conf.All() {

@@ -38,6 +38,9 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 		before.Set(imageKey, d.r.Image)
 	}
 	d.warnIneffective()
+	for key, warning := range d.conf.Unfilled() {
+		d.warns.OfKey(key, "%s", warning)
+	}
 	if !d.conf.Has(executorImageKey) {
 		before.Set(executorImageKey, executor.image)
 	}

@@ -114,6 +114,9 @@ func (d *draft) setConf() error {
 		d.warns.OfKey(namespaceKey, "has no effect: the cluster is in its own namespace, %q", d.r.Namespace)
 	}
 	d.conf.Set(namespaceKey, d.r.Namespace)
+	for key, warning := range d.conf.Unfilled() {
+		d.warns.OfKey(key, "%s", warning)
+	}
 	return nil
 }
 

@@ -80,6 +80,8 @@ type draft struct {
 	// conf is the configuration of the user and the Request, which the steps read. props starts as a copy of conf and
 	// becomes spark.properties, to which the steps write.
 	conf, props *conf.Conf
+	// variables are the names of the driver's variables; nil until driverDefines needs them.
+	variables map[string]bool
 	// labels contains all labels of the driver pod.
 	labels map[string]string
 	pod    *corev1.Pod
@@ -163,6 +165,7 @@ func newDraft(r Request) (*draft, error) {
 		return nil, AsError(err)
 	}
 	d.pod, d.spark, d.extra = t.pod, t.spark, t.extra
+	d.warnReferences()
 	if err := d.checkAccounts(); err != nil {
 		return nil, AsError(err)
 	}

@@ -75,8 +75,6 @@ var intended = []listed{
 	{text: `order: others: .* x\S+, .*Build has .* a-b-\S+, .*`, cases: `name-empty`, reason: "an empty name counts as none: objects have other names"},
 	{text: `ConfigMap \S+: /data/spark.properties/spark.(app.name|driver.host|kubernetes.driver.pod.name): spark-submit has "(x.*)?", Build has "a.[bB].*"`, cases: `name-empty`,
 		reason: "an empty name counts as none: objects have other names"},
-	{text: `Pod \S+: /spec/containers/[^/]+/args/[0-9]+: spark-submit has "(\$*)\(\w+\)", Build has "(\$*)\(\w+\)"`, cases: `app-args|app-args-python|mixed-java`,
-		reason: "arguments reach the application as they are ($( is escaped)"},
 	{text: `Pod \S+: /spec/containers/[^/]+/env/SPARK_USER/value: spark-submit has nothing, Build has "root"`, cases: `user-empty`,
 		reason: "an empty SPARK_USER counts as not set; the driver would fail"},
 	{text: `(Pod \S+: /spec/containers/[^/]+/env/PYSPARK_(DRIVER_)?PYTHON(/name)?|order: variables of \S+): .*`, cases: `python-env-empty`,

@@ -66,6 +66,8 @@ type Request struct {
 	Resource string
 	// Arguments are the arguments of the application.
 	Arguments []string
+	// ArgumentsField is the name of Arguments in warnings; empty means "Arguments".
+	ArgumentsField string
 	// ProxyUser is the user that the driver impersonates.
 	ProxyUser string
 

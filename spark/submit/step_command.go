@@ -37,10 +37,11 @@ func commandStep(d *draft) error {
 		}
 	}
 	args = append(args, "--properties-file", confDir+"/"+propertiesFile, "--class", class, resource)
-	args = append(args, d.r.Arguments...)
 	for _, arg := range args {
 		d.spark.Args = append(d.spark.Args, EscapeArg(arg))
 	}
+	// Kubernetes fills in the references of the application's own arguments, as after spark-submit.
+	d.spark.Args = append(d.spark.Args, d.r.Arguments...)
 	d.props.Set("spark.kubernetes.resource.type", string(d.kind))
 	return nil
 }

@@ -227,7 +227,7 @@ func TestCommand(t *testing.T) {
 			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.deploy.RRunner", "local:///a.R"}, "r", "-"},
 		"variables": {func(r *Request) { r.Arguments = []string{"$(HOME)", "$HOME", "a$$b", "$", "$é"} },
 			[]string{"driver", "--properties-file", file, "--class", "org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar",
-				"$$(HOME)", "$HOME", "a$$$b", "$", "$$é"}, "java", "local:///opt/spark/examples/jars/spark-examples.jar"},
+				"$(HOME)", "$HOME", "a$$b", "$", "$é"}, "java", "local:///opt/spark/examples/jars/spark-examples.jar"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal()

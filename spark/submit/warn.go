@@ -1,7 +1,12 @@
 package submit
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -34,4 +39,43 @@ func (d *draft) override(key, value string) {
 		d.warn("%s: %s has no effect: the operator sets %q", key, conf.Quote(key, given), value)
 	}
 	d.conf.Set(key, value)
+}
+
+// sparkVariables matches the variables that Spark, the operator and Kubernetes set on drivers. Kubernetes sets those of
+// the API server and, with enableServiceLinks, those of the Services of the namespace.
+var sparkVariables = regexp.MustCompile(`^(SPARK_(USER|APPLICATION_ID|DRIVER_BIND_ADDRESS|CONF_DIR|LOCAL_DIRS)|HADOOP_CONF_DIR|PYSPARK_(DRIVER_)?PYTHON|KUBERNETES_.*|.*_SERVICE_(HOST|PORT.*))$`)
+
+// warnReferences warns about references $(NAME) that Kubernetes does not fill in.
+func (d *draft) warnReferences() {
+	for i, argument := range d.r.Arguments {
+		for reference := range conf.References(argument) {
+			if d.warns.Full() {
+				return
+			}
+			if !d.driverDefines(strings.Trim(reference, "$()")) {
+				d.warn("%s[%d]: the application gets %s as it is, because neither env nor envFrom of the driver defines the variable (variables of the image do not count); "+
+					"define it there, or write the value", cmp.Or(d.r.ArgumentsField, "Arguments"), i, conf.Quote("Arguments", reference))
+			}
+		}
+	}
+	for key, warning := range d.conf.Unfilled() {
+		d.warn("%s: %s", conf.Shorten(key), warning)
+	}
+}
+
+// driverDefines reports whether the Spark container of the driver may define a variable. More than 16 sources of
+// variables are not searched, because a custom resource may have many references.
+func (d *draft) driverDefines(name string) bool {
+	if sparkVariables.MatchString(name) || d.conf.Has("spark.kubernetes.driverEnv."+name) || d.conf.Has("spark.kubernetes.driver.secretKeyRef."+name) {
+		return true
+	}
+	if d.variables == nil {
+		d.variables = map[string]bool{}
+		for _, v := range slices.Concat(d.spark.Env, d.r.Driver.Env) {
+			d.variables[v.Name] = true
+		}
+	}
+	sources := slices.Concat(d.spark.EnvFrom, d.r.Driver.EnvFrom)
+	return d.variables[name] || len(sources) > 16 ||
+		slices.ContainsFunc(sources, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) })
 }

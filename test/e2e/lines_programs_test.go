@@ -28,7 +28,7 @@ spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.options.sizeLimi
 spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.mount.path /scratch
 `,
 		facts: map[string]string{
-			"arguments":        "two words||$(SPARK_USER)|${spark.app.name}|--name",
+			"arguments":        "two words||alice|${spark.app.name}|--name", // the kubelet fills in the variable
 			"sum":              "36",
 			"user":             "alice, in Spark alice",
 			"driver's package": "hello driver",
@@ -36,9 +36,6 @@ spark.kubernetes.executor.volumes.persistentVolumeClaim.scratch.mount.path /scra
 			"sidecar":          "beside the driver",
 			"executor":         "hello executor; secret open sesame and open sesame; template from the template; claim kept mounted",
 		},
-		// The kubelet replaces a reference to a variable with the value of the variable. The operator escapes such
-		// references, but spark-submit does not.
-		differs:   map[string]string{"arguments": "two words||alice|${spark.app.name}|--name"},
 		executors: 1,
 		claims:    true,
 	},
@@ -113,7 +110,6 @@ var intendedDifferences = []stored.Intended{
 
 	{Role: "driver Pod", Path: "metadata.annotations[sparkoperator.dev/spec-hash]", Reason: "the annotation identifies the spec from which the operator built the driver"},
 	{Role: "driver Pod", Path: "metadata.annotations[kubectl.kubernetes.io/default-container]", Programs: []string{"java"}, Reason: "in a pod with a sidecar, the annotation selects Spark's container for kubectl logs"},
-	{Role: "driver Pod", Path: "spec.containers[spark-kubernetes-driver].args[10]", Programs: []string{"java"}, Reason: "the kubelet would replace $(SPARK_USER)"},
 
 	{Role: "* Pod", Path: "spec.enableServiceLinks", Reason: "without this setting, each Service of the namespace adds variables to the pods"},
 	{Role: "* Pod", Path: "spec.containers[*].terminationMessagePolicy", Reason: "the end of a failed container's log contains the cause"},

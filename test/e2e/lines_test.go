@@ -44,10 +44,8 @@ type program struct {
 	// placeholders as the manifest.
 	submit     []string
 	properties string
-	// facts are the results that the driver's log must contain. The field differs contains the facts that are different
-	// with spark-submit.
-	facts   map[string]string
-	differs map[string]string
+	// facts are the results that the driver's log must contain.
+	facts map[string]string
 	// executors is the minimum number of executors. The test compares only the first executor.
 	executors int
 	// claims is true if the executors get PersistentVolumeClaims that the driver creates on demand.
@@ -56,7 +54,6 @@ type program struct {
 
 // execution is one run of a program, submitted by the operator or by spark-submit.
 type execution struct {
-	facts map[string]string
 	set   stored.Set
 	names *stored.Names
 	took  time.Duration
@@ -174,7 +171,7 @@ func (p *lineProof) runNative(t *testing.T, prog program) execution {
 	if got := len(app.Status.ExecutorState); got < prog.executors {
 		t.Errorf("executorState is %v, want at least %d executors", app.Status.ExecutorState, prog.executors)
 	}
-	done := p.checkRun(t, prog, app.Name, app.Status.DriverInfo.PodName, prog.facts)
+	done := p.checkRun(t, prog, app.Name, app.Status.DriverInfo.PodName)
 	done.took = time.Since(began)
 	ended := time.Now()
 	p.remove(t, app)
@@ -216,9 +213,9 @@ func (p *lineProof) fill(t *testing.T, name, text string) string {
 }
 
 // checkRun checks the result of a completed run and collects its objects. The parameter name is the application's name.
-func (p *lineProof) checkRun(t *testing.T, prog program, name, driver string, facts map[string]string) execution {
+func (p *lineProof) checkRun(t *testing.T, prog program, name, driver string) execution {
 	t.Helper()
-	if diff := cmp.Diff(facts, p.printedFacts(t, driver)); diff != "" {
+	if diff := cmp.Diff(prog.facts, p.printedFacts(t, driver)); diff != "" {
 		t.Errorf("what the driver printed (-want +got):\n%s", diff)
 	}
 	own := p.seen.application(t, driver)
@@ -229,7 +226,7 @@ func (p *lineProof) checkRun(t *testing.T, prog program, name, driver string, fa
 	if prog.claims {
 		p.claimsGone(t, own)
 	}
-	return execution{facts: facts, set: set, names: names}
+	return execution{set: set, names: names}
 }
 
 // printedFacts returns the facts that the program printed to the driver's log.

@@ -76,7 +76,7 @@ func TestDriver(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `spec: {proxyUser: alice, driverArgs: ["1000", "$(X)"]}`), 1)
 	spark := o.Driver.Spec.Containers[0]
 	if diff := cmp.Diff([]string{"driver", "--proxy-user", "alice", "--properties-file", "/opt/spark/conf/spark.properties", "--class",
-		"org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar", "1000", "$$(X)"}, spark.Args); diff != "" {
+		"org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar", "1000", "$(X)"}, spark.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 	if spark.Name != "spark-kubernetes-driver" || spark.Image != "docker.io/apache/spark:4.2.0" || spark.ImagePullPolicy != corev1.PullIfNotPresent {

@@ -53,6 +53,7 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 		MainClass:          p.class,
 		Resource:           p.resource,
 		Arguments:          app.Spec.DriverArgs,
+		ArgumentsField:     requestFields["Arguments"],
 		ProxyUser:          app.Spec.ProxyUser,
 		Conf:               settings,
 		DriverTemplate:     withoutEscalation(rawTemplate(app.Spec.DriverSpec)),

@@ -61,6 +61,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		MainClass:          sparkoperator.StringValue(app.Spec.MainClass),
 		Resource:           app.Spec.MainApplicationFile,
 		Arguments:          app.Spec.Arguments,
+		ArgumentsField:     "spec.arguments",
 		ProxyUser:          sparkoperator.StringValue(app.Spec.ProxyUser),
 		Conf:               c,
 		DriverTemplate:     dialect.RawBytes(app.Spec.Driver.Template),
