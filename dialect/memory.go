@@ -43,7 +43,7 @@ func EncodeCause(cause lifecycle.Cause) *statusv1.OperatorCause {
 	if cause == (lifecycle.Cause{}) {
 		return nil
 	}
-	return &statusv1.OperatorCause{Reason: cause.Reason, Message: cause.Message}
+	return &statusv1.OperatorCause{Reason: cause.Reason, Message: cause.Message, Advice: cause.Advice, Log: cause.Log}
 }
 
 // DecodeCause returns the cause that EncodeCause stored.
@@ -51,7 +51,7 @@ func DecodeCause(stored *statusv1.OperatorCause) lifecycle.Cause {
 	if stored == nil {
 		return lifecycle.Cause{}
 	}
-	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message}
+	return lifecycle.Cause{Reason: stored.Reason, Message: stored.Message, Advice: stored.Advice, Log: stored.Log}
 }
 
 // History appends transitions to the history in a status, oldest first. The argument old is the stored history, and the

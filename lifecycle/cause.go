@@ -14,7 +14,7 @@ const MaxMessage = 4096
 // show it: characters that cannot be printed are replaced by escapes. A cause that was bounded before is not changed
 // again.
 func (c Cause) Bounded() Cause {
-	c.Reason, c.Message = bounds.Line(c.Reason), bounds.Text(c.Message)
+	c.Reason, c.Message, c.Log = bounds.Line(c.Reason), bounds.Text(c.Message), bounds.Text(c.Log)
 	if len(strings.TrimSuffix(c.Message, CutMark)) > MaxMessage {
 		c.Message = Cut(c.Message, MaxMessage)
 	}

@@ -25,7 +25,7 @@ func TestBoundedMessages(t *testing.T) {
 		"cut before":                {x(4096) + "...", x(4096) + "..."},
 		"cut before in a character": {x(4095) + "...", x(4095) + "..."},
 	} {
-		cause := Cause{"Reason", c[0]}.Bounded()
+		cause := Cause{Reason: "Reason", Message: c[0]}.Bounded()
 		if cause.Reason != "Reason" || cause.Message != c[1] {
 			t.Errorf("%s: %d bytes become %d bytes that end in %q, want %d", name, len(c[0]), len(cause.Message), cause.Message[max(0, len(cause.Message)-9):], len(c[1]))
 		}
@@ -42,7 +42,7 @@ func FuzzBounded(f *testing.F) {
 	f.Add(".", 4097, "")
 	f.Fuzz(func(t *testing.T, unit string, n int, end string) {
 		text := strings.Repeat(unit, min(max(n, 0), 9000/max(len(unit), 1))) + end
-		once := Cause{"R", text}.Bounded()
+		once := Cause{Reason: "R", Message: text}.Bounded()
 		if len(once.Message) > MaxMessage+len("...") || once.Bounded() != once {
 			t.Errorf("%d bytes become %d, and then %d", len(text), len(once.Message), len(once.Bounded().Message))
 		}

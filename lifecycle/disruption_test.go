@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 )
 
 // TestDisruptions checks which conditions and reasons of a pod mean that Kubernetes evicted or preempted it (the page
@@ -20,23 +22,23 @@ func TestDisruptions(t *testing.T) {
 		want   Cause
 	}{
 		"nothing":                         {nil, Cause{}},
-		"preempted by a scheduler":        {[]func(*corev1.Pod){target(corev1.ConditionTrue, "PreemptionByScheduler")}, Cause{"Preempted", "of the condition"}},
-		"evicted because of a taint":      {[]func(*corev1.Pod){target(corev1.ConditionTrue, "DeletionByTaintManager")}, Cause{"Evicted", "of the condition"}},
-		"evicted by the Eviction API":     {[]func(*corev1.Pod){target(corev1.ConditionTrue, "EvictionByEvictionAPI")}, Cause{"Evicted", "of the condition"}},
-		"of a node that no longer exists": {[]func(*corev1.Pod){target(corev1.ConditionTrue, "DeletionByPodGC")}, Cause{"Evicted", "of the condition"}},
-		"ended by its kubelet":            {[]func(*corev1.Pod){target(corev1.ConditionTrue, "TerminationByKubelet")}, Cause{"Evicted", "of the condition"}},
-		"a reason of the future":          {[]func(*corev1.Pod){target(corev1.ConditionTrue, "Later")}, Cause{"Evicted", "of the condition"}},
+		"preempted by a scheduler":        {[]func(*corev1.Pod){target(corev1.ConditionTrue, "PreemptionByScheduler")}, Cause{Reason: "Preempted", Message: "of the condition"}},
+		"evicted because of a taint":      {[]func(*corev1.Pod){target(corev1.ConditionTrue, "DeletionByTaintManager")}, Cause{Reason: "Evicted", Message: "of the condition"}},
+		"evicted by the Eviction API":     {[]func(*corev1.Pod){target(corev1.ConditionTrue, "EvictionByEvictionAPI")}, Cause{Reason: "Evicted", Message: "of the condition"}},
+		"of a node that no longer exists": {[]func(*corev1.Pod){target(corev1.ConditionTrue, "DeletionByPodGC")}, Cause{Reason: "Evicted", Message: "of the condition"}},
+		"ended by its kubelet":            {[]func(*corev1.Pod){target(corev1.ConditionTrue, "TerminationByKubelet")}, Cause{Reason: "Evicted", Message: "of the condition"}},
+		"a reason of the future":          {[]func(*corev1.Pod){target(corev1.ConditionTrue, "Later")}, Cause{Reason: "Evicted", Message: "of the condition"}},
 		"a disruption that was cancelled": {[]func(*corev1.Pod){target(corev1.ConditionFalse, "PreemptionByScheduler")}, Cause{}},
 		"an unknown disruption":           {[]func(*corev1.Pod){target(corev1.ConditionUnknown, "PreemptionByScheduler")}, Cause{}},
-		"preempted by its kubelet":        {[]func(*corev1.Pod){saying("Preempting", "of the pod")}, Cause{"Preempted", "of the pod"}},
-		"evicted by its kubelet":          {[]func(*corev1.Pod){saying("Evicted", "of the pod")}, Cause{"Evicted", "of the pod"}},
-		"the node shut down":              {[]func(*corev1.Pod){saying("Terminated", "of the pod")}, Cause{"Evicted", "of the pod"}},
-		"the node shut down, before 1.22": {[]func(*corev1.Pod){saying("Shutdown", "of the pod")}, Cause{"Evicted", "of the pod"}},
-		"the node shut down, in 1.21":     {[]func(*corev1.Pod){saying("NodeShutdown", "of the pod")}, Cause{"Evicted", "of the pod"}},
+		"preempted by its kubelet":        {[]func(*corev1.Pod){saying("Preempting", "of the pod")}, Cause{Reason: "Preempted", Message: "of the pod"}},
+		"evicted by its kubelet":          {[]func(*corev1.Pod){saying("Evicted", "of the pod")}, Cause{Reason: "Evicted", Message: "of the pod"}},
+		"the node shut down":              {[]func(*corev1.Pod){saying("Terminated", "of the pod")}, Cause{Reason: "Evicted", Message: "of the pod"}},
+		"the node shut down, before 1.22": {[]func(*corev1.Pod){saying("Shutdown", "of the pod")}, Cause{Reason: "Evicted", Message: "of the pod"}},
+		"the node shut down, in 1.21":     {[]func(*corev1.Pod){saying("NodeShutdown", "of the pod")}, Cause{Reason: "Evicted", Message: "of the pod"}},
 		"past its own deadline":           {[]func(*corev1.Pod){saying("DeadlineExceeded", "of the pod")}, Cause{}},
 		"rejected by its kubelet":         {[]func(*corev1.Pod){saying("OutOfcpu", "of the pod")}, Cause{}},
-		"the pod's message has priority":  {[]func(*corev1.Pod){target(corev1.ConditionTrue, "PreemptionByScheduler"), saying("Evicted", "of the pod")}, Cause{"Preempted", "of the pod"}},
-		"a cancelled one, then a kubelet": {[]func(*corev1.Pod){target(corev1.ConditionFalse, "PreemptionByScheduler"), saying("Evicted", "of the pod")}, Cause{"Evicted", "of the pod"}},
+		"the pod's message has priority":  {[]func(*corev1.Pod){target(corev1.ConditionTrue, "PreemptionByScheduler"), saying("Evicted", "of the pod")}, Cause{Reason: "Preempted", Message: "of the pod"}},
+		"a cancelled one, then a kubelet": {[]func(*corev1.Pod){target(corev1.ConditionFalse, "PreemptionByScheduler"), saying("Evicted", "of the pod")}, Cause{Reason: "Evicted", Message: "of the pod"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			failed := podIn(corev1.PodFailed, append(c.change, exits(1, "Error", "out"))...)
@@ -62,8 +64,7 @@ func TestDisruptions(t *testing.T) {
 // the original does not change.
 func TestAsDeletedChangesTheOutcomeOnly(t *testing.T) {
 	e := ExecutorFacts(podIn(corev1.PodRunning, runs()))
-	want := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", SparkVersion: "4.1.4", Phase: DriverFailed, CreatedAt: noon, Why: Cause{"ExecutorDeleted",
-		"the executor pod was deleted without a grace period while it ran; Spark runs its tasks again on other executors. The audit log of the API server shows who deleted the pod"}}
+	want := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", SparkVersion: "4.1.4", Phase: DriverFailed, CreatedAt: noon, Why: Cause{Reason: "ExecutorDeleted", Message: "the executor pod was deleted without a grace period while it ran; Spark runs its tasks again on other executors. The audit log of the API server shows who deleted the pod"}}
 	before := e
 	if diff := cmp.Diff(want, e.AsDeleted()); diff != "" {
 		t.Errorf("the executor (-want +got):\n%s", diff)
@@ -183,7 +184,7 @@ func TestExcerptReadsBothEnds(t *testing.T) {
 		"frames, and a cut in a one": {strings.Repeat("\tat a.B.c(B.java:1)\n", 3000) + "Caused by: SomeException", "Caused by: SomeException", "SomeException"},
 	} {
 		got := excerpt(c.output)
-		if !strings.HasPrefix(got, c.begins) || !strings.HasSuffix(got, c.ends) || len(got) > maxExcerpt+len("...") {
+		if !strings.HasPrefix(got, c.begins) || !strings.HasSuffix(got, c.ends) || len(got) > cause.MaxExcerpt+len("...") {
 			t.Errorf("%s: %d bytes from %.40q to %q", name, len(got), got, got[max(0, len(got)-40):])
 		}
 	}

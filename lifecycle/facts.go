@@ -139,7 +139,7 @@ func DeletedWhileRunning(pod *corev1.Pod) bool {
 
 // AsDeleted returns a copy of the executor that counts as failed because somebody deleted its pod.
 func (e Executor) AsDeleted() Executor {
-	e.Phase, e.Why = DriverFailed, Cause{ReasonExecutorDeleted, "the executor pod was deleted without a grace period while it ran; " +
+	e.Phase, e.Why = DriverFailed, Cause{Reason: ReasonExecutorDeleted, Message: "the executor pod was deleted without a grace period while it ran; " +
 		"Spark runs its tasks again on other executors. The audit log of the API server shows who deleted the pod"}
 	return e
 }
@@ -159,8 +159,9 @@ func MemberFacts(pod *corev1.Pod) Member {
 	m.Gated, m.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
 	m.Why = podCause(pod, status, role, m.Phase, disruption(pod))
 	if status != nil && status.LastTerminationState.Terminated != nil && status.State.Waiting != nil {
-		_, how := exitReason(role+" container", status.LastTerminationState.Terminated, "")
-		m.Why.Message = sentence(sentence(m.Why.Message, how), excerpt(status.LastTerminationState.Terminated.Message))
+		reason, how := exitReason(role+" container", status.LastTerminationState.Terminated, "")
+		last := explained(reason, how, status.LastTerminationState.Terminated.Message, role)
+		m.Why.Message, m.Why.Advice, m.Why.Log = sentence(m.Why.Message, last.Message), last.Advice, last.Log
 	}
 	return m
 }
@@ -268,15 +269,15 @@ func disruption(pod *corev1.Pod) Cause {
 			message = target.Message
 		}
 		if target.Reason == corev1.PodReasonPreemptionByScheduler {
-			return Cause{ReasonPreempted, message}
+			return Cause{Reason: ReasonPreempted, Message: message}
 		}
-		return Cause{ReasonEvicted, message}
+		return Cause{Reason: ReasonEvicted, Message: message}
 	}
 	switch pod.Status.Reason {
 	case "Preempting":
-		return Cause{ReasonPreempted, message}
+		return Cause{Reason: ReasonPreempted, Message: message}
 	case "Evicted", "Shutdown", "NodeShutdown", "Terminated":
-		return Cause{ReasonEvicted, message}
+		return Cause{Reason: ReasonEvicted, Message: message}
 	}
 	return Cause{}
 }
@@ -289,13 +290,14 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	case DriverSucceeded:
 		return Cause{}
 	case DriverUnknown:
-		return Cause{ReasonNodeLost, fmt.Sprintf("node %s of %s pod %s does not answer; the operator waits until the node answers or the pod is gone",
+		return Cause{Reason: ReasonNodeLost, Message: fmt.Sprintf("node %s of %s pod %s does not answer; the operator waits until the node answers or the pod is gone",
 			pod.Spec.NodeName, role, pod.Name)}
+
 	case DriverFailed:
-		return failure(pod, ended(status), role, taken)
+		return failure(pod, status, role, taken)
 	}
 	if taken.Reason != "" {
-		return Cause{taken.Reason, sentence(role+" pod "+pod.Name+" is being taken from its node", taken.Message)}
+		return Cause{Reason: taken.Reason, Message: sentence(role+" pod "+pod.Name+" is being taken from its node", taken.Message)}
 	}
 	if phase == DriverPending || pod.Status.Phase == corev1.PodPending {
 		return waitCause(pod)
@@ -318,7 +320,7 @@ func waitCause(pod *corev1.Pod) Cause {
 			case "ErrImagePull", "ImagePullBackOff":
 				return imagePull(&statuses[i], waiting)
 			default:
-				return Cause{waiting.Reason, sentence("container "+statuses[i].Name, waiting.Message)}
+				return Cause{Reason: waiting.Reason, Message: sentence("container "+statuses[i].Name, waiting.Message)}
 			}
 		}
 	}
@@ -326,7 +328,7 @@ func waitCause(pod *corev1.Pod) Cause {
 		return gatedCause(pod.Spec.SchedulingGates)
 	}
 	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		return Cause{firstOf(c.Reason, corev1.PodReasonUnschedulable), c.Message}
+		return Cause{Reason: firstOf(c.Reason, corev1.PodReasonUnschedulable), Message: c.Message}
 	}
 	return Cause{}
 }
@@ -337,8 +339,8 @@ func gatedCause(gates []corev1.PodSchedulingGate) Cause {
 	for _, gate := range gates {
 		names = append(names, gate.Name)
 	}
-	return Cause{ReasonSchedulingGated,
-		"the pod is not scheduled until the components that set its scheduling gates remove them: " + strings.Join(names, ", ")}
+	return Cause{Reason: ReasonSchedulingGated,
+		Message: "the pod is not scheduled until the components that set its scheduling gates remove them: " + strings.Join(names, ", ")}
 }
 
 // scheduledAt returns when a pod was assigned to a node, or the zero time if it has no node yet.
@@ -366,7 +368,7 @@ func UnresponsiveScheduler(pod *corev1.Pod) string {
 // UnresponsiveSchedulerCause returns the wait reason of a pod whose scheduler is unresponsive (UnresponsiveScheduler).
 // The caller must first wait for as long as a running scheduler may need. The parameter `pod` is the pod's name.
 func UnresponsiveSchedulerCause(pod, scheduler string) Cause {
-	return Cause{ReasonSchedulerSilent, fmt.Sprintf("scheduler %q has not handled pod %s yet; check that a scheduler of that name is installed and runs", scheduler, pod)}
+	return Cause{Reason: ReasonSchedulerSilent, Message: fmt.Sprintf("scheduler %q has not handled pod %s yet; check that a scheduler of that name is installed and runs", scheduler, pod)}
 }
 
 // imagePull returns the wait reason of a container whose image cannot be pulled. The kubelet alternates between
@@ -377,7 +379,7 @@ func imagePull(status *corev1.ContainerStatus, waiting *corev1.ContainerStateWai
 	if _, why, ok := strings.Cut(message, "ErrImagePull: "); ok {
 		message = why
 	}
-	return Cause{"ImagePullBackOff", sentence(fmt.Sprintf("image %q of container %s cannot be pulled", status.Image, status.Name), message)}
+	return Cause{Reason: "ImagePullBackOff", Message: sentence(fmt.Sprintf("image %q of container %s cannot be pulled", status.Image, status.Name), message)}
 }
 
 // sentence joins a statement and a detail from Kubernetes or the container. The detail may be empty.

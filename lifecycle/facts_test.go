@@ -7,9 +7,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 )
+
+// withoutAdvice ignores the advice, which the tests of package cause check.
+var withoutAdvice = cmpopts.IgnoreFields(Cause{}, "Advice")
 
 const container = "spark-kubernetes-driver"
 
@@ -97,7 +104,7 @@ func TestDriverFacts(t *testing.T) {
 	ran := func(d *Driver) { d.StartedAt = start.Time }
 	lost := func(d *Driver) {
 		d.Phase, d.NodeLostSince = DriverUnknown, start.Time
-		d.Why = Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
+		d.Why = Cause{Reason: ReasonNodeLost, Message: "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
 	}
 	over := func(d *Driver, code int32) {
 		ran(d)
@@ -121,7 +128,7 @@ func TestDriverFacts(t *testing.T) {
 		{"it runs, a sidecar's image cannot be pulled", podIn(corev1.PodPending, runs(),
 			state("sidecar", corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}})),
 			with(func(d *Driver) {
-				d.Phase, d.Why = DriverRunning, Cause{"ImagePullBackOff", `image "spark:4.1.4" of container sidecar cannot be pulled: not found`}
+				d.Phase, d.Why = DriverRunning, Cause{Reason: "ImagePullBackOff", Message: `image "spark:4.1.4" of container sidecar cannot be pulled: not found`}
 				ran(d)
 			})},
 		{"succeeded", podIn(corev1.PodSucceeded, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
@@ -130,66 +137,66 @@ func TestDriverFacts(t *testing.T) {
 		{"succeeded, a sidecar failed", podIn(corev1.PodFailed, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"failed", podIn(corev1.PodFailed, exits(1, "Error", "")),
 			with(func(d *Driver) {
-				d.Phase, d.Why = DriverFailed, Cause{"Error", "driver container failed with exit code 1"}
+				d.Phase, d.Why = DriverFailed, Cause{Reason: "Error", Message: "driver container failed with exit code 1"}
 				over(d, 1)
 			})},
 		{"killed for memory", podIn(corev1.PodFailed, exits(137, "OOMKilled", "")),
 			with(func(d *Driver) {
-				d.Phase, d.Why = DriverFailed, Cause{"OOMKilled", "driver container failed with exit code 137 (SIGKILL), OOMKilled"}
+				d.Phase, d.Why = DriverFailed, Cause{Reason: "OOMKilled", Message: "driver container failed with exit code 137 (SIGKILL), OOMKilled: it used more memory than its limit"}
 				over(d, 137)
 			})},
 		{"evicted by its node", podIn(corev1.PodFailed, exits(143, "Error", ""), saying("Evicted", "The node was low on resource: ephemeral-storage.")),
 			with(func(d *Driver) {
 				d.Phase, d.Evicted = DriverFailed, true
-				d.Why = Cause{ReasonEvicted, "driver container failed with exit code 143 (SIGTERM): the pod was taken from its node: The node was low on resource: ephemeral-storage."}
+				d.Why = Cause{Reason: ReasonEvicted, Message: "driver container failed with exit code 143 (SIGTERM): the pod was taken from its node: The node was low on resource: ephemeral-storage."}
 				over(d, 143)
 			})},
 		{"evicted before it ran", podIn(corev1.PodFailed, saying("Evicted", "The node had condition: [DiskPressure].")),
 			with(func(d *Driver) {
 				d.Phase, d.Evicted = DriverFailed, true
-				d.Why = Cause{ReasonEvicted, "driver pod failed; the status of its container is missing: The node had condition: [DiskPressure]."}
+				d.Why = Cause{Reason: ReasonEvicted, Message: "driver pod failed; the status of its container is missing: The node had condition: [DiskPressure]."}
 			})},
 		{"past its own deadline", podIn(corev1.PodFailed, exits(143, "Error", "INFO all is well"), saying("DeadlineExceeded", "Pod was active too long")),
 			with(func(d *Driver) {
 				d.Phase = DriverFailed
-				d.Why = Cause{ReasonDeadlineExceeded,
-					"driver container failed with exit code 143 (SIGTERM): the pod's own activeDeadlineSeconds passed: Pod was active too long"}
+				d.Why = Cause{Reason: ReasonDeadlineExceeded, Message: "driver container failed with exit code 143 (SIGTERM): the pod's own activeDeadlineSeconds passed: Pod was active too long"}
+
 				over(d, 143)
 			})},
 		{"past its own deadline before it ran", podIn(corev1.PodFailed, inits("fetch", 143, ""), saying("DeadlineExceeded", "Pod was active too long")),
 			with(func(d *Driver) {
 				d.Phase = DriverFailed
-				d.Why = Cause{ReasonDeadlineExceeded, "driver pod failed; the status of its container is missing: Pod was active too long"}
+				d.Why = Cause{Reason: ReasonDeadlineExceeded, Message: "driver pod failed; the status of its container is missing: Pod was active too long"}
 			})},
 		{"an init container failed", podIn(corev1.PodFailed, waits("PodInitializing", ""), inits("proxy", 0, ""), inits("fetch", 2, "fatal: Error: no such branch"), inits("late", 3, "")),
 			with(func(d *Driver) {
 				d.Phase = DriverFailed
-				d.Why = Cause{"Error", "init container fetch of the driver pod failed with exit code 2: fatal: Error: no such branch"}
+				d.Why = Cause{Reason: "InitContainerFailed", Message: "init container fetch of the driver pod failed with exit code 2: fatal: Error: no such branch"}
 			})},
 		{"an init container was killed", podIn(corev1.PodFailed, inits("fetch", 137, "")),
 			with(func(d *Driver) {
-				d.Phase, d.Why = DriverFailed, Cause{"Error", "init container fetch of the driver pod failed with exit code 137 (SIGKILL)"}
+				d.Phase, d.Why = DriverFailed, Cause{Reason: "InitContainerFailed", Message: "init container fetch of the driver pod failed with exit code 137 (SIGKILL)"}
 			})},
 		{"failed without a reason", podIn(corev1.PodFailed),
 			with(func(d *Driver) {
-				d.Phase, d.Why = DriverFailed, Cause{"PodFailed", "driver pod failed; the status of its container is missing"}
+				d.Phase, d.Why = DriverFailed, Cause{Reason: "PodFailed", Message: "driver pod failed; the status of its container is missing"}
 			})},
 		{"being evicted by the Eviction API", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "Eviction API: evicting")),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverRunning, true, end.Time, true
-				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: Eviction API: evicting"}
+				d.Why = Cause{Reason: ReasonEvicted, Message: "driver pod app-driver is being taken from its node: Eviction API: evicting"}
 				ran(d)
 			})},
 		{"being preempted", podIn(corev1.PodRunning, runs(), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "p")),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverRunning, true, end.Time, true
-				d.Why = Cause{ReasonPreempted, "driver pod app-driver is being taken from its node: p"}
+				d.Why = Cause{Reason: ReasonPreempted, Message: "driver pod app-driver is being taken from its node: p"}
 				ran(d)
 			})},
 		{"a disruption that was cancelled", podIn(corev1.PodRunning, runs(), condition(corev1.DisruptionTarget, corev1.ConditionFalse, "PreemptionByScheduler", "p")),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
 		{"its node is lost according to the pod's reason", podIn(corev1.PodRunning, runs(), saying("NodeLost", "")), with(func(d *Driver) {
-			d.Phase, d.Why = DriverUnknown, Cause{ReasonNodeLost, "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
+			d.Phase, d.Why = DriverUnknown, Cause{Reason: ReasonNodeLost, Message: "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
 			ran(d)
 		})},
 		{"its node is lost according to the node controller", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady),
@@ -199,13 +206,13 @@ func TestDriverFacts(t *testing.T) {
 		{"somebody tainted its node", podIn(corev1.PodRunning, runs(), deleted, taint, ready(corev1.ConditionTrue, ""), containersReady),
 			with(func(d *Driver) {
 				d.Phase, d.Ready, d.ReadyAt, d.Deleting, d.GoneBy, d.Evicted = DriverRunning, true, start.Time, true, end.Time, true
-				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: taint"}
+				d.Why = Cause{Reason: ReasonEvicted, Message: "driver pod app-driver is being taken from its node: taint"}
 				ran(d)
 			})},
 		{"somebody tainted its node before it was ready", podIn(corev1.PodPending, deleted, taint, ready(corev1.ConditionFalse, "ContainersNotReady")),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy, d.Evicted = DriverPending, true, end.Time, true
-				d.Why = Cause{ReasonEvicted, "driver pod app-driver is being taken from its node: taint"}
+				d.Why = Cause{Reason: ReasonEvicted, Message: "driver pod app-driver is being taken from its node: taint"}
 			})},
 		{"not ready according to the kubelet", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ContainersNotReady")),
 			with(func(d *Driver) { d.Phase = DriverRunning; ran(d) })},
@@ -220,19 +227,19 @@ func TestDriverFacts(t *testing.T) {
 		{"deleted by somebody, and stopped by that", podIn(corev1.PodFailed, exits(143, "Error", "26/01/01 ERROR SparkContext: stopped"), deleted),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
-				d.Why = Cause{ReasonDriverDeleted, "driver container failed with exit code 143 (SIGTERM): the driver pod was deleted before it ended"}
+				d.Why = Cause{Reason: ReasonDriverDeleted, Message: "driver container failed with exit code 143 (SIGTERM): the driver pod was deleted before it ended"}
 				over(d, 143)
 			})},
 		{"deleted by somebody while it failed", podIn(corev1.PodFailed, exits(1, "Error", ""), deleted),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
-				d.Why = Cause{"Error", "driver container failed with exit code 1"}
+				d.Why = Cause{Reason: "Error", Message: "driver container failed with exit code 1"}
 				over(d, 1)
 			})},
 		{"deleted by somebody while it was killed for memory", podIn(corev1.PodFailed, exits(137, "OOMKilled", ""), deleted),
 			with(func(d *Driver) {
 				d.Phase, d.Deleting, d.GoneBy = DriverFailed, true, end.Time
-				d.Why = Cause{"OOMKilled", "driver container failed with exit code 137 (SIGKILL), OOMKilled"}
+				d.Why = Cause{Reason: "OOMKilled", Message: "driver container failed with exit code 137 (SIGKILL), OOMKilled: it used more memory than its limit"}
 				over(d, 137)
 			})},
 		{"with a template's own container", podIn(corev1.PodRunning, func(p *corev1.Pod) { p.Spec.Containers[0].Name = "mine" },
@@ -257,7 +264,7 @@ func TestDriverFacts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.pod.DeepCopy()
 			c.want.Status = before.Status.DeepCopy()
-			if diff := cmp.Diff(c.want, DriverFacts(c.pod, container)); diff != "" {
+			if diff := cmp.Diff(c.want, DriverFacts(c.pod, container), withoutAdvice); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, c.pod); diff != "" {
@@ -283,19 +290,20 @@ func TestWaits(t *testing.T) {
 		want Cause
 	}{
 		{"no wait reason", podIn(corev1.PodPending), Cause{}},
-		{"the image cannot be pulled", podIn(corev1.PodPending, waits("ErrImagePull", "not found")), Cause{"ImagePullBackOff", pull}},
-		{"the image cannot be pulled, during the back-off", podIn(corev1.PodPending, waits("ImagePullBackOff", `Back-off pulling image "spark:4.1.4": ErrImagePull: not found`)), Cause{"ImagePullBackOff", pull}},
-		{"an invalid image name", podIn(corev1.PodPending, waits("InvalidImageName", "x")), Cause{"InvalidImageName", "container spark-kubernetes-driver: x"}},
-		{"a missing Secret", podIn(corev1.PodPending, waits("CreateContainerConfigError", `secret "s" not found`)), Cause{"CreateContainerConfigError", `container spark-kubernetes-driver: secret "s" not found`}},
-		{"a container that cannot be created", podIn(corev1.PodPending, waits("CreateContainerError", "")), Cause{"CreateContainerError", "container spark-kubernetes-driver"}},
-		{"an init container that crashes", podIn(corev1.PodPending, waits("PodInitializing", ""), initWaits("CrashLoopBackOff", "back-off")), Cause{"CrashLoopBackOff", "container fetch: back-off"}},
-		{"no node", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available")), Cause{"Unschedulable", "0/3 nodes are available"}},
-		{"a scheduling gate in the condition", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{"SchedulingGated", "g"}},
+		{"the image cannot be pulled", podIn(corev1.PodPending, waits("ErrImagePull", "not found")), Cause{Reason: "ImagePullBackOff", Message: pull}},
+		{"the image cannot be pulled, during the back-off", podIn(corev1.PodPending, waits("ImagePullBackOff", `Back-off pulling image "spark:4.1.4": ErrImagePull: not found`)), Cause{Reason: "ImagePullBackOff", Message: pull}},
+		{"an invalid image name", podIn(corev1.PodPending, waits("InvalidImageName", "x")), Cause{Reason: "InvalidImageName", Message: "container spark-kubernetes-driver: x"}},
+		{"a missing Secret", podIn(corev1.PodPending, waits("CreateContainerConfigError", `secret "s" not found`)), Cause{Reason: "CreateContainerConfigError", Message: `container spark-kubernetes-driver: secret "s" not found`}},
+		{"a container that cannot be created", podIn(corev1.PodPending, waits("CreateContainerError", "")), Cause{Reason: "CreateContainerError", Message: "container spark-kubernetes-driver"}},
+		{"an init container that crashes", podIn(corev1.PodPending, waits("PodInitializing", ""), initWaits("CrashLoopBackOff", "back-off")), Cause{Reason: "CrashLoopBackOff", Message: "container fetch: back-off"}},
+		{"no node", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes are available")), Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}},
+		{"a scheduling gate in the condition", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")), Cause{Reason: "SchedulingGated", Message: "g"}},
 		{"scheduling gates in the spec", podIn(corev1.PodPending, gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"),
 			condition(corev1.PodScheduled, corev1.ConditionFalse, "SchedulingGated", "g")),
-			Cause{"SchedulingGated", "the pod is not scheduled until the components that set its scheduling gates remove them: " +
-				"kueue.x-k8s.io/admission, kueue.x-k8s.io/topology"}},
-		{"a scheduler that gives no reason", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{"Unschedulable", ""}},
+			Cause{Reason: "SchedulingGated", Message: "the pod is not scheduled until the components that set its scheduling gates remove them: " +
+				"kueue.x-k8s.io/admission, kueue.x-k8s.io/topology"},
+		},
+		{"a scheduler that gives no reason", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "", "")), Cause{Reason: "Unschedulable", Message: ""}},
 		{"no wait reason after the scheduling", podIn(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionTrue, "", "")), Cause{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -380,8 +388,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestLastWords checks that the message of a failure quotes the container's output, from the first error on and not
-// more than maxExcerpt bytes.
+// TestLastWords checks that the message of a failure is one line that quotes the most telling line of the container's
+// output.
 func TestLastWords(t *testing.T) {
 	trace := "26/01/01 INFO SparkContext: Running\nException in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)\n"
 	long := strings.Repeat("all is well é\n", 400)
@@ -391,16 +399,16 @@ func TestLastWords(t *testing.T) {
 		want func(message string) bool
 	}{
 		{"an exception", podIn(corev1.PodFailed, exits(1, "Error", trace)), func(m string) bool {
-			return m == "driver container failed with exit code 1: Exception in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)"
+			return m == "driver container failed with exit code 1: java.lang.IllegalStateException: boom"
 		}},
 		{"no exception: the end", podIn(corev1.PodFailed, exits(3, "Error", long+"bye")), func(m string) bool {
-			return strings.HasSuffix(m, "\nbye") && strings.HasPrefix(m, "driver container failed with exit code 3: all is well") && len(m) <= maxExcerpt+100
+			return m == "driver container failed with exit code 3: bye"
 		}},
 		{"a long trace", podIn(corev1.PodFailed, exits(1, "Error", "Exception: é\n"+strings.Repeat("ValueError: ééé\n", 1000))), func(m string) bool {
-			return strings.HasSuffix(m, "...") && len(m) <= maxExcerpt+100 && strings.ToValidUTF8(m, "") == m
+			return m == "driver container failed with exit code 1: ValueError: ééé"
 		}},
 		{"one line without an end", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("x", 5000))), func(m string) bool {
-			return len(m) <= maxExcerpt+100 && strings.HasSuffix(m, "xxx")
+			return len(m) == 200 && strings.HasSuffix(m, "xxx...")
 		}},
 		{"no text at all", podIn(corev1.PodFailed, exits(1, "Error", "\xff\xfe")), func(m string) bool { return strings.HasSuffix(m, ": ?") }},
 		{"the exception in the annotation has priority", podIn(corev1.PodFailed, exits(1, "Error", trace), func(p *corev1.Pod) {
@@ -414,29 +422,28 @@ func TestLastWords(t *testing.T) {
 		{"frames are no errors, whatever their classes are called", podIn(corev1.PodFailed, exits(1, "Error",
 			"\tat o.KubernetesClientException.launder(K.java:1)\n\tat java.lang.Thread.run(Thread.java:840)\nCaused by: java.io.IOException: boom\n")),
 			func(m string) bool {
-				return strings.HasSuffix(m, "with exit code 1: Caused by: java.io.IOException: boom")
+				return strings.HasSuffix(m, "with exit code 1: java.io.IOException: boom")
 			}},
-		{"one frame of each trace is kept", podIn(corev1.PodFailed, exits(1, "Error",
+		{"the innermost exception", podIn(corev1.PodFailed, exits(1, "Error",
 			"Exception in thread \"main\" X: wrapped\n\tat a.B.c(B.java:1)\n"+strings.Repeat("\tat app//a.B.d(B.java:2)\n", 100)+
 				"Caused by: Y: the cause\n\tat a.C.d(C.scala:3)\n\t... 12 more\n")), func(m string) bool {
-			return strings.HasSuffix(m, ": Exception in thread \"main\" X: wrapped\n\tat a.B.c(B.java:1)\nCaused by: Y: the cause\n\tat a.C.d(C.scala:3)")
+			return strings.HasSuffix(m, ": Y: the cause")
 		}},
 		{"log lines of the stop are dropped", podIn(corev1.PodFailed, exits(1, "Error",
 			"    raise ValueError(\"boom\")\nValueError: boom\n26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n"+
 				"26/01/01 00:00:00 WARN Watch: closed\n26/01/01 00:00:00 INFO ShutdownHookManager: Deleting directory /tmp/spark\n")), func(m string) bool {
-			return strings.HasSuffix(m, "exit code 1: raise ValueError(\"boom\")\nValueError: boom\n26/01/01 00:00:00 WARN Watch: closed")
+			return strings.HasSuffix(m, "exit code 1: ValueError: boom")
 		}},
 		{"a time-out of the driver's Kubernetes client is explained", podIn(corev1.PodFailed, exits(1, "Error",
 			"Caused by: java.util.concurrent.TimeoutException\n\tat io.fabric8.kubernetes.client.utils.AsyncUtils.lambda$withTimeout$0(AsyncUtils.java:42)\n")),
 			func(m string) bool {
-				return strings.HasPrefix(m, "driver container failed with exit code 1; the driver got no answer from the API server in time") &&
-					strings.Contains(m, "raise spark.kubernetes.driver.requestTimeout") && strings.Contains(m, ": Caused by: java.util.concurrent.TimeoutException")
+				return m == "driver container failed with exit code 1; the driver got no answer from the API server in time (10 s by default): java.util.concurrent.TimeoutException"
 			}},
 		{"another time-out is not explained", podIn(corev1.PodFailed, exits(1, "Error", "java.util.concurrent.TimeoutException: Futures timed out\n\tat a.B.c(B.java:1)\n")),
 			func(m string) bool { return !strings.Contains(m, "API server") }},
 		{"only log lines of the stop", podIn(corev1.PodFailed, exits(1, "Error",
 			"26/01/01 00:00:00 INFO SparkContext: Successfully stopped SparkContext\n26/01/01 00:00:00 INFO ShutdownHookManager: Shutdown hook called\n")),
-			func(m string) bool { return strings.HasSuffix(m, "INFO ShutdownHookManager: Shutdown hook called") }},
+			func(m string) bool { return m == "driver container failed with exit code 1" }},
 		{"only frames", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//io.netty.channel.nio.N.run(N.java:1)\n", 80))),
 			func(m string) bool { return m == "driver container failed with exit code 1" }},
 		{"only frames, and a Python program's exception in the annotation", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//a.B.c(B.java:1)\n", 80)), func(p *corev1.Pod) {
@@ -471,26 +478,26 @@ func TestExecutorFacts(t *testing.T) {
 		{"waiting", podIn(corev1.PodPending), DriverPending, Cause{}},
 		{"running", podIn(corev1.PodRunning, runs()), DriverRunning, Cause{}},
 		{"ended", podIn(corev1.PodSucceeded, exits(0, "", "")), DriverSucceeded, Cause{}},
-		{"failed", podIn(corev1.PodFailed, exits(56, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 56 (the driver could not be reached by heartbeats)"}},
+		{"failed", podIn(corev1.PodFailed, exits(56, "Error", "")), DriverFailed, Cause{Reason: "DriverUnreachable", Message: "executor container failed with exit code 56 (the driver could not be reached by heartbeats)"}},
 		{"out of heap", podIn(corev1.PodFailed, exits(52, "Error", "Terminating due to java.lang.OutOfMemoryError: Java heap space")), DriverFailed,
-			Cause{"Error", "executor container failed with exit code 52 (java.lang.OutOfMemoryError): Terminating due to java.lang.OutOfMemoryError: Java heap space"}},
-		{"by a code that a driver alone uses", podIn(corev1.PodFailed, exits(11, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 11"}},
+			Cause{Reason: "OutOfHeap", Message: "executor container failed with exit code 52 (java.lang.OutOfMemoryError): Terminating due to java.lang.OutOfMemoryError: Java heap space"}},
+		{"by a code that a driver alone uses", podIn(corev1.PodFailed, exits(11, "Error", "")), DriverFailed, Cause{Reason: "Error", Message: "executor container failed with exit code 11"}},
 		{"asked to go", podIn(corev1.PodRunning, exits(143, "Error", ""), deleted), DriverSucceeded, Cause{}},
 		{"asked to go, slow", podIn(corev1.PodRunning, exits(137, "Error", ""), deleted), DriverSucceeded, Cause{}},
 		{"out of memory while it was asked to go", podIn(corev1.PodRunning, exits(137, "OOMKilled", ""), deleted), DriverFailed,
-			Cause{"OOMKilled", "executor container failed with exit code 137 (SIGKILL), OOMKilled"}},
+			Cause{Reason: "OOMKilled", Message: "executor container failed with exit code 137 (SIGKILL), OOMKilled: it used more memory than its limit"}},
 		{"evicted", podIn(corev1.PodFailed, exits(143, "Error", ""), deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "e")), DriverFailed,
-			Cause{ReasonEvicted, "executor container failed with exit code 143 (SIGTERM): the pod was taken from its node: e"}},
+			Cause{Reason: ReasonEvicted, Message: "executor container failed with exit code 143 (SIGTERM): the pod was taken from its node: e"}},
 		{"beside a sidecar that cannot start", podIn(corev1.PodPending, runs(), state("sidecar", corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerError"}})),
-			DriverRunning, Cause{"CreateContainerError", "container sidecar"}},
+			DriverRunning, Cause{Reason: "CreateContainerError", Message: "container sidecar"}},
 		{"its init container failed", podIn(corev1.PodFailed, inits("fetch", 2, "no")), DriverFailed,
-			Cause{"Error", "init container fetch of the executor pod failed with exit code 2: no"}},
-		{"killed by nobody we know", podIn(corev1.PodFailed, exits(143, "Error", "")), DriverFailed, Cause{"Error", "executor container failed with exit code 143 (SIGTERM)"}},
+			Cause{Reason: "InitContainerFailed", Message: "init container fetch of the executor pod failed with exit code 2: no"}},
+		{"killed by nobody we know", podIn(corev1.PodFailed, exits(143, "Error", "")), DriverFailed, Cause{Reason: "Error", Message: "executor container failed with exit code 143 (SIGTERM)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := base
 			want.Phase, want.Why = c.phase, c.why
-			if diff := cmp.Diff(want, ExecutorFacts(c.pod)); diff != "" {
+			if diff := cmp.Diff(want, ExecutorFacts(c.pod), withoutAdvice); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 		})
@@ -525,7 +532,7 @@ func TestExitCodes(t *testing.T) {
 			if want != "" {
 				message += " (" + want + ")"
 			}
-			if got := failure(pod, ended(&pod.Status.ContainerStatuses[0]), role, Cause{}); got != (Cause{"Error", message}) {
+			if got := failure(pod, &pod.Status.ContainerStatuses[0], role, Cause{}); got.Message != message {
 				t.Errorf("%+v, want %q", got, message)
 			}
 		}
@@ -537,13 +544,30 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add(strings.Repeat("é", 2000))
 	f.Fuzz(func(t *testing.T, message string) {
 		got := excerpt(message)
-		if len(got) > maxExcerpt+len("...") {
+		if len(got) > cause.MaxExcerpt+len("...") {
 			t.Errorf("%d bytes", len(got))
 		}
 		if strings.ToValidUTF8(got, "") != got {
 			t.Errorf("not UTF-8: %q", got)
 		}
 	})
+}
+
+// TestMemoryLimit checks that the cause of a container that was killed for memory has the limit, and that the advice
+// has the setting and the numbers from which and to which to raise it.
+func TestMemoryLimit(t *testing.T) {
+	limited := func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses[0].Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse("896Mi")}}
+	}
+	pod := podIn(corev1.PodFailed, exits(137, "OOMKilled", ""), limited)
+	for role, why := range map[string]Cause{"driver": DriverFacts(pod, container).Why, "executor": ExecutorFacts(pod).Why} {
+		want := Cause{Reason: "OOMKilled", Message: role + " container failed with exit code 137 (SIGKILL), OOMKilled at 896Mi: it used more memory than its limit",
+			Advice: fmt.Sprintf("raise spark.%[1]s.memoryOverhead, because the heap (spark.%[1]s.memory) is limited by the JVM itself; "+
+				"try 448m more, for a limit of 1344Mi instead of 896Mi", role)}
+		if why != want {
+			t.Errorf("%+v, want %+v", why, want)
+		}
+	}
 }
 
 func TestSubmitterFacts(t *testing.T) {
@@ -561,9 +585,9 @@ func TestSubmitterFacts(t *testing.T) {
 	failed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", FinishedAt: at,
 		Message: "INFO x\nException in thread \"main\" org.apache.spark.SparkException: no jar"}}
 	got := SubmitterFacts(pod(corev1.PodRunning, failed), "spark-submit")
-	want := Submitter{Name: "s", UID: "u", Attempt: 2, Phase: DriverFailed, CreatedAt: at.Time, EndedAt: at.Time, SpecHash: "1:x", Why: Cause{"Error",
-		"spark-submit container failed with exit code 1: Exception in thread \"main\" org.apache.spark.SparkException: no jar"}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want := Submitter{Name: "s", UID: "u", Attempt: 2, Phase: DriverFailed, CreatedAt: at.Time, EndedAt: at.Time, SpecHash: "1:x", Why: Cause{Reason: "Error", Message: "spark-submit container failed with exit code 1: org.apache.spark.SparkException: no jar",
+		Log: "Exception in thread \"main\" org.apache.spark.SparkException: no jar"}}
+	if diff := cmp.Diff(want, got, withoutAdvice); diff != "" {
 		t.Errorf("failed while another container still runs (-want +got):\n%s", diff)
 	}
 

@@ -5,15 +5,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 )
-
-// maxExcerpt is the maximum length, in bytes, of the excerpt of a container's last output in a failure message. The pod
-// itself contains the rest.
-const maxExcerpt = 1024
-
-// headRead and tailRead are the numbers of bytes that excerpt reads at the beginning and at the end of a long text.
-// They bound the cost, because the text may come from an annotation of a pod, which may have a quarter of a megabyte.
-const headRead, tailRead = 16 << 10, 4 << 10
 
 // These are the roles of pods in messages.
 const (
@@ -27,37 +22,96 @@ func isDriverRole(role string) bool { return role == roleDriver || role == roleS
 
 // failure returns why a pod failed. If Kubernetes ended the whole pod, for example by an eviction, the result is that
 // reason, because it explains the end of the container.
-func failure(pod *corev1.Pod, end *corev1.ContainerStateTerminated, role string, taken Cause) Cause {
+func failure(pod *corev1.Pod, status *corev1.ContainerStatus, role string, taken Cause) Cause {
+	end := ended(status)
 	if end == nil {
 		return notStarted(pod, role, taken)
 	}
 	reason, how := exitReason(role+" container", end, sparkExit(end.ExitCode, role))
 	switch {
 	case taken.Reason != "":
-		return Cause{taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message)}
+		return ending(taken.Reason, sentence(sentence(how, "the pod was taken from its node"), taken.Message))
 	case pod.Status.Reason == ReasonDeadlineExceeded:
-		return Cause{ReasonDeadlineExceeded, sentence(sentence(how, "the pod's own activeDeadlineSeconds passed"), pod.Status.Message)}
+		return ending(ReasonDeadlineExceeded, sentence(sentence(how, "the pod's own activeDeadlineSeconds passed"), pod.Status.Message))
 	case isDriverRole(role) && pod.DeletionTimestamp != nil && stopSignal(end):
-		return Cause{ReasonDriverDeleted, sentence(how, "the "+role+" pod was deleted before it ended")}
+		return ending(ReasonDriverDeleted, sentence(how, "the "+role+" pod was deleted before it ended"))
 	}
-	// The exception in the driver pod's annotation is the most precise source, because the last lines of the log may
-	// contain only the end of its stack trace. For a Python or R program, the exception adds nothing to the exit code.
-	// The program's own output is in the log, unless the log is cut.
-	output := excerpt(firstOf(end.Message, pod.Status.Message))
-	if left := excerpt(pod.Annotations[ExitExceptionAnnotation]); left != "" && (output == "" || !strings.HasPrefix(left, userAppException)) {
-		output = left
-	}
+	output := lastOutput(pod, end)
+	// This exception of the Kubernetes client in the driver has no message. It comes from
+	// io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout.
 	if isDriverRole(role) && strings.Contains(output, "TimeoutException") && strings.Contains(output, "AsyncUtils") {
-		how += "; the " + role + " " + apiServerTimeout
+		how += "; the " + role + " got no answer from the API server in time (10 s by default)"
 	}
-	return Cause{reason, sentence(how, output)}
+	if reason == ReasonOOMKilled && status.Resources != nil && !status.Resources.Limits.Memory().IsZero() {
+		return outOfMemory(how, output, role, status.Resources.Limits)
+	}
+	return explained(reason, how, output, role)
 }
 
-// apiServerTimeout is the text that explains a timeout of the Kubernetes client in the driver. The exception itself (a
-// java.util.concurrent.TimeoutException from io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout) has no message.
-const apiServerTimeout = "got no answer from the API server in time (10 s by default); check NetworkPolicies, " +
-	"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and " +
-	"spark.kubernetes.driver.connectionTimeout (milliseconds)"
+// lastOutput returns the last output of a container.
+//
+// The exception in the driver pod's annotation is the most precise source, because the last lines of the log may
+// contain only the end of its stack trace. For a Python or R program, the exception adds nothing to the exit code. The
+// program's own output is in the log, unless the log is cut.
+func lastOutput(pod *corev1.Pod, end *corev1.ContainerStateTerminated) string {
+	output := firstOf(end.Message, pod.Status.Message)
+	if left := pod.Annotations[ExitExceptionAnnotation]; left != "" && (excerpt(output) == "" || !strings.HasPrefix(left, userAppException)) {
+		return left
+	}
+	return output
+}
+
+// outOfMemory returns the cause of a container that was killed at its memory limit. It advises half as much again.
+func outOfMemory(how, output, role string, limits corev1.ResourceList) Cause {
+	limit := limits.Memory()
+	c := explained(ReasonOOMKilled, how+" at "+limit.String(), output, role)
+	if more := limit.Value() / 2 >> 20; more > 0 {
+		raised := limit.DeepCopy()
+		raised.Set(limit.Value() + more<<20)
+		c.Advice += fmt.Sprintf("; try %dm more, for a limit of %s instead of %s", more, raised.String(), limit.String())
+	}
+	return c
+}
+
+// explained returns the cause of a container's end that its last output explains.
+func explained(reason, how, output, role string) Cause {
+	found := cause.Of(how, output)
+	if reason == "Error" {
+		reason = firstOf(found.Reason, reason)
+	}
+	c := ending(reason, sentence(how, found.Line))
+	if excerpt := excerpt(output); !strings.HasSuffix(c.Message, excerpt) {
+		c.Log = excerpt
+	}
+	c.Advice = firstOf(found.Advice, c.Advice)
+	switch {
+	case isDriverRole(role):
+		c.Advice = strings.ReplaceAll(c.Advice, "ROLE", roleDriver)
+	case role == roleExecutor:
+		c.Advice = strings.ReplaceAll(c.Advice, "ROLE", roleExecutor)
+	case strings.Contains(c.Advice, "ROLE"): // Spark has no such setting for other pods
+		c.Advice = "raise the memory limit of the " + role + " pod"
+	}
+	return c
+}
+
+// maxLine is the maximum length of a cause's message about an end, in bytes.
+const maxLine = 200
+
+// ending returns the cause of an end with a text in one line. A text that was cut is also the cause's log.
+func ending(reason, text string) Cause {
+	line := bounds.Line(text)
+	c := Cause{Reason: reason, Message: Cut(line, maxLine-len(CutMark)), Advice: cause.Advice(reason)}
+	if len(line) <= maxLine {
+		c.Message = line
+	} else {
+		c.Log = Cut(text, cause.MaxExcerpt)
+	}
+	return c
+}
+
+// excerpt returns the end of a container's log that a status keeps.
+func excerpt(output string) string { return Cut(cause.Excerpt(output), cause.MaxExcerpt) }
 
 // notStarted returns why a pod failed before its Spark container ran. If the whole pod has a reason for its failure,
 // the result has that reason. Otherwise it has the reason of the first init container that failed.
@@ -67,12 +121,12 @@ func notStarted(pod *corev1.Pod, role string, taken Cause) Cause {
 			status := &pod.Status.InitContainerStatuses[i]
 			if end := ended(status); end != nil && end.ExitCode != 0 {
 				reason, how := exitReason(fmt.Sprintf("init container %s of the %s pod", status.Name, role), end, "")
-				return Cause{reason, sentence(how, excerpt(end.Message))}
+				return explained(reason, how, end.Message, role)
 			}
 		}
 	}
-	return Cause{firstOf(taken.Reason, pod.Status.Reason, "PodFailed"),
-		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message))}
+	return ending(firstOf(taken.Reason, pod.Status.Reason, "PodFailed"),
+		sentence(role+" pod failed; the status of its container is missing", firstOf(taken.Message, pod.Status.Message)))
 }
 
 // exitReason returns the reason for the end of a container, and a text that describes the end. The parameter `known` is
@@ -124,19 +178,6 @@ func sparkExit(code int32, role string) string {
 	return sparkExits[code]
 }
 
-// fromFirstError returns the text from its first line that contains an error, or "" if there is no such line. Frames of
-// a stack trace are ignored, even if the names of their classes contain "Exception" or "Error".
-func fromFirstError(output string) string {
-	for rest := output; rest != ""; {
-		line, after, _ := strings.Cut(rest, "\n")
-		if (strings.Contains(line, "Exception") || strings.Contains(line, "Error")) && !isTraceFrame(line) {
-			return rest
-		}
-		rest = after
-	}
-	return ""
-}
-
 // signalName returns the name of the signal that ended a container, or "" if no signal did. A container runtime reports
 // either the signal itself or, like a shell, 128 plus the number of the signal as the exit code.
 func signalName(end *corev1.ContainerStateTerminated) string {
@@ -160,45 +201,4 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 		return ""
 	}
 	return fmt.Sprintf("signal %d", n)
-}
-
-// excerpt returns at most maxExcerpt bytes of a container's last output, from the first error on.
-//
-// Kubernetes provides the last lines of the log. The first exception in these lines explains more than the end of its
-// stack trace. To leave room for the causes of the exception, excerpt keeps only one frame of each stack trace. It also
-// drops the lines that Spark logs while it stops. If the text contains no error, excerpt returns the end of the text
-// without frames, which may be "".
-func excerpt(output string) string {
-	if len(output) > headRead+tailRead {
-		output = output[:headRead] + "\n...\n" + output[len(output)-tailRead:]
-	}
-	output = strings.TrimSpace(strings.ToValidUTF8(output, "?"))
-	if telling := fromFirstError(output); telling != "" {
-		return Cut(dropLines(telling, func(before, line string) bool {
-			return isTraceFrame(line) && isTraceFrame(before) || isChatter(line)
-		}), maxExcerpt)
-	}
-	output = dropLines(output, func(_, line string) bool { return isTraceFrame(line) })
-	if len(output) > maxExcerpt {
-		output = strings.ToValidUTF8(output[len(output)-maxExcerpt:], "")
-		if _, whole, ok := strings.Cut(output, "\n"); ok {
-			output = whole
-		}
-	}
-	return output
-}
-
-// dropLines returns the text without some lines. It calls the given function for each line, with the preceding line and
-// the line itself, and removes the line if the result is true.
-func dropLines(text string, drop func(before, line string) bool) string {
-	var kept strings.Builder
-	before := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		if !drop(before, line) {
-			kept.WriteString(line + "\n")
-		}
-		before = line
-	}
-	return strings.TrimSpace(kept.String())
 }

@@ -83,6 +83,10 @@ const (
 type Cause struct {
 	Reason  string
 	Message string
+	// Advice says what to do about the cause; empty if that is unknown.
+	Advice string
+	// Log is the end of the log of the container whose end the cause explains. It is empty if the message has it all.
+	Log string
 }
 
 // Memory is the part of the state that cannot be observed again, so that one decision must pass it to the next. Each

@@ -1,7 +1,8 @@
 package lifecycle
 
 // These are the values of Cause.Reason on which decisions depend, or which decisions return. All other reasons
-// (ImagePullBackOff, Unschedulable, OOMKilled and so on) are copied unchanged from Kubernetes.
+// (ImagePullBackOff, Unschedulable and so on) are copied unchanged from Kubernetes, or come from the rules in package
+// cause.
 const (
 	ReasonEvicted         = "Evicted"         // Kubernetes or its Eviction API evicted the pod
 	ReasonPreempted       = "Preempted"       // a pod of higher priority replaced the pod
@@ -20,6 +21,7 @@ const (
 	// ReasonInterrupted means that the submitter pod ended after it created the driver pod and before it created the
 	// objects that the driver mounts.
 	ReasonInterrupted       = "SubmissionInterrupted"
+	ReasonOOMKilled         = "OOMKilled"               // a container used more memory than its limit
 	ReasonDeadlineExceeded  = "DeadlineExceeded"        // a pod was active for longer than its own deadline
 	ReasonStartTimedOut     = "DriverStartTimedOut"     // Deadlines.DriverStart passed
 	ReasonReadyTimedOut     = "DriverReadyTimedOut"     // Deadlines.DriverReady passed

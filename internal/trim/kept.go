@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/transport"
@@ -38,8 +39,9 @@ func keptMeta(labels *transport.Message) *transport.Message {
 
 // keptContainer specifies the kept part of corev1.Container.
 var keptContainer = transport.Fields(parts{
-	1: transport.Whole,                 // name
-	7: transport.Named(ServerVariable), // env
+	1: transport.Whole,                                                            // name
+	7: transport.Named(ServerVariable),                                            // env
+	8: transport.Fields(parts{1: transport.Named(string(corev1.ResourceMemory))}), // resources: limits
 })
 
 // keptContainerStatus specifies the kept part of corev1.ContainerStatus.

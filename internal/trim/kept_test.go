@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -72,7 +73,17 @@ func anyObjects(seed int64) *randfill.Filler {
 		},
 		func(k *corev1.Container, c randfill.Continue) {
 			c.FillNoCustom(k)
+			c.Fill(&k.Resources)
 			k.Name = []string{overlay.DriverContainer, overlay.ExecutorContainer, "main", "sidecar"}[c.Intn(4)]
+		},
+		func(end *corev1.ContainerStateTerminated, c randfill.Continue) {
+			c.FillNoCustom(end)
+			if c.Intn(2) == 0 {
+				end.Reason = lifecycle.ReasonOOMKilled
+			}
+		},
+		func(r *corev1.ResourceRequirements, c randfill.Continue) {
+			r.Limits = corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(int64(c.Intn(1000)), resource.BinarySI)}
 		},
 		func(m *metav1.ObjectMeta, c randfill.Continue) {
 			c.FillNoCustom(m)

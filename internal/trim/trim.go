@@ -68,6 +68,7 @@ func Pod(in any) (any, error) {
 	facts := append([]string{spark, overlay.ExecutorContainer, pod.Labels[identity.RoleLabel]}, lastContainer(pod)...)
 	trimmed.Status.ContainerStatuses = containersRead(pod.Status.ContainerStatuses, facts)
 	trimmed.Status.InitContainerStatuses = containersRead(pod.Status.InitContainerStatuses, nil)
+	keepMemoryLimits(trimmed.Status.ContainerStatuses, pod.Spec.Containers)
 	if identity.IsDriver(pod) {
 		trimmed.Status.PodIP = pod.Status.PodIP // the addresses of executors are not read
 	}
@@ -139,6 +140,22 @@ func containerNames(all []corev1.Container, names []string) []corev1.Container {
 		}
 	}
 	return kept
+}
+
+// keepMemoryLimits copies the memory limits of containers that were killed for memory into their statuses. A message
+// names the limit. The kubelet copies it too, but only since Kubernetes 1.33.
+func keepMemoryLimits(statuses []corev1.ContainerStatus, containers []corev1.Container) {
+	for i := range statuses {
+		if end := statuses[i].State.Terminated; end == nil || end.Reason != lifecycle.ReasonOOMKilled {
+			continue
+		}
+		for j := range containers {
+			limit, found := containers[j].Resources.Limits[corev1.ResourceMemory]
+			if found && containers[j].Name == statuses[i].Name {
+				statuses[i].Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: limit}}
+			}
+		}
+	}
 }
 
 // stateRead returns a container's state with bounded texts. It hides users, passwords and signatures in addresses,

@@ -137,9 +137,16 @@ type OperatorCause struct {
 	// One CamelCase word for programs.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// A sentence for people.
+	// A sentence for people. About an end, it is one line of at most 200 characters.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// What to do about the cause of an end.
+	// +optional
+	Advice string `json:"advice,omitempty"`
+	// The end of the log of the container that ended, without lines that explain nothing, at most 1 kB. No other field
+	// repeats it. It is part of what the pod's status has.
+	// +optional
+	Log string `json:"log,omitempty"`
 }
 
 // OperatorTransition is one change of phase.

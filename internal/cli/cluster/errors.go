@@ -73,13 +73,13 @@ func readable(err error, host string) error {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return exit.With(exit.Invalid, err)
 	case !isStatus && (isURL || isNet || errors.Is(err, context.DeadlineExceeded)):
-		return fmt.Errorf("the cluster at %s cannot be reached: %w; check the network, and check the cluster's address with kubectl config view --minify", host, cause(err))
+		return fmt.Errorf("the cluster at %s cannot be reached: %w; check the network, and check the cluster's address with kubectl config view --minify", host, rootOf(err))
 	}
 	return err
 }
 
-// cause returns the innermost error of a chain of wrapped errors.
-func cause(err error) error {
+// rootOf returns the innermost error of a chain of wrapped errors.
+func rootOf(err error) error {
 	for {
 		next := errors.Unwrap(err)
 		if next == nil {

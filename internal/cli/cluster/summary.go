@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 )
 
 // Result is a short form of an object's state. It has the same values for all kinds.
@@ -44,6 +45,10 @@ type Summary struct {
 	Ready bool
 	// Message says why the object is not ready. Reason is the corresponding reason as one word.
 	Reason, Message string
+	// Advice says what to do about the reason; empty if that is unknown.
+	Advice string
+	// Log is the end of the log of the container whose end the message is about; empty if nothing of it is kept.
+	Log string
 	// Attempt is the number of the current or last attempt; 0 before the first, and for kinds without attempts.
 	Attempt int32
 	// Executors counts the executors of an application or a Connect server; nil for other kinds.
@@ -121,6 +126,7 @@ func Summarize(object client.Object) Summary {
 		s.Observed = false
 	}
 	s.conclude(ready)
+	s.advise()
 	return s
 }
 
@@ -157,6 +163,9 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 		return
 	}
 	s.Attempt, s.History = o.Attempt, o.History
+	if o.Cause != nil {
+		s.Advice, s.Log = o.Cause.Advice, o.Cause.Log
+	}
 	for at, into := range map[*metav1.MicroTime]*time.Time{o.SubmittedAt: &s.Started, o.EndedAt: &s.Ended, o.NextAttemptTime: &s.Next} {
 		if at != nil {
 			*into = at.Time
@@ -200,6 +209,16 @@ func (s *Summary) conclude(ready *metav1.Condition) {
 		s.Reason, s.Message = degraded.Reason, cmp.Or(degraded.Message, s.Message)
 	}
 	s.State = cmp.Or(s.State, "New")
+}
+
+// advise sets the advice. If the status has none, it follows from the reason.
+func (s *Summary) advise() {
+	if s.Message == "" {
+		s.Advice = ""
+		return
+	}
+	names := strings.NewReplacer("NAMESPACE", s.Namespace, "NAME", s.Kind.Name+"/"+s.Name)
+	s.Advice = names.Replace(cmp.Or(s.Advice, cause.Advice(s.Reason)))
 }
 
 // Over reports whether the object has ended: its result does not change any more, unless somebody edits the object.

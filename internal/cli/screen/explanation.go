@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 )
 
 // Explanation returns the lines that the verb explain prints, each with its heading.
@@ -23,11 +24,15 @@ func Explanation(now time.Time, object client.Object, pods []corev1.Pod, events 
 		lines = append(lines, [2]string{"why:", "the operator has not handled the last change yet; if that lasts, check that it runs: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"})
 	case s.Message != "":
 		lines = append(lines, [2]string{"why:", strings.TrimPrefix(s.Reason+": "+s.Message, ": ")})
+		if s.Advice != "" {
+			lines = append(lines, [2]string{"do:", s.Advice})
+		}
 	}
 	for i := range pods {
-		for _, cause := range causes(&pods[i], events) {
-			lines = append(lines, [2]string{"pod:", pods[i].Name + ": " + cause})
-			if way := wayOut(cause); way != "" {
+		for _, found := range causes(&pods[i], events) {
+			lines = append(lines, [2]string{"pod:", pods[i].Name + ": " + found})
+			reason, _, _ := strings.Cut(found, ":")
+			if way := cause.Advice(reason); way != "" && way != s.Advice {
 				lines = append(lines, [2]string{"do:", way})
 			}
 		}
@@ -65,27 +70,9 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 		found = append(found, strings.TrimSuffix(w.Reason+": "+w.Message, ": "))
 	}
 	if t := status.State.Terminated; t != nil && t.ExitCode != 0 {
-		found = append(found, strings.TrimSuffix(fmt.Sprintf("container %s ended with exit code %d (%s): %s", status.Name, t.ExitCode, t.Reason, t.Message), ": "))
+		found = append(found, fmt.Sprintf("container %s ended with exit code %d (%s)", status.Name, t.ExitCode, t.Reason))
 	}
 	return found
-}
-
-// ways maps the reason of a cause to advice for the user. A cause is a text that begins with its reason and a colon.
-var ways = map[string]string{
-	"Unschedulable":              "request less CPU or memory, change node selectors and tolerations, or add a node",
-	"FailedScheduling":           "request less CPU or memory, change node selectors and tolerations, or add a node",
-	"SchedulingGated":            "a queue holds the pod back; see the queue's own status",
-	"ImagePullBackOff":           "check the image's name and tag, and imagePullSecrets",
-	"ErrImagePull":               "check the image's name and tag, and imagePullSecrets",
-	"InvalidImageName":           "correct the image's name",
-	"CreateContainerConfigError": "create the ConfigMap or Secret that the message names, or remove the reference to it",
-	"FailedMount":                "create the volume, ConfigMap or Secret that the message names, or remove the mount",
-	"CrashLoopBackOff":           "read the log of the last run with --previous",
-}
-
-func wayOut(cause string) string {
-	reason, _, _ := strings.Cut(cause, ":")
-	return ways[reason]
 }
 
 // verbWords maps each verb of the operator's actions to the words that explain prints.

@@ -34,6 +34,7 @@ func Status(object client.Object, pods []corev1.Pod, events []corev1.Event, widt
 	field("state", state)
 	if s.Message != "" {
 		field("why", strings.TrimPrefix(s.Reason+": "+s.Message, ": "))
+		field("do", s.Advice)
 	}
 	field("created", Age(s.Created)+" ago")
 	if s.Attempt > 0 {
@@ -54,6 +55,12 @@ func Status(object client.Object, pods []corev1.Pod, events []corev1.Event, widt
 				text += ": " + condition.Message
 			}
 			b.WriteString(terminal.Wrap(fmt.Sprintf("  %-14s ", condition.Type), text, width) + "\n")
+		}
+	}
+	if s.Log != "" {
+		b.WriteString("\nlog of the container that ended:\n")
+		for line := range strings.Lines(s.Log) {
+			b.WriteString(terminal.Wrap("  ", strings.TrimSuffix(line, "\n"), width) + "\n")
 		}
 	}
 	if len(events) > 0 {

@@ -9,8 +9,13 @@ package v1
 type OperatorCauseApplyConfiguration struct {
 	// One CamelCase word for programs.
 	Reason *string `json:"reason,omitempty"`
-	// A sentence for people.
+	// A sentence for people. About an end, it is one line of at most 200 characters.
 	Message *string `json:"message,omitempty"`
+	// What to do about the cause of an end.
+	Advice *string `json:"advice,omitempty"`
+	// The end of the log of the container that ended, without lines that explain nothing, at most 1 kB. No other field
+	// repeats it. It is part of what the pod's status has.
+	Log *string `json:"log,omitempty"`
 }
 
 // OperatorCauseApplyConfiguration constructs a declarative configuration of the OperatorCause type for use with
@@ -32,5 +37,21 @@ func (b *OperatorCauseApplyConfiguration) WithReason(value string) *OperatorCaus
 // If called multiple times, the Message field is set to the value of the last call.
 func (b *OperatorCauseApplyConfiguration) WithMessage(value string) *OperatorCauseApplyConfiguration {
 	b.Message = &value
+	return b
+}
+
+// WithAdvice sets the Advice field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Advice field is set to the value of the last call.
+func (b *OperatorCauseApplyConfiguration) WithAdvice(value string) *OperatorCauseApplyConfiguration {
+	b.Advice = &value
+	return b
+}
+
+// WithLog sets the Log field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Log field is set to the value of the last call.
+func (b *OperatorCauseApplyConfiguration) WithLog(value string) *OperatorCauseApplyConfiguration {
+	b.Log = &value
 	return b
 }

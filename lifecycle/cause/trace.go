@@ -1,4 +1,4 @@
-package lifecycle
+package cause
 
 import "strings"
 
@@ -46,10 +46,11 @@ func endsInSource(line string) bool {
 // fileLetters are the characters that the name of a source file may have.
 const fileLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$."
 
-// isChatter reports whether a line is an entry of Spark's log, in the default layout, with the level INFO, DEBUG or
-// TRACE.
-func isChatter(line string) bool {
-	const layout = "00/00/00 00:00:00 "
+// layout is the beginning of an entry of Spark's log in the default layout. Each 0 stands for a digit.
+const layout = "00/00/00 00:00:00 "
+
+// isEntry reports whether a line is an entry of Spark's log, in the default layout.
+func isEntry(line string) bool {
 	if len(line) < len(layout) {
 		return false
 	}
@@ -57,6 +58,14 @@ func isChatter(line string) bool {
 		if char := line[i]; want == '0' && (char < '0' || char > '9') || want != '0' && char != want {
 			return false
 		}
+	}
+	return true
+}
+
+// isChatter reports whether a line is an entry of Spark's log with the level INFO, DEBUG or TRACE.
+func isChatter(line string) bool {
+	if !isEntry(line) {
+		return false
 	}
 	level, _, found := strings.Cut(line[len(layout):], " ")
 	return found && (level == "INFO" || level == "DEBUG" || level == "TRACE")

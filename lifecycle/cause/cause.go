@@ -1,0 +1,170 @@
+// Package cause derives why a container ended from the end of its log: in one line that quotes the program, with a
+// reason for programs and a way out for people. The rules are a table (Rules). Most of them look for texts that
+// Python, a JVM, Spark, Hadoop or Kubernetes write.
+package cause
+
+import (
+	"slices"
+	"strings"
+)
+
+// Found is the cause that a rule or the last exception in a log gives.
+type Found struct {
+	Reason string // of the rule; empty if no rule knows the error
+	Line   string // a line of the log, or the rule's own words; empty if the log shows no error
+	Advice string // what to do
+}
+
+// Unknown is the advice if no rule knows the error, for example because the end of the log has only stack frames.
+const Unknown = "the whole log shows more: sparkctl log NAME"
+
+// Of returns the cause of a container's end. The argument how describes the end in words, with the exit code and its
+// meaning. The argument log is the end of the container's log.
+//
+// A rule that comes earlier in the table has priority, wherever its text is, because wrappers and innermost exceptions
+// often say less than the line between them. The exception that ends a Python program has priority over earlier lines.
+// Without a rule, the innermost exception with a message is the cause.
+func Of(how, log string) Found {
+	log = bounded(log)
+	lines, python := candidates(log)
+	if strings.Contains(log, "EOFException") && strings.Contains(log, "PythonRunner") { // a killed worker
+		lines = append(lines, "Python worker exited unexpectedly")
+	}
+	if rule := match([]string{how}, &Rules[0]); rule != "" {
+		return Found{Rules[0].Reason, Rules[0].Line, Rules[0].Advice}
+	}
+	if python >= 0 && !isWrapper(lines[python]) {
+		lines = lines[python : python+1]
+	}
+	for _, group := range [][]string{lines, {how}} {
+		for i := range Rules {
+			rule := &Rules[i]
+			line := match(group, rule)
+			switch {
+			case line == "":
+				continue
+			case rule.Line != "":
+				line = rule.Line
+			case line == how:
+				line = innermost(lines)
+			}
+			return Found{rule.Reason, line, rule.Advice}
+		}
+	}
+	if python >= 0 {
+		return Found{pythonReason, innermost(lines), Advice(pythonReason)}
+	}
+	return Found{Line: innermost(lines), Advice: Unknown}
+}
+
+// match returns the last line that contains one of the rule's texts, or "".
+func match(lines []string, rule *Rule) string {
+	for _, line := range slices.Backward(lines) {
+		for _, text := range rule.Has {
+			if strings.Contains(line, text) {
+				return line
+			}
+		}
+	}
+	return ""
+}
+
+// candidates returns the lines of a log that may contain a cause, without their prefixes. It leaves out frames of stack
+// traces, lines that Spark logs below the level WARN, and what a JVM and the image's entry point print at their start.
+// The result python is the index of the exception that ends a Python program, or -1.
+func candidates(log string) (lines []string, python int) {
+	python = -1
+	frame := false                                            // the last line belongs to a Python traceback
+	cut := len(log) >= keptLog && strings.Contains(log, "\n") // the kubelet cut the beginning of the line off
+	for line := range strings.Lines(log) {
+		line = strings.TrimRight(line, blanks)
+		switch {
+		case isNoise(line), cut && !strings.Contains(line, "xception") && !strings.Contains(line, "rror"):
+		case isTraceFrame(line):
+			frame, python = false, -1 // the traceback is part of a Java exception
+		case strings.HasPrefix(line, " "), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, traceback):
+			frame = true
+		case len(lines) > 0 && strings.HasSuffix(lines[len(lines)-1], ":"):
+			lines[len(lines)-1] += " " + line
+		default:
+			if lines = append(lines, essence(line)); frame {
+				frame, python = false, len(lines)-1
+			}
+		}
+		cut = false
+	}
+	return lines, python
+}
+
+// keptLog is a little less than the 2048 bytes of a log that a kubelet keeps.
+const keptLog = 1900
+
+const traceback = "Traceback (most recent call last)"
+
+// isNoise reports whether a line never says why a program ended.
+func isNoise(line string) bool {
+	if isEntry(line) {
+		warns := strings.HasPrefix(line[len(layout):], "WARN ") && !strings.Contains(line, "xception") && !strings.Contains(line, "does not exist")
+		return isChatter(line) || warns
+	}
+	return line == "" || slices.ContainsFunc(noise, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
+}
+
+// noise are beginnings of lines that a JVM or a script prints although nothing is wrong, or between two exceptions.
+var noise = []string{
+	"Picked up ", "+ ", "++ ", "WARNING: ", "log4j:", "SLF4J:", "Setting default log level", "To adjust logging level", "Using Spark's default log4j",
+	"Driver stacktrace:", "During handling of the above exception", "The above exception was the direct cause", "...",
+}
+
+// wrappers are texts of exceptions that only report that something else failed.
+var wrappers = []string{
+	"Job aborted", "An error occurred while calling", "SparkUserAppException", "InvocationTargetException", "UndeclaredThrowableException",
+	"Exception thrown in awaitResult", traceback, "An exception was thrown from the Python worker", "ExecutionException: ", "aborted due to stage failure",
+}
+
+func isWrapper(line string) bool {
+	return slices.ContainsFunc(wrappers, func(text string) bool { return strings.Contains(line, text) })
+}
+
+// innermost returns the last exception with a message that is not a wrapper. Without one, it returns the last
+// exception, or the last line of all.
+func innermost(lines []string) string {
+	var second, third string
+	for _, line := range slices.Backward(lines) {
+		name, message, _ := strings.Cut(line, ": ")
+		switch kind := strings.HasSuffix(name, "Exception") || strings.HasSuffix(name, "Error"); {
+		case kind && message != "" && !isWrapper(line):
+			return line
+		case second == "" && (kind || strings.Contains(line, "rror")):
+			second = line
+		case third == "":
+			third = line
+		}
+	}
+	if second != "" {
+		return second
+	}
+	return third
+}
+
+// essence returns the part of a line that says what failed. It cuts off the time, level and logger of a log entry, the
+// words with which a JVM introduces an exception, and the task that failed.
+func essence(line string) string {
+	if isEntry(line) {
+		if _, message, found := strings.Cut(line[len(layout):], ": "); found {
+			line = message
+		}
+	}
+	if _, task, found := strings.Cut(line, ": Lost task "); found {
+		if _, message, found := strings.Cut(task, "): "); found {
+			line = message
+		}
+	}
+	line = strings.TrimPrefix(strings.TrimPrefix(line, "Caused by: "), ": ")
+	if thread, found := strings.CutPrefix(line, `Exception in thread "`); found {
+		if _, exception, found := strings.Cut(thread, `" `); found {
+			line = exception
+		}
+	}
+	return strings.TrimPrefix(line, "pyspark.errors.exceptions.captured.")
+}

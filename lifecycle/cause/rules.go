@@ -1,0 +1,120 @@
+package cause
+
+// Rule recognizes one cause.
+type Rule struct {
+	Reason string // one CamelCase word for programs
+	// Has are texts of a line, or of the description of the end. Without a text, only Kubernetes or the operator give
+	// the reason.
+	Has    []string
+	Line   string // replaces the line, if the line alone does not explain the end
+	Advice string // what to do
+}
+
+// Advice returns what to do about a cause with the given reason, or "" if there is no advice.
+func Advice(reason string) string {
+	for i := range Rules {
+		if Rules[i].Reason == reason {
+			return Rules[i].Advice
+		}
+	}
+	return ""
+}
+
+// pythonReason is the reason of an exception of a Python program that no rule knows.
+const pythonReason = "PythonException"
+
+// schedule is the advice for pods without a node.
+const schedule = "request less CPU or memory, change node selectors and tolerations, or add a node"
+
+// pull is the advice for an image that cannot be pulled.
+const pull = "check the image's name and tag, and imagePullSecrets"
+
+// Rules are all causes that have a way out. Earlier rules have priority; the first one even before the exception that
+// ends a Python program. ROLE stands for driver or executor. docs/failures.md has the same table.
+var Rules = []Rule{
+	{"OOMKilled", []string{"OOMKilled"}, "it used more memory than its limit",
+		"raise spark.ROLE.memoryOverhead, because the heap (spark.ROLE.memory) is limited by the JVM itself"},
+	{"PythonWorkerKilled", []string{"Python worker exited unexpectedly", "Python worker was killed"},
+		"a Python worker process crashed or was killed, most often because the pod had no memory left",
+		"raise spark.executor.memoryOverhead, or limit the workers with spark.executor.pyspark.memory; process smaller partitions. " +
+			"spark.python.worker.faulthandler.enabled=true logs where a crash was"},
+	{"NoSpaceLeft", []string{"No space left on device", "Disk quota exceeded"}, "",
+		"give spark.local.dir a larger volume (a volume whose name begins with spark-local-dir-), or shuffle and cache less"},
+	{"WrongJavaVersion", []string{"UnsupportedClassVersionError"}, "", "compile for the Java of the image, or use an image with the Java that the message names (class file 61 is Java 17, 65 is Java 21)"},
+	{"WrongScalaVersion", []string{"'scala.", "NoSuchMethodError: scala", "NoClassDefFoundError: scala/", "ClassNotFoundException: scala."}, "",
+		"compile the JAR and its libraries (the suffix _2.12 or _2.13) for the Scala version of the image's Spark: 2.13 from Spark 4.0 on"},
+	{"WrongLibraryVersion", []string{"NoSuchMethodError", "NoSuchFieldError", "AbstractMethodError", "IncompatibleClassChangeError"}, "",
+		"use the versions of the libraries with which the image's Spark was built, or set spark.driver.userClassPathFirst and spark.executor.userClassPathFirst"},
+	{"WrongArchitecture", []string{"exec format error", "Exec format error", "cannot execute binary file"}, "",
+		"build the image for the processor of the nodes, or select nodes with the label kubernetes.io/arch"},
+	{"ModuleNotFound", []string{"ModuleNotFoundError", "ImportError: ", "PackageNotFoundError", "PACKAGE_NOT_INSTALLED"}, "",
+		"install the package in the image, or add it with --py-files (deps.pyFiles) or an archive (spark.archives)"},
+	{"ProgramNotFound", []string{"can't open file", "does not exist, skipping", "Cannot load main class from JAR"}, "",
+		"correct the path of the program (local:// is a path in the image), or put the file into the image or a volume"},
+	{"FileSystemMissing", []string{"No FileSystem for scheme", "S3AFileSystem not found", "FileSystem not found", "UnsupportedFileSystemException"}, "",
+		"add the connector of the storage to the image or spark.jars.packages: hadoop-aws for s3a://, gcs-connector for gs://, hadoop-azure for abfss://; s3:// must be s3a://"},
+	{"DataSourceNotFound", []string{"DATA_SOURCE_NOT_FOUND", "ailed to find the data source", "ailed to find data source"}, "",
+		"add the library of the format to the image or to spark.jars.packages, for the image's Spark and Scala version"},
+	{"ClassNotFound", []string{"ClassNotFoundException", "Failed to load class", "NoClassDefFoundError", "Could not find or load main class", "(class not found)"}, "",
+		"correct the class's name (mainClass), or add the JAR that contains it with --jars (deps.jars) or spark.jars.packages"},
+	{"CredentialsMissing", []string{"NoAuthWithAWS", "No AWS Credentials", "NoCredentialsError", "Unable to load credentials", "CredentialInitializationException",
+		"default credentials", "DefaultAzureCredential"}, "", "give the driver and the executors credentials: the cloud identity of their service account, a Secret in env, or the provider's keys of spark.hadoop.fs.*"},
+	{"StorageAccessDenied", []string{"AccessDenied", "Access Denied", "Status Code: 403", "403 Forbidden", "storage.objects", "AuthorizationPermissionMismatch", "AuthorizationFailure",
+		"not authorized to perform", "AccessControlException"}, "", "grant the identity of the service account (or of the keys) the right to this bucket and path; check which identity the pods use"},
+	{"PackagesNotResolved", []string{"unresolved dependency", "UNRESOLVED DEPENDENCIES", "Could not transfer artifact", "Could not find artifact", "Server access error"}, "",
+		"correct the coordinates in spark.jars.packages, give a repository that the pods reach (spark.jars.repositories), or put the JARs into the image"},
+	{"MetastoreUnreachable", []string{"Could not connect to meta store", "SessionHiveMetaStoreClient", "MetaException"}, "",
+		"check the address in spark.hadoop.hive.metastore.uris, that the metastore runs, and the NetworkPolicies between them"},
+	{"Forbidden", []string{"is forbidden: User"}, "",
+		"give the service account a role: kubectl create rolebinding spark-driver --clusterrole=edit --serviceaccount=NAMESPACE:ACCOUNT -n NAMESPACE"},
+	{"APIServerUnreachable", []string{"External scheduler cannot be instantiated", "kubernetes.default.svc", "got no answer from the API server"}, "", "check NetworkPolicies, " +
+		"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and spark.kubernetes.driver.connectionTimeout (milliseconds)"},
+	{"PathExists", []string{"PATH_ALREADY_EXISTS", "FileAlreadyExistsException"}, "", "write with mode overwrite or append, or to another path"},
+	{"PathNotFound", []string{"PATH_NOT_FOUND", "Path does not exist", "FileNotFoundException", "NoSuchFileException", "FileNotFoundError", "Input path does not exist", "NoSuchBucket", "NoSuchKey"}, "",
+		"correct the path; file:// (and a path without a scheme, by default) must exist in the pods of the driver and of every executor"},
+	{"TableNotFound", []string{"TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "Table or view not found", "NoSuchTableException"}, "",
+		"correct the name, or configure the catalog that has the table (spark.sql.catalog.*, spark.sql.catalogImplementation=hive)"},
+	{"QueryInvalid", []string{"AnalysisException", "ParseException"}, "", "correct the query or the columns that the message names"},
+	{"ResultTooLarge", []string{"spark.driver.maxResultSize"}, "", "write the result instead of collecting it, or raise spark.driver.maxResultSize and spark.driver.memory"},
+	{"FetchFailed", []string{"FetchFailed", "maximum allowable number of times"}, "shuffle data was lost, most often because executors or their nodes went away",
+		"see why executors failed (sparkctl events NAME); raise their memory, or set spark.decommission.enabled and spark.storage.decommission.shuffleBlocks.enabled"},
+	{"OutOfHeap", []string{"java.lang.OutOfMemoryError"}, "", "raise spark.ROLE.memory, collect and broadcast less, or use more and smaller partitions"},
+	{"MemoryTooSmall", []string{"System memory ", "Executor memory "}, "", "raise spark.driver.memory or spark.executor.memory to the minimum in the message"},
+	{"JVMOptionsInvalid", []string{"Unrecognized VM option", "Unrecognized option: -", "Could not reserve enough space", "Invalid maximum heap size", "Could not create the Java Virtual Machine"}, "",
+		"correct the Java options (javaOptions, spark.ROLE.extraJavaOptions) and the memory"},
+	{"ExecutorsFailed", []string{"more executors failed than", "Max number of executor failures"}, "", "see why executors failed: sparkctl events NAME, and the logs of the executors"},
+	{"ExecutorLost", []string{"ExecutorLostFailure", "Remote RPC client disassociated"}, "", "see why executors failed: sparkctl events NAME; if memory ended them, raise spark.executor.memoryOverhead"},
+	{"NotSerializable", []string{"Task not serializable", "PicklingError", "CONTEXT_ONLY_VALID_ON_DRIVER"}, "", "use neither the SparkSession nor open connections in functions that run on executors"},
+	{"HostUnknown", []string{"UnknownHostException", "Name or service not known", "name resolution", "nodename nor servname"}, "",
+		"correct the name of the host; a Service of another namespace needs its namespace in the name, as in db.data.svc"},
+	{"ConnectionRefused", []string{"Connection refused", "ConnectException", "No route to host"}, "", "check that the address is right, that the server runs there, and the NetworkPolicies between them"},
+	{"TLSUntrusted", []string{"PKIX path building failed", "CERTIFICATE_VERIFY_FAILED", "SSLHandshakeException"}, "", "add the server's CA to the trust store of the image (JVM: -Djavax.net.ssl.trustStore in the Java options)"},
+	{"FilePermission", []string{"Permission denied", "PermissionError", "Mkdirs failed to create"}, "", "write to a path that the pod's user (185 in Spark's images) may write, or set securityContext.fsGroup for the volume"},
+	{"CommandNotFound", []string{"(command not found)", "executable file not found", "exec: \""}, "", "use an image whose entry point is Spark's (/opt/entrypoint.sh), and check the command"},
+	{"DriverUnreachable", []string{"could not be reached by heartbeats", "Cannot find driver", "CoarseGrainedScheduler@"}, "", "check why the driver ended or stopped (sparkctl log NAME), and the NetworkPolicies between executors and driver"},
+	{"InitContainerFailed", []string{"init container "}, "", "read its log: kubectl logs POD -c CONTAINER"},
+	{pythonReason, nil, "", "correct the program; the log has the traceback: sparkctl log NAME"},
+	{"Killed", []string{"(SIGKILL)"}, "", "kubectl describe the pod and its node: memory of the node, a liveness probe, or somebody who stopped it"},
+
+	{"Evicted", nil, "", "request as much memory and ephemeral storage as the pod uses; restartPolicy OnFailure starts it again"},
+	{"Preempted", nil, "", "give the pod a higher priorityClassName, or let restartPolicy OnFailure start it again"},
+	{"NodeLost", nil, "", "check the node (kubectl describe node); kubectl delete node, if it is gone, frees its pods"},
+	{"DeadlineExceeded", nil, "", "raise or remove activeDeadlineSeconds in the pod template"},
+	{"RunTimedOut", nil, "", "raise or remove the limit of the run's duration in the spec"},
+	{"DriverStartTimedOut", nil, "", "see why the driver could not start, or raise the limit in the spec"},
+	{"DriverDeleted", nil, "", "run it again: sparkctl restart NAME; the audit log of the API server shows who deleted the pod"},
+	{"DriverNotFound", nil, "", "run it again: sparkctl restart NAME; the audit log of the API server shows who deleted the pod"},
+	{"QuotaExceeded", nil, "", "request less, end other applications, or raise the quota: kubectl describe quota -n NAMESPACE"},
+	{"PodSecurityViolation", nil, "", "set the fields that the message names (securityContext), or run in a namespace with another level"},
+	{"ServiceAccountNotFound", nil, "", "create the account (kubectl create serviceaccount ACCOUNT -n NAMESPACE), or name another one in serviceAccount"},
+	{"NameTaken", nil, "", "delete the object that the message names, or give the application another name"},
+	{"Unschedulable", nil, "", schedule},
+	{"FailedScheduling", nil, "", schedule},
+	{"SchedulingGated", nil, "", "a queue holds the pod back; see the queue's own status"},
+	{"ImagePullBackOff", nil, "", pull},
+	{"ErrImagePull", nil, "", pull},
+	{"InvalidImageName", nil, "", "correct the image's name"},
+	{"CreateContainerConfigError", nil, "", "create the ConfigMap or Secret that the message names, or remove the reference to it"},
+	{"FailedMount", nil, "", "create the volume, ConfigMap or Secret that the message names, or remove the mount"},
+	{"CrashLoopBackOff", nil, "", "read the log of the last run with --previous"},
+}

@@ -1,0 +1,98 @@
+package lifecycle
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/lifecycle/cause"
+)
+
+// failuresPage is the page with the tables of causes.
+const failuresPage = "../docs/failures.md"
+
+// TestEndings checks the cause of each recorded ending, and the tables of docs/failures.md, which are the expected
+// result. A recording is the end of the log of a real program as the kubelet keeps it: the last 2048 bytes of the last
+// 80 lines. Its file is named NAME.CODE.log, with the exit code.
+func TestEndings(t *testing.T) {
+	files, err := filepath.Glob("testdata/endings/*.log")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d recordings: %v", len(files), err)
+	}
+	var endings strings.Builder
+	endings.WriteString("| recorded ending | reason | cause | way out |\n|---|---|---|---|\n")
+	for _, file := range files {
+		log, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, code, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".log"), ".")
+		exit, err := strconv.Atoi(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := podIn(corev1.PodFailed, exits(int32(exit), "Error", string(log)))
+		why := DriverFacts(pod, container).Why
+		if strings.HasPrefix(name, "exec-") {
+			why = ExecutorFacts(pod).Why
+		}
+		checkEnding(t, name, why)
+		fmt.Fprintf(&endings, "| %s | %s | %s | %s |\n", name, why.Reason, cell(why.Message), cell(why.Advice))
+	}
+	var rules strings.Builder
+	rules.WriteString("| reason | texts by which the operator recognizes it | way out |\n|---|---|---|\n")
+	for _, rule := range cause.Rules {
+		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", rule.Reason, cell(strings.Join(rule.Has, ", ")), cell(rule.Advice))
+	}
+	page, err := os.ReadFile(failuresPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := between(t, between(t, string(page), "rules", rules.String()), "endings", endings.String())
+	if flag.Lookup("update").Value.String() == "true" { // the flag of docs_test.go
+		if err := os.WriteFile(failuresPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(page) {
+		t.Errorf("docs/failures.md is out of date; run go test ./lifecycle -run TestEndings -update, and read the diff")
+	}
+}
+
+// checkEnding checks what is true of every cause.
+func checkEnding(t *testing.T, name string, why Cause) {
+	t.Helper()
+	switch {
+	case strings.Contains(why.Message, "\n") || len([]rune(why.Message)) > 200:
+		t.Errorf("%s: the message is not one short line: %q", name, why.Message)
+	case why.Advice == "" || strings.Contains(why.Advice, "ROLE"):
+		t.Errorf("%s: no way out: %+v", name, why)
+	case len(why.Log) > cause.MaxExcerpt+len(CutMark):
+		t.Errorf("%s: %d bytes of log", name, len(why.Log))
+	}
+	for _, noise := range []string{"Picked up", "log4j", "INFO ", "ShutdownHookManager", "Stopped Spark web UI", "\tat "} {
+		if strings.Contains(why.Message, noise) {
+			t.Errorf("%s: the message has noise: %q", name, why.Message)
+		}
+	}
+}
+
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(text)
+}
+
+// between replaces the text between the two comments of a page that name a table.
+func between(t *testing.T, page, name, table string) string {
+	t.Helper()
+	head, rest, found := strings.Cut(page, "<!-- "+name+" -->\n")
+	_, tail, closed := strings.Cut(rest, "<!-- end of "+name+" -->")
+	if !found || !closed {
+		t.Fatalf("the page has no table %q", name)
+	}
+	return head + "<!-- " + name + " -->\n\n" + table + "\n<!-- end of " + name + " -->" + tail
+}
