@@ -196,8 +196,8 @@ func (d *draft) checkVolumes(name string, pod *corev1.Pod, o overlay.Overlay) er
 }
 
 // checkExecutorVolumes rejects volumes and mounts for which the API server would reject every executor. The driver
-// would try again without end. Spark adds volumes to those of the template, so a whole executor is built if the template's
-// volumes depend on that. Executor reports the fault.
+// would try again without end. Spark adds volumes to those of the template, so a whole executor is built if the
+// template's volumes depend on that. Executor reports the fault.
 func (d *draft) checkExecutorVolumes() error {
 	if d.executors == nil || !podtemplate.NeedsSparkVolumes(&d.executors.Spec) {
 		return nil

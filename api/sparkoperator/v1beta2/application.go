@@ -180,7 +180,7 @@ type SparkApplicationSpec struct {
 
 	// Share of the heap that is added to the pods' memory for use outside the heap, for example "0.2"
 	// (spark.kubernetes.memoryOverheadFactor). Spark's default is 0.1 for Java and Scala, 0.4 for Python and R.
-	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+]?([\d.]*[1-9][\d.]*([eE][-+\d]+)?|0[xX].+|[iI].+)$')`,message="is not a positive number; write one such as 0.2"
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+]?([\d.]*\d[\d.]*([eE][-+\d]+)?|0[xX].+|[iI].+)$')`,message="is not a number of 0 or more; write one such as 0.2"
 	// +optional
 	MemoryOverheadFactor *string `json:"memoryOverheadFactor,omitempty"`
 

@@ -24,7 +24,7 @@ type SparkPodSpec struct {
 
 	// CPU limit of the pod as a Kubernetes quantity, for example 1200m
 	// (spark.kubernetes.{driver,executor}.limit.cores). Default: no limit.
-	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*[1-9][\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*\d[\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
 	// +optional
 	CoreLimit *string `json:"coreLimit,omitempty"`
 
@@ -172,7 +172,7 @@ type DriverSpec struct {
 
 	// CPU request of the pod as a Kubernetes quantity, for example 500m, instead of cores
 	// (spark.kubernetes.driver.request.cores).
-	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*[1-9][\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*\d[\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
 
@@ -214,14 +214,15 @@ type DriverSpec struct {
 type ExecutorSpec struct {
 	SparkPodSpec `json:",inline"`
 
-	// The number of executors (spark.executor.instances). With dynamic allocation, the initial number. Default 1.
-	// +kubebuilder:validation:Minimum=1
+	// The number of executors (spark.executor.instances). With dynamic allocation, the initial number, which may be 0.
+	// Default 1.
+	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Instances *int32 `json:"instances,omitempty"`
 
 	// CPU request of the pods as a Kubernetes quantity, for example 500m, instead of cores
 	// (spark.kubernetes.executor.request.cores).
-	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*[1-9][\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
+	// +kubebuilder:validation:XValidation:rule=`self == '' || self.contains('${') || self.trim().matches(r'^[+\d.]*\d[\d.]*([KMGTPE]i?|[numk]|[eE][-+\d]+)?$')`,message="is not an amount of CPU; write one such as 500m or 2"
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
 

@@ -169,7 +169,7 @@ func TestAdmission(t *testing.T) {
 		{"overhead", "driver.memoryOverhead", "384m", nil},
 
 		{"no cores", "driver.cores", 0, []string{"spec.driver.cores", "greater than or equal to 1"}},
-		{"no executors", "executor.instances", 0, []string{"spec.executor.instances"}},
+		{"fewer than no executors", "executor.instances", -1, []string{"spec.executor.instances"}},
 		{"more cores than an int32 holds", "driver.cores", int64(1) << 31, []string{"spec.driver.cores"}},
 		{"a pod name", "driver.podName", "my.driver-1", nil},
 		{"a pod name in capitals", "driver.podName", "MyDriver", []string{"spec.driver.podName", "lower case"}},

@@ -151,11 +151,11 @@ func TestValidSizes(t *testing.T) {
 		{"spec.executor.memoryLimit", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Executor.MemoryLimit = v },
 			[]string{"2g", "2Gi"}, []string{"x"}},
 		{"spec.executor.coreRequest", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Executor.CoreRequest = v },
-			[]string{"500m", "2", "0.5"}, []string{"a few", "0", "-1"}},
+			[]string{"500m", "2", "0.5", "0", "0m", ".0"}, []string{"a few", "k", "-0", "-1"}},
 		{"spec.driver.coreLimit", func(s *v1beta2.SparkApplicationSpec, v *string) { s.Driver.CoreLimit = v },
 			[]string{"1200m"}, []string{"1 core"}},
 		{"spec.memoryOverheadFactor", func(s *v1beta2.SparkApplicationSpec, v *string) { s.MemoryOverheadFactor = v },
-			[]string{"0.2", "1"}, []string{"0", "20%", "NaN", "-1"}},
+			[]string{"0.2", "1", "0", "0.0"}, []string{"20%", "NaN", "-0", "-1"}},
 	} {
 		t.Run(tc.field, func(t *testing.T) {
 			check := func(value string) []*dialect.FieldError {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,7 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 	}
 	pod("spec.driver", &app.Spec.Driver.SparkPodSpec, app.Spec.Driver.CoreRequest)
 	pod("spec.executor", &app.Spec.Executor.SparkPodSpec, app.Spec.Executor.CoreRequest)
-	check("spec.memoryOverheadFactor", app.Spec.MemoryOverheadFactor, positiveNumber)
+	check("spec.memoryOverheadFactor", app.Spec.MemoryOverheadFactor, overheadFactor)
 	return append(wrong, executorLimit(&app.Spec)...)
 }
 
@@ -66,21 +67,25 @@ func executorLimit(spec *v1beta2.SparkApplicationSpec) []*dialect.FieldError {
 	return []*dialect.FieldError{{Field: "spec.executor.coreLimit", Message: fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
 }
 
+// cpuQuantity rejects a text that is not an amount of CPU of 0 or more. The library for quantities also reads a unit
+// without a number.
 func cpuQuantity(text string) error {
-	q, err := bounds.Quantity(strings.TrimSpace(text))
+	_, err := bounds.Quantity(strings.TrimSpace(text))
 	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
 		return fault
 	}
-	if err != nil || q.Sign() <= 0 {
+	if err != nil || strings.HasPrefix(strings.TrimSpace(text), "-") || !strings.ContainsAny(text, "0123456789") {
 		return fmt.Errorf("%q is not an amount of CPU; write one such as 500m or 2", text)
 	}
 	return nil
 }
 
-func positiveNumber(text string) error {
+// overheadFactor rejects a factor that Spark does not accept (MEMORY_OVERHEAD_FACTOR in Spark's Config.scala: at least
+// 0). With 0, the overhead is Spark's least, 384 MiB.
+func overheadFactor(text string) error {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(n > 0) {
-		return fmt.Errorf("%q is not a positive number; write one such as 0.2", text)
+	if err != nil || math.Signbit(n) || math.IsNaN(n) {
+		return fmt.Errorf("%q is not a number of 0 or more; write one such as 0.2", text)
 	}
 	return nil
 }

@@ -100,9 +100,9 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 }
 
 // mounts adds the volume mounts of the Spark container to an overlay, and the volumes of spec.volumes that any
-// container of the pod mounts: init containers, sidecars, and the containers of the pod template. A volume is added only once. A
-// volume of a template has precedence for the template's own containers. Mounts of unknown volumes are rejected
-// elsewhere: those of the Spark container by localVolumes, all others when the pod is built.
+// container of the pod mounts: init containers, sidecars, and the containers of the pod template. A volume is added
+// only once. A volume of a template has precedence for the template's own containers. Mounts of unknown volumes are
+// rejected elsewhere: those of the Spark container by localVolumes, all others when the pod is built.
 func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSpec) {
 	if len(volumes) == 0 && len(pod.VolumeMounts) == 0 {
 		return

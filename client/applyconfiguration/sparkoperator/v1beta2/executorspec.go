@@ -13,7 +13,8 @@ import (
 // ExecutorSpec describes the executor pods.
 type ExecutorSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
-	// The number of executors (spark.executor.instances). With dynamic allocation, the initial number. Default 1.
+	// The number of executors (spark.executor.instances). With dynamic allocation, the initial number, which may be 0.
+	// Default 1.
 	Instances *int32 `json:"instances,omitempty"`
 	// CPU request of the pods as a Kubernetes quantity, for example 500m, instead of cores
 	// (spark.kubernetes.executor.request.cores).
