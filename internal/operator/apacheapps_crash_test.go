@@ -20,7 +20,7 @@ import (
 // With CRASH_POINTS=all the operator crashes at every write, otherwise at some of them.
 func TestCrashInAnApachesLife(t *testing.T) {
 	t.Parallel()
-	forCrashPoints(t, 52, 7, apachesLife)
+	forCrashPoints(t, 60, 7, apachesLife)
 }
 
 // apachesLife runs one application from its creation to its end. The operator crashes at the given point. The result
