@@ -472,7 +472,7 @@ func (u *user) examines() {
 		u.t.Errorf("the fix is %q", lacks.Fix)
 	}
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
-	powerless := u.finding(exit.OK, doctor.Warning, "you are not allowed to list deployments.apps in all namespaces", "--as", account)
+	powerless := u.finding(exit.Cluster, doctor.Unknown, "you are not allowed to list deployments.apps in all namespaces", "--as", account)
 	if powerless.Fix != "kubectl auth can-i list deployments.apps -A" {
 		u.t.Errorf("the fix is %q", powerless.Fix)
 	}
@@ -524,7 +524,11 @@ func (u *user) examinesNamespaces() {
 		if err := u.API.Update(u.t.Context(), file); err != nil {
 			u.t.Fatal(err)
 		}
-		u.finding(exit.Cluster, doctor.Warning, text)
+		level := doctor.Warning
+		if strings.HasPrefix(content, "a:") {
+			level = doctor.Unknown
+		}
+		u.finding(exit.Cluster, level, text)
 		if got := u.does(exit.Cluster, "", "doctor"); strings.Contains(got.out, "namespace x; touch y &&") {
 			u.t.Errorf("a command has a tenant's words:\n%s", got.out)
 		}
@@ -533,6 +537,13 @@ func (u *user) examinesNamespaces() {
 	if err := u.API.Update(u.t.Context(), file); err != nil {
 		u.t.Fatal(err)
 	}
+	u.finding(exit.Cluster, doctor.Error, u.Namespace+"/ours lacks rights in the namespace "+u.Namespace+": it may not get, list, create, patch events")
+	everything := metav1.ObjectMeta{Namespace: u.Namespace, Name: "everything"}
+	u.Create(&rbacv1.Role{ObjectMeta: everything, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}})
+	u.Create(&rbacv1.RoleBinding{
+		ObjectMeta: everything, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: everything.Name},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: u.Namespace, Name: "default"}},
+	})
 	u.finding(exit.Cluster, doctor.OK, u.Namespace+"/ours has rights in its namespaces: "+u.Namespace)
 }
 

@@ -115,7 +115,7 @@ func newMapper() meta.RESTMapper {
 	for _, k := range Kinds {
 		mapper.AddSpecific(k.GroupVersionKind, k.GroupVersion().WithResource(k.Resource), k.GroupVersion().WithResource(strings.ToLower(k.Kind)), meta.RESTScopeNamespace)
 	}
-	for kind, resource := range map[string]string{"Pod": "pods", "Event": "events", "ConfigMap": "configmaps"} {
+	for kind, resource := range map[string]string{"Pod": "pods", "Event": "events", "ConfigMap": "configmaps", "Secret": "secrets"} {
 		mapper.AddSpecific(corev1.SchemeGroupVersion.WithKind(kind), corev1.SchemeGroupVersion.WithResource(resource), corev1.SchemeGroupVersion.WithResource(resource), meta.RESTScopeNamespace)
 	}
 	return mapper

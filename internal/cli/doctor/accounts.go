@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
-	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -20,17 +19,6 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
-
-// driverRights are the rights that the chart gives to drivers. Spark needs all of them and no others.
-var driverRights = []struct {
-	resource string
-	verbs    []string
-}{
-	{"pods", []string{"get", "list", "watch", "create", "patch", "delete", "deletecollection"}},
-	{"configmaps", []string{"create", "deletecollection"}},
-	{"services", []string{"deletecollection"}},
-	{"persistentvolumeclaims", []string{"list", "create", "deletecollection"}},
-}
 
 // maxAccounts is the largest number of service accounts that one run checks. Each account takes about ten requests.
 const maxAccounts = 20
@@ -46,7 +34,7 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 		return
 	}
 	if len(accounts) > maxAccounts {
-		d.add(Note, "accounts", terminal.Hint("doctor -n NAMESPACE"), "only the first %d of %d service accounts are checked", maxAccounts, len(accounts))
+		d.add(Note, "accounts", "", "only the first %d of %d service accounts are checked; use -n for one namespace", maxAccounts, len(accounts))
 		accounts = accounts[:maxAccounts]
 	}
 	core, err := typedcorev1.NewForConfig(d.Config())
@@ -119,27 +107,10 @@ func accountInTemplate(raw *runtime.RawExtension) string {
 
 // checkRights checks that a service account has the rights of a driver in its namespace.
 func (d *doctor) checkRights(ctx context.Context, a account) {
-	authorization, err := typedauthorizationv1.NewForConfig(d.Config())
+	missing, err := d.lacks(ctx, a, a.namespace, driverRights)
 	if err != nil {
 		d.unchecked("accounts", err)
 		return
-	}
-	var missing []string
-	for _, right := range driverRights {
-		var lacks []string
-		for _, verb := range right.verbs {
-			review, err := authorization.LocalSubjectAccessReviews(a.namespace).Create(ctx, reviewOf(a, a.namespace, verb, right.resource), metav1.CreateOptions{})
-			if err != nil {
-				d.unchecked("accounts", d.Explain(err))
-				return
-			}
-			if !review.Status.Allowed {
-				lacks = append(lacks, verb)
-			}
-		}
-		if len(lacks) > 0 {
-			missing = append(missing, strings.Join(lacks, ", ")+" "+right.resource)
-		}
 	}
 	if len(missing) == 0 {
 		d.add(OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.namespace, a.name)

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -9,14 +10,17 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedadmissionv1 "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	typeddiscoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 // expiresSoon is the remaining validity of a certificate below which doctor warns. The operator replaces its own
@@ -32,6 +36,7 @@ type hooks struct {
 	kind, effect string
 	level        Level
 	client       admissionv1.WebhookClientConfig // of the first webhook
+	bundles      [][]byte                        // of all webhooks
 }
 
 // belongsTo reports whether the configuration is that of an operator of this project.
@@ -49,14 +54,15 @@ func (d *doctor) checkAdmission(ctx context.Context) {
 		return
 	}
 	for i := range d.operators {
-		if o := &d.operators[i]; !o.Other {
-			d.checkWanted(ctx, o, found)
+		if o := &d.operators[i]; o.examined && !o.Other && o.config != nil {
+			d.checkWanted(o, found)
 		}
 	}
 	for i := range found {
 		h := &found[i]
 		at := slices.IndexFunc(d.operators, func(o Operator) bool { return h.belongsTo(&o) })
 		switch own := strings.HasSuffix(h.Name, ownSuffix); {
+		case at >= 0 && !d.operators[at].examined: // another team's
 		case at >= 0:
 			d.checkWebhook(ctx, &d.operators[at], h)
 		case h.kind == mutating && d.operatorsKnown && (own || !d.otherServes()) && !d.answered(ctx, h.client.Service):
@@ -92,7 +98,10 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 		if len(c.Webhooks) == 0 {
 			continue
 		}
-		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", Warning, c.Webhooks[0].ClientConfig}
+		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", Warning, c.Webhooks[0].ClientConfig, nil}
+		for i := range c.Webhooks {
+			h.bundles = append(h.bundles, c.Webhooks[i].ClientConfig.CABundle)
+		}
 		if policy := c.Webhooks[0].FailurePolicy; policy != nil && *policy == admissionv1.Fail {
 			h.level, h.effect = Error, "no manifest can be stored"
 		}
@@ -100,31 +109,27 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 	}
 	for i := range mutators.Items {
 		if c := &mutators.Items[i]; len(c.Webhooks) > 0 {
-			found = append(found, hooks{&c.ObjectMeta, mutating, "executors with settings that Spark overwrites cannot be created", Error, c.Webhooks[0].ClientConfig})
+			call := c.Webhooks[0].ClientConfig
+			found = append(found, hooks{&c.ObjectMeta, mutating, "executors with settings that Spark overwrites cannot be created", Error, call, [][]byte{call.CABundle}})
 		}
 	}
 	return found, nil
 }
 
 // checkWanted checks that the webhook configurations exist that an operator's configuration file needs.
-func (d *doctor) checkWanted(ctx context.Context, o *Operator, found []hooks) {
-	file := d.settingsOf(ctx, o, "admission")
-	if file == nil {
-		return
-	}
-	on := file.Webhook.BindAddress != "" && file.Webhook.BindAddress != "0"
+func (d *doctor) checkWanted(o *Operator, found []hooks) {
 	need := func(kind, lost string) {
 		if !slices.ContainsFunc(found, func(h hooks) bool { return h.kind == kind && h.belongsTo(o) }) {
 			d.add(Error, "admission", upgrade(o, "webhook.enable=true"), "%s serves a webhook, but its %s is missing, so %s", o, kind, lost)
 		}
 	}
 	const late = "errors in manifests are reported only in the status"
-	if !on {
+	if o.config.Webhook.BindAddress == config.Off {
 		d.add(Note, "admission", upgrade(o, "webhook.enable=true"), "no webhook of %s validates manifests, so %s", o, late)
 		return
 	}
 	need(validating, late)
-	if file.Webhook.Executors.Webhook {
+	if o.config.Webhook.Executors.Webhook {
 		need(mutating, "executors silently lack the settings that Spark overwrites")
 	}
 }
@@ -174,28 +179,54 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 	default:
 		d.add(OK, "admission", "", "%s %s calls %s/%s", h.kind, h.Name, service.Namespace, service.Name)
 	}
-	d.checkCertificates(h.kind+" "+h.Name, h.client.CABundle, h.level, h.effect, restart)
+	serving := d.servingCertificate(ctx, o)
+	slices.SortFunc(h.bundles, bytes.Compare)
+	for _, bundle := range slices.CompactFunc(h.bundles, bytes.Equal) {
+		d.checkCertificates(h.kind+" "+h.Name, bundle, serving, h.level, h.effect, restart)
+	}
 }
 
-// checkCertificates checks the certificates with which the API server verifies a webhook.
-func (d *doctor) checkCertificates(name string, bundle []byte, level Level, effect string, fix terminal.Command) {
-	last, n := time.Time{}, 0
+// servingCertificate returns the certificate with which an operator serves its webhook, from the Secret that the
+// operator issues. It returns nil if there is none, or if the user may not read it.
+func (d *doctor) servingCertificate(ctx context.Context, o *Operator) *x509.Certificate {
+	var secret corev1.Secret
+	if o.config != nil && o.config.Webhook.SelfSigned.Secret != "" {
+		_ = d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.config.Webhook.SelfSigned.Secret}, &secret)
+	}
+	if block, _ := pem.Decode(secret.Data[corev1.TLSCertKey]); block != nil {
+		certificate, _ := x509.ParseCertificate(block.Bytes)
+		return certificate
+	}
+	return nil
+}
+
+// checkCertificates checks the certificates with which the API server verifies a webhook, and that they verify the
+// certificate with which the operator serves it, if this is known.
+func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Certificate, level Level, effect string, fix terminal.Command) {
+	last, n, roots := time.Time{}, 0, x509.NewCertPool()
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			continue
 		}
 		n++
+		roots.AddCert(certificate)
 		if certificate.NotAfter.After(last) {
 			last = certificate.NotAfter
 		}
 	}
 	left := time.Until(last)
+	var untrusted error
+	if serving != nil {
+		_, untrusted = serving.Verify(x509.VerifyOptions{Roots: roots})
+	}
 	switch {
 	case n == 0:
 		d.add(level, "certificates", fix, "the API server trusts no certificate of %s (caBundle is empty), so %s", name, effect)
 	case left <= 0:
 		d.add(level, "certificates", fix, "all certificates of %s expired, the last one on %s, so %s", name, last.UTC().Format(time.DateOnly), effect)
+	case untrusted != nil:
+		d.add(level, "certificates", fix, "the API server does not trust the certificate with which the operator serves %s (%v), so %s", name, untrusted, effect)
 	case left < expiresSoon:
 		d.add(Warning, "certificates", fix, "the last certificate of %s expires on %s", name, last.UTC().Format(time.RFC3339))
 	default:

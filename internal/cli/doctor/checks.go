@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,28 +16,29 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// checkOperators checks that this project's operators are healthy, and that no two operators serve the same API group.
+// checkOperators checks that this project's operators are healthy.
 func (d *doctor) checkOperators(ctx context.Context) {
-	served := map[string]*Operator{}
+	ours := 0
 	for i := range d.operators {
 		o := &d.operators[i]
-		if o.Wanted == 0 {
-			d.add(Note, "operator", terminal.Commandf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name), "%s is scaled to 0 replicas", o)
-			continue
+		if !o.Other {
+			ours++
 		}
-		for _, group := range o.Groups {
-			if before := served[group]; before != nil {
-				d.add(Warning, "operator", terminal.Commandf("kubectl -n %s scale deployment %s --replicas=0", o.Namespace, o.Name),
-					"%s (%s) and %s (%s) both serve %s; two operators must not serve the same namespaces", before, before.Image, o, o.Image, group)
-			}
-			served[group] = o
+		scale := terminal.Commandf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name)
+		switch {
+		case !o.examined:
+			d.add(Note, "operator", "", "%s does not serve the namespace %s and was not examined; use -A to examine all", o, d.namespace)
+		case o.Wanted == 0 && o.Other:
+			d.add(Note, "operator", scale, "%s is scaled to 0 replicas", o)
+		case o.Wanted == 0:
+			d.add(Error, "operator", scale, "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
 		}
-		if o.Other {
+		if !o.examined || o.Wanted == 0 || o.Other {
 			continue
 		}
 		switch {
 		case o.Ready == 0:
-			d.add(Error, "operator", terminal.Commandf("kubectl -n %s logs deployment/%s --tail=20", o.Namespace, o.Name), "%s: no replica of version %s is ready", o, o.Version)
+			d.add(Error, "operator", logs(o), "%s: no replica of version %s is ready", o, o.Version)
 		case o.Ready < o.Wanted:
 			d.add(Warning, "operator", terminal.Commandf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
 		default:
@@ -44,8 +47,9 @@ func (d *doctor) checkOperators(ctx context.Context) {
 		d.checkLeader(ctx, o)
 		d.checkNamespaces(ctx, o)
 	}
-	if d.own() == nil {
-		d.add(Error, "operator", d.upgrade("webhook.enable=true"), "no operator is installed: no Deployment has the labels %s", operatorLabels)
+	if ours == 0 {
+		d.add(Error, "operator", terminal.Commandf("helm upgrade --install spark-operator charts/spark-operator -n spark-operator --create-namespace --set %s",
+			"spark.jobNamespaces={"+d.namespace+"}"), "no operator is installed: no Deployment has the labels %s", operatorLabels)
 	}
 }
 
@@ -62,6 +66,9 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	}
 	lease, err := coordination.Leases(o.Namespace).Get(ctx, o.Name+"-lock", metav1.GetOptions{})
 	switch {
+	case apierrors.IsNotFound(err) && o.config != nil && on(o.config.LeaderElection.Enabled) && o.Ready > 0:
+		d.add(Error, "leader", logs(o), "no replica of %s leads: the lease %s/%s-lock does not exist", o, o.Namespace, o.Name)
+		return
 	case apierrors.IsNotFound(err):
 		return
 	case err != nil:
@@ -110,6 +117,7 @@ type field struct {
 // checkDefinitions checks that the CustomResourceDefinitions of the five kinds are installed and served, and that they
 // are as new as this program.
 func (d *doctor) checkDefinitions(ctx context.Context) {
+	owner := ""
 	for i := range cluster.Kinds {
 		kind := &cluster.Kinds[i]
 		text, err := d.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName())
@@ -119,18 +127,36 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 		}
 		switch {
 		case apierrors.IsNotFound(err):
-			d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s is not installed", kind.FullName())
+			d.add(Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
 		case err != nil:
 			d.unchecked("definitions", d.Explain(err))
 			return
 		default:
+			owner = found.owner()
 			d.checkDefinition(kind, &found)
 		}
 	}
 }
 
+// owner returns the release to which Helm's annotations assign a definition, as NAMESPACE/NAME, or an empty string.
+func (c *definition) owner() string {
+	return strings.Trim(c.Metadata.Annotations["meta.helm.sh/release-namespace"]+"/"+c.Metadata.Annotations["meta.helm.sh/release-name"], "/")
+}
+
+// define returns the command that installs or updates a definition. If a release owns it, only this release may change
+// it; if that is not the user's, the command shows the owner.
+func (d *doctor) define(kind *cluster.Kind, owner string) terminal.Command {
+	switch o := d.own(); {
+	case o != nil && owner == o.Namespace+"/"+o.Release:
+		return upgrade(o, "crds.install=true")
+	case owner != "":
+		return terminal.Commandf("kubectl get crd -L app.kubernetes.io/instance %s", kind.FullName())
+	}
+	return terminal.Commandf("kubectl apply --server-side --force-conflicts -f charts/spark-operator/files/crds/%s_%s.yaml", kind.Group, kind.Resource)
+}
+
 func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
-	name := found.Metadata.Name
+	name, owner := found.Metadata.Name, cmp.Or(found.owner(), "no release")
 	for _, condition := range found.Status.Conditions {
 		if condition.Type == "Established" && condition.Status != metav1.ConditionTrue {
 			d.add(Error, "definitions", terminal.Commandf("kubectl describe crd %s", name), "%s is not served: %s", name, condition.Message)
@@ -146,10 +172,10 @@ func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
 	}
 	switch {
 	case at < 0 || !found.Spec.Versions[at].Served:
-		d.add(Error, "definitions", d.upgrade("crds.install=true"), "%s does not serve the version %s, only %v", name, kind.Version, served)
+		d.add(Error, "definitions", d.define(kind, found.owner()), "%s, which belongs to %s, does not serve the version %s, only %v", name, owner, kind.Version, served)
 	case !remembersRestarts(kind, found.Spec.Versions[at].Schema.OpenAPIV3Schema):
-		d.add(Warning, "definitions", d.upgrade("crds.install=true"),
-			"%s is older than this program: it has no field for restart requests, so an operator with this program's version would not start", name)
+		d.add(Warning, "definitions", d.define(kind, found.owner()),
+			"%s, which belongs to %s, is older than this program: it has no field for restart requests, so an operator with this program's version would not start", name, owner)
 	default:
 		d.add(OK, "definitions", "", "%s serves %v", name, served)
 	}

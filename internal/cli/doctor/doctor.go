@@ -3,14 +3,17 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -25,7 +28,9 @@ type doctor struct {
 	*cluster.Client
 	// namespace is the namespace whose applications are checked; empty means all.
 	namespace string
-	operators []Operator
+	// namespaces are the namespaces whose service is checked: that of the user, or all that have custom resources.
+	namespaces []string
+	operators  []Operator
 	// operatorsKnown is true if operators contains all operators of the cluster.
 	operatorsKnown bool
 	groups         map[string]bool // the API groups that the API server serves
@@ -39,12 +44,16 @@ func Command(streams terminal.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what Spark needs in the cluster, and how to mend it",
-		Long: "Checks the operator and its version, its rights in its namespaces, the definitions, other operators of the same API, the\n" +
-			"service accounts of drivers and their rights, admission and its certificates, metrics, and batch schedulers. It changes\n" +
-			"nothing. Each finding that needs an action has a command. A check for which you lack a right is a finding, too.\n\n" +
-			"Operators are found by the labels of their Deployments, and every user who creates a Deployment can set these labels.\n" +
-			"Before you run a command of a finding, check that the namespace in it is that of your operator.\n\n" +
-			"The exit code is 4 if there is an error.",
+		Long: "Checks the operator that serves the namespace: its version, leader and rights, other operators of the namespace, the\n" +
+			"definitions and their owners, the service accounts of drivers, admission and its certificates, metrics, batch schedulers,\n" +
+			"and custom resources that no operator has handled for ten seconds. It changes nothing.\n\n" +
+			"Each finding that needs an action has a command. If a check is not possible, for example because you lack a right, the\n" +
+			"finding has the level unknown. If there are several operators, commands change only one that serves the namespace. With -A,\n" +
+			"doctor examines all operators, and its commands may change each of them.\n\n" +
+			"Operators are found by the labels of their Deployments, which every user who creates a Deployment can set. So an operator\n" +
+			"counts for a namespace only if its account has rights in it. Before you run a command of a finding, check all the same\n" +
+			"that the namespace in it is that of your operator.\n\n" +
+			"The exit code is 4 if there is an error or something unknown.",
 		Example: "  sparkctl doctor\n" +
 			"  sparkctl doctor -A -o json",
 		Args: cobra.NoArgs,
@@ -83,8 +92,8 @@ func (d *doctor) print(streams terminal.Streams, output string) error {
 	} else {
 		d.write(streams)
 	}
-	if n := d.count(Error); n > 0 {
-		return exit.Errorf(exit.Cluster, "doctor found %d errors and %d warnings", n, d.count(Warning))
+	if d.count(Error)+d.count(Unknown) > 0 {
+		return exit.Errorf(exit.Cluster, "doctor found %d errors and %d warnings; %d checks were not possible", d.count(Error), d.count(Warning), d.count(Unknown))
 	}
 	return nil
 }
@@ -94,25 +103,63 @@ func (d *doctor) examine(ctx context.Context) error {
 	if err := d.readGroups(ctx); err != nil {
 		return err
 	}
-	operators, err := Operators(ctx, d.Client)
-	if d.operators, d.operatorsKnown = operators, err == nil; err != nil {
-		d.unchecked("operator", err)
-	} else {
-		d.checkOperators(ctx)
-	}
-	d.checkDefinitions(ctx)
-	d.checkAdmission(ctx)
 	objects, notes, err := d.List(ctx, cluster.Query{Namespace: d.namespace})
 	if d.objects = objects; err != nil {
 		d.unchecked("applications", err)
 	}
 	for _, note := range notes {
-		d.add(Warning, "applications", "", "some custom resources could not be read: %s", note)
+		d.add(Unknown, "applications", "", "some custom resources could not be read: %s", note)
 	}
+	d.examineOperators(ctx)
+	d.checkDefinitions(ctx)
+	d.checkAdmission(ctx)
 	d.checkAccounts(ctx)
 	d.checkMetrics()
 	d.checkSchedulers()
 	return nil
+}
+
+// examineOperators performs the checks of the operators, and of the custom resources that wait for one.
+func (d *doctor) examineOperators(ctx context.Context) {
+	operators, err := Operators(ctx, d.Client)
+	if d.operators, d.operatorsKnown = operators, err == nil; err != nil {
+		d.unchecked("operator", err)
+		d.checkWaiting(ctx)
+		return
+	}
+	for i := range d.operators {
+		if o := &d.operators[i]; !o.Other {
+			d.readConfiguration(ctx, o)
+		}
+	}
+	d.namespaces = []string{d.namespace}
+	if d.namespace == metav1.NamespaceAll {
+		d.namespaces = d.allNamespaces()
+	}
+	for i := range d.operators {
+		o := &d.operators[i]
+		alone := !slices.ContainsFunc(d.operators, func(other Operator) bool { return !other.Other && other.String() != o.String() })
+		o.examined = d.namespace == metav1.NamespaceAll || o.Namespace == d.namespace || !o.Other && alone || d.serves(ctx, o, d.namespace) != 0
+	}
+	d.checkOperators(ctx)
+	if len(d.operators) > 0 {
+		d.checkServed(ctx)
+	}
+	d.checkWaiting(ctx)
+}
+
+// allNamespaces returns the namespaces that have custom resources, or that the configuration of an operator names.
+func (d *doctor) allNamespaces() (names []string) {
+	for _, object := range d.objects {
+		names = append(names, object.GetNamespace())
+	}
+	for i := range d.operators {
+		if c := d.operators[i].config; c != nil {
+			names = append(names, c.Namespaces.Names...)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return len(validation.IsDNS1123Label(name)) > 0 })
 }
 
 // readGroups reads which API groups the API server serves. This is the first request, so it returns an error if the
@@ -140,26 +187,24 @@ func (d *doctor) readGroups(ctx context.Context) error {
 // unchecked adds the finding that a check was not possible, usually because the user lacks a right. The error names the
 // right. The finding contains the command with which the user can check the right.
 func (d *doctor) unchecked(check string, err error) {
-	d.add(Warning, check, cluster.CheckRight(err), "could not be checked: %v", err)
+	d.add(Unknown, check, cluster.CheckRight(err), "could not be checked: %v", err)
 }
 
-// own returns the Deployment of this project's operator, or nil if there is none.
-func (d *doctor) own() *Operator {
+// own returns this project's operator whose release the user's fixes may change, or nil if it is not certain which one
+// that is. An advice must not change the release of another team.
+func (d *doctor) own() (found *Operator) {
 	for i := range d.operators {
-		if !d.operators[i].Other {
-			return &d.operators[i]
+		if o := &d.operators[i]; !o.Other && o.examined {
+			if found != nil {
+				return nil
+			}
+			found = o
 		}
 	}
-	return nil
+	return found
 }
 
-// upgrade returns the Helm command that changes values of the operator's release.
-func (d *doctor) upgrade(values string) terminal.Command { return upgrade(d.own(), values) }
-
-func upgrade(o *Operator, values string) terminal.Command {
-	release, namespace := "spark-operator", "spark-operator"
-	if o != nil && o.Release != "" {
-		release, namespace = o.Release, o.Namespace
-	}
-	return terminal.Commandf("helm upgrade --install %s charts/spark-operator -n %s --create-namespace --reset-then-reuse-values --set %s", release, namespace, values)
+// upgrade returns the Helm command that changes a value of an operator's release.
+func upgrade(o *Operator, value string) terminal.Command {
+	return terminal.Commandf("helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values --set %s", cmp.Or(o.Release, o.Name), o.Namespace, value)
 }

@@ -15,7 +15,8 @@ type Level string
 const (
 	OK      Level = "ok"
 	Note    Level = "note"    // something is not in use
-	Warning Level = "warning" // something may fail later, or could not be checked
+	Unknown Level = "unknown" // something could not be checked
+	Warning Level = "warning" // something may fail later
 	Error   Level = "error"   // something fails now
 )
 

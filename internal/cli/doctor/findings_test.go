@@ -44,7 +44,7 @@ func TestCertificates(t *testing.T) {
 		{[]byte("no certificate"), Error, "trusts no certificate"},
 	} {
 		d := &doctor{}
-		d.checkCertificates("w-admission", test.bundle, Error, "no manifest can be stored", "fix")
+		d.checkCertificates("w-admission", test.bundle, nil, Error, "no manifest can be stored", "fix")
 		if f := d.findings[0]; f.Level != test.level || !strings.Contains(f.Text, test.text) || (f.Fix == "") != (test.level == OK) {
 			t.Errorf("%+v, want %s with %q", f, test.level, test.text)
 		}

@@ -16,10 +16,12 @@ const metricsServer = "https://github.com/kubernetes-sigs/metrics-server/release
 // checkMetrics checks whether the operator serves metrics, and whether the cluster has the metrics API. The command
 // sparkctl top reads the CPU and memory of pods from this API.
 func (d *doctor) checkMetrics() {
-	if o := d.own(); o != nil && o.Wanted > 0 {
+	for i := range d.operators {
+		o := &d.operators[i]
 		switch {
+		case o.Other || !o.examined || o.Wanted == 0:
 		case !o.metrics:
-			d.add(Note, "metrics", d.upgrade("prometheus.metrics.enable=true"), "%s serves no metrics", o)
+			d.add(Note, "metrics", upgrade(o, "prometheus.metrics.enable=true"), "%s serves no metrics", o)
 		case d.groups["monitoring.coreos.com"]:
 			d.add(OK, "metrics", "", "%s serves metrics; the chart value prometheus.podMonitor.create=true lets the Prometheus operator in this cluster scrape them", o)
 		default:

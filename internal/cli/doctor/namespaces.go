@@ -4,105 +4,222 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
-	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// settings are the fields of the operator's configuration file that doctor reads.
-type settings struct {
-	Namespaces struct {
-		Names    []string `json:"names"`
-		Selector string   `json:"selector"`
-	} `json:"namespaces"`
-	DynamicConfig struct {
-		Enabled bool `json:"enabled"`
-	} `json:"dynamicConfig"`
-	Webhook struct {
-		BindAddress string `json:"bindAddress"`
-		Executors   struct {
-			Webhook bool `json:"webhook"`
-		} `json:"executors"`
-	} `json:"webhook"`
-}
-
-// settingsOf reads an operator's configuration file. It returns nil if the operator was installed without the chart, or
-// adds a finding to the given check if the file cannot be read.
-func (d *doctor) settingsOf(ctx context.Context, o *Operator, check string) *settings {
+// readConfiguration reads the configuration file of one of this project's operators. Unknown fields are ignored, because
+// the operator may be newer than this program. If the file cannot be read, the configuration stays unknown (nil).
+func (d *doctor) readConfiguration(ctx context.Context, o *Operator) {
 	var stored corev1.ConfigMap
 	err := d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &stored)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	found, asJSON := &settings{}, []byte(nil)
+	found, asJSON := config.Default(), []byte(nil)
 	if err == nil {
 		_, asJSON, err = podtemplate.ReadYAML([]byte(stored.Data["config.yaml"]))
 	}
 	if err == nil {
-		err = utiljson.Unmarshal(asJSON, found)
+		err = utiljson.Unmarshal(asJSON, &found)
 	}
-	if err != nil {
-		d.unchecked(check, fmt.Errorf("the ConfigMap of %s: %w", o, d.Explain(err)))
-		return nil
+	switch o.config = &found; {
+	case err == nil && !on(found.Apache.Enabled):
+		o.Groups = o.Groups[:1]
+	case err == nil && !on(found.SparkOperator.Enabled):
+		o.Groups = o.Groups[1:]
+	case err != nil:
+		o.config = nil
+		d.unchecked("namespaces", fmt.Errorf("the ConfigMap of %s: %w", o, d.Explain(err)))
 	}
-	return found
 }
 
-// checkNamespaces checks that the operator has its rights in each namespace that its configuration names. The operator
-// does not serve a namespace without them: the namespace was deleted, or its administrator has deleted the RoleBinding.
-func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
-	found := d.settingsOf(ctx, o, "namespaces")
-	if found == nil || found.Namespaces.Selector != "" || found.DynamicConfig.Enabled {
-		return // the rights do not depend on the namespace
+// verdict says whether an operator serves a namespace.
+type verdict int
+
+// These are the verdicts. The zero value of verdict means that the operator does not serve the namespace.
+const (
+	unknown verdict = iota + 1
+	served
+)
+
+// selects reports whether an operator's configuration selects a namespace.
+func (d *doctor) selects(ctx context.Context, o *Operator, namespace string) verdict {
+	if o.config == nil || o.config.DynamicConfig.Enabled {
+		return unknown
 	}
-	authorization, err := typedauthorizationv1.NewForConfig(d.Config())
-	if err != nil {
-		d.unchecked("namespaces", err)
+	if o.config.Namespaces.All() || slices.Contains(o.config.Namespaces.Names, namespace) {
+		return served
+	}
+	selector, err := labels.Parse(o.config.Namespaces.Selector)
+	if err != nil || selector.Empty() {
+		return 0
+	}
+	switch found, note, err := d.NamespaceLabels(ctx, namespace); {
+	case err != nil || note != "":
+		return unknown
+	case selector.Matches(labels.Set(found)):
+		return served
+	}
+	return 0
+}
+
+// serves reports whether an operator serves a namespace: its configuration selects the namespace, and its account may
+// list pods there. Any user may create a Deployment with the labels of an operator, but not give its account rights in
+// the namespaces of others.
+func (d *doctor) serves(ctx context.Context, o *Operator, namespace string) verdict {
+	selected := d.selects(ctx, o, namespace)
+	if selected == 0 {
+		return 0
+	}
+	if lost, err := d.lacks(ctx, account{o.Namespace, o.account}, namespace, []right{{"", "pods", "list"}}); err == nil && len(lost) > 0 {
+		return 0
+	}
+	return selected
+}
+
+// checkServed checks that exactly one operator serves each namespace of the user.
+func (d *doctor) checkServed(ctx context.Context) {
+	for _, namespace := range d.namespaces {
+		var serving []*Operator
+		doubt, level := Warning, Note
+		for i := range d.operators {
+			switch v := d.serves(ctx, &d.operators[i], namespace); {
+			case v == 0 || d.operators[i].Wanted == 0:
+				continue
+			case v == unknown:
+				doubt = Unknown
+			}
+			serving = append(serving, &d.operators[i])
+		}
+		if slices.ContainsFunc(d.objects, func(o client.Object) bool { return o.GetNamespace() == namespace }) {
+			level = Error
+		}
+		switch {
+		case len(serving) == 0:
+			d.add(level, "namespaces", d.extend(namespace), "no operator serves the namespace %s, so nothing happens to custom resources in it; %s", namespace, d.scopes())
+		case len(serving) == 1 && doubt == Unknown:
+			d.add(Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
+		case len(serving) == 1:
+			d.add(OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
+		}
+		for i, a := range serving {
+			for _, b := range serving[i+1:] {
+				d.checkOverlap(a, b, namespace, doubt)
+			}
+		}
+	}
+}
+
+// checkOverlap reports two operators that serve the same API group in a namespace. The fix changes the younger one, if
+// the user examines all namespaces, or if both are in one namespace; otherwise it could be the release of another team.
+func (d *doctor) checkOverlap(a, b *Operator, namespace string, level Level) {
+	if b.created.Before(&a.created) {
+		a, b = b, a
+	}
+	b.disputed = append(b.disputed, namespace)
+	fix, rest := listOperators, b.without(b.disputed)
+	if a.Namespace == b.Namespace && a.Other != b.Other {
+		fix = terminal.Commandf("kubectl -n %s scale deployment %s --replicas=0", b.Namespace, b.Name)
+	} else if d.namespace == "" && len(rest) > 0 {
+		fix = upgrade(b, "spark.jobNamespaces={"+strings.Join(rest, ",")+"}")
+	}
+	for _, group := range a.Groups {
+		split := group == apache && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector
+		if slices.Contains(b.Groups, group) && !split {
+			d.add(level, "operator", fix, "%s (%s) and %s (%s) both serve %s in the namespace %s; two operators must not serve the same namespaces: "+
+				"remove it from the configuration of one of them", a, a.Image, b, b.Image, group, namespace)
+			return
+		}
+	}
+}
+
+// without returns the namespaces that an operator's configuration names, without some of them. It returns none if names
+// alone do not select the namespaces.
+func (o *Operator) without(namespaces []string) []string {
+	if o.Other || o.config == nil || o.config.Namespaces.Selector != "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(o.config.Namespaces.Names), func(name string) bool { return slices.Contains(namespaces, name) })
+}
+
+// listOperators is the command that lists the Deployments of all operators.
+const listOperators = terminal.Command("kubectl get deployments.apps -A -o wide -l '" + operatorLabels + "'")
+
+// extend returns the command that lets the user's operator serve a namespace too.
+func (d *doctor) extend(namespace string) terminal.Command {
+	o := d.own()
+	if o == nil || o.config == nil || o.config.DynamicConfig.Enabled {
+		return listOperators
+	}
+	if selector := o.config.Namespaces.Selector; selector != "" {
+		return label("label namespace", namespace, selector)
+	}
+	return upgrade(o, "spark.jobNamespaces={"+strings.Join(append(o.without(nil), namespace), ",")+"}")
+}
+
+// scopes returns a text about the namespaces that each operator serves.
+func (d *doctor) scopes() string {
+	var all []string
+	for i := range d.operators {
+		names := "unknown namespaces"
+		if c := d.operators[i].config; c != nil {
+			names = cmp.Or(strings.Join(c.Namespaces.Names, ", "), c.Namespaces.Selector, "all namespaces in which it has rights")
+		}
+		all = append(all, d.operators[i].String()+" serves "+names)
+	}
+	return strings.Join(all, "; ")
+}
+
+// checkNamespaces checks that the operator has its rights in each namespace that its configuration names, and in those
+// of the user that it serves. The operator does not serve a namespace without them: the namespace was deleted, or its
+// administrator has deleted the RoleBinding.
+func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
+	if o.config == nil {
 		return
 	}
+	places := o.config.Namespaces.Names
+	for _, namespace := range d.namespaces {
+		if !slices.Contains(places, namespace) && d.selects(ctx, o, namespace) == served {
+			places = append([]string{namespace}, places...)
+		}
+	}
+	if len(places) > maxAccounts {
+		d.add(Note, "namespaces", "", "the rights of %s are checked in %d of %d namespaces; use -n for one namespace", o, maxAccounts, len(places))
+		places = places[:maxAccounts]
+	}
 	lost := 0
-	for _, namespace := range found.Namespaces.Names {
+	for _, namespace := range places {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			lost++ // in the command below, the name could be an option
 			d.add(Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
 			continue
 		}
-		review, err := authorization.LocalSubjectAccessReviews(namespace).Create(ctx, reviewOf(account{o.Namespace, o.account}, namespace, "list", "pods"), metav1.CreateOptions{})
+		missing, err := d.lacks(ctx, account{o.Namespace, o.account}, namespace, operatorRights(o.config))
 		if err != nil {
-			d.unchecked("namespaces", d.Explain(err))
+			d.unchecked("namespaces", err)
 			return
 		}
-		if review.Status.Allowed {
+		if len(missing) == 0 {
 			continue
 		}
 		lost++
-		d.add(Error, "namespaces", terminal.Commandf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, "spark-operator"), o.Namespace),
-			"%s does not serve the namespace %s: it may not list pods there, because the namespace or the operator's RoleBinding in it is gone; "+
-				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, namespace)
+		effect := "lacks rights in the namespace " + namespace
+		if strings.Contains(missing[0], "list") && strings.HasSuffix(missing[0], " pods") {
+			effect = "does not serve the namespace " + namespace
+		}
+		d.add(Error, "namespaces", terminal.Commandf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, o.Name), o.Namespace),
+			"%s %s: it may not %s, because the namespace, the operator's Role or its RoleBinding was changed or deleted; "+
+				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, effect, strings.Join(missing, "; "))
 	}
-	if lost == 0 && len(found.Namespaces.Names) > 0 {
-		d.add(OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(found.Namespaces.Names, ", "))
-	}
-}
-
-// reviewOf returns a request whether a service account has a right in a namespace.
-func reviewOf(a account, namespace, verb, resource string) *authorizationv1.LocalSubjectAccessReview {
-	return &authorizationv1.LocalSubjectAccessReview{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
-		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + a.namespace + ":" + a.name,
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + a.namespace, "system:authenticated"},
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Resource: resource},
-		},
+	if lost == 0 && len(places) > 0 {
+		d.add(OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(places, ", "))
 	}
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +13,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
 // Operator is a Deployment of a Spark operator. This may be this project's operator, or another operator that serves
@@ -32,6 +34,13 @@ type Operator struct {
 	metrics bool
 	labels  map[string]string
 	account string // the service account of its pods
+	created metav1.Time
+	// examined is set if the findings are about this operator: it serves the user's namespace, or it is in it.
+	examined bool
+	// disputed are the namespaces that an older operator serves, too.
+	disputed []string
+	// config is the operator's configuration; nil if it is unknown.
+	config *config.Configuration
 }
 
 // operatorLabels selects the Deployments of Spark operators. The first value is the label in this project's chart and
@@ -58,6 +67,9 @@ func Operators(ctx context.Context, c *cluster.Client) ([]Operator, error) {
 	return found, nil
 }
 
+// namespaceFlag matches the flag of the kubeflow operator that names the served namespaces. Without it, it serves all.
+var namespaceFlag = regexp.MustCompile(`^--?namespaces?="?([^"]*)"?$`)
+
 // operatorOf returns the operator that a Deployment runs. The second result is false if the Deployment is another
 // component, such as the webhook of the kubeflow operator.
 func operatorOf(d *appsv1.Deployment) (Operator, bool) {
@@ -68,7 +80,7 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	o := Operator{
 		Namespace: d.Namespace, Name: d.Name, Release: d.Labels["app.kubernetes.io/instance"], Version: d.Labels["app.kubernetes.io/version"],
 		Image: containers[0].Image, Wanted: 1, Ready: d.Status.ReadyReplicas, labels: d.Spec.Selector.MatchLabels,
-		account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"),
+		created: d.CreationTimestamp, account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"),
 		Groups:  []string{v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group},
 		metrics: d.Spec.Template.Annotations["prometheus.io/scrape"] == "true",
 	}
@@ -80,7 +92,12 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 		o.Other, o.Groups = true, o.Groups[1:]
 	case strings.Contains(o.Image, "kubeflow/spark-operator"), strings.Contains(o.Image, "gcr.io/spark-operator"),
 		strings.Contains(o.Image, "googlecloudplatform/spark-operator"):
-		o.Other, o.Groups = true, o.Groups[:1]
+		o.Other, o.Groups, o.config = true, o.Groups[:1], &config.Configuration{}
+		for _, argument := range containers[0].Args {
+			if match := namespaceFlag.FindStringSubmatch(argument); match != nil {
+				o.config.Namespaces.Names = strings.FieldsFunc(match[1], func(r rune) bool { return r == ',' })
+			}
+		}
 	}
 	if o.Version == "" {
 		_, o.Version, _ = strings.Cut(o.Image[strings.LastIndex(o.Image, "/")+1:], ":")

@@ -22,7 +22,7 @@ const (
 // colours maps words to colours. The words are results of objects (package cluster) and levels of findings (package
 // doctor).
 var colours = map[string]Control{
-	"failed": red, "error": red, "running": green, "ok": green, "warning": yellow, "suspended": yellow, "pending": yellow,
+	"failed": red, "error": red, "running": green, "ok": green, "warning": yellow, "unknown": yellow, "suspended": yellow, "pending": yellow,
 }
 
 // Paint prints a text to the output. If the output shows colours, the first occurrence of the given part has the colour

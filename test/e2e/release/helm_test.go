@@ -45,6 +45,7 @@ const name = "spark-operator"
 // namespace.
 type release struct {
 	t         testing.TB
+	name      string
 	namespace string
 	api       client.Client
 	cfg       *action.Configuration
@@ -53,7 +54,7 @@ type release struct {
 
 func newRelease(t testing.TB) *release {
 	t.Helper()
-	r := &release{t: t, namespace: testkit.Namespace(t), api: testkit.Client(t), cfg: action.NewConfiguration()}
+	r := &release{t: t, name: name, namespace: testkit.Namespace(t), api: testkit.Client(t), cfg: action.NewConfiguration()}
 	if err := r.cfg.Init(&getter{rest: testkit.Rest(t), namespace: r.namespace}, r.namespace, "secret"); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func (r *release) install(dir, values string) {
 	r.t.Helper()
 	install := action.NewInstall(r.cfg)
 	// No node runs the pods.
-	install.ReleaseName, install.Namespace, install.WaitStrategy = name, r.namespace, kube.HookOnlyStrategy
+	install.ReleaseName, install.Namespace, install.WaitStrategy = r.name, r.namespace, kube.HookOnlyStrategy
 	if _, err := install.Run(load(r.t, dir), r.values(values)); err != nil {
 		r.t.Fatalf("install with %s: %v", values, err)
 	}
@@ -115,7 +116,7 @@ func (r *release) tryUpgrade(values string) (notes string, err error) {
 	r.t.Helper()
 	upgrade := action.NewUpgrade(r.cfg)
 	upgrade.Namespace, upgrade.WaitStrategy = r.namespace, kube.HookOnlyStrategy
-	upgraded, err := upgrade.Run(name, load(r.t, currentChart), r.values(values))
+	upgraded, err := upgrade.Run(r.name, load(r.t, currentChart), r.values(values))
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +132,7 @@ func (r *release) uninstall() {
 	r.installed = false
 	uninstall := action.NewUninstall(r.cfg)
 	uninstall.WaitStrategy = kube.HookOnlyStrategy
-	if _, err := uninstall.Run(name); err != nil {
+	if _, err := uninstall.Run(r.name); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -192,7 +192,23 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 }
 
 // examine runs sparkctl doctor as an administrator and returns its findings.
-func (r *release) examine(sparkctl string) (findings []finding) {
+func (r *release) examine(sparkctl string, more ...string) (findings []finding) {
+	r.t.Helper()
+	var out, errs bytes.Buffer
+	run := exec.CommandContext(r.t.Context(), sparkctl, append([]string{"doctor", "--kubeconfig", r.kubeconfig(), "-o", "json"}, more...)...)
+	run.Stdout, run.Stderr = &out, &errs
+	err := run.Run()
+	if wrong := json.Unmarshal(out.Bytes(), &findings); wrong != nil {
+		r.t.Fatalf("%v, %v: %s%s", err, wrong, &out, &errs)
+	}
+	if failed := slices.ContainsFunc(findings, func(f finding) bool { return f.Level == "error" || f.Level == "unknown" }); failed != (err != nil) {
+		r.t.Errorf("%v: %s", err, &out)
+	}
+	return findings
+}
+
+// kubeconfig writes a kubeconfig of an administrator, whose namespace is that of the release, and returns its path.
+func (r *release) kubeconfig() string {
 	r.t.Helper()
 	rc := testkit.Rest(r.t)
 	file := clientcmdapi.NewConfig()
@@ -206,17 +222,7 @@ func (r *release) examine(sparkctl string) (findings []finding) {
 	if err := clientcmd.WriteToFile(*file, path); err != nil {
 		r.t.Fatal(err)
 	}
-	var out, errs bytes.Buffer
-	run := exec.CommandContext(r.t.Context(), sparkctl, "doctor", "--kubeconfig", path, "-o", "json")
-	run.Stdout, run.Stderr = &out, &errs
-	err := run.Run()
-	if wrong := json.Unmarshal(out.Bytes(), &findings); wrong != nil {
-		r.t.Fatalf("%v, %v: %s%s", err, wrong, &out, &errs)
-	}
-	if failed := slices.ContainsFunc(findings, func(f finding) bool { return f.Level == "error" }); failed != (err != nil) {
-		r.t.Errorf("%v: %s", err, &out)
-	}
-	return findings
+	return path
 }
 
 // playKubelet makes the controller's pod ready, because no node runs it. On an API server without controllers it makes
@@ -225,7 +231,7 @@ func (r *release) playKubelet() {
 	r.t.Helper()
 	testkit.Wait(r.t, "a ready replica", func(ctx context.Context) error {
 		deployment, pods := &appsv1.Deployment{}, &corev1.PodList{}
-		err := errors.Join(r.api.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"}, deployment), r.api.List(ctx, pods, client.InNamespace(r.namespace)))
+		err := errors.Join(r.api.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.name + "-controller"}, deployment), r.api.List(ctx, pods, client.InNamespace(r.namespace)))
 		if err != nil || deployment.Status.ReadyReplicas > 0 {
 			return err
 		}
@@ -267,7 +273,7 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 	r.playKubelet()
 	sparkctl, hooks := r.sparkctl(), 0
 	for _, f := range r.examine(sparkctl) {
-		if f.Level == "warning" || f.Level == "error" {
+		if f.Level == "warning" || f.Level == "error" || f.Level == "unknown" {
 			t.Errorf("%+v", f)
 		}
 		if f.Check == "admission" && f.Level == "ok" && strings.Contains(f.Text, "WebhookConfiguration spark-operator-admission calls") {

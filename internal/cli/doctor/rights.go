@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/config"
+)
+
+// right is a row of a table of rights. The resources and verbs are separated by blanks.
+type right struct{ group, resources, verbs string }
+
+// driverRights are the rights that the chart gives to drivers. Spark needs all of them and no others.
+var driverRights = []right{
+	{"", "pods", "get list watch create patch delete deletecollection"},
+	{"", "configmaps", "create deletecollection"},
+	{"", "services", "deletecollection"},
+	{"", "persistentvolumeclaims", "list create deletecollection"},
+}
+
+// on returns the value of a switch whose default is true.
+func on(value *bool) bool { return value == nil || *value }
+
+// kindRights describes, in the order of cluster.Kinds, which of the chart's values lets an operator serve a kind, and
+// which rights it then needs beside those to read the custom resources and to write their status.
+var kindRights = []struct {
+	value  string
+	served func(*config.Configuration) bool
+	rights []right
+}{
+	{"controller.sparkOperator.enable", func(c *config.Configuration) bool { return on(c.SparkOperator.Enabled) }, []right{{spark, "sparkapplications", "delete"}}},
+	{"controller.scheduledApplications.enable", func(c *config.Configuration) bool { return on(c.ScheduledApplications.Enabled) }, []right{{spark, "sparkapplications", "create"}}},
+	{"controller.connect.enable", func(c *config.Configuration) bool { return on(c.Connect.Enabled) }, []right{{"networking.k8s.io", "networkpolicies", "patch"}}},
+	{"controller.apache.enable", func(c *config.Configuration) bool { return on(c.Apache.Enabled) }, []right{{apache, "sparkapplications", "patch delete"}}},
+	{"controller.apache.clusters.enable", func(c *config.Configuration) bool { return on(c.Apache.Clusters.Enabled) },
+		[]right{
+			{"apps", "statefulsets", "get list watch create patch delete"}, {"autoscaling", "horizontalpodautoscalers", "get list watch create patch delete"},
+			{apache, "sparkclusters", "patch"}, {"", "configmaps", "patch"}, {"networking.k8s.io", "networkpolicies", "patch"}, {"policy", "poddisruptionbudgets", "patch"},
+		}},
+}
+
+// These are the API groups of the custom resources.
+var spark, apache = v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group
+
+// switchedOff returns the chart's value that switches a kind off in a configuration; empty if the kind is served.
+func switchedOff(c *config.Configuration, kind *cluster.Kind) string {
+	for i := range cluster.Kinds {
+		k := &cluster.Kinds[i]
+		first := i == 0 || cluster.Kinds[i-1].Group != k.Group // has the switch of its group
+		if k.Group == kind.Group && (first || k.Name == kind.Name) && !kindRights[i].served(c) {
+			return kindRights[i].value
+		}
+	}
+	return ""
+}
+
+// operatorRights returns the rights that an operator needs in a namespace that it serves. TestOperatorRights compares
+// them with those of the chart.
+func operatorRights(c *config.Configuration) []right {
+	rights := []right{
+		{"", "pods configmaps", "get list watch create delete"}, {"", "services", "get list watch create patch delete"}, {"", "events", "get list create patch"},
+		{"networking.k8s.io", "networkpolicies", "get list watch create delete"}, {"policy", "poddisruptionbudgets", "get list watch create delete"},
+		{"authorization.k8s.io", "localsubjectaccessreviews", "create"},
+	}
+	for i := range cluster.Kinds {
+		if k := &cluster.Kinds[i]; switchedOff(c, k) == "" {
+			rights = append(append(rights, right{k.Group, k.Resource, "get list watch"}, right{k.Group, k.Resource + "/status", "patch"}), kindRights[i].rights...)
+		}
+	}
+	if c.Submission.Mode != config.SubmissionNative {
+		rights = append(rights, right{"", "secrets", "create deletecollection"})
+	}
+	return rights
+}
+
+// lacks returns which of the rights a service account does not have in a namespace, as texts such as "create, patch
+// pods". An error means that this is unknown.
+func (d *doctor) lacks(ctx context.Context, a account, namespace string, rights []right) (missing []string, err error) {
+	authorization, err := typedauthorizationv1.NewForConfig(d.Config())
+	if err != nil {
+		return nil, err
+	}
+	for _, right := range rights {
+		for _, resource := range strings.Fields(right.resources) {
+			var lost []string
+			for _, verb := range strings.Fields(right.verbs) {
+				review, err := authorization.LocalSubjectAccessReviews(namespace).Create(ctx, reviewOf(a, namespace, verb, right.group, resource), metav1.CreateOptions{})
+				if err != nil {
+					return nil, d.Explain(err)
+				}
+				if !review.Status.Allowed {
+					lost = append(lost, verb)
+				}
+			}
+			if len(lost) > 0 {
+				missing = append(missing, strings.Join(lost, ", ")+" "+strings.TrimSuffix(resource+"."+right.group, "."))
+			}
+		}
+	}
+	return missing, nil
+}
+
+// reviewOf returns a request whether a service account has a right in a namespace.
+func reviewOf(a account, namespace, verb, group, resource string) *authorizationv1.LocalSubjectAccessReview {
+	resource, sub, _ := strings.Cut(resource, "/")
+	return &authorizationv1.LocalSubjectAccessReview{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + a.namespace + ":" + a.name,
+			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + a.namespace, "system:authenticated"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: sub},
+		},
+	}
+}

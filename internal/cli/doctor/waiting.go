@@ -1,0 +1,104 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// patience is the time that an operator has to handle a change of a custom resource.
+const patience = 10 * time.Second
+
+// waits reports whether no operator has handled the last change of a custom resource for longer than patience.
+func waits(object client.Object) bool {
+	changed := object.GetCreationTimestamp()
+	for _, entry := range object.GetManagedFields() {
+		if entry.Subresource == "" && entry.Time != nil && changed.Before(entry.Time) {
+			changed = *entry.Time
+		}
+	}
+	s := cluster.Summarize(object)
+	return !s.Observed && !s.Held && time.Since(changed.Time) > patience
+}
+
+// checkWaiting reports, once for each kind and namespace, a custom resource that no operator has handled, and why.
+func (d *doctor) checkWaiting(ctx context.Context) {
+	reported := map[string]bool{}
+	for _, object := range d.objects {
+		kind, level := cluster.KindOf(object), Error
+		key := object.GetNamespace() + "/" + kind.Name
+		if reported[key] || !waits(object) {
+			continue
+		}
+		why, fix := "it is unknown why, because you may not list the operators", terminal.Command("kubectl auth can-i list deployments.apps -A")
+		if !d.operatorsKnown {
+			level = Unknown
+		} else {
+			why, fix = d.whyWaiting(ctx, object, kind)
+		}
+		reported[key] = true
+		d.add(level, "applications", fix, "%s %s/%s has waited for an operator for more than %s: %s", kind.Kind, object.GetNamespace(), object.GetName(), patience, why)
+	}
+}
+
+// whyWaiting returns why no operator has handled a custom resource, and a fix.
+func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *cluster.Kind) (why string, fix terminal.Command) {
+	serving := slices.IndexFunc(d.operators, func(o Operator) bool {
+		return !o.Other && o.Wanted > 0 && d.serves(ctx, &o, object.GetNamespace()) != 0
+	})
+	about := "" // the operator that the cause concerns
+	if serving >= 0 {
+		about = d.operators[serving].String()
+	}
+	for _, f := range d.findings {
+		if f.Level == Error && slices.Contains([]string{"operator", "leader", "namespaces"}, f.Check) && strings.Contains(f.Text, about) {
+			return f.Text, f.Fix
+		}
+	}
+	if serving < 0 {
+		return "no operator of this project serves it", listOperators
+	}
+	if o := &d.operators[serving]; o.config != nil {
+		if off := switchedOff(o.config, kind); off != "" {
+			return about + " does not serve the kind, because " + off + " is false", upgrade(o, off+"=true")
+		}
+		selector, err := labels.Parse(o.config.Apache.LabelSelector)
+		if err == nil && kind.Group == apache && !selector.Matches(labels.Set(object.GetLabels())) {
+			return about + " ignores objects without the labels of controller.apache.labelSelector: " + selector.String(),
+				label("-n "+terminal.Quote(object.GetNamespace())+" label "+kind.FullName(), object.GetName(), selector.String())
+		}
+	}
+	return about + " serves the namespace, but has not handled it; its log may say why", logs(&d.operators[serving])
+}
+
+// label returns the command that gives an object the labels that a selector demands. If the selector is not one pair,
+// the command lists the operators instead.
+func label(command, name, selector string) terminal.Command {
+	if strings.Count(selector, "=") != 1 || strings.ContainsAny(selector, ",!()") {
+		return listOperators
+	}
+	return terminal.Command("kubectl "+command+" ") + terminal.Commandf("%s %s", name, selector)
+}
+
+// logs returns the command that prints the last lines of an operator's log.
+func logs(o *Operator) terminal.Command {
+	return terminal.Commandf("kubectl -n %s logs deployment/%s --tail=20", o.Namespace, o.Name)
+}
+
+// Waiting returns the findings about the installation for a custom resource that no operator has handled for a while,
+// or nil if it does not wait.
+func Waiting(ctx context.Context, c *cluster.Client, object client.Object) []Finding {
+	if !waits(object) {
+		return nil
+	}
+	d := &doctor{Client: c, namespace: object.GetNamespace(), objects: []client.Object{object}}
+	d.examineOperators(ctx)
+	return slices.DeleteFunc(d.findings, func(f Finding) bool { return f.Check != "applications" })
+}
