@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -87,6 +88,16 @@ func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, p
 		counts = &counted
 	}
 	return counts, notices
+}
+
+// AddFailures adds to the message of a condition how many executors of the attempt failed, and why the last one did. It
+// does so for Running, and for Degraded without another cause.
+func AddFailures(kind, message string, m lifecycle.Memory, counts *statusv1.ExecutorCounts) string {
+	if counts == nil || counts.Failed == 0 || m.ExecutorFailure.Message == "" || kind != ConditionRunning && (kind != ConditionDegraded || m.Cause.Reason != "") {
+		return message
+	}
+	failures := fmt.Sprintf("%d executors failed, last: %s: %s", counts.Failed, m.ExecutorFailure.Reason, m.ExecutorFailure.Message)
+	return strings.TrimPrefix(message+"; "+failures, "; ")
 }
 
 // NoticesOf returns notices of failed executors, at most the given number. Executors with lower numbers have

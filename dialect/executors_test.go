@@ -333,3 +333,32 @@ func TestEveryPodPhaseHasAState(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedExecutorsInConditions checks which conditions have the number of failed executors and the last cause.
+func TestFailedExecutorsInConditions(t *testing.T) {
+	m := lifecycle.Memory{Phase: lifecycle.Running, ExecutorFailure: lifecycle.Cause{Reason: "OOMKilled", Message: "killed at 896Mi"}}
+	waits := m
+	waits.Cause = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
+	const failures = "200 executors failed, last: OOMKilled: killed at 896Mi"
+	failed := &statusv1.ExecutorCounts{Running: 1, Failed: 200}
+	for name, c := range map[string]struct {
+		kind, message string
+		m             lifecycle.Memory
+		counts        *statusv1.ExecutorCounts
+		want          string
+	}{
+		"of a running application":      {ConditionRunning, "", m, failed, failures},
+		"of one that lacks executors":   {ConditionDegraded, "fewer run", m, failed, "fewer run; " + failures},
+		"the shortage has a cause":      {ConditionDegraded, "no", waits, failed, "no"},
+		"another condition":             {ConditionReady, "", m, failed, ""},
+		"no executor failed":            {ConditionRunning, "", lifecycle.Memory{}, &statusv1.ExecutorCounts{Running: 1}, ""},
+		"no executor":                   {ConditionRunning, "", m, nil, ""},
+		"failed before a take-over":     {ConditionRunning, "", lifecycle.Memory{}, failed, ""},
+		"the next attempt counts anew":  {ConditionRunning, "", m, &statusv1.ExecutorCounts{}, ""},
+		"a wait, and Running is a fact": {ConditionRunning, "", waits, failed, failures},
+	} {
+		if got := AddFailures(c.kind, c.message, c.m, c.counts); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 			o.HashVersion, o.SpecHash = int32(n), digest
 		}
 	}
-	o.Cause = EncodeCause(m.Cause)
+	o.Cause, o.ExecutorFailure = EncodeCause(m.Cause), EncodeCause(m.ExecutorFailure)
 }
 
 // DecodeMemory restores the memory m from o, the operator's part of a status. It restores only the values that
@@ -35,7 +35,7 @@ func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash
 	}
 	m.RestartRequest = o.RestartRequest
-	m.Cause = DecodeCause(o.Cause)
+	m.Cause, m.ExecutorFailure = DecodeCause(o.Cause), DecodeCause(o.ExecutorFailure)
 }
 
 // EncodeCause returns a cause in the form in which a status stores it, or nil for the zero Cause.

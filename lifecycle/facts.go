@@ -96,6 +96,9 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 		s.EndedAt = end.FinishedAt.Time
 	}
 	s.Why = podCause(pod, status, container, s.Phase, disruption(pod))
+	if end := ended(status); end != nil && end.Reason == "Error" && s.Why.Reason != ReasonEvicted && s.Why.Reason != ReasonPreempted && pod.Status.Reason == "" {
+		s.Why.Reason = end.Reason // the submission failed, whatever the log names as its cause
+	}
 	return s
 }
 

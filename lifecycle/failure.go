@@ -143,6 +143,20 @@ func exitReason(what string, end *corev1.ContainerStateTerminated, known string)
 	return reason, how
 }
 
+// exitExecutorsFailed is the exit code of a driver that too many executors ended (ExecutorFailureTracker).
+const exitExecutorsFailed = 11
+
+// ExecutorsFailed returns why a driver failed. This is the given cause, unless the driver ended because too many
+// executors failed. The result then has the last executor's cause, because the driver's log has only their number.
+func ExecutorsFailed(d *Driver, why, last Cause) Cause {
+	if !d.HasExit || d.ExitCode != exitExecutorsFailed || last.Message == "" {
+		return why
+	}
+	c := ending("ExecutorsFailed", fmt.Sprintf("the driver ended with exit code %d: too many executors failed, last: %s", exitExecutorsFailed, last.Message))
+	c.Log, c.Advice = why.Log, firstOf(last.Advice, c.Advice)
+	return c
+}
+
 // sparkExits maps exit codes with which Spark itself ends a JVM to their names (org.apache.spark.util.SparkExitCode and
 // org.apache.spark.executor.ExecutorExitCode, 3.5 to 4.3). It leaves out codes below 10, because any program may use
 // them.
@@ -161,9 +175,9 @@ var sparkExits = map[int32]string{
 
 // driverExits maps the exit codes that only a driver uses to their names.
 var driverExits = map[int32]string{
-	11:  "more executors failed than spark.executor.maxNumFailures",
-	101: "class not found",
-	124: "the driver ran longer than spark.driver.timeout",
+	exitExecutorsFailed: "more executors failed than spark.executor.maxNumFailures",
+	101:                 "class not found",
+	124:                 "the driver ran longer than spark.driver.timeout",
 }
 
 // sparkExit returns the name of an exit code that Spark uses, or "" for other codes. A user's program may use the same

@@ -119,6 +119,8 @@ type Memory struct {
 	PhaseBeforeUnknown Phase    // in Unknown and with App.Thresholds: the phase before the node was lost; else New
 	Outcome            Outcome  // of the last ended attempt; in Waiting, the retry depends on it
 	Cause              Cause    // the cause of Outcome, or the wait reason of a live phase
+	// ExecutorFailure is why the executor of the attempt failed that was created last; zero if none failed.
+	ExecutorFailure Cause
 }
 
 // DriverPhase is the state of a pod, in as much detail as decisions need.

@@ -108,7 +108,7 @@ func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time)
 		e.replies.Set(asked, apianswer.Reply{UID: s.Driver, Attempt: s.Attempt, Until: now.Add(rightsLifetime)})
 		return lifecycle.Cause{}, nil
 	}
-	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: missingRightMessage(s.Account, missing, s.Of.Namespace)}, nil
+	return missingRightOf(s.Account, missing, s.Of.Namespace), nil
 }
 
 // dryRun sends a creation of a pod that the API server does not store, and returns the cause of a rejection.

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -31,7 +32,7 @@ var driverRights = []authorizationv1.ResourceAttributes{
 
 // FailedDriver returns why a driver failed. Usually this is driver.Why, the cause that the pod shows. If the driver
 // ended with exit code 1 less than rightsWindow ago, FailedDriver also reviews the rights of the driver's service
-// account. If a right is missing, FailedDriver uses the reason Forbidden and puts the missing right before the message.
+// account. If a right is missing, FailedDriver returns that cause, with the driver's log.
 //
 // The rights are reviewed once for each driver. If the review fails, FailedDriver returns driver.Why, and a later pass
 // may repeat the review.
@@ -50,9 +51,8 @@ func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName
 	if cause.Reason == "" {
 		return driver.Why
 	}
-	why := driver.Why
-	why.Reason, why.Message = cause.Reason, cause.Message+"; "+why.Message
-	return why
+	cause.Log = cmp.Or(driver.Why.Log, driver.Why.Message)
+	return cause
 }
 
 // missingRightCause returns a cause that names the right that a driver's account lacks, or an empty cause. It also
@@ -68,13 +68,17 @@ func (e *Explainer) missingRightCause(ctx context.Context, namespace, account, d
 	case missing == "":
 		return lifecycle.Cause{}, rightsWindow
 	}
-	return lifecycle.Cause{Reason: apianswer.ReasonForbidden, Message: missingRightMessage(account, missing, namespace)}, rightsWindow
+	return missingRightOf(account, missing, namespace), rightsWindow
 }
 
-// missingRightMessage returns the message about a missing right. The message also says how to grant the right.
-func missingRightMessage(account, right, namespace string) string {
-	return fmt.Sprintf("service account %q has no right to %s in namespace %q; bind it to a Role like the one that the chart creates for drivers",
-		account, right, namespace)
+// missingRightOf returns the cause about a missing right. The cause also says how to grant the right.
+func missingRightOf(account, right, namespace string) lifecycle.Cause {
+	return lifecycle.Cause{
+		Reason: apianswer.ReasonForbidden,
+		Message: fmt.Sprintf("service account %q has no right to %s in namespace %q; bind it to a Role like the one that the chart creates for drivers",
+			account, right, namespace),
+		Advice: fmt.Sprintf("kubectl create rolebinding spark-driver-%[1]s --clusterrole=edit --serviceaccount=%[2]s:%[1]s -n %[2]s", account, namespace),
+	}
 }
 
 // missingRight returns the first of driverRights that the account lacks, as verb and resource, or an empty string.

@@ -40,7 +40,8 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 		if !test.asked && (why != message || api.rightsSeen != 0) {
 			t.Errorf("%s: cause %+v, %d reviews", test.name, why, api.rightsSeen)
 		}
-		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" has no right to get pods`) || !strings.HasSuffix(why.Message, "at frame")) {
+		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" has no right to get pods`) || !strings.HasSuffix(why.Log, "at frame") ||
+			why.Advice != "kubectl create rolebinding spark-driver-powerless --clusterrole=edit --serviceaccount="+pi.Namespace+":powerless -n "+pi.Namespace) {
 			t.Errorf("%s: cause %+v", test.name, why)
 		}
 	}

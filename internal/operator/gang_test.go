@@ -124,7 +124,7 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 	w.waitReady("pi", apianswer.ReasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
 	w.waitEvent(app, apianswer.ReasonNotServed, "podgroups.scheduling.volcano.sh")
 	got := w.waitState("hurried", v1beta2.ApplicationStateFailed)
-	for _, part := range []string{"failed to run spark-submit", "within 5s", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
+	for _, part := range []string{"within 5s", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, part) {
 			t.Errorf("%q does not say %q", got.Status.AppState.ErrorMessage, part)
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 	"github.com/sparkoperator/spark-operator/lifecycle/schedule"
 )
 
@@ -165,25 +166,24 @@ func init() {
 	} {
 		reasons[string(outcome)] = true
 	}
+	for i := range cause.Rules {
+		reasons[cause.Rules[i].Reason] = true
+	}
 	for _, reason := range []string{
-		"New", "AwaitingExecutors", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonNodeLost, lifecycle.ReasonInvalid, lifecycle.ReasonDriverLost, lifecycle.ReasonDriverFailed,
-		lifecycle.ReasonDriverDeleting, lifecycle.ReasonDriverDeleted, lifecycle.ReasonExecutorDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
-		lifecycle.ReasonInterrupted, lifecycle.ReasonDeadlineExceeded, lifecycle.ReasonStartTimedOut, lifecycle.ReasonReadyTimedOut,
-		lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonRunTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonRestartsExhausted,
-		lifecycle.ReasonPartialCapacity, lifecycle.ReasonEdited, lifecycle.ReasonRestartRequested,
-		lifecycle.ReasonServerEnded, lifecycle.ReasonServerNotReady,
+		"New", "AwaitingExecutors", lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonInvalid, lifecycle.ReasonDriverFailed,
+		lifecycle.ReasonDriverDeleting, lifecycle.ReasonExecutorDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,
+		lifecycle.ReasonInterrupted, lifecycle.ReasonReadyTimedOut, lifecycle.ReasonExecutorsTimedOut, lifecycle.ReasonNoAttempts, lifecycle.ReasonRestartsExhausted,
+		lifecycle.ReasonPartialCapacity, lifecycle.ReasonEdited, lifecycle.ReasonRestartRequested, lifecycle.ReasonServerEnded, lifecycle.ReasonServerNotReady,
 		// The operator's wait reasons and rejections.
-		"ExecutorsBelowThreshold", "Forbidden", "Invalid", "NameTaken", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated",
-		"PodSecurityViolation", "QuotaExceeded", "ServiceAccountNotFound", "SparkSubmit", "SuspendHeld", "Unavailable", "Waiting", "WebhookFailed",
-		"EditedAgain", "InvalidService",
+		"ExecutorsBelowThreshold", "Invalid", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated", "SparkSubmit", "SuspendHeld", "Unavailable", "Waiting",
+		"WebhookFailed", "EditedAgain", "InvalidService",
 		// Reasons why a due run of a schedule does not start.
 		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy", "LocalTimeZone",
 		// The operator's reasons for transient errors of the API server, and for errors of its own.
 		"Conflict", "NoAnswer", "OperatorBug", "ServerError", "Timeout", "TooManyRequests", "Unauthorized",
 		// Kubernetes' reasons for containers and pods.
-		"ContainerCannotRun", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull", "Error",
-		"FailedAttachVolume", "FailedCreatePodSandBox", "FailedMount", "FailedScheduling", "ImageInspectError", "ImagePullBackOff", "InvalidImageName",
-		"NotTriggerScaleUp", "OOMKilled", "Pending", "RunContainerError", "SchedulingGated", "StartError", "Unschedulable",
+		"ContainerCannotRun", "CreateContainerError", "ErrImageNeverPull", "Error", "FailedAttachVolume", "FailedCreatePodSandBox", "ImageInspectError",
+		"NotTriggerScaleUp", "Pending", "RunContainerError", "StartError",
 	} {
 		reasons[reason] = true
 	}

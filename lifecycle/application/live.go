@@ -11,6 +11,7 @@ import (
 // is handled first, even if the application is being suspended, a deadline has passed, or the driver is being deleted.
 // The result reports whether the decision entered another phase.
 func (s *step) live() bool {
+	s.rememberExecutorFailure()
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil {
 		if driverEnded(d) {
@@ -23,7 +24,8 @@ func (s *step) live() bool {
 			}
 			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 		case lifecycle.DriverFailed:
-			return s.end(failureOutcome(d.Evicted), orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed"), d.EndedAt)
+			why := orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed")
+			return s.end(failureOutcome(d.Evicted), lifecycle.ExecutorsFailed(d, why, s.m.ExecutorFailure), d.EndedAt)
 		}
 	}
 	if s.app.Suspend {
@@ -52,6 +54,23 @@ func (s *step) live() bool {
 	s.progress(d)
 	s.rememberWait(d)
 	return false
+}
+
+// rememberExecutorFailure stores in the memory why the last executor failed. Spark may delete the pod at any time.
+func (s *step) rememberExecutorFailure() {
+	var last *lifecycle.Executor
+	for _, executors := range [][]lifecycle.Executor{s.seen.UncountedExecutors, s.seen.Executors} {
+		for i := range executors {
+			e := &executors[i]
+			if e.Attempt == s.m.Attempt && e.Phase == lifecycle.DriverFailed && (last == nil || !e.CreatedAt.Before(last.CreatedAt)) {
+				last = e
+			}
+		}
+	}
+	if last != nil {
+		s.m.ExecutorFailure = last.Why.Bounded()
+		s.m.ExecutorFailure.Log = ""
+	}
 }
 
 // rememberWait stores the wait reason of a live attempt in the memory. It is the driver's wait reason or, if the driver

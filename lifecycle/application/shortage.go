@@ -42,7 +42,7 @@ func (s *step) missingExecutorsCause() lifecycle.Cause {
 		s.m.Cause = s.stored.Cause
 		return s.stored.Cause
 	}
-	return lifecycle.Cause{Reason: answer.Reason, Message: "executors cannot be created: " + answer.Message}
+	return lifecycle.Cause{Reason: answer.Reason, Message: "executors cannot be created: " + answer.Message, Advice: answer.Advice}
 }
 
 func queryDelay(phase lifecycle.Phase) time.Duration {

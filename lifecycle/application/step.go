@@ -64,6 +64,9 @@ func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now 
 	if rank[s.m.Phase] < rank[lifecycle.Ready] {
 		s.m.ShortSince = time.Time{} // no executors are expected before the driver is Ready
 	}
+	if s.m.Attempt != mem.Attempt {
+		s.m.ExecutorFailure = lifecycle.Cause{}
+	}
 	s.plan.Next = s.m
 	return s.plan
 }

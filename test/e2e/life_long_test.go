@@ -57,7 +57,7 @@ func (w *suite) outOfHeap(t *testing.T) {
 	}))
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failed),
-		runs:   1, submissions: 1, reason: "Error", wantMessage: []string{"driver container failed with exit code", "java.lang.OutOfMemoryError"},
+		runs:   1, submissions: 1, reason: "OutOfHeap", wantMessage: []string{"driver container failed with exit code", "java.lang.OutOfMemoryError"},
 		events: []string{"SparkApplicationFailed", "SparkApplicationSubmitted", "SparkDriverFailed", "SparkDriverRunning"},
 	})
 }

@@ -103,6 +103,9 @@ type OperatorStatus struct {
 	// Why the attempt ended with this outcome, or the wait reason of the current phase.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
+	// Why the executor of the current or last attempt failed that was created last. Absent if none failed.
+	// +optional
+	ExecutorFailure *OperatorCause `json:"executorFailure,omitempty"`
 	// The basis of the counts in status.executors.
 	// +optional
 	Executors *OperatorExecutors `json:"executors,omitempty"`

@@ -103,6 +103,11 @@ func (in *OperatorStatus) DeepCopyInto(out *OperatorStatus) {
 		*out = new(OperatorCause)
 		**out = **in
 	}
+	if in.ExecutorFailure != nil {
+		in, out := &in.ExecutorFailure, &out.ExecutorFailure
+		*out = new(OperatorCause)
+		**out = **in
+	}
 	if in.Executors != nil {
 		in, out := &in.Executors, &out.Executors
 		*out = new(OperatorExecutors)

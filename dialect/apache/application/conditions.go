@@ -49,7 +49,7 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 		case h.Type == dialect.ConditionReady && m.Phase.Runs():
 			reason, text = string(m.Phase), "" // the condition Degraded contains the cause, if there is one
 		}
-		set(app, metav1.Condition{Type: h.Type, Status: h.Status, Reason: reason, Message: text}, now)
+		set(app, metav1.Condition{Type: h.Type, Status: h.Status, Reason: reason, Message: dialect.AddFailures(h.Type, text, m, s.Executors)}, now)
 	}
 }
 

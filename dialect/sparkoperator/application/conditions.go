@@ -68,7 +68,7 @@ func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycl
 			reason, message = reasonAnotherVersion, mismatch
 		}
 		dialect.PutCondition(&s.Conditions, metav1.Condition{
-			Type: h.Type, Status: h.Status, Reason: reason, Message: message,
+			Type: h.Type, Status: h.Status, Reason: reason, Message: dialect.AddFailures(h.Type, message, m, s.Executors),
 			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,
 		})
 	}

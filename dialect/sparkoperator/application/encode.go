@@ -1,6 +1,7 @@
 package application
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -169,11 +170,11 @@ func errorMessage(m lifecycle.Memory) string {
 	return ""
 }
 
-// notSubmitted returns the prefix of errorMessage for a failed submission. Tools of this API recognize a failed
-// submission by this prefix, so it is the same in every submission mode. Conditions and events do not have the prefix.
-// The result is empty for any other failure, and for a spec that can never be submitted.
+// notSubmitted returns the prefix of errorMessage for a submission that spark-submit failed to make. Tools of this API
+// look for this prefix. Conditions and events do not have it. The result is empty for any other failure, and if no
+// spark-submit ran.
 func notSubmitted(m lifecycle.Memory) string {
-	if m.Outcome != lifecycle.Refused || m.Cause.Reason == lifecycle.ReasonInvalid {
+	if m.Outcome != lifecycle.Refused || m.Cause.Reason == lifecycle.ReasonInvalid || !strings.Contains(m.Cause.Message, "spark-submit") {
 		return ""
 	}
 	return "failed to run spark-submit: "

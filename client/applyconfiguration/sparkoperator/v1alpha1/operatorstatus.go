@@ -148,6 +148,14 @@ func (b *OperatorStatusApplyConfiguration) WithCause(value *v1.OperatorCauseAppl
 	return b
 }
 
+// WithExecutorFailure sets the ExecutorFailure field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ExecutorFailure field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithExecutorFailure(value *v1.OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.ExecutorFailure = value
+	return b
+}
+
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.

@@ -47,6 +47,8 @@ type OperatorStatusApplyConfiguration struct {
 	Outcome *string `json:"outcome,omitempty"`
 	// Why the attempt ended with this outcome, or the wait reason of the current phase.
 	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
+	// Why the executor of the current or last attempt failed that was created last. Absent if none failed.
+	ExecutorFailure *OperatorCauseApplyConfiguration `json:"executorFailure,omitempty"`
 	// The basis of the counts in status.executors.
 	Executors *OperatorExecutorsApplyConfiguration `json:"executors,omitempty"`
 	// The last changes of phase, oldest first. The list has at most MaxHistory entries.
@@ -176,6 +178,14 @@ func (b *OperatorStatusApplyConfiguration) WithOutcome(value string) *OperatorSt
 // If called multiple times, the Cause field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithCause(value *OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.Cause = value
+	return b
+}
+
+// WithExecutorFailure sets the ExecutorFailure field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ExecutorFailure field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithExecutorFailure(value *OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.ExecutorFailure = value
 	return b
 }
 
