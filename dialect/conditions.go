@@ -133,7 +133,10 @@ func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) 
 		reason = string(m.Outcome)
 	}
 	message = WaitMessage(wanted, m)
-	if m.Cause.Reason != "" && m.Outcome != lifecycle.Succeeded {
+	switch {
+	case m.Cause.Reason == lifecycle.ReasonSidecarRuns: // it does not change the outcome
+		message = m.Cause.Message
+	case m.Cause.Reason != "" && (m.Outcome != lifecycle.Succeeded || m.Phase == lifecycle.Waiting):
 		reason, message = m.Cause.Reason, cmp.Or(m.Cause.Message, message)
 	}
 	return UsableReason(reason), message

@@ -40,6 +40,10 @@ const (
 // may expect.
 const EventSubmissionWarning = "SubmissionWarning"
 
+// EventObjectRestored is the reason of an event about an object of a running attempt that somebody deleted and that the
+// operator created again.
+const EventObjectRestored = "ObjectRestored"
+
 // Normal returns an event of the type Normal. The second result is always true.
 func Normal(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: fmt.Sprintf(format, args...)}, true

@@ -118,8 +118,16 @@ terminationRequeuePeriodMillis sets this interval (2 s by default).
   operator deletes the driver pod and its budget first. It deletes executors, Services and ConfigMaps when the driver
   has ended or is gone. It also deletes them 30 s after the end of the driver's grace period, since the node may be
   dead. Deleting the application deletes everything at once.
+- A driver that exits with code 0 while a suspension stops it has succeeded, and does not run again. An edit or a
+  restart request asks for another run, whatever the end of the old run is
+  ([0046](decisions/0046-ends-while-stopping.md)).
+- If a quota rejects the next attempt of an application that has run, or that was resumed or edited, the application
+  waits in its phase and no retry is used up. The operator retries every 15 s. The wait is bounded by driverStart. A
+  first attempt ends instead, and so does the retry of a rejected submission.
+- The objects that the operator created for a driver besides pods are created again if somebody deletes them while the
+  driver runs. If that is rejected, the status has the reason.
 - A driver ends with its Spark container. A sidecar that continues after that delays only the next attempt, for which
-  the pod is deleted.
+  the pod is deleted. After the last attempt, the status names the sidecar.
 - The operator stores the reason of a deletion (a suspension, an edit, a deadline, an end) before it requests the
   deletion. The [next section](#what-is-deleted-before-the-reason-is-stored) has the exceptions.
 - If an application has thresholds, it is Scaling only when an executor runs. Its start is over once the initial number

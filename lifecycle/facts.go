@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ const (
 	// SubmitterAnnotation is an annotation of a driver pod that spark-submit created. It contains the name of the pod
 	// that ran spark-submit.
 	SubmitterAnnotation = "sparkoperator.dev/submitted-by"
+	// ObjectsAnnotation is an annotation of a driver pod. It contains the number of the objects, of the kinds that the
+	// operator watches, that the operator created for the driver (Driver.MissingObjects).
+	ObjectsAnnotation = "sparkoperator.dev/objects"
 	// AdoptedAnnotation is an annotation of the in-memory copy of a pod that another operator created. It contains the
 	// id of the pod's attempt (Driver.AttemptID). No pod in the cluster has this annotation.
 	AdoptedAnnotation = "sparkoperator.dev/adopted"
@@ -54,7 +58,10 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		RestartRequest: pod.Annotations[RestartRequestAnnotation], AttemptID: pod.Annotations[AdoptedAnnotation], Address: pod.Status.PodIP, Status: &pod.Status,
 	}
 	if pod.DeletionTimestamp != nil {
-		d.GoneBy = pod.DeletionTimestamp.Time
+		d.GoneBy, d.Finalizers = pod.DeletionTimestamp.Time, pod.Finalizers
+	}
+	if d.Phase == DriverSucceeded || d.Phase == DriverFailed {
+		d.Lingering = runningContainer(pod)
 	}
 	if d.Phase == DriverUnknown && markedUnready(pod) {
 		d.NodeLostSince = podCondition(pod, corev1.PodReady).LastTransitionTime.Time
@@ -202,6 +209,16 @@ func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 		}
 	}
 	return nil
+}
+
+// runningContainer returns the name of the first container of a pod that runs, or "" if none does.
+func runningContainer(pod *corev1.Pod) string {
+	for _, status := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+		if status.State.Running != nil {
+			return status.Name
+		}
+	}
+	return ""
 }
 
 func ended(status *corev1.ContainerStatus) *corev1.ContainerStateTerminated {

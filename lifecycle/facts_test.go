@@ -133,7 +133,13 @@ func TestDriverFacts(t *testing.T) {
 			})},
 		{"succeeded", podIn(corev1.PodSucceeded, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"succeeded, and a sidecar still runs", podIn(corev1.PodRunning, exits(0, "Completed", ""), state("sidecar", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})),
-			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+			with(func(d *Driver) { d.Phase, d.Lingering = DriverSucceeded, "sidecar"; over(d, 0) })},
+		{"kept by a finalizer", podIn(corev1.PodSucceeded, exits(0, "Completed", ""), func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.Finalizers = &end, []string{"example.com/a"}
+		}), with(func(d *Driver) {
+			d.Phase, d.Deleting, d.GoneBy, d.Finalizers = DriverSucceeded, true, end.Time, []string{"example.com/a"}
+			over(d, 0)
+		})},
 		{"succeeded, a sidecar failed", podIn(corev1.PodFailed, exits(0, "Completed", "")), with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
 		{"failed", podIn(corev1.PodFailed, exits(1, "Error", "")),
 			with(func(d *Driver) {
@@ -249,7 +255,7 @@ func TestDriverFacts(t *testing.T) {
 			func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{{Name: "proxy"}, {Name: "mine"}} },
 			state("mine", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start, FinishedAt: end}}),
 			state("proxy", corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: end}})),
-			with(func(d *Driver) { d.Phase = DriverSucceeded; over(d, 0) })},
+			with(func(d *Driver) { d.Phase, d.Lingering = DriverSucceeded, "proxy"; over(d, 0) })},
 		{"with a sidecar after it", podIn(corev1.PodRunning,
 			func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "proxy"}) },
 			state("proxy", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}), runs()),

@@ -110,8 +110,10 @@ type Memory struct {
 	SuspendedRuns int32 // number of Runs that a suspension stopped: they use up no retry
 	SubmittedAt   time.Time
 	UngatedAt     time.Time // when the attempt's driver pod lost the gates that delayed it; zero if none did
-	EndedAt       time.Time // end of the last attempt; zero while an attempt runs
-	NextAttempt   time.Time // when a waiting retry is due; zero if no retry waits
+	// EndedAt is the end of the last attempt. It is zero while an attempt runs, and in Suspending if the suspension
+	// stops a live attempt.
+	EndedAt     time.Time
+	NextAttempt time.Time // when a waiting retry is due; zero if no retry waits
 	// ShortSince is the time since when fewer executors exist than are wanted and no new executor was created. It is
 	// zero while enough executors exist.
 	ShortSince         time.Time
@@ -147,6 +149,13 @@ type Driver struct {
 	// GoneBy is the deletion timestamp: the time at which the pod's grace period ends. It is zero while the pod is not
 	// being deleted.
 	GoneBy time.Time
+	// Finalizers are finalizers that keep the pod after its deletion. Other programs set and remove them.
+	Finalizers []string
+	// Lingering is the name of a container that still runs although the Spark container has ended; empty if none does.
+	Lingering string
+	// MissingObjects is the number of the attempt's objects besides pods that the operator created for the driver and
+	// that no longer exist. It is 0 if the operator did not create the driver.
+	MissingObjects int32
 	// NodeLostSince is when Kubernetes found that the node of a driver in the phase DriverUnknown does not respond. It
 	// is zero if that time is unknown. A node counts as lost only some time after NodeLostSince, because a node that
 	// still works soon corrects the status of its pods.
@@ -382,10 +391,13 @@ const (
 	// DriverPod is the driver pod, the submitter pod with its Secret, and the driver's budget. Deleting it stops a
 	// running attempt, while the attempt's other objects still exist, because the driver may need them to stop cleanly.
 	// Confirm with DriverPod reads drivers and submitters live.
-	DriverPod    Part = "DriverPod"
-	Members      Part = "Members"      // pods of a standalone cluster; only for notices
-	DriverBudget Part = "DriverBudget" // the PodDisruptionBudget of the driver pod; a failed creation delays nothing
-	Application  Part = "Application"  // the custom resource itself (expiry)
+	DriverPod Part = "DriverPod"
+	// DriverObjects are the ConfigMaps, Services and policies that a launch creates for its driver. Create with
+	// DriverObjects creates those that are missing.
+	DriverObjects Part = "DriverObjects"
+	Members       Part = "Members"      // pods of a standalone cluster; only for notices
+	DriverBudget  Part = "DriverBudget" // the PodDisruptionBudget of the driver pod; a failed creation delays nothing
+	Application   Part = "Application"  // the custom resource itself (expiry)
 	// ScheduledRun is an application that a schedule starts; Action.Name is its name. Confirm with ScheduledRun reads
 	// the schedule's runs live.
 	ScheduledRun Part = "Run"

@@ -32,6 +32,10 @@ const (
 	ReasonRestartsExhausted = "RestartsExhausted"       // a limit of Restart.Limits is reached
 	ReasonBelowThreshold    = "ExecutorsBelowThreshold" // fewer executors run than Thresholds.Min
 	ReasonPartialCapacity   = "PartialCapacity"         // fewer executors run than Thresholds.Max
+	ReasonQuota             = "QuotaExceeded"           // a quota of the namespace rejects a pod
+	ReasonExecutorsMissing  = "ExecutorsMissing"        // fewer executors exist than wanted, for an unknown reason
+	ReasonFinalizers        = "PodHasFinalizers"        // finalizers keep a pod that is being deleted
+	ReasonSidecarRuns       = "SidecarRuns"             // a container of the driver pod outlives the driver
 	ReasonEdited            = "SpecChanged"             // the spec was edited
 	ReasonRestartRequested  = "RestartRequested"        // RestartAnnotation has a new value
 	ReasonServerEnded       = "ServerEnded"             // a server ended without an error and without a request to stop

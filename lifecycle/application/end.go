@@ -2,8 +2,10 @@ package application
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -214,12 +216,45 @@ func (s *step) finished() bool {
 		s.released() // deletes objects that appear late
 		return false
 	}
+	s.nameSidecar()
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
 	if !s.deleteRunningPods() {
 		s.releaseExecutors()
 		s.releaseAttempt()
 	}
 	return false
+}
+
+// sidecarGrace is how long the other containers of a driver pod may run after the end of the driver.
+const sidecarGrace = 10 * time.Second
+
+// nameSidecar adds to the cause of a finished application that a container of its driver pod still runs. Such a pod
+// keeps the resources that it requested. The kept cause of a failure comes first.
+func (s *step) nameSidecar() {
+	d := s.seen.Driver(s.m.Attempt)
+	if d == nil || d.Deleting || d.Lingering == "" || !driverEnded(d) {
+		if s.m.Cause.Reason == lifecycle.ReasonSidecarRuns {
+			s.m.Cause = lifecycle.Cause{}
+		}
+		return
+	}
+	if left := s.m.EndedAt.Add(sidecarGrace).Sub(s.now); left > 0 {
+		s.requeueAfter(left)
+		return
+	}
+	cause := lifecycle.Cause{Reason: lifecycle.ReasonSidecarRuns, Message: fmt.Sprintf("container %s of driver pod %s still runs after the end of the driver, "+
+		"so the pod keeps its resources; end the container with the driver, or declare it as an init container with restartPolicy Always", d.Lingering, d.Name)}.Bounded()
+	before := s.m.Cause
+	switch {
+	case before.Reason == "", before.Reason == cause.Reason:
+		s.m.Cause = cause
+	case !strings.Contains(before.Message, cause.Message):
+		before.Message += "; " + cause.Message
+		s.m.Cause = before.Bounded()
+	}
+	if s.m.Cause != s.stored.Cause {
+		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{Part: lifecycle.DriverPod, Name: d.Name, Attempt: s.m.Attempt, Cause: cause})
+	}
 }
 
 // releaseExecutors deletes executors that still run after their driver ended. The garbage collector does not delete

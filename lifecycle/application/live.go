@@ -35,7 +35,7 @@ func (s *step) live() bool {
 	switch {
 	case d == nil:
 		return s.driverMissing()
-	case s.nodeLost(&d):
+	case s.finalizersCause(d).Reason == "" && s.nodeLost(&d):
 		if outcome, cause, over := s.expired(s.runDeadline()); over {
 			return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
 		}
@@ -52,6 +52,7 @@ func (s *step) live() bool {
 		return s.endInterrupted(d)
 	}
 	s.progress(d)
+	s.restoreObjects(d)
 	s.rememberWait(d)
 	return false
 }
@@ -73,12 +74,32 @@ func (s *step) rememberExecutorFailure() {
 	}
 }
 
+// restoreObjects requests the creation of objects that the driver or its next executors need and that somebody deleted,
+// such as the driver's Service. The caches of these objects may be later than the cache of pods, so a young driver
+// lacks none.
+func (s *step) restoreObjects(d *lifecycle.Driver) {
+	if d.MissingObjects <= 0 || d.Deleting || s.actionsBlocked() {
+		return
+	}
+	if left := lifecycle.NotInFuture(d.CreatedAt, s.now).Add(youngDriver).Sub(s.now); left > 0 {
+		s.requeueAfter(left)
+		return
+	}
+	s.do(lifecycle.Create, lifecycle.DriverObjects, s.m.Attempt)
+	s.requeueAfter(repeatDelay)
+}
+
 // rememberWait stores the wait reason of a live attempt in the memory. It is the driver's wait reason or, if the driver
 // has none, the wait reason of the executors.
 func (s *step) rememberWait(d *lifecycle.Driver) {
 	cause := s.pendingCause(d)
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
 		cause = lifecycle.Cause{} // the submitter is still creating the objects that the driver lacks
+	}
+	if cause.Reason == "" && d.MissingObjects > 0 && s.seen.Rejection != nil {
+		cause = lifecycle.Cause{Reason: s.seen.Rejection.Reason, Message: fmt.Sprintf(
+			"objects that driver pod %s and its executors need were deleted and cannot be created again: %s", d.Name, s.seen.Rejection.Message)}
+		s.requeueAfter(repeatDelay)
 	}
 	if cause.Reason != "" || rank[s.m.Phase] < rank[lifecycle.Ready] {
 		s.waitFor(lifecycle.DriverPod, d.Name, cause)
@@ -150,6 +171,9 @@ func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	why := d.Why
 	if s.justGated(why, d.CreatedAt) {
 		why = lifecycle.Cause{}
+	}
+	if kept := s.finalizersCause(d); kept.Reason != "" {
+		return kept
 	}
 	if d.Deleting && why.Reason == "" {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("%s pod %s is being deleted", s.noun("driver"), d.Name)}

@@ -28,6 +28,7 @@ func (s *step) noticeRestart() {
 	s.restartDone(s.app.RestartRequest)
 	switch s.m.Phase {
 	case lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming:
+		s.replaceSuspending()
 		s.noticeRequest("the " + s.noun("application") + " is suspended; it starts again when it is resumed")
 		return
 	case lifecycle.Editing:
@@ -38,6 +39,7 @@ func (s *step) noticeRestart() {
 	}
 	if s.app.Suspend {
 		s.suspend()
+		s.replaceSuspending()
 		return
 	}
 	waits := s.m.Phase == lifecycle.Waiting

@@ -36,8 +36,11 @@ func (s *step) missingExecutorsCause() lifecycle.Cause {
 	case answer == nil:
 		s.do(lifecycle.Confirm, lifecycle.Executors, s.m.Attempt)
 		return lifecycle.Cause{}
-	case answer.Reason == "":
+	case answer.Reason == "" && s.m.Phase != lifecycle.Running: // the phase itself reports the shortage
 		return lifecycle.Cause{}
+	case answer.Reason == "":
+		return lifecycle.Cause{Reason: lifecycle.ReasonExecutorsMissing, Message: "fewer executors exist than the driver wants (status.executors has the counts), and the API " +
+			"server would create another: read the driver's log for failed requests; a program that has stopped its SparkContext needs no executors"}
 	case answer.Reason == s.stored.Cause.Reason:
 		s.m.Cause = s.stored.Cause
 		return s.stored.Cause

@@ -30,6 +30,8 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 	ask := []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1}}
 	quota := lifecycle.Cause{Reason: "QuotaExceeded", Message: "used 3"}
 	reported := lifecycle.Cause{Reason: "QuotaExceeded", Message: "executors cannot be created: used 3"}
+	unexplained := lifecycle.Cause{Reason: lifecycle.ReasonExecutorsMissing, Message: "fewer executors exist than the driver wants (status.executors has the counts), and the API server would " +
+		"create another: read the driver's log for failed requests; a program that has stopped its SparkContext needs no executors"}
 	runs := func(phases ...lifecycle.DriverPhase) lifecycle.Observed {
 		return withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), phases...)
 	}
@@ -96,6 +98,10 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		{"a stored shortage has priority over an observed one", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(57)), seenShort(runs(running), 50), nil, 2 * second, 57, lifecycle.Cause{}, false},
 		{"the executor was replaced", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running), seenShort(runs(running, running), 50), nil, 0, -1, lifecycle.Cause{}, false},
 		{"a quota rejects the probe of a running application", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, reported, true},
+		{"the API server would accept another executor of a running application", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), lifecycle.Cause{}), nil,
+			4 * second, 50, unexplained, true},
+		{"dead executors count as completed, and nothing explains why none follows", appWith(executorNumbers(1, 1)), memoryIn(lifecycle.Running, shortSince(50)),
+			answered(runs(lifecycle.DriverSucceeded), lifecycle.Cause{}), nil, 4 * second, 50, unexplained, true},
 		{"dynamic allocation has removed executors", appWith(executorNumbers(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
 		{"dynamic allocation has removed all executors", appWith(executorNumbers(5, 0)), memoryIn(lifecycle.Running), runs(), nil, 0, -1, lifecycle.Cause{}, false},
 		{"no executors are wanted", appWith(), memoryIn(lifecycle.Started), runs(), nil, 0, -1, lifecycle.Cause{}, false},

@@ -39,6 +39,8 @@ const (
 	nodeLostGrace = 15 * time.Second
 	// youngExecutor is the age up to which a waiting executor of a running application is not reported.
 	youngExecutor = 5 * time.Second
+	// youngDriver is the age up to which a driver counts as having all its objects.
+	youngDriver = 5 * time.Second
 	// maxUnremembered is the maximum by which a pod's attempt label may exceed the remembered attempt. Normally at most
 	// one launch was not stored. The maximum is larger in case the status was restored from an older copy. A label with
 	// a larger number is ignored: it is forged, because anyone who may create pods can set the label.
@@ -205,6 +207,8 @@ func (s *step) launch() bool {
 	case s.confirmsBeforeLaunch():
 		s.confirm(lifecycle.DriverPod, s.m.Attempt+1)
 		return false
+	case s.waitsForQuota():
+		return false
 	}
 	s.launchTried = true
 	s.m.Attempt++
@@ -227,6 +231,35 @@ func (s *step) launch() bool {
 	s.requeueAfter(s.app.MissingGrace)
 	s.deadlines(nil)
 	return false
+}
+
+// waitsForQuota reports whether a launch waits because a quota rejected one of its pods. An application that has run,
+// or that its queue has admitted, waits until there is room, and loses no retry. The deadline of the driver's start
+// limits the wait. A new application, and the retry of a rejected submission, end instead, so that the user learns at
+// once that the quota is too small. A server never runs out of retries.
+func (s *step) waitsForQuota() bool {
+	refused := s.seen.Rejection
+	switch {
+	case refused == nil, refused.Reason != lifecycle.ReasonQuota, s.app.Invalid != nil:
+		return false
+	case s.app.IsServer, s.m.Phase == lifecycle.New, s.m.Outcome == lifecycle.Refused:
+		return false
+	}
+	due := s.m.Since
+	if s.m.Phase == lifecycle.Waiting && !s.m.EndedAt.IsZero() {
+		due = lifecycle.NotInFuture(s.m.EndedAt.Add(s.restartDelay()), s.now)
+	}
+	if limit := s.app.Deadlines.DriverStart; limit > 0 && s.now.Sub(due) >= limit {
+		return false
+	}
+	cause := lifecycle.Cause{Reason: refused.Reason, Message: "the next attempt waits for quota: " + refused.Message}
+	if s.stored.Cause.Reason == cause.Reason {
+		cause = s.stored.Cause // the numbers in the message change with every pod in the namespace
+	}
+	s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt+1) // objects created before the rejection
+	s.waitFor(lifecycle.DriverPod, "", cause)
+	s.requeueAfter(repeatDelay)
+	return true
 }
 
 // confirmsBeforeLaunch reports whether a launch needs a live read first, because an earlier launch may not have been
@@ -358,6 +391,7 @@ func (s *step) noticeEdit() {
 	s.m.SpecHash = s.app.SpecHash
 	switch s.m.Phase {
 	case lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming:
+		s.replaceSuspending()
 		return
 	}
 	if !s.app.Suspend || s.m.Phase.Terminal() {

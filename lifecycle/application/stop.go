@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -16,29 +17,55 @@ const maxAttempt = math.MaxInt32
 // deleted.
 const overdue = 30 * time.Second
 
+// finalizersGrace is how long the programs that set finalizers may take to remove them before the pod counts as stuck.
+const finalizersGrace = 5 * time.Second
+
 func (s *step) suspendedCause() lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application") + " is suspended"}
 }
 
 // suspend enters the phase Suspending, in which the attempt is deleted. A live run that is stopped here does not use up
 // a retry, because it did not end by itself. It always enters another phase, and therefore always returns true.
+//
+// An attempt that had ended before, or that an edit or a restart replaces, keeps the time of its end. A live attempt
+// has none, so that the phase Suspending distinguishes the two.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
 	s.enter(lifecycle.Suspending, s.suspendedCause()) // may reset the counts (resetFailures)
 	if spared {
 		s.m.SuspendedRuns++
+		s.m.EndedAt = time.Time{}
+		return true
 	}
+	s.replaceSuspending()
 	return true
+}
+
+// replaceSuspending stores that the attempt that is being suspended does not end the application, whatever its exit
+// code is, because an edit or a restart request asks for another run.
+func (s *step) replaceSuspending() {
+	if s.m.Phase == lifecycle.Suspending && s.m.EndedAt.IsZero() {
+		s.m.EndedAt = s.now
+	}
 }
 
 // suspending deletes the attempt, and enters Suspended when all its objects are deleted. It does so even if the
 // suspension was lifted meanwhile, because the phase Suspended handles that. The result reports whether the decision
 // entered another phase.
+//
+// A driver that exits with code 0 before the suspension stops it has finished its work. The attempt has then succeeded,
+// as in a suspended Job of Kubernetes, and does not run again.
 func (s *step) suspending() bool {
-	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
+	s.m.Outcome, s.m.NextAttempt = lifecycle.Undecided, time.Time{}
+	d := s.seen.Driver(s.m.Attempt)
+	if d != nil && d.Phase == lifecycle.DriverSucceeded && s.m.EndedAt.IsZero() && !s.app.IsServer {
+		s.m.SuspendedRuns = max(s.m.SuspendedRuns-1, 0)
+		return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
+	}
 	if !s.cleared(maxAttempt) {
 		return false
 	}
+	s.m.EndedAt = time.Time{}
 	return s.enter(lifecycle.Suspended, s.suspendedCause())
 }
 
@@ -107,6 +134,9 @@ func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause
 	}
 	for _, attempt := range left {
 		if d := s.seen.Driver(attempt); d != nil {
+			if cause := s.finalizersCause(d); cause.Reason != "" {
+				return d.Name, cause
+			}
 			if cause := s.stuckPodCause(s.noun("driver")+" pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
 				return d.Name, cause
 			}
@@ -119,6 +149,21 @@ func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause
 		}
 	}
 	return "", s.m.Cause
+}
+
+// finalizersCause returns which finalizers keep a driver pod whose deletion is otherwise complete. A pod that never ran
+// or has ended does not need its node. Its deletion is complete finalizersGrace after the end of its grace period.
+func (s *step) finalizersCause(d *lifecycle.Driver) lifecycle.Cause {
+	if !d.Deleting || len(d.Finalizers) == 0 || d.Phase != lifecycle.DriverPending && !driverEnded(d) {
+		return lifecycle.Cause{}
+	}
+	if left := d.GoneBy.Add(finalizersGrace).Sub(s.now); left > 0 {
+		s.requeueAfter(left)
+		return lifecycle.Cause{}
+	}
+	return lifecycle.Cause{Reason: lifecycle.ReasonFinalizers, Message: fmt.Sprintf(
+		"%s pod %s is deleted except for its finalizers (%s); the pod is gone when the programs that set them remove them",
+		s.noun("driver"), d.Name, strings.Join(d.Finalizers, ", "))}
 }
 
 // stuckPodCause returns why a pod that is to be deleted still exists. It returns the zero Cause if the deletion is not

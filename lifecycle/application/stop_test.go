@@ -32,7 +32,7 @@ func TestStopsCleanly(t *testing.T) {
 		{"a driver whose deletion is overdue", appWith(suspended), memory, driverIs(lifecycle.DriverRunning, dueToGo(20)), at(60), want{do: acts(remove(1)), check: repeatDelay, reason: lifecycle.ReasonDriverDeleting}},
 		{"a driver on a lost node", appWith(suspended), memory, driverIs(lifecycle.DriverUnknown), at(60), want{do: acts(stop(1)), check: repeatDelay, reason: lifecycle.ReasonNodeLost}},
 		{"a driver on a lost node, and its deletion is overdue", appWith(suspended), memory, driverIs(lifecycle.DriverUnknown, dueToGo(20)), at(60), want{do: acts(remove(1)), check: repeatDelay, reason: lifecycle.ReasonNodeLost}},
-		{"an ended driver", appWith(suspended), memory, driverIs(lifecycle.DriverSucceeded, dueToGo(80)), at(60), going(remove(1), 15)},
+		{"an ended driver", appWith(suspended), memory, driverIs(lifecycle.DriverFailed, dueToGo(80)), at(60), going(remove(1), 15)},
 		{"no driver", appWith(suspended), memory, whole(nothing), at(60), going(remove(1), 15)},
 		{"a submitter that may create a driver", appWith(suspended), memory, submitter, at(60), going(stop(1), 15)},
 		{"a submitter that has ended", appWith(suspended), memory, submitted, at(60), going(remove(1), 15)},

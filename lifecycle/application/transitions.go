@@ -65,6 +65,7 @@ var Transitions = []Edge{
 	{with(alive, lifecycle.Waiting, lifecycle.Editing), lifecycle.Suspending, "the application is suspended"},
 	{with(settled, lifecycle.Ended), lifecycle.Suspending, "the spec was edited or a restart was requested, and the application is suspended"},
 	{only(lifecycle.Suspending), lifecycle.Suspended, "all objects of the attempt are gone"},
+	{only(lifecycle.Suspending), lifecycle.Ended, "the driver exited with code 0 before the suspension stopped it"},
 	{only(lifecycle.Suspended), lifecycle.Resuming, "the suspension is lifted"},
 	{only(lifecycle.Resuming), lifecycle.Launched, "all objects of the last attempt are gone"},
 	{only(lifecycle.Resuming), lifecycle.Ended, "the spec is invalid, or the submission is rejected"},

@@ -712,6 +712,15 @@ func (w *world) makeDriver(made *pod) {
 	w.pods = append(w.pods, made)
 }
 
+// rejection returns a function that adds a rejection to the observation.
+func (w *world) rejection() func(*lifecycle.Observed) {
+	reason := "Forbidden"
+	if w.Chance(0.5) {
+		reason = lifecycle.ReasonQuota
+	}
+	return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: reason, Message: "no"} }
+}
+
 // create creates the objects of an attempt, and adopts existing objects. If the API server rejects an object, or the
 // driver of another attempt already has the name, the result is a function that adds this to the observation, after
 // which the pass decides again. Otherwise it is nil.
@@ -719,7 +728,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	if w.app.Submitter != nil {
 		w.injectError("between the Secret and the pod")
 		if w.faults && w.Chance(0.15) {
-			return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+			return w.rejection()
 		}
 		return w.launchSubmitter(attempt)
 	}
@@ -728,7 +737,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	}
 	w.injectError("between the ConfigMap and the pod")
 	if w.faults && w.Chance(0.15) {
-		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
+		return w.rejection()
 	}
 	for _, p := range w.pods {
 		if !p.driver || p.name != w.name {
