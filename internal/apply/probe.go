@@ -17,7 +17,7 @@ import (
 func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) Outcome {
 	short := explain.Shortage{Of: identity.Key(view.Owner), UID: view.Owner.GetUID(), Attempt: action.Attempt, Since: d.Plan.Next.ShortSince}
 	if driver := view.Seen.Driver(action.Attempt); driver != nil {
-		short.Driver, short.Account = types.UID(driver.UID), view.Set.AccountOf(driver.UID)
+		short.Driver, short.Account, short.Created = types.UID(driver.UID), view.Set.AccountOf(driver.UID), driver.CreatedAt
 	}
 	if a.Kind.Executors.Render != nil {
 		short.Executor = func() (*corev1.Pod, error) {

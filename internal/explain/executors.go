@@ -26,6 +26,7 @@ type Shortage struct {
 	Attempt int32
 	Driver  types.UID // empty if the driver was not observed
 	Account string    // the driver's service account
+	Created time.Time // when the driver was created
 	Since   time.Time
 	// Executor renders another executor pod, as the driver would. An error means that no executor can be built from
 	// the user's spec. If the function is nil, the API server is not queried.
@@ -92,23 +93,19 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	return cause, err
 }
 
-// accountCause returns a cause that names the right that the driver's account lacks, or an empty cause. If no right is
-// missing, accountCause remembers this for rightsLifetime. It does not remember a missing right, so that it soon
-// notices when somebody grants the right.
+// accountCause returns a cause that names the fault of the driver's account, or an empty cause (accountFault). If no
+// right is missing, accountCause remembers this for rightsLifetime. It does not remember a fault, so that it soon
+// notices when somebody corrects it.
 func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time) (lifecycle.Cause, error) {
 	asked := apianswer.Question{Key: s.Of, Part: partAllowed}
 	if _, fresh := e.replies.Last(asked, s.Driver, s.Attempt, now); fresh {
-		return lifecycle.Cause{}, nil
+		return e.voidToken(ctx, s.Of.Namespace, s.Account, s.Created)
 	}
-	missing, err := e.missingRight(ctx, s.Of.Namespace, s.Account)
-	switch {
-	case err != nil:
-		return lifecycle.Cause{}, err
-	case missing == "":
+	cause, err := e.accountFault(ctx, s.Of.Namespace, s.Account, s.Created)
+	if err == nil && cause.Reason == "" {
 		e.replies.Set(asked, apianswer.Reply{UID: s.Driver, Attempt: s.Attempt, Until: now.Add(rightsLifetime)})
-		return lifecycle.Cause{}, nil
 	}
-	return missingRightOf(s.Account, missing, s.Of.Namespace), nil
+	return cause, err
 }
 
 // dryRun sends a creation of a pod that the API server does not store, and returns the cause of a rejection.

@@ -137,7 +137,7 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 func TestRightsAreTrusted(t *testing.T) {
 	api := &rightsClient{lacks: "watch"}
 	e := New(nil, api, nil)
-	all := len(driverRights)
+	all := len(DriverRights)
 	for i, step := range []struct {
 		after             time.Duration
 		driver            types.UID

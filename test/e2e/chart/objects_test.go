@@ -402,6 +402,7 @@ var (
 		"/configmaps":                                                "create delete get list patch watch",
 		"/services":                                                  "create delete get list patch watch",
 		"/events":                                                    "create get list patch",
+		"/serviceaccounts":                                           "get",
 		"/secrets":                                                   "create deletecollection",
 		"authorization.k8s.io/localsubjectaccessreviews":             "create",
 		"networking.k8s.io/networkpolicies":                          "create delete get list patch watch",

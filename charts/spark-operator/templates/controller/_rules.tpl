@@ -5,6 +5,7 @@
      - ResourceQuotas: cached for the webhook, only with webhook.resourceQuotaEnforcement.
      - access reviews: to find whether a driver lacks a right.
      - pods: also created in dry runs, to find why a driver gets no executors.
+     - service accounts: read one at a time, to find whether the token of such a driver is void.
      - Services, and Ingresses and routes if they are switched on: patched when their options change.
      - custom resources of spark.apache.org: patched to remove the finalizers of its other operator.
      - objects of a standalone cluster: patched when its spec changes.
@@ -130,6 +131,9 @@
   resources: [resourcequotas]
   verbs: [list, watch]
 {{- end }}
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  verbs: [get]
 - apiGroups: [authorization.k8s.io]
   resources: [localsubjectaccessreviews]
   verbs: [create]
