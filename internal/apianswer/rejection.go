@@ -27,7 +27,7 @@ import (
 
 // These are the reasons of a rejection by the API server.
 const (
-	ReasonQuota          = "QuotaExceeded"
+	ReasonQuota          = lifecycle.ReasonQuota
 	ReasonPodSecurity    = "PodSecurityViolation"
 	ReasonServiceAccount = "ServiceAccountNotFound"
 	ReasonForbidden      = "Forbidden"

@@ -29,7 +29,7 @@ type Applier struct {
 	Kind       kind.Kind
 	Dependents dependents.Client
 	Explainer  *explain.Explainer // finds the reason why executors are missing
-	Budgets    *apianswer.Replies // rejections of drivers' budgets
+	Replies    *apianswer.Replies // rejections that are not queried again at once
 }
 
 // Decision is the decision of a pass, together with the custom resource on which its actions are carried out.
@@ -48,6 +48,7 @@ type Fact func(*lifecycle.Observed)
 // Outcome is the result of one or more actions.
 type Outcome struct {
 	Fact         Fact              // nil if the decision stays valid; otherwise the decision is made again with the fact
+	Restored     []client.Object   // deleted objects of a live attempt that the actions created again
 	Found        dependents.Set    // dependents that the view did not have
 	Created      []client.Object   // objects that the actions created
 	Warnings     []string          // warnings about the rendered objects
@@ -74,6 +75,7 @@ func (o Outcome) Add(next Outcome) Outcome {
 	if o.Rejected == nil {
 		o.Rejected = next.Rejected
 	}
+	o.Restored = slices.Concat(o.Restored, next.Restored)
 	o.Found, o.Created = o.Found.Add(next.Found), slices.Concat(o.Created, next.Created)
 	o.Warnings, o.Started = slices.Concat(o.Warnings, next.Warnings), slices.Concat(o.Started, next.Started)
 	o.Expired = o.Expired || next.Expired
@@ -129,10 +131,13 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	}
 	switch action.Verb {
 	case lifecycle.Create:
-		if action.Part == lifecycle.DriverBudget {
+		switch action.Part {
+		case lifecycle.DriverBudget:
 			return a.createBudget(ctx, view, d, action)
+		case lifecycle.DriverObjects:
+			return a.remembered(view, action, func() (Outcome, error) { return a.restore(ctx, view, d, action) })
 		}
-		return a.create(ctx, view, d, action)
+		return a.remembered(view, action, func() (Outcome, error) { return a.create(ctx, view, d, action) })
 	case lifecycle.Confirm:
 		if action.Part == lifecycle.Executors {
 			return a.probe(ctx, view, d, action), nil
@@ -163,6 +168,7 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 	for _, object := range objects.Before {
 		before = append(before, object)
 	}
+	countObjects(driver, before)
 	for _, object := range append(before, driver) {
 		if err := identity.Verify(object, view.Owner, action.Attempt); err != nil {
 			return outcome, err

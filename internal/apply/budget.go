@@ -22,7 +22,7 @@ const budgetInterval = 15 * time.Second
 // rejection without another request until budgetInterval is over.
 func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
-	cause, known := a.Budgets.Last(asked, view.Owner.GetUID(), action.Attempt, view.Now)
+	cause, known := a.Replies.Last(asked, view.Owner.GetUID(), action.Attempt, view.Now)
 	var outcome Outcome
 	if !known {
 		var err error
@@ -31,11 +31,11 @@ func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decis
 		}
 	}
 	if cause.Reason == "" {
-		a.Budgets.Forget(asked)
+		a.Replies.Forget(asked)
 		return outcome, nil
 	}
 	if !known {
-		a.Budgets.Set(asked, apianswer.Reply{UID: view.Owner.GetUID(), Attempt: action.Attempt, Until: view.Now.Add(budgetInterval), Cause: cause})
+		a.Replies.Set(asked, apianswer.Reply{UID: view.Owner.GetUID(), Attempt: action.Attempt, Until: view.Now.Add(budgetInterval), Cause: cause})
 	}
 	return outcome.Add(rejectedAction(view, cause, "the driver is not protected from evictions, because its PodDisruptionBudget was not created: "+cause.Message)), nil
 }

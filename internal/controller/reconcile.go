@@ -79,7 +79,7 @@ type memories struct {
 	debouncer statuswrite.Debouncer
 	waits     hold.Memory
 	refusals  hold.Memory       // of deletions and budgets, which hold up nothing else
-	budgets   apianswer.Replies // rejections of drivers' budgets
+	replies   apianswer.Replies // rejections that are not queried again at once
 	auxiliary auxiliary.Memory
 	ends      feed.Ended                                              // executors that ended, until they are counted
 	shortages memory.ByKey[types.NamespacedName, lifecycle.Shortages] // of the last decision (Plan.Shortages)
@@ -95,7 +95,9 @@ func (m *memories) forget(key types.NamespacedName) {
 	} {
 		forget(key)
 	}
-	m.budgets.Forget(apianswer.Question{Key: key, Part: lifecycle.DriverBudget})
+	for _, part := range []lifecycle.Part{lifecycle.DriverBudget, lifecycle.DriverObjects, lifecycle.Submission} {
+		m.replies.Forget(apianswer.Question{Key: key, Part: part})
+	}
 }
 
 // outcome is the result of a pass so far: the view with all facts that the pass has added, the last decision, and the
@@ -318,7 +320,7 @@ func passLimit(shutdown time.Duration) time.Duration {
 // settle decides and applies the decision. If this leads to a new fact, such as a rejection, settle decides again. Each
 // decision starts from the stored object, so it contains no part of an earlier decision.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
-	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Budgets: &r.budgets}
+	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Replies: &r.replies}
 	for range maxRounds {
 		o.object = o.Owner.DeepCopyObject().(client.Object)
 		o.plan = r.kind.Decide(o.object, o.Seen, o.Now)
@@ -348,6 +350,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	r.shortages.Update(key, func(lifecycle.Shortages, bool) (lifecycle.Shortages, bool) {
 		return o.plan.Shortages, o.plan.Shortages != lifecycle.Shortages{}
 	})
+	r.reportRestored(ctx, o)
 	check := lifecycle.Soonest(sight.RequeueAfter, o.applied.RequeueAfter)
 	o, again := r.ensureAuxiliary(ctx, o, began)
 	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.RequeueAfter)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -47,6 +48,17 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 func (r *Reconciler) warn(o outcome) {
 	for _, warning := range fewWarnings(o.applied.Warnings) {
 		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, dialect.EventSubmissionWarning, conf.HideAddresses(warning))
+	}
+}
+
+// reportRestored reports the objects that somebody deleted and that this pass created again. The status does not change
+// by that.
+func (r *Reconciler) reportRestored(ctx context.Context, o outcome) {
+	for _, object := range o.applied.Restored {
+		kind := dependents.KindOf(object)
+		log.FromContext(ctx).Info("Created a deleted object of a running attempt again", "kind", kind, "name", object.GetName())
+		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, dialect.EventObjectRestored, fmt.Sprintf(
+			"%s %s, which the driver and its executors need, was deleted; the operator created it again", kind, object.GetName()))
 	}
 }
 

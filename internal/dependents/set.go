@@ -4,6 +4,7 @@ package dependents
 
 import (
 	"slices"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -157,7 +158,31 @@ func (s *Set) Facts() lifecycle.Observed {
 	}
 	slices.Sort(seen.RemainingAttempts)
 	seen.RemainingAttempts = slices.Compact(seen.RemainingAttempts)
+	for i := range seen.Drivers {
+		seen.Drivers[i].MissingObjects = s.missingObjects(&s.Drivers[i])
+	}
 	return seen
+}
+
+// missingObjects returns how many of the objects that the operator created for a driver no longer exist.
+func (s *Set) missingObjects(driver *corev1.Pod) int32 {
+	created, err := strconv.ParseInt(driver.Annotations[lifecycle.ObjectsAnnotation], 10, 32)
+	if err != nil {
+		return 0
+	}
+	exist := 0
+	for i := range s.Others {
+		if object := &s.Others[i]; identity.Attempt(object) == identity.Attempt(driver) && IsDriverObject(object) {
+			exist++
+		}
+	}
+	return max(int32(created)-int32(exist), 0)
+}
+
+// IsDriverObject reports whether an object is one of those that ObjectsAnnotation counts: an object that a launch
+// creates besides pods, and that the operator always watches.
+func IsDriverObject(object client.Object) bool {
+	return AlwaysWatched(object) && !isBudget(object) && !identity.IsAuxiliary(object)
 }
 
 // DriverFacts returns what decisions need to know about a driver pod. For an inherited driver it leaves out the version

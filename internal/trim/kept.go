@@ -34,6 +34,7 @@ func keptMeta(labels *transport.Message) *transport.Message {
 		11: labels,
 		12: keptAnnotations,
 		13: transport.Whole, // ownerReferences
+		14: transport.Whole, // finalizers
 	})
 }
 

@@ -32,10 +32,12 @@ var childLabels = append([]string{
 }, identity.NameLabels...)
 
 // podAnnotations are the annotations of a pod that become facts. They contain the digest of the spec from which the
-// driver was created, the restart request that the driver carries out, the pod that submitted the driver, and the
-// exception that ended the driver. Spark 4.1 and newer write the exception if
+// driver was created, the restart request that the driver carries out, the pod that submitted the driver, the number of
+// the driver's other objects, and the exception that ended the driver. Spark 4.1 and newer write the exception if
 // spark.kubernetes.driver.annotateExitException is set.
-var podAnnotations = []string{lifecycle.SpecHashAnnotation, lifecycle.RestartRequestAnnotation, lifecycle.SubmitterAnnotation, lifecycle.ExitExceptionAnnotation}
+var podAnnotations = []string{
+	lifecycle.SpecHashAnnotation, lifecycle.RestartRequestAnnotation, lifecycle.SubmitterAnnotation, lifecycle.ObjectsAnnotation, lifecycle.ExitExceptionAnnotation,
+}
 
 // Pod reduces a pod to the parts that become facts: identity, owners, node, service account, scheduler, scheduling
 // gates, container names, status, and the grace period if it is 0. The environment of a driver pod alone is larger than
@@ -71,6 +73,9 @@ func Pod(in any) (any, error) {
 	keepMemoryLimits(trimmed.Status.ContainerStatuses, pod.Spec.Containers)
 	if identity.IsDriver(pod) {
 		trimmed.Status.PodIP = pod.Status.PodIP // the addresses of executors are not read
+	}
+	for _, finalizer := range pod.Finalizers[:min(len(pod.Finalizers), maxPodFinalizers)] {
+		trimmed.Finalizers = append(trimmed.Finalizers, words.intern(shortened(finalizer)))
 	}
 	for _, key := range podAnnotations {
 		if value, found := pod.Annotations[key]; found {
@@ -297,7 +302,9 @@ const (
 	maxContainers = 64
 	maxConditions = 32
 	maxFinalizers = 32
-	maxGates      = 8
+	// maxPodFinalizers is the number of a pod's finalizers that the caches keep, for messages.
+	maxPodFinalizers = 3
+	maxGates         = 8
 	// maxText bounds a name, in bytes.
 	maxText = 512
 	// headSaid and tailSaid are the sizes, in bytes, of the start and the end that are kept of a long message from a

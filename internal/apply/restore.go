@@ -1,0 +1,92 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
+	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/lifecycle"
+)
+
+// replyLifetime is the time after which the operator repeats a creation that waits for a change in the namespace.
+const replyLifetime = 15 * time.Second
+
+// remembered carries out a creation, unless the API server rejected the same creation less than replyLifetime ago. It
+// then returns the same rejection without a request. Executor churn, or the deletion of the objects that were created
+// before the rejection, would otherwise repeat the requests many times a second.
+//
+// Two rejections are remembered: of the objects of a live attempt, and of a pod that a quota rejects.
+func (a Applier) remembered(view dependents.View, action lifecycle.Action, create func() (Outcome, error)) (Outcome, error) {
+	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: action.Part}
+	// An edit may end the rejection.
+	asker := types.UID(fmt.Sprintf("%s/%d", view.Owner.GetUID(), view.Owner.GetGeneration()))
+	if cause, fresh := a.Replies.Last(asked, asker, action.Attempt, view.Now); fresh {
+		return Outcome{Fact: RejectionFact(cause)}, nil
+	}
+	outcome, err := create()
+	if outcome.Fact == nil || err != nil {
+		return outcome, err
+	}
+	var seen lifecycle.Observed
+	outcome.Fact(&seen)
+	if why := seen.Rejection; why != nil && (action.Part == lifecycle.DriverObjects || why.Reason == lifecycle.ReasonQuota) {
+		a.Replies.Set(asked, apianswer.Reply{UID: asker, Attempt: action.Attempt, Until: view.Now.Add(replyLifetime), Cause: *why})
+	}
+	return outcome, nil
+}
+
+// restore creates those objects of a live attempt that a launch creates before the driver pod, and that no longer
+// exist.
+func (a Applier) restore(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	action.Part, d.Begun = lifecycle.Submission, d.Plan.Next.SubmittedAt
+	objects, cause := a.render(d, action)
+	if cause != nil {
+		return Outcome{Fact: RejectionFact(*cause)}, nil
+	}
+	var missing []client.Object
+	for _, object := range objects.Before {
+		exists := slices.ContainsFunc(view.Set.Others, func(other metav1.PartialObjectMetadata) bool {
+			return other.Kind == dependents.KindOf(object) && other.Name == object.GetName()
+		})
+		if exists || !dependents.IsDriverObject(object) {
+			continue
+		}
+		if err := identity.Verify(object, view.Owner, action.Attempt); err != nil {
+			return Outcome{}, err
+		}
+		missing = append(missing, object)
+	}
+	outcome, err := a.createAll(ctx, view, missing, objects.Driver)
+	outcome.Restored = outcome.Created
+	return outcome, err
+}
+
+// countObjects writes into a driver pod how many objects the operator creates for it, so that a later pass finds
+// whether one is missing (lifecycle.ObjectsAnnotation).
+func countObjects(driver client.Object, objects []client.Object) {
+	if !identity.IsDriver(driver) {
+		return // spark-submit creates the objects of its driver
+	}
+	count := 0
+	for _, object := range objects {
+		if dependents.IsDriverObject(object) {
+			count++
+		}
+	}
+	annotations := maps.Clone(driver.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[lifecycle.ObjectsAnnotation] = strconv.Itoa(count)
+	driver.SetAnnotations(annotations)
+}
