@@ -72,6 +72,8 @@ func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.Typed
 		// If the watch missed the deletion, the last known state of the pod is too old to show whether it ran.
 		taken := !e.DeleteStateUnknown && lifecycle.DeletedWhileRunning(pod)
 		w.note(ctx, End{Pod: LastState(pod), Gone: true, Taken: taken})
+	} else if ok && w.Counts && succeededDriver(pod) {
+		w.note(ctx, End{Pod: *pod})
 	}
 	w.EventHandler.Delete(ctx, e, gatherUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
 }
@@ -121,6 +123,12 @@ func (w Pods) note(ctx context.Context, end End) {
 	for _, request := range w.Owner(ctx, &end.Pod) {
 		w.Ended.Note(request.NamespacedName, end)
 	}
+}
+
+// succeededDriver reports whether a pod is a driver that exited with code 0. If the kubelet reports that and removes
+// the pod before a pass, only the event of the deletion shows it.
+func succeededDriver(pod *corev1.Pod) bool {
+	return identity.IsDriver(pod) && lifecycle.DriverFacts(pod, trim.SparkContainer(pod)).Phase == lifecycle.DriverSucceeded
 }
 
 func failedExecutor(object client.Object) bool {

@@ -46,6 +46,8 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 	runs, failed, done := endedExecutor("1", -1), endedExecutor("1", 1), endedExecutor("1", 0)
 	driver := endedExecutor("1", 1)
 	driver.Labels[identity.RoleLabel] = identity.RoleDriver
+	succeeded := endedExecutor("1", 0)
+	succeeded.Labels[identity.RoleLabel] = identity.RoleDriver
 	open, closed := make(chan struct{}), make(chan struct{})
 	close(closed)
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
@@ -68,6 +70,7 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 		{"is deleted after it failed", closed, true, failed, nil, 1},
 		{"is deleted while another replica leads", open, true, runs, nil, 0},
 		{"a driver is deleted", closed, true, driver, nil, 0},
+		{"a driver that exited with 0 is deleted", closed, true, succeeded, nil, 1},
 		{"is deleted, kind does not count deletions", closed, false, runs, nil, 0},
 		{"fails, kind does not count deletions", closed, false, runs, failed, 1},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
@@ -16,7 +17,10 @@ import (
 
 // missingPods returns the last known pods of failed executors that no longer exist. The current pass handles these pods
 // as if they existed, so that it counts the failures. Later passes ignore them.
-func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
+//
+// While the attempt is live or is being suspended, missingPods also returns its driver if that exited with code 0,
+// because the attempt has then succeeded.
+func (o Observer) missingPods(owner client.Object, pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	if len(ends) == 0 {
 		return nil
 	}
@@ -24,9 +28,14 @@ func missingPods(pods []corev1.Pod, ends []feed.End) []corev1.Pod {
 	for i := range pods {
 		there[pods[i].UID] = true
 	}
+	awaited := false
+	if o.Kind.Executors.Remembers != nil {
+		status := o.Kind.Executors.Remembers(owner)
+		awaited = status != nil && (lifecycle.Phase(status.Phase).Live() || lifecycle.Phase(status.Phase) == lifecycle.Suspending)
+	}
 	var failed []corev1.Pod
 	for i := range ends {
-		if end := &ends[i]; !end.Gone && !there[end.Pod.UID] {
+		if end := &ends[i]; !end.Gone && !there[end.Pod.UID] && (awaited || !identity.IsDriver(&end.Pod)) {
 			failed = append(failed, end.Pod)
 		}
 	}

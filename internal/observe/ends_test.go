@@ -81,7 +81,7 @@ func TestObserveGone(t *testing.T) {
 		app.Status.Operator = test.status
 		o.Ended.Note(key, feed.End{Pod: feed.LastState(test.gone), Gone: true})
 		s := Observation{View: dependents.View{Owner: app, Set: dependents.SortPods(test.there, app.UID)}, Ended: o.Ended.Of(key)}
-		if failed := missingPods(test.there, s.Ended); len(failed) > 0 {
+		if failed := o.missingPods(app, test.there, s.Ended); len(failed) > 0 {
 			t.Errorf("%s: decisions use %d deleted pods", test.name, len(failed))
 		}
 		var got []string
@@ -148,11 +148,29 @@ func TestUnseen(t *testing.T) {
 	t.Parallel()
 	failed := endedExecutor("1", 1)
 	ends := []feed.End{{Pod: *failed}}
-	if pods := missingPods([]corev1.Pod{*failed}, ends); len(pods) != 0 {
+	o, app := Observer{Kind: kinds.SparkApplications(config.Default, nil)}, &v1beta2.SparkApplication{}
+	if pods := o.missingPods(app, []corev1.Pod{*failed}, ends); len(pods) != 0 {
 		t.Errorf("while the pod exists: %d pods", len(pods))
 	}
-	if pods := missingPods(nil, ends); len(pods) != 1 || pods[0].UID != failed.UID {
+	if pods := o.missingPods(app, nil, ends); len(pods) != 1 || pods[0].UID != failed.UID {
 		t.Errorf("when the pod is gone: %d pods", len(pods))
+	}
+}
+
+// TestUnseenSuccess checks that a driver that exited with code 0 and was removed before a pass is found while its
+// attempt is live or is being suspended. After that, its pod does not count as existing.
+func TestUnseenSuccess(t *testing.T) {
+	t.Parallel()
+	driver := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", UID: "d", Labels: map[string]string{identity.RoleLabel: identity.RoleDriver}}}
+	for phase, want := range map[lifecycle.Phase]int{
+		lifecycle.Running: 1, lifecycle.Launched: 1, lifecycle.Suspending: 1, lifecycle.Suspended: 0, lifecycle.Waiting: 0, lifecycle.Retained: 0, lifecycle.Editing: 0,
+	} {
+		app := &v1beta2.SparkApplication{}
+		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(phase)}
+		o := Observer{Kind: kinds.SparkApplications(config.Default, nil)}
+		if pods := o.missingPods(app, nil, []feed.End{{Pod: driver}}); len(pods) != want {
+			t.Errorf("%s: %d pods, want %d", phase, len(pods), want)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Tim
 	}
 	all := append(pods, theirs...)
 	s.Ended = o.Ended.Of(identity.Key(owner))
-	if failed := missingPods(all, s.Ended); len(failed) > 0 {
+	if failed := o.missingPods(owner, all, s.Ended); len(failed) > 0 {
 		all, s.RequeueAfter = append(all, failed...), requeueDelay
 	}
 	s.Set = dependents.SortPods(all, owner.GetUID())
