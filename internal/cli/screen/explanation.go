@@ -76,12 +76,12 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 }
 
 // verbWords maps each verb of the operator's actions to the words that explain prints.
-var verbWords = map[lifecycle.Verb]string{lifecycle.Create: "creates", lifecycle.Delete: "deletes", lifecycle.Confirm: "reads live"}
+var verbWords = map[lifecycle.Verb]string{lifecycle.Create: "creates", lifecycle.Delete: "deletes", lifecycle.Confirm: "reads"}
 
 // partWords maps each part that an action can concern to the words that explain prints.
 var partWords = map[lifecycle.Part]string{
 	lifecycle.Submission: "the driver pod and its objects", lifecycle.Attempt: "the objects of the attempt", lifecycle.Executors: "the executors",
-	lifecycle.DriverPod: "the driver pod", lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
+	lifecycle.DriverPod: "the driver pod", lifecycle.DriverObjects: "the deleted objects of the driver", lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
 }
 
 // whatNext returns a text about what the operator does next, and when.
@@ -89,6 +89,12 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	var acts []string
 	for _, action := range plan.Actions {
 		act := verbWords[action.Verb] + " " + partWords[action.Part]
+		switch {
+		case action.Verb == lifecycle.Confirm && action.Part == lifecycle.Executors:
+			act = "checks why executors are missing"
+		case action.Verb == lifecycle.Confirm:
+			act += " from the API server"
+		}
 		if action.Name != "" {
 			act += " " + action.Name
 		}
