@@ -162,7 +162,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 		return reconcile.Result{}, nil
 	}
 	if err := r.catchUp(ctx, r.listed(req.Namespace)); err != nil {
-		return reconcile.Result{}, err
+		return r.waitForCatchUp(ctx, req.NamespacedName, err)
 	}
 
 	again := time.Duration(0)

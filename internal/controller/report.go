@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -55,7 +54,7 @@ func (r *Reconciler) warn(o outcome) {
 // by that.
 func (r *Reconciler) reportRestored(ctx context.Context, o outcome) {
 	for _, object := range o.applied.Restored {
-		kind := dependents.KindOf(object)
+		kind := r.reference(object).Kind
 		log.FromContext(ctx).Info("Created a deleted object of a running attempt again", "kind", kind, "name", object.GetName())
 		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, dialect.EventObjectRestored, fmt.Sprintf(
 			"%s %s, which the driver and its executors need, was deleted; the operator created it again", kind, object.GetName()))

@@ -7,11 +7,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/hold"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
+
+// waitForCatchUp reports in an Event that the caches of a new leader cannot catch up because the operator lacks a right.
+// Only the right to list custom resources ends this wait, and no status can be written before. Any other error is
+// returned, because it ends by itself.
+func (r *Reconciler) waitForCatchUp(ctx context.Context, key types.NamespacedName, err error) (reconcile.Result, error) {
+	stored := r.kind.New()
+	if apianswer.WaitOf(err) == nil || r.read(ctx, key, stored) != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
+		return reconcile.Result{}, err
+	}
+	now := r.clock().UTC()
+	after, err := r.wait(ctx, key, dependents.View{Owner: stored, Now: now}, &r.waits, r.waits.Note(key, now, now, err))
+	return reconcile.Result{RequeueAfter: after}, err
+}
 
 // wait logs and reports why a pass has to wait, and returns the time until the next try. If the wait began less than a
 // second ago because of a transient error, wait returns this error instead. Most transient errors are over after a
