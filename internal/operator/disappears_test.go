@@ -46,7 +46,9 @@ var livePhases = []struct {
 
 // reportsOf returns every text that a user can read about an application: its conditions and its Events.
 func (w *world) reportsOf(app *v1beta2.SparkApplication) (texts []string) {
-	for _, c := range w.Get(app.Name).Status.Conditions {
+	live := &v1beta2.SparkApplication{}
+	_ = w.API.Get(w.T.Context(), client.ObjectKeyFromObject(app), live) // a deleted application has no conditions
+	for _, c := range live.Status.Conditions {
 		texts = append(texts, fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
 	}
 	for reason, message := range w.EventsOf(app) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,6 +33,9 @@ func TestMissingRights(t *testing.T) {
 		if err := w.API.Create(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, account := range []string{"able", "viewer", "powerless"} {
+		w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: account}})
 	}
 	for account, lacks := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
 		testkit.Wait(t, "the authorizer to receive the binding", func(ctx context.Context) error {
