@@ -83,8 +83,8 @@ func TestHeldIsExplained(t *testing.T) {
 		}
 		for object, plan := range plans {
 			var all strings.Builder
-			for _, line := range screen.Explanation(now, object, nil, nil, plan) {
-				all.WriteString(line[0] + " " + line[1] + "\n")
+			for _, line := range screen.Explanation(now, screen.Zone{}, object, nil, nil, plan) {
+				all.WriteString(line.Label + ": " + line.Text + "\n")
 			}
 			reason, way := "SuspendHeld", "sparkctl resume"
 			if state == "Suspended" {

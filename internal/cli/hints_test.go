@@ -37,7 +37,7 @@ func (u *user) plugs() {
 	for has, args := range map[string][]string{
 		"kubectl spark restart app/pi -n " + u.Namespace: {"explain", "pi"}, "kubectl spark list -A": {"status", "nothing-like-any-other-name"},
 		"kubectl spark delete app/pi -n " + u.Namespace: {"create", "-f", u.manifest("pi", "")}, "kubectl spark trigger schedule/nightly -n " + u.Namespace: {"restart", "nightly", "--yes"},
-		"kubectl spark explain app/stuck -n " + u.Namespace: {"ui", "stuck"}, "kubectl spark list --watch": {"list", "--help"},
+		"kubectl spark explain app/stuck -n " + u.Namespace: {"ui", "stuck"}, "do: the whole log shows more: kubectl spark log app/unlucky -n " + u.Namespace: {"explain", "unlucky"}, "kubectl spark list --watch": {"list", "--help"},
 	} {
 		text, _ := exec.CommandContext(u.t.Context(), plugin, append(args, "--kubeconfig", u.kubeconfig)...).CombinedOutput() // most of them fail
 		if words := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(words, has) {

@@ -173,6 +173,7 @@ func TestOnlineOutputsArePrintable(t *testing.T) {
 		{exit.OK, "FAILED", []string{"list"}}, {exit.OK, `\u202e`, []string{"list", "-o", "wide"}}, {exit.OK, `\u202e`, []string{"list", "-o", "json"}},
 		{exit.OK, `\u202e`, []string{"list", "-o", "yaml"}}, {exit.OK, `\u202e`, []string{"list", "-o", "custom-columns=ARGS:.spec.arguments,A:.spec.mainClass"}}, {exit.OK, "evil", []string{"list", "-o", "name"}}, {exit.OK, `\x1b`, []string{"list", "-o", "jsonpath={.items[*].status.applicationState.errorMessage}"}},
 		{exit.OK, `\x1b`, []string{"status", "evil"}}, {exit.OK, `\x1b`, []string{"explain", "evil"}}, {exit.OK, `\x1b`, []string{"events", "evil"}},
+		{exit.OK, `\u202e`, []string{"status", "evil", "-o", "json"}}, {exit.OK, `\u202e`, []string{"explain", "evil", "-o", "yaml"}}, {exit.OK, `\u202e`, []string{"events", "evil", "-o", "yaml"}},
 		{exit.OK, "first\tline\n\\x1b[31mred", []string{"log", "evil"}}, {exit.OK, `\x9b1m`, []string{"log", "evil", "--tail", "5"}}, {exit.OK, `\x1b`, []string{"diff", "-f", file}},
 		{exit.TimedOut, `\x1b`, []string{"wait", "evil", "--timeout", "1s"}}, {exit.Cluster, "evil", []string{"top", "evil"}}, {exit.Cluster, "service account", []string{"doctor"}},
 		{exit.Cluster, "", []string{"doctor", "-o", "json"}}, {exit.Cluster, "", []string{"ui", "evil", "--no-browser"}}, {exit.OK, "evil", []string{"__complete", "status", "e"}},

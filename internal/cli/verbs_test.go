@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
@@ -175,11 +176,21 @@ func (u *user) lists() {
 }
 
 func (u *user) shows() {
-	screen := u.does(exit.OK, "RUNNING", "status", "pi")
+	shown := u.does(exit.OK, "RUNNING", "status", "pi")
 	for _, want := range []string{"name:      " + u.Namespace + "/pi", "phases:", "Launched", "pi-driver", "conditions:", "Submitted", "requested:", "events:"} {
-		if !strings.Contains(screen.out, want) {
-			u.t.Errorf("the status lacks %q:\n%s", want, screen.out)
+		if !strings.Contains(shown.out, want) {
+			u.t.Errorf("the status lacks %q:\n%s", want, shown.out)
 		}
+	}
+	var report screen.Report
+	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "status", "pi", "-o", "json").out), &report); err != nil || report.State != "RUNNING" || report.Attempt != 1 || len(report.Pods) != 1 || len(report.History) == 0 {
+		u.t.Errorf("status -o json: %v, %+v", err, report)
+	}
+	u.does(exit.OK, "result: running\n", "status", "pi", "-o", "yaml")
+	u.does(exit.OK, "result: running\n", "explain", "pi", "-o", "yaml")
+	u.does(exit.OK, "kind: EventList\n", "events", "pi", "-o", "yaml")
+	for _, verb := range []string{"status", "explain", "events"} {
+		u.does(exit.Usage, "json, yaml", verb, "pi", "-o", "xml")
 	}
 	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "status", "app/pi")
 	for line := range strings.Lines(narrow.out) {
@@ -429,7 +440,31 @@ func (u *user) explains() {
 		}
 	}
 	u.does(exit.OK, "nothing: it has ended", "explain", "unlucky")
+	u.follows()
 	u.does(exit.OK, "the next run starts at", "explain", "nightly")
+}
+
+// follows checks that status --watch shows the states of an application until its end, whatever the end is: on a terminal
+// on the same screen, and otherwise line by line.
+func (u *user) follows() {
+	u.does(exit.OK, "doomed created", "create", "-f", u.manifest("doomed", ""))
+	ends := make(chan result, 2)
+	for _, width := range []int{0, 100} {
+		go func() {
+			streams := terminal.Streams{In: strings.NewReader(""), Width: width, Height: 30}
+			ends <- runWith(u.t.Context(), streams, "status", "doomed", "--watch", "--kubeconfig", u.kubeconfig)
+		}()
+	}
+	u.driver("doomed", corev1.PodRunning, running())
+	u.does(exit.OK, "RUNNING", "wait", "doomed", "--for=running")
+	u.driver("doomed", corev1.PodFailed, scene.Exited(3, "out of luck"))
+	for range 2 {
+		got := <-ends
+		lines := strings.HasPrefix(got.out, "SparkApplication ")
+		if got.code != exit.OK || !strings.Contains(got.out, "FAILED") || strings.Contains(got.out, "\x1b[H") == lines || strings.Contains(got.out, "\x1b[K") == lines {
+			u.t.Errorf("status --watch: exit code %d, %q, %s", got.code, got.out, got.err)
+		}
+	}
 }
 
 // diffs checks the verb diff with manifests of a running application, of an ended application, and of objects of other

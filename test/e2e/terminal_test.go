@@ -48,6 +48,7 @@ func (w *suite) terminal(t *testing.T) {
 	first := d.open(t, wide)
 	first.enter("sparkctl submit --deploy-mode cluster --object-name first-pi --num-executors 1 --wait --log pi.py")
 	d.stuck(t)
+	d.fails(t)
 	first.until("after 4 rounds")
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first-pi"}}
 	w.await(t, app, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
@@ -139,6 +140,26 @@ func (d *desk) stuck(t *testing.T) {
 	}
 }
 
+// fails submits an application with an exception and one that uses too much memory, and looks at their ends. Each screen
+// has the cause, the way out and the end of the log, once, on at most 40 lines.
+func (d *desk) fails(t *testing.T) {
+	for _, end := range []struct{ name, cause, way, screen string }{
+		{"broken", "ModuleNotFoundError: No module named 'word_counter'", "install the package", "status-traceback"},
+		{"hungry", "OOMKilled", "spark.driver.memoryOverhead", "status-oom"},
+	} {
+		s := d.open(t, wide)
+		s.enter("sparkctl submit --deploy-mode cluster --object-name " + end.name + " --wait " + end.name + ".py")
+		s.ends(1)
+		s.run("sparkctl status "+end.name, "state: FAILED (failed)", "why: ", end.cause, "do: ", end.way, "conditions:").fits(wide)
+		if lines := strings.Count(strings.TrimSuffix(s.output, terminal.Prompt), "\n"); lines > 41 || strings.Count(words(s.output), end.cause) > 2 {
+			t.Errorf("the screen has %d lines, and the cause %d times:\n%s", lines-1, strings.Count(words(s.output), end.cause), s.output)
+		}
+		s.capture(end.screen)
+		s.run("sparkctl explain "+end.name, "why: ", end.cause, "do: ", end.way).fits(wide)
+		s.run("sparkctl delete "+end.name+" --wait --yes", end.name+" deleted")
+	}
+}
+
 // looks runs sparkctl's read-only commands on the running application. It uses wide and narrow terminals, and also runs
 // the commands without a terminal.
 func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
@@ -162,7 +183,7 @@ func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 	text := d.plain(t, "status", app.Name)
 	for _, c := range app.Status.Conditions {
-		if c.Message != "" && !strings.Contains(text, c.Reason+": "+c.Message+"\n") {
+		if c.Message != "" && !strings.Contains(text, c.Reason+": "+c.Message+"\n") && !strings.Contains(text, "why:       "+c.Reason+": "+c.Message+"\n") {
 			t.Errorf("without a terminal, the condition %s is not one line:\n%s", c.Type, text)
 		}
 	}

@@ -315,6 +315,9 @@ func (c *Client) Events(ctx context.Context, object client.Object, pods []corev1
 	for i := range pods {
 		uids[string(pods[i].UID)] = true
 	}
+	for i := range list.Items {
+		list.Items[i].ManagedFields = nil // as kubectl shows objects
+	}
 	events := slices.DeleteFunc(list.Items, func(e corev1.Event) bool { return !uids[string(e.InvolvedObject.UID)] })
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return EventTime(&a).Compare(EventTime(&b)) })
 	return events, nil

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -142,12 +141,3 @@ func EventTime(e *corev1.Event) time.Time {
 
 // ExplainFor converts the error of a request for objects of one kind, as Explain does. The message can name this kind.
 func (c *Client) ExplainFor(err error, k *Kind) error { return c.Explain(withResource(err, k)) }
-
-// Missing reports whether an error says that an object of the given resource does not exist.
-func Missing(err error, resource schema.GroupResource) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return apierrors.IsNotFound(err) && status.Status().Details.Kind == resource.Resource && status.Status().Details.Group == resource.Group
-}

@@ -18,6 +18,7 @@ import (
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 )
@@ -36,41 +37,43 @@ const (
 
 // Summary is the state of an object of any kind.
 type Summary struct {
-	Kind            *Kind
-	Namespace, Name string
-	Created         time.Time
+	Kind      *Kind     `json:"-"`
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	Created   time.Time `json:"created"`
 	// State is the state as the status of the kind names it.
-	State string
-	Result
-	Ready bool
+	State  string `json:"state"`
+	Result `json:"result"`
+	Ready  bool `json:"ready"`
 	// Message says why the object is not ready. Reason is the corresponding reason as one word.
-	Reason, Message string
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 	// Advice says what to do about the reason; empty if that is unknown.
-	Advice string
+	Advice string `json:"advice,omitempty"`
 	// Log is the end of the log of the container whose end the message is about; empty if nothing of it is kept.
-	Log string
+	Log string `json:"log,omitempty"`
 	// Attempt is the number of the current or last attempt; 0 before the first, and for kinds without attempts.
-	Attempt int32
+	Attempt int32 `json:"attempt,omitempty"`
 	// Executors counts the executors of an application or a Connect server; nil for other kinds.
-	Executors *statusv1.ExecutorCounts
+	Executors *statusv1.ExecutorCounts `json:"executors,omitempty"`
 	// Detail is a text about fields that only this kind has, such as the times of a schedule.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 	// Pod is the driver's or the server's pod.
-	Pod        string
-	Conditions []metav1.Condition
-	History    []statusv1.OperatorTransition
+	Pod        string                        `json:"pod,omitempty"`
+	Conditions []metav1.Condition            `json:"conditions,omitempty"`
+	History    []statusv1.OperatorTransition `json:"history,omitempty"`
 	// Started is when the current or last attempt was submitted. It is zero before the first, and for kinds without
 	// attempts.
-	Started time.Time
+	Started time.Time `json:"started,omitzero"`
 	// Ended is when the last attempt ended. It is zero while an attempt runs.
-	Ended time.Time
+	Ended time.Time `json:"ended,omitzero"`
 	// Next is when the next run of a schedule starts, or the next attempt of an application. It is zero if none is due.
-	Next time.Time
+	Next time.Time `json:"next,omitzero"`
 	// Observed is true if the operator has decided about the current spec, and has carried out the restart request if
 	// there is one.
-	Observed bool
+	Observed bool `json:"observed"`
 	// Held is true if the operator has decided to start nothing for the current spec; a restart request waits.
-	Held bool
+	Held bool `json:"held,omitempty"`
 }
 
 // Summarize returns the summary of an object.
@@ -217,7 +220,7 @@ func (s *Summary) advise() {
 		s.Advice = ""
 		return
 	}
-	names := strings.NewReplacer("NAMESPACE", s.Namespace, "NAME", s.Kind.Name+"/"+s.Name)
+	names := strings.NewReplacer("NAMESPACE", s.Namespace, "NAME", s.Kind.Name+"/"+s.Name+" -n "+s.Namespace, "sparkctl ", string(terminal.Hint("")))
 	s.Advice = names.Replace(cmp.Or(s.Advice, cause.Advice(s.Reason)))
 }
 

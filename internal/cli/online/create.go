@@ -1,6 +1,7 @@
 package online
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -117,9 +118,18 @@ func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Obje
 	return nil
 }
 
+// missing reports whether an error says that an object of the given resource does not exist.
+func missing(err error, resource schema.GroupResource) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return apierrors.IsNotFound(err) && status.Status().Details.Kind == resource.Resource && status.Status().Details.Group == resource.Group
+}
+
 // isNamespace reports whether an error says that the namespace does not exist.
 func isNamespace(err error) bool {
-	return cluster.Missing(err, schema.GroupResource{Resource: "namespaces"})
+	return missing(err, schema.GroupResource{Resource: "namespaces"})
 }
 
 // afterwards does what the user's flags request after the creation of an object: it prints the object's log, and waits

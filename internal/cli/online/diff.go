@@ -82,7 +82,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Oper
 	kind := cluster.KindOf(d.Object)
 	live := kind.New()
 	switch err := c.Get(cmd.Context(), client.ObjectKeyFromObject(d.Object), live); {
-	case apierrors.IsNotFound(err) && cluster.Missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
+	case apierrors.IsNotFound(err) && missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
 		fmt.Fprintf(r.Out, "%s does not exist; kubectl apply would create it\n", screen.Title(d.Object))
 		return nil
 	case err != nil:

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
@@ -16,7 +15,8 @@ import (
 )
 
 func (r *verbs) explainCommand() *cobra.Command {
-	var configuration string
+	var configuration, output string
+	var zone screen.Zone
 	cmd := &cobra.Command{
 		Use:   "explain NAME|KIND/NAME",
 		Short: "Say why an object is where it is, and what happens next",
@@ -30,6 +30,8 @@ func (r *verbs) explainCommand() *cobra.Command {
 	}
 	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
+	cmd.Flags().StringVarP(&output, "output", "o", "", outputUsage)
+	zone.AddTo(cmd.Flags())
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		operator, err := launch.Load(configuration)
@@ -55,21 +57,31 @@ func (r *verbs) explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, line := range screen.Explanation(operator.Now, object, pods, events, plan) {
-			fmt.Fprintln(r.Out, terminal.Wrap(fmt.Sprintf("%-8s", line[0]), line[1], r.Width))
+		lines := append(screen.Explanation(operator.Now, zone, object, pods, events, plan), installation(cmd.Context(), c, object)...)
+		if output != "" {
+			report := screen.NewReport(operator.Now, object, pods, events)
+			report.Explanation = lines
+			return r.encode(report, output)
 		}
-		r.explainInstallation(cmd.Context(), c, object)
+		for _, line := range lines {
+			width := r.Width
+			if line.Command { // a line break would make it two commands
+				width = 0
+			}
+			fmt.Fprintln(r.Out, terminal.Wrap(fmt.Sprintf("%-8s", line.Label+":"), line.Text, width))
+		}
 		return nil
 	}
 	return cmd
 }
 
-// explainInstallation prints which part of the installation keeps an operator from handling an object.
-func (r *verbs) explainInstallation(ctx context.Context, c *cluster.Client, object client.Object) {
+// installation returns lines about the part of the installation that keeps an operator from handling an object.
+func installation(ctx context.Context, c *cluster.Client, object client.Object) (lines []screen.Line) {
 	for _, f := range doctor.Waiting(ctx, c, object) {
-		fmt.Fprintln(r.Out, terminal.Wrap("cause:  ", f.Text, r.Width))
+		lines = append(lines, screen.Line{Label: "cause", Text: f.Text})
 		if f.Fix != "" {
-			fmt.Fprintln(r.Out, "do:     "+bounds.Line(string(f.Fix)))
+			lines = append(lines, screen.Line{Label: "do", Text: string(f.Fix), Command: true})
 		}
 	}
+	return lines
 }

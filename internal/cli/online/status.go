@@ -1,21 +1,35 @@
 package online
 
 import (
-	"io"
+	"context"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 func (r *verbs) statusCommand() *cobra.Command {
+	var zone screen.Zone
+	var output string
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status NAME|KIND/NAME",
 		Short: "Show the state of one object on one screen",
-		Long: "Shows the state of an object: why it is not ready, its phases with their durations, its pods with what they request, its\n" +
-			"conditions and the last Events.",
+		Long: "Shows the state of an object: why it is not ready and what to do, its phases with their durations, its pods with what they\n" +
+			"request, its conditions and the last Events, on at most 40 lines. The formats JSON and YAML have everything; the page\n" +
+			"docs/terminal.md describes their fields.\n\n" +
+			"With --watch, the screen is shown again every two seconds, until the object has ended. Without a terminal, --watch prints\n" +
+			"a line for each state.",
 		Example: "  sparkctl status spark-pi\n" +
-			"  sparkctl status apache-app/pi -n jobs",
+			"  sparkctl status spark-pi --watch\n" +
+			"  sparkctl status apache-app/pi -n jobs -o json",
 		Args: cobra.ExactArgs(1),
 	}
 	connect := connection(cmd.Flags(), r.Err)
@@ -25,16 +39,91 @@ func (r *verbs) statusCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		pods, err := c.Pods(cmd.Context(), object)
-		if err != nil {
-			return err
+		w := watcher{Client: c, object: object}
+		switch {
+		case output != "":
+			report, err := w.report(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return r.encode(report, output)
+		case watch && r.Width == 0:
+			return r.printStates(cmd.Context(), c, object)
 		}
-		events, err := c.Events(cmd.Context(), object, pods)
-		if err != nil {
-			return err
+		return r.Live(cmd.Context(), watch, func(ctx context.Context) (string, bool, error) {
+			report, err := w.report(ctx)
+			if err != nil {
+				return "", false, err
+			}
+			view := screen.View{Zone: zone, Width: r.Width, Lines: screen.MaxLines, Now: time.Now()}
+			if watch {
+				view.Lines = min(view.Lines, r.Height-1) // the last line has the cursor
+			}
+			return screen.Status(report, view), report.Over(), nil
+		})
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&output, "output", "o", "", outputUsage)
+	flags.BoolVarP(&watch, "watch", "w", false, "show the screen again every two seconds, until the object has ended or Ctrl-C")
+	zone.AddTo(flags)
+	return cmd
+}
+
+// watcher reads an object again and again, with its pods and Events.
+type watcher struct {
+	*cluster.Client
+	object client.Object
+	events []corev1.Event
+	state  string // the versions of the object and of its pods
+}
+
+// report returns what the screen shows now. It reads the Events only if the object or its pods have changed, because a
+// request for Events reads those of the whole namespace, which may have thousands.
+func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
+	if w.state != "" {
+		live := cluster.KindOf(w.object).New()
+		if err := w.Get(ctx, client.ObjectKeyFromObject(w.object), live); err != nil {
+			return nil, w.Explain(err)
 		}
-		_, err = io.WriteString(r.Out, screen.Status(object, pods, events, r.Width))
+		live.GetObjectKind().SetGroupVersionKind(cluster.KindOf(live).GroupVersionKind)
+		w.object = live
+	}
+	pods, err := w.Pods(ctx, w.object)
+	if err != nil {
+		return nil, err
+	}
+	state := w.object.GetResourceVersion()
+	for i := range pods {
+		state += " " + pods[i].ResourceVersion
+	}
+	if state != w.state {
+		if w.events, err = w.Events(ctx, w.object, pods); err != nil {
+			return nil, err
+		}
+	}
+	w.state = state
+	report := screen.NewReport(time.Now(), w.object, pods, w.events)
+	return &report, nil
+}
+
+// printStates prints a line for each state of an object until the object has ended.
+func (r *verbs) printStates(ctx context.Context, c *cluster.Client, object client.Object) error {
+	err := c.Wait(ctx, object, cluster.GoalEnded, func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) })
+	if exit.CodeOf(err) == exit.Failed { // the last line says so
+		return nil
+	}
+	return err
+}
+
+// outputUsage describes the flag -o of verbs that show one object.
+const outputUsage = "output `format`: json or yaml"
+
+// encode prints a value in the format json or yaml.
+func (r *verbs) encode(value any, format string) error {
+	text, err := screen.Encode(value, format)
+	if err != nil {
 		return err
 	}
-	return cmd
+	_, err = r.Out.Write(text)
+	return err
 }

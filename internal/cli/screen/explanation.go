@@ -16,28 +16,35 @@ import (
 )
 
 // Explanation returns the lines that the verb explain prints, each with its heading.
-func Explanation(now time.Time, object client.Object, pods []corev1.Pod, events []corev1.Event, plan lifecycle.Plan) (lines [][2]string) {
+func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.Pod, events []corev1.Event, plan lifecycle.Plan) (lines []Line) {
 	s := cluster.Summarize(object)
-	lines = append(lines, [2]string{"state:", fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
+	lines = append(lines, Line{Label: "state", Text: fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
 	switch {
 	case !s.Observed && !s.Held:
-		lines = append(lines, [2]string{"why:", "the operator has not handled the last change yet; if that lasts, check that it runs: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"})
+		lines = append(lines, Line{Label: "why", Text: "the operator has not handled the last change yet; if that lasts, check that it runs: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"})
 	case s.Message != "":
-		lines = append(lines, [2]string{"why:", strings.TrimPrefix(s.Reason+": "+s.Message, ": ")})
+		lines = append(lines, Line{Label: "why", Text: strings.TrimPrefix(s.Reason+": "+s.Message, ": ")})
 		if s.Advice != "" {
-			lines = append(lines, [2]string{"do:", s.Advice})
+			lines = append(lines, Line{Label: "do", Text: s.Advice})
 		}
 	}
 	for i := range pods {
 		for _, found := range causes(&pods[i], events) {
-			lines = append(lines, [2]string{"pod:", pods[i].Name + ": " + found})
+			lines = append(lines, Line{Label: "pod", Text: pods[i].Name + ": " + found})
 			reason, _, _ := strings.Cut(found, ":")
 			if way := cause.Advice(reason); way != "" && way != s.Advice {
-				lines = append(lines, [2]string{"do:", way})
+				lines = append(lines, Line{Label: "do", Text: way})
 			}
 		}
 	}
-	return append(lines, [2]string{"next:", whatNext(now, object, &s, plan)})
+	return append(lines, Line{Label: "next", Text: whatNext(now, zone, object, &s, plan)})
+}
+
+// Line is a line of an explanation. Label is the line's heading, such as why or do.
+type Line struct {
+	Label   string `json:"label"`
+	Text    string `json:"text"`
+	Command bool   `json:"command,omitempty"` // the text is a command to copy
 }
 
 // causes returns the causes that keep a pod from running, as the pod's status reports them. If the status of a pending
@@ -85,7 +92,7 @@ var partWords = map[lifecycle.Part]string{
 }
 
 // whatNext returns a text about what the operator does next, and when.
-func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan lifecycle.Plan) string {
+func whatNext(now time.Time, zone Zone, object client.Object, s *cluster.Summary, plan lifecycle.Plan) string {
 	var acts []string
 	for _, action := range plan.Actions {
 		act := verbWords[action.Verb] + " " + partWords[action.Part]
@@ -107,7 +114,7 @@ func whatNext(now time.Time, object client.Object, s *cluster.Summary, plan life
 	}
 	if schedule, ok := object.(*v1beta2.ScheduledSparkApplication); ok && len(acts) == 0 && !schedule.Status.NextRun.IsZero() {
 		next := schedule.Status.NextRun.Time
-		return fmt.Sprintf("the next run starts at %s, in %s", next.UTC().Format(time.RFC3339), Short(next.Sub(now)))
+		return fmt.Sprintf("the next run starts at %s, in %s", zone.Time(next), Short(next.Sub(now)))
 	}
 	switch {
 	case len(acts) > 0:

@@ -2,144 +2,233 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// lastEvents is the largest number of Events that the verb status shows.
+// MaxLines is the largest number of lines of the screen of the verb status.
+const MaxLines = 40
+
+// maxText is the largest number of characters of a text of others on the screen. The verb events and the formats JSON
+// and YAML have the whole text.
+const maxText = 240
+
+// View is how a screen is shown.
+type View struct {
+	Zone
+	Width int // of the terminal, or 0
+	Lines int // the largest number of lines
+	Now   time.Time
+}
+
+// lastEvents is the largest number of Events on the screen.
 const lastEvents = 5
 
+// section is a part of the screen with a heading. If the screen is full, entries are left out at its beginning or, if
+// first is true, at its end. Sections leave out entries in excess of keep before others.
+type section struct {
+	name, columns string // columns is the line with the headers of a table
+	entries       []string
+	keep          int
+	first         bool
+	all           int // entries before some were left out
+}
+
+// drop leaves out one more entry.
+func (s *section) drop() {
+	if s.first {
+		s.entries = s.entries[:len(s.entries)-1]
+	} else {
+		s.entries = s.entries[1:]
+	}
+}
+
 // Status returns the text that the verb status prints.
-func Status(object client.Object, pods []corev1.Pod, events []corev1.Event, width int) string {
-	s := cluster.Summarize(object)
+func Status(r *Report, v View) string {
+	head := v.heading(r)
+	sections := []section{
+		{name: "log of the container that ended", entries: v.log(r.Log), keep: 8}, {name: "phases", entries: v.phases(r), keep: 4},
+		v.pods(r.Pods), {name: "conditions", entries: v.conditions(r), keep: 4, first: true},
+		{name: "events", entries: v.events(r), keep: 3, all: len(r.Events)},
+	}
+	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.entries) == 0 })
+	for i := range sections {
+		s := &sections[i]
+		s.all = max(s.all, len(s.entries))
+		for v.Lines > 0 && len(s.entries) > v.Lines {
+			s.drop()
+		}
+	}
+	text := v.join(head, sections)
+	for v.Lines > 0 && v.rows(text) > v.Lines && len(sections) > 0 {
+		fullest := 0
+		for i, s := range sections {
+			if len(s.entries)-s.keep >= len(sections[fullest].entries)-sections[fullest].keep {
+				fullest = i
+			}
+		}
+		if s := &sections[fullest]; len(s.entries) > 1 {
+			s.drop()
+		} else {
+			sections = slices.Delete(sections, fullest, fullest+1)
+		}
+		text = v.join(head, sections)
+	}
+	for v.Lines > 0 && v.rows(text) > v.Lines {
+		text = text[:strings.LastIndexByte(text[:len(text)-1], '\n')+1]
+	}
+	return text
+}
+
+func (v View) join(text string, sections []section) string {
+	for _, s := range sections {
+		text += "\n" + s.name
+		if n := len(s.entries); n < s.all {
+			text += fmt.Sprintf(" (%d of %d)", n, s.all)
+		}
+		text += ":\n" + s.columns + strings.Join(s.entries, "\n") + "\n"
+	}
+	return text
+}
+
+// rows returns the number of lines that a text takes on the terminal, which breaks a line that is too long for it.
+func (v View) rows(text string) (n int) {
+	for line := range strings.Lines(text) {
+		n++
+		if v.Width > 0 {
+			n += max(utf8.RuneCountInString(line)-2, 0) / v.Width
+		}
+	}
+	return n
+}
+
+// heading returns the first part of the screen, which has the facts about the object as a whole.
+func (v View) heading(r *Report) string {
 	var b strings.Builder
 	field := func(name, text string) {
 		if text != "" {
-			b.WriteString(terminal.Wrap(fmt.Sprintf("%-11s", name+":"), text, width) + "\n")
+			b.WriteString(terminal.Wrap(fmt.Sprintf("%-11s", name+":"), short(text), v.Width) + "\n")
 		}
 	}
-	field("name", s.Namespace+"/"+s.Name)
-	field("kind", s.Kind.Kind+" of "+s.Kind.GroupVersion().String())
-	state := s.State + " (" + string(s.Result) + ")"
-	if !s.Observed {
+	at := func(t time.Time, before, after string) string {
+		if t.IsZero() {
+			return ""
+		}
+		return v.Time(t) + before + Short(v.Now.Sub(t).Abs()) + after
+	}
+	field("name", r.Namespace+"/"+r.Name)
+	field("kind", r.TypeMeta.Kind+" of "+r.APIVersion)
+	state := r.State + " (" + string(r.Result) + ")"
+	if !r.Observed {
 		state += ", the operator has not handled the last change yet"
 	}
 	field("state", state)
-	if s.Message != "" {
-		field("why", strings.TrimPrefix(s.Reason+": "+s.Message, ": "))
-		field("do", s.Advice)
+	if r.Message != "" {
+		field("why", strings.TrimPrefix(r.Reason+": "+r.Message, ": "))
+		field("do", r.Advice)
 	}
-	field("created", Age(s.Created)+" ago")
-	if s.Attempt > 0 {
-		field("attempt", fmt.Sprint(s.Attempt))
+	if r.Attempt > 0 {
+		field("attempt", fmt.Sprint(r.Attempt))
 	}
-	field("detail", s.Detail)
-	if e := s.Executors; e != nil {
+	field("created", at(r.Created, ", ", " ago"))
+	field("started", at(r.Started, ", ", " ago"))
+	field("ended", at(r.Ended, ", ", " ago"))
+	if !r.Started.IsZero() {
+		field("duration", fmt.Sprintf("%s, in total %s", inSeconds(r.DurationSeconds), inSeconds(r.TotalSeconds)))
+	}
+	if r.Next.After(v.Now) {
+		field("next run", at(r.Next, ", in ", ""))
+	}
+	field("detail", r.Detail)
+	if e := r.Executors; e != nil {
 		field("executors", fmt.Sprintf("%d running, %d pending, %d completed, %d failed", e.Running, e.Pending, e.Completed, e.Failed))
 	}
-	field("requested", requested(pods))
-	b.WriteString(timeline(&s, width))
-	b.WriteString(podTable(pods, width))
-	if len(s.Conditions) > 0 {
-		b.WriteString("\nconditions:\n")
-		for _, condition := range s.Conditions {
-			text := string(condition.Status) + ", " + condition.Reason
-			if condition.Message != "" {
-				text += ": " + condition.Message
-			}
-			b.WriteString(terminal.Wrap(fmt.Sprintf("  %-14s ", condition.Type), text, width) + "\n")
-		}
-	}
-	if s.Log != "" {
-		b.WriteString("\nlog of the container that ended:\n")
-		for line := range strings.Lines(s.Log) {
-			b.WriteString(terminal.Wrap("  ", strings.TrimSuffix(line, "\n"), width) + "\n")
-		}
-	}
-	if len(events) > 0 {
-		b.WriteString("\nevents:\n")
-		for i := max(len(events)-lastEvents, 0); i < len(events); i++ {
-			b.WriteString(EventLine(&events[i], width) + "\n")
-		}
+	if sum := r.Requested; sum != nil {
+		field("requested", fmt.Sprintf("%s CPU, %s memory, by %d pods", sum.CPU.String(), sum.Memory.String(), sum.Pods))
 	}
 	return b.String()
 }
 
-// timeline returns a text with the phases of an object and their durations.
-func timeline(s *cluster.Summary, width int) string {
-	if len(s.History) == 0 {
-		return ""
+func inSeconds(n int64) string { return Short(time.Duration(n) * time.Second) }
+
+// short cuts a text of others to the size that the screen has for it.
+func short(text string) string {
+	if letters := []rune(text); len(letters) > maxText {
+		return string(letters[:maxText-2]) + ".."
 	}
-	var b strings.Builder
-	b.WriteString("\nphases:\n")
-	for i := range s.History {
-		entry := &s.History[i]
+	return text
+}
+
+func (v View) log(text string) (entries []string) {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if line = short(line); line != "" {
+			entries = append(entries, terminal.Wrap("  ", line, v.Width))
+		}
+	}
+	return entries
+}
+
+// phases returns the phases of an object with their durations.
+func (v View) phases(r *Report) (entries []string) {
+	for i, entry := range r.History {
 		if entry.At == nil {
 			continue
 		}
-		until := time.Now()
-		if i+1 < len(s.History) && s.History[i+1].At != nil {
-			until = s.History[i+1].At.Time
+		until := v.Now
+		if i+1 < len(r.History) && r.History[i+1].At != nil {
+			until = r.History[i+1].At.Time
 		}
 		text := fmt.Sprintf("%-10s %-8s attempt %d", entry.Phase, Short(until.Sub(entry.At.Time)), entry.Attempt)
 		if entry.Reason != "" {
 			text += ", " + entry.Reason
 		}
-		at := entry.At.UTC().Format("15:04:05")
-		b.WriteString(terminal.Wrap("  "+at+"  ", text, width) + "\n")
+		entries = append(entries, terminal.Wrap("  "+v.Time(entry.At.Time)+"  ", text, v.Width))
 	}
-	return b.String()
+	return entries
 }
 
-// requested returns a text with the sum of the resources that the pods request, without pods that have ended.
-func requested(pods []corev1.Pod) string {
-	var cpu, memory resource.Quantity
-	n := 0
-	for i := range pods {
-		if phase := pods[i].Status.Phase; phase == corev1.PodSucceeded || phase == corev1.PodFailed {
-			continue
-		}
-		n++
-		for _, container := range pods[i].Spec.Containers {
-			cpu.Add(*container.Resources.Requests.Cpu())
-			memory.Add(*container.Resources.Requests.Memory())
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s CPU, %s memory, by %d pods", cpu.String(), memory.String(), n)
-}
-
-// maxPods is the largest number of pods that the verb status shows.
-const maxPods = 10
-
-func podTable(pods []corev1.Pod, width int) string {
-	if len(pods) == 0 {
-		return ""
-	}
+// pods returns a table of the pods.
+func (v View) pods(pods []Pod) section {
 	table := terminal.Table{Columns: []terminal.Column{
 		{Header: "  POD"}, {Header: "PHASE"}, {Header: "ROLE", Drop: 2}, {Header: "RESTARTS", Drop: 3}, {Header: "NODE", Drop: 4}, {Header: "AGE", Drop: 1},
 	}}
-	for i := range pods[:min(len(pods), maxPods)] {
-		pod := &pods[i]
-		restarts := int32(0)
-		for _, container := range pod.Status.ContainerStatuses {
-			restarts += container.RestartCount
+	for _, pod := range pods[:min(len(pods), MaxLines)] {
+		age := Short(v.Now.Sub(pod.Created.Time))
+		table.Rows = append(table.Rows, []string{"  " + pod.Name, pod.Phase, pod.Role, fmt.Sprint(pod.Restarts), pod.Node, age})
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(table.String(v.Width), "\n"), "\n")
+	for i := range lines[1:] {
+		lines[i+1] = strings.TrimSuffix(lines[i+1], "\n")
+	}
+	return section{name: "pods", columns: lines[0], entries: lines[1:], keep: 4, first: true, all: len(pods)}
+}
+
+// conditions returns the conditions without messages that the screen already has.
+func (v View) conditions(r *Report) (entries []string) {
+	said := []string{r.Message}
+	for _, condition := range r.Conditions {
+		text := string(condition.Status) + ", " + condition.Reason
+		if condition.Message != "" && !slices.Contains(said, condition.Message) {
+			text += ": " + condition.Message
+			said = append(said, condition.Message)
 		}
-		table.Rows = append(table.Rows, []string{"  " + pod.Name, string(pod.Status.Phase), pod.Labels["spark-role"], fmt.Sprint(restarts), pod.Spec.NodeName,
-			Age(pod.CreationTimestamp.Time)})
+		entries = append(entries, terminal.Wrap(fmt.Sprintf("  %-14s ", condition.Type), short(text), v.Width))
 	}
-	text := "\n" + table.String(width)
-	if more := len(pods) - maxPods; more > 0 {
-		text += fmt.Sprintf("  and %d more\n", more)
+	return entries
+}
+
+// events returns the last Events. An Event that repeats the cause has only its reason.
+func (v View) events(r *Report) (entries []string) {
+	for _, event := range r.Events[max(len(r.Events)-lastEvents, 0):] {
+		if r.Message != "" && strings.Contains(event.Message, r.Message) {
+			event.Message = ""
+		}
+		event.Message = short(event.Message)
+		entries = append(entries, EventLine(&event, v))
 	}
-	return text
+	return entries
 }

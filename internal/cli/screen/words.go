@@ -4,6 +4,7 @@ package screen
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -55,8 +56,8 @@ func (z Zone) Time(at time.Time) string {
 
 // EventLine returns a line about one Event. The line of a warning contains the word "warning", because colours are not
 // available without a terminal.
-func EventLine(e *corev1.Event, width int) string {
-	text := e.Reason + ": " + e.Message
+func EventLine(e *corev1.Event, v View) string {
+	text := strings.TrimSuffix(e.Reason+": "+e.Message, ": ")
 	if e.Type == corev1.EventTypeWarning {
 		text = "warning " + text
 	}
@@ -66,5 +67,5 @@ func EventLine(e *corev1.Event, width int) string {
 	if e.Count > 1 {
 		text += fmt.Sprintf(" (%d times)", e.Count)
 	}
-	return terminal.Wrap("  "+cluster.EventTime(e).UTC().Format(time.TimeOnly)+"  ", text, width)
+	return terminal.Wrap("  "+v.Time(cluster.EventTime(e))+"  ", text, v.Width)
 }

@@ -50,7 +50,10 @@ type Control string
 
 // These are the control sequences, beside those of the colours.
 const (
-	ClearScreen Control = "\x1b[H\x1b[2J" // clears the terminal and moves the cursor to its beginning
+	clearScreen Control = "\x1b[H\x1b[2J" // clears the terminal and moves the cursor to its beginning
+	screenStart Control = "\x1b[H"        // moves the cursor to the beginning of the terminal
+	clearLine   Control = "\x1b[K"        // clears the rest of the line
+	clearBelow  Control = "\x1b[J"        // clears the rest of the terminal
 	LineStart   Control = "\r"            // moves the cursor to the beginning of its line
 )
 

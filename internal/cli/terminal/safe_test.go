@@ -18,12 +18,12 @@ import (
 func TestOnlyOwnControlsPass(t *testing.T) {
 	var out strings.Builder
 	s := Streams{Out: &out, Err: io.Discard, Width: 80}.Safe().Safe()
-	fmt.Fprint(s.Out, string(red)+string(ClearScreen)+string(LineStart)+unprintable.Text)
+	fmt.Fprint(s.Out, string(red)+string(clearScreen)+string(LineStart)+unprintable.Text)
 	if found := unprintable.First(out.String()); found != "" {
 		t.Errorf("%q", found)
 	}
 	out.Reset()
-	Send(s.Out, ClearScreen)
+	Send(s.Out, clearScreen)
 	fmt.Fprintln(s.Out, "a\tb")
 	if out.String() != "\x1b[H\x1b[2Ja\tb\n" {
 		t.Errorf("%q", out.String())

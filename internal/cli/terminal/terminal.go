@@ -23,6 +23,8 @@ type Streams struct {
 	Out, Err io.Writer
 	// Width is the number of columns of the terminal that Out writes to, or 0 if Out is not a terminal.
 	Width int
+	// Height is the number of lines of the terminal, or 0 if Out is not a terminal.
+	Height int
 	// Interactive is true if In is a terminal, so that the program can request a confirmation.
 	Interactive bool
 }
@@ -31,9 +33,9 @@ type Streams struct {
 func Standard() Streams {
 	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Interactive: term.IsTerminal(int(os.Stdin.Fd()))}
 	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
-		s.Width = 80
-		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
-			s.Width = width
+		s.Width, s.Height = 80, 24
+		if width, height, err := term.GetSize(fd); err == nil && width > 0 {
+			s.Width, s.Height = width, height
 		}
 		if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
 			s.Width = width

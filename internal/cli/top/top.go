@@ -4,9 +4,7 @@ package top
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -19,10 +17,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
-
-// interval is the time between two screens with --watch. The metrics API has new values every 15 s, but Spark's REST
-// API has new values at any time.
-const interval = 2 * time.Second
 
 // Command returns the verb top.
 func Command(streams terminal.Streams) *cobra.Command {
@@ -47,23 +41,10 @@ func Command(streams terminal.Streams) *cobra.Command {
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
 			return exit.Errorf(exit.Usage, "%s is a schedule and has no pods; %s shows its runs", screen.Title(object), terminal.Hint("list -n %s", object.GetNamespace()))
 		}
-		for {
-			text, err := page(cmd.Context(), c, object, streams.Width)
-			if err != nil {
-				return err
-			}
-			if watch && streams.Width > 0 {
-				terminal.Send(streams.Out, terminal.ClearScreen)
-			}
-			if _, err := io.WriteString(streams.Out, text); err != nil || !watch {
-				return err
-			}
-			select {
-			case <-cmd.Context().Done():
-				return context.Canceled
-			case <-time.After(interval):
-			}
-		}
+		return streams.Live(cmd.Context(), watch, func(ctx context.Context) (string, bool, error) {
+			text, err := page(ctx, c, object, streams.Width)
+			return text, false, err
+		})
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show the page again every two seconds, until Ctrl-C or the end of the pods")
 	return cmd

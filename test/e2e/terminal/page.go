@@ -51,7 +51,7 @@ func Condense(screen string, keep *regexp.Regexp) string {
 var (
 	states    = regexp.MustCompile(`(?ms)^SparkApplication \S+: .*?^(\^C|Pi |\.\.\.|\$)`)
 	causes    = regexp.MustCompile(`(?ms)^(why|pod): .*?^(why|pod|do|next):`)
-	events    = regexp.MustCompile(`(?m)^events:\n(  .*\n?)+`)
+	events    = regexp.MustCompile(`(?m)^events.*:\n(  .*\n?)+`)
 	generated = regexp.MustCompile(`[0-9a-f]{12,}`)
 	numbers   = regexp.MustCompile(`[0-9]+`)
 	stages    = regexp.MustCompile(`(?m)^stage .*\n`)
