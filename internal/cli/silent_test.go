@@ -99,6 +99,54 @@ var silentDifferences = []silentDifference{
   server: {}
   executor: {}`, []string{`spec.sparkConf[spark.a]: "$(B)" stays as it is`}, nil},
 	{"reference in sparkConf of a cluster", sparkCluster + `  sparkConf: {` + confImage + `, spark.a: "$(B)"}`, []string{`spec.sparkConf[spark.a]: "$(B)" stays as it is`}, nil},
+	{"f49: options of JVMs in both places", kubeflow + `
+  driver: {javaOptions: -Db=2}
+  executor: {javaOptions: "-XX:+UseG1GC"}
+  sparkConf: {spark.executor.extraJavaOptions: "-Dlog4j2.configurationFile=file:/etc/log4j2.properties", spark.driver.extraJavaOptions: "-Da=1"}`, nil,
+		[]string{`spark.driver.extraJavaOptions=-Da\=1 -Db\=2`, `spark.executor.extraJavaOptions=-Dlog4j2.configurationFile\=file\:/etc/log4j2.properties -XX\:+UseG1GC`}},
+	{"equal options of JVMs", kubeflow + `
+  driver: {javaOptions: -Da=1}
+  sparkConf: {spark.driver.extraJavaOptions: "-Da=1"}`, nil, []string{"spark.driver.extraJavaOptions=-Da\\=1\n"}},
+	{"g33: sizes and numbers in both places", kubeflow + `
+  driver: {cores: 1, memory: 512m, podName: mine}
+  executor: {cores: 1, memory: 512m, instances: 1}
+  sparkConf: {spark.executor.memory: 8g, spark.driver.memory: 8g, spark.executor.instances: "9", spark.executor.cores: "4", spark.driver.cores: "1", spark.kubernetes.driver.pod.name: other}`,
+		[]string{
+			`spec.sparkConf[spark.executor.memory]: "8g" has no effect: spec.executor.memory sets "512m"; remove one of them`,
+			`spec.sparkConf[spark.driver.memory]: "8g" has no effect: spec.driver.memory sets "512m"`,
+			`spec.sparkConf[spark.executor.instances]: "9" has no effect: spec.executor.instances sets "1"`,
+			`spec.sparkConf[spark.executor.cores]: "4" has no effect: spec.executor.cores sets "1"`,
+			`spec.sparkConf[spark.kubernetes.driver.pod.name]: "other" has no effect: spec.driver.podName sets "mine"`,
+		}, []string{"name: mine", "spark.executor.memory=512m"}},
+	{"maps, lists, variables and dynamic allocation in both places", kubeflow + `
+  deps: {packages: ["a:b:1"]}
+  hadoopConf: {fs.a: "1"}
+  dynamicAllocation: {enabled: true, maxExecutors: 3}
+  driver: {labels: {a: "1"}, envVars: {A: "1"}, env: [{name: B, value: "1"}]}
+  sparkConf: {spark.jars.packages: "c:d:1", spark.hadoop.fs.a: "2", spark.dynamicAllocation.maxExecutors: "9", spark.kubernetes.driver.label.a: "2",
+    spark.kubernetes.driverEnv.A: "2", spark.kubernetes.driverEnv.B: "2", spark.kubernetes.submission.waitAppCompletion: "true"}`,
+		[]string{
+			`spec.deps.packages sets "a:b:1"`, `spec.hadoopConf[fs.a] sets "1"`, `spec.dynamicAllocation sets "3"`,
+			`spec.driver.labels[a] sets "1"`, `spec.driver.envVars[A] sets "1"`, `spec.driver.env sets it; remove one of them`, `"true" has no effect: the operator sets "false"; remove the key`,
+		}, nil},
+	{"fields that sparkConf overrides", kubeflow + `
+  imagePullPolicy: Always
+  sparkConf: {spark.kubernetes.container.image.pullPolicy: Never}`,
+		[]string{`spec.imagePullPolicy: "Always" has no effect: spec.sparkConf[spark.kubernetes.container.image.pullPolicy] sets "Never"; remove one of them`}, []string{"imagePullPolicy: Never"}},
+	{"secrets are not shown", kubeflow + `
+  hadoopConf: {fs.s3a.secret.key: one}
+  sparkConf: {spark.hadoop.fs.s3a.secret.key: two}`, []string{`[spark.hadoop.fs.s3a.secret.key]: *********(redacted) has no effect: spec.hadoopConf[fs.s3a.secret.key] sets *********(redacted)`}, nil},
+	{"a server's fields and sparkConf", connectServer + `
+  server: {memory: 1g}
+  executor: {instances: 1, cores: 2}
+  dynamicAllocation: {enabled: true, maxExecutors: 3}
+  sparkConf: {spark.driver.memory: 8g, spark.executor.instances: "9", spark.executor.cores: "2", spark.dynamicAllocation.maxExecutors: "4"}`,
+		[]string{`[spark.driver.memory]: "8g" has no effect: spec.server.memory sets "1g"`, `[spark.executor.instances]: "9" has no effect: spec.executor.instances sets "1"`, `spec.dynamicAllocation sets "3"`}, nil},
+	{"lists of spark.apache.org and sparkConf", apache + `
+  files: local:///a
+  driverSpec: {podTemplateSpec: {spec: {containers: [{name: a}]}}}
+  sparkConf: {` + confImage + `, spark.files: "local:///b", spark.kubernetes.driver.podTemplateFile: "/x"}`,
+		[]string{`spec.files: local:///a has no effect: spec.sparkConf[spark.files] is "local:///b"`, `[spark.kubernetes.driver.podTemplateFile]: "/x" has no effect: spec.driverSpec.podTemplateSpec sets it`}, nil},
 }
 
 // TestNoDifferenceIsSilent checks that each setting with another effect than its text says has a warning, and that no

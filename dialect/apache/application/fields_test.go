@@ -157,7 +157,8 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 	}
 	line("")
 	line("A field takes precedence over the same key in `sparkConf`. There are three exceptions: `spark.jars`,")
-	line("`spark.submit.pyFiles` and `spark.files` take precedence over `jars`, `pyFiles` and `files`.")
+	line("`spark.submit.pyFiles` and `spark.files` take precedence over `jars`, `pyFiles` and `files`. Lint, the webhook and an")
+	line("event of the launch name each value that another one overrides.")
 	line("")
 	line("These fields control the operator and reach no pod:")
 	line("")

@@ -2,11 +2,13 @@ package application
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -104,8 +106,13 @@ func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, 
 func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 	p, _ := programOf(&app.Spec)
 	warnings = p.unused(&app.Spec)
-	if set, listed := app.Spec.SparkConf[confJars]; listed && p.jars != "" {
-		warnings = append(warnings, "spec.jars: "+p.jars+" has no effect: spec.sparkConf["+confJars+"] is "+quoted(set))
+	for _, list := range [][3]string{{"spec.jars", confJars, p.jars}, {"spec.pyFiles", confPyFiles, p.pyFiles}, {"spec.files", confFiles, app.Spec.Files}} {
+		if set, listed := app.Spec.SparkConf[list[1]]; listed && list[2] != "" && list[2] != set {
+			warnings = append(warnings, list[0]+": "+list[2]+" has no effect: spec.sparkConf["+list[1]+"] is "+quoted(set))
+		}
+	}
+	if c, wrong := sparkConf(app, p); wrong == nil {
+		warnings = append(warnings, overriddenWarnings(&app.Spec, c)...)
 	}
 	for _, version := range []struct{ field, text string }{
 		{"spec.runtimeVersions.scalaVersion", app.Spec.RuntimeVersions.ScalaVersion},
@@ -116,4 +123,17 @@ func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 		}
 	}
 	return warnings
+}
+
+// overriddenWarnings returns a warning for each key of sparkConf that another field overrides. The images may differ
+// from sparkConf, because they may have a placeholder for the version.
+func overriddenWarnings(spec *sparkv1.ApplicationSpec, c *conf.Conf) []string {
+	for key, image := range spec.SparkConf {
+		if strings.HasSuffix(key, "container.image") {
+			c.Set(key, image)
+		}
+	}
+	return dialect.Overridden(spec.SparkConf, c, func(key string) string {
+		return map[string]string{confDriverTemplate: requestFields["DriverTemplate"], confExecutorTemplate: requestFields["ExecutorTemplate"]}[key]
+	})
 }

@@ -186,7 +186,8 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	objects.Warnings = slices.Concat(objects.Warnings, typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app))
+	_, launched := d.launching(app)
+	objects.Warnings = slices.Concat(objects.Warnings, d.specWarnings(app, launched))
 	withMonitoring(&objects, app, action.Attempt)
 	return objects, nil
 }

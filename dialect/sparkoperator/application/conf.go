@@ -15,7 +15,8 @@ import (
 )
 
 // sparkConf returns the whole Spark configuration of an application: the user's sparkConf and hadoopConf, and the keys
-// of the typed fields. A typed field overrides the same key in sparkConf, except the fields of defaultFields.
+// of the typed fields. A typed field overrides the same key in sparkConf, except the fields of defaultFields and the
+// options of JVMs, which follow those of sparkConf.
 func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	spec := &app.Spec
 	c := conf.FromMap(spec.SparkConf)
@@ -48,14 +49,14 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	podConf(c, app, "driver", &driver.SparkPodSpec)
 	podConf(c, app, "executor", &executor.SparkPodSpec)
 	sparkoperator.Set(c, "spark.kubernetes.driver.request.cores", driver.CoreRequest)
-	sparkoperator.Set(c, "spark.driver.extraJavaOptions", driver.JavaOptions)
+	javaOptions(c, "driver", driver.JavaOptions)
 	if master := sparkoperator.StringValue(driver.KubernetesMaster); master != "" {
 		c.Set("spark.kubernetes.driver.master", driverMaster(master))
 	}
 	setMap(c, "spark.kubernetes.driver.service.annotation.", driver.ServiceAnnotations)
 	setMap(c, "spark.kubernetes.driver.service.label.", driver.ServiceLabels)
 	sparkoperator.Set(c, "spark.kubernetes.executor.request.cores", executor.CoreRequest)
-	sparkoperator.Set(c, "spark.executor.extraJavaOptions", executor.JavaOptions)
+	javaOptions(c, "executor", executor.JavaOptions)
 	sparkoperator.SetNumber(c, "spark.executor.instances", executor.Instances)
 	if executor.DeleteOnTermination != nil {
 		c.Set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*executor.DeleteOnTermination))
@@ -75,16 +76,54 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 // defaultFields sets the keys of those typed fields that sparkConf overrides. In operators of this API, sparkConf has
 // always had precedence over these fields, because the operators passed it to spark-submit after the fields.
 func defaultFields(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
-	for _, field := range [][2]string{
+	for _, field := range valuesOfDefaultFields(spec) {
+		c.SetIfMissing(field[0], field[1])
+	}
+}
+
+// valuesOfDefaultFields returns the keys and the values of those fields of defaultFields that the spec sets.
+func valuesOfDefaultFields(spec *v1beta2.SparkApplicationSpec) [][2]string {
+	return slices.DeleteFunc([][2]string{
 		{"spark.kubernetes.container.image.pullPolicy", sparkoperator.StringValue(spec.ImagePullPolicy)},
 		{"spark.kubernetes.container.image.pullSecrets", strings.Join(spec.ImagePullSecrets, ",")},
 		{"spark.kubernetes.pyspark.pythonVersion", sparkoperator.StringValue(spec.PythonVersion)},
 		{"spark.kubernetes.memoryOverheadFactor", sparkoperator.StringValue(spec.MemoryOverheadFactor)},
-	} {
-		if field[1] != "" {
-			c.SetIfMissing(field[0], field[1])
+	}, func(field [2]string) bool { return field[1] == "" })
+}
+
+// javaOptions adds the typed options of a role's JVM to those of sparkConf. The JVM uses the last of two options that
+// contradict each other.
+func javaOptions(c *conf.Conf, role string, options *string) {
+	key := "spark." + role + ".extraJavaOptions"
+	typed := sparkoperator.StringValue(options)
+	if own, _ := c.Get(key); typed != "" && typed != own {
+		c.Set(key, strings.TrimSpace(own+" "+typed))
+	}
+}
+
+// overriddenWarnings returns a warning for each key of sparkConf that a typed field overrides, and for each typed field
+// that sparkConf overrides. The argument launched is the application with the platform's defaults.
+func overriddenWarnings(app, launched *v1beta2.SparkApplication) []string {
+	c, err := sparkConf(launched)
+	if err != nil {
+		return nil // rejected elsewhere
+	}
+	c.Set(confDriverPodName, DriverPodName(launched))
+	warnings := dialect.Overridden(app.Spec.SparkConf, c, func(key string) string {
+		switch {
+		case key == confDriverPodName:
+			return specFields["DriverPodName"]
+		case strings.HasPrefix(key, "spark.dynamicAllocation."):
+			return "spec.dynamicAllocation"
+		}
+		return typedField(launched, key)
+	})
+	for _, field := range valuesOfDefaultFields(&app.Spec) {
+		if own, set := app.Spec.SparkConf[field[0]]; set && own != field[1] {
+			warnings = append(warnings, specFields[field[0]]+": "+conf.Quote(field[0], field[1])+" has no effect: "+sparkConfField(field[0])+" sets "+conf.Quote(field[0], own)+"; remove one of them")
 		}
 	}
+	return warnings
 }
 
 // driverMaster returns the address of the API server in the form that the client inside the driver accepts

@@ -164,6 +164,10 @@ func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
 		return sparkoperator.StringValue(spec.PythonVersion) != ""
 	case "spark.kubernetes.memoryOverheadFactor":
 		return sparkoperator.StringValue(spec.MemoryOverheadFactor) != ""
+	case "spark.driver.extraJavaOptions":
+		return sparkoperator.StringValue(spec.Driver.JavaOptions) != ""
+	case "spark.executor.extraJavaOptions":
+		return sparkoperator.StringValue(spec.Executor.JavaOptions) != ""
 	case "spark.kubernetes.hadoop.configMapName":
 		return sparkoperator.StringValue(spec.HadoopConfigMap) != ""
 	}

@@ -23,7 +23,7 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 	// d.overwritten reports the same fields by their paths, so the warnings of the package submit are left out.
 	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
 	return dialect.Review{
-		Warnings: slices.Concat(warnings, d.overwritten(app), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app), d.exposureWarnings(app)),
+		Warnings: slices.Concat(warnings, d.overwritten(app), d.specWarnings(app, launched), d.exposureWarnings(app)),
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
 			if submitter != nil { // this pod only submits the driver
@@ -46,6 +46,12 @@ func (d Dialect) exposureWarnings(app *v1beta2.SparkApplication) (warnings []str
 		warnings = append(warnings, problem.Message)
 	}
 	return warnings
+}
+
+// specWarnings returns the warnings about a spec that the webhook and the events of a launch have in common. The
+// argument launched is the application with the platform's defaults.
+func (d Dialect) specWarnings(app, launched *v1beta2.SparkApplication) []string {
+	return slices.Concat(overriddenWarnings(app, launched), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app))
 }
 
 func templateWarnings(app *v1beta2.SparkApplication) []string {

@@ -93,7 +93,21 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 
 // connectWarnings returns warnings about fields of a valid spec that have no effect, and about a Spark version without
 // a Connect server.
-func connectWarnings(spec *v1alpha1.SparkConnectSpec) (warnings []string) {
+func connectWarnings(sc *v1alpha1.SparkConnect) (warnings []string) {
+	spec := &sc.Spec
+	c := connectConf(sc)
+	for _, key := range foreignCredentials(spec) {
+		c.Set(key, spec.SparkConf[key]) // has a warning of its own
+	}
+	warnings = dialect.Overridden(spec.SparkConf, c, func(key string) string {
+		if strings.HasPrefix(key, "spark.dynamicAllocation.") {
+			return "spec.dynamicAllocation"
+		}
+		if _, name, label := strings.Cut(key, ".label."); label {
+			return "metadata.labels[" + name + "]"
+		}
+		return connectKeyField(spec, key)
+	})
 	for _, key := range foreignCredentials(spec) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server uses the service account of its pod; "+
 			"set another account in spec.server.template.spec.serviceAccountName", key))

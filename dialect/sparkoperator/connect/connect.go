@@ -240,7 +240,7 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	}
 	return submit.Objects{
 		Before: before, Driver: made.Server, DriverExtra: made.ServerExtra,
-		Warnings: slices.Concat(connectWarnings(&sc.Spec), inConnectFields(&sc.Spec, made.Warnings), templateWarnings(sc)),
+		Warnings: slices.Concat(connectWarnings(sc), inConnectFields(&sc.Spec, made.Warnings), templateWarnings(sc)),
 	}, nil
 }
 

@@ -206,7 +206,7 @@ func TestConnectVersionWarning(t *testing.T) {
 		"3.5 with another package": {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1"}, want: true},
 		"3.5 with jars":            {version: "3.5.8", conf: map[string]string{"spark.jars": "/opt/connect.jar"}},
 	} {
-		warnings := connectWarnings(&v1alpha1.SparkConnectSpec{SparkVersion: tc.version, SparkConf: tc.conf})
+		warnings := connectWarnings(&v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkVersion: tc.version, SparkConf: tc.conf}})
 		if (len(warnings) > 0) != tc.want {
 			t.Errorf("%s: warnings %q", name, warnings)
 		}

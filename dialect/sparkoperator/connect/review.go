@@ -17,7 +17,7 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	warnings := slices.Concat(connectWarnings(&sc.Spec), inConnectFields(&sc.Spec, made.Warnings), templateWarnings(sc))
+	warnings := slices.Concat(connectWarnings(sc), inConnectFields(&sc.Spec, made.Warnings), templateWarnings(sc))
 	for _, notice := range c.serviceWarnings(sc) {
 		warnings = append(warnings, notice.Cause.Message)
 	}
