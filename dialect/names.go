@@ -1,10 +1,14 @@
 package dialect
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // CheckName returns an error if the name of a custom resource is not a DNS label (RFC 1035), because the names of its
@@ -14,4 +18,19 @@ func CheckName(name string) []*FieldError {
 		return []*FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", name, strings.Join(problems, "; "))}}
 	}
 	return nil
+}
+
+// AppName returns the spark.app.name of a driver: the user's, or else the name of the custom resource. The names of
+// executors would begin with the user's name, which may have any length and may be that of other applications. So if the
+// user sets the name, AppName sets the beginning of their names, which id makes unique.
+func AppName(c *conf.Conf, name, id string) string {
+	own, _ := c.Get("spark.app.name")
+	if own == "" || own == name {
+		return name
+	}
+	sum := sha256.Sum256([]byte(id))
+	// Spark allows 47 characters (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
+	prefix := strings.TrimRight(strings.ReplaceAll(name[:min(len(name), 38)], ".", "-"), "-") + "-" + hex.EncodeToString(sum[:4])
+	c.SetIfMissing("spark.kubernetes.executor.podNamePrefix", prefix)
+	return own
 }

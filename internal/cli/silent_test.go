@@ -147,6 +147,19 @@ var silentDifferences = []silentDifference{
   driverSpec: {podTemplateSpec: {spec: {containers: [{name: a}]}}}
   sparkConf: {` + confImage + `, spark.files: "local:///b", spark.kubernetes.driver.podTemplateFile: "/x"}`,
 		[]string{`spec.files: local:///a has no effect: spec.sparkConf[spark.files] is "local:///b"`, `[spark.kubernetes.driver.podTemplateFile]: "/x" has no effect: spec.driverSpec.podTemplateSpec sets it`}, nil},
+	{"the user's name", kubeflow + `  sparkConf: {spark.app.name: "My nightly Job"}`, nil,
+		[]string{"spark.app.name=My nightly Job", "spark.kubernetes.executor.podNamePrefix=app-", "name: app-driver", "spark-app-name: my-nightly-job"}},
+	{"the user's name of any length", kubeflow + `  sparkConf: {spark.app.name: "` + strings.Repeat("x", 300) + `", spark.kubernetes.executor.podNamePrefix: mine}`, nil,
+		[]string{"spark.app.name=" + strings.Repeat("x", 300), "spark.kubernetes.executor.podNamePrefix=mine", "name: app-driver"}},
+	{"no name of the user", kubeflow, nil, []string{"spark.app.name=app\n"}},
+	{"the user's name in a submission by spark-submit", kubeflow + `
+  submission: {mode: SparkSubmit}
+  sparkConf: {spark.app.name: other}`, nil, []string{"spark-app-name: other"}},
+	{"the user's name in spark.apache.org", apache + `  sparkConf: {` + confImage + `, spark.app.name: other}`, nil, []string{"spark.app.name=other", "spark.kubernetes.executor.podNamePrefix=app-", "name: app-0-driver"}},
+	{"the user's name of a server", connectServer + `
+  sparkConf: {spark.app.name: other}
+  server: {}
+  executor: {}`, nil, []string{"spark.app.name=other"}},
 }
 
 // TestNoDifferenceIsSilent checks that each setting with another effect than its text says has a warning, and that no

@@ -61,9 +61,9 @@ func TestConfiguration(t *testing.T) {
 		"an empty value of the user stays": {`
   sparkConf: {spark.authenticate: ""}
 `, map[string]string{"spark.authenticate": ""}},
-		"the driver's name, which is that of the application": {`
+		"the driver's name, which is the user's": {`
   sparkConf: {spark.app.name: whatever}
-`, map[string]string{"spark.app.name": "pi"}},
+`, map[string]string{"spark.app.name": "whatever", "spark.kubernetes.executor.podNamePrefix": "pi-60e34f8b"}},
 		"executors that Spark adds and removes": {`
   sparkConf: {spark.dynamicAllocation.enabled: "TRUE"}
 `, map[string]string{"spark.kubernetes.executor.deleteOnTermination": absent}},

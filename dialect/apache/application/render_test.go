@@ -324,10 +324,12 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 			t.Fatal(wrong)
 		}
 		_, isNamed := app.Spec.SparkConf["spark.app.name"]
+		settings := confOf(t, app, p)
 		want, err := submit.Build(submit.Request{
-			SparkVersion: app.Spec.RuntimeVersions.SparkVersion, Namespace: "jobs", AppName: "pi", Unnamed: !isNamed, AppID: "pi-0", ResourceNamePrefix: "pi-0",
+			AppName:      dialect.AppName(settings, "pi", lifecycle.AttemptID(string(app.UID), 1)),
+			SparkVersion: app.Spec.RuntimeVersions.SparkVersion, Namespace: "jobs", Unnamed: !isNamed, AppID: "pi-0", ResourceNamePrefix: "pi-0",
 			ConfigMapName: "pi-0-spark-drv-conf-map", DriverMaster: app.Spec.SparkConf["spark.master"], SubmitTime: noon, User: "spark",
-			MainClass: p.class, Resource: p.resource, Arguments: app.Spec.DriverArgs, ProxyUser: app.Spec.ProxyUser, Conf: confOf(t, app, p),
+			MainClass: p.class, Resource: p.resource, Arguments: app.Spec.DriverArgs, ProxyUser: app.Spec.ProxyUser, Conf: settings,
 			DriverTemplate: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","securityContext":{"allowPrivilegeEscalation":false}}]}}`),
 			Driver:         overlay.Overlay{Labels: versionLabels(app.Spec.RuntimeVersions)},
 			Owner:          ownerReference(app), Labels: Applications{}.attemptLabels(app, 1),

@@ -41,7 +41,7 @@ func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now 
 	r := submit.Request{
 		SparkVersion:       app.Spec.RuntimeVersions.SparkVersion,
 		Namespace:          app.Namespace,
-		AppName:            app.Name,
+		AppName:            dialect.AppName(settings, app.Name, lifecycle.AttemptID(string(app.UID), attempt)),
 		AppID:              id,
 		ResourceNamePrefix: id,
 		DriverPodName:      driverPodName(app, id),

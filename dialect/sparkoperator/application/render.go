@@ -52,7 +52,7 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 	r := submit.Request{
 		SparkVersion:       app.Spec.SparkVersion,
 		Namespace:          app.Namespace,
-		AppName:            app.Name,
+		AppName:            dialect.AppName(c, app.Name, id),
 		AppID:              appID(id),
 		ResourceNamePrefix: prefix,
 		DriverPodName:      DriverPodName(app),

@@ -30,11 +30,11 @@ const noFile = "spark-internal"
 
 // These are Spark configuration keys that a conversion sets or removes.
 const (
-	confName      = "spark.app.name"
 	confID        = "spark.app.id"
 	confMaster    = "spark.master"
 	confPodName   = "spark.kubernetes.driver.pod.name"
 	confException = "spark.kubernetes.driver.annotateExitException"
+	confPrefix    = "spark.kubernetes.executor.podNamePrefix"
 	confUser      = "spark.kubernetes.driverEnv.SPARK_USER"
 )
 
@@ -89,8 +89,10 @@ func apacheConf(o launch.Operator, app *v1beta2.SparkApplication, c *conf.Conf) 
 	if app.Spec.Driver.PodName == nil && !set(confPodName) {
 		c.Delete(confPodName)
 	}
-	if !set(confException) {
-		c.Delete(confException)
+	for _, key := range []string{confException, confPrefix} {
+		if !set(key) {
+			c.Delete(key)
+		}
 	}
 	keepUser(o, app, value(app.Spec.ProxyUser, ""), c)
 }

@@ -96,8 +96,10 @@ func ownConf(o launch.Operator, app *sparkv1.SparkApplication, s *render.Submiss
 	if set(confPodName) {
 		s.DriverPodName = app.Spec.SparkConf[confPodName]
 	}
-	if _, ok := app.Spec.SparkConf[confException]; !ok {
-		c.Delete(confException)
+	for _, key := range []string{confException, confPrefix} {
+		if _, ok := app.Spec.SparkConf[key]; !ok {
+			c.Delete(key)
+		}
 	}
 	for _, version := range []struct{ field, value, label string }{
 		{"scalaVersion", app.Spec.RuntimeVersions.ScalaVersion, own + "scala-version"},
@@ -106,11 +108,7 @@ func ownConf(o launch.Operator, app *sparkv1.SparkApplication, s *render.Submiss
 		c.Delete("spark.kubernetes.driver.label."+version.label, "spark.kubernetes.executor.label."+version.label)
 		n.dropped(droppedField{version.value != "", "spec.sparkVersion", "spec.runtimeVersions." + version.field, "it was only a label of the pods, with the value " + version.value})
 	}
-	n.dropped(
-		droppedField{set(confID), "spec", "spec.sparkConf[" + confID + "]", "the operator chooses an id for each attempt"},
-		droppedField{set(confName) && app.Spec.SparkConf[confName] != app.Name, "metadata.name", "spec.sparkConf[" + confName + "]",
-			"Spark's name of the application is metadata.name"},
-	)
+	n.dropped(droppedField{set(confID), "spec", "spec.sparkConf[" + confID + "]", "the operator chooses an id for each attempt"})
 	keepUser(o, app, app.Spec.ProxyUser, c)
 }
 

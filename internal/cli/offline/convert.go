@@ -185,6 +185,9 @@ func (r *verbs) convertLine(line []string, o *convertOptions, comments []convert
 		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
 	}
 	app := made.Application
+	if comments != nil {
+		delete(app.Spec.SparkConf, "spark.app.name") // the placeholder's
+	}
 	name(app, o)
 	operator, err := launch.Load("")
 	if err != nil {

@@ -49,6 +49,10 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 		return Result{}, err
 	}
 	c := newConverter(r, warnings)
+	c.conf.Set("spark.app.name", r.AppName) // that of --name, or else the class or the file, as with spark-submit
+	if r.User != "" {
+		c.conf.SetIfMissing("spark.kubernetes.driverEnv.SPARK_USER", r.User)
+	}
 	return c.run(c.refuseFiles, c.references)
 }
 
@@ -178,7 +182,7 @@ func (c *converter) identity() error {
 	if _, named := c.request.Conf.Get("spark.kubernetes.namespace"); named || c.request.Namespace != metav1.NamespaceDefault {
 		c.app.Namespace = c.request.Namespace
 	}
-	c.conf.Delete("spark.kubernetes.namespace", "spark.app.name", "spark.submit.deployMode", "spark.master")
+	c.conf.Delete("spark.kubernetes.namespace", "spark.submit.deployMode", "spark.master")
 	if c.request.DriverPodName != "" {
 		c.app.Spec.Driver.PodName = &c.request.DriverPodName
 		c.conf.Delete("spark.kubernetes.driver.pod.name")
