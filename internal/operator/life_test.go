@@ -393,6 +393,32 @@ func TestSuspendAndResume(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
+// TestExitZeroWhileSuspended checks that a driver that exits with code 0 while a suspension stops it has succeeded, also
+// if its pod is gone before a pass reads its end. The application does not run again when it is resumed.
+func TestExitZeroWhileSuspended(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.runReal()
+	for name, gone := range map[string]bool{"stays": false, "goes": true} {
+		app := w.Application(name, scene.WithDriver)
+		driver := w.driverOf(app, 1)
+		w.Bind(driver, "nowhere")
+		w.runningDriver(app, 1)
+		w.suspend(name, true)
+		w.waitDeleting(driver)
+		w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+		if gone {
+			w.Stopped(driver)
+		}
+		w.waitState(name, v1beta2.ApplicationStateCompleted)
+		w.suspend(name, false)
+		w.triggerPass(name)
+		if got := w.waitState(name, v1beta2.ApplicationStateCompleted).Status.Operator; got.Attempt != 1 {
+			t.Errorf("%s: attempt %d follows", name, got.Attempt)
+		}
+	}
+}
+
 func (w *world) suspend(name string, suspend bool) {
 	w.T.Helper()
 	app := w.Get(name)

@@ -67,7 +67,7 @@ func operatorRights(c *config.Configuration) []right {
 	rights := []right{
 		{"", "pods configmaps", "get list watch create delete"}, {"", "services", "get list watch create patch delete"}, {"", "events", "get list create patch"},
 		{"networking.k8s.io", "networkpolicies", "get list watch create delete"}, {"policy", "poddisruptionbudgets", "get list watch create delete"},
-		{"authorization.k8s.io", "localsubjectaccessreviews", "create"},
+		{"authorization.k8s.io", "localsubjectaccessreviews", "create"}, {"", "serviceaccounts", "get"},
 	}
 	for i := range cluster.Kinds {
 		if k := &cluster.Kinds[i]; switchedOff(c, k) == "" {

@@ -88,7 +88,8 @@ var verbWords = map[lifecycle.Verb]string{lifecycle.Create: "creates", lifecycle
 // partWords maps each part that an action can concern to the words that explain prints.
 var partWords = map[lifecycle.Part]string{
 	lifecycle.Submission: "the driver pod and its objects", lifecycle.Attempt: "the objects of the attempt", lifecycle.Executors: "the executors",
-	lifecycle.DriverPod: "the driver pod", lifecycle.DriverObjects: "the deleted objects of the driver", lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
+	lifecycle.DriverPod: "the driver pod", lifecycle.DriverObjects: "the deleted objects of the driver", lifecycle.DriverBudget: "the driver's PodDisruptionBudget",
+	lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
 }
 
 // whatNext returns a text about what the operator does next, and when.

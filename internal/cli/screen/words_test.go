@@ -3,6 +3,10 @@ package screen
 import (
 	"testing"
 	"time"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // TestShortIsKubectlsFormat checks the units and the precision of a duration, which are those of kubectl get.
@@ -15,6 +19,28 @@ func TestShortIsKubectlsFormat(t *testing.T) {
 	} {
 		if got := Short(d); got != want {
 			t.Errorf("%s is shown as %s, want %s", d, got, want)
+		}
+	}
+}
+
+// TestWhatNextIsASentence checks the words for each action that a state machine may request.
+func TestWhatNextIsASentence(t *testing.T) {
+	for action, want := range map[lifecycle.Action]string{
+		{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}:  "the operator creates the driver pod and its objects for attempt 2",
+		{Verb: lifecycle.Create, Part: lifecycle.DriverBudget}:            "the operator creates the driver's PodDisruptionBudget",
+		{Verb: lifecycle.Create, Part: lifecycle.DriverObjects}:           "the operator creates the deleted objects of the driver",
+		{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "a"}: "the operator creates the run a",
+		{Verb: lifecycle.Delete, Part: lifecycle.DriverBudget}:            "the operator deletes the driver's PodDisruptionBudget",
+		{Verb: lifecycle.Delete, Part: lifecycle.Attempt}:                 "the operator deletes the objects of the attempt",
+		{Verb: lifecycle.Delete, Part: lifecycle.Executors}:               "the operator deletes the executors",
+		{Verb: lifecycle.Delete, Part: lifecycle.Application}:             "the operator deletes the custom resource",
+		{Verb: lifecycle.Confirm, Part: lifecycle.Executors}:              "the operator checks why executors are missing",
+		{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod}:              "the operator reads the driver pod from the API server",
+		{Verb: lifecycle.Confirm, Part: lifecycle.Attempt}:                "the operator reads the objects of the attempt from the API server",
+		{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}:           "the operator reads the run from the API server",
+	} {
+		if got := whatNext(time.Now(), &v1beta2.SparkApplication{}, &cluster.Summary{}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
+			t.Errorf("%v: %q, want %q", action, got, want)
 		}
 	}
 }
