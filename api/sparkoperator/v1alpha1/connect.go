@@ -137,7 +137,15 @@ type ExecutorSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Instances *int32 `json:"instances,omitempty"`
+
+	// GPUs of each executor (spark.executor.resource.NAME.amount and .vendor). Executors find their GPUs with the script
+	// of spark.executor.resource.NAME.discoveryScript.
+	// +optional
+	GPU *GPUSpec `json:"gpu,omitempty"`
 }
+
+// GPUSpec requests GPUs or another extended resource. Its name has the form DOMAIN/NAME, such as nvidia.com/gpu.
+type GPUSpec = v1beta2.GPUSpec
 
 // DynamicAllocation is Spark's own scaling of executors according to load (spark.dynamicAllocation.*).
 type DynamicAllocation = v1beta2.DynamicAllocation

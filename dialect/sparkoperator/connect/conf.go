@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -51,7 +53,35 @@ func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
 	sparkoperator.SetNumber(c, "spark.executor.cores", executor.Cores)
 	sparkoperator.Set(c, "spark.executor.memory", executor.Memory)
 	sparkoperator.DynamicAllocation(c, spec.DynamicAllocation)
+	if key, vendor := gpuKey(spec); key != "" {
+		c.Set(key+"amount", strconv.FormatInt(spec.Executor.GPU.Quantity, 10))
+		c.Set(key+"vendor", vendor)
+	}
 	return c
+}
+
+// gpuKey returns the beginning of the keys that spec.executor.gpu sets, and the domain of the resource. The key is ""
+// if the executors get no GPU.
+func gpuKey(spec *v1alpha1.SparkConnectSpec) (key, vendor string) {
+	gpu := spec.Executor.GPU
+	if gpu == nil || gpu.Name == "" || gpu.Quantity <= 0 {
+		return "", ""
+	}
+	vendor, name, _ := strings.Cut(gpu.Name, "/")
+	return "spark.executor.resource." + name + ".", vendor
+}
+
+// validGPU rejects a resource without a domain, and a name that would become another key.
+func validGPU(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
+	key, vendor := gpuKey(&sc.Spec)
+	if key == "" {
+		return nil
+	}
+	name := sc.Spec.Executor.GPU.Name
+	if vendor == name || strings.Contains(name[len(vendor)+1:], ".") || len(validation.IsQualifiedName(name)) > 0 {
+		return []*dialect.FieldError{{Field: "spec.executor.gpu.name", Message: fmt.Sprintf("%q is not the name of a device; write DOMAIN/NAME, such as nvidia.com/gpu", conf.Shorten(name))}}
+	}
+	return nil
 }
 
 // sparkInstances is Spark's default number of executors (spark.executor.instances).
@@ -116,6 +146,10 @@ func connectWarnings(sc *v1alpha1.SparkConnect) (warnings []string) {
 		if other, both := spec.HadoopConf[hadoopPrefix+key]; both && other != spec.HadoopConf[key] {
 			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] sets the same key and overrides it; remove one of them", key, hadoopPrefix+key))
 		}
+	}
+	if key, _ := gpuKey(spec); key != "" && spec.SparkConf[key+"discoveryScript"] == "" {
+		warnings = append(warnings, fmt.Sprintf("spec.executor.gpu: executors end at their start, because they cannot find their GPUs; "+
+			"set %sdiscoveryScript in spec.sparkConf to the path of a script in the image", key))
 	}
 	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || includesConnect(spec.SparkConf) {
 		return warnings

@@ -284,5 +284,5 @@ func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	if field == "" {
 		field = "spec"
 	}
-	return &dialect.FieldError{Field: field, Message: refused.Message}
+	return &dialect.FieldError{Field: field, Message: refused.Message, Incomplete: refused.Missing}
 }

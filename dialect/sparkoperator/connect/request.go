@@ -49,6 +49,9 @@ var connectKeyFields = map[string]string{
 // connectKeyField returns the field of a SparkConnect that sets a configuration key.
 func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 	typed := connectKeyFields[key]
+	if begin, _ := gpuKey(spec); begin != "" && (key == begin+"amount" || key == begin+"vendor") {
+		typed = "spec.executor.gpu"
+	}
 	if text, written := spec.SparkConf[key]; written && typed != "" {
 		if effective, _ := connectTyped(spec).Get(key); effective == "" || effective == text {
 			typed = ""

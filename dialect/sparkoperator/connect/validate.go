@@ -24,7 +24,7 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	}
 	var wrong []*dialect.FieldError
 	for _, rule := range []func(*v1alpha1.SparkConnect) []*dialect.FieldError{
-		validConnectName, validConnectTemplates, validConnectMetadata, validConnectSizes, validConnectAllocation,
+		validConnectName, validConnectTemplates, validConnectMetadata, validConnectSizes, validConnectAllocation, validGPU,
 	} {
 		wrong = append(wrong, rule(sc)...)
 	}

@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	v1beta2 "github.com/sparkoperator/spark-operator/client/applyconfiguration/sparkoperator/v1beta2"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -14,6 +15,9 @@ type ExecutorSpecApplyConfiguration struct {
 	SparkPodSpecApplyConfiguration `json:""`
 	// The number of executors (spark.executor.instances). Default: Spark's own, 2.
 	Instances *int32 `json:"instances,omitempty"`
+	// GPUs of each executor (spark.executor.resource.NAME.amount and .vendor). Executors find their GPUs with the script
+	// of spark.executor.resource.NAME.discoveryScript.
+	GPU *v1beta2.GPUSpecApplyConfiguration `json:"gpu,omitempty"`
 }
 
 // ExecutorSpecApplyConfiguration constructs a declarative configuration of the ExecutorSpec type for use with
@@ -51,5 +55,13 @@ func (b *ExecutorSpecApplyConfiguration) WithTemplate(value runtime.RawExtension
 // If called multiple times, the Instances field is set to the value of the last call.
 func (b *ExecutorSpecApplyConfiguration) WithInstances(value int32) *ExecutorSpecApplyConfiguration {
 	b.Instances = &value
+	return b
+}
+
+// WithGPU sets the GPU field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the GPU field is set to the value of the last call.
+func (b *ExecutorSpecApplyConfiguration) WithGPU(value *v1beta2.GPUSpecApplyConfiguration) *ExecutorSpecApplyConfiguration {
+	b.GPU = value
 	return b
 }
