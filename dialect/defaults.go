@@ -45,7 +45,7 @@ func ExplainDefaults(faults []*FieldError, s *platform.Settings, own map[string]
 		}
 		if _, isDefault := s.SparkConf[key]; isDefault {
 			origin := cmp.Or(s.Origins[platform.ConfSetting(key)], "defaults")
-			faults[i] = &FieldError{Field: fault.Field, Message: fault.Message + " (the value is a default of the operator's configuration, " + origin + "; set the key in spec.sparkConf to override it)"}
+			faults[i] = &FieldError{Field: fault.Field, Incomplete: fault.Incomplete, Message: fault.Message + " (the value is a default of the operator's configuration, " + origin + "; set the key in spec.sparkConf to override it)"}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/bounds"
@@ -12,6 +13,10 @@ import (
 type FieldError struct {
 	Field   string // path, such as "spec.driver.memory"
 	Message string
+	// Incomplete is true if nothing in the spec is wrong, but a value is missing that the platform's defaults or an edit
+	// may add, or a setting of the operator excludes the spec. A pass refuses the spec as it is. Admission only warns,
+	// because steps of a pipeline write such specs.
+	Incomplete bool
 }
 
 // Error returns the field's path and the message as one line. Characters that cannot be printed are replaced by
@@ -26,6 +31,11 @@ func (e *FieldError) Statement() string {
 		message = message[:i]
 	}
 	return bounds.Line(e.Field + ": " + message)
+}
+
+// Incomplete reports whether all faults are about what is missing, and there is at least one.
+func Incomplete(faults []*FieldError) bool {
+	return len(faults) > 0 && !slices.ContainsFunc(faults, func(f *FieldError) bool { return !f.Incomplete })
 }
 
 // AsFaults converts an error of rendering to a list of faults. It returns nil if err is nil.

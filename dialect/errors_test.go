@@ -56,7 +56,7 @@ func TestInvalid(t *testing.T) {
 	if got := Invalid(nil); got != nil {
 		t.Errorf("without faults: %v", got)
 	}
-	got := Invalid([]*FieldError{{"spec.image", "is not set; set it"}, {"spec.type", "is wrong"}})
+	got := Invalid([]*FieldError{{Field: "spec.image", Message: "is not set; set it"}, {Field: "spec.type", Message: "is wrong"}})
 	want := &lifecycle.Cause{Reason: "InvalidSpec", Message: "spec.image: is not set; set it; spec.type: is wrong"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -9,7 +9,7 @@ import (
 func TestReservedKeys(t *testing.T) {
 	got := ReservedKeys("spec.driver.annotations", "annotations", []string{"team", "sparkoperator.dev/attempt", "sparkoperator.dev", "x.sparkoperator.dev/a", "sparkoperator.dev/"})
 	const message = "annotations that begin with sparkoperator.dev/ are reserved for the operator; use another name"
-	want := []*FieldError{{"spec.driver.annotations[sparkoperator.dev/attempt]", message}, {"spec.driver.annotations[sparkoperator.dev/]", message}}
+	want := []*FieldError{{Field: "spec.driver.annotations[sparkoperator.dev/attempt]", Message: message}, {Field: "spec.driver.annotations[sparkoperator.dev/]", Message: message}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -30,9 +30,9 @@ func TestReservedConfLabels(t *testing.T) {
 	})
 	const message = "labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
 	want := []*FieldError{
-		{"spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/attempt]", message},
-		{"spec.sparkConf[spark.kubernetes.driver.service.label.sparkoperator.dev/app-uid]", message},
-		{"spec.sparkConf[spark.kubernetes.executor.label.sparkoperator.dev/attempt]", message},
+		{Field: "spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/attempt]", Message: message},
+		{Field: "spec.sparkConf[spark.kubernetes.driver.service.label.sparkoperator.dev/app-uid]", Message: message},
+		{Field: "spec.sparkConf[spark.kubernetes.executor.label.sparkoperator.dev/attempt]", Message: message},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -12,9 +12,9 @@ import (
 func TestOutOfBounds(t *testing.T) {
 	for text, want := range map[string][]*FieldError{
 		"": nil,
-		"spec.driver.env: has more than 1000 items; make the list shorter": {{"spec.driver.env", "has more than 1000 items; make the list shorter"}},
-		"spec: cannot be read: the value is of type number, not string":    {{"spec", "cannot be read: the value is of type number, not string"}},
-		"without a field": {{"without a field", ""}},
+		"spec.driver.env: has more than 1000 items; make the list shorter": {{Field: "spec.driver.env", Message: "has more than 1000 items; make the list shorter"}},
+		"spec: cannot be read: the value is of type number, not string":    {{Field: "spec", Message: "cannot be read: the value is of type number, not string"}},
+		"without a field": {{Field: "without a field", Message: ""}},
 	} {
 		if diff := cmp.Diff(want, OutOfBounds(text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)

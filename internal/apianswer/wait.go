@@ -23,6 +23,9 @@ type Wait struct {
 	// After is the shortest time until the next pass, except for the pass that reports the wait. If it is zero, the wait
 	// has no lower bound of its own.
 	After time.Duration
+	// Unwatched is true if no watch reports the end of the wait, because the object belongs to somebody else. Passes are
+	// then repeated more often.
+	Unwatched bool
 	// Reason is the reason of the wait in events and metrics. It may be empty.
 	Reason string
 	// Message says what the pass waits for, in words for a user.

@@ -382,7 +382,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	}
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
 		// The object will be deleted. The operator retries soon, and reports the object if it still exists later.
-		return &apianswer.Wait{Message: why}
+		return &apianswer.Wait{Message: why, Unwatched: true}
 	}
 	return &causeError{dependents.NameTaken(existing, dependents.KindOf(object))}
 }

@@ -106,7 +106,7 @@ func (c Client) otherOwner(ctx context.Context, existing client.Object, kind str
 		}
 	}
 	if why != "" {
-		return Creation{}, &apianswer.Wait{Reason: ReasonNameTaken, Message: why}
+		return Creation{}, &apianswer.Wait{Reason: ReasonNameTaken, Message: why, Unwatched: true}
 	}
 	cause := NameTaken(existing, kind)
 	return Creation{Refused: &cause}, nil

@@ -21,6 +21,8 @@ const (
 	// minRequeueDelay is the shortest time after which a pass that had to wait is repeated. Until a wait has lasted for
 	// this time, its transient error is returned as an error.
 	minRequeueDelay = time.Second
+	// unwatchedShare is the part of a wait without a watch after which its pass is repeated.
+	unwatchedShare = 30
 	// grace is the time after which a wait is reported. Most deletions and restarts of servers take less.
 	grace = 3 * time.Second
 	// reportInterval is the time after which a wait is reported again, so that its Event does not expire.
@@ -57,9 +59,14 @@ func (h *Hold) RecentError() error {
 }
 
 // RequeueAfter returns the time until the next pass, which grows with the duration of the wait. It may be long, because
-// an event that ends the wait queues the key at once.
+// an event that ends the wait queues the key at once. If no event will, the time is a small part of the wait: a pod of
+// another owner is usually gone within its grace period of 30 s, and the next pass then follows within a second.
 func (h *Hold) RequeueAfter() time.Duration {
-	after := max(h.After, min(max(h.Waited, minRequeueDelay), MaxRequeueDelay))
+	waited := h.Waited
+	if h.Unwatched {
+		waited /= unwatchedShare
+	}
+	after := max(h.After, min(max(waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
 		after = min(after, left) // repeat the pass when the wait is to be reported
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -43,5 +45,23 @@ func TestMemory(t *testing.T) {
 	}
 	if begun := w.Begun(key, noon.Add(time.Hour)); !begun.Equal(noon.Add(time.Hour)) {
 		t.Errorf("begun at %s", begun)
+	}
+}
+
+// TestUnwatchedWaitEndsSoon checks the time to the next pass of a wait whose end no watch reports, such as the wait for
+// the name of another owner's pod. It is one second for as long as pods usually take to go. Other waits double it.
+func TestUnwatchedWaitEndsSoon(t *testing.T) {
+	for waited, want := range map[time.Duration][2]time.Duration{ // of an unwatched and of a watched wait
+		4 * time.Second:  {time.Second, 4 * time.Second},
+		30 * time.Second: {time.Second, MaxRequeueDelay},
+		5 * time.Minute:  {10 * time.Second, MaxRequeueDelay},
+		time.Hour:        {MaxRequeueDelay, MaxRequeueDelay},
+	} {
+		for i, unwatched := range []bool{true, false} {
+			h := Hold{Waited: waited, Wait: apianswer.Wait{Unwatched: unwatched}}
+			if got := h.RequeueAfter(); got != want[i] {
+				t.Errorf("after %v, unwatched %v: the next pass is after %v, want %v", waited, unwatched, got, want[i])
+			}
+		}
 	}
 }

@@ -72,7 +72,7 @@ func TestStatusPatch(t *testing.T) {
 			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":null}}`},
 		{"the first status is sent whole, with its required fields", v1beta2.SparkApplicationStatus{},
 			func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "a" },
-			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":"a","driverInfo":{}}}`},
+			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":"a","driverInfo":{},"applicationState":{"state":""}}}`},
 	} {
 		stored := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Status: test.stored}
 		object := stored.DeepCopy()

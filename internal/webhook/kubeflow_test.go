@@ -127,7 +127,11 @@ func TestKubeflowCasesOfOtherKinds(t *testing.T) {
 		}
 	}
 	h.decided("a server without a version", h.object(server, "spec: {sparkVersion: null}"), decision{refused: "spec.sparkVersion: Required"})
-	h.decided("a server without an image", h.object(server, "spec: {image: null}"), decision{refused: "spec.image"})
+	h.decided("a server without an image", h.object(server, "spec: {image: null}"), decision{warned: "spec.image: "})
+	// A case of kubeflow's own end-to-end tests: a dry run of an application with allowed keys, without image and class.
+	h.decided("an application that is not complete", h.object("spec: {image: null, mainClass: null, sparkConf: {spark.eventLog.enabled: \"true\"}}"), decision{warned: "needs a main class"})
+	h.decided("an application without an image", h.object("spec: {image: null, type: Scala, mainApplicationFile: \"local:///app.py\"}"), decision{warned: "set spec.image, or driver.image and executor.image"})
+	h.decided("an application that is not complete and wrong", h.object("spec: {image: null, sparkConf: {spark.master: local}}"), decision{refused: "spark.master"})
 	for key, want := range map[string]decision{
 		"spark.kubernetes.namespace": {warned: "spark.kubernetes.namespace"}, "spark.master": {warned: "spark.master"},
 	} {

@@ -133,11 +133,13 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels 
 	if object.GetDeletionTimestamp() != nil || !r.applies(cfg, object) {
 		return admission.Allowed("")
 	}
-	review := r.Kind.Review(cfg, labels, object, r.Clock())
+	review, old := r.Kind.Review(cfg, labels, object, r.Clock()), r.before(req)
+	if dialect.Incomplete(review.Faults) && (old == nil || r.Kind.Restarts(cfg, old, object) == "") {
+		return incomplete(review.Faults)
+	}
 	if len(review.Faults) > 0 {
 		return refused(req, review.Faults)
 	}
-	old := r.before(req)
 	faults, uncompared := r.exceeded(ctx, req.Namespace, cfg, labels, old, review)
 	if len(faults) > 0 {
 		return refused(req, faults)
@@ -148,6 +150,16 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels 
 		if restart := r.Kind.Restarts(cfg, old, object); restart != "" {
 			warnings = append([]string{restart}, warnings...)
 		}
+	}
+	return admission.Allowed("").WithWarnings(readable(warnings)...)
+}
+
+// incomplete admits an object whose spec lacks something. Steps of a pipeline write such objects: bases, templates, dry
+// runs. An edit of an object that runs is not admitted, because it would end the run.
+func incomplete(faults []*dialect.FieldError) admission.Response {
+	warnings := make([]string, len(faults))
+	for i, fault := range faults {
+		warnings[i] = fault.Error() + " (nothing starts until then)"
 	}
 	return admission.Allowed("").WithWarnings(readable(warnings)...)
 }

@@ -27,7 +27,7 @@ func TestInvalidObjectCanBeStopped(t *testing.T) {
 	for _, name := range refusals {
 		file := refusal.Must(t, name)
 		for i, r := range file.Refusals {
-			if r.By == refusal.ByDefinition {
+			if r.By != "" {
 				continue
 			}
 			h.change(func(h *hooked) { h.served = false })

@@ -52,7 +52,7 @@ func (d *draft) executors() (executorTemplate, error) {
 		}
 	}
 	if image == "" {
-		return executorTemplate{}, submit.FieldErrorf("Image", "the executors need an image: set one for the server and the executors, or in the executors' template")
+		return executorTemplate{}, submit.Missing(submit.FieldErrorf("Image", "the executors need an image: set one for the server and the executors, or in the executors' template"))
 	}
 	if len(d.r.ExecutorTemplate) == 0 {
 		return executorTemplate{image: image}, nil

@@ -125,7 +125,7 @@ func (d *draft) image(s *server) error {
 		return err
 	}
 	if spark.Image = cmp.Or(spark.Image, d.r.Image, configured); spark.Image == "" {
-		return submit.FieldErrorf("Image", "the server needs an image: set one for the server and the executors, or in the server's template")
+		return submit.Missing(submit.FieldErrorf("Image", "the server needs an image: set one for the server and the executors, or in the server's template"))
 	}
 	if spark.ImagePullPolicy == "" {
 		const key = imageKey + ".pullPolicy"

@@ -193,7 +193,7 @@ func (d *draft) pod(m *member) error {
 	}
 	if spark.Image = cmp.Or(image, spark.Image); spark.Image == "" {
 		if d.r.SparkVersion == "" {
-			return fieldError("SparkVersion", "is empty, and neither %s nor the template names an image; set the version of Spark, such as 4.1.1", imageKey)
+			return &Error{Field: "SparkVersion", Missing: true, Message: "is empty, and neither " + imageKey + " nor the template names an image; set the version of Spark, such as 4.1.1"}
 		}
 		spark.Image = "apache/spark:" + d.r.SparkVersion // the Apache Spark project's image
 	}

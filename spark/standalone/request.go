@@ -120,6 +120,8 @@ type Error struct {
 	Key, Field string
 	// Message says what is wrong and what to do. It contains no secret.
 	Message string
+	// Missing is true if the request lacks a value that the platform's defaults or a later edit may add.
+	Missing bool
 }
 
 // Error returns the key or field, then the message.

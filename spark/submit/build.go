@@ -233,7 +233,7 @@ func (d *draft) checkApplication() error {
 		}
 	}
 	if d.kind == typeJava && r.MainClass == "" {
-		err := FieldErrorf("MainClass", "a Java or Scala application needs a main class: the operator does not read it from the jar")
+		err := Missing(FieldErrorf("MainClass", "a Java or Scala application needs a main class: the operator does not read it from the jar"))
 		if !d.jarCanBeOpened() {
 			return err
 		}

@@ -21,6 +21,8 @@ type Error struct {
 	// all other checks of Build passed. NotNative is false for requests that could never work and for keys that users
 	// must not set.
 	NotNative bool
+	// Missing is true if the request lacks a value that the platform's defaults or a later edit may add.
+	Missing bool
 }
 
 // Error returns the key or field, then the message.
@@ -39,6 +41,14 @@ func KeyErrorf(key, format string, args ...any) error {
 // FieldErrorf returns an *Error about a field of a request. The message is formatted as by fmt.Sprintf.
 func FieldErrorf(field, format string, args ...any) error {
 	return &Error{Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// Missing marks an *Error as one about a missing value.
+func Missing(err error) error {
+	if wrong, ok := errors.AsType[*Error](err); ok {
+		wrong.Missing = true
+	}
+	return err
 }
 
 // onlyByJVM records an error that spark-submit would not return. Build then continues, because an error that

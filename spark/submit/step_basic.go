@@ -51,7 +51,7 @@ func basicImage(d *draft) error {
 		return err
 	}
 	if image == "" {
-		return KeyErrorf(key, "the %s needs an image: set this key or %s", d.role, own)
+		return Missing(KeyErrorf(key, "the %s needs an image: set this key or %s", d.role, own))
 	}
 	if d.q.imageVersion {
 		if image, err = conf.Substitute(image, conf.VersionMarker, d.r.SparkVersion, conf.MaxImage); err != nil {

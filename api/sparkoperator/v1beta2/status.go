@@ -25,9 +25,10 @@ type SparkApplicationStatus struct {
 	TerminationTime metav1.Time `json:"terminationTime,omitzero"`
 	// The driver.
 	DriverInfo DriverInfo `json:"driverInfo"`
-	// The application's state.
+	// The application's state. Every status has it, although the state of a new application is empty: Argo CD's health
+	// script ends in an error without it.
 	// +optional
-	AppState ApplicationState `json:"applicationState,omitzero"`
+	AppState ApplicationState `json:"applicationState"`
 	// States of executors by pod name. The number of entries is limited: for a large application they are a sample, and
 	// executors has the full counts.
 	// +optional

@@ -123,7 +123,7 @@ func asFieldError(app *sparkv1.SparkApplication, refused *submit.Error) *dialect
 	default:
 		field = cmp.Or(requestFields[name], "spec")
 	}
-	return &dialect.FieldError{Field: field, Message: refused.Message}
+	return &dialect.FieldError{Field: field, Message: refused.Message, Incomplete: refused.Missing}
 }
 
 // keyField returns the field of the custom resource from which the value of a configuration key comes.

@@ -59,6 +59,7 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 	why := asFieldError(app, refused)
 	switch {
 	case a.Submission == dialect.SubmissionNative:
+		why.Incomplete = true
 		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (" + dialect.RunnersOff + ")"
 		return submit.Objects{}, nil, why
 	case r.DriverMaster != "":

@@ -127,7 +127,7 @@ func clusterField(key, field string) string {
 // asClusterError converts an error of standalone.Build into an error that names the field of the custom resource.
 func asClusterError(err error) error {
 	if wrong, ok := errors.AsType[*standalone.Error](err); ok {
-		return &dialect.FieldError{Field: clusterField(wrong.Key, wrong.Field), Message: wrong.Message}
+		return &dialect.FieldError{Field: clusterField(wrong.Key, wrong.Field), Message: wrong.Message, Incomplete: wrong.Missing}
 	}
 	return err
 }

@@ -100,7 +100,7 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 	case slices.Contains(d.Batch.KubeSchedulers, scheduler):
 		return scheduler, coschedulingGang, nil
 	}
-	return "", noGang, &dialect.FieldError{Field: batchField, Message: fmt.Sprintf("%q is not a batch scheduler that the operator supports; it supports %s. "+
+	return "", noGang, &dialect.FieldError{Field: batchField, Incomplete: true, Message: fmt.Sprintf("%q is not a batch scheduler that the operator supports; it supports %s. "+
 		"Name a kube-scheduler with the coscheduling plugin in the operator's configuration (batchScheduler.kubeSchedulerNames); "+
 		"for a scheduler that needs no pod group use spec.driver.schedulerName and spec.executor.schedulerName",
 		conf.Shorten(scheduler), strings.Join(d.Batch.names(), ", "))}

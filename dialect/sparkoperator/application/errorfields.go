@@ -78,6 +78,9 @@ var families = []struct{ prefix, field string }{
 	{"spark.hadoop.", "spec.hadoopConf"},
 }
 
+// noImage is the message for an application without an image. Spark's keys for images cannot be set in sparkConf.
+const noImage = "the driver and the executors need an image: set spec.image, or driver.image and executor.image"
+
 // asFieldError converts an error of the package submit into an error that names the field of the custom resource that
 // set the value: a typed field or an entry of sparkConf.
 func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *dialect.FieldError {
@@ -88,7 +91,10 @@ func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *dialect
 	case field == "":
 		field = overlayField(refused.Field)
 	}
-	return &dialect.FieldError{Field: field, Message: refused.Message}
+	if refused.Key == "spark.kubernetes.container.image" && refused.Missing {
+		return &dialect.FieldError{Field: "spec.image", Message: noImage, Incomplete: true}
+	}
+	return &dialect.FieldError{Field: field, Message: refused.Message, Incomplete: refused.Missing}
 }
 
 // overlayField returns the field of the custom resource that sets the given part of an overlay, for example

@@ -41,7 +41,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	mode, chosenBy := d.mode(app)
 	switch {
 	case mode == dialect.SubmissionSparkSubmit && d.Submission == dialect.SubmissionNative:
-		return submit.Objects{}, nil, &dialect.FieldError{Field: modeField,
+		return submit.Objects{}, nil, &dialect.FieldError{Field: modeField, Incomplete: true,
 			Message: "SparkSubmit is switched off by the operator's configuration (" + dialect.RunnersOff + "); use Native, or leave the field out"}
 	case mode == dialect.SubmissionSparkSubmit:
 		objects, err := runner(app, r)
@@ -54,6 +54,7 @@ func (d Dialect) submitted(app *v1beta2.SparkApplication, r submit.Request) (sub
 	case !why.notNative:
 		return submit.Objects{}, nil, why.FieldError
 	case d.Submission == dialect.SubmissionNative:
+		why.Incomplete = true
 		why.Message += "; spark-submit could do it, but that is switched off by the operator's configuration (" + dialect.RunnersOff + ")"
 		return submit.Objects{}, nil, why.FieldError
 	case mode == dialect.SubmissionNative:

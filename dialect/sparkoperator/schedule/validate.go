@@ -110,7 +110,7 @@ func inTemplate(e *dialect.FieldError) *dialect.FieldError {
 	if rest, found := strings.CutPrefix(field, "spec"); found && (rest == "" || rest[0] == '.') {
 		field = "spec.template" + rest
 	}
-	return &dialect.FieldError{Field: field, Message: mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
+	return &dialect.FieldError{Field: field, Incomplete: e.Incomplete, Message: mentioned.ReplaceAllStringFunc(e.Message, func(text string) string {
 		if text[0] == '"' {
 			return text
 		}

@@ -18,6 +18,10 @@ import (
 // ByDefinition is the value of Row.By if the definition refuses a custom resource, so that no webhook is needed.
 const ByDefinition = "definition"
 
+// ByWarning is the value of Row.By if only a pass refuses a custom resource. The API server stores it, and the webhook
+// warns, because what is missing may still be added.
+const ByWarning = "warning"
+
 // Row is one refused custom resource, and one row of the table.
 type Row struct {
 	// Field is the field that the error message names. "KEY" in it stands for the key of sparkConf that Piece sets.
@@ -26,7 +30,7 @@ type Row struct {
 	When string `json:"when"`
 	// Piece is YAML. If it is merged into the valid object of the file, that object becomes invalid.
 	Piece string `json:"piece"`
-	// By is ByDefinition, or empty if the webhook refuses the custom resource.
+	// By is ByDefinition or ByWarning, or empty if the webhook refuses the custom resource.
 	By string `json:"by"`
 	// Says is a text that both error messages contain, that of the definition and that of a pass. It is empty if the
 	// definition refuses the value with Kubernetes' own message about a type, an enumeration or a range.
@@ -96,11 +100,14 @@ func Table(rows []Row) string {
 	var text strings.Builder
 	text.WriteString("| field | refused when it | at `kubectl apply` by |\n|---|---|---|\n")
 	for _, r := range rows {
-		by := "webhook"
-		if r.By != "" {
-			by = r.By
+		by := "the webhook"
+		switch r.By {
+		case ByDefinition:
+			by = "the definition"
+		case ByWarning:
+			by = "a warning of the webhook only"
 		}
-		fmt.Fprintf(&text, "| `%s` | %s | the %s |\n", r.Field, r.When, by)
+		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", r.Field, r.When, by)
 	}
 	return text.String()
 }

@@ -25,7 +25,8 @@ type SparkApplicationStatusApplyConfiguration struct {
 	TerminationTime *v1.Time `json:"terminationTime,omitempty"`
 	// The driver.
 	DriverInfo *DriverInfoApplyConfiguration `json:"driverInfo,omitempty"`
-	// The application's state.
+	// The application's state. Every status has it, although the state of a new application is empty: Argo CD's health
+	// script ends in an error without it.
 	AppState *ApplicationStateApplyConfiguration `json:"applicationState,omitempty"`
 	// States of executors by pod name. The number of entries is limited: for a large application they are a sample, and
 	// executors has the full counts.
