@@ -6,6 +6,9 @@ SHELL := /bin/bash
 export CGO_ENABLED ?= 0
 # The name that the operator's image gets; with the tag, what the chart looks for.
 IMAGE ?= docker.io/sparkoperator/spark-operator:dev
+# The version that the programs report; for make dist, the version of the release.
+VERSION ?= v0.0.0-g$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
+MODULE = github.com/sparkoperator/spark-operator
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -42,8 +45,8 @@ verify: ## check that generated files match their sources
 	tools/verify-generated.sh
 
 build: ## bin/spark-operator, bin/sparkctl and bin/sparklocal
-	go build -trimpath -o bin/spark-operator ./cmd/spark-operator
-	go build -trimpath -o bin/sparkctl ./cmd/sparkctl
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/spark-operator ./cmd/spark-operator
+	go build -trimpath -tags grpcnotrace,disable_grpc_modules -ldflags '-s -w -X $(MODULE)/internal/cli.Version=$(VERSION)' -o bin/sparkctl ./cmd/sparkctl
 	go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 
 image: build ## IMAGE=name:tag; write the operator's image as a tar, to load into or push to a cluster of your own

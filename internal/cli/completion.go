@@ -8,8 +8,11 @@ func (r *root) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion (bash|zsh|fish|powershell)",
 		Short: "Print a script that completes commands in a shell",
-		Long: "Prints a script for a shell. The shell then completes verbs, flags and the names of live objects.\n" +
-			"For the current bash: source <(sparkctl completion bash)",
+		Long: "Prints a script for a shell. The shell then completes verbs, flags, their values, namespaces, the names of live objects\n" +
+			"as NAME or KIND/NAME, and options and properties of spark-submit.\n" +
+			"For the current bash: source <(sparkctl completion bash)\n\n" +
+			"kubectl completes the words of its plugin if a copy of the binary, or a link to it, has the name kubectl_complete-spark:\n" +
+			"ln -s kubectl-spark /usr/local/bin/kubectl_complete-spark",
 		Example:   "  sparkctl completion bash > /etc/bash_completion.d/sparkctl",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestOperationsOnACluster(t *testing.T) {
 		run  func(*user)
 	}{
 		{"restart", (*user).restarts}, {"restart of other kinds", (*user).restartsOthers}, {"watch", (*user).watches}, {"ui", (*user).opensUI},
-		{"connect", (*user).connects}, {"top", (*user).tops}, {"doctor", (*user).examines}, {"version", (*user).versions},
+		{"connect", (*user).connects}, {"top", (*user).tops}, {"doctor", (*user).examines}, {"version", (*user).versions}, {"names", (*user).completes},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(&user{w, t, u.kubeconfig}) })
 	}
@@ -555,4 +556,19 @@ func (u *user) versions() {
 	}
 	u.does(exit.Cluster, "cannot be reached", "version", "--server", "http://127.0.0.1:1")
 	u.does(exit.Cluster, "you are not allowed to list deployments.apps", "version", "--as", "system:serviceaccount:"+u.Namespace+":powerless")
+}
+
+// completes checks the words that need a cluster, and that a verb without names lists those that exist.
+func (u *user) completes() {
+	u.does(exit.OK, "offered created", "create", u.manifest("offered", ""))
+	for word, line := range map[string][]string{
+		"offered": {"status", "off"}, "app/offered": {"status", "app/"}, u.Namespace: {"list", "-n", ""}, "kube-system": {"status", "x", "--namespace", ""},
+	} {
+		if got := completions(u.t, u.kubeconfig, line...); !slices.Contains(got, word) {
+			u.t.Errorf("%q: %q lacks %q", line, got, word)
+		}
+	}
+	for _, args := range [][]string{{"status"}, {"explain"}, {"log", "-f"}, {"delete", "--yes"}, {"suspend"}} {
+		u.does(exit.Usage, "offered", args...)
+	}
 }

@@ -25,6 +25,9 @@ import (
 	usage "github.com/sparkoperator/spark-operator/internal/cli/top"
 )
 
+// completionName is the name of the binary that kubectl runs to complete words of its plugin.
+const completionName = "kubectl_complete-spark"
+
 // root holds the standard streams, which the verbs of this package use.
 type root struct {
 	terminal.Streams
@@ -35,6 +38,9 @@ func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Cod
 	streams = streams.Safe()
 	cmd := Command(streams, terminal.Program(args[0]))
 	cmd.SetArgs(args[1:])
+	if strings.Contains(args[0], completionName) {
+		cmd.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
+	}
 	err := cmd.ExecuteContext(ctx)
 	code := exit.CodeOf(err)
 	switch message := messageOf(err); {
@@ -80,7 +86,7 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exit.Usagef("unknown verb %q; see %s --help", args[0], name)
+				return unknownVerb(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -94,6 +100,7 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	top.AddCommand(online.Commands(streams)...)
 	top.AddCommand(list.Command(streams), restart.Command(streams), doctor.Command(streams), usage.Command(streams))
 	top.AddCommand(forward.Commands(streams)...)
+	adopt(top)
 	for _, cmd := range top.Commands() {
 		codeErrors(cmd)
 		cmd.Example = strings.ReplaceAll(cmd.Example, "sparkctl ", name+" ")

@@ -211,3 +211,27 @@ func Option(word string) (known, takesValue bool) {
 	o := optionOf(word)
 	return o != nil, o != nil && !o.toggle
 }
+
+// common are keys of properties that have no option and that many applications on Kubernetes set.
+var common = []string{
+	"spark.kubernetes.container.image", "spark.kubernetes.container.image.pullPolicy", "spark.kubernetes.container.image.pullSecrets", "spark.kubernetes.namespace",
+	"spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile",
+	"spark.kubernetes.driver.request.cores", "spark.kubernetes.executor.request.cores", "spark.kubernetes.driver.limit.cores", "spark.kubernetes.executor.limit.cores",
+	"spark.executor.memoryOverhead", "spark.executor.extraJavaOptions", "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.shuffleTracking.enabled",
+	"spark.dynamicAllocation.minExecutors", "spark.dynamicAllocation.maxExecutors", "spark.eventLog.enabled", "spark.eventLog.dir", "spark.sql.shuffle.partitions", "spark.sql.extensions",
+}
+
+// Words returns the options of spark-submit, and keys of properties that many applications set, each with an equal
+// sign. It is for the completion of a command line.
+func Words() (names, keys []string) {
+	keys = slices.Clone(common)
+	for i := range options {
+		if names = append(names, options[i].name); options[i].key != "" {
+			keys = append(keys, options[i].key)
+		}
+	}
+	for i := range keys {
+		keys[i] += "="
+	}
+	return names, keys
+}

@@ -88,9 +88,9 @@ func (d *doctor) lacks(ctx context.Context, a account, namespace string, rights 
 		return nil, err
 	}
 	for _, right := range rights {
-		for _, resource := range strings.Fields(right.resources) {
+		for resource := range strings.FieldsSeq(right.resources) {
 			var lost []string
-			for _, verb := range strings.Fields(right.verbs) {
+			for verb := range strings.FieldsSeq(right.verbs) {
 				review, err := authorization.LocalSubjectAccessReviews(namespace).Create(ctx, reviewOf(a, namespace, verb, right.group, resource), metav1.CreateOptions{})
 				if err != nil {
 					return nil, d.Explain(err)

@@ -29,7 +29,7 @@ func (r *verbs) createCommand() *cobra.Command {
 	var files []string
 	var after afterwards
 	cmd := &cobra.Command{
-		Use:   "create -f FILE|DIR|-",
+		Use:   "create (-f FILE|DIR|- | FILE ...)",
 		Short: "Create the custom resources of manifests",
 		Long: "Creates the custom resources of the operator's kinds. Nothing is created if one of them is invalid; lint names the place of\n" +
 			"each fault. Other kinds in the files are left out.\n\n" +
@@ -37,11 +37,10 @@ func (r *verbs) createCommand() *cobra.Command {
 			"fails. With --log, it prints the driver's log meanwhile. Ctrl-C ends the wait, and the application continues.",
 		Example: "  sparkctl create -f app.yaml --wait\n" +
 			"  sparkctl create -f app.yaml --dry-run",
-		Args: cobra.NoArgs,
 	}
 	connect := connection(cmd.Flags(), r.Err)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if len(files) == 0 {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if files = append(files, args...); len(files) == 0 {
 			return exit.Usagef("name the files with -f")
 		}
 		documents, err := manifest.Objects(files, r.In)

@@ -45,7 +45,7 @@ func (r *verbs) logCommand() *cobra.Command {
 		return target.Detached(c.Logs(cmd.Context(), object, o, out), object, cluster.GoalAfterwards(object))
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Executor, "executor", "", "`id` of an executor, name of its pod, or all")
+	flags.StringVarP(&o.Executor, "executor", "e", "", "`id` of an executor, name of its pod, or all")
 	flags.Int32Var(&o.Attempt, "attempt", 0, "`number` of an attempt; default: the last")
 	flags.BoolVarP(&o.Follow, "follow", "f", false, "continue with new lines, also of later attempts")
 	flags.BoolVarP(&o.Previous, "previous", "p", false, "the log of the container before its last restart")

@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -58,12 +60,35 @@ func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
 		}
 		var names []string
 		for _, object := range objects {
-			if name := object.GetName(); strings.HasPrefix(name, prefix) {
+			name := object.GetName()
+			if strings.Contains(prefix, "/") {
+				name = cluster.KindOf(object).Name + "/" + name
+			}
+			if strings.HasPrefix(name, prefix) {
 				names = append(names, name)
 			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// Namespaces returns the names of the namespaces of a cluster for a completion; none if they cannot be read.
+func Namespaces(ctx context.Context, flags *cluster.Flags) (names []string) {
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	c, err := flags.Connect(io.Discard)
+	if err != nil {
+		return nil
+	}
+	text, err := c.Raw(ctx, "/api/v1/namespaces")
+	var list metav1.PartialObjectMetadataList
+	if err != nil || utiljson.Unmarshal(text, &list) != nil {
+		return nil
+	}
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
 }
 
 // Named returns the object that the verb's only argument names, and the client with which it found the object.

@@ -136,6 +136,13 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 	if !strings.HasPrefix(f.Fix, "kubectl get ") || !strings.Contains(f.Text, "serves "+a.namespace) {
 		t.Errorf("in a namespace that nobody serves: %+v", f)
 	}
+	testkit.Wait(t, "the explanation", func(ctx context.Context) error {
+		text, err := exec.CommandContext(ctx, sparkctl, "explain", "pi", "--kubeconfig", third.kubeconfig()).CombinedOutput()
+		if flat := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(flat, "cause: SparkApplication "+third.namespace+"/pi has waited") || !strings.Contains(flat, "no operator serves the namespace") {
+			return fmt.Errorf("%s %w", text, err)
+		}
+		return nil
+	})
 	b.upgrade(alone + "spark: {jobNamespaces: [" + a.namespace + ", " + b.namespace + "]}")
 	overlap := "both serve sparkoperator.k8s.io in the namespace " + a.namespace
 	if f, found := find(a.examine(sparkctl), "warning", overlap); !found || strings.Contains(f.Fix, "helm") || strings.Contains(f.Fix, "scale") {

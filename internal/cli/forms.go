@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/spark/cmdline"
+)
+
+// groups are the headings of the help, and the verbs below each.
+var groups = []struct{ title, verbs string }{
+	{"Run", "submit create restart suspend resume scale trigger delete"},
+	{"Look", "list status explain events log wait top ui connect"},
+	{"Check and convert manifests", "lint render diff convert"},
+	{"The installation and this program", "doctor version completion docs help"},
+}
+
+// aliases are verbs of other programs for the same task: kubectl, Docker, YARN, and sparkctl of the kubeflow operator.
+var aliases = map[string][]string{"status": {"describe"}, "delete": {"kill", "cancel"}, "ui": {"forward"}}
+
+// former lists flags and verbs of the kubeflow operator's sparkctl and of kubectl that have another form here. A flag that
+// takes a value ends in "=". A verb that does not exist here has no flag.
+var former = []struct{ verb, flag, short, instead string }{
+	{"apply", "", "", "to create or change an object, use kubectl apply -f FILE; the verb create creates one, and diff shows what an edit does"},
+	{"edit", "", "", "use kubectl edit"},
+	{"run", "", "", "use the verb submit, with the command line of spark-submit"},
+	{"create", "upload-to=", "", "the verb submit sends local files to a store: submit --stage s3://BUCKET/PREFIX"},
+	{"create", "upload-prefix=", "", "it is a part of the URL: submit --stage s3://BUCKET/PREFIX"},
+	{"create", "upload-to-region=", "", "it is a part of the URL: submit --stage s3://BUCKET/PREFIX?region=REGION"},
+	{"create", "upload-to-endpoint=", "", "it is a part of the URL: submit --stage s3://BUCKET/PREFIX?endpoint=ENDPOINT"},
+	{"create", "s3-force-path-style", "", "it is a part of the URL: submit --stage s3://BUCKET/PREFIX?use_path_style=true"},
+	{"create", "override", "", "submit --stage stores each content once, and overwrites nothing"},
+	{"create", "public", "", "submit --stage changes no access rights; give the driver's account the right to read"},
+	{"create", "from=", "", "the verb trigger starts a run of a schedule"},
+	{"events", "follow", "f", "kubectl events --watch shows the Events of the namespace as they come, and log -f the log"},
+	{"ui", "local-port=", "", "use --port"},
+	{"ui", "remote-port=", "", "the verb finds the port of the web UI itself"},
+}
+
+// adopt gives the verbs their groups and the forms of other programs, and completes their flags.
+func adopt(top *cobra.Command) {
+	for _, group := range groups {
+		top.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
+		for verb := range strings.FieldsSeq(group.verbs) {
+			if cmd, _, err := top.Find([]string{verb}); err == nil && cmd != top {
+				cmd.GroupID, cmd.Aliases = group.title, append(cmd.Aliases, aliases[verb]...)
+			}
+		}
+	}
+	top.SetHelpCommandGroupID(groups[len(groups)-1].title)
+	adoptFlags(top)
+	top.SuggestionsMinimumDistance = 2
+	top.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if args := cmd.Flags().Args(); cmd == top && len(args) > 0 {
+			return unknownVerb(top, args[0])
+		}
+		return err
+	})
+	for _, cmd := range top.Commands() {
+		offerNames(cmd)
+		completeFlags(cmd)
+		for _, line := range append(cmd.Commands(), cmd) {
+			if line.DisableFlagParsing {
+				line.ValidArgsFunction = completeLine
+			}
+		}
+	}
+	help := top.HelpFunc()
+	top.SetHelpFunc(func(cmd *cobra.Command, args []string) { shortHelp(cmd, args, help) })
+}
+
+// adoptFlags adds the flags of other programs to the verbs. A verb with such a flag ends with the new form.
+func adoptFlags(top *cobra.Command) {
+	for _, old := range former {
+		cmd, _, err := top.Find([]string{old.verb})
+		if name, hasValue := strings.CutSuffix(old.flag, "="); err == nil && name != "" {
+			cmd.Flags().StringP(name, old.short, "", "see docs/migrate-kubeflow.md")
+			f := cmd.Flags().Lookup(name)
+			if f.Hidden = true; !hasValue {
+				f.NoOptDefVal = "true"
+			}
+		}
+	}
+	top.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		for _, old := range former {
+			name := strings.TrimSuffix(old.flag, "=")
+			if f := cmd.Flags().Lookup(name); cmd.Name() == old.verb && f != nil && f.Changed {
+				return exit.Usagef("--%s is a flag of another program: %s", name, old.instead)
+			}
+		}
+		return nil
+	}
+}
+
+// shortHelp prints the help of a verb, without the flags about the connection that users need rarely.
+func shortHelp(cmd *cobra.Command, args []string, help func(*cobra.Command, []string)) {
+	hidden := false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if isConnectionFlag(f) && !slices.Contains([]string{"namespace", "context", "kubeconfig"}, f.Name) {
+			f.Hidden, hidden = true, true
+		}
+	})
+	if help(cmd, args); hidden {
+		fmt.Fprintln(cmd.OutOrStdout(), "\nIt also takes the other flags of kubectl about the connection, such as --as and --server.")
+	}
+}
+
+// unknownVerb returns the error for a verb that does not exist, with the form of this program if another program has it.
+func unknownVerb(top *cobra.Command, verb string) error {
+	hint := "see " + top.DisplayName() + " --help"
+	if near := top.SuggestionsFor(verb); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	for _, old := range former {
+		if old.verb == verb && old.flag == "" {
+			hint = old.instead
+		}
+	}
+	return exit.Usagef("unknown verb %q; %s", verb, hint)
+}
+
+// offerNames makes the error about missing names list the objects that exist.
+func offerNames(cmd *cobra.Command) {
+	check := cmd.Args
+	if check == nil {
+		check = cobra.ArbitraryArgs
+	}
+	if cmd.ValidArgsFunction == nil {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		selector := cmd.Flags().Lookup("selector")
+		if len(args) > 0 || selector != nil && selector.Changed {
+			return check(cmd, args)
+		}
+		way := "name an object"
+		if selector != nil {
+			way += ", or choose objects with -l"
+		}
+		names, _ := cmd.ValidArgsFunction(cmd, nil, "")
+		if len(names) == 0 {
+			return exit.Usagef("%s; %s list -A lists the objects of all namespaces", way, cmd.Root().DisplayName())
+		}
+		return exit.Usagef("%s: %s", way, strings.Join(names[:min(len(names), 10)], ", "))
+	}
+}
+
+// listed matches the values that the description of a flag lists: the texts after a colon, with commas between them.
+// Each may have a remark in brackets, which matches remark.
+var (
+	listed = regexp.MustCompile(`: ([\w-]+(?:(?:, | or )[\w-]+)+)`)
+	remark = regexp.MustCompile(` \([^)]*\)`)
+)
+
+// completeFlags completes the flags of a verb: namespaces from the cluster, and the values that the description lists.
+func completeFlags(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, known := cmd.GetFlagCompletionFunc(f.Name)
+		match := listed.FindStringSubmatch(remark.ReplaceAllString(f.Usage, ""))
+		switch {
+		case known || f.Hidden:
+		case f.Name == "state":
+			results := []string{"pending", "running", "succeeded", "failed", "suspended"}
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(results, cobra.ShellCompDirectiveNoFileComp))
+		case f.Name == "namespace":
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeNamespaces) // fails only if it is registered already
+		case match != nil && f.Value.Type() != "bool":
+			values := strings.Split(strings.ReplaceAll(match[1], " or ", ", "), ", ")
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	})
+}
+
+// completeNamespaces offers the namespaces of the cluster that the other flags of the command choose.
+func completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	connection := new(cluster.Flags)
+	connection.AddTo(set)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if isConnectionFlag(f) {
+			_ = set.Set(f.Name, f.Value.String()) // the value was valid for the same type
+		}
+	})
+	return target.Namespaces(cmd.Context(), connection), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeLine offers the options of spark-submit, and keys of properties behind --conf.
+func completeLine(cmd *cobra.Command, args []string, prefix string) (words []string, directive cobra.ShellCompDirective) {
+	options, keys := cmdline.Words()
+	switch {
+	case len(args) > 0 && slices.Contains([]string{"--conf", "-c"}, args[len(args)-1]):
+		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	case strings.HasPrefix(prefix, "-"):
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { options = append(options, "--"+f.Name) })
+		return options, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// nowhere is the flag for a cluster that cannot be reached. A command line that gets as far as this is understood.
+const nowhere = "--server=http://127.0.0.1:1"
+
+// TestFormsOfOtherPrograms checks command lines of the kubeflow operator's sparkctl, of kubectl and of other programs:
+// each works, or the error names the form of this program. Each row of the table former is used.
+func TestFormsOfOtherPrograms(t *testing.T) {
+	manifest := filepath.Join(t.TempDir(), "app.yaml")
+	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi, namespace: jobs}\nspec: {type: Scala, sparkVersion: 4.1.4, image: i:4.1.4, " +
+		"mainClass: a.B, mainApplicationFile: 'local:///a.jar', driver: {}, executor: {}}\n"
+	if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const works = "cannot be reached"
+	cases := map[string]string{
+		"create " + manifest + " -n jobs": works, "create -f " + manifest + " -n jobs": works, "log pi -e 1": works, "log pi -e 1 -f": works, "logs pi": works,
+		"event pi": works, "forward pi": works, "describe pi": works, "kill pi": works, "cancel pi --yes": works, "list -A": works, "get": works, "status pi": works, "delete pi": works,
+		"apply -f " + manifest: "kubectl apply", "edit pi": "kubectl edit", "run pi --image x": "verb submit", "statsu pi -x": "did you mean status?", "frobnicate -f x": "see sparkctl --help",
+		"create " + manifest + " --upload-to s3a://b": "submit --stage", "create " + manifest + " --upload-to=s3a://b --override": "submit --stage", "events pi -f": "kubectl events --watch",
+		"event pi --follow": "kubectl events --watch", "forward pi --local-port 4041": "use --port", "create nightly-now --from nightly": "verb trigger",
+	}
+	for _, old := range former {
+		if name, hasValue := strings.CutSuffix(old.flag, "="); hasValue {
+			cases[old.verb+" pi --"+name+" value"] = old.instead
+		} else if name != "" {
+			cases[old.verb+" pi --"+name] = old.instead
+		}
+	}
+	for line, has := range cases {
+		args := strings.Fields(line)
+		if has == works {
+			args = append(args, nowhere)
+		}
+		got := run(t, args...)
+		if !strings.Contains(strings.Join(strings.Fields(got.err), " "), has) || (got.code == exit.Usage) == (has == works) {
+			t.Errorf("sparkctl %s: exit code %d, %q, want %q", line, got.code, got.err, has)
+		}
+	}
+}
+
+// TestHelpIsGrouped checks that each verb is below a heading, and that the help of a verb has no flags about the
+// connection except those that users need every day.
+func TestHelpIsGrouped(t *testing.T) {
+	for _, cmd := range documented(Command(terminal.Streams{}, "sparkctl")) {
+		if cmd.GroupID == "" {
+			t.Errorf("%s is in no group", cmd.Name())
+		}
+		got := run(t, cmd.Name(), "--help").out
+		if strings.Contains(got, "--insecure-skip-tls-verify") || strings.Contains(got, "--context") != strings.Contains(got, "other flags of kubectl") {
+			t.Errorf("the help of %s is\n%s", cmd.Name(), got)
+		}
+	}
+	if got := run(t, "help").out; strings.Contains(got, "Additional Commands") {
+		t.Errorf("the help is\n%s", got)
+	}
+}
+
+// completions returns the words that the plugin offers to kubectl for the last of the given words.
+func completions(t *testing.T, kubeconfig string, words ...string) []string {
+	t.Helper()
+	var out, errs strings.Builder
+	t.Setenv("KUBECONFIG", kubeconfig)
+	Main(t.Context(), append([]string{"/usr/local/bin/kubectl_complete-spark"}, words...), terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	var found []string
+	for line := range strings.Lines(out.String()) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		found = append(found, word)
+	}
+	return found
+}
+
+// TestCompletion checks the words that need no cluster, as the plugin of kubectl offers them.
+func TestCompletion(t *testing.T) {
+	for line, want := range map[string]string{
+		"list --kind |": "apache-app", "list -o |": "wide", "list --state |": "suspended", "list --sort |": "age", "wait pi --for |": "succeeded", "lint -o |": "sarif", "render -o |": "name",
+		"submit --executor-m|": "--executor-memory", "submit --conf spark.exec|": "spark.executor.memory=", "submit --wa|": "--wait", "convert spark-submit --num|": "--num-executors",
+		"convert spark-submit -c spark.kub|": "spark.kubernetes.container.image=", "completion |": "fish",
+	} {
+		line, _ = strings.CutSuffix(line, "|")
+		if got := completions(t, "", strings.Split(line, " ")...); !slices.Contains(got, want) {
+			t.Errorf("%s: %q lacks %q", line, got, want)
+		}
+	}
+}
+
+// TestS3LogsNothing checks that the warnings of the client of S3, here about the metadata of EC2, do not reach the
+// standard error.
+func TestS3LogsNothing(t *testing.T) {
+	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer metadata.Close()
+	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"HOME": dir, "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL, "AWS_EC2_METADATA_DISABLED": "",
+	} {
+		t.Setenv(name, value)
+	}
+	before := os.Stderr
+	os.Stderr = file
+	defer func() { os.Stderr = before }()
+	program := filepath.Join(dir, "a.py")
+	if err := os.WriteFile(program, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, "submit", nowhere, "--deploy-mode", "cluster", "--conf", "spark.kubernetes.container.image=x:4.1.4", "--stage", "s3://bucket/p?region=us-east-1&endpoint=http://127.0.0.1:1", program)
+	logged, err := os.ReadFile(file.Name())
+	if err != nil || len(logged) > 0 || !strings.Contains(got.err, "no credentials") {
+		t.Errorf("the standard error has %q (%v), the program says %q", logged, err, got.err)
+	}
+}
