@@ -40,7 +40,7 @@ var former = []struct{ verb, flag, short, instead string }{
 	{"create", "override", "", "submit --stage stores each content once, and overwrites nothing"},
 	{"create", "public", "", "submit --stage changes no access rights; give the driver's account the right to read"},
 	{"create", "from=", "", "the verb trigger starts a run of a schedule"},
-	{"events", "follow", "f", "kubectl events --watch shows the Events of the namespace as they come, and log -f the log"},
+	{"events", "follow", "f", "the verb status shows the last Events as they come, with --watch"},
 	{"ui", "local-port=", "", "use --port"},
 	{"ui", "remote-port=", "", "the verb finds the port of the web UI itself"},
 }

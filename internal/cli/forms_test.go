@@ -30,8 +30,8 @@ func TestFormsOfOtherPrograms(t *testing.T) {
 		"create " + manifest + " -n jobs": works, "create -f " + manifest + " -n jobs": works, "log pi -e 1": works, "log pi -e 1 -f": works, "logs pi": works,
 		"event pi": works, "forward pi": works, "describe pi": works, "kill pi": works, "cancel pi --yes": works, "list -A": works, "get": works, "status pi": works, "delete pi": works,
 		"apply -f " + manifest: "kubectl apply", "edit pi": "kubectl edit", "run pi --image x": "verb submit", "statsu pi -x": "did you mean status?", "frobnicate -f x": "see sparkctl --help",
-		"create " + manifest + " --upload-to s3a://b": "submit --stage", "create " + manifest + " --upload-to=s3a://b --override": "submit --stage", "events pi -f": "kubectl events --watch",
-		"event pi --follow": "kubectl events --watch", "forward pi --local-port 4041": "use --port", "create nightly-now --from nightly": "verb trigger",
+		"create " + manifest + " --upload-to s3a://b": "submit --stage", "create " + manifest + " --upload-to=s3a://b --override": "submit --stage", "events pi -f": "verb status",
+		"event pi --follow": "verb status", "forward pi --local-port 4041": "use --port", "create nightly-now --from nightly": "verb trigger",
 	}
 	for _, old := range former {
 		if name, hasValue := strings.CutSuffix(old.flag, "="); hasValue {
