@@ -4,20 +4,20 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// CheckName returns an error if the name of a custom resource is not a DNS label (RFC 1035), because the names of its
-// Services begin with this name.
-func CheckName(name string) []*FieldError {
-	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return []*FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a Service's name: %s", name, strings.Join(problems, "; "))}}
+// CheckName returns an error if the name of a custom resource is not a DNS label (RFC 1035) of at most the given
+// length, because names of the given thing begin with this name: "a Service" or "a run".
+func CheckName(name, thing string, longest int) []*FieldError {
+	if len(name) <= longest && len(validation.IsDNS1035Label(name)) == 0 {
+		return nil
 	}
-	return nil
+	return []*FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of %s's name: use at most %d lower case letters, digits and '-', "+
+		"beginning with a letter and not ending with '-'", name, thing, longest)}}
 }
 
 // AppName returns the spark.app.name of a driver: the user's, or else the name of the custom resource. The names of

@@ -7,12 +7,12 @@ import (
 
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"a", "pi-1", strings.Repeat("a", 63)} {
-		if wrong := CheckName(name); len(wrong) > 0 {
+		if wrong := CheckName(name, "a Service", 63); len(wrong) > 0 {
 			t.Errorf("%q: %v", name, wrong[0])
 		}
 	}
 	for _, name := range []string{"", "1pi", "Pi", "pi-", "pi.1", "pi_1", strings.Repeat("a", 64)} {
-		wrong := CheckName(name)
+		wrong := CheckName(name, "a Service", 63)
 		if len(wrong) != 1 || wrong[0].Field != "metadata.name" || !strings.HasPrefix(wrong[0].Message, `"`+name+`" is not valid as the beginning of a Service's name: `) {
 			t.Errorf("%q: %v", name, wrong)
 		}

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,7 +75,7 @@ func (d *draft) dropForeign() error {
 func checkLabel(key, value string) error {
 	switch key {
 	case submit.VersionLabel, submit.SelectorLabel, submit.AppNameKey, submit.RoleLabel:
-		return fmt.Errorf("label %q is Spark's own and cannot be set", key)
+		return errors.New("is Spark's own label and cannot be set; remove it")
 	}
 	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
 		return fmt.Errorf("%q is not a valid label name: %s", conf.Shorten(key), errs[0])

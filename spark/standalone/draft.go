@@ -81,20 +81,18 @@ func newDraft(r Request) (*draft, error) {
 
 // CheckName returns an error if name is not valid as the name of a cluster.
 func CheckName(name string) error {
-	switch errs := validation.IsDNS1035Label(name); {
-	case len(errs) > 0:
-		return fieldError("Name", "%q cannot be a cluster's name, since Services are named after it: %s", name, errs[0])
-	case len(name) > MaxName:
-		return fieldError("Name", "%q has %d characters, but a cluster's name can have at most %d, because a label of its workers contains it; use a shorter name",
-			name, len(name), MaxName)
+	if len(name) > MaxName || len(validation.IsDNS1035Label(name)) > 0 { // a label of the workers contains the name
+		return fieldError("Name", "%q cannot be a cluster's name, since Services are named after it: use at most %d lower case letters, digits and '-', "+
+			"beginning with a letter and not ending with '-'", name, MaxName)
 	}
 	return nil
 }
 
 // CheckVersion returns an error if version is not valid as the Spark version of a cluster. An empty version is valid.
 func CheckVersion(version string) error {
-	if errs := validation.IsValidLabelValue(version); len(errs) > 0 {
-		return fieldError("SparkVersion", "%q is not a valid version, because a version becomes a label value and part of an image name: %s", conf.Shorten(version), errs[0])
+	if len(validation.IsValidLabelValue(version)) > 0 {
+		return fieldError("SparkVersion", "%q is not a valid version, because a version becomes a label value and part of an image name: "+
+			"at most 63 letters, digits, '-', '_' and '.'", conf.Shorten(version))
 	}
 	return nil
 }

@@ -196,8 +196,8 @@ func (d *draft) checkRequest() error {
 	if r.DriverPodName == "" {
 		r.DriverPodName = DriverPodName(r.ResourceNamePrefix)
 	}
-	if errs := validation.IsDNS1123Subdomain(r.DriverPodName); len(errs) > 0 {
-		return FieldErrorf("DriverPodName", "%q is not a valid pod name: %s", r.DriverPodName, errs[0])
+	if len(validation.IsDNS1123Subdomain(r.DriverPodName)) > 0 {
+		return FieldErrorf("DriverPodName", "%q is not a valid pod name: use at most 253 lower case letters, digits, '-' and '.', beginning and ending with a letter or digit", r.DriverPodName)
 	}
 	if r.ConfigMapName == "" {
 		r.ConfigMapName = bounded("spark-drv-", r.ResourceNamePrefix, "-conf-map")

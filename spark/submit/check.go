@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -263,7 +264,7 @@ func (d *draft) checkConf() error {
 		}
 	}
 	if raw, ok := d.conf.Get("spark.driver.memory"); ok && !heapSize(raw) {
-		return KeyErrorf("spark.driver.memory", "%q becomes the option -Xmx%[1]s of the driver's JVM, which reads it differently (a number without unit is bytes "+
+		return KeyErrorf("spark.driver.memory", "%q becomes the option -Xmx of the driver's JVM, which reads it differently (a number without unit is bytes "+
 			"there); use one of the units k, m, g or t, such as 512m or 2g", conf.Shorten(strings.TrimSpace(raw)))
 	}
 	if err := d.checkJavaOptions(); err != nil {
@@ -339,7 +340,7 @@ func heapSize(text string) bool {
 func checkLabel(key, value string) error {
 	switch key {
 	case VersionLabel, SelectorLabel, AppNameKey, RoleLabel:
-		return fmt.Errorf("label %q is Spark's own and cannot be set", key)
+		return errors.New("is Spark's own label and cannot be set; remove it")
 	}
 	return checkPair("label", key, value)
 }

@@ -108,7 +108,7 @@ var weRefuse = []listed{
 	{text: `.* is not a valid volume name.*`, cases: `volume-name-odd`, reason: noSuchName},
 	{text: `Driver.Volumes: .*`, cases: `volume-same-kind-names`, reason: noSuchName},
 	{text: `.*options.sizeLimit: .*`, cases: `volume-size-odd`, reason: noSuchName},
-	{text: `.*limit of 2 is below the request of 4`, cases: `cores-limit`, reason: noSuchName},
+	{text: `.*"2" is below the request, "4".*`, cases: `cores-limit`, reason: noSuchName},
 	{text: `.*should be a port from 1 to 65535.*`, cases: `ports-zero`, reason: noSuchName},
 	{text: `.*is port 7000, which.*`, cases: `ports-same`, reason: noSuchName},
 	{text: `.*becomes the option -Xmx.*`, cases: `memory-no-unit|memory-two-letters`, reason: diesInJVM},

@@ -120,8 +120,8 @@ func TestRefusedConfiguration(t *testing.T) {
 		{[]string{"spark.kubernetes.executor.volumes.hostPath.a.mount.path", "/v"}, "spark.kubernetes.executor.volumes.hostPath.a.options.path", "missing"},
 
 		// Configurations that would fail later.
-		{[]string{"spark.driver.memory", "2048"}, "spark.driver.memory", "-Xmx2048"},
-		{[]string{"spark.driver.memory", "2gb"}, "spark.driver.memory", "-Xmx2gb"},
+		{[]string{"spark.driver.memory", "2048"}, "spark.driver.memory", "2048"},
+		{[]string{"spark.driver.memory", "2gb"}, "spark.driver.memory", "-Xmx"},
 		{[]string{"spark.driver.memory", "1073741824b"}, "spark.driver.memory", "k, m, g or t"},
 		{[]string{"spark.driver.memory", "9223372036854775807k"}, "spark.driver.memory", "too large"},
 		{[]string{"spark.driver.memory", "8388607t", "spark.driver.memoryOverhead", "1p"}, "spark.driver.memory", "more than a Kubernetes quantity"},

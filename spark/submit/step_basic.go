@@ -108,7 +108,7 @@ func basicResources(d *draft) error {
 	}
 	// The API server would reject a request above its limit without naming the keys. The limit may be the template's.
 	if limit, ok := res.Limits[corev1.ResourceCPU]; ok && limit.Cmp(cpu) < 0 {
-		return KeyErrorf(limitKey, "the limit of %s is below the request of %s", limit.String(), cpu.String())
+		return KeyErrorf(limitKey, "%q is below the request, %q; raise it, or lower the request", limit.String(), cpu.String())
 	}
 	return nil
 }

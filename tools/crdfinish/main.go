@@ -2,7 +2,7 @@
 //
 //	crdfinish OUT IN.yaml...
 //
-// It does four things for which controller-gen has no marker:
+// It does five things for which controller-gen has no marker:
 //
 //   - It keeps the descriptions of our own fields and drops the descriptions inside Kubernetes' own types. Each copy of
 //     the dropped descriptions would cost 100 kB, and kubectl apply stores a whole definition in an annotation of at
@@ -11,6 +11,7 @@
 //     stored object, the client's watch of all objects ends.
 //   - It limits every list, map and quantity that has no limit of its own. The package bounds of the main module
 //     applies the same limits when it decodes an object.
+//   - It declares metadata.name, so that validation rules can name this field.
 //   - It serves a group's older version with the schema of the stored version, so that nothing has to be converted.
 package main
 
@@ -72,12 +73,22 @@ func finish(raw []byte) ([]byte, error) {
 		}
 		finishSchema(root, false)
 		limitParts(root)
+		nameInMetadata(root)
 	}
 	group, _ := spec["group"].(string)
 	if name := olderVersions[group]; name != "" && len(versions) == 1 {
 		spec["versions"] = append(versions, additionalVersion(versions[0].(map[string]any), name))
 	}
 	return yaml.Marshal(crd)
+}
+
+// nameInMetadata declares metadata.name, so that a validation rule can name it as its field. The API server has the
+// rest of the schema of metadata.
+func nameInMetadata(root map[string]any) {
+	properties, _ := root["properties"].(map[string]any)
+	if metadata, ok := properties["metadata"].(map[string]any); ok {
+		metadata["properties"] = map[string]any{"name": map[string]any{"type": "string"}}
+	}
 }
 
 // olderVersions maps an API group to the older version that the group also serves. The older version has no Go types of

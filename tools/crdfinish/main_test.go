@@ -101,7 +101,7 @@ spec:
 	if err := yaml.Unmarshal(got, &crd); err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"metadata":{"type":"object"},` +
+	const want = `{"metadata":{"properties":{"name":{"type":"string"}},"type":"object"},` +
 		`"spec":{"properties":{"few":{"items":{"type":"string"},"maxItems":20,"type":"array"},` +
 		`"list":{"items":{"items":{"type":"string"},"maxItems":1000,"type":"array"},"maxItems":1000,"type":"array"},` +
 		`"map":{"additionalProperties":{"maxLength":64,"minimum":0,"pattern":"^[0-9]*$","x-kubernetes-int-or-string":true},"maxProperties":2000,"type":"object"},` +

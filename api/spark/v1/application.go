@@ -17,7 +17,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,path=sparkapplications,singular=sparkapplication,shortName=sparkapp
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="metadata.name is not valid as the beginning of a Service's name: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="is not valid as the beginning of a Service's name: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'",fieldPath=".metadata.name"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The names of the objects of an attempt begin with the name in this metadata.
@@ -103,7 +103,7 @@ type ApplicationSpec struct {
 	// +optional
 	DriverArgs []string `json:"driverArgs,omitempty"`
 	// Spark configuration. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/'))`,messageExpression=`'[' + self.filter(k, !(!k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/')))[0] + '] labels that begin with sparkoperator.dev/ are the operator\'s own; remove the key, or give the label another name'`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// Restarts, timeouts, the number of executors, and how long objects are kept.
@@ -164,7 +164,7 @@ type ConfigMapSpec struct {
 	// Name of the ConfigMap, which is created in the application's namespace.
 	Name string `json:"name"`
 	// Labels of the ConfigMap.
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,messageExpression=`'[' + self.filter(k, !(!k.startsWith('sparkoperator.dev/')))[0] + '] labels that begin with sparkoperator.dev/ are reserved for the operator; use another name'`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations of the ConfigMap.

@@ -23,7 +23,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.state"
 // +kubebuilder:printcolumn:name="PodName",type="string",JSONPath=".status.server.podName"
-// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 56 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="metadata.name is not valid as the beginning of a Service's name: use at most 56 lower case letters, digits and '-', beginning with a letter and not ending with '-'"
+// +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 56 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="is not valid as the beginning of a Service's name: use at most 56 lower case letters, digits and '-', beginning with a letter and not ending with '-'",fieldPath=".metadata.name"
 type SparkConnect struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the server
@@ -70,8 +70,8 @@ type SparkConnectSpec struct {
 	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
 
 	// Spark configuration. Values are passed to Spark unchanged.
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.annotation.sparkoperator.dev/'))`,message="annotations that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the annotation another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/'))`,messageExpression=`'[' + self.filter(k, !(!k.startsWith('spark.kubernetes.driver.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.label.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.label.sparkoperator.dev/')))[0] + '] labels that begin with sparkoperator.dev/ are the operator\'s own; remove the key, or give the label another name'`,message="labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('spark.kubernetes.driver.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.annotation.sparkoperator.dev/'))`,messageExpression=`'[' + self.filter(k, !(!k.startsWith('spark.kubernetes.driver.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.driver.service.annotation.sparkoperator.dev/') && !k.startsWith('spark.kubernetes.executor.annotation.sparkoperator.dev/')))[0] + '] annotations that begin with sparkoperator.dev/ are the operator\'s own; remove the key, or give the annotation another name'`,message="annotations that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the annotation another name"
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 

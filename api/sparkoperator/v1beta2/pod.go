@@ -84,8 +84,8 @@ type SparkPodSpec struct {
 
 	// Labels of the pod (spark.kubernetes.{driver,executor}.label.NAME). Labels that Spark and the operator set take
 	// precedence.
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
-	// +kubebuilder:validation:XValidation:rule=`!('spark-role' in self || 'spark-version' in self || 'spark-app-selector' in self || 'spark-app-name' in self)`,message="the labels spark-role, spark-version, spark-app-selector and spark-app-name are Spark's own and cannot be set; remove them"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,messageExpression=`'[' + self.filter(k, !(!k.startsWith('sparkoperator.dev/')))[0] + '] labels that begin with sparkoperator.dev/ are reserved for the operator; use another name'`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !(k in ['spark-role', 'spark-version', 'spark-app-selector', 'spark-app-name']))`,messageExpression=`'[' + self.filter(k, k in ['spark-role', 'spark-version', 'spark-app-selector', 'spark-app-name'])[0] + '] is Spark\'s own label and cannot be set; remove it'`,message="is Spark's own label and cannot be set; remove it"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -160,13 +160,13 @@ type SparkPodSpec struct {
 
 // DriverSpec describes the driver pod.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.coreLimit) || !has(self.coreRequest) || !self.coreLimit.matches(r'^[\d.]{1,9}m?$') || !self.coreRequest.matches(r'^[\d.]{1,9}m?$') || quantity(self.coreLimit).compareTo(quantity(self.coreRequest)) >= 0`,message="is below the request; raise it, or lower coreRequest",fieldPath=".coreLimit"
-// +kubebuilder:validation:XValidation:rule=`!has(self.memory) || self.memory.size() == 0 || self.memory.contains('${') || self.memory.matches('[kKmMgGtT][^!-~]*$')`,message="becomes the option -Xmx of the driver's JVM, which reads it differently (a number without unit is bytes there); use one of the units k, m, g or t, such as 512m or 2g",fieldPath=".memory"
+// +kubebuilder:validation:XValidation:rule=`!has(self.coreLimit) || !has(self.coreRequest) || !self.coreLimit.matches(r'^[\d.]{1,9}m?$') || !self.coreRequest.matches(r'^[\d.]{1,9}m?$') || quantity(self.coreLimit).compareTo(quantity(self.coreRequest)) >= 0`,messageExpression=`'is below the request, "' + self.coreRequest + '"; raise it, or lower the request'`,message="is below the request; raise it, or lower the request",fieldPath=".coreLimit"
+// +kubebuilder:validation:XValidation:rule=`!has(self.memory) || self.memory.size() == 0 || self.memory.contains('${') || !self.memory.matches(r'(?i)[\dbp][^!-~]*$')`,message="becomes the option -Xmx of the driver's JVM, which reads it differently (a number without unit is bytes there); use one of the units k, m, g or t, such as 512m or 2g",fieldPath=".memory"
 type DriverSpec struct {
 	SparkPodSpec `json:",inline"`
 
 	// Name of the driver pod (spark.kubernetes.driver.pod.name). Default: the application's name and "-driver".
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not a valid pod name: use lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not a valid pod name: use at most 253 lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
 	// +optional
 	PodName *string `json:"podName,omitempty"`
 
@@ -195,7 +195,7 @@ type DriverSpec struct {
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
 
 	// Labels of the driver's headless Service (spark.kubernetes.driver.service.label.NAME).
-	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,messageExpression=`'[' + self.filter(k, !(!k.startsWith('sparkoperator.dev/')))[0] + '] labels that begin with sparkoperator.dev/ are reserved for the operator; use another name'`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 
@@ -210,7 +210,7 @@ type DriverSpec struct {
 
 // ExecutorSpec describes the executor pods.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.coreLimit) || !has(self.coreRequest) || !self.coreLimit.matches(r'^[\d.]{1,9}m?$') || !self.coreRequest.matches(r'^[\d.]{1,9}m?$') || quantity(self.coreLimit).compareTo(quantity(self.coreRequest)) >= 0`,message="is below the request; raise it, or lower coreRequest",fieldPath=".coreLimit"
+// +kubebuilder:validation:XValidation:rule=`!has(self.coreLimit) || !has(self.coreRequest) || !self.coreLimit.matches(r'^[\d.]{1,9}m?$') || !self.coreRequest.matches(r'^[\d.]{1,9}m?$') || quantity(self.coreLimit).compareTo(quantity(self.coreRequest)) >= 0`,messageExpression=`'is below the request, "' + self.coreRequest + '"; raise it, or lower the request'`,message="is below the request; raise it, or lower the request",fieldPath=".coreLimit"
 type ExecutorSpec struct {
 	SparkPodSpec `json:",inline"`
 

@@ -24,7 +24,7 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
 	}
-	wrong := dialect.CheckName(app.Name)
+	wrong := dialect.CheckName(app.Name, "a Service", validation.DNS1035LabelMaxLength)
 	if app.Spec.DeploymentMode == sparkv1.ClientMode {
 		wrong = append(wrong, &dialect.FieldError{Field: "spec.deploymentMode",
 			Message: "ClientMode is not supported, because the driver always runs in a pod of its own; use ClusterMode, or leave the field out"})

@@ -58,7 +58,7 @@ func TestRefusalsDocument(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(denied)) {
 		line("| `%s` | %s |", key, strings.TrimPrefix(denied[key], "use "))
 	}
-	line("| `%s*`, except `%s*` and `%s` | the service accounts of `driver.serviceAccount` and `executor.serviceAccount` |", sparkoperator.CredentialPrefix, mountedPrefix, submit.RunnerAccountKey)
+	line("| `%s*`, except `%s*` and `%s` | none: driver and executors authenticate with the token of their service account, which Kubernetes mounts |", sparkoperator.CredentialPrefix, mountedPrefix, submit.RunnerAccountKey)
 	line("| `spark.kubernetes.namespace` of another namespace | the application's own |")
 	refusal.Hold(t, validationDocument, "looked at", text.String(), *update)
 }

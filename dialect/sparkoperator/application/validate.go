@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
@@ -47,7 +48,7 @@ func Validate(app *v1beta2.SparkApplication) []*dialect.FieldError {
 
 // validName rejects names with which an application cannot have Services.
 func validName(app *v1beta2.SparkApplication) []*dialect.FieldError {
-	return dialect.CheckName(app.Name)
+	return dialect.CheckName(app.Name, "a Service", validation.DNS1035LabelMaxLength)
 }
 
 // denied contains the Spark configuration keys that users may not set, each with advice what to do instead. The master
@@ -55,7 +56,7 @@ func validName(app *v1beta2.SparkApplication) []*dialect.FieldError {
 // rights that users do not have. The other keys are denied because they have a typed field. The
 // CustomResourceDefinition rejects the same keys, but only in the spelling of this table.
 var denied = map[string]string{
-	"spark.master":                                              "the operator sets it",
+	"spark.master":                                              "the operator sets it; remove the key",
 	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
 	"spark.kubernetes.container.image":                          "use spec.image",
 	"spark.kubernetes.driver.container.image":                   "use spec.driver.image",
@@ -93,7 +94,7 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError)
 			continue
 		}
 		if strings.HasPrefix(folded, sparkoperator.CredentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) && key != submit.RunnerAccountKey {
-			wrong = append(wrong, &dialect.FieldError{Field: field, Message: "is not allowed: drivers and executors use the service accounts of spec.driver.serviceAccount and spec.executor.serviceAccount; remove the key"})
+			wrong = append(wrong, &dialect.FieldError{Field: field, Message: "is not allowed: driver and executors authenticate with the token of their service account, which Kubernetes mounts; remove the key"})
 			continue
 		}
 		if value := app.Spec.SparkConf[key]; folded == "spark.kubernetes.namespace" && value != app.Namespace {

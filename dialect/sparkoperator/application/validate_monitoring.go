@@ -49,13 +49,13 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError
 			refuse("prometheus.port", "%d should be from %d to %d", port, minAgentPort, maxAgentPort)
 		}
 		name := m.agentPortName()
-		if problems := validation.IsValidPortName(name); len(problems) > 0 {
-			refuse("prometheus.portName", "%q is not a valid port name: %s", name, problems[0])
+		if len(validation.IsValidPortName(name)) > 0 {
+			refuse("prometheus.portName", "%q is not a valid port name: at most 15 lower case letters, digits and single '-', with a letter among them", name)
 		} else if slices.Contains(sparkPortNames, name) {
 			refuse("prometheus.portName", "%q is the name of a port of Spark's own; choose another", name)
 		}
 		if port, taken := portOfName(app.Spec.Executor.Ports, name); taken && m.agent("executor") && port != m.agentPort() {
-			refuse("prometheus.portName", "%q is also the name of port %d of spec.executor.ports; choose another", name, port)
+			refuse("prometheus.portName", "%q is also the name of a port of spec.executor.ports; choose another", name)
 		}
 	}
 	size := 0
@@ -75,10 +75,8 @@ func notInImage(text string) string {
 	switch text = imagePath(text); {
 	case strings.Contains(text, "://"):
 		return "is a URI, which a JVM does not fetch"
-	case strings.ContainsAny(text, " \t\n\"'"):
-		return "has a blank or a quote, at which the option for the JVM would end"
-	case strings.Contains(text, "="):
-		return "has an equals sign, at which the path would end"
+	case strings.ContainsAny(text, " \t\n\"'="):
+		return "has a blank, a quote or an equals sign, at which the option for the JVM would end"
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ func TestValidate(t *testing.T) {
 		want []string // "field|part of the message"
 	}{
 		{"nothing wrong", func(*v1beta2.SparkApplication) {}, nil},
-		{"a name that no Service may have", func(a *v1beta2.SparkApplication) { a.Name = "1pi" }, []string{"metadata.name|DNS-1035"}},
+		{"a name that no Service may have", func(a *v1beta2.SparkApplication) { a.Name = "1pi" }, []string{"metadata.name|use at most 63 lower case letters"}},
 		{"denied keys, whatever their case", func(a *v1beta2.SparkApplication) {
 			a.Spec.SparkConf = map[string]string{"spark.master": "local", "Spark.Kubernetes.Container.Image": "x", "spark.ok": "1"}
 		}, []string{"spec.sparkConf[Spark.Kubernetes.Container.Image]|is not allowed: use spec.image", "spec.sparkConf[spark.master]|is not allowed"}},

@@ -64,7 +64,7 @@ func executorLimit(spec *v1beta2.SparkApplicationSpec) []*dialect.FieldError {
 	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {
 		return nil
 	}
-	return []*dialect.FieldError{{Field: "spec.executor.coreLimit", Message: fmt.Sprintf("%q is below the request, %q; raise it, or lower coreRequest", limit, request)}}
+	return []*dialect.FieldError{{Field: "spec.executor.coreLimit", Message: fmt.Sprintf("%q is below the request, %q; raise it, or lower the request", limit, request)}}
 }
 
 // cpuQuantity rejects a text that is not an amount of CPU of 0 or more. The library for quantities also reads a unit

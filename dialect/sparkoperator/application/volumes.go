@@ -33,7 +33,7 @@ func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1bet
 		}
 		field := fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i)
 		if !found {
-			return &dialect.FieldError{Field: field, Message: fmt.Sprintf("no volume named %q is in spec.volumes; add it there", mount.Name)}
+			return &dialect.FieldError{Field: field, Message: fmt.Sprintf("%q names a volume that is not in spec.volumes; add it there", mount.Name)}
 		}
 		if !local {
 			continue

@@ -34,14 +34,7 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 // validConnectName checks that the name is a DNS label (RFC 1035), and that it is short enough for the suffixes in the
 // names of the pod and the Service.
 func validConnectName(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
-	if wrong := dialect.CheckName(sc.Name); wrong != nil {
-		return wrong
-	}
-	if most := validation.DNS1035LabelMaxLength - len(connect.ServerName("")); len(sc.Name) > most {
-		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters, so the name %s of its pod and Service would be too long; use at most %d characters",
-			sc.Name, len(sc.Name), connect.ServerName(sc.Name), most)}}
-	}
-	return nil
+	return dialect.CheckName(sc.Name, "a Service", validation.DNS1035LabelMaxLength-len(connect.ServerName("")))
 }
 
 // validConnectAllocation rejects numbers of executors with which a server would fail at its start.

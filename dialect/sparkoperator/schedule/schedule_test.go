@@ -291,7 +291,7 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 			t.Errorf("%s: started%s", precision, started)
 		}
 		s.Name += "n"
-		if wrong := d.Validate(s, morning); len(wrong) == 0 || wrong[0].Field != "metadata.name" || !strings.Contains(wrong[0].Message, "has 53 characters") {
+		if wrong := d.Validate(s, morning); len(wrong) == 0 || wrong[0].Field != "metadata.name" || !strings.Contains(wrong[0].Message, "use at most 52 lower case letters") {
 			t.Errorf("a name that is too long: %v", wrong)
 		}
 	}

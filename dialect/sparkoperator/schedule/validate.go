@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
@@ -45,7 +43,7 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, of
 		wrong = append(wrong, &dialect.FieldError{Field: field, Message: refused.Message})
 	}
 	wrong = append(wrong, validNumbers(&s.Spec)...)
-	wrong = append(wrong, validScheduleName(s.Name)...)
+	wrong = append(wrong, dialect.CheckName(s.Name, "a run", schedule.MaxName)...)
 	return append(wrong, d.validTemplate(s, ofRun)...)
 }
 
@@ -77,16 +75,6 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*dialect
 		check("spec.jitterSeconds", *n, "0 starts runs on time")
 	}
 	return wrong
-}
-
-func validScheduleName(name string) []*dialect.FieldError {
-	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
-		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of a run's name: %s", name, strings.Join(problems, "; "))}}
-	}
-	if len(name) > schedule.MaxName {
-		return []*dialect.FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q has %d characters; use at most %d, because the name of a run consists of this name and a time and has at most 63 characters", name, len(name), schedule.MaxName)}}
-	}
-	return nil
 }
 
 // validTemplate returns the errors in the template: all errors for which an application with this spec would be
