@@ -129,6 +129,16 @@ func TestKubeflowCasesOfOtherKinds(t *testing.T) {
 	h.decided("a server without a version", h.object(server, "spec: {sparkVersion: null}"), decision{refused: "spec.sparkVersion: Required"})
 	h.decided("a server without an image", h.object(server, "spec: {image: null}"), decision{warned: "spec.image: "})
 	// A case of kubeflow's own end-to-end tests: a dry run of an application with allowed keys, without image and class.
+	// The API server makes a name of generateName before it calls the webhook (kubeflow's issue 1208).
+	for prefix, want := range map[string]decision{"spark-pi-example-": {}, strings.Repeat("a", 80): {}, "1a-": {refused: "metadata.name"}} {
+		generated := h.object(`spec: {sparkConf: {spark.ui.proxyBase: "/spark/{{$appName}}"}}`)
+		generated.SetName("")
+		generated.SetGenerateName(prefix)
+		h.decided("a generated name that begins with "+prefix, generated, want)
+		if err := h.user.Create(t.Context(), generated); (err == nil) != (want.refused == "") || err == nil && !strings.HasPrefix(generated.GetName(), prefix[:min(len(prefix), 58)]) {
+			t.Errorf("generateName %s: %v, the name is %q", prefix, err, generated.GetName())
+		}
+	}
 	h.decided("an application that is not complete", h.object("spec: {image: null, mainClass: null, sparkConf: {spark.eventLog.enabled: \"true\"}}"), decision{warned: "needs a main class"})
 	h.decided("an application without an image", h.object("spec: {image: null, type: Scala, mainApplicationFile: \"local:///app.py\"}"), decision{warned: "set spec.image, or driver.image and executor.image"})
 	h.decided("an application that is not complete and wrong", h.object("spec: {image: null, sparkConf: {spark.master: local}}"), decision{refused: "spark.master"})

@@ -58,7 +58,11 @@ func (c chance) service() []byte {
 }
 
 func (c chance) request() Request {
-	return simple(counts(c.Int64N(4), c.Int64N(4), c.Int64N(4)), func(r *Request) {
+	first, least, most := c.Int64N(4), c.Int64N(4), c.Int64N(4)
+	if least < most {
+		first = min(first, most)
+	}
+	return simple(counts(first, least, most), func(r *Request) {
 		r.Master = Member{StatefulSet: c.template(RoleMaster), Service: c.service(), StatefulSetMeta: Metadata{Labels: map[string]string{"l": "m"}}}
 		r.Workers = Member{StatefulSet: c.template(RoleWorker), Service: c.service(), ServiceMeta: Metadata{Name: "n", Annotations: map[string]string{"a": "b"}}}
 		for key, value := range map[string]string{

@@ -40,6 +40,9 @@ func (d *draft) autoscaler(o *Objects) error {
 		}
 		return nil
 	}
+	if d.r.InitWorkers > d.r.MaxWorkers {
+		return fieldError("InitWorkers", "%d is above maxWorkers, %d, and the autoscaler would remove the difference at once; lower it, or raise maxWorkers", d.r.InitWorkers, d.r.MaxWorkers)
+	}
 	if d.r.MinWorkers < 1 {
 		d.warns.OfField("MinWorkers", "the autoscaler keeps at least one worker: without workers it has nothing to measure")
 	}

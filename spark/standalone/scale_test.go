@@ -39,6 +39,14 @@ func TestAutoscaler(t *testing.T) {
 	}
 }
 
+// TestInitialWorkersAboveTheMaximum checks that a cluster with an autoscaler cannot start with more workers than the
+// autoscaler keeps. It also started more than a rule of the platform about maxWorkers allowed.
+func TestInitialWorkersAboveTheMaximum(t *testing.T) {
+	if _, err := Build(simple(counts(6, 1, 5))); err == nil || !strings.Contains(err.Error(), "InitWorkers: 6 is above maxWorkers, 5") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestWorkers checks the numbers of workers against two rules: the API server requires that an autoscaler's minimum is
 // at least 1, and an autoscaler ignores a StatefulSet with zero replicas.
 func TestWorkers(t *testing.T) {
@@ -54,7 +62,7 @@ func TestWorkers(t *testing.T) {
 		"minimum of zero":                   {2, 0, 5, 2, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one worker"}},
 		"initial number of zero":            {0, 0, 5, 1, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one", "InitWorkers: the cluster starts with 1"}},
 		"initial number below the minimum":  {1, 3, 5, 3, []int32{3, 5}, []string{"InitWorkers: the cluster starts with 3"}},
-		"initial number above the maximum":  {9, 1, 5, 9, []int32{1, 5}, nil},
+		"initial number at the maximum":     {5, 1, 5, 5, []int32{1, 5}, nil},
 		"minimum above the maximum":         {2, 5, 1, 2, nil, nil},
 		"maximum possible numbers":          {1<<31 - 1, 1<<31 - 2, 1<<31 - 1, 1<<31 - 1, []int32{1<<31 - 2, 1<<31 - 1}, nil},
 	} {

@@ -156,11 +156,11 @@ func TestWorkersOfAClusterAreLimited(t *testing.T) {
 		first, least, most int64
 		want               dialect.Workers
 	}{
-		"a constant number":             {3, 3, 3, dialect.Workers{Field: counts + "initWorkers", Max: 3}},
-		"no workers":                    {0, 0, 0, dialect.Workers{Field: counts + "initWorkers"}},
-		"a minimum above the maximum":   {4, 9, 2, dialect.Workers{Field: counts + "initWorkers", Max: 4}},
-		"an autoscaler":                 {1, 1, 50, dialect.Workers{Field: counts + "maxWorkers", Max: 50}},
-		"an autoscaler above its start": {9, 1, 5, dialect.Workers{Field: counts + "maxWorkers", Max: 5}},
+		"a constant number":            {3, 3, 3, dialect.Workers{Field: counts + "initWorkers", Max: 3}},
+		"no workers":                   {0, 0, 0, dialect.Workers{Field: counts + "initWorkers"}},
+		"a minimum above the maximum":  {4, 9, 2, dialect.Workers{Field: counts + "initWorkers", Max: 4}},
+		"an autoscaler":                {1, 1, 50, dialect.Workers{Field: counts + "maxWorkers", Max: 50}},
+		"an autoscaler at its maximum": {5, 1, 5, dialect.Workers{Field: counts + "maxWorkers", Max: 5}},
 	} {
 		sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
 			sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: c.first, MinWorkers: c.least, MaxWorkers: c.most}
