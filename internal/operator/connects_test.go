@@ -53,8 +53,8 @@ func TestServerLives(t *testing.T) {
 	w.waitEvent(sc, "SparkServerReady")
 
 	w.kubelet("x-server", corev1.PodFailed, scene.Exited(137, "killed"))
-	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server starts at"),
-		holds("Progressing", metav1.ConditionTrue, "Error"))
+	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Killed", "the next server starts at"),
+		holds("Progressing", metav1.ConditionTrue, "Killed"))
 	w.waitEvent(sc, "SparkServerFailed", "137")
 	w.waitEvent(sc, "SparkServerBackOff", "10s")
 	clock.advance(connect.FirstInterval)

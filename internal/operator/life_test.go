@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/identity"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 // These tests play whole lives of SparkApplications with the real dialect, state machine and builder on a real API
@@ -200,6 +203,36 @@ func TestRetriesAfterFailure(t *testing.T) {
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if got.Status.ExecutionAttempts != 3 {
 		t.Errorf("%d runs, want 3", got.Status.ExecutionAttempts)
+	}
+}
+
+// TestRetryWaitsForQuota checks that a retry that a quota rejects waits until there is room, and that the wait costs few
+// requests. The quota ended an application that had retries left.
+func TestRetryWaitsForQuota(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := &requests{}
+	w.runReal(func(env *Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	})
+	app := w.Application("pi", scene.WithDriver, onFailure(1))
+	driver := w.driverOf(app, 1)
+	quota := w.noPods()
+	w.execute(driver, scene.Exited(1, "again"))
+	begun := time.Now()
+	w.waitReady("pi", lifecycle.ReasonQuota, "the next attempt waits for quota", "no-pods")
+	w.waitEvent(app, lifecycle.ReasonQuota, "the next attempt waits for quota")
+	for i := range 10 { // each pass decides the launch again
+		w.Patch("pi", fmt.Sprintf(`{"metadata":{"labels":{"pass":"%d"}}}`, i))
+	}
+	w.triggerPass("pi")
+	if tries, most := made.since(nil)["POST pods"], 2+int(time.Since(begun)/budgetInterval); tries < 2 || tries > most {
+		t.Errorf("%d requests for pods, want at most %d", tries, most)
+	}
+	w.Remove(quota)
+	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
+	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 2 {
+		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
 	}
 }
 

@@ -253,7 +253,7 @@ func (s *step) nameSidecar() {
 		s.m.Cause = before.Bounded()
 	}
 	if s.m.Cause != s.stored.Cause {
-		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{Part: lifecycle.DriverPod, Name: d.Name, Attempt: s.m.Attempt, Cause: cause})
+		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{Part: lifecycle.Application, Attempt: s.m.Attempt, Cause: cause})
 	}
 }
 

@@ -257,7 +257,7 @@ func (s *step) waitsForQuota() bool {
 		cause = s.stored.Cause // the numbers in the message change with every pod in the namespace
 	}
 	s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt+1) // objects created before the rejection
-	s.waitFor(lifecycle.DriverPod, "", cause)
+	s.waitFor(lifecycle.Application, "", cause)
 	s.requeueAfter(repeatDelay)
 	return true
 }

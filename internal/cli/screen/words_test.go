@@ -39,7 +39,7 @@ func TestWhatNextIsASentence(t *testing.T) {
 		{Verb: lifecycle.Confirm, Part: lifecycle.Attempt}:                "the operator reads the objects of the attempt from the API server",
 		{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}:           "the operator reads the run from the API server",
 	} {
-		if got := whatNext(time.Now(), &v1beta2.SparkApplication{}, &cluster.Summary{}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
+		if got := whatNext(time.Now(), Zone{}, &v1beta2.SparkApplication{}, &cluster.Summary{}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
 			t.Errorf("%v: %q, want %q", action, got, want)
 		}
 	}
