@@ -33,7 +33,7 @@ const (
 // object that it cannot decode, and then receives no objects at all. Instead, Decode does the following:
 //
 //   - If the value is in the spec, the spec stays empty. The returned fault contains the field, the limit or the
-//     expected type, and how to correct the value.
+//     expected type, and how to correct the value. If several values do not fit their types, it has a line for each.
 //   - If there are too many labels, Decode drops the labels and the spec, because the labels are copied to each pod.
 //   - If the value is in the status, Decode drops only that value, because the other values record the attempts so far.
 //
@@ -205,10 +205,11 @@ func (p *parts) withoutSpec() []byte {
 	return append(out, p.data[at:]...)
 }
 
-// decodeSpec decodes the spec. It returns the reason why the spec cannot be decoded, or an empty string.
+// decodeSpec decodes the spec. It returns the reasons why the spec cannot be decoded, one in each line, or an empty
+// string.
 func (p *parts) decodeSpec(kind Kind, into any) string {
 	if p.fault != nil {
-		return p.fault.Error()
+		return Join([]*Fault{p.fault})
 	}
 	if p.spec == (span{}) {
 		return ""
@@ -218,9 +219,8 @@ func (p *parts) decodeSpec(kind Kind, into any) string {
 	if err == nil {
 		return ""
 	}
-	s := scanner{in: spec, values: MaxSpecValues, items: MaxItems, entries: MaxEntries, parse: true}
-	if f := s.value(kind.Spec, 0); f != nil {
-		return f.at(string(Spec)).Error()
+	if faults := Misfits(spec, kind.Spec, string(Spec)); len(faults) > 0 {
+		return Join(faults)
 	}
 	return misfit(Spec, err)
 }
@@ -278,9 +278,9 @@ func misfit(part Part, err error) string {
 	way := "correct it, or remove it"
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {
-		return fmt.Sprintf("%s: cannot be read: %s; %s", part, Shorten(err.Error()), way)
+		return fmt.Sprintf("%s: cannot be read: %s; %s", part, Line(Shorten(err.Error())), way)
 	}
-	return fmt.Sprintf("%s: cannot be read: the value is of type %s, not %s; %s", Shorten(wrong.Field), Shorten(wrong.Value), wrong.Type, way)
+	return fmt.Sprintf("%s: cannot be read: the value is of type %s; %s", Line(Shorten(wrong.Field)), Line(Shorten(wrong.Value)), way)
 }
 
 // maxMessage is the maximum number of characters of an error that a message shows.

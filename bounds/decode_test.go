@@ -74,10 +74,10 @@ func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 	for _, test := range []struct{ spec, fault string }{
 		{`{"containers":[{"resources":{"limits":{"cpu":"1e2000000000"}}}]}`, "spec.containers[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
 		{`{"containers":[{"resources":{"limits":{"cpu":"much"}}}]}`, `spec.containers[0].resources.limits[cpu]: "much" is not a quantity`},
-		{`{"count":"three"}`, "spec.count: cannot be read: the value is of type string, not int32; correct it"},
-		{`{"count":99999999999}`, "spec.count: cannot be read: the value is of type number 99999999999, not int32"},
-		{`{"count":1e999999999}`, "spec.count: cannot be read: "},
-		{`[]`, "spec: cannot be read: "},
+		{`{"count":"three"}`, `spec.count: is the text "three", not a whole number; write one such as 1`},
+		{`{"count":99999999999}`, "spec.count: is the number 99999999999, not in the range of the field; write a number from -2147483648 to 2147483647"},
+		{`{"count":1e999999999}`, "spec.count: is the number 1e999999999, not a whole number; "},
+		{`[]`, "spec: is a list, not an object; "},
 		{`{"containers":[{"name":"` + strings.Repeat("x", MaxSpecBytes) + `"}]}`, "spec: has 524316 bytes of JSON, and at most 524288 are accepted"},
 	} {
 		got, fault := decode(t, fmt.Sprintf(form, test.spec))

@@ -69,8 +69,13 @@ type scanner struct {
 	// mend makes the scanner continue after a value that exceeds a limit, and record a replacement for the value.
 	mend    bool
 	patches []patch
-	// parse makes the scanner parse quantities, to find the quantity that is invalid.
+	// parse makes the scanner check the types of values and parse quantities. It records the faults and goes on.
 	parse bool
+	found []*Fault
+	// steps is the path of the value that is read next, and part the field beside it that takes a part of a CPU. They
+	// are only kept if parse is set.
+	steps []string
+	part  string
 	// names is memory that ambiguous uses again for each object.
 	names [][2][]byte
 }
@@ -90,7 +95,17 @@ func (s *scanner) value(shape *Shape, most int) *Fault {
 		return nil
 	}
 	from := s.at
-	f := s.limited(shape, most)
+	var f *Fault
+	if s.parse {
+		f = s.misfit(shape)
+	}
+	if f == nil {
+		f = s.limited(shape, most)
+	}
+	if f != nil && s.parse {
+		s.collect(f, from)
+		return nil
+	}
 	if f != nil && s.mend {
 		with := "null"
 		if shape.sort == quantity {
@@ -240,9 +255,13 @@ func (s *scanner) list(shape *Shape, most int) *Fault {
 		if i == most {
 			return &Fault{Message: fmt.Sprintf("has more than %d items; make the list shorter", most)}
 		}
+		if s.parse {
+			s.steps = append(s.steps, fmt.Sprintf("[%d]", i))
+		}
 		if f := s.value(elem, 0); f != nil {
 			return f.at(fmt.Sprintf("[%d]", i))
 		}
+		s.leave()
 	}
 }
 
@@ -295,9 +314,13 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 		known = known && (isField || shape.sort != object)
 		plain = plain && known && (n == 0 || bytes.Compare(last, raw) < 0) && bytes.IndexByte(raw, '\\') < 0
 		last = raw
+		if s.parse {
+			s.steps, s.part = append(s.steps, step(raw, shape.sort != table)), shape.partOf(raw)
+		}
 		if f := s.value(below, limit); f != nil {
 			return f.at(step(raw, shape.sort != table))
 		}
+		s.leave()
 	}
 	if plain || s.mend {
 		return nil

@@ -25,6 +25,8 @@ const (
 	list   // a list with items of the shape elem
 	table  // a map from keys that users choose to values of the shape elem
 	object // an object with the fields of a struct
+	integer
+	boolean
 )
 
 // Shape describes a Go type into which a JSON value is decoded. It contains only what the checks of the limits need. It
@@ -33,7 +35,7 @@ type Shape struct {
 	sort   sort
 	fields map[string]*member
 	elem   *Shape
-	max    int // the maximum number of characters of a text; 0: no maximum
+	max    int // the maximum number of characters of a text (0: no maximum), or the bits of an integer
 }
 
 // member is a field of an object.
@@ -63,6 +65,7 @@ var rawTypes = map[string]reflect.Type{
 
 var (
 	anyShape      = &Shape{sort: anything}
+	booleanShape  = &Shape{sort: boolean}
 	textShape     = &Shape{sort: text}
 	quantityShape = &Shape{sort: quantity}
 	parsedShape   = &Shape{sort: text, max: MaxParsed}
@@ -124,6 +127,10 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 	switch t.Kind() {
 	case reflect.String:
 		return textShape
+	case reflect.Bool:
+		return booleanShape
+	case reflect.Int32, reflect.Int64:
+		return &Shape{sort: integer, max: t.Bits()}
 	case reflect.Slice, reflect.Array:
 		if t.Elem().Kind() == reflect.Uint8 { // encoding/json encodes []byte as text
 			return textShape

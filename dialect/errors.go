@@ -2,11 +2,14 @@ package dialect
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // FieldError is a fault of one field of a custom resource. Its message says what is wrong and what to write instead.
@@ -38,6 +41,22 @@ func Incomplete(faults []*FieldError) bool {
 	return len(faults) > 0 && !slices.ContainsFunc(faults, func(f *FieldError) bool { return !f.Incomplete })
 }
 
+// Unreplaced returns the faults, in which the message about a value with a placeholder names the placeholder instead of
+// what the placeholder breaks.
+func Unreplaced(faults []*FieldError) []*FieldError {
+	for i, fault := range faults {
+		for _, quoted := range quotedText.FindAllString(fault.Message, -1) {
+			if open := conf.Placeholder(strings.Trim(quoted, `"`)); open != "" {
+				faults[i] = &FieldError{Field: fault.Field, Message: fmt.Sprintf(conf.PlaceholderMessage, open), Incomplete: fault.Incomplete}
+			}
+		}
+	}
+	return faults
+}
+
+// quotedText matches the user's values in messages.
+var quotedText = regexp.MustCompile(`"[^"]*"`)
+
 // AsFaults converts an error of rendering to a list of faults. It returns nil if err is nil.
 func AsFaults(err error) []*FieldError {
 	if err == nil {
@@ -55,7 +74,7 @@ func Invalid(faults []*FieldError) *lifecycle.Cause {
 		return nil
 	}
 	var all strings.Builder
-	for i, fault := range faults {
+	for i, fault := range Unreplaced(faults) {
 		if i > 0 {
 			all.WriteString("; ")
 		}

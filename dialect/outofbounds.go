@@ -8,15 +8,19 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// OutOfBounds returns the fault of a custom resource whose spec could not be decoded. The argument text is the custom
+// OutOfBounds returns the faults of a custom resource whose spec could not be decoded. The argument text is the custom
 // resource's field OutOfBounds, which UnmarshalJSON sets. If text is "", the spec was decoded, and the result is nil.
 // Callers report no other faults together with this one, because a spec that could not be decoded is empty.
 func OutOfBounds(text string) []*FieldError {
 	if text == "" {
 		return nil
 	}
-	field, message, _ := strings.Cut(text, ": ")
-	return []*FieldError{{Field: field, Message: message}}
+	var faults []*FieldError
+	for line := range strings.SplitSeq(text, "\n") {
+		field, message, _ := strings.Cut(line, ": ")
+		faults = append(faults, &FieldError{Field: field, Message: message})
+	}
+	return faults
 }
 
 // UnreadableSpec returns the desired state that follows from a custom resource whose spec could not be decoded, because

@@ -1,12 +1,12 @@
 package sparkoperator
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -96,19 +96,22 @@ func StringValue(s *string) string {
 	return *s
 }
 
-// CheckTemplate returns an error that names the field if the template is not a valid pod template.
-func CheckTemplate(field string, template *runtime.RawExtension) []*dialect.FieldError {
+// CheckTemplate returns the faults of a pod template: the values that do not fit their fields, or exceed a limit.
+func CheckTemplate(field string, template *runtime.RawExtension) (faults []*dialect.FieldError) {
 	if template == nil || len(template.Raw) == 0 {
 		return nil
 	}
 	_, err := dialect.ReadPodTemplate(template)
-	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
-		return []*dialect.FieldError{{Field: field, Message: fault.Error()}}
+	if err == nil {
+		return nil
 	}
-	if err != nil {
-		return []*dialect.FieldError{{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)}}
+	for _, fault := range bounds.Misfits(template.Raw, bounds.RawShape[corev1.PodTemplateSpec](), field) {
+		faults = append(faults, &dialect.FieldError{Field: fault.Path, Message: fault.Message})
 	}
-	return nil
+	if len(faults) == 0 {
+		faults = append(faults, &dialect.FieldError{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)})
+	}
+	return faults
 }
 
 // CheckMemorySize returns an error if text is not a memory size that Spark accepts.

@@ -32,6 +32,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/render"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/operator"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
@@ -330,7 +331,7 @@ func TestRenderGolden(t *testing.T) {
 // line, except for names, labels and the owner.
 func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 	for _, file := range []string{"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "testdata/render/everything.yaml", "../../examples/apache-pi.yaml"} {
-		documents, err := manifest.Objects([]string{file}, nil)
+		documents, err := manifest.Objects([]string{file}, terminal.Streams{Err: io.Discard}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +420,7 @@ func TestRenderUsage(t *testing.T) {
 		{[]string{"-f", "/does/not/exist"}, exit.Invalid, "/does/not/exist"},
 		{[]string{"-f", "../../examples/exposure-policy.yaml"}, exit.Invalid, "no custom resource"},
 		{[]string{"-f", "testdata/lint/faults.yaml"}, exit.Invalid, "testdata/lint/faults.yaml:73:1"},
-		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid, "testdata/lint/broken.yaml:5:1"},
+		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid, "testdata/lint/broken.yaml:13:5: spec.driver.cores: is the text"},
 		{[]string{"-f", "../../examples/apache-cluster.yaml", "--spark-submit"}, exit.Invalid, "SparkCluster"},
 	} {
 		if got := run(t, append([]string{"render"}, test.args...)...); got.code != test.code || !strings.Contains(got.err, test.says) {

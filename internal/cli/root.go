@@ -54,9 +54,26 @@ func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Cod
 	case code == exit.Interrupted:
 		fmt.Fprintln(streams.Err, "interrupted")
 	case message != "":
-		fmt.Fprintln(streams.Err, terminal.Wrap("error: ", message, streams.Width))
+		for _, each := range several(err) {
+			fmt.Fprintln(streams.Err, terminal.Wrap("error: ", each, streams.Width))
+		}
 	}
 	return code
+}
+
+// several returns the messages of an error that joins several errors, or the message of the error.
+func several(err error) (messages []string) {
+	var joined interface {
+		error
+		Unwrap() []error
+	}
+	if !errors.As(err, &joined) || !strings.Contains(joined.Error(), "\n") {
+		return []string{messageOf(err)}
+	}
+	for _, each := range joined.Unwrap() {
+		messages = append(messages, each.Error())
+	}
+	return messages
 }
 
 func messageOf(err error) string {

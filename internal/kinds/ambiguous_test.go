@@ -52,7 +52,7 @@ func TestNamesThatDifferOnlyInCase(t *testing.T) {
 					t.Fatal(err)
 				}
 				var report lint.Report
-				report.Add(launch.Operator{Config: cfg, Now: noon}, "pi.json", text)
+				report.Add(launch.Operator{Config: cfg, Now: noon}, "pi.json", text, false)
 				if len(report.Findings) != 1 || report.Findings[0].Field+": "+report.Findings[0].Message != want {
 					t.Errorf("lint: got %+v\nwant %s", report.Findings, want)
 				}

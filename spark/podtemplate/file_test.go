@@ -103,13 +103,13 @@ func TestFromFileRefuses(t *testing.T) {
 // TestWrongTypesNameTheirField checks that Read rejects a value that FromFile cannot convert, and names the field.
 func TestWrongTypesNameTheirField(t *testing.T) {
 	for text, says := range map[string]string{
-		"spec: {hostNetwork: yes}":                "spec.hostNetwork should be true or false, but is string",
-		"spec: {priority: 7.9}":                   "spec.priority should be a whole number, but is number 7.9",
-		"spec: {priority: '1.0'}":                 "spec.priority should be a whole number, but is string",
-		"spec: {priority: true}":                  "spec.priority should be a whole number, but is bool",
-		"spec: {nodeName: [a]}":                   "spec.nodeName should be text, but is array",
-		"spec: {nodeSelector: [a]}":               "spec.nodeSelector should be an object, but is array",
-		"spec: {containers: [{name: a, tty: x}]}": "spec.containers.tty should be true or false, but is string",
+		"spec: {hostNetwork: yes}":                `spec.hostNetwork: is the text "yes", not a boolean; write true or false`,
+		"spec: {priority: 7.9}":                   "spec.priority: is the number 7.9, not a whole number; write one such as 1",
+		"spec: {priority: '1.0'}":                 `spec.priority: is the text "1.0", not a whole number; write one such as 1`,
+		"spec: {priority: true}":                  "spec.priority: is the boolean true, not a whole number; write one such as 1",
+		"spec: {nodeName: [a]}":                   "spec.nodeName: is a list, not text; write a single text",
+		"spec: {nodeSelector: [a]}":               "spec.nodeSelector: is a list, not a map; write a line KEY: TEXT for each entry, without a hyphen",
+		"spec: {containers: [{name: a, tty: x}]}": `spec.containers[0].tty: is the text "x", not a boolean; write true or false`,
 	} {
 		data, err := FromFile([]byte(text))
 		if err != nil {

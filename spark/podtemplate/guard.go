@@ -55,6 +55,16 @@ func CheckYAML(text []byte) error {
 // large if each alias were written out. The parsers that decode YAML write aliases out, so a few lines of aliases to
 // aliases could fill the memory.
 func ReadYAML(text []byte) (document *yaml.Node, asJSON []byte, err error) {
+	return readYAML(text, sigsyaml.YAMLToJSONStrict)
+}
+
+// ReadManifest is ReadYAML for a text that users also pass to kubectl: if an object has a key twice, the last value
+// counts.
+func ReadManifest(text []byte) (document *yaml.Node, asJSON []byte, err error) {
+	return readYAML(text, sigsyaml.YAMLToJSON)
+}
+
+func readYAML(text []byte, toJSON func([]byte) ([]byte, error)) (document *yaml.Node, asJSON []byte, err error) {
 	if err := CheckYAML(text); err != nil {
 		return nil, nil, err
 	}
@@ -66,7 +76,7 @@ func ReadYAML(text []byte) (document *yaml.Node, asJSON []byte, err error) {
 	if _, err := m.of(document); err != nil {
 		return nil, nil, err
 	}
-	asJSON, err = sigsyaml.YAMLToJSONStrict(text)
+	asJSON, err = toJSON(text)
 	return document, asJSON, err
 }
 

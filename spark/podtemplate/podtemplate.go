@@ -5,7 +5,6 @@ package podtemplate
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,8 +47,8 @@ func Read(data []byte) (Template, error) {
 		return t, errors.New("should be a Pod or a PodTemplateSpec, but has another kind")
 	}
 	delete(tree, "status")
-	if err := convert(tree, t.Pod); err != nil {
-		return t, fmt.Errorf("is not a pod template: %s", conf.Shorten(err.Error()))
+	if err := convert(tree, t.Pod, bounds.RawShape[corev1.Pod]()); err != nil {
+		return t, unreadable("is not a pod template", err)
 	}
 	t.Extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
 	t.dropMeta()
@@ -123,30 +122,28 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 	if err != nil {
 		return into, nil, unreadable("cannot be read", err)
 	}
-	if err := convert(tree, into); err != nil {
-		return into, nil, fmt.Errorf("cannot be read: %s", conf.Shorten(err.Error()))
+	if err := convert(tree, into, bounds.RawShape[T]()); err != nil {
+		return into, nil, unreadable("cannot be read", err)
 	}
 	extra, _ := unknownFields(tree, reflect.TypeFor[T]()).(map[string]any)
 	return into, extra, nil
 }
 
-// convert converts a tree to a Go type. The parameter `into` points to an empty value of the type. The error names the
-// first field of the tree that does not fit the type. Kubernetes' own converter of trees is not used, because it cuts
-// off the high digits of integers that are too large.
-func convert(tree map[string]any, into any) error {
+// convert converts a tree to the Go type that a shape describes. The parameter `into` points to an empty value of the
+// type. The error names the first field of the tree that does not fit the type. Kubernetes' own converter of trees is
+// not used, because it cuts off the high digits of integers that are too large.
+func convert(tree map[string]any, into any, shape *bounds.Shape) error {
 	data, err := json.Marshal(tree)
 	if err == nil {
 		err = utiljson.Unmarshal(data, into)
 	}
-	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if !ok || wrong.Field == "" {
-		return err
+	if err == nil {
+		return nil
 	}
-	kind := map[reflect.Kind]string{
-		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object", reflect.String: "text", reflect.Bool: "true or false",
-		reflect.Int32: "a whole number", reflect.Int64: "a whole number",
-	}[wrong.Type.Kind()]
-	return fmt.Errorf("%s should be %s, but is %s", wrong.Field, cmp.Or(kind, "a "+wrong.Type.String()), wrong.Value)
+	for _, fault := range bounds.Misfits(data, shape, "") {
+		return fault
+	}
+	return err
 }
 
 func unreadable(what string, err error) error {

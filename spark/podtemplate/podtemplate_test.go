@@ -48,12 +48,12 @@ func TestReadRefuses(t *testing.T) {
 		"a: b: c":                           "is not a pod template",
 		"kind: Deployment":                  "has another kind",
 		`{"kind":3}`:                        "has another kind",
-		`{"metadata":3}`:                    "metadata should be an object, but is number",
-		`{"spec":[]}`:                       "spec should be an object, but is array",
-		`{"spec":{"containers":{}}}`:        "spec.containers should be a list, but is object",
-		`{"spec":{"hostNetwork":"yes"}}`:    "spec.hostNetwork should be true or false, but is string",
-		`{"spec":{"priority":"high"}}`:      "spec.priority should be a whole number, but is string",
-		`{"spec":{"nodeName":3}}`:           "spec.nodeName should be text, but is number",
+		`{"metadata":3}`:                    "metadata: is the number 3, not an object; write its fields (annotations, creationTimestamp, ",
+		`{"spec":[]}`:                       "spec: is a list, not an object; write its fields (",
+		`{"spec":{"containers":{}}}`:        "spec.containers: is an object, not a list; begin each item with a hyphen",
+		`{"spec":{"hostNetwork":"yes"}}`:    `spec.hostNetwork: is the text "yes", not a boolean; `,
+		`{"spec":{"priority":"high"}}`:      `spec.priority: is the text "high", not a whole number; `,
+		`{"spec":{"nodeName":3}}`:           "spec.nodeName: is the number 3, not text; put it in quotes",
 		"x: " + strings.Repeat("[", 100000): "is not a pod template",
 	} {
 		_, err := Read([]byte(text))
@@ -90,9 +90,9 @@ func TestAs(t *testing.T) {
 	for text, says := range map[string]string{
 		"[]":                   "cannot be read",
 		"{":                    "cannot be read",
-		`{"replicas":"many"}`:  "replicas should be a whole number, but is string",
-		`{"template":[]}`:      "template should be an object, but is array",
-		`{"serviceName":true}`: "serviceName should be text, but is bool",
+		`{"replicas":"many"}`:  `replicas: is the text "many", not a whole number; write one such as 1`,
+		`{"template":[]}`:      "template: is a list, not an object; write its fields (metadata, spec)",
+		`{"serviceName":true}`: "serviceName: is the boolean true, not text; put it in quotes",
 	} {
 		if _, _, err := As[spec]([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: the error is %v, want %q in it", text, err, says)

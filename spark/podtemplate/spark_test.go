@@ -24,9 +24,9 @@ var (
 	weRefuse = []string{
 		`.*: .*: is set twice in the same object; `,
 		`.*: .*: differs from .* in the same object only by upper and lower case; `,
-		`field .*: is not a pod template: .* should be (text|true or false|a whole number), but is (number|bool|string)`,
-		`file .*: is not a pod template: .* should be a whole number, but is number 1.5`,
-		`.*: is not a pod template: quantities must match `,
+		`field .*: is (a number|(the number|the boolean|the text) .*), not (text|a boolean|a whole number|a number|a quantity|in the range of the field); `,
+		`file .*: is the number 1.5, not a whole number; `,
+		`.* is not a quantity; write one such as `,
 		`.*: .*: the quantity .* is negative; `,
 		`.*: should be a Pod or a PodTemplateSpec, but has another kind`,
 	}

@@ -46,7 +46,7 @@ func walkUnknown(tree any, t reflect.Type, path string, found *[]UnknownField) {
 				walkUnknown(tree[key], field, place, found)
 				continue
 			}
-			*found = append(*found, UnknownField{Path: place, Place: places[strings.ToLower(key)]})
+			*found = append(*found, UnknownField{Path: place, Place: PlaceOf(key)})
 		}
 	case []any:
 		if t.Kind() == reflect.Slice {
@@ -56,6 +56,9 @@ func walkUnknown(tree any, t reflect.Type, path string, found *[]UnknownField) {
 		}
 	}
 }
+
+// PlaceOf returns the path of the pod's field with a name, or "". The name may differ in case.
+func PlaceOf(name string) string { return places[strings.ToLower(name)] }
 
 // places maps the names of a pod's fields, in lower case, to their paths in a pod. If several fields have the same
 // name, the map contains the shortest path.

@@ -121,7 +121,7 @@ var weRefuse = []listed{
 	{text: `.*: is set twice in the same object; .*`, cases: `template-json-twice`, reason: "a reader would not notice that one of the two is ignored"},
 	{text: `.* has the alias .*`, cases: `template-yaml-alias`, reason: "aliases can expand to any amount of memory"},
 	{text: `.* has the merge key << .*`, cases: `template-yaml-merge`, reason: "spark-submit merges nothing and keeps the key as a field that no pod has"},
-	{text: `.*spec.priority should be a whole number.*`, cases: `template-yaml-fraction`, lines: []string{"3.5"}, reason: "later lines reject it too"},
+	{text: `.*spec.priority: .* not a whole number.*`, cases: `template-yaml-fraction`, lines: []string{"3.5"}, reason: "later lines reject it too"},
 	{text: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
 }
 

@@ -271,13 +271,13 @@ func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
 
 func TestInvalidTemplateErrorNamesField(t *testing.T) {
 	for template, want := range map[string]string{
-		`{"spec":{"containers":{}}}`:                                            "spec.containers should be a list, but is object",
-		`{"spec":{"containers":[{"name":3}]}}`:                                  "name should be text, but is number",
-		`{"spec":"x"}`:                                                          "spec should be an object, but is string",
-		`{"spec":{"hostNetwork":"yes"}}`:                                        "spec.hostNetwork should be true or false, but is string",
-		`{"spec":{"terminationGracePeriodSeconds":1.5}}`:                        "spec.terminationGracePeriodSeconds should be a whole number, but is number 1.5",
-		`{"metadata":{"labels":[]}}`:                                            "metadata.labels should be an object, but is array",
-		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`:     "quantities must match",
+		`{"spec":{"containers":{}}}`:                                            "spec.containers: is an object, not a list",
+		`{"spec":{"containers":[{"name":3}]}}`:                                  "spec.containers[0].name: is the number 3, not text",
+		`{"spec":"x"}`:                                                          `spec: is the text "x", not an object`,
+		`{"spec":{"hostNetwork":"yes"}}`:                                        `spec.hostNetwork: is the text "yes", not a boolean`,
+		`{"spec":{"terminationGracePeriodSeconds":1.5}}`:                        "spec.terminationGracePeriodSeconds: is the number 1.5, not a whole number",
+		`{"metadata":{"labels":[]}}`:                                            "metadata.labels: is a list, not a map",
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`:     `spec.containers[0].resources.limits[cpu]: "lots" is not a quantity`,
 		`{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":true}}}]}}`: "is not a pod template",
 		`{"kind":"Deployment"}`:                                                 "has another kind",
 		`{"kind":{}}`:                                                           "has another kind",

@@ -357,7 +357,7 @@ func TestInvalidSpecs(t *testing.T) {
 	}{
 		{"spec.driver.memory", func(a *v1beta2.SparkApplication) { a.Spec.Driver.Memory = new("lots") }},
 		{"spec.executor.memory", func(a *v1beta2.SparkApplication) { a.Spec.Executor.Memory = new("1.5g") }},
-		{"spec.driver.template", func(a *v1beta2.SparkApplication) {
+		{"spec.driver.template.spec.containers", func(a *v1beta2.SparkApplication) {
 			a.Spec.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":"none"}}`)}
 		}},
 		{"spec.executor.template", func(a *v1beta2.SparkApplication) {

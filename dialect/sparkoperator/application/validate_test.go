@@ -55,7 +55,7 @@ func TestValidate(t *testing.T) {
 		{"a template that is none", func(a *v1beta2.SparkApplication) {
 			a.Spec.Driver.Template = template(`{"spec":{"containers":"none"}}`)
 			a.Spec.Executor.Template = template(`{"spec":{"containers":[{"name":"x"}]}}`)
-		}, []string{"spec.driver.template|is not a pod template"}},
+		}, []string{"spec.driver.template.spec.containers|is the text \"none\", not a list"}},
 		{"fields switched off", func(a *v1beta2.SparkApplication) {
 			a.Spec.BatchScheduler = new("")
 			a.Spec.Monitoring = &v1beta2.MonitoringSpec{MetricsProperties: new(""), PrometheusServlet: new(false)}

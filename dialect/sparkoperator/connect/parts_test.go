@@ -96,8 +96,8 @@ func TestConnectInvalidSpecs(t *testing.T) {
 		"executor memory":              {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("-1g") }, "spec.executor.memory: "},
 		"server memory in sparkConf":   {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.memory": "0"} }, "spec.sparkConf[spark.driver.memory]: "},
 		"executor memory in sparkConf": {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.executor.memory": "x"} }, "spec.sparkConf[spark.executor.memory]: "},
-		"server template":              {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":{}}}`) }, "spec.server.template: "},
-		"executor template":            {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":[]}`) }, "spec.executor.template: "},
+		"server template":              {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":{}}}`) }, "spec.server.template.spec.containers: "},
+		"executor template":            {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Template = template(`{"spec":[]}`) }, "spec.executor.template.spec: "},
 		"a label of the operator":      {func(sc *v1alpha1.SparkConnect) { sc.Labels = map[string]string{"sparkoperator.dev/attempt": "9"} }, "metadata.labels[sparkoperator.dev/attempt]: "},
 		"a label of the operator in sparkConf": {func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.sparkoperator.dev/x": "9"}

@@ -39,20 +39,20 @@ func TestInTemplate(t *testing.T) {
 	}
 }
 
-// TestPodTemplateIsRefusedByItsOwnPath checks the decoder's message about an invalid pod template. The paths in this
-// message belong to the pod template, so they must not be changed to paths of the schedule.
-func TestPodTemplateIsRefusedByItsOwnPath(t *testing.T) {
+// TestPodTemplateIsRefusedByItsPath checks that the message about an invalid pod template names the field inside the
+// template, behind the path of the template in the schedule.
+func TestPodTemplateIsRefusedByItsPath(t *testing.T) {
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) {
 		s.Spec.Template.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":"yes"}}`)}
 		s.Spec.Template.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":7}}`)}
 	})
 	wrong := Schedules{}.Validate(s, morning)
-	if len(wrong) != 2 || wrong[0].Field != "spec.template.driver.template" || wrong[1].Field != "spec.template.executor.template" {
+	if len(wrong) != 2 || wrong[0].Field != "spec.template.driver.template.spec.hostNetwork" || wrong[1].Field != "spec.template.executor.template.spec.containers" {
 		t.Fatalf("%v", wrong)
 	}
-	for i, path := range []string{"spec.hostNetwork", "spec.containers"} {
-		if !strings.Contains(wrong[i].Message, path) || strings.Contains(wrong[i].Message, "spec.template") {
-			t.Errorf("said: %s", wrong[i].Message)
+	for i, says := range []string{`is the text "yes", not a boolean; write true or false`, "is the number 7, not a list; write it as an item, behind a hyphen"} {
+		if wrong[i].Message != says {
+			t.Errorf("said: %s, want %s", wrong[i].Message, says)
 		}
 	}
 }

@@ -61,9 +61,9 @@ func New(rc *rest.Config, namespace string) (*Client, error) {
 // server would drop the field, so that, for example, an object with spec.suspend would start.
 const strict = client.FieldValidation(metav1.FieldValidationStrict)
 
-// Create creates an object, with strict validation as kubectl requests it.
+// Create creates an object, with strict validation as kubectl requests it, unless an option says otherwise.
 func (c *Client) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
-	return c.WithWatch.Create(ctx, object, append(options, strict)...)
+	return c.WithWatch.Create(ctx, object, append([]client.CreateOption{strict}, options...)...)
 }
 
 // Update updates an object, with strict validation.

@@ -35,6 +35,9 @@ import (
 // and the labels of the objects that the operator creates depend on it.
 const placeholderUID types.UID = "00000000-0000-4000-8000-000000000000"
 
+// placeholderSuffix ends the name of a custom resource with generateName, in the place of the API server's suffix.
+const placeholderSuffix = "xxxxx"
+
 // maxPasses is the largest number of passes to compute until the operator creates an object. One pass is not always
 // enough, because the operator announces some launches in the status before it creates an object.
 const maxPasses = 4
@@ -103,9 +106,12 @@ func (o Operator) Defaults(object client.Object) *platform.Settings {
 	return kinds.Defaults(o.Config, object, o.labels)
 }
 
-// Fresh returns a copy of an object in the state right after its creation: with the defaults, and without a status.
+// Fresh returns a copy of an object in the state right after its creation: with the defaults, a name, and without a status.
 func (o Operator) Fresh(object client.Object) client.Object {
 	fresh := object.DeepCopyObject().(client.Object)
+	if fresh.GetName() == "" && fresh.GetGenerateName() != "" {
+		fresh.SetName(fresh.GetGenerateName() + placeholderSuffix)
+	}
 	if fresh.GetUID() == "" {
 		fresh.SetUID(placeholderUID)
 	}

@@ -3,7 +3,6 @@ package lint
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
@@ -21,24 +20,22 @@ const (
 	Warning = "warning" // a part of the manifest has no effect, or may have another effect than its author expects
 )
 
-// The rules that findings belong to.
+// The rules that findings belong to, besides those of package manifest.
 const (
-	RuleSyntax       = "syntax"
-	RuleKind         = "unknown-kind"
-	RuleMissingField = "missing-field"
-	RuleInvalid      = "invalid"
-	RuleUnknownField = "unknown-field"
-	RuleNoEffect     = "no-effect"
-	RulePolicy       = "policy"
+	RuleNoEffect = "no-effect"
+	RulePolicy   = "policy"
 )
 
 // Rules describes the rules.
 var Rules = []struct{ ID, Text string }{
-	{RuleSyntax, "The file is valid YAML or JSON without duplicate keys."},
-	{RuleKind, "The API groups of the operator have the kind."},
-	{RuleMissingField, "All required fields are set."},
-	{RuleInvalid, "The operator accepts the custom resource and can launch it."},
-	{RuleUnknownField, "The kind has all fields that the manifest sets."},
+	{manifest.RuleSyntax, "The file is valid YAML or JSON."},
+	{manifest.RuleKind, "The API groups of the operator have the kind."},
+	{manifest.RuleForeign, "A kind of the operator is in one of its API groups."},
+	{manifest.RuleMissingField, "All required fields are set."},
+	{manifest.RuleInvalid, "The API server and the operator accept the custom resource, and the operator can launch it."},
+	{manifest.RuleUnknownField, "The kind has all fields that the manifest sets."},
+	{manifest.RuleDuplicate, "No object has a key twice."},
+	{manifest.RulePlaceholder, "All placeholders are replaced."},
 	{RuleNoEffect, "All fields that the manifest sets have an effect."},
 	{RulePolicy, "The rules of the platform allow the custom resource."},
 }
@@ -75,27 +72,40 @@ func (r *Report) Count(severity string) int {
 	return n
 }
 
-// Add checks the custom resources in a file and adds the findings to the report.
-func (r *Report) Add(o launch.Operator, file string, data []byte) {
+// Add checks the custom resources in a file and adds the findings to the report. If strict is set, an unknown field is
+// an error, as it is for kubectl.
+func (r *Report) Add(o launch.Operator, file string, data []byte, strict bool) {
 	r.Files++
 	documents, faults := manifest.Read(file, data)
-	var found []Finding
-	for _, fault := range faults {
-		found = append(found, at(fault.Place, Finding{Severity: Error, Rule: RuleSyntax, Message: fault.Message}))
-	}
+	found := findings(faults, "", strict)
 	for i := range documents {
-		object, err := documents[i].Object()
-		fault, ok := errors.AsType[*manifest.Fault](err)
-		switch {
-		case ok:
-			found = append(found, at(fault.Place, Finding{Severity: Error, Rule: RuleKind, Message: fault.Message}))
-		case object != nil:
+		object, faults := documents[i].Object()
+		name := documents[i].Name()
+		found = append(found, findings(faults, name, strict)...)
+		if slices.ContainsFunc(faults, func(f *manifest.Fault) bool { return f.Rule != manifest.RuleKind && f.Rule != manifest.RuleForeign }) || object != nil {
 			r.Objects++
-			found = append(found, check(o, &documents[i], object)...)
+		}
+		if object != nil {
+			more := check(o, &documents[i], object, faults)
+			found = append(slices.DeleteFunc(found, func(f Finding) bool { // the operator refuses the placeholder in the same words
+				return f.Rule == manifest.RulePlaceholder && slices.ContainsFunc(more, func(g Finding) bool { return g.Line == f.Line && g.Message == f.Message })
+			}), more...)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	r.Findings = append(r.Findings, found...)
+}
+
+// findings converts faults of a manifest into findings about the object with the given name.
+func findings(faults []*manifest.Fault, name string, strict bool) (found []Finding) {
+	for _, f := range faults {
+		severity := Error
+		if f.Warning() && (!strict || f.Rule != manifest.RuleUnknownField) {
+			severity = Warning
+		}
+		found = append(found, at(f.Place, Finding{Severity: severity, Rule: f.Rule, Object: name, Field: f.Field, Message: f.Message}))
+	}
+	return found
 }
 
 func at(place manifest.Place, f Finding) Finding {
@@ -103,27 +113,12 @@ func at(place manifest.Place, f Finding) Finding {
 	return f
 }
 
-// check returns the findings about one custom resource.
-func check(o launch.Operator, d *manifest.Document, object client.Object) (found []Finding) {
-	name := object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
+// check returns the findings about one custom resource, except those about the fields that already have a fault.
+func check(o launch.Operator, d *manifest.Document, object client.Object, known []*manifest.Fault) (found []Finding) {
 	add := func(severity, rule, field, message string) {
-		f := at(d.Place(field), Finding{Severity: severity, Rule: rule, Object: name, Field: field, Message: message})
+		f := at(d.Place(field), Finding{Severity: severity, Rule: rule, Object: d.Name(), Field: field, Message: message})
 		if !slices.Contains(found, f) {
 			found = append(found, f)
-		}
-	}
-	diff, err := manifest.Compare(d, object)
-	if err != nil {
-		add(Error, RuleSyntax, "", err.Error())
-		return found
-	}
-	for _, field := range diff.Unknown {
-		add(Warning, RuleUnknownField, field, "is unknown; the API server drops it")
-	}
-	unread := manifest.OutOfBounds(object) != ""
-	for _, field := range diff.Missing {
-		if !unread {
-			add(Error, RuleMissingField, field, "is required")
 		}
 	}
 	for field, way := range ignored {
@@ -133,16 +128,16 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 	}
 	rule, faults, err := faultsOf(o, object)
 	if err != nil {
-		add(Error, RuleInvalid, "", err.Error())
+		add(Error, manifest.RuleInvalid, "", err.Error())
 	}
 	for _, fault := range faults {
-		// The decoder reports the Go struct that contains the common fields of driver and executor.
-		fault.Field = strings.Replace(fault.Field, ".SparkPodSpec.", ".", 1)
-		if !slices.Contains(diff.Missing, fault.Field) {
+		if !slices.ContainsFunc(known, func(f *manifest.Fault) bool {
+			return !f.Warning() && (f.Field == fault.Field || strings.HasPrefix(fault.Field, f.Field+"."))
+		}) {
 			add(Error, rule, fault.Field, fault.Message)
 		}
 	}
-	if len(faults) > 0 {
+	if len(faults) > 0 || slices.ContainsFunc(known, func(f *manifest.Fault) bool { return !f.Warning() }) {
 		return found
 	}
 	for _, warning := range warnings(o, object) {
@@ -157,11 +152,11 @@ func check(o launch.Operator, d *manifest.Document, object client.Object) (found
 func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.FieldError, error) {
 	review, err := o.Review(object)
 	if err != nil || len(review.Faults) == 0 {
-		return RuleInvalid, nil, err
+		return manifest.RuleInvalid, nil, err
 	}
 	unruled, err := o.Unruled().Review(object)
 	if err != nil || len(unruled.Faults) > 0 {
-		return RuleInvalid, unruled.Faults, err
+		return manifest.RuleInvalid, unruled.Faults, err
 	}
 	return RulePolicy, review.Faults, nil
 }

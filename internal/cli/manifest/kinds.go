@@ -1,11 +1,14 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +16,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // served maps each version and kind that the operator serves to a function that returns an empty object. The versions
@@ -46,41 +50,122 @@ func (d *Document) Kind() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
 }
 
-// Object decodes the document as the operator does. If the API group is not one of the operator's groups, Object
-// returns nil and no error.
-func (d *Document) Object() (client.Object, error) {
-	kind := d.Kind()
-	create, ok := served[kind]
-	switch {
-	case kind.Kind == "":
-		return nil, &Fault{d.Place(""), "has no kind; a manifest begins with apiVersion and kind"}
-	case !ok && !slices.Contains(Groups, kind.Group):
-		return nil, nil
-	case !ok:
-		return nil, &Fault{d.Place("kind"), fmt.Sprintf("%s has no kind %s; the kinds are: %s", kind.GroupVersion(), kind.Kind, strings.Join(kindNames(), ", "))}
+// Name returns the kind and the name of a document, for messages.
+func (d *Document) Name() string {
+	var head struct {
+		Metadata struct {
+			Name         any `json:"name"`
+			GenerateName any `json:"generateName"`
+		} `json:"metadata"`
 	}
-	object := create()
-	if err := utiljson.Unmarshal(d.JSON, object); err != nil {
-		return nil, &Fault{d.Place(""), err.Error()}
+	_ = utiljson.Unmarshal(d.JSON, &head) // an unreadable name is none
+	for _, name := range []any{head.Metadata.Name, head.Metadata.GenerateName} {
+		if text, ok := name.(string); ok && text != "" {
+			return d.Kind().Kind + " " + text
+		}
 	}
-	object.GetObjectKind().SetGroupVersionKind(kind)
-	return object, nil
+	return d.Kind().Kind
 }
 
-func kindNames() (names []string) {
-	for kind := range served {
-		names = append(names, kind.GroupVersion().String()+" "+kind.Kind)
+// Object decodes the document as the operator does, and returns all faults of its kind, its types and its definition. If
+// the API group is not one of the operator's groups, or the document cannot be decoded, Object returns no object.
+func (d *Document) Object() (client.Object, []*Fault) {
+	kind := d.Kind()
+	create, ok := served[kind]
+	if !ok {
+		return nil, d.unserved(kind)
 	}
-	slices.Sort(names)
-	return names
+	c := checker{document: d, root: definition(kind), found: d.duplicates("", d.root)}
+	c.check(shapeOf(kind))
+	object := create()
+	if err := utiljson.Unmarshal(d.JSON, object); err != nil {
+		if !slices.ContainsFunc(c.found, func(f *Fault) bool { return !f.Warning() }) {
+			c.add(RuleInvalid, "", "%s", err.Error())
+		}
+		return nil, c.found
+	}
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return object, c.found
+}
+
+// unserved returns the faults of a document whose version and kind the operator does not serve. A kind of the operator
+// in another group is only a warning, because the group may be that of another program.
+func (d *Document) unserved(kind schema.GroupVersionKind) []*Fault {
+	versions := map[string]string{} // the newest version of the kind in each group
+	names := map[string]bool{}
+	for known := range served {
+		if version := known.GroupVersion().String(); known.Kind == kind.Kind && (versions[known.Group] == "" || version < versions[known.Group]) {
+			versions[known.Group] = version // v1 is before v1beta1
+		}
+		if known.Group == kind.Group {
+			names[known.Kind] = true
+		}
+	}
+	fault := func(rule, field, message string, args ...any) []*Fault {
+		return []*Fault{{d.Place(field), rule, field, fmt.Sprintf(message, args...)}}
+	}
+	apiVersion := kind.GroupVersion().String()
+	switch {
+	case kind.Kind == "":
+		return fault(RuleKind, "", "has no kind; a manifest begins with apiVersion and kind")
+	case versions[kind.Group] != "":
+		return fault(RuleKind, "apiVersion", "%q is not a version of %s that the operator serves; write %s", apiVersion, kind.Kind, versions[kind.Group])
+	case slices.Contains(Groups, kind.Group):
+		return fault(RuleKind, "kind", "%q is not a kind of %s; the kinds are: %s", kind.Kind, kind.Group, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	case len(versions) > 0:
+		return fault(RuleForeign, "apiVersion", "%q is not a version of the operator's kind %s, so the document is left out; write %s if the operator should run it",
+			apiVersion, kind.Kind, strings.Join(slices.Sorted(maps.Values(versions)), " or "))
+	}
+	return nil
+}
+
+// metadata is the schema of the metadata of an object, in which only the names of fields are checked.
+var metadata = &property{Properties: func() map[string]*property {
+	fields := map[string]*property{}
+	for f := range reflect.TypeFor[metav1.ObjectMeta]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = &property{}
+	}
+	return fields
+}()}
+
+var metadataShape = bounds.ShapeOf[metav1.ObjectMeta]()
+
+// shapeOf returns the shape of the spec of a kind.
+func shapeOf(kind schema.GroupVersionKind) *bounds.Shape {
+	switch kind.GroupVersion() {
+	case v1beta2.SchemeGroupVersion:
+		return v1beta2.Bounds()[kind.Kind].Spec
+	case v1alpha1.SchemeGroupVersion:
+		return v1alpha1.Bounds()[kind.Kind].Spec
+	}
+	return sparkv1.Bounds()[kind.Kind].Spec
+}
+
+// check finds the faults of a document: first the values that have a wrong type or exceed a limit, then what the
+// definition refuses besides, unknown fields and placeholders. A field has one fault at most.
+func (c *checker) check(spec *bounds.Shape) {
+	var parts struct {
+		Metadata json.RawMessage `json:"metadata"`
+		Spec     json.RawMessage `json:"spec"`
+	}
+	var tree map[string]any
+	if utiljson.Unmarshal(c.document.JSON, &parts) != nil || utiljson.Unmarshal(c.document.JSON, &tree) != nil {
+		return // the caller reports what cannot be decoded
+	}
+	for _, fault := range append(bounds.Misfits(parts.Metadata, metadataShape, "metadata"), bounds.Misfits(parts.Spec, spec, "spec")...) {
+		message := fault.Message
+		if _, node := c.document.nearest(fault.Path); strings.HasPrefix(message, "is the boolean ") && !strings.Contains(message, node.Value) {
+			message += fmt.Sprintf(": %q", node.Value) // such as yes, which YAML reads as true
+		}
+		c.add(RuleInvalid, fault.Path, "%s", message)
+	}
+	c.root.Properties["metadata"] = metadata
+	c.root.Properties["status"] = &property{} // the API server ignores the status of a new object
+	c.value("", tree, c.root)
 }
 
 // SpecOf returns a pointer to the spec of one of the operator's objects.
 func SpecOf(object client.Object) any {
 	return reflect.ValueOf(object).Elem().FieldByName("Spec").Addr().Interface()
-}
-
-// OutOfBounds returns why the spec of one of the operator's objects could not be read, or "" if the spec was read.
-func OutOfBounds(object client.Object) string {
-	return reflect.ValueOf(object).Elem().FieldByName("OutOfBounds").String()
 }

@@ -3,16 +3,10 @@ package manifest
 import (
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 )
 
 const two = `# A comment.
@@ -66,10 +60,9 @@ func TestPlaces(t *testing.T) {
 // faults.
 func TestFaultsOfYAML(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: 1\na: 2\n":                        `f:2:1: key "a" already set in map`,
-		"a: [1\nb: 2\n":                       "f:1:1: did not find expected ',' or ']'",
-		two + "a: 1\n---\na: 1\nb: 2\na: 3\n": `f:23:1: key "a" already set in map`,
-		"- a\n":                               "f:1:1: is not an object: a manifest begins with apiVersion and kind",
+		"a: [1\nb: 2\n":                 "f:1:1: did not find expected ',' or ']'",
+		two + "a: 1\n---\na: 1\nb: [\n": "f:22:1: did not find expected node content",
+		"- a\n":                         "f:1:1: is not an object: a manifest begins with apiVersion and kind",
 	} {
 		_, faults := Read("f", []byte(text))
 		if len(faults) != 1 || faults[0].Error() != want {
@@ -78,88 +71,6 @@ func TestFaultsOfYAML(t *testing.T) {
 	}
 	if documents, _ := Read("f", []byte("a: [\n---\n"+two)); len(documents) != 2 {
 		t.Errorf("%d documents beside a faulty one", len(documents))
-	}
-}
-
-func TestCompare(t *testing.T) {
-	documents, _ := Read("f", []byte(two))
-	object, err := documents[0].Object()
-	if err != nil {
-		t.Fatal(err)
-	}
-	diff, err := Compare(&documents[0], object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Differences{
-		Unknown: []string{"spec.driver.env[0].valu"},
-		Missing: []string{"spec.executor", "spec.mainApplicationFile", "spec.sparkVersion", "spec.type"},
-	}
-	if d := cmp.Diff(want, diff); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-}
-
-// TestRequiredFieldsAreThoseOfTheDefinitions compares fieldsOf with the schemas of the CustomResourceDefinitions, at
-// every depth: a Go type must have the same fields as its schema, and the operator's own types must require the same
-// fields. The test skips metadata, because the schemas contain only some of its fields.
-func TestRequiredFieldsAreThoseOfTheDefinitions(t *testing.T) {
-	files, err := filepath.Glob("../../../config/crd/*.yaml")
-	if err != nil || len(files) != 5 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var definition apiextensionsv1.CustomResourceDefinition
-		if err := yaml.Unmarshal(text, &definition); err != nil {
-			t.Fatal(err)
-		}
-		for _, version := range definition.Spec.Versions {
-			kind := schema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
-			create := served[kind]
-			if create == nil {
-				t.Errorf("%s is not known", kind)
-				continue
-			}
-			spec := version.Schema.OpenAPIV3Schema.Properties["spec"]
-			compareSchema(t, kind.String(), &spec, reflect.TypeOf(SpecOf(create())))
-		}
-	}
-}
-
-func compareSchema(t *testing.T, path string, schema *apiextensionsv1.JSONSchemaProps, of reflect.Type) {
-	t.Helper()
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	switch {
-	case reflect.PointerTo(of).Implements(decodesItself):
-	case of.Kind() == reflect.Slice && schema.Items != nil:
-		compareSchema(t, path+"[]", schema.Items.Schema, of.Elem())
-	case of.Kind() == reflect.Map && schema.AdditionalProperties != nil:
-		compareSchema(t, path+"{}", schema.AdditionalProperties.Schema, of.Elem())
-	case of == reflect.TypeFor[metav1.ObjectMeta]():
-	case of.Kind() == reflect.Struct && len(schema.Properties) > 0:
-		fields := fieldsOf(of)
-		for name := range schema.Properties {
-			if _, has := fields[name]; !has {
-				t.Errorf("%s.%s is only in the definition", path, name)
-			}
-		}
-		for name, f := range fields {
-			property, has := schema.Properties[name]
-			if !has {
-				t.Errorf("%s.%s is not in the definition", path, name)
-				continue
-			}
-			if required := slices.Contains(schema.Required, name); required != f.required && strings.HasPrefix(of.PkgPath(), ours) {
-				t.Errorf("%s.%s: required %t in the definition, %t here", path, name, required, f.required)
-			}
-			compareSchema(t, path+"."+name, &property, f.of)
-		}
 	}
 }
 

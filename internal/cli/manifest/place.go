@@ -10,15 +10,21 @@ import (
 // Place returns the place of a field, such as spec.driver.env[0].name or spec.sparkConf[spark.master]. If the document
 // does not have the field, Place returns the place of the nearest enclosing field.
 func (d *Document) Place(field string) Place {
-	found, node := d.root, d.root
+	found, _ := d.nearest(field)
+	return Place{d.File, d.line + found.Line, found.Column}
+}
+
+// nearest returns the nodes of a field, or of the nearest enclosing field, as Child does.
+func (d *Document) nearest(field string) (shown, value *yamlv3.Node) {
+	shown, value = d.root, d.root
 	for _, key := range Keys(field) {
-		shown, value := Child(node, key)
-		if value == nil {
+		at, below := Child(value, key)
+		if below == nil {
 			break
 		}
-		found, node = shown, value
+		shown, value = at, below
 	}
-	return Place{d.File, d.line + found.Line, found.Column}
+	return shown, value
 }
 
 // Has reports whether the document has a field.
@@ -41,7 +47,7 @@ func Child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
 	}
 	switch node.Kind {
 	case yamlv3.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
+		for i := len(node.Content) - 2; i >= 0; i -= 2 { // of two equal keys, the last counts
 			if node.Content[i].Value == key {
 				return node.Content[i], node.Content[i+1]
 			}

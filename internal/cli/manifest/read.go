@@ -18,6 +18,7 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
@@ -36,14 +37,36 @@ type Place struct {
 // String returns the place in the format of compiler messages.
 func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
 
-// Fault is an error at a place in a file.
+// The rules that faults break.
+const (
+	RuleSyntax       = "syntax"
+	RuleKind         = "unknown-kind"
+	RuleForeign      = "unknown-group"
+	RuleMissingField = "missing-field"
+	RuleInvalid      = "invalid"
+	RuleUnknownField = "unknown-field"
+	RuleDuplicate    = "duplicate-key"
+	RulePlaceholder  = "placeholder"
+)
+
+// Fault is an error at a place in a file, or a warning.
 type Fault struct {
 	Place
-	Message string
+	Rule, Field, Message string
 }
 
-// Error returns the place and the message.
-func (f *Fault) Error() string { return f.Place.String() + ": " + f.Message }
+// Warning reports whether the API server accepts a manifest with the fault.
+func (f *Fault) Warning() bool {
+	return f.Rule == RuleUnknownField || f.Rule == RuleDuplicate || f.Rule == RulePlaceholder || f.Rule == RuleForeign
+}
+
+// Error returns the place, the field and the message.
+func (f *Fault) Error() string {
+	if f.Field == "" {
+		return f.Place.String() + ": " + f.Message
+	}
+	return f.Place.String() + ": " + f.Field + ": " + f.Message
+}
 
 // Document is one YAML document of a file, or the content of a JSON file.
 type Document struct {
@@ -104,15 +127,15 @@ func Load(file string, in io.Reader) ([]byte, error) {
 // other documents. It leaves out documents without content. It reads nothing of a file that is too large to be parsed.
 func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 	if err := podtemplate.CheckYAML(data); err != nil {
-		return nil, []*Fault{{Place{file, 1, 1}, err.Error()}}
+		return nil, []*Fault{{Place: Place{file, 1, 1}, Rule: RuleSyntax, Message: err.Error()}}
 	}
 	parts := split(data)
 	if len(parts) > maxDocuments {
-		return nil, []*Fault{{Place{file, 1, 1}, fmt.Sprintf("has more than %d documents; split it into smaller files", maxDocuments)}}
+		return nil, []*Fault{{Place: Place{file, 1, 1}, Rule: RuleSyntax, Message: fmt.Sprintf("has more than %d documents; split it into smaller files", maxDocuments)}}
 	}
 	for _, part := range parts {
 		document := Document{File: file, line: part.line}
-		node, asJSON, err := podtemplate.ReadYAML(part.text)
+		node, asJSON, err := podtemplate.ReadManifest(part.text)
 		if err == nil && empty(node) {
 			continue
 		}
@@ -159,12 +182,20 @@ func split(data []byte) []part {
 	return parts
 }
 
+// braces match an expression of a template that no tool has rendered yet.
+var braces = regexp.MustCompile(`\{\{[^{}\n]*\}\}|\{%[^\n]*%\}`)
+
 // lineInMessage matches the line number in an error of a YAML parser.
 var lineInMessage = regexp.MustCompile(`^(?:yaml: |error converting YAML to JSON: |unmarshal errors:\s*)*line (\d+): (.*)$`)
 
 // faults converts an error of a YAML parser into faults with places. One error can list several faults, such as
 // duplicate keys.
 func (p part) faults(file string, err error) (faults []*Fault) {
+	if at := braces.FindIndex(p.text); at != nil {
+		place := Place{file, p.line + 1 + bytes.Count(p.text[:at[0]], []byte("\n")), 1}
+		return []*Fault{{Place: place, Rule: RuleSyntax, Message: "is a template of Helm, Jinja or the like that is not rendered yet: " + conf.Shorten(string(p.text[at[0]:at[1]])) +
+			"; render it first, such as with helm template, and check the result"}}
+	}
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "yaml: "), "unmarshal errors:")
 	for line := range strings.SplitSeq(text, "\n") {
@@ -176,7 +207,7 @@ func (p part) faults(file string, err error) (faults []*Fault) {
 			at, _ = strconv.Atoi(match[1])
 			message = match[2]
 		}
-		faults = append(faults, &Fault{Place{file, p.line + at, 1}, strings.TrimPrefix(message, "yaml: ")})
+		faults = append(faults, &Fault{Place: Place{file, p.line + at, 1}, Rule: RuleSyntax, Message: strings.TrimPrefix(message, "yaml: ")})
 	}
 	return faults
 }

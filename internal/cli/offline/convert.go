@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/convert"
@@ -102,7 +103,7 @@ func (r *verbs) convert(o *convertOptions) error {
 	if err != nil {
 		return err
 	}
-	documents, err := manifest.Objects(o.files, r.In)
+	documents, err := manifest.Objects(o.files, r.Streams, metav1.FieldValidationWarn)
 	if err != nil {
 		return err
 	}

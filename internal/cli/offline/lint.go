@@ -3,6 +3,7 @@ package offline
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -45,12 +46,15 @@ func (r *verbs) lintCommand() *cobra.Command {
 					return exit.Usagef("--namespace-labels: %v", err)
 				}
 			}
-			report, err := r.check(operator, files)
+			report, err := r.check(operator, files, strict)
 			if err != nil {
 				return exit.With(exit.Invalid, err)
 			}
 			if err := r.print(report, output); err != nil {
 				return err
+			}
+			if strict && report.Objects == 0 && len(report.Findings) == 0 {
+				return exit.Errorf(exit.Invalid, "%s: --strict, but the files contain no custom resource of %s", strings.Join(files, ", "), strings.Join(manifest.Groups, " or "))
 			}
 			if report.Count(lint.Error) > 0 || strict && report.Count(lint.Warning) > 0 {
 				return &exit.Error{Code: exit.Invalid}
@@ -66,7 +70,7 @@ func (r *verbs) lintCommand() *cobra.Command {
 	return cmd
 }
 
-func (r *verbs) check(operator launch.Operator, names []string) (*lint.Report, error) {
+func (r *verbs) check(operator launch.Operator, names []string, strict bool) (*lint.Report, error) {
 	files, err := manifest.Files(names)
 	if err != nil {
 		return nil, err
@@ -77,7 +81,7 @@ func (r *verbs) check(operator launch.Operator, names []string) (*lint.Report, e
 		if err != nil {
 			return nil, err
 		}
-		report.Add(operator, file, data)
+		report.Add(operator, file, data, strict)
 	}
 	return report, nil
 }

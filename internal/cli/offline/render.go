@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,7 +88,7 @@ func (r *verbs) render(o *renderOptions) error {
 	if operator.NamespaceLabels, err = labels.ConvertSelectorToLabelsMap(o.namespaceLabels); err != nil {
 		return exit.Usagef("--namespace-labels: %v", err)
 	}
-	documents, err := manifest.Objects(o.files, r.In)
+	documents, err := manifest.Objects(o.files, r.Streams, metav1.FieldValidationWarn)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package online
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,10 +25,18 @@ import (
 type afterwards struct {
 	dryRun, wait, log bool
 	timeout           time.Duration
+	validation        string
+}
+
+// validations maps the values of --validate, which are those of kubectl, to those of the API server.
+var validations = map[string]string{
+	"strict": metav1.FieldValidationStrict, "true": metav1.FieldValidationStrict, "warn": metav1.FieldValidationWarn,
+	"ignore": metav1.FieldValidationIgnore, "false": metav1.FieldValidationIgnore,
 }
 
 func (r *verbs) createCommand() *cobra.Command {
 	var files []string
+	var validate string
 	var after afterwards
 	cmd := &cobra.Command{
 		Use:   "create (-f FILE|DIR|- | FILE ...)",
@@ -43,7 +53,11 @@ func (r *verbs) createCommand() *cobra.Command {
 		if files = append(files, args...); len(files) == 0 {
 			return exit.Usagef("name the files with -f")
 		}
-		documents, err := manifest.Objects(files, r.In)
+		var known bool
+		if after.validation, known = validations[validate]; !known {
+			return exit.Usagef("--validate %s: write strict, warn or ignore", validate)
+		}
+		documents, err := manifest.Objects(files, r.Streams, after.validation)
 		if err != nil {
 			return err
 		}
@@ -85,6 +99,8 @@ func (r *verbs) createCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
+	flags.StringVar(&validate, "validate", "strict", "what an unknown field is: `strict` (or true) for an error, warn, or ignore (or false)")
+	flags.Lookup("validate").NoOptDefVal = "strict"
 	flags.BoolVar(&after.dryRun, "dry-run", false, "let the API server check everything, and store nothing")
 	flags.BoolVar(&after.wait, "wait", false, "wait until applications ended, and servers and clusters are ready")
 	flags.BoolVar(&after.log, "log", false, "print the driver's log until the application ended")
@@ -97,7 +113,7 @@ func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Obje
 	kind := cluster.KindOf(object)
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	object.SetResourceVersion("")
-	var options []client.CreateOption
+	options := []client.CreateOption{client.FieldValidation(cmp.Or(after.validation, metav1.FieldValidationStrict))}
 	done := "created"
 	if after.dryRun {
 		options, done = append(options, client.DryRunAll), "valid; nothing was created (dry run)"

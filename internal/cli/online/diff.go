@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,7 +42,7 @@ func (r *verbs) diffCommand() *cobra.Command {
 		if len(files) == 0 {
 			return exit.Usagef("name the files with -f")
 		}
-		documents, err := manifest.Objects(files, r.In)
+		documents, err := manifest.Objects(files, r.Streams, metav1.FieldValidationWarn)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ func Names(objects []client.Object, name, namespace string) (near []string) {
 	}
 	var all []candidate
 	for _, object := range objects {
-		distance := 2 * editDistance(name, object.GetName())
+		distance := 2 * Distance(name, object.GetName())
 		if strings.HasPrefix(object.GetName(), name) {
 			distance = min(distance, 2)
 		}
@@ -39,8 +39,8 @@ func Names(objects []client.Object, name, namespace string) (near []string) {
 	return near
 }
 
-// editDistance returns the smallest number of letters to insert, remove or replace to turn a into b.
-func editDistance(a, b string) int {
+// Distance returns the smallest number of letters to insert, remove or replace to turn a into b.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
