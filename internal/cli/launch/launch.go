@@ -35,8 +35,8 @@ import (
 // and the labels of the objects that the operator creates depend on it.
 const placeholderUID types.UID = "00000000-0000-4000-8000-000000000000"
 
-// placeholderSuffix ends the name of a custom resource with generateName, in the place of the API server's suffix.
-const placeholderSuffix = "xxxxx"
+// PlaceholderSuffix ends the name of a custom resource with generateName, in the place of the API server's suffix.
+const PlaceholderSuffix = "xxxxx"
 
 // maxPasses is the largest number of passes to compute until the operator creates an object. One pass is not always
 // enough, because the operator announces some launches in the status before it creates an object.
@@ -110,7 +110,7 @@ func (o Operator) Defaults(object client.Object) *platform.Settings {
 func (o Operator) Fresh(object client.Object) client.Object {
 	fresh := object.DeepCopyObject().(client.Object)
 	if fresh.GetName() == "" && fresh.GetGenerateName() != "" {
-		fresh.SetName(fresh.GetGenerateName() + placeholderSuffix)
+		fresh.SetName(fresh.GetGenerateName() + PlaceholderSuffix)
 	}
 	if fresh.GetUID() == "" {
 		fresh.SetUID(placeholderUID)

@@ -22,13 +22,14 @@ func (r *verbs) lintCommand() *cobra.Command {
 		Use:   "lint -f FILE|DIR|-",
 		Short: "Check manifests as the operator does, without a cluster",
 		Long: "Checks manifests of all five kinds with the operator's own validation, and prints file, line and column of each finding.\n" +
-			"An error is something that the API server or the operator rejects. A warning is an unknown field, or a field without effect.\n" +
-			"Other kinds in the files are left out.\n\n" +
+			"An error is something that the API server or the operator rejects. A warning is an unknown field, a field without effect, a\n" +
+			"key that is set twice (the last value counts, as for kubectl), a placeholder such as <BUCKET>, or a kind of the operator in an\n" +
+			"unknown group. Other kinds in the files are left out.\n\n" +
 			"With --config, lint also applies the rules of the platform in that file (docs/policy.md). Rules for selected namespaces\n" +
 			"need --namespace-labels.\n\n" +
 			"A file may have 3 MB, 50,000 fields and list items, and 1,000 documents. Aliases count as if they were written out.\n\n" +
-			"The exit code is 3 if there is an error; with --strict also if there is a warning.\n\n" +
-			"Lint does not check the definitions' patterns and enumerations, which the API server checks when it stores an object.",
+			"The exit code is 3 if there is an error; with --strict also if there is a warning, or nothing to check.\n\n" +
+			"Lint checks types, enumerations, patterns and limits of the definitions, but not their rules (CEL).",
 		Example: "  sparkctl lint -f app.yaml\n" +
 			"  sparkctl lint -f manifests/ -o sarif > lint.sarif\n" +
 			"  helm template chart | sparkctl lint -f -",
@@ -66,7 +67,7 @@ func (r *verbs) lintCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "output `format`: text, json or sarif")
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
 	cmd.Flags().StringVar(&namespaceLabels, "namespace-labels", "", "`labels` of the manifests' namespace, such as team=a,tier=tenant, for rules of the platform that select namespaces")
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 also if there are only warnings")
+	cmd.Flags().BoolVar(&strict, "strict", false, "an unknown field is an error; exit with 3 also if there are only warnings, or if nothing was checked")
 	return cmd
 }
 

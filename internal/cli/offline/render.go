@@ -94,6 +94,9 @@ func (r *verbs) render(o *renderOptions) error {
 	}
 	for i := range documents {
 		object := documents[i].Object
+		if object.GetName() == "" {
+			fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("the API server generates the name; the output has the placeholder %s%s", object.GetGenerateName(), launch.PlaceholderSuffix), r.Width))
+		}
 		render.Namespaced(object, o.namespace)
 		if o.uid != "" {
 			object.SetUID(types.UID(o.uid))
