@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -81,5 +83,30 @@ func TestFindingsAsText(t *testing.T) {
 		"                      fix: kubectl -n jobs create serviceaccount spark\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWaiting checks which custom resources count as waiting for an operator.
+func TestWaiting(t *testing.T) {
+	old, young := metav1.NewTime(time.Now().Add(-time.Minute)), metav1.Now()
+	app := func(change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+		a := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Generation: 1, CreationTimestamp: old}}
+		change(a)
+		return a
+	}
+	for name, test := range map[string]struct {
+		app  *v1beta2.SparkApplication
+		want bool
+	}{
+		"new":           {app(func(*v1beta2.SparkApplication) {}), true},
+		"young":         {app(func(a *v1beta2.SparkApplication) { a.CreationTimestamp = young }), false},
+		"just edited":   {app(func(a *v1beta2.SparkApplication) { a.ManagedFields = []metav1.ManagedFieldsEntry{{Time: &young}} }), false},
+		"observed":      {app(func(a *v1beta2.SparkApplication) { a.Status.ObservedGeneration = 1 }), false},
+		"being deleted": {app(func(a *v1beta2.SparkApplication) { a.DeletionTimestamp = &young }), false},
+		"ended":         {app(func(a *v1beta2.SparkApplication) { a.Status.AppState.State = v1beta2.ApplicationStateCompleted }), false},
+	} {
+		if got := waits(test.app); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

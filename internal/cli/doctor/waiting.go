@@ -16,7 +16,9 @@ import (
 // patience is the time that an operator has to handle a change of a custom resource.
 const patience = 10 * time.Second
 
-// waits reports whether no operator has handled the last change of a custom resource for longer than patience.
+// waits reports whether no operator has handled the last change of a pending custom resource for longer than patience.
+// Objects that have ended are left out, because another operator may have written their status, and so are objects that
+// are being deleted.
 func waits(object client.Object) bool {
 	changed := object.GetCreationTimestamp()
 	for _, entry := range object.GetManagedFields() {
@@ -25,7 +27,7 @@ func waits(object client.Object) bool {
 		}
 	}
 	s := cluster.Summarize(object)
-	return !s.Observed && !s.Held && time.Since(changed.Time) > patience
+	return !s.Observed && !s.Held && s.Result == cluster.Pending && object.GetDeletionTimestamp() == nil && time.Since(changed.Time) > patience
 }
 
 // checkWaiting reports, once for each kind and namespace, a custom resource that no operator has handled, and why.
