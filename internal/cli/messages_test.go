@@ -172,3 +172,56 @@ func TestLintExplainsInput(t *testing.T) {
 		t.Errorf("nothing to check: exit code %d, %q", code, lines)
 	}
 }
+
+// TestGeneratedNames checks that verbs accept an object with generateName, and say that its name is a placeholder.
+func TestGeneratedNames(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {generateName: pi-}\nspec:\n"
+	for name, value := range valid {
+		text += "  " + name + ": " + value + "\n"
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for verb, want := range map[string]string{"lint": "0 errors, 0 warnings", "render": "pi-xxxxx-driver", "convert": "generateName: pi-"} {
+		got := run(t, verb, "-f", file)
+		if got.code != exit.OK || !strings.Contains(got.out, want) || (verb == "render") != strings.Contains(got.err, "the API server generates the name; the output has the placeholder pi-xxxxx") {
+			t.Errorf("%s: exit code %d, %q\n%s", verb, got.code, got.err, got.out)
+		}
+	}
+}
+
+// TestRenderReportsAllFaults checks that render prints each fault in its own line, and warnings before them, in the words
+// of lint.
+func TestRenderReportsAllFaults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a, labels: {x: true}}\nspec:\n" +
+		"  sparkConf: {spark.a: 1, spark.b: x, spark.b: z}\n  type: scala\n  suspended: true\n"
+	for name, value := range valid {
+		if name != "type" {
+			text += "  " + name + ": " + value + "\n"
+		}
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := `warning: FILE:5:39: spec.sparkConf[spark.b]: is set twice in the same object; the last value counts, "z", and not that of line 5: remove one of the two
+warning: FILE:7:3: spec.suspended: is unknown; the API server drops it; write suspend
+error: FILE:3:30: metadata.labels[x]: is the boolean true, not text; put it in quotes
+error: FILE:5:15: spec.sparkConf[spark.a]: is the number 1, not text; put it in quotes
+error: FILE:6:3: spec.type: "scala" is not accepted; write Scala
+`
+	for _, verb := range []string{"render", "convert"} {
+		got := run(t, verb, "-f", file)
+		if text := strings.ReplaceAll(got.err, file, "FILE"); got.code != exit.Invalid || text != want {
+			t.Errorf("%s: exit code %d\n%s\nwant\n%s", verb, got.code, text, want)
+		}
+	}
+	got := run(t, "create", "-f", file, "--validate=strict")
+	if !strings.Contains(got.err, "error: "+file+":7:3: spec.suspended: is unknown") {
+		t.Errorf("create: %s", got.err)
+	}
+	if got := run(t, "create", "-f", file, "--validate=maybe"); got.code != exit.Usage {
+		t.Errorf("create: exit code %d", got.code)
+	}
+}
