@@ -22,8 +22,8 @@ func CheckName(name, thing string, longest int) []*FieldError {
 }
 
 // AppName returns the spark.app.name of a driver: the user's, or else the name of the custom resource. The names of
-// executors would begin with the user's name, which may have any length and may be that of other applications. So if the
-// user sets the name, AppName sets the beginning of their names, which id makes unique.
+// executors would begin with the user's name, which may have any length and may be that of other applications. So if
+// the user sets the name, AppName sets the beginning of their names, which id makes unique.
 func AppName(c *conf.Conf, name, id string) string {
 	own, _ := c.Get("spark.app.name")
 	if own == "" || own == name {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,7 +39,7 @@ type root struct {
 func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Code {
 	streams = streams.Safe()
 	cmd := Command(streams, terminal.Program(args[0]))
-	cmd.SetArgs(args[1:])
+	cmd.SetArgs(pasted(args[1:]))
 	if strings.Contains(args[0], completionName) {
 		cmd.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
 	}
@@ -74,6 +76,15 @@ func several(err error) (messages []string) {
 		messages = append(messages, each.Error())
 	}
 	return messages
+}
+
+// pasted returns arguments in which spark-submit behind the verb convert has no directory.
+func pasted(args []string) []string {
+	if i := slices.Index(args, "convert") + 1; i > 0 && i < len(args) && path.Base(args[i]) == "spark-submit" {
+		args = slices.Clone(args)
+		args[i] = "spark-submit"
+	}
+	return args
 }
 
 func messageOf(err error) string {

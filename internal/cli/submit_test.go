@@ -24,7 +24,7 @@ func withoutSpark(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
 		"SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "MASTER", "DEPLOY_MODE", "SPARK_DRIVER_MEMORY", "SPARK_EXECUTOR_MEMORY", "SPARK_EXECUTOR_CORES",
-		"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON",
+		"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_USER", "HADOOP_USER_NAME", "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_DIRS", "SPARK_REMOTE",
 	} {
 		t.Setenv(name, "") // restores it at the end
 		if err := os.Unsetenv(name); err != nil {
@@ -131,7 +131,7 @@ func TestSubmitRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{"--class", "X", image, jar}, exit.Invalid, "--deploy-mode cluster"},
-		{[]string{"--master", "yarn", "--deploy-mode", "cluster", "--class", "X", image, jar}, exit.Invalid, "k8s://"},
+		{[]string{"--master", "mesos://h:5050", "--deploy-mode", "cluster", "--class", "X", image, jar}, exit.Invalid, "k8s://"},
 		{append(cluster, "/home/me/x.jar"), exit.Invalid, "local:///PATH"},
 		{append(cluster, "--jars", "lib.jar", jar), exit.Invalid, "local:///PATH"},
 		{append(cluster, "--kill", "x"), exit.Invalid, "--kill"},

@@ -28,6 +28,9 @@ type Submitter struct {
 	// begin with "spark." are configuration with the lowest priority. The property user.name is the submitting user if
 	// neither SPARK_USER nor HADOOP_USER_NAME names a user. All properties go into the Request, for "${system:NAME}".
 	SystemProperties map[string]string
+	// AnyCluster accepts command lines for YARN and standalone clusters. Parse converts them to Kubernetes' cluster
+	// mode, and a warning names each setting that does not carry over.
+	AnyCluster bool
 	// WorkingDirectory is the absolute path against which relative paths are resolved; empty means "/".
 	WorkingDirectory string
 	// ReadFile returns the content of a file by its absolute path. If it is nil, Parse rejects a command line that

@@ -164,6 +164,7 @@ func (p *parser) checkJavaOptions(key string) error {
 
 // clusterMode checks that the line is for Kubernetes' cluster mode, and normalises the master.
 func (p *parser) clusterMode() error {
+	p.move()
 	const remote = "spark.remote"
 	if p.conf.Has(remote) {
 		return submit.KeyErrorf(remote, "an application for Spark Connect is a client and is not submitted%s; give --master k8s://... instead of --remote", p.from(remote))

@@ -201,6 +201,11 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 	return l, nil
 }
 
+// RunsSparkSubmit reports whether a pod that runs spark-submit creates the driver.
+func (l *Launch) RunsSparkSubmit() bool {
+	return slices.ContainsFunc(l.Objects, func(o client.Object) bool { return o.GetLabels()[submit.RoleLabel] == submit.RoleSubmitter })
+}
+
 // create adds the objects that a plan's create actions would create to the Launch, and returns what the operator would
 // observe afterwards.
 func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, now time.Time) (seen lifecycle.Observed, err error) {

@@ -71,7 +71,7 @@ func (r *verbs) convertSubmitCommand() *cobra.Command {
 		Use:   "spark-submit [OPTIONS] FILE [ARGUMENTS]",
 		Short: "Make a manifest from spark-submit's command line",
 		Long: "Takes spark-submit's own options in their order, and prints a SparkApplication that does the same. It reads options, files and\n" +
-			"the environment as the verb submit does. The flags below can stand anywhere before the application's file.",
+			"the environment as the verb submit does, also of lines for YARN and standalone clusters. The flags below can stand anywhere before the application's file.",
 		Example: "  sparkctl convert spark-submit --deploy-mode cluster --class org.apache.spark.examples.SparkPi \\\n" +
 			"    --conf spark.kubernetes.container.image=docker.io/apache/spark:4.1.4 local:///opt/spark/examples/jars/spark-examples.jar",
 		DisableFlagParsing: true,

@@ -44,7 +44,8 @@ func (r *verbs) submitCommand() *cobra.Command {
 		Use:   "submit [OPTIONS] FILE [ARGUMENTS]",
 		Short: "Create a SparkApplication from spark-submit's command line",
 		Long: "Takes spark-submit's own options in their order, and creates a SparkApplication of sparkoperator.k8s.io that does the same. An\n" +
-			"existing line can be pasted behind \"sparkctl submit\". Every option of Spark 3.5 to 4.3 is honoured, or refused with a reason.\n\n" +
+			"existing line can be pasted behind \"sparkctl submit\", with the program's name. Every option of Spark 3.5 to 4.3 is honoured, or refused with a reason.\n\n" +
+			"A line for YARN or a standalone cluster is converted: warnings name what does not carry over.\n\n" +
 			"The flags below can stand anywhere before the application's file. --master is not needed: the cluster is that of the\n" +
 			"kubeconfig's context. Properties files, spark-defaults.conf of SPARK_CONF_DIR or SPARK_HOME, pod templates and the\n" +
 			"environment are read as spark-submit reads them.\n\n" +
@@ -112,8 +113,12 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 		return err
 	}
 	defer o.staging.Close()
-	if err := checkSubmitted(app); err != nil {
+	warnings, err := checkSubmitted(app)
+	if err != nil {
 		return err
+	}
+	for _, warning := range warnings {
+		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
 	}
 	if o.dryRun {
 		o.staging.Describe(r.Streams)
@@ -128,7 +133,7 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 	if app.Namespace == "" {
 		app.Namespace = c.Namespace
 	}
-	err := o.staging.Upload(cmd.Context(), r.Streams, app.Namespace)
+	err = o.staging.Upload(cmd.Context(), r.Streams, app.Namespace)
 	if err == nil {
 		err = r.create(cmd, c, app, &o.afterwards)
 	}
@@ -144,12 +149,13 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 	return r.afterwards(cmd, c, app, &o.afterwards)
 }
 
-// checkSubmitted returns the first fault for which the operator would reject an application. If the application has
-// only a generateName, checkSubmitted appends a random suffix, as the API server does.
-func checkSubmitted(app *v1beta2.SparkApplication) error {
+// checkSubmitted returns the warnings of the operator about an application, or the first fault for which the operator
+// would reject it. One of the warnings reports that a pod has to run spark-submit. If the application has only a
+// generateName, checkSubmitted appends a random suffix, as the API server does.
+func checkSubmitted(app *v1beta2.SparkApplication) ([]string, error) {
 	operator, err := launch.Load("")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	named := app.DeepCopy()
 	if named.Name == "" {
@@ -157,12 +163,17 @@ func checkSubmitted(app *v1beta2.SparkApplication) error {
 	}
 	review, err := operator.Review(named)
 	if err != nil {
-		return exit.With(exit.Invalid, err)
+		return nil, exit.With(exit.Invalid, err)
 	}
 	for _, fault := range review.Faults {
-		return exit.With(exit.Invalid, fault)
+		return nil, exit.With(exit.Invalid, fault)
 	}
-	return nil
+	launched, err := operator.Launch(named)
+	if err == nil && launched.RunsSparkSubmit() {
+		review.Warnings = append(review.Warnings, "a pod that runs spark-submit creates the driver, which needs a service account with the rights to do so "+
+			"(sparkctl explain shows the reason)")
+	}
+	return review.Warnings, nil
 }
 
 // printManifest prints an application as YAML, without the empty status.

@@ -9,10 +9,12 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // Split divides arguments into a command line for spark-submit and sparkctl's own flags. All arguments after the
-// application's file belong to the application, so they stay in the command line.
+// application's file belong to the application, so they stay in the command line. The program spark-submit itself, with
+// or without its directory, may be the first word.
 func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
 	for i := 0; i < len(args); i++ {
 		known, takesValue := cmdline.Option(args[i])
@@ -28,6 +30,7 @@ func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
 				i++
 				flags = append(flags, args[i])
 			}
+		case len(line) == 0 && filepath.Base(args[i]) == "spark-submit":
 		case !known:
 			return append(line, args[i:]...), flags
 		default:
@@ -51,6 +54,7 @@ func Here(line []string, sparkVersion string) (cmdline.Submitter, error) {
 	s := cmdline.Submitter{
 		SparkVersion: sparkVersion, Environment: environment(os.Environ()), WorkingDirectory: directory, ReadFile: os.ReadFile, ReadDir: readDirectory,
 	}
+	s.SystemProperties = systemProperties(s.Environment["SPARK_SUBMIT_OPTS"])
 	if s.SparkVersion == "" {
 		s.SparkVersion, err = versionIn(line, s)
 	}
@@ -87,6 +91,19 @@ func versionIn(line []string, s cmdline.Submitter) (string, error) {
 		return "", exit.With(exit.Invalid, err)
 	}
 	return "", exit.Usagef("the image's tag does not show the version of Spark; name it with --spark-version")
+}
+
+// systemProperties returns the properties that options of a JVM set.
+func systemProperties(options string) map[string]string {
+	properties := map[string]string{}
+	words, _ := conf.SplitJavaOptions(options)
+	for _, word := range words {
+		if option, ok := strings.CutPrefix(word, "-D"); ok {
+			key, value, _ := strings.Cut(option, "=")
+			properties[key] = value
+		}
+	}
+	return properties
 }
 
 func environment(pairs []string) map[string]string {

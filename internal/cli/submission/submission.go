@@ -37,7 +37,7 @@ const DefaultMaster = submit.DefaultMaster
 // Convert converts a command line into an application. An error names the option or the configuration key, and says why
 // it cannot be converted.
 func Convert(args []string, s cmdline.Submitter) (Result, error) {
-	s.Environment = maps.Clone(s.Environment)
+	s.Environment, s.AnyCluster = maps.Clone(s.Environment), true
 	if s.Environment == nil {
 		s.Environment = map[string]string{}
 	}
@@ -139,19 +139,24 @@ var readHere = regexp.MustCompile(`^spark\.(kubernetes\.|(driver|executor)\.(cor
 var prefixed = regexp.MustCompile(`\.(label|annotation|node\.selector|secrets|secretKeyRef|driverEnv|volumes)\.`)
 
 // references replaces references to environment variables and system properties by their values on the local machine,
-// because the operator runs elsewhere and does not have these values. It does so for the keys that spark-submit reads.
+// because the operator runs elsewhere and does not have these values. It does so for the keys that spark-submit reads,
+// also if their values refer to keys that have such references.
 func (c *converter) references() error {
 	here := c.request.Conf.Clone().WithEnvironment(c.request.Environment).WithSystemProperties(c.request.SystemProperties)
 	for key, value := range c.request.Conf.All() {
-		refers := strings.Contains(value, "${env:") || strings.Contains(value, "${system:")
-		if !refers || !readHere.MatchString(key) || prefixed.MatchString(key) {
+		if !strings.Contains(value, "${") || !readHere.MatchString(key) || prefixed.MatchString(key) {
 			continue
 		}
 		text, err := here.Expand(value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		c.conf.Set(key, text)
+		if elsewhere, err := c.request.Conf.Expand(value); err != nil || elsewhere != text {
+			c.conf.Set(key, text)
+		}
+	}
+	if dirs := c.request.Environment["SPARK_LOCAL_DIRS"]; dirs != "" {
+		c.conf.Set("spark.local.dir", dirs) // the variable has precedence over the key
 	}
 	for variable, key := range map[string]string{"PYSPARK_PYTHON": "spark.pyspark.python", "PYSPARK_DRIVER_PYTHON": "spark.pyspark.driver.python"} {
 		if value := c.request.Environment[variable]; value != "" && strings.HasSuffix(c.request.Resource, ".py") {
