@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -241,4 +244,34 @@ func metaLen(list client.ObjectList) int {
 		return len(list.Items)
 	}
 	return -1
+}
+
+// TestNewApplicationHasAState checks an application whose first launch waits for the name of somebody else's pod. Its
+// status has conditions and the empty state, which Argo CD's health script reads. The launch follows when the name is
+// free, although no watch of the operator reports that.
+func TestNewApplicationHasAState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pod := scene.ForeignPod(w.Namespace, driverName("pi"))
+	w.Create(pod)
+	goes := w.TakesItsTime(pod)
+	if err := w.API.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	w.runReal()
+	app := w.Application("pi")
+	stored := &unstructured.Unstructured{}
+	stored.SetGroupVersionKind(v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
+	testkit.Wait(t, "a condition about the name", func(ctx context.Context) error {
+		if err := w.API.Get(ctx, client.ObjectKeyFromObject(app), stored); err != nil {
+			return err
+		}
+		conditions, _, err := unstructured.NestedSlice(stored.Object, "status", "conditions")
+		return errors.Join(err, want(strings.Contains(fmt.Sprint(conditions), dependents.ReasonNameTaken), true))
+	})
+	if state, found, err := unstructured.NestedString(stored.Object, "status", "applicationState", "state"); err != nil || !found || state != "" {
+		t.Errorf("the state is %q, found %v, %v", state, found, err)
+	}
+	goes()
+	w.driverOf(app, 1)
 }
