@@ -3,6 +3,7 @@ package online
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,15 +73,15 @@ func (r *verbs) statusCommand() *cobra.Command {
 // watcher reads an object again and again, with its pods and Events.
 type watcher struct {
 	*cluster.Client
-	object client.Object
-	events []corev1.Event
-	state  string // the versions of the object and of its pods
+	object   client.Object
+	events   []corev1.Event
+	versions []string // of the object and of its pods
 }
 
 // report returns what the screen shows now. It reads the Events only if the object or its pods have changed, because a
 // request for Events reads those of the whole namespace, which may have thousands.
 func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
-	if w.state != "" {
+	if w.versions != nil {
 		live := cluster.KindOf(w.object).New()
 		if err := w.Get(ctx, client.ObjectKeyFromObject(w.object), live); err != nil {
 			return nil, w.Explain(err)
@@ -92,16 +93,16 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := w.object.GetResourceVersion()
+	versions := []string{w.object.GetResourceVersion()}
 	for i := range pods {
-		state += " " + pods[i].ResourceVersion
+		versions = append(versions, pods[i].ResourceVersion)
 	}
-	if state != w.state {
+	if !slices.Equal(versions, w.versions) {
 		if w.events, err = w.Events(ctx, w.object, pods); err != nil {
 			return nil, err
 		}
 	}
-	w.state = state
+	w.versions = versions
 	report := screen.NewReport(time.Now(), w.object, pods, w.events)
 	return &report, nil
 }

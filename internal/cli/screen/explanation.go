@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/cause"
@@ -37,7 +36,7 @@ func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.P
 			}
 		}
 	}
-	return append(lines, Line{Label: "next", Text: whatNext(now, zone, object, &s, plan)})
+	return append(lines, Line{Label: "next", Text: whatNext(now, zone, &s, plan)})
 }
 
 // Line is a line of an explanation. Label is the line's heading, such as why or do.
@@ -92,34 +91,37 @@ var partWords = map[lifecycle.Part]string{
 	lifecycle.Application: "the custom resource", lifecycle.ScheduledRun: "the run",
 }
 
+// actionText returns a text about an action of the operator.
+func actionText(action lifecycle.Action) string {
+	act := verbWords[action.Verb] + " " + partWords[action.Part]
+	switch {
+	case action.Verb == lifecycle.Confirm && action.Part == lifecycle.Executors:
+		act = "checks why executors are missing"
+	case action.Verb == lifecycle.Confirm:
+		act += " from the API server"
+	}
+	if action.Name != "" {
+		act += " " + action.Name
+	}
+	if action.Attempt > 0 && action.Verb == lifecycle.Create {
+		act += fmt.Sprintf(" for attempt %d", action.Attempt)
+	}
+	return act
+}
+
 // whatNext returns a text about what the operator does next, and when.
-func whatNext(now time.Time, zone Zone, object client.Object, s *cluster.Summary, plan lifecycle.Plan) string {
+func whatNext(now time.Time, zone Zone, s *cluster.Summary, plan lifecycle.Plan) string {
 	var acts []string
 	for _, action := range plan.Actions {
-		act := verbWords[action.Verb] + " " + partWords[action.Part]
-		switch {
-		case action.Verb == lifecycle.Confirm && action.Part == lifecycle.Executors:
-			act = "checks why executors are missing"
-		case action.Verb == lifecycle.Confirm:
-			act += " from the API server"
-		}
-		if action.Name != "" {
-			act += " " + action.Name
-		}
-		if action.Attempt > 0 && action.Verb == lifecycle.Create {
-			act += fmt.Sprintf(" for attempt %d", action.Attempt)
-		}
-		if !slices.Contains(acts, act) {
+		if act := actionText(action); !slices.Contains(acts, act) {
 			acts = append(acts, act)
 		}
-	}
-	if schedule, ok := object.(*v1beta2.ScheduledSparkApplication); ok && len(acts) == 0 && !schedule.Status.NextRun.IsZero() {
-		next := schedule.Status.NextRun.Time
-		return fmt.Sprintf("the next run starts at %s, in %s", zone.Time(next), Short(next.Sub(now)))
 	}
 	switch {
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
+	case s.Kind.Name == "schedule" && !s.Next.IsZero():
+		return fmt.Sprintf("the next run starts at %s, in %s", zone.Time(s.Next), Short(s.Next.Sub(now)))
 	case s.Over() && plan.RequeueAfter == 0:
 		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))
 	case s.Over():

@@ -178,8 +178,7 @@ func TestShapesAreDocumented(t *testing.T) {
 
 // fields returns the JSON names of the fields of a struct and of the structs of this package in it.
 func fields(of reflect.Type) (names []string) {
-	for i := range of.NumField() {
-		field := of.Field(i)
+	for field := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		inner := field.Type
 		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
