@@ -145,13 +145,16 @@ func (d *desk) stuck(t *testing.T) {
 func (d *desk) fails(t *testing.T) {
 	for _, end := range []struct{ name, cause, way, screen string }{
 		{"broken", "ModuleNotFoundError: No module named 'word_counter'", "install the package", "status-traceback"},
-		{"hungry", "OOMKilled", "spark.driver.memoryOverhead", "status-oom"},
+		{"hungry", "it used more memory than its limit", "spark.driver.memoryOverhead", "status-oom"},
 	} {
 		s := d.open(t, wide)
 		s.enter("sparkctl submit --deploy-mode cluster --object-name " + end.name + " --wait " + end.name + ".py")
 		s.ends(1)
+		// The application may end a moment before its driver pod.
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: end.name + "-driver"}}
+		awaitObject(t, d.suite, pod, patience, "end of the driver pod", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 		s.run("sparkctl status "+end.name, "state: FAILED (failed)", "why: ", end.cause, "do: ", end.way, "conditions:").fits(wide)
-		if lines := strings.Count(strings.TrimSuffix(s.output, terminal.Prompt), "\n"); lines > 41 || strings.Count(words(s.output), end.cause) > 2 {
+		if lines := strings.Count(strings.TrimSuffix(s.output, terminal.Prompt), "\n"); lines > 41 || strings.Count(words(s.output), end.cause) != 1 {
 			t.Errorf("the screen has %d lines, and the cause %d times:\n%s", lines-1, strings.Count(words(s.output), end.cause), s.output)
 		}
 		s.capture(end.screen)
@@ -164,7 +167,7 @@ func (d *desk) fails(t *testing.T) {
 // the commands without a terminal.
 func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	driver := app.Status.DriverInfo.PodName
-	status := []string{"name:      default/first-pi", "state:     RUNNING (running)", "phases:", driver, "conditions:", "events:"}
+	status := []string{"name:      default/first-pi", "state:     RUNNING (running)", "phases:", driver, "conditions:", "events"}
 	d.open(t, wide).run("sparkctl status first-pi", status...).fits(wide).capture("status")
 	d.open(t, wide).run("sparkctl explain first-pi", "first-pi is RUNNING (running)", "next:").fits(wide).capture("explain")
 	small := d.open(t, narrow).run("sparkctl status first-pi", status...).fits(narrow)

@@ -51,9 +51,9 @@ func (s *section) drop() {
 func Status(r *Report, v View) string {
 	head := v.heading(r)
 	sections := []section{
-		{name: "log of the container that ended", entries: v.log(r.Log), keep: 8}, {name: "phases", entries: v.phases(r), keep: 4},
+		{name: "log of the container that ended", entries: v.log(r.Log), keep: 8}, {name: "phases", entries: v.phases(r), keep: 6},
 		v.pods(r.Pods), {name: "conditions", entries: v.conditions(r), keep: 4, first: true},
-		{name: "events", entries: v.events(r), keep: 3, all: len(r.Events)},
+		{name: "events", entries: v.events(r), keep: 1, all: len(r.Events)},
 	}
 	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.entries) == 0 })
 	for i := range sections {

@@ -52,6 +52,7 @@ var (
 	states    = regexp.MustCompile(`(?ms)^SparkApplication \S+: .*?^(\^C|Pi |\.\.\.|\$)`)
 	causes    = regexp.MustCompile(`(?ms)^(why|pod): .*?^(why|pod|do|next):`)
 	events    = regexp.MustCompile(`(?m)^events.*:\n(  .*\n?)+`)
+	logs      = regexp.MustCompile(`(?m)^log of the container.*:\n(  .*\n?)+`)
 	generated = regexp.MustCompile(`[0-9a-f]{12,}`)
 	numbers   = regexp.MustCompile(`[0-9]+`)
 	stages    = regexp.MustCompile(`(?m)^stage .*\n`)
@@ -59,7 +60,7 @@ var (
 )
 
 // Stable returns a form of a screen that is the same in every run of the same commands. It removes or replaces numbers,
-// durations, generated names and events. It removes the states that a command printed while it waited and the active
+// durations, generated names, events and the ends of logs. It removes the states that a command printed while it waited and the active
 // stages of Spark, and replaces the kubelet's message about a problem. It then omits repeated lines. The result has one
 // word per line, so the line breaks of the screen have no effect.
 func Stable(screen string) string {
@@ -67,6 +68,7 @@ func Stable(screen string) string {
 	for causes.MatchString(screen) {
 		screen = causes.ReplaceAllString(screen, "$1=CAUSE\n$2:")
 	}
+	screen = logs.ReplaceAllString(screen, "log:\n")
 	screen = events.ReplaceAllString(screen, "events:\n")
 	screen = stages.ReplaceAllString(screen, "")
 	screen = generated.ReplaceAllString(screen, "ID")
