@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -39,7 +38,7 @@ func TestWhatNextIsASentence(t *testing.T) {
 		{Verb: lifecycle.Confirm, Part: lifecycle.Attempt}:                "the operator reads the objects of the attempt from the API server",
 		{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}:           "the operator reads the run from the API server",
 	} {
-		if got := whatNext(time.Now(), Zone{}, &v1beta2.SparkApplication{}, &cluster.Summary{}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
+		if got := whatNext(time.Now(), Zone{}, &cluster.Summary{Kind: &cluster.Kinds[0]}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
 			t.Errorf("%v: %q, want %q", action, got, want)
 		}
 	}

@@ -20,7 +20,7 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 		var out strings.Builder
 		streams := Streams{Out: &out, Width: test.width}.Safe()
 		streams.Paint("it failed, failed\n", "failed", "failed")
-		streams.Paint("it failed\n", "failed", "unknown")
+		streams.Paint("it failed\n", "failed", "a word without a colour")
 		if want := "it " + test.want + ", failed\nit failed\n"; out.String() != want {
 			t.Errorf("%+v: %q", test, out.String())
 		}
