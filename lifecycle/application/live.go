@@ -35,7 +35,7 @@ func (s *step) live() bool {
 	switch {
 	case d == nil:
 		return s.driverMissing()
-	case s.finalizersCause(d).Reason == "" && s.nodeLost(&d):
+	case s.nodeLost(&d):
 		if outcome, cause, over := s.expired(s.runDeadline()); over {
 			return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
 		}
@@ -241,6 +241,8 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	seen := *d
 	var since time.Time
 	switch {
+	case s.finalizersCause(seen).Reason != "":
+		return false // the pod does not need its node any more
 	case seen.Phase == lifecycle.DriverUnknown && (s.m.Phase == lifecycle.Unknown || seen.NodeLostSince.IsZero()):
 		return true
 	case seen.Phase == lifecycle.DriverUnknown:
