@@ -18,6 +18,10 @@ const propertiesFile = "spark.properties"
 // executors of the attempt. The error is not a fault of the custom resource.
 var ErrDefaultsChanged = &submit.Error{Field: "Conf", Message: "the platform's defaults have changed since the launch", NotNative: true}
 
+// ErrNoExecutors is the error that the dialects' methods Executor return if the driver runs its tasks itself, or in
+// another cluster. The error is not a fault of the custom resource.
+var ErrNoExecutors = &submit.Error{Field: "Conf", Message: "the driver requests no executors", NotNative: true}
+
 // AnnotateDefaults adds annotations to the driver's ConfigMap: the version of the platform's defaults, and the origins
 // of the defaults that the attempt uses. If spark-submit creates the driver and its ConfigMap, the annotations are on
 // the pod that runs spark-submit instead.

@@ -218,6 +218,9 @@ func (a Applier) createOne(ctx context.Context, view dependents.View, object cli
 	switch {
 	case err != nil:
 		return Outcome{}, err
+	case outcome.Refused != nil && identity.PodOf(object) != nil && outcome.Refused.Reason == apianswer.ReasonInvalid:
+		outcome.Refused.Message = a.refusal(a.Kind.Sources.Driver, view.Owner, driver, outcome.Refused.Message)
+		fallthrough
 	case outcome.Refused != nil:
 		return Outcome{Fact: RejectionFact(*outcome.Refused)}, nil
 	case outcome.Older != nil:

@@ -2,11 +2,17 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/explain"
 	"github.com/sparkoperator/spark-operator/internal/identity"
@@ -25,9 +31,30 @@ func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, ac
 		}
 	}
 	answer := a.Explainer.Executors(ctx, short, view.Now)
+	if pod, err := a.executor(d, action, view.Now); err == nil && answer.Cause.Reason == apianswer.ReasonInvalid {
+		answer.Cause.Message = a.refusal(a.Kind.Sources.Executor, d.Object, pod, answer.Cause.Message)
+	}
 	return Outcome{RequeueAfter: answer.QueryAfter, Fact: func(seen *lifecycle.Observed) {
 		seen.ProbeResult, seen.QuerySkipped = &answer.Cause, seen.QuerySkipped || answer.Skipped
 	}}
+}
+
+// executor renders the first executor of an attempt that is not launched yet.
+func (a Applier) executor(d Decision, action lifecycle.Action, at time.Time) (*corev1.Pod, error) {
+	if a.Kind.Executors.Render == nil {
+		return nil, errors.New("the kind has no executors")
+	}
+	return a.Kind.Executors.Render(d.Object, action.Attempt, 1, "", at)
+}
+
+// refusal returns the message with which the API server refuses a pod as invalid, with the fields of the custom
+// resource.
+func (a Applier) refusal(source dialect.PodSource, owner client.Object, pod *corev1.Pod, message string) string {
+	_, faults, found := strings.Cut(message, " is invalid: ")
+	if !found {
+		return message
+	}
+	return "the API server refuses the " + source.Role + " pod: " + source.Named(owner, pod, faults)
 }
 
 // nextExecutor returns an executor id that no executor of the attempt uses.

@@ -41,6 +41,8 @@ type Kind struct {
 	Served        Served
 	Progress      Progress
 	Executors     Executors
+	// Sources are the fields with the pods of driver and executors, by which messages about these pods name the field.
+	Sources dialect.PodSources
 	Auxiliary     Auxiliary
 	Inherited     Inherited
 	ExecutorChurn ExecutorChurn

@@ -51,6 +51,7 @@ func ApacheApplications(settings func() config.Configuration, labels NamespaceLa
 		Progress: kind.Progress{
 			Observed: typed.Of(func(app *application) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(apacheStanding), Concludes: true,
 		},
+		Sources: apacheapp.Sources,
 		Executors: kind.Executors{
 			Render: typed.Executor(func(app *application, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
 				return applications(app).Executor(app, attempt, id, driver, at)

@@ -49,6 +49,7 @@ func SparkConnects(settings func() config.Configuration, labels NamespaceLabels)
 		Progress: kind.Progress{
 			Observed: typed.Of(func(sc *v1alpha1.SparkConnect) int64 { return sc.Status.ObservedGeneration }), Standing: typed.Of(serverStanding), NoApplication: true,
 		},
+		Sources: sparkconnect.Sources,
 		Executors: kind.Executors{Render: typed.Executor(func(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, at time.Time) (*corev1.Pod, error) {
 			return connects(sc).Executor(sc, attempt, id, server, at)
 		})},

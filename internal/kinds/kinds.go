@@ -55,6 +55,7 @@ func SparkApplications(settings func() config.Configuration, labels NamespaceLab
 		Progress: kind.Progress{
 			Observed: typed.Of(func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(standingOf), Concludes: true,
 		},
+		Sources: sparkapp.Sources,
 		Executors: kind.Executors{
 			Render: typed.Executor(func(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
 				return applications(app).Executor(app, attempt, id, driver, at)

@@ -46,6 +46,9 @@ func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id 
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !a.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
 	}
+	if driverOnly(&app.Spec) {
+		return nil, dialect.ErrNoExecutors
+	}
 	return a.executor(app, attempt, id, driver, now)
 }
 

@@ -16,14 +16,22 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// ruleFaults returns the violations of the platform's rules by an attempt. The argument objects holds the attempt's
-// objects. The argument submitter is not nil if spark-submit creates the driver pod; objects.Driver is then the pod
-// that runs spark-submit. The argument executor renders an executor.
+// Sources are the fields with the pods of an application.
+var Sources = dialect.Sources("spec.driverSpec", "spec.executorSpec", "podTemplateSpec")
+
+// ruleFaults returns the values of an attempt's pods that the API server would refuse, or else the violations of the
+// platform's rules. The argument objects holds the attempt's objects. The argument submitter is not nil if spark-submit
+// creates the driver pod; objects.Driver is then the pod that runs spark-submit. The argument executor renders an
+// executor.
 func (a Applications) ruleFaults(app *sparkv1.SparkApplication, attempt int32, now time.Time, objects submit.Objects, submitter *lifecycle.Cause, executor func() (*corev1.Pod, error)) []*dialect.FieldError {
-	if a.Rules == nil {
-		return nil
-	}
 	a, app = a.launching(app)
+	executors := executor
+	if driverOnly(&app.Spec) {
+		executors = nil
+	}
+	if faults := Sources.Faults(app, objects.Driver, executors); len(faults) > 0 || a.Rules == nil {
+		return faults
+	}
 	faults := a.Rules.Faults(&dialect.Subject{
 		Labels:   app.Labels,
 		Settings: func() []dialect.Setting { return settings(app) },

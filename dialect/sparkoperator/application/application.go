@@ -121,6 +121,9 @@ func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now ti
 	return d.tryLaunched(app, attempt, now, d.executorOnce(app, attempt, now))
 }
 
+// Sources are the fields with the pods of an application.
+var Sources = dialect.Sources("spec.driver", "spec.executor", "template")
+
 // executorOnce returns a function that renders an executor of an attempt at its first call.
 func (d Dialect) executorOnce(app *v1beta2.SparkApplication, attempt int32, now time.Time) func() (*corev1.Pod, error) {
 	return dialect.Once(func() (*corev1.Pod, error) { return d.executor(app, attempt, 1, "", now) })
@@ -134,6 +137,13 @@ func (d Dialect) tryLaunched(app *v1beta2.SparkApplication, attempt int32, now t
 	objects, submitter, err := d.BuildAttempt(app, attempt, now)
 	if err != nil {
 		return objects, submitter, d.explained(dialect.AsFaults(err))
+	}
+	executors := executor
+	if driverOnly(&app.Spec) {
+		executors = nil
+	}
+	if faults := Sources.Faults(app, objects.Driver, executors); len(faults) > 0 {
+		return objects, submitter, d.explained(faults)
 	}
 	return objects, submitter, d.explained(d.ruleFaults(app, attempt, now, objects, submitter, executor))
 }
@@ -149,6 +159,9 @@ func (d Dialect) tryLaunched(app *v1beta2.SparkApplication, attempt int32, now t
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !d.Defaults.IsVersion(o.Defaults) {
 		return nil, dialect.ErrDefaultsChanged
+	}
+	if driverOnly(&app.Spec) {
+		return nil, dialect.ErrNoExecutors
 	}
 	return d.executor(app, attempt, id, driver, now)
 }

@@ -38,7 +38,7 @@ func (d Dialect) launch(t testing.TB, app *v1beta2.SparkApplication) (submit.Obj
 	if err != nil {
 		t.Fatal(err)
 	}
-	executor, err := d.Executor(app, 1, 1, "driver", t0)
+	executor, err := d.executor(app, 1, 1, "driver", t0)
 	if err != nil {
 		t.Fatal(err)
 	}

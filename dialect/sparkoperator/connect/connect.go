@@ -137,6 +137,9 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 	return dialect.Invalid(faults)
 }
 
+// Sources are the fields with the pods of a SparkConnect.
+var Sources = dialect.Sources("spec.server", "spec.executor", "template")
+
 // tryServer validates the SparkConnect and renders a server and an executor. It returns the server's objects and the
 // executor. If it returns faults, no server can be created.
 func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (made connect.Objects, executor *corev1.Pod, faults []*dialect.FieldError) {
@@ -151,7 +154,8 @@ func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (made connect.Objects, ex
 	if err != nil {
 		return made, nil, c.explained(dialect.AsFaults(err))
 	}
-	return made, executor, c.explained(c.ruleFaults(sc, made, executor))
+	faults = Sources.Faults(sc, made.Server, func() (*corev1.Pod, error) { return executor, nil })
+	return made, executor, c.explained(append(faults, c.ruleFaults(sc, made, executor)...))
 }
 
 // connectHashVersion is the version of the algorithm of Hash. If a change of the algorithm changes the hash of a stored

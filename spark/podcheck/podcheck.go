@@ -1,0 +1,171 @@
+// Package podcheck finds values of pods that the API server would refuse, or with which no kubelet starts a container,
+// and says what to write instead. It covers the mistakes that users make most often. The API server checks more.
+package podcheck
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// Fault is a value that the API server would refuse. Path is its path in the pod, such as spec.containers[0].image.
+type Fault struct{ Path, Message string }
+
+// rule is a rule for the values at a path. In a path, [] stands for the elements of a list, {} for the values of a map
+// and {k} for its keys. The path of a container applies to init containers too.
+type rule struct {
+	path  string
+	valid func(text string) bool
+	words string
+}
+
+// These are the words for values that several fields have.
+const (
+	labelName  = "is not a valid name: write NAME or PREFIX/NAME; NAME has at most 63 letters, digits, '-', '_' and '.'"
+	labelValue = "is not a valid label value; use at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+	dnsLabel   = "is not a valid name; use at most 63 lower case letters, digits and '-', beginning and ending with a letter or digit"
+	dnsName    = "is not a valid name; use lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+	portNumber = "is not a port; write a number from 1 to 65535"
+)
+
+// rules are the rules of the API server (core/validation), and the grammar of images, which the kubelet checks.
+var rules = []rule{
+	{"metadata.labels{k}", passes(validation.IsQualifiedName), labelName},
+	{"metadata.labels{}", passes(validation.IsValidLabelValue), labelValue},
+	{"metadata.annotations{k}", func(text string) bool { return len(validation.IsQualifiedName(strings.ToLower(text))) == 0 }, labelName},
+	{"spec.nodeSelector{k}", passes(validation.IsQualifiedName), labelName},
+	{"spec.nodeSelector{}", passes(validation.IsValidLabelValue), labelValue},
+	{"spec.tolerations[].key", optional(passes(validation.IsQualifiedName)), labelName},
+	{"spec.tolerations[].operator", oneOf("", "Exists", "Equal", "Lt", "Gt"), "is not an operator of tolerations; write Exists or Equal"},
+	{"spec.tolerations[].effect", oneOf("", "NoSchedule", "PreferNoSchedule", "NoExecute"), "is not an effect of taints; write NoSchedule, PreferNoSchedule or NoExecute"},
+	{"spec.containers[].name", passes(validation.IsDNS1123Label), dnsLabel},
+	{"spec.containers[].image", isImage, "is not the name of an image; write one such as registry.example.com/team/spark:4.1.4, without blanks, and in lower case before the tag"},
+	{"spec.containers[].imagePullPolicy", oneOf("", "Always", "IfNotPresent", "Never"), "is not a pull policy; write Always, IfNotPresent or Never"},
+	{"spec.containers[].env[].name", passes(validation.IsRelaxedEnvVarName), "is not a name of a variable; leave out '=' and characters that cannot be printed"},
+	{"spec.containers[].ports[].containerPort", isPort, portNumber},
+	{"spec.containers[].ports[].hostPort", func(text string) bool { return text == "0" || isPort(text) }, portNumber},
+	{"spec.containers[].ports[].name", optional(passes(validation.IsValidPortName)), "is not a name of a port; use at most 15 lower case letters, digits and single '-', with a letter among them"},
+	{"spec.containers[].ports[].protocol", oneOf("", "TCP", "UDP", "SCTP"), "is not a protocol; write TCP, UDP or SCTP"},
+	{"spec.containers[].resources.limits{k}", passes(validation.IsQualifiedName), labelName},
+	{"spec.containers[].resources.requests{k}", passes(validation.IsQualifiedName), labelName},
+	{"spec.volumes[].name", passes(validation.IsDNS1123Label), dnsLabel},
+	{"spec.imagePullSecrets[].name", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
+	{"spec.priorityClassName", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
+	{"spec.runtimeClassName", passes(validation.IsDNS1123Subdomain), dnsName},
+	{"spec.serviceAccountName", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
+	{"spec.terminationGracePeriodSeconds", func(text string) bool { return !strings.HasPrefix(text, "-") }, "is negative; write 0 or more"},
+	{"spec.dnsPolicy", oneOf("", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"), "is not a DNS policy; write ClusterFirst, ClusterFirstWithHostNet, Default or None"},
+}
+
+// image matches the name of an image, as github.com/distribution/reference reads it.
+var image = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?` +
+	`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$`)
+
+func passes(check func(string) []string) func(string) bool {
+	return func(text string) bool { return len(check(text)) == 0 }
+}
+
+func optional(valid func(string) bool) func(string) bool {
+	return func(text string) bool { return text == "" || valid(text) }
+}
+
+func oneOf(texts ...string) func(string) bool {
+	return func(text string) bool { return slices.Contains(texts, text) }
+}
+
+func isPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && len(validation.IsValidPortNum(n)) == 0
+}
+
+// isImage reports whether text is the name of an image. A text with a reference is one, since only the driver can
+// replace the reference.
+func isImage(text string) bool {
+	return text == "" || strings.Contains(text, "${") || image.MatchString(text)
+}
+
+// Check returns the faults of a pod, at most one for each rule.
+func Check(pod *corev1.Pod) (faults []Fault) {
+	tree, err := podtemplate.Tree(pod)
+	if err != nil {
+		return []Fault{{"spec", err.Error()}}
+	}
+	for _, r := range rules {
+		paths := []string{r.path}
+		if rest, ok := strings.CutPrefix(r.path, "spec.containers"); ok {
+			paths = append(paths, "spec.initContainers"+rest)
+		}
+		for _, path := range paths {
+			if at, text, found := r.broken(tree, "", path); found {
+				faults = append(faults, Fault{at, conf.Quote("", text) + " " + r.words})
+				break
+			}
+		}
+	}
+	return append(faults, tolerationFaults(pod.Spec.Tolerations)...)
+}
+
+// broken returns the first value below a node that breaks the rule, and its path. The argument path is the rest of the
+// rule's path, and at is the path of the node.
+func (r rule) broken(node any, at, path string) (where, text string, found bool) {
+	if path == "" {
+		text = fmt.Sprint(node)
+		return at, text, !r.valid(text)
+	}
+	end := len(path)
+	if i := strings.IndexAny(path[1:], ".[{"); i >= 0 {
+		end = i + 1
+	}
+	step, rest := path[:end], path[end:]
+	switch node := node.(type) {
+	case map[string]any:
+		if step[0] != '{' {
+			next, has := node[strings.TrimPrefix(step, ".")]
+			if !has {
+				return "", "", false
+			}
+			return r.broken(next, at+step, rest)
+		}
+		for _, key := range slices.Sorted(maps.Keys(node)) {
+			value := node[key]
+			if step == "{k}" {
+				value = key
+			}
+			if where, text, found = r.broken(value, at+"["+key+"]", rest); found {
+				return where, text, found
+			}
+		}
+	case []any:
+		for i := range node {
+			if where, text, found = r.broken(node[i], fmt.Sprintf("%s[%d]", at, i), rest); found {
+				return where, text, found
+			}
+		}
+	}
+	return "", "", false
+}
+
+// tolerationFaults returns the faults of tolerations whose fields do not fit each other.
+func tolerationFaults(all []corev1.Toleration) (faults []Fault) {
+	for i := range all {
+		t, at := &all[i], fmt.Sprintf("spec.tolerations[%d]", i)
+		switch {
+		case t.Operator == corev1.TolerationOpExists && t.Value != "":
+			faults = append(faults, Fault{at + ".operator", "is Exists, which compares no value; remove the value, or write Equal"})
+		case t.Key == "" && t.Operator != corev1.TolerationOpExists:
+			faults = append(faults, Fault{at + ".operator", "should be Exists, because the toleration has no key; write Exists, or add the key"})
+		case t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute:
+			faults = append(faults, Fault{at + ".effect", "should be NoExecute, because the toleration has tolerationSeconds; write NoExecute"})
+		}
+	}
+	return faults
+}
