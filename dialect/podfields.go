@@ -80,8 +80,13 @@ func (s PodSources) Faults(owner any, driver *corev1.Pod, executor func() (*core
 }
 
 func (s PodSource) faults(owner any, pod *corev1.Pod) (faults []*FieldError) {
-	for _, fault := range podcheck.Check(pod) {
-		field, message := s.Field(owner, pod, fault.Path), fault.Message
+	broken := podcheck.Check(pod)
+	if len(broken) == 0 {
+		return nil
+	}
+	find := s.finder(owner, pod)
+	for _, fault := range broken {
+		field, message := find(fault.Path), fault.Message
 		if field == "" {
 			field, message = s.Part, fmt.Sprintf("%s of the %s pod %s", fault.Path, s.Role, message)
 		}
@@ -96,22 +101,27 @@ var podPath = regexp.MustCompile(`\b(?:spec|metadata)\.\w+(?:\.\w+|\[[^\]\s]*\])
 // Named replaces the paths of a pod in a message of the API server by the fields of the custom resource. If no field is
 // known, it keeps the path and adds whose pod it is.
 func (s PodSource) Named(owner any, pod *corev1.Pod, message string) string {
+	find := s.finder(owner, pod)
 	return podPath.ReplaceAllStringFunc(message, func(path string) string {
-		if field := s.Field(owner, pod, path); field != "" {
+		if field := find(path); field != "" {
 			return field
 		}
 		return path + " of the " + s.Role + " pod"
 	})
 }
 
-// Field returns the field of a custom resource that sets the value at a path of a pod, or "" if it is not known. The
-// elements of lists are compared, since a list of a pod may have elements of several fields.
-func (s PodSource) Field(owner any, pod *corev1.Pod, path string) string {
+// finder returns a function that returns the field of a custom resource that sets the value at a path of a pod, or ""
+// if it is not known. The elements of lists are compared, since a list of a pod may have elements of several fields.
+func (s PodSource) finder(owner any, pod *corev1.Pod) func(path string) string {
 	resource, err := podtemplate.Tree(owner)
 	tree, err2 := podtemplate.Tree(pod)
 	if err != nil || err2 != nil {
-		return ""
+		return func(string) string { return "" }
 	}
+	return func(path string) string { return s.field(resource, tree, path) }
+}
+
+func (s PodSource) field(resource, tree any, path string) string {
 	steps := stepsOf(path)
 	for _, row := range podFields {
 		prefix := stepsOf(row.pod)
