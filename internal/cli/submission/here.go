@@ -19,10 +19,7 @@ func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
 	for i := 0; i < len(args); i++ {
 		known, takesValue := cmdline.Option(args[i])
 		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		flag := own.Lookup(name)
-		if len(args[i]) == 2 && strings.HasPrefix(args[i], "-") {
-			flag = own.ShorthandLookup(name)
-		}
+		flag := lookup(own, args[i], name)
 		switch {
 		case strings.HasPrefix(args[i], "-") && flag != nil && (!known || name == "help" || name == "h"):
 			flags = append(flags, args[i])
@@ -42,6 +39,14 @@ func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
 		}
 	}
 	return line, flags
+}
+
+// lookup returns the flag of a word, whose name or letter is given, or nil.
+func lookup(own *pflag.FlagSet, word, name string) *pflag.Flag {
+	if len(word) == 2 && strings.HasPrefix(word, "-") {
+		return own.ShorthandLookup(name)
+	}
+	return own.Lookup(name)
 }
 
 // Here returns a Submitter that describes this machine, on which the user runs the command line. If the given version
