@@ -39,7 +39,7 @@ var connectSamples = map[string]connectSample{
 	"executor.memory":    {value: `executor: {memory: 2g}`},
 	"executor.template":  {value: `executor: {template: {metadata: {labels: {NAME: v}}, spec: {priorityClassName: a, containers: [{name: spark-kubernetes-executor, env: [{name: A, value: b}]}]}}}`},
 	"executor.instances": {value: `executor: {instances: 7}`},
-	"executor.gpu":       {value: `executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}`, with: `sparkConf: {spark.executor.resource.gpu.discoveryScript: /g.sh, spark.executor.resource.gpu.amount: "0"}`},
+	"executor.gpu":       {value: `executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}`, with: `executor: {gpu: {name: amd.com/gpu, quantity: 1}}, sparkConf: {spark.executor.resource.gpu.discoveryScript: /g.sh}`},
 
 	"dynamicAllocation.enabled":                {value: `dynamicAllocation: {enabled: true}`},
 	"dynamicAllocation.initialExecutors":       {value: `dynamicAllocation: {initialExecutors: 2}`, with: `dynamicAllocation: {enabled: true}`},
