@@ -168,23 +168,21 @@ func TestFactsOfLabelsAndAnnotations(t *testing.T) {
 	}
 }
 
-// TestExcerptReadsBothEnds checks that the excerpt of a long output starts at the first error of its beginning or its
-// end, and that the part between is not read.
-func TestExcerptReadsBothEnds(t *testing.T) {
+// TestExcerptIsTheEnd checks that the excerpt is the end of a long output in whole lines, without frames and without
+// the lines that Spark logs while it stops.
+func TestExcerptIsTheEnd(t *testing.T) {
 	fill := func(bytes int) string { return strings.Repeat("all is well\n", bytes/12) }
 	for name, c := range map[string]struct{ output, begins, ends string }{
-		"an error at the beginning":  {"start\nValueError: one\n" + fill(40<<10) + "bye", "ValueError: one\nall is well\n", "..."},
-		"an error at the end":        {fill(40<<10) + "ValueError: one\nbye", "ValueError: one\nbye", "bye"},
-		"an error between":           {fill(20<<10) + "ValueError: one\n" + fill(20<<10) + "bye", "all is well\n", "all is well\nbye"},
-		"as long as is read":         {fill(16<<10) + "ValueError: one\n" + fill(3<<10), "ValueError: one\nall is well\n", "..."},
-		"the first of several":       {"KeyError: one\n" + fill(30<<10) + "ValueError: two\n", "KeyError: one\nall is well\n", "..."},
+		"an error at the end":        {fill(40<<10) + "ValueError: one\nbye", "all is well\n", "ValueError: one\nbye"},
 		"the end of one long line":   {strings.Repeat("x", 50<<10) + "é", "xxx", "xé"},
-		"an error in one long line":  {"Error: " + strings.Repeat("x", 50<<10), "Error: xxx", "xxx..."},
-		"blank lines and one error":  {"\n\n \n" + strings.Repeat("\n", 30<<10) + "OSError: one", "OSError: one", "OSError: one"},
-		"frames, and a cut in a one": {strings.Repeat("\tat a.B.c(B.java:1)\n", 3000) + "Caused by: SomeException", "Caused by: SomeException", "SomeException"},
+		"a cut in a character":       {strings.Repeat("é", 50<<10) + "x", "éé", "éx"},
+		"blank lines and one error":  {"\n\n \n" + strings.Repeat("\n", 30<<10) + "OSError: one", "", "OSError: one"},
+		"frames, and a cut in a one": {strings.Repeat("\tat a.B.c(B.java:1)\n", 3000) + "Caused by: SomeException", "", "Caused by: SomeException"},
+		"the stop":                   {"ValueError: one\n26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n", "ValueError: one", "ValueError: one"},
+		"nothing but the stop":       {"26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n", "", ""},
 	} {
-		got := excerpt(c.output)
-		if !strings.HasPrefix(got, c.begins) || !strings.HasSuffix(got, c.ends) || len(got) > cause.MaxExcerpt+len("...") {
+		got := cause.Excerpt(c.output)
+		if !strings.HasPrefix(got, c.begins) || !strings.HasSuffix(got, c.ends) || len(got) > cause.MaxExcerpt || c.ends == "" && got != "" {
 			t.Errorf("%s: %d bytes from %.40q to %q", name, len(got), got, got[max(0, len(got)-40):])
 		}
 	}

@@ -1,8 +1,10 @@
 package lifecycle
 
 import (
+	"compress/gzip"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,32 +20,36 @@ import (
 const failuresPage = "../docs/failures.md"
 
 // TestEndings checks the cause of each recorded ending, and the tables of docs/failures.md, which are the expected
-// result. A recording is the end of the log of a real program as the kubelet keeps it: the last 2048 bytes of the last
-// 80 lines. Its file is named NAME.CODE.log, with the exit code.
+// result. A recording is the log of a real program. Its file is named NAME.CODE.log.gz, with the exit code.
 func TestEndings(t *testing.T) {
-	files, err := filepath.Glob("testdata/endings/*.log")
+	files, err := filepath.Glob("testdata/endings/*.log.gz")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d recordings: %v", len(files), err)
 	}
 	var endings strings.Builder
-	endings.WriteString("| recorded ending | reason | cause | way out |\n|---|---|---|---|\n")
+	endings.WriteString("| recorded ending | found by | reason | cause | way out |\n|---|---|---|---|---|\n")
 	for _, file := range files {
-		log, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name, code, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".log"), ".")
+		log := recorded(t, file)
+		name, code, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".log.gz"), ".")
 		exit, err := strconv.Atoi(code)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pod := podIn(corev1.PodFailed, exits(int32(exit), "Error", string(log)))
+		pod := podIn(corev1.PodFailed, exits(int32(exit), "Error", keptByKubelet(log)))
 		why := DriverFacts(pod, container).Why
 		if strings.HasPrefix(name, "exec-") {
 			why = ExecutorFacts(pod).Why
 		}
 		checkEnding(t, name, why)
-		fmt.Fprintf(&endings, "| %s | %s | %s | %s |\n", name, why.Reason, cell(why.Message), cell(why.Advice))
+		finder := "operator"
+		how, line, _ := strings.Cut(why.Message, ": ")
+		// As sparkctl does.
+		if found := cause.Search("", log); why.Advice == cause.Unknown && (found.Reason != "" || line == "" && found.Line != "") {
+			finder, why = "sparkctl", ending(firstOf(found.Reason, why.Reason), how+": "+found.Line)
+			why.Advice = found.Advice
+			checkEnding(t, name, why)
+		}
+		fmt.Fprintf(&endings, "| %s | %s | %s | %s | %s |\n", name, finder, why.Reason, cell(why.Message), cell(why.Advice))
 	}
 	var rules strings.Builder
 	rules.WriteString("| reason | texts by which the operator recognizes it | way out |\n|---|---|---|\n")
@@ -62,6 +68,35 @@ func TestEndings(t *testing.T) {
 	} else if want != string(page) {
 		t.Errorf("docs/failures.md is out of date; run go test ./lifecycle -run TestEndings -update, and read the diff")
 	}
+}
+
+func recorded(t *testing.T, file string) string {
+	t.Helper()
+	packed, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	unpacked, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(log)
+}
+
+// keptByKubelet returns the end of a log that a kubelet puts into the status of a pod (FallbackToLogsOnError): the last
+// 2048 bytes of the last 80 lines.
+func keptByKubelet(log string) string {
+	lines := strings.SplitAfter(log, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	end := strings.Join(lines[max(0, len(lines)-80):], "")
+	return end[max(0, len(end)-2048):]
 }
 
 // checkEnding checks what is true of every cause.

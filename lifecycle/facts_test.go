@@ -549,7 +549,7 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add("Exception")
 	f.Add(strings.Repeat("é", 2000))
 	f.Fuzz(func(t *testing.T, message string) {
-		got := excerpt(message)
+		got := cause.Excerpt(message)
 		if len(got) > cause.MaxExcerpt+len("...") {
 			t.Errorf("%d bytes", len(got))
 		}
@@ -592,7 +592,7 @@ func TestSubmitterFacts(t *testing.T) {
 		Message: "INFO x\nException in thread \"main\" org.apache.spark.SparkException: no jar"}}
 	got := SubmitterFacts(pod(corev1.PodRunning, failed), "spark-submit")
 	want := Submitter{Name: "s", UID: "u", Attempt: 2, Phase: DriverFailed, CreatedAt: at.Time, EndedAt: at.Time, SpecHash: "1:x", Why: Cause{Reason: "Error", Message: "spark-submit container failed with exit code 1: org.apache.spark.SparkException: no jar",
-		Log: "Exception in thread \"main\" org.apache.spark.SparkException: no jar"}}
+		Log: "INFO x\nException in thread \"main\" org.apache.spark.SparkException: no jar"}}
 	if diff := cmp.Diff(want, got, withoutAdvice); diff != "" {
 		t.Errorf("failed while another container still runs (-want +got):\n%s", diff)
 	}
@@ -628,10 +628,10 @@ func TestCutTrace(t *testing.T) {
 	const message = "kubernetes.client.KubernetesClientException.copyAsCause(KubernetesClientException.java:205)\n" +
 		"\tat io.fabric8.kubernetes.client.dsl.internal.OperationSupport.waitForResult(OperationSupport.java:507)\n" +
 		"Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden\n\tat io.fabric8.X(X.java:1)"
-	if got := excerpt(message); !strings.HasPrefix(got, "Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden") {
+	if got := cause.Excerpt(message); !strings.HasPrefix(got, "Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden") {
 		t.Errorf("excerpt is %q", got)
 	}
-	if got := excerpt("Error: no such file (see Main.java:3) at all"); !strings.HasPrefix(got, "Error: no such file") {
+	if got := cause.Excerpt("Error: no such file (see Main.java:3) at all"); !strings.HasPrefix(got, "Error: no such file") {
 		t.Errorf("a sentence counts as a frame: %q", got)
 	}
 }

@@ -55,7 +55,7 @@ func failure(pod *corev1.Pod, status *corev1.ContainerStatus, role string, taken
 // program's own output is in the log, unless the log is cut.
 func lastOutput(pod *corev1.Pod, end *corev1.ContainerStateTerminated) string {
 	output := firstOf(end.Message, pod.Status.Message)
-	if left := pod.Annotations[ExitExceptionAnnotation]; left != "" && (excerpt(output) == "" || !strings.HasPrefix(left, userAppException)) {
+	if left := pod.Annotations[ExitExceptionAnnotation]; left != "" && (cause.Excerpt(output) == "" || !strings.HasPrefix(left, userAppException)) {
 		return left
 	}
 	return output
@@ -80,8 +80,8 @@ func explained(reason, how, output, role string) Cause {
 		reason = firstOf(found.Reason, reason)
 	}
 	c := ending(reason, sentence(how, found.Line))
-	if excerpt := excerpt(output); !strings.HasSuffix(c.Message, excerpt) {
-		c.Log = excerpt
+	if log := cause.Excerpt(output); !strings.HasSuffix(c.Message, log) {
+		c.Log = log
 	}
 	c.Advice = firstOf(found.Advice, c.Advice)
 	switch {
@@ -95,23 +95,18 @@ func explained(reason, how, output, role string) Cause {
 	return c
 }
 
-// maxLine is the maximum length of a cause's message about an end, in bytes.
-const maxLine = 200
+// MaxLine is the maximum length of a cause's message about an end, in bytes, without the CutMark of a cut message.
+const MaxLine = 200 - len(CutMark)
 
 // ending returns the cause of an end with a text in one line. A text that was cut is also the cause's log.
 func ending(reason, text string) Cause {
 	line := bounds.Line(text)
-	c := Cause{Reason: reason, Message: Cut(line, maxLine-len(CutMark)), Advice: cause.Advice(reason)}
-	if len(line) <= maxLine {
-		c.Message = line
-	} else {
+	c := Cause{Reason: reason, Message: Cut(line, MaxLine), Advice: cause.Advice(reason)}
+	if len(line) > MaxLine {
 		c.Log = Cut(text, cause.MaxExcerpt)
 	}
 	return c
 }
-
-// excerpt returns the end of a container's log that a status keeps.
-func excerpt(output string) string { return Cut(cause.Excerpt(output), cause.MaxExcerpt) }
 
 // notStarted returns why a pod failed before its Spark container ran. If the whole pod has a reason for its failure,
 // the result has that reason. Otherwise it has the reason of the first init container that failed.

@@ -125,6 +125,7 @@ func TestVerbsOnACluster(t *testing.T) {
 	t.Run("submit", func(t *testing.T) { (&user{w, t, u.kubeconfig}).submits() })
 	t.Run("schedules", func(t *testing.T) { (&user{w, t, u.kubeconfig}).schedules() })
 	t.Run("log", func(t *testing.T) { (&user{w, t, u.kubeconfig}).logs() })
+	t.Run("cause", func(t *testing.T) { (&user{w, t, u.kubeconfig}).findsCause() })
 	t.Run("detach", func(t *testing.T) { (&user{w, t, u.kubeconfig}).detaches() })
 	t.Run("scale", func(t *testing.T) { (&user{w, t, u.kubeconfig}).scales() })
 	t.Run("explain", func(t *testing.T) { (&user{w, t, u.kubeconfig}).explains() })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -55,7 +56,8 @@ func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName
 	if cause.Reason == "" {
 		return driver.Why
 	}
-	cause.Log = cmp.Or(driver.Why.Log, driver.Why.Message)
+	_, detail, _ := strings.Cut(driver.Why.Message, ": ")
+	cause.Log = cmp.Or(driver.Why.Log, detail)
 	return cause
 }
 

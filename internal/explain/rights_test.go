@@ -14,7 +14,7 @@ import (
 // failedDriver returns a driver that failed just now.
 func failedDriver(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
 	d := &lifecycle.Driver{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon,
-		Why: lifecycle.Cause{Reason: "Error", Message: "at frame"}}
+		Why: lifecycle.Cause{Reason: "Error", Message: "driver failed: at frame"}}
 	for _, c := range change {
 		c(d)
 	}

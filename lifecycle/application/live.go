@@ -13,20 +13,8 @@ import (
 func (s *step) live() bool {
 	s.rememberExecutorFailure()
 	d := s.seen.Driver(s.m.Attempt)
-	if d != nil {
-		if driverEnded(d) {
-			s.enterMissedPhases(d)
-		}
-		switch d.Phase {
-		case lifecycle.DriverSucceeded:
-			if s.app.IsServer {
-				return s.end(lifecycle.Failed, serverEndCause(d), d.EndedAt)
-			}
-			return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
-		case lifecycle.DriverFailed:
-			why := orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed")
-			return s.end(failureOutcome(d.Evicted), lifecycle.ExecutorsFailed(d, why, s.m.ExecutorFailure), d.EndedAt)
-		}
+	if d != nil && driverEnded(d) {
+		return s.driverEnd(d)
 	}
 	if s.app.Suspend {
 		return s.suspend()
@@ -55,6 +43,19 @@ func (s *step) live() bool {
 	s.restoreObjects(d)
 	s.rememberWait(d)
 	return false
+}
+
+// driverEnd ends an attempt whose driver has ended. It always enters the phase Ended, and therefore always returns true.
+func (s *step) driverEnd(d *lifecycle.Driver) bool {
+	s.enterMissedPhases(d)
+	switch {
+	case d.Phase == lifecycle.DriverFailed:
+		why := orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed")
+		return s.end(failureOutcome(d.Evicted), lifecycle.ExecutorsFailed(d, why, s.m.ExecutorFailure), d.EndedAt)
+	case s.app.IsServer:
+		return s.end(lifecycle.Failed, serverEndCause(d), d.EndedAt)
+	}
+	return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 }
 
 // rememberExecutorFailure stores in the memory why the last executor failed. Spark may delete the pod at any time.

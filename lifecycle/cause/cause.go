@@ -24,11 +24,17 @@ const Unknown = "the whole log shows more: sparkctl log NAME"
 // A rule that comes earlier in the table has priority, wherever its text is, because wrappers and innermost exceptions
 // often say less than the line between them. The exception that ends a Python program has priority over earlier lines.
 // Without a rule, the innermost exception with a message is the cause.
-func Of(how, log string) Found {
-	log = bounded(log)
+//
+// Of reads only the beginning and the end of a long log.
+func Of(how, log string) Found { return Search(how, bounded(log)) }
+
+// Search is Of for a whole log.
+func Search(how, log string) Found {
 	lines, python := candidates(log)
-	if strings.Contains(log, "EOFException") && strings.Contains(log, "PythonRunner") { // a killed worker
-		lines = append(lines, "Python worker exited unexpectedly")
+	for _, known := range thrown {
+		if at := strings.LastIndex(log, known.exception); at >= 0 && strings.Contains(log[max(0, at-nearby):], known.frame) {
+			lines = append(lines, known.line)
+		}
 	}
 	if rule := match([]string{how}, &Rules[0]); rule != "" {
 		return Found{Rules[0].Reason, Rules[0].Line, Rules[0].Advice}
@@ -57,6 +63,15 @@ func Of(how, log string) Found {
 	return Found{Line: innermost(lines), Advice: Unknown}
 }
 
+// nearby is the number of bytes before an exception in which a frame of its stack trace may be.
+const nearby = 2048
+
+// thrown are lines for exceptions that say what failed only by their stack trace, of which the kept log has the end.
+var thrown = []struct{ exception, frame, line string }{
+	{"EOFException", "PythonRunner", "Python worker exited unexpectedly"},
+	{"java.net.ConnectException", "io.fabric8.kubernetes", "the API server cannot be reached: java.net.ConnectException: Connection refused"},
+}
+
 // match returns the last line that contains one of the rule's texts, or "".
 func match(lines []string, rule *Rule) string {
 	for _, line := range slices.Backward(lines) {
@@ -82,9 +97,10 @@ func candidates(log string) (lines []string, python int) {
 		case isNoise(line), cut && !strings.Contains(line, "xception") && !strings.Contains(line, "rror"):
 		case isTraceFrame(line):
 			frame, python = false, -1 // the traceback is part of a Java exception
-		case strings.HasPrefix(line, " "), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, traceback):
+		case strings.HasPrefix(line, "\t"): // Suppressed: ...
+		case strings.HasPrefix(line, " "), strings.HasPrefix(line, traceback):
 			frame = true
-		case len(lines) > 0 && strings.HasSuffix(lines[len(lines)-1], ":"):
+		case len(lines) > 0 && strings.HasSuffix(lines[len(lines)-1], ":") && !isWrapper(lines[len(lines)-1]):
 			lines[len(lines)-1] += " " + line
 		default:
 			if lines = append(lines, essence(line)); frame {

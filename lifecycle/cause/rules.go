@@ -67,7 +67,7 @@ var Rules = []Rule{
 		"check the address in spark.hadoop.hive.metastore.uris, that the metastore runs, and the NetworkPolicies between them"},
 	{"Forbidden", []string{"is forbidden: User"}, "",
 		"give the service account a role: kubectl create rolebinding spark-driver --clusterrole=edit --serviceaccount=NAMESPACE:ACCOUNT -n NAMESPACE"},
-	{"APIServerUnreachable", []string{"External scheduler cannot be instantiated", "kubernetes.default.svc", "got no answer from the API server"}, "", "check NetworkPolicies, " +
+	{"APIServerUnreachable", []string{"the API server cannot be reached", "External scheduler cannot be instantiated", "kubernetes.default.svc", "got no answer from the API server"}, "", "check NetworkPolicies, " +
 		"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and spark.kubernetes.driver.connectionTimeout (milliseconds)"},
 	{"PathExists", []string{"PATH_ALREADY_EXISTS", "FileAlreadyExistsException"}, "", "write with mode overwrite or append, or to another path"},
 	{"PathNotFound", []string{"PATH_NOT_FOUND", "Path does not exist", "FileNotFoundException", "NoSuchFileException", "FileNotFoundError", "Input path does not exist", "NoSuchBucket", "NoSuchKey"}, "",
@@ -80,7 +80,7 @@ var Rules = []Rule{
 		"see why executors failed (sparkctl events NAME); raise their memory, or set spark.decommission.enabled and spark.storage.decommission.shuffleBlocks.enabled"},
 	{"OutOfHeap", []string{"java.lang.OutOfMemoryError"}, "", "raise spark.ROLE.memory, collect and broadcast less, or use more and smaller partitions"},
 	{"MemoryTooSmall", []string{"System memory ", "Executor memory "}, "", "raise spark.driver.memory or spark.executor.memory to the minimum in the message"},
-	{"JVMOptionsInvalid", []string{"Unrecognized VM option", "Unrecognized option: -", "Could not reserve enough space", "Invalid maximum heap size", "Could not create the Java Virtual Machine"}, "",
+	{"JVMOptionsInvalid", []string{"Unrecognized VM option", "Unrecognized option: -", "Could not reserve enough space", "Initial heap size", "Invalid maximum heap size", "Could not create the Java Virtual Machine"}, "",
 		"correct the Java options (javaOptions, spark.ROLE.extraJavaOptions) and the memory"},
 	{"ExecutorsFailed", []string{"more executors failed than", "Max number of executor failures"}, "", "see why executors failed: sparkctl events NAME, and the logs of the executors"},
 	{"ExecutorLost", []string{"ExecutorLostFailure", "Remote RPC client disassociated"}, "", "see why executors failed: sparkctl events NAME; if memory ended them, raise spark.executor.memoryOverhead"},

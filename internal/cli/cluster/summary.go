@@ -83,13 +83,15 @@ func Summarize(object client.Object) Summary {
 		Conditions: reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition),
 		Observed:   reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("ObservedGeneration").Int() == object.GetGeneration(),
 	}
+	s.remember(OperatorStatus(object))
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:
 		st := &object.Status
-		s.State, s.Pod, s.Executors, s.Ended = string(st.AppState.State), st.DriverInfo.PodName, st.Executors, st.TerminationTime.Time
-		s.Started = st.LastSubmissionAttemptTime.Time
+		s.State, s.Pod, s.Executors = string(st.AppState.State), st.DriverInfo.PodName, st.Executors
+		if st.Operator == nil { // another operator's status
+			s.Started, s.Ended = st.LastSubmissionAttemptTime.Time, st.TerminationTime.Time
+		}
 		s.Message = st.AppState.ErrorMessage
-		s.remember(st.Operator)
 		s.Attempt = max(s.Attempt, st.SubmissionAttempts)
 	case *v1beta2.ScheduledSparkApplication:
 		s.State, s.Message = string(object.Status.ScheduleState), object.Status.Reason
@@ -104,17 +106,11 @@ func Summarize(object client.Object) Summary {
 			Pending: int32(st.Executors["pending"]), Running: int32(st.Executors["running"]), Completed: int32(st.Executors["succeeded"]),
 			Failed: int32(st.Executors["failed"]), Unknown: int32(st.Executors["unknown"]),
 		}
-		if st.Operator != nil {
-			s.remember(&st.Operator.OperatorStatus)
-		}
 	case *sparkv1.SparkApplication:
 		st := &object.Status
 		s.Executors = st.Executors
 		if st.CurrentState != nil {
 			s.State, s.Message = string(st.CurrentState.CurrentStateSummary), st.CurrentState.Message
-		}
-		if st.Operator != nil {
-			s.remember(&st.Operator.OperatorStatus)
 		}
 	case *sparkv1.SparkCluster:
 		if state := object.Status.CurrentState; state != nil {
@@ -133,29 +129,37 @@ func Summarize(object client.Object) Summary {
 	return s
 }
 
+// OperatorStatus returns the operator's part of the status of an application or a Connect server, or nil.
+func OperatorStatus(object client.Object) *statusv1.OperatorStatus {
+	switch object := object.(type) {
+	case *v1beta2.SparkApplication:
+		return object.Status.Operator
+	case *v1alpha1.SparkConnect:
+		if o := object.Status.Operator; o != nil {
+			return &o.OperatorStatus
+		}
+	case *sparkv1.SparkApplication:
+		if o := object.Status.Operator; o != nil {
+			return &o.OperatorStatus
+		}
+	}
+	return nil
+}
+
 // restartDone returns the last restart request that the operator has carried out for an object.
 //
 // A schedule cannot be restarted, so a restart request has no effect on it. For a schedule, restartDone returns the
 // current request, as if it had been carried out. Otherwise the request would count as open forever.
 func restartDone(object client.Object) string {
+	if o := OperatorStatus(object); o != nil {
+		return o.RestartRequest
+	}
 	switch object := object.(type) {
-	case *v1beta2.SparkApplication:
-		if o := object.Status.Operator; o != nil {
-			return o.RestartRequest
-		}
-	case *v1alpha1.SparkConnect:
-		if o := object.Status.Operator; o != nil {
-			return o.RestartRequest
-		}
-	case *sparkv1.SparkApplication:
-		if o := object.Status.Operator; o != nil {
-			return o.RestartRequest
-		}
 	case *sparkv1.SparkCluster:
 		if o := object.Status.Operator; o != nil {
 			return o.RestartRequest
 		}
-	default:
+	case *v1beta2.ScheduledSparkApplication:
 		return lifecycle.RestartRequest(object.GetAnnotations())
 	}
 	return ""
