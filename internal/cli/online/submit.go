@@ -171,7 +171,7 @@ func checkSubmitted(app *v1beta2.SparkApplication) ([]string, error) {
 	launched, err := operator.Launch(named)
 	if err == nil && launched.RunsSparkSubmit() {
 		review.Warnings = append(review.Warnings, "a pod that runs spark-submit creates the driver, which needs a service account with the rights to do so "+
-			"(sparkctl explain shows the reason)")
+			"("+string(terminal.Hint("explain"))+" shows the reason)")
 	}
 	return review.Warnings, nil
 }
