@@ -57,7 +57,7 @@ func TestExecutorsAnswerIsKept(t *testing.T) {
 		asked++
 		return executorPod()
 	}
-	e := New(nil, api, nil)
+	e := New(api, api, nil)
 	quota := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: "exceeded quota"}}
 	for i, step := range []struct {
 		after  time.Duration
@@ -86,7 +86,7 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "theirs"}}, nil
 	}
 	api := &rightsClient{}
-	if got := New(nil, api, nil).Executors(t.Context(), shortage("d", elsewhere), noon); got.Cause.Reason != "" || api.executors+api.rightsSeen != 0 {
+	if got := New(api, api, nil).Executors(t.Context(), shortage("d", elsewhere), noon); got.Cause.Reason != "" || api.executors+api.rightsSeen != 0 {
 		t.Errorf("%+v; %d executors and %d rights were asked for", got, api.executors, api.rightsSeen)
 	}
 }
@@ -98,6 +98,9 @@ type rightsClient struct {
 	lacks                 string // the verb of the missing right
 	executors, rightsSeen int
 }
+
+// Get answers that the account exists.
+func (a *rightsClient) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error { return nil }
 
 func (a *rightsClient) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
 	review, ok := object.(*authorizationv1.LocalSubjectAccessReview)
@@ -116,7 +119,7 @@ func (a *rightsClient) Create(_ context.Context, object client.Object, _ ...clie
 func TestExecutorThatCannotBeRendered(t *testing.T) {
 	api := &rightsClient{}
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
-	e := New(nil, api, nil)
+	e := New(api, api, nil)
 	for i, step := range []struct {
 		lacks, reason, says string
 		refused             error
@@ -136,7 +139,7 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 // has all rights, and at each query if a right is missing.
 func TestRightsAreTrusted(t *testing.T) {
 	api := &rightsClient{lacks: "watch"}
-	e := New(nil, api, nil)
+	e := New(api, api, nil)
 	all := len(DriverRights)
 	for i, step := range []struct {
 		after             time.Duration

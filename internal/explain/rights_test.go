@@ -36,7 +36,7 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 		{"it succeeded", failedDriver("u", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
 	} {
 		api := &rightsClient{lacks: "get"}
-		why := New(nil, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
+		why := New(api, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
 		if !test.asked && (why != message || api.rightsSeen != 0) {
 			t.Errorf("%s: cause %+v, %d reviews", test.name, why, api.rightsSeen)
 		}
@@ -51,7 +51,7 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 // such a driver disappear one after the other, and each of them starts another pass.
 func TestFailedDriverIsAskedAboutOnce(t *testing.T) {
 	api := &rightsClient{lacks: "get"}
-	e := New(nil, api, nil)
+	e := New(api, api, nil)
 	look := func(uid types.UID, after time.Duration) lifecycle.Cause {
 		return e.FailedDriver(t.Context(), pi, failedDriver(string(uid)), "powerless", noon.Add(after))
 	}
