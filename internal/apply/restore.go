@@ -45,9 +45,13 @@ func (a Applier) remembered(view dependents.View, action lifecycle.Action, creat
 	return outcome, nil
 }
 
-// restore creates those objects of a live attempt that a launch creates before the driver pod, and that no longer
-// exist.
+// restore creates those objects of a live attempt that a launch creates before the driver pod, and that have not
+// existed for lifecycle.StopDuration.
 func (a Applier) restore(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	if a.mayBeStopping(view, action) {
+		return Outcome{}, nil
+	}
+
 	action.Part, d.Begun = lifecycle.Submission, d.Plan.Next.SubmittedAt
 	objects, cause := a.render(d, action)
 	if cause != nil {
@@ -69,6 +73,18 @@ func (a Applier) restore(ctx context.Context, view dependents.View, d Decision, 
 	outcome, err := a.createAll(ctx, view, missing, objects.Driver)
 	outcome.Restored = outcome.Created
 	return outcome, err
+}
+
+// mayBeStopping reports whether the driver may have deleted the missing objects itself because it stops. That is so until
+// they have been missing for lifecycle.StopDuration.
+func (a Applier) mayBeStopping(view dependents.View, action lifecycle.Action) bool {
+	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverPod}
+	last, known := a.Replies.Get(asked)
+	if known && last.UID == view.Owner.GetUID() && last.Attempt == action.Attempt && view.Now.Before(last.Until.Add(replyLifetime)) {
+		return view.Now.Before(last.Until)
+	}
+	a.Replies.Set(asked, apianswer.Reply{UID: view.Owner.GetUID(), Attempt: action.Attempt, Until: view.Now.Add(lifecycle.StopDuration)})
+	return true
 }
 
 // countObjects writes into a driver pod how many objects the operator creates for it, so that a later pass finds

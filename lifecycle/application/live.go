@@ -87,7 +87,7 @@ func (s *step) restoreObjects(d *lifecycle.Driver) {
 		return
 	}
 	s.do(lifecycle.Create, lifecycle.DriverObjects, s.m.Attempt)
-	s.requeueAfter(repeatDelay)
+	s.requeueAfter(lifecycle.StopDuration)
 }
 
 // rememberWait stores the wait reason of a live attempt in the memory. It is the driver's wait reason or, if the driver

@@ -168,7 +168,7 @@ func TestDeletedObjectsAreRestored(t *testing.T) {
 // stepWant returns what a decision must do besides the phases that it enters.
 func stepWant(t *testing.T, app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed, do []lifecycle.Action) want {
 	t.Helper()
-	w := want{do: do, check: repeatDelay}
+	w := want{do: do, check: lifecycle.StopDuration}
 	for _, tr := range Step(app, m, seen, at(60)).Transitions {
 		w.trail = append(w.trail, tr.To)
 	}
