@@ -32,11 +32,11 @@ func Join(faults []*Fault) string {
 	return strings.Join(lines, "\n")
 }
 
-// collect records a fault of the value that begins at the given position, and goes on after the value.
+// collect records a fault of the value that begins at the given position, and continues after the value.
 func (s *scanner) collect(f *Fault, from int) {
 	for _, step := range slices.Backward(s.steps) {
 		if step != "" {
-			f.at(step)
+			f = f.at(step)
 		}
 	}
 	s.at = from
@@ -117,8 +117,8 @@ func fitsInteger(raw []byte, size int) bool {
 
 // ways says what is wanted instead of a value that does not fit, and what to write. The first entry counts that has the
 // sort of the wanted value, the form of the value unless the entry has none, and whose condition holds unless it has
-// none. In the texts, VALUE is the value without quotes, LEAST and MOST are the range of an integer, FIELDS names fields
-// of the wanted object, and PART is the field that takes a part of a CPU.
+// none. In the texts, VALUE is the value without quotes, LEAST and MOST are the range of an integer, FIELDS names
+// fields of the wanted object, and PART is the field that takes a part of a CPU.
 var ways = []struct {
 	sort sort
 	is   form

@@ -69,7 +69,7 @@ type scanner struct {
 	// mend makes the scanner continue after a value that exceeds a limit, and record a replacement for the value.
 	mend    bool
 	patches []patch
-	// parse makes the scanner check the types of values and parse quantities. It records the faults and goes on.
+	// parse makes the scanner check the types of values and parse quantities. It records the faults and continues.
 	parse bool
 	found []*Fault
 	// steps is the path of the value that is read next, and part the field beside it that takes a part of a CPU. They

@@ -75,8 +75,8 @@ func (a Applier) restore(ctx context.Context, view dependents.View, d Decision, 
 	return outcome, err
 }
 
-// mayBeStopping reports whether the driver may have deleted the missing objects itself because it stops. That is so until
-// they have been missing for lifecycle.StopDuration.
+// mayBeStopping reports whether the driver may have deleted the missing objects itself because it stops. That is so
+// until they have been missing for lifecycle.StopDuration.
 func (a Applier) mayBeStopping(view dependents.View, action lifecycle.Action) bool {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverPod}
 	last, known := a.Replies.Get(asked)

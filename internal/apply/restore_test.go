@@ -13,7 +13,8 @@ import (
 )
 
 // TestStoppingDriverKeepsNoService checks how long the operator waits before it creates the objects of a live driver
-// again. Spark deletes the driver's Service when it stops, so every normal end was reported as the deletion of a Service.
+// again. Spark deletes the driver's Service when it stops, so every normal end was reported as the deletion of a
+// Service.
 func TestStoppingDriverKeepsNoService(t *testing.T) {
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

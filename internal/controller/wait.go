@@ -15,9 +15,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// waitForCatchUp reports in an Event that the caches of a new leader cannot catch up because the operator lacks a right.
-// Only the right to list custom resources ends this wait, and no status can be written before. Any other error is
-// returned, because it ends by itself.
+// waitForCatchUp reports in an Event that the caches of a new leader cannot catch up because the operator lacks a
+// right. Only the right to list custom resources ends this wait, and no status can be written before. Any other error
+// is returned, because it ends by itself.
 func (r *Reconciler) waitForCatchUp(ctx context.Context, key types.NamespacedName, err error) (reconcile.Result, error) {
 	stored := r.kind.New()
 	if apianswer.WaitOf(err) == nil || r.read(ctx, key, stored) != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {

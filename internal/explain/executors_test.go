@@ -100,7 +100,9 @@ type rightsClient struct {
 }
 
 // Get answers that the account exists.
-func (a *rightsClient) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error { return nil }
+func (a *rightsClient) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return nil
+}
 
 func (a *rightsClient) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
 	review, ok := object.(*authorizationv1.LocalSubjectAccessReview)

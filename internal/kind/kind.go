@@ -37,12 +37,12 @@ type Kind struct {
 	// is nil, the kind has no attempts.
 	Render func(client.Object, lifecycle.Action, time.Time) (submit.Objects, error)
 
-	Definition    Definition
-	Served        Served
-	Progress      Progress
-	Executors     Executors
+	Definition Definition
+	Served     Served
+	Progress   Progress
+	Executors  Executors
 	// Sources are the fields with the pods of driver and executors, by which messages about these pods name the field.
-	Sources dialect.PodSources
+	Sources       dialect.PodSources
 	Auxiliary     Auxiliary
 	Inherited     Inherited
 	ExecutorChurn ExecutorChurn

@@ -46,8 +46,8 @@ func rightName(right rbacv1.PolicyRule) string {
 	return right.Verbs[0] + " " + right.APIGroups[0] + "/" + right.Resources[0]
 }
 
-// placeWithout is a namespace in which the operator lacks one right. The test plays the kubelet, Spark and a user for an
-// application there.
+// placeWithout is a namespace in which the operator lacks one right. The test plays the kubelet, Spark and a user for
+// an application there.
 type placeWithout struct {
 	*world
 	right   rbacv1.PolicyRule
@@ -56,8 +56,8 @@ type placeWithout struct {
 }
 
 // play makes the next step in the life of the application: its driver runs, an executor runs, somebody deletes the
-// driver's Service and, when that exists again, the driver ends. The time to live then deletes the application. An error
-// says what the life waits for.
+// driver's Service and, when that exists again, the driver ends. The time to live then deletes the application. An
+// error says what the life waits for.
 func (p *placeWithout) play(ctx context.Context) error {
 	app := &v1beta2.SparkApplication{}
 	switch err := p.API.Get(ctx, client.ObjectKeyFromObject(p.app), app); {
@@ -92,8 +92,8 @@ func (p *placeWithout) play(ctx context.Context) error {
 }
 
 // TestRightThatTheOperatorLacksIsNamed takes each right of the operator in a job namespace away, one in each of many
-// namespaces. The life of an application there must reach its end, or the missing right must be named: in a condition or
-// an event, or as a kind that is not watched.
+// namespaces. The life of an application there must reach its end, or the missing right must be named: in a condition
+// or an event, or as a kind that is not watched.
 func TestRightThatTheOperatorLacksIsNamed(t *testing.T) {
 	t.Parallel()
 	rights := singleRights(t)

@@ -52,7 +52,7 @@ func (w *world) reportsOf(app *v1beta2.SparkApplication) (texts []string) {
 		texts = append(texts, fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
 	}
 	for reason, message := range w.EventsOf(app) {
-		for _, line := range strings.Split(message, "\n") {
+		for line := range strings.SplitSeq(message, "\n") {
 			texts = append(texts, reason+": "+line)
 		}
 	}
@@ -186,9 +186,9 @@ func (w *world) disappears(app *v1beta2.SparkApplication, object client.Object) 
 	return checks
 }
 
-// TestAccountThatDisappearsIsNamed deletes the driver's service account, deletes it and creates it again, or removes one
-// of its rights, in each phase. The application must report it when the driver wants executors, or when the driver fails
-// because of it. A driver with a void token had no executors, and its application was Ready.
+// TestAccountThatDisappearsIsNamed deletes the driver's service account, deletes it and creates it again, or removes
+// one of its rights, in each phase. The application must report it when the driver wants executors, or when the driver
+// fails because of it. A driver with a void token had no executors, and its application was Ready.
 func TestAccountThatDisappearsIsNamed(t *testing.T) {
 	t.Parallel()
 	testkit.NeedsControllers(t, editRules)

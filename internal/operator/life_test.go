@@ -206,8 +206,8 @@ func TestRetriesAfterFailure(t *testing.T) {
 	}
 }
 
-// TestRetryWaitsForQuota checks that a retry that a quota rejects waits until there is room, and that the wait costs few
-// requests. The quota ended an application that had retries left.
+// TestRetryWaitsForQuota checks that a retry that a quota rejects waits until there is room, and that the wait costs
+// few requests. The quota ended an application that had retries left.
 func TestRetryWaitsForQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -426,8 +426,8 @@ func TestSuspendAndResume(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
-// TestExitZeroWhileSuspended checks that a driver that exits with code 0 while a suspension stops it has succeeded, also
-// if its pod is gone before a pass reads its end. The application does not run again when it is resumed.
+// TestExitZeroWhileSuspended checks that a driver that exits with code 0 while a suspension stops it has succeeded,
+// also if its pod is gone before a pass reads its end. The application does not run again when it is resumed.
 func TestExitZeroWhileSuspended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -45,7 +45,8 @@ func (s *step) live() bool {
 	return false
 }
 
-// driverEnd ends an attempt whose driver has ended. It always enters the phase Ended, and therefore always returns true.
+// driverEnd ends an attempt whose driver has ended. It always enters the phase Ended, and therefore always returns
+// true.
 func (s *step) driverEnd(d *lifecycle.Driver) bool {
 	s.enterMissedPhases(d)
 	switch {

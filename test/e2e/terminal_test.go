@@ -140,8 +140,8 @@ func (d *desk) stuck(t *testing.T) {
 	}
 }
 
-// fails submits an application with an exception and one that uses too much memory, and looks at their ends. Each screen
-// has the cause, the way out and the end of the log, once, on at most 40 lines.
+// fails submits an application with an exception and one that uses too much memory, and looks at their ends. Each
+// screen has the cause, the way out and the end of the log, once, on at most 40 lines.
 func (d *desk) fails(t *testing.T) {
 	for _, end := range []struct{ name, cause, way, screen string }{
 		{"broken", "ModuleNotFoundError: No module named 'word_counter'", "install the package", "status-traceback"},

@@ -143,7 +143,7 @@ type OperatorCause struct {
 	// A sentence for people. About an end, it is one line of at most 200 characters.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// What to do about the cause of an end.
+	// Advice about the cause of an end.
 	// +optional
 	Advice string `json:"advice,omitempty"`
 	// The end of the log of the container that ended, without lines that explain nothing, at most 1 kB. No other field

@@ -224,8 +224,8 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 	}
 }
 
-// TestDoctorOfAnUntrustedWebhook checks that doctor compares the certificate that the API server trusts with that of the
-// replicas, and that the restart that it advises repairs the trust.
+// TestDoctorOfAnUntrustedWebhook checks that doctor compares the certificate that the API server trusts with that of
+// the replicas, and that the restart that it advises repairs the trust.
 func TestDoctorOfAnUntrustedWebhook(t *testing.T) {
 	r := newRelease(t)
 	r.install(currentChart, "{}")

@@ -11,7 +11,7 @@ type OperatorCauseApplyConfiguration struct {
 	Reason *string `json:"reason,omitempty"`
 	// A sentence for people. About an end, it is one line of at most 200 characters.
 	Message *string `json:"message,omitempty"`
-	// What to do about the cause of an end.
+	// Advice about the cause of an end.
 	Advice *string `json:"advice,omitempty"`
 	// The end of the log of the container that ended, without lines that explain nothing, at most 1 kB. No other field
 	// repeats it. It is part of what the pod's status has.
