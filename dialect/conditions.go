@@ -55,7 +55,11 @@ func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	submitted := PhaseCondition{ConditionSubmitted, yes}
 	switch m.Phase {
 	case lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Unknown:
-		out := []PhaseCondition{{ConditionReady, no}, {ConditionReconciling, yes}, submitted}
+		pending := PhaseCondition{ConditionReconciling, yes}
+		if m.Cause.Reason == lifecycle.ReasonPodInvalid {
+			pending.Type = ConditionStalled // the driver requests executors in vain until the spec is edited
+		}
+		out := []PhaseCondition{{ConditionReady, no}, pending, submitted}
 		if m.Phase == lifecycle.Ready || m.Phase == lifecycle.Scaling {
 			out = append(out, PhaseCondition{ConditionRunning, yes})
 		}

@@ -63,6 +63,22 @@ func TestPhaseConditions(t *testing.T) {
 	}
 }
 
+// TestRefusedExecutorsStall checks that an application whose executors the API server refuses as invalid is reported as
+// one that needs an edit, and no longer as one that progresses.
+func TestRefusedExecutorsStall(t *testing.T) {
+	for phase, want := range map[lifecycle.Phase]string{
+		lifecycle.Started: "Ready=False Stalled=True Submitted=True",
+		lifecycle.Ready:   "Ready=False Stalled=True Submitted=True Running=True",
+		lifecycle.Scaling: "Ready=False Stalled=True Submitted=True Running=True",
+		lifecycle.Running: "Ready=True Submitted=True Running=True", // Degraded reports it
+	} {
+		m := lifecycle.Memory{Phase: phase, Runs: 1, Cause: lifecycle.Cause{Reason: lifecycle.ReasonPodInvalid, Message: "executors cannot be created"}}
+		if got := asText(PhaseConditions(m)); got != want {
+			t.Errorf("%s: %s, want %s", phase, got, want)
+		}
+	}
+}
+
 // TestConditionsAreReadableByKstatus checks the rules of kstatus for every memory: there is one condition Ready, and
 // Reconciling and Stalled are never set together or beside Ready=True.
 func TestConditionsAreReadableByKstatus(t *testing.T) {

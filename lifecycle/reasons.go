@@ -33,6 +33,7 @@ const (
 	ReasonBelowThreshold    = "ExecutorsBelowThreshold" // fewer executors run than Thresholds.Min
 	ReasonPartialCapacity   = "PartialCapacity"         // fewer executors run than Thresholds.Max
 	ReasonQuota             = "QuotaExceeded"           // a quota of the namespace rejects a pod
+	ReasonPodInvalid        = "Invalid"                 // the API server refuses a pod as invalid, so only an edit helps
 	ReasonExecutorsMissing  = "ExecutorsMissing"        // fewer executors exist than wanted, for an unknown reason
 	ReasonFinalizers        = "PodHasFinalizers"        // finalizers keep a pod that is being deleted
 	ReasonSidecarRuns       = "SidecarRuns"             // a container of the driver pod outlives the driver

@@ -31,7 +31,7 @@ const (
 	ReasonPodSecurity    = "PodSecurityViolation"
 	ReasonServiceAccount = "ServiceAccountNotFound"
 	ReasonForbidden      = "Forbidden"
-	ReasonInvalid        = "Invalid"
+	ReasonInvalid        = lifecycle.ReasonPodInvalid
 	// ReasonNotServed means that the definition of a kind is not installed.
 	ReasonNotServed = "NotServed"
 	// ReasonOperatorForbidden means that the operator itself lacks a right. That is a fault of the installation, not of

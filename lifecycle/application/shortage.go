@@ -45,7 +45,11 @@ func (s *step) missingExecutorsCause() lifecycle.Cause {
 		s.m.Cause = s.stored.Cause
 		return s.stored.Cause
 	}
-	return lifecycle.Cause{Reason: answer.Reason, Message: "executors cannot be created: " + answer.Message, Advice: answer.Advice}
+	why := lifecycle.Cause{Reason: answer.Reason, Message: "executors cannot be created: " + answer.Message, Advice: answer.Advice}
+	if why.Reason == lifecycle.ReasonPodInvalid {
+		why.Message += "; the driver requests them again and again until the spec is edited"
+	}
+	return why
 }
 
 func queryDelay(phase lifecycle.Phase) time.Duration {
