@@ -80,7 +80,8 @@ func (r *release) mends(sparkctl, level, text string, more ...string) {
 	r.t.Helper()
 	var f finding
 	testkit.Wait(r.t, text, func(context.Context) error {
-		all, found := r.examine(sparkctl, more...), false
+		all := r.examine(sparkctl, more...)
+		var found bool
 		if f, found = find(all, level, text); !found {
 			return fmt.Errorf("the findings are %+v", all)
 		}
