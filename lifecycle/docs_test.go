@@ -122,8 +122,8 @@ terminationRequeuePeriodMillis sets this interval (2 s by default).
   restart request asks for another run, whatever the end of the old run is
   ([0046](decisions/0046-ends-while-stopping.md)).
 - If a quota rejects the next attempt of an application that has run, or that was resumed or edited, the application
-  waits in its phase and no retry is used up. The operator retries every 15 s. The wait is bounded by driverStart. A
-  first attempt ends instead, and so does the retry of a rejected submission.
+  waits in its phase and no retry is used up. The operator retries after 15 s and, if the wait lasts, every minute. The
+  wait is bounded by driverStart. A first attempt ends instead, as does the retry of a rejected submission.
 - The objects that the operator created for a driver besides pods are created again if somebody deletes them while the
   driver runs. If that is rejected, the status has the reason.
 - A driver ends with its Spark container. A sidecar that continues after that delays only the next attempt, for which

@@ -27,6 +27,7 @@ type Question struct {
 type Reply struct {
 	UID     types.UID // the UID of the custom resource, or of the pod that the question was about
 	Attempt int32
+	Since   time.Time       // when the question was first answered; only for answers whose interval grows
 	Until   time.Time       // the question is not asked again before this time
 	Cause   lifecycle.Cause // empty if nothing is wrong
 }

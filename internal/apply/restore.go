@@ -18,7 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// replyLifetime is the time after which the operator repeats a creation that waits for a change in the namespace.
+// replyLifetime is the time after which the operator first repeats a creation that waits for a change in the namespace.
+// It grows (lifecycle.QueryInterval), because many applications may wait for hours, and each creation of a driver also
+// creates and deletes its other objects.
 const replyLifetime = 15 * time.Second
 
 // remembered carries out a creation, unless the API server rejected the same creation less than replyLifetime ago. It
@@ -40,7 +42,12 @@ func (a Applier) remembered(view dependents.View, action lifecycle.Action, creat
 	var seen lifecycle.Observed
 	outcome.Fact(&seen)
 	if why := seen.Rejection; why != nil && (action.Part == lifecycle.DriverObjects || why.Reason == lifecycle.ReasonQuota) {
-		a.Replies.Set(asked, apianswer.Reply{UID: asker, Attempt: action.Attempt, Until: view.Now.Add(replyLifetime), Cause: *why})
+		since := view.Now
+		if last, _ := a.Replies.Get(asked); last.UID == asker && last.Attempt == action.Attempt {
+			since = last.Since
+		}
+		again := max(replyLifetime, lifecycle.QueryInterval(view.Now.Sub(since)))
+		a.Replies.Set(asked, apianswer.Reply{UID: asker, Attempt: action.Attempt, Since: since, Until: view.Now.Add(again), Cause: *why})
 	}
 	return outcome, nil
 }
@@ -71,20 +78,34 @@ func (a Applier) restore(ctx context.Context, view dependents.View, d Decision, 
 		missing = append(missing, object)
 	}
 	outcome, err := a.createAll(ctx, view, missing, objects.Driver)
+	if err == nil && outcome.Fact == nil {
+		a.Replies.Forget(stopQuestion(view))
+	}
 	outcome.Restored = outcome.Created
 	return outcome, err
 }
 
+// absence is the time for which the operator remembers that objects are missing. It is longer than the longest interval
+// between two tries of their creation, so that the reason of a rejection stays in the status.
+const absence = 2 * time.Minute
+
 // mayBeStopping reports whether the driver may have deleted the missing objects itself because it stops. That is so
 // until they have been missing for lifecycle.StopDuration.
 func (a Applier) mayBeStopping(view dependents.View, action lifecycle.Action) bool {
-	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverPod}
+	asked, reply := stopQuestion(view), apianswer.Reply{UID: view.Owner.GetUID(), Attempt: action.Attempt, Until: view.Now.Add(lifecycle.StopDuration)}
 	last, known := a.Replies.Get(asked)
-	if known && last.UID == view.Owner.GetUID() && last.Attempt == action.Attempt && view.Now.Before(last.Until.Add(replyLifetime)) {
-		return view.Now.Before(last.Until)
+	if known && last.UID == reply.UID && last.Attempt == action.Attempt && view.Now.Before(last.Until.Add(absence)) {
+		if view.Now.Before(last.Until) {
+			return true
+		}
+		reply.Until = view.Now
 	}
-	a.Replies.Set(asked, apianswer.Reply{UID: view.Owner.GetUID(), Attempt: action.Attempt, Until: view.Now.Add(lifecycle.StopDuration)})
-	return true
+	a.Replies.Set(asked, reply)
+	return reply.Until.After(view.Now)
+}
+
+func stopQuestion(view dependents.View) apianswer.Question {
+	return apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverPod}
 }
 
 // countObjects writes into a driver pod how many objects the operator creates for it, so that a later pass finds

@@ -95,7 +95,7 @@ func (m *memories) forget(key types.NamespacedName) {
 	} {
 		forget(key)
 	}
-	for _, part := range []lifecycle.Part{lifecycle.DriverBudget, lifecycle.DriverObjects, lifecycle.Submission} {
+	for _, part := range []lifecycle.Part{lifecycle.DriverBudget, lifecycle.DriverObjects, lifecycle.DriverPod, lifecycle.Submission} {
 		m.replies.Forget(apianswer.Question{Key: key, Part: part})
 	}
 }

@@ -36,16 +36,17 @@ func Search(how, log string) Found {
 			lines = append(lines, known.line)
 		}
 	}
-	if rule := match([]string{how}, &Rules[0]); rule != "" {
+	if rule := match([]string{how}, how, &Rules[0]); rule != "" {
 		return Found{Rules[0].Reason, Rules[0].Line, Rules[0].Advice}
 	}
 	if python >= 0 && !isWrapper(lines[python]) {
 		lines = lines[python : python+1]
 	}
 	for _, group := range [][]string{lines, {how}} {
+		all := strings.Join(group, "\n")
 		for i := range Rules {
 			rule := &Rules[i]
-			line := match(group, rule)
+			line := match(group, all, rule)
 			switch {
 			case line == "":
 				continue
@@ -72,8 +73,12 @@ var thrown = []struct{ exception, frame, line string }{
 	{"java.net.ConnectException", "io.fabric8.kubernetes", "the API server cannot be reached: java.net.ConnectException: Connection refused"},
 }
 
-// match returns the last line that contains one of the rule's texts, or "".
-func match(lines []string, rule *Rule) string {
+// match returns the last line that contains one of the rule's texts, or "". The argument all has all lines, so that
+// most rules take one search.
+func match(lines []string, all string, rule *Rule) string {
+	if !slices.ContainsFunc(rule.Has, func(text string) bool { return strings.Contains(all, text) }) {
+		return ""
+	}
 	for _, line := range slices.Backward(lines) {
 		for _, text := range rule.Has {
 			if strings.Contains(line, text) {

@@ -58,11 +58,9 @@ var rules = []rule{
 	{"spec.containers[].resources.limits{k}", passes(validation.IsQualifiedName), labelName},
 	{"spec.containers[].resources.requests{k}", passes(validation.IsQualifiedName), labelName},
 	{"spec.volumes[].name", passes(validation.IsDNS1123Label), dnsLabel},
-	{"spec.imagePullSecrets[].name", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
 	{"spec.priorityClassName", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
 	{"spec.runtimeClassName", passes(validation.IsDNS1123Subdomain), dnsName},
 	{"spec.serviceAccountName", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
-	{"spec.terminationGracePeriodSeconds", func(text string) bool { return !strings.HasPrefix(text, "-") }, "is negative; write 0 or more"},
 	{"spec.dnsPolicy", oneOf("", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"), "is not a DNS policy; write ClusterFirst, ClusterFirstWithHostNet, Default or None"},
 }
 
