@@ -26,8 +26,8 @@ var groups = []struct{ title, verbs string }{
 // aliases are verbs of other programs for the same task: kubectl, Docker, YARN, and sparkctl of the kubeflow operator.
 var aliases = map[string][]string{"status": {"describe"}, "delete": {"kill", "cancel"}, "ui": {"forward"}}
 
-// former lists flags and verbs of the kubeflow operator's sparkctl and of kubectl that have another form here. A flag that
-// takes a value ends in "=". A verb that does not exist here has no flag.
+// former lists flags and verbs of the kubeflow operator's sparkctl and of kubectl that have another form here. A flag
+// that takes a value ends in "=". A verb that does not exist here has no flag.
 var former = []struct{ verb, flag, short, instead string }{
 	{"apply", "", "", "to create or change an object, use kubectl apply -f FILE; the verb create creates one, and diff shows what an edit does"},
 	{"edit", "", "", "use kubectl edit"},
@@ -113,7 +113,8 @@ func shortHelp(cmd *cobra.Command, args []string, help func(*cobra.Command, []st
 	}
 }
 
-// unknownVerb returns the error for a verb that does not exist, with the form of this program if another program has it.
+// unknownVerb returns the error for a verb that does not exist, with the form of this program if another program has
+// it.
 func unknownVerb(top *cobra.Command, verb string) error {
 	hint := "see " + top.DisplayName() + " --help"
 	if near := top.SuggestionsFor(verb); len(near) > 0 {

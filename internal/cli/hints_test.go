@@ -16,7 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// asPlugin runs sparkctl itself and ends the process if this binary was started under the name of the plugin of kubectl.
+// asPlugin runs sparkctl itself and ends the process if this binary was started under the name of the plugin of
+// kubectl.
 func asPlugin() {
 	if terminal.Program(os.Args[0]) != "sparkctl" {
 		os.Exit(int(Main(context.Background(), os.Args, terminal.Standard())))
@@ -39,15 +40,15 @@ func (u *user) plugs() {
 		"kubectl spark delete app/pi -n " + u.Namespace: {"create", "-f", u.manifest("pi", "")}, "kubectl spark trigger schedule/nightly -n " + u.Namespace: {"restart", "nightly", "--yes"},
 		"kubectl spark explain app/stuck -n " + u.Namespace: {"ui", "stuck"}, "do: the whole log shows more: kubectl spark log app/unlucky -n " + u.Namespace: {"explain", "unlucky"}, "kubectl spark list --watch": {"list", "--help"},
 	} {
-		text, _ := exec.CommandContext(u.t.Context(), plugin, append(args, "--kubeconfig", u.kubeconfig)...).CombinedOutput() // most of them fail
+		text, _ := exec.CommandContext(u.t.Context(), plugin, append(args, "--kubeconfig", u.kubeconfig)...).CombinedOutput()
 		if words := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(words, has) {
 			u.t.Errorf("kubectl spark %v lacks %q:\n%s", args, has, text)
 		}
 	}
 }
 
-// TestHintsNameTheProgram checks that no text of sparkctl has a command with a fixed name of the program: as a plugin of
-// kubectl it has another name. Only the descriptions of verbs may have it, because Command replaces it there.
+// TestHintsNameTheProgram checks that no text of sparkctl has a command with a fixed name of the program: as a plugin
+// of kubectl it has another name. Only the descriptions of verbs may have it, because Command replaces it there.
 func TestHintsNameTheProgram(t *testing.T) {
 	var verbs []string
 	for _, cmd := range Command(terminal.Streams{}, "sparkctl").Commands() {

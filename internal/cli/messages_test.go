@@ -191,8 +191,8 @@ func TestGeneratedNames(t *testing.T) {
 	}
 }
 
-// TestRenderReportsAllFaults checks that render prints each fault in its own line, and warnings before them, in the words
-// of lint.
+// TestRenderReportsAllFaults checks that render prints each fault in its own line, and warnings before them, in the
+// words of lint.
 func TestRenderReportsAllFaults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a, labels: {x: true}}\nspec:\n" +

@@ -445,8 +445,8 @@ func (u *user) explains() {
 	u.does(exit.OK, "the next run starts at", "explain", "nightly")
 }
 
-// follows checks that status --watch shows the states of an application until its end, whatever the end is: on a terminal
-// on the same screen, and otherwise line by line.
+// follows checks that status --watch shows the states of an application until its end, whatever the end is: on a
+// terminal on the same screen, and otherwise line by line.
 func (u *user) follows() {
 	u.does(exit.OK, "doomed created", "create", "-f", u.manifest("doomed", ""))
 	ends := make(chan result, 2)

@@ -67,7 +67,7 @@ type Summary struct {
 	Started time.Time `json:"started,omitzero"`
 	// Ended is when the last attempt ended. It is zero while an attempt runs.
 	Ended time.Time `json:"ended,omitzero"`
-	// Next is when the next run of a schedule starts, or the next attempt of an application. It is zero if none is due.
+	// Next is when the next run of a schedule starts, or the next attempt of an application. It is zero if nothing is due.
 	Next time.Time `json:"next,omitzero"`
 	// Observed is true if the operator has decided about the current spec, and has carried out the restart request if
 	// there is one.

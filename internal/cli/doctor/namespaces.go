@@ -18,8 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// readConfiguration reads the configuration file of one of this project's operators. Unknown fields are ignored, because
-// the operator may be newer than this program. If the file cannot be read, the configuration stays unknown (nil).
+// readConfiguration reads the configuration file of one of this project's operators. Unknown fields are ignored,
+// because the operator may be newer than this program. If the file cannot be read, the configuration stays unknown
+// (nil).
 func (d *doctor) readConfiguration(ctx context.Context, o *Operator) {
 	var stored corev1.ConfigMap
 	err := d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &stored)

@@ -4,6 +4,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -106,7 +108,8 @@ func (o Operator) Defaults(object client.Object) *platform.Settings {
 	return kinds.Defaults(o.Config, object, o.labels)
 }
 
-// Fresh returns a copy of an object in the state right after its creation: with the defaults, a name, and without a status.
+// Fresh returns a copy of an object in the state right after its creation: with the defaults, a name, and without a
+// status.
 func (o Operator) Fresh(object client.Object) client.Object {
 	fresh := object.DeepCopyObject().(client.Object)
 	if fresh.GetName() == "" && fresh.GetGenerateName() != "" {
@@ -141,6 +144,16 @@ func (o Operator) Review(object client.Object) (dialect.Review, error) {
 func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 	review, err := o.Review(object)
 	return review.Faults, err
+}
+
+// Check returns an error with all faults for which the operator would reject an object of a file, with their places.
+func (o Operator) Check(d *manifest.Loaded) error {
+	faults, err := o.Faults(d.Object)
+	wrong := []error{err}
+	for _, fault := range faults {
+		wrong = append(wrong, fmt.Errorf("%s: %w", d.Place(fault.Field), fault))
+	}
+	return errors.Join(wrong...)
 }
 
 // Unruled returns a copy of the operator that does not apply the rules of the platform. These rules are the policy in

@@ -87,7 +87,8 @@ func (r *Report) Add(o launch.Operator, file string, data []byte, strict bool) {
 		}
 		if object != nil {
 			more := check(o, &documents[i], object, faults)
-			found = append(slices.DeleteFunc(found, func(f Finding) bool { // the operator refuses the placeholder in the same words
+			// The operator refuses the placeholder in the same words.
+			found = append(slices.DeleteFunc(found, func(f Finding) bool {
 				return f.Rule == manifest.RulePlaceholder && slices.ContainsFunc(more, func(g Finding) bool { return g.Line == f.Line && g.Message == f.Message })
 			}), more...)
 		}

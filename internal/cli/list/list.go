@@ -161,8 +161,8 @@ type listed struct {
 	cluster.Summary
 }
 
-// orderNames are the values of --sort-by, and orders the functions that compare two objects. By time, the latest is first,
-// and by duration, the longest.
+// orderNames are the values of --sort-by, and orders the functions that compare two objects. By time, the latest is
+// first, and by duration, the longest.
 var (
 	orderNames = []string{"name", "age", "state", "duration", "start", "end"}
 	orders     = []func(a, b *cluster.Summary, now time.Time) int{

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestStatesAreThoseOfTheAPI checks that the flag --state knows every state of every kind. It reads the constants of the
-// types of states from the sources of the API.
+// TestStatesAreThoseOfTheAPI checks that the flag --state knows every state of every kind. It reads the constants of
+// the types of states from the sources of the API.
 func TestStatesAreThoseOfTheAPI(t *testing.T) {
 	types := []string{"ApplicationStateType", "ScheduleState", "SparkConnectState", "ApplicationStateSummary", "ClusterStateSummary"}
 	want := []string{"New", "pending", "running", "succeeded", "failed", "suspended"}

@@ -53,8 +53,8 @@ func (r *verb) printObjects(rows []listed, output string) error {
 	return err
 }
 
-// printColumns prints a table with the columns of a specification such as NAME:.metadata.name,IMAGE:.spec.image. As with
-// kubectl, the braces and the first dot of a path are optional, and a missing value is <none>.
+// printColumns prints a table with the columns of a specification such as NAME:.metadata.name,IMAGE:.spec.image. As
+// with kubectl, the braces and the first dot of a path are optional, and a missing value is <none>.
 func (r *verb) printColumns(items []runtime.RawExtension, specification string) error {
 	var table terminal.Table
 	var paths []*jsonpath.JSONPath

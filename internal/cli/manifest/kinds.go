@@ -67,8 +67,8 @@ func (d *Document) Name() string {
 	return d.Kind().Kind
 }
 
-// Object decodes the document as the operator does, and returns all faults of its kind, its types and its definition. If
-// the API group is not one of the operator's groups, or the document cannot be decoded, Object returns no object.
+// Object decodes the document as the operator does, and returns all faults of its kind, its types and its definition.
+// If the API group is not one of the operator's groups, or the document cannot be decoded, Object returns no object.
 func (d *Document) Object() (client.Object, []*Fault) {
 	kind := d.Kind()
 	create, ok := served[kind]

@@ -81,21 +81,14 @@ func (c *checker) add(rule, path, message string, args ...any) {
 // value checks a value. Of the values of a wrong type, it reports those whose Go type takes any value. Package bounds
 // reports the others.
 func (c *checker) value(path string, value any, p *property) {
-	_, isObject := value.(map[string]any)
+	if _, isObject := value.(map[string]any); p.Open && p.Type == "object" && !isObject {
+		c.add(RuleInvalid, path, "is not an object; write its fields")
+	}
 	switch value := value.(type) {
 	case bool:
 		if p.IntOrString {
 			c.add(RuleInvalid, path, "is the boolean %t, not a number or text; put it in quotes", value)
 		}
-	case []any, map[string]any:
-		if p.IntOrString {
-			c.add(RuleInvalid, path, "is not a number or text; write a single one")
-		}
-	}
-	if p.Open && p.Type == "object" && !isObject {
-		c.add(RuleInvalid, path, "is not an object; write its fields")
-	}
-	switch value := value.(type) {
 	case string:
 		c.text(path, value, p)
 	case int64:
@@ -103,23 +96,33 @@ func (c *checker) value(path string, value any, p *property) {
 	case float64:
 		c.number(path, value, p)
 	case []any:
-		for i, item := range value {
-			below := fmt.Sprintf("%s[%d]", path, i)
-			switch {
-			case p.Items == nil:
-			case item == nil:
-				c.add(RuleInvalid, below, "has no value; write one, or remove the item")
-			default:
-				c.value(below, item, p.Items)
-			}
-		}
+		c.list(path, value, p)
 	case map[string]any:
 		c.object(path, value, p)
 	}
 }
 
+func (c *checker) list(path string, value []any, p *property) {
+	if p.IntOrString {
+		c.add(RuleInvalid, path, "is not a number or text; write a single one")
+	}
+	for i, item := range value {
+		below := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case p.Items == nil:
+		case item == nil:
+			c.add(RuleInvalid, below, "has no value; write one, or remove the item")
+		default:
+			c.value(below, item, p.Items)
+		}
+	}
+}
+
 // object checks an object or a map. The API server removes fields without a value before it checks the others.
 func (c *checker) object(path string, value map[string]any, p *property) {
+	if p.IntOrString {
+		c.add(RuleInvalid, path, "is not a number or text; write a single one")
+	}
 	for _, key := range slices.Sorted(maps.Keys(value)) {
 		below := strings.TrimPrefix(path+"."+key, ".")
 		next := p.Properties[key]

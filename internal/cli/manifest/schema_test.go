@@ -26,8 +26,8 @@ var values = []string{
 	`"x"`, `""`, `"500m"`, `"true"`, `"2"`, `0`, `1`, `-1`, `70000`, `1.5`, `true`, `null`, `[]`, `{}`, `["x"]`, `[null]`, `[1]`, `[{}]`, `{"k":"x"}`, `{"k":1}`, `{"k":null}`, `{"k":{}}`,
 }
 
-// TestDefinitionsRefuseTheSame puts values of all types at each place of the specs, and compares the places of the faults
-// with those of the API server's own validation.
+// TestDefinitionsRefuseTheSame puts values of all types at each place of the specs, and compares the places of the
+// faults with those of the API server's own validation.
 func TestDefinitionsRefuseTheSame(t *testing.T) {
 	files, err := crd.Files.ReadDir(".")
 	if err != nil {

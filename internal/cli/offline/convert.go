@@ -116,6 +116,9 @@ func (r *verbs) convert(o *convertOptions) error {
 		if err := checkGroup(group); err != nil {
 			return err
 		}
+		if err := operator.Check(d); err != nil {
+			return exit.With(exit.Invalid, err)
+		}
 		result, err := convert.Convert(operator, d.Object, group)
 		if err != nil {
 			return exit.Errorf(exit.Invalid, "%s: %w", d.Place(""), err)

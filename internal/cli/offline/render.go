@@ -129,12 +129,8 @@ func setSparkVersion(object client.Object, version string) {
 }
 
 func (r *verbs) renderOne(operator launch.Operator, d *manifest.Loaded, o *renderOptions) error {
-	review, err := operator.Review(d.Object)
-	if err != nil {
+	if err := operator.Check(d); err != nil {
 		return err
-	}
-	for _, fault := range review.Faults {
-		return fmt.Errorf("%s: %w", d.Place(fault.Field), fault)
 	}
 	if o.sparkSubmit {
 		line, err := render.SubmitLine(operator, d.Object)

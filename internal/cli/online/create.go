@@ -69,6 +69,7 @@ func (r *verbs) createCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var wrong []error
 		for i := range documents {
 			d := &documents[i]
 			switch namespace := d.Object.GetNamespace(); {
@@ -77,13 +78,10 @@ func (r *verbs) createCommand() *cobra.Command {
 			case namespace != c.Namespace && cmd.Flags().Changed("namespace"):
 				return exit.Usagef("%s: the manifest names the namespace %s, but -n names %s; leave one of them out", d.Place("metadata.namespace"), namespace, c.Namespace)
 			}
-			review, err := operator.Review(d.Object)
-			if err != nil {
-				return exit.With(exit.Invalid, err)
-			}
-			for _, fault := range review.Faults {
-				return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
-			}
+			wrong = append(wrong, operator.Check(d))
+		}
+		if err := errors.Join(wrong...); err != nil {
+			return exit.With(exit.Invalid, err)
 		}
 		for i := range documents {
 			if err := r.create(cmd, c, documents[i].Object, &after); err != nil {

@@ -111,7 +111,7 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 // printStates prints a line for each state of an object until the object has ended.
 func (r *verbs) printStates(ctx context.Context, c *cluster.Client, object client.Object) error {
 	err := c.Wait(ctx, object, cluster.GoalEnded, func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) })
-	if exit.CodeOf(err) == exit.Failed { // the last line says so
+	if exit.CodeOf(err) == exit.Failed { // the last line shows the failure
 		return nil
 	}
 	return err

@@ -24,7 +24,7 @@ type Report struct {
 	metav1.TypeMeta
 	cluster.Summary
 	DurationSeconds int64          `json:"durationSeconds"` // of the current or last attempt
-	TotalSeconds    int64          `json:"totalSeconds"`    // from the creation to the end of the last attempt, or until now
+	TotalSeconds    int64          `json:"totalSeconds"`    // from the creation to the last end, or until now
 	Requested       *Requested     `json:"requested,omitempty"`
 	Pods            []Pod          `json:"pods,omitempty"`
 	Events          []corev1.Event `json:"events,omitempty"`

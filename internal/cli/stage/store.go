@@ -80,8 +80,8 @@ func openStore(ctx context.Context, store, readAs string, create bool) (*objectS
 	if s.readAs == "" {
 		s.readAs = readBy(u)
 	}
-	// The client of S3 logs its warnings, such as one about the metadata of EC2, to the os.Stderr of this moment. They are no
-	// errors, and nothing else can turn them off.
+	// The client of S3 logs its warnings, such as one about the metadata of EC2, to the os.Stderr of this moment. They
+	// are no errors, and nothing else can turn them off.
 	if quiet, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
 		defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
 		os.Stderr = quiet

@@ -10,9 +10,9 @@ import (
 // interval is the time between two pages of Live.
 const interval = 2 * time.Second
 
-// Live shows a page. If watch is true, it does so again and again, until the page is the last one, there is an error, or
-// the context is canceled. On a terminal each page replaces the page before it. Only the lines that have changed look
-// different, because the terminal is never cleared in between. Without a terminal the pages follow each other.
+// Live shows a page. If watch is true, it does so again and again, until the page is the last one, there is an error,
+// or the context is canceled. On a terminal each page replaces the page before it. Only the lines that have changed
+// look different, because the terminal is never cleared in between. Without a terminal the pages follow each other.
 func (s Streams) Live(ctx context.Context, watch bool, page func(context.Context) (text string, last bool, err error)) error {
 	start := clearScreen
 	for {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLiveReplacesThePage checks that on a terminal each page is written over the page before it, line by line, and that
-// nothing of a longer page remains. Without a terminal the pages follow each other, without control sequences.
+// TestLiveReplacesThePage checks that on a terminal each page is written over the page before it, line by line, and
+// that nothing of a longer page remains. Without a terminal the pages follow each other, without control sequences.
 func TestLiveReplacesThePage(t *testing.T) {
 	pages := []string{"one\ntwo\nthree\n", "1\n\x1b[31m2\n"}
 	for width, want := range map[int]string{

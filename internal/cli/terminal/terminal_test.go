@@ -79,8 +79,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestTextsHaveAWidth checks that a column of texts is never wider than its maximum, and that on a narrow terminal it is
-// cut before other columns are left out.
+// TestTextsHaveAWidth checks that a column of texts is never wider than its maximum, and that on a narrow terminal it
+// is cut before other columns are left out.
 func TestTextsHaveAWidth(t *testing.T) {
 	table := Table{
 		Columns: []Column{{Header: "NAME"}, {Header: "POD", Drop: 2}, {Header: "MESSAGE", Drop: 1, Max: 80}},
