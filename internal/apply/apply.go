@@ -168,7 +168,7 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 	for _, object := range objects.Before {
 		before = append(before, object)
 	}
-	countObjects(driver, before)
+	dependents.CountObjects(driver, before)
 	for _, object := range append(before, driver) {
 		if err := identity.Verify(object, view.Owner, action.Attempt); err != nil {
 			return outcome, err

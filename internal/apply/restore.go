@@ -3,9 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -106,24 +104,4 @@ func (a Applier) mayBeStopping(view dependents.View, action lifecycle.Action) bo
 
 func stopQuestion(view dependents.View) apianswer.Question {
 	return apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverPod}
-}
-
-// countObjects writes into a driver pod how many objects the operator creates for it, so that a later pass finds
-// whether one is missing (lifecycle.ObjectsAnnotation).
-func countObjects(driver client.Object, objects []client.Object) {
-	if !identity.IsDriver(driver) {
-		return // spark-submit creates the objects of its driver
-	}
-	count := 0
-	for _, object := range objects {
-		if dependents.IsDriverObject(object) {
-			count++
-		}
-	}
-	annotations := maps.Clone(driver.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[lifecycle.ObjectsAnnotation] = strconv.Itoa(count)
-	driver.SetAnnotations(annotations)
 }

@@ -3,6 +3,7 @@
 package dependents
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -183,6 +184,26 @@ func (s *Set) missingObjects(driver *corev1.Pod) int32 {
 // creates besides pods, and that the operator always watches.
 func IsDriverObject(object client.Object) bool {
 	return AlwaysWatched(object) && !isBudget(object) && !identity.IsAuxiliary(object)
+}
+
+// CountObjects writes into a driver pod how many objects the operator creates for it, so that a later pass finds
+// whether one is missing (lifecycle.ObjectsAnnotation).
+func CountObjects(driver client.Object, objects []client.Object) {
+	if !identity.IsDriver(driver) {
+		return // spark-submit creates the objects of its driver
+	}
+	count := 0
+	for _, object := range objects {
+		if IsDriverObject(object) {
+			count++
+		}
+	}
+	annotations := maps.Clone(driver.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[lifecycle.ObjectsAnnotation] = strconv.Itoa(count)
+	driver.SetAnnotations(annotations)
 }
 
 // DriverFacts returns what decisions need to know about a driver pod. For an inherited driver it leaves out the version

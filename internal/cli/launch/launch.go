@@ -26,6 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dependents"
 	"github.com/sparkoperator/spark-operator/internal/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/policy"
@@ -230,6 +231,7 @@ func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, 
 		if err != nil {
 			return seen, err
 		}
+		first := len(l.Objects)
 		for _, one := range made.Before {
 			l.Objects = append(l.Objects, one)
 		}
@@ -241,6 +243,7 @@ func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, 
 		if err != nil {
 			return seen, err
 		}
+		dependents.CountObjects(driver, l.Objects[first:])
 		l.Objects = append(l.Objects, driver)
 		seen = observed(made.Driver, action.Attempt)
 	}

@@ -46,7 +46,7 @@ func TestDefinitionsRefuseTheSame(t *testing.T) {
 		for _, version := range found.Spec.Versions[:1] {
 			kind := schema.GroupVersionKind{Group: found.Spec.Group, Version: version.Name, Kind: found.Spec.Names.Kind}
 			spec := version.Schema.OpenAPIV3Schema
-			*spec = apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec.Properties["spec"]}}
+			*spec = apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"spec"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec.Properties["spec"]}}
 			var internal apiextensions.JSONSchemaProps
 			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(spec, &internal, nil); err != nil {
 				t.Fatal(err)
