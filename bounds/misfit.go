@@ -117,8 +117,9 @@ func fitsInteger(raw []byte, size int) bool {
 
 // ways says what is wanted instead of a value that does not fit, and what to write. The first entry counts that has the
 // sort of the wanted value, the form of the value unless the entry has none, and whose condition holds unless it has
-// none. In the texts, VALUE is the value without quotes, LEAST and MOST are the range of an integer, FIELDS names
-// fields of the wanted object, and PART is the field that takes a part of a CPU.
+// none. In the texts, VALUE is the value without quotes, and DECIMAL is an octal or hexadecimal number in decimal. LEAST
+// and MOST are the range of an integer, FIELDS names fields of the wanted object, and PART is the field that takes a
+// part of a CPU.
 var ways = []struct {
 	sort sort
 	is   form
@@ -128,6 +129,7 @@ var ways = []struct {
 	{text, formObject, nil, "text; write a single text"},
 	{text, formList, nil, "text; write a single text"},
 	{text, "", nil, "text; put it in quotes"},
+	{integer, formText, func(_ *scanner, _ *Shape, plain string) bool { return decimal(plain) != plain }, "a whole number; write DECIMAL"},
 	{integer, formText, func(_ *scanner, _ *Shape, plain string) bool { return whole(plain) }, "a number; remove the quotes"},
 	{integer, formNumber, func(_ *scanner, _ *Shape, plain string) bool { return whole(plain) }, "in the range of the field; write a number from LEAST to MOST"},
 	{integer, formNumber, func(s *scanner, _ *Shape, _ string) bool { return s.part != "" }, `a whole number; for a part of a CPU, write PART: "VALUE" and leave this field out`},
@@ -157,9 +159,20 @@ func (s *scanner) misfitMessage(shape *Shape, is form, raw []byte) string {
 			most = math.MaxInt64 >> (64 - shape.max)
 		}
 		return message + ", not " + strings.NewReplacer("VALUE", plain, "LEAST", strconv.FormatInt(-most-1, 10), "MOST", strconv.FormatInt(most, 10),
-			"FIELDS", strings.Join(shape.names(), ", "), "PART", s.part).Replace(w.way)
+			"FIELDS", strings.Join(shape.names(), ", "), "PART", s.part, "DECIMAL", decimal(plain)).Replace(w.way)
 	}
 	return message
+}
+
+// decimal returns the decimal form of a whole number such as 0400, 0o400, 0x100 or 08. It returns any other text
+// unchanged.
+func decimal(text string) string {
+	for _, base := range []int{0, 10} {
+		if n, err := strconv.ParseInt(text, base, 64); err == nil {
+			return strconv.FormatInt(n, 10)
+		}
+	}
+	return text
 }
 
 // whole reports whether a text is a whole number of any size.

@@ -48,7 +48,7 @@ func (p *parser) template(key string) ([]byte, error) {
 	if err != nil {
 		return nil, submit.KeyErrorf(key, "%v", err)
 	}
-	if data, err = podtemplate.FromFile(data); err != nil {
+	if data, err = podtemplate.FromFile(data, p.submitter.SparkVersion); err != nil {
 		return nil, submit.KeyErrorf(key, "%s %v", file, err)
 	}
 	p.conf.Delete(key)

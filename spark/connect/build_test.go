@@ -184,7 +184,7 @@ func TestRefusals(t *testing.T) {
 		"blanks and a long value":           {set("spark.x", strings.Repeat("y", argumentLimit)+" "), "spark.x", "blanks at its ends"},
 		"a configuration that is too large": {set("spark.x", big), "Conf", "more than a ConfigMap holds"},
 		"an invalid server template":        {template("- 1"), "ServerTemplate", "is not a pod template"},
-		"a template of another kind":        {template("kind: Deployment"), "ServerTemplate", "has another kind"},
+		"a template of another kind":        {template("kind: Deployment"), "ServerTemplate", "the API server accepts only Pod"},
 		"a template field of a wrong type":  {template("spec: {containers: 3}"), "ServerTemplate", "spec.containers"},
 		"an invalid executor template":      {func(r *Request) { r.ExecutorTemplate = []byte("{") }, "ExecutorTemplate", "is not a pod template"},
 		"a big executor template":           {func(r *Request) { r.ExecutorTemplate = []byte(`{"spec":{"hostname":"` + big + `"}}`) }, "ExecutorTemplate", "more than a ConfigMap holds"},

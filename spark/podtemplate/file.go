@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,15 +17,15 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// FromFile converts the text of a pod template's file, JSON or YAML, into JSON, as spark-submit reads the file. It
-// keeps fields that a Pod does not have. It returns JSON unchanged if nothing has to be converted.
+// FromFile converts the text of a pod template's file, JSON or YAML, into JSON, as spark-submit of a version of Spark
+// reads the file. It keeps fields that a Pod does not have. It returns JSON unchanged if nothing has to be converted.
 //
 // Spark's Kubernetes client uses Jackson, which converts a number, a boolean or a text into the type of its field. So
 // "value: 8080" and "runAsUser: '185'" are valid. FromFile does the same. A value that cannot be converted, such as
 // "tty: maybe", stays unchanged, and Read rejects it.
 //
 // The text of an error continues a sentence that begins with the name of the file.
-func FromFile(data []byte) ([]byte, error) {
+func FromFile(data []byte, version string) ([]byte, error) {
 	tree, isJSON, err := parseFile(data)
 	if err != nil {
 		return nil, errors.New(conf.Shorten(err.Error()))
@@ -32,7 +34,7 @@ func FromFile(data []byte) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("contains no pod")
 	}
-	c := converter{}
+	c := converter{old: strings.HasPrefix(version, "3.")}
 	c.fields(fields, reflect.TypeFor[corev1.Pod]())
 	if isJSON && !c.changed {
 		return data, nil
@@ -66,6 +68,8 @@ var quantityType = reflect.TypeFor[resource.Quantity]()
 
 // converter converts the scalars of a tree to the types of their fields.
 type converter struct {
+	// old is true for Spark 3.5, whose Kubernetes client reads integers in another way.
+	old bool
 	// changed is true if the tree is no longer the parsed text.
 	changed bool
 }
@@ -74,13 +78,14 @@ type converter struct {
 func (c *converter) fields(fields map[string]any, t reflect.Type) {
 	for key, value := range fields {
 		if field, known := fieldType(t, key); known {
-			fields[key] = c.value(value, field)
+			fields[key] = c.value(value, field, key)
 		}
 	}
 }
 
-// value returns the given value, converted to the field type t. It converts objects and lists in place.
-func (c *converter) value(value any, t reflect.Type) any {
+// value returns the given value, converted to the field type t. It converts objects and lists in place. The argument
+// name is the name of the field.
+func (c *converter) value(value any, t reflect.Type, name string) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -91,19 +96,19 @@ func (c *converter) value(value any, t reflect.Type) any {
 	case []any:
 		if t.Kind() == reflect.Slice {
 			for i, element := range value {
-				value[i] = c.value(element, t.Elem())
+				value[i] = c.value(element, t.Elem(), name)
 			}
 		}
 		return value
 	}
-	converted := scalar(value, t)
+	converted := c.scalar(value, t, name)
 	c.changed = c.changed || converted != value
 	return converted
 }
 
 // scalar returns a text, a number or a boolean, converted to the field type t. It returns a value unchanged if it
 // cannot be converted.
-func scalar(value any, t reflect.Type) any {
+func (c *converter) scalar(value any, t reflect.Type, name string) any {
 	switch {
 	case t == quantityType:
 		return asText(value)
@@ -113,7 +118,7 @@ func scalar(value any, t reflect.Type) any {
 	case t.Kind() == reflect.Bool:
 		return asBool(value)
 	case t.Kind() == reflect.Int32 || t.Kind() == reflect.Int64:
-		return asInteger(value)
+		return c.asInteger(value, t.Kind() == reflect.Int64, name)
 	}
 	return value
 }
@@ -149,18 +154,36 @@ func asBool(value any) any {
 	return value
 }
 
-// asInteger returns the whole number that a text stands for (StdDeserializer._parseInteger and _parseLong). asInteger
-// does not convert a number with a fraction, and Read rejects it, as Spark does from 4.0 on. Spark 3.5 cuts off the
-// fraction.
-func asInteger(value any) any {
+// octal matches a mode of files that Spark 4 reads as octal.
+var octal = regexp.MustCompile(`^0[oO]?([0-7]+)$`)
+
+// asInteger returns the whole number that a value stands for (StdDeserializer._parseInteger and _parseLong). It cuts
+// off the fraction of a number, except if the field has 32 bits and Spark is newer than 3.5: then Spark rejects the
+// number, as Read does.
+//
+// From 4.0 on, modes of files may be octal (io.fabric8.kubernetes.model.jackson.GoIntegerDeserializer). Modes with a
+// sign, with blanks, or with a zero before other digits stay text, which Read rejects, because the releases disagree.
+func (c *converter) asInteger(value any, long bool, name string) any {
 	text, ok := value.(string)
 	if !ok {
+		number, _ := value.(json.Number)
+		if f, err := number.Float64(); err == nil && f != math.Trunc(f) && (long || c.old && math.Abs(f) <= math.MaxInt32) {
+			return json.Number(strconv.FormatInt(int64(f), 10))
+		}
 		return value
+	}
+	base := 10
+	if !c.old && (name == "mode" || name == "defaultMode") {
+		if found := octal.FindStringSubmatch(text); found != nil {
+			text, base = found[1], 8
+		} else if !wholeNumber.MatchString(text) {
+			return value
+		}
 	}
 	if text = trimmed(text); text == "" {
 		return nil
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+	if n, err := strconv.ParseInt(text, base, 64); err == nil {
 		return json.Number(strconv.FormatInt(n, 10))
 	}
 	return value

@@ -238,7 +238,7 @@ func TestLimitsAreFaults(t *testing.T) {
 func TestReadKeepsTheCallersText(t *testing.T) {
 	for _, text := range []string{`{"metadata":{"name":"n"},"status":{},"future":1}`, "%YAML 1.2\n---\nspec: {nodeName: '7'}\n"} {
 		data := []byte(text)
-		if _, err := FromFile(data); err != nil {
+		if _, err := FromFile(data, "4.1.4"); err != nil {
 			t.Error(err)
 		}
 		if _, err := Read(data); err != nil {

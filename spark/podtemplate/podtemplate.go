@@ -43,8 +43,8 @@ func Read(data []byte) (Template, error) {
 	if err != nil {
 		return t, unreadable("is not a pod template", err)
 	}
-	if kind, ok := tree["kind"]; ok && kind != "Pod" && kind != "" {
-		return t, errors.New("should be a Pod or a PodTemplateSpec, but has another kind")
+	if kind := tree["kind"]; kind != nil && kind != "Pod" && kind != "" {
+		return t, &bounds.Fault{Path: "kind", Message: fmt.Sprintf("is %q, and the API server accepts only Pod in a pod; write kind: Pod", conf.Shorten(fmt.Sprint(kind)))}
 	}
 	delete(tree, "status")
 	if err := convert(tree, t.Pod, bounds.RawShape[corev1.Pod]()); err != nil {
@@ -153,8 +153,8 @@ func unreadable(what string, err error) error {
 	return fmt.Errorf("%s: %s", what, conf.Shorten(err.Error()))
 }
 
-// Decode parses one object in JSON or YAML. Integers stay integers. YAML with aliases is an error, because a few bytes
-// with aliases can expand to any amount of memory.
+// Decode parses one object in JSON or YAML. Integers stay integers. YAML is limited with its aliases written out, because
+// a few bytes with aliases can expand to any amount of memory.
 func Decode(data []byte) (map[string]any, error) { return decode(data, nil) }
 
 // decode implements Decode. Unless shape is nil, it also checks that the data does not exceed the limits of shape,

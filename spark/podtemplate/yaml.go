@@ -9,9 +9,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -22,14 +25,18 @@ import (
 // JSON schema of YAML 1.2 (io.fabric8.kubernetes.client.utils.KubernetesSerialization), so words such as yes, on, 010,
 // 0x1f, True and ~ are text. Numbers are of type json.Number.
 //
-// Aliases, merge keys and tags of types that JSON does not have are errors. Duplicate keys and a second document are
-// errors too, because a reader would not notice that one of the two is ignored. The text of an error continues a
-// sentence that begins with the name of the text's source.
+// Merge keys and tags of types that JSON does not have are errors. Duplicate keys and a second document are errors too,
+// because a reader would not notice that one of the two is ignored. Aliases are written out, within the limits of
+// ReadYAML. The text of an error continues a sentence that begins with the name of the text's source.
 func parseYAML(data []byte) (any, error) {
 	if err := CheckYAML(data); err != nil {
 		return nil, err
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(withoutVersion(data)))
+	if err := checkCharacters(data); err != nil {
+		return nil, err
+	}
+	data, slash := withoutSlashes(withoutVersion(data))
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var found any
 	for {
 		var document yaml.Node
@@ -39,6 +46,10 @@ func parseYAML(data []byte) (any, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("is neither JSON nor YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		restore(&document, slash)
+		if _, err := (measure{sizes: map[*yaml.Node]extent{}}).of(&document); err != nil {
+			return nil, fmt.Errorf("cannot be read: %w", err)
 		}
 		for _, root := range document.Content {
 			value, err := valueOf(root, 0)
@@ -52,6 +63,51 @@ func parseYAML(data []byte) (any, error) {
 				found = value
 			}
 		}
+	}
+}
+
+// keyBefore matches the first key of a line, which must be followed by a value.
+var keyBefore = regexp.MustCompile(`^[\s\-{\[]*["']?([\w./-]+)["']?:\s`)
+
+// checkCharacters returns an error if a YAML text contains a control character, or a line break that Spark's parser
+// takes for a letter: a field behind it could be a comment for one of the parsers.
+func checkCharacters(data []byte) error {
+	at := bytes.IndexFunc(data, func(r rune) bool {
+		return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) || r == '\u2028' || r == '\u2029'
+	})
+	if at < 0 {
+		return nil
+	}
+	place := fmt.Sprintf("at line %d", bytes.Count(data[:at], []byte("\n"))+1)
+	if key := keyBefore.FindSubmatch(data[bytes.LastIndexByte(data[:at], '\n')+1 : at]); key != nil {
+		place += ", behind the key " + conf.Shorten(string(key[1]))
+	}
+	r, _ := utf8.DecodeRune(data[at:])
+	return fmt.Errorf(`has the character %s %s; put the value in double quotation marks, and write the character as %[1]s`, bounds.Line(string(r)), place)
+}
+
+// slashes are escapes of a slash that the parser can read.
+var slashes = []string{`\x2F`, `\x2f`, `\u002F`, `\u002f`, `\U0000002F`, `\U0000002f`}
+
+// withoutSlashes replaces the escape \/, which the parser does not know, by another escape of a slash. It returns that
+// escape, which nothing else in the text contains. The escape also replaces \/ where a backslash is an ordinary
+// character; restore reverses this.
+func withoutSlashes(data []byte) (text []byte, slash string) {
+	for _, slash := range slashes {
+		if !bytes.Contains(data, []byte(slash)) {
+			return []byte(strings.NewReplacer(`\\`, `\\`, `\/`, slash).Replace(string(data))), slash
+		}
+	}
+	return data, ""
+}
+
+// restore writes \/ again instead of the given escape into the scalars in which a backslash is an ordinary character.
+func restore(node *yaml.Node, slash string) {
+	if node.Kind == yaml.ScalarNode && node.Style&yaml.DoubleQuotedStyle == 0 && slash != "" {
+		node.Value = strings.ReplaceAll(node.Value, slash, `\/`)
+	}
+	for _, child := range node.Content {
+		restore(child, slash)
 	}
 }
 
@@ -78,7 +134,7 @@ func withoutVersion(data []byte) []byte {
 func valueOf(node *yaml.Node, depth int) (any, error) {
 	switch {
 	case node.Kind == yaml.AliasNode:
-		return nil, fmt.Errorf("has the alias *%s: aliases are not supported; write out its value", conf.Shorten(node.Value))
+		return valueOf(node.Alias, depth)
 	case node.Kind == yaml.ScalarNode:
 		return scalarOf(node)
 	case depth == maxDepth:
@@ -118,6 +174,9 @@ func valueOf(node *yaml.Node, depth int) (any, error) {
 
 // keyOf returns the text of a key. If the key is a number or a boolean, keyOf returns its text.
 func keyOf(node *yaml.Node) (string, error) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
 	if node.Kind == yaml.ScalarNode && node.Value == "<<" && isPlain(node) {
 		return "", fmt.Errorf("has the merge key << at line %d: merge keys are not supported, and Spark does not merge either; write out the fields", node.Line)
 	}

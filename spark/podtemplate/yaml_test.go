@@ -3,6 +3,7 @@ package podtemplate
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -96,8 +97,8 @@ func TestYAMLErrorsSayWhatToDo(t *testing.T) {
 		"1.0: a\n1.00: b":                "has the key 1.0 twice in one object, the second time at line 2; keep one of them",
 		"a: 1\n---\n- b":                 "has a second YAML document at line 3, but only one is allowed; remove the others",
 		"a: 1\n---\n~":                   "has a second YAML document at line 3, but only one is allowed; remove the others",
-		"a: &x [1]\nb: [*x]":             "has the alias *x: aliases are not supported; write out its value",
-		"a: &x b\n*x : c":                "has a key at line 2 that is not text; put quotation marks around it",
+		"a: &x [*x]":                     "cannot be read: line 1: has an alias to a value that contains the alias; write out the value",
+		"a: &x {b: c}\n*x : c":           "has a key at line 1 that is not text; put quotation marks around it",
 		"a:\n  <<: {b: c}":               "has the merge key << at line 2: merge keys are not supported, and Spark does not merge either; write out the fields",
 		"a: b\nnull: c":                  "has a key at line 2 that is not text; put quotation marks around it",
 		"? [a, b]\n: c":                  "has a key at line 1 that is not text; put quotation marks around it",
@@ -120,8 +121,8 @@ func TestYAMLErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestHostileYAMLIsShortInErrors checks that no error quotes more than a part of a long text, and that aliases are not
-// expanded.
+// TestHostileYAMLIsShortInErrors checks that no error quotes more than a part of a long text, and that a text with
+// aliases takes little memory.
 func TestHostileYAMLIsShortInErrors(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	bomb := "a: &a [x, x]\n"
@@ -131,13 +132,22 @@ func TestHostileYAMLIsShortInErrors(t *testing.T) {
 	for name, text := range map[string]string{
 		"a long key":          long + ": 1\n" + long + ": 2",
 		"a long tag":          "a: !" + long + " b",
-		"a long alias":        "a: &" + long + " b\nc: *" + long,
+		"a long alias":        "a: *" + long,
 		"a long tagged value": "a: !!int " + long,
 		"many aliases":        bomb,
+		"aliases of a text":   "a: &a " + long + "\nb: [" + strings.Repeat("*a,", 40_000) + "]",
+		"aliases as keys":     "a: &a " + long + "\nb: [" + strings.Repeat("{*a : *a},", 20_000) + "]",
+		"an alias of itself":  "a: &a {b: [*a, *a]}",
 		"no YAML":             "a: [" + long,
 	} {
-		if _, err := FromFile([]byte(text)); err == nil || len(err.Error()) > 400 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := FromFile([]byte(text), "4.1.4"); err == nil || len(err.Error()) > 400 {
 			t.Errorf("%s: the error is %.500v", name, err)
+		}
+		runtime.ReadMemStats(&after)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
+			t.Errorf("%s: %d MB were allocated", name, allocated>>20)
 		}
 	}
 }
@@ -172,7 +182,7 @@ func TestDepthIsLimited(t *testing.T) {
 		}
 	}
 	for levels, accepted := range map[int]bool{bounds.MaxDepth: true, bounds.MaxDepth + 1: false} {
-		if _, err := FromFile([]byte(objects(levels, ""))); (err == nil) != accepted {
+		if _, err := FromFile([]byte(objects(levels, "")), "4.1.4"); (err == nil) != accepted {
 			t.Errorf("FromFile of %d objects: %v", levels, err)
 		}
 	}
@@ -186,13 +196,13 @@ func TestDepthIsLimited(t *testing.T) {
 func FuzzFromFile(f *testing.F) {
 	for _, seed := range []string{
 		"spec: {nodeName: 7, hostNetwork: 'TRUE', priority: ' 010 '}", `{"spec":{"nodeName":1.50,"hostNetwork":-0}}`, "%YAML 1.2\n---\na: !!int '8'",
-		"a: &x {b: c}\nd: *x", "spec: {containers: [{resources: {limits: {cpu: 2}}, livenessProbe: {tcpSocket: {port: 8.5}}}]}", "? |\n a\n: .nan",
+		"a: &x {b: c}\nd: *x", "a: \"\\/\"\nb: c\\/d\\x2F", "spec: {volumes: [{secret: {defaultMode: 0o400}}], terminationGracePeriodSeconds: 1.5}", "spec: {containers: [{resources: {limits: {cpu: 2}}, livenessProbe: {tcpSocket: {port: 8.5}}}]}", "? |\n a\n: .nan",
 		strings.Repeat("a: {", 3), "[]", "a: 1e400", "\ufeffa: b", "a: \"\\ud800\"", "{a: 1}\n---\n",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		once, err := FromFile(data)
+		once, err := FromFile(data, "4.1.4")
 		if err != nil {
 			if len(err.Error()) > 400 {
 				t.Errorf("an error of %d bytes: %v", len(err.Error()), err)
@@ -202,7 +212,7 @@ func FuzzFromFile(f *testing.F) {
 		if _, err := Decode(once); err != nil {
 			t.Errorf("%q becomes %q, which cannot be read: %v", data, once, err)
 		}
-		if twice, err := FromFile(once); err != nil || string(twice) != string(once) {
+		if twice, err := FromFile(once, "4.1.4"); err != nil || string(twice) != string(once) {
 			t.Errorf("%q becomes %q, and then %q, %v", data, once, twice, err)
 		}
 	})

@@ -119,9 +119,7 @@ var weRefuse = []listed{
 	{text: `.*subPathExpr: is not known to Spark 3.5.*`, cases: `volume-claim-expression`, lines: []string{"3.5"}, reason: "spark-submit of this line drops the setting without a warning, and mounts the whole volume"},
 	{text: `.*service.label.spark-app-selector: .*`, cases: `service-label-selector`, reason: "the Service would be deleted when another application ends"},
 	{text: `.*: is set twice in the same object; .*`, cases: `template-json-twice`, reason: "a reader would not notice that one of the two is ignored"},
-	{text: `.* has the alias .*`, cases: `template-yaml-alias`, reason: "aliases can expand to any amount of memory"},
 	{text: `.* has the merge key << .*`, cases: `template-yaml-merge`, reason: "spark-submit merges nothing and keeps the key as a field that no pod has"},
-	{text: `.*spec.priority: .* not a whole number.*`, cases: `template-yaml-fraction`, lines: []string{"3.5"}, reason: "later lines reject it too"},
 	{text: `.*authenticate.submission.oauthToken: .*`, cases: `credentials-submission`, reason: "the caller has credentials of its own"},
 }
 

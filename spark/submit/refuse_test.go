@@ -172,7 +172,7 @@ func TestRefusedRequests(t *testing.T) {
 		"invalid label value":              {func(r *Request) { r.Labels = map[string]string{"a": "b c"} }, "Labels", "not a valid label value"},
 		"reserved label of the driver":     {func(r *Request) { r.Driver.Labels = map[string]string{"spark-app-selector": "x"} }, "Driver.Labels", "Spark's own"},
 		"invalid label of executors":       {func(r *Request) { r.Executor.Labels = map[string]string{"-": "x"} }, "Executor.Labels", "not a valid label name"},
-		"invalid driver template":          {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "not a pod template"},
+		"invalid driver template":          {func(r *Request) { r.DriverTemplate = []byte(`{"spec":{"containers":3}}`) }, "DriverTemplate", "spec.containers: is the number 3, not a list"},
 		"driver template that is not YAML": {func(r *Request) { r.DriverTemplate = []byte(`spec: {`) }, "DriverTemplate", "not a pod template"},
 		"invalid executor template":        {func(r *Request) { r.ExecutorTemplate = []byte(`[]`) }, "ExecutorTemplate", "not a pod template"},
 		"too large template": {func(r *Request) {

@@ -279,8 +279,8 @@ func TestInvalidTemplateErrorNamesField(t *testing.T) {
 		`{"metadata":{"labels":[]}}`:                                            "metadata.labels: is a list, not a map",
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"lots"}}}]}}`:     `spec.containers[0].resources.limits[cpu]: "lots" is not a quantity`,
 		`{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":true}}}]}}`: "is not a pod template",
-		`{"kind":"Deployment"}`:                                                 "has another kind",
-		`{"kind":{}}`:                                                           "has another kind",
+		`{"kind":"Deployment"}`:                                                 "the API server accepts only Pod",
+		`{"kind":{}}`:                                                           "the API server accepts only Pod",
 		`{`:                                                                     "unexpected end",
 		`just words`:                                                            "is not a pod template",
 	} {

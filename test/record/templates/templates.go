@@ -231,7 +231,7 @@ func All() []Template {
 	for i := 0; i < len(out) && out[i].Text[0] == '{'; i += 3 {
 		out = append(out, Template{"yaml " + out[i].Name, "---\n" + out[i].Text + "\n"})
 	}
-	return out
+	return append(out, forms()...)
 }
 
 // change calls add with each change of one place of a tree. The argument path is the path of the tree in the template.
