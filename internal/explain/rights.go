@@ -36,14 +36,15 @@ var DriverRights = []authorizationv1.ResourceAttributes{
 }
 
 // FailedDriver returns why a driver failed. Usually this is driver.Why, the cause that the pod shows. If the driver
-// ended with exit code 1 less than rightsWindow ago, FailedDriver also reviews the driver's service account
-// (accountFault). If the account has a fault, FailedDriver returns that cause, with the driver's log.
+// ended with exit code 1 less than rightsWindow ago and its log names no other cause (isUnclear), FailedDriver also
+// reviews the driver's service account (accountFault). If the account has a fault, FailedDriver returns that cause,
+// with the driver's log.
 //
 // The account is reviewed once for each driver. If the review fails, FailedDriver returns driver.Why, and a later pass
 // may repeat the review.
 func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName, driver *lifecycle.Driver, account string, now time.Time) lifecycle.Cause {
 	// A JVM exits with 1 after an uncaught exception.
-	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow {
+	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow || !isUnclear(driver.Why) {
 		return driver.Why
 	}
 	asked := apianswer.Question{Key: owner, Part: partRights}
@@ -59,6 +60,18 @@ func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName
 	_, detail, _ := strings.Cut(driver.Why.Message, ": ")
 	cause.Log = cmp.Or(driver.Why.Log, detail)
 	return cause
+}
+
+// isUnclear reports whether the cause of a driver's end leaves open that its account has a fault. A log that names
+// another cause, such as a missing module, leaves it closed: a driver without executors needs no rights.
+func isUnclear(why lifecycle.Cause) bool {
+	switch why.Reason {
+	case "", "Error", lifecycle.ReasonDriverFailed, apianswer.ReasonForbidden, "APIServerUnreachable":
+		return true
+	case "PythonException": // of the SparkContext, or of the program
+		return strings.Contains(why.Message, "Py4J")
+	}
+	return false
 }
 
 // failedAccountCause returns a cause that names the fault of a failed driver's account, or an empty cause. It also

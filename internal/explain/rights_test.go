@@ -24,20 +24,24 @@ func failedDriver(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driv
 // TestFailedDriverNamesTheAccount checks that a missing right takes precedence over the driver's own message, if the
 // missing right can be the reason of the failure.
 func TestFailedDriverNamesTheAccount(t *testing.T) {
-	message := failedDriver("u").Why
 	for _, test := range []struct {
 		name   string
 		driver *lifecycle.Driver
 		asked  bool
 	}{
 		{"it just failed", failedDriver("u"), true},
+		{"its SparkContext failed", failedDriver("u", func(d *lifecycle.Driver) {
+			d.Why = lifecycle.Cause{Reason: "PythonException", Message: "driver failed: py4j.protocol.Py4JJavaError: at frame"}
+		}), true},
 		{"it was killed", failedDriver("u", func(d *lifecycle.Driver) { d.ExitCode = 137 }), false},
 		{"it failed long ago", failedDriver("u", func(d *lifecycle.Driver) { d.EndedAt = noon.Add(-time.Hour) }), false},
+		{"its log names another cause", failedDriver("u", func(d *lifecycle.Driver) { d.Why.Reason = "ModuleNotFound" }), false},
+		{"its program failed", failedDriver("u", func(d *lifecycle.Driver) { d.Why.Reason = "PythonException" }), false},
 		{"it succeeded", failedDriver("u", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
 	} {
 		api := &rightsClient{lacks: "get"}
 		why := New(api, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
-		if !test.asked && (why != message || api.rightsSeen != 0) {
+		if !test.asked && (why != test.driver.Why || api.rightsSeen != 0) {
 			t.Errorf("%s: cause %+v, %d reviews", test.name, why, api.rightsSeen)
 		}
 		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" has no right to get pods`) || !strings.HasSuffix(why.Log, "at frame") ||
