@@ -69,9 +69,15 @@ func TestServersThatCannotBeMade(t *testing.T) {
 		},
 		{
 			name: "a pod that the API server finds invalid", sc: func(sc *v1alpha1.SparkConnect) {
+				sc.Spec.Server.Template = template(`{"spec":{"activeDeadlineSeconds":0,"containers":[{"name":"spark-kubernetes-driver"}]}}`)
+			}, hinder: edit(`{"spec":{"server":{"template":null}}}`),
+			state: failed, reason: lifecycle.ReasonPodInvalid, event: "SparkServerRefused", says: []string{"spec.activeDeadlineSeconds"},
+		},
+		{
+			name: "a pod that the operator finds invalid", sc: func(sc *v1alpha1.SparkConnect) {
 				sc.Spec.Server.Template = template(`{"spec":{"containers":[{"name":"Not_A_Name"}]}}`)
 			}, hinder: edit(`{"spec":{"server":{"template":null}}}`),
-			state: failed, reason: "Invalid", event: "SparkServerRefused", says: []string{"spec.containers[0].name"},
+			state: failed, reason: lifecycle.ReasonInvalid, event: "SparkConnectInvalid", says: []string{"spec.containers[0].name"}, stalls: true,
 		},
 		{
 			name: "an invalid template of the server", sc: func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":"none"}}`) },
@@ -251,7 +257,8 @@ func TestServerWithoutRights(t *testing.T) {
 }
 
 // TestExecutorsOfAServerThatCannotBeMade checks that the condition Degraded reports why no executor can be created,
-// since Spark itself does not report it. The server stays Ready.
+// since Spark itself does not report it. The server stays Ready. While the executor is missing after the correction, the
+// reason says that the API server would create one. The condition goes when Spark has created the executor.
 func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -277,14 +284,18 @@ func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 			lift := test.hinder(w)
 			w.runServers(testConfig(w.Namespace), clock.now)
 			sc := w.server("x")
-			w.serverPod(sc, 1)
+			pod := w.serverPod(sc, 1)
 			w.ready("x-server")
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Degraded", metav1.ConditionTrue, test.reason, test.says), holds("Ready", metav1.ConditionTrue, "Running"))
 			w.waitEvent(sc, "SparkExecutorPending", test.says)
 			lift()
 			clock.advance(time.Minute)
 			w.triggerServerPass("x")
-			w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Degraded"))
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Degraded", metav1.ConditionTrue, lifecycle.ReasonExecutorsMissing), holds("Ready", metav1.ConditionTrue, "Running"))
+			executor := w.serverExecutor(pod, 1)
+			w.Create(executor)
+			w.ready(executor.Name)
+			w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Degraded"), holds("Ready", metav1.ConditionTrue, "Running"))
 		})
 	}
 }
