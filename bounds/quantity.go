@@ -34,6 +34,9 @@ func quantityFault[T string | []byte](text T) string {
 	if at < 0 {
 		return ""
 	}
+	if strings.Trim(short[:at], "+-. ") == "" {
+		return fmt.Sprintf("the quantity %q has no number before its exponent; write one such as 500m or 2Gi", short)
+	}
 	digits := 0
 	for _, c := range strings.TrimLeft(short[at+1:], "+-") {
 		if c < '0' || c > '9' {

@@ -58,7 +58,7 @@ func TestQuantityReadsTextsWithinTheLimitsAsBefore(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("reading, adding and comparing %d quantities took %s", len(acceptedQuantities), took)
 	}
-	for _, text := range []string{"", "abc", "1e", "1e1.5", "1KiB", "1e5e5"} {
+	for _, text := range []string{"", "abc", "1e", "1e1.5", "1KiB", "1e5e5", "E9", "e-3", "+e2", ".E1"} {
 		if _, err := Quantity(text); err == nil {
 			t.Errorf("%q: no error", text)
 		}

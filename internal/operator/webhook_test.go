@@ -65,7 +65,9 @@ func TestWebhookOfAStandby(t *testing.T) {
 	chain := writeCertificate(t, standby.Webhook.CertDir)
 	testkit.Wait(t, "the standby to be ready", func(context.Context) error { return ready() })
 
-	served := w.Application("pi", func(app *v1beta2.SparkApplication) { app.Spec.Image = nil }) // without a webhook
+	served := w.Application("pi", func(app *v1beta2.SparkApplication) { // without a webhook
+		app.Spec.SparkConf = map[string]string{"spark.kubernetes.namespace": "elsewhere"}
+	})
 	var stored *v1beta2.SparkApplication
 	testkit.Wait(t, "the pass over an invalid application", func(context.Context) error {
 		if stored = w.Get(served.Name); stored.Status.AppState.State != v1beta2.ApplicationStateFailed {

@@ -130,11 +130,13 @@ func (w *world) madeFor(app *v1beta2.SparkApplication) map[string]any {
 	return out
 }
 
-// refusedByWebhook returns an application that the definition accepts and the webhook refuses: it has no image.
+// refusedByWebhook returns an application that the definition accepts and the webhook refuses: its sparkConf names
+// another namespace.
 func refusedByWebhook(namespace string) *v1beta2.SparkApplication {
-	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "no-image"}}
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "elsewhere"}}
 	app.Spec = v1beta2.SparkApplicationSpec{
 		Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", MainClass: new("a.Main"), MainApplicationFile: "local:///a.jar",
+		Image: new("spark"), SparkConf: map[string]string{"spark.kubernetes.namespace": "elsewhere"},
 	}
 	return app
 }
