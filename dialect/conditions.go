@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -187,11 +188,14 @@ func SetCondition(conditions *[]metav1.Condition, c metav1.Condition, generation
 	PutCondition(conditions, c)
 }
 
-// PutCondition sets a condition. Characters of its reason and message that cannot be printed are replaced by escapes.
+// PutCondition sets a condition. Its message becomes one line. Characters of its reason and message that cannot be
+// printed are replaced by escapes.
 func PutCondition(conditions *[]metav1.Condition, c metav1.Condition) {
-	c.Reason, c.Message = bounds.Line(c.Reason), bounds.Text(c.Message)
+	c.Reason, c.Message = bounds.Line(c.Reason), bounds.Line(strings.Join(strings.FieldsFunc(c.Message, isBreak), " "))
 	meta.SetStatusCondition(conditions, c)
 }
+
+func isBreak(char rune) bool { return char == '\n' || char == '\r' || char == '\t' }
 
 // EncodeTransientError sets a condition that reports a transient error: Ready=False or, if the application runs,
 // Degraded=True. The memory does not contain the error, so the first pass without it removes the condition.
