@@ -126,7 +126,8 @@ var ways = []struct {
 	when func(s *scanner, shape *Shape, plain string) bool
 	way  string
 }{
-	{text, formObject, nil, "text; write a single text"},
+	{text, formObject, func(_ *scanner, _ *Shape, plain string) bool { return strings.HasPrefix(plain, `{"name":`) }, "text; write the name alone"},
+	{text, formObject, nil, "text; write a single text, in quotes if it has a colon"},
 	{text, formList, nil, "text; write a single text"},
 	{text, "", nil, "text; put it in quotes"},
 	{integer, formText, func(_ *scanner, _ *Shape, plain string) bool { return decimal(plain) != plain }, "a whole number; write DECIMAL"},

@@ -66,7 +66,7 @@ func TestMisfits(t *testing.T) {
 		`{"quantity":"much","quantity":"more"}`:                       "spec.quantity: \"much\" is not a quantity; write one such as 500m or 2Gi\nspec.quantity: \"more\" is not a quantity; write one such as 500m or 2Gi\nspec.quantity: is set twice in the same object; remove one of the two",
 		`{"table":{"a\nb":true}}`:                                     `spec.table[a\nb]: is the boolean true, not text; put it in quotes`,
 		`{"list":[` + strings.Repeat("1,", 30) + `1]}`:                strings.TrimSuffix(repeatedFaults(20), "\n"),
-		`{"boolean":"no","time":[],"table":{"a":{}},"cores":"1e400"}`: "spec.boolean: is the text \"no\", not a boolean; write true or false\nspec.time: is a list, not text; write a single text\nspec.table[a]: is an object, not text; write a single text\nspec.cores: is the text \"1e400\", not a whole number; write one such as 1",
+		`{"boolean":"no","time":[],"table":{"a":{}},"cores":"1e400"}`: "spec.boolean: is the text \"no\", not a boolean; write true or false\nspec.time: is a list, not text; write a single text\nspec.table[a]: is an object, not text; write a single text, in quotes if it has a colon\nspec.cores: is the text \"1e400\", not a whole number; write one such as 1",
 	} {
 		if got := Join(Misfits([]byte(text), everyShape, "spec")); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", text, got, want)

@@ -17,6 +17,9 @@ func CheckName(name, thing string, longest int) []*FieldError {
 	if len(name) <= longest && len(validation.IsDNS1035Label(name)) == 0 {
 		return nil
 	}
+	if name == "" {
+		return []*FieldError{{Field: "metadata.name", Message: "is required; write a name, or metadata.generateName"}}
+	}
 	return []*FieldError{{Field: "metadata.name", Message: fmt.Sprintf("%q is not valid as the beginning of %s's name: use at most %d lower case letters, digits and '-', "+
 		"beginning with a letter and not ending with '-'", name, thing, longest)}}
 }

@@ -51,7 +51,7 @@ func HoldOf(r Resource) Hold {
 		c = lifecycle.Cause{Reason: dialect.ReasonOtherOperator, Message: "held in state " + state + ", which another operator wrote and this operator does not support; " +
 			"nothing is started: let the other operator finish or resume it, or delete it and create it again"}
 	case r.Suspend != nil && *r.Suspend && r.State == "":
-		c = lifecycle.Cause{Reason: ReasonSuspendHeld, Message: "held before its start (state \"\"), because spec.suspend is true: set it to false to start"}
+		c = lifecycle.Cause{Reason: ReasonSuspendHeld, Message: "held before its start, because spec.suspend is true: set it to false to start"}
 	case r.Suspend != nil && *r.Suspend:
 		c = lifecycle.Cause{Reason: ReasonSuspendHeld, Message: "held in state " + state + ", because spec.suspend is true; nothing is started, and what runs continues: " +
 			"set spec.suspend to false to go on, or delete the resource to stop what runs"}

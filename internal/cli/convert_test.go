@@ -78,7 +78,7 @@ func TestConvertUsage(t *testing.T) {
 		{[]string{"-f", "../../examples/spark-connect.yaml"}, exit.Invalid, "examples/spark-connect.yaml:"},
 		{[]string{"-f", "../../examples/apache-cluster.yaml"}, exit.Invalid, "keep the SparkCluster"},
 		{[]string{"-f", "testdata/lint/faults.yaml"}, exit.Invalid, "testdata/lint/faults.yaml:"},
-		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid, "testdata/lint/broken.yaml:5:1"},
+		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid, "testdata/lint/broken.yaml:13:5"},
 		{[]string{"--properties-file", "/does/not/exist", "--spark-version", "4.1.4"}, exit.Invalid, "/does/not/exist"},
 		{[]string{"spark-submit", "--deploy-mode", "client", "--spark-version", "4.1.4", "local:///a.jar"}, exit.Invalid, "client"},
 		{[]string{"spark-submit", "--to", "x", "local:///a.jar"}, exit.Usage, "sparkoperator.k8s.io"},

@@ -53,7 +53,12 @@ var inputs = []struct {
 	{"restartPolicy: Never", []string{`error: spec.restartPolicy: is the text "Never", not an object; write {type: Never}`}},
 	{"driver: {env: {A: b}}", []string{"error: spec.driver.env: is an object, not a list; begin each item with a hyphen"}},
 	{"sparkConf: [spark.a=b]", []string{"error: spec.sparkConf: is a list, not a map; write a line KEY: TEXT for each entry, without a hyphen"}},
-	{"imagePullSecrets: [{name: a}]", []string{"error: spec.imagePullSecrets[0]: is an object, not text; write a single text"}},
+	{"imagePullSecrets: [{name: a}]", []string{"error: spec.imagePullSecrets[0]: is an object, not text; write the name alone"}},
+	{"arguments: [{--conf: a}]", []string{"error: spec.arguments[0]: is an object, not text; write a single text, in quotes if it has a colon"}},
+	{"driver: {annotations: {build: 1.0}, resources: {limits: {cpu: 1}}}", []string{
+		`error: spec.driver.annotations[build]: is the number 1, not text; put it in quotes: "1.0"`,
+		"warning: spec.driver.resources: is unknown; the API server drops it; write cores and memory",
+	}},
 	{"volumes: [data]", []string{`error: spec.volumes[0]: is the text "data", not an object; write its fields (awsElasticBlockStore, azureDisk, azureFile, ...)`}},
 	{"imagePullSecrets: [a, ]\n  arguments: [a, null]", []string{"error: spec.arguments[1]: has no value; write one, or remove the item"}},
 	// Templates.
@@ -71,7 +76,10 @@ var inputs = []struct {
 	{"type: Spark", []string{`error: spec.type: "Spark" is not accepted; write one of Java, Python, Scala, R`}},
 	{"restartPolicy: {type: onFailure}", []string{`error: spec.restartPolicy.type: "onFailure" is not accepted; write OnFailure`}},
 	{"restartPolicy: {type: OnFailure, onFailureRetries: -1}", []string{"error: spec.restartPolicy.onFailureRetries: -1 is too small; write 0 or more"}},
-	{"driver: {ports: [{name: a, containerPort: 70000}]}", []string{"error: spec.driver.ports[0].protocol: is required"}},
+	{"driver: {ports: [{name: a, containerPort: 70000}]}", []string{
+		"error: spec.driver.ports[0].protocol: is required",
+		`error: spec.driver.ports[0].containerPort: "70000" is not a port; write a number from 1 to 65535`,
+	}},
 	{"driver: {sidecars: [{name: a, image: b, resources: {limits: {cpu: much}}}]}", []string{`error: spec.driver.sidecars[0].resources.limits[cpu]: "much" is not a quantity; write one such as 500m or 2Gi`}},
 	// Fields at a wrong level.
 	{"tolerations: [{key: a, operator: Exists}]", []string{"warning: spec.tolerations: is unknown; the API server drops it; the kind has it at spec.driver.tolerations and spec.executor.tolerations"}},
@@ -92,7 +100,7 @@ var inputs = []struct {
 		"warning: spec.sparkConf[spark.eventLog.dir]: has the placeholder <your-bucket>, which nothing replaces; write its value",
 	}},
 	{`arguments: ["{{ ds }}"]`, []string{"warning: spec.arguments[0]: has the placeholder {{ ds }}, which nothing replaces; write its value"}},
-	{`image: "{{ .Values.image }}"`, []string{"warning: spec.image: has the placeholder {{ .Values.image }}, which nothing replaces; write its value"}},
+	{`image: "{{ .Values.image }}"`, []string{"error: spec.image: has the placeholder {{ .Values.image }}, which nothing replaces; write its value"}},
 	{"sparkConf: {spark.a: '${spark.b}', spark.b: '${env:HOME}', spark.ui.proxyBase: '/{{$appName}}', spark.executor.extraJavaOptions: '-Dx={{EXECUTOR_ID}}'}\n  arguments: ['array<string>']", nil},
 	{"executor:\n    instances: {{ .Values.n }}", []string{
 		"error: is a template of Helm, Jinja or the like that is not rendered yet: {{ .Values.n }}; render it first, such as with helm template, and check the result",
@@ -121,7 +129,8 @@ var heads = map[string]string{
 	"apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkAplication\n":      `3:1: error: kind: "SparkAplication" is not a kind of sparkoperator.k8s.io; the kinds are: ScheduledSparkApplication, SparkApplication, SparkConnect`,
 	"apiVersion: sparkoperator.k8s.oi/v1beta2\nkind: SparkApplication\n": `2:1: warning: apiVersion: "sparkoperator.k8s.oi/v1beta2" is not a version of the operator's kind SparkApplication, so the document is left out; ` +
 		`write spark.apache.org/v1 or sparkoperator.k8s.io/v1beta2 if the operator should run it`,
-	"apiVersion: v1beta2\nkind: SparkConnect\n": `2:1: warning: apiVersion: "v1beta2" is not a version of the operator's kind SparkConnect, so the document is left out; write sparkoperator.k8s.io/v1alpha1 if the operator should run it`,
+	"apiVersion: v1beta2\nkind: SparkConnect\n": `2:1: error: apiVersion: "v1beta2" is not a version of SparkConnect; write sparkoperator.k8s.io/v1alpha1`,
+	"kind: SparkConnect\n":                      `2:1: error: apiVersion: "" is not a version of SparkConnect; write sparkoperator.k8s.io/v1alpha1`,
 	"apiVersion: v1\nkind: ConfigMap\n":         "",
 	"apiVersion: v1\n":                          "2:1: error: has no kind; a manifest begins with apiVersion and kind",
 }
@@ -167,6 +176,10 @@ func TestLintExplainsInput(t *testing.T) {
 		if got := strings.Join(lines[:len(lines)-1], "\n"); got != says {
 			t.Errorf("%s%s\nwant\n%s", head, got, says)
 		}
+	}
+	lines, _ := lint("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n- apiVersion: sparkoperator.k8s.io/v1alpha1\n  kind: SparkConnect\n  spec: {image: 5}\n")
+	if text := strings.Join(lines, "\n"); !strings.Contains(text, "8:10: error: spec.image: is the number 5") || !strings.Contains(text, "1 custom resource in 1 file") {
+		t.Errorf("a list: %s", text)
 	}
 	if lines, code := lint("apiVersion: v1\nkind: ConfigMap\n", "--strict"); code != exit.Invalid || !strings.Contains(strings.Join(lines, "\n"), "contain no custom resource") {
 		t.Errorf("nothing to check: exit code %d, %q", code, lines)
@@ -215,6 +228,23 @@ error: FILE:6:3: spec.type: "scala" is not accepted; write Scala
 		got := run(t, verb, "-f", file)
 		if text := strings.ReplaceAll(got.err, file, "FILE"); got.code != exit.Invalid || text != want {
 			t.Errorf("%s: exit code %d\n%s\nwant\n%s", verb, got.code, text, want)
+		}
+	}
+	// The operator finds these faults, not the definition.
+	refused := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: Pi}\nspec:\n  driver: {memory: lots}\n"
+	for name, value := range valid {
+		if name != "driver" {
+			refused += "  " + name + ": " + value + "\n"
+		}
+	}
+	second := filepath.Join(t.TempDir(), "refused.yaml")
+	if err := os.WriteFile(second, []byte(refused), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"render", "convert"} {
+		got := run(t, verb, "-f", second)
+		if got.code != exit.Invalid || !strings.Contains(got.err, "error: "+second+":3:12: metadata.name: ") || !strings.Contains(got.err, "error: "+second+":5:12: spec.driver.memory: ") {
+			t.Errorf("%s: exit code %d\n%s", verb, got.code, got.err)
 		}
 	}
 	got := run(t, "create", "-f", file, "--validate=strict")

@@ -17,6 +17,9 @@ const maxPlaces = 3
 // is empty if it finds nothing. The argument p describes the object that has the field.
 func (c *checker) advice(path, key string, p *property) string {
 	lower := strings.ToLower(key)
+	if p.Properties["cores"] != nil && slices.Contains([]string{"resources", "requests", "limits"}, lower) {
+		return "; write cores and memory"
+	}
 	beside := func(selects func(name string) bool) string {
 		var names []string
 		for _, name := range slices.Sorted(maps.Keys(p.Properties)) {

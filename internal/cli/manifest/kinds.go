@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -108,6 +109,8 @@ func (d *Document) unserved(kind schema.GroupVersionKind) []*Fault {
 	switch {
 	case kind.Kind == "":
 		return fault(RuleKind, "", "has no kind; a manifest begins with apiVersion and kind")
+	case len(versions) > 0 && kind.Group == "": // kubectl refuses it too
+		return fault(RuleKind, "apiVersion", "%q is not a version of %s; write %s", apiVersion, kind.Kind, strings.Join(slices.Sorted(maps.Values(versions)), " or "))
 	case versions[kind.Group] != "":
 		return fault(RuleKind, "apiVersion", "%q is not a version of %s that the operator serves; write %s", apiVersion, kind.Kind, versions[kind.Group])
 	case slices.Contains(Groups, kind.Group):
@@ -155,8 +158,10 @@ func (c *checker) check(spec *bounds.Shape) {
 	}
 	for _, fault := range append(bounds.Misfits(parts.Metadata, metadataShape, "metadata"), bounds.Misfits(parts.Spec, spec, "spec")...) {
 		message := fault.Message
-		if _, node := c.document.nearest(fault.Path); strings.HasPrefix(message, "is the boolean ") && !strings.Contains(message, node.Value) {
-			message += fmt.Sprintf(": %q", node.Value) // such as yes, which YAML reads as true
+		_, node := c.document.nearest(fault.Path)
+		quote := strings.HasPrefix(message, "is the ") && strings.HasSuffix(message, "put it in quotes")
+		if quote && node.Kind == yamlv3.ScalarNode && !strings.Contains(message, " "+node.Value+",") {
+			message += fmt.Sprintf(": %q", node.Value) // such as yes, which YAML reads as true, or 3.10, which it reads as 3.1
 		}
 		c.add(RuleInvalid, fault.Path, "%s", message)
 	}

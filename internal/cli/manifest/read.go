@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
@@ -149,9 +151,24 @@ func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 			faults = append(faults, part.faults(file, err)...)
 			continue
 		}
-		documents = append(documents, document)
+		documents = append(documents, document.items()...)
 	}
 	return documents, faults
+}
+
+// items returns the objects of a list, such as one that kubectl get -o yaml prints, or else the document itself.
+func (d *Document) items() (found []Document) {
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	_, node := Child(d.root, "items")
+	if !strings.HasSuffix(d.Kind().Kind, "List") || node == nil || utiljson.Unmarshal(d.JSON, &list) != nil || len(list.Items) != len(node.Content) {
+		return []Document{*d}
+	}
+	for i, item := range list.Items {
+		found = append(found, Document{File: d.File, JSON: item, line: d.line, root: node.Content[i]})
+	}
+	return found
 }
 
 func empty(node *yamlv3.Node) bool {
