@@ -30,6 +30,7 @@ type Reply struct {
 	Since   time.Time       // when the question was first answered; only for answers whose interval grows
 	Until   time.Time       // the question is not asked again before this time
 	Cause   lifecycle.Cause // empty if nothing is wrong
+	Failed  bool            // the query failed and no earlier cause is known, so the empty Cause says nothing
 }
 
 // Last returns the cause in the last reply to a question about an attempt. The second result reports whether the reply

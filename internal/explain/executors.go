@@ -40,30 +40,37 @@ type Shortage struct {
 // account.
 //
 // The answer is kept for a while, so that several passes can use it. If the query fails, or is not allowed now
-// (Allowance), Executors returns the previous answer.
+// (Allowance), Executors returns the previous cause. Without one, the Answer is marked as Skipped: that no cause is known
+// does not mean that the API server accepts the executor.
 func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) Answer {
 	asked := apianswer.Question{Key: s.Of, Part: lifecycle.Executors}
 	cause, fresh := e.replies.Last(asked, s.UID, s.Attempt, now)
 	if s.Driver == "" || fresh {
-		return Answer{Cause: cause}
+		last, _ := e.replies.Get(asked)
+		return Answer{Cause: cause, Skipped: cause.Reason == "" && (!fresh || last.Failed)}
 	}
-	if !e.allowed.try(s.Of.Namespace, func() { cause = e.probed(ctx, s, cause, now) }) {
+	answered := false
+	if !e.allowed.try(s.Of.Namespace, func() { cause, answered = e.probed(ctx, s, cause, now) }) {
 		return skipped(cause)
 	}
-	e.replies.Set(asked, apianswer.Reply{UID: s.UID, Attempt: s.Attempt, Until: now.Add(lifecycle.QueryInterval(now.Sub(s.Since))), Cause: cause})
-	return Answer{Cause: cause}
+	failed := !answered && cause.Reason == ""
+	e.replies.Set(asked, apianswer.Reply{
+		UID: s.UID, Attempt: s.Attempt, Until: now.Add(lifecycle.QueryInterval(now.Sub(s.Since))), Cause: cause, Failed: failed,
+	})
+	return Answer{Cause: cause, Skipped: failed}
 }
 
-// probed returns the current cause that prevents executors, or the previous cause if the query fails.
-func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cause, now time.Time) lifecycle.Cause {
+// probed returns the current cause that prevents executors, or the previous cause if the query fails. The second result
+// reports whether the query was answered.
+func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cause, now time.Time) (lifecycle.Cause, bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cause, err := e.executorCause(ctx, s, now)
 	if err != nil {
 		log.FromContext(ctx).V(1).Info("Could not determine why executors are missing", "cause", err.Error())
-		return before
+		return before, false
 	}
-	return cause
+	return cause, true
 }
 
 // executorCause returns the cause that prevents another executor, or an empty cause. The operator renders an executor

@@ -49,6 +49,10 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		o.ProbeResult = &answer
 		return o
 	}
+	skipped := func(o lifecycle.Observed) lifecycle.Observed {
+		o.ProbeResult, o.QuerySkipped = &lifecycle.Cause{}, true
+		return o
+	}
 	waits := func(o lifecycle.Observed, reason string) lifecycle.Observed {
 		o.Executors[0].Why = lifecycle.Cause{Reason: reason, Message: "m"}
 		return o
@@ -100,6 +104,9 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		{"a quota rejects the probe of a running application", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), quota), nil, 4 * second, 50, reported, true},
 		{"the API server would accept another executor of a running application", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), answered(runs(running), lifecycle.Cause{}), nil,
 			4 * second, 50, unexplained, true},
+		{"no answer about another executor of a running application", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50)), skipped(runs(running)), nil, 4 * second, 50, lifecycle.Cause{}, false},
+		{"no answer, and another process found a quota", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Running, shortSince(50), remembers("QuotaExceeded", "q")), skipped(runs(running)), nil,
+			4 * second, 50, lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}, false},
 		{"dead executors count as completed, and nothing explains why none follows", appWith(executorNumbers(1, 1)), memoryIn(lifecycle.Running, shortSince(50)),
 			answered(runs(lifecycle.DriverSucceeded), lifecycle.Cause{}), nil, 4 * second, 50, unexplained, true},
 		{"dynamic allocation has removed executors", appWith(executorNumbers(5, 1)), memoryIn(lifecycle.Running), runs(running), nil, 0, -1, lifecycle.Cause{}, false},
