@@ -24,6 +24,9 @@ const (
 // Requests may use 1/allowedShare of the time on average. Time that is not used is saved, up to allowedMost, so that
 // several requests may follow each other without a delay. The zero value begins with allowedMost. A nil Allowance has
 // no limits.
+//
+// Half of what is saved for a namespace is reserved for first questions. Without the reserve, the repeated questions of a
+// few applications used up the share of their namespace, and others were never asked about.
 type Allowance struct {
 	mu         sync.Mutex
 	all        account
@@ -53,10 +56,10 @@ func (a account) plus(sum time.Duration) account {
 }
 
 // try calls the function send if the Allowance permits a request about the namespace at this moment. It reports whether
-// it called the function.
-func (a *Allowance) try(namespace string, send func()) bool {
+// it called the function. The argument first says that the question was never answered.
+func (a *Allowance) try(namespace string, first bool, send func()) bool {
 	began := time.Now()
-	done, may := a.take(namespace, began)
+	done, may := a.take(namespace, first, began)
 	if may {
 		send()
 		done(time.Since(began))
@@ -66,7 +69,7 @@ func (a *Allowance) try(namespace string, send func()) bool {
 
 // take reports whether a request about a namespace is allowed now. If it is, the caller must call the returned function
 // with the duration of the request.
-func (a *Allowance) take(namespace string, now time.Time) (done func(took time.Duration), may bool) {
+func (a *Allowance) take(namespace string, first bool, now time.Time) (done func(took time.Duration), may bool) {
 	if a == nil {
 		return func(time.Duration) {}, true
 	}
@@ -74,8 +77,11 @@ func (a *Allowance) take(namespace string, now time.Time) (done func(took time.D
 	defer a.mu.Unlock()
 	a.all = a.all.decayed(now, allowedShare)
 	account := a.namespaces[namespace].decayed(now, 2*allowedShare)
-	expected := a.last
-	if a.all.owed >= allowedMost || account.owed >= allowedMost/2 {
+	expected, limit := a.last, allowedMost/4
+	if first {
+		limit = allowedMost / 2
+	}
+	if a.all.owed >= allowedMost || account.owed >= limit {
 		a.put(namespace, account)
 		return nil, false
 	}

@@ -28,7 +28,7 @@ func TestAllowance(t *testing.T) {
 		var a Allowance
 		made := 0
 		for i := range int(span / tick) {
-			if done, may := a.take(fmt.Sprint(i%test.namespaces), noon.Add(time.Duration(i)*tick)); may {
+			if done, may := a.take(fmt.Sprint(i%test.namespaces), true, noon.Add(time.Duration(i)*tick)); may {
 				made++
 				done(test.took)
 			}
@@ -49,18 +49,18 @@ func TestAllowanceOfOne(t *testing.T) {
 	now := noon
 	for range 1000 {
 		now = now.Add(10 * time.Millisecond)
-		if done, may := a.take("greedy", now); may {
+		if done, may := a.take("greedy", true, now); may {
 			done(200 * time.Millisecond)
 		}
 	}
-	if _, may := a.take("greedy", now); may {
+	if _, may := a.take("greedy", true, now); may {
 		t.Error("a namespace may send requests after it has used its share")
 	}
-	if _, may := a.take("another", now); !may {
+	if _, may := a.take("another", true, now); !may {
 		t.Error("another namespace may not send a request")
 	}
 	var none *Allowance
-	if done, may := none.take("any", now); !may {
+	if done, may := none.take("any", true, now); !may {
 		t.Error("a nil Allowance does not allow a request")
 	} else {
 		done(time.Hour)
@@ -75,7 +75,7 @@ func TestAllowanceSideBySide(t *testing.T) {
 	var a Allowance
 	take := func(now time.Time) (under []func(time.Duration)) {
 		for i := range 16 {
-			if done, may := a.take(fmt.Sprint(i), now); may {
+			if done, may := a.take(fmt.Sprint(i), true, now); may {
 				under = append(under, done)
 			}
 		}
@@ -103,5 +103,26 @@ func TestAllowanceSideBySide(t *testing.T) {
 	}
 	if len(take(at.Add(-2*time.Hour+2*owedMost*allowedShare))) == 0 {
 		t.Errorf("no request is allowed %s later", 2*owedMost*allowedShare)
+	}
+}
+
+// TestAllowanceOfFirstQuestions checks that each application of a namespace is asked about once before the others are
+// asked about again and again, although the API server is slow and the applications always ask in the same order.
+func TestAllowanceOfFirstQuestions(t *testing.T) {
+	t.Parallel()
+	const all, took = 7, 150 * time.Millisecond
+	var a Allowance
+	asked := map[int]bool{}
+	now, most := noon, noon.Add(all*took*2*allowedShare)
+	for ; len(asked) < all && now.Before(most); now = now.Add(4 * time.Second) {
+		for i := range all {
+			if done, may := a.take("ns", !asked[i], now); may {
+				asked[i] = true
+				done(took)
+			}
+		}
+	}
+	if len(asked) < all {
+		t.Errorf("after %s, only %v were asked about", now.Sub(noon), asked)
 	}
 }

@@ -49,8 +49,8 @@ func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) An
 		last, _ := e.replies.Get(asked)
 		return Answer{Cause: cause, Skipped: cause.Reason == "" && (!fresh || last.Failed)}
 	}
-	answered := false
-	if !e.allowed.try(s.Of.Namespace, func() { cause, answered = e.probed(ctx, s, cause, now) }) {
+	answered, first := false, e.replies.First(asked, s.UID, s.Attempt)
+	if !e.allowed.try(s.Of.Namespace, first, func() { cause, answered = e.probed(ctx, s, cause, now) }) {
 		return skipped(cause)
 	}
 	failed := !answered && cause.Reason == ""

@@ -40,7 +40,7 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 				cause = message
 			}
 		}
-		if !e.allowed.try(owner.Namespace, asks) {
+		if !e.allowed.try(owner.Namespace, e.replies.First(asked, pod.uid, pod.attempt), asks) {
 			return skipped(cause)
 		}
 		e.replies.Set(asked, apianswer.Reply{UID: pod.uid, Attempt: pod.attempt, Until: now.Add(lifecycle.QueryInterval(age)), Cause: cause})
