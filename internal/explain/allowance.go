@@ -25,8 +25,8 @@ const (
 // several requests may follow each other without a delay. The zero value begins with allowedMost. A nil Allowance has
 // no limits.
 //
-// Half of what is saved for a namespace is reserved for first questions. Without the reserve, the repeated questions of a
-// few applications used up the share of their namespace, and others were never asked about.
+// Half of what is saved for a namespace is reserved for first questions. Without the reserve, the repeated questions of
+// a few applications used up the share of their namespace, and others were never asked about.
 type Allowance struct {
 	mu         sync.Mutex
 	all        account

@@ -40,8 +40,8 @@ type Shortage struct {
 // account.
 //
 // The answer is kept for a while, so that several passes can use it. If the query fails, or is not allowed now
-// (Allowance), Executors returns the previous cause. Without one, the Answer is marked as Skipped: that no cause is known
-// does not mean that the API server accepts the executor.
+// (Allowance), Executors returns the previous cause. Without one, the Answer is marked as Skipped: that no cause is
+// known does not mean that the API server accepts the executor.
 func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) Answer {
 	asked := apianswer.Question{Key: s.Of, Part: lifecycle.Executors}
 	cause, fresh := e.replies.Last(asked, s.UID, s.Attempt, now)

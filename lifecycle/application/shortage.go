@@ -37,7 +37,7 @@ func (s *step) missingExecutorsCause() lifecycle.Cause {
 		s.do(lifecycle.Confirm, lifecycle.Executors, s.m.Attempt)
 		return lifecycle.Cause{}
 	case answer.Reason == "" && (s.seen.QuerySkipped || s.m.Phase != lifecycle.Running):
-		return lifecycle.Cause{} // nobody knows whether an executor would be accepted, or the phase itself reports the shortage
+		return lifecycle.Cause{} // there is no answer to report, or the phase itself reports the shortage
 	case answer.Reason == "":
 		return lifecycle.Cause{Reason: lifecycle.ReasonExecutorsMissing, Message: "fewer executors exist than the driver wants (status.executors has the counts), and the API " +
 			"server would create another: read the driver's log for failed requests; a program that has stopped its SparkContext needs no executors"}
