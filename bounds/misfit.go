@@ -115,11 +115,11 @@ func fitsInteger(raw []byte, size int) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < math.Ldexp(1, min(size-1, 53))
 }
 
-// ways says what is wanted instead of a value that does not fit, and what to write. The first entry counts that has the
-// sort of the wanted value, the form of the value unless the entry has none, and whose condition holds unless it has
-// none. In the texts, VALUE is the value without quotes, and DECIMAL is an octal or hexadecimal number in decimal. LEAST
-// and MOST are the range of an integer, FIELDS names fields of the wanted object, and PART is the field that takes a
-// part of a CPU.
+// ways says what is wanted instead of a value that does not fit, and what to write. The first entry counts that has
+// the sort of the wanted value, the form of the value unless the entry has none, and whose condition holds unless it
+// has none. In the texts, VALUE is the value without quotes, and DECIMAL is an octal or hexadecimal number in decimal.
+// LEAST and MOST are the range of an integer, FIELDS names fields of the wanted object, and PART is the field that
+// takes a part of a CPU.
 var ways = []struct {
 	sort sort
 	is   form

@@ -12,9 +12,9 @@ import (
 // maxPlaces is the largest number of places that a message offers.
 const maxPlaces = 3
 
-// advice says where a definition has a field that is unknown at its place. It looks for the name in other letters at the
-// same place, then at the nearest other places, then for similar names at the same place, and last in a pod template. It
-// is empty if it finds nothing. The argument p describes the object that has the field.
+// advice says where a definition has a field that is unknown at its place. It looks for the name in other letters at
+// the same place, then at the nearest other places, then for similar names at the same place, and last in a pod
+// template. It is empty if it finds nothing. The argument p describes the object that has the field.
 func (c *checker) advice(path, key string, p *property) string {
 	lower := strings.ToLower(key)
 	if p.Properties["cores"] != nil && slices.Contains([]string{"resources", "requests", "limits"}, lower) {
