@@ -14,7 +14,7 @@ import (
 func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 	t.Parallel()
 	const (
-		fails = `{"status":{"executors":{"failed":1},"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"executors":{"failed":"7"}}}}`
+		fails = `{"status":{"executors":{"failed":1},"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"executorFailure":{"reason":"Error"},"executors":{"failed":"7"}}}}`
 		goes  = `{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"executors":null}}}`
 		tells = `{"status":{"executors":{"failed":1},"conditions":[],"operator":{"executors":{"failed":"7"}}}}`
 	)
