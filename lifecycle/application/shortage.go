@@ -13,6 +13,10 @@ const (
 	// startupQueryDelay is the delay before the first executor exists. It is longer than shortageQueryDelay, because
 	// the driver's JVM and Spark are still starting.
 	startupQueryDelay = 10 * time.Second
+	// unexplainedDelay is how long fewer executors than wanted may exist before a shortage without a reason is
+	// reported. It is longer than shortageQueryDelay, because a program that stops its SparkContext before its last
+	// work also has no executors, and ends well.
+	unexplainedDelay = 30 * time.Second
 )
 
 // missingExecutorsCause returns why the pods of wanted executors do not exist. To find the reason, the operator sends
@@ -38,6 +42,9 @@ func (s *step) missingExecutorsCause() lifecycle.Cause {
 		return lifecycle.Cause{}
 	case answer.Reason == "" && (s.seen.QuerySkipped || s.m.Phase != lifecycle.Running):
 		return lifecycle.Cause{} // there is no answer to report, or the phase itself reports the shortage
+	case answer.Reason == "" && short < unexplainedDelay:
+		s.requeueAfter(unexplainedDelay - short)
+		return lifecycle.Cause{}
 	case answer.Reason == "":
 		return lifecycle.Cause{Reason: lifecycle.ReasonExecutorsMissing, Message: "fewer executors exist than the driver wants (status.executors has the counts), and the API " +
 			"server would create another: read the driver's log for failed requests; a program that has stopped its SparkContext needs no executors"}
