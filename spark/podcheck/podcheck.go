@@ -4,7 +4,7 @@ package podcheck
 
 import (
 	"fmt"
-	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
-	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
 // Fault is a value that the API server would refuse. Path is its path in the pod, such as spec.containers[0].image.
@@ -91,20 +90,18 @@ func isImage(text string) bool {
 	return text == "" || strings.Contains(text, "${") || image.MatchString(text)
 }
 
-// Check returns the faults of a pod, at most one for each rule.
+// Check returns the faults of a pod, at most one for each rule. It reads the pod as it is, because a tree of its JSON
+// would take many times the memory of a large pod.
 func Check(pod *corev1.Pod) (faults []Fault) {
-	tree, err := podtemplate.Tree(pod)
-	if err != nil {
-		return []Fault{{"spec", err.Error()}}
-	}
+	root := reflect.ValueOf(pod)
 	for _, r := range rules {
 		paths := []string{r.path}
 		if rest, ok := strings.CutPrefix(r.path, "spec.containers"); ok {
 			paths = append(paths, "spec.initContainers"+rest)
 		}
 		for _, path := range paths {
-			if at, text, found := r.broken(tree, "", path); found {
-				faults = append(faults, Fault{at, conf.Quote("", text) + " " + r.words})
+			if at, text, found := r.broken(root, path); found {
+				faults = append(faults, Fault{strings.TrimPrefix(at, "."), conf.Quote("", text) + " " + r.words})
 				break
 			}
 		}
@@ -112,44 +109,68 @@ func Check(pod *corev1.Pod) (faults []Fault) {
 	return append(faults, tolerationFaults(pod.Spec.Tolerations)...)
 }
 
-// broken returns the first value below a node that breaks the rule, and its path. The argument path is the rest of the
-// rule's path, and at is the path of the node.
-func (r rule) broken(node any, at, path string) (where, text string, found bool) {
-	if path == "" {
-		text = fmt.Sprint(node)
-		return at, text, !r.valid(text)
+// broken returns the first value below a node that breaks the rule, and its path below the node. The argument path is
+// the rest of the rule's path.
+func (r rule) broken(node reflect.Value, path string) (at, text string, found bool) {
+	if node.Kind() == reflect.Pointer {
+		node = node.Elem()
 	}
+	if path == "" {
+		text = textOf(node)
+		return "", text, !r.valid(text)
+	}
+
 	end := len(path)
 	if i := strings.IndexAny(path[1:], ".[{"); i >= 0 {
 		end = i + 1
 	}
 	step, rest := path[:end], path[end:]
-	switch node := node.(type) {
-	case map[string]any:
-		if step[0] != '{' {
-			next, has := node[strings.TrimPrefix(step, ".")]
-			if !has {
-				return "", "", false
-			}
-			return r.broken(next, at+step, rest)
+	switch node.Kind() {
+	case reflect.Struct:
+		name := strings.TrimPrefix(step, ".")
+		if value, set := field(node, name); set {
+			at, text, found = r.broken(value, rest)
+			return "." + name + at, text, found
 		}
-		for _, key := range slices.Sorted(maps.Keys(node)) {
-			value := node[key]
+	case reflect.Map:
+		keys := node.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			value := node.MapIndex(key)
 			if step == "{k}" {
 				value = key
 			}
-			if where, text, found = r.broken(value, at+"["+key+"]", rest); found {
-				return where, text, found
+			if at, text, found = r.broken(value, rest); found {
+				return "[" + key.String() + "]" + at, text, found
 			}
 		}
-	case []any:
-		for i := range node {
-			if where, text, found = r.broken(node[i], fmt.Sprintf("%s[%d]", at, i), rest); found {
-				return where, text, found
+	case reflect.Slice:
+		for i := range node.Len() {
+			if at, text, found = r.broken(node.Index(i), rest); found {
+				return fmt.Sprintf("[%d]%s", i, at), text, found
 			}
 		}
 	}
 	return "", "", false
+}
+
+// field returns the field of a struct with the given name in JSON, and whether the JSON has it.
+func field(node reflect.Value, name string) (value reflect.Value, set bool) {
+	for i := range node.NumField() {
+		tag, options, _ := strings.Cut(node.Type().Field(i).Tag.Get("json"), ",")
+		if tag == name {
+			value = node.Field(i)
+			return value, !strings.Contains(options, "omit") || !value.IsZero()
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func textOf(value reflect.Value) string {
+	if value.CanInt() {
+		return strconv.FormatInt(value.Int(), 10)
+	}
+	return value.String()
 }
 
 // tolerationFaults returns the faults of tolerations whose fields do not fit each other.
