@@ -257,8 +257,8 @@ func TestServerWithoutRights(t *testing.T) {
 }
 
 // TestExecutorsOfAServerThatCannotBeMade checks that the condition Degraded reports why no executor can be created,
-// since Spark itself does not report it. The server stays Ready. While the executor is missing after the correction, the
-// reason says that the API server would create one. The condition goes when Spark has created the executor.
+// since Spark itself does not report it. The server stays Ready. While the executor is missing after the correction,
+// the reason says that the API server would create one. The condition goes when Spark has created the executor.
 func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -153,8 +153,8 @@ func unreadable(what string, err error) error {
 	return fmt.Errorf("%s: %s", what, conf.Shorten(err.Error()))
 }
 
-// Decode parses one object in JSON or YAML. Integers stay integers. YAML is limited with its aliases written out, because
-// a few bytes with aliases can expand to any amount of memory.
+// Decode parses one object in JSON or YAML. Integers stay integers. YAML is limited with its aliases written out,
+// because a few bytes with aliases can expand to any amount of memory.
 func Decode(data []byte) (map[string]any, error) { return decode(data, nil) }
 
 // decode implements Decode. Unless shape is nil, it also checks that the data does not exceed the limits of shape,
