@@ -27,7 +27,8 @@ var (
 		`field .*: is (a number|(the number|the boolean|the text) .*), not (text|a boolean|a whole number|a number|a quantity|in the range of the field); `,
 		`file 4.*[mM]ode: is the text "([-+]0400|0888|0409)", not a whole number; `, // Spark 4.0 reads another number
 		`file .*: has the character .* at line .*; put the value in double quotation marks`,
-		`file .*: has a key at line 1 that is not text; put quotation marks around it`, // a map as a key, which Spark 4.3 refuses
+		// A map as a key, which Spark 4.3 refuses.
+		`file .*: has a key at line 1 that is not text; put quotation marks around it`,
 		`.* is not a quantity; write one such as `,
 		`.*: .*: the quantity .* is negative; `,
 		`.*: kind: is ".*", and the API server accepts only Pod in a pod; `,
