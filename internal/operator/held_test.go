@@ -94,7 +94,10 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 	t.Parallel()
 	stop := w.runHeld()
 	for _, h := range all {
-		reason := apache.ReasonSuspendHeld
+		reason, says := apache.ReasonSuspendHeld, fmt.Sprintf("%q", h.state)
+		if h.state == "" {
+			says = "before its start"
+		}
 		if h.state == "Suspended" || h.state == invented {
 			reason = dialect.ReasonOtherOperator
 		}
@@ -104,8 +107,8 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 				return err
 			}
 			event := w.warningsOf(h.object)[reason]
-			return errors.Join(want(ready.Status, metav1.ConditionFalse), want(ready.Reason, reason), want(strings.Contains(event, fmt.Sprintf("%q", h.state)), true),
-				want(strings.Contains(ready.Message, fmt.Sprintf("%q", h.state)), true), want(stored, h.suspend))
+			return errors.Join(want(ready.Status, metav1.ConditionFalse), want(ready.Reason, reason), want(strings.Contains(event, says), true),
+				want(strings.Contains(ready.Message, says), true), want(stored, h.suspend))
 		})
 	}
 	stop()
