@@ -53,7 +53,7 @@ var (
 	causes    = regexp.MustCompile(`(?ms)^(why|pod): .*?^(why|pod|do|next):`)
 	events    = regexp.MustCompile(`(?m)^events.*:\n(  .*\n?)+`)
 	logs      = regexp.MustCompile(`(?m)^log of the container.*:\n(  .*\n?)+`)
-	generated = regexp.MustCompile(`[0-9a-f]{12,}`)
+	generated = regexp.MustCompile(`[0-9a-f]{8,}`)
 	numbers   = regexp.MustCompile(`[0-9]+`)
 	stages    = regexp.MustCompile(`(?m)^stage .*\n`)
 	durations = regexp.MustCompile(`\b0[smhd](0[smh])?\b`)
