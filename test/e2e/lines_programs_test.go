@@ -109,6 +109,7 @@ var intendedDifferences = []stored.Intended{
 	{Role: "executor template", Path: "data[podspec-configmap-key].metadata.ownerReferences[SparkApplication]*", Reason: "Spark gives executors the owner in this template"},
 
 	{Role: "driver Pod", Path: "metadata.annotations[sparkoperator.dev/spec-hash]", Reason: "the annotation identifies the spec from which the operator built the driver"},
+	{Role: "driver Pod", Path: "metadata.annotations[sparkoperator.dev/objects]", Reason: "the annotation counts the objects of the driver, so that a deleted one is noticed"},
 	{Role: "driver Pod", Path: "metadata.annotations[kubectl.kubernetes.io/default-container]", Programs: []string{"java"}, Reason: "in a pod with a sidecar, the annotation selects Spark's container for kubectl logs"},
 
 	{Role: "* Pod", Path: "spec.enableServiceLinks", Reason: "without this setting, each Service of the namespace adds variables to the pods"},
