@@ -82,6 +82,12 @@ func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	return []PhaseCondition{{ConditionReady, no}, {ConditionReconciling, yes}} // not ready yet
 }
 
+// Stands reports whether conditions say that nothing happens before an edit. A driver whose executors are refused is
+// Stalled as well, but still runs.
+func Stands(conditions []metav1.Condition) bool {
+	return meta.IsStatusConditionTrue(conditions, ConditionStalled) && !meta.IsStatusConditionTrue(conditions, ConditionRunning)
+}
+
 // validReason is the pattern that the reason of a condition must match (metav1.Condition).
 var validReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 

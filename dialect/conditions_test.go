@@ -63,8 +63,8 @@ func TestPhaseConditions(t *testing.T) {
 	}
 }
 
-// TestRefusedExecutorsStall checks that an application whose executors the API server refuses as invalid is reported as
-// one that needs an edit, and no longer as one that progresses.
+// TestRefusedExecutorsStall checks that an application whose executors the API server refuses as invalid is
+// reported as stalled until an edit, and no longer as progressing.
 func TestRefusedExecutorsStall(t *testing.T) {
 	for phase, want := range map[lifecycle.Phase]string{
 		lifecycle.Started: "Ready=False Stalled=True Submitted=True",

@@ -60,7 +60,7 @@ func waitReason(conditions []metav1.Condition, fresh bool) string {
 		return "New"
 	case ready == nil || ready.Status == metav1.ConditionTrue:
 		return ""
-	case meta.IsStatusConditionTrue(conditions, dialect.ConditionStalled), meta.IsStatusConditionTrue(conditions, dialect.ConditionSuspended):
+	case dialect.Stands(conditions), meta.IsStatusConditionTrue(conditions, dialect.ConditionSuspended):
 		return ""
 	}
 	return ready.Reason

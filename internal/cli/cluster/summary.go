@@ -202,7 +202,7 @@ func (s *Summary) conclude(ready *metav1.Condition) {
 		s.Result = Suspended
 	case is(dialect.ConditionSucceeded), len(s.Conditions) == 0 && state == "completed":
 		s.Result = Succeeded
-	case is(dialect.ConditionFailed), is(dialect.ConditionStalled), len(s.Conditions) == 0 && slices.Contains([]string{"failed", "failedvalidation"}, state):
+	case is(dialect.ConditionFailed), dialect.Stands(s.Conditions), len(s.Conditions) == 0 && slices.Contains([]string{"failed", "failedvalidation"}, state):
 		s.Result = Failed
 	case is(dialect.ConditionRunning), s.Ready, len(s.Conditions) == 0 && state == "running":
 		s.Result = Running

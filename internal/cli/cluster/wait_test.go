@@ -8,6 +8,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -38,6 +39,20 @@ func TestReadyAfterARestart(t *testing.T) {
 			if got, err := reached(&s, GoalReady); got != test.want || err != nil {
 				t.Errorf("%T, %+v: ready %t, %v", object, test, got, err)
 			}
+		}
+	}
+}
+
+// TestRefusedExecutorsEndNothing checks that an application that is Stalled because the API server refuses its
+// executors is not over while its driver runs, so that no verb stops waiting for it.
+func TestRefusedExecutorsEndNothing(t *testing.T) {
+	for running, want := range map[metav1.ConditionStatus]Result{metav1.ConditionTrue: Running, metav1.ConditionFalse: Failed} {
+		app := &v1beta2.SparkApplication{}
+		for kind, status := range map[string]metav1.ConditionStatus{"Ready": metav1.ConditionFalse, "Stalled": metav1.ConditionTrue, "Running": running} {
+			app.Status.Conditions = append(app.Status.Conditions, metav1.Condition{Type: kind, Status: status})
+		}
+		if s := Summarize(app); s.Result != want {
+			t.Errorf("with Running=%s: the result is %s, want %s", running, s.Result, want)
 		}
 	}
 }
