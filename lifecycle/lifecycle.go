@@ -125,13 +125,13 @@ type Memory struct {
 	ExecutorFailure Cause
 }
 
-// DriverPhase is the state of a pod, in as much detail as decisions need.
-type DriverPhase string
-
 // StopDuration is the time in which a driver that stops exits. It deletes its own Service at the beginning of that time
 // (KubernetesClusterSchedulerBackend.stop with spark.kubernetes.driver.service.deleteOnTermination), so objects of a
 // live driver are created again only if they have been missing for longer.
 const StopDuration = 5 * time.Second
+
+// DriverPhase is the state of a pod, in as much detail as decisions need.
+type DriverPhase string
 
 // These are the phases of a driver. They also apply to other pods.
 const (

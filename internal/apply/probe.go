@@ -2,10 +2,8 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,20 +29,14 @@ func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, ac
 		}
 	}
 	answer := a.Explainer.Executors(ctx, short, view.Now)
-	if pod, err := a.executor(d, action, view.Now); err == nil && answer.Cause.Reason == apianswer.ReasonInvalid {
-		answer.Cause.Message = a.refusal(a.Kind.Sources.Executor, d.Object, pod, answer.Cause.Message)
+	if answer.Cause.Reason == apianswer.ReasonInvalid && short.Executor != nil {
+		if pod, err := short.Executor(); err == nil {
+			answer.Cause.Message = a.refusal(a.Kind.Sources.Executor, d.Object, pod, answer.Cause.Message)
+		}
 	}
 	return Outcome{RequeueAfter: answer.QueryAfter, Fact: func(seen *lifecycle.Observed) {
 		seen.ProbeResult, seen.QuerySkipped = &answer.Cause, seen.QuerySkipped || answer.Skipped
 	}}
-}
-
-// executor renders the first executor of an attempt that is not launched yet.
-func (a Applier) executor(d Decision, action lifecycle.Action, at time.Time) (*corev1.Pod, error) {
-	if a.Kind.Executors.Render == nil {
-		return nil, errors.New("the kind has no executors")
-	}
-	return a.Kind.Executors.Render(d.Object, action.Attempt, 1, "", at)
 }
 
 // refusal returns the message with which the API server refuses a pod as invalid, with the fields of the custom

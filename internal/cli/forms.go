@@ -11,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/list"
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
@@ -169,8 +170,7 @@ func completeFlags(cmd *cobra.Command) {
 		switch {
 		case known || f.Hidden:
 		case f.Name == "state":
-			results := []string{"pending", "running", "succeeded", "failed", "suspended"}
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(results, cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(list.Results(), cobra.ShellCompDirectiveNoFileComp))
 		case f.Name == "namespace":
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeNamespaces) // fails only if it is registered already
 		case match != nil && f.Value.Type() != "bool":

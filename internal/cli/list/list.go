@@ -145,9 +145,14 @@ func (r *verb) query(namespace string) (query cluster.Query, err error) {
 	return query, nil
 }
 
+// Results returns what the states of all kinds have in common (cluster.Result).
+func Results() []string {
+	return []string{string(cluster.Pending), string(cluster.Running), string(cluster.Succeeded), string(cluster.Failed), string(cluster.Suspended)}
+}
+
 // States returns the results and the states of all kinds, which the flag --state of the verb list takes.
 func States() []string {
-	return append([]string{string(cluster.Pending), string(cluster.Running), string(cluster.Succeeded), string(cluster.Failed), string(cluster.Suspended)}, strings.Fields(`New
+	return append(Results(), strings.Fields(`New
 		SUBMITTED RUNNING COMPLETED FAILED SUBMISSION_FAILED PENDING_RERUN INVALIDATING SUCCEEDING FAILING SUSPENDING SUSPENDED RESUMING UNKNOWN
 		Validating Scheduled FailedValidation Provisioning Ready NotReady Failed Submitted ScheduledToRestart DriverRequested DriverStarted
 		DriverReady InitializedBelowThresholdExecutors RunningHealthy RunningWithPartialCapacity RunningWithBelowThresholdExecutors

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -30,27 +31,25 @@ func (r *verb) printObjects(rows []listed, output string) error {
 		}
 		list.Items = append(list.Items, runtime.RawExtension{Raw: text})
 	}
-	text, err := json.MarshalIndent(list, "", "    ")
-	if err != nil {
-		return err
-	}
 	format, template, _ := strings.Cut(output, "=")
 	switch {
-	case output == "json":
-		text = append(text, '\n')
-	case output == "yaml":
-		if text, err = terminal.YAML(text); err != nil {
+	case output == "json", output == "yaml":
+		text, err := screen.Encode(list, output)
+		if err != nil {
 			return err
 		}
+		_, err = r.Out.Write(text)
+		return err
 	case format == "jsonpath" && template != "":
+		text, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
 		return printPath(r.Out, text, template)
 	case format == "custom-columns" && template != "":
 		return r.printColumns(list.Items, template)
-	default:
-		return exit.Usagef("-o %s: the formats are: %s", output, formats)
 	}
-	_, err = r.Out.Write(text)
-	return err
+	return exit.Usagef("-o %s: the formats are: %s", output, formats)
 }
 
 // printColumns prints a table with the columns of a specification such as NAME:.metadata.name,IMAGE:.spec.image. As

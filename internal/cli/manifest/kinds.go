@@ -165,9 +165,6 @@ func (c *checker) check(spec *bounds.Shape) {
 		}
 		c.add(RuleInvalid, fault.Path, "%s", message)
 	}
-	c.root.Properties["metadata"] = metadata
-	c.root.Required = []string{"spec"}        // the operator reports what is missing in the metadata
-	c.root.Properties["status"] = &property{} // the API server ignores the status of a new object
 	c.value("", tree, c.root)
 }
 

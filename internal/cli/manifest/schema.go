@@ -34,8 +34,23 @@ type property struct {
 	Open        bool                 `json:"x-kubernetes-preserve-unknown-fields"`
 }
 
-// definition returns the schema of a kind that the operator serves.
+// definitions holds the schemas that were read (definition).
+var definitions = map[schema.GroupVersionKind]*property{}
+
+// definition returns the schema of a kind that the operator serves. Reading a definition takes longer than checking a
+// document with it, so each is read once.
 func definition(kind schema.GroupVersionKind) *property {
+	if definitions[kind] == nil {
+		root := readDefinition(kind)
+		root.Properties["metadata"] = metadata
+		root.Required = []string{"spec"}        // the operator reports what is missing in the metadata
+		root.Properties["status"] = &property{} // the API server ignores the status of a new object
+		definitions[kind] = root
+	}
+	return definitions[kind]
+}
+
+func readDefinition(kind schema.GroupVersionKind) *property {
 	var found struct {
 		Spec struct {
 			Versions []struct {
