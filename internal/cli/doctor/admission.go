@@ -147,12 +147,7 @@ func (d *doctor) answered(ctx context.Context, service *admissionv1.ServiceRefer
 }
 
 func (d *doctor) otherServes() bool {
-	for i := range d.operators {
-		if d.operators[i].Other && d.operators[i].Wanted > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.operators, func(o Operator) bool { return o.Other && o.Wanted > 0 })
 }
 
 // checkWebhook checks the Service and the certificates of an operator's webhook.

@@ -119,18 +119,24 @@ func (d *doctor) checkServed(ctx context.Context) {
 	}
 }
 
-// checkOverlap reports two operators that serve the same API group in a namespace. The fix changes the younger one, if
-// the user examines all namespaces, or if both are in one namespace; otherwise it could be the release of another team.
+// checkOverlap reports two operators that serve the same API group in a namespace. The fix changes the younger one, or
+// the older one where the younger serves nothing else, if the user examines all namespaces, or if both are in one
+// namespace. Otherwise it could be the release of another team.
 func (d *doctor) checkOverlap(a, b *Operator, namespace string, level Level) {
 	if b.created.Before(&a.created) {
 		a, b = b, a
 	}
-	b.disputed = append(b.disputed, namespace)
-	fix, rest := listOperators, b.without(b.disputed)
+
+	changed := b
+	if len(b.without(append(b.disputed, namespace))) == 0 {
+		changed = a
+	}
+	changed.disputed = append(changed.disputed, namespace)
+	fix, rest := listOperators, changed.without(changed.disputed)
 	if a.Namespace == b.Namespace && a.Other != b.Other {
 		fix = terminal.Commandf("kubectl -n %s scale deployment %s --replicas=0", b.Namespace, b.Name)
 	} else if d.namespace == "" && len(rest) > 0 {
-		fix = upgrade(b, "spark.jobNamespaces={"+strings.Join(rest, ",")+"}")
+		fix = upgrade(changed, "spark.jobNamespaces={"+strings.Join(rest, ",")+"}")
 	}
 	for _, group := range a.Groups {
 		split := group == apache && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector

@@ -37,7 +37,7 @@ type Operator struct {
 	created metav1.Time
 	// examined is set if the findings are about this operator: it serves the user's namespace, or it is in it.
 	examined bool
-	// disputed are the namespaces that an older operator serves, too.
+	// disputed are the namespaces that another operator shall serve alone.
 	disputed []string
 	// config is the operator's configuration; nil if it is unknown.
 	config *config.Configuration

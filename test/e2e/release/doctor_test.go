@@ -153,6 +153,10 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 		t.Error("an overlap is reported for a namespace without one")
 	}
 	a.mends(sparkctl, "warning", overlap, "-A")
+
+	// The older release is the one that can give way now.
+	a.upgrade(alone + "spark: {jobNamespaces: [" + a.namespace + ", " + b.namespace + "]}")
+	a.mends(sparkctl, "warning", "both serve sparkoperator.k8s.io in the namespace "+b.namespace, "-A")
 }
 
 // TestDoctorOfABrokenInstallation breaks a release in one way after the other. Doctor must find it, and its fix must
