@@ -27,8 +27,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
@@ -446,34 +446,34 @@ func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 
 // finding runs doctor and returns the finding that has the given level and whose text contains the given text. It
 // fails the test if doctor reports no such finding.
-func (u *user) finding(code exit.Code, level doctor.Level, text string, args ...string) doctor.Finding {
+func (u *user) finding(code exit.Code, level finding.Level, text string, args ...string) finding.Finding {
 	u.t.Helper()
 	got := u.does(code, "", append([]string{"doctor", "-o", "json"}, args...)...)
-	var all []doctor.Finding
+	var all []finding.Finding
 	if err := json.Unmarshal([]byte(got.out), &all); err != nil {
 		u.t.Fatalf("%v: %s", err, got.out)
 	}
 	for _, f := range all {
 		if f.Level == level && strings.Contains(f.Text, text) {
-			if level == doctor.Error && f.Fix == "" {
+			if level == finding.Error && f.Fix == "" {
 				u.t.Errorf("%+v has no fix", f)
 			}
 			return f
 		}
 	}
 	u.t.Errorf("no %s with %q in\n%s", level, text, got.out)
-	return doctor.Finding{}
+	return finding.Finding{}
 }
 
 func (u *user) examines() {
-	u.finding(exit.Cluster, doctor.Error, "no operator is installed")
-	u.finding(exit.Cluster, doctor.OK, "sparkclusters.spark.apache.org serves")
-	lacks := u.finding(exit.Cluster, doctor.Error, "the service account "+u.Namespace+"/default of drivers lacks rights: get, list, watch, create")
+	u.finding(exit.Cluster, finding.Error, "no operator is installed")
+	u.finding(exit.Cluster, finding.OK, "sparkclusters.spark.apache.org serves")
+	lacks := u.finding(exit.Cluster, finding.Error, "the service account "+u.Namespace+"/default of drivers lacks rights: get, list, watch, create")
 	if !strings.Contains(string(lacks.Fix), "kubectl -n "+u.Namespace+" create role") {
 		u.t.Errorf("the fix is %q", lacks.Fix)
 	}
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
-	powerless := u.finding(exit.Cluster, doctor.Unknown, "you are not allowed to list deployments.apps in all namespaces", "--as", account)
+	powerless := u.finding(exit.Cluster, finding.Unknown, "you are not allowed to list deployments.apps in all namespaces", "--as", account)
 	if powerless.Fix != "kubectl auth can-i list deployments.apps -A" {
 		u.t.Errorf("the fix is %q", powerless.Fix)
 	}
@@ -486,15 +486,15 @@ func (u *user) examines() {
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: u.Namespace, Name: "default"}},
 	})
-	u.finding(exit.Cluster, doctor.OK, u.Namespace+"/default has the rights of a driver")
-	u.finding(exit.Cluster, doctor.Note, "no metrics API")
+	u.finding(exit.Cluster, finding.OK, u.Namespace+"/default has the rights of a driver")
+	u.finding(exit.Cluster, finding.Note, "no metrics API")
 	u.does(exit.OK, "volcanic created", "create", "-f", u.manifest("volcanic", "  batchScheduler: volcano\n"))
-	u.finding(exit.Cluster, doctor.Error, u.Namespace+"/volcanic use Volcano")
+	u.finding(exit.Cluster, finding.Error, u.Namespace+"/volcanic use Volcano")
 	u.deployment("ours", "docker.io/sparkoperator/spark-operator:9.9.9", 0)
-	u.finding(exit.Cluster, doctor.Error, u.Namespace+"/ours: no replica of version 9.9.9 is ready")
+	u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours: no replica of version 9.9.9 is ready")
 	u.examinesNamespaces()
 	u.deployment("theirs", "ghcr.io/kubeflow/spark-operator/controller:2.3.0", 1)
-	other := u.finding(exit.Cluster, doctor.Warning, "both serve sparkoperator.k8s.io")
+	other := u.finding(exit.Cluster, finding.Warning, "both serve sparkoperator.k8s.io")
 	if other.Fix != terminal.Commandf("kubectl -n %s scale deployment theirs --replicas=0", u.Namespace) {
 		u.t.Errorf("the fix is %q", other.Fix)
 	}
@@ -512,7 +512,7 @@ func (u *user) examinesNamespaces() {
 	file := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: "ours"}}
 	file.Data = map[string]string{"config.yaml": "namespaces: {names: [" + u.Namespace + ", there-is-none]}"}
 	u.Create(file)
-	lost := u.finding(exit.Cluster, doctor.Error, u.Namespace+"/ours does not serve the namespace there-is-none")
+	lost := u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours does not serve the namespace there-is-none")
 	if !strings.Contains(string(lost.Fix), "helm upgrade") {
 		u.t.Errorf("the fix is %q", lost.Fix)
 	}
@@ -525,9 +525,9 @@ func (u *user) examinesNamespaces() {
 		if err := u.API.Update(u.t.Context(), file); err != nil {
 			u.t.Fatal(err)
 		}
-		level := doctor.Warning
+		level := finding.Warning
 		if strings.HasPrefix(content, "a:") {
-			level = doctor.Unknown
+			level = finding.Unknown
 		}
 		u.finding(exit.Cluster, level, text)
 		if got := u.does(exit.Cluster, "", "doctor"); strings.Contains(got.out, "namespace x; touch y &&") {
@@ -538,14 +538,14 @@ func (u *user) examinesNamespaces() {
 	if err := u.API.Update(u.t.Context(), file); err != nil {
 		u.t.Fatal(err)
 	}
-	u.finding(exit.Cluster, doctor.Error, u.Namespace+"/ours lacks rights in the namespace "+u.Namespace+": it may not get, list, create, patch events")
+	u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours lacks rights in the namespace "+u.Namespace+": it may not get, list, create, patch events")
 	everything := metav1.ObjectMeta{Namespace: u.Namespace, Name: "everything"}
 	u.Create(&rbacv1.Role{ObjectMeta: everything, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}})
 	u.Create(&rbacv1.RoleBinding{
 		ObjectMeta: everything, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: everything.Name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: u.Namespace, Name: "default"}},
 	})
-	u.finding(exit.Cluster, doctor.OK, u.Namespace+"/ours has rights in its namespaces: "+u.Namespace)
+	u.finding(exit.Cluster, finding.OK, u.Namespace+"/ours has rights in its namespaces: "+u.Namespace)
 }
 
 func (u *user) versions() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,8 +82,8 @@ func (c *Client) watchKind(ctx context.Context, k *Kind, q Query, changed func(C
 	for {
 		watcher, err := c.Watch(ctx, k.list(), options)
 		switch {
-		case noDefinition(err), apierrors.IsForbidden(err):
-			return withResource(err, k)
+		case apierror.NoDefinition(err), apierrors.IsForbidden(err):
+			return apierror.WithResource(err, k.FullName())
 		case err == nil:
 			forward(ctx, watcher, k, changed)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/suggest"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -48,11 +50,11 @@ func New(rc *rest.Config, namespace string) (*Client, error) {
 	}
 	c, err := client.NewWithWatch(rc, client.Options{Scheme: scheme, Mapper: newMapper()})
 	if err != nil {
-		return nil, explain(err, rc.Host)
+		return nil, apierror.Explain(err, rc.Host)
 	}
 	core, err := typedcorev1.NewForConfig(rc)
 	if err != nil {
-		return nil, explain(err, rc.Host)
+		return nil, apierror.Explain(err, rc.Host)
 	}
 	return &Client{WithWatch: c, core: core, host: rc.Host, config: rc, Namespace: namespace}, nil
 }
@@ -115,7 +117,12 @@ func (c *Client) NamespaceLabels(ctx context.Context, name string) (found map[st
 
 // Explain converts the error of a request into an error whose message is one line: it says what is wrong and what to
 // do.
-func (c *Client) Explain(err error) error { return explain(err, c.host) }
+func (c *Client) Explain(err error) error { return apierror.Explain(err, c.host) }
+
+// ExplainFor converts the error of a request for objects of one kind, as Explain does. The message can name this kind.
+func (c *Client) ExplainFor(err error, k *Kind) error {
+	return c.Explain(apierror.WithResource(err, k.FullName()))
+}
 
 // Query selects objects. The zero value selects all objects.
 type Query struct {
@@ -139,7 +146,7 @@ func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, no
 		switch {
 		case err == nil:
 			objects = append(objects, found...)
-		case noDefinition(err), apierrors.IsForbidden(err):
+		case apierror.NoDefinition(err), apierrors.IsForbidden(err):
 			failed = append(failed, err)
 			if apierrors.IsForbidden(err) {
 				notes = append(notes, c.Explain(err).Error())
@@ -162,7 +169,7 @@ func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []clie
 	for {
 		page := k.list()
 		if err := c.WithWatch.List(ctx, page, options); err != nil {
-			return nil, withResource(err, k)
+			return nil, apierror.WithResource(err, k.FullName())
 		}
 		items, err := meta.ExtractList(page)
 		if err != nil {
@@ -200,12 +207,12 @@ func (c *Client) Find(ctx context.Context, argument string) (client.Object, erro
 	var failed []error
 	for _, k := range candidates {
 		object := k.New()
-		err := withResource(c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, object), k)
+		err := apierror.WithResource(c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, object), k.FullName())
 		switch {
 		case err == nil:
 			object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
 			found = append(found, object)
-		case noDefinition(err), apierrors.IsForbidden(err):
+		case apierror.NoDefinition(err), apierrors.IsForbidden(err):
 			failed = append(failed, err)
 		case !apierrors.IsNotFound(err):
 			return nil, c.Explain(err)
@@ -321,4 +328,14 @@ func (c *Client) Events(ctx context.Context, object client.Object, pods []corev1
 	events := slices.DeleteFunc(list.Items, func(e corev1.Event) bool { return !uids[string(e.InvolvedObject.UID)] })
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return EventTime(&a).Compare(EventTime(&b)) })
 	return events, nil
+}
+
+// EventTime returns when an Event was last observed.
+func EventTime(e *corev1.Event) time.Time {
+	for _, at := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return e.CreationTimestamp.Time
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 )
 
@@ -57,11 +58,11 @@ func (f *Flags) Connect(warnings io.Writer) (*Client, error) {
 	}
 	rc, err := config.ClientConfig()
 	if err != nil {
-		return nil, explain(err, "")
+		return nil, apierror.Explain(err, "")
 	}
 	namespace, _, err := config.Namespace()
 	if err != nil {
-		return nil, explain(err, "")
+		return nil, apierror.Explain(err, "")
 	}
 	rc.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
 	return New(rc, namespace)

@@ -17,6 +17,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -30,11 +31,11 @@ type account struct{ namespace, name string }
 func (d *doctor) checkAccounts(ctx context.Context) {
 	accounts := d.accounts()
 	if len(accounts) == 0 {
-		d.add(Note, "accounts", "", "there are no applications and no Connect servers, so no service accounts were checked")
+		d.Add(finding.Note, "accounts", "", "there are no applications and no Connect servers, so no service accounts were checked")
 		return
 	}
 	if len(accounts) > maxAccounts {
-		d.add(Note, "accounts", "", "only the first %d of %d service accounts are checked; use -n for one namespace", maxAccounts, len(accounts))
+		d.Add(finding.Note, "accounts", "", "only the first %d of %d service accounts are checked; use -n for one namespace", maxAccounts, len(accounts))
 		accounts = accounts[:maxAccounts]
 	}
 	core, err := typedcorev1.NewForConfig(d.Config())
@@ -44,12 +45,12 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 	}
 	for _, a := range accounts {
 		if len(validation.IsDNS1123Subdomain(a.name)) > 0 { // it could be an option of kubectl
-			d.add(Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.namespace, a.name)
+			d.Add(finding.Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.namespace, a.name)
 			continue
 		}
 		switch _, err := core.ServiceAccounts(a.namespace).Get(ctx, a.name, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err):
-			d.add(Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.namespace, a.name),
+			d.Add(finding.Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.namespace, a.name),
 				"the service account %s/%s of drivers does not exist", a.namespace, a.name)
 		case err != nil:
 			d.unchecked("accounts", d.Explain(err))
@@ -113,10 +114,10 @@ func (d *doctor) checkRights(ctx context.Context, a account) {
 		return
 	}
 	if len(missing) == 0 {
-		d.add(OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.namespace, a.name)
+		d.Add(finding.OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.namespace, a.name)
 		return
 	}
-	d.add(Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.namespace, a.name, strings.Join(missing, "; "))
+	d.Add(finding.Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.namespace, a.name, strings.Join(missing, "; "))
 }
 
 // grant returns the command that gives a service account the rights of a driver.

@@ -19,6 +19,7 @@ import (
 	typeddiscoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
@@ -34,7 +35,7 @@ const ownSuffix = "-admission"
 type hooks struct {
 	*metav1.ObjectMeta
 	kind, effect string
-	level        Level
+	level        finding.Level
 	client       admissionv1.WebhookClientConfig // of the first webhook
 	bundles      [][]byte                        // of all webhooks
 }
@@ -66,7 +67,7 @@ func (d *doctor) checkAdmission(ctx context.Context) {
 		case at >= 0:
 			d.checkWebhook(ctx, &d.operators[at], h)
 		case h.kind == mutating && d.operatorsKnown && (own || !d.otherServes()) && !d.answered(ctx, h.client.Service):
-			d.add(Warning, "admission", terminal.Commandf("kubectl delete mutatingwebhookconfiguration %s", h.Name),
+			d.Add(finding.Warning, "admission", terminal.Commandf("kubectl delete mutatingwebhookconfiguration %s", h.Name),
 				"the webhook %s still changes pods or applications, but the operator to which it belongs is not running", h.Name)
 		}
 	}
@@ -98,19 +99,19 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 		if len(c.Webhooks) == 0 {
 			continue
 		}
-		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", Warning, c.Webhooks[0].ClientConfig, nil}
+		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", finding.Warning, c.Webhooks[0].ClientConfig, nil}
 		for i := range c.Webhooks {
 			h.bundles = append(h.bundles, c.Webhooks[i].ClientConfig.CABundle)
 		}
 		if policy := c.Webhooks[0].FailurePolicy; policy != nil && *policy == admissionv1.Fail {
-			h.level, h.effect = Error, "no manifest can be stored"
+			h.level, h.effect = finding.Error, "no manifest can be stored"
 		}
 		found = append(found, h)
 	}
 	for i := range mutators.Items {
 		if c := &mutators.Items[i]; len(c.Webhooks) > 0 {
 			call := c.Webhooks[0].ClientConfig
-			found = append(found, hooks{&c.ObjectMeta, mutating, "executors with settings that Spark overwrites cannot be created", Error, call, [][]byte{call.CABundle}})
+			found = append(found, hooks{&c.ObjectMeta, mutating, "executors with settings that Spark overwrites cannot be created", finding.Error, call, [][]byte{call.CABundle}})
 		}
 	}
 	return found, nil
@@ -120,12 +121,12 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 func (d *doctor) checkWanted(o *Operator, found []hooks) {
 	need := func(kind, lost string) {
 		if !slices.ContainsFunc(found, func(h hooks) bool { return h.kind == kind && h.belongsTo(o) }) {
-			d.add(Error, "admission", upgrade(o, "webhook.enable=true"), "%s serves a webhook, but its %s is missing, so %s", o, kind, lost)
+			d.Add(finding.Error, "admission", upgrade(o, "webhook.enable=true"), "%s serves a webhook, but its %s is missing, so %s", o, kind, lost)
 		}
 	}
 	const late = "errors in manifests are reported only in the status"
 	if o.config.Webhook.BindAddress == config.Off {
-		d.add(Note, "admission", upgrade(o, "webhook.enable=true"), "no webhook of %s validates manifests, so %s", o, late)
+		d.Add(finding.Note, "admission", upgrade(o, "webhook.enable=true"), "no webhook of %s validates manifests, so %s", o, late)
 		return
 	}
 	need(validating, late)
@@ -154,7 +155,7 @@ func (d *doctor) otherServes() bool {
 func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 	service := h.client.Service
 	if service == nil {
-		d.add(OK, "admission", "", "%s %s calls %s", h.kind, h.Name, *h.client.URL)
+		d.Add(finding.OK, "admission", "", "%s %s calls %s", h.kind, h.Name, *h.client.URL)
 		return
 	}
 	restart := terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name)
@@ -165,14 +166,14 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 	}
 	switch _, err := core.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
-		d.add(h.level, "admission", upgrade(o, "webhook.enable=true"), "%s %s calls the Service %s/%s, which does not exist, so %s", h.kind, h.Name, service.Namespace, service.Name, h.effect)
+		d.Add(h.level, "admission", upgrade(o, "webhook.enable=true"), "%s %s calls the Service %s/%s, which does not exist, so %s", h.kind, h.Name, service.Namespace, service.Name, h.effect)
 		return
 	case err != nil:
 		d.unchecked("admission", d.Explain(err))
 	case o.Ready == 0:
-		d.add(h.level, "admission", restart, "no operator answers %s %s, so %s", h.kind, h.Name, h.effect)
+		d.Add(h.level, "admission", restart, "no operator answers %s %s, so %s", h.kind, h.Name, h.effect)
 	default:
-		d.add(OK, "admission", "", "%s %s calls %s/%s", h.kind, h.Name, service.Namespace, service.Name)
+		d.Add(finding.OK, "admission", "", "%s %s calls %s/%s", h.kind, h.Name, service.Namespace, service.Name)
 	}
 	serving := d.servingCertificate(ctx, o)
 	slices.SortFunc(h.bundles, bytes.Compare)
@@ -197,7 +198,7 @@ func (d *doctor) servingCertificate(ctx context.Context, o *Operator) *x509.Cert
 
 // checkCertificates checks the certificates with which the API server verifies a webhook, and that they verify the
 // certificate with which the operator serves it, if this is known.
-func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Certificate, level Level, effect string, fix terminal.Command) {
+func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Certificate, level finding.Level, effect string, fix terminal.Command) {
 	last, n, roots := time.Time{}, 0, x509.NewCertPool()
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
 		certificate, err := x509.ParseCertificate(block.Bytes)
@@ -217,14 +218,14 @@ func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Cer
 	}
 	switch {
 	case n == 0:
-		d.add(level, "certificates", fix, "the API server trusts no certificate of %s (caBundle is empty), so %s", name, effect)
+		d.Add(level, "certificates", fix, "the API server trusts no certificate of %s (caBundle is empty), so %s", name, effect)
 	case left <= 0:
-		d.add(level, "certificates", fix, "all certificates of %s expired, the last one on %s, so %s", name, last.UTC().Format(time.DateOnly), effect)
+		d.Add(level, "certificates", fix, "all certificates of %s expired, the last one on %s, so %s", name, last.UTC().Format(time.DateOnly), effect)
 	case untrusted != nil:
-		d.add(level, "certificates", fix, "the API server does not trust the certificate with which the operator serves %s (%v), so %s", name, untrusted, effect)
+		d.Add(level, "certificates", fix, "the API server does not trust the certificate with which the operator serves %s (%v), so %s", name, untrusted, effect)
 	case left < expiresSoon:
-		d.add(Warning, "certificates", fix, "the last certificate of %s expires on %s", name, last.UTC().Format(time.RFC3339))
+		d.Add(finding.Warning, "certificates", fix, "the last certificate of %s expires on %s", name, last.UTC().Format(time.RFC3339))
 	default:
-		d.add(OK, "certificates", "", "%s is trusted until %s", name, last.UTC().Format(time.DateOnly))
+		d.Add(finding.OK, "certificates", "", "%s is trusted until %s", name, last.UTC().Format(time.DateOnly))
 	}
 }

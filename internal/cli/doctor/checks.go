@@ -13,6 +13,7 @@ import (
 	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -27,28 +28,28 @@ func (d *doctor) checkOperators(ctx context.Context) {
 		scale := terminal.Commandf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name)
 		switch {
 		case !o.examined:
-			d.add(Note, "operator", "", "%s does not serve the namespace %s and was not examined; use -A to examine all", o, d.namespace)
+			d.Add(finding.Note, "operator", "", "%s does not serve the namespace %s and was not examined; use -A to examine all", o, d.namespace)
 		case o.Wanted == 0 && o.Other:
-			d.add(Note, "operator", scale, "%s is scaled to 0 replicas", o)
+			d.Add(finding.Note, "operator", scale, "%s is scaled to 0 replicas", o)
 		case o.Wanted == 0:
-			d.add(Error, "operator", scale, "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
+			d.Add(finding.Error, "operator", scale, "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
 		}
 		if !o.examined || o.Wanted == 0 || o.Other {
 			continue
 		}
 		switch {
 		case o.Ready == 0:
-			d.add(Error, "operator", logs(o), "%s: no replica of version %s is ready", o, o.Version)
+			d.Add(finding.Error, "operator", logs(o), "%s: no replica of version %s is ready", o, o.Version)
 		case o.Ready < o.Wanted:
-			d.add(Warning, "operator", terminal.Commandf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
+			d.Add(finding.Warning, "operator", terminal.Commandf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
 		default:
-			d.add(OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
+			d.Add(finding.OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
 		}
 		d.checkLeader(ctx, o)
 		d.checkNamespaces(ctx, o)
 	}
 	if ours == 0 {
-		d.add(Error, "operator", terminal.Commandf("helm upgrade --install spark-operator charts/spark-operator -n spark-operator --create-namespace --set %s",
+		d.Add(finding.Error, "operator", terminal.Commandf("helm upgrade --install spark-operator charts/spark-operator -n spark-operator --create-namespace --set %s",
 			"spark.jobNamespaces={"+d.namespace+"}"), "no operator is installed: no Deployment has the labels %s", operatorLabels)
 	}
 }
@@ -67,7 +68,7 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	lease, err := coordination.Leases(o.Namespace).Get(ctx, o.Name+"-lock", metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && o.config != nil && on(o.config.LeaderElection.Enabled) && o.Ready > 0:
-		d.add(Error, "leader", logs(o), "no replica of %s leads: the lease %s/%s-lock does not exist", o, o.Namespace, o.Name)
+		d.Add(finding.Error, "leader", logs(o), "no replica of %s leads: the lease %s/%s-lock does not exist", o, o.Namespace, o.Name)
 		return
 	case apierrors.IsNotFound(err):
 		return
@@ -77,15 +78,15 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	}
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		d.add(Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s holds the lease of the leader", o)
+		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s holds the lease of the leader", o)
 		return
 	}
 	if age := time.Since(spec.RenewTime.Time); age > leases*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		d.add(Error, "leader", terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
+		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
 			"the leader of %s, %s, has not renewed its lease for %s", o, *spec.HolderIdentity, age.Round(time.Second))
 		return
 	}
-	d.add(OK, "leader", "", "%s leads", *spec.HolderIdentity)
+	d.Add(finding.OK, "leader", "", "%s leads", *spec.HolderIdentity)
 }
 
 // definition contains the fields of a CustomResourceDefinition that doctor reads. The official Go types are not used,
@@ -127,7 +128,7 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 		}
 		switch {
 		case apierrors.IsNotFound(err):
-			d.add(Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
+			d.Add(finding.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
 		case err != nil:
 			d.unchecked("definitions", d.Explain(err))
 			return
@@ -159,7 +160,7 @@ func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
 	name, owner := found.Metadata.Name, cmp.Or(found.owner(), "no release")
 	for _, condition := range found.Status.Conditions {
 		if condition.Type == "Established" && condition.Status != metav1.ConditionTrue {
-			d.add(Error, "definitions", terminal.Commandf("kubectl describe crd %s", name), "%s is not served: %s", name, condition.Message)
+			d.Add(finding.Error, "definitions", terminal.Commandf("kubectl describe crd %s", name), "%s is not served: %s", name, condition.Message)
 			return
 		}
 	}
@@ -172,12 +173,12 @@ func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
 	}
 	switch {
 	case at < 0 || !found.Spec.Versions[at].Served:
-		d.add(Error, "definitions", d.define(kind, found.owner()), "%s, which belongs to %s, does not serve the version %s, only %v", name, owner, kind.Version, served)
+		d.Add(finding.Error, "definitions", d.define(kind, found.owner()), "%s, which belongs to %s, does not serve the version %s, only %v", name, owner, kind.Version, served)
 	case !remembersRestarts(kind, found.Spec.Versions[at].Schema.OpenAPIV3Schema):
-		d.add(Warning, "definitions", d.define(kind, found.owner()),
+		d.Add(finding.Warning, "definitions", d.define(kind, found.owner()),
 			"%s, which belongs to %s, is older than this program: it has no field for restart requests, so an operator with this program's version would not start", name, owner)
 	default:
-		d.add(OK, "definitions", "", "%s serves %v", name, served)
+		d.Add(finding.OK, "definitions", "", "%s serves %v", name, served)
 	}
 }
 

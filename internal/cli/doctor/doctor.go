@@ -5,8 +5,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,15 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/target"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // doctor performs the checks of one run and collects their findings.
 type doctor struct {
-	report
+	finding.Report
 	*cluster.Client
 	// namespace is the namespace whose applications are checked; empty means all.
 	namespace string
@@ -74,28 +74,11 @@ func Command(streams terminal.Streams) *cobra.Command {
 		if err := d.examine(cmd.Context()); err != nil {
 			return err
 		}
-		return d.print(streams, output)
+		return d.Print(streams, output)
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "check the applications of all namespaces")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output `format`: json")
 	return cmd
-}
-
-// print prints the findings. It returns an error if a finding has the level Error.
-func (d *doctor) print(streams terminal.Streams, output string) error {
-	if output == "json" {
-		text, err := json.MarshalIndent(d.findings, "", "  ")
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(streams.Out, string(text))
-	} else {
-		d.write(streams)
-	}
-	if d.count(Error)+d.count(Unknown) > 0 {
-		return exit.Errorf(exit.Cluster, "doctor found %d errors and %d warnings; %d checks were not possible", d.count(Error), d.count(Warning), d.count(Unknown))
-	}
-	return nil
 }
 
 // examine performs all checks. It returns an error only if the cluster cannot be reached.
@@ -108,7 +91,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.unchecked("applications", err)
 	}
 	for _, note := range notes {
-		d.add(Unknown, "applications", "", "some custom resources could not be read: %s", note)
+		d.Add(finding.Unknown, "applications", "", "some custom resources could not be read: %s", note)
 	}
 	d.examineOperators(ctx)
 	d.checkDefinitions(ctx)
@@ -187,7 +170,7 @@ func (d *doctor) readGroups(ctx context.Context) error {
 // unchecked adds the finding that a check was not possible, usually because the user lacks a right. The error names the
 // right. The finding contains the command with which the user can check the right.
 func (d *doctor) unchecked(check string, err error) {
-	d.add(Unknown, check, cluster.CheckRight(err), "could not be checked: %v", err)
+	d.Add(finding.Unknown, check, apierror.CheckRight(err), "could not be checked: %v", err)
 }
 
 // own returns this project's operator whose release the user's fixes may change, or nil if it is not certain which one

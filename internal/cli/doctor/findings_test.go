@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 )
 
 // certificate returns a PEM certificate that is valid for the given time.
@@ -39,15 +38,15 @@ func TestCertificates(t *testing.T) {
 	old, soon, good := certificate(t, -time.Minute), certificate(t, time.Hour), certificate(t, 30*24*time.Hour)
 	for _, test := range []struct {
 		bundle []byte
-		level  Level
+		level  finding.Level
 		text   string
 	}{
-		{nil, Error, "trusts no certificate"}, {old, Error, "expired"}, {append(old, soon...), Warning, "expires on"}, {append(old, good...), OK, "is trusted until"},
-		{[]byte("no certificate"), Error, "trusts no certificate"},
+		{nil, finding.Error, "trusts no certificate"}, {old, finding.Error, "expired"}, {append(old, soon...), finding.Warning, "expires on"}, {append(old, good...), finding.OK, "is trusted until"},
+		{[]byte("no certificate"), finding.Error, "trusts no certificate"},
 	} {
 		d := &doctor{}
-		d.checkCertificates("w-admission", test.bundle, nil, Error, "no manifest can be stored", "fix")
-		if f := d.findings[0]; f.Level != test.level || !strings.Contains(f.Text, test.text) || (f.Fix == "") != (test.level == OK) {
+		d.checkCertificates("w-admission", test.bundle, nil, finding.Error, "no manifest can be stored", "fix")
+		if f := d.Findings[0]; f.Level != test.level || !strings.Contains(f.Text, test.text) || (f.Fix == "") != (test.level == finding.OK) {
 			t.Errorf("%+v, want %s with %q", f, test.level, test.text)
 		}
 	}
@@ -62,27 +61,8 @@ func TestOldDefinition(t *testing.T) {
 	d.checkDefinition(kind, found)
 	found.Spec.Versions[0].Served = false
 	d.checkDefinition(kind, found)
-	if len(d.findings) != 2 || d.findings[0].Level != Warning || !strings.Contains(d.findings[0].Text, "is older") || d.findings[1].Level != Error {
-		t.Errorf("the findings are %+v", d.findings)
-	}
-}
-
-// TestFindingsAsText checks the layout of the findings. On a narrow terminal, texts are wrapped and commands are not.
-func TestFindingsAsText(t *testing.T) {
-	t.Setenv("NO_COLOR", "1")
-	d := &doctor{}
-	d.add(OK, "operator", "", "spark-operator/spark-operator-controller: version 0.1.0, 1 of 1 replicas are ready")
-	d.add(Error, "accounts", "kubectl -n jobs create serviceaccount spark", "the service account jobs/spark of drivers does not exist")
-	var b strings.Builder
-	d.write(terminal.Streams{Out: &b, Width: 60})
-	const want = "ok       operator     spark-operator/spark-operator-controller:\n" +
-		"                      version 0.1.0, 1 of 1 replicas are\n" +
-		"                      ready\n" +
-		"error    accounts     the service account jobs/spark of\n" +
-		"                      drivers does not exist\n" +
-		"                      fix: kubectl -n jobs create serviceaccount spark\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if len(d.Findings) != 2 || d.Findings[0].Level != finding.Warning || !strings.Contains(d.Findings[0].Text, "is older") || d.Findings[1].Level != finding.Error {
+		t.Errorf("the findings are %+v", d.Findings)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -21,19 +22,19 @@ func (d *doctor) checkMetrics() {
 		switch {
 		case o.Other || !o.examined || o.Wanted == 0:
 		case !o.metrics:
-			d.add(Note, "metrics", upgrade(o, "prometheus.metrics.enable=true"), "%s serves no metrics", o)
+			d.Add(finding.Note, "metrics", upgrade(o, "prometheus.metrics.enable=true"), "%s serves no metrics", o)
 		case d.groups["monitoring.coreos.com"]:
-			d.add(OK, "metrics", "", "%s serves metrics; the chart value prometheus.podMonitor.create=true lets the Prometheus operator in this cluster scrape them", o)
+			d.Add(finding.OK, "metrics", "", "%s serves metrics; the chart value prometheus.podMonitor.create=true lets the Prometheus operator in this cluster scrape them", o)
 		default:
-			d.add(OK, "metrics", "", "%s serves metrics", o)
+			d.Add(finding.OK, "metrics", "", "%s serves metrics", o)
 		}
 	}
 	switch {
 	case d.groups == nil:
 	case d.groups["metrics.k8s.io"]:
-		d.add(OK, "metrics", "", "the metrics API has the CPU and memory of pods")
+		d.Add(finding.OK, "metrics", "", "the metrics API has the CPU and memory of pods")
 	default:
-		d.add(Note, "metrics", "kubectl apply -f "+metricsServer, "the cluster has no metrics API, so %s shows neither CPU nor memory", terminal.Hint("top"))
+		d.Add(finding.Note, "metrics", "kubectl apply -f "+metricsServer, "the cluster has no metrics API, so %s shows neither CPU nor memory", terminal.Hint("top"))
 	}
 }
 
@@ -88,9 +89,9 @@ func (d *doctor) checkSchedulers() {
 		}
 		switch {
 		case d.groups[i.group]:
-			d.add(OK, "schedulers", "", "%s is installed; %d objects use it", i.name, wanted)
+			d.Add(finding.OK, "schedulers", "", "%s is installed; %d objects use it", i.name, wanted)
 		case wanted > 0:
-			d.add(Error, "schedulers", i.fix, "%s use %s, whose API %s is not installed", more(first, wanted), i.name, i.group)
+			d.Add(finding.Error, "schedulers", i.fix, "%s use %s, whose API %s is not installed", more(first, wanted), i.name, i.group)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
@@ -90,26 +91,26 @@ func (d *doctor) serves(ctx context.Context, o *Operator, namespace string) verd
 func (d *doctor) checkServed(ctx context.Context) {
 	for _, namespace := range d.namespaces {
 		var serving []*Operator
-		doubt, level := Warning, Note
+		doubt, level := finding.Warning, finding.Note
 		for i := range d.operators {
 			switch v := d.serves(ctx, &d.operators[i], namespace); {
 			case v == 0 || d.operators[i].Wanted == 0:
 				continue
 			case v == unknown:
-				doubt = Unknown
+				doubt = finding.Unknown
 			}
 			serving = append(serving, &d.operators[i])
 		}
 		if slices.ContainsFunc(d.objects, func(o client.Object) bool { return o.GetNamespace() == namespace }) {
-			level = Error
+			level = finding.Error
 		}
 		switch {
 		case len(serving) == 0:
-			d.add(level, "namespaces", d.extend(namespace), "no operator serves the namespace %s, so nothing happens to custom resources in it; %s", namespace, d.scopes())
-		case len(serving) == 1 && doubt == Unknown:
-			d.add(Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
+			d.Add(level, "namespaces", d.extend(namespace), "no operator serves the namespace %s, so nothing happens to custom resources in it; %s", namespace, d.scopes())
+		case len(serving) == 1 && doubt == finding.Unknown:
+			d.Add(finding.Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
 		case len(serving) == 1:
-			d.add(OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
+			d.Add(finding.OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
 		}
 		for i, a := range serving {
 			for _, b := range serving[i+1:] {
@@ -122,7 +123,7 @@ func (d *doctor) checkServed(ctx context.Context) {
 // checkOverlap reports two operators that serve the same API group in a namespace. The fix changes the younger one, or
 // the older one where the younger serves nothing else, if the user examines all namespaces, or if both are in one
 // namespace. Otherwise it could be the release of another team.
-func (d *doctor) checkOverlap(a, b *Operator, namespace string, level Level) {
+func (d *doctor) checkOverlap(a, b *Operator, namespace string, level finding.Level) {
 	if b.created.Before(&a.created) {
 		a, b = b, a
 	}
@@ -141,7 +142,7 @@ func (d *doctor) checkOverlap(a, b *Operator, namespace string, level Level) {
 	for _, group := range a.Groups {
 		split := group == apache && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector
 		if slices.Contains(b.Groups, group) && !split {
-			d.add(level, "operator", fix, "%s (%s) and %s (%s) both serve %s in the namespace %s; two operators must not serve the same namespaces: "+
+			d.Add(level, "operator", fix, "%s (%s) and %s (%s) both serve %s in the namespace %s; two operators must not serve the same namespaces: "+
 				"remove it from the configuration of one of them", a, a.Image, b, b.Image, group, namespace)
 			return
 		}
@@ -199,14 +200,14 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 		}
 	}
 	if len(places) > maxAccounts {
-		d.add(Note, "namespaces", "", "the rights of %s are checked in %d of %d namespaces; use -n for one namespace", o, maxAccounts, len(places))
+		d.Add(finding.Note, "namespaces", "", "the rights of %s are checked in %d of %d namespaces; use -n for one namespace", o, maxAccounts, len(places))
 		places = places[:maxAccounts]
 	}
 	lost := 0
 	for _, namespace := range places {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			lost++ // in the command below, the name could be an option
-			d.add(Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
+			d.Add(finding.Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
 			continue
 		}
 		missing, err := d.lacks(ctx, account{o.Namespace, o.account}, namespace, operatorRights(o.config))
@@ -222,11 +223,11 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 		if strings.Contains(missing[0], "list") && strings.HasSuffix(missing[0], " pods") {
 			effect = "does not serve the namespace " + namespace
 		}
-		d.add(Error, "namespaces", terminal.Commandf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, o.Name), o.Namespace),
+		d.Add(finding.Error, "namespaces", terminal.Commandf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, o.Name), o.Namespace),
 			"%s %s: it may not %s, because the namespace, the operator's Role or its RoleBinding was changed or deleted; "+
 				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, effect, strings.Join(missing, "; "))
 	}
 	if lost == 0 && len(places) > 0 {
-		d.add(OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(places, ", "))
+		d.Add(finding.OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(places, ", "))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -34,19 +35,19 @@ func waits(object client.Object) bool {
 func (d *doctor) checkWaiting(ctx context.Context) {
 	reported := map[string]bool{}
 	for _, object := range d.objects {
-		kind, level := cluster.KindOf(object), Error
+		kind, level := cluster.KindOf(object), finding.Error
 		key := object.GetNamespace() + "/" + kind.Name
 		if reported[key] || !waits(object) {
 			continue
 		}
 		why, fix := "it is unknown why, because you may not list the operators", terminal.Command("kubectl auth can-i list deployments.apps -A")
 		if !d.operatorsKnown {
-			level = Unknown
+			level = finding.Unknown
 		} else {
 			why, fix = d.whyWaiting(ctx, object, kind)
 		}
 		reported[key] = true
-		d.add(level, "applications", fix, "%s %s/%s has waited for an operator for more than %s: %s", kind.Kind, object.GetNamespace(), object.GetName(), patience, why)
+		d.Add(level, "applications", fix, "%s %s/%s has waited for an operator for more than %s: %s", kind.Kind, object.GetNamespace(), object.GetName(), patience, why)
 	}
 }
 
@@ -59,8 +60,8 @@ func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *clu
 	if serving >= 0 {
 		about = d.operators[serving].String()
 	}
-	for _, f := range d.findings {
-		if f.Level == Error && slices.Contains([]string{"operator", "leader", "namespaces"}, f.Check) && strings.Contains(f.Text, about) {
+	for _, f := range d.Findings {
+		if f.Level == finding.Error && slices.Contains([]string{"operator", "leader", "namespaces"}, f.Check) && strings.Contains(f.Text, about) {
 			return f.Text, f.Fix
 		}
 	}
@@ -96,11 +97,11 @@ func logs(o *Operator) terminal.Command {
 
 // Waiting returns the findings about the installation for a custom resource that no operator has handled for a while,
 // or nil if it does not wait.
-func Waiting(ctx context.Context, c *cluster.Client, object client.Object) []Finding {
+func Waiting(ctx context.Context, c *cluster.Client, object client.Object) []finding.Finding {
 	if !waits(object) {
 		return nil
 	}
 	d := &doctor{Client: c, namespace: object.GetNamespace(), objects: []client.Object{object}}
 	d.examineOperators(ctx)
-	return slices.DeleteFunc(d.findings, func(f Finding) bool { return f.Check != "applications" })
+	return slices.DeleteFunc(d.Findings, func(f finding.Finding) bool { return f.Check != "applications" })
 }

@@ -1,4 +1,6 @@
-package cluster
+// Package apierror explains errors of requests to the API server: what is wrong with the cluster or with the user's
+// rights, and what to do.
+package apierror
 
 import (
 	"context"
@@ -8,9 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/clientcmd"
@@ -22,29 +22,31 @@ import (
 // resourceError is the error of a request for objects of one kind.
 type resourceError struct {
 	error
-	kind *Kind
+	resource string
 }
 
 func (e *resourceError) Unwrap() error { return e.error }
 
-func withResource(err error, k *Kind) error {
+// WithResource returns an error of a request for objects of one kind, so that its explanation can name the full name of
+// the kind's resource.
+func WithResource(err error, resource string) error {
 	if err == nil {
 		return nil
 	}
-	return &resourceError{err, k}
+	return &resourceError{err, resource}
 }
 
-// noDefinition reports whether an error means that the API server does not serve the requested kind. In this case the
-// API server answers with a plain text, so noDefinition checks the message that client-go writes into the error.
-func noDefinition(err error) bool {
+// NoDefinition reports whether an error means that the API server does not serve the requested kind. In this case the
+// API server answers with a plain text, so NoDefinition checks the message that client-go writes into the error.
+func NoDefinition(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && strings.Contains(err.Error(), "the server could not find the requested resource")
 }
 
 // forbidden matches the message of the API server about a right that the user does not have.
 var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
-// explain makes the error of a request readable. An error that already has an exit code is returned unchanged.
-func explain(err error, host string) error {
+// Explain makes the error of a request to the API server at an address readable. An error that already has an exit code is returned unchanged.
+func Explain(err error, host string) error {
 	if _, coded := errors.AsType[*exit.Error](err); coded || err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -62,7 +64,7 @@ func readable(err error, host string) error {
 		return errors.New("no cluster is configured; set KUBECONFIG, or give --kubeconfig")
 	case clientcmd.IsContextNotFound(err), clientcmd.IsConfigurationInvalid(err), host == "" && !isStatus:
 		return fmt.Errorf("the kubeconfig cannot be used: %w; kubectl config get-contexts shows the contexts", err)
-	case noDefinition(err):
+	case NoDefinition(err):
 		return missingDefinition(err)
 	// If the upgrade of a connection fails, the error has only a text.
 	case apierrors.IsForbidden(err), forbidden.MatchString(err.Error()):
@@ -91,7 +93,7 @@ func rootOf(err error) error {
 func missingDefinition(err error) error {
 	name := "custom resources of the Spark operator"
 	if of, ok := errors.AsType[*resourceError](err); ok {
-		name = of.kind.FullName()
+		name = of.resource
 	}
 	return fmt.Errorf("the cluster has no CustomResourceDefinition of %s; install the operator's chart with its CustomResourceDefinitions (crds.*), or choose another --context", name)
 }
@@ -128,16 +130,3 @@ func missingRight(err error) error {
 	check := terminal.Commandf("kubectl auth can-i %s %s", verb, resource) + flag
 	return &rightError{fmt.Errorf("you are not allowed to %s %s %s; ask an administrator for a Role that allows it, and check with: %s", verb, resource, where, check), check}
 }
-
-// EventTime returns when an Event was last observed.
-func EventTime(e *corev1.Event) time.Time {
-	for _, at := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time} {
-		if !at.IsZero() {
-			return at
-		}
-	}
-	return e.CreationTimestamp.Time
-}
-
-// ExplainFor converts the error of a request for objects of one kind, as Explain does. The message can name this kind.
-func (c *Client) ExplainFor(err error, k *Kind) error { return c.Explain(withResource(err, k)) }

@@ -1,10 +1,13 @@
-package doctor
+// Package finding has the findings of the verb doctor, and writes them as text or JSON.
+package finding
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -31,16 +34,17 @@ type Finding struct {
 	Fix terminal.Command `json:"fix,omitempty"`
 }
 
-// report collects the findings of a run.
-type report struct{ findings []Finding }
+// Report collects the findings of a run.
+type Report struct{ Findings []Finding }
 
-func (r *report) add(level Level, check string, fix terminal.Command, format string, args ...any) {
-	r.findings = append(r.findings, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), Fix: fix})
+// Add adds a finding, with its text as a format.
+func (r *Report) Add(level Level, check string, fix terminal.Command, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // count returns the number of findings with the given level.
-func (r *report) count(level Level) (n int) {
-	for _, f := range r.findings {
+func (r *Report) count(level Level) (n int) {
+	for _, f := range r.Findings {
 		if f.Level == level {
 			n++
 		}
@@ -48,12 +52,30 @@ func (r *report) count(level Level) (n int) {
 	return n
 }
 
+// Print prints the findings, as JSON if the output is json. It returns an error if a check found an error or was not
+// possible.
+func (r *Report) Print(streams terminal.Streams, output string) error {
+	if output == "json" {
+		text, err := json.MarshalIndent(r.Findings, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(streams.Out, string(text))
+	} else {
+		r.write(streams)
+	}
+	if r.count(Error)+r.count(Unknown) > 0 {
+		return exit.Errorf(exit.Cluster, "doctor found %d errors and %d warnings; %d checks were not possible", r.count(Error), r.count(Warning), r.count(Unknown))
+	}
+	return nil
+}
+
 // indent is the width of the columns before the text of a finding.
 const indent = 22
 
 // write prints the findings. Texts are wrapped, but commands are not, so that users can copy them.
-func (r *report) write(streams terminal.Streams) {
-	for _, f := range r.findings {
+func (r *Report) write(streams terminal.Streams) {
+	for _, f := range r.Findings {
 		text := terminal.Wrap(fmt.Sprintf("%-8s %-12s ", f.Level, f.Check), f.Text, streams.Width)
 		streams.Paint(text+"\n", string(f.Level), string(f.Level))
 		if f.Fix != "" {
