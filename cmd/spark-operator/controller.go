@@ -57,7 +57,6 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 		"leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
 	op, err := operator.NewOperator(ctx, cfg, operator.Environment{
 		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version,
-		CPU: usedCPU, Hogs: (&cores{}).spread,
 	})
 	if err != nil {
 		return err

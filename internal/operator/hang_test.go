@@ -170,7 +170,7 @@ func TestHangingDecode(t *testing.T) {
 	metav1.AddToGroupVersion(scheme, v1beta2.GroupVersion)
 	noStreams := func(next http.RoundTripper) http.RoundTripper { return unstreamed{next} }
 	for name, wrap := range map[string]func(http.RoundTripper) http.RoundTripper{"by watch": nil, "by list": noStreams} {
-		h := watchdog.New(logr.Discard(), nil, nil)
+		h := watchdog.New(logr.Discard())
 		rc := testkit.Rest(t)
 		if wrap != nil {
 			rc.Wrap(wrap)

@@ -63,10 +63,6 @@ type Environment struct {
 	Registerer prometheus.Registerer
 	// Version is the operator's version in traces.
 	Version string
-	// CPU returns the CPU time that the process has used. Hogs is called whenever the number of work items that seem to
-	// have used a core for seconds changes. Both may be nil.
-	CPU  func() time.Duration
-	Hogs func(n int)
 	// SkipNameValidation allows several operators in one process, for tests.
 	SkipNameValidation bool
 
@@ -116,7 +112,7 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 	rc.Wrap(traces.Transport)
-	hangs := watchdog.New(env.Log.WithName("watchdog"), env.CPU, env.Hogs)
+	hangs := watchdog.New(env.Log.WithName("watchdog"))
 	watches := access.New(scheme, env.Log.WithName("namespaces"), metrics.Unwatched)
 	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs, watches))
 	if err != nil {

@@ -28,9 +28,6 @@ const (
 	// PassSlow is how much longer than its limit a pass may take before it counts as hanging. The requests of a pass
 	// end at its limit.
 	PassSlow = 30 * time.Second
-	// hogAge is a number of ticks. If the process has used most of a core for hogAge ticks, each job that is at least
-	// hogAge ticks old is assumed to use a core. Most passes and all normal decodes end long before that age.
-	hogAge = 2
 	// Limit is how long work may last before the operator fails its liveness check to be restarted.
 	Limit = 3 * time.Minute
 )
@@ -46,22 +43,10 @@ type Watchdog struct {
 	mu     sync.Mutex
 	jobs   map[*job]struct{}
 	logger logr.Logger
-	cpu    func() time.Duration
-	spread func(hogs int)
-	hogs   int
-	// at, used and busy are the state of the last tick: its time, the CPU time used by then, and the number of ticks in
-	// a row in which the process used most of a core.
-	at   time.Time
-	used time.Duration
-	busy int
 }
 
-// New returns a watchdog that logs to logger. The function cpu returns the CPU time that the process has used. Whenever
-// the number of jobs that occupy a whole core changes, the watchdog calls the function `spread` with the new number.
-// Both functions may be nil.
-func New(logger logr.Logger, cpu func() time.Duration, spread func(hogs int)) *Watchdog {
-	return &Watchdog{logger: logger, cpu: cpu, spread: spread}
-}
+// New returns a watchdog that logs to logger.
+func New(logger logr.Logger) *Watchdog { return &Watchdog{logger: logger} }
 
 // job is one pass, or the decoding of one object or list.
 type job struct {
@@ -144,13 +129,8 @@ func (h *Watchdog) Count() {
 	now := h.ticks.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.measure()
-	hogs := 0
 	for j := range h.jobs {
 		age := j.age(now)
-		if age >= j.slow || age >= hogAge && h.busy >= hogAge {
-			hogs++
-		}
 		if age == 0 {
 			j.reported = false
 		}
@@ -161,24 +141,6 @@ func (h *Watchdog) Count() {
 		h.logger.Error(errHangs, "Work hangs; the operator is not ready, and its liveness probe fails if this lasts",
 			"work", j.what, "kind", j.kind, "object", j.key, "seconds", age*int64(Tick/time.Second))
 	}
-	if h.spread != nil && hogs != h.hogs {
-		h.spread(hogs)
-	}
-	h.hogs = hogs
-}
-
-// measure updates busy, the number of ticks in a row in which the process used most of a core.
-func (h *Watchdog) measure() {
-	if h.cpu == nil {
-		return
-	}
-	at, used := time.Now(), h.cpu()
-	if used-h.used >= at.Sub(h.at)/5*4 {
-		h.busy++
-	} else {
-		h.busy = 0
-	}
-	h.at, h.used = at, used
 }
 
 var errHangs = errors.New("work in the operator does not end")

@@ -3,10 +3,8 @@ package watchdog
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -24,8 +22,7 @@ func TestHangs(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	logger := funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})
-	hogs := 0
-	h := New(logger, nil, func(n int) { hogs = n })
+	h := New(logger)
 	key := types.NamespacedName{Namespace: "team", Name: "app"}
 	end := h.Pass("SparkApplication", key, time.Minute)
 	watch := h.decode("a watch of pods")
@@ -51,9 +48,6 @@ func TestHangs(t *testing.T) {
 	if err := h.Alive(nil); err == nil || !strings.Contains(err.Error(), "SparkApplication team/app") {
 		t.Errorf("%v, want it to name the object", err)
 	}
-	if hogs != 1 {
-		t.Errorf("%d take a core, want one", hogs)
-	}
 	end()
 	holds("a pass that has ended", true, true)
 
@@ -70,35 +64,4 @@ func TestHangs(t *testing.T) {
 	if lines := strings.Count(log.String(), errHangs.Error()); lines != 3 {
 		t.Errorf("%d lines in the log, want one for each", lines)
 	}
-}
-
-// TestHogs checks when a job counts as using a whole core. While the process uses most of a core, each job that is at
-// least hogAge ticks old counts, until the job ends.
-func TestHogs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		used, share, hogs := time.Duration(0), time.Duration(1), 0
-		h := New(logr.Discard(), func() time.Duration { used += share * Tick; return used }, func(n int) { hogs = n })
-		ticks := func(n int, when string, want int) {
-			t.Helper()
-			for range n {
-				time.Sleep(Tick)
-				h.Count()
-			}
-			if hogs != want {
-				t.Errorf("%s: %d take a core, want %d", when, hogs, want)
-			}
-		}
-		ticks(10, "a busy process without long jobs", 0)
-		first := h.Pass("SparkApplication", types.NamespacedName{Name: "a"}, time.Minute)
-		ticks(1, "a pass that has just begun", 0)
-		ticks(1, "a pass of two ticks", 1)
-		second := h.Pass("SparkApplication", types.NamespacedName{Name: "b"}, time.Minute)
-		ticks(3, "two long passes", 2)
-		second()
-		ticks(1, "one of the two passes has ended", 1)
-		share = 0
-		ticks(1, "a pass that waits, without using the CPU", 0)
-		first()
-	})
 }
