@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,21 +13,24 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
 
 // SoakVariable is the environment variable that selects all values of every field instead of a sample. Of the cases of
 // twin fields (see twins), still only one in twenty is measured, unless the variable has the value "all".
 const SoakVariable = "SOAK"
 
-// Cases returns a generator for all our definitions. The folder of the calling test must be two levels below the
-// repository's root.
+// Cases returns a generator for all our definitions.
 func Cases(t testing.TB) *Generator {
 	t.Helper()
-	definitions, err := Definitions("../../config/crd")
+	root := crd.Root(t)
+	definitions, err := Definitions(filepath.Join(root, "config", "crd"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := confKeys("../..", "spark", "dialect")
+
+	keys, err := confKeys(root, "spark", "dialect")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,10 +66,5 @@ func confKeys(root string, folders ...string) ([]string, error) {
 			return nil, err
 		}
 	}
-	var keys []string
-	for key := range found {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys, nil
+	return slices.Sorted(maps.Keys(found)), nil
 }
