@@ -28,6 +28,7 @@ func TestEndings(t *testing.T) {
 	}
 	var endings strings.Builder
 	endings.WriteString("| recorded ending | found by | reason | cause | way out |\n|---|---|---|---|---|\n")
+	searched, places := 0, 0
 	for _, file := range files {
 		log := recorded(t, file)
 		name, code, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".log.gz"), ".")
@@ -35,22 +36,21 @@ func TestEndings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pod := podIn(corev1.PodFailed, exits(int32(exit), "Error", keptByKubelet(log)))
-		why := DriverFacts(pod, container).Why
-		if strings.HasPrefix(name, "exec-") {
-			why = ExecutorFacts(pod).Why
-		}
+		why, finder := endOf(name, int32(exit), log), "operator"
 		checkEnding(t, name, why)
-		finder := "operator"
-		how, line, _ := strings.Cut(why.Message, ": ")
-		// As sparkctl does.
-		if found := cause.Search("", log); why.Advice == cause.Unknown && (found.Reason != "" || line == "" && found.Line != "") {
-			finder, why = "sparkctl", ending(firstOf(found.Reason, why.Reason), how+": "+found.Line)
-			why.Advice = found.Advice
+		if better := why.Searched(log); why.IsVague() && better != why {
+			finder = "sparkctl"
+			if _, place, found := strings.Cut(why.Message, ": "); found {
+				finder += "; operator: " + place
+				places++
+			}
+			why = better
 			checkEnding(t, name, why)
+			searched++
 		}
 		fmt.Fprintf(&endings, "| %s | %s | %s | %s | %s |\n", name, finder, why.Reason, cell(why.Message), cell(why.Advice))
 	}
+	fmt.Fprintf(&endings, "\nThe operator finds the cause of %d of these %d endings, and for %d more what failed.\n", len(files)-searched, len(files), places)
 	var rules strings.Builder
 	rules.WriteString("| reason | texts by which the operator recognizes it | way out |\n|---|---|---|\n")
 	for _, rule := range cause.Rules {
@@ -68,6 +68,50 @@ func TestEndings(t *testing.T) {
 	} else if want != string(page) {
 		t.Errorf("docs/failures.md is out of date; run go test ./lifecycle -run TestEndings -update, and read the diff")
 	}
+}
+
+// TestEndingsWithMoreLines checks that frames of a stack trace alone give a line too, and that every end of a log gives
+// only one. In a cluster, the driver writes more lines while it stops, so that less of the exception is kept.
+func TestEndingsWithMoreLines(t *testing.T) {
+	files, err := filepath.Glob("testdata/endings/[jp]*.log.gz") // drivers
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stops = "26/11/28 19:12:04 INFO KubernetesClusterSchedulerBackend: Shutting down all executors\n"
+	for _, file := range files {
+		log := strings.TrimSuffix(recorded(t, file), "\n") + "\n"
+		for range 24 {
+			end := keptByKubelet(log)
+			why := DriverFacts(podIn(corev1.PodFailed, exits(1, "Error", end)), container).Why
+			checkEnding(t, file, why)
+			if strings.Count(end, "\tat ") > 8 && !strings.Contains(why.Message, ": ") {
+				t.Errorf("%s: the frames show nothing: %q\n%s", file, why.Message, end)
+			}
+			log += stops
+		}
+	}
+}
+
+// endOf returns the cause of a recorded ending according to the pod.
+func endOf(name string, exit int32, log string) Cause {
+	pod := podIn(corev1.PodFailed, exits(exit, "Error", keptByKubelet(log)))
+	// Spark 4.1 and newer write the exception that a main class throws to the driver pod. The log has the same text.
+	_, exception, thrown := cutLast(log, `Exception in thread "main" `)
+	if strings.HasPrefix(name, "jvm-") && thrown && strings.Contains(exception, "JavaMainApplication.start") {
+		pod.Annotations = map[string]string{ExitExceptionAnnotation: exception}
+	}
+	if strings.HasPrefix(name, "exec-") {
+		return ExecutorFacts(pod).Why
+	}
+	return DriverFacts(pod, container).Why
+}
+
+func cutLast(text, before string) (head, tail string, found bool) {
+	at := strings.LastIndex(text, before)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(before):], true
 }
 
 func recorded(t *testing.T, file string) string {

@@ -95,6 +95,22 @@ func explained(reason, how, output, role string) Cause {
 	return c
 }
 
+// IsVague reports whether the whole log may show more about an end than the cause.
+func (c Cause) IsVague() bool { return c.Advice == cause.Unknown || c.Advice == cause.Unread }
+
+// Searched returns the cause of a driver's end that its whole log shows, or a vague cause unchanged.
+func (c Cause) Searched(log string) Cause {
+	found := cause.Search("", log)
+	how, line, _ := strings.Cut(c.Message, ": ")
+	known := c.Advice == cause.Unknown && line != "" // only a rule says more
+	if found.Line == "" || found.Advice == cause.Unread || known && found.Reason == "" {
+		return c
+	}
+	better := ending(firstOf(found.Reason, c.Reason), how+": "+found.Line)
+	better.Advice, better.Log = strings.ReplaceAll(found.Advice, "ROLE", roleDriver), c.Log
+	return better
+}
+
 // MaxLine is the maximum length of a cause's message about an end, in bytes, without the CutMark of a cut message.
 const MaxLine = 200 - len(CutMark)
 

@@ -15,22 +15,26 @@ type Found struct {
 	Advice string // what to do
 }
 
-// Unknown is the advice if no rule knows the error, for example because the end of the log has only stack frames.
+// Unknown is the advice if no rule knows the error.
 const Unknown = "the whole log shows more: sparkctl log NAME"
+
+// Unread is the advice if the end of the log has only frames of a stack trace, and not the exception.
+const Unread = "the exception is further up in the log: sparkctl log NAME"
 
 // Of returns the cause of a container's end. The argument how describes the end in words, with the exit code and its
 // meaning. The argument log is the end of the container's log.
 //
 // A rule that comes earlier in the table has priority, wherever its text is, because wrappers and innermost exceptions
 // often say less than the line between them. The exception that ends a Python program has priority over earlier lines.
-// Without a rule, the innermost exception with a message is the cause.
+// Without a rule, the innermost exception with a message is the cause. Without an exception, the frames of its stack
+// trace show at least what failed (Places).
 //
 // Of reads only the beginning and the end of a long log.
 func Of(how, log string) Found { return Search(how, bounded(log)) }
 
 // Search is Of for a whole log.
 func Search(how, log string) Found {
-	lines, python := candidates(log)
+	lines, python, worker := candidates(log)
 	for _, known := range thrown {
 		if at := strings.LastIndex(log, known.exception); at >= 0 && strings.Contains(log[max(0, at-nearby):], known.frame) {
 			lines = append(lines, known.line)
@@ -58,10 +62,17 @@ func Search(how, log string) Found {
 			return Found{rule.Reason, line, rule.Advice}
 		}
 	}
-	if python >= 0 {
-		return Found{pythonReason, innermost(lines), Advice(pythonReason)}
+	line := innermost(lines)
+	switch {
+	case python >= 0, line != "" && line == worker:
+		return Found{pythonReason, line, Advice(pythonReason)}
+	case line != "" && !isWrapper(line):
+		return Found{Line: line, Advice: Unknown}
 	}
-	return Found{Line: innermost(lines), Advice: Unknown}
+	if place := placeOf(log); place.Line != "" {
+		return place
+	}
+	return Found{Line: line, Advice: Unknown}
 }
 
 // nearby is the number of bytes before an exception in which a frame of its stack trace may be.
@@ -91,8 +102,9 @@ func match(lines []string, all string, rule *Rule) string {
 
 // candidates returns the lines of a log that may contain a cause, without their prefixes. It leaves out frames of stack
 // traces, lines that Spark logs below the level WARN, and what a JVM and the image's entry point print at their start.
-// The result python is the index of the exception that ends a Python program, or -1.
-func candidates(log string) (lines []string, python int) {
+// The result python is the index of the exception that ends a Python program, or -1. The result worker is the last
+// exception of a Python function that is part of an exception of the JVM.
+func candidates(log string) (lines []string, python int, worker string) {
 	python = -1
 	frame := false                                            // the last line belongs to a Python traceback
 	cut := len(log) >= keptLog && strings.Contains(log, "\n") // the kubelet cut the beginning of the line off
@@ -101,7 +113,10 @@ func candidates(log string) (lines []string, python int) {
 		switch {
 		case isNoise(line), cut && !strings.Contains(line, "xception") && !strings.Contains(line, "rror"):
 		case isTraceFrame(line):
-			frame, python = false, -1 // the traceback is part of a Java exception
+			if python >= 0 { // the traceback is part of a Java exception
+				worker = lines[python]
+			}
+			frame, python = false, -1
 		case strings.HasPrefix(line, "\t"): // Suppressed: ...
 		case strings.HasPrefix(line, " "), strings.HasPrefix(line, traceback):
 			frame = true
@@ -114,7 +129,7 @@ func candidates(log string) (lines []string, python int) {
 		}
 		cut = false
 	}
-	return lines, python
+	return lines, python, worker
 }
 
 // keptLog is a little less than the 2048 bytes of a log that a kubelet keeps.

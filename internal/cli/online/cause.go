@@ -1,16 +1,13 @@
 package online
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/lifecycle/cause"
 )
 
 // causeLines is the number of lines at the end of a log in which readCause searches.
@@ -21,21 +18,19 @@ const causeLines = 1000
 // the cause either, the object stays as it is.
 func readCause(ctx context.Context, c *cluster.Client, object client.Object) {
 	o := cluster.OperatorStatus(object)
-	if o == nil || o.Cause == nil || o.Cause.Advice != cause.Unknown {
+	if o == nil || o.Cause == nil {
+		return
+	}
+	before := lifecycle.Cause{Reason: o.Cause.Reason, Message: o.Cause.Message, Advice: o.Cause.Advice}
+	if !before.IsVague() {
 		return
 	}
 	var log strings.Builder
 	if c.Logs(ctx, object, cluster.LogOptions{Tail: causeLines}, &log) != nil {
 		return
 	}
-	found := cause.Search("", log.String())
-	before := *o.Cause
-	how, line, _ := strings.Cut(before.Message, ": ")
-	if found.Line == "" || found.Reason == "" && line != "" {
-		return
-	}
-	o.Cause.Reason, o.Cause.Advice = cmp.Or(found.Reason, before.Reason), strings.ReplaceAll(found.Advice, "ROLE", "driver")
-	o.Cause.Message = lifecycle.Cut(bounds.Line(how+": "+found.Line), lifecycle.MaxLine)
+	after := before.Searched(log.String())
+	o.Cause.Reason, o.Cause.Message, o.Cause.Advice = after.Reason, after.Message, after.Advice
 	conditions := cluster.Summarize(object).Conditions // those of the object itself
 	for i := range conditions {
 		if condition := &conditions[i]; condition.Message == before.Message {
