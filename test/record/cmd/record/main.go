@@ -26,7 +26,7 @@ import (
 
 type options struct {
 	cases, recordings, log string
-	templates              string
+	templates, endings     string
 	plain, own, check, new bool
 	images                 map[string]string // archives, keyed by version
 	only                   []string          // names of cases
@@ -42,6 +42,7 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "write nothing, run the cases in reverse order, and fail if a recording differs")
 	flag.BoolVar(&o.new, "new", false, "record only new cases and cases that have changed since their recording")
 	flag.StringVar(&o.templates, "templates", "", "record into this file what Spark makes of the generated pod templates, instead of the cases")
+	flag.StringVar(&o.endings, "endings", "", "record the logs of the failing programs in this directory's endings.yaml, instead of the cases")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: record [FLAG...] VERSION=IMAGE.tar... [CASE...]")
 		flag.PrintDefaults()
@@ -68,6 +69,9 @@ func run(ctx context.Context, o options) error {
 	}
 	if o.templates != "" {
 		return o.recordTemplates(ctx)
+	}
+	if o.endings != "" {
+		return o.recordEndings(ctx)
 	}
 	cases, err := record.Cases(o.cases)
 	if err != nil {
