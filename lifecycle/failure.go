@@ -117,7 +117,7 @@ const MaxLine = 200 - len(CutMark)
 // ending returns the cause of an end with a text in one line. A text that was cut is also the cause's log.
 func ending(reason, text string) Cause {
 	line := bounds.Line(text)
-	c := Cause{Reason: reason, Message: Cut(line, MaxLine), Advice: cause.Advice(reason)}
+	c := Cause{Reason: reason, Message: Cut(line, MaxLine), Advice: cause.Advice(reason, line)}
 	if len(line) > MaxLine {
 		c.Log = Cut(text, cause.MaxExcerpt)
 	}

@@ -65,7 +65,7 @@ func Search(how, log string) Found {
 	line := innermost(lines)
 	switch {
 	case python >= 0, line != "" && line == worker:
-		return Found{pythonReason, line, Advice(pythonReason)}
+		return Found{pythonReason, line, Advice(pythonReason, line)}
 	case line != "" && !isWrapper(line):
 		return Found{Line: line, Advice: Unknown}
 	}

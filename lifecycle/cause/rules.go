@@ -1,5 +1,10 @@
 package cause
 
+import (
+	"slices"
+	"strings"
+)
+
 // Rule recognizes one cause.
 type Rule struct {
 	Reason string // one CamelCase word for programs
@@ -10,14 +15,19 @@ type Rule struct {
 	Advice string // what to do
 }
 
-// Advice returns what to do about a cause with the given reason, or "" if there is no advice.
-func Advice(reason string) string {
+// Advice returns what to do about a cause with the given reason and message, or "" if there is no advice. If a reason
+// has several rules, the last one is for all messages that no other of them recognizes.
+func Advice(reason, message string) (advice string) {
 	for i := range Rules {
-		if Rules[i].Reason == reason {
-			return Rules[i].Advice
+		if Rules[i].Reason != reason {
+			continue
+		}
+		advice = Rules[i].Advice
+		if slices.ContainsFunc(Rules[i].Has, func(text string) bool { return strings.Contains(message, text) }) {
+			break
 		}
 	}
-	return ""
+	return advice
 }
 
 // pythonReason is the reason of an exception of a Python program that no rule knows.
@@ -113,6 +123,8 @@ var Rules = []Rule{
 	{pythonReason, nil, "", "correct the program; the log has the traceback: sparkctl log NAME"},
 	{"Killed", []string{"(SIGKILL)"}, "", "kubectl describe the pod and its node: memory of the node, a liveness probe, or somebody who stopped it"},
 
+	{"Evicted", []string{"ephemeral storage limit", "ephemeral local storage usage", "Usage of EmptyDir volume"}, "",
+		"raise the limit of ephemeral-storage (or the volume's sizeLimit), or give spark.local.dir a claim (a volume whose name begins with spark-local-dir-)"},
 	{"Evicted", nil, "", "request as much memory and ephemeral storage as the pod uses; restartPolicy OnFailure starts it again"},
 	{"Preempted", nil, "", "give the pod a higher priorityClassName, or let restartPolicy OnFailure start it again"},
 	{"NodeLost", nil, "", "check the node (kubectl describe node); kubectl delete node, if it is gone, frees its pods"},

@@ -225,7 +225,7 @@ func (s *Summary) advise() {
 		return
 	}
 	names := strings.NewReplacer("NAMESPACE", s.Namespace, "NAME", s.Kind.Name+"/"+s.Name+" -n "+s.Namespace, "sparkctl ", string(terminal.Hint("")))
-	s.Advice = names.Replace(cmp.Or(s.Advice, cause.Advice(s.Reason)))
+	s.Advice = names.Replace(cmp.Or(s.Advice, cause.Advice(s.Reason, s.Message)))
 }
 
 // Over reports whether the object has ended: its result does not change any more, unless somebody edits the object.

@@ -30,8 +30,8 @@ func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.P
 	for i := range pods {
 		for _, found := range causes(&pods[i], events) {
 			lines = append(lines, Line{Label: "pod", Text: pods[i].Name + ": " + found})
-			reason, _, _ := strings.Cut(found, ":")
-			if way := cause.Advice(reason); way != "" && way != s.Advice {
+			reason, message, _ := strings.Cut(found, ":")
+			if way := cause.Advice(reason, message); way != "" && way != s.Advice {
 				lines = append(lines, Line{Label: "do", Text: way})
 			}
 		}
