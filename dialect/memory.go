@@ -13,7 +13,7 @@ import (
 func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Phase, o.Attempt, o.Outcome, o.SuspendedRuns = string(m.Phase), m.Attempt, string(m.Outcome), m.SuspendedRuns
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = EncodeTime(m.Since), EncodeTime(m.SubmittedAt), EncodeTime(m.EndedAt), EncodeTime(m.NextAttempt)
-	o.UngatedAt, o.ShortSince = EncodeTime(m.UngatedAt), EncodeTime(m.ShortSince)
+	o.UngatedAt, o.ShortSince, o.FailedExecutorCreatedAt = EncodeTime(m.UngatedAt), EncodeTime(m.ShortSince), EncodeTime(m.FailedExecutorCreatedAt)
 	o.RestartRequest = m.RestartRequest
 	o.HashVersion, o.SpecHash = 0, ""
 	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
@@ -29,7 +29,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), DecodeTime(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = DecodeTime(o.SubmittedAt), DecodeTime(o.EndedAt), DecodeTime(o.NextAttemptTime)
-	m.UngatedAt, m.ShortSince = DecodeTime(o.UngatedAt), DecodeTime(o.ShortSince)
+	m.UngatedAt, m.ShortSince, m.FailedExecutorCreatedAt = DecodeTime(o.UngatedAt), DecodeTime(o.ShortSince), DecodeTime(o.FailedExecutorCreatedAt)
 	m.Outcome, m.SuspendedRuns = lifecycle.Outcome(o.Outcome), o.SuspendedRuns
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash

@@ -21,7 +21,7 @@ func instant(seconds int64) time.Time { return time.Unix(seconds, 123_456_000).U
 func fullMemory() lifecycle.Memory {
 	return lifecycle.Memory{
 		Phase: lifecycle.Waiting, Since: instant(1), Attempt: 7, SpecHash: "3:abc", RestartRequest: "r", SuspendedRuns: 2, SubmittedAt: instant(2),
-		UngatedAt: instant(3), EndedAt: instant(4), NextAttempt: instant(5), ShortSince: instant(6), Outcome: lifecycle.Failed,
+		UngatedAt: instant(3), EndedAt: instant(4), NextAttempt: instant(5), ShortSince: instant(6), FailedExecutorCreatedAt: instant(7), Outcome: lifecycle.Failed,
 		Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "more memory"},
 	}
 }

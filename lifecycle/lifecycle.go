@@ -123,6 +123,8 @@ type Memory struct {
 	Cause              Cause    // the cause of Outcome, or the wait reason of a live phase
 	// ExecutorFailure is why the executor of the attempt failed that was created last; zero if none failed.
 	ExecutorFailure Cause
+	// FailedExecutorCreatedAt is when that executor was created.
+	FailedExecutorCreatedAt time.Time
 }
 
 // StopDuration is the time in which a driver that stops exits. It deletes its own Service at the beginning of that time

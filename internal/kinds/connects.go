@@ -67,7 +67,7 @@ func SparkConnects(settings func() config.Configuration, labels NamespaceLabels)
 		// lastUpdateTime is among the fields because it changes with the counts. Failed executors are remembered only
 		// for events and for the cause of the server's end: a server runs for a long time, and executors that crash one
 		// after the other may be dozens a minute.
-		ExecutorChurn: kind.ExecutorChurn{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.executorFailure", "operator.shortSince"}, DebounceEvents: true},
+		ExecutorChurn: kind.ExecutorChurn{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.executorFailure", "operator.failedExecutorCreatedAt", "operator.shortSince"}, DebounceEvents: true},
 		Secrets:       kind.Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
 	}
 }

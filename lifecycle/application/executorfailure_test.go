@@ -34,6 +34,12 @@ func TestExecutorFailureIsRemembered(t *testing.T) {
 	if m.ExecutorFailure != killed {
 		t.Errorf("remembered %+v without pods", m.ExecutorFailure)
 	}
+	older := driver(lifecycle.DriverRunning, readyAt(7))
+	older.Executors = []lifecycle.Executor{executor(1, other)}
+	m = Step(appWith(), m, older, at(47)).Next
+	if m.ExecutorFailure != killed {
+		t.Errorf("remembered %+v when only the pod of an older executor exists", m.ExecutorFailure)
+	}
 	for code, want := range map[int32]lifecycle.Cause{
 		11: {Reason: "ExecutorsFailed", Message: "the driver ended with exit code 11: too many executors failed, last: " + killed.Message, Advice: "raise it", Log: "the end of the log"},
 		1:  {Reason: "Error", Message: "driver container failed", Log: "the end of the log"},
@@ -49,7 +55,7 @@ func TestExecutorFailureIsRemembered(t *testing.T) {
 		t.Errorf("with an executor that was never counted: %q", got)
 	}
 	ended.Phase, ended.NextAttempt = lifecycle.Waiting, at(61)
-	if got := Step(appWith(retries(1)), ended, confirmed, at(100)).Next; got.Attempt != 2 || got.ExecutorFailure != (lifecycle.Cause{}) {
+	if got := Step(appWith(retries(1)), ended, confirmed, at(100)).Next; got.Attempt != 2 || got.ExecutorFailure != (lifecycle.Cause{}) || !got.FailedExecutorCreatedAt.IsZero() {
 		t.Errorf("attempt %d remembers %+v", got.Attempt, got.ExecutorFailure)
 	}
 }

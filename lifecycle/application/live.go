@@ -59,7 +59,8 @@ func (s *step) driverEnd(d *lifecycle.Driver) bool {
 	return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 }
 
-// rememberExecutorFailure stores in the memory why the last executor failed. Spark may delete the pod at any time.
+// rememberExecutorFailure stores in the memory why the executor failed that was created last. Spark may delete its pod
+// at any time, and the pods of executors that failed before it may exist for longer.
 func (s *step) rememberExecutorFailure() {
 	var last *lifecycle.Executor
 	for _, executors := range [][]lifecycle.Executor{s.seen.UncountedExecutors, s.seen.Executors} {
@@ -70,7 +71,8 @@ func (s *step) rememberExecutorFailure() {
 			}
 		}
 	}
-	if last != nil {
+	if last != nil && (s.m.FailedExecutorCreatedAt.IsZero() || last.CreatedAt.After(s.m.FailedExecutorCreatedAt)) {
+		s.m.FailedExecutorCreatedAt = last.CreatedAt
 		s.m.ExecutorFailure = last.Why.Bounded()
 		s.m.ExecutorFailure.Log = ""
 	}

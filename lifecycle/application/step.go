@@ -67,7 +67,7 @@ func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now 
 		s.m.ShortSince = time.Time{} // no executors are expected before the driver is Ready
 	}
 	if s.m.Attempt != mem.Attempt {
-		s.m.ExecutorFailure = lifecycle.Cause{}
+		s.m.ExecutorFailure, s.m.FailedExecutorCreatedAt = lifecycle.Cause{}, time.Time{}
 	}
 	s.plan.Next = s.m
 	return s.plan

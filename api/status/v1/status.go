@@ -106,6 +106,11 @@ type OperatorStatus struct {
 	// Why the executor of the current or last attempt failed that was created last. Absent if none failed.
 	// +optional
 	ExecutorFailure *OperatorCause `json:"executorFailure,omitempty"`
+	// When that executor was created. Its pod may be gone while those of earlier failed executors exist.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	FailedExecutorCreatedAt *metav1.MicroTime `json:"failedExecutorCreatedAt,omitempty"`
 	// The basis of the counts in status.executors.
 	// +optional
 	Executors *OperatorExecutors `json:"executors,omitempty"`

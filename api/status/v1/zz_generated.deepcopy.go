@@ -108,6 +108,10 @@ func (in *OperatorStatus) DeepCopyInto(out *OperatorStatus) {
 		*out = new(OperatorCause)
 		**out = **in
 	}
+	if in.FailedExecutorCreatedAt != nil {
+		in, out := &in.FailedExecutorCreatedAt, &out.FailedExecutorCreatedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Executors != nil {
 		in, out := &in.Executors, &out.Executors
 		*out = new(OperatorExecutors)

@@ -31,7 +31,7 @@ func FuzzMemory(f *testing.F) {
 		valid := func(text string) string { return string([]rune(text)) }
 		m := lifecycle.Memory{
 			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(id), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
-			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at),
+			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2),
 			Restarts: lifecycle.Restarts{Total: at, Failures: later, Rejections: int64(n)}, PhaseBeforeUnknown: lifecycle.Phase(valid(outcome)),
 			Outcome: lifecycle.Outcome(valid(outcome)), Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(text)},
 		}

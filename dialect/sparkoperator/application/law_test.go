@@ -47,7 +47,7 @@ func FuzzMemory(f *testing.F) {
 		}
 		m := lifecycle.Memory{
 			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
-			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(valid(outcome)),
+			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2), Outcome: lifecycle.Outcome(valid(outcome)),
 			Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(message)},
 		}
 		if digest := valid(digest); digest != "" {

@@ -708,7 +708,7 @@ func FuzzConnectMemory(f *testing.F) {
 		}
 		m := lifecycle.Memory{
 			Phase: lifecycle.Phase(asStored(phase)), Since: moment(at), Attempt: n, AttemptID: asStored(digest), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
-			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), Outcome: lifecycle.Outcome(asStored(outcome)),
+			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2), Outcome: lifecycle.Outcome(asStored(outcome)),
 			Cause: lifecycle.Cause{Reason: asStored(reason), Message: asStored(message)},
 		}
 		if digest := asStored(digest); digest != "" {

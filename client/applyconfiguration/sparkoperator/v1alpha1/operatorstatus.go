@@ -156,6 +156,14 @@ func (b *OperatorStatusApplyConfiguration) WithExecutorFailure(value *v1.Operato
 	return b
 }
 
+// WithFailedExecutorCreatedAt sets the FailedExecutorCreatedAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FailedExecutorCreatedAt field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithFailedExecutorCreatedAt(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.FailedExecutorCreatedAt = &value
+	return b
+}
+
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.

@@ -49,6 +49,8 @@ type OperatorStatusApplyConfiguration struct {
 	Cause *OperatorCauseApplyConfiguration `json:"cause,omitempty"`
 	// Why the executor of the current or last attempt failed that was created last. Absent if none failed.
 	ExecutorFailure *OperatorCauseApplyConfiguration `json:"executorFailure,omitempty"`
+	// When that executor was created. Its pod may be gone while those of earlier failed executors exist.
+	FailedExecutorCreatedAt *metav1.MicroTime `json:"failedExecutorCreatedAt,omitempty"`
 	// The basis of the counts in status.executors.
 	Executors *OperatorExecutorsApplyConfiguration `json:"executors,omitempty"`
 	// The last changes of phase, oldest first. The list has at most MaxHistory entries.
@@ -186,6 +188,14 @@ func (b *OperatorStatusApplyConfiguration) WithCause(value *OperatorCauseApplyCo
 // If called multiple times, the ExecutorFailure field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithExecutorFailure(value *OperatorCauseApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.ExecutorFailure = value
+	return b
+}
+
+// WithFailedExecutorCreatedAt sets the FailedExecutorCreatedAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FailedExecutorCreatedAt field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithFailedExecutorCreatedAt(value metav1.MicroTime) *OperatorStatusApplyConfiguration {
+	b.FailedExecutorCreatedAt = &value
 	return b
 }
 
