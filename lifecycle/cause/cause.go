@@ -84,14 +84,14 @@ var thrown = []struct{ exception, frame, line string }{
 	{"java.net.ConnectException", "io.fabric8.kubernetes", "the API server cannot be reached: java.net.ConnectException: Connection refused"},
 }
 
-// match returns the last line that contains one of the rule's texts, or "". The argument all has all lines, so that
-// most rules take one search.
+// match returns the last line that contains the first of the rule's texts that any line contains, or "". The argument
+// all has all lines, so that most rules take one search.
 func match(lines []string, all string, rule *Rule) string {
 	if !slices.ContainsFunc(rule.Has, func(text string) bool { return strings.Contains(all, text) }) {
 		return ""
 	}
-	for _, line := range slices.Backward(lines) {
-		for _, text := range rule.Has {
+	for _, text := range rule.Has {
+		for _, line := range slices.Backward(lines) {
 			if strings.Contains(line, text) {
 				return line
 			}

@@ -19,6 +19,7 @@ var Places = []Place{
 	{"org.apache.spark.sql.hive.client.", "a request to the Hive metastore failed"},
 	{"org.apache.spark.util.DependencyUtils$.downloadFile", "a file of the application could not be downloaded"},
 	{"org.apache.spark.util.DependencyUtils$.resolveMavenDependencies", "the packages of spark.jars.packages could not be resolved"},
+	{"org.apache.spark.sql.execution.datasources.DataSource", "the files of a data source could not be opened"},
 	{"org.apache.spark.sql.execution.streaming.", "a streaming query failed"},
 	{"org.apache.spark.sql.execution.exchange.BroadcastExchangeExec", "a broadcast failed"},
 	{"org.apache.spark.sql.execution.datasources.FileFormatWriter", "a task that writes files failed"},
@@ -39,6 +40,7 @@ var Places = []Place{
 	{"org.apache.spark.executor.CoarseGrainedExecutorBackend", "the executor could not start"},
 	{"org.apache.spark.api.python.PythonRDD$.collectAndServe", "an action that returns a result failed"},
 	{"py4j.ClientServerConnection", "a call of Spark by the Python program failed"},
+	{"java.util.concurrent.ForkJoin", "work on several threads failed"},
 	{"io.netty.channel.", "a network operation failed"},
 	{"org.apache.spark.deploy.SparkSubmit", "the program ended with an exception"},
 }
