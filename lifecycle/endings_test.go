@@ -92,6 +92,33 @@ func TestEndingsWithMoreLines(t *testing.T) {
 	}
 }
 
+// TestNoiseIsNeverTheCause checks that lines that say nothing, between all lines of a log, change no cause.
+func TestNoiseIsNeverTheCause(t *testing.T) {
+	files, err := filepath.Glob("testdata/endings/*.log.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, noise := range []string{
+		"Picked up JAVA_TOOL_OPTIONS: -Xmx1g -Dexample.error=Exception", "log4j:WARN Please initialize the log4j system properly.",
+		"SLF4J: Class path contains multiple SLF4J bindings.", "WARNING: An illegal reflective access operation has occurred",
+		"OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were deprecated in JDK 13", "+ exec /usr/bin/tini -s -- java",
+		"26/11/28 19:12:03 INFO ShutdownHookManager: Deleting directory /tmp/spark-1", "26/11/28 19:12:03 WARN NativeCodeLoader: Unable to load native-hadoop library",
+		"[Stage 0:>                                                          (0 + 1) / 1]",
+	} {
+		for _, file := range files {
+			log := recorded(t, file)
+			want := cause.Search("", log)
+			// Before each line, after the last one, and overwritten on the same line.
+			for _, sep := range []string{"\n", "\r      \r"} {
+				noisy := noise + sep + strings.ReplaceAll(strings.TrimSuffix(log, "\n"), "\n", "\n"+noise+sep) + "\n" + noise + "\n"
+				if got := cause.Search("", noisy); got != want {
+					t.Errorf("%s with %q: %+v, want %+v", filepath.Base(file), noise+sep, got, want)
+				}
+			}
+		}
+	}
+}
+
 // endOf returns the cause of a recorded ending according to the pod.
 func endOf(name string, exit int32, log string) Cause {
 	pod := podIn(corev1.PodFailed, exits(exit, "Error", keptByKubelet(log)))

@@ -451,7 +451,9 @@ func TestLastWords(t *testing.T) {
 			"26/01/01 00:00:00 INFO SparkContext: Successfully stopped SparkContext\n26/01/01 00:00:00 INFO ShutdownHookManager: Shutdown hook called\n")),
 			func(m string) bool { return m == "driver container failed with exit code 1" }},
 		{"only frames", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//io.netty.channel.nio.N.run(N.java:1)\n", 80))),
-			func(m string) bool { return m == "driver container failed with exit code 1: a network operation failed" }},
+			func(m string) bool {
+				return m == "driver container failed with exit code 1: a network operation failed"
+			}},
 		{"only frames that show nothing", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//a.B.c(B.java:1)\n", 80))),
 			func(m string) bool { return m == "driver container failed with exit code 1" }},
 		{"only frames, and a Python program's exception in the annotation", podIn(corev1.PodFailed, exits(1, "Error", strings.Repeat("\tat app//a.B.c(B.java:1)\n", 80)), func(p *corev1.Pod) {

@@ -109,7 +109,7 @@ func candidates(log string) (lines []string, python int, worker string) {
 	frame := false                                            // the last line belongs to a Python traceback
 	cut := len(log) >= keptLog && strings.Contains(log, "\n") // the kubelet cut the beginning of the line off
 	for line := range strings.Lines(log) {
-		line = strings.TrimRight(line, blanks)
+		line = visible(line)
 		switch {
 		case isNoise(line), cut && !strings.Contains(line, "xception") && !strings.Contains(line, "rror"):
 		case isTraceFrame(line):
@@ -149,6 +149,7 @@ func isNoise(line string) bool {
 // noise are beginnings of lines that a JVM or a script prints although nothing is wrong, or between two exceptions.
 var noise = []string{
 	"Picked up ", "+ ", "++ ", "WARNING: ", "log4j:", "SLF4J:", "Setting default log level", "To adjust logging level", "Using Spark's default log4j",
+	"OpenJDK 64-Bit Server VM warning: ", "Java HotSpot(TM) 64-Bit Server VM warning: ", "[Stage ",
 	"Driver stacktrace:", "During handling of the above exception", "The above exception was the direct cause", "...",
 }
 

@@ -18,12 +18,19 @@ func bounded(output string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(output, "?"))
 }
 
+// visible returns a line without its end, and without text that a carriage return overwrites in a terminal. Spark shows
+// the progress of a stage in this way, if it does not log entries with the level INFO.
+func visible(line string) string {
+	line = strings.TrimRight(line, blanks)
+	return line[strings.LastIndexByte(line, '\r')+1:]
+}
+
 // Excerpt returns the last MaxExcerpt bytes of a container's last output, in whole lines if possible. It leaves out
 // frames of stack traces, and the lines that Spark logs below the level WARN, for example while it stops.
 func Excerpt(output string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(bounded(output)) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" && !isTraceFrame(line) && !isChatter(line) {
+		if line = visible(line); line != "" && !isTraceFrame(line) && !isChatter(line) {
 			kept.WriteString(line + "\n")
 		}
 	}

@@ -47,8 +47,14 @@ var Places = []Place{
 
 // placeOf returns what failed according to the frames in a log.
 func placeOf(log string) Found {
+	var frames strings.Builder
+	for line := range strings.Lines(log) {
+		if isTraceFrame(line) {
+			frames.WriteString(line)
+		}
+	}
 	for _, place := range Places {
-		if strings.Contains(log, place.Frame) {
+		if strings.Contains(frames.String(), place.Frame) {
 			return Found{Line: place.Line, Advice: Unread}
 		}
 	}

@@ -105,6 +105,7 @@ var Rules = []Rule{
 	{"BufferTooSmall", []string{"spark.kryoserializer.buffer.max"}, "", "raise spark.kryoserializer.buffer.max (below 2048m), or make the records and results smaller"},
 	{"BroadcastFailed", []string{"spark.sql.broadcastTimeout", "Cannot broadcast the table", "Not enough memory to build and broadcast"}, "",
 		"broadcast smaller tables only (spark.sql.autoBroadcastJoinThreshold, -1 for none), or raise spark.sql.broadcastTimeout and spark.driver.memory"},
+	{"OutOfNativeMemory", []string{"insufficient memory for the Java Runtime", "unable to create native thread"}, "", "raise spark.ROLE.memoryOverhead, or lower spark.ROLE.memory; check the limit of processes of the node"},
 	{"OutOfHeap", []string{"java.lang.OutOfMemoryError"}, "", "raise spark.ROLE.memory, collect and broadcast less, or use more and smaller partitions"},
 	{"PythonOutOfMemory", []string{"MemoryError"}, "", "process smaller partitions, or raise spark.executor.pyspark.memory (in a task) or spark.driver.memoryOverhead (in the driver)"},
 	{"MemoryTooSmall", []string{"System memory ", "Executor memory "}, "", "raise spark.driver.memory or spark.executor.memory to the minimum in the message"},
