@@ -32,6 +32,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -171,9 +172,10 @@ func application(t *testing.T, recording, version, piece string) *v1beta2.SparkA
 // template returns the pod template that the driver of an application uses for its executors.
 func template(t *testing.T, app *v1beta2.SparkApplication, available admit.Available) *corev1.Pod {
 	t.Helper()
-	objects, why, err := sparkapp.Dialect{Options: sparkapp.Options{Admission: available}}.BuildAttempt(app, 1, time.Now())
-	if err != nil || why != nil {
-		t.Fatal(err, why)
+	launch := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+	objects, err := sparkapp.Dialect{Options: sparkapp.Options{Admission: available}}.Render(app, launch, time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, object := range objects.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data["podspec-configmap-key"] != "" {

@@ -17,13 +17,13 @@ func TestOwnAccountIsRefused(t *testing.T) {
 	for _, role := range []string{"driver", "executor"} {
 		app := appOf(t, "spec: {"+role+": {serviceAccount: operator}}")
 		app.Namespace = "jobs"
-		_, _, invalid := d.nextAttempt(app, 1, t0)
+		invalid := d.invalid(app)
 		if invalid == nil || invalid.Reason != lifecycle.ReasonInvalid || !strings.Contains(invalid.Message, "spec."+role+".serviceAccount: ") ||
 			!strings.Contains(invalid.Message, `"operator" is the operator's own`) {
 			t.Errorf("%s: %+v", role, invalid)
 		}
 		app.Namespace = "elsewhere"
-		if _, _, invalid := d.nextAttempt(app, 1, t0); invalid != nil {
+		if invalid := d.invalid(app); invalid != nil {
 			t.Errorf("%s in another namespace: %+v", role, invalid)
 		}
 	}

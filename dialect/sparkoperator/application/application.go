@@ -7,8 +7,6 @@
 package application
 
 import (
-	"cmp"
-	"errors"
 	"slices"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -58,9 +57,6 @@ type Options struct {
 	Rules dialect.Rules
 	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
 	Defaults *platform.Settings
-
-	// declared is set while the platform's defaults are merged into the application's spec.
-	declared *declared
 }
 
 // Dialect decides about SparkApplications and renders their objects. It is pure: its methods read nothing but their
@@ -70,9 +66,8 @@ type Dialect struct{ Options }
 // Decide reads the application, runs the state machine, and writes the result into the status of app, in memory. It
 // does not change the status of an application that is being deleted.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	launched, restore := d.asLaunched(app)
-	defer func() { restore() }()
-	wanted, memory := launched.app(app), takeOver(app, seen, now)
+	current := d.present(app)
+	wanted, memory := current.Attempt.wanted(), takeOver(app, seen, now)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, app.Status.ObservedGeneration != app.Generation, memory)
 	}
@@ -82,71 +77,34 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		}
 		return lifecycle.Plan{Next: memory}
 	}
-	var built *dialect.Built
+
+	var next *launched
 	if dialect.MayLaunch(wanted, memory, seen) {
-		restore() // the next attempt has the present defaults
-		built, wanted.Submitter, wanted.Invalid = d.nextAttempt(app, dialect.NextAttempt(memory), now)
-		_, restore = d.asLaunched(app)
+		next = d.nextOf(app, launch.NextAttempt(memory), now, current.Attempt.hash)
+		if wanted.Invalid = dialect.Invalid(faults(next)); wanted.Invalid == nil {
+			_, wanted.Submitter, _ = next.Objects()
+		}
 	}
 	plan := application.Step(wanted, memory, seen, now)
-	built.AttachTo(plan)
+	next.Attach(plan)
+	if next != nil && plan.Next.Attempt != memory.Attempt {
+		current = next
+	}
+
 	if takesOver(&app.Status) {
 		plan.Notices = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Notices...)
 	}
 	if !wanted.Deleting {
 		before := slices.Clone(app.Status.Conditions)
-		plan.Notices = append(plan.Notices, d.encode(app, wanted, plan, seen, now)...)
-		d.encodeDefaults(app, memory, plan.Next)
+		plan.Notices = append(plan.Notices, encode(current, wanted, plan, seen, now)...)
+		launch.Remember(d.Defaults, app.Status.Operator, memory, plan.Next)
 		encodeTransientError(app, plan.Next, seen.TransientError, before, now)
 	}
 	return plan
 }
 
-// nextAttempt validates the application and renders an attempt. The result built contains the attempt's objects. If
-// spark-submit has to create the driver pod, the result submitter is the reason. If no attempt can be launched from the
-// spec, the result invalid is the reason. This reason does not depend on the attempt or the time, so every other
-// attempt would fail too.
-func (d Dialect) nextAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (built *dialect.Built, submitter, invalid *lifecycle.Cause) {
-	objects, submitter, faults := d.tryAttempt(app, attempt, now)
-	if invalid := dialect.Invalid(faults); invalid != nil {
-		return nil, nil, invalid
-	}
-	return &dialect.Built{Attempt: attempt, ID: submissionID(app, attempt), At: now, Objects: objects}, submitter, nil
-}
-
-// tryAttempt validates the application and renders an attempt. It returns the attempt's objects, and the reason if
-// spark-submit has to create the driver pod. If it returns faults, the spec cannot be launched.
-func (d Dialect) tryAttempt(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
-	d, app = d.launching(app)
-	return d.tryLaunched(app, attempt, now, d.executorOnce(app, attempt, now))
-}
-
 // Sources are the fields with the pods of an application.
 var Sources = dialect.Sources("spec.driver", "spec.executor", "template")
-
-// executorOnce returns a function that renders an executor of an attempt at its first call.
-func (d Dialect) executorOnce(app *v1beta2.SparkApplication, attempt int32, now time.Time) func() (*corev1.Pod, error) {
-	return dialect.Once(func() (*corev1.Pod, error) { return d.executor(app, attempt, 1, "", now) })
-}
-
-// tryLaunched is tryAttempt for an application with the platform's defaults. The argument executor renders an executor.
-func (d Dialect) tryLaunched(app *v1beta2.SparkApplication, attempt int32, now time.Time, executor func() (*corev1.Pod, error)) (submit.Objects, *lifecycle.Cause, []*dialect.FieldError) {
-	if faults := Validate(app); len(faults) > 0 {
-		return submit.Objects{}, nil, d.explained(faults)
-	}
-	objects, submitter, err := d.BuildAttempt(app, attempt, now)
-	if err != nil {
-		return objects, submitter, d.explained(dialect.AsFaults(err))
-	}
-	executors := executor
-	if driverOnly(&app.Spec) {
-		executors = nil
-	}
-	if faults := Sources.Faults(app, objects.Driver, executors); len(faults) > 0 {
-		return objects, submitter, d.explained(faults)
-	}
-	return objects, submitter, d.explained(d.ruleFaults(app, attempt, now, objects, submitter, executor))
-}
 
 // Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
 // but sends it to the API server in a dry run. The pod differs from the real one in values that only a running driver
@@ -155,31 +113,15 @@ func (d Dialect) tryLaunched(app *v1beta2.SparkApplication, attempt int32, now t
 // The arguments id and driver are the executor's id and the driver pod's UID. An error is a *dialect.FieldError that
 // names the field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the
 // submission and only spark-submit can, or that the platform's defaults have changed since the launch
-// (dialect.ErrDefaultsChanged).
+// (launch.ErrDefaultsChanged).
 func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
-	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !d.Defaults.IsVersion(o.Defaults) {
-		return nil, dialect.ErrDefaultsChanged
+	switch {
+	case launch.Changed(d.Defaults, app.Status.Operator, attempt):
+		return nil, launch.ErrDefaultsChanged
+	case driverOnly(&app.Spec):
+		return nil, launch.ErrNoExecutors
 	}
-	if driverOnly(&app.Spec) {
-		return nil, dialect.ErrNoExecutors
-	}
-	return d.executor(app, attempt, id, driver, now)
-}
-
-// executor returns the executor pod that the driver of an attempt would create if the attempt were launched with the
-// platform's present defaults.
-func (d Dialect) executor(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
-	d, app = d.launching(app)
-	r, err := d.request(app, attempt, now)
-	if err != nil {
-		return nil, err
-	}
-	r.AppID = cmp.Or(app.Status.SparkApplicationID, r.AppID) // spark-submit chooses its own id
-	pod, err := submit.Executor(r, id, driver)
-	if refused, ok := errors.AsType[*submit.Error](err); ok && !refused.NotNative {
-		err = asFieldError(app, refused)
-	}
-	return pod, err
+	return d.next(app, attempt, now).ExecutorOf(id, driver)
 }
 
 // Render returns the objects of a Create action. If the action launches an attempt, these are the attempt's objects. If
@@ -193,14 +135,12 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
-	objects, err := dialect.Launched(action, submissionID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
-		return d.BuildAttempt(app, action.Attempt, now)
-	})
+	id := launch.Identity{Number: action.Attempt, ID: submissionID(app, action.Attempt), At: now}
+	l, objects, err := launch.Attached(action, id, func() *launched { return d.next(app, action.Attempt, now) })
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	_, launched := d.launching(app)
-	objects.Warnings = slices.Concat(objects.Warnings, d.specWarnings(app, launched))
-	withMonitoring(&objects, app, action.Attempt)
+	objects.Warnings = slices.Concat(objects.Warnings, specWarnings(l))
+	withMonitoring(&objects, l)
 	return objects, nil
 }

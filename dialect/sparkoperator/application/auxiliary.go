@@ -18,8 +18,6 @@ import (
 // attempt, and the next attempt can use the same Services. Because Services do not outlive their driver pods, the
 // number of driver pods limits the number of cluster IP addresses in use.
 func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) dialect.AuxiliaryObjects {
-	d, restore := d.asLaunched(app)
-	defer restore()
 	m := decodeMemory(&app.Status)
 	switch {
 	case app.DeletionTimestamp != nil, foreign(&app.Status), m.Phase.Live() && (m.Attempt < 1 || app.OutOfBounds != ""):
@@ -32,7 +30,8 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 			return recordExposed(app, sparkoperator.Exposure{}, live, now)
 		}}
 	}
-	e := d.exposure(app, m)
+	current := d.present(app).Attempt
+	e := current.exposure(current.app, m)
 	for _, object := range e.Objects {
 		dialect.MarkContent(object)
 	}

@@ -2,7 +2,6 @@ package application
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,8 +108,9 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 // schedule sets the scheduler of the request's pods, and the labels and annotations that make the pods a gang. It sets
 // them by configuration keys, because these override a pod template. If the application itself sets the group of its
 // driver, the pods keep their own groups.
-func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) error {
-	scheduler, kind, err := d.gangOf(app)
+func (a *attempt) schedule() error {
+	app, r := a.app, &a.Submit
+	scheduler, kind, err := a.gangOf(app)
 	if err != nil || scheduler == "" {
 		return err
 	}
@@ -126,7 +126,7 @@ func (d Dialect) schedule(app *v1beta2.SparkApplication, r *submit.Request) erro
 	case coschedulingGang:
 		joinGroup(app, r.Conf, "label", gang.CoschedulingLabel, gang.CoschedulingName(app.Name))
 	case yunikornGang:
-		return taskGroups(app, r)
+		return a.taskGroups()
 	}
 	return nil
 }
@@ -167,13 +167,14 @@ func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 }
 
 // taskGroups sets YuniKorn's annotations, which contain the resources and the numbers of pods that YuniKorn reserves.
-func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
+func (a *attempt) taskGroups() error {
+	app, r := a.app, &a.Submit
 	if options := app.Spec.BatchSchedulerOptions; options != nil && sparkoperator.StringValue(options.Queue) != "" {
 		for _, role := range []string{"driver", "executor"} {
 			r.Conf.Set("spark.kubernetes."+role+".label."+gang.QueueLabel, *options.Queue)
 		}
 	}
-	tasks, err := tasksOf(app, *r)
+	tasks, err := a.tasks()
 	if err != nil {
 		return err
 	}
@@ -196,42 +197,36 @@ func taskGroups(app *v1beta2.SparkApplication, r *submit.Request) error {
 	return nil
 }
 
-// tasksOf returns the two tasks of a gang: the first one consists of the driver pod, and the second one of the executor
+// tasks returns the two tasks of a gang: the first one consists of the driver pod, and the second one of the executor
 // pods with which the application starts. The second task is empty if the application starts without executors.
-func tasksOf(app *v1beta2.SparkApplication, r submit.Request) ([2]gang.Task, error) {
-	driver, err := submit.Driver(r)
+func (a *attempt) tasks() ([2]gang.Task, error) {
+	driver, err := a.Driver()
 	if err != nil {
-		return [2]gang.Task{}, asUserError(app, err)
+		return [2]gang.Task{}, err
 	}
 	tasks := [2]gang.Task{{Pod: driver, Count: 1}}
-	if n := initialExecutors(&app.Spec); n > 0 {
-		executor, err := submit.Executor(r, 1, "")
+	if n := initialExecutors(&a.app.Spec); n > 0 {
+		executor, err := a.ExecutorOf("", 1, "")
 		if err != nil {
-			return tasks, asUserError(app, err)
+			return tasks, err
 		}
 		tasks[1] = gang.Task{Pod: executor, Count: n}
 	}
 	return tasks, nil
 }
 
-func asUserError(app *v1beta2.SparkApplication, err error) error {
-	if refused, ok := errors.AsType[*submit.Error](err); ok {
-		return asFieldError(app, refused)
-	}
-	return err
-}
-
 // podGroup returns the PodGroup that describes the gang to the scheduler. It returns no object if the scheduler needs
 // none, or if the application sets its own group. The operator creates the PodGroup before the driver pod and deletes
 // it with the attempt.
-func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit.Request) ([]submit.Object, error) {
-	_, kind, err := d.gangOf(app)
+func (a *attempt) podGroup() ([]submit.Object, error) {
+	app := a.app
+	_, kind, err := a.gangOf(app)
 	if err != nil {
 		return nil, err
 	}
 	g := gang.Group{
 		Namespace: app.Namespace, Owner: ownerReference(app),
-		Labels: attemptLabels(app, attempt, submissionID(app, attempt)),
+		Labels: attemptLabels(app, a.Number, a.ID),
 	}
 	switch {
 	case kind == volcanoGang && !ownGroup(app, "annotation", gang.VolcanoAnnotation):
@@ -245,7 +240,7 @@ func (d Dialect) podGroup(app *v1beta2.SparkApplication, attempt int32, r submit
 		g.Queue, g.PriorityClassName, g.MinResources = sparkoperator.StringValue(options.Queue), sparkoperator.StringValue(options.PriorityClassName), options.Resources
 	}
 	if len(g.MinResources) == 0 {
-		tasks, err := tasksOf(app, r)
+		tasks, err := a.tasks()
 		if err != nil {
 			return nil, err
 		}

@@ -347,7 +347,7 @@ func TestBatchRefusals(t *testing.T) {
 	}
 	// With an unknown scheduler the application fails, and no attempt is launched.
 	app := appOf(t, `spec: {batchScheduler: whoever, restartPolicy: {type: Always}}`)
-	if _, _, invalid := gangs().nextAttempt(app, 1, t0); invalid == nil || !strings.Contains(invalid.Message, "coscheduler") {
+	if invalid := gangs().invalid(app); invalid == nil || !strings.Contains(invalid.Message, "coscheduler") {
 		t.Errorf("%v", invalid)
 	}
 }
@@ -392,7 +392,7 @@ func TestSparksOwnVolcanoStep(t *testing.T) {
 		{"switched on, and named", gangs(), "volcano", false},
 	} {
 		app := appOf(t, step, fmt.Sprintf("spec: {batchScheduler: %q}", c.scheduler))
-		objects, why, err := c.dialect.BuildAttempt(app, 1, t0)
+		objects, why, err := c.dialect.buildAttempt(app, 1, t0)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

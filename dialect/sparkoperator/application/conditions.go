@@ -18,18 +18,18 @@ type phaseCondition = dialect.PhaseCondition
 // degraded reports whether a running application is impaired: its driver is being removed, one of its executors cannot
 // start, or fewer executors are running or completed than the application started with. In the first two cases the
 // memory contains the cause. With dynamic allocation, fewer executors are normal.
-func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory) bool {
+func degraded(l *launched, wanted lifecycle.App, m lifecycle.Memory) bool {
 	switch {
 	case m.Phase != lifecycle.Running:
 		return false
 	case m.Cause.Reason != "":
 		return true
-	case dynamicAllocationEnabled(&app.Spec):
+	case dynamicAllocationEnabled(&l.Attempt.app.Spec):
 		return false
 	}
 	var counts v1beta2.ExecutorCounts
-	if app.Status.Executors != nil {
-		counts = *app.Status.Executors
+	if known := l.Attempt.own.Status.Executors; known != nil {
+		counts = *known
 	}
 	return counts.Running+counts.Completed < wanted.InitialExecutors
 }
@@ -37,17 +37,18 @@ func degraded(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.M
 // encodeConditions sets the conditions that apply now and removes the others, except Exposed. The conditions about
 // overwritten fields, monitoring and the Spark version have their own reasons and messages. All other conditions have
 // the reason and message that dialect.ConditionCause returns.
-func (d Dialect) encodeConditions(app *v1beta2.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
+func encodeConditions(l *launched, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
+	app := l.Attempt.own
 	s := &app.Status
 	hold := dialect.PhaseConditions(m)
-	if degraded(app, wanted, m) {
+	if degraded(l, wanted, m) {
 		hold = append(hold, phaseCondition{Type: dialect.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
-	lost := d.overwrittenMessage(app)
+	lost := overwrittenMessage(l)
 	if lost != "" && slices.Contains(hold, phaseCondition{Type: dialect.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
 	}
-	troubles := monitoringProblems(app)
+	troubles := monitoringProblems(l)
 	if len(troubles) > 0 && slices.Contains(hold, phaseCondition{Type: dialect.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
 	}

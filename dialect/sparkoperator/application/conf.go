@@ -102,13 +102,15 @@ func javaOptions(c *conf.Conf, role string, options *string) {
 }
 
 // overriddenWarnings returns a warning for each key of sparkConf that a typed field overrides, and for each typed field
-// that sparkConf overrides. The argument launched is the application with the platform's defaults.
-func overriddenWarnings(app, launched *v1beta2.SparkApplication) []string {
-	c, err := sparkConf(launched)
+// that sparkConf overrides.
+func overriddenWarnings(l *launched) []string {
+	c, err := l.Configuration()
 	if err != nil {
 		return nil // rejected elsewhere
 	}
-	c.Set(confDriverPodName, DriverPodName(launched))
+	app, merged := l.Attempt.own, l.Attempt.app
+	c = c.Clone()
+	c.Set(confDriverPodName, DriverPodName(merged))
 	warnings := dialect.Overridden(app.Spec.SparkConf, c, func(key string) string {
 		switch {
 		case key == confDriverPodName:
@@ -116,7 +118,7 @@ func overriddenWarnings(app, launched *v1beta2.SparkApplication) []string {
 		case strings.HasPrefix(key, "spark.dynamicAllocation."):
 			return "spec.dynamicAllocation"
 		}
-		return typedField(launched, key)
+		return typedField(merged, key)
 	})
 	for _, field := range valuesOfDefaultFields(&app.Spec) {
 		if own, set := app.Spec.SparkConf[field[0]]; set && own != field[1] {

@@ -17,30 +17,30 @@ import (
 // operator sets the same default.
 const defaultInterval = 5 * time.Second
 
-// app returns what the application's spec requests, without validating it. Decide validates the spec when it is about
+// wanted returns what the application's spec requests, without validating it. Decide validates the spec when it is about
 // to launch an attempt.
-func (d Dialect) app(app *v1beta2.SparkApplication) lifecycle.App {
-	spec := &app.Spec
+func (a *attempt) wanted() lifecycle.App {
+	app, spec := a.app, &a.app.Spec
 	out := lifecycle.App{
 		UID:              string(app.UID),
-		SpecHash:         d.specHash(app),
+		SpecHash:         a.hash,
 		RestartRequest:   lifecycle.RestartRequest(app.Annotations),
 		Edited:           app.Generation > 1,
 		Deleting:         app.DeletionTimestamp != nil,
 		Orphan:           slices.Contains(app.Finalizers, metav1.FinalizerOrphanDependents),
 		Suspend:          spec.Suspend != nil && *spec.Suspend,
 		Restart:          restart(&spec.RestartPolicy),
-		Deadlines:        limits(spec.Timeouts, d.Limits),
+		Deadlines:        limits(spec.Timeouts, a.Limits),
 		InitialExecutors: initialExecutors(spec),
 		MinExecutors:     minExecutors(spec),
 		Budget:           budgeted(spec),
-		MissingGrace:     d.MissingGrace,
+		MissingGrace:     a.MissingGrace,
 	}
 	switch {
 	case spec.TimeToLiveSeconds != nil:
 		out.TTL = new(sparkoperator.Seconds(spec.TimeToLiveSeconds, 0))
-	case d.DefaultTTL > 0:
-		out.TTL = new(d.DefaultTTL)
+	case a.DefaultTTL > 0:
+		out.TTL = new(a.DefaultTTL)
 	}
 	return out
 }

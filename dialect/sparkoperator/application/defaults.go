@@ -11,69 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 )
-
-// declared describes what the user wrote in a spec, before the platform's defaults were merged into it.
-type declared struct {
-	hash   string            // of the user's spec
-	conf   map[string]string // the user's sparkConf
-	filled []string          // the settings of the defaults that templates and typed fields use
-}
-
-// launching merges the platform's defaults into a copy of the application, for the launch of an attempt. It returns the
-// copy, and a Dialect that records which settings are defaults. Callers must render the copy with this Dialect and must
-// not use the copy for anything else. If there are no defaults, or if they are merged already, launching returns its
-// receiver and its argument unchanged.
-func (d Dialect) launching(app *v1beta2.SparkApplication) (Dialect, *v1beta2.SparkApplication) {
-	if d.Defaults == nil || d.declared != nil {
-		return d, app
-	}
-	d.declared = &declared{hash: Hash(&app.Spec), conf: app.Spec.SparkConf}
-	merged := *app
-	d.declared.filled = merge(&merged.Spec, app.Labels, d.Defaults)
-	return d, &merged
-}
-
-// asLaunched merges into app.Spec.SparkConf the defaults with which the current attempt was launched. They may differ
-// from the present defaults. The returned Dialect has the deadlines of that launch. The caller must call the returned
-// function restore afterwards, which resets sparkConf to the user's value.
-func (d Dialect) asLaunched(app *v1beta2.SparkApplication) (launched Dialect, restore func()) {
-	settings := d.Defaults
-	if o := app.Status.Operator; o != nil && o.Attempt > 0 {
-		settings = platform.Recall(o.Defaults)
-	} else if takesOver(&app.Status) {
-		settings = nil // another operator launched it
-	}
-	if d.Defaults != nil && d.Defaults.TimeToLiveSeconds != nil {
-		d.DefaultTTL = sparkoperator.Seconds(d.Defaults.TimeToLiveSeconds, 0)
-	}
-	if settings == nil {
-		return d, func() {}
-	}
-	d.Limits = limits(asTimeouts(settings.Timeouts), d.Limits)
-	own := app.Spec.SparkConf
-	d.declared = &declared{hash: Hash(&app.Spec), conf: own}
-	app.Spec.SparkConf = settings.Conf(own, func(key string) bool { return typedSets(&app.Spec, key) })
-	return d, func() { app.Spec.SparkConf = own }
-}
-
-func asTimeouts(t platform.Timeouts) *v1beta2.Timeouts {
-	return &v1beta2.Timeouts{
-		DriverStartSeconds: t.DriverStartSeconds, DriverReadySeconds: t.DriverReadySeconds,
-		ExecutorsStartSeconds: t.ExecutorsStartSeconds, RunSeconds: t.RunSeconds,
-	}
-}
-
-// specHash returns the hash of the spec that the user wrote.
-func (d Dialect) specHash(app *v1beta2.SparkApplication) string {
-	if d.declared != nil {
-		return d.declared.hash
-	}
-	return Hash(&app.Spec)
-}
 
 // merge merges defaults into a spec. It returns the names of those defaults that it wrote into a typed field or a pod
 // template. It replaces the fields that it changes and does not modify the maps and lists of the original spec. The
@@ -197,31 +136,4 @@ func setsFallback(spec *v1beta2.SparkApplicationSpec, fallback string) bool {
 		}
 	}
 	return set || typedSets(spec, fallback)
-}
-
-// withOrigins adds to the ConfigMap of an attempt the version of the defaults, and for each default that the attempt
-// uses, the origin of that default.
-func (d Dialect) withOrigins(objects submit.Objects, r submit.Request) {
-	if d.Defaults == nil || d.declared == nil {
-		return
-	}
-	used := d.Defaults.Used(d.declared.filled, r.Conf.Get, func(key string) bool { _, own := d.declared.conf[key]; return own })
-	dialect.AnnotateDefaults(objects, d.Defaults, used)
-}
-
-// explained extends those errors that one of the platform's defaults has caused. The added text names the entry of the
-// operator's configuration that contains the default.
-func (d Dialect) explained(faults []*dialect.FieldError) []*dialect.FieldError {
-	if d.declared != nil {
-		dialect.ExplainDefaults(faults, d.Defaults, d.declared.conf)
-	}
-	return faults
-}
-
-// encodeDefaults stores the defaults in the status if this decision launched an attempt. The argument before is the
-// memory of the previous decision, and the argument next is the memory of this decision.
-func (d Dialect) encodeDefaults(app *v1beta2.SparkApplication, before, next lifecycle.Memory) {
-	if o := app.Status.Operator; o != nil && next.Attempt != before.Attempt {
-		o.Defaults = d.Defaults.Remember()
-	}
 }

@@ -15,6 +15,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -39,7 +40,7 @@ func everyDefault() *platform.Settings {
 // launchedPods returns the driver pod and an executor pod with which the application would be launched.
 func launchedPods(t *testing.T, d Dialect, app *v1beta2.SparkApplication) (driver, executor *corev1.Pod) {
 	t.Helper()
-	objects, _, err := d.BuildAttempt(app, 1, t0)
+	objects, _, err := d.buildAttempt(app, 1, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,8 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 	app := appOf(t, ofEveryKind)
 	settings := everyDefault()
 	before, defaults := app.DeepCopy(), everyDefault()
-	d, merged := Dialect{Options{Defaults: settings}}.launching(app)
+	l := Dialect{Options{Defaults: settings}}.next(app, 1, t0)
+	merged := l.Attempt.app
 	if diff := cmp.Diff(before, app) + cmp.Diff(defaults, settings); diff != "" {
 		t.Errorf("the application or the settings were changed:\n%s", diff)
 	}
@@ -191,13 +193,13 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 	if got := executor.Spec.ImagePullSecrets; len(got) != 1 || got[0].Name != "mine" {
 		t.Errorf("the executors' image pull secrets are %+v", got)
 	}
-	if d.specHash(merged) != Hash(&app.Spec) || Hash(&merged.Spec) == Hash(&app.Spec) {
-		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", d.specHash(merged), Hash(&app.Spec))
+	if l.Attempt.hash != Hash(&app.Spec) || Hash(&merged.Spec) == Hash(&app.Spec) {
+		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", l.Attempt.hash, Hash(&app.Spec))
 	}
 }
 
-// TestMergingTwiceEqualsMergingOnce checks that a second merge adds nothing. A launch that is prepared already must be
-// returned as it is, because its hash and its origins are those of the user's spec.
+// TestMergingTwiceEqualsMergingOnce checks that a second merge adds nothing, and that an application without defaults is
+// not copied.
 func TestMergingTwiceEqualsMergingOnce(t *testing.T) {
 	for _, piece := range []string{"{}", ofEveryKind} {
 		app := appOf(t, piece)
@@ -212,12 +214,8 @@ func TestMergingTwiceEqualsMergingOnce(t *testing.T) {
 			t.Errorf("a second merge uses %s", filled[i])
 		}
 	}
-	d, app := Dialect{Options{Defaults: everyDefault()}}.launching(sample())
-	if again, same := d.launching(app); same != app || again.declared != d.declared {
-		t.Error("a prepared launch is prepared again")
-	}
 	plain := sample()
-	if d, same := (Dialect{}).launching(plain); same != plain || d.declared != nil {
+	if a := (Dialect{}).next(plain, 1, t0).Attempt; a.app != plain || a.defaults.Settings != nil {
 		t.Error("without defaults, the application is copied")
 	}
 }
@@ -336,21 +334,20 @@ func TestDefaultsOfALaunchedAttempt(t *testing.T) {
 		for _, own := range []map[string]string{nil, {"spark.a": "mine"}, {"spark.ui.port": "mine"}} {
 			app := sample(func(app *v1beta2.SparkApplication) { app.Spec.SparkConf, app.Status = maps.Clone(own), test.status })
 			before := app.DeepCopy()
-			d, restore := Dialect{Options{Defaults: test.defaults, Limits: limit, DefaultTTL: 5 * time.Second}}.asLaunched(app)
+			a := Dialect{Options{Defaults: test.defaults, Limits: limit, DefaultTTL: 5 * time.Second}}.present(app).Attempt
 			port := test.port
 			if text, set := own["spark.ui.port"]; set {
 				port = text
 			}
-			if app.Spec.SparkConf["spark.ui.port"] != port || app.Spec.SparkConf["spark.a"] != own["spark.a"] {
-				t.Errorf("%s: the configuration is %v", name, app.Spec.SparkConf)
+			if a.app.Spec.SparkConf["spark.ui.port"] != port || a.app.Spec.SparkConf["spark.a"] != own["spark.a"] {
+				t.Errorf("%s: the configuration is %v", name, a.app.Spec.SparkConf)
 			}
-			wanted := d.app(app)
+			wanted := a.wanted()
 			if wanted.Deadlines.Run != test.run || wanted.Deadlines.DriverStart != time.Minute || *wanted.TTL != test.ttl || wanted.SpecHash != Hash(&before.Spec) {
 				t.Errorf("%s: deadlines %+v, time to live %v, hash %s", name, wanted.Deadlines, *wanted.TTL, wanted.SpecHash)
 			}
-			restore()
 			if diff := cmp.Diff(before, app); diff != "" {
-				t.Errorf("%s: restore leaves a change:\n%s", name, diff)
+				t.Errorf("%s: the application was changed:\n%s", name, diff)
 			}
 		}
 	}
@@ -394,7 +391,7 @@ func TestDefaultsAreStoredAtTheLaunch(t *testing.T) {
 	} {
 		app := sample()
 		app.Status.Operator = &statusv1.OperatorStatus{Defaults: old}
-		Dialect{Options{Defaults: test.defaults}}.encodeDefaults(app, lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
+		launch.Remember(test.defaults, app.Status.Operator, lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
 		got := ""
 		if app.Status.Operator.Defaults != nil {
 			got = app.Status.Operator.Defaults.Version
@@ -404,7 +401,7 @@ func TestDefaultsAreStoredAtTheLaunch(t *testing.T) {
 		}
 	}
 	foreign := sample()
-	Dialect{Options{Defaults: everyDefault()}}.encodeDefaults(foreign, lifecycle.Memory{}, lifecycle.Memory{Attempt: 1})
+	launch.Remember(everyDefault(), foreign.Status.Operator, lifecycle.Memory{}, lifecycle.Memory{Attempt: 1})
 	if foreign.Status.Operator != nil {
 		t.Errorf("the status of another operator has %+v", foreign.Status.Operator)
 	}
@@ -426,7 +423,7 @@ func FuzzMerge(f *testing.F) {
 		app := sample()
 		app.Spec.SparkConf, app.Spec.Driver.Template = map[string]string{key: value}, &runtime.RawExtension{Raw: slices.Clone(template)}
 		before := app.DeepCopy()
-		_, launched := Dialect{Options{Defaults: everyDefault()}}.launching(app)
+		launched := Dialect{Options{Defaults: everyDefault()}}.next(app, 1, t0).Attempt.app
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Fatalf("the application was changed:\n%s", diff)
 		}

@@ -58,7 +58,7 @@ spec:
     env: [{name: A, value: mine}, {name: REGION, value: mine}]
     envVars: {B: mine}
     template: {metadata: {labels: {c: mine}}}`)
-	objects, _, err := d.BuildAttempt(app, 1, t0)
+	objects, _, err := d.buildAttempt(app, 1, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestDefaultsAreMerged(t *testing.T) {
 		app.Spec.Image, app.Spec.SparkVersion, app.Spec.Executor.Instances = nil, "4.1.4", nil
 	})
 	before := app.DeepCopy()
-	objects, _, err := d.BuildAttempt(app, 1, t0)
+	objects, _, err := d.buildAttempt(app, 1, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestDefaultsAreMerged(t *testing.T) {
 	if executor.Labels["team"] != "x" || executor.Spec.PriorityClassName != "batch" || executor.Spec.Tolerations[0].Key != "spot" {
 		t.Errorf("an executor is %+v", executor)
 	}
-	if _, _, err := (Dialect{}).BuildAttempt(app, 1, t0); err == nil {
+	if _, _, err := (Dialect{}).buildAttempt(app, 1, t0); err == nil {
 		t.Error("without the default, an application without an image was built")
 	}
 }
@@ -158,10 +158,9 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 		Timeouts: platform.Timeouts{RunSeconds: new(int64(1))}, TimeToLiveSeconds: new(int64(9))})
 	changed.Defaults.Version = "v2"
 	for name, d := range map[string]Dialect{"changed": changed, "removed": {}} {
-		launched, restore := d.asLaunched(app)
-		got := launched.app(app)
-		port, _ := exposedUIPort(nil, app)
-		restore()
+		current := d.present(app).Attempt
+		got := current.wanted()
+		port, _ := exposedUIPort(nil, current.app)
 		if got.MinExecutors != 2 || got.Deadlines.Run != time.Minute || port != 4051 || got.SpecHash != Hash(&app.Spec) {
 			t.Errorf("%s: %d executors, %v, port %d", name, got.MinExecutors, got.Deadlines.Run, port)
 		}
@@ -175,9 +174,7 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 		}
 		app = before
 	}
-	launched, restore := changed.asLaunched(app)
-	defer restore()
-	if ttl := launched.app(app).TTL; ttl == nil || *ttl != 9*time.Second {
+	if ttl := changed.app(app).TTL; ttl == nil || *ttl != 9*time.Second {
 		t.Errorf("the time to live is %v", ttl)
 	}
 	plain := sample()
@@ -185,10 +182,8 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 	if plain.Status.Operator.Defaults != nil {
 		t.Errorf("without defaults, the status has %+v", plain.Status.Operator.Defaults)
 	}
-	if got, restore := changed.asLaunched(plain); got.app(plain).Deadlines.Run != 0 {
+	if changed.app(plain).Deadlines.Run != 0 {
 		t.Error("an attempt that was launched without defaults has a deadline")
-	} else {
-		restore()
 	}
 }
 
@@ -197,12 +192,12 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 func TestFaultOfDefaultNamesOrigin(t *testing.T) {
 	s := platform.Settings{SparkConf: map[string]string{"spark.driver.memory": "2gb"}, Origins: map[string]string{"sparkConf[spark.driver.memory]": "defaults[1] (x)"}}
 	app := sample(func(app *v1beta2.SparkApplication) { app.Spec.Driver.Memory = nil })
-	_, _, faults := onPlatform(s).tryAttempt(app, 1, t0)
+	faults := onPlatform(s).Faults(app, t0)
 	if len(faults) != 1 || !strings.Contains(faults[0].Message, "defaults[1] (x)") {
 		t.Errorf("faults are %v", faults)
 	}
 	app.Spec.SparkConf = map[string]string{"spark.driver.memory": "2gb"}
-	_, _, faults = onPlatform(s).tryAttempt(app, 1, t0)
+	faults = onPlatform(s).Faults(app, t0)
 	if len(faults) != 1 || strings.Contains(faults[0].Message, "defaults") {
 		t.Errorf("faults of the application are %v", faults)
 	}

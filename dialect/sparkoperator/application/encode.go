@@ -15,7 +15,8 @@ import (
 
 // encode writes a decision into the status: the fields of this API, and the operator's memory. It returns notices about
 // executors.
-func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (notices []lifecycle.Notice) {
+func encode(l *launched, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (notices []lifecycle.Notice) {
+	app := l.Attempt.own
 	s, m := &app.Status, plan.Next
 	known, podName := s.SparkApplicationID, s.DriverInfo.PodName
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
@@ -32,15 +33,15 @@ func (d Dialect) encode(app *v1beta2.SparkApplication, wanted lifecycle.App, pla
 	s.AppState = v1beta2.ApplicationState{State: stateOf(s.AppState.State, m, seen), ErrorMessage: errorMessage(m)}
 	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
 	if hasAttempt(m) {
-		s.SparkApplicationID, s.DriverInfo.PodName = applicationID(m, wanted, seen, known), driverPodName(app, podName)
+		s.SparkApplicationID, s.DriverInfo.PodName = applicationID(m, wanted, seen, known), driverPodName(l.Attempt.app, podName)
 		if driver := seen.Driver(m.Attempt); driver != nil {
 			s.DriverInfo.PodName = driver.Name
 		}
-		notices = trackExecutors(s, m, seen.Executors, seen.UncountedExecutors, d.MaxTrackedExecutors)
+		notices = trackExecutors(s, m, seen.Executors, seen.UncountedExecutors, l.Attempt.MaxTrackedExecutors)
 	}
 	mismatch := versionMismatch(app, m, seen)
 	notices = append(notices, mismatchNotice(s, m.Attempt, mismatch)...)
-	d.encodeConditions(app, wanted, m, mismatch, now)
+	encodeConditions(l, wanted, m, mismatch, now)
 	return notices
 }
 

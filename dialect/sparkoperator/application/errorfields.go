@@ -12,6 +12,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -82,12 +83,12 @@ var families = []struct{ prefix, field string }{
 const noImage = "the driver and the executors need an image: set spec.image, or driver.image and executor.image"
 
 // asFieldError converts an error of the package submit into an error that names the field of the custom resource that
-// set the value: a typed field or an entry of sparkConf.
-func asFieldError(app *v1beta2.SparkApplication, refused *submit.Error) *dialect.FieldError {
+// set the value: a typed field or an entry of sparkConf. The argument c is the configuration of the application.
+func asFieldError(app *v1beta2.SparkApplication, c *conf.Conf, refused *submit.Error) *dialect.FieldError {
 	field := specFields[refused.Field]
 	switch {
 	case refused.Key != "":
-		field = keyField(app, refused.Key)
+		field = keyField(app, c, refused.Key)
 	case field == "":
 		field = overlayField(refused.Field)
 	}
@@ -120,11 +121,10 @@ func overlayField(name string) string {
 // volumeKeys matches the prefix that all configuration keys of one volume have in common.
 var volumeKeys = regexp.MustCompile(`^spark\.kubernetes\.(?:driver|executor)\.volumes\.[^.]+\.[^.]+\.`)
 
-// keyField returns the field of the custom resource that sets a configuration key.
-func keyField(app *v1beta2.SparkApplication, key string) string {
+// keyField returns the field of the custom resource that sets a key of the configuration c.
+func keyField(app *v1beta2.SparkApplication, c *conf.Conf, key string) string {
 	if text, ok := app.Spec.SparkConf[key]; ok {
-		c, err := sparkConf(app)
-		if effective, _ := c.Get(key); err != nil || effective == text {
+		if effective, _ := c.Get(key); effective == text {
 			return sparkConfField(key)
 		}
 	}

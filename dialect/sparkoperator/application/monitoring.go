@@ -129,15 +129,16 @@ func metricsConfigName(app *v1beta2.SparkApplication) string { return app.Name +
 
 // withMonitoring adds the metrics ConfigMap to the objects that are created before an attempt's driver or runner pod.
 // If some of the requested metrics cannot be read by any process, it also adds a warning.
-func withMonitoring(objects *submit.Objects, app *v1beta2.SparkApplication, attempt int32) {
-	for _, t := range monitoringProblems(app) {
+func withMonitoring(objects *submit.Objects, l *launched) {
+	app := l.Attempt.own
+	for _, t := range monitoringProblems(l) {
 		objects.Warnings = append(objects.Warnings, t.message)
 	}
 	files := monitoringOf(&app.Spec).files()
 	if files == nil {
 		return
 	}
-	labels := attemptLabels(app, attempt, submissionID(app, attempt))
+	labels := attemptLabels(app, l.Identity.Number, l.Identity.ID)
 	labels[sparkoperator.LabelCreatedBy] = "true"
 	objects.Before = slices.Insert(objects.Before, 0, submit.Object(expose.MetricsConfigMap(expose.Metrics{
 		Namespace: app.Namespace, Name: metricsConfigName(app), Labels: labels, Owner: ownerReference(app), Files: files,

@@ -392,7 +392,7 @@ func TestMonitoringTroubles(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			app := appOf(t, test.pieces...)
-			got := monitoringProblems(app)
+			got := monitoringProblems(Dialect{}.present(app))
 			if len(got) != len(test.want) {
 				t.Fatalf("reported %v, want %v", got, test.want)
 			}
@@ -410,7 +410,7 @@ func TestMonitoringTroubles(t *testing.T) {
 				}
 			}
 			for _, m := range []lifecycle.Memory{in(lifecycle.Launched), in(lifecycle.Running), in(lifecycle.Done, ended(lifecycle.Succeeded))} {
-				usual.encodeConditions(app, usual.app(app), m, "", t0)
+				usual.encodeConditions(app, usual.app(app), m, t0)
 				condition := meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired)
 				if (condition != nil) != (len(got) > 0) {
 					t.Fatalf("%s: the condition is %v", m.Phase, condition)
@@ -419,7 +419,7 @@ func TestMonitoringTroubles(t *testing.T) {
 					t.Errorf("%s: the condition is %v", m.Phase, condition)
 				}
 			}
-			usual.encodeConditions(app, usual.app(app), lifecycle.Memory{}, "", t0)
+			usual.encodeConditions(app, usual.app(app), lifecycle.Memory{}, t0)
 			if meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired) != nil {
 				t.Error("a condition before anything is launched")
 			}
@@ -495,7 +495,7 @@ func TestSpecIsLeftAlone(t *testing.T) {
 	if _, err := usual.Render(app, createAttempt(1), t0); err != nil {
 		t.Fatal(err)
 	}
-	monitoringProblems(app)
+	monitoringProblems(Dialect{}.present(app))
 	if diff := cmp.Diff(before, app, cmp.AllowUnexported(v1beta2.SparkApplication{}.CreationTimestamp.Time)); diff != "" {
 		t.Errorf("the application has changed:\n%s", diff)
 	}

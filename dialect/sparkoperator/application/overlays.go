@@ -13,31 +13,22 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // driverOverlay returns the settings of the driver pod that Spark's configuration cannot express.
-func (d Dialect) driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
+func (a *attempt) driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	driver := &app.Spec.Driver
 	o, err := podOverlay(app, "driver", &driver.SparkPodSpec)
 	if err != nil {
 		return o, err
 	}
 	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.StringValue(driver.PriorityClassName)
-	// The hash of the spec identifies the launch of a driver that was not stored, even if the spec has been edited in
-	// the meantime. The restart request does the same for requests.
-	o.Annotations = map[string]string{lifecycle.SpecHashAnnotation: d.specHash(app)}
-	if request := lifecycle.RestartRequest(app.Annotations); request != "" {
-		o.Annotations[lifecycle.RestartRequestAnnotation] = request
-	}
-	if d.Defaults != nil {
-		o.Annotations[platform.VersionAnnotation] = d.Defaults.Version
-	}
+	o.Annotations = launch.Annotations(app, a.hash, a.Defaults)
 	return o, nil
 }
 

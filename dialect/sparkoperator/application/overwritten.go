@@ -44,13 +44,14 @@ const admissionHint = "; such fields work if webhook.enable and webhook.executor
 // it. The text says what to do instead. If the webhook for executors is disabled, the last text ends with
 // admissionHint. There is no text for fields that the operator applies when an executor is admitted
 // (admissionSettings), because these fields have an effect.
-func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) {
+func overwritten(l *launched) (reported []string) {
+	d, app := l.Attempt.Dialect, l.Attempt.app
 	const most = 20 // because the length of a condition's message is limited
 	if !mayBeOverwritten(app) {
 		return nil // the common case, and every pass comes here
 	}
 	o, err := executorOverlay(app)
-	c, confErr := sparkConf(app)
+	c, confErr := l.Configuration()
 	if err != nil || confErr != nil {
 		return nil // rejected elsewhere
 	}
@@ -82,12 +83,12 @@ func (d Dialect) overwritten(app *v1beta2.SparkApplication) (reported []string) 
 // overwrittenMessage returns the message of the condition ConditionFieldsOverwritten, or "" if the application does not
 // have the condition. If an administrator enables the webhook or the policy while an attempt runs, the attempt keeps
 // the condition, because its executors' template does not change.
-func (d Dialect) overwrittenMessage(app *v1beta2.SparkApplication) string {
-	message := strings.Join(d.overwritten(app), "; ")
-	if message != "" || d.Admission == (admit.Available{}) || !mayBeOverwritten(app) {
+func overwrittenMessage(l *launched) string {
+	message := strings.Join(overwritten(l), "; ")
+	if message != "" || l.Attempt.Admission == (admit.Available{}) || !mayBeOverwritten(l.Attempt.app) {
 		return message
 	}
-	if old := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); old != nil {
+	if old := meta.FindStatusCondition(l.Attempt.own.Status.Conditions, ConditionFieldsOverwritten); old != nil {
 		return old.Message
 	}
 	return ""

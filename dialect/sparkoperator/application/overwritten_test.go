@@ -38,7 +38,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(c.change)
-			usual.encodeConditions(app, usual.app(app), c.m, "", t0)
+			usual.encodeConditions(app, usual.app(app), c.m, t0)
 			got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten)
 			if (got != nil) != (c.says != "") {
 				t.Fatalf("condition %v, want one: %v", got, c.says != "")
@@ -48,7 +48,7 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 			}
 			// A corrected spec removes the condition.
 			app.Spec.Executor = sample().Spec.Executor
-			usual.encodeConditions(app, usual.app(app), c.m, "", t0)
+			usual.encodeConditions(app, usual.app(app), c.m, t0)
 			if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {
 				t.Errorf("still there: %s", got.Message)
 			}
@@ -105,7 +105,7 @@ func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
 		if r.Admitted.By != c.by {
 			t.Errorf("%s: changed by %q, want %q", c.name, r.Admitted.By, c.by)
 		}
-		objects, _, err := d.BuildAttempt(app, 1, t0)
+		objects, _, err := d.buildAttempt(app, 1, t0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,18 +123,18 @@ func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 	app := appOf(t, "spec: {executor: {memoryLimit: 4g}}")
 	later := Dialect{Options{Admission: admit.Available{Webhook: true}}}
 	m := in(lifecycle.Running)
-	usual.encodeConditions(app, usual.app(app), m, "", t0)
+	usual.encodeConditions(app, usual.app(app), m, t0)
 	before := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten)
 	if before == nil {
 		t.Fatal("no condition")
 	}
 	message := before.Message
-	later.encodeConditions(app, later.app(app), m, "", t0)
+	later.encodeConditions(app, later.app(app), m, t0)
 	if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got == nil || got.Message != message {
 		t.Errorf("the condition is %+v", got)
 	}
-	later.encodeConditions(app, later.app(app), lifecycle.Memory{}, "", t0)
-	later.encodeConditions(app, later.app(app), m, "", t0)
+	later.encodeConditions(app, later.app(app), lifecycle.Memory{}, t0)
+	later.encodeConditions(app, later.app(app), m, t0)
 	if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {
 		t.Errorf("the next attempt has the condition %+v", got)
 	}
@@ -146,7 +146,7 @@ func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
 	for limit, refused := range map[string]bool{"1g": true, "1407m": true, "1408m": false, "4g": false} {
 		app := appOf(t, "spec: {executor: {memory: 1g, memoryLimit: "+limit+"}}")
-		_, _, faults := Dialect{Options{Admission: admit.Available{Webhook: true}}}.tryAttempt(app, 1, t0)
+		faults := Dialect{Options{Admission: admit.Available{Webhook: true}}}.Faults(app, t0)
 		if (len(faults) > 0) != refused {
 			t.Errorf("%s: %v", limit, faults)
 		}
@@ -155,7 +155,7 @@ func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
 				t.Errorf("%s: %v", limit, fault)
 			}
 		}
-		if _, _, faults := (Dialect{}).tryAttempt(app, 1, t0); len(faults) > 0 {
+		if faults := (Dialect{}).Faults(app, t0); len(faults) > 0 {
 			t.Errorf("%s without admission: %v", limit, faults)
 		}
 	}

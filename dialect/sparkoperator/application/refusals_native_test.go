@@ -22,7 +22,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 	for _, r := range onlyBySparkSubmit {
 		line("| `%s` | %s |", r.Field, r.When)
 		app := appOf(t, r.Piece)
-		objects, why, err := usual.BuildAttempt(app, 1, t0)
+		objects, why, err := usual.buildAttempt(app, 1, t0)
 		if err != nil || objects.Driver.Labels["spark-role"] != submit.RoleSubmitter {
 			t.Errorf("%s: spark-submit does not help: %v", r.Piece, err)
 			continue
@@ -36,7 +36,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 			} else {
 				app.Spec.Submission = nil
 			}
-			_, _, err := d.BuildAttempt(app, 1, t0)
+			_, _, err := d.buildAttempt(app, 1, t0)
 			if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != r.Field || !strings.Contains(wrong.Message, r.Why) {
 				t.Errorf("%s, %s: error %v, want one of %s", r.Piece, name, err, r.Field)
 			}
@@ -44,7 +44,7 @@ func TestNativeRefusalsDocument(t *testing.T) {
 	}
 	line("| `%s` | is `SparkSubmit`, and the operator's configuration has `Native` |", modeField)
 	app := appOf(t, `spec: {submission: {mode: SparkSubmit}}`)
-	if _, _, err := (Dialect{Options{Submission: dialect.SubmissionNative}}).BuildAttempt(app, 1, t0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
+	if _, _, err := (Dialect{Options{Submission: dialect.SubmissionNative}}).buildAttempt(app, 1, t0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
 		t.Errorf("spark-submit that is switched off: %v", err)
 	}
 	refusal.Hold(t, validationDocument, "only by spark-submit", text.String(), *update)

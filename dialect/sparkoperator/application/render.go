@@ -2,7 +2,6 @@ package application
 
 import (
 	"cmp"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -28,36 +28,34 @@ func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
 	return lifecycle.AttemptID(string(app.UID), attempt)
 }
 
-// request builds the submit.Request for an attempt of an application.
-func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
-	id := submissionID(app, attempt)
-	c, err := sparkConf(app)
+// Request implements launch.Attempt.
+func (a *attempt) Request(c *conf.Conf) error {
+	app := a.app
+	a.conf, a.Name = c, func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, c, refused) }
+	c = c.Clone()
+	driver, err := a.driverOverlay(app)
 	if err != nil {
-		return submit.Request{}, err
-	}
-	driver, err := d.driverOverlay(app)
-	if err != nil {
-		return submit.Request{}, err
+		return err
 	}
 	executor, err := executorOverlay(app)
 	if err != nil {
-		return submit.Request{}, err
+		return err
 	}
-	admitted, _ := d.admissionSettings(app, c, executor)
-	d.uiConf(c, app, id, attempt)
-	if d.Authenticate {
+	admitted, _ := a.admissionSettings(app, c, executor)
+	a.uiConf(c, app, a.ID, a.Number)
+	if a.Authenticate {
 		submit.Protect(c, app.Spec.SparkVersion)
 	}
-	prefix := namePrefix(app, id)
-	r := submit.Request{
+	prefix := namePrefix(app, a.ID)
+	a.Submit = submit.Request{
 		SparkVersion:       app.Spec.SparkVersion,
 		Namespace:          app.Namespace,
-		AppName:            dialect.AppName(c, app.Name, id),
-		AppID:              appID(id),
+		AppName:            dialect.AppName(c, app.Name, a.ID),
+		AppID:              appID(a.ID),
 		ResourceNamePrefix: prefix,
 		DriverPodName:      DriverPodName(app),
-		Master:             cmp.Or(d.Master, submit.DefaultMaster),
-		SubmitTime:         now,
+		Master:             cmp.Or(a.Master, submit.DefaultMaster),
+		SubmitTime:         a.At,
 		MainClass:          sparkoperator.StringValue(app.Spec.MainClass),
 		Resource:           app.Spec.MainApplicationFile,
 		Arguments:          app.Spec.Arguments,
@@ -71,13 +69,10 @@ func (d Dialect) request(app *v1beta2.SparkApplication, attempt int32, now time.
 		Admitted:           admitted,
 		ExecutorPorts:      executorPorts(&app.Spec),
 		Owner:              ownerReference(app),
-		Labels:             attemptLabels(app, attempt, id),
+		Labels:             attemptLabels(app, a.Number, a.ID),
 
-		RunnerServiceAccount: d.RunnerAccount,
-		DeniedServiceAccount: d.Own.NameIn(app.Namespace),
+		RunnerServiceAccount: a.RunnerAccount,
+		DeniedServiceAccount: a.Own.NameIn(app.Namespace),
 	}
-	if err := d.schedule(app, &r); err != nil {
-		return submit.Request{}, err
-	}
-	return r, nil
+	return a.schedule()
 }

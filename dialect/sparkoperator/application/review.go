@@ -14,28 +14,14 @@ import (
 // Review returns the faults and warnings that the operator would report if it launched the application now, and the
 // pods of this launch.
 func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Review {
-	launching, launched := d.launching(app)
-	executor := launching.executorOnce(launched, 1, now)
-	objects, submitter, faults := launching.tryLaunched(launched, 1, now, executor)
-	if len(faults) > 0 {
+	l := d.next(app, 1, now)
+	if faults := faults(l); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	// d.overwritten reports the same fields by their paths, so the warnings of the package submit are left out.
-	warnings := slices.DeleteFunc(objects.Warnings, func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
-	return dialect.Review{
-		Warnings: slices.Concat(warnings, d.overwritten(app), d.specWarnings(app, launched), d.exposureWarnings(app)),
-		Pods: func() []dialect.Pods {
-			driver := objects.Driver
-			if submitter != nil { // this pod only submits the driver
-				r, err := launching.request(launched, 1, now)
-				if err != nil {
-					return nil
-				}
-				driver, _ = submit.Driver(r)
-			}
-			return dialect.DriverAndExecutors(driver, executor, initialExecutors(&launched.Spec))
-		},
-	}
+	// overwritten reports the same fields by their paths, so the warnings of the package submit are left out.
+	objects, _, _ := l.Objects()
+	warnings := slices.DeleteFunc(slices.Clone(objects.Warnings), func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
+	return dialect.Review{Warnings: slices.Concat(warnings, overwritten(l), specWarnings(l), d.exposureWarnings(app)), Pods: l.Pods}
 }
 
 // exposureWarnings returns the problems of the Services, Ingresses and routes that the application requests. These
@@ -48,10 +34,10 @@ func (d Dialect) exposureWarnings(app *v1beta2.SparkApplication) (warnings []str
 	return warnings
 }
 
-// specWarnings returns the warnings about a spec that the webhook and the events of a launch have in common. The
-// argument launched is the application with the platform's defaults.
-func (d Dialect) specWarnings(app, launched *v1beta2.SparkApplication) []string {
-	return slices.Concat(overriddenWarnings(app, launched), typeWarnings(&app.Spec), d.batchWarnings(app), templateWarnings(app))
+// specWarnings returns the warnings about a spec that the webhook and the events of a launch have in common.
+func specWarnings(l *launched) []string {
+	app := l.Attempt.own
+	return slices.Concat(overriddenWarnings(l), typeWarnings(&app.Spec), l.Attempt.batchWarnings(app), templateWarnings(app))
 }
 
 func templateWarnings(app *v1beta2.SparkApplication) []string {

@@ -18,7 +18,7 @@ func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, r := range refusals {
 		app := appOf(t, r.Piece)
 		review := usual.Review(app, t0)
-		_, _, invalid := usual.nextAttempt(app, 1, t0)
+		invalid := usual.invalid(app)
 		if invalid == nil || len(review.Faults) == 0 {
 			t.Errorf("%s: the review has %d faults, the pass %v", r.Piece, len(review.Faults), invalid)
 			continue

@@ -296,9 +296,10 @@ func TestWorkersThatRulesCount(t *testing.T) {
 		`dynamicAllocation: {enabled: true}`:                                                              {Field: most, Max: 2147483647, Unlimited: true},
 		`sparkConf: {spark.dynamicAllocation.enabled: "TRUE", spark.dynamicAllocation.maxExecutors: "3"}`: {Field: most, Max: 3},
 		`dynamicAllocation: {enabled: true, maxExecutors: 9}, driver: {kubernetesMaster: local}`:          {Field: instances, Max: 0},
-		`driver: {volumeMounts: [{name: missing, mountPath: /v}]}`:                                        {Field: instances, Max: 0},
 	} {
-		if got := workers(appOf(t, "spec: {"+piece+"}")); got != want {
+		l := Dialect{}.next(appOf(t, "spec: {"+piece+"}"), 1, t0)
+		c, err := l.Configuration()
+		if got, _ := l.Attempt.Workers(c); err != nil || got != want {
 			t.Errorf("%s: %+v, want %+v", piece, got, want)
 		}
 	}

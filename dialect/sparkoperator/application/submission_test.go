@@ -109,7 +109,7 @@ func TestSubmissionMode(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := Dialect{Options{Submission: c.operator}}
-			objects, why, err := d.BuildAttempt(sample(c.app...), 1, t0)
+			objects, why, err := d.buildAttempt(sample(c.app...), 1, t0)
 			if c.refused != "" {
 				field, says, _ := strings.Cut(c.refused, "|")
 				if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != field || !strings.Contains(wrong.Message, says) {

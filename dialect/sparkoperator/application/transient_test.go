@@ -36,7 +36,7 @@ func TestTransientErrorIsReported(t *testing.T) {
 		{in(lifecycle.Retained, ended(lifecycle.Succeeded)), dialect.ConditionReady, false},
 	} {
 		app := &v1beta2.SparkApplication{}
-		usual.encodeConditions(app, lifecycle.App{}, test.memory, "", t0)
+		usual.encodeConditions(app, lifecycle.App{}, test.memory, t0)
 		encodeTransientError(app, test.memory, &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}, nil, t0)
 		c := meta.FindStatusCondition(app.Status.Conditions, test.kind)
 		if shown := c != nil && c.Reason == "ServerError" && c.Message == "no leader"; shown != test.shown {

@@ -114,13 +114,14 @@ const mostTroubles = 10
 type problem struct{ reason, message string }
 
 // monitoringProblems returns the problems of a valid application's monitoring settings.
-func monitoringProblems(app *v1beta2.SparkApplication) (found []problem) {
+func monitoringProblems(l *launched) (found []problem) {
+	app := l.Attempt.app
 	m := monitoringOf(&app.Spec)
 	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
 	if !shown && !exposes {
 		return nil // the common case, and every pass comes here
 	}
-	c, err := sparkConf(app)
+	c, err := l.Configuration()
 	switch {
 	case err != nil:
 		return nil // rejected elsewhere
