@@ -62,9 +62,15 @@ func Search(how, log string) Found {
 			return Found{rule.Reason, line, rule.Advice}
 		}
 	}
+	return unruled(lines, log, python >= 0, worker)
+}
+
+// unruled returns the cause that no rule recognizes. The argument python reports whether an exception ended a Python
+// program, and worker is the last exception of a Python function in a task.
+func unruled(lines []string, log string, python bool, worker string) Found {
 	line := innermost(lines)
 	switch {
-	case python >= 0, line != "" && line == worker:
+	case python, line != "" && line == worker:
 		return Found{pythonReason, line, Advice(pythonReason, line)}
 	case line != "" && !isWrapper(line):
 		return Found{Line: line, Advice: Unknown}
