@@ -173,13 +173,15 @@ func TestFactsOfLabelsAndAnnotations(t *testing.T) {
 func TestExcerptIsTheEnd(t *testing.T) {
 	fill := func(bytes int) string { return strings.Repeat("all is well\n", bytes/12) }
 	for name, c := range map[string]struct{ output, begins, ends string }{
-		"an error at the end":        {fill(40<<10) + "ValueError: one\nbye", "all is well\n", "ValueError: one\nbye"},
-		"the end of one long line":   {strings.Repeat("x", 50<<10) + "é", "xxx", "xé"},
-		"a cut in a character":       {strings.Repeat("é", 50<<10) + "x", "éé", "éx"},
-		"blank lines and one error":  {"\n\n \n" + strings.Repeat("\n", 30<<10) + "OSError: one", "", "OSError: one"},
-		"frames, and a cut in a one": {strings.Repeat("\tat a.B.c(B.java:1)\n", 3000) + "Caused by: SomeException", "", "Caused by: SomeException"},
-		"the stop":                   {"ValueError: one\n26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n", "ValueError: one", "ValueError: one"},
-		"nothing but the stop":       {"26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n", "", ""},
+		"an error at the end":                {fill(40<<10) + "ValueError: one\nbye", "all is well\n", "ValueError: one\nbye"},
+		"the end of one long line":           {strings.Repeat("x", 50<<10) + "é", "xxx", "xé"},
+		"a cut in a character":               {strings.Repeat("é", 50<<10) + "x", "éé", "éx"},
+		"blank lines and one error":          {"\n\n \n" + strings.Repeat("\n", 30<<10) + "OSError: one", "", "OSError: one"},
+		"frames, and a cut in a one":         {strings.Repeat("\tat a.B.c(B.java:1)\n", 3000) + "Caused by: SomeException", "", "Caused by: SomeException"},
+		"a first line without its beginning": {"nager with 117.0 MiB RAM, BlockManagerId(driver, host, 7079, None)\n" + fill(1995), "all is well\n", "all is well"},
+		"an error without its beginning":     {"ption: SomeException: one\n" + strings.Repeat("\tat a.B.c(B.java:1)\n", 100) + "bye", "ption: SomeException", "bye"},
+		"the stop":                           {"ValueError: one\n26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n", "ValueError: one", "ValueError: one"},
+		"nothing but the stop":               {"26/01/01 00:00:00 INFO SparkContext: Invoking stop() from shutdown hook\n", "", ""},
 	} {
 		got := cause.Excerpt(c.output)
 		if !strings.HasPrefix(got, c.begins) || !strings.HasSuffix(got, c.ends) || len(got) > cause.MaxExcerpt || c.ends == "" && got != "" {

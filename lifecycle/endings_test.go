@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestEndings(t *testing.T) {
 	fmt.Fprintf(&endings, "\nThe operator finds the cause of %d of these %d endings, and for %d more what failed.\n", len(files)-searched, len(files), places)
 	var rules strings.Builder
 	rules.WriteString("| reason | texts by which the operator recognizes it | way out |\n|---|---|---|\n")
-	for _, rule := range cause.Rules {
+	for _, rule := range slices.Concat(cause.Rules, cause.Scheduling) {
 		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", rule.Reason, cell(strings.Join(rule.Has, ", ")), cell(rule.Advice))
 	}
 	page, err := os.ReadFile(failuresPage)

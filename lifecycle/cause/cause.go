@@ -59,7 +59,7 @@ func Search(how, log string) Found {
 			case line == how:
 				line = innermost(lines)
 			}
-			return Found{rule.Reason, line, rule.Advice}
+			return Found{rule.Reason, line, withAccount(rule.Advice, line)}
 		}
 	}
 	return unruled(lines, log, python >= 0, worker)
@@ -93,7 +93,7 @@ var thrown = []struct{ exception, frame, line string }{
 // match returns the last line that contains the first of the rule's texts that any line contains, or "". The argument
 // all has all lines, so that most rules take one search.
 func match(lines []string, all string, rule *Rule) string {
-	if !slices.ContainsFunc(rule.Has, func(text string) bool { return strings.Contains(all, text) }) {
+	if !rule.isAbout(all) {
 		return ""
 	}
 	for _, text := range rule.Has {
@@ -112,12 +112,12 @@ func match(lines []string, all string, rule *Rule) string {
 // exception of a Python function that is part of an exception of the JVM.
 func candidates(log string) (lines []string, python int, worker string) {
 	python = -1
-	frame := false                                            // the last line belongs to a Python traceback
-	cut := len(log) >= keptLog && strings.Contains(log, "\n") // the kubelet cut the beginning of the line off
+	frame := false // the last line belongs to a Python traceback
+	cut := isCut(log)
 	for line := range strings.Lines(log) {
 		line = visible(line)
 		switch {
-		case isNoise(line), cut && !strings.Contains(line, "xception") && !strings.Contains(line, "rror"):
+		case isNoise(line), cut && !hasError(line):
 		case isTraceFrame(line):
 			if python >= 0 { // the traceback is part of a Java exception
 				worker = lines[python]
@@ -136,6 +136,13 @@ func candidates(log string) (lines []string, python int, worker string) {
 		cut = false
 	}
 	return lines, python, worker
+}
+
+// isCut reports whether a kubelet cut the beginning of a log's first line off.
+func isCut(log string) bool { return len(log) >= keptLog && strings.Contains(log, "\n") }
+
+func hasError(line string) bool {
+	return strings.Contains(line, "xception") || strings.Contains(line, "rror")
 }
 
 // keptLog is a little less than the 2048 bytes of a log that a kubelet keeps.

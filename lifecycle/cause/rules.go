@@ -1,10 +1,5 @@
 package cause
 
-import (
-	"slices"
-	"strings"
-)
-
 // Rule recognizes one cause.
 type Rule struct {
 	Reason string // one CamelCase word for programs
@@ -15,26 +10,17 @@ type Rule struct {
 	Advice string // what to do
 }
 
-// Advice returns what to do about a cause with the given reason and message, or "" if there is no advice. If a reason
-// has several rules, the last one is for all messages that no other of them recognizes.
-func Advice(reason, message string) (advice string) {
-	for i := range Rules {
-		if Rules[i].Reason != reason {
-			continue
-		}
-		advice = Rules[i].Advice
-		if slices.ContainsFunc(Rules[i].Has, func(text string) bool { return strings.Contains(message, text) }) {
-			break
-		}
-	}
-	return advice
-}
-
 // pythonReason is the reason of an exception of a Python program that no rule knows.
 const pythonReason = "PythonException"
 
+// unschedulable is the reason of pods for which the scheduler finds no node.
+const unschedulable = "Unschedulable"
+
 // schedule is the advice for pods without a node.
 const schedule = "request less CPU or memory, change node selectors and tolerations, or add a node"
+
+// role is the command that gives an account the rights of a driver.
+const role = "kubectl create rolebinding spark-driver-ACCOUNT --clusterrole=edit --serviceaccount=NAMESPACE:ACCOUNT -n NAMESPACE"
 
 // pull is the advice for an image that cannot be pulled.
 const pull = "check the image's name and tag, and imagePullSecrets"
@@ -76,7 +62,7 @@ var Rules = []Rule{
 	{"MetastoreUnreachable", []string{"Could not connect to meta store", "SessionHiveMetaStoreClient", "MetaException"}, "",
 		"check the address in spark.hadoop.hive.metastore.uris, that the metastore runs, and the NetworkPolicies between them"},
 	{"Forbidden", []string{"is forbidden: User"}, "",
-		"give the service account a role: kubectl create rolebinding spark-driver --clusterrole=edit --serviceaccount=NAMESPACE:ACCOUNT -n NAMESPACE"},
+		"give the service account a role: " + role},
 	{"APIServerUnreachable", []string{"the API server cannot be reached", "External scheduler cannot be instantiated", "kubernetes.default.svc", "got no answer from the API server"}, "", "check NetworkPolicies, " +
 		"DNS and the load of the API server, or raise spark.kubernetes.driver.requestTimeout and spark.kubernetes.driver.connectionTimeout (milliseconds)"},
 	{"PathExists", []string{"PATH_ALREADY_EXISTS", "FileAlreadyExistsException"}, "", "write with mode overwrite or append, or to another path"},
@@ -137,13 +123,14 @@ var Rules = []Rule{
 	{"DriverNotFound", nil, "", "run it again: sparkctl restart NAME; the audit log of the API server shows who deleted the pod"},
 	{"QuotaExceeded", nil, "", "request less, end other applications, or raise the quota: kubectl describe quota -n NAMESPACE"},
 	{"PodSecurityViolation", nil, "", "set the fields that the message names (securityContext), or run in a namespace with another level"},
-	{"ServiceAccountNotFound", nil, "", "create the account (kubectl create serviceaccount ACCOUNT -n NAMESPACE), or name another one in serviceAccount"},
+	{"ServiceAccountNotFound", nil, "", "name an account that exists in serviceAccount, or create it with a role, and then run sparkctl restart NAME: kubectl create serviceaccount ACCOUNT -n NAMESPACE && " + role},
 	{"ServiceAccountRecreated", nil, "", "only a new driver gets a valid token: sparkctl restart NAME"},
+	{"ServerNotReady", nil, "", "read the server's log (sparkctl log NAME) and the answers to the probe (sparkctl events NAME); sparkctl restart NAME starts a new server, which ends all sessions"},
 	{"ExecutorsMissing", nil, "", "look for failed requests in the driver's log (sparkctl log NAME); a program that has stopped its SparkContext needs no executors"},
 	{"PodHasFinalizers", nil, "", "let the programs that set the finalizers remove them, or remove them with kubectl patch"},
 	{"SidecarRuns", nil, "", "end the container with the driver, or declare it as an init container with restartPolicy Always"},
 	{"NameTaken", nil, "", "delete the object that the message names, or give the application another name"},
-	{"Unschedulable", nil, "", schedule},
+	{unschedulable, nil, "", schedule},
 	{"FailedScheduling", nil, "", schedule},
 	{"SchedulingGated", nil, "", "a queue holds the pod back; see the queue's own status"},
 	{"ImagePullBackOff", nil, "", pull},
@@ -152,4 +139,18 @@ var Rules = []Rule{
 	{"CreateContainerConfigError", nil, "", "create the ConfigMap or Secret that the message names, or remove the reference to it"},
 	{"FailedMount", nil, "", "create the volume, ConfigMap or Secret that the message names, or remove the mount"},
 	{"CrashLoopBackOff", nil, "", "read the log of the last run with --previous"},
+}
+
+// Scheduling are the ways out if Kubernetes' scheduler finds no node for a pod, by the texts of its plugins. Earlier
+// rules have priority: on most clusters, the message also names taints and labels of nodes that are not meant for
+// tenants. The rules are not part of Rules, because these texts may mean something else in a log.
+var Scheduling = []Rule{
+	{unschedulable, []string{"persistentvolumeclaim \""}, "", "create the PersistentVolumeClaim that the message names, or correct claimName"},
+	{unschedulable, []string{"unbound immediate PersistentVolumeClaims", "persistent volumes to bind", "volume node affinity conflict"}, "",
+		"see why the claim has no volume that a node can use: kubectl describe pvc -n NAMESPACE"},
+	{unschedulable, []string{"Insufficient ", "Too many pods"}, "", "request less of the resource that the message names, end other applications, or add a larger node"},
+	{unschedulable, []string{"affinity rules", "topology spread constraints", "free ports for"}, "", "relax the rules between pods (affinity, topologySpreadConstraints, hostPort), or add a node"},
+	{unschedulable, []string{"node affinity/selector", "node selector"}, "", "correct nodeSelector and affinity, or give a node the label: kubectl get nodes --show-labels"},
+	{unschedulable, []string{"untolerated taint"}, "", "add a toleration for the taint that the message names"},
+	{unschedulable, []string{"were unschedulable"}, "", "let the node take pods again: kubectl uncordon NODE"},
 }

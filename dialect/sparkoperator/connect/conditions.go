@@ -46,6 +46,9 @@ var ownConditions = append([]string{
 // previous spec continues; it contains the error. If this error is new, encodeConnectConditions returns a notice.
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, specFault *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
 	why := connectAccount(m, transient, sc.Status.Conditions)
+	if why.Reason == string(lifecycle.Started) && sc.Status.State == v1alpha1.SparkConnectStateNotReady { // it was ready before
+		why = lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "the server's pod runs but no longer passes its readiness probe: its port does not accept connections"}
+	}
 	hold := map[string]lifecycle.Cause{}
 	switch m.Phase {
 	case lifecycle.Running:
@@ -153,7 +156,7 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 var awaitedServer = map[lifecycle.Phase]string{
 	lifecycle.New:        "the server will be created",
 	lifecycle.Launched:   "the server's pod has not started yet",
-	lifecycle.Started:    "the server's pod runs but is not ready",
+	lifecycle.Started:    "the server's pod runs but does not accept connections yet",
 	lifecycle.Unknown:    "the server's node does not answer",
 	lifecycle.Ended:      "the server has ended; its remaining objects are being deleted",
 	lifecycle.Waiting:    "the last server's remaining objects are being deleted; then the next server starts",

@@ -234,7 +234,7 @@ func TestConnectEnds(t *testing.T) {
 
 func TestConnectNotReady(t *testing.T) {
 	s := runningConnect(t).pass(time.Minute, aServer(1, lifecycle.DriverRunning)).wantEvents(EventServerNotReady)
-	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", "Progressing=False Started")
+	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"ServerNotReady", notReady+"ServerNotReady", podNotReady+"ServerPodNotReady", "Progressing=False ServerNotReady")
 	s.pass(time.Minute, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	s.pass(time.Minute, aServer(1, lifecycle.DriverUnknown)).wantEvents(EventServerUnknown)

@@ -105,7 +105,7 @@ func (c *Client) look(ctx context.Context, object client.Object, goal string, la
 
 func judge(object client.Object, goal string, last *string, changed func(*Summary)) (bool, error) {
 	s := Summarize(object)
-	if now := s.State + s.Message; now != *last && changed != nil {
+	if now := s.String(); now != *last && changed != nil {
 		*last = now
 		changed(&s)
 	}
@@ -177,10 +177,11 @@ func Within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, limit)
 }
 
-// String returns the summary as one line of text.
+// String returns the summary as one line of text. If an application runs, the line has a reason only if the reason has
+// a way out: the number of executors that it awaits changes often.
 func (s *Summary) String() string {
 	text := fmt.Sprintf("%s %s/%s: %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
-	if s.Message != "" && s.Result != Running && s.Result != Succeeded {
+	if s.Message != "" && s.Result != Succeeded && (s.Result != Running || s.Advice != "") {
 		text += ", " + s.why()
 	}
 	return text

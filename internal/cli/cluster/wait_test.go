@@ -57,6 +57,25 @@ func TestRefusedExecutorsEndNothing(t *testing.T) {
 	}
 }
 
+// TestLineOfAState checks that the line of a running application names what keeps its executors from running, and that
+// the line stays the same while the number of awaited executors changes.
+func TestLineOfAState(t *testing.T) {
+	for _, test := range []struct{ condition, status, reason, message, want string }{
+		{"Ready", "False", "AwaitingExecutors", "0 of 8 executors run", "RUNNING"},
+		{"Ready", "False", "AwaitingExecutors", "7 of 8 executors run", "RUNNING"},
+		{"Ready", "False", "QuotaExceeded", "executors cannot be created: exceeded quota", "RUNNING, QuotaExceeded: executors cannot be created: exceeded quota"},
+		{"Degraded", "True", "OOMKilled", "9 executors failed", "RUNNING, OOMKilled: 9 executors failed"},
+	} {
+		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
+		app.Status.AppState.State = v1beta2.ApplicationStateRunning
+		app.Status.Conditions = []metav1.Condition{{Type: "Running", Status: metav1.ConditionTrue},
+			{Type: test.condition, Status: metav1.ConditionStatus(test.status), Reason: test.reason, Message: test.message}}
+		if s := Summarize(app); s.String() != "SparkApplication n/a: "+test.want {
+			t.Errorf("%s: %q, want %q", test.message, s.String(), test.want)
+		}
+	}
+}
+
 // TestDuration checks the duration of an attempt that was never started, that runs, and that has ended.
 func TestDuration(t *testing.T) {
 	start := metav1.Now().Time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
@@ -31,10 +32,16 @@ func readCause(ctx context.Context, c *cluster.Client, object client.Object) {
 	}
 	after := before.Searched(log.String())
 	o.Cause.Reason, o.Cause.Message, o.Cause.Advice = after.Reason, after.Message, after.Advice
-	conditions := cluster.Summarize(object).Conditions // those of the object itself
+	replaceCause(cluster.Summarize(object).Conditions, &before, &after) // the conditions of the object itself
+}
+
+// replaceCause replaces a cause in the conditions that have it. If another attempt follows, a message continues behind
+// the cause with the time of that attempt.
+func replaceCause(conditions []metav1.Condition, before, after *lifecycle.Cause) {
 	for i := range conditions {
-		if condition := &conditions[i]; condition.Message == before.Message {
-			condition.Reason, condition.Message = o.Cause.Reason, o.Cause.Message
+		condition := &conditions[i]
+		if rest, found := strings.CutPrefix(condition.Message, before.Message); found {
+			condition.Reason, condition.Message = after.Reason, after.Message+rest
 		}
 	}
 }

@@ -2,7 +2,6 @@ package online
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/cli/target"
 )
 
 func (r *verbs) statusCommand() *cobra.Command {
@@ -110,7 +109,7 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 
 // printStates prints a line for each state of an object until the object has ended.
 func (r *verbs) printStates(ctx context.Context, c *cluster.Client, object client.Object) error {
-	err := c.Wait(ctx, object, cluster.GoalEnded, func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) })
+	err := c.Wait(ctx, object, cluster.GoalEnded, func(s *cluster.Summary) { target.PrintState(r.Streams, s) })
 	if exit.CodeOf(err) == exit.Failed { // the last line shows the failure
 		return nil
 	}

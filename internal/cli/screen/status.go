@@ -148,7 +148,7 @@ func (v View) heading(r *Report) string {
 		field("executors", fmt.Sprintf("%d running, %d pending, %d completed, %d failed", e.Running, e.Pending, e.Completed, e.Failed))
 	}
 	if sum := r.Requested; sum != nil {
-		field("requested", fmt.Sprintf("%s CPU, %s memory, by %d pods", sum.CPU.String(), sum.Memory.String(), sum.Pods))
+		field("requested", fmt.Sprintf("%s CPU, %s memory, by %d %s", sum.CPU.String(), sum.Memory.String(), sum.Pods, map[bool]string{true: "pod", false: "pods"}[sum.Pods == 1]))
 	}
 	return b.String()
 }

@@ -168,7 +168,7 @@ func WaitFor(ctx context.Context, streams terminal.Streams, c *cluster.Client, o
 	within, cancel := cluster.Within(ctx, limit)
 	defer cancel()
 	err := c.Wait(within, object, goal, func(s *cluster.Summary) {
-		fmt.Fprintln(streams.Out, terminal.Wrap("", s.String(), streams.Width))
+		PrintState(streams, s)
 		if s.Result == cluster.Suspended && goal != cluster.GoalDeleted {
 			fmt.Fprintln(streams.Err, terminal.Wrap("note: ", fmt.Sprintf("it is suspended and will not run before somebody resumes it: %s", s.Hint("resume")), streams.Width))
 		}
@@ -177,6 +177,14 @@ func WaitFor(ctx context.Context, streams terminal.Streams, c *cluster.Client, o
 		return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", screen.Title(object), goal, limit)
 	}
 	return Detached(err, object, goal)
+}
+
+// PrintState prints the state of an object, and what to do if it has a reason.
+func PrintState(streams terminal.Streams, s *cluster.Summary) {
+	fmt.Fprintln(streams.Out, terminal.Wrap("", s.String(), streams.Width))
+	if s.Advice != "" {
+		fmt.Fprintln(streams.Out, terminal.Wrap("do: ", s.Advice, streams.Width))
+	}
 }
 
 // Detached returns the error of a verb that waits for an object or follows its log. If the user interrupted the verb,
