@@ -8,14 +8,14 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// The keys that name the service accounts of an application's pods. The first two are Spark's keys; RunnerAccountKey is
-// the operator's own key.
+// RunnerAccountKey is the configuration key that names the service account of the pod that runs spark-submit. It is the
+// operator's own key and overrides Request.RunnerServiceAccount.
+const RunnerAccountKey = "spark.kubernetes.authenticate.submission.serviceAccountName"
+
+// Spark's keys for the service accounts of drivers and executors.
 const (
-	driverAccountKey   = credentialsPrefix + "serviceAccountName"
+	driverAccountKey   = "spark.kubernetes.authenticate.driver.serviceAccountName"
 	executorAccountKey = "spark.kubernetes.authenticate.executor.serviceAccountName"
-	// RunnerAccountKey is the key that names the service account of the pod that runs spark-submit. It overrides
-	// Request.RunnerServiceAccount.
-	RunnerAccountKey = "spark.kubernetes.authenticate.submission.serviceAccountName"
 )
 
 // defaultAccount is the service account of a pod that does not name one.

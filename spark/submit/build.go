@@ -33,6 +33,12 @@ const (
 
 	RoleDriver   = "driver"
 	RoleExecutor = "executor"
+	// RoleSubmitter is the value of RoleLabel on a runner pod, which does not have the label SelectorLabel, because a
+	// stopping driver deletes objects with that label.
+	RoleSubmitter = "submitter"
+
+	// ExecutorIDLabel is the label of executor pods with the executor's ID.
+	ExecutorIDLabel = "spark-exec-id"
 )
 
 // step is one of Spark's driver feature steps.
@@ -73,8 +79,6 @@ type draft struct {
 	role string
 	// claims is the number of PersistentVolumeClaims that the steps have built so far.
 	claims int
-	// identity is set only in the draft of an executor.
-	identity executorIdentity
 	// volcano is true if the user names Spark's VolcanoFeatureStep.
 	volcano bool
 	// conf is the configuration of the user and the Request, which the steps read. props starts as a copy of conf and

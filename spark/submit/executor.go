@@ -22,13 +22,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// The labels of executor pods (org.apache.spark.deploy.k8s.Constants).
 const (
-	ExecutorIDLabel = "spark-exec-id"
-	profileLabel    = "spark-exec-resourceprofile-id"
-)
-
-const (
+	profileLabel   = "spark-exec-resourceprofile-id"
 	defaultProfile = "0" // the ID of an application's first resource profile
 	executorVolume = "spark-conf-volume-exec"
 	scriptKey      = "spark.kubernetes.decommission.script"
@@ -38,15 +33,20 @@ const (
 // executorSteps are Spark's executor feature steps, in Spark's order (KubernetesExecutorBuilder.buildFromFeatures).
 var executorSteps = []struct {
 	name  string
-	apply func(*draft) error
+	apply func(*execution) error
 }{
 	{"BasicExecutorFeatureStep", basicExecutorStep},
 	{"ExecutorKubernetesCredentialsFeatureStep", executorAccountStep},
-	{"MountSecretsFeatureStep", mountSecretsStep},
-	{"EnvSecretsFeatureStep", envSecretsStep},
+	{"MountSecretsFeatureStep", shared(mountSecretsStep)},
+	{"EnvSecretsFeatureStep", shared(envSecretsStep)},
 	{"MountVolumesFeatureStep", executorVolumesStep},
 	{"HadoopConfExecutorFeatureStep", executorHadoopStep},
-	{"LocalDirsFeatureStep", localDirsStep},
+	{"LocalDirsFeatureStep", shared(localDirsStep)},
+}
+
+// shared adapts a step that drivers and executors have in common.
+func shared(step func(*draft) error) func(*execution) error {
+	return func(e *execution) error { return step(e.draft) }
 }
 
 // Executor returns the pod that the driver of a submission would create for the executor with this ID (Spark counts
@@ -72,11 +72,11 @@ func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := d.executorDraft(id, driver)
+	e, err := newExecution(d, id, driver)
 	if err != nil {
 		return nil, AsError(err)
 	}
-	excluded, err := e.excludedExecutorSteps()
+	excluded, err := excludedExecutorSteps(e.draft)
 	if err != nil {
 		return nil, AsError(err)
 	}
@@ -99,19 +99,21 @@ func Executor(r Request, id int, driver types.UID) (*corev1.Pod, error) {
 	return e.pod, nil
 }
 
-// executorDraft returns the draft of an executor. The draft has the configuration and the pod template that the driver
+// newExecution returns the draft of an executor. The draft has the configuration and the pod template that the driver
 // reads.
-func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
+func newExecution(d *draft, id int, driver types.UID) (*execution, error) {
 	files, err := d.confFiles()
 	if err != nil {
 		return nil, err
 	}
-	e := &draft{
-		r: d.r, q: d.q, kind: d.kind, role: RoleExecutor, conf: d.props, props: d.props, pod: &corev1.Pod{},
-		spark:    corev1.Container{Name: overlay.ExecutorContainer},
-		identity: executorIdentity{id: strconv.Itoa(id), driver: driver, user: lastValue(d.spark.Env, "SPARK_USER"), files: slices.Sorted(maps.Keys(files))},
+	e := &execution{
+		draft: &draft{
+			r: d.r, q: d.q, kind: d.kind, role: RoleExecutor, conf: d.props, props: d.props, pod: &corev1.Pod{},
+			spark: corev1.Container{Name: overlay.ExecutorContainer},
+		},
+		id: strconv.Itoa(id), driver: driver, user: lastValue(d.spark.Env, "SPARK_USER"), files: slices.Sorted(maps.Keys(files)),
 	}
-	e.identity.name = e.namePrefix() + "-exec-" + e.identity.id
+	e.name = namePrefix(e.draft) + "-exec-" + e.id
 	// The driver passes its own local directories on to executors.
 	e.r.Environment = map[string]string{"SPARK_LOCAL_DIRS": lastValue(d.spark.Env, "SPARK_LOCAL_DIRS")}
 	if !d.hasExecutorTemplate() {
@@ -129,8 +131,9 @@ func (d *draft) executorDraft(id int, driver types.UID) (*draft, error) {
 	return e, nil
 }
 
-// executorIdentity contains the values that the draft of an executor needs in addition to the configuration.
-type executorIdentity struct {
+// execution is the draft of one executor, with the values that it needs in addition to the configuration.
+type execution struct {
+	*draft
 	id, name string
 	driver   types.UID
 	user     string   // SPARK_USER of the driver
@@ -148,14 +151,14 @@ func lastValue(env []corev1.EnvVar, name string) (value string) {
 
 // namePrefix returns the prefix of executor names: the prefix that the user sets or, by default, a prefix in the form
 // that the driver builds from the application's name and a random ID.
-func (d *draft) namePrefix() string {
+func namePrefix(d *draft) string {
 	if prefix, _ := d.conf.Get("spark.kubernetes.executor.podNamePrefix"); prefix != "" {
 		return prefix
 	}
 	return ResourceNamePrefix(d.r.AppName, digest("executors/"+d.r.AppID, 16))
 }
 
-func (d *draft) excludedExecutorSteps() ([]string, error) {
+func excludedExecutorSteps(d *draft) ([]string, error) {
 	if !d.q.excludedSteps {
 		return nil, nil
 	}
@@ -167,9 +170,9 @@ func (d *draft) excludedExecutorSteps() ([]string, error) {
 }
 
 // basicExecutorStep builds the Spark container and the pod of an executor (BasicExecutorFeatureStep).
-func basicExecutorStep(e *draft) error {
-	for _, part := range []func(*draft) error{
-		basicImage, basicResources, basicDevices, executorPort, executorEnv, executorMeta, basicPlacement, executorLife, executorConfigMap,
+func basicExecutorStep(e *execution) error {
+	for _, part := range []func(*execution) error{
+		shared(basicImage), shared(basicResources), shared(basicDevices), executorPort, executorEnv, executorMeta, shared(basicPlacement), executorLife, executorConfigMap,
 	} {
 		if err := part(e); err != nil {
 			return err
@@ -240,7 +243,7 @@ func executorExtraMemory(e *draft) (extra int64, err error) {
 
 // executorPort declares the block manager's port on the container. It declares no port if the configured port is zero,
 // which means any port.
-func executorPort(e *draft) error {
+func executorPort(e *execution) error {
 	const key = "spark.blockManager.port"
 	port, err := e.conf.Int(key, blockManagerPort)
 	if err != nil || port == 0 {
@@ -252,7 +255,7 @@ func executorPort(e *draft) error {
 
 // executorEnv sets the executor's environment variables: the variables that Spark always sets, the variables of the
 // user, and the variables in which Spark passes the options of the JVM.
-func executorEnv(e *draft) error {
+func executorEnv(e *execution) error {
 	heap, err := e.conf.Size("spark.executor.memory", 1024, conf.MiB)
 	if err != nil {
 		return err
@@ -261,7 +264,7 @@ func executorEnv(e *draft) error {
 	if err != nil {
 		return err
 	}
-	host, err := driverAddress(e)
+	host, err := driverAddress(e.draft)
 	if err != nil {
 		return err
 	}
@@ -269,13 +272,13 @@ func executorEnv(e *draft) error {
 	if err != nil {
 		return err
 	}
-	e.env("SPARK_USER", e.identity.user)
+	e.env("SPARK_USER", e.user)
 	e.env("SPARK_DRIVER_URL", fmt.Sprintf("spark://CoarseGrainedScheduler@%s:%d", host, port))
 	e.env("SPARK_EXECUTOR_CORES", strconv.Itoa(cores))
 	e.env("SPARK_EXECUTOR_MEMORY", fmt.Sprintf("%dm", heap))
 	e.env("SPARK_APPLICATION_ID", e.r.AppID)
 	e.env("SPARK_CONF_DIR", confDir)
-	e.env("SPARK_EXECUTOR_ID", e.identity.id)
+	e.env("SPARK_EXECUTOR_ID", e.id)
 	e.env("SPARK_RESOURCE_PROFILE_ID", defaultProfile)
 	const prefix = "spark.executorEnv."
 	for name, value := range e.conf.WithPrefix(prefix) {
@@ -307,25 +310,25 @@ func executorEnv(e *draft) error {
 // executorOptions returns the options of the executor's JVM: the options of every executor, the user's options, and
 // the settings that an executor needs before it can request the other settings from the driver
 // (SparkConf.isExecutorStartupConf).
-func executorOptions(e *draft) ([]string, error) {
+func executorOptions(e *execution) ([]string, error) {
 	text, err := e.conf.String("spark.executor.extraJavaOptions", "")
 	if err != nil {
 		return nil, err
 	}
 	ids := e.ids()
-	if size := replacedSize(text, e.r.AppID, e.identity.id); size > maxArguments {
+	if size := replacedSize(text, e.r.AppID, e.id); size > maxArguments {
 		return nil, KeyErrorf("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
-	options := append(moduleOptions(e), conf.SplitExecutorOptions(ids.Replace(text))...)
+	options := append(moduleOptions(e.draft), conf.SplitExecutorOptions(ids.Replace(text))...)
 	for key, value := range e.conf.All() {
-		if e.startsExecutors(key) {
+		if startsExecutors(e.draft, key) {
 			options = append(options, "-D"+key+"="+value)
 		}
 	}
 	return options, nil
 }
 
-func (d *draft) startsExecutors(key string) bool {
+func startsExecutors(d *draft, key string) bool {
 	for _, prefix := range []string{"spark.auth", "spark.rpc", "spark.network", "spark.port."} {
 		if strings.HasPrefix(key, prefix) {
 			return key != "spark.authenticate.secret"
@@ -346,14 +349,14 @@ func replacedSize(text, application, executor string) int {
 }
 
 // ids returns a replacer of the markers {{APP_ID}} and {{EXECUTOR_ID}} by the IDs of the application and the executor.
-func (d *draft) ids() *strings.Replacer {
-	return strings.NewReplacer("{{APP_ID}}", d.r.AppID, "{{EXECUTOR_ID}}", d.identity.id)
+func (e *execution) ids() *strings.Replacer {
+	return strings.NewReplacer("{{APP_ID}}", e.r.AppID, "{{EXECUTOR_ID}}", e.id)
 }
 
 // executorMeta sets the pod's name, labels, annotations and owner (KubernetesExecutorConf).
-func executorMeta(e *draft) error {
+func executorMeta(e *execution) error {
 	pod := e.pod
-	pod.Name, pod.Namespace = e.identity.name, e.r.Namespace
+	pod.Name, pod.Namespace = e.name, e.r.Namespace
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
@@ -365,7 +368,7 @@ func executorMeta(e *draft) error {
 	}
 	maps.Copy(pod.Labels, map[string]string{
 		VersionLabel: versionLabel(e.r.SparkVersion, e.q), SelectorLabel: e.r.AppID, AppNameKey: AppNameLabel(e.r.AppName),
-		RoleLabel: RoleExecutor, ExecutorIDLabel: e.identity.id, profileLabel: defaultProfile,
+		RoleLabel: RoleExecutor, ExecutorIDLabel: e.id, profileLabel: defaultProfile,
 	})
 	for key, value := range e.conf.WithPrefix("spark.kubernetes.executor.annotation.") {
 		if pod.Annotations == nil {
@@ -373,9 +376,9 @@ func executorMeta(e *draft) error {
 		}
 		pod.Annotations[key] = e.ids().Replace(value)
 	}
-	if e.identity.driver != "" {
+	if e.driver != "" {
 		pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{
-			APIVersion: "v1", Kind: "Pod", Name: e.r.DriverPodName, UID: e.identity.driver, Controller: new(true),
+			APIVersion: "v1", Kind: "Pod", Name: e.r.DriverPodName, UID: e.driver, Controller: new(true),
 		})
 	}
 	pod.Spec.Hostname = hostname(pod.Name)
@@ -390,12 +393,12 @@ var (
 // hostname returns the host name of the executor whose pod has this name. It keeps the end of a long name, because the
 // end contains the executor's ID, and replaces characters that a host name cannot have.
 func hostname(name string) string {
-	name = name[max(0, len(name)-labelLimit):]
+	name = name[max(0, len(name)-validation.LabelValueMaxLength):]
 	return hostnameOther.ReplaceAllString(hostnameStart.ReplaceAllString(name, ""), "_")
 }
 
 // executorLife sets the pod's restart policy and grace period and the container's preStop hook.
-func executorLife(e *draft) error {
+func executorLife(e *execution) error {
 	e.pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	allocator, err := e.conf.String("spark.kubernetes.allocation.pods.allocator", "direct")
 	if err != nil {
@@ -420,7 +423,7 @@ func executorLife(e *draft) error {
 }
 
 // executorConfigMap mounts the ConfigMap that the driver creates from its own configuration files.
-func executorConfigMap(e *draft) error {
+func executorConfigMap(e *execution) error {
 	without, err := e.conf.Bool("spark.kubernetes.executor.disableConfigMap", false)
 	if err != nil || without {
 		return err
@@ -428,7 +431,7 @@ func executorConfigMap(e *draft) error {
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{
 		Name: "spark-exec-" + digest("executors/"+e.r.AppID, 16) + "-conf-map",
 	}}
-	for _, file := range e.identity.files {
+	for _, file := range e.files {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})
 	}
 	e.mount(corev1.Volume{Name: executorVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: confDir})
@@ -438,11 +441,11 @@ func executorConfigMap(e *draft) error {
 // executorAccountStep sets the pod's service account: the account of the template, else the account that the
 // configuration names for executors, else the driver's account. From the template, it reads only the deprecated field
 // serviceAccount and ignores serviceAccountName, as Spark's ExecutorKubernetesCredentialsFeatureStep does.
-func executorAccountStep(e *draft) error {
+func executorAccountStep(e *execution) error {
 	if e.pod.Spec.DeprecatedServiceAccount != "" {
 		return nil
 	}
-	account, err := e.firstOf("spark.kubernetes.authenticate.executor.serviceAccountName", "spark.kubernetes.authenticate.driver.serviceAccountName")
+	account, err := e.firstOf(executorAccountKey, driverAccountKey)
 	if account != "" {
 		e.pod.Spec.ServiceAccountName, e.pod.Spec.DeprecatedServiceAccount = account, account
 	}
@@ -450,13 +453,13 @@ func executorAccountStep(e *draft) error {
 }
 
 // executorVolumesStep mounts the volumes that the configuration declares (MountVolumesFeatureStep).
-func executorVolumesStep(e *draft) error {
+func executorVolumesStep(e *execution) error {
 	volumes, err := e.volumes(RoleExecutor)
 	if err != nil {
 		return err
 	}
 	for i, v := range volumes {
-		source, err := e.volumeSource(v, fmt.Sprint(e.identity.name, "-pvc-", i))
+		source, err := e.volumeSource(v, fmt.Sprint(e.name, "-pvc-", i))
 		if err != nil {
 			return err
 		}
@@ -470,7 +473,7 @@ func executorVolumesStep(e *draft) error {
 }
 
 // executorHadoopStep mounts the driver's Hadoop configuration (HadoopConfExecutorFeatureStep).
-func executorHadoopStep(e *draft) error {
+func executorHadoopStep(e *execution) error {
 	name, err := e.conf.String("spark.kubernetes.executor.hadoopConfigMapName", "")
 	if err != nil || name == "" {
 		return err

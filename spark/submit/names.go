@@ -8,12 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The limits of Kubernetes names (k8s.io/apimachinery/pkg/util/validation).
-const (
-	labelLimit     = validation.LabelValueMaxLength
-	subdomainLimit = validation.DNS1123SubdomainMaxLength
-	serviceLimit   = validation.DNS1035LabelMaxLength
-)
+// subdomainLimit is the maximum length of the names of most objects.
+const subdomainLimit = validation.DNS1123SubdomainMaxLength
 
 // ResourceNamePrefix returns the prefix that Spark builds from an application's name and a unique ID
 // (KubernetesConf.getResourceNamePrefix). The prefix is in lower case. Every character other than letters and digits
@@ -33,7 +29,7 @@ func ResourceNamePrefix(appName, uniqueID string) string {
 // value may be empty.
 func AppNameLabel(appName string) string {
 	name := collapse(appName)
-	name = name[:min(len(name), labelLimit)]
+	name = name[:min(len(name), validation.LabelValueMaxLength)]
 	return strings.TrimSuffix(strings.TrimPrefix(name, "-"), "-")
 }
 
@@ -66,7 +62,7 @@ func DriverPodName(resourceNamePrefix string) string {
 // that case.
 func ServiceName(resourceNamePrefix, appID string) string {
 	name := resourceNamePrefix + "-driver-svc"
-	if len(name) <= serviceLimit && len(validation.IsDNS1035Label(name)) == 0 {
+	if len(name) <= validation.DNS1035LabelMaxLength && len(validation.IsDNS1035Label(name)) == 0 {
 		return name
 	}
 	return "spark-" + digest("driver-svc/"+appID, 16) + "-driver-svc"

@@ -16,14 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// The names that identify a runner pod. A runner pod does not have the label spark-app-selector, because a stopping
-// driver deletes objects with that label.
-const (
-	// RoleSubmitter is the value of RoleLabel on a runner pod.
-	RoleSubmitter = "submitter"
-	// RunnerContainer is the container that runs spark-submit.
-	RunnerContainer = "spark-submit"
-)
+// RunnerContainer is the container of a runner pod that runs spark-submit.
+const RunnerContainer = "spark-submit"
 
 // RunnerDeadline is the runner pod's activeDeadlineSeconds. The time counts from the pod's start on a node and includes
 // the image pull; a submission takes some ten seconds. The deadline ends a spark-submit that hangs, for example on a
@@ -277,7 +271,7 @@ func (d *draft) runnerSecrets(c *conf.Conf, files *runnerFiles) {
 		{"spark.kubernetes.authenticate.driver.caCertFile", "ca-cert", d.r.DriverCredentials.CACert},
 		{"spark.kubernetes.authenticate.driver.clientKeyFile", "client-key", d.r.DriverCredentials.ClientKey},
 		{"spark.kubernetes.authenticate.driver.clientCertFile", "client-cert", d.r.DriverCredentials.ClientCert},
-		{"spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "pod-group.yaml", d.r.PodGroupTemplate},
+		{volcanoFileKey, "pod-group.yaml", d.r.PodGroupTemplate},
 	} {
 		if len(f.content) > 0 {
 			c.Set(f.key, files.add(f.file, f.file, f.content))

@@ -11,9 +11,10 @@ const (
 const (
 	pythonRunner = "org.apache.spark.deploy.PythonRunner"
 	rRunner      = "org.apache.spark.deploy.RRunner"
-	// noResource is the primary resource of an application that has no file of its own.
-	noResource = "spark-internal"
 )
+
+// noResource is the primary resource of an application that has no file of its own.
+const noResource = "spark-internal"
 
 // commandStep sets the arguments of the image's entrypoint (DriverCommandFeatureStep). The step appends these arguments
 // to the arguments of the pod template.

@@ -26,7 +26,7 @@ func credentialsStep(d *draft) error {
 			d.props.Set(key, redactedToken)
 		}
 	}
-	account, err := d.conf.String(credentialsPrefix+"serviceAccountName", "")
+	account, err := d.conf.String(driverAccountKey, "")
 	if err != nil {
 		return err
 	}

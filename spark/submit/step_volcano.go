@@ -11,13 +11,16 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-const (
-	// volcanoClass is Spark's only feature step that runs only if spark.kubernetes.driver.pod.featureSteps names it.
-	volcanoClass = featurePackage + "VolcanoFeatureStep"
+// volcanoClass is Spark's only feature step that runs only if spark.kubernetes.driver.pod.featureSteps names it.
+const volcanoClass = featurePackage + "VolcanoFeatureStep"
 
-	volcanoPrefix      = "spark.kubernetes.scheduler.volcano."
-	volcanoFileKey     = volcanoPrefix + "podGroupTemplateFile"
-	volcanoJSONKey     = volcanoPrefix + "podGroupTemplateJson"
+// The keys that hold a template of the PodGroup, or name its file.
+const (
+	volcanoFileKey = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+	volcanoJSONKey = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
+)
+
+const (
 	podGroupVersion    = "scheduling.volcano.sh/v1beta1"
 	podGroupKind       = "PodGroup"
 	podGroupAnnotation = "scheduling.k8s.io/group-name"
