@@ -5,6 +5,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/runner"
 )
 
 // SubmissionMode says how the driver pods of attempts are created. Its values are those of spec.submission.mode in the
@@ -40,7 +41,7 @@ func Runner(r submit.Request) (submit.Objects, error) {
 	maps.Copy(annotations, r.Driver.Annotations)
 	annotations[lifecycle.SubmitterAnnotation] = submit.RunnerName(r.ResourceNamePrefix)
 	r.Driver.Annotations = annotations
-	made, err := submit.BuildRunner(r)
+	made, err := runner.Build(r)
 	if err != nil {
 		return submit.Objects{}, err
 	}

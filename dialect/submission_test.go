@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // request returns a valid request with the given additional configuration.
@@ -47,9 +48,9 @@ func TestPodsOfASubmission(t *testing.T) {
 		var words []string
 		driver := c.driver
 		if driver == nil {
-			driver, _ = submit.Driver(c.request)
+			driver, _ = native.Driver(c.request)
 		}
-		executor := func() (*corev1.Pod, error) { return submit.Executor(c.request, 1, "") }
+		executor := func() (*corev1.Pod, error) { return native.Executor(c.request, 1, "") }
 		for _, p := range DriverAndExecutors(driver, executor, c.executors) {
 			words = append(words, p.Role+" "+p.Pod.Name+" "+string('0'+p.Count))
 		}

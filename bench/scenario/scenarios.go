@@ -470,7 +470,7 @@ func (r *rig) schedules() {
 }
 
 // parts lists the packages whose benchmarks are run.
-var parts = []string{"./lifecycle/application", "./spark/submit", "./spark/overlay", "./dialect/sparkoperator/application", "./dialect/apache/application"}
+var parts = []string{"./lifecycle/application", "./spark/submit/native", "./spark/overlay", "./dialect/sparkoperator/application", "./dialect/apache/application"}
 
 // micro runs the Go benchmarks of functions that need no API server.
 func (r *rig) micro() {

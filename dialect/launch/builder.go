@@ -10,6 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // Builder is the part of an Attempt that builds pods by package submit.
@@ -51,7 +52,7 @@ func (b *Builder) Named(err error) error {
 
 // Driver returns the driver pod of the request.
 func (b *Builder) Driver() (*corev1.Pod, error) {
-	pod, err := submit.Driver(b.Submit)
+	pod, err := native.Driver(b.Submit)
 	return pod, b.Named(err)
 }
 
@@ -60,13 +61,13 @@ func (b *Builder) Driver() (*corev1.Pod, error) {
 func (b *Builder) ExecutorOf(app string, id int, driver types.UID) (*corev1.Pod, error) {
 	r := b.Submit
 	r.AppID = cmp.Or(app, r.AppID)
-	pod, err := submit.Executor(r, id, driver)
+	pod, err := native.Executor(r, id, driver)
 	return pod, b.Named(err)
 }
 
 // Native returns the objects of the request with a driver pod that the operator creates itself.
 func (b *Builder) Native() (submit.Objects, error) {
-	objects, err := submit.Build(b.Submit)
+	objects, err := native.Build(b.Submit)
 	return objects, b.Named(err)
 }
 

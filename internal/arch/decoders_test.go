@@ -31,7 +31,7 @@ func TestDecodersDistinguishCase(t *testing.T) {
 func forbid(t *testing.T, functions map[string][]string, exempt func(file) bool, instead string) {
 	t.Helper()
 	for _, f := range parse(t) {
-		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelow(f.folder, "internal/testkit")
+		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelowAny(f.folder, testOnly)
 		if f.test || programs || exempt(f) {
 			continue
 		}

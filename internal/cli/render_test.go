@@ -38,7 +38,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
-	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 func TestMain(m *testing.M) {
@@ -353,7 +353,7 @@ func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 		}
 		driver := podIn(t, launched.Objects)
 		r.AppID, r.ResourceNamePrefix, r.SubmitTime = driver.Labels["spark-app-selector"], "prefix", scene.Noon
-		built, err := submit.Build(r)
+		built, err := native.Build(r)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}

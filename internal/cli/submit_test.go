@@ -14,7 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
-	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 const image = "--conf=spark.kubernetes.container.image=docker.io/apache/spark:4.1.4"
@@ -91,7 +91,7 @@ func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.AppID, r.ResourceNamePrefix, r.SubmitTime = driver.Labels["spark-app-selector"], "prefix", scene.Noon
-		built, err := submit.Build(r)
+		built, err := native.Build(r)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

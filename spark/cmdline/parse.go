@@ -43,7 +43,7 @@ type Submitter struct {
 }
 
 // Parse parses the command line of spark-submit ("--master k8s://... --deploy-mode cluster ... RESOURCE ARGUMENTS") as
-// Spark does. It returns the input of submit.Build and warnings for the user. Sources:
+// Spark does. It returns the input of native.Build and warnings for the user. Sources:
 // org.apache.spark.launcher.SparkSubmitCommandBuilder and SparkSubmitOptionParser,
 // org.apache.spark.deploy.SparkSubmitArguments and SparkSubmit.prepareSubmitEnvironment.
 //

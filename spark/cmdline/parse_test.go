@@ -13,6 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // here returns a Submitter whose working directory is /case and whose machine has the given files. The keys of files
@@ -400,7 +401,7 @@ func TestBuildTakesWhatParseGives(t *testing.T) {
 		t.Errorf("DriverPodName is %q", r.DriverPodName)
 	}
 	r.AppID, r.ResourceNamePrefix = "spark-1", "my-app-1-c05dd8a1fbc0dc03"
-	o, err := submit.Build(r)
+	o, err := native.Build(r)
 	if err != nil {
 		t.Fatalf("Build: %v", err)
 	}

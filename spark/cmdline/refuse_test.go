@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // refusedArgs checks that Parse rejects a command line. The error must name the given key or field and contain the
@@ -260,7 +261,7 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 	ready := got
 	ready.AppID, ready.ResourceNamePrefix, ready.DriverPodName = "spark-0f1e2d3c", "x", "x-driver"
 	ready.Conf.Set("spark.kubernetes.container.image", "i")
-	if _, err := submit.Build(ready); !errors.As(err, &wrong) || wrong.Key != driver || !wrong.NotNative {
+	if _, err := native.Build(ready); !errors.As(err, &wrong) || wrong.Key != driver || !wrong.NotNative {
 		t.Errorf("Build says %v", err)
 	}
 	got.Conf.Delete(driver, executor, "spark.kubernetes.container.image")

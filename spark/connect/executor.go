@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // executorTemplate is the executors' pod template in the form that the server reads.
@@ -93,7 +94,7 @@ func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 // Executor returns the pod that the server of r would create for the executor with this ID. IDs begin at 1. The
 // argument server is the UID of the server's pod, which owns the executor; if server is empty, the pod has no owner.
 // The operator does not create this pod, because only servers create executors. The operator sends the pod to the API
-// server in a dry run, to find out whether the API server would accept it. The errors are those of submit.Executor.
+// server in a dry run, to find out whether the API server would accept it. The errors are those of native.Executor.
 //
 // A value may contain a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
 // invalid without the replacement, the pod is built with Spark's default for the value's key.
@@ -118,7 +119,7 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 		request.ExecutorTemplate = []byte(template.text)
 	}
 	for tries := 1; ; tries++ {
-		pod, err := submit.Executor(request, id, server)
+		pod, err := native.Executor(request, id, server)
 		rejected, ok := errors.AsType[*submit.Error](err)
 		if !ok || !isServerKey(request.Conf, rejected.Key) {
 			return pod, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // sizeKeys are the keys that determine the size of a driver.
@@ -53,7 +54,7 @@ func (d *draft) size() (corev1.ResourceRequirements, error) {
 		}
 		c.Set(key, value)
 	}
-	pod, err := submit.Driver(submit.Request{
+	pod, err := native.Driver(submit.Request{
 		SparkVersion: d.r.SparkVersion, Namespace: d.r.Namespace, AppName: d.r.Name, AppID: d.r.Name, ResourceNamePrefix: d.r.Name, MainClass: MainClass, Conf: c,
 	})
 	if err != nil {

@@ -8,8 +8,8 @@
 //
 // # Sums
 //
-// The resources of a gang are computed from its pods, as the scheduler will see the pods (Requests): submit.Build
-// returns the driver's pod, submit.Executor an executor's pod. So the sums contain everything that the pods contain:
+// The resources of a gang are computed from its pods, as the scheduler will see the pods (Requests): native.Build
+// returns the driver's pod, native.Executor an executor's pod. So the sums contain everything that the pods contain:
 // memory sizes, overhead factors, core requests, Python's and off-heap memory, devices, sidecars and the additions of a
 // template.
 //

@@ -1,4 +1,4 @@
-// Package overlay applies a user's changes to a pod that Spark or submit.Build created.
+// Package overlay applies a user's changes to a pod that Spark or native.Build created.
 //
 // Apply is used for driver pods and for the template of executor pods. It follows three rules:
 //

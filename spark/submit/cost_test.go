@@ -1,9 +1,7 @@
-package submit
+package submit_test
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,71 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
-
-// TestAliasesDoNotMultiply checks that Build does not expand YAML aliases. The test uses a PodGroup of about 100 KB,
-// whose aliases would expand to 640 MB.
-func TestAliasesDoNotMultiply(t *testing.T) {
-	var text strings.Builder
-	fmt.Fprintf(&text, "spec:\n  a: &a %q\n  b: [", strings.Repeat("x", 64<<10))
-	for range 10_000 {
-		text.WriteString("*a, ")
-	}
-	text.WriteString("*a]\n")
-	r := gang()
-	r.SparkVersion = "4.2.1"
-	r.Conf.Set(volcanoJSONKey, text.String())
-	var err error
-	if got := worst.Allocated(func() { _, err = Build(r) }); got > 16<<20 {
-		t.Errorf("%d MiB are allocated", got>>20)
-	}
-	if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Key != volcanoJSONKey {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// TestVersionsDoNotMultiply checks that Build limits the length of an image name after it replaces the markers for the
-// version of Spark.
-func TestVersionsDoNotMultiply(t *testing.T) {
-	r := with("spark.kubernetes.container.image", strings.Repeat(conf.VersionMarker, 20_000))
-	r.SparkVersion = "4.1.1-" + strings.Repeat("9", 100)
-	refusedFor(t, r, "spark.kubernetes.container.image", "the limit is 4096 bytes")
-	// Build accepts a long name without markers; the registry rejects it.
-	long := with("spark.kubernetes.container.image", strings.Repeat("x", 5000))
-	build(t, long)
-}
-
-// TestClaimNamesDoNotMultiply checks that Build limits the length of a claim name, because it replaces each occurrence
-// of the word OnDemand by a longer text.
-func TestClaimNamesDoNotMultiply(t *testing.T) {
-	const volume = "spark.kubernetes.executor.volumes.persistentVolumeClaim.v."
-	r := with(volume+"mount.path", "/mnt", volume+"options.claimName", strings.Repeat("OnDemand", 20_000))
-	refusedFor(t, r, volume+"options.claimName", "the limit is 1012 bytes")
-}
-
-// TestLocalDirectoriesAreBounded checks that Build limits the number of local directories. Without a limit, 500 KB of
-// text would become 190 MB of volumes.
-func TestLocalDirectoriesAreBounded(t *testing.T) {
-	refusedFor(t, with("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir", "names 20000 directories; the limit is 500")
-}
-
-// TestListsOfClassesCostLinearTime checks that the time for a list of thousands of elements is linear. Build must not
-// search the whole value of the key again for the warning about each element.
-func TestListsOfClassesCostLinearTime(t *testing.T) {
-	for _, key := range []string{
-		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps", "spark.kubernetes.executor.pod.featureSteps",
-		"spark.kubernetes.executor.pod.excludedFeatureSteps", "spark.jars", "spark.files", "spark.local.dir",
-	} {
-		worst.Linear(t, key, func(n int) func() {
-			items := make([]string, 4*n)
-			for i := range items {
-				items[i] = fmt.Sprint("s3a://org.example.Step", i, "*")
-			}
-			r := with(key, strings.Join(items, ","))
-			return func() { _, _ = Build(r) }
-		})
-	}
-}
 
 // TestOverwrittenCostsLinearTime checks the cost of comparing a long environment with the configuration.
 func TestOverwrittenCostsLinearTime(t *testing.T) {
@@ -84,6 +19,6 @@ func TestOverwrittenCostsLinearTime(t *testing.T) {
 		for i := range 4 * n {
 			o.Env = append(o.Env, corev1.EnvVar{Name: fmt.Sprint("E", i)})
 		}
-		return func() { OverwrittenByConf(conf.New(), o) }
+		return func() { submit.OverwrittenByConf(conf.New(), o) }
 	})
 }

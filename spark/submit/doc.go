@@ -1,82 +1,31 @@
-// Package submit builds the Kubernetes objects that Spark's own client (spark-submit) builds for one application in
-// cluster mode: the driver pod, its ConfigMaps, its headless Service and the objects of optional features. It does not
-// depend on custom resources and does not talk to a cluster. Build is a pure function of a Request; the caller creates
-// the objects. Package spark/cmdline parses a spark-submit command line into a Request. BuildRunner builds a pod that
-// runs the real spark-submit, for applications that cannot be submitted without a JVM.
+// Package submit describes one submission of a Spark application to Kubernetes in cluster mode: what a caller asks for
+// (Request), what is created for it (Objects), why it is rejected (Error), and the names, labels and versions of Spark
+// that both sides must agree on. It does not depend on custom resources and does not talk to a cluster.
 //
-// # How it works
+// Four packages use these types:
 //
-// Build runs a list of steps over a draft, one step for each of Spark's driver feature steps
-// (org.apache.spark.deploy.k8s.features), in Spark's order and under Spark's names: step_basic.go is
-// BasicDriverFeatureStep. Spark's VolcanoFeatureStep is included; it runs if spark.kubernetes.driver.pod.featureSteps
-// names it. Each difference between Spark lines is a field in quirks.go. The declared Spark version selects the values
-// of these fields. Tests compare the result with recordings of the objects that spark-submit of each line sends
-// (testdata/recordings).
-//
-// # How to use it
-//
-// Create Objects.Before in order, then the result of Objects.DriverObject: the driver pod, including the fields of its
-// template that the types of k8s.io/api do not have. Request.Owner owns all objects, so they can exist before the pod
-// and are deleted with the owner. The driver creates the executors; Request.ExecutorTemplate and Request.Executor take
-// effect through a pod template in a ConfigMap, which the driver reads.
-//
-// # What is better than spark-submit
-//
-//   - ConfigMaps, Secrets, claims, the PodGroup and the Service are created before the pod that needs them and are
-//     owned by the caller's object. The kubelet never waits for a mount, and a crash between two creations leaves no
-//     orphans.
-//   - Requests that cannot work are rejected before anything is written. The error names the configuration key and the
-//     fix. Examples: a size that the driver's JVM would misread ("2048" becomes -Xmx2048, which is bytes; "2gb" is not
-//     a JVM size), a label, name or port that the API server would reject, a claim that nothing creates, a list too
-//     large for a ConfigMap.
-//   - Build reads nothing from disk, environment, clock, network or a random source: everything is in the Request. It
-//     rejects keys that name a file or a URL of the submitter, because the author of a configuration must not make the
-//     caller read files with the caller's rights. The Request has fields for the contents of these files instead
-//     (templates, credentials, keytab, krb5.conf, Hadoop's and Spark's configuration files).
-//   - Namespace, owner, names and master come from the Request, whatever the configuration says.
-//   - Application arguments reach the application unchanged: Kubernetes expands "$(NAME)" in a container's arguments,
-//     so Build escapes it.
-//   - The driver does not get environment variables for every Service of its namespace (enableServiceLinks is false),
-//     and the end of its log becomes its termination message (FallbackToLogsOnError). If the executors have a template,
-//     the same applies to them.
-//   - NetworkPolicies and claims do not have the label spark-app-selector, because a stopping driver deletes claims and
-//     Services with this label.
-//   - Spark's own labels cannot be set on the driver's Service either (spark.kubernetes.driver.service.label.*). Spark
-//     accepts them there, and the Service would then be deleted when another application stops.
-//   - The Spark container is the last container of the driver pod, after sidecars. If the pod has several containers,
-//     the annotation kubectl.kubernetes.io/default-container names the Spark container.
-//   - Local directories, and files with URIs that need a Hadoop client, are not opened. Spark-submit needs the s3a://
-//     client to pass such a URI on; Build does not.
-//   - A krb5.conf is mounted as /etc/krb5.conf whatever its file name is. Spark mounts an empty directory if the file
-//     has another name.
-//   - Messages never show the value of a key that looks like a secret (spark.redaction.regex), and the replacement of
-//     references is limited.
-//   - Names never exceed their limits, and the same Request gives the same names.
-//
-// # What Build cannot do
-//
-// Some requests are rejected by Build, but accepted by the real spark-submit in the application's own image.
-// Error.NotNative marks these requests. They need files to upload (spark.kubernetes.file.upload.path), patterns in URIs
-// of other file systems, the main class in a jar's manifest, feature steps of other classes, or files of the image that
-// a key names. A request with an unknown Spark version is marked too if Request.StrictVersion is set. Build returns
-// such an error only if the request has no other fault. Build never creates tokens from a submitter's Kerberos ticket,
-// because there is no ticket.
+//   - spark/cmdline parses a spark-submit command line into a Request.
+//   - spark/submit/native builds the objects of a Request, as Spark's own client would, without a JVM. It also builds
+//     the executor pods that the driver will request.
+//   - spark/submit/runner builds a pod that runs the real spark-submit, for applications that cannot be submitted
+//     without a JVM (Error.NotNative).
+//   - spark/connect uses them for the server of Spark Connect, which is a driver.
 //
 // # Versions of Spark
 //
 // Request.SparkVersion is declared, never guessed. SupportedVersions returns the supported lines. A version that is
 // newer than all supported lines, or that cannot be parsed, is treated as the newest line. An older version is treated
-// as the oldest line. Build warns in both cases; if Request.StrictVersion is set, it rejects the request instead. Spark
-// 3.3 and 3.4 accept the objects of the line 3.5, because they ignore the additions.
+// as the oldest line. The result then has a warning; if Request.StrictVersion is set, the request is rejected instead.
+// Spark 3.3 and 3.4 accept the objects of the line 3.5, because they ignore the additions.
 //
-// # Stability
+// # Compatibility
 //
-// The packages spark/conf, spark/overlay, spark/submit and spark/cmdline follow semantic versioning with the module
-// (https://semver.org). Within a major version, exported names keep their meaning. Structs may get new fields whose
-// zero value keeps the old behaviour, so name the fields of a literal. Error's Key, Field and NotNative are part of the
-// contract; its Message and the warnings are text for people. The objects that Build returns may change as Spark
-// changes. A minor version may add a Spark line, fix a difference from spark-submit or reject a request that could
-// never work; the release notes list each change. For one version of this module the same Request always gives the same
-// objects. Before version 1.0.0 a minor version may also change names. The packages need k8s.io/api,
-// k8s.io/apimachinery, and their dependencies.
+// The packages spark/conf, spark/overlay, spark/podtemplate, spark/cmdline, and spark/submit with native and runner are
+// a library. They follow semantic versioning with the module (https://semver.org). Within a major version, exported
+// names keep their meaning. Structs may get new fields whose zero value keeps the old behaviour, so name the fields of
+// a literal. Error's Key, Field and NotNative are part of the contract; its Message and the warnings are text for
+// people. The objects that native.Build returns may change as Spark changes. A minor version may add a Spark line, fix
+// a difference from spark-submit or reject a request that could never work; the release notes list each change. For one
+// version of this module the same Request always gives the same objects. Before version 1.0.0 a minor version may also
+// change names. The packages need k8s.io/api, k8s.io/apimachinery, and their dependencies.
 package submit

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
-// Error is the reason why Build rejects a request. Packages spark/cmdline and spark/connect return it as well. Exactly
-// one of Key and Field is set.
+// Error is the reason why native.Build rejects a request. Packages spark/cmdline and spark/connect return it as well.
+// Exactly one of Key and Field is set.
 type Error struct {
 	// Key is a Spark configuration key, such as spark.driver.memory.
 	Key string
@@ -17,9 +17,9 @@ type Error struct {
 	// Message says what is wrong and what to do about it.
 	Message string
 	// NotNative is true if the real spark-submit, run in the application's own image, could submit the application: the
-	// submission needs a JVM, a file system's client or a file of the image, which Build does not have. In this case
-	// all other checks of Build passed. NotNative is false for requests that could never work and for keys that users
-	// must not set.
+	// submission needs a JVM, a file system's client or a file of the image, which native.Build does not have. In this
+	// case all other checks of native.Build passed. NotNative is false for requests that could never work and for keys
+	// that users must not set.
 	NotNative bool
 	// Missing is true if the request lacks a value that the platform's defaults or a later edit may add.
 	Missing bool
@@ -49,16 +49,6 @@ func Missing(err error) error {
 		wrong.Missing = true
 	}
 	return err
-}
-
-// onlyByJVM records an error that spark-submit would not return. Build then continues, because an error that
-// spark-submit would also return takes precedence. If Build finds no such error, it returns the first error that
-// onlyByJVM recorded.
-func (d *draft) onlyByJVM(err error) {
-	if wrong, ok := errors.AsType[*Error](err); ok && d.notNative == nil {
-		wrong.NotNative = true
-		d.notNative = wrong
-	}
 }
 
 // AsError converts a *conf.Error, which methods of conf.Conf return for a value that they cannot parse, into an *Error.

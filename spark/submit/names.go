@@ -1,20 +1,55 @@
 package submit
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/submit/internal/names"
 )
 
-// subdomainLimit is the maximum length of the names of most objects.
-const subdomainLimit = validation.DNS1123SubdomainMaxLength
+// DefaultMaster is the value of spark.master for a Request without a master: the API server's address inside a cluster.
+const DefaultMaster = "k8s://https://kubernetes.default.svc"
+
+// Spark's labels (org.apache.spark.deploy.k8s.Constants) and the values of RoleLabel. The labels are reserved for
+// Spark: users cannot set them.
+const (
+	VersionLabel  = "spark-version"
+	SelectorLabel = "spark-app-selector"
+	AppNameKey    = "spark-app-name"
+	RoleLabel     = "spark-role"
+
+	RoleDriver   = "driver"
+	RoleExecutor = "executor"
+	// RoleSubmitter is the value of RoleLabel on a runner pod, which does not have the label SelectorLabel, because a
+	// stopping driver deletes objects with that label.
+	RoleSubmitter = "submitter"
+
+	// ExecutorIDLabel is the label of executor pods with the executor's ID.
+	ExecutorIDLabel = "spark-exec-id"
+)
+
+// Owners returns the owner reference, marked as the controller, or nil if the owner has no UID.
+func Owners(owner metav1.OwnerReference) []metav1.OwnerReference {
+	if owner.UID == "" {
+		return nil
+	}
+	controller := *owner.DeepCopy()
+	controller.Controller = new(true)
+	return []metav1.OwnerReference{controller}
+}
+
+// DefaultContainerAnnotation is the annotation with the name of the container that kubectl uses by default.
+const DefaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
+
+// ConfVolume is the volume of a driver pod with the driver's configuration.
+const ConfVolume = "spark-conf-volume-driver"
 
 // ResourceNamePrefix returns the prefix that Spark builds from an application's name and a unique ID
 // (KubernetesConf.getResourceNamePrefix). The prefix is in lower case. Every character other than letters and digits
 // becomes a dash, several dashes in a row become one dash, a leading dash is removed, and a leading digit is replaced
-// by an x. The length of the prefix is not limited; Build shortens the names that it builds from the prefix.
+// by an x. The length of the prefix is not limited; native.Build shortens the names that it builds from the prefix.
 func ResourceNamePrefix(appName, uniqueID string) string {
 	name := collapse(appName + "-" + uniqueID)
 	name = strings.TrimPrefix(name, "-")
@@ -54,7 +89,7 @@ func collapse(text string) string {
 
 // DriverPodName returns the name of the driver pod for a Request that does not set one.
 func DriverPodName(resourceNamePrefix string) string {
-	return bounded("", resourceNamePrefix, "-driver")
+	return names.Bounded("", resourceNamePrefix, "-driver")
 }
 
 // ServiceName returns the name of the driver's headless Service: "<prefix>-driver-svc". If this name is not valid for a
@@ -65,31 +100,13 @@ func ServiceName(resourceNamePrefix, appID string) string {
 	if len(name) <= validation.DNS1035LabelMaxLength && len(validation.IsDNS1035Label(name)) == 0 {
 		return name
 	}
-	return "spark-" + digest("driver-svc/"+appID, 16) + "-driver-svc"
+	return "spark-" + names.Digest("driver-svc/"+appID, 16) + "-driver-svc"
 }
 
-// bounded joins before, middle and after. If the result is too long for a name, the middle part is cut and extended by
-// digits of its digest, so that different names stay different.
-func bounded(before, middle, after string) string {
-	if len(before)+len(middle)+len(after) <= subdomainLimit {
-		return before + middle + after
-	}
-	room := subdomainLimit - len(before) - len(after) - 9
-	return before + strings.TrimRight(middle[:room], "-.") + "-" + digest(middle, 8) + after
-}
+// RunnerContainer is the container of a runner pod that runs spark-submit.
+const RunnerContainer = "spark-submit"
 
-// digest returns n hexadecimal digits of the SHA-256 of text.
-func digest(text string, n int) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:n]
-}
-
-// localDirUUID returns the UUID in the name of the default local directory. Spark uses a random UUID; this function
-// derives it from the application's ID. If the ID has the usual form, the UUID consists of the digits of the ID.
-func localDirUUID(appID string) string {
-	hexa := strings.TrimPrefix(appID, "spark-")
-	if len(hexa) != 32 || strings.Trim(hexa, "0123456789abcdef") != "" {
-		hexa = digest("local-dir/"+appID, 32)
-	}
-	return hexa[:8] + "-" + hexa[8:12] + "-" + hexa[12:16] + "-" + hexa[16:20] + "-" + hexa[20:]
+// RunnerName returns the name of the runner pod and of its Secret.
+func RunnerName(resourceNamePrefix string) string {
+	return names.Bounded("", resourceNamePrefix, "-submit")
 }

@@ -1,10 +1,12 @@
-package submit
+package submit_test
 
 import (
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // TestResourceNamePrefix compares the prefixes with those that spark-submit built from the same application names.
@@ -27,12 +29,12 @@ func TestResourceNamePrefix(t *testing.T) {
 		"\u212Aelvin":       "kelvin-" + id,
 		"\u0130x":           "i-x-" + id,
 	} {
-		if got := ResourceNamePrefix(name, id); got != want {
+		if got := submit.ResourceNamePrefix(name, id); got != want {
 			t.Errorf("ResourceNamePrefix(%q) = %q, want %q", name, got, want)
 		}
 	}
 	// The first digit of the ID is replaced if nothing of the name is left.
-	if got := ResourceNamePrefix("___", "427526"); got != "x27526" {
+	if got := submit.ResourceNamePrefix("___", "427526"); got != "x27526" {
 		t.Errorf(`ResourceNamePrefix("___") = %q, want x27526`, got)
 	}
 }
@@ -50,7 +52,7 @@ func TestAppNameLabel(t *testing.T) {
 		"-" + strings.Repeat("b", 70):     strings.Repeat("b", 62),
 		"--a--":                           "a",
 	} {
-		got := AppNameLabel(name)
+		got := submit.AppNameLabel(name)
 		if got != want {
 			t.Errorf("AppNameLabel(%q) = %q, want %q", name, got, want)
 		}
@@ -62,49 +64,19 @@ func TestAppNameLabel(t *testing.T) {
 
 func TestServiceName(t *testing.T) {
 	fits := strings.Repeat("a", 52)
-	if got := ServiceName(fits, "spark-1"); got != fits+"-driver-svc" {
+	if got := submit.ServiceName(fits, "spark-1"); got != fits+"-driver-svc" {
 		t.Errorf("a prefix of 52 characters gives %q", got)
 	}
 	seen := map[string]bool{}
 	for _, prefix := range []string{fits + "b", "with.dot", "1digit", strings.Repeat("x", 200)} {
-		got := ServiceName(prefix, "spark-"+prefix)
+		got := submit.ServiceName(prefix, "spark-"+prefix)
 		if errs := validation.IsDNS1035Label(got); len(errs) > 0 || !strings.HasPrefix(got, "spark-") || !strings.HasSuffix(got, "-driver-svc") {
 			t.Errorf("ServiceName(%q) = %q: %v", prefix, got, errs)
 		}
-		if seen[got] || got != ServiceName(prefix, "spark-"+prefix) {
+		if seen[got] || got != submit.ServiceName(prefix, "spark-"+prefix) {
 			t.Errorf("ServiceName(%q) = %q is not the one name of its application", prefix, got)
 		}
 		seen[got] = true
-	}
-}
-
-func TestBoundedNames(t *testing.T) {
-	long := strings.Repeat("a", 240)
-	names := map[string]bool{}
-	for _, prefix := range []string{long + ".b", long + ".c", strings.Repeat("a.", 126) + "z"} {
-		for _, suffix := range []string{"-driver", "-driver-podspec-conf-map", "-kubernetes-credentials"} {
-			name := bounded("", prefix, suffix)
-			if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
-				t.Errorf("bounded(%q, %q) = %q: %v", prefix, suffix, name, errs)
-			}
-			if names[name] {
-				t.Errorf("two long names became one: %q", name)
-			}
-			names[name] = true
-		}
-	}
-	if got := DriverPodName("pi-1"); got != "pi-1-driver" {
-		t.Errorf("DriverPodName = %q", got)
-	}
-}
-
-func TestLocalDirUUID(t *testing.T) {
-	if got := localDirUUID("spark-6c48998273294de495e5c9d3a1722dba"); got != "6c489982-7329-4de4-95e5-c9d3a1722dba" {
-		t.Errorf("a usual id gives %q", got)
-	}
-	other := localDirUUID("mine")
-	if len(other) != 36 || strings.Count(other, "-") != 4 || other == localDirUUID("yours") {
-		t.Errorf("another id gives %q", other)
 	}
 }
 
@@ -114,15 +86,15 @@ func FuzzNames(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		prefix := ResourceNamePrefix(name, "c05dd8a1fbc0dc03")
-		if errs := validation.IsValidLabelValue(AppNameLabel(name)); len(errs) > 0 {
-			t.Errorf("AppNameLabel(%q) = %q: %v", name, AppNameLabel(name), errs)
+		prefix := submit.ResourceNamePrefix(name, "c05dd8a1fbc0dc03")
+		if errs := validation.IsValidLabelValue(submit.AppNameLabel(name)); len(errs) > 0 {
+			t.Errorf("AppNameLabel(%q) = %q: %v", name, submit.AppNameLabel(name), errs)
 		}
-		if errs := validation.IsDNS1123Subdomain(DriverPodName(prefix)); len(errs) > 0 {
-			t.Errorf("DriverPodName(%q) = %q: %v", prefix, DriverPodName(prefix), errs)
+		if errs := validation.IsDNS1123Subdomain(submit.DriverPodName(prefix)); len(errs) > 0 {
+			t.Errorf("DriverPodName(%q) = %q: %v", prefix, submit.DriverPodName(prefix), errs)
 		}
-		if errs := validation.IsDNS1035Label(ServiceName(prefix, "spark-1")); len(errs) > 0 {
-			t.Errorf("ServiceName(%q) = %q: %v", prefix, ServiceName(prefix, "spark-1"), errs)
+		if errs := validation.IsDNS1035Label(submit.ServiceName(prefix, "spark-1")); len(errs) > 0 {
+			t.Errorf("ServiceName(%q) = %q: %v", prefix, submit.ServiceName(prefix, "spark-1"), errs)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit/internal/line"
 )
 
 // lateEnv are the variables that Spark sets on executors after the variables of the user's configuration, so that only
@@ -92,3 +93,24 @@ func gpuOverwritten(c *conf.Conf, gpu overlay.GPU) bool {
 	}
 	return false
 }
+
+// Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever the
+// executors' template says (BasicExecutorFeatureStep). Only Request.Admitted can restore these fields, because it
+// changes the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of
+// lines counts as the line that native.Build would use for it. It warns about each of these fields, except for a memory
+// limit that Request.Admitted restores.
+func Overwritten(sparkVersion string, o overlay.Overlay) []string {
+	q, _ := line.Of(sparkVersion)
+	var fields []string
+	if o.MemoryLimit != nil {
+		fields = append(fields, "MemoryLimit")
+	}
+	if o.TerminationGracePeriodSeconds != nil && q.ExecutorGrace {
+		fields = append(fields, "TerminationGracePeriodSeconds")
+	}
+	return fields
+}
+
+// OverwrittenPrefix is the beginning of each warning about a field that Overwritten returns. A caller that reports such
+// fields itself, under the names in its own API, can find these warnings by the prefix and leave them out.
+const OverwrittenPrefix = "the executors' "

@@ -1,4 +1,4 @@
-package submit
+package submit_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // TestOverwrittenByConf checks the rules of OverwrittenByConf one by one. The files in
@@ -54,7 +55,7 @@ func TestOverwrittenByConf(t *testing.T) {
 		{"lifecycle hooks and decommissioning", map[string]string{"spark.decommission.enabled": "true"}, overlay.Overlay{Lifecycle: &corev1.Lifecycle{}}, []string{"Lifecycle"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, OverwrittenByConf(conf.FromMap(c.conf), c.o)); diff != "" {
+			if diff := cmp.Diff(c.want, submit.OverwrittenByConf(conf.FromMap(c.conf), c.o)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit/internal/line"
 )
 
 // The configuration keys that control authentication and encryption between a driver and its executors.
@@ -38,7 +39,7 @@ func Protect(c *conf.Conf, version string) {
 	}
 	c.Set(cryptoKey, "true")
 	c.SetIfMissing(saslFallbackKey, "false") // all executors have the driver's version, so none needs the fallback
-	if version := versionPattern.FindStringSubmatch(version); version != nil && version[1] != "3" {
+	if version := line.VersionPattern.FindStringSubmatch(version); version != nil && version[1] != "3" {
 		c.SetIfMissing(authEngineKey, "2")
 	}
 	if authenticatedCipher(version) {

@@ -1,4 +1,4 @@
-package submit
+package submit_test
 
 import (
 	"maps"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // TestProtect checks that Protect enables authentication and encryption together, and that the user's settings override
@@ -46,7 +47,7 @@ func TestProtect(t *testing.T) {
 		"secret that the user sets":       {"4.0.5", map[string]string{"spark.authenticate.secret.file": "/s"}, with(engine, "2", "spark.authenticate.secret.file", "/s")},
 	} {
 		got := conf.FromMap(c.given)
-		Protect(got, c.version)
+		submit.Protect(got, c.version)
 		if diff := cmp.Diff(c.want, got.Map()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

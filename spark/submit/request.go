@@ -1,19 +1,17 @@
 package submit
 
 import (
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// Request is the complete input of Build. It has a field for everything that spark-submit takes from its environment,
+// Request is the complete input of native.Build and runner.Build. Their package comments describe what they make of it;
+// below, Build is native.Build. Request has a field for everything that spark-submit takes from its environment,
 // its disk, the clock or a random source.
 type Request struct {
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It selects the rules of the Spark line.
@@ -43,8 +41,8 @@ type Request struct {
 	// connects to spark.kubernetes.driver.master instead.
 	Master string
 	// DriverMaster is the value of spark.master in a driver whose executors are not pods that it creates: the spark://
-	// address of a standalone cluster, or "local", "local[4]" and the like. Empty means Master. BuildRunner rejects it,
-	// because spark-submit would submit to that master.
+	// address of a standalone cluster, or "local", "local[4]" and the like. Empty means Master. runner.Build rejects
+	// it, because spark-submit would submit to that master.
 	DriverMaster string
 	// SubmitTime is the value of spark.app.submitTime.
 	SubmitTime time.Time
@@ -104,7 +102,7 @@ type Request struct {
 	// Spark overwrites these settings. Build adds them to the executors' template as labels and annotations.
 	Admitted admit.Settings
 
-	// RunnerServiceAccount is the service account of the pod that runs spark-submit (BuildRunner), unless
+	// RunnerServiceAccount is the service account of the pod that runs spark-submit (package runner), unless
 	// RunnerAccountKey in Conf names another. It needs rights that a driver does not need: on Secrets, Services and
 	// NetworkPolicies, which spark-submit creates. Empty means the driver's account.
 	RunnerServiceAccount string
@@ -137,34 +135,4 @@ type File struct {
 // a missing file.
 type Credentials struct {
 	CACert, ClientKey, ClientCert []byte
-}
-
-// Objects is the result of Build. The caller must create the objects of Before in order, then the driver pod.
-type Objects struct {
-	// Before contains ConfigMaps, Services, Secrets, NetworkPolicies, claims and the PodGroup.
-	Before []Object
-	// Driver is the driver pod. The caller must create the result of DriverObject instead, which adds DriverExtra to
-	// it.
-	Driver *corev1.Pod
-	// DriverExtra contains the fields of the driver's template that Driver's type (from k8s.io/api) does not have, as
-	// decoded JSON at their places in the pod. A list element that has a name has the name in DriverExtra too.
-	// DriverExtra is nil if there are no such fields.
-	DriverExtra map[string]any
-	// Warnings are messages for the user.
-	Warnings []string
-}
-
-// DeepCopy returns a copy that shares no memory with o.
-func (o Objects) DeepCopy() Objects {
-	before := make([]Object, len(o.Before))
-	for i, object := range o.Before {
-		before[i] = object.DeepCopyObject().(Object)
-	}
-	return Objects{Before: before, Driver: o.Driver.DeepCopy(), DriverExtra: runtime.DeepCopyJSON(o.DriverExtra), Warnings: slices.Clone(o.Warnings)}
-}
-
-// Object is a Kubernetes object, including its metadata.
-type Object interface {
-	metav1.Object
-	runtime.Object
 }

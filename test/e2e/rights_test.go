@@ -103,9 +103,9 @@ var rarelyUsed = []struct {
 	{submitAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
 		"test/e2e/lines_submit_test.go", "runSubmitted"},
 	{submitAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",
-		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
+		"spark/submit/native/compare_test.go", "TestAgainstSparkSubmit"},
 	{submitAccount, "persistentvolumeclaims", "create patch", "spark-submit of an application whose driver has claims of its own",
-		"spark/submit/compare_test.go", "TestAgainstSparkSubmit"},
+		"spark/submit/native/compare_test.go", "TestAgainstSparkSubmit"},
 	{submitAccount, "pods", "delete", "spark-submit deletes the driver pod if it cannot create the objects that the pod mounts",
 		"test/e2e/chart/objects_test.go", "TestDriverRightsFollowTheValues"},
 }

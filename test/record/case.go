@@ -1,7 +1,7 @@
 // Package record records the requests that the real spark-submit sends to an API server, and loads the recordings.
 //
 // Tests of spark/submit compare their results with these recordings. The recorder runs each Case once per Spark line,
-// with the spark-submit of that line. The tests pass the same Case to cmdline.Parse and submit.Build.
+// with the spark-submit of that line. The tests pass the same Case to cmdline.Parse and native.Build.
 package record
 
 import "encoding/json"

@@ -11,7 +11,7 @@ import (
 
 // These placeholders replace the values in a recording that differ from run to run. Each identifier has the same length
 // as the value that it replaces, so that Spark truncates names at the same place. Tests pass the placeholders to
-// submit.Build to get comparable objects.
+// native.Build to get comparable objects.
 const (
 	// AppID replaces spark.app.id.
 	AppID = "spark-00000000000000000000000000000000"

@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // Render returns the objects for a Create action, which launches an attempt. If spark-submit creates the driver pod,
@@ -36,7 +37,7 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 
 // Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
 // but sends it to the API server in a dry run. The pod differs from the real one in values that only a running driver
-// has (see submit.Executor).
+// has (see native.Executor).
 //
 // The arguments id and driver are the executor's id and the driver's UID. An error is a *dialect.FieldError that names
 // the field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the
@@ -70,7 +71,7 @@ func (a Applications) executor(app *sparkv1.SparkApplication, attempt int32, id 
 
 // executorOf is Applications.executor for a request.
 func executorOf(app *sparkv1.SparkApplication, r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
-	pod, err := submit.Executor(r, id, driver)
+	pod, err := native.Executor(r, id, driver)
 	if refused, ok := errors.AsType[*submit.Error](err); ok && !refused.NotNative {
 		err = asFieldError(app, refused)
 	}

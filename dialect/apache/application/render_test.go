@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // namesOf returns the kinds and names of an attempt's objects in the order of their creation.
@@ -310,7 +311,7 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// TestTheSameAsAnyoneBuilds checks that Render returns the same objects as a direct call of submit.Build with the same
+// TestTheSameAsAnyoneBuilds checks that Render returns the same objects as a direct call of native.Build with the same
 // configuration. The only differences are the documented settings that this API adds.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
@@ -325,7 +326,7 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 		}
 		_, isNamed := app.Spec.SparkConf["spark.app.name"]
 		settings := confOf(t, app, p)
-		want, err := submit.Build(submit.Request{
+		want, err := native.Build(submit.Request{
 			AppName:      dialect.AppName(settings, "pi", lifecycle.AttemptID(string(app.UID), 1)),
 			SparkVersion: app.Spec.RuntimeVersions.SparkVersion, Namespace: "jobs", Unnamed: !isNamed, AppID: "pi-0", ResourceNamePrefix: "pi-0",
 			ConfigMapName: "pi-0-spark-drv-conf-map", DriverMaster: app.Spec.SparkConf["spark.master"], SubmitTime: noon, User: "spark",
@@ -340,7 +341,7 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 		got := rendered(t, Applications{}, app, 1)
 		got.Warnings, want.Warnings = nil, nil
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-submit.Build +dialect):\n%s", spec, diff)
+			t.Errorf("%s (-native.Build +dialect):\n%s", spec, diff)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
-	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // Review returns the faults and warnings that the operator would report before it launches the first attempt. A fault
@@ -40,7 +40,7 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 		Pods: func() []dialect.Pods {
 			driver := objects.Driver
 			if submitter != nil { // objects.Driver is the pod that runs spark-submit
-				driver, _ = submit.Driver(r)
+				driver, _ = native.Driver(r)
 			}
 			executors, _ := executorsOf(&launched.Spec)
 			return dialect.DriverAndExecutors(driver, executor, executors)

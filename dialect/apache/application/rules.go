@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // Sources are the fields with the pods of an application.
@@ -135,7 +136,7 @@ func (a Applications) builtPods(app *sparkv1.SparkApplication, attempt int32, no
 		if err != nil {
 			return nil, err
 		}
-		if driver, err = submit.Driver(r); err != nil {
+		if driver, err = native.Driver(r); err != nil {
 			return nil, asUserError(app, err)
 		}
 		runner := dialect.PodOf("spark-submit", "spec.driverSpec", &objects.Driver.ObjectMeta, &objects.Driver.Spec)
@@ -184,7 +185,7 @@ func imageField(app *sparkv1.SparkApplication, role string) string {
 
 // accountField returns the field that sets the service account of a role's pods. For an executor, this may be the
 // driver's key, which also overrides the field serviceAccountName of the executor's template. Only the deprecated field
-// serviceAccount of this template precedes both keys (see submit.Executor).
+// serviceAccount of this template precedes both keys (see native.Executor).
 func accountField(app *sparkv1.SparkApplication, role string) string {
 	part, keys := app.Spec.DriverSpec, []string{"spark.kubernetes.authenticate." + role + ".serviceAccountName"}
 	if role == "executor" {

@@ -10,6 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // modeSetting is the text by which messages name the setting of the submission mode. Only the operator's configuration
@@ -46,7 +47,7 @@ func (a Applications) submitted(app *sparkv1.SparkApplication, r submit.Request)
 		objects, err := a.runner(app, r)
 		return objects, dialect.SparkSubmitCause(modeSetting + ": " + string(a.Submission) + ") requires it"), err
 	}
-	objects, err := submit.Build(r)
+	objects, err := native.Build(r)
 	refused, ok := errors.AsType[*submit.Error](err)
 	switch {
 	case err == nil:
@@ -103,7 +104,7 @@ func (a Applications) nextAttempt(app *sparkv1.SparkApplication, attempt int32, 
 }
 
 // launchWarnings returns warnings about fields of the spec that have no effect on a launch. The warnings of
-// submit.Build are not among them.
+// native.Build are not among them.
 func launchWarnings(app *sparkv1.SparkApplication) (warnings []string) {
 	p, _ := programOf(&app.Spec)
 	warnings = p.unused(&app.Spec)

@@ -38,7 +38,7 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 }
 
 // refused returns faults that reject one attempt. It does not return the faults that other functions report: those of
-// Validate, which fail the application permanently, and those that submit.Build reports when it renders the attempt.
+// Validate, which fail the application permanently, and those that native.Build reports when it renders the attempt.
 func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
 	all := exposedEntries(&app.Spec)
 	for _, d := range all {

@@ -108,7 +108,7 @@ var Sources = dialect.Sources("spec.driver", "spec.executor", "template")
 
 // Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
 // but sends it to the API server in a dry run. The pod differs from the real one in values that only a running driver
-// has (see submit.Executor).
+// has (see native.Executor).
 //
 // The arguments id and driver are the executor's id and the driver pod's UID. An error is a *dialect.FieldError that
 // names the field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the

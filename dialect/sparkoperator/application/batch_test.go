@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // gangs returns a dialect whose configuration enables every batch scheduler.
@@ -225,7 +226,7 @@ func TestScheduledAsOne(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if driver, err = submit.Driver(request); err != nil {
+					if driver, err = native.Driver(request); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -15,7 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
-	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // TestExecutorIsSparksOwn compares the executor pod that the operator sends to the API server in a dry run with the pod
@@ -30,7 +30,7 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.Conf.Set("spark.kubernetes.executor.podNamePrefix", "pi") // as the recording has it
-				got, err := submit.Executor(r, 1, "uid")
+				got, err := native.Executor(r, 1, "uid")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,7 +16,7 @@ func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect
 // accountField returns the field that sets the service account of a role's pods. If no field sets it, the result is the
 // typed field. For an executor, the field may be that of the driver, which also overrides the field serviceAccountName
 // of the executor's template. Only the deprecated field serviceAccount of this template precedes both typed fields (see
-// submit.Executor).
+// native.Executor).
 func accountField(spec *v1beta2.SparkApplicationSpec, role string) string {
 	pod, typed := podSpec(spec, role), "spec."+role+".serviceAccount"
 	template := dialect.PodTemplate(pod.Template).Spec

@@ -10,6 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // This file contains the steps of a decision for tests that judge only one step.
@@ -55,7 +56,7 @@ func (d Dialect) executor(app *v1beta2.SparkApplication, number int32, id int, d
 	if err != nil {
 		return nil, err
 	}
-	return submit.Executor(r, id, driver)
+	return native.Executor(r, id, driver)
 }
 
 // invalid returns the reason why no attempt can be launched from the spec.

@@ -42,7 +42,7 @@ func withConf(pairs ...string) func(*v1beta2.SparkApplication) {
 // driver.
 var step = withConf("spark.kubernetes.driver.pod.featureSteps", "org.example.Step")
 
-// volcanoStep is a change that adds a feature step of Spark that submit.Build supports. However, the step creates an
+// volcanoStep is a change that adds a feature step of Spark that native.Build supports. However, the step creates an
 // object that the operator has no right to create.
 var volcanoStep = withConf("spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 

@@ -34,7 +34,7 @@ var rules = []rule{
 }
 
 // Validate returns all errors in the spec that prevent the application from running and that can be found without a
-// cluster. An application with such an error fails. submit.Build finds further errors in the values of fields.
+// cluster. An application with such an error fails. native.Build finds further errors in the values of fields.
 func Validate(app *v1beta2.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong

@@ -19,7 +19,7 @@ const ConditionSparkVersionMismatch = "SparkVersionMismatch"
 const reasonAnotherVersion = "ImageRunsAnotherVersion"
 
 // versionLine matches a Spark version and captures its release line, such as 4.1 of 4.1.4. The operator builds the
-// driver pod as this release line does (submit.Build).
+// driver pod as this release line does (native.Build).
 var versionLine = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:[.-].*)?$`)
 
 func lineOf(version string) string {

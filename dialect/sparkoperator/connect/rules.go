@@ -76,7 +76,7 @@ func serverAccountField(spec *v1alpha1.SparkConnectSpec) string {
 
 // executorAccountField returns the field that sets the service account of the executors. It may be the driver's key,
 // which also overrides the field serviceAccountName of the executors' template. Only the deprecated field
-// serviceAccount of this template precedes both keys (see submit.Executor).
+// serviceAccount of this template precedes both keys (see native.Executor).
 func executorAccountField(spec *v1alpha1.SparkConnectSpec) string {
 	template := dialect.PodTemplate(spec.Executor.Template).Spec
 	if template.DeprecatedServiceAccount == "" {

@@ -1,0 +1,172 @@
+// Package executor builds the executor pods that a driver will request, with Spark's executor feature steps
+// (KubernetesExecutorBuilder). It first runs the driver's steps, because they decide about the configuration and the
+// template that the driver gives its executors.
+package executor
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/sparkoperator/spark-operator/spark/admit"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/internal/draft"
+	"github.com/sparkoperator/spark-operator/spark/submit/internal/names"
+	"github.com/sparkoperator/spark-operator/spark/submit/internal/steps"
+)
+
+const (
+	profileLabel   = "spark-exec-resourceprofile-id"
+	defaultProfile = "0" // the ID of an application's first resource profile
+	executorVolume = "spark-conf-volume-exec"
+	scriptKey      = "spark.kubernetes.decommission.script"
+	graceKey       = "spark.kubernetes.executor.terminationGracePeriodSeconds"
+)
+
+// executorSteps are Spark's executor feature steps, in Spark's order (KubernetesExecutorBuilder.buildFromFeatures).
+var executorSteps = []struct {
+	name  string
+	apply func(*execution) error
+}{
+	{"BasicExecutorFeatureStep", basicExecutorStep},
+	{"ExecutorKubernetesCredentialsFeatureStep", executorAccountStep},
+	{"MountSecretsFeatureStep", shared(steps.MountSecrets)},
+	{"EnvSecretsFeatureStep", shared(steps.EnvSecrets)},
+	{"MountVolumesFeatureStep", executorVolumesStep},
+	{"HadoopConfExecutorFeatureStep", executorHadoopStep},
+	{"LocalDirsFeatureStep", shared(steps.LocalDirs)},
+}
+
+// shared adapts a step that drivers and executors have in common.
+func shared(step func(*draft.Draft) error) func(*execution) error {
+	return func(e *execution) error { return step(e.Draft) }
+}
+
+// Pod returns the executor pod that native.Executor documents. The arguments are the executor's ID and the UID of the
+// driver pod.
+func Pod(r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
+	d, err := steps.Run(r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newExecution(d, id, driver)
+	if err != nil {
+		return nil, submit.AsError(err)
+	}
+	excluded, err := excludedExecutorSteps(e.Draft)
+	if err != nil {
+		return nil, submit.AsError(err)
+	}
+	for _, s := range executorSteps {
+		if slices.Contains(excluded, s.name) {
+			continue
+		}
+		if err := s.apply(e); err != nil {
+			return nil, submit.AsError(err)
+		}
+	}
+	e.Pod.APIVersion, e.Pod.Kind = "v1", "Pod"
+	e.Pod.Spec.Containers = append(e.Pod.Spec.Containers, e.Spark)
+	if err := admit.Apply(e.Pod); err != nil {
+		return nil, submit.FieldErrorf("Executor", "%v", err)
+	}
+	if err := e.CheckVolumes("Executor", e.Pod, e.Request.Executor); err != nil {
+		return nil, err
+	}
+	return e.Pod, nil
+}
+
+// newExecution returns the draft of an executor. The draft has the configuration and the pod template that the driver
+// reads.
+func newExecution(d *draft.Draft, id int, driver types.UID) (*execution, error) {
+	files, err := d.ConfFiles()
+	if err != nil {
+		return nil, err
+	}
+	e := &execution{
+		Draft: &draft.Draft{
+			Request: d.Request, Line: d.Line, Language: d.Language, Role: submit.RoleExecutor, Conf: d.Props, Props: d.Props, Pod: &corev1.Pod{},
+			Spark: corev1.Container{Name: overlay.ExecutorContainer},
+		},
+		id: strconv.Itoa(id), driver: driver, user: lastValue(d.Spark.Env, "SPARK_USER"), files: slices.Sorted(maps.Keys(files)),
+	}
+	e.name = namePrefix(e.Draft) + "-exec-" + e.id
+	// The driver passes its own local directories on to executors.
+	e.Request.Environment = map[string]string{"SPARK_LOCAL_DIRS": lastValue(d.Spark.Env, "SPARK_LOCAL_DIRS")}
+	if !d.HasExecutorTemplate() {
+		return e, nil
+	}
+	text, err := draft.ExecutorTemplate(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := utiljson.Unmarshal([]byte(text), e.Pod); err != nil {
+		return nil, submit.FieldErrorf("ExecutorTemplate", "is not a pod template: %s", conf.Shorten(err.Error()))
+	}
+	// The driver uses the first container of the template as the Spark container.
+	e.Spark, e.Pod.Spec.Containers = e.Pod.Spec.Containers[0], e.Pod.Spec.Containers[1:]
+	return e, nil
+}
+
+// execution is the draft of one executor, with the values that it needs in addition to the configuration.
+type execution struct {
+	*draft.Draft
+	id, name string
+	driver   types.UID
+	user     string   // SPARK_USER of the driver
+	files    []string // names of the files in the driver's SPARK_CONF_DIR
+}
+
+func lastValue(env []corev1.EnvVar, name string) (value string) {
+	for _, v := range env {
+		if v.Name == name {
+			value = v.Value
+		}
+	}
+	return value
+}
+
+// namePrefix returns the prefix of executor names: the prefix that the user sets or, by default, a prefix in the form
+// that the driver builds from the application's name and a random ID.
+func namePrefix(d *draft.Draft) string {
+	if prefix, _ := d.Conf.Get("spark.kubernetes.executor.podNamePrefix"); prefix != "" {
+		return prefix
+	}
+	return submit.ResourceNamePrefix(d.Request.AppName, names.Digest("executors/"+d.Request.AppID, 16))
+}
+
+func excludedExecutorSteps(d *draft.Draft) ([]string, error) {
+	if !d.Line.ExcludedSteps {
+		return nil, nil
+	}
+	names, err := d.Conf.List("spark.kubernetes.executor.pod.excludedFeatureSteps", nil)
+	for i := range names {
+		names[i] = strings.TrimPrefix(names[i], draft.FeaturePackage)
+	}
+	return names, err
+}
+
+// basicExecutorStep builds the Spark container and the pod of an executor (BasicExecutorFeatureStep).
+func basicExecutorStep(e *execution) error {
+	for _, part := range []func(*execution) error{
+		shared(steps.BasicImage), shared(steps.BasicResources), shared(steps.BasicDevices), executorPort, executorEnv, executorMeta, shared(steps.BasicPlacement), executorLife, executorConfigMap,
+	} {
+		if err := part(e); err != nil {
+			return err
+		}
+	}
+	e.Spark.Args = append(e.Spark.Args, "executor")
+	if e.Line.ResizePolicy {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			e.Spark.ResizePolicy = append(e.Spark.ResizePolicy, corev1.ContainerResizePolicy{ResourceName: name, RestartPolicy: corev1.NotRequired})
+		}
+	}
+	return nil
+}
