@@ -117,3 +117,11 @@ func (d Defaults) Explain(faults []*dialect.FieldError) []*dialect.FieldError {
 	}
 	return faults
 }
+
+// ExplainError is Explain for an error that is one fault.
+func (d Defaults) ExplainError(err error) error {
+	if err == nil || d.Settings == nil {
+		return err
+	}
+	return d.Explain(dialect.AsFaults(err))[0]
+}

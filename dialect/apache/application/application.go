@@ -12,6 +12,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/application"
@@ -46,11 +47,6 @@ type Options struct {
 	Rules dialect.Rules
 	// Defaults are the platform's defaults in the application's namespace; nil if there are none.
 	Defaults *platform.Settings
-
-	// declared is set while the platform's defaults are merged into the application's spec, in order to render objects.
-	declared *declared
-	// timeouts are the platform's default timeouts for the attempt in the current decision.
-	timeouts platform.Timeouts
 }
 
 // Applications decides about SparkApplications and renders their objects. It is pure: its methods read nothing but
@@ -65,28 +61,28 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: hold.Cause.Reason, Message: hold.Cause.Message}, now)
 		return lifecycle.Plan{Notices: hold.Notices(), Next: decodeMemory(&app.Status)}
 	}
-	launched, restore := a.asLaunched(app)
-	defer func() { restore() }()
-	wanted := launched.app(app)
+	attempt := a.present(app)
+	wanted := attempt.wanted()
 	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, true, memory)
 	}
 	wanted.Hold = hold.Cause
-	var built *dialect.Built
+
+	var next *launched
 	if dialect.MayLaunch(wanted, memory, seen) {
-		restore() // the next attempt has the present defaults
-		built, wanted.Submitter, wanted.Invalid = a.nextAttempt(app, dialect.NextAttempt(memory), now)
-		_, restore = a.asLaunched(app)
+		next = a.next(app, launch.NextAttempt(memory), now)
+		wanted.Submitter, wanted.Invalid = causes(next)
 	}
 	plan := application.Step(wanted, memory, seen, now)
-	built.AttachTo(plan)
+	next.Attach(plan)
 	if plan.Next.AttemptID == lifecycle.AttemptID(string(app.UID), plan.Next.Attempt) {
-		plan.Next.AttemptID = idOf(app, plan.Next.Attempt, seen)
+		plan.Next.AttemptID = idOf(attempt.app, plan.Next.Attempt, seen)
 	}
 	if wanted.Deleting {
 		return plan
 	}
+
 	if takesOver(&app.Status) && memory.Attempt > 0 {
 		plan.Notices = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Notices...)
 	}
@@ -98,7 +94,7 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	if hold.Cause != nil && !plan.Next.Phase.Terminal() {
 		plan.Notices = append(plan.Notices, hold.Notices()...)
 	}
-	a.encodeDefaults(app, memory, plan.Next)
+	launch.Remember(a.Defaults, stored(app), memory, plan.Next)
 	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, conditions, app.Generation, now)
 	return plan
 }

@@ -128,7 +128,7 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d ex
 // attempt to determine whether the attempt needs spark-submit. Rendering is expensive, so callers compute the selector
 // once for all entries.
 func (a Applications) driverSelector(app *sparkv1.SparkApplication, attempt int32) map[string]string {
-	if _, submitter, _ := a.submission(app, attempt, time.Time{}); submitter != nil {
+	if _, submitter, _ := a.next(app, attempt, time.Time{}).Objects(); submitter != nil {
 		return map[string]string{apache.LabelAppUID: string(app.UID), apache.LabelAttempt: strconv.Itoa(int(attempt)), submit.RoleLabel: submit.RoleDriver}
 	}
 	return map[string]string{apache.LabelAppName: app.Name, submit.SelectorLabel: appID(app, attempt), submit.RoleLabel: submit.RoleDriver}

@@ -27,10 +27,11 @@ const (
 	leastCleanAgain = time.Second
 )
 
-// app converts the application's spec into the state machine's input. It does not validate the spec; Decide does so
+// wanted converts the application's spec into the state machine's input. It does not validate the spec; Decide does so
 // before an attempt is launched. It computes no hash of the spec, because an edit never replaces a running attempt and
 // applies only to the next attempt.
-func (a Applications) app(app *sparkv1.SparkApplication) lifecycle.App {
+func (a *attempt) wanted() lifecycle.App {
+	app := a.app
 	t := tolerations(&app.Spec)
 	initial, least := executorsOf(&app.Spec)
 	out := lifecycle.App{

@@ -14,6 +14,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -163,23 +164,20 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreMergedOnce checks that an application without defaults, and one whose defaults are merged already, is
-// not copied, and that the merge leaves the caller's Applications value as it was.
-func TestDefaultsAreMergedOnce(t *testing.T) {
+// TestDefaultsAreMergedIntoACopy checks that an application without defaults is not copied, and that the merge leaves the
+// caller's application as it was.
+func TestDefaultsAreMergedIntoACopy(t *testing.T) {
 	app := written(t)
-	if same, unchanged := (Applications{}).launching(app); unchanged != app || same.declared != nil {
+	if same := (Applications{}).next(app, 1, noon).Attempt; same.app != app || same.defaults.Settings != nil {
 		t.Error("an application without defaults is copied")
 	}
-	a := withDefaults()
-	launching, merged := a.launching(app)
-	if merged == app || a.declared != nil || launching.declared == nil {
-		t.Fatalf("the copy is the argument: %t; declared by the caller %v, by the result %v", merged == app, a.declared, launching.declared)
+	before := app.DeepCopy()
+	merged := withDefaults().next(app, 1, noon).Attempt
+	if diff := cmp.Diff(before, app); merged.app == app || diff != "" {
+		t.Fatalf("the copy is the argument: %t; the argument (-want +got):\n%s", merged.app == app, diff)
 	}
-	if diff := cmp.Diff(app.Spec.SparkConf, launching.declared.conf); diff != "" {
+	if diff := cmp.Diff(app.Spec.SparkConf, merged.defaults.Own); diff != "" {
 		t.Errorf("the user's sparkConf (-want +got):\n%s", diff)
-	}
-	if again, twice := launching.launching(merged); twice != merged || again.declared != launching.declared {
-		t.Error("defaults are merged a second time")
 	}
 }
 
@@ -213,18 +211,17 @@ func TestDeadlinesAreThoseOfTheLaunch(t *testing.T) {
 			platformDefaults(), 1500 * time.Millisecond, time.Millisecond, 0, time.Hour},
 	} {
 		app := pi(c.change)
-		a, restore := Applications{Options{Defaults: c.settings, Run: 2 * time.Hour}}.asLaunched(app)
+		a := Applications{Options{Defaults: c.settings, Run: 2 * time.Hour}}
 		want := lifecycle.Deadlines{DriverStart: c.start, DriverReady: c.ready, ExecutorsStart: c.executors, Run: c.runs, RestartAtScaling: true}
 		if diff := cmp.Diff(want, a.app(app).Deadlines); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		restore()
 	}
 }
 
-// TestSparkConfIsRestored checks that the default number of executors applies until sparkConf is restored, and that the
-// user's sparkConf is the same as before.
-func TestSparkConfIsRestored(t *testing.T) {
+// TestSparkConfIsTheUsers checks that the default number of executors applies, and that the user's sparkConf does not
+// change.
+func TestSparkConfIsTheUsers(t *testing.T) {
 	for name, c := range map[string]struct {
 		conf map[string]string
 		want int32
@@ -234,11 +231,9 @@ func TestSparkConfIsRestored(t *testing.T) {
 	} {
 		app := pi(func(app *sparkv1.SparkApplication) { app.Spec.SparkConf = c.conf })
 		before := app.DeepCopy()
-		a, restore := withDefaults().asLaunched(app)
-		if got := a.app(app).InitialExecutors; got != c.want {
+		if got := withDefaults().app(app).InitialExecutors; got != c.want {
 			t.Errorf("%s: %d executors, want %d", name, got, c.want)
 		}
-		restore()
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Errorf("%s: afterwards (-want +got):\n%s", name, diff)
 		}
@@ -252,10 +247,9 @@ func TestDefaultsBeforeALaunchKeepKeysForBothRoles(t *testing.T) {
 		app.Spec.SparkConf = map[string]string{"spark.kubernetes.node.selector.disk": "ssd"}
 	})
 	defaults := map[string]string{"spark.kubernetes.driver.node.selector.disk": "hdd", "spark.kubernetes.driver.node.selector.zone": "a"}
-	_, restore := Applications{Options{Defaults: &platform.Settings{SparkConf: defaults}}}.asLaunched(app)
-	defer restore()
+	current := Applications{Options{Defaults: &platform.Settings{SparkConf: defaults}}}.present(app)
 	want := map[string]string{"spark.kubernetes.node.selector.disk": "ssd", "spark.kubernetes.driver.node.selector.zone": "a"}
-	if diff := cmp.Diff(want, app.Spec.SparkConf); diff != "" {
+	if diff := cmp.Diff(want, current.app.Spec.SparkConf); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -422,7 +416,7 @@ func TestExecutorNeedsTheDefaultsOfItsLaunch(t *testing.T) {
 		app := inPhase(lifecycle.Running, written(t))
 		app.Status.Operator.Defaults = c.stored
 		pod, err := Applications{Options{Defaults: c.settings}}.Executor(app, c.attempt, 1, "uid", noon)
-		if errors.Is(err, dialect.ErrDefaultsChanged) != c.changed || (pod == nil) != c.changed {
+		if errors.Is(err, launch.ErrDefaultsChanged) != c.changed || (pod == nil) != c.changed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
-	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // Render returns the objects for a Create action, which launches an attempt. If spark-submit creates the driver pod,
@@ -25,13 +25,12 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
 		return submit.Objects{}, errors.New(wrong.Message)
 	}
-	objects, err := dialect.Launched(action, appID(app, action.Attempt), now, func() (submit.Objects, *lifecycle.Cause, error) {
-		return a.submission(app, action.Attempt, now)
-	})
+	id := launch.Identity{Number: action.Attempt, ID: appID(app, action.Attempt), At: now}
+	l, objects, err := launch.Attached(action, id, func() *launched { return a.next(app, action.Attempt, now) })
 	if err != nil {
-		return submit.Objects{}, err
+		return submit.Objects{}, l.Attempt.defaults.ExplainError(err)
 	}
-	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(app), thresholdWarnings(&app.Spec), templateWarnings(app))
+	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(l), thresholdWarnings(&app.Spec), templateWarnings(app))
 	return objects, nil
 }
 
@@ -42,38 +41,13 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 // The arguments id and driver are the executor's id and the driver's UID. An error is a *dialect.FieldError that names
 // the field to correct, or a *submit.Error with NotNative. NotNative means that the operator cannot build the
 // submission and only spark-submit can, or that the platform's defaults have changed since the launch
-// (dialect.ErrDefaultsChanged).
+// (launch.ErrDefaultsChanged).
 func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
-	if o := app.Status.Operator; o != nil && o.Attempt == attempt && !a.Defaults.IsVersion(o.Defaults) {
-		return nil, dialect.ErrDefaultsChanged
+	switch {
+	case launch.Changed(a.Defaults, stored(app), attempt):
+		return nil, launch.ErrDefaultsChanged
+	case driverOnly(&app.Spec):
+		return nil, launch.ErrNoExecutors
 	}
-	if driverOnly(&app.Spec) {
-		return nil, dialect.ErrNoExecutors
-	}
-	return a.executor(app, attempt, id, driver, now)
-}
-
-// executorOnce returns a function that renders an executor of an attempt at its first call.
-func (a Applications) executorOnce(app *sparkv1.SparkApplication, attempt int32, now time.Time) func() (*corev1.Pod, error) {
-	return dialect.Once(func() (*corev1.Pod, error) { return a.executor(app, attempt, 1, "", now) })
-}
-
-// executor returns the executor pod that the driver of an attempt would create if the attempt were launched with the
-// platform's present defaults.
-func (a Applications) executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
-	a, app = a.launching(app)
-	r, err := a.request(app, attempt, now)
-	if err != nil {
-		return nil, err
-	}
-	return executorOf(app, r, id, driver)
-}
-
-// executorOf is Applications.executor for a request.
-func executorOf(app *sparkv1.SparkApplication, r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
-	pod, err := native.Executor(r, id, driver)
-	if refused, ok := errors.AsType[*submit.Error](err); ok && !refused.NotNative {
-		err = asFieldError(app, refused)
-	}
-	return pod, err
+	return a.next(app, attempt, now).ExecutorOf(id, driver)
 }

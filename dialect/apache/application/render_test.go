@@ -257,15 +257,15 @@ func TestSparkSubmit(t *testing.T) {
 	if driver := string(secret.Data["driver.json"]); !strings.Contains(driver, `"allowPrivilegeEscalation": false`) || !strings.Contains(driver, "pi-0-submit") {
 		t.Errorf("the driver's template is %s", driver)
 	}
-	_, submitter, invalid := always.nextAttempt(written(t), 1, noon)
+	submitter, invalid := always.causes(written(t), noon)
 	if submitter == nil || invalid != nil || !strings.Contains(submitter.Message, "configuration") {
 		t.Errorf("%v, %v", submitter, invalid)
 	}
-	_, submitter, invalid = Applications{}.nextAttempt(written(t, "spec: {mainClass: \"\", jars: \"https://example.org/a.jar\"}"), 1, noon)
+	submitter, invalid = Applications{}.causes(written(t, "spec: {mainClass: \"\", jars: \"https://example.org/a.jar\"}"), noon)
 	if submitter == nil || invalid != nil || !strings.Contains(submitter.Message, "spec.mainClass") {
 		t.Errorf("a class that the jar names: %v, %v", submitter, invalid)
 	}
-	if _, submitter, invalid = (Applications{}).nextAttempt(written(t), 1, noon); submitter != nil || invalid != nil {
+	if submitter, invalid = (Applications{}).causes(written(t), noon); submitter != nil || invalid != nil {
 		t.Errorf("a plain application: %v, %v", submitter, invalid)
 	}
 	// Spark-submit is not used for a standalone cluster.

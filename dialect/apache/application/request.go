@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -27,55 +26,47 @@ func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
 	return *metav1.NewControllerRef(app, sparkv1.GroupVersion.WithKind("SparkApplication"))
 }
 
-// request returns the input from which package submit builds the objects of an attempt.
-func (a Applications) request(app *sparkv1.SparkApplication, attempt int32, now time.Time) (submit.Request, error) {
-	p, wrong := programOf(&app.Spec)
-	if wrong != nil {
-		return submit.Request{}, wrong
+// Request implements launch.Attempt.
+func (a *attempt) Request(c *conf.Conf) error {
+	app, p := a.app, a.program
+	a.Name = func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, refused) }
+	c = c.Clone()
+	if a.Authenticate && driverMaster(&app.Spec) == "" {
+		submit.Protect(c, app.Spec.RuntimeVersions.SparkVersion)
 	}
-	settings, wrong := a.sparkConf(app, p)
-	if wrong != nil {
-		return submit.Request{}, wrong
-	}
-	id := appID(app, attempt)
-	r := submit.Request{
+	id := appID(app, a.Number)
+	a.Submit = submit.Request{
 		SparkVersion:       app.Spec.RuntimeVersions.SparkVersion,
 		Namespace:          app.Namespace,
-		AppName:            dialect.AppName(settings, app.Name, lifecycle.AttemptID(string(app.UID), attempt)),
+		AppName:            dialect.AppName(c, app.Name, lifecycle.AttemptID(string(app.UID), a.Number)),
 		AppID:              id,
 		ResourceNamePrefix: id,
 		DriverPodName:      driverPodName(app, id),
 		ConfigMapName:      configMapName(id),
 		Master:             a.master(app),
 		DriverMaster:       driverMaster(&app.Spec),
-		SubmitTime:         now,
+		SubmitTime:         a.At,
 		User:               driverUser,
 		MainClass:          p.class,
 		Resource:           p.resource,
 		Arguments:          app.Spec.DriverArgs,
 		ArgumentsField:     requestFields["Arguments"],
 		ProxyUser:          app.Spec.ProxyUser,
-		Conf:               settings,
+		Conf:               c,
 		DriverTemplate:     withoutEscalation(rawTemplate(app.Spec.DriverSpec)),
 		ExecutorTemplate:   rawTemplate(app.Spec.ExecutorSpec),
 		Owner:              ownerReference(app),
-		Labels:             a.attemptLabels(app, attempt),
+		Labels:             a.attemptLabels(app, a.Number),
 
 		RunnerServiceAccount: a.RunnerAccount,
 		DeniedServiceAccount: a.Own.NameIn(app.Namespace),
 	}
 	// The application gets a name only if its configuration sets one; otherwise the program chooses the name.
 	_, named := app.Spec.SparkConf[confAppName]
-	r.Unnamed = !named
-	r.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)
-	r.Driver.Annotations = map[string]string{}
-	if restart := lifecycle.RestartRequest(app.Annotations); restart != "" {
-		r.Driver.Annotations[lifecycle.RestartRequestAnnotation] = restart
-	}
-	if a.Defaults != nil {
-		r.Driver.Annotations[platform.VersionAnnotation] = a.Defaults.Version
-	}
-	return r, nil
+	a.Submit.Unnamed = !named
+	a.Submit.Driver.Labels = versionLabels(app.Spec.RuntimeVersions)
+	a.Submit.Driver.Annotations = launch.Annotations(app, "", a.Defaults)
+	return nil
 }
 
 // master returns the driver's spark.master. This is the user's spark.master if it is the URL of an API server (k8s://),
@@ -142,13 +133,4 @@ func keyField(spec *sparkv1.ApplicationSpec, key string) string {
 
 func isLabelValue(text string) bool {
 	return text != "" && len(validation.IsValidLabelValue(text)) == 0
-}
-
-// sparkConf returns the configuration of an application, including the keys that the operator's configuration adds.
-func (a Applications) sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
-	c, wrong := sparkConf(app, p)
-	if wrong == nil && a.Authenticate && driverMaster(&app.Spec) == "" {
-		submit.Protect(c, app.Spec.RuntimeVersions.SparkVersion)
-	}
-	return c, wrong
 }

@@ -213,7 +213,7 @@ func TestSettingsNameTheFieldThatSetsThem(t *testing.T) {
 	} {
 		app := written(t)
 		change(&app.Spec)
-		if all := settings(app); all != nil {
+		if all := (Applications{}).next(app, 1, noon).Settings(); all != nil {
 			t.Errorf("%s: settings are %v", name, all)
 		}
 	}
@@ -259,7 +259,7 @@ func TestWorkersIsTheLargestNumberOfExecutors(t *testing.T) {
 		`{spark.dynamicAllocation.enabled: "true", spark.kubernetes.driver.master: "local[*]"}`:                               {Field: instances},
 	} {
 		app := written(t, `spec: {sparkConf: `+conf+`}`)
-		if got := workers(app); got != want {
+		if got, _ := (Applications{}).next(app, 1, noon).Attempt.Workers(nil); got != want {
 			t.Errorf("%s: %+v, want %+v", conf, got, want)
 		}
 	}
@@ -353,9 +353,9 @@ func TestRulesRefuseAnApplication(t *testing.T) {
 		if got != c.want || len(c.rules.exposing) != c.exposures || (review.Pods == nil) != (c.want != "") {
 			t.Errorf("%s: the review reports %q after judging %d Ingresses and routes", name, got, len(c.rules.exposing))
 		}
-		built, _, invalid := a.nextAttempt(app, 1, noon)
-		if (invalid == nil) != (c.want == "") || (built == nil) == (c.want == "") || invalid != nil && (invalid.Reason != "InvalidSpec" || invalid.Message != c.want) {
-			t.Errorf("%s: a pass reports %+v and builds %v", name, invalid, built)
+		_, invalid := a.causes(app, noon)
+		if (invalid == nil) != (c.want == "") || invalid != nil && (invalid.Reason != "InvalidSpec" || invalid.Message != c.want) {
+			t.Errorf("%s: a pass reports %+v", name, invalid)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func TestLaunchWarnings(t *testing.T) {
 		},
 		`{jars: "", pyFiles: a.py, sparkRFiles: a.R}`: {"spec.sparkRFiles: has no effect: spec.pyFiles names the program; use spark.submit.pyFiles or spark.files for further files"},
 	} {
-		if diff := cmp.Diff(want, launchWarnings(written(t, "spec: "+spec))); diff != "" {
+		if diff := cmp.Diff(want, launchWarnings((Applications{}).next(written(t, "spec: "+spec), 1, noon))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", spec, diff)
 		}
 	}

@@ -53,7 +53,7 @@ func TestInvalid(t *testing.T) {
 	} {
 		app := written(t, c.spec)
 		app.Namespace = "jobs"
-		_, _, invalid := Applications{}.nextAttempt(app, 1, noon)
+		_, invalid := Applications{}.causes(app, noon)
 		var got []string
 		if invalid != nil {
 			got = fieldsOf(invalid.Message)
@@ -128,7 +128,7 @@ spec: {driverServiceIngressList: [
 		if diff := cmp.Diff(c.want, fieldsOf(err.Error())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s\n%v", name, diff, err)
 		}
-		if _, _, invalid := (Applications{}).nextAttempt(app, 1, noon); invalid != nil {
+		if _, invalid := (Applications{}).causes(app, noon); invalid != nil {
 			t.Errorf("%s: a pass would reject it: %v", name, invalid)
 		}
 	}
