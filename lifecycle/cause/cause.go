@@ -164,6 +164,8 @@ var noise = []string{
 	"Picked up ", "+ ", "++ ", "WARNING: ", "log4j:", "SLF4J:", "Setting default log level", "To adjust logging level", "Using Spark's default log4j",
 	"OpenJDK 64-Bit Server VM warning: ", "Java HotSpot(TM) 64-Bit Server VM warning: ", "[Stage ",
 	"Driver stacktrace:", "During handling of the above exception", "The above exception was the direct cause", "...",
+	"=== Streaming Query ===", "Identifier: ", "Current Committed Offsets:", "Current Available Offsets:", "Current State: ", "Thread State: ",
+	"Logical Plan:", "+- ", ":- ", "~", "WriteToMicroBatchDataSource",
 }
 
 // wrappers are texts of exceptions that only report that something else failed.
@@ -198,7 +200,7 @@ func innermost(lines []string) string {
 }
 
 // essence returns the part of a line that says what failed. It cuts off the time, level and logger of a log entry, the
-// words with which a JVM introduces an exception, and the task that failed.
+// words with which a JVM introduces an exception, and the task or the streaming query that failed.
 func essence(line string) string {
 	if isEntry(line) {
 		if _, message, found := strings.Cut(line[len(layout):], ": "); found {
@@ -209,6 +211,9 @@ func essence(line string) string {
 		if _, message, found := strings.Cut(task, "): "); found {
 			line = message
 		}
+	}
+	if _, message, found := strings.Cut(line, "] terminated with exception: "); found {
+		line = message
 	}
 	line = strings.TrimPrefix(strings.TrimPrefix(line, "Caused by: "), ": ")
 	if thread, found := strings.CutPrefix(line, `Exception in thread "`); found {

@@ -33,7 +33,7 @@ var Places = []Place{
 	{"SparkClassUtils.classForName", "a class could not be loaded"},
 	{"finishConnect", "a connection failed"},
 	{"org.apache.spark.SparkContext.<init>", "Spark could not start"},
-	{"org.apache.spark.sql.execution.QueryExecution", "a query failed"},
+	{"org.apache.spark.sql.", "a query failed"},
 	{"org.apache.spark.SparkContext.runJob", "a job failed"},
 	{"org.apache.spark.deploy.SparkSubmit.prepareSubmitEnvironment", "the program could not be prepared"},
 	{"org.apache.spark.deploy.JavaMainApplication.start", "the main class ended with an exception"},

@@ -82,7 +82,7 @@ var Rules = []Rule{
 	{"SchemaMismatch", []string{"SchemaColumnConvertNotSupportedException", "PARQUET_COLUMN_DATA_TYPE_MISMATCH", "arquet column cannot be converted"}, "",
 		"read the files with the types that they have, and convert the columns afterwards; files of one table may differ"},
 	{"DataCorrupt", []string{"is not a Parquet file", "MALFORMED_RECORD_IN_PARSING", "Malformed records are detected", "Malformed ORC file"}, "",
-		"remove or correct the file that the message names; for CSV and JSON, the mode PERMISSIVE keeps malformed records apart"},
+		"remove or correct the malformed file, which the log names; for CSV and JSON, the mode PERMISSIVE keeps malformed records apart"},
 	{"ValueInvalid", []string{"CAST_INVALID_INPUT", "DIVIDE_BY_ZERO", "ARITHMETIC_OVERFLOW", "CAST_OVERFLOW", "INVALID_ARRAY_INDEX", "CANNOT_PARSE_TIMESTAMP"}, "",
 		"correct the data, or use a function that returns NULL (try_cast, try_divide); spark.sql.ansi.enabled=false restores the rules of Spark 3"},
 	{"ResultChanged", []string{"INCONSISTENT_BEHAVIOR_CROSS_VERSION", "SparkUpgradeException"}, "", "set the option that the message names, in most cases spark.sql.legacy.timeParserPolicy, to CORRECTED or LEGACY"},
