@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 )
 
-// findsCause checks that status and explain search the log of a failed driver for its cause, if the pod's status has
+// findsCause checks that wait, status and explain search the log of a failed driver for its cause, if the pod's status has
 // only stack frames, and that they still work if the pod is gone.
 func (u *user) findsCause() {
 	packed, err := os.Open("../../lifecycle/testdata/endings/py-s3noconnector.1.log.gz")
@@ -35,8 +35,10 @@ func (u *user) findsCause() {
 	frames := scene.Exited(3, strings.Repeat("\tat a.B.c(B.java:1)\n", 80))
 	frames.Terminated.Reason = "Error"
 	u.driver("broken", corev1.PodFailed, frames)
-	u.does(exit.Failed, "FAILED", "wait", "broken")
 	const line = "driver container failed with exit code 3: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
+	for _, has := range []string{"FAILED, FileSystemMissing: " + line, "do: add the connector"} {
+		u.does(exit.Failed, has, "wait", "broken")
+	}
 	for _, verb := range []string{"status", "explain"} {
 		for _, has := range []string{"FileSystemMissing: " + line, "hadoop-aws for s3a://"} {
 			u.does(exit.OK, has, verb, "broken")

@@ -97,14 +97,20 @@ func (c *Client) look(ctx context.Context, object client.Object, goal string, la
 	case err != nil:
 		return "", c.ended(ctx, err)
 	}
-	if done, err := judge(live, goal, last, changed); done || err != nil {
+	if done, err := c.judge(ctx, live, goal, last, changed); done || err != nil {
 		return "", err
 	}
 	return live.GetResourceVersion(), nil
 }
 
-func judge(object client.Object, goal string, last *string, changed func(*Summary)) (bool, error) {
+// judge reports whether an object has reached the goal, and calls changed if its state is new. An object that has
+// failed gets the cause from its log, as in the verb status.
+func (c *Client) judge(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (bool, error) {
 	s := Summarize(object)
+	if s.Result == Failed {
+		c.ReadCause(ctx, object)
+		s = Summarize(object)
+	}
 	if now := s.String(); now != *last && changed != nil {
 		*last = now
 		changed(&s)
@@ -139,7 +145,7 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 			case event.Type == watch.Deleted:
 				return false, exit.Errorf(exit.Cluster, "%s %s/%s was deleted", KindOf(object).Kind, object.GetNamespace(), object.GetName())
 			}
-			if done, err := judge(live, goal, last, changed); done || err != nil {
+			if done, err := c.judge(ctx, live, goal, last, changed); done || err != nil {
 				return done, err
 			}
 		}

@@ -49,7 +49,7 @@ func (r *verbs) explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		readCause(cmd.Context(), c, object)
+		c.ReadCause(cmd.Context(), object)
 		events, err := c.Events(cmd.Context(), object, pods)
 		if err != nil {
 			return err

@@ -92,7 +92,7 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	readCause(ctx, w.Client, w.object)
+	w.ReadCause(ctx, w.object)
 	versions := []string{w.object.GetResourceVersion()}
 	for i := range pods {
 		versions = append(versions, pods[i].ResourceVersion)

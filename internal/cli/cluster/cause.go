@@ -1,4 +1,4 @@
-package online
+package cluster
 
 import (
 	"context"
@@ -7,18 +7,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
-// causeLines is the number of lines at the end of a log in which readCause searches.
+// causeLines is the number of lines at the end of a log in which ReadCause searches.
 const causeLines = 1000
 
-// readCause searches the log of a failed driver for the cause, if the end of the log that Kubernetes keeps in the pod's
+// ReadCause searches the log of a failed driver for the cause, if the end of the log that Kubernetes keeps in the pod's
 // status does not show it. It changes the status of the object in memory. If the log cannot be read, or does not show
 // the cause either, the object stays as it is.
-func readCause(ctx context.Context, c *cluster.Client, object client.Object) {
-	o := cluster.OperatorStatus(object)
+func (c *Client) ReadCause(ctx context.Context, object client.Object) {
+	o := OperatorStatus(object)
 	if o == nil || o.Cause == nil {
 		return
 	}
@@ -27,12 +26,12 @@ func readCause(ctx context.Context, c *cluster.Client, object client.Object) {
 		return
 	}
 	var log strings.Builder
-	if c.Logs(ctx, object, cluster.LogOptions{Tail: causeLines}, &log) != nil {
+	if c.Logs(ctx, object, LogOptions{Tail: causeLines}, &log) != nil {
 		return
 	}
 	after := before.Searched(log.String())
 	o.Cause.Reason, o.Cause.Message, o.Cause.Advice = after.Reason, after.Message, after.Advice
-	replaceCause(cluster.Summarize(object).Conditions, &before, &after) // the conditions of the object itself
+	replaceCause(Summarize(object).Conditions, &before, &after) // the conditions of the object itself
 }
 
 // replaceCause replaces a cause in the conditions that have it. If another attempt follows, a message continues behind
