@@ -8,12 +8,12 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -84,23 +84,39 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "manag
 var otherModules = []string{"local", "bench", "test/e2e", "tools", "bin", "dist", ".git"}
 
 type file struct {
-	path   string // relative to the repository's root
-	folder string
-	test   bool
-	syntax *ast.File
+	path      string // relative to the repository's root
+	folder    string
+	test      bool
+	positions *token.FileSet
+	syntax    *ast.File
 }
 
+// parse returns the Go files of this module. The tests share them, because parsing takes longer than most rules.
 func parse(t *testing.T) []file {
 	t.Helper()
+	files, err := ofThisModule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 10 {
+		t.Fatalf("only %d Go files found below %s", len(files), root)
+	}
+	return files
+}
+
+var ofThisModule = sync.OnceValues(func() ([]file, error) { return parseBelow(root, otherModules) })
+
+// parseBelow returns the Go files below a folder, without those in the skipped folders and in testdata.
+func parseBelow(top string, skip []string) ([]file, error) {
 	var files []file
 	positions := token.NewFileSet()
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(top, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		rel := filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(name, root), string(filepath.Separator)))
 		if entry.IsDir() {
-			if slices.Contains(otherModules, rel) || entry.Name() == "testdata" {
+			if slices.Contains(skip, rel) || entry.Name() == "testdata" {
 				return filepath.SkipDir
 			}
 			return nil
@@ -112,16 +128,10 @@ func parse(t *testing.T) []file {
 		if err != nil {
 			return err
 		}
-		files = append(files, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), syntax})
+		files = append(files, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), positions, syntax})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 10 {
-		t.Fatalf("only %d Go files found below %s", len(files), root)
-	}
-	return files
+	return files, err
 }
 
 func pureTreeOf(folder string) *rule {
@@ -250,57 +260,6 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// maxPackage is the largest number of lines of a package under internal/. Test files do not count.
-const maxPackage = 1500
-
-// TestPackagesAreSmall checks that no package exceeds maxPackage. A larger package should be split by responsibility.
-func TestPackagesAreSmall(t *testing.T) {
-	lines := map[string]int{}
-	for _, f := range parse(t) {
-		if f.test || !isBelow(f.folder, "internal") {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(root, f.path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines[f.folder] += strings.Count(string(data), "\n")
-	}
-	if len(lines) < 20 {
-		t.Errorf("only %d packages were found", len(lines))
-	}
-	for folder, n := range lines {
-		if n > maxPackage {
-			t.Errorf("%s has %d lines, and may have %d", folder, n, maxPackage)
-		}
-	}
-}
-
-// TestSizes logs long files and functions. It never fails, because the limits are only a guide.
-func TestSizes(t *testing.T) {
-	for _, f := range parse(t) {
-		if f.test || isBelow(f.folder, "client") || strings.HasPrefix(path.Base(f.path), "zz_generated") {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(root, f.path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(data), "\n"); n > 400 {
-			t.Logf("%s: %d lines", f.path, n)
-		}
-		for _, declaration := range f.syntax.Decls {
-			function, ok := declaration.(*ast.FuncDecl)
-			if !ok || function.Body == nil {
-				continue
-			}
-			if n := strings.Count(string(data[function.Body.Pos()-f.syntax.FileStart:function.Body.End()-f.syntax.FileStart]), "\n"); n > 60 {
-				t.Logf("%s: %s has %d lines", f.path, function.Name.Name, n)
-			}
-		}
-	}
-}
-
 // TestRulesFindFaults checks that the tests of this package report files that break the rules.
 func TestRulesFindFaults(t *testing.T) {
 	packages := table{
@@ -334,13 +293,19 @@ func TestRulesFindFaults(t *testing.T) {
 		{"internal/testkit/hostile/a.go", `package hostile; import _ "github.com/sparkoperator/spark-operator/internal/testkit/crdfields"`, ""},
 		{"internal/new/a.go", `package other`, "has no row for package internal/new"},
 	} {
-		syntax, err := parser.ParseFile(token.NewFileSet(), test.path, test.source, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := strings.Join(faults(file{test.path, path.Dir(test.path), strings.HasSuffix(test.path, "_test.go"), syntax}, packages), "; ")
+		got := strings.Join(faults(parsed(t, token.NewFileSet(), test.path, test.source), packages), "; ")
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s %s: %q, want %q", test.path, test.source, got, test.want)
 		}
 	}
+}
+
+// parsed returns a file with the given source.
+func parsed(t *testing.T, positions *token.FileSet, name, source string) file {
+	t.Helper()
+	syntax, err := parser.ParseFile(positions, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), positions, syntax}
 }

@@ -2,11 +2,9 @@ package arch
 
 import (
 	"fmt"
-	"go/parser"
 	"go/token"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -221,11 +219,7 @@ func TestImportsOfTestsDoNotCount(t *testing.T) {
 		"b/b_test.go": `package b; import "` + module + `/d"`,
 		"c/c_test.go": `package c; import "` + module + `/d"`,
 	} {
-		syntax, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, file{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), syntax})
+		files = append(files, parsed(t, token.NewFileSet(), name, source))
 	}
 	got := importsOf(files)
 	if len(got) != 2 || !slices.Equal(got["b"], []string{"a"}) || len(got["c"]) > 0 {

@@ -49,26 +49,10 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 // An event that is unlikely to need a decision soon is queued with a delay, so that one pass handles several such
 // events (feed.Pods, feed.Arrivals).
 func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.GroupVersionKind, clock controller.Clock) error {
-	scope, err := op.newScope()
+	r, scope, err := op.reconciler(kind, gvk, clock)
 	if err != nil {
 		return err
 	}
-	needed := append(op.requiredKinds(), gvk.GroupKind())
-	if kind.Runs != nil {
-		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
-		if err != nil {
-			return err
-		}
-		needed = append(needed, run.GroupKind())
-	}
-	scope.refused = func(namespace string) error { return op.watches.Refused(namespace, needed...) }
-	r := controller.New(controller.Options{
-		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope, NamespaceLabels: scope.Labels,
-		Events: op.recorder, Metrics: op.metrics, Traces: op.traces,
-		Explainer: explain.New(op.GetAPIReader(), op.GetClient(), &op.allowed),
-		Optional:  op.optional, Sentinels: op.sentinelsOf(kind), Rush: op.rush.on,
-		Lead: op.lock.terms(), StopAsked: op.stopAsked, Watchdog: op.hangs, ShutdownTimeout: op.config.Controller.ShutdownTimeout.Duration,
-	})
 	owner := feed.OwnerOf(gvk.GroupKind(), kind.Inherited.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	options := ctrl.Options{
@@ -112,6 +96,30 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		return fmt.Errorf("watch %s: %w", gvk.Kind, err)
 	}
 	return nil
+}
+
+// reconciler returns the reconciler of a kind, and the namespaces that it serves.
+func (op *Operator) reconciler(kind controller.Kind, gvk schema.GroupVersionKind, clock controller.Clock) (*controller.Reconciler, *scope, error) {
+	scope, err := op.newScope()
+	if err != nil {
+		return nil, nil, err
+	}
+	needed := append(op.requiredKinds(), gvk.GroupKind())
+	if kind.Runs != nil {
+		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
+		if err != nil {
+			return nil, nil, err
+		}
+		needed = append(needed, run.GroupKind())
+	}
+	scope.refused = func(namespace string) error { return op.watches.Refused(namespace, needed...) }
+	return controller.New(controller.Options{
+		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope, NamespaceLabels: scope.Labels,
+		Events: op.recorder, Metrics: op.metrics, Traces: op.traces,
+		Explainer: explain.New(op.GetAPIReader(), op.GetClient(), &op.allowed),
+		Optional:  op.optional, Sentinels: op.sentinelsOf(kind), Rush: op.rush.on,
+		Lead: op.lock.terms(), StopAsked: op.stopAsked, Watchdog: op.hangs, ShutdownTimeout: op.config.Controller.ShutdownTimeout.Duration,
+	}), scope, nil
 }
 
 // sentinelsOf returns the sentinels of a kind, or nil if the kind has none.

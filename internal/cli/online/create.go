@@ -69,19 +69,8 @@ func (r *verbs) createCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var wrong []error
-		for i := range documents {
-			d := &documents[i]
-			switch namespace := d.Object.GetNamespace(); {
-			case namespace == "":
-				d.Object.SetNamespace(c.Namespace)
-			case namespace != c.Namespace && cmd.Flags().Changed("namespace"):
-				return exit.Usagef("%s: the manifest names the namespace %s, but -n names %s; leave one of them out", d.Place("metadata.namespace"), namespace, c.Namespace)
-			}
-			wrong = append(wrong, operator.Check(d))
-		}
-		if err := errors.Join(wrong...); err != nil {
-			return exit.With(exit.Invalid, err)
+		if err := checkDocuments(cmd, c, operator, documents); err != nil {
+			return err
 		}
 		for i := range documents {
 			if err := r.create(cmd, c, documents[i].Object, &after); err != nil {
@@ -104,6 +93,25 @@ func (r *verbs) createCommand() *cobra.Command {
 	flags.BoolVar(&after.log, "log", false, "print the driver's log until the application ended")
 	flags.DurationVar(&after.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 5; 0 means no limit")
 	return cmd
+}
+
+// checkDocuments gives objects without a namespace that of the client, and returns the faults of all objects.
+func checkDocuments(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, documents []manifest.Loaded) error {
+	var wrong []error
+	for i := range documents {
+		d := &documents[i]
+		switch namespace := d.Object.GetNamespace(); {
+		case namespace == "":
+			d.Object.SetNamespace(c.Namespace)
+		case namespace != c.Namespace && cmd.Flags().Changed("namespace"):
+			return exit.Usagef("%s: the manifest names the namespace %s, but -n names %s; leave one of them out", d.Place("metadata.namespace"), namespace, c.Namespace)
+		}
+		wrong = append(wrong, operator.Check(d))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return exit.With(exit.Invalid, err)
+	}
+	return nil
 }
 
 // create creates an object in the cluster. In a dry run, the API server only checks the object.
