@@ -55,7 +55,7 @@ var Rules = []Rule{
 		"correct the class's name (mainClass), or add the JAR that contains it with --jars (deps.jars) or spark.jars.packages"},
 	{"CredentialsMissing", []string{"NoAuthWithAWS", "No AWS Credentials", "NoCredentialsError", "Unable to load credentials", "CredentialInitializationException",
 		"default credentials", "DefaultAzureCredential"}, "", "give the driver and the executors credentials: the cloud identity of their service account, a Secret in env, or the provider's keys of spark.hadoop.fs.*"},
-	{"StorageAccessDenied", []string{"AccessDenied", "Access Denied", "Status Code: 403", "403 Forbidden", "storage.objects", "AuthorizationPermissionMismatch", "AuthorizationFailure",
+	{"StorageAccessDenied", []string{"AccessDenied", "Access Denied", "Status Code: 403", "reason=403", "403 Forbidden", "storage.objects", "AuthorizationPermissionMismatch", "AuthorizationFailure",
 		"not authorized to perform", "AccessControlException"}, "", "grant the identity of the service account (or of the keys) the right to this bucket and path; check which identity the pods use"},
 	{"PackagesNotResolved", []string{"unresolved dependency", "UNRESOLVED DEPENDENCIES", "Could not transfer artifact", "Could not find artifact", "Server access error"}, "",
 		"correct the coordinates in spark.jars.packages, give a repository that the pods reach (spark.jars.repositories), or put the JARs into the image"},
