@@ -163,7 +163,7 @@ func isNoise(line string) bool {
 var noise = []string{
 	"Picked up ", "+ ", "++ ", "WARNING: ", "log4j:", "SLF4J:", "Setting default log level", "To adjust logging level", "Using Spark's default log4j",
 	"OpenJDK 64-Bit Server VM warning: ", "Java HotSpot(TM) 64-Bit Server VM warning: ", "[Stage ",
-	"Driver stacktrace:", "During handling of the above exception", "The above exception was the direct cause", "...",
+	"Error occurred during initialization of VM", "Driver stacktrace:", "During handling of the above exception", "The above exception was the direct cause", "...",
 	"=== Streaming Query ===", "Identifier: ", "Current Committed Offsets:", "Current Available Offsets:", "Current State: ", "Thread State: ",
 	"Logical Plan:", "+- ", ":- ", "~", "WriteToMicroBatchDataSource",
 }

@@ -26,8 +26,8 @@ func visible(line string) string {
 }
 
 // Excerpt returns the last MaxExcerpt bytes of a container's last output, in whole lines if possible. It leaves out
-// frames of stack traces, and the lines that Spark logs below the level WARN, for example while it stops. It also leaves
-// out a first line whose beginning the kubelet cut off, unless the line has an error.
+// frames of stack traces, and the lines that Spark logs below the level WARN, for example while it stops. It also
+// leaves out a first line whose beginning the kubelet cut off, unless the line has an error.
 func Excerpt(output string) string {
 	var kept strings.Builder
 	cut := isCut(output)

@@ -95,6 +95,8 @@ var Rules = []Rule{
 	{"OutOfHeap", []string{"java.lang.OutOfMemoryError"}, "", "raise spark.ROLE.memory, collect and broadcast less, or use more and smaller partitions"},
 	{"PythonOutOfMemory", []string{"MemoryError"}, "", "process smaller partitions, or raise spark.executor.pyspark.memory (in a task) or spark.driver.memoryOverhead (in the driver)"},
 	{"MemoryTooSmall", []string{"System memory ", "Executor memory "}, "", "raise spark.driver.memory or spark.executor.memory to the minimum in the message"},
+	{"JavaAgentMissing", []string{"JAR manifest missing", "agent library failed", "Could not find agent library"}, "",
+		"correct the path of the agent (jmxExporterJar of monitoring.prometheus, -javaagent in the Java options), or put the file into the image"},
 	{"JVMOptionsInvalid", []string{"Unrecognized VM option", "Unrecognized option: -", "Could not reserve enough space", "Initial heap size", "Invalid maximum heap size", "Could not create the Java Virtual Machine"}, "",
 		"correct the Java options (javaOptions, spark.ROLE.extraJavaOptions) and the memory"},
 	{"ExecutorsFailed", []string{"more executors failed than", "Max number of executor failures"}, "", "see why executors failed: sparkctl events NAME, and the logs of the executors"},
