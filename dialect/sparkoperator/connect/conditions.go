@@ -45,10 +45,7 @@ var ownConditions = append([]string{
 // (Connects.AuxiliaryObjects). The argument specFault is not nil if the edited spec is invalid and the server of the
 // previous spec continues; it contains the error. If this error is new, encodeConnectConditions returns a notice.
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, specFault *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
-	why := connectAccount(m, transient, sc.Status.Conditions)
-	if why.Reason == string(lifecycle.Started) && sc.Status.State == v1alpha1.SparkConnectStateNotReady { // it was ready before
-		why = lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "the server's pod runs but no longer passes its readiness probe: its port does not accept connections"}
-	}
+	why := connectAccount(m, transient, &sc.Status)
 	hold := map[string]lifecycle.Cause{}
 	switch m.Phase {
 	case lifecycle.Running:
@@ -172,14 +169,14 @@ var awaitedServer = map[lifecycle.Phase]string{
 // If the status already reports a transient error with the same reason, connectAccount returns the message in the
 // status. The API server may word each answer differently, and a different wording must not cause a write of the
 // status.
-func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before []metav1.Condition) lifecycle.Cause {
+func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before *v1alpha1.SparkConnectStatus) lifecycle.Cause {
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause
-		i := slices.IndexFunc(before, func(c metav1.Condition) bool {
+		i := slices.IndexFunc(before.Conditions, func(c metav1.Condition) bool {
 			return c.Reason == why.Reason && (c.Type == dialect.ConditionReady || c.Type == dialect.ConditionDegraded)
 		})
 		if i >= 0 {
-			why.Message = before[i].Message
+			why.Message = before.Conditions[i].Message
 		}
 		return why
 	}
@@ -187,7 +184,11 @@ func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, bef
 	if m.Phase == lifecycle.Running {
 		return why
 	}
-	if why.Reason == "" {
+	switch {
+	case why.Reason != "":
+	case m.Phase == lifecycle.Started && before.State == v1alpha1.SparkConnectStateNotReady: // it was ready before
+		why = lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "the server's pod runs but no longer passes its readiness probe: its port does not accept connections"}
+	default:
 		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
 	}
 	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited || why.Reason == lifecycle.ReasonRestartRequested {

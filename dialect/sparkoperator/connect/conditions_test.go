@@ -196,7 +196,7 @@ func TestTransientErrors(t *testing.T) {
 		"the server is suspended":     {lifecycle.Memory{Phase: lifecycle.Suspended, Cause: own}, nil, own},
 		"the server is being stopped": {lifecycle.Memory{Phase: lifecycle.Suspending, Cause: own}, nil, lifecycle.Cause{Reason: "Timeout", Message: "try 2"}},
 	} {
-		if got := connectAccount(test.m, quota, test.before); got != test.want {
+		if got := connectAccount(test.m, quota, &v1alpha1.SparkConnectStatus{Conditions: test.before}); got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
