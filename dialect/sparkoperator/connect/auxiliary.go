@@ -36,16 +36,15 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) dialect.AuxiliaryO
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
-	c, restore := c.asLaunched(sc)
-	defer restore()
-	policy, err := connect.Policy(c.standingRequest(sc), c.Policy == ClientsNamespace)
+	current := c.present(sc)
+	policy, err := connect.Policy(current.standingRequest(), c.Policy == ClientsNamespace)
 	if err != nil {
 		return dialect.AuxiliaryObjects{Unsettled: true} // the name or a port of the server is invalid; Decide reports it
 	}
 	name := connect.ServiceName(sc.Name, sc.Spec.Server.Service)
-	e := c.exposure(sc, name)
+	e := current.exposure(name)
 	objects := slices.Clone(e.Objects)
-	service, err := c.service(sc)
+	service, err := current.service()
 	if err == nil { // otherwise Decide reports it
 		objects = slices.Insert(objects, 0, submit.Object(service))
 	}
@@ -64,7 +63,8 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) dialect.AuxiliaryO
 }
 
 // service returns the Service through which clients connect to the current server.
-func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
+func (a *attempt) service() (*corev1.Service, error) {
+	sc := a.sc
 	// connect.Service rejects the type ExternalName.
 	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName {
 		if field, why := expose.ServiceFault(&base.Spec); field != "" {
@@ -73,18 +73,18 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 	}
 	if base := sc.Spec.Server.Service; base != nil {
 		// An edit of the Service does not replace the server, so the spec as a whole may not be checked again.
-		if faults := dialect.ServiceFaults(c.Rules, connectAnnotationsField, base.Annotations); len(faults) > 0 {
+		if faults := dialect.ServiceFaults(a.Rules, connectAnnotationsField, base.Annotations); len(faults) > 0 {
 			return nil, faults[0]
 		}
 	}
-	service, err := connect.Service(c.standingRequest(sc), sc.Spec.Server.Service)
+	service, err := connect.Service(a.standingRequest(), sc.Spec.Server.Service)
 	if err != nil {
 		return nil, asConnectError(sc, err)
 	}
 	// The type is set even if it is the default, because the operator could not restore a field that this object leaves
 	// out.
 	service.Spec.Type = cmp.Or(service.Spec.Type, corev1.ServiceTypeClusterIP)
-	if !c.UI.Outside && !expose.IsInternal(service.Spec.Type) {
+	if !a.UI.Outside && !expose.IsInternal(service.Spec.Type) {
 		expose.MakeInternal(&service.Spec)
 	}
 	return service, nil
@@ -92,11 +92,12 @@ func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
 
 // encodeService sets ServiceReady to False if the spec of the Service is invalid, and returns a notice if this error is
 // new. If the spec is valid, it leaves the condition to recordService, which knows the state of the Service.
-func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []lifecycle.Notice {
+func encodeService(a *attempt, now time.Time) []lifecycle.Notice {
+	sc := a.own
 	if sc.OutOfBounds != "" {
 		return nil // the Service stays as it is
 	}
-	_, err := c.service(sc)
+	_, err := a.service()
 	if err == nil {
 		return nil
 	}

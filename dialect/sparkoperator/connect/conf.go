@@ -121,11 +121,12 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	return keys
 }
 
-// connectWarnings returns warnings about fields of a valid spec that have no effect, and about a Spark version without
-// a Connect server.
-func connectWarnings(sc *v1alpha1.SparkConnect) (warnings []string) {
+// warnings returns warnings about fields of a valid spec that have no effect, and about a Spark version without a Connect
+// server. The argument sc is the SparkConnect with or without the platform's defaults.
+func (a *attempt) warnings(sc *v1alpha1.SparkConnect) (warnings []string) {
 	spec := &sc.Spec
-	c := connectConf(sc)
+	c, _ := a.Configuration()
+	c = c.Clone()
 	for _, key := range foreignCredentials(spec) {
 		c.Set(key, spec.SparkConf[key]) // has a warning of its own
 	}
@@ -161,8 +162,9 @@ func connectWarnings(sc *v1alpha1.SparkConnect) (warnings []string) {
 // serviceWarnings returns a notice for each part of spec.server.service that has no effect. Decide reports these
 // notices once for each generation of the SparkConnect. It does not wait for the launch of a server, because an edit of
 // this field launches no server.
-func (c Connects) serviceWarnings(sc *v1alpha1.SparkConnect) (notices []lifecycle.Notice) {
-	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(c.standingRequest(sc), sc.Spec.Server.Service))
+func (a *attempt) serviceWarnings() (notices []lifecycle.Notice) {
+	sc := a.sc
+	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(a.standingRequest(), sc.Spec.Server.Service))
 	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
 		warnings = append(warnings, "spec.server.service: status has no effect, because the cluster writes it; remove the field status")
 	}

@@ -19,11 +19,11 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
-	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -46,9 +46,6 @@ type Options struct {
 	Rules dialect.Rules
 	// Defaults are the platform's defaults in the SparkConnect's namespace; nil if there are none.
 	Defaults *platform.Settings
-
-	// declared is set while the spec of the SparkConnect has the platform's defaults.
-	declared *declared
 }
 
 // Policy selects the NetworkPolicy of servers. Every value except the empty one restricts the ports for executors: only
@@ -68,9 +65,8 @@ type Connects struct{ Options }
 // Decide reads the SparkConnect, runs the state machine, and writes the result into sc.Status. It stores nothing, and
 // does not change the status of a SparkConnect that is being deleted.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	launched, restore := c.asLaunched(sc)
-	defer func() { restore() }()
-	wanted, memory := launched.app(sc), decodeConnect(&sc.Status)
+	current := c.present(sc)
+	wanted, memory := current.wanted(), decodeConnect(&sc.Status)
 	if sc.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, sc.OutOfBounds, true, memory)
 	}
@@ -78,28 +74,33 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
 	// A terminal phase follows from the spec or from the operator's configuration. Either may have changed in the
 	// meantime, so the spec is validated again.
+	var next *launched
 	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
-		restore() // the next server has the present defaults
-		wanted.Invalid = c.invalid(sc)
-		_, restore = c.asLaunched(sc)
+		next = c.nextOf(sc, launch.NextAttempt(memory), current.hash)
+		wanted.Invalid = dialect.Invalid(faults(next))
 	}
 	if wanted.Invalid != nil {
 		wanted.MinExecutors = 0 // unknown: the running server is not of this spec
 	}
 	plan := machine.Step(wanted, memory, seen, now)
+	next.Attach(plan)
 	if wanted.Deleting {
 		return plan
+	}
+
+	if next != nil && plan.Next.Attempt != memory.Attempt {
+		current = next.Attempt
 	}
 	if taken {
 		plan.Notices = append([]lifecycle.Notice{serverTakenOver(sc)}, plan.Notices...)
 	}
 	stampChange(sc, now, func() {
 		if unread {
-			plan.Notices = append(plan.Notices, c.serviceWarnings(sc)...)
+			plan.Notices = append(plan.Notices, current.serviceWarnings()...)
 		}
-		plan.Notices = append(plan.Notices, c.encodeService(sc, now)...)
+		plan.Notices = append(plan.Notices, encodeService(current, now)...)
 		plan.Notices = append(plan.Notices, encodeConnect(sc, plan, seen)...)
-		c.encodeDefaults(sc, memory, plan.Next)
+		launch.Remember(c.Defaults, stored(sc), memory, plan.Next)
 		plan.Notices = append(plan.Notices, encodeConnectConditions(sc, plan.Next, seen.TransientError, keptDespite(wanted, plan.Next), now)...)
 	})
 	return plan
@@ -114,49 +115,24 @@ func keptDespite(wanted lifecycle.App, m lifecycle.Memory) *lifecycle.Cause {
 	return nil
 }
 
-// app returns what the spec of the SparkConnect requests, without validating it. Decide validates the spec when it is
+// wanted returns what the spec of the SparkConnect requests, without validating it. Decide validates the spec when it is
 // about to create a server.
-func (c Connects) app(sc *v1alpha1.SparkConnect) lifecycle.App {
+func (a *attempt) wanted() lifecycle.App {
+	sc := a.sc
 	return lifecycle.App{
 		UID:            string(sc.UID),
-		SpecHash:       c.specHash(sc),
+		SpecHash:       a.hash,
 		RestartRequest: lifecycle.RestartRequest(sc.Annotations),
 		Deleting:       sc.DeletionTimestamp != nil,
 		Orphan:         slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
 		Suspend:        sc.Spec.Suspend != nil && *sc.Spec.Suspend,
 		MinExecutors:   connectExecutors(&sc.Spec),
-		MissingGrace:   c.MissingGrace,
+		MissingGrace:   a.MissingGrace,
 	}
-}
-
-// invalid returns the reason why a server can never work with this spec, or nil. Either the server itself can never
-// start, or it could never create executors. The second case is checked too, because the status of the server's pod
-// would not show this error. The reason depends neither on the attempt nor on the time.
-func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
-	_, _, faults := c.tryServer(sc)
-	return dialect.Invalid(faults)
 }
 
 // Sources are the fields with the pods of a SparkConnect.
 var Sources = dialect.Sources("spec.server", "spec.executor", "template")
-
-// tryServer validates the SparkConnect and renders a server and an executor. It returns the server's objects and the
-// executor. If it returns faults, no server can be created.
-func (c Connects) tryServer(sc *v1alpha1.SparkConnect) (made connect.Objects, executor *corev1.Pod, faults []*dialect.FieldError) {
-	c, sc = c.launching(sc)
-	if faults := ValidateConnect(sc); len(faults) > 0 {
-		return connect.Objects{}, nil, c.explained(faults)
-	}
-	made, err := c.build(sc, c.request(sc, 1))
-	if err == nil {
-		executor, err = c.executor(sc, 1, 1, "")
-	}
-	if err != nil {
-		return made, nil, c.explained(dialect.AsFaults(err))
-	}
-	faults = Sources.Faults(sc, made.Server, func() (*corev1.Pod, error) { return executor, nil })
-	return made, executor, c.explained(append(faults, c.ruleFaults(sc, made, executor)...))
-}
 
 // connectHashVersion is the version of the algorithm of Hash. If a change of the algorithm changes the hash of a stored
 // spec, it must change the version too. Hashes of different versions are never compared.
@@ -224,55 +200,23 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
-	c, sc = c.launching(sc)
-	request := c.request(sc, action.Attempt)
-	request.Annotations = map[string]string{lifecycle.SpecHashAnnotation: c.specHash(sc)}
-	if restart := lifecycle.RestartRequest(sc.Annotations); restart != "" {
-		request.Annotations[lifecycle.RestartRequestAnnotation] = restart
-	}
-	if c.Defaults != nil {
-		request.Annotations[platform.VersionAnnotation] = c.Defaults.Version
-	}
-	made, err := c.build(sc, request)
+	l, objects, err := launch.Attached(action, launch.Identity{Number: action.Attempt}, func() *launched { return c.next(sc, action.Attempt) })
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	c.withOrigins(made, request)
-	before := []submit.Object{made.Config}
-	if made.Secret != nil {
-		before = append(before, made.Secret)
-	}
-	return submit.Objects{
-		Before: before, Driver: made.Server, DriverExtra: made.ServerExtra,
-		Warnings: slices.Concat(connectWarnings(sc), inConnectFields(&sc.Spec, made.Warnings), templateWarnings(sc)),
-	}, nil
-}
-
-func (c Connects) build(sc *v1alpha1.SparkConnect, request connect.Request) (connect.Objects, error) {
-	made, err := connect.Build(request)
-	if err != nil {
-		return connect.Objects{}, asConnectError(sc, err)
-	}
-	return made, c.Own.Reject(serverAccountField(&sc.Spec), sc.Namespace, &made.Server.Spec)
+	merged := l.Attempt.sc
+	objects.Warnings = slices.Concat(l.Attempt.warnings(merged), inConnectFields(&merged.Spec, l.Attempt.made.Warnings), templateWarnings(merged))
+	return objects, nil
 }
 
 // Executor returns the executor pod that the server of an attempt would create, except for values that only the running
 // server has (see connect.Executor). The operator never creates this pod. The argument id is the executor's id, and the
 // argument server is the UID of the server's pod.
 func (c Connects) Executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID, _ time.Time) (*corev1.Pod, error) {
-	if o := sc.Status.Operator; o != nil && o.Attempt == attempt && !c.Defaults.IsVersion(o.Defaults) {
-		return nil, dialect.ErrDefaultsChanged
+	if launch.Changed(c.Defaults, stored(sc), attempt) {
+		return nil, launch.ErrDefaultsChanged
 	}
-	c, sc = c.launching(sc)
-	return c.executor(sc, attempt, id, server)
-}
-
-func (c Connects) executor(sc *v1alpha1.SparkConnect, attempt int32, id int, server types.UID) (*corev1.Pod, error) {
-	pod, err := connect.Executor(c.request(sc, attempt), id, server)
-	if err != nil {
-		return nil, asConnectError(sc, err)
-	}
-	return pod, c.Own.Reject(executorAccountField(&sc.Spec), sc.Namespace, &pod.Spec)
+	return c.next(sc, attempt).ExecutorOf(id, server)
 }
 
 // asConnectError converts an error of rendering into an error that names a field of the SparkConnect.

@@ -9,58 +9,8 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
-
-// declared describes what the user wrote in a spec, before the platform's defaults were merged into it.
-type declared struct {
-	hash   string            // of the user's spec
-	conf   map[string]string // the user's sparkConf
-	filled []string          // the settings of the defaults that templates use
-}
-
-// launching merges the platform's defaults into a copy of the SparkConnect, for the creation of a server. It returns
-// the copy, and a Connects value that records which settings are defaults. Callers must render the copy with this value
-// and must not use the copy for anything else. If there are no defaults, or if they are merged already, launching
-// returns its receiver and its argument unchanged.
-func (c Connects) launching(sc *v1alpha1.SparkConnect) (Connects, *v1alpha1.SparkConnect) {
-	if c.Defaults == nil || c.declared != nil {
-		return c, sc
-	}
-	c.declared = &declared{hash: Hash(&sc.Spec), conf: sc.Spec.SparkConf}
-	merged := *sc
-	c.declared.filled = merge(&merged.Spec, sc.Labels, c.Defaults)
-	return c, &merged
-}
-
-// asLaunched merges into sc.Spec.SparkConf the defaults with which the current server was created. They may differ from
-// the present defaults. The caller must call the returned function restore afterwards, which resets sparkConf to the
-// user's value.
-func (c Connects) asLaunched(sc *v1alpha1.SparkConnect) (launched Connects, restore func()) {
-	settings := c.Defaults
-	if o := sc.Status.Operator; o != nil && o.Attempt > 0 {
-		settings = platform.Recall(o.Defaults)
-	} else if o == nil && sc.Status.State != v1alpha1.SparkConnectStateNew {
-		settings = nil // another operator created it
-	}
-	if settings == nil {
-		return c, func() {}
-	}
-	own := sc.Spec.SparkConf
-	c.declared = &declared{hash: Hash(&sc.Spec), conf: own}
-	sc.Spec.SparkConf = settings.Conf(own, func(key string) bool { return typedSets(&sc.Spec, key) })
-	return c, func() { sc.Spec.SparkConf = own }
-}
-
-// specHash returns the hash of the spec that the user wrote.
-func (c Connects) specHash(sc *v1alpha1.SparkConnect) string {
-	if c.declared != nil {
-		return c.declared.hash
-	}
-	return Hash(&sc.Spec)
-}
 
 // typedSets reports whether a default of the given configuration key would override a value that the spec sets in
 // another way than by this key. This is the case for the keys of dynamic allocation if spec.dynamicAllocation disables
@@ -111,31 +61,4 @@ func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platfor
 
 func hasImage(conf map[string]string) bool {
 	return conf[platform.ImageKey] != "" || conf["spark.kubernetes.driver.container.image"] != "" && conf["spark.kubernetes.executor.container.image"] != ""
-}
-
-// withOrigins adds to a server's ConfigMap the version of the defaults, and for each default that the server uses, the
-// origin of that default.
-func (c Connects) withOrigins(made connect.Objects, request connect.Request) {
-	if c.Defaults == nil || c.declared == nil {
-		return
-	}
-	used := c.Defaults.Used(c.declared.filled, request.Conf.Get, func(key string) bool { _, own := c.declared.conf[key]; return own })
-	c.Defaults.Annotate(made.Config, used)
-}
-
-// explained extends those errors that one of the platform's defaults has caused. The added text names the entry of the
-// operator's configuration that contains the default.
-func (c Connects) explained(faults []*dialect.FieldError) []*dialect.FieldError {
-	if c.declared != nil {
-		dialect.ExplainDefaults(faults, c.Defaults, c.declared.conf)
-	}
-	return faults
-}
-
-// encodeDefaults stores the defaults in the status if this decision created a server. The argument before is the memory
-// of the previous decision, and the argument next is the memory of this decision.
-func (c Connects) encodeDefaults(sc *v1alpha1.SparkConnect, before, next lifecycle.Memory) {
-	if o := sc.Status.Operator; o != nil && next.Attempt != before.Attempt {
-		o.Defaults = c.Defaults.Remember()
-	}
 }

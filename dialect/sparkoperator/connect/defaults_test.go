@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -166,7 +167,8 @@ func TestMergedDefaults(t *testing.T) {
 	sc := connectOf(t, `image: "", sparkConf: {spark.eventLog.dir: mine}, executor: {template: {spec: {tolerations: [{key: mine}], containers: [{name: main}]}}}`)
 	sc.Spec.SparkConf["spark.kubernetes.executor.podTemplateContainerName"] = "main"
 	before, settings := sc.DeepCopy(), everyDefault()
-	c, merged := onPlatform(settings).launching(sc)
+	a := onPlatform(settings).next(sc, 1).Attempt
+	merged := a.sc
 	if diff := cmp.Diff(before, sc) + cmp.Diff(everyDefault(), settings); diff != "" {
 		t.Errorf("the SparkConnect or the settings were changed:\n%s", diff)
 	}
@@ -192,7 +194,7 @@ func TestMergedDefaults(t *testing.T) {
 	if diff := cmp.Diff(spec, executor.Spec); diff != "" {
 		t.Errorf("the executors' template (-want +got):\n%s", diff)
 	}
-	used := slices.Compact(slices.Sorted(slices.Values(c.declared.filled)))
+	used := slices.Compact(slices.Sorted(slices.Values(a.defaults.Filled)))
 	wantUsed := []string{
 		"driver.annotations[note]", "driver.env[REGION]", "driver.labels[team]", "driver.nodeSelector[disk]", "driver.podSecurityContext.fsGroup", "driver.priorityClassName",
 		"driver.securityContext.readOnlyRootFilesystem", "driver.tolerations",
@@ -202,17 +204,14 @@ func TestMergedDefaults(t *testing.T) {
 	if diff := cmp.Diff(wantUsed, used); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if c.specHash(merged) != Hash(&sc.Spec) || Hash(&merged.Spec) == Hash(&sc.Spec) {
-		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", c.specHash(merged), Hash(&sc.Spec))
+	if a.hash != Hash(&sc.Spec) || Hash(&merged.Spec) == Hash(&sc.Spec) {
+		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", a.hash, Hash(&sc.Spec))
 	}
 	again := merged.DeepCopy()
-	if filled := merge(&again.Spec, again.Labels, c.Defaults); len(filled) > 0 || cmp.Diff(merged, again) != "" {
+	if filled := merge(&again.Spec, again.Labels, a.Defaults); len(filled) > 0 || cmp.Diff(merged, again) != "" {
 		t.Errorf("a second merge uses %v and changes\n%s", filled, cmp.Diff(merged, again))
 	}
-	if other, same := c.launching(merged); same != merged || other.declared != c.declared {
-		t.Error("a prepared launch is prepared again")
-	}
-	if other, same := (Connects{}).launching(sc); same != sc || other.declared != nil {
+	if plain := (Connects{}).next(sc, 1).Attempt; plain.sc != sc || plain.defaults.Settings != nil {
 		t.Error("without defaults, the SparkConnect is copied")
 	}
 }
@@ -247,7 +246,7 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 					}
 				})
 				before := sc.DeepCopy()
-				c, restore := Connects{Options{Defaults: test.defaults}}.asLaunched(sc)
+				a := Connects{Options{Defaults: test.defaults}}.present(sc)
 				want := test.want
 				if text, set := own["spark.executor.instances"]; set {
 					want = text
@@ -256,16 +255,15 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 				if test.want == "2" && !disabled {
 					dynamic = "true"
 				}
-				got := sc.Spec.SparkConf
+				got := a.sc.Spec.SparkConf
 				if got["spark.executor.instances"] != want || got["spark.dynamicAllocation.enabled"] != dynamic || got["spark.a"] != own["spark.a"] {
 					t.Errorf("%s, disabled: %t: the configuration is %v", name, disabled, got)
 				}
-				if c.specHash(sc) != Hash(&before.Spec) {
+				if a.hash != Hash(&before.Spec) {
 					t.Errorf("%s: the hash is not that of the user's spec", name)
 				}
-				restore()
 				if diff := cmp.Diff(before, sc); diff != "" {
-					t.Errorf("%s: restore leaves a change:\n%s", name, diff)
+					t.Errorf("%s: the SparkConnect was changed:\n%s", name, diff)
 				}
 			}
 		}
@@ -334,7 +332,7 @@ func TestExecutorOfOtherDefaults(t *testing.T) {
 			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: 1, Defaults: test.stored}}
 		})
 		pod, err := Connects{Options{Defaults: test.defaults}}.Executor(sc, test.attempt, 1, "", connectBegan)
-		if (errors.Is(err, dialect.ErrDefaultsChanged)) != test.changed || (pod == nil) != test.changed {
+		if (errors.Is(err, launch.ErrDefaultsChanged)) != test.changed || (pod == nil) != test.changed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -354,7 +352,7 @@ func TestDefaultsAreStoredWithTheServer(t *testing.T) {
 		sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Defaults: &statusv1.OperatorDefaults{Version: "v0"}}}
 		})
-		test.c.encodeDefaults(sc, lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
+		launch.Remember(test.c.Defaults, stored(sc), lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
 		got := ""
 		if sc.Status.Operator.Defaults != nil {
 			got = sc.Status.Operator.Defaults.Version
@@ -380,7 +378,7 @@ func FuzzMerge(f *testing.F) {
 			sc.Spec.Server.Template = &runtime.RawExtension{Raw: slices.Clone(template)}
 		})
 		before := sc.DeepCopy()
-		c, launched := onPlatform(everyDefault()).launching(sc)
+		launched := onPlatform(everyDefault()).next(sc, 1).Attempt.sc
 		if diff := cmp.Diff(before, sc); diff != "" {
 			t.Fatalf("the SparkConnect was changed:\n%s", diff)
 		}
@@ -392,7 +390,7 @@ func FuzzMerge(f *testing.F) {
 			t.Errorf("the template %s becomes %s: %v", template, launched.Spec.Server.Template.Raw, is)
 		}
 		again := launched.DeepCopy()
-		merge(&again.Spec, again.Labels, c.Defaults)
+		merge(&again.Spec, again.Labels, onPlatform(everyDefault()).Defaults)
 		if diff := cmp.Diff(launched, again); diff != "" {
 			t.Errorf("a second merge changes the spec:\n%s", diff)
 		}

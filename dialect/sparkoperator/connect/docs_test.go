@@ -60,8 +60,8 @@ func TestConnectExample(t *testing.T) {
 		if wrong := (Connects{}).invalid(sc); wrong != nil || sc.Name != "spark-connect" {
 			t.Errorf("%s: %v, name %s", name, wrong, sc.Name)
 		}
-		if made, err := (Connects{}).build(sc, (Connects{}).request(sc, 1)); err != nil || len(made.Warnings)+len(connectWarnings(sc)) > 0 {
-			t.Errorf("%s: %v %v", name, err, made.Warnings)
+		if review := (Connects{}).Review(sc); len(review.Faults)+len(review.Warnings) > 0 {
+			t.Errorf("%s: %v %v", name, review.Faults, review.Warnings)
 		}
 	}
 }

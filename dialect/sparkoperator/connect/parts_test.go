@@ -621,11 +621,11 @@ func TestConnectUIObjects(t *testing.T) {
 	if text, _ := json.Marshal(rules); !strings.Contains(string(text), `"name":"hub-server-ui-svc"`) || !strings.Contains(string(text), `"port":4040`) {
 		t.Errorf("route %s", text)
 	}
-	made, err := c.build(sc, c.request(sc, 1))
+	made, _, err := c.next(sc, 1).Objects()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if args := made.Server.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") || !slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
+	if args := made.Driver.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") || !slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
 		t.Errorf("the configuration of the server lacks its path: %q", args)
 	}
 }

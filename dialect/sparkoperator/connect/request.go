@@ -89,22 +89,23 @@ func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning
 	return out
 }
 
-// request returns the request to build the server of an attempt. The request does not contain the annotation with the
-// spec's hash, because computing the hash costs as much as the rest of the request.
-func (c Connects) request(sc *v1alpha1.SparkConnect, attempt int32) connect.Request {
-	r := c.standingRequest(sc)
-	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(attempt))
-	c.uiPath(sc, r.Conf)
-	r.ExecutorTemplate = dialect.RawBytes(sc.Spec.Executor.Template)
+// requestOf returns the request to build the server with a configuration, to which it adds the operator's keys.
+func (a *attempt) requestOf(c *conf.Conf) connect.Request {
+	r := a.standingRequest()
+	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(a.number))
+	a.uiPath(c)
+	r.Conf, r.ExecutorTemplate = c, dialect.RawBytes(a.sc.Spec.Executor.Template)
 	return r
 }
 
 // standingRequest returns a request that contains only values that are the same for every attempt. The Service for
 // clients is built from it, so that the Service does not change with the attempt.
-func (c Connects) standingRequest(sc *v1alpha1.SparkConnect) connect.Request {
+func (a *attempt) standingRequest() connect.Request {
+	sc := a.sc
+	c, _ := a.Configuration()
 	selector := map[string]string{sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{
-		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.StringValue(sc.Spec.Image), Master: cmp.Or(c.Master, submit.DefaultMaster), Conf: connectConf(sc),
+		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.StringValue(sc.Spec.Image), Master: cmp.Or(a.Master, submit.DefaultMaster), Conf: c,
 		ServerTemplate: dialect.RawBytes(sc.Spec.Server.Template), // names ports to which a Service can lead
 		Owner:          serverOwner(sc), Selector: selector, Reserved: dialect.OwnPrefix,
 		Labels: map[string]string{

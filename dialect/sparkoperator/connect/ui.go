@@ -35,13 +35,14 @@ func uiServiceName(sc *v1alpha1.SparkConnect) string {
 // exposure returns the auxiliary objects for a server's web UI: its Service, and the Ingress and route that make it
 // reachable from outside the cluster. The argument clients is the name of the Service through which clients connect to
 // the server.
-func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkoperator.Exposure) {
-	e.Rules = c.Rules
-	defer c.rejectOutside(&e, sc)
+func (a *attempt) exposure(clients string) (e sparkoperator.Exposure) {
+	sc := a.sc
+	e.Rules = a.Rules
+	defer a.rejectOutside(&e)
 	ui := sc.Spec.UI
 	enabled := !strings.EqualFold(strings.TrimSpace(sc.Spec.SparkConf["spark.ui.enabled"]), "false")
 	switch {
-	case ui == nil && (!enabled || !c.UI.Service):
+	case ui == nil && (!enabled || !a.UI.Service):
 		return e
 	case !enabled:
 		e.AddProblem(dialect.ReasonSwitchedOff, connectUIField, "the server has no web UI, since spec.sparkConf[spark.ui.enabled] is false; remove spec.ui, or remove that key")
@@ -50,7 +51,7 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 		e.AddProblem(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another name", clients)
 		return e
 	}
-	service, err := connect.UIService(c.standingRequest(sc), uiServiceName(sc))
+	service, err := connect.UIService(a.standingRequest(), uiServiceName(sc))
 	if err != nil {
 		e.AddProblem(reasonInvalidService, connectUIField, "%v", asConnectError(sc, err))
 		return e
@@ -59,8 +60,8 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 	if ui == nil {
 		return e
 	}
-	c.ingress(&e, sc, ui)
-	c.UI.AddRoute(&e, c.routeRequest(sc, ui))
+	a.ingress(&e, ui)
+	a.UI.AddRoute(&e, a.routeRequest(ui))
 	if len(e.Links) == 0 && len(e.Problems) == 0 {
 		e.AddProblem(dialect.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
 			connectFormatField+" or "+connectRouteField)
@@ -71,29 +72,30 @@ func (c Connects) exposure(sc *v1alpha1.SparkConnect, clients string) (e sparkop
 // rejectOutside adds a problem if the operator's configuration does not allow the type of the Service for clients, or
 // if the rules of the platform do not allow its annotations. No configuration allows ExternalName, which makes the
 // Service invalid.
-func (c Connects) rejectOutside(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect) {
-	base := sc.Spec.Server.Service
+func (a *attempt) rejectOutside(e *sparkoperator.Exposure) {
+	base := a.sc.Spec.Server.Service
 	if base == nil {
 		return
 	}
 	e.AllowedService(connectAnnotationsField, base.Annotations)
-	if !c.UI.Outside && !expose.IsInternal(base.Spec.Type) && base.Spec.Type != corev1.ServiceTypeExternalName {
+	if !a.UI.Outside && !expose.IsInternal(base.Spec.Type) && base.Spec.Type != corev1.ServiceTypeExternalName {
 		e.AddProblem(dialect.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
 }
 
 // ingress adds the Ingress of the web UI. The Ingress has the address in the spec, or else the address in the
 // operator's configuration.
-func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) {
+func (a *attempt) ingress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguration) {
+	sc := a.sc
 	format, field := ui.IngressURLFormat, connectFormatField
 	switch {
-	case c.UI.Ingress == nil && format == "":
+	case a.UI.Ingress == nil && format == "":
 		return
-	case c.UI.Ingress == nil:
+	case a.UI.Ingress == nil:
 		e.AddProblem(dialect.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
 		return
 	case format == "":
-		if format, field = c.UI.Ingress.URLFormat, sparkoperator.IngressFormatField; format == "" {
+		if format, field = a.UI.Ingress.URLFormat, sparkoperator.IngressFormatField; format == "" {
 			return
 		}
 	}
@@ -103,8 +105,8 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 		return
 	}
 	ingress := expose.Ingress{
-		Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIIngressSuffix), Labels: c.standingRequest(sc).ObjectLabels, Owner: serverOwner(sc),
-		ClassName: c.UI.Ingress.ClassName, Annotations: c.UI.Ingress.Annotations, TLS: c.UI.Ingress.TLS,
+		Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIIngressSuffix), Labels: a.standingRequest().ObjectLabels, Owner: serverOwner(sc),
+		ClassName: a.UI.Ingress.ClassName, Annotations: a.UI.Ingress.Annotations, TLS: a.UI.Ingress.TLS,
 		Address: address, Service: e.Service, Port: e.Port,
 	}
 	if len(ui.IngressAnnotations) > 0 {
@@ -127,11 +129,12 @@ func (c Connects) ingress(e *sparkoperator.Exposure, sc *v1alpha1.SparkConnect, 
 
 // routeRequest returns the settings of the HTTPRoute. If the spec sets an address for the Ingress, the route has the
 // same address. Otherwise it has the address of routes in the operator's configuration.
-func (c Connects) routeRequest(sc *v1alpha1.SparkConnect, ui *v1alpha1.UIConfiguration) sparkoperator.RouteRequest {
+func (a *attempt) routeRequest(ui *v1alpha1.UIConfiguration) sparkoperator.RouteRequest {
+	sc := a.sc
 	w := sparkoperator.RouteRequest{
-		Spec: ui.Route, Field: connectRouteField, Format: c.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
+		Spec: ui.Route, Field: connectRouteField, Format: a.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
 		Route: expose.Route{
-			Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIRouteSuffix), Labels: c.standingRequest(sc).ObjectLabels, Owner: serverOwner(sc),
+			Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIRouteSuffix), Labels: a.standingRequest().ObjectLabels, Owner: serverOwner(sc),
 		},
 	}
 	if ui.IngressURLFormat != "" {
@@ -149,11 +152,12 @@ func serverNames(sc *v1alpha1.SparkConnect) expose.Names {
 // uiPath sets the path at which clients reach the server's UI, because the UI adds this path to its links and
 // redirects. A value that the user sets is kept. An edit of spec.ui can change the path. The running server keeps the
 // old path, and the next server uses the new one.
-func (c Connects) uiPath(sc *v1alpha1.SparkConnect, to *conf.Conf) {
+func (a *attempt) uiPath(to *conf.Conf) {
+	sc := a.sc
 	if sc.Spec.UI == nil {
 		return
 	}
-	e := c.exposure(sc, connect.ServiceName(sc.Name, sc.Spec.Server.Service))
+	e := a.exposure(connect.ServiceName(sc.Name, sc.Spec.Server.Service))
 	if len(e.Links) > 0 && e.Links[0].Address.Path != "" {
 		to.SetIfMissing("spark.ui.proxyBase", e.Links[0].Address.Path)
 		to.SetIfMissing("spark.ui.proxyRedirectUri", "/")
