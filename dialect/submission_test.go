@@ -12,7 +12,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
-	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
 // request returns a valid request with the given additional configuration.
@@ -24,39 +23,6 @@ func request(settings map[string]string) submit.Request {
 		SparkVersion: "4.1.4", Namespace: "default", AppName: "pi", AppID: "spark-1", ResourceNamePrefix: "pi-1",
 		MainClass: "org.example.Pi", Resource: "local:///opt/pi.jar", Conf: c,
 		Owner: metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "App", Name: "pi", UID: "1"},
-	}
-}
-
-// TestPodsOfASubmission checks the numbers that are compared with quotas.
-func TestPodsOfASubmission(t *testing.T) {
-	given := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "given"}}
-	wrong := request(map[string]string{"spark.executor.memory": "much"})
-	for name, c := range map[string]struct {
-		request   submit.Request
-		driver    *corev1.Pod
-		executors int32
-		want      string
-	}{
-		"a driver and executors":               {request(nil), nil, 3, "driver pi-1-driver 1, executor pi-1-exec-1 3"},
-		"a driver that was rendered before":    {request(nil), given, 1, "driver given 1, executor pi-1-exec-1 1"},
-		"no executors":                         {request(nil), nil, 0, "driver pi-1-driver 1"},
-		"a negative number of executors":       {request(nil), nil, -5, "driver pi-1-driver 1"},
-		"a driver that cannot be rendered":     {submit.Request{Conf: conf.New()}, nil, 3, ""},
-		"executors that cannot be rendered":    {wrong, given, 3, "driver given 1"},
-		"nothing that can be rendered, either": {submit.Request{Conf: conf.New()}, given, 3, "driver given 1"},
-	} {
-		var words []string
-		driver := c.driver
-		if driver == nil {
-			driver, _ = native.Driver(c.request)
-		}
-		executor := func() (*corev1.Pod, error) { return native.Executor(c.request, 1, "") }
-		for _, p := range DriverAndExecutors(driver, executor, c.executors) {
-			words = append(words, p.Role+" "+p.Pod.Name+" "+string('0'+p.Count))
-		}
-		if got := strings.Join(words, ", "); got != c.want {
-			t.Errorf("%s: %s\nwant %s", name, got, c.want)
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
@@ -28,13 +29,13 @@ func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
 	return c.Defaults.WithoutSecrets()
 }
 
-// withDefaults returns a copy of a cluster with the platform's defaults in its spec. The result filled contains the
-// names of those defaults that withDefaults wrote into the pod templates. If there are no defaults, the result merged
-// is the argument sc itself.
-func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *sparkv1.SparkCluster, filled []string) {
+// withDefaults returns a copy of a cluster with the platform's defaults in its spec. If there are no defaults, the result
+// merged is the argument sc itself.
+func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *sparkv1.SparkCluster, used launch.Defaults) {
 	if s == nil {
-		return sc, nil
+		return sc, launch.Defaults{}
 	}
+	used.Settings, used.Own = s, sc.Spec.SparkConf
 	out := *sc
 	spec, own := &out.Spec, sc.Spec.SparkConf
 	spec.SparkConf = s.Conf(own, nil)
@@ -57,9 +58,9 @@ func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *spark
 		if own[platform.ImageKey] != "" {
 			image = ""
 		}
-		filled = append(filled, fillMember(role.member, s, role.name, platform.Container{Name: role.container, Alone: true, Image: image, ImageSetting: setting})...)
+		used.Filled = append(used.Filled, fillMember(role.member, s, role.name, platform.Container{Name: role.container, Alone: true, Image: image, ImageSetting: setting})...)
 	}
-	return &out, filled
+	return &out, used
 }
 
 // fillMember adds the defaults to the pod template of a StatefulSet, and returns the names of those that it used. If
@@ -90,24 +91,4 @@ func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, c
 	}
 	member.StatefulSetSpec = &runtime.RawExtension{Raw: text}
 	return used
-}
-
-// withOrigins annotates the cluster's ConfigMap with the version of the defaults, and with the origin of each default
-// that the cluster uses.
-func withOrigins(objects standalone.Objects, r standalone.Request, filled []string, own *sparkv1.SparkCluster, s *platform.Settings) {
-	if s == nil {
-		return
-	}
-	s.Annotate(objects.Config, s.Used(filled, r.Conf.Get, func(key string) bool { _, set := own.Spec.SparkConf[key]; return set }))
-}
-
-// explained extends an error that one of the platform's defaults has caused. The added text names the entry of the
-// operator's configuration that contains the default.
-func explained(err error, own *sparkv1.SparkCluster, s *platform.Settings) error {
-	if s == nil {
-		return err
-	}
-	faults := dialect.AsFaults(err)
-	dialect.ExplainDefaults(faults, s, own.Spec.SparkConf)
-	return faults[0]
 }

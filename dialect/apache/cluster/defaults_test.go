@@ -94,15 +94,15 @@ func TestDefaultsFillWhatAClusterLeavesOut(t *testing.T) {
 			if diff := cmp.Diff(treeOf(t, c.worker), treeOf(t, string(merged.Spec.WorkerSpec.StatefulSetSpec.Raw))); diff != "" {
 				t.Errorf("the workers (-want +got):\n%s", diff)
 			}
-			if got := strings.Join(used, " "); got != c.used {
+			if got := strings.Join(used.Filled, " "); got != c.used {
 				t.Errorf("used are %s\nwant     %s", got, c.used)
 			}
 			if strings.Contains(c.spec, "9007199254740993") && !strings.Contains(string(merged.Spec.MasterSpec.StatefulSetSpec.Raw), "9007199254740993") {
 				t.Errorf("the number is written as %s", merged.Spec.MasterSpec.StatefulSetSpec.Raw)
 			}
 			again, more := withDefaults(merged, platformDefaults())
-			if diff := cmp.Diff(merged, again); diff != "" || len(more) > 0 {
-				t.Errorf("a second merge uses %q and changes the cluster:\n%s", more, diff)
+			if diff := cmp.Diff(merged, again); diff != "" || len(more.Filled) > 0 {
+				t.Errorf("a second merge uses %q and changes the cluster:\n%s", more.Filled, diff)
 			}
 		})
 	}
@@ -122,12 +122,12 @@ func textOf(t *testing.T, value any) string {
 // sparkConf and the StatefulSets. Empty defaults change nothing at all.
 func TestNoDefaultsNoCopy(t *testing.T) {
 	sc, before := fullCluster(), fullCluster()
-	if merged, used := withDefaults(sc, nil); merged != sc || used != nil {
-		t.Errorf("without defaults the cluster is copied, with %q", used)
+	if merged, used := withDefaults(sc, nil); merged != sc || used.Settings != nil {
+		t.Errorf("without defaults the cluster is copied, with %q", used.Filled)
 	}
 	merged, used := withDefaults(sc, &platform.Settings{Version: "v1"})
-	if diff := cmp.Diff(before.Spec, merged.Spec); diff != "" || len(used) > 0 {
-		t.Errorf("with empty defaults, used are %q:\n%s", used, diff)
+	if diff := cmp.Diff(before.Spec, merged.Spec); diff != "" || len(used.Filled) > 0 {
+		t.Errorf("with empty defaults, used are %q:\n%s", used.Filled, diff)
 	}
 	merged, _ = withDefaults(sc, platformDefaults())
 	merged.Spec.SparkConf = before.Spec.SparkConf
@@ -157,8 +157,8 @@ func FuzzDefaultsOfMembers(f *testing.F) {
 		sc := with(text)
 		merged, used := withDefaults(sc, platformDefaults())
 		again, more := withDefaults(merged, platformDefaults())
-		if diff := cmp.Diff(merged, again); diff != "" || len(more) > 0 {
-			t.Errorf("a second merge uses %q after %q and changes the cluster:\n%s", more, used, diff)
+		if diff := cmp.Diff(merged, again); diff != "" || len(more.Filled) > 0 {
+			t.Errorf("a second merge uses %q after %q and changes the cluster:\n%s", more.Filled, used.Filled, diff)
 		}
 		faults, later := ValidateCluster(sc), ValidateCluster(merged)
 		if len(faults) == 0 && len(later) > 0 {

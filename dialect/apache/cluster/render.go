@@ -20,14 +20,13 @@ import (
 // spec as ValidateCluster, and two more: a fault that one of the platform's defaults causes, and pods that would use
 // the operator's own service account.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
-	own, defaults := cluster, c.settings(cluster)
-	cluster, filled := withDefaults(own, defaults)
+	cluster, defaults := withDefaults(cluster, c.settings(cluster))
 	r := c.request(cluster)
 	objects, err := standalone.Build(r)
 	if err != nil {
-		return objects, explained(asClusterError(err), own, defaults)
+		return objects, defaults.ExplainError(asClusterError(err))
 	}
-	withOrigins(objects, r, filled, own, defaults)
+	defaults.AnnotateObject(objects.Config, r.Conf)
 	return objects, cmp.Or(
 		c.Own.Reject(clusterFields["Master.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Master.Spec.Template.Spec),
 		c.Own.Reject(clusterFields["Workers.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Workers.Spec.Template.Spec),

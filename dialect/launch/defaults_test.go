@@ -1,4 +1,4 @@
-package dialect
+package launch
 
 import (
 	"testing"
@@ -7,7 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -34,7 +36,7 @@ func TestDefaultsAreNotedOnTheConfigMapOfSpark(t *testing.T) {
 		"an empty configuration, and the pod":  {[]submit.Object{&corev1.ConfigMap{Data: map[string]string{"spark.properties": ""}}}, -1, &corev1.Pod{}},
 		"a Secret with Spark's key is not one": {[]submit.Object{&corev1.Secret{Data: map[string][]byte{"spark.properties": []byte("a")}}}, -1, &corev1.Pod{}},
 	} {
-		AnnotateDefaults(submit.Objects{Before: c.before, Driver: c.pod}, settings, []string{"imagePullSecrets"})
+		Defaults{Settings: settings, Filled: []string{"imagePullSecrets"}}.Annotate(submit.Objects{Before: c.before, Driver: c.pod}, conf.New())
 		all := map[int]metav1.Object{}
 		for i, object := range c.before {
 			all[i] = object
@@ -76,9 +78,9 @@ func TestFaultsOfDefaultsNameTheirOrigin(t *testing.T) {
 		"a field of the same name":       {settings, nil, "spark.a", "is wrong"},
 		"no defaults":                    {nil, nil, "spec.sparkConf[spark.a]", "is wrong"},
 	} {
-		fault := &FieldError{Field: c.field, Message: "is wrong"}
-		faults := []*FieldError{fault}
-		ExplainDefaults(faults, c.settings, c.own)
+		fault := &dialect.FieldError{Field: c.field, Message: "is wrong"}
+		faults := []*dialect.FieldError{fault}
+		Defaults{Settings: c.settings, Own: c.own}.Explain(faults)
 		if got := faults[0]; got.Field != c.field || got.Message != c.want {
 			t.Errorf("%s: %v\nwant %s: %s", name, got, c.field, c.want)
 		}
