@@ -40,8 +40,8 @@ const (
 // may expect.
 const EventSubmissionWarning = "SubmissionWarning"
 
-// EventObjectRestored is the reason of an event about an object of a running attempt that somebody deleted and that the
-// operator created again.
+// EventObjectRestored is the reason of an event about an object of a running attempt that somebody deleted or edited, and
+// that the operator created again or reverted.
 const EventObjectRestored = "ObjectRestored"
 
 // Normal returns an event of the type Normal. The second result is always true.

@@ -24,11 +24,20 @@ import (
 // Secret is created. The previous Secret is deleted when no pod remains that was created to mount it.
 
 // ensureSecret creates a Secret, unless this process has already created it or found it within the last EditInterval.
+// While a pod of the cluster has not started, the interval is LookInterval, because the pod may wait for the Secret.
 func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: "Secret", Name: object.GetName()}
 	key := identity.Key(w.Owner)
-	if looked := k.Memory.seen(key, object).verifiedAt; !looked.IsZero() && w.Now.Sub(looked) < EditInterval {
-		state.Current = true
+	interval := EditInterval
+	if slices.ContainsFunc(w.Seen.Members, func(m lifecycle.Member) bool { return m.Phase == lifecycle.DriverPending }) {
+		interval = LookInterval
+	}
+	if looked := k.Memory.seen(key, object).verifiedAt; !looked.IsZero() && w.Now.Sub(looked) < interval {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if state.Current = true; interval == LookInterval {
+			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, interval-w.Now.Sub(looked))
+		}
 		return state, nil
 	}
 	if err := k.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {

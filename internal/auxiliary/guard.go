@@ -38,15 +38,16 @@ const (
 // would keep each other busy. An autoscaler changes the generation of a StatefulSet too, so the caller then reads the
 // StatefulSet to find out who made the edit.
 //
-// For a vital object (Kind.Auxiliary.Vital), a newer resourceVersion can be an edit or a new status. Therefore edited
-// returns true, and the caller reads the object to find out. It also returns true for a vital object that this process
-// has neither written nor read. For each vital object, it returns true at most once in LookInterval.
+// For a vital object (Kind.Auxiliary.Vital), and for a kind without a generation, a newer resourceVersion can be an edit
+// or a new status. Therefore edited returns true, and the caller reads the object to find out. It also returns true for
+// a vital object that this process has neither written nor read. For each object, it returns true at most once in
+// LookInterval.
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
 	var wait time.Duration
-	if k.vital(object) {
+	if k.vital(object) || cached.Generation == 0 {
 		last := k.Memory.seen(identity.Key(w.Owner), cached)
-		if !last.olderThan(cached) {
+		if last.uid == "" && !k.vital(object) || !last.olderThan(cached) {
 			return false
 		}
 		wait = LookInterval - w.Now.Sub(last.verifiedAt)
@@ -73,23 +74,26 @@ func (k Keeper) vital(object client.Object) bool {
 // noteWrite records that the operator wrote an object. It does so only for an object whose resourceVersion or
 // generation is used to detect a later edit.
 func (k Keeper) noteWrite(w *work, object client.Object, at time.Time) {
-	if k.vital(object) || object.GetGeneration() > 0 {
-		k.Memory.noteWrite(identity.Key(w.Owner), object, at)
+	key := identity.Key(w.Owner)
+	if k.vital(object) || object.GetGeneration() > 0 || k.Memory.seen(key, object).uid != "" {
+		k.Memory.noteWrite(key, object, at)
 	}
 }
 
 // needsRewrite reports whether the operator has to write an object that may have been edited. It returns false if the
-// object is a vital object or a StatefulSet and still has all wanted content. If the operator reverted an edit of a
-// vital object less than EditInterval ago, needsRewrite returns an error, so that a later pass reverts the new edit.
+// object still has all wanted content, and is a vital object, a StatefulSet, or of a kind without a generation. If the
+// operator reverted an edit of such an object, but not of a StatefulSet, less than EditInterval ago, needsRewrite
+// returns an error, so that a later pass reverts the new edit.
 func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
-	if !k.vital(existing) && !isSet(existing) {
+	byVersion := k.vital(existing) || existing.GetGeneration() == 0
+	if !byVersion && !isSet(existing) {
 		return true, nil
 	}
 	if k.matches(tree, existing) {
 		k.Memory.verified(identity.Key(w.Owner), existing, w.Now)
 		return false, nil
 	}
-	if !k.vital(existing) {
+	if !byVersion {
 		return true, nil
 	}
 	if wait := EditInterval - w.Now.Sub(k.Memory.seen(identity.Key(w.Owner), existing).at); wait > 0 {

@@ -59,6 +59,22 @@ func (m *Memory) noteWrite(key types.NamespacedName, object client.Object, at ti
 	m.remember(key, object, func(e *revision) { e.at = at })
 }
 
+// NoteEdit records the state of an object before another client edited it, unless a state of the object is known.
+func (m *Memory) NoteEdit(key types.NamespacedName, before client.Object) {
+	if m.seen(key, before).uid == "" {
+		m.noteWrite(key, before, time.Time{})
+	}
+}
+
+// postpone records that the edit of an object could not be reverted at the given time. The next try follows after
+// EditInterval.
+func (m *Memory) postpone(key types.NamespacedName, object client.Object, now time.Time) {
+	last := m.seen(key, object)
+	m.remember(key, object, func(e *revision) {
+		e.generation, e.version, e.at, e.verifiedAt = last.generation, last.version, now, now.Add(EditInterval-LookInterval)
+	})
+}
+
 // verified records that the operator read an object at the given time and found it correct.
 func (m *Memory) verified(key types.NamespacedName, object client.Object, now time.Time) {
 	m.remember(key, object, func(e *revision) { e.verifiedAt = now })

@@ -1,11 +1,19 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/auxiliary"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // keeper returns the Keeper that creates, updates and deletes the auxiliary objects of drivers.
@@ -46,4 +54,29 @@ func (o outcome) withAuxiliary(result auxiliary.Outcome) outcome {
 // the pass still has to write the status.
 func auxiliaryTimeout(spent, remaining time.Duration) time.Duration {
 	return min(max(auxiliary.Timeout, spent), auxiliary.MaxTimeout, remaining/2)
+}
+
+// revertEdits reverts what other clients changed in the objects of a live driver, such as the selector of its Service,
+// and reports it. It returns the time until the next pass. Only objects that a launch of this operator has created are
+// reverted, because the operator does not know the content of other objects.
+func (r *Reconciler) revertEdits(ctx context.Context, o outcome) time.Duration {
+	attempt := o.plan.Next.Attempt
+	if !o.plan.Next.Phase.Live() || !o.Set.HasCountedObjects(attempt) {
+		return 0
+	}
+	keeper := r.keeper()
+	keeper.Memory = &r.edits
+	result := keeper.Revert(ctx, o.View, auxiliary.Launch{Object: o.object, Attempt: attempt, At: o.plan.Next.SubmittedAt, Render: r.kind.Render})
+	warn := func(reason, message string) {
+		log.FromContext(ctx).Info(message)
+		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, reason, conf.HideAddresses(message))
+	}
+	for _, object := range result.Objects {
+		warn(dialect.EventObjectRestored, fmt.Sprintf("%s %s of the driver was changed by another client; the operator reverted the change", r.reference(object).Kind, object.GetName()))
+	}
+	for _, err := range result.Failures {
+		cause, _ := apianswer.Rejection(err)
+		warn(cmp.Or(cause.Reason, auxiliary.ReasonEdited), "an object of the driver was changed by another client, and the operator could not revert the change: "+err.Error())
+	}
+	return result.RequeueAfter
 }

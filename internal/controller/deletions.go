@@ -8,6 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sparkoperator/spark-operator/internal/identity"
 )
 
 // Deletions returns a predicate that drops no events, but notes deleted objects before their keys reach the queue. A
@@ -40,5 +42,20 @@ func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		requests := owner(context.Background(), e.Object)
 		return !slices.ContainsFunc(requests, func(request reconcile.Request) bool { return r.auxiliary.OwnDeletion(request.NamespacedName, e.Object) })
+	}}
+}
+
+// NoteEdits returns a predicate that drops no events, but notes the state of an object before another client edited it,
+// so that a pass finds the edit. The predicate follows one that drops all other updates.
+func (r *Reconciler) NoteEdits(owner handler.MapFunc) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		edits := &r.edits
+		if identity.IsAuxiliary(e.ObjectNew) {
+			edits = &r.auxiliary
+		}
+		for _, request := range owner(context.Background(), e.ObjectNew) {
+			edits.NoteEdit(request.NamespacedName, e.ObjectOld)
+		}
+		return true
 	}}
 }

@@ -81,6 +81,7 @@ type memories struct {
 	refusals  hold.Memory       // of deletions and budgets, which hold up nothing else
 	replies   apianswer.Replies // rejections that are not queried again at once
 	auxiliary auxiliary.Memory
+	edits     auxiliary.Memory                                        // of objects of drivers
 	ends      feed.Ended                                              // executors that ended, until they are counted
 	shortages memory.ByKey[types.NamespacedName, lifecycle.Shortages] // of the last decision (Plan.Shortages)
 	deleted   dependents.DeletedOwners                                // deleted objects whose orphans are not swept yet
@@ -91,7 +92,7 @@ type memories struct {
 // name still have to be swept.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
-		m.writes.Forget, m.waits.Forget, m.refusals.Forget, m.auxiliary.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
+		m.writes.Forget, m.waits.Forget, m.refusals.Forget, m.auxiliary.Forget, m.edits.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
 	} {
 		forget(key)
 	}
@@ -306,7 +307,10 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 		return result, nil
 	}
 	refused := r.refusals.Note(key, sight.Now, r.clock(), done.applied.Rejected)
-	_, err = r.wait(ctx, key, done.View, &r.refusals, refused) // the decision sets the time of the next try
+	after, err := r.wait(ctx, key, done.View, &r.refusals, refused)
+	if !refused.Lasts() { // the next pass reports the rejection; later, the decision sets the time of the next try
+		result.RequeueAfter = lifecycle.Soonest(result.RequeueAfter, after)
+	}
 	return result, err
 }
 
@@ -351,7 +355,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 		return o.plan.Shortages, o.plan.Shortages != lifecycle.Shortages{}
 	})
 	r.reportRestored(ctx, o)
-	check := lifecycle.Soonest(sight.RequeueAfter, o.applied.RequeueAfter)
+	check := lifecycle.Soonest(lifecycle.Soonest(sight.RequeueAfter, o.applied.RequeueAfter), r.revertEdits(ctx, o))
 	o, again := r.ensureAuxiliary(ctx, o, began)
 	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.RequeueAfter)
 	written, rest, err := r.record(ctx, o)

@@ -51,12 +51,19 @@ func (r *Reconciler) warn(o outcome) {
 }
 
 // reportRestored reports the objects that somebody deleted and that this pass created again. The status does not change
-// by that.
+// by that. If only the Service of a driver without executors is missing, the driver may have stopped its SparkContext,
+// which deletes both, and the program may go on. That is no reason for a warning.
 func (r *Reconciler) reportRestored(ctx context.Context, o outcome) {
+	stopped := o.plan.Next.Phase.Runs() && len(o.applied.Restored) == 1 && !slices.ContainsFunc(o.Set.Executors, func(pod corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil && (pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning)
+	})
 	for _, object := range o.applied.Restored {
-		kind := r.reference(object).Kind
+		kind, level := r.reference(object).Kind, corev1.EventTypeWarning
+		if stopped && kind == "Service" {
+			level = corev1.EventTypeNormal
+		}
 		log.FromContext(ctx).Info("Created a deleted object of a running attempt again", "kind", kind, "name", object.GetName())
-		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, dialect.EventObjectRestored, fmt.Sprintf(
+		r.events.Event(r.reference(o.Owner), o.Now, level, dialect.EventObjectRestored, fmt.Sprintf(
 			"%s %s, which the driver and its executors need, was deleted; the operator created it again", kind, object.GetName()))
 	}
 }

@@ -57,7 +57,8 @@ func creationRefused(object client.Object, err error) (Creation, error) {
 //	  but being deleted   wait until it is deleted
 //	a deleted owner       wait until it is deleted: an earlier custom resource of the same name owns it
 //	a pod that ends       wait until it is deleted: another operator makes the driver pod the owner of its objects
-//	another operator      replace it, if this custom resource is its controller
+//	another operator      replace it, if this custom resource is its controller; so does an object of this very attempt
+//	                      that has lost its labels
 //	another operator      replace it, if it is a PodGroup that the other operator created for this application
 //	another attempt       return it as a fact: the decision did not know that it still exists
 //	this very attempt     adopt it: an earlier pass created it, but did not record it in the status
@@ -79,7 +80,7 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	case err != nil:
 		return Creation{}, err
 	case identity.Inherited(existing, owner):
-		return c.recreate(ctx, owner, object, existing, mount)
+		return c.recreate(ctx, owner, object, existing, nil) // if this attempt's driver exists, somebody removed the labels
 	case !identity.BelongsTo(existing, owner):
 		return c.otherOwner(ctx, existing, gvk.Kind, owner)
 	case isPodGroup(object) && identity.Attempt(existing) == 0:
@@ -184,10 +185,12 @@ func (c Client) mounted(ctx context.Context, owner, object client.Object, mount 
 }
 
 // recreate replaces an object whose content an older pass rendered. It keeps the object if the attempt's driver pod
-// exists, because the driver pod has mounted it.
+// exists, because the driver pod has mounted it. If mount is nil, recreate replaces the object in any case.
 func (c Client) recreate(ctx context.Context, owner, object, existing client.Object, mount *corev1.Pod) (Creation, error) {
-	if mounted, err := c.mounted(ctx, owner, object, mount); mounted || err != nil {
-		return Creation{}, err
+	if mount != nil {
+		if mounted, err := c.mounted(ctx, owner, object, mount); mounted || err != nil {
+			return Creation{}, err
+		}
 	}
 	if err := c.DeleteOne(ctx, existing); err != nil {
 		if cause, permanent := apianswer.Rejection(err); permanent {

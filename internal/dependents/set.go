@@ -180,6 +180,20 @@ func (s *Set) missingObjects(driver *corev1.Pod) int32 {
 	return max(int32(created)-int32(exist), 0)
 }
 
+// IsAttemptObject reports whether an object is one of an attempt's objects that Render returns: an object of the driver,
+// or the driver's budget.
+func IsAttemptObject(object client.Object) bool {
+	return IsDriverObject(object) || isBudget(object) && !identity.IsAuxiliary(object)
+}
+
+// HasCountedObjects reports whether the driver of an attempt carries the number of its objects (CountObjects), because a
+// launch of this operator has created them.
+func (s *Set) HasCountedObjects(attempt int32) bool {
+	return slices.ContainsFunc(s.Drivers, func(pod corev1.Pod) bool {
+		return identity.Attempt(&pod) == attempt && pod.Annotations[lifecycle.ObjectsAnnotation] != ""
+	})
+}
+
 // IsDriverObject reports whether an object is one of those that ObjectsAnnotation counts: an object that a launch
 // creates besides pods, and that the operator always watches.
 func IsDriverObject(object client.Object) bool {

@@ -28,38 +28,33 @@ func OwnerOf(kind schema.GroupKind, nameLabel string) handler.MapFunc {
 	}
 }
 
-// createdOrDeleted returns a predicate that passes on creations and deletions, but no updates. It is for dependents
-// whose content has no effect on decisions.
-func createdOrDeleted() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
-}
-
 // ChangesOf returns a predicate for one kind of dependents that passes on the events that decisions depend on:
-// creations and deletions. If the kind is in the list vital, the predicate passes on changes of auxiliary objects too.
+// creations, deletions, and edits by others. If the kind is in the list vital, the predicate passes on all updates of
+// auxiliary objects. These include the operator's own writes.
 func ChangesOf(kind string, vital []string) predicate.Predicate {
-	if slices.Contains(vital, kind) {
-		return createdOrChanged()
-	}
-	return createdOrDeleted()
-}
-
-// createdOrChanged returns a predicate that passes on all creations and deletions, and all updates of auxiliary objects
-// with a new resourceVersion. These updates include the operator's own writes. The predicate cannot drop those, because
-// a Service has no generation, and the cache does not keep managedFields.
-func createdOrChanged() predicate.Predicate {
+	isVital := slices.Contains(vital, kind)
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
+		return isEdit(e) || isVital && identity.IsAuxiliary(e.ObjectNew) && e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
 	}}
 }
 
-// CreatedOrEdited returns a predicate that passes on creations, deletions, and edits of auxiliary objects by others. An
-// edit by others changes the generation of the object, but not the label with the digest of the wanted content. A write
-// by the operator changes both.
+// CreatedOrEdited returns a predicate that passes on creations, deletions, and edits of auxiliary objects by others.
 func CreatedOrEdited() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld, e.ObjectNew
-		return identity.IsAuxiliary(after) && before.GetGeneration() != after.GetGeneration() && before.GetLabels()[lifecycle.ContentLabel] == after.GetLabels()[lifecycle.ContentLabel]
-	}}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return identity.IsAuxiliary(e.ObjectNew) && isEdit(e) }}
+}
+
+// isEdit reports whether an update may be an edit by others. Such an edit changes the generation of the object, but not
+// the label with the digest of the wanted content. A write by the operator changes both. Services, ConfigMaps and
+// autoscalers have no generation, so any update of them may be an edit.
+func isEdit(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld, e.ObjectNew
+	if before.GetLabels()[lifecycle.ContentLabel] != after.GetLabels()[lifecycle.ContentLabel] {
+		return false
+	}
+	if after.GetGeneration() == 0 {
+		return before.GetResourceVersion() != after.GetResourceVersion()
+	}
+	return before.GetGeneration() != after.GetGeneration()
 }
 
 // Relabelled returns a predicate that passes on new namespaces and changes of their labels, but no deletions: the

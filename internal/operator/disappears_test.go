@@ -186,6 +186,42 @@ func (w *world) disappears(app *v1beta2.SparkApplication, object client.Object) 
 	return checks
 }
 
+// TestDriverThatStopsItsContextIsNoWarning checks a program that stops its SparkContext and goes on: Spark then deletes
+// the executors and the driver's Service. The Service is created again, and the event about it is no warning.
+func TestDriverThatStopsItsContextIsNoWarning(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.grantSparkRights()
+	w.runReal()
+	app := w.Application("pi", scene.WithDriver)
+	driver := w.driverOf(app, 1)
+	w.ready(driver.Name)
+	executor := w.executor(app, driver, 1)
+	w.Create(executor)
+	w.ready(executor.Name)
+	w.waitReady(app.Name, "Running")
+	for _, object := range w.allDependents(app) {
+		if dependents.KindOf(object) == "Service" && dependents.IsDriverObject(object) {
+			w.Remove(object)
+		}
+	}
+	w.Stopped(executor)
+	testkit.Wait(t, "the event", func(ctx context.Context) error {
+		var events corev1.EventList
+		if err := w.API.List(ctx, &events, client.InNamespace(w.Namespace)); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(events.Items, func(event corev1.Event) bool { return event.Reason == "ObjectRestored" })
+		if i < 0 {
+			return errors.New("there is none")
+		}
+		if event := events.Items[i]; event.Type != corev1.EventTypeNormal {
+			t.Errorf("%s event: %s", event.Type, event.Message)
+		}
+		return nil
+	})
+}
+
 // TestAccountThatDisappearsIsNamed deletes the driver's service account, deletes it and creates it again, or removes
 // one of its rights, in each phase. The application must report it when the driver wants executors, or when the driver
 // fails because of it. A driver with a void token had no executors, and its application was Ready.
@@ -211,6 +247,15 @@ func TestAccountThatDisappearsIsNamed(t *testing.T) {
 			})
 			return []string{explain.ReasonAccountRecreated, account, "only a new driver gets a valid one"}
 		},
+	}
+	for _, granted := range []client.Object{&rbacv1.RoleBinding{}, &rbacv1.Role{}} {
+		changes[fmt.Sprintf("without its %T", granted)] = func(w *world, account string, _ *corev1.Pod) []string {
+			gone := granted.DeepCopyObject().(client.Object)
+			gone.SetNamespace(w.Namespace)
+			gone.SetName(account)
+			w.Remove(gone)
+			return []string{"Forbidden", fmt.Sprintf("service account %q has no right to", account)}
+		}
 	}
 	for _, right := range explain.DriverRights {
 		changes["without "+right.Verb+" "+right.Resource] = func(w *world, account string, _ *corev1.Pod) []string {

@@ -41,9 +41,9 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 //   - Events of the custom resource itself, except updates that contain only our own status write (NoEchoes). All other
 //     updates may change a decision.
 //   - All events of its pods. If the kind has runs: the events of its runs, and the ends of their pods (runs.Watch).
-//   - Creations and deletions of its other dependents. Updates of auxiliary objects are included if their kind is vital
-//     (feed.ChangesOf), and edits by others if their kind is optional (feed.CreatedOrEdited). If a pass itself deletes
-//     auxiliary objects after the end of the driver, the deletions are left out (Unexpected).
+//   - Creations and deletions of its other dependents, and edits by others (feed.ChangesOf, feed.CreatedOrEdited). All
+//     updates of auxiliary objects are included if their kind is vital. If a pass itself deletes auxiliary objects after
+//     the end of the driver, the deletions are left out (Unexpected).
 //   - Changes of its namespace's labels, and whether the namespace is served, if the configuration depends on them.
 //
 // An event that is unlikely to need a decision soon is queued with a delay, so that one pass handles several such
@@ -67,7 +67,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		early := op.until.Load() == nil // all sources that are created before the operator starts are started with it
 		work = work.WatchesRawSource(op.pods.Source(early, feed.Pods{EventHandler: toOwner, Owner: owner, Ended: r.Ended(), Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
 		for i, child := range dependents.Kinds {
-			work = work.WatchesRawSource(op.others[i].Source(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Auxiliary.Vital), r.Unexpected(owner)))
+			work = work.WatchesRawSource(op.others[i].Source(early, feed.Arrivals{EventHandler: toOwner}, feed.ChangesOf(child.Kind, kind.Auxiliary.Vital), r.NoteEdits(owner), r.Unexpected(owner)))
 		}
 	}
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
@@ -86,7 +86,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		return fmt.Errorf("create the controller of %s: %w", kind.Name, err)
 	}
 	if kind.Runs == nil {
-		if err := op.optional.Feed(built, toOwner); err != nil {
+		if err := op.optional.Feed(built, toOwner, r.NoteEdits(owner)); err != nil {
 			return fmt.Errorf("create the controller of %s: %w", kind.Name, err)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sparkoperator/spark-operator/internal/access"
@@ -51,10 +52,12 @@ type Caches struct {
 	feeding []fed
 }
 
-// fed is a controller whose queue the caches feed, and the controller's mapping from objects to custom resources.
+// fed is a controller whose queue the caches feed, the controller's mapping from objects to custom resources, and its
+// predicate.
 type fed struct {
 	controller controller.Controller
 	toOwner    handler.EventHandler
+	also       predicate.Predicate
 }
 
 // New returns caches of the given kinds, which are empty until Start. Of the argument options, it uses only the
@@ -72,10 +75,11 @@ func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Opt
 }
 
 // Feed connects a controller to the caches: if an object is created or deleted, or an auxiliary object is edited by
-// others (feed.CreatedOrEdited), the controller queues the custom resources that toOwner returns for the object. Feed
-// may be called before or after a cache is filled: each cache feeds each controller once.
-func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler) error {
-	to := fed{work, toOwner}
+// others (feed.CreatedOrEdited), the controller queues the custom resources that toOwner returns for the object, unless
+// the predicate `also` drops the event. Feed may be called before or after a cache is filled: each cache feeds each
+// controller once.
+func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler, also predicate.Predicate) error {
+	to := fed{work, toOwner, also}
 	c.mu.Lock()
 	c.feeding = append(c.feeding, to)
 	full := maps.Clone(c.caches)
@@ -89,7 +93,7 @@ func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler) 
 }
 
 func (f fed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
-	return f.controller.Watch(source.Kind[client.Object](children, identity.MetadataOnly(kind), f.toOwner, feed.CreatedOrEdited()))
+	return f.controller.Watch(source.Kind[client.Object](children, identity.MetadataOnly(kind), f.toOwner, feed.CreatedOrEdited(), f.also))
 }
 
 // NeedLeaderElection returns false, because a standby replica keeps its caches full so that it can take over.

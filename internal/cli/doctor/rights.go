@@ -37,12 +37,12 @@ var kindRights = []struct {
 }{
 	{"controller.sparkOperator.enable", func(c *config.Configuration) bool { return on(c.SparkOperator.Enabled) }, []right{{spark, "sparkapplications", "delete"}}},
 	{"controller.scheduledApplications.enable", func(c *config.Configuration) bool { return on(c.ScheduledApplications.Enabled) }, []right{{spark, "sparkapplications", "create"}}},
-	{"controller.connect.enable", func(c *config.Configuration) bool { return on(c.Connect.Enabled) }, []right{{"networking.k8s.io", "networkpolicies", "patch"}}},
+	{"controller.connect.enable", func(c *config.Configuration) bool { return on(c.Connect.Enabled) }, nil},
 	{"controller.apache.enable", func(c *config.Configuration) bool { return on(c.Apache.Enabled) }, []right{{apache, "sparkapplications", "patch delete"}}},
 	{"controller.apache.clusters.enable", func(c *config.Configuration) bool { return on(c.Apache.Clusters.Enabled) },
 		[]right{
 			{"apps", "statefulsets", "get list watch create patch delete"}, {"autoscaling", "horizontalpodautoscalers", "get list watch create patch delete"},
-			{apache, "sparkclusters", "patch"}, {"", "configmaps", "patch"}, {"networking.k8s.io", "networkpolicies", "patch"}, {"policy", "poddisruptionbudgets", "patch"},
+			{apache, "sparkclusters", "patch"}, {"", "configmaps", "patch"},
 		}},
 }
 
@@ -66,7 +66,7 @@ func switchedOff(c *config.Configuration, kind *cluster.Kind) string {
 func operatorRights(c *config.Configuration) []right {
 	rights := []right{
 		{"", "pods configmaps", "get list watch create delete"}, {"", "services", "get list watch create patch delete"}, {"", "events", "get list create patch"},
-		{"networking.k8s.io", "networkpolicies", "get list watch create delete"}, {"policy", "poddisruptionbudgets", "get list watch create delete"},
+		{"networking.k8s.io", "networkpolicies", "get list watch create patch delete"}, {"policy", "poddisruptionbudgets", "get list watch create patch delete"},
 		{"authorization.k8s.io", "localsubjectaccessreviews", "create"}, {"", "serviceaccounts", "get"},
 	}
 	for i := range cluster.Kinds {

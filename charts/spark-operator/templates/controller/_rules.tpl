@@ -7,6 +7,7 @@
      - pods: also created in dry runs, to find why a driver gets no executors.
      - service accounts: read one at a time, to find whether the token of such a driver is void.
      - Services, and Ingresses and routes if they are switched on: patched when their options change.
+     - Services, NetworkPolicies and budgets: patched when somebody else has edited them.
      - custom resources of spark.apache.org: patched to remove the finalizers of its other operator.
      - objects of a standalone cluster: patched when its spec changes.
      - Secrets: created for the pods that run spark-submit, and for standalone clusters whose configuration has secrets;
@@ -43,9 +44,6 @@
 - apiGroups: [sparkoperator.k8s.io]
   resources: [sparkconnects/finalizers]
   verbs: [update]
-- apiGroups: [networking.k8s.io]
-  resources: [networkpolicies]
-  verbs: [patch]
 {{- end }}
 {{- end }}
 {{- if .Values.controller.apache.enable }}
@@ -77,12 +75,6 @@
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [patch]
-- apiGroups: [networking.k8s.io]
-  resources: [networkpolicies]
-  verbs: [patch]
-- apiGroups: [policy]
-  resources: [poddisruptionbudgets]
-  verbs: [patch]
 {{- end }}
 {{- end }}
 - apiGroups: [""]
@@ -109,10 +101,10 @@
 {{- end }}
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
-  verbs: [get, list, watch, create, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
-  verbs: [get, list, watch, create, delete]
+  verbs: [get, list, watch, create, patch, delete]
 {{- if .Values.controller.batchScheduler.enable }}
 - apiGroups: [scheduling.volcano.sh]
   resources: [podgroups]
