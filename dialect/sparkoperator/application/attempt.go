@@ -2,7 +2,6 @@ package application
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -61,7 +61,7 @@ func (d Dialect) present(app *v1beta2.SparkApplication) *launched {
 	if settings := launch.Present(d.Defaults, app.Status.Operator, takesOver(&app.Status)); settings != nil {
 		a.Limits = limits(asTimeouts(settings.Timeouts), d.Limits)
 		merged := *app
-		merged.Spec.SparkConf = settings.Conf(app.Spec.SparkConf, func(key string) bool { return typedSets(&app.Spec, key) })
+		merged.Spec.SparkConf = settings.Conf(app.Spec.SparkConf, func(key string) bool { return typedSets(app, key) })
 		a.app = &merged
 	}
 	return launch.New(a, a.Identity, a.app, Sources, d.Rules)
@@ -119,12 +119,10 @@ func (a *attempt) Field(key, value string) string {
 	switch {
 	case written && text == value:
 		return sparkConfField(key)
-	case strings.HasPrefix(key, "spark.dynamicAllocation."):
-		return "spec.dynamicAllocation"
-	case key == "spark.executor.instances" && a.app.Spec.Executor.Instances == nil:
+	case key == instancesKey && a.app.Spec.Executor.Instances == nil:
 		return "" // this API's default
 	}
-	return typedField(a.app, key)
+	return settingField(a.app, key)
 }
 
 // Describe implements launch.Attempt.
@@ -132,18 +130,13 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 	part := cmp.Or(map[string]string{launch.RoleSubmitter: launch.RoleDriver}[role], role)
 	spec := podSpec(&a.app.Spec, part)
 	p := dialect.PodOf(role, "spec."+part, &pod.ObjectMeta, &pod.Spec)
-	p.AccountField = accountField(&a.app.Spec, part)
+	p.AccountField = accountField(a.app, part)
 	if role == launch.RoleSubmitter {
 		p.AccountField = sparkConfField(submit.RunnerAccountKey)
 	}
 	p.EnvField = func(name string) string { return typedField(a.app, envPrefix(part)+name) }
 	p.OwnCommand = dialect.TemplateCommand(spec.Template, p.Container)
-	switch {
-	case sparkoperator.StringValue(spec.Image) != "":
-		p.ImageField = "spec." + part + ".image"
-	case sparkoperator.StringValue(a.app.Spec.Image) != "":
-		p.ImageField = "spec.image"
-	}
+	p.ImageField = fields.Application.FirstSet(a.app, "spec."+part+".image", "spec.image")
 	return p
 }
 

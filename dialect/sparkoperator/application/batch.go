@@ -61,7 +61,7 @@ func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 func ownSchedulers(spec *v1beta2.SparkApplicationSpec) (names []string) {
 	for _, name := range []string{
 		sparkoperator.StringValue(spec.Driver.SchedulerName), sparkoperator.StringValue(spec.Executor.SchedulerName), spec.SparkConf[allSchedulerKey],
-		spec.SparkConf[schedulerKey("driver")], spec.SparkConf[schedulerKey("executor")],
+		spec.SparkConf[podKey("driver", "schedulerName")], spec.SparkConf[podKey("executor", "schedulerName")],
 		dialect.PodTemplate(spec.Driver.Template).Spec.SchedulerName, dialect.PodTemplate(spec.Executor.Template).Spec.SchedulerName,
 	} {
 		if name != "" {
@@ -72,8 +72,6 @@ func ownSchedulers(spec *v1beta2.SparkApplicationSpec) (names []string) {
 }
 
 const allSchedulerKey = "spark.kubernetes.scheduler.name"
-
-func schedulerKey(role string) string { return "spark.kubernetes." + role + ".scheduler.name" }
 
 // gangKind is the kind of gang scheduling of an application.
 type gangKind string
@@ -118,13 +116,13 @@ func (a *attempt) schedule() error {
 		return err
 	}
 	for _, role := range []string{"driver", "executor"} {
-		r.Conf.Set(schedulerKey(role), scheduler)
+		r.Conf.Set(podKey(role, "schedulerName"), scheduler)
 	}
 	switch kind {
 	case volcanoGang:
-		joinGroup(app, r.Conf, "annotation", gang.VolcanoAnnotation, gang.VolcanoName(app.Name))
+		joinGroup(app, r.Conf, "annotations", gang.VolcanoAnnotation, gang.VolcanoName(app.Name))
 	case coschedulingGang:
-		joinGroup(app, r.Conf, "label", gang.CoschedulingLabel, gang.CoschedulingName(app.Name))
+		joinGroup(app, r.Conf, "labels", gang.CoschedulingLabel, gang.CoschedulingName(app.Name))
 	case yunikornGang:
 		return a.taskGroups()
 	}
@@ -132,27 +130,27 @@ func (a *attempt) schedule() error {
 }
 
 // joinGroup makes the driver and the executors members of a group, by a label or an annotation. It does nothing if the
-// application itself sets the driver's group. The argument what contains "label" or "annotation", and the argument key
-// is the key of the label or annotation.
+// application itself sets the driver's group. The argument what contains "labels" or "annotations", and the argument
+// key is the key of the label or annotation.
 func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group string) {
 	if ownGroup(app, what, key) {
 		return
 	}
-	c.Set("spark.kubernetes.driver."+what+"."+key, group)
+	c.Set(podKey("driver", what)+key, group)
 	if !setsKey(&app.Spec, "executor", what, key) {
-		c.Set("spark.kubernetes.executor."+what+"."+key, group)
+		c.Set(podKey("executor", what)+key, group)
 	}
 }
 
 // ownGroup reports whether the application itself determines its driver's group. It does so if it sets the label or
 // annotation that names the group, or if it enables Spark's own feature step for Volcano, which creates a group. The
-// argument what contains "label" or "annotation".
+// argument what contains "labels" or "annotations".
 func ownGroup(app *v1beta2.SparkApplication, what, key string) bool {
 	return setsKey(&app.Spec, "driver", what, key) || key == gang.VolcanoAnnotation && strings.Contains(app.Spec.SparkConf[featureSteps], "VolcanoFeatureStep")
 }
 
 // setsKey reports whether the spec sets a label or an annotation of a role's pods, in a typed field, a template or
-// sparkConf. The argument what contains "label" or "annotation".
+// sparkConf. The argument what contains "labels" or "annotations".
 func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	pod := &spec.Driver.SparkPodSpec
 	if role == "executor" {
@@ -160,10 +158,10 @@ func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	}
 	template := dialect.PodTemplate(pod.Template)
 	typed, raw := pod.Labels, template.Labels
-	if what == "annotation" {
+	if what == "annotations" {
 		typed, raw = pod.Annotations, template.Annotations
 	}
-	return cmp.Or(typed[key], raw[key], spec.SparkConf["spark.kubernetes."+role+"."+what+"."+key]) != ""
+	return cmp.Or(typed[key], raw[key], spec.SparkConf[podKey(role, what)+key]) != ""
 }
 
 // taskGroups sets YuniKorn's annotations, which contain the resources and the numbers of pods that YuniKorn reserves.
@@ -171,7 +169,7 @@ func (a *attempt) taskGroups() error {
 	app, r := a.app, &a.Submit
 	if options := app.Spec.BatchSchedulerOptions; options != nil && sparkoperator.StringValue(options.Queue) != "" {
 		for _, role := range []string{"driver", "executor"} {
-			r.Conf.Set("spark.kubernetes."+role+".label."+gang.QueueLabel, *options.Queue)
+			r.Conf.Set(podKey(role, "labels")+gang.QueueLabel, *options.Queue)
 		}
 	}
 	tasks, err := a.tasks()
@@ -184,11 +182,11 @@ func (a *attempt) taskGroups() error {
 	if err != nil {
 		return err
 	}
-	r.Conf.Set("spark.kubernetes.driver.annotation."+gang.TaskGroupAnnotation, gang.DriverTaskGroup)
-	r.Conf.Set("spark.kubernetes.executor.annotation."+gang.TaskGroupAnnotation, gang.ExecutorTaskGroup)
+	r.Conf.Set(podKey("driver", "annotations")+gang.TaskGroupAnnotation, gang.DriverTaskGroup)
+	r.Conf.Set(podKey("executor", "annotations")+gang.TaskGroupAnnotation, gang.ExecutorTaskGroup)
 	// The JSON text is set on the pod and not by a configuration key, because "${" and "{{" have a meaning in
 	// configuration values.
-	r.Conf.Delete("spark.kubernetes.driver.annotation." + gang.TaskGroupsAnnotation)
+	r.Conf.Delete(podKey("driver", "annotations") + gang.TaskGroupsAnnotation)
 	r.Driver.Annotations = maps.Clone(r.Driver.Annotations)
 	if r.Driver.Annotations == nil {
 		r.Driver.Annotations = map[string]string{}
@@ -229,9 +227,9 @@ func (a *attempt) podGroup() ([]submit.Object, error) {
 		Labels: attemptLabels(app, a.Number, a.ID),
 	}
 	switch {
-	case kind == volcanoGang && !ownGroup(app, "annotation", gang.VolcanoAnnotation):
+	case kind == volcanoGang && !ownGroup(app, "annotations", gang.VolcanoAnnotation):
 		g.Name = gang.VolcanoName(app.Name)
-	case kind == coschedulingGang && !ownGroup(app, "label", gang.CoschedulingLabel):
+	case kind == coschedulingGang && !ownGroup(app, "labels", gang.CoschedulingLabel):
 		g.Name = gang.CoschedulingName(app.Name)
 	default:
 		return nil, nil

@@ -10,6 +10,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -90,14 +91,14 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	if driverOnly(spec) {
 		return 0
 	}
-	instances, set := number(spec, spec.Executor.Instances, "spark.executor.instances")
+	instances, set := number(spec, spec.Executor.Instances, "spec.executor.instances")
 	if dynamicAllocationEnabled(spec) {
 		var field *int32
 		if spec.DynamicAllocation != nil {
 			field = spec.DynamicAllocation.InitialExecutors
 		}
 		// Spark starts with the largest of the three (Utils.getDynamicAllocationInitialExecutors).
-		initial, _ := number(spec, field, "spark.dynamicAllocation.initialExecutors")
+		initial, _ := number(spec, field, "spec.dynamicAllocation.initialExecutors")
 		return max(initial, minExecutors(spec), instances)
 	}
 	if !set {
@@ -119,24 +120,24 @@ func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	if spec.DynamicAllocation != nil {
 		field = spec.DynamicAllocation.MinExecutors
 	}
-	least, _ := number(spec, field, "spark.dynamicAllocation.minExecutors")
+	least, _ := number(spec, field, "spec.dynamicAllocation.minExecutors")
 	return least
 }
 
-// number returns the value of a typed field. If the field is not set, it returns the value of the corresponding key in
+// number returns the value of a typed field. If the field is not set, it returns the value of the field's key in
 // sparkConf (dialect.ExecutorNumber). The result found is false if neither of them is set.
-func number(spec *v1beta2.SparkApplicationSpec, field *int32, key string) (n int32, found bool) {
+func number(spec *v1beta2.SparkApplicationSpec, field *int32, path string) (n int32, found bool) {
 	if field != nil {
 		return *field, true
 	}
-	return dialect.ExecutorNumber(spec.SparkConf[key])
+	return dialect.ExecutorNumber(spec.SparkConf[fields.Application.Key(path)])
 }
 
 func dynamicAllocationEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 	if d := spec.DynamicAllocation; d != nil && d.Enabled {
 		return true
 	}
-	return strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true")
+	return strings.EqualFold(strings.TrimSpace(spec.SparkConf[fields.Application.Key("spec.dynamicAllocation.enabled")]), "true")
 }
 
 // decodeMemory returns the operator's memory that encodeMemory stored in the status. A status of another operator

@@ -11,6 +11,9 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/dialect/table"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
@@ -33,7 +36,7 @@ func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *plat
 	} {
 		taken := takenBy(spec, labels, role.name, role.pod)
 		taken.Priority = sparkoperator.StringValue(role.priority) != ""
-		container := own["spark.kubernetes."+role.name+".podTemplateContainerName"]
+		container := own[podKey(role.name, "template")]
 		if container == "" {
 			container = role.container
 		}
@@ -48,8 +51,8 @@ func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *plat
 		filled = append(filled, used...)
 	}
 	filled = append(filled, s.UsedLimits(ownLimits(spec))...)
-	user := *spec
-	spec.SparkConf = s.Conf(own, func(key string) bool { return typedSets(&user, key) })
+	user := &v1beta2.SparkApplication{Spec: *spec}
+	spec.SparkConf = s.Conf(own, func(key string) bool { return typedSets(user, key) })
 	slices.Sort(filled)
 	return slices.Compact(filled)
 }
@@ -71,16 +74,16 @@ func ownLimits(spec *v1beta2.SparkApplicationSpec) map[string]*int64 {
 // takenBy returns which settings of a role's pods the application sets outside of the pod template, in typed fields or
 // in sparkConf. Defaults must not override these settings.
 func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role string, pod *v1beta2.SparkPodSpec) platform.Taken {
-	taken := platform.TakenByConf(spec.SparkConf, role)
+	set := conf.FromMap(spec.SparkConf)
+	fields.Application.Configure(set, &v1beta2.SparkApplication{Spec: *spec})
+	taken := platform.TakenByConf(set.Map(), role)
 	byConf, keyByConf := taken.Env, taken.Key
 	taken.Key = func(field, key string) bool {
-		sources := map[string][]map[string]string{"labels": {labels, pod.Labels}, "annotations": {pod.Annotations}, "nodeSelector": {spec.NodeSelector, pod.NodeSelector}}
-		return keyByConf(field, key) || slices.ContainsFunc(sources[field], func(own map[string]string) bool { _, set := own[key]; return set })
+		_, isLabel := labels[key]
+		return keyByConf(field, key) || field == "labels" && isLabel
 	}
 	taken.Env = func(name string) bool {
-		_, value := pod.EnvVars[name]
-		_, secret := pod.EnvSecretKeyRefs[name]
-		return value || secret || byConf(name) || slices.ContainsFunc(pod.Env, func(v corev1.EnvVar) bool { return v.Name == name }) ||
+		return byConf(name) || slices.ContainsFunc(pod.Env, func(v corev1.EnvVar) bool { return v.Name == name }) ||
 			name == "HADOOP_CONF_DIR" && sparkoperator.StringValue(spec.HadoopConfigMap) != "" ||
 			name == "SPARK_CONF_DIR" && sparkoperator.StringValue(spec.SparkConfigMap) != ""
 	}
@@ -91,49 +94,22 @@ func takenBy(spec *v1beta2.SparkApplicationSpec, labels map[string]string, role 
 
 // typedSets reports whether a default of the given configuration key would override a value that the spec sets in
 // another way than by this key. Few values can be overridden in this way, because usually a typed field has precedence
-// over its key (sparkConf). typedSets checks the fields over which the key has precedence, and fallbacks of the key
-// (platform.FallbackKey).
-func typedSets(spec *v1beta2.SparkApplicationSpec, key string) bool {
-	switch key {
-	case "spark.kubernetes.container.image.pullPolicy":
-		return sparkoperator.StringValue(spec.ImagePullPolicy) != ""
-	case "spark.kubernetes.container.image.pullSecrets":
-		return len(spec.ImagePullSecrets) > 0
-	case "spark.kubernetes.pyspark.pythonVersion":
-		return sparkoperator.StringValue(spec.PythonVersion) != ""
-	case "spark.kubernetes.memoryOverheadFactor":
-		return sparkoperator.StringValue(spec.MemoryOverheadFactor) != ""
-	case "spark.driver.extraJavaOptions":
-		return sparkoperator.StringValue(spec.Driver.JavaOptions) != ""
-	case "spark.executor.extraJavaOptions":
-		return sparkoperator.StringValue(spec.Executor.JavaOptions) != ""
-	case "spark.kubernetes.hadoop.configMapName":
-		return sparkoperator.StringValue(spec.HadoopConfigMap) != ""
+// over its key (fields.Application). typedSets checks the fields over which the key has precedence, and fallbacks of
+// the key (platform.FallbackKey).
+func typedSets(app *v1beta2.SparkApplication, key string) bool {
+	if fields.Application.Sets(app, key, table.Yields, table.Follows, table.Replaces) {
+		return true
 	}
 	if strings.HasPrefix(key, "spark.dynamicAllocation.") {
-		return spec.DynamicAllocation != nil && !spec.DynamicAllocation.Enabled
+		d := app.Spec.DynamicAllocation
+		return d != nil && !d.Enabled
 	}
-	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &spec.Driver.SparkPodSpec, "executor": &spec.Executor.SparkPodSpec} {
+	for _, role := range []string{platform.Driver, platform.Executor} {
 		if name, ok := strings.CutPrefix(key, envPrefix(role)); ok {
-			_, secret := pod.EnvSecretKeyRefs[name]
-			return secret
+			return fields.Application.Sets(app, podKey(role, "envSecretKeyRefs")+name)
 		}
 	}
 	fallback := platform.FallbackKey(key)
-	return fallback != "" && setsFallback(spec, fallback)
-}
-
-// setsFallback reports whether the spec sets a key that platform.FallbackKey returns, in sparkConf or by the typed
-// field of the key.
-func setsFallback(spec *v1beta2.SparkApplicationSpec, fallback string) bool {
-	_, set := spec.SparkConf[fallback]
-	for prefix, entries := range map[string]map[string]string{
-		"spark.kubernetes.node.selector.": spec.NodeSelector, envPrefix("driver"): spec.Driver.EnvVars, envPrefix("executor"): spec.Executor.EnvVars,
-	} {
-		if name, ok := strings.CutPrefix(fallback, prefix); ok {
-			_, typed := entries[name]
-			set = set || typed
-		}
-	}
-	return set || typedSets(spec, fallback)
+	_, own := app.Spec.SparkConf[fallback]
+	return fallback != "" && (own || fields.Application.Sets(app, fallback) || typedSets(app, fallback))
 }

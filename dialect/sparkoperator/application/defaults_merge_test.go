@@ -253,10 +253,10 @@ func TestTypedFieldsOverKeys(t *testing.T) {
 		}
 	}
 	for piece, want := range blocked {
-		spec := &appOf(t, "spec: {"+piece+"}").Spec
+		app := appOf(t, "spec: {"+piece+"}")
 		var got []string
 		for _, key := range slices.Sorted(maps.Keys(all)) {
-			if typedSets(spec, key) {
+			if typedSets(app, key) {
 				got = append(got, key)
 			}
 		}

@@ -1,7 +1,7 @@
 package application
 
 import (
-	"strconv"
+	"path"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,29 +12,41 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-const executorEnvPrefix = "spark.executorEnv."
-
-// executorConf sets configuration keys for those values of the executors' template that Spark would otherwise override
-// (BasicExecutorFeatureStep).
-func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
-	executor := &spec.Executor
-	if grace := executor.TerminationGracePeriodSeconds; grace != nil {
-		seconds := *grace
-		if seconds < 0 {
-			seconds = 1 // as Kubernetes does for negative values
+// envConf sets the configuration keys of environment variables that several fields set. The field sparkConfigMap
+// overrides env, which overrides secrets, which override envVars.
+func envConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
+	for _, role := range []string{"driver", "executor"} {
+		pod := podSpec(spec, role)
+		for _, secret := range pod.Secrets {
+			if known, ok := secretFiles[secret.Type]; ok {
+				c.Set(envPrefix(role)+known.variable, path.Join(secret.Path, known.file))
+			}
 		}
-		c.Set("spark.kubernetes.executor.terminationGracePeriodSeconds", strconv.FormatInt(seconds, 10)+"s") // since 4.1
+		typedEnv(c, spec, role, pod.Env)
 	}
-	for _, v := range executor.Env {
+	executorEnv(c, spec)
+}
+
+// executorEnv sets configuration keys for those variables of the executors' template that Spark would otherwise
+// override (BasicExecutorFeatureStep).
+func executorEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
+	for _, v := range spec.Executor.Env {
 		if v.ValueFrom == nil && submit.EnvOfConf(v.Name) {
-			c.Set(executorEnvPrefix+v.Name, v.Value)
+			c.Set(envPrefix("executor")+v.Name, v.Value)
 		} else {
-			c.Delete(executorEnvPrefix + v.Name)
+			c.Delete(envPrefix("executor") + v.Name)
 		}
 	}
 	if sparkoperator.StringValue(spec.SparkConfigMap) != "" {
-		c.Set(executorEnvPrefix+"SPARK_CONF_DIR", overlay.SparkConfDir)
+		c.Set(envPrefix("executor")+"SPARK_CONF_DIR", overlay.SparkConfDir)
 	}
+}
+
+// secretFiles contains for each type of Secret the name of its file, and the environment variable with the path of this
+// file.
+var secretFiles = map[v1beta2.SecretType]struct{ variable, file string }{
+	v1beta2.SecretTypeGCPServiceAccount:     {"GOOGLE_APPLICATION_CREDENTIALS", "key.json"},
+	v1beta2.SecretTypeHadoopDelegationToken: {"HADOOP_TOKEN_FILE_LOCATION", "hadoop.token"},
 }
 
 // typedEnv removes an environment variable from a role's configuration keys if the role's env or the spec's ConfigMaps
@@ -45,7 +57,7 @@ func executorConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env []corev1.EnvVar) {
 	prefix := envPrefix(role)
 	for _, v := range env {
-		c.Delete(prefix+v.Name, "spark.kubernetes."+role+".secretKeyRef."+v.Name)
+		c.Delete(prefix+v.Name, podKey(role, "envSecretKeyRefs")+v.Name)
 	}
 	if sparkoperator.StringValue(spec.HadoopConfigMap) != "" {
 		c.Delete(prefix + "HADOOP_CONF_DIR")
@@ -53,11 +65,4 @@ func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env
 	if sparkoperator.StringValue(spec.SparkConfigMap) != "" {
 		c.Delete(prefix + "SPARK_CONF_DIR")
 	}
-}
-
-func envPrefix(role string) string {
-	if role == "driver" {
-		return "spark.kubernetes.driverEnv."
-	}
-	return executorEnvPrefix
 }

@@ -17,10 +17,6 @@ func TestExecutorConf(t *testing.T) {
 	before := map[string]string{"spark.a": "b", mine: "conf", user: "conf"}
 	for piece, want := range map[string]map[string]string{
 		`{}`: {},
-		`executor: {terminationGracePeriodSeconds: 0}`:                                    {grace: "0s"},
-		`executor: {terminationGracePeriodSeconds: 90}`:                                   {grace: "90s"},
-		`executor: {terminationGracePeriodSeconds: -7}`:                                   {grace: "1s"},
-		`driver: {terminationGracePeriodSeconds: 90, env: [{name: MINE}]}`:                {},
 		`executor: {env: [{name: MINE, value: x}]}`:                                       {mine: ""},
 		`executor: {env: [{name: SPARK_USER, value: me}]}`:                                {user: "me"},
 		`executor: {env: [{name: SPARK_USER, value: me}, {name: SPARK_USER, value: ""}]}`: {user: "-"},
@@ -46,7 +42,7 @@ func TestExecutorConf(t *testing.T) {
 		}
 		spec, c := &appOf(t, "spec: "+piece).Spec, conf.FromMap(before)
 		for _, times := range []string{"once", "twice"} {
-			executorConf(c, spec)
+			executorEnv(c, spec)
 			if diff := cmp.Diff(expected, c.Map()); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", piece, times, diff)
 			}

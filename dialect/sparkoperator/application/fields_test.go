@@ -12,8 +12,12 @@ import (
 	difference "github.com/google/go-cmp/cmp"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/dialect/table"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 	"github.com/sparkoperator/spark-operator/spark/admit"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 const fieldsDocument = "../../../docs/fields.md"
@@ -156,13 +160,7 @@ type place struct {
 // placeOf sets the sample value in a small application, and returns the parts of the created objects that change.
 func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	t.Helper()
-	in := func(text string) string {
-		if !strings.HasPrefix(text, "{") {
-			text = "{" + text + "}"
-		}
-		return strings.Replace(wrap, "%", text, 1)
-	}
-	base, app := appOf(t, in(s.with)), appOf(t, in(s.with), in(s.value))
+	base, app := appOf(t, wrapped(wrap, s.with)), appOf(t, wrapped(wrap, s.with), wrapped(wrap, s.value))
 	if wrong := Validate(app); len(wrong) > 0 {
 		return place{refused: wrong[0].Message}
 	}
@@ -183,6 +181,14 @@ func placeOf(t *testing.T, wrap string, s fieldSample) place {
 		}
 	}
 	return p
+}
+
+// wrapped returns the text of an application in which % is replaced by the text of a sample.
+func wrapped(wrap, text string) string {
+	if !strings.HasPrefix(text, "{") {
+		text = "{" + text + "}"
+	}
+	return strings.Replace(wrap, "%", text, 1)
 }
 
 // TestFieldsDocument compares docs/fields.md with its expected text, or writes it with -update. The page lists every
@@ -260,8 +266,8 @@ func (d *document) spec() {
 		}
 	}
 	d.line("")
-	d.line("A typed field takes precedence over the same key in `sparkConf`. There are four exceptions, as in the kubeflow operator:")
-	d.line("`sparkConf` takes precedence over `imagePullPolicy`, `imagePullSecrets`, `pythonVersion` and `memoryOverheadFactor`. The")
+	d.line("A typed field takes precedence over the same key in `sparkConf`. There are %s exceptions, as in the kubeflow operator:", words[len(yielding())])
+	d.line("`sparkConf` takes precedence over %s. The", listed(yielding()))
 	d.line("labels in the application's metadata reach both pods, too, except those of Kueue. `javaOptions` follow the options of")
 	d.line("`spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`; a JVM uses the last of two options that")
 	d.line("contradict each other. Lint, the webhook and an event of the launch name each value that another one overrides.")
@@ -273,6 +279,91 @@ func (d *document) spec() {
 	for _, line := range steers {
 		d.line("%s", line)
 	}
+}
+
+// yielding returns the fields over which their keys take precedence.
+func yielding() (paths []string) {
+	for row := range fields.Application.Rows() {
+		if row.Precedence == table.Yields {
+			paths = append(paths, "`"+strings.TrimPrefix(row.Path, "spec.")+"`")
+		}
+	}
+	return paths
+}
+
+var words = map[int]string{1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+
+func listed(names []string) string {
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// TestRowsAreTrue compares the table of fields with the configuration of a launch: if the sample of a field is set, the
+// key of the field changes, and the field and an entry of sparkConf have the precedence of the row.
+func TestRowsAreTrue(t *testing.T) {
+	const own = "own"
+	for row := range fields.Application.Rows() {
+		switch row.Precedence {
+		case table.Replaces, table.Names:
+			continue
+		}
+		if row.Key == "" || row.Path == "" || strings.HasSuffix(row.Key, ".podTemplateContainerName") || row.Path == "metadata.labels" {
+			continue
+		}
+		t.Run(row.Path+" "+row.Key, func(t *testing.T) {
+			sample, wrap := sampleOf(row.Path)
+			if sample.value == "" {
+				t.Fatal("the field has no sample: add it to specSamples or podSamples")
+			}
+			before, err := sparkConf(appOf(t, wrapped(wrap, sample.with)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			app := appOf(t, wrapped(wrap, sample.with), wrapped(wrap, sample.value))
+			alone, err := sparkConf(app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := row.Key
+			for found := range alone.All() {
+				if strings.HasSuffix(row.Key, ".") && strings.HasPrefix(found, row.Key) && !before.Has(found) {
+					key = found
+				}
+			}
+			was, _ := before.Get(key)
+			text, set := alone.Get(key)
+			if !set || text == was {
+				t.Fatalf("the field does not set the key: %q, before %q", text, was)
+			}
+			if row.FromKey != nil { // as `sparkctl submit` does
+				line, back := conf.FromMap(map[string]string{key: text}), &v1beta2.SparkApplication{}
+				if fields.Application.Take(line, back); line.Len() > 0 || fields.Application.Effective(back, nil, row.Path) != text {
+					t.Errorf("the key does not become the field: %v", line.Map())
+				}
+			}
+
+			app.Spec.SparkConf = platform.With(app.Spec.SparkConf, key, own)
+			both, err := sparkConf(app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[table.Precedence]string{table.Overrides: text, table.Yields: own, table.Implies: own, table.Follows: own + " " + text}[row.Precedence]
+			if got, _ := both.Get(key); got != want {
+				t.Errorf("with sparkConf the value is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// sampleOf returns the sample of a field, and the text of an application in which % stands for the sample.
+func sampleOf(path string) (s fieldSample, wrap string) {
+	path = strings.TrimPrefix(path, "spec.")
+	for _, role := range []string{"driver", "executor"} {
+		if name, ok := strings.CutPrefix(path, role+"."); ok {
+			name, _, _ = strings.Cut(name, ".")
+			return podSamples[name], "spec: {" + role + ": %}"
+		}
+	}
+	return specSamples[path], "spec: %"
 }
 
 func (d *document) roles() {

@@ -39,15 +39,12 @@ const (
 
 // These are the Spark configuration keys that monitoring sets or reads.
 const (
-	confMetricsConf        = "spark.metrics.conf"
-	confMetricsNamespace   = "spark.metrics.namespace"
-	confServletSink        = "spark.metrics.conf.driver.sink.prometheusServlet."
-	confUIPrometheus       = "spark.ui.prometheus.enabled"
-	confUIEnabled          = "spark.ui.enabled"
-	confUIPort             = "spark.ui.port"
-	confDriverAnnotation   = "spark.kubernetes.driver.annotation."
-	confExecutorAnnotation = "spark.kubernetes.executor.annotation."
-	confServiceAnnotation  = "spark.kubernetes.driver.service.annotation."
+	confMetricsConf      = "spark.metrics.conf"
+	confMetricsNamespace = "spark.metrics.namespace"
+	confServletSink      = "spark.metrics.conf.driver.sink.prometheusServlet."
+	confUIPrometheus     = "spark.ui.prometheus.enabled"
+	confUIEnabled        = "spark.ui.enabled"
+	confUIPort           = "spark.ui.port"
 )
 
 // monitoring adds methods to spec.monitoring. Its zero value means that the application has no monitoring.
@@ -181,10 +178,10 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 		if !m.agent(role) {
 			continue
 		}
-		options := "spark." + role + ".extraJavaOptions"
+		options := podKey(role, "javaOptions")
 		before, _ := c.Get(options)
 		c.Set(options, strings.TrimSpace(before+" "+m.javaAgent()))
-		prefix := "spark.kubernetes." + role + ".annotation."
+		prefix := podKey(role, "annotations")
 		c.Set(prefix+scrapeAnnotation, "true")
 		c.Set(prefix+portAnnotation, strconv.Itoa(int(m.agentPort())))
 		c.Set(prefix+pathAnnotation, "/metrics")
@@ -232,14 +229,15 @@ func servletConf(c *conf.Conf, m monitoring) {
 		c.Set(prefix+portAnnotation, strconv.Itoa(port))
 		c.Set(prefix+pathAnnotation, path)
 	}
+	driver, service := podKey("driver", "annotations"), podKey("driver", "serviceAnnotations")
 	switch {
 	case m.ExposeDriverMetrics && m.ExposeExecutorMetrics:
-		annotate(confDriverAnnotation, driverMetricsPath)
-		annotate(confServiceAnnotation, executorsMetricsPath)
+		annotate(driver, driverMetricsPath)
+		annotate(service, executorsMetricsPath)
 	case m.ExposeDriverMetrics:
-		annotate(confDriverAnnotation, driverMetricsPath)
+		annotate(driver, driverMetricsPath)
 	case m.ExposeExecutorMetrics:
-		annotate(confDriverAnnotation, executorsMetricsPath)
+		annotate(driver, executorsMetricsPath)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 )
 
 // confDriverPodName is the configuration key that users may set instead of spec.driver.podName to name the driver pod.
@@ -63,4 +64,20 @@ func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
 // derived from the submission id.
 func appID(submissionID string) string {
 	return "spark-" + strings.ReplaceAll(submissionID, "-", "")
+}
+
+// instancesKey is the key of the number of executors.
+var instancesKey = podKey("executor", "instances")
+
+// podKey returns the configuration key of a field of the driver or of the executors (fields.Application).
+func podKey(role, field string) string { return fields.Application.Key("spec." + role + "." + field) }
+
+func envPrefix(role string) string { return podKey(role, "envVars") }
+
+// podSpec returns the fields that driver and executor have in common. The argument role is "driver" or "executor".
+func podSpec(spec *v1beta2.SparkApplicationSpec, role string) *v1beta2.SparkPodSpec {
+	if role == "driver" {
+		return &spec.Driver.SparkPodSpec
+	}
+	return &spec.Executor.SparkPodSpec
 }

@@ -1,21 +1,16 @@
 package application
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -75,7 +70,7 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 		o.GPU = overlay.GPU{Name: pod.GPU.Name, Quantity: pod.GPU.Quantity}
 	}
 	if pod.MemoryLimit != nil {
-		limit, err := memoryQuantity(*pod.MemoryLimit)
+		limit, err := fields.MemoryQuantity(*pod.MemoryLimit)
 		if err != nil {
 			return o, &dialect.FieldError{Field: "spec." + role + ".memoryLimit", Message: err.Error()}
 		}
@@ -84,27 +79,6 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 	mounts(&o, app.Spec.Volumes, pod)
 	monitoringOverlay(&o, app, role)
 	return o, nil
-}
-
-// memoryQuantity converts a memory size in Spark's notation, such as "2g", to a binary quantity, such as 2Gi. Unlike
-// Spark, it also accepts a fraction. A text that only Kubernetes can read, such as "2Gi", is parsed as a quantity.
-func memoryQuantity(text string) (resource.Quantity, error) {
-	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil && bytes > 0 {
-		return *resource.NewQuantity(bytes, resource.BinarySI), nil
-	}
-	size := strings.TrimSpace(text)
-	if number := strings.TrimSuffix(strings.ToLower(size), "b"); strings.TrimRight(number, "kmgtp") != number {
-		last := len(number) - 1
-		size = number[:last] + map[string]string{"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti", "p": "Pi"}[number[last:]]
-	}
-	q, err := bounds.Quantity(size)
-	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
-		return q, fault
-	}
-	if err != nil || q.Sign() <= 0 {
-		return q, fmt.Errorf("%q is not a memory size; write one such as 512m, 2g or 2Gi", text)
-	}
-	return q, nil
 }
 
 func declaredPorts(spec *v1beta2.SparkApplicationSpec, role string) []corev1.ContainerPort {

@@ -1,11 +1,12 @@
 package application
 
 import (
+	"cmp"
 	"time"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 )
 
 // Faults returns the errors in the spec that make every launch of the application impossible.
@@ -17,19 +18,15 @@ func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect
 // typed field. For an executor, the field may be that of the driver, which also overrides the field serviceAccountName
 // of the executor's template. Only the deprecated field serviceAccount of this template precedes both typed fields (see
 // native.Executor).
-func accountField(spec *v1beta2.SparkApplicationSpec, role string) string {
-	pod, typed := podSpec(spec, role), "spec."+role+".serviceAccount"
-	template := dialect.PodTemplate(pod.Template).Spec
+func accountField(app *v1beta2.SparkApplication, role string) string {
+	typed, template := "spec."+role+".serviceAccount", dialect.PodTemplate(podSpec(&app.Spec, role).Template).Spec
 	templated := dialect.TemplateAccountField("spec."+role+".template", &template)
+	set := fields.Application.FirstSet(app, typed, "spec.driver.serviceAccount")
 	switch {
 	case role == "executor" && template.DeprecatedServiceAccount != "":
 		return templated
-	case sparkoperator.StringValue(pod.ServiceAccount) != "":
-		return typed
-	case role == "executor" && sparkoperator.StringValue(spec.Driver.ServiceAccount) != "":
-		return "spec.driver.serviceAccount"
-	case template.ServiceAccountName+template.DeprecatedServiceAccount != "":
+	case set == "" && template.ServiceAccountName+template.DeprecatedServiceAccount != "":
 		return templated
 	}
-	return typed
+	return cmp.Or(set, typed)
 }

@@ -12,6 +12,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -55,17 +56,7 @@ func validName(app *v1beta2.SparkApplication) []*dialect.FieldError {
 // and the service accounts are denied because they decide with which rights a submission runs, and the operator has
 // rights that users do not have. The other keys are denied because they have a typed field. The
 // CustomResourceDefinition rejects the same keys, but only in the spelling of this table.
-var denied = map[string]string{
-	"spark.master":                                              "the operator sets it; remove the key",
-	"spark.kubernetes.driver.master":                            "use spec.driver.kubernetesMaster",
-	"spark.kubernetes.container.image":                          "use spec.image",
-	"spark.kubernetes.driver.container.image":                   "use spec.driver.image",
-	"spark.kubernetes.executor.container.image":                 "use spec.executor.image",
-	"spark.kubernetes.authenticate.driver.serviceAccountName":   "use spec.driver.serviceAccount",
-	"spark.kubernetes.authenticate.executor.serviceAccountName": "use spec.executor.serviceAccount",
-	"spark.kubernetes.driver.podTemplateFile":                   "use spec.driver.template",
-	"spark.kubernetes.executor.podTemplateFile":                 "use spec.executor.template",
-}
+var denied = fields.Application.Reserved()
 
 // deniedFolded contains the keys and the advice of the map "denied", but with the keys in lower case. With this map,
 // keys are denied in any letter case.
@@ -168,7 +159,7 @@ func validMode(app *v1beta2.SparkApplication) []*dialect.FieldError {
 // driver would fail after its start.
 func validMaster(app *v1beta2.SparkApplication) []*dialect.FieldError {
 	master := sparkoperator.StringValue(app.Spec.Driver.KubernetesMaster)
-	if scheme, _, ok := strings.Cut(driverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {
+	if scheme, _, ok := strings.Cut(fields.DriverMaster(master), "://"); !ok || scheme == "https" || scheme == "http" {
 		return nil
 	}
 	return []*dialect.FieldError{{Field: "spec.driver.kubernetesMaster", Message: fmt.Sprintf("%q is not the address of an API server; write one such as https://kubernetes.default.svc", master)}}

@@ -17,6 +17,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -66,9 +67,9 @@ func (d *doctor) accounts() (found []account) {
 		name := ""
 		switch object := object.(type) {
 		case *v1beta2.SparkApplication:
-			name = accountOf(&object.Spec)
+			name = accountOf(object)
 		case *v1beta2.ScheduledSparkApplication:
-			name = accountOf(&object.Spec.Template)
+			name = accountOf(&v1beta2.SparkApplication{Spec: object.Spec.Template})
 		case *v1alpha1.SparkConnect:
 			name = cmp.Or(accountInTemplate(object.Spec.Server.Template), accountInConf(object.Spec.SparkConf))
 		case *sparkv1.SparkApplication:
@@ -87,15 +88,13 @@ func (d *doctor) accounts() (found []account) {
 	return slices.Compact(found)
 }
 
-func accountOf(spec *v1beta2.SparkApplicationSpec) string {
-	if name := spec.Driver.ServiceAccount; name != nil && *name != "" {
-		return *name
-	}
-	return accountInConf(spec.SparkConf)
+// accountOf returns the service account of a driver, in its field or in sparkConf.
+func accountOf(app *v1beta2.SparkApplication) string {
+	return fields.Application.Effective(app, app.Spec.SparkConf, "spec.driver.serviceAccount")
 }
 
 func accountInConf(conf map[string]string) string {
-	return cmp.Or(conf["spark.kubernetes.authenticate.driver.serviceAccountName"], conf["spark.kubernetes.authenticate.serviceAccountName"])
+	return accountOf(&v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{SparkConf: conf}})
 }
 
 func accountInTemplate(raw *runtime.RawExtension) string {

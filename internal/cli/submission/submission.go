@@ -8,7 +8,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -68,7 +68,7 @@ func newConverter(r submit.Request, warnings []string) *converter {
 
 // run executes the given steps, and then the steps that every conversion has.
 func (c *converter) run(before ...func() error) (Result, error) {
-	for _, part := range append(before, c.identity, c.program, c.pods, c.dependencies, c.submitter, c.rest) {
+	for _, part := range append(before, c.identity, c.program, c.fields, c.submitter, c.rest) {
 		if err := part(); err != nil {
 			return Result{}, err
 		}
@@ -93,14 +93,6 @@ func (c *converter) take(key string) (string, bool) {
 	value, ok := c.conf.Get(key)
 	c.conf.Delete(key)
 	return value, ok
-}
-
-// takeText removes a key from the configuration and returns a pointer to its value, or nil if the key is not set.
-func (c *converter) takeText(key string) *string {
-	if value, ok := c.take(key); ok {
-		return &value
-	}
-	return nil
 }
 
 // refuseFiles returns an error if the command line needs a local file, but a SparkApplication has no field for the
@@ -217,56 +209,19 @@ func (c *converter) program() error {
 	return nil
 }
 
-// pods converts configuration keys of the driver and the executors into fields of the spec. It converts keys that a
-// SparkApplication must not contain, and keys that readers of a manifest expect as fields.
-func (c *converter) pods() error {
+// fields moves configuration keys into fields of the spec: keys that a SparkApplication must not contain, and keys that
+// readers of a manifest expect as fields.
+func (c *converter) fields() error {
 	spec := &c.app.Spec
-	spec.Image = c.takeText("spark.kubernetes.container.image")
-	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &spec.Driver.SparkPodSpec, "executor": &spec.Executor.SparkPodSpec} {
-		pod.Image = c.takeText("spark.kubernetes." + role + ".container.image")
-		pod.ServiceAccount = c.takeText("spark.kubernetes.authenticate." + role + ".serviceAccountName")
-		pod.Memory = c.takeText("spark." + role + ".memory")
-		if text, ok := c.conf.Get("spark." + role + ".cores"); ok {
-			if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-				pod.Cores = new(int32(n))
-				c.conf.Delete("spark." + role + ".cores")
-			}
-		}
-	}
-	if account := c.takeText("spark.kubernetes.authenticate.serviceAccountName"); account != nil && spec.Driver.ServiceAccount == nil {
-		spec.Driver.ServiceAccount = account
-	}
-	if text, ok := c.conf.Get("spark.executor.instances"); ok {
-		if n, err := strconv.ParseInt(text, 10, 32); err == nil && n > 0 {
-			spec.Executor.Instances = new(int32(n))
-			c.conf.Delete("spark.executor.instances")
-		}
-	}
-	if spec.Executor.Instances == nil && !c.conf.Has("spark.executor.instances") && !c.conf.Has("spark.dynamicAllocation.enabled") {
+	fields.Application.Take(c.conf, c.app)
+	if spec.Executor.Instances == nil && !c.conf.Has(fields.Application.Key("spec.executor.instances")) && !c.conf.Has(fields.Application.Key("spec.dynamicAllocation.enabled")) {
 		spec.Executor.Instances = new(int32(2)) // the default of spark-submit; the default of the API is 1
 	}
-	spec.Driver.KubernetesMaster = c.takeText("spark.kubernetes.driver.master")
 	if t := c.request.DriverTemplate; t != nil {
 		spec.Driver.Template = &runtime.RawExtension{Raw: t}
 	}
 	if t := c.request.ExecutorTemplate; t != nil {
 		spec.Executor.Template = &runtime.RawExtension{Raw: t}
-	}
-	return nil
-}
-
-func (c *converter) dependencies() error {
-	deps := &c.app.Spec.Deps
-	for _, list := range []struct {
-		key  string
-		into *[]string
-	}{
-		{"spark.jars", &deps.Jars}, {"spark.files", &deps.Files}, {"spark.submit.pyFiles", &deps.PyFiles}, {"spark.archives", &deps.Archives},
-		{"spark.jars.packages", &deps.Packages}, {"spark.jars.excludes", &deps.ExcludePackages}, {"spark.jars.repositories", &deps.Repositories},
-	} {
-		if text, ok := c.take(list.key); ok {
-			*list.into = conf.SplitList(text)
-		}
 	}
 	return nil
 }
