@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
+// Warn adds a message for the user.
 func (d *Draft) Warn(format string, args ...any) { d.Warns.Add(format, args...) }
 
 // textKeys are the keys whose values become parts of objects after references in them are replaced. A reference that

@@ -8,6 +8,7 @@ import (
 // Language is the value of spark.kubernetes.resource.type: the language of the application.
 type Language string
 
+// The languages that Spark distinguishes. Scala and every other language of the JVM count as Java.
 const (
 	Java   Language = "java"
 	Python Language = "python"

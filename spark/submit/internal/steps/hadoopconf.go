@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/names"
 )
 
+// The volume of a pod with Hadoop's configuration files, and where it is mounted.
 const (
 	HadoopVolume = "hadoop-properties"
 	HadoopDir    = "/opt/hadoop/conf"
