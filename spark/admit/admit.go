@@ -33,12 +33,12 @@ const (
 	ContainerAnnotation = "sparkoperator.dev/overlay-container"
 	// MemoryLimitAnnotation has a quantity, such as 4Gi.
 	MemoryLimitAnnotation = "sparkoperator.dev/overlay-memory-limit"
-	// GPUAnnotation has the name of a device and its amount, such as nvidia.com/gpu=2.
-	GPUAnnotation = "sparkoperator.dev/overlay-gpu"
-	// LifecycleAnnotation has the container's lifecycle hooks as JSON.
-	LifecycleAnnotation = "sparkoperator.dev/overlay-lifecycle"
-	// EnvAnnotation has a list of environment variables as JSON.
-	EnvAnnotation = "sparkoperator.dev/overlay-env"
+	// gpuAnnotation has the name of a device and its amount, such as nvidia.com/gpu=2.
+	gpuAnnotation = "sparkoperator.dev/overlay-gpu"
+	// lifecycleAnnotation has the container's lifecycle hooks as JSON.
+	lifecycleAnnotation = "sparkoperator.dev/overlay-lifecycle"
+	// envAnnotation has a list of environment variables as JSON.
+	envAnnotation = "sparkoperator.dev/overlay-env"
 )
 
 // Mechanism is the admission mechanism that changes the executors' pods.
@@ -54,9 +54,9 @@ const (
 	Webhook Mechanism = "webhook"
 )
 
-// MaxJSON is the maximum length of the annotations in JSON, in bytes. Every executor carries these annotations, and
+// maxJSON is the maximum length of the annotations in JSON, in bytes. Every executor carries these annotations, and
 // Kubernetes allows 256 KiB for all annotations of an object.
-const MaxJSON = 64 << 10
+const maxJSON = 64 << 10
 
 // Settings are the settings of an application's executors that are applied at admission.
 type Settings struct {
@@ -95,7 +95,7 @@ func fits(o overlay.Overlay) bool {
 		}
 		size += len(text)
 	}
-	return size <= MaxJSON
+	return size <= maxJSON
 }
 
 // Mark puts the label and the annotations of s on a pod, which is a template of executors. The argument container is
@@ -109,9 +109,9 @@ func (s Settings) Mark(pod *corev1.Pod, container string) error {
 		annotations[MemoryLimitAnnotation] = s.Overlay.MemoryLimit.String()
 	}
 	if gpu := s.Overlay.GPU; gpu != (overlay.GPU{}) {
-		annotations[GPUAnnotation] = gpu.Name + "=" + strconv.FormatInt(gpu.Quantity, 10)
+		annotations[gpuAnnotation] = gpu.Name + "=" + strconv.FormatInt(gpu.Quantity, 10)
 	}
-	for name, value := range map[string]any{LifecycleAnnotation: s.Overlay.Lifecycle, EnvAnnotation: s.Overlay.Env} {
+	for name, value := range map[string]any{lifecycleAnnotation: s.Overlay.Lifecycle, envAnnotation: s.Overlay.Env} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -149,18 +149,18 @@ func read(annotations map[string]string) (o overlay.Overlay, err error) {
 		}
 		o.MemoryLimit = &limit
 	}
-	if text, ok := annotations[GPUAnnotation]; ok {
+	if text, ok := annotations[gpuAnnotation]; ok {
 		name, amount, _ := strings.Cut(text, "=")
 		quantity, err := strconv.ParseInt(amount, 10, 64)
 		if err != nil || name == "" {
-			return o, fmt.Errorf("metadata.annotations[%s]: %.100q does not have the form DEVICE=AMOUNT; write, for example, nvidia.com/gpu=1", GPUAnnotation, text)
+			return o, fmt.Errorf("metadata.annotations[%s]: %.100q does not have the form DEVICE=AMOUNT; write, for example, nvidia.com/gpu=1", gpuAnnotation, text)
 		}
 		o.GPU = overlay.GPU{Name: name, Quantity: quantity}
 	}
-	if err := readJSON(annotations, LifecycleAnnotation, lifecycleShape, &o.Lifecycle); err != nil {
+	if err := readJSON(annotations, lifecycleAnnotation, lifecycleShape, &o.Lifecycle); err != nil {
 		return o, err
 	}
-	return o, readJSON(annotations, EnvAnnotation, envShape, &o.Env)
+	return o, readJSON(annotations, envAnnotation, envShape, &o.Env)
 }
 
 var lifecycleShape, envShape = bounds.ShapeOf[corev1.Lifecycle](), bounds.ShapeOf[[]corev1.EnvVar]()
@@ -172,8 +172,8 @@ func readJSON(annotations map[string]string, name string, shape *bounds.Shape, i
 	if !ok {
 		return nil
 	}
-	if len(text) > MaxJSON {
-		return fmt.Errorf("metadata.annotations[%s]: has %d bytes, and at most %d are accepted", name, len(text), MaxJSON)
+	if len(text) > maxJSON {
+		return fmt.Errorf("metadata.annotations[%s]: has %d bytes, and at most %d are accepted", name, len(text), maxJSON)
 	}
 	if fault := bounds.Check([]byte(text), shape, "metadata.annotations["+name+"]"); fault != nil {
 		return fault

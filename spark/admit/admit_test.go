@@ -120,7 +120,7 @@ func TestApplyIsIdempotent(t *testing.T) {
 // TestChoose checks which mechanism applies which settings.
 func TestChoose(t *testing.T) {
 	limit, gpu := full.MemoryLimit, full.GPU
-	large := []corev1.EnvVar{{Name: "SPARK_JAVA_OPT_0", Value: strings.Repeat("x", MaxJSON)}}
+	large := []corev1.EnvVar{{Name: "SPARK_JAVA_OPT_0", Value: strings.Repeat("x", maxJSON)}}
 	simple := overlay.Overlay{MemoryLimit: limit, GPU: gpu}
 	for name, c := range map[string]struct {
 		have Available
@@ -149,9 +149,9 @@ func TestChoose(t *testing.T) {
 func TestBadAnnotationsAreErrors(t *testing.T) {
 	for annotation, texts := range map[string][]string{
 		MemoryLimitAnnotation: {"", "much", "1e999999999", "512Mi"},
-		GPUAnnotation:         {"", "nvidia.com/gpu", "=1", "nvidia.com/gpu=many"},
-		LifecycleAnnotation:   {"", "{", "[]", `{"preStop":{"sleep":{"seconds":"x"}}}`, strings.Repeat(" ", MaxJSON+1)},
-		EnvAnnotation: {"", "{}", `[{"name":1}]`, "[" + strings.Repeat(`{},`, 2000) + `{}]`,
+		gpuAnnotation:         {"", "nvidia.com/gpu", "=1", "nvidia.com/gpu=many"},
+		lifecycleAnnotation:   {"", "{", "[]", `{"preStop":{"sleep":{"seconds":"x"}}}`, strings.Repeat(" ", maxJSON+1)},
+		envAnnotation: {"", "{}", `[{"name":1}]`, "[" + strings.Repeat(`{},`, 2000) + `{}]`,
 			`[{"name":"A","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu","divisor":"1e999999999"}}}]`},
 	} {
 		for _, text := range texts {

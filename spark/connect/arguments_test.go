@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // expand replaces variables in an argument as the kubelet does (documented at Container.args of the API): "$(NAME)"
@@ -111,10 +112,10 @@ func received(t *testing.T, o Objects, arguments []string) map[string]string {
 		case "--load-spark-defaults":
 		case "--properties-file":
 			i++
-			if want := mountDir + "/" + PropertiesKey; arguments[i] != want {
+			if want := mountDir + "/" + propertiesKey; arguments[i] != want {
 				t.Errorf("the file of properties is %q, want %q", arguments[i], want)
 			}
-			file, err := conf.UnmarshalProperties(o.Config.Data[PropertiesKey])
+			file, err := conf.UnmarshalProperties(o.Config.Data[propertiesKey])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +170,7 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"--class": MainClass, "--deploy-mode": "client", "--master": DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.driver.bindAddress": "0.0.0.0",
+		"--class": mainClass, "--deploy-mode": "client", "--master": submit.DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.driver.bindAddress": "0.0.0.0",
 		"spark.kubernetes.driver.pod.name": "sc-server",
 	} {
 		if got[key] != want {
@@ -234,7 +235,7 @@ func TestWhatGoesIntoTheFile(t *testing.T) {
 			o := build(t, r)
 			args := container(t, o, "spark-kubernetes-driver").Args
 			got := "nothing"
-			if file, ok := o.Config.Data[PropertiesKey]; ok && strings.Contains(file, "spark.t=") {
+			if file, ok := o.Config.Data[propertiesKey]; ok && strings.Contains(file, "spark.t=") {
 				got = "file"
 			}
 			if slices.Contains(args, "spark.t="+c.value) {
@@ -283,7 +284,7 @@ func FuzzValuesArriveAsTheyAre(f *testing.F) {
 			t.Errorf("%q arrives as %q (%t), want %q", key, have, ok, value)
 		}
 		for _, own := range []string{"--class", "--master", "spark.driver.host", "spark.kubernetes.namespace"} {
-			if want := map[string]string{"--class": MainClass, "--master": DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.kubernetes.namespace": "ns"}[own]; got[own] != want {
+			if want := map[string]string{"--class": mainClass, "--master": submit.DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.kubernetes.namespace": "ns"}[own]; got[own] != want {
 				t.Errorf("%s is %q, want %q", own, got[own], want)
 			}
 		}

@@ -11,11 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// MainClass is the main class of a Connect server (spark-connect, org.apache.spark.sql.connect.service).
-const MainClass = "org.apache.spark.sql.connect.service.SparkConnectServer"
-
-// DefaultMaster is the value of spark.master for a Request without a master: the API server's address inside a cluster.
-const DefaultMaster = submit.DefaultMaster
+// mainClass is the main class of a Connect server (spark-connect, org.apache.spark.sql.connect.service).
+const mainClass = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 // RoleServer is the value of the label spark-role of a server's pod.
 const RoleServer = "connect-server"
@@ -23,12 +20,12 @@ const RoleServer = "connect-server"
 // The keys under which the server's files are stored in its ConfigMap or its Secret. Each key that exists is mounted as
 // a file in mountDir.
 const (
-	// TemplateKey is the key of the executors' pod template.
-	TemplateKey = "executor-pod-template.yaml"
-	// PropertiesKey is the key of the properties file, which contains the values of the configuration that Spark would
+	// templateKey is the key of the executors' pod template.
+	templateKey = "executor-pod-template.yaml"
+	// propertiesKey is the key of the properties file, which contains the values of the configuration that Spark would
 	// not receive unchanged as arguments. If any value looks like a secret, the file is in the Secret instead of the
 	// ConfigMap.
-	PropertiesKey = "spark.properties"
+	propertiesKey = "spark.properties"
 )
 
 const (
@@ -75,12 +72,12 @@ func Build(r Request) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
-	files := map[string]string{TemplateKey: executor.text}
+	files := map[string]string{templateKey: executor.text}
 	out := Objects{}
 	if secret {
 		out.Secret = d.secret(properties)
 	} else {
-		files[PropertiesKey] = properties
+		files[propertiesKey] = properties
 	}
 	maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
 	if size := len(executor.text) + len(properties); size > maxConfigMap {
@@ -92,7 +89,7 @@ func Build(r Request) (Objects, error) {
 	}
 	spark := server.container()
 	spark.Command, spark.Args = []string{"bash", "-c"}, arguments(options)
-	if err := server.mountFiles(out.Secret, ConfigMapName(r.Name), slices.Sorted(maps.Keys(files))); err != nil {
+	if err := server.mountFiles(out.Secret, configMapName(r.Name), slices.Sorted(maps.Keys(files))); err != nil {
 		return Objects{}, err
 	}
 	extra, err := d.keepExtra(server)
@@ -127,9 +124,9 @@ func (d *draft) secret(properties string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: SecretName(d.r.Name, d.r.Owner.UID), Namespace: d.r.Namespace, Labels: merged(d.r.ObjectLabels, d.r.Labels), OwnerReferences: submit.Owners(d.r.Owner),
+			Name: secretName(d.r.Name, d.r.Owner.UID), Namespace: d.r.Namespace, Labels: merged(d.r.ObjectLabels, d.r.Labels), OwnerReferences: submit.Owners(d.r.Owner),
 		},
-		Data:      map[string][]byte{PropertiesKey: []byte(properties)},
+		Data:      map[string][]byte{propertiesKey: []byte(properties)},
 		Immutable: new(true),
 	}
 }
@@ -142,7 +139,7 @@ func (d *draft) config(data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: ConfigMapName(d.r.Name), Namespace: d.r.Namespace, Labels: labels, OwnerReferences: submit.Owners(d.r.Owner),
+			Name: configMapName(d.r.Name), Namespace: d.r.Namespace, Labels: labels, OwnerReferences: submit.Owners(d.r.Owner),
 		},
 		Data:      data,
 		Immutable: new(true),

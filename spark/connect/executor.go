@@ -113,7 +113,7 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	}
 	request := submit.Request{
 		SparkVersion: r.SparkVersion, Namespace: r.Namespace, Master: d.r.Master, AppName: r.Name, AppID: r.Name, ResourceNamePrefix: executorPrefix(r.Name),
-		DriverPodName: ServerName(r.Name), MainClass: MainClass, Conf: executorConf(settings),
+		DriverPodName: ServerName(r.Name), MainClass: mainClass, Conf: executorConf(settings),
 	}
 	if template.text != "" {
 		request.ExecutorTemplate = []byte(template.text)

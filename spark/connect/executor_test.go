@@ -15,7 +15,7 @@ import (
 func template(t *testing.T, o Objects) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
-	if err := yaml.Unmarshal([]byte(o.Config.Data[TemplateKey]), pod); err != nil {
+	if err := yaml.Unmarshal([]byte(o.Config.Data[templateKey]), pod); err != nil {
 		t.Fatal(err)
 	}
 	return pod
@@ -48,8 +48,8 @@ spec:
 	if spec.Containers[0].TerminationMessagePolicy != "" {
 		t.Errorf("the sidecar has changed: %+v", spec.Containers[0])
 	}
-	if !strings.Contains(o.Config.Data[TemplateKey], `"future": 1`) {
-		t.Errorf("the field that no type knows is lost: %s", o.Config.Data[TemplateKey])
+	if !strings.Contains(o.Config.Data[templateKey], `"future": 1`) {
+		t.Errorf("the field that no type knows is lost: %s", o.Config.Data[templateKey])
 	}
 	warned(t, o, "ExecutorTemplate: metadata.name", "ExecutorTemplate: metadata.namespace", "ExecutorTemplate: metadata.ownerReferences")
 }
@@ -170,7 +170,7 @@ func FuzzTemplates(f *testing.F) {
 			t.Error(diff)
 		}
 		if executor != "" && template(t, o).Kind != "Pod" {
-			t.Errorf("the executors' template is %s", o.Config.Data[TemplateKey])
+			t.Errorf("the executors' template is %s", o.Config.Data[templateKey])
 		}
 	})
 }

@@ -163,12 +163,12 @@ func TestMarksOfTheService(t *testing.T) {
 
 // TestProtocolOfTheUser checks that the Service keeps the user's appProtocol, which a Gateway reads.
 func TestProtocolOfTheUser(t *testing.T) {
-	s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: ServerPortName, Port: ServerPort, AppProtocol: new("kubernetes.io/h2c")}}}})
+	s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: serverPortName, Port: ServerPort, AppProtocol: new("kubernetes.io/h2c")}}}})
 	got := map[string]string{}
 	for _, p := range s.Spec.Ports {
 		got[p.Name] = *p.AppProtocol
 	}
-	want := map[string]string{ServerPortName: "kubernetes.io/h2c"}
+	want := map[string]string{serverPortName: "kubernetes.io/h2c"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)
 	}

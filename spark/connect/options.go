@@ -62,7 +62,7 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	}
 	d.override(after, namePrefixKey, executorPrefix(d.r.Name))
 	if executor.text != "" {
-		d.override(after, templateFileKey, mountDir+"/"+TemplateKey)
+		d.override(after, templateFileKey, mountDir+"/"+templateKey)
 		d.setDefault(after, templateNameKey, overlay.ExecutorContainer)
 	}
 	d.setDefault(after, "spark.app.name", d.r.Name)
@@ -155,11 +155,11 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 		}
 		pairs = append(pairs, "--conf", key+"="+value)
 	}
-	options = []string{"--class", MainClass, "--deploy-mode", "client"}
+	options = []string{"--class", mainClass, "--deploy-mode", "client"}
 	if inFile.Len() > 0 {
 		file = conf.MarshalProperties(inFile)
 		// Spark reads the image's spark-defaults.conf only if no file is named or an option asks for it (SPARK-48392).
-		options = append(options, "--properties-file", mountDir+"/"+PropertiesKey)
+		options = append(options, "--properties-file", mountDir+"/"+propertiesKey)
 		if d.readsFile() {
 			options = append(options, "--load-spark-defaults")
 		} else {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // order returns the configuration keys among the server's arguments, in the order of the arguments.
@@ -73,7 +74,7 @@ func TestReservedKeysWarn(t *testing.T) {
 }
 
 func TestReservedKeysWithRightValuesDoNotWarn(t *testing.T) {
-	r := minimal("spark.master", DefaultMaster, "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "ns", "spark.driver.bindAddress", "0.0.0.0",
+	r := minimal("spark.master", submit.DefaultMaster, "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "ns", "spark.driver.bindAddress", "0.0.0.0",
 		"spark.kubernetes.driver.pod.name", "sc-server", "spark.kubernetes.executor.podNamePrefix", "sc", "spark.kubernetes.executor.label.example.org/server", "sc")
 	warned(t, build(t, r))
 }
@@ -101,7 +102,7 @@ func TestUsersKeysAreKept(t *testing.T) {
 func TestForeignKeysAreDropped(t *testing.T) {
 	o := build(t, minimal("hadoop.x", "1", "spark.x", "2", "--class", "3", "sparkles", "4"))
 	warned(t, o, "hadoop.x: is left out", "--class: is left out", "sparkles: is left out")
-	if got := settings(t, o); got["hadoop.x"] != "" || got["spark.x"] != "2" || got["--class"] != MainClass {
+	if got := settings(t, o); got["hadoop.x"] != "" || got["spark.x"] != "2" || got["--class"] != mainClass {
 		t.Errorf("settings are %v", got)
 	}
 }

@@ -22,7 +22,7 @@ const (
 	DriverPortName       = "driver-rpc"
 	BlockManagerPortName = "blockmanager"
 	UIPortName           = "web-ui"
-	ServerPortName       = "spark-connect-server"
+	serverPortName       = "spark-connect-server"
 )
 
 const (
@@ -57,7 +57,7 @@ func portsOf(c *conf.Conf) ([]port, error) {
 		{key: driverPortKey, service: DriverPort, name: DriverPortName, container: DriverPortName, protocol: "tcp"},
 		{key: blockManagerPortKey, service: BlockManagerPort, name: BlockManagerPortName, container: BlockManagerPortName, protocol: "tcp"},
 		{key: uiPortKey, service: UIPort, name: UIPortName, container: UIPortName, protocol: "http"},
-		{key: serverPortKey, service: ServerPort, name: ServerPortName, container: "spark-connect", protocol: "grpc"},
+		{key: serverPortKey, service: ServerPort, name: serverPortName, container: "spark-connect", protocol: "grpc"},
 	}
 	taken := map[int32]string{}
 	for i := range ports {

@@ -23,7 +23,7 @@ type Request struct {
 	// templates name images, or if Conf has spark.kubernetes.driver.container.image,
 	// spark.kubernetes.executor.container.image or spark.kubernetes.container.image.
 	Image string
-	// Master is the value of spark.master; empty means DefaultMaster.
+	// Master is the value of spark.master; empty means submit.DefaultMaster.
 	Master string
 
 	// Conf contains the user's configuration and the keys that the caller derives from its own fields, such as
@@ -83,11 +83,11 @@ type Warning = conf.Warning
 // user names the Service.
 func ServerName(name string) string { return name + "-server" }
 
-// SecretName returns the name of a server's Secret: "<name>-conf-" and eight hexadecimal digits, which depend on the
+// secretName returns the name of a server's Secret: "<name>-conf-" and eight hexadecimal digits, which depend on the
 // owner's UID.
-func SecretName(name string, owner types.UID) string {
-	return ConfigMapName(name) + "-" + digest(string(owner))
+func secretName(name string, owner types.UID) string {
+	return configMapName(name) + "-" + digest(string(owner))
 }
 
-// ConfigMapName returns the name of a server's ConfigMap: "<name>-conf".
-func ConfigMapName(name string) string { return name + "-conf" }
+// configMapName returns the name of a server's ConfigMap: "<name>-conf".
+func configMapName(name string) string { return name + "-conf" }

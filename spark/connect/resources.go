@@ -55,7 +55,7 @@ func (d *draft) size() (corev1.ResourceRequirements, error) {
 		c.Set(key, value)
 	}
 	pod, err := native.Driver(submit.Request{
-		SparkVersion: d.r.SparkVersion, Namespace: d.r.Namespace, AppName: d.r.Name, AppID: d.r.Name, ResourceNamePrefix: d.r.Name, MainClass: MainClass, Conf: c,
+		SparkVersion: d.r.SparkVersion, Namespace: d.r.Namespace, AppName: d.r.Name, AppID: d.r.Name, ResourceNamePrefix: d.r.Name, MainClass: mainClass, Conf: c,
 	})
 	if err != nil {
 		return corev1.ResourceRequirements{}, err

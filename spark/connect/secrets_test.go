@@ -41,11 +41,11 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 						t.Errorf("%s has the secret (%v):\n%s", what, err, text)
 					}
 				}
-				if o.Secret == nil || !strings.Contains(string(o.Secret.Data[PropertiesKey]), theSecret) {
+				if o.Secret == nil || !strings.Contains(string(o.Secret.Data[propertiesKey]), theSecret) {
 					t.Fatalf("the Secret is %+v", o.Secret)
 				}
 				mounted(t, o)
-				if file := string(o.Secret.Data[PropertiesKey]); version != "3.5.9" && !strings.Contains(file, "spark.example.lines") {
+				if file := string(o.Secret.Data[propertiesKey]); version != "3.5.9" && !strings.Contains(file, "spark.example.lines") {
 					t.Errorf("Spark reads one file, which lacks what no argument holds:\n%s", file)
 				}
 			})
@@ -71,7 +71,7 @@ func mounted(t *testing.T, o Objects) {
 	if i < 0 || len(from) != 1 || from[0] != o.Server.Spec.Volumes[i].Name {
 		t.Errorf("%s comes from %q of %+v", spark.Args[at+1], from, o.Server.Spec.Volumes)
 	}
-	if o.Config.Data[PropertiesKey] != "" || !*o.Secret.Immutable || o.Secret.Name == o.Config.Name || o.Secret.OwnerReferences[0].UID != "uid-1" {
+	if o.Config.Data[propertiesKey] != "" || !*o.Secret.Immutable || o.Secret.Name == o.Config.Name || o.Secret.OwnerReferences[0].UID != "uid-1" {
 		t.Errorf("ConfigMap %+v, Secret %+v", o.Config, o.Secret.ObjectMeta)
 	}
 }

@@ -208,8 +208,8 @@ func (s *server) mountFiles(secret *corev1.Secret, configMap string, keys []stri
 	if err := s.mount(confVolume, corev1.VolumeSource{ConfigMap: source}, keys); err != nil || secret == nil {
 		return err
 	}
-	hidden := &corev1.SecretVolumeSource{SecretName: secret.Name, Items: []corev1.KeyToPath{{Key: PropertiesKey, Path: PropertiesKey}}}
-	return s.mount(secretVolume, corev1.VolumeSource{Secret: hidden}, []string{PropertiesKey})
+	hidden := &corev1.SecretVolumeSource{SecretName: secret.Name, Items: []corev1.KeyToPath{{Key: propertiesKey, Path: propertiesKey}}}
+	return s.mount(secretVolume, corev1.VolumeSource{Secret: hidden}, []string{propertiesKey})
 }
 
 // mount mounts the keys of a volume in mountDir. Each key is mounted as a single file, so that the mount hides no other

@@ -19,7 +19,7 @@ import (
 func containers(o Objects) string {
 	var names []string
 	for _, c := range o.Server.Spec.Containers {
-		if slices.Contains(c.Args, MainClass) {
+		if slices.Contains(c.Args, mainClass) {
 			c.Name = "*" + c.Name
 		}
 		names = append(names, c.Name)
@@ -178,7 +178,7 @@ func TestImages(t *testing.T) {
 func settings(t *testing.T, o Objects) map[string]string {
 	t.Helper()
 	for _, c := range o.Server.Spec.Containers {
-		if slices.Contains(c.Args, MainClass) {
+		if slices.Contains(c.Args, mainClass) {
 			args := slices.Clone(c.Args[2:])
 			for i := range args {
 				args[i] = expand(args[i], nil)
@@ -350,9 +350,9 @@ func TestFilesAreMountedOnlyWhereThereAreSome(t *testing.T) {
 		want            []string
 	}{
 		"none":       {"x", "", nil},
-		"template":   {"x", "{}", []string{TemplateKey}},
-		"properties": {"é", "", []string{PropertiesKey}},
-		"both":       {"é", "{}", []string{TemplateKey, PropertiesKey}},
+		"template":   {"x", "{}", []string{templateKey}},
+		"properties": {"é", "", []string{propertiesKey}},
+		"both":       {"é", "{}", []string{templateKey, propertiesKey}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal("spark.t", c.value)

@@ -248,7 +248,7 @@ func TestServiceRefusals(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if got := []string{ServerName("a"), ConfigMapName("a"), ServiceName("a", nil), ServiceName("a", &corev1.Service{}),
+	if got := []string{ServerName("a"), configMapName("a"), ServiceName("a", nil), ServiceName("a", &corev1.Service{}),
 		ServiceName("a", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "b"}})}; !cmp.Equal(got, []string{"a-server", "a-conf", "a-server", "a-server", "b"}) {
 		t.Errorf("names are %q", got)
 	}

@@ -134,15 +134,15 @@ func sameVariable(have, want corev1.EnvVar) bool {
 
 func (a *applier) storage(o Overlay) {
 	if o.HadoopConfigMap != "" {
-		a.configMap("HadoopConfigMap", HadoopConfVolume, o.HadoopConfigMap, HadoopConfDir)
+		a.configMap("HadoopConfigMap", hadoopConfVolume, o.HadoopConfigMap, HadoopConfDir)
 		a.addEnv([]corev1.EnvVar{{Name: "HADOOP_CONF_DIR", Value: HadoopConfDir}})
 	}
 	if o.SparkConfigMap != "" {
-		a.configMap("SparkConfigMap", SparkConfVolume, o.SparkConfigMap, SparkConfDir)
+		a.configMap("SparkConfigMap", sparkConfVolume, o.SparkConfigMap, SparkConfDir)
 		a.addEnv([]corev1.EnvVar{{Name: "SPARK_CONF_DIR", Value: SparkConfDir}})
 	}
 	for _, m := range o.ConfigMaps {
-		a.configMap("ConfigMaps", ConfigMapVolume(m.Name), m.Name, m.Path)
+		a.configMap("ConfigMaps", configMapVolumeName(m.Name), m.Name, m.Path)
 	}
 	for _, v := range o.Volumes {
 		a.volume("Volumes", v)
@@ -369,10 +369,10 @@ func (a *applier) containers(field string, list *[]corev1.Container, at int, add
 	*list = slices.Insert(*list, at, fresh...)
 }
 
-// ConfigMapVolume returns the name of the volume for a ConfigMap, "<name>-vol". If this name contains a dot or is too
-// long for a volume, dots become dashes and the ConfigMap's name is cut. In this case, eight hexadecimal digits of the
-// name's SHA-256 are added, so that the volumes of different ConfigMaps have different names.
-func ConfigMapVolume(name string) string {
+// configMapVolumeName returns the name of the volume for a ConfigMap, "<name>-vol". If this name contains a dot or is
+// too long for a volume, dots become dashes and the ConfigMap's name is cut. In this case, eight hexadecimal digits of
+// the name's SHA-256 are added, so that the volumes of different ConfigMaps have different names.
+func configMapVolumeName(name string) string {
 	const suffix, limit = "-vol", 63
 	if volume := name + suffix; len(volume) <= limit && !strings.Contains(name, ".") {
 		return volume

@@ -292,18 +292,18 @@ func TestApplySharesNothing(t *testing.T) {
 func TestConfigMapVolume(t *testing.T) {
 	long := strings.Repeat("a", 59)
 	for name, want := range map[string]string{"plain": "plain-vol", long: long + "-vol"} {
-		if got := ConfigMapVolume(name); got != want {
+		if got := configMapVolumeName(name); got != want {
 			t.Errorf("ConfigMapVolume(%q) = %q, want %q", name, got, want)
 		}
 	}
 	for _, name := range []string{"with.dots", long + "b", "x." + long + ".y.z", "a." + strings.Repeat("b.", 100)} {
-		got := ConfigMapVolume(name)
+		got := configMapVolumeName(name)
 		if errs := validation.IsDNS1123Label(got); len(errs) > 0 || !strings.HasSuffix(got, "-vol") {
 			t.Errorf("ConfigMapVolume(%q) = %q cannot be the name of a volume: %v", name, got, errs)
 		}
 	}
 	for _, two := range [][2]string{{"a.b", "a-b"}, {long + "b", long + "c"}} {
-		if ConfigMapVolume(two[0]) == ConfigMapVolume(two[1]) {
+		if configMapVolumeName(two[0]) == configMapVolumeName(two[1]) {
 			t.Errorf("%q and %q share the name of a volume", two[0], two[1])
 		}
 	}

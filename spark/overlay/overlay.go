@@ -37,7 +37,8 @@ type Overlay struct {
 	// SparkConfigMap is the name of a ConfigMap with Spark's configuration files. Apply adds a volume, a read-only
 	// mount at SparkConfDir, and the variable SPARK_CONF_DIR.
 	SparkConfigMap string
-	// ConfigMaps are mounted read-only into the Spark container, each through a volume named by ConfigMapVolume.
+	// ConfigMaps are mounted read-only into the Spark container, each through a volume with the
+	// name "<name>-vol", or a shorter one with a digest of the name.
 	ConfigMaps []ConfigMap
 
 	// Volumes are added to the pod. A volume is identified by its name.
@@ -118,9 +119,9 @@ type GPU struct {
 // The paths at which HadoopConfigMap and SparkConfigMap are mounted, and the names of their volumes.
 const (
 	HadoopConfDir    = "/etc/hadoop/conf"
-	HadoopConfVolume = "hadoop-configmap-volume"
+	hadoopConfVolume = "hadoop-configmap-volume"
 	SparkConfDir     = "/etc/spark/conf"
-	SparkConfVolume  = "spark-configmap-volume"
+	sparkConfVolume  = "spark-configmap-volume"
 )
 
 // The names of the Spark containers.

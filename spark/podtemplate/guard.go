@@ -18,9 +18,9 @@ const (
 	// MaxYAMLBytes is the maximum size of a text, and of the same text as JSON with each alias written out. The API
 	// server accepts no larger request.
 	MaxYAMLBytes = 3 << 20
-	// MaxYAMLValues is the maximum number of fields, items and other values of a text. It also limits the values of a
+	// maxYAMLValues is the maximum number of fields, items and other values of a text. It also limits the values of a
 	// document in which each alias is written out.
-	MaxYAMLValues = 50_000
+	maxYAMLValues = 50_000
 )
 
 // CheckYAML returns an error if a text is too large to be parsed as YAML. The text of the error continues a sentence
@@ -44,8 +44,8 @@ func CheckYAML(text []byte) error {
 			}
 		}
 	}
-	if marks > MaxYAMLValues {
-		return fmt.Errorf("has more than %d fields and list items; split it into smaller files", MaxYAMLValues)
+	if marks > maxYAMLValues {
+		return fmt.Errorf("has more than %d fields and list items; split it into smaller files", maxYAMLValues)
 	}
 	return nil
 }
@@ -107,9 +107,9 @@ func (m measure) of(node *yaml.Node) (extent, error) {
 		}
 		size = extent{size.values + below.values, size.bytes + below.bytes, max(size.depth, below.depth+1)}
 		switch {
-		case size.values > MaxYAMLValues || size.bytes > MaxYAMLBytes:
+		case size.values > maxYAMLValues || size.bytes > MaxYAMLBytes:
 			return size, fmt.Errorf("line %d: has more than %d values or %d MB as JSON, in which aliases are written out; use fewer of them, or split the file",
-				node.Line, MaxYAMLValues, MaxYAMLBytes>>20)
+				node.Line, maxYAMLValues, MaxYAMLBytes>>20)
 		case size.depth > 2*bounds.MaxDepth:
 			return size, fmt.Errorf("line %d: is nested more than %d lists and objects deep; use fewer levels", node.Line, 2*bounds.MaxDepth)
 		}

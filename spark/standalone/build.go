@@ -81,7 +81,7 @@ func (d *draft) meta(name, role string, user Metadata) metav1.ObjectMeta {
 	labels := map[string]string{}
 	maps.Copy(labels, user.Labels)
 	maps.Copy(labels, d.r.Labels)
-	labels[LabelOperatorName] = d.r.OperatorName
+	labels[labelOperatorName] = d.r.OperatorName
 	maps.Copy(labels, d.podLabels(role))
 	return metav1.ObjectMeta{
 		Name: name, Namespace: d.r.Namespace, Labels: labels, Annotations: maps.Clone(user.Annotations), OwnerReferences: owners(d.r.Owner),

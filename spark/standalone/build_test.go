@@ -90,7 +90,7 @@ func TestObjects(t *testing.T) {
 		labels := maps.Clone(object.GetLabels())
 		got = append(got, summary{kind, apiVersion, object.GetName(), labels[LabelRole]})
 		delete(labels, LabelRole)
-		want := map[string]string{"uid": "u1", LabelOperatorName: "an-operator", LabelClusterName: "qa", LabelVersion: "4.1.4"}
+		want := map[string]string{"uid": "u1", labelOperatorName: "an-operator", LabelClusterName: "qa", LabelVersion: "4.1.4"}
 		if diff := cmp.Diff(want, labels); diff != "" {
 			t.Errorf("labels of %s %s (-want +got):\n%s", kind, object.GetName(), diff)
 		}
@@ -158,7 +158,7 @@ func TestPods(t *testing.T) {
 		if diff := cmp.Diff(want, template.Labels); diff != "" {
 			t.Errorf("labels of the pods of %s (-want +got):\n%s", role, diff)
 		}
-		if template.Annotations[DefaultDigestAnnotation] == "" {
+		if template.Annotations[defaultDigestAnnotation] == "" {
 			t.Errorf("the pods of %s do not say what they are made of", role)
 		}
 		c := container(t, set, role)
@@ -240,7 +240,7 @@ func TestSelectors(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	longest := strings.Repeat("x", MaxName)
+	longest := strings.Repeat("x", maxName)
 	o := build(t, simple(func(r *Request) { r.Name = longest }))
 	if hash := o.Workers.Name + "-" + strings.Repeat("h", 10); len(hash) != 63 {
 		t.Errorf("a pod's revision label would have %d characters", len(hash))
@@ -481,7 +481,7 @@ func TestDigest(t *testing.T) {
 	digests := func(r Request) (out [2]string) {
 		o := build(t, r)
 		for i, set := range []*appsv1.StatefulSet{o.Master, o.Workers} {
-			out[i] = set.Spec.Template.Annotations[DefaultDigestAnnotation]
+			out[i] = set.Spec.Template.Annotations[defaultDigestAnnotation]
 		}
 		return out
 	}

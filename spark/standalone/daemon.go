@@ -61,7 +61,7 @@ func (d *draft) daemon(m *member) error {
 	} else {
 		probed = d.port(portWeb, workerUIKey, workerUIPort)
 		ports = []port{probed}
-		script, args = workerScript, []string{MasterURL(d.r.Name), strconv.Itoa(int(probed.number))}
+		script, args = workerScript, []string{masterURL(d.r.Name), strconv.Itoa(int(probed.number))}
 		addEnv(c, "SPARK_LOG_DIR", "/opt/spark/work/logs")
 	}
 	d.warnEnv(m)

@@ -52,7 +52,7 @@ func newDraft(r Request) (*draft, error) {
 		d.r.ClusterDomain = "cluster.local"
 	}
 	if d.r.DigestAnnotation == "" {
-		d.r.DigestAnnotation = DefaultDigestAnnotation
+		d.r.DigestAnnotation = defaultDigestAnnotation
 	}
 	if errs := validation.IsValidLabelValue(r.OperatorName); len(errs) > 0 {
 		return nil, fieldError("OperatorName", "%q is not a valid label value: %s", r.OperatorName, errs[0])
@@ -69,8 +69,8 @@ func newDraft(r Request) (*draft, error) {
 		field, name string
 		meta        Metadata
 	}{
-		{"Master.StatefulSetMeta", StatefulSetName(r.Name, RoleMaster), r.Master.StatefulSetMeta}, {"Master.ServiceMeta", ServiceName(r.Name, RoleMaster), r.Master.ServiceMeta},
-		{"Workers.StatefulSetMeta", StatefulSetName(r.Name, RoleWorker), r.Workers.StatefulSetMeta}, {"Workers.ServiceMeta", ServiceName(r.Name, RoleWorker), r.Workers.ServiceMeta},
+		{"Master.StatefulSetMeta", StatefulSetName(r.Name, RoleMaster), r.Master.StatefulSetMeta}, {"Master.ServiceMeta", serviceName(r.Name, RoleMaster), r.Master.ServiceMeta},
+		{"Workers.StatefulSetMeta", StatefulSetName(r.Name, RoleWorker), r.Workers.StatefulSetMeta}, {"Workers.ServiceMeta", serviceName(r.Name, RoleWorker), r.Workers.ServiceMeta},
 	} {
 		if err := d.checkMeta(m.field, m.name, m.meta); err != nil {
 			return nil, err
@@ -81,9 +81,9 @@ func newDraft(r Request) (*draft, error) {
 
 // CheckName returns an error if name is not valid as the name of a cluster.
 func CheckName(name string) error {
-	if len(name) > MaxName || len(validation.IsDNS1035Label(name)) > 0 { // a label of the workers contains the name
+	if len(name) > maxName || len(validation.IsDNS1035Label(name)) > 0 { // a label of the workers contains the name
 		return fieldError("Name", "%q cannot be a cluster's name, since Services are named after it: use at most %d lower case letters, digits and '-', "+
-			"beginning with a letter and not ending with '-'", name, MaxName)
+			"beginning with a letter and not ending with '-'", name, maxName)
 	}
 	return nil
 }

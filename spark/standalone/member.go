@@ -29,8 +29,8 @@ type member struct {
 func (m *member) container() *corev1.Container { return &m.spec.Template.Spec.Containers[m.spark] }
 
 // master builds the master's StatefulSet. Like the master's StatefulSet of the Java operator, it has no governing
-// Service (serviceName). The field serviceName cannot be changed later, so a StatefulSet that the Java operator created
-// could not be kept otherwise.
+// Service. The field serviceName cannot be changed later, so a StatefulSet that the Java operator created could not be
+// kept otherwise.
 func (d *draft) master(o *Objects) error {
 	m, err := d.member(RoleMaster, fieldMasterSet, d.r.Master)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *draft) workers(o *Objects) error {
 		return err
 	}
 	m.spec.Replicas = new(d.initialWorkers())
-	m.spec.ServiceName = ServiceName(d.r.Name, RoleWorker)
+	m.spec.ServiceName = serviceName(d.r.Name, RoleWorker)
 	if err := d.daemon(m); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (d *draft) setSelector(m *member) error {
 		selector.MatchLabels = map[string]string{}
 	}
 	selector.MatchLabels[LabelRole] = m.role
-	if m.role == RoleWorker && d.r.Autoscaled() {
+	if m.role == RoleWorker && d.r.autoscaled() {
 		selector.MatchLabels[LabelClusterName] = d.r.Name
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
@@ -235,7 +235,7 @@ func (d *draft) mount(m *member) error {
 		}
 	}
 	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
-		LocalObjectReference: corev1.LocalObjectReference{Name: ConfigMapName(d.r.Name)}, Items: []corev1.KeyToPath{{Key: OptionsKey, Path: OptionsKey}},
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMapName(d.r.Name)}, Items: []corev1.KeyToPath{{Key: OptionsKey, Path: OptionsKey}},
 	}}}
 	if d.secret != "" {
 		sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
@@ -260,7 +260,7 @@ func (d *draft) searchDomain(m *member) {
 	if spec.DNSConfig == nil {
 		spec.DNSConfig = &corev1.PodDNSConfig{}
 	}
-	domain := ServiceName(d.r.Name, RoleWorker) + "." + d.r.Namespace + ".svc." + strings.Trim(d.r.ClusterDomain, ".")
+	domain := serviceName(d.r.Name, RoleWorker) + "." + d.r.Namespace + ".svc." + strings.Trim(d.r.ClusterDomain, ".")
 	if !slices.Contains(spec.DNSConfig.Searches, domain) {
 		spec.DNSConfig.Searches = append(spec.DNSConfig.Searches, domain)
 	}

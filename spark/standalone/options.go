@@ -69,7 +69,7 @@ func (d *draft) configuration(o *Objects) error {
 	}
 	o.Config = &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: d.meta(ConfigMapName(d.r.Name), "", Metadata{}),
+		ObjectMeta: d.meta(configMapName(d.r.Name), "", Metadata{}),
 		Data:       map[string]string{OptionsKey: plain.String()},
 	}
 	d.digest = digest(plain.String())

@@ -152,7 +152,7 @@ func TestRandomTemplatesGiveValidObjects(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		wrong := append(faults(RoleMaster, o.Master, o.MasterService), faults(RoleWorker, o.Workers, o.WorkerService)...)
-		if *o.Master.Spec.Replicas != 1 || *o.Workers.Spec.Replicas < 0 || (o.Autoscaler != nil) != r.Autoscaled() {
+		if *o.Master.Spec.Replicas != 1 || *o.Workers.Spec.Replicas < 0 || (o.Autoscaler != nil) != r.autoscaled() {
 			wrong = append(wrong, "the numbers of pods")
 		}
 		if a := o.Autoscaler; a != nil && (*a.Spec.MinReplicas < 1 || *a.Spec.MinReplicas > a.Spec.MaxReplicas || *o.Workers.Spec.Replicas < *a.Spec.MinReplicas) {

@@ -15,7 +15,7 @@ import (
 // Request is the complete input of Build.
 type Request struct {
 	// Name is the name of the cluster. All other names are derived from it. It is a DNS label that begins with a letter
-	// and has at most MaxName characters.
+	// and has at most 45 characters.
 	Name string
 	// Namespace is the namespace of every object. It overrides spark.kubernetes.namespace.
 	Namespace string

@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Autoscaled reports whether an autoscaler changes the number of workers.
-func (r Request) Autoscaled() bool { return r.MinWorkers < r.MaxWorkers }
+// autoscaled reports whether an autoscaler changes the number of workers.
+func (r Request) autoscaled() bool { return r.MinWorkers < r.MaxWorkers }
 
 // minWorkers returns the autoscaler's lower bound. It is at least 1, as the API server requires, because without
 // workers the autoscaler has nothing to measure.
@@ -22,7 +22,7 @@ func (d *draft) minWorkers() int32 { return int32(max(1, d.r.MinWorkers)) }
 // initialWorkers returns the number of workers with which the cluster starts. It is not zero for an autoscaled cluster,
 // because an autoscaler never scales a StatefulSet that has zero replicas.
 func (d *draft) initialWorkers() int32 {
-	if !d.r.Autoscaled() {
+	if !d.r.autoscaled() {
 		return int32(d.r.InitWorkers)
 	}
 	return max(int32(d.r.InitWorkers), d.minWorkers())
@@ -34,7 +34,7 @@ func (d *draft) autoscaler(o *Objects) error {
 	if err != nil {
 		return fieldError(fieldAutoscaler, "%v", err)
 	}
-	if !d.r.Autoscaled() {
+	if !d.r.autoscaled() {
 		if len(d.r.Autoscaler) > 0 {
 			d.warns.OfField(fieldAutoscaler, "has no effect: minWorkers is not less than maxWorkers, so the number of workers is constant")
 		}
@@ -57,7 +57,7 @@ func (d *draft) autoscaler(o *Objects) error {
 	}
 	o.Autoscaler = &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
-		ObjectMeta: d.meta(AutoscalerName(d.r.Name), "", Metadata{}),
+		ObjectMeta: d.meta(autoscalerName(d.r.Name), "", Metadata{}),
 		Spec:       *spec,
 	}
 	o.keep(o.Autoscaler, extra)
@@ -108,7 +108,7 @@ func (d *draft) budget(o *Objects) {
 	}
 	o.Budget = &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: d.meta(BudgetName(d.r.Name), "", Metadata{}),
+		ObjectMeta: d.meta(budgetName(d.r.Name), "", Metadata{}),
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: d.selector(RoleWorker)},
 		},

@@ -72,8 +72,8 @@ func TestWorkers(t *testing.T) {
 		if o.Autoscaler != nil {
 			bounds = []int32{*o.Autoscaler.Spec.MinReplicas, o.Autoscaler.Spec.MaxReplicas}
 		}
-		if request.Autoscaled() != (bounds != nil) {
-			t.Errorf("%s: Autoscaled says %t", name, request.Autoscaled())
+		if request.autoscaled() != (bounds != nil) {
+			t.Errorf("%s: Autoscaled says %t", name, request.autoscaled())
 		}
 		if diff := cmp.Diff(c.bounds, bounds); diff != "" || *o.Workers.Spec.Replicas != c.replicas {
 			t.Errorf("%s: %d replicas, want %d; bounds (-want +got):\n%s", name, *o.Workers.Spec.Replicas, c.replicas, diff)

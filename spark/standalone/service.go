@@ -62,7 +62,7 @@ func (d *draft) service(o *Objects, role, field string, user Member, ports []cor
 	spec.Ports = withPorts(spec.Ports, ports)
 	service := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: d.meta(ServiceName(d.r.Name, role), role, user.ServiceMeta),
+		ObjectMeta: d.meta(serviceName(d.r.Name, role), role, user.ServiceMeta),
 		Spec:       *spec,
 	}
 	o.keep(service, extra)

@@ -60,7 +60,7 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 		switch arg {
 		case strconv.Itoa(masterPort):
 			args[i] = strconv.Itoa(s.port)
-		case MasterURL("qa"):
+		case masterURL("qa"):
 			args[i] = fmt.Sprintf("spark://127.0.0.1:%d", s.port)
 		}
 	}

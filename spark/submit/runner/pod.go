@@ -31,7 +31,7 @@ func buildPod(d *draft.Draft, files *fileSet) (*corev1.Pod, error) {
 		},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                corev1.RestartPolicyNever,
-			ActiveDeadlineSeconds:        new(int64(Deadline)),
+			ActiveDeadlineSeconds:        new(int64(deadline)),
 			ServiceAccountName:           account,
 			DeprecatedServiceAccount:     account,
 			AutomountServiceAccountToken: driver.Spec.AutomountServiceAccountToken,

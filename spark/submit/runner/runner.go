@@ -27,10 +27,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
-// Deadline is the runner pod's activeDeadlineSeconds. The time counts from the pod's start on a node and includes
+// deadline is the runner pod's activeDeadlineSeconds. The time counts from the pod's start on a node and includes
 // the image pull; a submission takes some ten seconds. The deadline ends a spark-submit that hangs, for example on a
 // file system that does not answer.
-const Deadline = 1800
+const deadline = 1800
 
 // The resources of a runner. Spark-submit needs some 10 CPU-seconds and 260 MiB. The heap of spark-submit is half of
 // the memory limit. The option --packages and the clients of file systems use much of the heap.

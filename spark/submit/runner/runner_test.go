@@ -298,7 +298,7 @@ func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"iam": "role", "from": "template", "hash": "1:x"}, pod.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError || *spec.ActiveDeadlineSeconds != Deadline {
+	if c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError || *spec.ActiveDeadlineSeconds != deadline {
 		t.Errorf("its last words are lost, or it has no deadline: %s, %v", c.TerminationMessagePolicy, spec.ActiveDeadlineSeconds)
 	}
 }
