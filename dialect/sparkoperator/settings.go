@@ -3,7 +3,6 @@ package sparkoperator
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,23 +27,6 @@ func Seconds(n *int64, fallback time.Duration) time.Duration {
 		return fallback
 	}
 	return time.Duration(min(max(*n, -MaxSeconds), MaxSeconds)) * time.Second
-}
-
-// DynamicAllocation sets the configuration keys of dynamic allocation if d enables it.
-func DynamicAllocation(c *conf.Conf, d *v1beta2.DynamicAllocation) {
-	if d == nil || !d.Enabled {
-		return
-	}
-	const prefix = "spark.dynamicAllocation."
-	c.Set(prefix+"enabled", "true")
-	SetNumber(c, prefix+"initialExecutors", d.InitialExecutors)
-	SetNumber(c, prefix+"minExecutors", d.MinExecutors)
-	SetNumber(c, prefix+"maxExecutors", d.MaxExecutors)
-	// Without an external shuffle service, which Spark lacks on Kubernetes, dynamic allocation needs shuffle tracking.
-	c.Set(prefix+"shuffleTracking.enabled", strconv.FormatBool(d.ShuffleTrackingEnabled == nil || *d.ShuffleTrackingEnabled))
-	if d.ShuffleTrackingTimeout != nil {
-		c.Set(prefix+"shuffleTracking.timeout", strconv.FormatInt(*d.ShuffleTrackingTimeout, 10)+"ms")
-	}
 }
 
 // CheckDynamicAllocation returns an error for each number of executors that would make Spark stop a driver at its start
@@ -72,20 +54,6 @@ func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*dialect.Fiel
 		add("initialExecutors", above)
 	}
 	return wrong
-}
-
-// Set sets a configuration key unless the value is nil or empty.
-func Set(c *conf.Conf, key string, value *string) {
-	if value != nil && *value != "" {
-		c.Set(key, *value)
-	}
-}
-
-// SetNumber sets a configuration key unless the value is nil.
-func SetNumber(c *conf.Conf, key string, value *int32) {
-	if value != nil {
-		c.Set(key, strconv.FormatInt(int64(*value), 10))
-	}
 }
 
 // StringValue returns the string that s points to, or "" if s is nil.

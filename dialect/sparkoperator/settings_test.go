@@ -1,7 +1,6 @@
 package sparkoperator
 
 import (
-	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // TestSeconds checks the conversion of seconds to a duration. A number beyond the limits of a duration must keep its
@@ -34,51 +32,6 @@ func TestSeconds(t *testing.T) {
 		if got := Seconds(test.n, 7*time.Minute); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
-	}
-}
-
-// TestDynamicAllocationConf checks which keys the field dynamicAllocation sets. If the field does not enable dynamic
-// allocation, it sets no key, and the keys of sparkConf stay as they are.
-func TestDynamicAllocationConf(t *testing.T) {
-	const prefix = "spark.dynamicAllocation."
-	user := map[string]string{prefix + "enabled": "user", prefix + "minExecutors": "user", prefix + "executorIdleTimeout": "user"}
-	for name, test := range map[string]struct {
-		field *v1beta2.DynamicAllocation
-		want  map[string]string // of changed keys, without the prefix
-	}{
-		"no field": {nil, nil},
-		"disabled": {&v1beta2.DynamicAllocation{MinExecutors: new(int32(1)), ShuffleTrackingTimeout: new(int64(1))}, nil},
-		"only enabled": {&v1beta2.DynamicAllocation{Enabled: true}, map[string]string{
-			"enabled": "true", "shuffleTracking.enabled": "true",
-		}},
-		"all fields": {&v1beta2.DynamicAllocation{
-			Enabled: true, InitialExecutors: new(int32(2)), MinExecutors: new(int32(1)), MaxExecutors: new(int32(3)),
-			ShuffleTrackingEnabled: new(true), ShuffleTrackingTimeout: new(int64(1500)),
-		}, map[string]string{
-			"enabled": "true", "initialExecutors": "2", "minExecutors": "1", "maxExecutors": "3",
-			"shuffleTracking.enabled": "true", "shuffleTracking.timeout": "1500ms",
-		}},
-		"zeros are values": {&v1beta2.DynamicAllocation{
-			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), ShuffleTrackingEnabled: new(false), ShuffleTrackingTimeout: new(int64(0)),
-		}, map[string]string{
-			"enabled": "true", "initialExecutors": "0", "minExecutors": "0", "shuffleTracking.enabled": "false", "shuffleTracking.timeout": "0ms",
-		}},
-	} {
-		want := map[string]string{}
-		maps.Copy(want, user)
-		for key, value := range test.want {
-			want[prefix+key] = value
-		}
-		c := conf.FromMap(user)
-		for _, times := range []string{"once", "twice"} {
-			DynamicAllocation(c, test.field)
-			if diff := cmp.Diff(want, c.Map()); diff != "" {
-				t.Errorf("%s, %s (-want +got):\n%s", name, times, diff)
-			}
-		}
-	}
-	if len(user) != 3 || user[prefix+"enabled"] != "user" {
-		t.Errorf("the user's map was changed: %v", user)
 	}
 }
 
@@ -125,32 +78,6 @@ func TestDynamicAllocationLimits(t *testing.T) {
 	}
 	if wrong := CheckDynamicAllocation(nil); len(wrong) > 0 {
 		t.Errorf("no field: %v", wrong)
-	}
-}
-
-// TestSetters checks that a missing value leaves a key as it is, and that a value replaces it. An empty text counts as
-// missing, and the number 0 does not.
-func TestSetters(t *testing.T) {
-	for name, test := range map[string]struct {
-		set  func(*conf.Conf)
-		want string
-	}{
-		"no text":           {func(c *conf.Conf) { Set(c, "key", nil) }, "old"},
-		"an empty text":     {func(c *conf.Conf) { Set(c, "key", new("")) }, "old"},
-		"a space":           {func(c *conf.Conf) { Set(c, "key", new(" ")) }, " "},
-		"a text":            {func(c *conf.Conf) { Set(c, "key", new("new")) }, "new"},
-		"no number":         {func(c *conf.Conf) { SetNumber(c, "key", nil) }, "old"},
-		"zero":              {func(c *conf.Conf) { SetNumber(c, "key", new(int32(0))) }, "0"},
-		"a negative number": {func(c *conf.Conf) { SetNumber(c, "key", new(int32(math.MinInt32))) }, "-2147483648"},
-	} {
-		c := conf.FromMap(map[string]string{"key": "old"})
-		test.set(c)
-		if diff := cmp.Diff(map[string]string{"key": test.want}, c.Map()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	if StringValue(nil) != "" || StringValue(new("a")) != "a" {
-		t.Error("StringValue returns another text than its argument")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
@@ -104,7 +105,7 @@ func (a *attempt) Build() (submit.Objects, *lifecycle.Cause, error) {
 	if err != nil {
 		return submit.Objects{}, nil, asConnectError(a.sc, err)
 	}
-	if err := a.Own.Reject(serverAccountField(&a.sc.Spec), a.sc.Namespace, &made.Server.Spec); err != nil {
+	if err := a.Own.Reject(serverAccountField(a.sc), a.sc.Namespace, &made.Server.Spec); err != nil {
 		return submit.Objects{}, nil, err
 	}
 	a.made = made
@@ -125,18 +126,18 @@ func (a *attempt) Executor(id int, server types.UID) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, asConnectError(a.sc, err)
 	}
-	return pod, a.Own.Reject(executorAccountField(&a.sc.Spec), a.sc.Namespace, &pod.Spec)
+	return pod, a.Own.Reject(executorAccountField(a.sc), a.sc.Namespace, &pod.Spec)
 }
 
 // Workers implements launch.Attempt.
 func (a *attempt) Workers(c *conf.Conf) (most dialect.Workers, initial int32) {
 	most = dialect.ExecutorWorkers(c, sparkInstances, "spec.executor.instances", "spec.dynamicAllocation.maxExecutors")
-	initial = connectExecutors(&a.sc.Spec)
-	if dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false); err != nil || !dynamic {
+	initial = connectExecutors(a.sc)
+	if dynamic, err := c.Bool(fields.Connect.Key("spec.dynamicAllocation.enabled"), false); err != nil || !dynamic {
 		return most, initial
 	}
 	// Spark starts with the largest of the three numbers (Utils.getDynamicAllocationInitialExecutors).
-	for _, key := range []string{"spark.dynamicAllocation.initialExecutors", "spark.executor.instances"} {
+	for _, key := range []string{fields.Connect.Key("spec.dynamicAllocation.initialExecutors"), fields.Connect.Key("spec.executor.instances")} {
 		if n, err := c.Int(key, 0); err == nil {
 			initial = max(initial, int32(min(n, math.MaxInt32)))
 		}
@@ -145,18 +146,18 @@ func (a *attempt) Workers(c *conf.Conf) (most dialect.Workers, initial int32) {
 }
 
 // Field implements launch.Attempt.
-func (a *attempt) Field(key, _ string) string { return connectKeyField(&a.sc.Spec, key) }
+func (a *attempt) Field(key, _ string) string { return connectKeyField(a.sc, key) }
 
 // Describe implements launch.Attempt.
 func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 	var p dialect.Pod
 	if role == launch.RoleExecutor {
 		p = dialect.PodOf(role, "spec.executor", &pod.ObjectMeta, &pod.Spec)
-		p.AccountField = executorAccountField(&a.sc.Spec)
+		p.AccountField = executorAccountField(a.sc)
 		p.OwnCommand = dialect.TemplateCommand(a.sc.Spec.Executor.Template, p.Container)
 	} else {
 		p = dialect.PodOf("server", "spec.server", &pod.ObjectMeta, &pod.Spec)
-		p.AccountField = serverAccountField(&a.sc.Spec)
+		p.AccountField = serverAccountField(a.sc)
 		for i := range pod.Spec.Containers {
 			if c := &pod.Spec.Containers[i]; c.Name == a.made.Container {
 				p.Container = c

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
@@ -37,22 +38,16 @@ func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 			c.Set("spark.kubernetes.executor.label."+key, sc.Labels[key])
 		}
 	}
-	for key, value := range connectTyped(spec).All() {
+	for key, value := range connectTyped(sc).All() {
 		c.Set(key, value)
 	}
 	return c
 }
 
 // connectTyped returns the configuration keys that the typed fields set.
-func connectTyped(spec *v1alpha1.SparkConnectSpec) *conf.Conf {
-	c := conf.FromMap(nil)
-	server, executor := &spec.Server, &spec.Executor
-	sparkoperator.SetNumber(c, "spark.driver.cores", server.Cores)
-	sparkoperator.Set(c, "spark.driver.memory", server.Memory)
-	sparkoperator.SetNumber(c, "spark.executor.instances", executor.Instances)
-	sparkoperator.SetNumber(c, "spark.executor.cores", executor.Cores)
-	sparkoperator.Set(c, "spark.executor.memory", executor.Memory)
-	sparkoperator.DynamicAllocation(c, spec.DynamicAllocation)
+func connectTyped(sc *v1alpha1.SparkConnect) *conf.Conf {
+	c, spec := conf.New(), &sc.Spec
+	fields.Connect.Configure(c, sc)
 	if key, vendor := gpuKey(spec); key != "" {
 		c.Set(key+"amount", strconv.FormatInt(spec.Executor.GPU.Quantity, 10))
 		c.Set(key+"vendor", vendor)
@@ -89,24 +84,16 @@ const sparkInstances = 2
 
 // connectExecutors returns the number of executors that a server needs at all times. With dynamic allocation, it is
 // Spark's minimum.
-func connectExecutors(spec *v1alpha1.SparkConnectSpec) int32 {
-	number := func(field *int32, key string, otherwise int32) int32 {
-		if field != nil {
-			return *field
-		}
-		if n, set := dialect.ExecutorNumber(spec.SparkConf[key]); set {
-			return n
-		}
-		return otherwise
+func connectExecutors(sc *v1alpha1.SparkConnect) int32 {
+	effective := func(path string) string { return fields.Connect.Effective(sc, sc.Spec.SparkConf, path) }
+	if strings.EqualFold(strings.TrimSpace(effective("spec.dynamicAllocation.enabled")), "true") {
+		least, _ := dialect.ExecutorNumber(effective("spec.dynamicAllocation.minExecutors"))
+		return least
 	}
-	d := spec.DynamicAllocation
-	switch {
-	case d != nil && d.Enabled:
-		return number(d.MinExecutors, "spark.dynamicAllocation.minExecutors", 0)
-	case strings.EqualFold(strings.TrimSpace(spec.SparkConf["spark.dynamicAllocation.enabled"]), "true"):
-		return number(nil, "spark.dynamicAllocation.minExecutors", 0)
+	if instances, set := dialect.ExecutorNumber(effective("spec.executor.instances")); set {
+		return instances
 	}
-	return number(spec.Executor.Instances, "spark.executor.instances", sparkInstances)
+	return sparkInstances
 }
 
 // foreignCredentials returns the keys of sparkConf that set credentials for the API server. The server uses the service
@@ -121,8 +108,8 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 	return keys
 }
 
-// warnings returns warnings about fields of a valid spec that have no effect, and about a Spark version without a Connect
-// server. The argument sc is the SparkConnect with or without the platform's defaults.
+// warnings returns warnings about fields of a valid spec that have no effect, and about a Spark version without a
+// Connect server. The argument sc is the SparkConnect with or without the platform's defaults.
 func (a *attempt) warnings(sc *v1alpha1.SparkConnect) (warnings []string) {
 	spec := &sc.Spec
 	c, _ := a.Configuration()
@@ -137,7 +124,7 @@ func (a *attempt) warnings(sc *v1alpha1.SparkConnect) (warnings []string) {
 		if _, name, label := strings.Cut(key, ".label."); label {
 			return "metadata.labels[" + name + "]"
 		}
-		return connectKeyField(spec, key)
+		return connectKeyField(sc, key)
 	})
 	for _, key := range foreignCredentials(spec) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server uses the service account of its pod; "+
@@ -164,7 +151,7 @@ func (a *attempt) warnings(sc *v1alpha1.SparkConnect) (warnings []string) {
 // this field launches no server.
 func (a *attempt) serviceWarnings() (notices []lifecycle.Notice) {
 	sc := a.sc
-	warnings := inConnectFields(&sc.Spec, connect.ServiceWarnings(a.standingRequest(), sc.Spec.Server.Service))
+	warnings := inConnectFields(sc, connect.ServiceWarnings(a.standingRequest(), sc.Spec.Server.Service))
 	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
 		warnings = append(warnings, "spec.server.service: status has no effect, because the cluster writes it; remove the field status")
 	}

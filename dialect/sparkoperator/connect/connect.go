@@ -4,6 +4,7 @@
 package connect
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	machine "github.com/sparkoperator/spark-operator/lifecycle/connect"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
@@ -126,7 +128,7 @@ func (a *attempt) wanted() lifecycle.App {
 		Deleting:       sc.DeletionTimestamp != nil,
 		Orphan:         slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
 		Suspend:        sc.Spec.Suspend != nil && *sc.Spec.Suspend,
-		MinExecutors:   connectExecutors(&sc.Spec),
+		MinExecutors:   connectExecutors(sc),
 		MissingGrace:   a.MissingGrace,
 	}
 }
@@ -205,7 +207,7 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 		return submit.Objects{}, err
 	}
 	merged := l.Attempt.sc
-	objects.Warnings = slices.Concat(l.Attempt.warnings(merged), inConnectFields(&merged.Spec, l.Attempt.made.Warnings), templateWarnings(merged))
+	objects.Warnings = slices.Concat(l.Attempt.warnings(merged), inConnectFields(merged, l.Attempt.made.Warnings), templateWarnings(merged))
 	return objects, nil
 }
 
@@ -225,12 +227,9 @@ func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	if !ok {
 		return &dialect.FieldError{Field: "spec", Message: err.Error()}
 	}
-	field := connectFields[refused.Field]
+	field := cmp.Or(fields.Connect.FieldOfPart(refused.Field), "spec")
 	if refused.Key != "" {
-		field = connectKeyField(&sc.Spec, refused.Key)
-	}
-	if field == "" {
-		field = "spec"
+		field = connectKeyField(sc, refused.Key)
 	}
 	return &dialect.FieldError{Field: field, Message: refused.Message, Incomplete: refused.Missing}
 }

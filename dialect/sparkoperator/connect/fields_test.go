@@ -14,7 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/dialect/platform"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/dialect/table"
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -140,6 +143,23 @@ func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 		t.Errorf("%s: warned of: %q", s.value, after.warnings)
 	}
 	return places
+}
+
+// TestRowsAreTrue compares the table of fields with the configuration of a server: the sample of a field sets the key,
+// and overrides an entry of sparkConf.
+func TestRowsAreTrue(t *testing.T) {
+	for row := range fields.Connect.Rows() {
+		if row.Key == "" || row.Precedence != table.Overrides {
+			continue
+		}
+		sample := connectSamples[strings.TrimPrefix(row.Path, "spec.")]
+		sc := connectOf(t, sample.with, sample.value)
+		alone, _ := connectConf(sc).Get(row.Key)
+		sc.Spec.SparkConf = platform.With(sc.Spec.SparkConf, row.Key, "own")
+		if both, _ := connectConf(sc).Get(row.Key); alone == "" || both != alone {
+			t.Errorf("%s: %s is %q, with sparkConf %q", row.Path, row.Key, alone, both)
+		}
+	}
 }
 
 var update = flag.Bool("update", false, "write the servers' part of docs/fields.md")

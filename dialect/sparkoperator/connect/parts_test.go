@@ -75,7 +75,7 @@ func TestConnectExecutorsWanted(t *testing.T) {
 		"dynamic allocation without a minimum": {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "true"}}, 0},
 		"dynamic allocation is disabled":       {v1alpha1.SparkConnectSpec{DynamicAllocation: &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))}}, 2},
 	} {
-		if got := connectExecutors(&tc.spec); got != tc.want {
+		if got := connectExecutors(&v1alpha1.SparkConnect{Spec: tc.spec}); got != tc.want {
 			t.Errorf("%s: %d executors, want %d", name, got, tc.want)
 		}
 	}

@@ -11,49 +11,20 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// connectFields maps the fields of a connect.Request to the fields of a SparkConnect that set them.
-var connectFields = map[string]string{
-	"Name":             "metadata.name",
-	"SparkVersion":     "spec.sparkVersion",
-	"Conf":             "spec.sparkConf",
-	"Image":            "spec.image",
-	"ServerTemplate":   "spec.server.template",
-	"ExecutorTemplate": "spec.executor.template",
-	"Service":          "spec.server.service",
-}
-
-// connectKeyFields maps Spark configuration keys to the typed fields that set them.
-var connectKeyFields = map[string]string{
-	"spark.driver.cores":                              "spec.server.cores",
-	"spark.driver.memory":                             "spec.server.memory",
-	"spark.executor.cores":                            "spec.executor.cores",
-	"spark.executor.memory":                           "spec.executor.memory",
-	"spark.executor.instances":                        "spec.executor.instances",
-	"spark.kubernetes.container.image":                "spec.image",
-	"spark.kubernetes.driver.container.image":         "spec.image",
-	"spark.kubernetes.executor.container.image":       "spec.image",
-	"spark.dynamicAllocation.minExecutors":            "spec.dynamicAllocation.minExecutors",
-	"spark.dynamicAllocation.maxExecutors":            "spec.dynamicAllocation.maxExecutors",
-	"spark.dynamicAllocation.initialExecutors":        "spec.dynamicAllocation.initialExecutors",
-	"spark.kubernetes.driver.podTemplateFile":         "spec.server.template",
-	"spark.kubernetes.executor.podTemplateFile":       "spec.executor.template",
-	"spark.kubernetes.executor.podNamePrefix":         "metadata.name",
-	"spark.dynamicAllocation.shuffleTracking.timeout": "spec.dynamicAllocation.shuffleTrackingTimeout",
-}
-
 // connectKeyField returns the field of a SparkConnect that sets a configuration key.
-func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
-	typed := connectKeyFields[key]
+func connectKeyField(sc *v1alpha1.SparkConnect, key string) string {
+	typed, spec := fields.Connect.FieldOf(sc, key), &sc.Spec
 	if begin, _ := gpuKey(spec); begin != "" && (key == begin+"amount" || key == begin+"vendor") {
 		typed = "spec.executor.gpu"
 	}
 	if text, written := spec.SparkConf[key]; written && typed != "" {
-		if effective, _ := connectTyped(spec).Get(key); effective == "" || effective == text {
+		if effective, _ := connectTyped(sc).Get(key); effective == "" || effective == text {
 			typed = ""
 		}
 	}
@@ -75,12 +46,12 @@ func connectKeyField(spec *v1alpha1.SparkConnectSpec, key string) string {
 
 // inConnectFields returns the texts of warnings, each with the name of a field of the SparkConnect. Equal warnings are
 // returned only once.
-func inConnectFields(spec *v1alpha1.SparkConnectSpec, warnings []connect.Warning) []string {
+func inConnectFields(sc *v1alpha1.SparkConnect, warnings []connect.Warning) []string {
 	var out []string
 	for _, warning := range warnings {
-		field := cmp.Or(connectFields[warning.Field], "spec")
+		field := cmp.Or(fields.Connect.FieldOfPart(warning.Field), "spec")
 		if warning.Field == "" {
-			field = connectKeyField(spec, warning.Key)
+			field = connectKeyField(sc, warning.Key)
 		}
 		if text := field + ": " + warning.Text; !slices.Contains(out, text) {
 			out = append(out, text)

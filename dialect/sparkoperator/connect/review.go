@@ -15,7 +15,7 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	if faults := faults(l); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	warnings := slices.Concat(l.Attempt.warnings(sc), inConnectFields(&sc.Spec, l.Attempt.made.Warnings), templateWarnings(sc))
+	warnings := slices.Concat(l.Attempt.warnings(sc), inConnectFields(sc, l.Attempt.made.Warnings), templateWarnings(sc))
 	for _, notice := range l.Attempt.serviceWarnings() {
 		warnings = append(warnings, notice.Cause.Message)
 	}

@@ -10,10 +10,10 @@ const driverAccountKey = sparkoperator.CredentialPrefix + "driver.serviceAccount
 
 // serverAccountField returns the field that sets the service account of the server's pod. The server's template
 // precedes the driver's key (see connect.Build).
-func serverAccountField(spec *v1alpha1.SparkConnectSpec) string {
-	template := dialect.PodTemplate(spec.Server.Template).Spec
-	if template.ServiceAccountName+template.DeprecatedServiceAccount == "" && spec.SparkConf[driverAccountKey] != "" {
-		return connectKeyField(spec, driverAccountKey)
+func serverAccountField(sc *v1alpha1.SparkConnect) string {
+	template := dialect.PodTemplate(sc.Spec.Server.Template).Spec
+	if template.ServiceAccountName+template.DeprecatedServiceAccount == "" && sc.Spec.SparkConf[driverAccountKey] != "" {
+		return connectKeyField(sc, driverAccountKey)
 	}
 	return dialect.TemplateAccountField("spec.server.template", &template)
 }
@@ -21,13 +21,13 @@ func serverAccountField(spec *v1alpha1.SparkConnectSpec) string {
 // executorAccountField returns the field that sets the service account of the executors. It may be the driver's key,
 // which also overrides the field serviceAccountName of the executors' template. Only the deprecated field
 // serviceAccount of this template precedes both keys (see native.Executor).
-func executorAccountField(spec *v1alpha1.SparkConnectSpec) string {
-	template := dialect.PodTemplate(spec.Executor.Template).Spec
+func executorAccountField(sc *v1alpha1.SparkConnect) string {
+	template := dialect.PodTemplate(sc.Spec.Executor.Template).Spec
 	if template.DeprecatedServiceAccount == "" {
 		for _, key := range []string{sparkoperator.CredentialPrefix + "executor.serviceAccountName", driverAccountKey} {
-			account, written := spec.SparkConf[key]
+			account, written := sc.Spec.SparkConf[key]
 			if account != "" {
-				return connectKeyField(spec, key)
+				return connectKeyField(sc, key)
 			}
 			if written {
 				break // Spark does not read the driver's key if the executors' key is empty

@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
@@ -70,25 +71,19 @@ func validConnectMetadata(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 // validConnectSizes rejects sizes of the server and its executors that Spark does not accept. With an invalid size, the
 // server would end right after its start, or it would wait forever for executors that cannot be created.
 func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*dialect.FieldError) {
-	check := func(field, value string) {
+	for row := range fields.Connect.Rows() {
+		if row.Check == nil {
+			continue
+		}
+		field, value := row.Path, fields.Connect.Effective(sc, nil, row.Path)
+		if value == "" {
+			field, value = "spec.sparkConf["+row.Key+"]", sc.Spec.SparkConf[row.Key]
+		}
 		if value == "" || strings.Contains(value, "${") {
-			return
+			continue
 		}
-		if err := sparkoperator.CheckMemorySize(value); err != nil {
+		if err := row.Check(value); err != nil {
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: err.Error()})
-		}
-	}
-	for _, typed := range []struct {
-		field, key string
-		value      *string
-	}{
-		{"spec.server.memory", "spark.driver.memory", sc.Spec.Server.Memory},
-		{"spec.executor.memory", "spark.executor.memory", sc.Spec.Executor.Memory},
-	} {
-		if sparkoperator.StringValue(typed.value) != "" {
-			check(typed.field, *typed.value)
-		} else {
-			check("spec.sparkConf["+typed.key+"]", sc.Spec.SparkConf[typed.key])
 		}
 	}
 	return wrong

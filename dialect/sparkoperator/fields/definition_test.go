@@ -33,15 +33,23 @@ var elsewhere = map[string][]string{
 	"nothing, or only a warning": {"spec.type", "spec.mode", "spec.failureRetries", "spec.retryInterval"},
 }
 
-// TestEveryFieldHasARow walks the definition of SparkApplications. It fails for a field that has neither a row in
-// Application nor an exception, and for an exception that is not needed.
-func TestEveryFieldHasARow(t *testing.T) {
-	spec := crd.Ours(t, "sparkoperator.k8s.io_sparkapplications.yaml").Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
-	everyFieldHasARow(t, &spec, slices.Collect(Application.Rows()), elsewhere)
+// elsewhereOfConnect is the same for a SparkConnect.
+var elsewhereOfConnect = map[string][]string{
+	"conf.go":      {"spec.hadoopConf", "spec.executor.gpu"},
+	"auxiliary.go": {"spec.ui."},
+	"connect.go":   {"spec.suspend"},
 }
 
-func everyFieldHasARow(t *testing.T, spec *apiextensionsv1.JSONSchemaProps, rows []table.Row, elsewhere map[string][]string) {
+// TestEveryFieldHasARow walks the definitions. It fails for a field that has neither a row in the kind's table nor an
+// exception, and for an exception that is not needed.
+func TestEveryFieldHasARow(t *testing.T) {
+	everyFieldHasARow(t, "sparkoperator.k8s.io_sparkapplications.yaml", slices.Collect(Application.Rows()), elsewhere)
+	everyFieldHasARow(t, "sparkoperator.k8s.io_sparkconnects.yaml", slices.Collect(Connect.Rows()), elsewhereOfConnect)
+}
+
+func everyFieldHasARow(t *testing.T, definition string, rows []table.Row, elsewhere map[string][]string) {
 	t.Helper()
+	spec := crd.Ours(t, definition).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	excused := map[string]bool{}
 	for _, paths := range elsewhere {
 		for _, path := range paths {
@@ -63,7 +71,7 @@ func everyFieldHasARow(t *testing.T, spec *apiextensionsv1.JSONSchemaProps, rows
 			}
 		}
 		switch {
-		case len(s.Properties) > 0 && !strings.HasSuffix(path, ".template"):
+		case len(s.Properties) > 0 && !strings.HasSuffix(path, ".template") && !strings.HasSuffix(path, ".service"):
 			for name, property := range s.Properties {
 				walk(path+"."+name, &property)
 			}
@@ -71,7 +79,7 @@ func everyFieldHasARow(t *testing.T, spec *apiextensionsv1.JSONSchemaProps, rows
 			t.Errorf("%s has no row: add it to the table of fields, or to the exceptions of this test with the file that reads it", path)
 		}
 	}
-	walk("spec", spec)
+	walk("spec", &spec)
 	for path, used := range excused {
 		if !used {
 			t.Errorf("the exception %s is not needed", path)
@@ -79,27 +87,38 @@ func everyFieldHasARow(t *testing.T, spec *apiextensionsv1.JSONSchemaProps, rows
 	}
 }
 
-// readers are the folders with the code that reads the tables.
-var readers = []string{"dialect/sparkoperator/application", "dialect/sparkoperator/schedule", "internal/cli/submission", "internal/cli/doctor"}
+// readers are the folders with the code that reads each table.
+var readers = map[string][]string{
+	"Application": {"dialect/sparkoperator/application", "dialect/sparkoperator/schedule", "internal/cli/submission", "internal/cli/doctor"},
+	"Connect":     {"dialect/sparkoperator/connect"},
+}
 
 // keysOfCode are keys that code names although a row has them, because it does not mean the field.
 var keysOfCode = map[string]string{
 	"spark.master": "submission removes it: the operator sets it",
+	"spark.kubernetes.driver.container.image":   "a default image must not replace these keys of sparkConf",
+	"spark.kubernetes.executor.container.image": "a default image must not replace these keys of sparkConf",
 }
 
 // TestKeysHaveOneHome checks that no code but the tables names the key of a field. A part of a key counts too, if it
 // follows the name of a role.
 func TestKeysHaveOneHome(t *testing.T) {
+	keysHaveOneHome(t, slices.Collect(Application.Rows()), readers["Application"])
+	keysHaveOneHome(t, slices.Collect(Connect.Rows()), readers["Connect"])
+}
+
+func keysHaveOneHome(t *testing.T, rows []table.Row, folders []string) {
+	t.Helper()
 	known := map[string]bool{}
-	for row := range Application.Rows() {
+	for _, row := range rows {
 		known[row.Key] = row.Key != "" && keysOfCode[row.Key] == ""
 		for _, role := range []string{".driver", ".executor"} {
-			if _, part, found := strings.Cut(row.Key, role); found && part != "" && part != "." {
+			if _, part, found := strings.Cut(row.Key, role); found && part != "" && part != "." && keysOfCode[row.Key] == "" {
 				known[part] = true
 			}
 		}
 	}
-	for _, folder := range readers {
+	for _, folder := range folders {
 		files, err := filepath.Glob(filepath.Join(crd.Root(t), folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", folder, len(files), err)
