@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -163,9 +162,9 @@ func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	case lifecycle.Started:
 		return "the driver runs; its pod is not ready yet"
 	case lifecycle.Ready:
-		return fmt.Sprintf("0 of %d executors run", wanted.InitialExecutors)
+		return "0 of " + bounds.Count(wanted.InitialExecutors, "executor") + " run"
 	case lifecycle.Scaling:
-		return fmt.Sprintf("fewer than %d executors run; status.executors has the counts", wanted.InitialExecutors)
+		return "fewer than " + bounds.Count(wanted.InitialExecutors, "executor") + " run; status.executors has the counts"
 	case lifecycle.Unknown:
 		return "the driver's node does not answer"
 	case lifecycle.Ended:

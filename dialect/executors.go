@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -96,7 +97,7 @@ func AddFailures(kind, message string, m lifecycle.Memory, counts *statusv1.Exec
 	if counts == nil || counts.Failed == 0 || m.ExecutorFailure.Message == "" || kind != ConditionRunning && (kind != ConditionDegraded || m.Cause.Reason != "") {
 		return message
 	}
-	failures := fmt.Sprintf("%d executors failed, last: %s: %s", counts.Failed, m.ExecutorFailure.Reason, m.ExecutorFailure.Message)
+	failures := fmt.Sprintf("%s failed, last: %s: %s", bounds.Count(counts.Failed, "executor"), m.ExecutorFailure.Reason, m.ExecutorFailure.Message)
 	return strings.TrimPrefix(message+"; "+failures, "; ")
 }
 

@@ -448,7 +448,11 @@ func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 // fails the test if doctor reports no such finding.
 func (u *user) finding(code exit.Code, level finding.Level, text string, args ...string) finding.Finding {
 	u.t.Helper()
-	got := u.does(code, "", append([]string{"doctor", "-o", "json"}, args...)...)
+	u.t.Setenv("KUBECONFIG", u.kubeconfig) // with the flag, the commands of the findings would have it too
+	got := runWith(u.t.Context(), terminal.Streams{In: strings.NewReader("")}, append([]string{"doctor", "-o", "json"}, args...)...)
+	if got.code != code {
+		u.t.Errorf("doctor %q: exit code %d, %s", args, got.code, got.err)
+	}
 	var all []finding.Finding
 	if err := json.Unmarshal([]byte(got.out), &all); err != nil {
 		u.t.Fatalf("%v: %s", err, got.out)
@@ -489,7 +493,7 @@ func (u *user) examines() {
 	u.finding(exit.Cluster, finding.OK, u.Namespace+"/default has the rights of a driver")
 	u.finding(exit.Cluster, finding.Note, "no metrics API")
 	u.does(exit.OK, "volcanic created", "create", "-f", u.manifest("volcanic", "  batchScheduler: volcano\n"))
-	u.finding(exit.Cluster, finding.Error, u.Namespace+"/volcanic use Volcano")
+	u.finding(exit.Cluster, finding.Error, "Volcano is not installed, but used by "+u.Namespace+"/volcanic")
 	u.deployment("ours", "docker.io/sparkoperator/spark-operator:9.9.9", 0)
 	u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours: no replica of version 9.9.9 is ready")
 	u.examinesNamespaces()

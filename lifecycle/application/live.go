@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -508,7 +509,7 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 		here = deadlineAfter(s.deadlineStart(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
 	case lifecycle.Ready, lifecycle.Scaling:
 		here = deadlineAfter(s.executorsDeadlineStart(phase, d), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
-			fmt.Sprintf("fewer than %d executors ran", s.initialExecutors()))
+			"fewer than "+bounds.Count(s.initialExecutors(), "executor")+" ran")
 	}
 	return append(s.runDeadline(), here...)
 }

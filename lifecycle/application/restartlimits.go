@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
@@ -104,13 +105,13 @@ func (s *step) exceededLimit() string {
 func limitExceededBy(c *lifecycle.RestartLimits, next lifecycle.Restarts, outcome lifecycle.Outcome) string {
 	switch {
 	case next.Total > c.MaxRestarts:
-		return fmt.Sprintf("no more than %d restarts are allowed", c.MaxRestarts)
+		return "the limit is " + bounds.Count(c.MaxRestarts, "restart")
 	case outcome == lifecycle.Refused && c.MaxRejections != nil:
 		if next.Rejections > *c.MaxRejections {
-			return fmt.Sprintf("no more than %d restarts in a row are allowed after rejected submissions", *c.MaxRejections)
+			return "the limit is " + bounds.Count(*c.MaxRejections, "restart") + " in a row after rejected submissions"
 		}
 	case outcome != lifecycle.Succeeded && c.MaxFailures != nil && next.Failures > *c.MaxFailures:
-		return fmt.Sprintf("no more than %d restarts in a row are allowed after failures", *c.MaxFailures)
+		return "the limit is " + bounds.Count(*c.MaxFailures, "restart") + " in a row after failures"
 	}
 	return ""
 }

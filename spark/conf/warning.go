@@ -1,6 +1,10 @@
 package conf
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sparkoperator/spark-operator/bounds"
+)
 
 // Warning describes a setting that has no effect or may be wrong. Unlike an error, it does not prevent the caller from
 // building the application's objects.
@@ -67,5 +71,5 @@ func (m *Messages) All() []string {
 	if m.more == 0 {
 		return m.first
 	}
-	return append(m.first, fmt.Sprintf("and %d more warnings", m.more))
+	return append(m.first, "and "+bounds.Count(m.more, "more warning"))
 }

@@ -44,7 +44,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 	m.Add("one more")
 	for range 2 {
-		if got := m.All(); len(got) != 21 || got[19] != "warning 19%" || got[20] != "and 1 more warnings" {
+		if got := m.All(); len(got) != 21 || got[19] != "warning 19%" || got[20] != "and 1 more warning" {
 			t.Errorf("21 warnings are %q", got)
 		}
 	}

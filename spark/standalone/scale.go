@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
@@ -47,7 +48,7 @@ func (d *draft) autoscaler(o *Objects) error {
 		d.warns.OfField("MinWorkers", "the autoscaler keeps at least one worker: without workers it has nothing to measure")
 	}
 	if d.r.InitWorkers < int64(d.minWorkers()) {
-		d.warns.OfField("InitWorkers", "the cluster starts with %d workers: an autoscaler does not scale up from zero, and keeps at least %d", d.initialWorkers(), d.minWorkers())
+		d.warns.OfField("InitWorkers", "the cluster starts with %s: an autoscaler does not scale up from zero, and keeps at least %d", bounds.Count(d.initialWorkers(), "worker"), d.minWorkers())
 	}
 	spec.MinReplicas, spec.MaxReplicas = new(d.minWorkers()), int32(d.r.MaxWorkers)
 	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: StatefulSetName(d.r.Name, RoleWorker)}

@@ -250,7 +250,7 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	if len(l.plan.Actions) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Actions)
 	}
-	want := "the application has ended and its objects are kept, as long as the application itself; no more than 1 restarts are allowed; " +
+	want := "the application has ended and its objects are kept, as long as the application itself; the limit is 1 restart; " +
 		"the last attempt: Failed, Error: driver container failed with exit code 1"
 	if diff := cmp.Diff(want, l.app.Status.CurrentState.Message); diff != "" {
 		t.Errorf("it says (-want +got):\n%s", diff)

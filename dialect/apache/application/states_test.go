@@ -77,7 +77,7 @@ func TestEveryPhaseAndOutcomeHasAState(t *testing.T) {
 // TestMessagesOfStates checks what the states say.
 func TestMessagesOfStates(t *testing.T) {
 	why := lifecycle.Cause{Reason: "Error", Message: "exit code 1"}
-	limit := lifecycle.Cause{Reason: "RestartsExhausted", Message: "no more than 3 restarts are allowed"}
+	limit := lifecycle.Cause{Reason: "RestartsExhausted", Message: "the limit is 3 restarts"}
 	minute := time.Minute
 	for name, c := range map[string]struct {
 		state  string
@@ -109,7 +109,7 @@ func TestMessagesOfStates(t *testing.T) {
 			want: "the application has ended and its objects are kept, as long as the application itself; the last attempt failed: Error: exit code 1"},
 		"released":                    {state: "ResourceReleased", t: lifecycle.Transition{Outcome: lifecycle.Undecided, Cause: why}, want: "the application has ended and its objects are gone"},
 		"released after a rejection":  {state: "ResourceReleased", t: lifecycle.Transition{Outcome: lifecycle.Refused, Cause: why}, want: "the application has ended and its objects are gone; it was rejected: Error: exit code 1"},
-		"released after all restarts": {state: "ResourceReleased", t: lifecycle.Transition{Outcome: lifecycle.Succeeded, Cause: limit}, want: "the application has ended and its objects are gone; no more than 3 restarts are allowed"},
+		"released after all restarts": {state: "ResourceReleased", t: lifecycle.Transition{Outcome: lifecycle.Succeeded, Cause: limit}, want: "the application has ended and its objects are gone; the limit is 3 restarts"},
 	} {
 		if got := message(sparkv1.ApplicationStateSummary(c.state), c.t, c.wanted, c.next); got != c.want {
 			t.Errorf("%s: %q\nwant %q", name, got, c.want)

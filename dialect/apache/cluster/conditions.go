@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/cluster"
@@ -163,7 +163,7 @@ func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lif
 	if meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionReconciling) == nil {
 		return
 	}
-	why := lifecycle.Cause{Reason: reasonReleasing, Message: fmt.Sprintf("%d objects and %d pods of the cluster are being deleted", seen.AuxiliaryCount, len(seen.Members))}
+	why := lifecycle.Cause{Reason: reasonReleasing, Message: bounds.Count(seen.AuxiliaryCount, "object") + " and " + bounds.Count(len(seen.Members), "pod") + " of the cluster are being deleted"}
 	for _, cause := range dialect.ObjectFailures(live) {
 		why.Reason, why.Message = cause.Reason, why.Message+"; "+cause.Message
 	}

@@ -1,12 +1,12 @@
 package cluster
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -75,9 +75,9 @@ func clusterMessage(state sparkv1.ClusterStateSummary, t lifecycle.Transition, w
 	case state == sparkv1.ClusterSchedulingFailure:
 		return "the API server rejects an object of the cluster, and the operator retries: " + dialect.CauseText(t.Cause)
 	case state == sparkv1.ClusterRunningHealthy && want.Scales:
-		return fmt.Sprintf("the master and at least %d workers are ready", want.Workers)
+		return "the master and at least " + bounds.Count(want.Workers, "worker") + " are ready"
 	case state == sparkv1.ClusterRunningHealthy:
-		return fmt.Sprintf("the master and %d workers are ready", want.Workers)
+		return "the master and " + bounds.Count(want.Workers, "worker") + " are ready"
 	case state == sparkv1.ClusterFailed:
 		return dialect.CauseText(t.Cause)
 	case state == sparkv1.ClusterResourceReleased:

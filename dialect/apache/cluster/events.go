@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -63,7 +64,7 @@ func clusterEvent(sc *sparkv1.SparkCluster, t lifecycle.Transition) (dialect.Eve
 		if sc.Status.Workers != nil {
 			ready = sc.Status.Workers.Ready
 		}
-		return dialect.Normal(EventClusterRunning, "the master and %d workers are ready", ready)
+		return dialect.Normal(EventClusterRunning, "the master and %s are ready", bounds.Count(ready, "worker"))
 	case lifecycle.Ended:
 		reason := EventClusterFailed
 		if t.Cause.Reason == lifecycle.ReasonInvalid {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // Flags are kubectl's flags that choose the connection to a cluster.
@@ -65,5 +67,33 @@ func (f *Flags) Connect(warnings io.Writer) (*Client, error) {
 		return nil, apierror.Explain(err, "")
 	}
 	rc.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
-	return New(rc, namespace)
+	c, err := New(rc, namespace)
+	if err == nil {
+		c.kubeconfig, c.context = f.kubeconfig, f.overrides.CurrentContext
+	}
+	return c, err
+}
+
+// programs matches the programs of a command that reach a cluster.
+var programs = regexp.MustCompile(`(^|&& |\| )(kubectl|helm) `)
+
+// Carry returns a command of kubectl and helm with the flags that chose the connection. Without them, a command that
+// users paste would reach the cluster of their current context, which may be another one.
+func (c *Client) Carry(command terminal.Command) terminal.Command {
+	if c == nil {
+		return command
+	}
+	return terminal.Command(programs.ReplaceAllStringFunc(string(command), func(program string) string {
+		flag := " --context "
+		if strings.HasSuffix(program, "helm ") {
+			flag = " --kube-context "
+		}
+		program = strings.TrimSuffix(program, " ")
+		for _, chosen := range [][2]string{{" --kubeconfig ", c.kubeconfig}, {flag, c.context}} {
+			if chosen[1] != "" {
+				program += chosen[0] + terminal.Quote(chosen[1])
+			}
+		}
+		return program + " "
+	}))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 )
@@ -98,5 +99,25 @@ func TestNoCluster(t *testing.T) {
 	rc, namespace, err := parsed(t, "--server", "https://here:6443")
 	if err != nil || rc.Host != "https://here:6443" || namespace != "default" {
 		t.Errorf("%v, %q, %v", rc, namespace, err)
+	}
+}
+
+// TestCarry checks that a command for users reaches the cluster of the flags.
+func TestCarry(t *testing.T) {
+	for command, want := range map[terminal.Command]terminal.Command{
+		"":                      "",
+		"kubectl get crd":       "kubectl --kubeconfig '/a b' --context prod get crd",
+		"helm upgrade a b -n c": "helm --kubeconfig '/a b' --kube-context prod upgrade a b -n c",
+		"kubectl get a && helm upgrade b": "kubectl --kubeconfig '/a b' --context prod get a && " +
+			"helm --kubeconfig '/a b' --kube-context prod upgrade b",
+		"kubectl create a -o yaml | kubectl apply -f -": "kubectl --kubeconfig '/a b' --context prod create a -o yaml | kubectl --kubeconfig '/a b' --context prod apply -f -",
+	} {
+		c := &Client{kubeconfig: "/a b", context: "prod"}
+		if got := c.Carry(command); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if got := new(Client).Carry(command); got != command {
+			t.Errorf("without flags %s, want %s", got, command)
+		}
 	}
 }

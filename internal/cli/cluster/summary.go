@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/dialect/apache"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -117,7 +117,7 @@ func Summarize(object client.Object) Summary {
 			s.State, s.Message = string(state.CurrentStateSummary), state.Message
 		}
 		workers := object.Spec.ClusterTolerations.InstanceConfig
-		s.Detail = fmt.Sprintf("%d workers wanted", workers.InitWorkers)
+		s.Detail = bounds.Count(workers.InitWorkers, "worker") + " wanted"
 	}
 	ready := meta.FindStatusCondition(s.Conditions, dialect.ConditionReady)
 	s.Held = ready != nil && ready.ObservedGeneration == object.GetGeneration() && slices.Contains([]string{apache.ReasonSuspendHeld, dialect.ReasonOtherOperator}, ready.Reason)

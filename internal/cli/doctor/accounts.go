@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -25,12 +26,12 @@ import (
 // maxAccounts is the largest number of service accounts that one run checks. Each account takes about ten requests.
 const maxAccounts = 20
 
-// account is a service account that a driver uses.
-type account struct{ namespace, name string }
-
 // checkAccounts checks that the service accounts of drivers exist and have the rights that Spark needs.
 func (d *doctor) checkAccounts(ctx context.Context) {
 	accounts := d.accounts()
+	if len(accounts) == 0 && !d.objectsKnown {
+		return // a finding says why the applications are unknown
+	}
 	if len(accounts) == 0 {
 		d.Add(finding.Note, "accounts", "", "there are no applications and no Connect servers, so no service accounts were checked")
 		return
@@ -45,14 +46,14 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 		return
 	}
 	for _, a := range accounts {
-		if len(validation.IsDNS1123Subdomain(a.name)) > 0 { // it could be an option of kubectl
-			d.Add(finding.Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.namespace, a.name)
+		if len(validation.IsDNS1123Subdomain(a.Name)) > 0 { // it could be an option of kubectl
+			d.Add(finding.Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.Namespace, a.Name)
 			continue
 		}
-		switch _, err := core.ServiceAccounts(a.namespace).Get(ctx, a.name, metav1.GetOptions{}); {
+		switch _, err := core.ServiceAccounts(a.Namespace).Get(ctx, a.Name, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err):
-			d.Add(finding.Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.namespace, a.name),
-				"the service account %s/%s of drivers does not exist", a.namespace, a.name)
+			d.Add(finding.Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.Namespace, a.Name),
+				"the service account %s/%s of drivers does not exist", a.Namespace, a.Name)
 		case err != nil:
 			d.unchecked("accounts", d.Explain(err))
 		default:
@@ -62,7 +63,7 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 }
 
 // accounts returns the service accounts that the drivers of the custom resources use, sorted and without duplicates.
-func (d *doctor) accounts() (found []account) {
+func (d *doctor) accounts() (found []access.Account) {
 	for _, object := range d.objects {
 		name := ""
 		switch object := object.(type) {
@@ -80,17 +81,17 @@ func (d *doctor) accounts() (found []account) {
 		case *sparkv1.SparkCluster:
 			continue // the pods of a cluster need no rights
 		}
-		found = append(found, account{object.GetNamespace(), cmp.Or(name, "default")})
+		found = append(found, access.Account{Namespace: object.GetNamespace(), Name: cmp.Or(name, "default")})
 	}
-	slices.SortFunc(found, func(a, b account) int {
-		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	slices.SortFunc(found, func(a, b access.Account) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return slices.Compact(found)
 }
 
-// accountOf returns the service account of a driver, in its field or in sparkConf.
+// accountOf returns the service account of a driver: that of its field, of sparkConf, or of the pod template.
 func accountOf(app *v1beta2.SparkApplication) string {
-	return fields.Application.Effective(app, app.Spec.SparkConf, "spec.driver.serviceAccount")
+	return cmp.Or(fields.Application.Effective(app, app.Spec.SparkConf, "spec.driver.serviceAccount"), accountInTemplate(app.Spec.Driver.Template))
 }
 
 func accountInConf(conf map[string]string) string {
@@ -102,26 +103,28 @@ func accountInTemplate(raw *runtime.RawExtension) string {
 	if raw == nil || utiljson.Unmarshal(raw.Raw, &template) != nil {
 		return ""
 	}
-	return template.Spec.ServiceAccountName
+	return cmp.Or(template.Spec.ServiceAccountName, template.Spec.DeprecatedServiceAccount)
 }
 
 // checkRights checks that a service account has the rights of a driver in its namespace.
-func (d *doctor) checkRights(ctx context.Context, a account) {
-	missing, err := d.lacks(ctx, a, a.namespace, driverRights)
+func (d *doctor) checkRights(ctx context.Context, a access.Account) {
+	missing, err := access.Missing(ctx, d.Client, a, a.Namespace, access.Driver)
 	if err != nil {
 		d.unchecked("accounts", err)
 		return
 	}
 	if len(missing) == 0 {
-		d.Add(finding.OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.namespace, a.name)
+		d.Add(finding.OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.Namespace, a.Name)
 		return
 	}
-	d.Add(finding.Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.namespace, a.name, strings.Join(missing, "; "))
+	d.Add(finding.Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.Namespace, a.Name, strings.Join(missing, "; "))
 }
 
-// grant returns the command that gives a service account the rights of a driver.
-func grant(a account) terminal.Command {
+// grant returns the command that gives a service account the rights of a driver. If the Role exists, for example because
+// another account uses it, the command adds the rights that it lacks, and removes none.
+func grant(a access.Account) terminal.Command {
 	return terminal.Commandf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
-		"--resource=pods,configmaps,services,persistentvolumeclaims && "+
-		"kubectl -n %[1]s create rolebinding spark-driver-%[2]s --role=spark-driver --serviceaccount=%[1]s:%[2]s", a.namespace, a.name)
+		"--resource=pods,configmaps,services,persistentvolumeclaims --dry-run=client -o yaml | kubectl auth reconcile -f - && "+
+		"kubectl -n %[1]s create rolebinding spark-driver-%[2]s --role=spark-driver --serviceaccount=%[1]s:%[2]s --dry-run=client -o yaml | kubectl auth reconcile -f -",
+		a.Namespace, a.Name)
 }

@@ -12,6 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -19,20 +20,21 @@ import (
 
 // checkOperators checks that this project's operators are healthy.
 func (d *doctor) checkOperators(ctx context.Context) {
-	ours := 0
+	ours, others := 0, []string{}
 	for i := range d.operators {
 		o := &d.operators[i]
-		if !o.Other {
+		if o.Other {
+			others = append(others, o.String())
+		} else {
 			ours++
 		}
-		scale := terminal.Commandf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name)
 		switch {
 		case !o.examined:
 			d.Add(finding.Note, "operator", "", "%s does not serve the namespace %s and was not examined; use -A to examine all", o, d.namespace)
 		case o.Wanted == 0 && o.Other:
-			d.Add(finding.Note, "operator", scale, "%s is scaled to 0 replicas", o)
+			d.Add(finding.Note, "operator", scale(o), "%s is scaled to 0 replicas", o)
 		case o.Wanted == 0:
-			d.Add(finding.Error, "operator", scale, "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
+			d.Add(finding.Error, "operator", scale(o), "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
 		}
 		if !o.examined || o.Wanted == 0 || o.Other {
 			continue
@@ -48,15 +50,34 @@ func (d *doctor) checkOperators(ctx context.Context) {
 		d.checkLeader(ctx, o)
 		d.checkNamespaces(ctx, o)
 	}
-	if ours == 0 {
+	switch {
+	case ours == 0 && len(others) > 0: // an installation beside it could serve the same namespaces
+		d.Add(finding.Error, "operator", listOperators, "no operator of this project is installed, only %s; docs/migrate-kubeflow.md describes the change from one to the other",
+			strings.Join(others, ", "))
+	case ours == 0:
 		d.Add(finding.Error, "operator", terminal.Commandf("helm upgrade --install spark-operator charts/spark-operator -n spark-operator --create-namespace --set %s",
 			"spark.jobNamespaces={"+d.namespace+"}"), "no operator is installed: no Deployment has the labels %s", operatorLabels)
 	}
 }
 
+// scale returns the command that starts an operator again.
+func scale(o *Operator) terminal.Command {
+	return terminal.Commandf("kubectl -n %s scale deployment %s --replicas=1", o.Namespace, o.Name)
+}
+
 // leases is a number of lease durations. If the lease was not renewed for longer than that, checkLeader reports that no
 // replica leads.
 const leases = 2
+
+// lease returns the namespace and the name of the lease of an operator's leader. If the configuration is unknown, they
+// are those of the chart.
+func (o *Operator) lease() (namespace, name string) {
+	if o.config == nil {
+		return o.Namespace, o.Name + "-lock"
+	}
+	election := o.config.LeaderElection
+	return cmp.Or(election.Namespace, o.Namespace), cmp.Or(election.LeaseName, o.Name+"-lock")
+}
 
 // checkLeader checks that a replica holds the operator's lease. Without leader election, an operator has no lease.
 func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
@@ -65,10 +86,11 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 		d.unchecked("leader", err)
 		return
 	}
-	lease, err := coordination.Leases(o.Namespace).Get(ctx, o.Name+"-lock", metav1.GetOptions{})
+	place, name := o.lease()
+	lease, err := coordination.Leases(place).Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err) && o.config != nil && on(o.config.LeaderElection.Enabled) && o.Ready > 0:
-		d.Add(finding.Error, "leader", logs(o), "no replica of %s leads: the lease %s/%s-lock does not exist", o, o.Namespace, o.Name)
+	case apierrors.IsNotFound(err) && o.config != nil && access.On(o.config.LeaderElection.Enabled) && o.Ready > 0:
+		d.Add(finding.Error, "leader", logs(o), "no replica of %s leads: the lease %s/%s does not exist", o, place, name)
 		return
 	case apierrors.IsNotFound(err):
 		return
@@ -78,7 +100,7 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 	}
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", o.Namespace, lease.Name), "no replica of %s holds the lease of the leader", o)
+		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", place, name), "no replica of %s holds the lease of the leader", o)
 		return
 	}
 	if age := time.Since(spec.RenewTime.Time); age > leases*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
@@ -119,6 +141,7 @@ type field struct {
 // are as new as this program.
 func (d *doctor) checkDefinitions(ctx context.Context) {
 	owner := ""
+	var missing []*cluster.Kind
 	for i := range cluster.Kinds {
 		kind := &cluster.Kinds[i]
 		text, err := d.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName())
@@ -128,7 +151,7 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 		}
 		switch {
 		case apierrors.IsNotFound(err):
-			d.Add(finding.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
+			missing = append(missing, kind)
 		case err != nil:
 			d.unchecked("definitions", d.Explain(err))
 			return
@@ -136,6 +159,9 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 			owner = found.owner()
 			d.checkDefinition(kind, &found)
 		}
+	}
+	for _, kind := range missing { // if a release owns the others, it should own these too
+		d.Add(finding.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
 	}
 }
 

@@ -35,6 +35,7 @@ type doctor struct {
 	operatorsKnown bool
 	groups         map[string]bool // the API groups that the API server serves
 	objects        []client.Object // the custom resources in the namespace
+	objectsKnown   bool            // objects contains all of them
 }
 
 // Command returns the command sparkctl doctor.
@@ -87,7 +88,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		return err
 	}
 	objects, notes, err := d.List(ctx, cluster.Query{Namespace: d.namespace})
-	if d.objects = objects; err != nil {
+	if d.objects, d.objectsKnown = objects, err == nil && len(notes) == 0; err != nil {
 		d.unchecked("applications", err)
 	}
 	for _, note := range notes {
@@ -165,6 +166,11 @@ func (d *doctor) readGroups(ctx context.Context) error {
 		d.groups[group.Name] = true
 	}
 	return nil
+}
+
+// Add adds a finding whose fix reaches the same cluster.
+func (d *doctor) Add(level finding.Level, check string, fix terminal.Command, format string, args ...any) {
+	d.Report.Add(level, check, d.Carry(fix), format, args...)
 }
 
 // unchecked adds the finding that a check was not possible, usually because the user lacks a right. The error names the

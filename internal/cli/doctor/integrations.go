@@ -1,12 +1,12 @@
 package doctor
 
 import (
-	"fmt"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -88,10 +88,12 @@ func (d *doctor) checkSchedulers() {
 			}
 		}
 		switch {
+		case d.groups[i.group] && !d.objectsKnown:
+			d.Add(finding.OK, "schedulers", "", "%s is installed", i.name)
 		case d.groups[i.group]:
-			d.Add(finding.OK, "schedulers", "", "%s is installed; %d objects use it", i.name, wanted)
+			d.Add(finding.OK, "schedulers", "", "%s is installed; used by %s", i.name, bounds.Count(wanted, "object"))
 		case wanted > 0:
-			d.Add(finding.Error, "schedulers", i.fix, "%s use %s, whose API %s is not installed", more(first, wanted), i.name, i.group)
+			d.Add(finding.Error, "schedulers", i.fix, "%s is not installed, but used by %s: the cluster has no API %s", i.name, more(first, wanted), i.group)
 		}
 	}
 }
@@ -101,5 +103,5 @@ func more(first string, n int) string {
 	if n == 1 {
 		return first
 	}
-	return fmt.Sprintf("%s and %d others", first, n-1)
+	return first + " and " + bounds.Count(n-1, "other")
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/config"
@@ -33,9 +34,9 @@ func (d *doctor) readConfiguration(ctx context.Context, o *Operator) {
 		err = utiljson.Unmarshal(asJSON, &found)
 	}
 	switch o.config = &found; {
-	case err == nil && !on(found.Apache.Enabled):
+	case err == nil && !access.On(found.Apache.Enabled):
 		o.Groups = o.Groups[:1]
-	case err == nil && !on(found.SparkOperator.Enabled):
+	case err == nil && !access.On(found.SparkOperator.Enabled):
 		o.Groups = o.Groups[1:]
 	case err != nil:
 		o.config = nil
@@ -81,7 +82,10 @@ func (d *doctor) serves(ctx context.Context, o *Operator, namespace string) verd
 	if selected == 0 {
 		return 0
 	}
-	if lost, err := d.lacks(ctx, account{o.Namespace, o.account}, namespace, []right{{"", "pods", "list"}}); err == nil && len(lost) > 0 {
+	switch lost, err := access.Missing(ctx, d.Client, access.Account{Namespace: o.Namespace, Name: o.account}, namespace, access.ListPods); {
+	case err != nil:
+		return unknown
+	case len(lost) > 0:
 		return 0
 	}
 	return selected
@@ -91,30 +95,34 @@ func (d *doctor) serves(ctx context.Context, o *Operator, namespace string) verd
 func (d *doctor) checkServed(ctx context.Context) {
 	for _, namespace := range d.namespaces {
 		var serving []*Operator
-		doubt, level := finding.Warning, finding.Note
+		var stopped *Operator
+		doubts, level := map[*Operator]bool{}, finding.Note
 		for i := range d.operators {
-			switch v := d.serves(ctx, &d.operators[i], namespace); {
-			case v == 0 || d.operators[i].Wanted == 0:
-				continue
-			case v == unknown:
-				doubt = finding.Unknown
+			o := &d.operators[i]
+			v := d.serves(ctx, o, namespace)
+			if v != 0 && o.Wanted == 0 && !o.Other {
+				stopped = o
 			}
-			serving = append(serving, &d.operators[i])
+			if v != 0 && o.Wanted > 0 {
+				serving, doubts[o] = append(serving, o), v == unknown
+			}
 		}
 		if slices.ContainsFunc(d.objects, func(o client.Object) bool { return o.GetNamespace() == namespace }) {
 			level = finding.Error
 		}
 		switch {
+		case len(serving) == 0 && stopped != nil:
+			d.Add(level, "namespaces", scale(stopped), "%s serves the namespace %s, but is scaled to 0 replicas, so nothing happens to custom resources in it", stopped, namespace)
 		case len(serving) == 0:
 			d.Add(level, "namespaces", d.extend(namespace), "no operator serves the namespace %s, so nothing happens to custom resources in it; %s", namespace, d.scopes())
-		case len(serving) == 1 && doubt == finding.Unknown:
+		case len(serving) == 1 && doubts[serving[0]]:
 			d.Add(finding.Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
 		case len(serving) == 1:
 			d.Add(finding.OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
 		}
 		for i, a := range serving {
 			for _, b := range serving[i+1:] {
-				d.checkOverlap(a, b, namespace, doubt)
+				d.checkOverlap(a, b, namespace, doubts[a] || doubts[b])
 			}
 		}
 	}
@@ -122,8 +130,9 @@ func (d *doctor) checkServed(ctx context.Context) {
 
 // checkOverlap reports two operators that serve the same API group in a namespace. The fix changes the younger one, or
 // the older one where the younger serves nothing else, if the user examines all namespaces, or if both are in one
-// namespace. Otherwise it could be the release of another team.
-func (d *doctor) checkOverlap(a, b *Operator, namespace string, level finding.Level) {
+// namespace. Otherwise it could be the release of another team, so the command only shows the releases. The argument
+// doubt is true if it is unknown whether both serve the namespace.
+func (d *doctor) checkOverlap(a, b *Operator, namespace string, doubt bool) {
 	if b.created.Before(&a.created) {
 		a, b = b, a
 	}
@@ -133,17 +142,23 @@ func (d *doctor) checkOverlap(a, b *Operator, namespace string, level finding.Le
 		changed = a
 	}
 	changed.disputed = append(changed.disputed, namespace)
-	fix, rest := listOperators, changed.without(changed.disputed)
-	if a.Namespace == b.Namespace && a.Other != b.Other {
+	level, fix, rest := finding.Warning, listOperators, changed.without(changed.disputed)
+	way := "remove it from the configuration of one of them"
+	switch {
+	case doubt:
+		level = finding.Unknown
+	case a.Namespace == b.Namespace && a.Other != b.Other:
 		fix = terminal.Commandf("kubectl -n %s scale deployment %s --replicas=0", b.Namespace, b.Name)
-	} else if d.namespace == "" && len(rest) > 0 {
+	case d.namespace == "" && len(rest) > 0:
 		fix = upgrade(changed, "spark.jobNamespaces={"+strings.Join(rest, ",")+"}")
+	case d.namespace != "":
+		way += ". One of them may be of another team, so agree with its owners first; " + string(terminal.Hint("doctor -A")) + " has the command then"
 	}
 	for _, group := range a.Groups {
-		split := group == apache && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector
+		split := group == access.Apache && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector
 		if slices.Contains(b.Groups, group) && !split {
-			d.Add(level, "operator", fix, "%s (%s) and %s (%s) both serve %s in the namespace %s; two operators must not serve the same namespaces: "+
-				"remove it from the configuration of one of them", a, a.Image, b, b.Image, group, namespace)
+			d.Add(level, "operator", fix, "%s (%s) and %s (%s) both serve %s in the namespace %s; two operators must not serve the same namespaces: %s",
+				a, a.Image, b, b.Image, group, namespace, way)
 			return
 		}
 	}
@@ -158,19 +173,28 @@ func (o *Operator) without(namespaces []string) []string {
 	return slices.DeleteFunc(slices.Clone(o.config.Namespaces.Names), func(name string) bool { return slices.Contains(namespaces, name) })
 }
 
-// listOperators is the command that lists the Deployments of all operators.
-const listOperators = terminal.Command("kubectl get deployments.apps -A -o wide -l '" + operatorLabels + "'")
+// listOperators is the command that lists the Deployments of all operators with their Helm releases.
+const listOperators = terminal.Command("kubectl get deployments.apps -A -o wide -L " + instanceLabel + " -l '" + operatorLabels + "'")
 
-// extend returns the command that lets the user's operator serve a namespace too.
+// extend returns the command that lets the user's operator serve a namespace too. If its configuration selects the
+// namespace already, the operator lacks rights there, which an upgrade creates again.
 func (d *doctor) extend(namespace string) terminal.Command {
 	o := d.own()
 	if o == nil || o.config == nil || o.config.DynamicConfig.Enabled {
 		return listOperators
 	}
+	if o.config.Namespaces.All() || slices.Contains(o.config.Namespaces.Names, namespace) {
+		return restore(o, namespace)
+	}
 	if selector := o.config.Namespaces.Selector; selector != "" {
 		return label("label namespace", namespace, selector)
 	}
 	return upgrade(o, "spark.jobNamespaces={"+strings.Join(append(o.without(nil), namespace), ",")+"}")
+}
+
+// restore returns the command that creates the rights of an operator in a namespace again, if the namespace exists.
+func restore(o *Operator, namespace string) terminal.Command {
+	return terminal.Commandf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, o.Name), o.Namespace)
 }
 
 // scopes returns a text about the namespaces that each operator serves.
@@ -210,7 +234,7 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 			d.Add(finding.Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
 			continue
 		}
-		missing, err := d.lacks(ctx, account{o.Namespace, o.account}, namespace, operatorRights(o.config))
+		missing, err := access.Missing(ctx, d.Client, access.Account{Namespace: o.Namespace, Name: o.account}, namespace, access.Operator(o.config))
 		if err != nil {
 			d.unchecked("namespaces", err)
 			return
@@ -223,7 +247,7 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 		if strings.Contains(missing[0], "list") && strings.HasSuffix(missing[0], " pods") {
 			effect = "does not serve the namespace " + namespace
 		}
-		d.Add(finding.Error, "namespaces", terminal.Commandf("kubectl get namespace %s && helm upgrade %s charts/spark-operator -n %s --reset-then-reuse-values", namespace, cmp.Or(o.Release, o.Name), o.Namespace),
+		d.Add(finding.Error, "namespaces", restore(o, namespace),
 			"%s %s: it may not %s, because the namespace, the operator's Role or its RoleBinding was changed or deleted; "+
 				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, effect, strings.Join(missing, "; "))
 	}

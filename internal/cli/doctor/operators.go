@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,7 +33,6 @@ type Operator struct {
 	Wanted  int32 `json:"wantedReplicas"`
 	Ready   int32 `json:"readyReplicas"`
 	metrics bool
-	labels  map[string]string
 	account string // the service account of its pods
 	created metav1.Time
 	// examined is set if the findings are about this operator: it serves the user's namespace, or it is in it.
@@ -67,8 +67,31 @@ func Operators(ctx context.Context, c *cluster.Client) ([]Operator, error) {
 	return found, nil
 }
 
-// namespaceFlag matches the flag of the kubeflow operator that names the served namespaces. Without it, it serves all.
-var namespaceFlag = regexp.MustCompile(`^--?namespaces?="?([^"]*)"?$`)
+// namespaceFlag matches the flags of the kubeflow operator that select the served namespaces. Without them, it serves
+// all.
+var namespaceFlag = regexp.MustCompile(`^--?namespace(s|-selector|)="?([^"]*)"?$`)
+
+// readFlags sets the served namespaces from the flags of the kubeflow operator. An empty name beside others means all
+// namespaces, whatever their labels.
+func (o *Operator) readFlags(arguments []string) {
+	var names []string
+	served := &o.config.Namespaces
+	for _, argument := range arguments {
+		switch match := namespaceFlag.FindStringSubmatch(argument); {
+		case match == nil:
+		case match[1] == "-selector":
+			served.Selector = match[2]
+		default:
+			names = strings.Split(match[2], ",")
+		}
+	}
+	switch empty := slices.Contains(names, ""); {
+	case empty && len(names) > 1:
+		served.Selector = ""
+	case !empty:
+		served.Names = names
+	}
+}
 
 // operatorOf returns the operator that a Deployment runs. The second result is false if the Deployment is another
 // component, such as the webhook of the kubeflow operator.
@@ -79,7 +102,7 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	}
 	o := Operator{
 		Namespace: d.Namespace, Name: d.Name, Release: d.Labels["app.kubernetes.io/instance"], Version: d.Labels["app.kubernetes.io/version"],
-		Image: containers[0].Image, Wanted: 1, Ready: d.Status.ReadyReplicas, labels: d.Spec.Selector.MatchLabels,
+		Image: containers[0].Image, Wanted: 1, Ready: d.Status.ReadyReplicas,
 		created: d.CreationTimestamp, account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"),
 		Groups:  []string{v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group},
 		metrics: d.Spec.Template.Annotations["prometheus.io/scrape"] == "true",
@@ -93,14 +116,12 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	case strings.Contains(o.Image, "kubeflow/spark-operator"), strings.Contains(o.Image, "gcr.io/spark-operator"),
 		strings.Contains(o.Image, "googlecloudplatform/spark-operator"):
 		o.Other, o.Groups, o.config = true, o.Groups[:1], &config.Configuration{}
-		for _, argument := range containers[0].Args {
-			if match := namespaceFlag.FindStringSubmatch(argument); match != nil {
-				o.config.Namespaces.Names = strings.FieldsFunc(match[1], func(r rune) bool { return r == ',' })
-			}
-		}
+		o.readFlags(containers[0].Args)
 	}
 	if o.Version == "" {
-		_, o.Version, _ = strings.Cut(o.Image[strings.LastIndex(o.Image, "/")+1:], ":")
+		image, _, _ := strings.Cut(o.Image, "@") // a digest is no version
+		_, o.Version, _ = strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+		o.Version = cmp.Or(o.Version, "unknown")
 	}
 	return o, true
 }

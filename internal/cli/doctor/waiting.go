@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -60,25 +62,45 @@ func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *clu
 	if serving >= 0 {
 		about = d.operators[serving].String()
 	}
-	for _, f := range d.Findings {
-		if f.Level == finding.Error && slices.Contains([]string{"operator", "leader", "namespaces"}, f.Check) && strings.Contains(f.Text, about) {
-			return f.Text, f.Fix
-		}
+	if f := d.causeOf(about, object.GetNamespace()); f != nil {
+		return f.Text, f.Fix
 	}
 	if serving < 0 {
 		return "no operator of this project serves it", listOperators
 	}
 	if o := &d.operators[serving]; o.config != nil {
-		if off := switchedOff(o.config, kind); off != "" {
+		if off := access.SwitchedOff(o.config, kind); off != "" {
 			return about + " does not serve the kind, because " + off + " is false", upgrade(o, off+"=true")
 		}
 		selector, err := labels.Parse(o.config.Apache.LabelSelector)
-		if err == nil && kind.Group == apache && !selector.Matches(labels.Set(object.GetLabels())) {
+		if err == nil && kind.Group == access.Apache && !selector.Matches(labels.Set(object.GetLabels())) {
 			return about + " ignores objects without the labels of controller.apache.labelSelector: " + selector.String(),
 				label("-n "+terminal.Quote(object.GetNamespace())+" label "+kind.FullName(), object.GetName(), selector.String())
 		}
 	}
 	return about + " serves the namespace, but has not handled it; its log may say why", logs(&d.operators[serving])
+}
+
+// causeOf returns the finding that explains why an operator handles nothing in a namespace, or why no operator does if
+// the name of the operator is empty. Findings about other operators or other namespaces explain nothing.
+func (d *doctor) causeOf(operator, namespace string) *finding.Finding {
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		known := map[string]bool{
+			"operator":   mentions(f.Text, operator) || operator == "" && strings.HasPrefix(f.Text, "no operator"),
+			"leader":     mentions(f.Text, operator),
+			"namespaces": mentions(f.Text, "the namespace "+namespace) && (operator == "" || mentions(f.Text, operator)),
+		}
+		if f.Level == finding.Error && known[f.Check] {
+			return f
+		}
+	}
+	return nil
+}
+
+// mentions reports whether a text has the given words, and not only as the beginning or the end of longer ones.
+func mentions(text, words string) bool {
+	return words != "" && regexp.MustCompile(`(^|[^\w/-])`+regexp.QuoteMeta(words)+`($|[^\w/-])`).MatchString(text)
 }
 
 // label returns the command that gives an object the labels that a selector demands. If the selector is not one pair,

@@ -65,7 +65,8 @@ func (r *Report) Print(streams terminal.Streams, output string) error {
 		r.write(streams)
 	}
 	if r.count(Error)+r.count(Unknown) > 0 {
-		return exit.Errorf(exit.Cluster, "doctor found %d errors and %d warnings; %d checks were not possible", r.count(Error), r.count(Warning), r.count(Unknown))
+		return exit.Errorf(exit.Cluster, "doctor found %s and %s, and could not do %s",
+			bounds.Count(r.count(Error), "error"), bounds.Count(r.count(Warning), "warning"), bounds.Count(r.count(Unknown), "check"))
 	}
 	return nil
 }

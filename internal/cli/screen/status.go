@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -123,7 +124,7 @@ func (v View) heading(r *Report) string {
 	field("name", r.Namespace+"/"+r.Name)
 	field("kind", r.TypeMeta.Kind+" of "+r.APIVersion)
 	state := r.State + " (" + string(r.Result) + ")"
-	if !r.Observed {
+	if !r.Observed && !r.Held {
 		state += ", the operator has not handled the last change yet"
 	}
 	field("state", state)
@@ -144,13 +145,24 @@ func (v View) heading(r *Report) string {
 		field("next run", at(r.Next, ", in ", ""))
 	}
 	field("detail", r.Detail)
-	if e := r.Executors; e != nil {
-		field("executors", fmt.Sprintf("%d running, %d pending, %d completed, %d failed", e.Running, e.Pending, e.Completed, e.Failed))
-	}
+	field("executors", executors(r))
 	if sum := r.Requested; sum != nil {
-		field("requested", fmt.Sprintf("%s CPU, %s memory, by %d %s", sum.CPU.String(), sum.Memory.String(), sum.Pods, map[bool]string{true: "pod", false: "pods"}[sum.Pods == 1]))
+		field("requested", fmt.Sprintf("%s CPU, %s memory, by %s", sum.CPU.String(), sum.Memory.String(), bounds.Count(sum.Pods, "pod")))
 	}
 	return b.String()
+}
+
+// executors returns the numbers of executors. Only a lost node leaves executors whose phase is unknown.
+func executors(r *Report) string {
+	e := r.Executors
+	if e == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d running, %d pending, %d completed, %d failed", e.Running, e.Pending, e.Completed, e.Failed)
+	if e.Unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", e.Unknown)
+	}
+	return text
 }
 
 func inSeconds(n int64) string { return Short(time.Duration(n) * time.Second) }

@@ -108,7 +108,7 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 		return err
 	}
 	if len(main) > 1 {
-		return fmt.Errorf("%d files match the application's file %s; name one of them", len(main), spec.MainApplicationFile)
+		return fmt.Errorf("the application's file %[2]s matches several (%[1]d); name one of them", len(main), spec.MainApplicationFile)
 	}
 	spec.MainApplicationFile = main[0]
 	for _, list := range []struct {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -67,7 +68,7 @@ func (s *Staging) Describe(streams terminal.Streams) {
 	case s.config != nil:
 		where = "the ConfigMap " + s.config.Name
 	}
-	text := fmt.Sprintf("%d local files (%s) would be put into %s", len(s.files.Files), sizeText(s.files.Size()), where)
+	text := fmt.Sprintf("%s (%s) would be put into %s", bounds.Count(len(s.files.Files), "local file"), sizeText(s.files.Size()), where)
 	fmt.Fprintln(streams.Err, terminal.Wrap("note: ", text, streams.Width))
 }
 

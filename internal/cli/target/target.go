@@ -18,6 +18,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
@@ -139,7 +140,7 @@ func Confirm(ctx context.Context, streams terminal.Streams, what string, objects
 	}
 	number := "this object"
 	if len(objects) > 1 {
-		number = fmt.Sprintf("these %d objects", len(objects))
+		number = "these " + bounds.Count(len(objects), "object")
 	}
 	fmt.Fprintf(streams.Err, "%s %s? [y/N] ", what, number)
 	answers := make(chan string, 1)

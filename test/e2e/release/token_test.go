@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -195,7 +196,8 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 func (r *release) examine(sparkctl string, more ...string) (findings []finding) {
 	r.t.Helper()
 	var out, errs bytes.Buffer
-	run := exec.CommandContext(r.t.Context(), sparkctl, append([]string{"doctor", "--kubeconfig", r.kubeconfig(), "-o", "json"}, more...)...)
+	run := exec.CommandContext(r.t.Context(), sparkctl, append([]string{"doctor", "-o", "json"}, more...)...)
+	run.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig()) // with the flag, the commands of the findings would have it too
 	run.Stdout, run.Stderr = &out, &errs
 	err := run.Run()
 	if wrong := json.Unmarshal(out.Bytes(), &findings); wrong != nil {

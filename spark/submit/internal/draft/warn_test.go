@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/kit"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
@@ -49,7 +50,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		if len(w) != want {
 			t.Fatalf("%d warnings for %d files, want %d", len(w), files, want)
 		}
-		last := fmt.Sprintf("and %d more warnings", files-20)
+		last := "and " + bounds.Count(files-20, "more warning")
 		if got := w[len(w)-1] == last; got != (files > 20) {
 			t.Errorf("the last of the warnings for %d files is %q", files, w[len(w)-1])
 		}

@@ -1,4 +1,5 @@
-package doctor
+// Package access has the rights that drivers and operators need, and reviews which of them an account lacks.
+package access
 
 import (
 	"context"
@@ -14,43 +15,49 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/config"
 )
 
-// right is a row of a table of rights. The resources and verbs are separated by blanks.
-type right struct{ group, resources, verbs string }
+// Account is a service account.
+type Account struct{ Namespace, Name string }
 
-// driverRights are the rights that the chart gives to drivers. Spark needs all of them and no others.
-var driverRights = []right{
+// Right is a row of a table of rights. The resources and verbs are separated by blanks.
+type Right struct{ group, resources, verbs string }
+
+// ListPods is the right without which an operator does not serve a namespace.
+var ListPods = []Right{{"", "pods", "list"}}
+
+// Driver has the rights that the chart gives to drivers. Spark needs all of them and no others.
+var Driver = []Right{
 	{"", "pods", "get list watch create patch delete deletecollection"},
 	{"", "configmaps", "create deletecollection"},
 	{"", "services", "deletecollection"},
 	{"", "persistentvolumeclaims", "list create deletecollection"},
 }
 
-// on returns the value of a switch whose default is true.
-func on(value *bool) bool { return value == nil || *value }
+// On returns the value of a switch whose default is true.
+func On(value *bool) bool { return value == nil || *value }
 
 // kindRights describes, in the order of cluster.Kinds, which of the chart's values lets an operator serve a kind, and
 // which rights it then needs beside those to read the custom resources and to write their status.
 var kindRights = []struct {
 	value  string
 	served func(*config.Configuration) bool
-	rights []right
+	rights []Right
 }{
-	{"controller.sparkOperator.enable", func(c *config.Configuration) bool { return on(c.SparkOperator.Enabled) }, []right{{spark, "sparkapplications", "delete"}}},
-	{"controller.scheduledApplications.enable", func(c *config.Configuration) bool { return on(c.ScheduledApplications.Enabled) }, []right{{spark, "sparkapplications", "create"}}},
-	{"controller.connect.enable", func(c *config.Configuration) bool { return on(c.Connect.Enabled) }, nil},
-	{"controller.apache.enable", func(c *config.Configuration) bool { return on(c.Apache.Enabled) }, []right{{apache, "sparkapplications", "patch delete"}}},
-	{"controller.apache.clusters.enable", func(c *config.Configuration) bool { return on(c.Apache.Clusters.Enabled) },
-		[]right{
+	{"controller.sparkOperator.enable", func(c *config.Configuration) bool { return On(c.SparkOperator.Enabled) }, []Right{{Spark, "sparkapplications", "delete"}}},
+	{"controller.scheduledApplications.enable", func(c *config.Configuration) bool { return On(c.ScheduledApplications.Enabled) }, []Right{{Spark, "sparkapplications", "create"}}},
+	{"controller.connect.enable", func(c *config.Configuration) bool { return On(c.Connect.Enabled) }, nil},
+	{"controller.apache.enable", func(c *config.Configuration) bool { return On(c.Apache.Enabled) }, []Right{{Apache, "sparkapplications", "patch delete"}}},
+	{"controller.apache.clusters.enable", func(c *config.Configuration) bool { return On(c.Apache.Clusters.Enabled) },
+		[]Right{
 			{"apps", "statefulsets", "get list watch create patch delete"}, {"autoscaling", "horizontalpodautoscalers", "get list watch create patch delete"},
-			{apache, "sparkclusters", "patch"}, {"", "configmaps", "patch"},
+			{Apache, "sparkclusters", "patch"}, {"", "configmaps", "patch"},
 		}},
 }
 
-// These are the API groups of the custom resources.
-var spark, apache = v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group
+// Spark and Apache are the API groups of the custom resources.
+var Spark, Apache = v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group
 
-// switchedOff returns the chart's value that switches a kind off in a configuration; empty if the kind is served.
-func switchedOff(c *config.Configuration, kind *cluster.Kind) string {
+// SwitchedOff returns the chart's value that switches a kind off in a configuration; empty if the kind is served.
+func SwitchedOff(c *config.Configuration, kind *cluster.Kind) string {
 	for i := range cluster.Kinds {
 		k := &cluster.Kinds[i]
 		first := i == 0 || cluster.Kinds[i-1].Group != k.Group // has the switch of its group
@@ -61,29 +68,29 @@ func switchedOff(c *config.Configuration, kind *cluster.Kind) string {
 	return ""
 }
 
-// operatorRights returns the rights that an operator needs in a namespace that it serves. TestOperatorRights compares
+// Operator returns the rights that an operator needs in a namespace that it serves. TestOperatorRights compares
 // them with those of the chart.
-func operatorRights(c *config.Configuration) []right {
-	rights := []right{
+func Operator(c *config.Configuration) []Right {
+	rights := []Right{
 		{"", "pods configmaps", "get list watch create delete"}, {"", "services", "get list watch create patch delete"}, {"", "events", "get list create patch"},
 		{"networking.k8s.io", "networkpolicies", "get list watch create patch delete"}, {"policy", "poddisruptionbudgets", "get list watch create patch delete"},
 		{"authorization.k8s.io", "localsubjectaccessreviews", "create"}, {"", "serviceaccounts", "get"},
 	}
 	for i := range cluster.Kinds {
-		if k := &cluster.Kinds[i]; switchedOff(c, k) == "" {
-			rights = append(append(rights, right{k.Group, k.Resource, "get list watch"}, right{k.Group, k.Resource + "/status", "patch"}), kindRights[i].rights...)
+		if k := &cluster.Kinds[i]; SwitchedOff(c, k) == "" {
+			rights = append(append(rights, Right{k.Group, k.Resource, "get list watch"}, Right{k.Group, k.Resource + "/status", "patch"}), kindRights[i].rights...)
 		}
 	}
 	if c.Submission.Mode != config.SubmissionNative {
-		rights = append(rights, right{"", "secrets", "create deletecollection"})
+		rights = append(rights, Right{"", "secrets", "create deletecollection"})
 	}
 	return rights
 }
 
-// lacks returns which of the rights a service account does not have in a namespace, as texts such as "create, patch
+// Missing returns which of the rights a service account does not have in a namespace, as texts such as "create, patch
 // pods". An error means that this is unknown.
-func (d *doctor) lacks(ctx context.Context, a account, namespace string, rights []right) (missing []string, err error) {
-	authorization, err := typedauthorizationv1.NewForConfig(d.Config())
+func Missing(ctx context.Context, c *cluster.Client, a Account, namespace string, rights []Right) (missing []string, err error) {
+	authorization, err := typedauthorizationv1.NewForConfig(c.Config())
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +100,7 @@ func (d *doctor) lacks(ctx context.Context, a account, namespace string, rights 
 			for verb := range strings.FieldsSeq(right.verbs) {
 				review, err := authorization.LocalSubjectAccessReviews(namespace).Create(ctx, reviewOf(a, namespace, verb, right.group, resource), metav1.CreateOptions{})
 				if err != nil {
-					return nil, d.Explain(err)
+					return nil, c.Explain(err)
 				}
 				if !review.Status.Allowed {
 					lost = append(lost, verb)
@@ -108,13 +115,13 @@ func (d *doctor) lacks(ctx context.Context, a account, namespace string, rights 
 }
 
 // reviewOf returns a request whether a service account has a right in a namespace.
-func reviewOf(a account, namespace, verb, group, resource string) *authorizationv1.LocalSubjectAccessReview {
+func reviewOf(a Account, namespace, verb, group, resource string) *authorizationv1.LocalSubjectAccessReview {
 	resource, sub, _ := strings.Cut(resource, "/")
 	return &authorizationv1.LocalSubjectAccessReview{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
 		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + a.namespace + ":" + a.name,
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + a.namespace, "system:authenticated"},
+			User:               "system:serviceaccount:" + a.Namespace + ":" + a.Name,
+			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + a.Namespace, "system:authenticated"},
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: sub},
 		},
 	}
