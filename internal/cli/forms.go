@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -97,8 +98,24 @@ func adoptFlags(top *cobra.Command) {
 				return exit.Usagef("--%s is a flag of another program: %s", name, old.instead)
 			}
 		}
-		return nil
+		return checkFlags(cmd)
 	}
+}
+
+// checkFlags checks the values of flags that several verbs have, before a verb connects to a cluster.
+func checkFlags(cmd *cobra.Command) (wrong error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		switch _, err := labels.Parse(value); {
+		case f.Name == "selector" && err != nil:
+			wrong = exit.Usagef("-l: %v", err)
+		case f.Name == "output" && strings.HasSuffix(f.Usage, ": json or yaml") && value != "json" && value != "yaml":
+			wrong = exit.Usagef("-o %s: the formats are: json, yaml", value)
+		case f.Value.Type() == "duration" && strings.HasPrefix(value, "-"):
+			wrong = exit.Usagef("--%s: a duration cannot be negative; write one such as 10m", f.Name)
+		}
+	})
+	return wrong
 }
 
 // shortHelp prints the help of a verb, without the flags about the connection that users need rarely.

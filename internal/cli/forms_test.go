@@ -125,3 +125,40 @@ func TestS3LogsNothing(t *testing.T) {
 		t.Errorf("the standard error has %q (%v), the program says %q", logged, err, got.err)
 	}
 }
+
+// TestFlagsBeforeTheConnection checks that a wrong value of a flag is reported without a cluster, whose error would hide
+// it.
+func TestFlagsBeforeTheConnection(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	for line, want := range map[string]string{
+		"list -o xml":                         "the formats are: wide, name, json, yaml",
+		"list -o custom-columns=NAME":         `"NAME" is not HEADER:PATH`,
+		"list -o custom-columns=NAME:.items[": "custom-columns",
+		"list -o jsonpath={.items[":           "jsonpath",
+		"list -w -o json":                     "the formats are: wide, name",
+		"list --state lost":                   `--state "lost" is not supported`,
+		"list --sort-by size":                 `--sort-by "size" is not supported`,
+		"list --kind pod":                     "--kind: ",
+		"list -l a=b=c":                       "-l: ",
+		"list --newer=-1h":                    "--newer: a duration cannot be negative",
+		"delete -l a=b=c":                     "-l: ",
+		"suspend -l a=b=c":                    "-l: ",
+		"resume -l a=b=c":                     "-l: ",
+		"restart -l a=b=c":                    "-l: ",
+		"status pi -o xml":                    "the formats are: json, yaml",
+		"explain pi -o xml":                   "the formats are: json, yaml",
+		"events pi -o wide":                   "the formats are: json, yaml",
+		"doctor -o xml":                       "the formats are: json",
+		"version -o xml":                      "the formats are: json",
+		"wait pi --for=lunch":                 `--for "lunch" is not supported`,
+		"wait pi --timeout=-1m":               "--timeout: a duration cannot be negative",
+		"log pi --since=-1m":                  "--since: a duration cannot be negative",
+	} {
+		if got := run(t, strings.Fields(line)...); got.code != exit.Usage || !strings.Contains(got.err, want) {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+		}
+	}
+	if got := run(t, "list"); got.code != exit.Cluster {
+		t.Errorf("without a wrong flag: %+v", got)
+	}
+}

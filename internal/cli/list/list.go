@@ -4,13 +4,13 @@ package list
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,11 +54,18 @@ func Command(streams terminal.Streams) *cobra.Command {
 	}
 	connect := target.Connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		query, err := r.check()
+		if err != nil {
+			return err
+		}
 		c, err := connect()
 		if err != nil {
 			return err
 		}
-		return r.list(cmd, c)
+		if !r.all {
+			query.Namespace = c.Namespace
+		}
+		return r.list(cmd, c, query)
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&r.all, "all-namespaces", "A", false, "list the objects of all namespaces")
@@ -80,18 +87,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 	return cmd
 }
 
-func (r *verb) list(cmd *cobra.Command, c *cluster.Client) error {
-	query, err := r.query(c.Namespace)
-	if err != nil {
-		return err
-	}
-	if r.watch && r.output != "" && r.output != "wide" && r.output != "name" {
-		return exit.Usagef("--watch: the formats are: wide, name")
-	}
-	order := slices.Index(orderNames, r.sortBy)
-	if order < 0 {
-		return target.InvalidFlag("sort-by", r.sortBy, orderNames)
-	}
+func (r *verb) list(cmd *cobra.Command, c *cluster.Client, query cluster.Query) error {
 	objects, notes, err := c.List(cmd.Context(), query)
 	if err != nil {
 		return err
@@ -105,8 +101,8 @@ func (r *verb) list(cmd *cobra.Command, c *cluster.Client) error {
 			rows = append(rows, row)
 		}
 	}
-	now := time.Now()
-	slices.SortStableFunc(rows, func(a, b listed) int { return orders[order](&a.Summary, &b.Summary, now) })
+	now, order := time.Now(), orders[slices.Index(orderNames, r.sortBy)]
+	slices.SortStableFunc(rows, func(a, b listed) int { return order(&a.Summary, &b.Summary, now) })
 	if err := r.printList(rows); err != nil || !r.watch {
 		return err
 	}
@@ -121,11 +117,18 @@ func (r *verb) list(cmd *cobra.Command, c *cluster.Client) error {
 	return c.Changes(cmd.Context(), query, objects, func(change cluster.Change) { layout = r.printChange(change, layout) })
 }
 
-// query converts the flags for namespaces, kinds and labels into a query to the cluster.
-func (r *verb) query(namespace string) (query cluster.Query, err error) {
-	query.Namespace = namespace
-	if r.all {
-		query.Namespace = metav1.NamespaceAll
+// check checks the flags, and converts those for kinds and labels into a query to the cluster. It sends no request.
+func (r *verb) check() (query cluster.Query, err error) {
+	switch {
+	case r.watch && r.output != "" && r.output != "wide" && r.output != "name":
+		return query, exit.Usagef("--watch: the formats are: wide, name")
+	case !slices.Contains(orderNames, r.sortBy):
+		return query, target.InvalidFlag("sort-by", r.sortBy, orderNames)
+	}
+	if r.output != "" && r.output != "wide" && r.output != "name" {
+		if err := (&verb{Streams: terminal.Streams{Out: io.Discard}}).printObjects(nil, r.output); err != nil {
+			return query, err // of the format, because there is no object
+		}
 	}
 	if query.Selector, err = labels.Parse(r.selector); err != nil {
 		return query, exit.Usagef("-l: %v", err)

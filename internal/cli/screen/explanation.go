@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/lifecycle/cause"
@@ -27,16 +28,36 @@ func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.P
 			lines = append(lines, Line{Label: "do", Text: s.Advice})
 		}
 	}
+	lines = append(lines, podLines(pods, events, s.Advice)...)
+	return append(lines, Line{Label: "next", Text: whatNext(now, zone, &s, plan)})
+}
+
+// podLines returns a line for each cause that keeps pods from running, and its way out. An application may have
+// hundreds of executors with the same cause. The advice that is given already is left out.
+func podLines(pods []corev1.Pod, events []corev1.Event, given string) (lines []Line) {
+	var all []string
+	names := map[string][]string{}
 	for i := range pods {
 		for _, found := range causes(&pods[i], events) {
-			lines = append(lines, Line{Label: "pod", Text: pods[i].Name + ": " + found})
-			reason, message, _ := strings.Cut(found, ":")
-			if way := cause.Advice(reason, message); way != "" && way != s.Advice {
-				lines = append(lines, Line{Label: "do", Text: way})
+			if names[found] == nil {
+				all = append(all, found)
 			}
+			names[found] = append(names[found], pods[i].Name)
 		}
 	}
-	return append(lines, Line{Label: "next", Text: whatNext(now, zone, &s, plan)})
+	advice := []string{given}
+	for _, found := range all {
+		text := names[found][0]
+		if n := len(names[found]) - 1; n > 0 {
+			text += " and " + bounds.Count(n, "other")
+		}
+		lines = append(lines, Line{Label: "pod", Text: text + ": " + found})
+		reason, message, _ := strings.Cut(found, ":")
+		if way := cause.Advice(reason, message); way != "" && !slices.Contains(advice, way) {
+			lines, advice = append(lines, Line{Label: "do", Text: way}), append(advice, way)
+		}
+	}
+	return lines
 }
 
 // Line is a line of an explanation. Label is the line's heading, such as why or do.
@@ -76,7 +97,7 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 		found = append(found, strings.TrimSuffix(w.Reason+": "+w.Message, ": "))
 	}
 	if t := status.State.Terminated; t != nil && t.ExitCode != 0 {
-		found = append(found, fmt.Sprintf("container %s ended with exit code %d (%s)", status.Name, t.ExitCode, t.Reason))
+		found = append(found, strings.TrimSuffix(fmt.Sprintf("container %s ended with exit code %d (%s)", status.Name, t.ExitCode, t.Reason), " ()"))
 	}
 	return found
 }
@@ -120,7 +141,7 @@ func whatNext(now time.Time, zone Zone, s *cluster.Summary, plan lifecycle.Plan)
 	switch {
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
-	case s.Kind.Name == "schedule" && !s.Next.IsZero():
+	case s.Kind.Name == "schedule" && s.Next.After(now) && s.Result != cluster.Suspended:
 		return fmt.Sprintf("the next run starts at %s, in %s", zone.Time(s.Next), Short(s.Next.Sub(now)))
 	case s.Over() && plan.RequeueAfter == 0:
 		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))

@@ -1,9 +1,18 @@
 package screen
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 )
@@ -49,6 +58,76 @@ func TestAge(t *testing.T) {
 	for at, want := range map[time.Time]string{{}: "-", time.Now().Add(time.Hour): "0s", time.Now().Add(-90*time.Minute - time.Second): "90m"} {
 		if got := Age(at); got != want {
 			t.Errorf("the age since %s is %s, want %s", at, got, want)
+		}
+	}
+}
+
+// TestPodLines checks that explain has one line for each cause, whatever the number of pods that have it, and each
+// advice once.
+func TestPodLines(t *testing.T) {
+	ended := func(name, reason string) corev1.Pod {
+		state := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reason}}
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Status:     corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: state}}},
+		}
+	}
+	waiting := func(name string) corev1.Pod {
+		state := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no image"}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{State: state}}}}
+	}
+	pods := []corev1.Pod{waiting("driver"), ended("exec-1", "OOMKilled"), ended("exec-2", ""), {Status: corev1.PodStatus{Phase: corev1.PodFailed}}}
+	for i := range 200 {
+		pods = append(pods, ended(fmt.Sprintf("more-%d", i), "OOMKilled"), waiting(fmt.Sprintf("wait-%d", i)))
+	}
+	var got []string
+	for _, line := range podLines(pods, nil, "") {
+		if line.Label == "pod" {
+			got = append(got, line.Text)
+		}
+	}
+	want := []string{
+		"driver and 200 others: ImagePullBackOff: no image", "exec-1 and 200 others: container c ended with exit code 137 (OOMKilled)",
+		"exec-2: container c ended with exit code 137",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if lines := podLines(pods, nil, ""); len(lines) > 2*len(want) {
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// TestHeldIsHandled checks that status does not claim that the operator has not handled an object which it holds, and
+// that it counts executors on lost nodes.
+func TestHeldIsHandled(t *testing.T) {
+	app := &v1beta2.SparkApplication{}
+	app.Status.Conditions = []metav1.Condition{{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator, Message: "m"}}
+	app.Status.Executors = &statusv1.ExecutorCounts{Running: 1, Unknown: 2}
+	app.Generation, app.Status.Conditions[0].ObservedGeneration = 2, 2
+	report := NewReport(now, app, []corev1.Pod{{}}, nil)
+	text := Status(&report, View{Now: now})
+	if strings.Contains(text, "has not handled") || !strings.Contains(text, "1 running, 0 pending, 0 completed, 0 failed, 2 unknown") || !strings.Contains(text, "by 1 pod\n") {
+		t.Error(text)
+	}
+}
+
+// TestNextOfASuspendedSchedule checks that explain announces no run of a suspended schedule, and none in the past.
+func TestNextOfASuspendedSchedule(t *testing.T) {
+	schedule := cluster.Summarize(&v1beta2.ScheduledSparkApplication{})
+	for name, test := range map[string]struct {
+		result cluster.Result
+		next   time.Time
+		want   string
+	}{
+		"due":       {cluster.Running, now.Add(time.Hour), "the next run starts at"},
+		"past":      {cluster.Running, now.Add(-time.Hour), "the operator waits"},
+		"suspended": {cluster.Suspended, now.Add(time.Hour), "nothing until it is resumed"},
+	} {
+		s := schedule
+		s.Result, s.Next = test.result, test.next
+		if got := whatNext(now, Zone{}, &s, lifecycle.Plan{}); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

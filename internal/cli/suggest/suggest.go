@@ -31,9 +31,9 @@ func Names(objects []client.Object, name, namespace string) (near []string) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
-	for _, one := range all {
-		if !slices.Contains(near, one.text) && len(near) < 3 {
-			near = append(near, one.text)
+	for _, c := range all {
+		if !slices.Contains(near, c.text) && len(near) < 3 {
+			near = append(near, c.text)
 		}
 	}
 	return near
