@@ -30,6 +30,9 @@ func (r *root) docsCommand() *cobra.Command {
 			if err := os.MkdirAll(man, 0o755); err != nil {
 				return exit.With(exit.Invalid, err)
 			}
+			for _, verb := range cmd.Root().Commands() {
+				withoutConnection(verb)
+			}
 			return exit.With(exit.Invalid, doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "sparkctl", Manual: "sparkctl"}, man))
 		},
 	}
@@ -98,6 +101,25 @@ func paragraphs(b *strings.Builder, text string) {
 	}
 }
 
+const connectionNote = "It also takes the flags of kubectl about the connection, such as %s and %s."
+
+// withoutConnection leaves the connection flags out of the man pages of a verb and of its subcommands. A sentence
+// mentions them.
+func withoutConnection(cmd *cobra.Command) {
+	connects := false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if isConnectionFlag(f) {
+			f.Hidden, connects = true, true
+		}
+	})
+	if connects {
+		cmd.Long += "\n\n" + fmt.Sprintf(connectionNote, "--context", "-n")
+	}
+	for _, sub := range cmd.Commands() {
+		withoutConnection(sub)
+	}
+}
+
 // flagTable writes a table of the flags of a verb, without the connection flags. These are the same for all verbs, so
 // one sentence after the table mentions them.
 func flagTable(b *strings.Builder, cmd *cobra.Command) {
@@ -131,6 +153,6 @@ func flagTable(b *strings.Builder, cmd *cobra.Command) {
 		b.WriteByte('\n')
 	}
 	if connects {
-		b.WriteString("It also takes the flags of kubectl about the connection, such as `--context` and `-n`.\n\n")
+		fmt.Fprintf(b, connectionNote+"\n\n", "`--context`", "`-n`")
 	}
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -42,6 +44,11 @@ var former = []struct{ verb, flag, short, instead string }{
 	{"create", "override", "", "submit --stage stores each content once, and overwrites nothing"},
 	{"create", "public", "", "submit --stage changes no access rights; give the driver's account the right to read"},
 	{"create", "from=", "", "the verb trigger starts a run of a schedule"},
+	{"events", "watch", "w", "the verb status shows the last Events as they come, with --watch"},
+	{"status", "follow", "f", "use --watch; log -f follows the log"},
+	{"explain", "filename=", "f", "name a stored object: explain NAME"},
+	{"delete", "filename=", "f", "name the object: delete NAME, or use kubectl delete -f FILE"},
+	{"restart", "filename=", "f", "name the object: restart NAME"},
 	{"events", "follow", "f", "the verb status shows the last Events as they come, with --watch"},
 	{"ui", "local-port=", "", "use --port"},
 	{"ui", "remote-port=", "", "the verb finds the port of the web UI itself"},
@@ -64,10 +71,18 @@ func adopt(top *cobra.Command) {
 		if args := cmd.Flags().Args(); cmd == top && len(args) > 0 {
 			return unknownVerb(top, args[0])
 		}
-		return err
+		return withForm(cmd, err)
 	})
 	for _, cmd := range top.Commands() {
 		offerNames(cmd)
+		if check := cmd.Args; check != nil {
+			cmd.Args = func(cmd *cobra.Command, args []string) error {
+				if err := formerFlag(cmd); err != nil {
+					return err
+				}
+				return withForm(cmd, check(cmd, args))
+			}
+		}
 		completeFlags(cmd)
 		for _, line := range append(cmd.Commands(), cmd) {
 			if line.DisableFlagParsing {
@@ -92,14 +107,19 @@ func adoptFlags(top *cobra.Command) {
 		}
 	}
 	top.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		for _, old := range former {
-			name := strings.TrimSuffix(old.flag, "=")
-			if f := cmd.Flags().Lookup(name); cmd.Name() == old.verb && f != nil && f.Changed {
-				return exit.Usagef("--%s is a flag of another program: %s", name, old.instead)
-			}
-		}
-		return checkFlags(cmd)
+		return cmp.Or(formerFlag(cmd), checkFlags(cmd))
 	}
+}
+
+// formerFlag returns an error with the new form if a flag of another program is set.
+func formerFlag(cmd *cobra.Command) error {
+	for _, old := range former {
+		name := strings.TrimSuffix(old.flag, "=")
+		if f := cmd.Flags().Lookup(name); cmd.Name() == old.verb && f != nil && f.Changed {
+			return exit.Usagef("--%s is a flag of another program: %s", name, old.instead)
+		}
+	}
+	return nil
 }
 
 // checkFlags checks the values of flags that several verbs have, before a verb connects to a cluster.
@@ -116,6 +136,14 @@ func checkFlags(cmd *cobra.Command) (wrong error) {
 		}
 	})
 	return wrong
+}
+
+// withForm adds the form of a verb to an error about its flags and arguments, unless the error says what to do.
+func withForm(cmd *cobra.Command, err error) error {
+	if _, coded := errors.AsType[*exit.Error](err); coded || err == nil {
+		return err
+	}
+	return exit.Usagef("%w; write: %s", err, cmd.UseLine())
 }
 
 // shortHelp prints the help of a verb, without the flags about the connection that users need rarely.

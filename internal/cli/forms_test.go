@@ -162,3 +162,62 @@ func TestFlagsBeforeTheConnection(t *testing.T) {
 		t.Errorf("without a wrong flag: %+v", got)
 	}
 }
+
+// TestManPagesAreShort checks that the man pages mention the connection flags without a list of them.
+func TestManPagesAreShort(t *testing.T) {
+	folder := t.TempDir()
+	if got := run(t, "docs", "--man", folder); got.code != exit.OK {
+		t.Fatalf("%+v", got)
+	}
+	pages, err := filepath.Glob(filepath.Join(folder, "*.1"))
+	if err != nil || len(pages) < 20 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil || strings.Contains(string(text), "certificate") && !strings.Contains(page, "doctor") {
+			t.Errorf("%s has the connection flags, or: %v", page, err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "sparkctl-status.1"))
+	if err != nil || !strings.Contains(string(text), "It also takes the flags of kubectl about the connection") || !strings.Contains(string(text), "watch") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestNoFile checks that a command line without the application's file says what to write.
+func TestNoFile(t *testing.T) {
+	for _, line := range []string{"submit", "submit --name a", "submit --conf spark.kubernetes.container.image=a:4.1.4", "convert spark-submit --class a.B"} {
+		const want = "error: the application's file is missing: write the application's jar, .py or .R file after the options, such as local:///opt/application.jar\n"
+		if got := run(t, strings.Fields(line)...); got.err != want {
+			t.Errorf("%s: %s", line, got.err)
+		}
+	}
+}
+
+// TestWrongFormsNameTheRightForm checks that a command line with a wrong flag or argument is answered with the form of
+// the verb, and that the verbs that read files take them as arguments.
+func TestWrongFormsNameTheRightForm(t *testing.T) {
+	for line, want := range map[string]string{
+		"status pi --follow":    "use --watch",
+		"status pi -f":          "use --watch",
+		"events pi -w":          "status shows the last Events",
+		"explain -f app.yaml":   "name a stored object: explain NAME",
+		"delete -f app.yaml":    "kubectl delete -f FILE",
+		"restart -f app.yaml":   "restart NAME",
+		"explain a b":           "accepts 1 arg(s), received 2; write: sparkctl explain NAME|KIND/NAME [flags]",
+		"scale pi 3":            "write: sparkctl scale NAME",
+		"wait pi --until ended": "unknown flag: --until; write: sparkctl wait NAME|KIND/NAME [flags]",
+		"list pi":               "write: sparkctl list [flags]",
+		"doctor all":            "write: sparkctl doctor [flags]",
+	} {
+		if got := run(t, strings.Fields(line)...); got.code != exit.Usage || !strings.Contains(got.err, want) {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+		}
+	}
+	for _, verb := range []string{"lint", "render", "convert", "diff"} {
+		if got := run(t, verb, "there-is-none.yaml"); !strings.Contains(got.err, "there-is-none.yaml: no such file") {
+			t.Errorf("%s: %+v", verb, got)
+		}
+	}
+}

@@ -38,6 +38,25 @@ var inputs = []struct {
 		"error: spec.driver.annotations[build]: is the number 7, not text; put it in quotes",
 		"error: spec.driver.envVars[COUNT]: is the number 1, not text; put it in quotes",
 	}},
+	// A value of a wrong type does not hide the other faults.
+	{"sparkConf: {spark.a: true, spark.master: yarn}\n  driver: {cores: 1, memory: 1x}\n  executor: {instances: '2'}", []string{
+		"error: spec.sparkConf[spark.a]: is the boolean true, not text; put it in quotes",
+		"error: spec.sparkConf[spark.master]: is not allowed: the operator sets it; remove the key",
+		`error: spec.driver.memory: "1x" is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g`,
+		`error: spec.executor.instances: is the text "2", not a number; remove the quotes`,
+	}},
+	{"executor: {cores: many, memory: 1x}\n  arguments: [1, b]\n  driver: {memory: 1y}", []string{
+		`error: spec.executor.cores: is the text "many", not a whole number; write one such as 1`,
+		"error: spec.arguments[0]: is the number 1, not text; put it in quotes",
+		`error: spec.driver.memory: "1y" is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g`,
+	}},
+	// Keys that YAML changes.
+	{"sparkConf: {on: a, N: b, 1.0: c, 010: d, true: e, 'off': f, 2: g}", []string{
+		`error: spec.sparkConf[on]: is the key "true", because YAML reads on so; put it in quotes: "on"`,
+		`error: spec.sparkConf[N]: is the key "false", because YAML reads N so; put it in quotes: "N"`,
+		`error: spec.sparkConf[1.0]: is the key "1", because YAML reads 1.0 so; put it in quotes: "1.0"`,
+		`error: spec.sparkConf[010]: is the key "8", because YAML reads 010 so; put it in quotes: "010"`,
+	}},
 	{"driver: {memory: 512}", []string{"error: spec.driver.memory: is the number 512, not text; put it in quotes"}},
 	{"driver: {sidecars: [{name: a, image: b, resources: {limits: {cpu: 0.5, memory: true}}}]}", []string{
 		"error: spec.driver.sidecars[0].resources.limits[cpu]: is the number 0.5, not a whole number or text; put it in quotes",

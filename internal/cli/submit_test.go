@@ -140,7 +140,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{append(cluster, "--principal", "p", "--keytab", secret, jar), exit.Invalid, "Secret"},
 		{[]string{"--deploy-mode", "cluster", "--class", "X", "--conf", "spark.kubernetes.container.image=spark:latest", jar}, exit.Usage, "--spark-version"},
 		{append(cluster, "--dry-run", "--wait=maybe", jar), exit.Usage, "wait"},
-		{cluster, exit.Invalid, "Resource"},
+		{cluster, exit.Invalid, "the application's file is missing"},
 	} {
 		got := run(t, append([]string{"submit", "--dry-run"}, test.args...)...)
 		if got.code != test.code || !strings.Contains(got.err, test.says) {

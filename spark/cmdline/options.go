@@ -125,7 +125,7 @@ func (p *parser) scan(args []string) error {
 	if err := p.checkShell(""); err != nil {
 		return err
 	}
-	return submit.FieldErrorf("Resource", "is missing: name the application's jar, .py or .R file after the options")
+	return submit.FieldErrorf("Resource", "is missing: write the application's jar, .py or .R file after the options, such as local:///opt/application.jar")
 }
 
 func optionOf(word string) *option {

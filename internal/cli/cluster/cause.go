@@ -17,6 +17,18 @@ const causeLines = 1000
 // status does not show it. It changes the status of the object in memory. If the log cannot be read, or does not show
 // the cause either, the object stays as it is.
 func (c *Client) ReadCause(ctx context.Context, object client.Object) {
+	FindCause(object, func() (string, error) { return c.CauseLog(ctx, object) })
+}
+
+// CauseLog returns the end of the log in which ReadCause searches.
+func (c *Client) CauseLog(ctx context.Context, object client.Object) (string, error) {
+	var log strings.Builder
+	err := c.Logs(ctx, object, LogOptions{Tail: causeLines}, &log)
+	return log.String(), err
+}
+
+// FindCause does what ReadCause does with the log that a function reads, which it calls only if it needs the log.
+func FindCause(object client.Object, read func() (string, error)) {
 	o := OperatorStatus(object)
 	if o == nil || o.Cause == nil {
 		return
@@ -25,11 +37,11 @@ func (c *Client) ReadCause(ctx context.Context, object client.Object) {
 	if !before.IsVague() {
 		return
 	}
-	var log strings.Builder
-	if c.Logs(ctx, object, LogOptions{Tail: causeLines}, &log) != nil {
+	log, err := read()
+	if err != nil {
 		return
 	}
-	after := before.Searched(log.String())
+	after := before.Searched(log)
 	o.Cause.Reason, o.Cause.Message, o.Cause.Advice = after.Reason, after.Message, after.Advice
 	replaceCause(Summarize(object).Conditions, &before, &after) // the conditions of the object itself
 }

@@ -85,8 +85,12 @@ func (r *Report) Add(o launch.Operator, file string, data []byte, strict bool) {
 		if slices.ContainsFunc(faults, func(f *manifest.Fault) bool { return f.Rule != manifest.RuleKind && f.Rule != manifest.RuleForeign }) || object != nil {
 			r.Objects++
 		}
+		lacking := false
+		if slices.ContainsFunc(faults, func(f *manifest.Fault) bool { return f.Rule == manifest.RuleInvalid }) {
+			object, lacking = documents[i].Partial(faults)
+		}
 		if object != nil {
-			more := check(o, &documents[i], object, faults)
+			more := check(o, &documents[i], object, faults, lacking)
 			// The operator refuses the placeholder in the same words.
 			found = append(slices.DeleteFunc(found, func(f Finding) bool {
 				return f.Rule == manifest.RulePlaceholder && slices.ContainsFunc(more, func(g Finding) bool { return g.Line == f.Line && g.Message == f.Message })
@@ -114,8 +118,9 @@ func at(place manifest.Place, f Finding) Finding {
 	return f
 }
 
-// check returns the findings about one custom resource, except those about the fields that already have a fault.
-func check(o launch.Operator, d *manifest.Document, object client.Object, known []*manifest.Fault) (found []Finding) {
+// check returns the findings about one custom resource, except those about the fields that already have a fault. If the
+// custom resource lacks these fields, it leaves out the findings about their neighbours, which may follow from that.
+func check(o launch.Operator, d *manifest.Document, object client.Object, known []*manifest.Fault, lacking bool) (found []Finding) {
 	add := func(severity, rule, field, message string) {
 		f := at(d.Place(field), Finding{Severity: severity, Rule: rule, Object: d.Name(), Field: field, Message: message})
 		if !slices.Contains(found, f) {
@@ -133,7 +138,9 @@ func check(o launch.Operator, d *manifest.Document, object client.Object, known 
 	}
 	for _, fault := range faults {
 		if !slices.ContainsFunc(known, func(f *manifest.Fault) bool {
-			return !f.Warning() && (f.Field == fault.Field || strings.HasPrefix(fault.Field, f.Field+"."))
+			parent := f.Field[:max(strings.LastIndexByte(f.Field, '.'), 0)]
+			consequence := lacking && strings.Count(parent, ".") > 0 && below(fault.Field, parent)
+			return !f.Warning() && (f.Field == fault.Field || below(fault.Field, f.Field) || consequence)
 		}) {
 			add(Error, rule, fault.Field, fault.Message)
 		}
@@ -146,6 +153,11 @@ func check(o launch.Operator, d *manifest.Document, object client.Object, known 
 		add(Warning, RuleNoEffect, field, message)
 	}
 	return found
+}
+
+// below reports whether a field is in another.
+func below(field, other string) bool {
+	return strings.HasPrefix(field, other+".") || strings.HasPrefix(field, other+"[")
 }
 
 // faultsOf returns the faults for which the operator would reject an object, and the lint rule that they break. If the

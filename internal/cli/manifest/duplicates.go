@@ -2,14 +2,41 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// duplicates returns a warning for each key that an object has twice. kubectl and the API server take the last value.
+// changing matches keys without quotes that YAML may read as a boolean or a number, and so as another text.
+var changing = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|[-+.\d].*)$`)
+
+// changedKey returns the fault of a key that kubectl and the API server read as another text, such as on, which becomes
+// true. It returns nil if they read the key as it is written.
+func (d *Document) changedKey(path string, key *yamlv3.Node) *Fault {
+	if key.Style != 0 || !changing.MatchString(key.Value) {
+		return nil
+	}
+	var read map[string]any
+	_, asJSON, err := podtemplate.ReadManifest([]byte(key.Value + ": 0"))
+	if err != nil || utiljson.Unmarshal(asJSON, &read) != nil || len(read) != 1 || slices.Contains(slices.Collect(maps.Keys(read)), key.Value) {
+		return nil
+	}
+	for text := range read {
+		path = strings.TrimPrefix(path+"["+key.Value+"]", ".")
+		return &Fault{Place{d.File, d.line + key.Line, key.Column}, RuleInvalid, path, fmt.Sprintf("is the key %q, because YAML reads %s so; put it in quotes: %q", text, key.Value, key.Value)}
+	}
+	return nil
+}
+
+// duplicates returns a warning for each key that an object has twice, and an error for each key that YAML changes.
+// kubectl and the API server take the last value of a key.
 func (d *Document) duplicates(path string, node *yamlv3.Node) (faults []*Fault) {
 	lines := map[string]int{}
 	for i := 0; i < len(node.Content); i++ {
@@ -19,6 +46,9 @@ func (d *Document) duplicates(path string, node *yamlv3.Node) (faults []*Fault) 
 		}
 		key := node.Content[i]
 		i++
+		if changed := d.changedKey(path, key); changed != nil {
+			faults = append(faults, changed)
+		}
 		below := strings.TrimPrefix(path+"."+key.Value, ".")
 		if strings.ContainsAny(key.Value, "./") {
 			below = path + "[" + key.Value + "]"

@@ -89,6 +89,64 @@ func (d *Document) Object() (client.Object, []*Fault) {
 	return object, c.found
 }
 
+// Partial decodes a document that has faults, as if the values with a wrong type had the right one. Values without such
+// a form are left out, and lacking is true. A value in a list is left out with the whole list, so that the other items
+// keep their numbers. Partial returns nil if the rest cannot be decoded either.
+func (d *Document) Partial(faults []*Fault) (object client.Object, lacking bool) {
+	create, ok := served[d.Kind()]
+	for _, amend := range []func(any) (any, bool){otherType, func(any) (any, bool) { return nil, false }} {
+		var tree map[string]any
+		if !ok || utiljson.Unmarshal(d.JSON, &tree) != nil {
+			return nil, false
+		}
+		for _, fault := range faults {
+			if fault.Rule == RuleInvalid && !change(tree, Keys(fault.Field), amend) {
+				lacking = true
+			}
+		}
+		rest, err := json.Marshal(tree)
+		spec, _ := json.Marshal(tree["spec"]) // a part of the same tree
+		fits := err == nil && len(bounds.Misfits(spec, shapeOf(d.Kind()), "spec")) == 0
+		if object := create(); fits && utiljson.Unmarshal(rest, object) == nil {
+			object.GetObjectKind().SetGroupVersionKind(d.Kind())
+			return object, lacking
+		}
+	}
+	return nil, false
+}
+
+// otherType returns a text that has quotes too many without them, and a number or a boolean as text.
+func otherType(value any) (other any, ok bool) {
+	switch value := value.(type) {
+	case string:
+		ok = utiljson.Unmarshal([]byte(value), &other) == nil && other != nil
+		return other, ok
+	case int64, float64, bool:
+		return fmt.Sprint(value), true
+	}
+	return nil, false
+}
+
+// change replaces the value at a path of keys. If amend returns false, change removes the value, or the first list on
+// the path, and returns false.
+func change(tree map[string]any, keys []string, amend func(any) (any, bool)) bool {
+	for i, key := range keys {
+		below, isObject := tree[key].(map[string]any)
+		if isObject && i < len(keys)-1 {
+			tree = below
+			continue
+		}
+		other, ok := amend(tree[key])
+		if ok = ok && i == len(keys)-1; ok {
+			tree[key] = other
+		} else {
+			delete(tree, key)
+		}
+		return ok
+	}
+	return true
+}
+
 // unserved returns the faults of a document whose version and kind the operator does not serve. A kind of the operator
 // in another group is only a warning, because the group may be that of another program.
 func (d *Document) unserved(kind schema.GroupVersionKind) []*Fault {

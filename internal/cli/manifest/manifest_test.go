@@ -60,8 +60,8 @@ func TestPlaces(t *testing.T) {
 // faults.
 func TestFaultsOfYAML(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: [1\nb: 2\n":                 "f:1:1: did not find expected ',' or ']'",
-		two + "a: 1\n---\na: 1\nb: [\n": "f:22:1: did not find expected node content",
+		"a: [1\nb: 2\n":                 "f:1:1: is not YAML: has a bracket that nothing closes, or no comma between two entries; close the bracket, or write the comma",
+		two + "a: 1\n---\na: 1\nb: [\n": "f:22:1: is not YAML: has no value where one is expected, or a bracket that nothing closes; write the value, close the bracket, or put the text in quotes",
 		"- a\n":                         "f:1:1: is not an object: a manifest begins with apiVersion and kind",
 	} {
 		_, faults := Read("f", []byte(text))
@@ -98,6 +98,34 @@ func TestFiles(t *testing.T) {
 	for _, name := range []string{filepath.Join(dir, "none"), t.TempDir()} {
 		if _, err := Files([]string{name}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSyntaxInWords checks that texts which are no YAML are reported with the line and what to do, and not in the words
+// of the parser.
+func TestSyntaxInWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"[":                "f:1:1: is not YAML: has no value",
+		"}":                "f:1:1: is not YAML: has no value",
+		"a: b: c":          "f:1:1: is not YAML: has a colon",
+		"a: 1\n b: 2":      "f:2:1: is not YAML: has a colon",
+		"a: - b":           "f:1:1: is not YAML: has an item at a wrong place",
+		"a:\n\tb: 1":       "f:2:1: is not YAML: has a tab",
+		"a: @b":            "f:1:1: is not YAML: has a tab, or a text that begins with @",
+		"a: \"x\nb: 1":     "f:2:1: is not YAML: ends within a text in quotes",
+		"a: 'x":            "f:1:1: is not YAML: ends within a text in quotes",
+		`a: "\d"`:          `f:1:1: is not YAML: has an escape (\)`,
+		"%":                "f:1:1: is not YAML: begins with %",
+		"a: *x":            "f:1:1: is not YAML: has a reference (*)",
+		"a: |\nb":          "f:2:1: is not YAML: has a line that is neither",
+		"a:\n  - b\n c: d": "f:2:1: is not YAML: has a line",
+		"a: {b":            "f:1:1: is not YAML: has a bracket",
+		"a: 1\nx: \x01":    "f:2:1: is not YAML: has a control character; remove it",
+	} {
+		_, faults := Read("f", []byte(text))
+		if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), want) {
+			t.Errorf("%q: %v, want %s", text, faults, want)
 		}
 	}
 }

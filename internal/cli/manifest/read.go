@@ -223,8 +223,10 @@ func (p part) faults(file string, err error) (faults []*Fault) {
 		if match := lineInMessage.FindStringSubmatch(line); match != nil {
 			at, _ = strconv.Atoi(match[1])
 			message = match[2]
+		} else if found := controls.FindIndex(p.text); found != nil {
+			at += bytes.Count(p.text[:found[0]], []byte("\n"))
 		}
-		faults = append(faults, &Fault{Place: Place{file, p.line + at, 1}, Rule: RuleSyntax, Message: strings.TrimPrefix(message, "yaml: ")})
+		faults = append(faults, &Fault{Place: Place{file, p.line + at, 1}, Rule: RuleSyntax, Message: inWords(strings.TrimPrefix(message, "yaml: "))})
 	}
 	return faults
 }

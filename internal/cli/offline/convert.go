@@ -30,7 +30,7 @@ type convertOptions struct {
 func (r *verbs) convertCommand() *cobra.Command {
 	var o convertOptions
 	cmd := &cobra.Command{
-		Use:   "convert (-f FILE|DIR|- | spark-submit ... | --properties-file FILE)",
+		Use:   "convert (-f FILE|DIR|- | FILE ... | spark-submit ... | --properties-file FILE)",
 		Short: "Convert between the two API groups, or from spark-submit",
 		Long: "Converts SparkApplications between sparkoperator.k8s.io and spark.apache.org, in both directions, without a cluster, and prints\n" +
 			"the converted manifests. The operator builds the same driver pod for both, except for names and labels. A comment stands at\n" +
@@ -43,8 +43,11 @@ func (r *verbs) convertCommand() *cobra.Command {
 		Example: "  sparkctl convert -f app.yaml\n" +
 			"  sparkctl convert -f manifests/ --to spark.apache.org > converted.yaml\n" +
 			"  sparkctl convert --properties-file spark-defaults.conf --spark-version 4.1.4",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return r.convert(&o) },
+		Args: cobra.ArbitraryArgs, // the default refuses arguments that are no subcommand
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.files = append(o.files, args...)
+			return r.convert(&o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")

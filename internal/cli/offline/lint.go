@@ -19,7 +19,7 @@ func (r *verbs) lintCommand() *cobra.Command {
 	var output, configuration, namespaceLabels string
 	var strict bool
 	cmd := &cobra.Command{
-		Use:   "lint -f FILE|DIR|-",
+		Use:   "lint (-f FILE|DIR|- | FILE ...)",
 		Short: "Check manifests as the operator does, without a cluster",
 		Long: "Checks manifests of all five kinds with the operator's own validation, and prints file, line and column of each finding.\n" +
 			"An error is something that the API server or the operator rejects. A warning is an unknown field, a field without effect, a\n" +
@@ -33,9 +33,8 @@ func (r *verbs) lintCommand() *cobra.Command {
 		Example: "  sparkctl lint -f app.yaml\n" +
 			"  sparkctl lint -f manifests/ -o sarif > lint.sarif\n" +
 			"  helm template chart | sparkctl lint -f -",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if len(files) == 0 {
+		RunE: func(_ *cobra.Command, args []string) error {
+			if files = append(files, args...); len(files) == 0 {
 				return exit.Usagef("name the files with -f")
 			}
 			operator, err := launch.Load(configuration)

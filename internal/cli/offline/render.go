@@ -32,7 +32,7 @@ type renderOptions struct {
 func (r *verbs) renderCommand() *cobra.Command {
 	var o renderOptions
 	cmd := &cobra.Command{
-		Use:   "render -f FILE|DIR|-",
+		Use:   "render (-f FILE|DIR|- | FILE ...)",
 		Short: "Print the objects that the operator would create",
 		Long: "Prints every object that the operator would create for a custom resource, in order, without a cluster. For a schedule, it\n" +
 			"prints the application of the next run, and that application's objects.\n\n" +
@@ -49,8 +49,10 @@ func (r *verbs) renderCommand() *cobra.Command {
 			"  sparkctl render -f app.yaml --spark-version 3.5.7 --config operator.yaml\n" +
 			"  sparkctl render -f app.yaml --defaults --config operator.yaml --namespace-labels tier=batch\n" +
 			"  sparkctl render -f app.yaml --spark-submit",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return r.render(&o) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.files = append(o.files, args...)
+			return r.render(&o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")

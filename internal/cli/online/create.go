@@ -160,14 +160,24 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.
 		return nil
 	}
 	goal := cluster.GoalAfterwards(object)
+	began := time.Now()
 	if after.log && goal == cluster.GoalEnded {
+		within, cancel := cluster.Within(cmd.Context(), after.timeout)
+		defer cancel()
 		waiting := func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
-		err := c.Logs(cmd.Context(), object, cluster.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
-		if err != nil && cmd.Context().Err() != nil {
+		err := c.Logs(within, object, cluster.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
+		switch {
+		case err != nil && cmd.Context().Err() != nil:
 			return target.Detached(err, object, goal)
-		} else if err != nil {
+		case within.Err() != nil:
+			return target.TimedOut(object, goal, after.timeout)
+		case err != nil:
 			fmt.Fprintln(r.Err, terminal.Wrap("note: ", err.Error(), r.Width))
 		}
 	}
-	return r.waitFor(cmd, c, object, goal, after.timeout)
+	left := after.timeout
+	if left > 0 { // the log has taken a part of it
+		left = max(left-time.Since(began), time.Millisecond)
+	}
+	return r.waitFor(cmd, c, object, goal, left)
 }

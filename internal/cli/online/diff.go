@@ -26,20 +26,19 @@ func (r *verbs) diffCommand() *cobra.Command {
 	var files []string
 	var configuration string
 	cmd := &cobra.Command{
-		Use:   "diff -f FILE|DIR|-",
+		Use:   "diff (-f FILE|DIR|- | FILE ...)",
 		Short: "Show what manifests would change in the cluster, and the effect",
 		Long: "Compares the specs and labels of manifests with those of the stored objects, and says what the operator would do: restart the\n" +
 			"application, change objects beside it, or nothing. It makes the operator's own decision, and changes nothing. Values that\n" +
 			"look like secrets are hidden. If the operator's configuration selects namespaces by their labels, the labels of the\n" +
 			"object's namespace are read from the cluster.",
 		Example: "  sparkctl diff -f app.yaml",
-		Args:    cobra.NoArgs,
 	}
 	connect := connection(cmd.Flags(), r.Err)
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if len(files) == 0 {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if files = append(files, args...); len(files) == 0 {
 			return exit.Usagef("name the files with -f")
 		}
 		documents, err := manifest.Objects(files, r.Streams, metav1.FieldValidationWarn)

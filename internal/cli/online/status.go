@@ -75,6 +75,23 @@ type watcher struct {
 	object   client.Object
 	events   []corev1.Event
 	versions []string // of the object and of its pods
+	logs     map[int32]string
+}
+
+// readCause searches the log for the cause as ReadCause of the client does, but reads the log of each attempt once. While
+// the next attempt waits, the screen is shown again and again, and the log does not change.
+func (w *watcher) readCause(ctx context.Context) {
+	cluster.FindCause(w.object, func() (string, error) {
+		attempt := cluster.OperatorStatus(w.object).Attempt
+		if _, known := w.logs[attempt]; !known {
+			log, _ := w.CauseLog(ctx, w.object) // without a log there is no cause
+			if w.logs == nil {
+				w.logs = map[int32]string{}
+			}
+			w.logs[attempt] = log
+		}
+		return w.logs[attempt], nil
+	})
 }
 
 // report returns what the screen shows now. It reads the Events only if the object or its pods have changed, because a
@@ -92,7 +109,7 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.ReadCause(ctx, w.object)
+	w.readCause(ctx)
 	versions := []string{w.object.GetResourceVersion()}
 	for i := range pods {
 		versions = append(versions, pods[i].ResourceVersion)

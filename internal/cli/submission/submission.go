@@ -46,6 +46,9 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 	}
 	r, warnings, err := cmdline.Parse(args, s)
 	if err != nil {
+		if message, ok := strings.CutPrefix(err.Error(), "Resource: "); ok {
+			err = errors.New("the application's file " + message)
+		}
 		return Result{}, err
 	}
 	c := newConverter(r, warnings)

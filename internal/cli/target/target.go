@@ -175,7 +175,7 @@ func WaitFor(ctx context.Context, streams terminal.Streams, c *cluster.Client, o
 		}
 	})
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
-		return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", screen.Title(object), goal, limit)
+		return TimedOut(object, goal, limit)
 	}
 	return Detached(err, object, goal)
 }
@@ -186,6 +186,11 @@ func PrintState(streams terminal.Streams, s *cluster.Summary) {
 	if s.Advice != "" {
 		fmt.Fprintln(streams.Out, terminal.Wrap("do: ", s.Advice, streams.Width))
 	}
+}
+
+// TimedOut returns the error of a verb whose time limit ended before an object reached a state.
+func TimedOut(object client.Object, goal string, limit time.Duration) error {
+	return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", screen.Title(object), goal, limit.Round(time.Second/10))
 }
 
 // Detached returns the error of a verb that waits for an object or follows its log. If the user interrupted the verb,
