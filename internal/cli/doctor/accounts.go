@@ -17,7 +17,6 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -68,13 +67,13 @@ func (d *doctor) accounts() (found []access.Account) {
 		name := ""
 		switch object := object.(type) {
 		case *v1beta2.SparkApplication:
-			name = accountOf(object)
+			name = accountOf(&object.Spec)
 		case *v1beta2.ScheduledSparkApplication:
-			name = accountOf(&v1beta2.SparkApplication{Spec: object.Spec.Template})
+			name = accountOf(&object.Spec.Template)
 		case *v1alpha1.SparkConnect:
-			name = cmp.Or(accountInTemplate(object.Spec.Server.Template), accountInConf(object.Spec.SparkConf))
+			name = cmp.Or(accountInTemplate(object.Spec.Server.Template), object.Spec.SparkConf[accountKey])
 		case *sparkv1.SparkApplication:
-			name = accountInConf(object.Spec.SparkConf)
+			name = object.Spec.SparkConf[accountKey]
 			if object.Spec.DriverSpec != nil {
 				name = cmp.Or(name, accountInTemplate(object.Spec.DriverSpec.PodTemplateSpec))
 			}
@@ -89,13 +88,16 @@ func (d *doctor) accounts() (found []access.Account) {
 	return slices.Compact(found)
 }
 
-// accountOf returns the service account of a driver: that of its field, of sparkConf, or of the pod template.
-func accountOf(app *v1beta2.SparkApplication) string {
-	return cmp.Or(fields.Application.Effective(app, app.Spec.SparkConf, "spec.driver.serviceAccount"), accountInTemplate(app.Spec.Driver.Template))
-}
+// accountKey is Spark's property for the service account of a driver. Spark ignores the property without the role
+// (recording account-all of spark/submit), so the fields' table, which has both, is not used here.
+const accountKey = "spark.kubernetes.authenticate.driver.serviceAccountName"
 
-func accountInConf(conf map[string]string) string {
-	return accountOf(&v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{SparkConf: conf}})
+// accountOf returns the service account of a driver: that of its field, of sparkConf, or of the pod template.
+func accountOf(spec *v1beta2.SparkApplicationSpec) string {
+	if field := spec.Driver.ServiceAccount; field != nil && *field != "" {
+		return *field
+	}
+	return cmp.Or(spec.SparkConf[accountKey], accountInTemplate(spec.Driver.Template))
 }
 
 func accountInTemplate(raw *runtime.RawExtension) string {
