@@ -2,6 +2,11 @@
 // cluster mode. It reads the options, the properties files and the environment in spark-submit's order. The package
 // itself does not access a file system: Parse reads the files that the command line names only through the functions of
 // a Submitter.
+//
+// # Compatibility
+//
+// The package is part of the library that package spark/submit describes, and follows semantic versioning with the
+// module.
 package cmdline
 
 import (

@@ -8,4 +8,9 @@
 //
 // Sources: org.apache.spark.SparkConf, org.apache.spark.internal.config.{ConfigReader,ConfigBuilder},
 // org.apache.spark.network.util.JavaUtils, java.util.Properties.
+//
+// # Compatibility
+//
+// The package is part of the library that package spark/submit describes, and follows semantic versioning with the
+// module.
 package conf

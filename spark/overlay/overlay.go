@@ -6,6 +6,11 @@
 //   - It loses nothing by accident: lists are extended, and an existing entry with the same name but different content
 //     is an error that names the entry, unless the field is documented to replace entries.
 //   - An empty field changes nothing.
+//
+// # Compatibility
+//
+// The package is part of the library that package spark/submit describes, and follows semantic versioning with the
+// module.
 package overlay
 
 import (

@@ -1,6 +1,11 @@
 // Package podtemplate parses the pod templates of users without losing any field. Fields that the types of k8s.io/api
 // do not have, such as fields of a newer Kubernetes, are stored next to the typed pod. Graft later merges them into the
 // objects that are built from the template.
+//
+// # Compatibility
+//
+// The package is part of the library that package spark/submit describes, and follows semantic versioning with the
+// module.
 package podtemplate
 
 import (

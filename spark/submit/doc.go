@@ -1,6 +1,6 @@
-// Package submit describes one submission of a Spark application to Kubernetes in cluster mode: what a caller asks for
-// (Request), what is created for it (Objects), why it is rejected (Error), and the names, labels and versions of Spark
-// that both sides must agree on. It does not depend on custom resources and does not talk to a cluster.
+// Package submit describes one submission of a Spark application to Kubernetes in cluster mode. A caller asks for it by
+// a Request and gets Objects to create, or an Error. The package also has the names, the labels and the versions of
+// Spark on which both sides must agree. It does not depend on custom resources and does not talk to a cluster.
 //
 // Four packages use these types:
 //

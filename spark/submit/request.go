@@ -10,9 +10,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// Request is the complete input of native.Build and runner.Build. Their package comments describe what they make of it;
-// below, Build is native.Build. Request has a field for everything that spark-submit takes from its environment,
-// its disk, the clock or a random source.
+// Request is the complete input of native.Build and runner.Build. It has a field for everything that spark-submit takes
+// from its environment, its disk, the clock or a random source. In the comments of its fields, Build is native.Build.
 type Request struct {
 	// SparkVersion is the version of Spark in the image, such as "4.1.4". It selects the rules of the Spark line.
 	SparkVersion string

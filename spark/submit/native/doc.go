@@ -14,8 +14,8 @@
 //     BasicDriverFeatureStep. Spark's VolcanoFeatureStep is included; it runs if
 //     spark.kubernetes.driver.pod.featureSteps names it.
 //   - executor runs the steps of Spark's executors over the configuration and the template that the driver gets.
-//   - line has the differences between Spark lines, one field for each. The declared Spark version selects the values of
-//     these fields.
+//   - line has the differences between Spark lines, one field for each. The declared Spark version selects the values
+//     of these fields.
 //
 // Build runs the steps, adds the driver's ConfigMap and applies the overlay. It needs the executor too, because it
 // rejects an application whose executors the API server would reject. Tests compare the result with recordings of the
@@ -34,9 +34,9 @@
 //     owned by the caller's object. The kubelet never waits for a mount, and a crash between two creations leaves no
 //     orphans.
 //   - Requests that cannot work are rejected before anything is written. The error names the configuration key and the
-//     fix. Examples: a size that the driver's JVM would misread ("2048" becomes -Xmx2048, which is bytes; "2gb" is not
-//     a JVM size), a label, name or port that the API server would reject, a claim that nothing creates, a list too
-//     large for a ConfigMap.
+//     fix. One example is a size that the driver's JVM would misread: "2048" becomes -Xmx2048, which is bytes, and
+//     "2gb" is not a JVM size. Others are a label, name or port that the API server would reject, a claim that nothing
+//     creates, and a list too large for a ConfigMap.
 //   - Build reads nothing from disk, environment, clock, network or a random source: everything is in the Request. It
 //     rejects keys that name a file or a URL of the submitter, because the author of a configuration must not make the
 //     caller read files with the caller's rights. The Request has fields for the contents of these files instead
@@ -72,5 +72,6 @@
 //
 // # Compatibility
 //
-// The package is part of the library that package submit describes, and follows semantic versioning with the module.
+// The package is part of the library that package spark/submit describes, and follows semantic versioning with the
+// module.
 package native

@@ -46,3 +46,22 @@ func ExampleBuild() {
 	// ConfigMap spark-drv-spark-pi-c05dd8a1fbc0dc03-conf-map
 	// Pod spark-pi-c05dd8a1fbc0dc03-driver
 }
+
+// ExampleExecutor builds the pod that the driver will request for its first executor, to find out how much memory the
+// application needs.
+func ExampleExecutor() {
+	c := conf.New()
+	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
+	c.Set("spark.executor.memory", "4g")
+	pod, err := native.Executor(submit.Request{
+		SparkVersion: "4.1.4", Namespace: "default", AppName: "pi", AppID: "spark-6c48998273294de495e5c9d3a1722dba",
+		ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///opt/pi.jar", Conf: c,
+	}, 1, "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(pod.Spec.Containers[0].Resources.Requests.Memory())
+	// Output:
+	// 4505Mi
+}

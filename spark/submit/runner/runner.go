@@ -5,7 +5,8 @@
 //
 // # Compatibility
 //
-// The package is part of the library that package submit describes, and follows semantic versioning with the module.
+// The package is part of the library that package spark/submit describes, and follows semantic versioning with the
+// module.
 package runner
 
 import (

@@ -195,7 +195,8 @@ func TestRunnerCommand(t *testing.T) {
 	}
 }
 
-// TestRunnerRefuses checks that Build rejects exactly the requests that both native.Build and spark-submit would reject.
+// TestRunnerRefuses checks that Build rejects exactly the requests that both native.Build and spark-submit would
+// reject.
 func TestRunnerRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
