@@ -1,4 +1,4 @@
-package line_test
+package submit_test
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ func TestVersions(t *testing.T) {
 	} {
 		q, warning := line.Of(c.version)
 		if q.String() != c.line || !strings.Contains(warning, c.warning) || (warning == "") != (c.warning == "") {
-			t.Errorf("quirksFor(%q) = %s, %q, want %s and a warning with %q", c.version, q, warning, c.line, c.warning)
+			t.Errorf("line.Of(%q) = %s, %q, want %s and a warning with %q", c.version, q, warning, c.line, c.warning)
 		}
 		r := kit.Minimal()
 		r.SparkVersion = c.version

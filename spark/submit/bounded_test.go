@@ -1,4 +1,4 @@
-package names_test
+package submit_test
 
 import (
 	"strings"
