@@ -14,6 +14,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -76,7 +77,8 @@ func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 		t.Fatal(err)
 	}
 	app.UID = "app"
-	objects, _, err := application.Dialect{}.BuildAttempt(app, 1, noon)
+	attempt := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+	objects, err := application.Dialect{}.Render(app, attempt, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

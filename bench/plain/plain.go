@@ -58,6 +58,7 @@ import (
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/heap"
+	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -267,7 +268,8 @@ func (p *program) pass(ctx context.Context, key string) error {
 // first status.
 func (p *program) launch(ctx context.Context, app *v1beta2.SparkApplication) (v1beta2.SparkApplicationStatus, error) {
 	now := metav1.Now()
-	objects, _, err := application.Dialect{}.BuildAttempt(app, 1, now.Time)
+	attempt := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+	objects, err := application.Dialect{}.Render(app, attempt, now.Time)
 	if err != nil {
 		return v1beta2.SparkApplicationStatus{}, err
 	}

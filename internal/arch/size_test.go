@@ -25,8 +25,8 @@ const (
 // large lists the packages that are over a limit, with the limit that they have instead. An entry may only shrink. The
 // dialects are to be split; lifecycle/application is one state machine.
 var large = map[string]struct{ lines, knot int }{
-	"dialect":                           {lines: 2300},
-	"dialect/apache/application":        {lines: 3050, knot: 14},
+	"dialect":                           {lines: 2200},
+	"dialect/apache/application":        {lines: 2900, knot: 12},
 	"dialect/sparkoperator/application": {lines: 4000, knot: 24},
 	"dialect/sparkoperator/connect":     {knot: 11},
 	"lifecycle/application":             {lines: 2450, knot: 13},
