@@ -13,11 +13,8 @@ import (
 
 // A Table describes the fields of objects of the type T.
 type Table[T any] struct {
-	fields   []*field
-	byKey    map[string][]*field // by the whole key
-	families []*field            // those whose keys end with the name of an entry
-	byPath   map[string][]*field
-	byPart   map[string]*field
+	fields []*field
+	byPath map[string][]*field
 }
 
 // field is one field of a row, in which Role is replaced.
@@ -31,10 +28,14 @@ type field struct {
 // New returns the table of the given rows. The arguments driver and executor are the names of the fields that describe
 // the two roles. They replace Role in paths. Rows of a role that stand together are ordered by the role.
 func New[T any](driver, executor string, rows ...Row) *Table[T] {
-	t := &Table[T]{byKey: map[string][]*field{}, byPath: map[string][]*field{}, byPart: map[string]*field{}}
+	t := &Table[T]{byPath: map[string][]*field{}}
 	roles := []struct{ name, path, part string }{{"driver", driver, "Driver"}, {"executor", executor, "Executor"}}
 	for len(rows) > 0 {
-		together := max(1, slices.IndexFunc(append(rows, Row{}), func(r Row) bool { return !r.ofRoles() }))
+		together := slices.IndexFunc(rows, func(r Row) bool { return !r.ofRoles() })
+		if together < 0 {
+			together = len(rows)
+		}
+		together = max(together, 1)
 		for _, role := range roles {
 			for _, row := range rows[:together] {
 				f := &field{Row: row}
@@ -67,17 +68,9 @@ func (t *Table[T]) add(f *field) {
 	}
 	t.fields = append(t.fields, f)
 	t.byPath[f.Path] = append(t.byPath[f.Path], f)
-	switch {
-	case f.family():
-		t.families = append(t.families, f)
-	case f.Key != "":
-		t.byKey[f.Key] = append(t.byKey[f.Key], f)
-	}
-	if f.Part != "" {
-		t.byPart[f.Part] = f
-	}
 }
 
+// family reports whether the keys of a field end with the names of its entries.
 func (f *field) family() bool { return strings.HasSuffix(f.Key, ".") }
 
 // Rows yields the fields of the table, with Role replaced.
@@ -177,16 +170,15 @@ func (t *Table[T]) Configure(c *conf.Conf, object *T) {
 	}
 }
 
-// of returns the fields that a key belongs to, each with the name of the entry.
+// of yields the fields that a key belongs to, each with the name of the entry.
 func (t *Table[T]) of(key string) iter.Seq2[*field, string] {
 	return func(yield func(*field, string) bool) {
-		for _, f := range t.byKey[key] {
-			if !yield(f, "") {
-				return
+		for _, f := range t.fields {
+			entry, found := "", f.Key == key
+			if f.family() {
+				entry, found = strings.CutPrefix(key, f.Key)
 			}
-		}
-		for _, f := range t.families {
-			if name, ok := strings.CutPrefix(key, f.Key); ok && !yield(f, name) {
+			if found && !yield(f, entry) {
 				return
 			}
 		}
@@ -231,10 +223,11 @@ func (t *Table[T]) FieldOf(object *T, key string) (named string) {
 
 // FieldOfPart returns the field that sets a part of a request, or "" if no field is known.
 func (t *Table[T]) FieldOfPart(part string) string {
-	if f := t.byPart[part]; f != nil {
-		return f.Path
+	at := slices.IndexFunc(t.fields, func(f *field) bool { return f.Part == part && part != "" })
+	if at < 0 {
+		return ""
 	}
-	return ""
+	return t.fields[at].Path
 }
 
 // Key returns the first key of a field. It panics if the field has none.

@@ -12,6 +12,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sparkoperator/spark-operator/dialect/table"
 	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
 )
@@ -141,5 +143,25 @@ func keysHaveOneHome(t *testing.T, rows []table.Row, folders []string) {
 				return true
 			})
 		}
+	}
+}
+
+// TestDefinitionDeniesReservedKeys checks that the definition denies exactly the reserved keys of the table, with the
+// same advice.
+func TestDefinitionDeniesReservedKeys(t *testing.T) {
+	spec := crd.Ours(t, "sparkoperator.k8s.io_sparkapplications.yaml").Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+	denied := map[string]string{}
+	for _, rule := range spec.Properties["sparkConf"].XValidations {
+		key, _, isKey := strings.Cut(strings.TrimPrefix(rule.Rule, "!('"), "' in self)")
+		if isKey && rule.Rule == "!('"+key+"' in self)" {
+			denied[key] = rule.Message
+		}
+	}
+	want := map[string]string{}
+	for key, advice := range Application.Reserved() {
+		want[key] = "is not allowed: " + strings.ReplaceAll(advice, "use spec.", "use ")
+	}
+	if diff := cmp.Diff(want, denied); diff != "" {
+		t.Errorf("(-table +definition):\n%s", diff)
 	}
 }
