@@ -168,7 +168,7 @@ func TestPolicyOfAllKinds(t *testing.T) {
 				`spec: {dynamicAllocation: {enabled: true}}`, `spec: {template: {dynamicAllocation: {enabled: true}}}`, `spec: {dynamicAllocation: {enabled: true}}`,
 				`spec: {sparkConf: {spark.dynamicAllocation.enabled: "true"}}`, ``,
 			},
-			[5]string{"spec.dynamicAllocation", "spec.template.dynamicAllocation", "spec.sparkConf[spark.dynamicAllocation.enabled]", "spec.sparkConf[spark.dynamicAllocation.enabled]"},
+			[5]string{"spec.dynamicAllocation", "spec.template.dynamicAllocation", "spec.dynamicAllocation.enabled", "spec.sparkConf[spark.dynamicAllocation.enabled]"},
 			`the key "spark.dynamicAllocation.enabled" is not allowed by the rule sparkConf.denied of the policy p`,
 		},
 		"no maximum": {
