@@ -17,6 +17,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -89,8 +90,8 @@ func (d *doctor) accounts() (found []access.Account) {
 }
 
 // accountKey is Spark's property for the service account of a driver. Spark ignores the property without the role
-// (recording account-all of spark/submit), so the fields' table, which has both, is not used here.
-const accountKey = "spark.kubernetes.authenticate.driver.serviceAccountName"
+// (recording account-all of spark/submit), which is the second key of the field.
+var accountKey = fields.Application.Key("spec.driver.serviceAccount")
 
 // accountOf returns the service account of a driver: that of its field, of sparkConf, or of the pod template.
 func accountOf(spec *v1beta2.SparkApplicationSpec) string {
