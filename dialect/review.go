@@ -22,6 +22,11 @@ type Review struct {
 	Pods func() []Pods
 }
 
+// TemplateWarnings returns the warnings of both pod templates of a kind (TemplateWarnings).
+func (s PodSources) TemplateWarnings(driver, executor *runtime.RawExtension) []string {
+	return append(TemplateWarnings(s.Driver.Template, driver), TemplateWarnings(s.Executor.Template, executor)...)
+}
+
 // TemplateWarnings returns a warning for each unknown or misplaced field of a pod template, because the API server
 // drops such fields without a message. If the template cannot be parsed, it returns nil, because validation reports
 // this fault.

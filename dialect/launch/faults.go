@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"errors"
+
 	"github.com/sparkoperator/spark-operator/dialect"
 )
 
@@ -68,7 +70,7 @@ func (l *Launch[A]) described() (pods []dialect.Pod, faults []*dialect.FieldErro
 	pods = append(pods, l.Attempt.Describe(RoleDriver, driver))
 	executor, err := l.Executor()
 	switch {
-	case hasNone(err):
+	case errors.Is(err, ErrNoExecutors):
 		return pods, nil
 	case err != nil:
 		return nil, dialect.AsFaults(err)

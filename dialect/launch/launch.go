@@ -9,7 +9,6 @@
 package launch
 
 import (
-	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -204,6 +203,3 @@ func Attached[A Attempt](action lifecycle.Action, id Identity, compute func() *L
 // NextAttempt returns the number of the attempt that a decision may launch. If m.Attempt is the largest int32, the
 // result is 1, but the state machine launches no attempt (lifecycle.ReasonNoAttempts).
 func NextAttempt(m lifecycle.Memory) int32 { return max(m.Attempt+1, 1) }
-
-// hasNone reports whether an error means that there are no executors.
-func hasNone(err error) bool { return errors.Is(err, ErrNoExecutors) }

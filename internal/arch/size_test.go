@@ -28,7 +28,6 @@ var large = map[string]struct{ lines, knot int }{
 	"dialect":                           {lines: 2200},
 	"dialect/apache/application":        {lines: 2900, knot: 12},
 	"dialect/sparkoperator/application": {lines: 4000, knot: 24},
-	"dialect/sparkoperator/connect":     {knot: 11},
 	"lifecycle/application":             {lines: 2450, knot: 13},
 	"local/internal/cluster":            {lines: 2050},
 	"local/internal/image":              {lines: 2150},

@@ -20,7 +20,7 @@ import (
 // attempt is an attempt of an application (launch.Attempt).
 type attempt struct {
 	Applications
-	launch.Builder
+	*launch.Builder // of the request, once it is prepared
 
 	own *sparkv1.SparkApplication // as the user wrote it
 	app *sparkv1.SparkApplication // a shallow copy with the platform's defaults
@@ -130,7 +130,7 @@ func (a *attempt) Build() (submit.Objects, *lifecycle.Cause, error) {
 // runner returns the objects for a submission by spark-submit, among them the pod that runs spark-submit. In this pod,
 // spark-submit connects to the API server that the operator's configuration names.
 func (a *attempt) runner() (submit.Objects, error) {
-	b := a.Builder
+	b := *a.Builder
 	b.Submit.Master = a.apiServer()
 	return b.Runner()
 }

@@ -30,7 +30,7 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	if err != nil {
 		return submit.Objects{}, l.Attempt.defaults.ExplainError(err)
 	}
-	objects.Warnings = slices.Concat(objects.Warnings, launchWarnings(l), thresholdWarnings(&app.Spec), templateWarnings(app))
+	objects.Warnings = warnings(l)
 	return objects, nil
 }
 

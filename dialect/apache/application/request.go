@@ -29,7 +29,7 @@ func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
 // Request implements launch.Attempt.
 func (a *attempt) Request(c *conf.Conf) error {
 	app, p := a.app, a.program
-	a.Name = func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, refused) }
+	a.Builder = &launch.Builder{Name: func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, refused) }}
 	c = c.Clone()
 	if a.Authenticate && driverMaster(&app.Spec) == "" {
 		submit.Protect(c, app.Spec.RuntimeVersions.SparkVersion)

@@ -1,7 +1,6 @@
 package application
 
 import (
-	"slices"
 	"time"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -25,19 +24,5 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 	if faults := launch.First(built, l.PodFaults, l.RuleFaults); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	objects, _, _ := l.Objects()
-	return dialect.Review{
-		Warnings: slices.Concat(objects.Warnings, launchWarnings(l), thresholdWarnings(&app.Spec), templateWarnings(app), apache.SuspendWarnings(app.Spec.Suspend)),
-		Pods:     l.Pods,
-	}
-}
-
-func templateWarnings(app *sparkv1.SparkApplication) (warnings []string) {
-	if t := app.Spec.DriverSpec; t != nil {
-		warnings = dialect.TemplateWarnings("spec.driverSpec.podTemplateSpec", t.PodTemplateSpec)
-	}
-	if t := app.Spec.ExecutorSpec; t != nil {
-		warnings = append(warnings, dialect.TemplateWarnings("spec.executorSpec.podTemplateSpec", t.PodTemplateSpec)...)
-	}
-	return warnings
+	return dialect.Review{Warnings: append(warnings(l), apache.SuspendWarnings(app.Spec.Suspend)...), Pods: l.Pods}
 }

@@ -1,10 +1,27 @@
 package application
 
 import (
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/dialect"
 )
+
+// warnings returns the warnings about a launch whose objects were built.
+func warnings(l *launched) []string {
+	objects, _, _ := l.Objects()
+	spec := &l.Attempt.own.Spec
+	var templates [2]*runtime.RawExtension
+	for i, t := range []*sparkv1.PodTemplate{spec.DriverSpec, spec.ExecutorSpec} {
+		if t != nil {
+			templates[i] = t.PodTemplateSpec
+		}
+	}
+	return slices.Concat(objects.Warnings, launchWarnings(l), thresholdWarnings(spec), Sources.TemplateWarnings(templates[0], templates[1]))
+}
 
 // launchWarnings returns warnings about fields of the spec that have no effect on a launch. The warnings of
 // native.Build are not among them.

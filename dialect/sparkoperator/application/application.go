@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -80,7 +81,7 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 
 	var next *launched
 	if dialect.MayLaunch(wanted, memory, seen) {
-		next = d.nextOf(app, launch.NextAttempt(memory), now, current.Attempt.hash)
+		next = d.next(app, launch.NextAttempt(memory), now)
 		if wanted.Invalid = dialect.Invalid(faults(next)); wanted.Invalid == nil {
 			_, wanted.Submitter, _ = next.Objects()
 		}
@@ -95,10 +96,13 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		plan.Notices = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Notices...)
 	}
 	if !wanted.Deleting {
-		before := slices.Clone(app.Status.Conditions)
+		var before []metav1.Condition
+		if seen.TransientError != nil {
+			before = slices.Clone(app.Status.Conditions)
+		}
 		plan.Notices = append(plan.Notices, encode(current, wanted, plan, seen, now)...)
 		launch.Remember(d.Defaults, app.Status.Operator, memory, plan.Next)
-		encodeTransientError(app, plan.Next, seen.TransientError, before, now)
+		dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, before, app.Generation, now)
 	}
 	return plan
 }

@@ -21,14 +21,13 @@ import (
 // attempt is an attempt of an application (launch.Attempt).
 type attempt struct {
 	Dialect
-	launch.Builder
+	*launch.Builder // of the request, once it is prepared
 
 	own *v1beta2.SparkApplication // as the user wrote it; the status is written here
 	app *v1beta2.SparkApplication // a shallow copy with the platform's defaults
 	launch.Identity
 	hash     string // of the user's spec
 	defaults launch.Defaults
-	conf     *conf.Conf // the configuration, once the request is prepared
 }
 
 // launched is the launch of an attempt.
@@ -36,12 +35,7 @@ type launched = launch.Launch[*attempt]
 
 // next returns the launch of an attempt with the platform's present defaults.
 func (d Dialect) next(app *v1beta2.SparkApplication, number int32, now time.Time) *launched {
-	return d.nextOf(app, number, now, Hash(&app.Spec))
-}
-
-// nextOf is next for an application whose spec has the given hash.
-func (d Dialect) nextOf(app *v1beta2.SparkApplication, number int32, now time.Time, hash string) *launched {
-	a := &attempt{Dialect: d, own: app, app: app, Identity: launch.Identity{Number: number, ID: submissionID(app, number), At: now}, hash: hash}
+	a := &attempt{Dialect: d, own: app, app: app, Identity: launch.Identity{Number: number, ID: submissionID(app, number), At: now}, hash: Hash(&app.Spec)}
 	if d.Defaults != nil {
 		merged := *app
 		a.defaults = launch.Defaults{Settings: d.Defaults, Own: app.Spec.SparkConf, Filled: merge(&merged.Spec, app.Labels, d.Defaults)}

@@ -7,6 +7,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/dialect/launch"
 	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -31,7 +32,8 @@ func submissionID(app *v1beta2.SparkApplication, attempt int32) string {
 // Request implements launch.Attempt.
 func (a *attempt) Request(c *conf.Conf) error {
 	app := a.app
-	a.conf, a.Name = c, func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, c, refused) }
+	valid := c
+	a.Builder = &launch.Builder{Name: func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, valid, refused) }}
 	c = c.Clone()
 	driver, err := a.driverOverlay(app)
 	if err != nil {

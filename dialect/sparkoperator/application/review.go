@@ -37,12 +37,7 @@ func (d Dialect) exposureWarnings(app *v1beta2.SparkApplication) (warnings []str
 // specWarnings returns the warnings about a spec that the webhook and the events of a launch have in common.
 func specWarnings(l *launched) []string {
 	app := l.Attempt.own
-	return slices.Concat(overriddenWarnings(l), typeWarnings(&app.Spec), l.Attempt.batchWarnings(app), templateWarnings(app))
-}
-
-func templateWarnings(app *v1beta2.SparkApplication) []string {
-	return slices.Concat(dialect.TemplateWarnings("spec.driver.template", app.Spec.Driver.Template),
-		dialect.TemplateWarnings("spec.executor.template", app.Spec.Executor.Template))
+	return slices.Concat(overriddenWarnings(l), typeWarnings(&app.Spec), l.Attempt.batchWarnings(app), Sources.TemplateWarnings(app.Spec.Driver.Template, app.Spec.Executor.Template))
 }
 
 // RestartWarning returns a warning if an edit stops and restarts a running application, or else an empty text.

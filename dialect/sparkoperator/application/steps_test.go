@@ -39,9 +39,10 @@ func (d Dialect) overwritten(app *v1beta2.SparkApplication) []string {
 func (d Dialect) request(app *v1beta2.SparkApplication, number int32, now time.Time) (submit.Request, error) {
 	l := d.next(app, number, now)
 	c, err := l.Configuration()
-	if err == nil {
-		err = l.Attempt.Request(c)
+	if err != nil {
+		return submit.Request{}, err
 	}
+	err = l.Attempt.Request(c)
 	return l.Attempt.Submit, err
 }
 

@@ -37,7 +37,8 @@ func TestTransientErrorIsReported(t *testing.T) {
 	} {
 		app := &v1beta2.SparkApplication{}
 		usual.encodeConditions(app, lifecycle.App{}, test.memory, t0)
-		encodeTransientError(app, test.memory, &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}, nil, t0)
+		transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}
+		dialect.EncodeTransientError(&app.Status.Conditions, test.memory.Phase, transient, nil, app.Generation, t0)
 		c := meta.FindStatusCondition(app.Status.Conditions, test.kind)
 		if shown := c != nil && c.Reason == "ServerError" && c.Message == "no leader"; shown != test.shown {
 			t.Errorf("%s: %+v", test.memory.Phase, c)

@@ -37,12 +37,7 @@ type launched = launch.Launch[*attempt]
 
 // next returns the launch of a server with the platform's present defaults.
 func (c Connects) next(sc *v1alpha1.SparkConnect, number int32) *launched {
-	return c.nextOf(sc, number, Hash(&sc.Spec))
-}
-
-// nextOf is next for a SparkConnect whose spec has the given hash.
-func (c Connects) nextOf(sc *v1alpha1.SparkConnect, number int32, hash string) *launched {
-	a := &attempt{Connects: c, own: sc, sc: sc, number: number, hash: hash}
+	a := &attempt{Connects: c, own: sc, sc: sc, number: number, hash: Hash(&sc.Spec)}
 	if c.Defaults != nil {
 		merged := *sc
 		a.defaults = launch.Defaults{Settings: c.Defaults, Own: sc.Spec.SparkConf, Filled: merge(&merged.Spec, sc.Labels, c.Defaults)}

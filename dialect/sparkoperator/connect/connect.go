@@ -78,7 +78,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	// meantime, so the spec is validated again.
 	var next *launched
 	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
-		next = c.nextOf(sc, launch.NextAttempt(memory), current.hash)
+		next = c.next(sc, launch.NextAttempt(memory))
 		wanted.Invalid = dialect.Invalid(faults(next))
 	}
 	if wanted.Invalid != nil {
@@ -206,8 +206,7 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	if err != nil {
 		return submit.Objects{}, err
 	}
-	merged := l.Attempt.sc
-	objects.Warnings = slices.Concat(l.Attempt.warnings(merged), inConnectFields(merged, l.Attempt.made.Warnings), templateWarnings(merged))
+	objects.Warnings = l.Attempt.warnings(l.Attempt.sc)
 	return objects, nil
 }
 

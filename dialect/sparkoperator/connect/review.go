@@ -1,8 +1,6 @@
 package connect
 
 import (
-	"slices"
-
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/dialect"
 	"github.com/sparkoperator/spark-operator/lifecycle"
@@ -15,7 +13,7 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	if faults := faults(l); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	warnings := slices.Concat(l.Attempt.warnings(sc), inConnectFields(sc, l.Attempt.made.Warnings), templateWarnings(sc))
+	warnings := l.Attempt.warnings(sc)
 	for _, notice := range l.Attempt.serviceWarnings() {
 		warnings = append(warnings, notice.Cause.Message)
 	}
@@ -27,11 +25,6 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 		pods[0].Role = "server"
 		return pods
 	}}
-}
-
-func templateWarnings(sc *v1alpha1.SparkConnect) []string {
-	return slices.Concat(dialect.TemplateWarnings("spec.server.template", sc.Spec.Server.Template),
-		dialect.TemplateWarnings("spec.executor.template", sc.Spec.Executor.Template))
 }
 
 // RestartWarning returns a warning if an edit replaces a running server, or else an empty text.

@@ -39,7 +39,9 @@ func (c Connects) encodeService(sc *v1alpha1.SparkConnect, now time.Time) []life
 }
 
 // connectWarnings returns the warnings about a spec.
-func connectWarnings(sc *v1alpha1.SparkConnect) []string { return Connects{}.present(sc).warnings(sc) }
+func connectWarnings(sc *v1alpha1.SparkConnect) []string {
+	return Connects{}.present(sc).withoutEffect(sc)
+}
 
 // settings returns the Spark configuration with the field that sets each key.
 func settings(sc *v1alpha1.SparkConnect) []dialect.Setting { return Connects{}.next(sc, 1).Settings() }
