@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,8 @@ func TestNamesThatDifferOnlyInCase(t *testing.T) {
 				}
 				var report lint.Report
 				report.Add(launch.Operator{Config: cfg, Now: noon}, "pi.json", text, false)
-				if len(report.Findings) != 1 || report.Findings[0].Field+": "+report.Findings[0].Message != want {
+				isWanted := func(f lint.Finding) bool { return f.Field+": "+f.Message == want }
+				if !slices.ContainsFunc(report.Findings, isWanted) { // lint reports the other faults of the manifest too
 					t.Errorf("lint: got %+v\nwant %s", report.Findings, want)
 				}
 			})
