@@ -2,8 +2,8 @@
 // the input of the packages lifecycle and spark/submit, and writes the decision into the custom resource's status. It
 // is pure.
 //
-// names.go contains all names, conf.go converts typed fields into Spark's configuration, and render.go converts an
-// attempt into a submission.
+// names.go contains all names, conf.go converts an application into Spark's configuration (by the table of its fields in
+// package fields), and render.go converts an attempt into a submission.
 package application
 
 import (

@@ -1,5 +1,6 @@
 // Package fields contains the tables of the fields of `sparkoperator.k8s.io` that belong to Spark configuration keys.
-// application.go has the rows of a SparkApplication, and values.go the forms of values.
+// application.go has the rows of a SparkApplication, connect.go those of a SparkConnect, and values.go the forms of
+// values.
 package fields
 
 import (
