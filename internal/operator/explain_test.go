@@ -134,7 +134,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				t.Errorf("the state is %+v, short since %v", got.Status.AppState, got.Status.Operator.ShortSince)
 			}
 			lift()
-			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executors run")
+			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executor run")
 			if reported := w.EventsOf(app)["SparkExecutorPending"]; strings.Contains(reported, "\n") {
 				t.Errorf("reported more than once: %s", reported)
 			}
