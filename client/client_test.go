@@ -25,14 +25,14 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/client/clientset/versioned"
 	"github.com/sparkoperator/spark-operator/client/informers/externalversions"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
-func TestMain(m *testing.M) { testkit.MainShared(m) }
+func TestMain(m *testing.M) { kit.MainShared(m) }
 
 func newClients(t *testing.T) versioned.Interface {
 	t.Helper()
-	clients, err := versioned.NewForConfig(testkit.Rest(t))
+	clients, err := versioned.NewForConfig(kit.Rest(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func newClients(t *testing.T) versioned.Interface {
 // TestApplicationsOfBothGroups creates a SparkApplication in each of the two API groups, with the same name. It checks
 // that clients, informers and listers distinguish the two objects.
 func TestApplicationsOfBothGroups(t *testing.T) {
-	clients, namespace := newClients(t), testkit.Namespace(t)
+	clients, namespace := newClients(t), kit.Namespace(t)
 	one := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
 	one.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	if _, err := clients.SparkV1().SparkApplications(namespace).Create(t.Context(), one, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
@@ -108,7 +108,7 @@ func statusOf(version string) sparkv1.ApplicationStatus {
 // TestBothVersionsAreServed checks that an object that is written in one version is read in the other version without
 // loss. Only v1 is stored.
 func TestBothVersionsAreServed(t *testing.T) {
-	api, namespace := testkit.Client(t), testkit.Namespace(t)
+	api, namespace := kit.Client(t), kit.Namespace(t)
 	clients := newClients(t).SparkV1().SparkApplications(namespace)
 	read := func(version, name string) *unstructured.Unstructured {
 		obj := &unstructured.Unstructured{}
@@ -191,7 +191,7 @@ func checkSpec(t *testing.T, version string, app *sparkv1.SparkApplication) {
 
 // TestNamesAndColumns checks the short names that users type, and the printed columns in the order of each version.
 func TestNamesAndColumns(t *testing.T) {
-	rc, namespace := testkit.Rest(t), testkit.Namespace(t)
+	rc, namespace := kit.Rest(t), kit.Namespace(t)
 	found, err := discovery.NewDiscoveryClientForConfig(rc)
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func tableOf(t *testing.T, rc *rest.Config, version, namespace, resource string)
 // TestNamesAreChecked checks that the API server rejects, in both versions, the creation of a resource whose name
 // cannot be the prefix of a Service's name.
 func TestNamesAreChecked(t *testing.T) {
-	api, namespace := testkit.Client(t), testkit.Namespace(t)
+	api, namespace := kit.Client(t), kit.Namespace(t)
 	app := `{"runtimeVersions":{"sparkVersion":"4.1.4"}}`
 	cluster := `{"runtimeVersions":{"sparkVersion":"4.1.4"},"clusterTolerations":{"instanceConfig":{"initWorkers":1,"minWorkers":1,"maxWorkers":1}}}`
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then
 	# Every crash point of every kind of life, on an API server alone.
 	CRASH_POINTS=all go test -count=1 -timeout=40m -parallel=10 \
-		-run '^Test(Crash|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' ./internal/operator
+		-run '^Test(Crash|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' ./internal/process/operator
 	# Every scenario of the bench, at a tiny size.
 	go test -C bench -count=1 -timeout=20m -run '^TestTinyPlanMeasuresEveryBound$' .
 	# Every program that the Spark image must run.

@@ -5,7 +5,7 @@
 #
 # Without a version, it records one version of each Spark line. Without a case, it records all cases. It builds the Spark
 # images that are not in the cache, and needs root. The flags are those of test/record/cmd/record, such as -check and -plain.
-# -endings=lifecycle/testdata/endings records the logs of failing programs instead, and needs Maven for some of them.
+# -endings=internal/lifecycle/testdata/endings records the logs of failing programs instead, and needs Maven for some of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0

@@ -34,8 +34,8 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/bench/load"
 	"github.com/sparkoperator/spark-operator/client/clientset/versioned"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 const (

@@ -55,10 +55,10 @@ import (
 	"github.com/sparkoperator/spark-operator/client/clientset/versioned/scheme"
 	"github.com/sparkoperator/spark-operator/client/informers/externalversions"
 	listers "github.com/sparkoperator/spark-operator/client/listers/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
-	"github.com/sparkoperator/spark-operator/internal/heap"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/ground/gcreserve"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -106,7 +106,7 @@ type program struct {
 // cluster. As soon as the program is ready, it answers HTTP requests at the given address.
 func Main(ctx context.Context, address string) error {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
-	if err = errors.Join(err, heap.Reserve(os.Getenv(heap.Variable))); err != nil {
+	if err = errors.Join(err, gcreserve.Reserve(os.Getenv(gcreserve.Variable))); err != nil {
 		return err
 	}
 	config.QPS, config.UserAgent = -1, audit.PlainAgent

@@ -18,17 +18,17 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/plain"
-	"github.com/sparkoperator/spark-operator/internal/heap"
+	"github.com/sparkoperator/spark-operator/internal/ground/gcreserve"
 )
 
 // goRuntime has the chart's values under `controller.go` as variables of both programs, without the memory limit.
-var goRuntime = []string{"GOMAXPROCS=1", "GOGC=25", heap.Variable + "=64"}
+var goRuntime = []string{"GOMAXPROCS=1", "GOGC=25", gcreserve.Variable + "=64"}
 
 // environment returns the variables without those that change Go's runtime.
 func environment(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", heap.Variable}, name)
+		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", gcreserve.Variable}, name)
 	})
 }
 

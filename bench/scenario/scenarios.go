@@ -470,7 +470,7 @@ func (r *rig) schedules() {
 }
 
 // parts lists the packages whose benchmarks are run.
-var parts = []string{"./lifecycle/application", "./spark/submit/native", "./spark/overlay", "./dialect/sparkoperator/application", "./dialect/apache/application"}
+var parts = []string{"./internal/lifecycle/application", "./spark/submit/native", "./spark/overlay", "./internal/dialect/sparkoperator/application", "./internal/dialect/apache/application"}
 
 // micro runs the Go benchmarks of functions that need no API server.
 func (r *rig) micro() {
@@ -491,7 +491,7 @@ func (r *rig) micro() {
 // benchmarkLine matches two kinds of lines in the output of go test: a line with the name of a package, and a line with
 // the result of a benchmark. The captured name of the benchmark excludes the suffix with the number of processors, such
 // as -8.
-var benchmarkLine = regexp.MustCompile(`(?m)^pkg: .*/spark-operator/([^/\s]+/[^/\s]+)|^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
+var benchmarkLine = regexp.MustCompile(`(?m)^pkg: .*/spark-operator/(?:internal/)?([^/\s]+/[^/\s]+)|^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
 // benchmarks parses the output of go test. It returns the time, bytes and allocations per operation of each benchmark.
 // The key consists of the first two directories of the package, the name of the benchmark, and the name of its

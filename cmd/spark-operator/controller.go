@@ -16,10 +16,10 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/sparkoperator/spark-operator/internal/config/peer"
-	"github.com/sparkoperator/spark-operator/internal/heap"
-	"github.com/sparkoperator/spark-operator/internal/operator"
-	"github.com/sparkoperator/spark-operator/internal/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/ground/gcreserve"
+	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
+	"github.com/sparkoperator/spark-operator/internal/settings/config/peer"
 )
 
 type startOptions struct {
@@ -29,7 +29,7 @@ type startOptions struct {
 }
 
 func startController(ctx context.Context, options *startOptions, stderr io.Writer) error {
-	if err := heap.Reserve(os.Getenv(heap.Variable)); err != nil {
+	if err := gcreserve.Reserve(os.Getenv(gcreserve.Variable)); err != nil {
 		return err
 	}
 	cfg, unused, err := options.flags.Load(options.config)

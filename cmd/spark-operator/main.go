@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sparkoperator/spark-operator/internal/config/peer"
+	"github.com/sparkoperator/spark-operator/internal/settings/config/peer"
 )
 
 func main() {

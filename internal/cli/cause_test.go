@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
-// findsCause checks that wait, status and explain search the log of a failed driver for its cause, if the pod's status has
-// only stack frames, and that they still work if the pod is gone.
+// findsCause checks that wait, status and explain search the log of a failed driver for its cause, if the pod's status
+// has only stack frames, and that they still work if the pod is gone.
 func (u *user) findsCause() {
-	packed, err := os.Open("../../lifecycle/testdata/endings/py-s3noconnector.1.log.gz")
+	packed, err := os.Open("../lifecycle/testdata/endings/py-s3noconnector.1.log.gz")
 	if err != nil {
 		u.t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/list"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
 
@@ -228,14 +228,14 @@ func completeFlags(cmd *cobra.Command) {
 // completeNamespaces offers the namespaces of the cluster that the other flags of the command choose.
 func completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	connection := new(cluster.Flags)
+	connection := new(kube.Flags)
 	connection.AddTo(set)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if isConnectionFlag(f) {
 			_ = set.Set(f.Name, f.Value.String()) // the value was valid for the same type
 		}
 	})
-	return target.Namespaces(cmd.Context(), connection), cobra.ShellCompDirectiveNoFileComp
+	return selection.Namespaces(cmd.Context(), connection), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeLine offers the options of spark-submit, and keys of properties behind --conf.

@@ -126,8 +126,8 @@ func TestS3LogsNothing(t *testing.T) {
 	}
 }
 
-// TestFlagsBeforeTheConnection checks that a wrong value of a flag is reported without a cluster, whose error would hide
-// it.
+// TestFlagsBeforeTheConnection checks that a wrong value of a flag is reported without a cluster, whose error would
+// hide it.
 func TestFlagsBeforeTheConnection(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	for line, want := range map[string]string{

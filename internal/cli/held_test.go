@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/dialect/apache/application"
-	dialectcluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application"
+	dialectcluster "github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // heldManifests are manifests of both kinds of spark.apache.org with spec.suspend.
@@ -93,7 +93,7 @@ func TestHeldIsExplained(t *testing.T) {
 			if text := all.String(); !strings.Contains(text, "why: "+reason) || !strings.Contains(text, way) || strings.Contains(text, "has not handled") {
 				t.Errorf("%T in state %q:\n%s", object, state, text)
 			}
-			if held := cluster.Summarize(object); reason == "SuspendHeld" && held.Result != cluster.Suspended {
+			if held := kube.Summarize(object); reason == "SuspendHeld" && held.Result != kube.Suspended {
 				t.Errorf("%T in state %q has the result %s", object, state, held.Result)
 			}
 		}

@@ -23,7 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // kubelet is a fake kubelet. A real API server sends it the requests for logs and for port-forwards of pods. The fake
@@ -40,9 +40,9 @@ type kubelet struct {
 // startKubelet creates a node and starts its fake kubelet, with a certificate that Kubernetes itself signs.
 func startKubelet(t *testing.T, name string) *kubelet {
 	t.Helper()
-	testkit.NeedsControllers(t, "a certificate of a kubelet")
-	testkit.NeedsLoopback(t)
-	core, err := kubernetes.NewForConfig(testkit.Rest(t))
+	kit.NeedsControllers(t, "a certificate of a kubelet")
+	kit.NeedsLoopback(t)
+	core, err := kubernetes.NewForConfig(kit.Rest(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func startKubelet(t *testing.T, name string) *kubelet {
 			t.Error(err)
 		}
 	})
-	testkit.Wait(t, "the status of "+name, func(ctx context.Context) error {
+	kit.Wait(t, "the status of "+name, func(ctx context.Context) error {
 		node, err := core.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func servingCertificate(t *testing.T, core kubernetes.Interface, node string) tl
 	if _, err := requests.UpdateApproval(t.Context(), node, signed, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the certificate of "+node, func(ctx context.Context) error {
+	kit.Wait(t, "the certificate of "+node, func(ctx context.Context) error {
 		if signed, err = requests.Get(ctx, node, metav1.GetOptions{}); err == nil && len(signed.Status.Certificate) == 0 {
 			err = errors.New("it is not signed")
 		}

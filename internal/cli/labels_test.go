@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // TestLabelsOfTheNamespaceAreReadFromTheCluster checks that explain and diff read the labels of the object's namespace

@@ -21,8 +21,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // counting is a proxy to the API server that counts the requests for each path.
@@ -42,7 +42,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // counted returns a kubeconfig whose requests go through a counting proxy.
 func counted(t *testing.T, namespace string) (*counting, string) {
 	t.Helper()
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	transport, err := rest.TransportFor(rc)
 	if err != nil {
 		t.Fatal(err)

@@ -30,9 +30,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // TestOperationsOnACluster checks the verbs restart, list --watch, ui, connect, top, doctor and version with a complete
@@ -104,7 +104,7 @@ func (s *session) stop() {
 // attempt waits until the driver of an attempt exists.
 func (u *user) attempt(name string, want int32) {
 	u.t.Helper()
-	testkit.Wait(u.t, fmt.Sprintf("attempt %d of %s", want, name), func(ctx context.Context) error {
+	kit.Wait(u.t, fmt.Sprintf("attempt %d of %s", want, name), func(ctx context.Context) error {
 		pod := &corev1.Pod{}
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name + "-driver"}, pod); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (u *user) restarts() {
 	if app := u.Get("tau"); app.Status.Operator.RestartRequest != lifecycle.RestartRequest(app.Annotations) || app.Status.Operator.Attempt != 3 {
 		u.t.Errorf("the operator remembers %+v", app.Status.Operator)
 	}
-	testkit.Wait(u.t, "an Event about the restart", func(context.Context) error {
+	kit.Wait(u.t, "an Event about the restart", func(context.Context) error {
 		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "tau", "--kubeconfig", u.kubeconfig); !strings.Contains(got.out, "SparkApplicationRestartRequested") {
 			return fmt.Errorf("%+v", got)
 		}
@@ -148,7 +148,7 @@ func (u *user) restarts() {
 	})
 	u.does(exit.OK, "tau suspended", "suspend", "tau")
 	u.does(exit.OK, "a restart is requested", "restart", "tau")
-	testkit.Wait(u.t, "the suspension of tau", func(context.Context) error {
+	kit.Wait(u.t, "the suspension of tau", func(context.Context) error {
 		if state := u.Get("tau").Status.AppState.State; state != v1beta2.ApplicationStateSuspended {
 			return fmt.Errorf("it is %q", state)
 		}
@@ -160,7 +160,7 @@ func (u *user) restarts() {
 	u.does(exit.Usage, "-l", "restart")
 	u.does(exit.Cluster, "did you mean tau?", "restart", "tauu")
 	u.does(exit.Cluster, "cannot be reached", "restart", "tau", "--server", "http://127.0.0.1:1")
-	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "restart", "app/tau", "--server", testkit.Rest(u.t).Host+"/elsewhere")
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "restart", "app/tau", "--server", kit.Rest(u.t).Host+"/elsewhere")
 	u.reader("reader")
 	u.does(exit.Cluster, "you are not allowed to patch sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace,
 		"restart", "app/tau", "--as", "system:serviceaccount:"+u.Namespace+":reader")
@@ -178,7 +178,7 @@ func (u *user) reader(name string) {
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: u.Namespace, Name: name}},
 	})
-	testkit.Wait(u.t, "the rights of "+name, func(ctx context.Context) error {
+	kit.Wait(u.t, "the rights of "+name, func(ctx context.Context) error {
 		args := []string{"list", "--kubeconfig", u.kubeconfig, "--as", "system:serviceaccount:" + u.Namespace + ":" + name}
 		if got := runWith(ctx, terminal.Streams{}, args...); got.code != exit.OK {
 			return errors.New(got.err)
@@ -213,7 +213,7 @@ func (u *user) restartsOthers() {
 	}
 	handled := func(name string, wantsRequest bool) {
 		u.t.Helper()
-		testkit.Wait(u.t, name+" to be handled", func(ctx context.Context) error {
+		kit.Wait(u.t, name+" to be handled", func(ctx context.Context) error {
 			object, _, _ := done[name]()
 			_, key, _ := strings.Cut(name, "/")
 			if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: key}, object); err != nil {
@@ -319,7 +319,7 @@ func (u *user) connects() {
 	node := startKubelet(u.t, "connect-"+u.Namespace)
 	node.serves(u.t, "a Connect server")
 	pod := &corev1.Pod{}
-	testkit.Wait(u.t, "the server", func(ctx context.Context) error {
+	kit.Wait(u.t, "the server", func(ctx context.Context) error {
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: "spark-connect-server"}, pod); err != nil {
 			return err
 		}
@@ -363,7 +363,7 @@ func (u *user) connects() {
 
 // front starts a server in front of the API server that answers some paths itself, and returns its address.
 func (u *user) front(answers map[string]string) string {
-	rc := testkit.Rest(u.t)
+	rc := kit.Rest(u.t)
 	transport, err := rest.TransportFor(rc)
 	if err != nil {
 		u.t.Fatal(err)
@@ -434,7 +434,7 @@ func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 		},
 	}
 	u.Create(d)
-	testkit.Wait(u.t, "the status of "+name, func(ctx context.Context) error {
+	kit.Wait(u.t, "the status of "+name, func(ctx context.Context) error {
 		if err := u.API.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
 			return err
 		}

@@ -16,11 +16,11 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
-	"github.com/sparkoperator/spark-operator/internal/testkit/unprintable"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/hostile"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/unprintable"
 )
 
 // ownColours matches the control sequences that sparkctl may print on a terminal.

@@ -29,22 +29,22 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/render"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/operator"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 func TestMain(m *testing.M) {
 	asPlugin()
 	ctrllog.SetLogger(logr.Discard()) // for code without the operator's logger, such as an informer
-	testkit.Main(m)
+	kit.Main(m)
 }
 
 // recorder records the objects that an operator creates.
@@ -113,7 +113,7 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 	cfg.Namespaces.Names = []string{w.Namespace}
 	cfg.LeaderElection.Enabled = new(false)
 	cfg.Metrics.BindAddress, cfg.Health.BindAddress = config.Off, config.Off
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	record := &recorder{}
 	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return recording{record, next} })
 	op, err := operator.NewOperator(t.Context(), cfg, operator.Environment{Rest: rc, Log: w.Logger(), Registerer: prometheus.NewRegistry(), SkipNameValidation: true})
@@ -179,7 +179,7 @@ func compareCreated(t *testing.T, w *scene.World, record *recorder, file string,
 	}
 	want := len(rendered(""))
 	var made []*unstructured.Unstructured
-	testkit.Wait(t, fmt.Sprintf("%d objects of %s", want, file), func(context.Context) error {
+	kit.Wait(t, fmt.Sprintf("%d objects of %s", want, file), func(context.Context) error {
 		if made = record.of(owner); len(made) < want {
 			return fmt.Errorf("%d were created: %v", len(made), namesOf(made))
 		}
@@ -336,7 +336,7 @@ func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 			t.Fatal(err)
 		}
 		object := documents[0].Object
-		o := launch.Operator{Config: config.Default(), Now: scene.Noon}
+		o := preview.Operator{Config: config.Default(), Now: scene.Noon}
 		launched, err := o.Launch(object)
 		if err != nil {
 			t.Fatal(err)

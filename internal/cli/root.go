@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/forward"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/list"
 	"github.com/sparkoperator/spark-operator/internal/cli/offline"
 	"github.com/sparkoperator/spark-operator/internal/cli/online"
@@ -149,7 +149,7 @@ func codeErrors(cmd *cobra.Command) {
 // connectionFlags returns kubectl's connection flags.
 var connectionFlags = sync.OnceValue(func() *pflag.FlagSet {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(cluster.Flags).AddTo(set)
+	new(kube.Flags).AddTo(set)
 	return set
 })
 

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // localFiles writes an application's files into a directory, and returns the command line that submits them.
@@ -115,7 +115,7 @@ func TestSubmitStages(t *testing.T) {
 		t.Errorf("after a rejected submission the store has %v", files)
 	}
 	u.does(exit.OK, "stored deleted", "delete", "stored", "--yes")
-	testkit.Wait(t, "the files of the deleted application", func(context.Context) error {
+	kit.Wait(t, "the files of the deleted application", func(context.Context) error {
 		if files, _ := filepath.Glob(root + "/" + w.Namespace + "/*/*"); len(files) > 0 {
 			return fmt.Errorf("the store has %v", files)
 		}

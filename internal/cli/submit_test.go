@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/submission"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 const image = "--conf=spark.kubernetes.container.image=docker.io/apache/spark:4.1.4"
@@ -79,7 +79,7 @@ func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 			continue
 		}
 		made.Application.Name = "job"
-		launched, err := launch.Operator{Config: config.Default(), Now: scene.Noon}.Launch(made.Application)
+		launched, err := preview.Operator{Config: config.Default(), Now: scene.Noon}.Launch(made.Application)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

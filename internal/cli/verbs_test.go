@@ -24,8 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // user runs the program like a user of a real cluster. Each user has a namespace, in which an operator runs
@@ -39,7 +39,7 @@ type user struct {
 // newUser returns a user with the rights of an administrator, and writes the user's kubeconfig.
 func newUser(t *testing.T, w *scene.World) *user {
 	t.Helper()
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	file := clientcmdapi.NewConfig()
 	file.Clusters["test"] = &clientcmdapi.Cluster{Server: rc.Host, CertificateAuthority: rc.CAFile, CertificateAuthorityData: rc.CAData, InsecureSkipTLSVerify: rc.Insecure}
 	file.AuthInfos["test"] = &clientcmdapi.AuthInfo{
@@ -89,7 +89,7 @@ func (u *user) manifest(name, more string) string {
 func (u *user) driver(name string, phase corev1.PodPhase, state corev1.ContainerState) {
 	u.t.Helper()
 	pod := &corev1.Pod{}
-	testkit.Wait(u.t, "the driver of "+name, func(ctx context.Context) error {
+	kit.Wait(u.t, "the driver of "+name, func(ctx context.Context) error {
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name + "-driver"}, pod); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (u *user) shows() {
 			u.t.Errorf("%q is too long for 60 columns", line)
 		}
 	}
-	testkit.Wait(u.t, "an Event about pi", func(context.Context) error {
+	kit.Wait(u.t, "an Event about pi", func(context.Context) error {
 		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "pi", "--kubeconfig", u.kubeconfig); !strings.Contains(got.out, "SparkApplicationSubmitted") {
 			return fmt.Errorf("%+v", got)
 		}
@@ -243,7 +243,7 @@ func (u *user) submits() {
 	}
 	u.does(exit.OK, "/any-", "submit", "--deploy-mode", "cluster", "--name", "any", "--class", "X", image, "local:///x.jar")
 	u.does(exit.OK, "job suspended", "suspend", "job")
-	testkit.Wait(u.t, "the suspension of job", func(context.Context) error {
+	kit.Wait(u.t, "the suspension of job", func(context.Context) error {
 		if state := u.Get("job").Status.AppState.State; state != v1beta2.ApplicationStateSuspended {
 			return fmt.Errorf("it is %q", state)
 		}
@@ -252,7 +252,7 @@ func (u *user) submits() {
 	u.does(exit.OK, "job", "list", "--state", "suspended", "-o", "name")
 	u.does(exit.TimedOut, "sparkctl resume app/job -n "+u.Namespace, "wait", "job", "--timeout=1s")
 	u.does(exit.OK, "job resumed", "resume", "job")
-	testkit.Wait(u.t, "job to run again", func(context.Context) error {
+	kit.Wait(u.t, "job to run again", func(context.Context) error {
 		if state := u.Get("job").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 			return fmt.Errorf("it is %q", state)
 		}
@@ -263,7 +263,7 @@ func (u *user) submits() {
 func (u *user) schedules() {
 	s := u.Schedule("nightly", scene.Seldom)
 	u.does(exit.OK, "a run is requested", "trigger", "nightly")
-	testkit.Wait(u.t, "a run of nightly", func(context.Context) error {
+	kit.Wait(u.t, "a run of nightly", func(context.Context) error {
 		if runs := u.RunsOf(s); len(runs) != 1 {
 			return fmt.Errorf("its runs are %v", runs)
 		}
@@ -286,7 +286,7 @@ func (u *user) logs() {
 	go func() {
 		followed <- runWith(u.t.Context(), terminal.Streams{}, "log", "again", "-f", "--kubeconfig", u.kubeconfig)
 	}()
-	testkit.Wait(u.t, "the log to be followed", func(context.Context) error {
+	kit.Wait(u.t, "the log to be followed", func(context.Context) error {
 		if !node.asked("follow=true") {
 			return fmt.Errorf("the requests are %v", node.queries)
 		}
@@ -338,7 +338,7 @@ func (u *user) detaches() {
 func (u *user) onNode(node *kubelet, name, notUID string) {
 	u.t.Helper()
 	pod := &corev1.Pod{}
-	testkit.Wait(u.t, "another pod "+name, func(ctx context.Context) error {
+	kit.Wait(u.t, "another pod "+name, func(ctx context.Context) error {
 		err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name}, pod)
 		if err == nil && string(pod.UID) == notUID {
 			return fmt.Errorf("it is the same")
@@ -361,7 +361,7 @@ func (u *user) executor(node *kubelet, app *v1beta2.SparkApplication) {
 	u.Bind(pod, node.node)
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running()}}
-	testkit.Wait(u.t, "the executor's status", func(ctx context.Context) error {
+	kit.Wait(u.t, "the executor's status", func(ctx context.Context) error {
 		fresh := &corev1.Pod{}
 		if err := u.API.Get(ctx, client.ObjectKeyFromObject(pod), fresh); err != nil {
 			return err
@@ -418,7 +418,7 @@ func (u *user) scales() {
 func (u *user) explains() {
 	u.does(exit.OK, "stuck created", "create", "-f", u.manifest("stuck", ""))
 	pod := &corev1.Pod{}
-	testkit.Wait(u.t, "the driver of stuck", func(ctx context.Context) error {
+	kit.Wait(u.t, "the driver of stuck", func(ctx context.Context) error {
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: "stuck-driver"}, pod); err != nil {
 			return err
 		}
@@ -498,7 +498,7 @@ func (u *user) errors() {
 	u.does(exit.Cluster, "you are not allowed to list sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace, "list", "--as", account)
 	u.does(exit.Cluster, "you are not allowed to create sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("forbidden", ""), "--as", account)
 	// Below a path that it does not serve, the API server answers as for a missing definition.
-	elsewhere := testkit.Rest(u.t).Host + "/elsewhere"
+	elsewhere := kit.Rest(u.t).Host + "/elsewhere"
 	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "list", "--server", elsewhere)
 	u.does(exit.Cluster, "no CustomResourceDefinition of sparkclusters.spark.apache.org", "status", "cluster/x", "--server", elsewhere)
 	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("early", ""), "--server", elsewhere)

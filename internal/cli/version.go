@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
 
 // Version is set at link time with -X. If it is empty, the version that Go recorded in the binary is used.
@@ -56,7 +56,7 @@ func (r *root) versionCommand() *cobra.Command {
 			"  sparkctl version --client -o json",
 		Args: cobra.NoArgs,
 	}
-	connect := target.Connection(cmd.Flags(), r.Err)
+	connect := selection.Connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		b := currentBuild()
 		if output != "" && output != "json" {

@@ -9,10 +9,10 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect"
-	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
-	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	sparkapp "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	sparkconnect "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/connect"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // Admitted describes a kind of custom resource to the admission webhook. Its functions change nothing. Besides their

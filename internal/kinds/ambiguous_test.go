@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/lint"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // TestNamesThatDifferOnlyInCase checks pod templates of executors and workers in which a name occurs in two cases. The
@@ -53,7 +53,7 @@ func TestNamesThatDifferOnlyInCase(t *testing.T) {
 					t.Fatal(err)
 				}
 				var report lint.Report
-				report.Add(launch.Operator{Config: cfg, Now: noon}, "pi.json", text, false)
+				report.Add(preview.Operator{Config: cfg, Now: noon}, "pi.json", text, false)
 				isWanted := func(f lint.Finding) bool { return f.Field+": "+f.Message == want }
 				if !slices.ContainsFunc(report.Findings, isWanted) { // lint reports the other faults of the manifest too
 					t.Errorf("lint: got %+v\nwant %s", report.Findings, want)

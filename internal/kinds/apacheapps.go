@@ -10,13 +10,13 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/dialect"
-	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/internal/kind"
-	"github.com/sparkoperator/spark-operator/internal/kind/typed"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	apacheapp "github.com/sparkoperator/spark-operator/internal/dialect/apache/application"
+	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 

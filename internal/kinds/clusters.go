@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/dialect"
-	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/identity"
-	"github.com/sparkoperator/spark-operator/internal/kind"
-	"github.com/sparkoperator/spark-operator/internal/kind/typed"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	apachecluster "github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster"
+	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 

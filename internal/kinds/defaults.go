@@ -5,14 +5,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	apacheapp "github.com/sparkoperator/spark-operator/dialect/apache/application"
-	apachecluster "github.com/sparkoperator/spark-operator/dialect/apache/cluster"
-	"github.com/sparkoperator/spark-operator/dialect/platform"
-	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
-	sparkconnect "github.com/sparkoperator/spark-operator/dialect/sparkoperator/connect"
-	sparkschedule "github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/defaults"
+	apacheapp "github.com/sparkoperator/spark-operator/internal/dialect/apache/application"
+	apachecluster "github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	sparkapp "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	sparkconnect "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/connect"
+	sparkschedule "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/schedule"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/platformdefaults"
 )
 
 // NamespaceLabels returns the labels of a namespace, or nil if the labels are unknown. The labels select the platform's
@@ -34,7 +34,7 @@ func platformDefaults(cfg config.Configuration, labels NamespaceLabels) func(cli
 	if len(cfg.Defaults) == 0 {
 		return func(client.Object) *platform.Settings { return nil }
 	}
-	set := defaults.New(cfg.Defaults)
+	set := platformdefaults.New(cfg.Defaults)
 	return func(object client.Object) *platform.Settings {
 		var own map[string]string
 		if labels != nil {
@@ -48,7 +48,7 @@ func platformDefaults(cfg config.Configuration, labels NamespaceLabels) func(cli
 // function prepares the configuration's entries only if they differ from the entries of the previous call.
 func evaluatedOnce(labels NamespaceLabels) func(config.Configuration, client.Object) *platform.Settings {
 	type evaluated struct {
-		first *defaults.Default
+		first *platformdefaults.Default
 		of    func(client.Object) *platform.Settings
 	}
 	var last atomic.Pointer[evaluated]

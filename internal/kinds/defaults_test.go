@@ -10,9 +10,9 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/defaults"
-	"github.com/sparkoperator/spark-operator/internal/policy"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/platformdefaults"
+	"github.com/sparkoperator/spark-operator/internal/settings/policy"
 )
 
 // TestAdmissionUsesDefaults checks for each kind that admission reviews a custom resource with the defaults of its
@@ -21,7 +21,7 @@ import (
 // rejection.
 func TestAdmissionUsesDefaults(t *testing.T) {
 	cfg := config.Default()
-	cfg.Defaults = []defaults.Default{{NamespaceSelector: "tier=batch", Images: map[string]string{"4.1": "example.org/spark:4.1"}}}
+	cfg.Defaults = []platformdefaults.Default{{NamespaceSelector: "tier=batch", Images: map[string]string{"4.1": "example.org/spark:4.1"}}}
 	labels := func(namespace string) map[string]string { return map[string]string{"tier": namespace} }
 	admitted := Admission(labels)
 	for i, object := range []client.Object{
@@ -42,7 +42,7 @@ func TestAdmissionUsesDefaults(t *testing.T) {
 	}
 	object := &sparkv1.SparkCluster{Spec: sparkv1.ClusterSpec{RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"}}}
 	object.Name, object.Namespace = "c", "batch"
-	cfg.Defaults = []defaults.Default{{SparkConf: map[string]string{"spark.master.a": "a\x00b"}}}
+	cfg.Defaults = []platformdefaults.Default{{SparkConf: map[string]string{"spark.master.a": "a\x00b"}}}
 	if faults := admitted[4].Review(cfg, nil, object, time.Time{}).Faults; len(faults) != 1 || !strings.Contains(faults[0].Message, "defaults[0]") {
 		t.Errorf("a cluster with a default that cannot be used: %v", faults)
 	}
@@ -52,7 +52,7 @@ func TestAdmissionUsesDefaults(t *testing.T) {
 // It also checks that the pods for the comparison with quotas are rendered with the defaults.
 func TestRulesAndQuotasSeeDefaults(t *testing.T) {
 	cfg := config.Default()
-	cfg.Defaults = []defaults.Default{{SparkConf: map[string]string{"spark.eventLog.enabled": "true"}, Images: map[string]string{"4.1": "example.org/spark:4.1"}}}
+	cfg.Defaults = []platformdefaults.Default{{SparkConf: map[string]string{"spark.eventLog.enabled": "true"}, Images: map[string]string{"4.1": "example.org/spark:4.1"}}}
 	var err error
 	if cfg.Policy, err = policy.Parse(`{rules: [{name: all, sparkConf: {required: {spark.eventLog.enabled: "true"}}}]}`); err != nil {
 		t.Fatal(err)

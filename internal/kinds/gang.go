@@ -3,8 +3,8 @@ package kinds
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	sparkapp "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/lifecycle"
-	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	machine "github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 

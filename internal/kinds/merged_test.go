@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // places are the places of a custom resource that can set Spark's configuration in addition to sparkConf. A place has a

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/testkit/hostile"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/test/kit/hostile"
 )
 
 // injections are texts that set the key spark.injected in three places: as an option of spark-submit, as a line of a

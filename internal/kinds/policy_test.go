@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/kind"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
 )
 
 // manifests are valid objects of the five kinds, in the order of kinds.Admission.

@@ -8,9 +8,9 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/platform"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // Review returns what a pass would report about a custom resource of one of the five kinds in a namespace with the

@@ -8,15 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	sparkschedule "github.com/sparkoperator/spark-operator/dialect/sparkoperator/schedule"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/kind"
-	"github.com/sparkoperator/spark-operator/internal/kind/typed"
-	"github.com/sparkoperator/spark-operator/internal/trim"
-	"github.com/sparkoperator/spark-operator/lifecycle"
-	machine "github.com/sparkoperator/spark-operator/lifecycle/schedule"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	sparkschedule "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/schedule"
+	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/intake/trim"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	machine "github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // Schedules returns the kind of the ScheduledSparkApplications of sparkoperator.k8s.io/v1beta2. For the arguments see

@@ -7,8 +7,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // standingOf returns the state of a SparkApplication for the metrics, from the application's status.

@@ -4,8 +4,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 )
 

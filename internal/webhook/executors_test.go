@@ -28,13 +28,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	sparkapp "github.com/sparkoperator/spark-operator/dialect/sparkoperator/application"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	sparkapp "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
-	"github.com/sparkoperator/spark-operator/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // executorVersions are the Spark versions whose executor pods were recorded. The constant recordings names the
@@ -42,7 +42,7 @@ import (
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 
 // recordings is the directory of recorded executor pods, which Spark's own code built.
-const recordings = "../../dialect/sparkoperator/application/testdata/executors/"
+const recordings = "../dialect/sparkoperator/application/testdata/executors/"
 
 // factory is a namespace in which the API server changes executors when it creates them.
 type factory struct {
@@ -64,7 +64,7 @@ func newFactory(t *testing.T, by admit.Mechanism) *factory {
 	if err := (admit.Settings{By: by, Overlay: overlay.Overlay{MemoryLimit: quantity("2Gi")}}).Mark(probe, "spark-kubernetes-executor"); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the API server to change executors", func(ctx context.Context) error {
+	kit.Wait(t, "the API server to change executors", func(ctx context.Context) error {
 		got := probe.DeepCopy()
 		if err := f.API.Create(ctx, got, client.DryRunAll); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (f *factory) forever(object client.Object) {
 
 func (f *factory) startWebhook() *httptest.Server {
 	f.T.Helper()
-	testkit.NeedsLoopback(f.T)
+	kit.NeedsLoopback(f.T)
 	handler, err := webhook.Handler(nil, &webhook.Executors{Log: f.Logger()}, nil)
 	if err != nil {
 		f.T.Fatal(err)
@@ -374,7 +374,7 @@ func TestExecutorsWaitForTheWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Close()
-	testkit.Wait(t, "the API server to refuse an executor", func(ctx context.Context) error {
+	kit.Wait(t, "the API server to refuse an executor", func(ctx context.Context) error {
 		if err := f.API.Create(ctx, marked.DeepCopy(), client.DryRunAll); !apierrors.IsInternalError(err) {
 			return fmt.Errorf("it is created: %w", err)
 		}

@@ -21,15 +21,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { kit.Main(m) }
 
 // resources maps each kind to the plural name of its resource.
 var resources = map[string]string{
@@ -133,7 +133,7 @@ func schedulersEnabled() config.Configuration {
 // hook creates a namespace, starts a webhook for it, and waits until the API server calls the webhook.
 func hook(t testing.TB) *hooked {
 	t.Helper()
-	testkit.NeedsLoopback(t)
+	kit.NeedsLoopback(t)
 	h := &hooked{World: scene.New(t), cfg: schedulersEnabled(), served: true, warnings: &warnings{}}
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission(nil) {
@@ -145,7 +145,7 @@ func hook(t testing.TB) *hooked {
 	}
 	h.server = httptest.NewTLSServer(timed(handler, &h.reviews))
 	t.Cleanup(h.server.Close)
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	rc.QPS = -1
 	rc.WarningHandler = rest.WarningHandler(h.warnings)
 	if h.user, err = client.New(rc, client.Options{Scheme: h.API.Scheme()}); err != nil {
@@ -179,7 +179,7 @@ func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *ad
 			h.T.Error(err)
 		}
 	})
-	testkit.Wait(h.T, "the API server to call the webhook", func(context.Context) error {
+	kit.Wait(h.T, "the API server to call the webhook", func(context.Context) error {
 		if err := h.dryRun(h.object(unusable)); !byWebhook(err) {
 			return errors.Join(errors.New("it admits an invalid spec"), err)
 		}

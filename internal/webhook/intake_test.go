@@ -19,8 +19,8 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // answerTimeout is how long the API server waits for an answer with the chart's default values.
@@ -45,7 +45,7 @@ func serveIntake(t *testing.T) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	go func() { _ = files.Start(ctx) }()
-	testkit.Wait(t, "the certificate", func(context.Context) error { return files.Serving.Ready(nil) })
+	kit.Wait(t, "the certificate", func(context.Context) error { return files.Serving.Ready(nil) })
 	server, err := NewServer("127.0.0.1:0", handler, files.Serving, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestMemoryOfUnansweredRequests(t *testing.T) {
 		}()
 	}
 	const fit = maxHeld / size
-	testkit.Wait(t, "the server to end requests", func(context.Context) error {
+	kit.Wait(t, "the server to end requests", func(context.Context) error {
 		if n := ended.Load(); n < clients-fit {
 			return fmt.Errorf("%d of %d requests have ended", n, clients)
 		}
@@ -264,7 +264,7 @@ func TestAddressesTakeTurns(t *testing.T) {
 				order <- address
 			}
 		}()
-		testkit.Wait(t, "the request to wait", func(context.Context) error {
+		kit.Wait(t, "the request to wait", func(context.Context) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if len(s.waiting[address]) == before {

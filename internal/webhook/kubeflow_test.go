@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
+	"github.com/sparkoperator/spark-operator/test/kit/refusal"
 )
 
 // decision is an expected answer of the API server. If the field refused has a text, the API server refuses the object

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // perSecond is the rate at which BenchmarkCreations creates applications.
@@ -56,12 +56,12 @@ func BenchmarkCreations(b *testing.B) {
 // quotaCache starts the operator's cache of ResourceQuotas for the namespace of the test, and waits until it is full.
 func (h *hooked) quotaCache(b *testing.B) *quota.Cache {
 	b.Helper()
-	c, err := quota.NewCache(testkit.Rest(b), cache.Options{DefaultNamespaces: map[string]cache.Config{h.Namespace: {}}})
+	c, err := quota.NewCache(kit.Rest(b), cache.Options{DefaultNamespaces: map[string]cache.Config{h.Namespace: {}}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	go func() { _ = c.Start(b.Context()) }() // ends with the test
-	testkit.Wait(b, "the cache of quotas", func(context.Context) error { return c.Ready(nil) })
+	kit.Wait(b, "the cache of quotas", func(context.Context) error { return c.Ready(nil) })
 	return c
 }
 

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/policy"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/policy"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 )
 

@@ -23,11 +23,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/sparkoperator/spark-operator/bounds"
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/engine/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/sentinel"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 

@@ -24,28 +24,28 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/policy"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/policy"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/refusal"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // refusals are the files from which docs/validation.md lists the refused custom resources, one file for each kind.
 var refusals = []string{
 	applications,
-	"../../dialect/sparkoperator/schedule/testdata/refusals.yaml",
-	"../../dialect/sparkoperator/connect/testdata/refusals.yaml",
-	"../../dialect/apache/application/testdata/refusals.yaml",
-	"../../dialect/apache/cluster/testdata/refusals.yaml",
+	"../dialect/sparkoperator/schedule/testdata/refusals.yaml",
+	"../dialect/sparkoperator/connect/testdata/refusals.yaml",
+	"../dialect/apache/application/testdata/refusals.yaml",
+	"../dialect/apache/cluster/testdata/refusals.yaml",
 }
 
-const applications = "../../dialect/sparkoperator/application/testdata/refusals.yaml"
+const applications = "../dialect/sparkoperator/application/testdata/refusals.yaml"
 
 // unusable is a part of an application's spec that the CustomResourceDefinition accepts and the webhook refuses.
 const unusable = `spec: {executor: {cores: 2, coreLimit: "1"}}`
@@ -183,14 +183,14 @@ func (h *hooked) sameByDefinition(name, says string, err error, pass string) {
 // in the condition Stalled or in the error of a launch. The function simulates a pass in an empty cluster.
 func (h *hooked) pass(object *unstructured.Unstructured) string {
 	h.T.Helper()
-	operator := launch.Operator{Config: h.settings(), Now: time.Now()}
+	operator := preview.Operator{Config: h.settings(), Now: time.Now()}
 	stored := operator.Fresh(h.typed(object, kindOf(h.T, object.GroupVersionKind())))
 	kind, err := operator.Kind(stored)
 	if err != nil {
 		h.T.Fatal(err)
 	}
 	kind.Decide(stored, lifecycle.Observed{}, operator.Now)
-	if stalled := meta.FindStatusCondition(launch.Conditions(stored), dialect.ConditionStalled); stalled != nil {
+	if stalled := meta.FindStatusCondition(preview.Conditions(stored), dialect.ConditionStalled); stalled != nil {
 		return stalled.Message
 	}
 	if _, err = operator.Launch(stored); err != nil {
@@ -511,7 +511,7 @@ func TestUnreachableWebhookAdmitsObjects(t *testing.T) {
 	if err := h.API.Update(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the API server to admit an object without the webhook", func(context.Context) error {
+	kit.Wait(t, "the API server to admit an object without the webhook", func(context.Context) error {
 		return h.dryRun(h.object(unusable))
 	})
 }

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // TestSparkSubmitChangesItsOwnObjectsOnly checks the chart's policy for the account of the pods that run spark-submit.
@@ -45,7 +45,7 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 			}
 		})
 	}
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	// The group has all rights, so only the policy can refuse a request.
 	rc.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
 	spark, err := client.New(rc, client.Options{Scheme: w.API.Scheme()})
@@ -78,7 +78,7 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 	probe := of("ConfigMap", "probe")
 	owner := probe.DeepCopy()
 	w.Create(owner)
-	testkit.Wait(t, "the policy to be in force", func(context.Context) error {
+	kit.Wait(t, "the policy to be in force", func(context.Context) error {
 		probe.SetLabels(map[string]string{"probe": "x"})
 		if err := apply(probe, client.DryRunAll); err == nil {
 			return errors.New("the object was changed")

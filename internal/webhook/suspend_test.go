@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/policy"
-	"github.com/sparkoperator/spark-operator/internal/testkit/refusal"
+	"github.com/sparkoperator/spark-operator/internal/settings/policy"
+	"github.com/sparkoperator/spark-operator/test/kit/refusal"
 )
 
 // patch sends a merge patch of an object as the user.

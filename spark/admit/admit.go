@@ -20,7 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 

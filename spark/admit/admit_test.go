@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/test/kit/effort"
 )
 
 // executor returns an executor pod as Spark builds it, with the label and the annotations of s.

@@ -19,7 +19,7 @@ func TestLists(t *testing.T) {
 			"local:///a.jar":                   "local:///a.jar",
 			" local:///a , ,https://h/b?c=d#e": "local:///a,https://h/b?c=d#e",
 			"a.jar,/b.jar,./c/../d.jar":        "file:/case/a.jar,file:/b.jar,file:/case/d.jar",
-			"../e.jar,//f//g.jar,/h/":          "file:/e.jar,file:/f/g.jar,file:/h",
+			"../e.jar,/f/g.jar,/h/":            "file:/e.jar,file:/f/g.jar,file:/h",
 			"a b.zip,c%d.zip,[e].zip":          "file:/case/a%20b.zip,file:/case/c%25d.zip,file:/case/%5Be%5D.zip",
 			"env.tar.gz#env,a%20b.zip#c":       "file:/case/env.tar.gz#env,file:/case/a%20b.zip#c",
 			"a b#c":                            "file:/case/a%20b%23c",

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/test/kit/worst"
 )
 
 // TestCostIsLinear checks for each operation that its cost grows at most in proportion to the size of the

@@ -310,7 +310,7 @@ var defaults = map[string]string{
 }
 
 // fallbacks maps a key to another key. If the first key is not set, its value is the value of the other key (Spark's
-// FallbackConfigEntry). A key that is added here may be needed in FallbackKey of package dialect/platform too.
+// FallbackConfigEntry). A key that is added here may be needed in FallbackKey of package internal/dialect/platform too.
 var fallbacks = map[string]string{
 	"spark.driver.blockManager.port":                                     "spark.blockManager.port",
 	"spark.dynamicAllocation.initialExecutors":                           "spark.dynamicAllocation.minExecutors",

@@ -3,7 +3,7 @@ package conf
 import (
 	"fmt"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 )
 
 // Warning describes a setting that has no effect or may be wrong. Unlike an error, it does not prevent the caller from

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/test/kit/worst"
 )
 
 // TestReferencesDoNotMultiply builds executors from a configuration in which many keys refer to one long value. Without

@@ -3,7 +3,7 @@ package connect
 import (
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/netpolicy"
+	"github.com/sparkoperator/spark-operator/test/kit/netpolicy"
 )
 
 // TestPolicyLetsSparkThrough evaluates the policy against the flows of a Connect server.

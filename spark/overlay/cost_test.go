@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
+	"github.com/sparkoperator/spark-operator/test/kit/worst"
 )
 
 // TestCostIsLinear applies long lists to a pod that has long lists too. If Apply compared each toleration or

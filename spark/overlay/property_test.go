@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
+	"github.com/sparkoperator/spark-operator/test/kit/effort"
 )
 
 // randomOverlay returns a random overlay. It uses only a few names, so that the overlay's entries collide with each

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 )
 
 // TestScalarsHaveTheTypesOfYAML12 checks the types of scalars against the JSON schema of YAML 1.2 (chapter 10.2 of its

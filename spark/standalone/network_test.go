@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/netpolicy"
+	"github.com/sparkoperator/spark-operator/test/kit/netpolicy"
 )
 
 // TestPolicyLetsSparkThrough checks the policies against the network flows of a standalone cluster.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
+	"github.com/sparkoperator/spark-operator/test/kit/effort"
 )
 
 // chance builds random requests and templates from fixed parts.

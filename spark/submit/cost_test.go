@@ -6,10 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/test/kit/worst"
 )
 
 // TestOverwrittenCostsLinearTime checks the cost of comparing a long environment with the configuration.

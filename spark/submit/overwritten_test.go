@@ -12,7 +12,7 @@ import (
 )
 
 // TestOverwrittenByConf checks the rules of OverwrittenByConf one by one. The files in
-// dialect/sparkoperator/application/testdata/executors show which fields of a template real executors keep.
+// internal/dialect/sparkoperator/application/testdata/executors show which fields of a template real executors keep.
 func TestOverwrittenByConf(t *testing.T) {
 	env := func(name, value string) overlay.Overlay {
 		return overlay.Overlay{Env: []corev1.EnvVar{{Name: name, Value: value}}}

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // root is the root of the repository, relative to this package.
@@ -34,7 +34,7 @@ func TestOperator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster with a node, which takes a minute")
 	}
-	kubeconfig := testkit.ExistingCluster(os.Getenv)
+	kubeconfig := kit.ExistingCluster(os.Getenv)
 	if kubeconfig == "" && (runtime.GOOS != "linux" || os.Getuid() != 0) {
 		t.Skip("a node needs Linux and root: run as root, or set TEST_KUBECONFIG to another cluster (CONTRIBUTING.md)")
 	}

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Ending describes a program that fails, of which the log is recorded for the tests of lifecycle/cause.
+// Ending describes a program that fails, of which the log is recorded for the tests of internal/lifecycle/cause.
 type Ending struct {
 	// Name is unique. The name of the recording is NAME.CODE.log.gz, with the exit code.
 	Name string `json:"name"`

@@ -150,7 +150,7 @@ const (
 )
 
 // narrow excludes the values that the schema of a Kubernetes type accepts but its Go type cannot decode. The tests find
-// such values with crd.Probes of internal/testkit/crd.
+// such values with crd.Probes of test/kit/crd.
 func narrow(schema map[string]any) {
 	pattern, _ := schema["pattern"].(string)
 	switch {

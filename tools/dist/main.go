@@ -59,7 +59,7 @@ type release struct {
 
 func main() {
 	check := flag.Bool("check", false, "build a second time in another directory, and compare the checksums")
-	out := flag.String("out", "../dist", "`directory` for the results")
+	out := flag.String("out", ".", "`directory` for the results")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

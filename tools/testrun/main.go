@@ -44,7 +44,7 @@ var parts = []part{
 		// Tests on an API server mostly wait, so more of them than the number of cores run at the same time. The
 		// package that takes longest comes first, so that the other packages run while it runs.
 		// `make e2e` runs the skipped test, which starts real Spark.
-		args: []string{"-timeout=25m", "-parallel=10", "-skip=^TestOnSpark$", "./internal/operator", "./..."},
+		args: []string{"-timeout=25m", "-parallel=10", "-skip=^TestOnSpark$", "./internal/process/operator", "./..."},
 		// The operator reads cached dependents without copying them; the detector panics if one of them is changed.
 		// LIVES multiplies the number of simulated lives of an application, which is small by default.
 		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=4"}},

@@ -17,7 +17,7 @@ import (
 	strict "sigs.k8s.io/json"
 
 	v1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
 func newObjects(t testing.TB) *runtime.Scheme {

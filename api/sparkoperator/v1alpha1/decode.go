@@ -3,7 +3,7 @@ package v1alpha1
 import (
 	"encoding/json"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 )
 
 var connectBounds = bounds.Kind{Spec: bounds.ShapeOf[SparkConnectSpec](), Status: bounds.ShapeOf[SparkConnectStatus]()}

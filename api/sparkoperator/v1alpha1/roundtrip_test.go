@@ -14,7 +14,7 @@ import (
 	strict "sigs.k8s.io/json"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
 func newObjects(t testing.TB) *runtime.Scheme {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
 const (

@@ -3,7 +3,7 @@ package v1beta2
 import (
 	"encoding/json"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 )
 
 var (

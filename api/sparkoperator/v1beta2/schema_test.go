@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
 // TestWhatTheSchemaAcceptsIsDecoded checks that every object that the schema accepts can be decoded. An informer lists

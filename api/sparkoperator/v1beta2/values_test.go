@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
 // TestPeersValuesAreStored checks, for each property down to a sidecar's probes, that our definitions store every value
@@ -64,7 +64,7 @@ func deliberatelyRefused(path string) bool {
 
 // byRule reports whether every error comes from a validation rule of our definition. Our definition has rules that the
 // peer's definition lacks. They reject only values that the operator would reject anyway when it reconciles the object.
-// docs/validation.md lists these rules, and the test of internal/testkit/refusal has a row for each.
+// docs/validation.md lists these rules, and the test of test/kit/refusal has a row for each.
 func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 	for _, err := range errs {
 		if !slices.ContainsFunc(rules, func(r crd.Rule) bool { return r.Message == err.Detail }) {

@@ -1,5 +1,5 @@
 {{/* The sets of rules in config.policy that judge pods, as a JSON list. Each set has its index, selector, podSecurity and lists of
-     patterns; the presets of its level are filled in, as internal/policy does. */}}
+     patterns; the presets of its level are filled in, as internal/settings/policy does. */}}
 {{- define "spark-operator.pods.sets" -}}
 {{- $policy := .Values.config.policy | default dict -}}
 {{- $sets := list -}}

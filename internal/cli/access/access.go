@@ -11,8 +11,8 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // Account is a service account.
@@ -57,10 +57,10 @@ var kindRights = []struct {
 var Spark, Apache = v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group
 
 // SwitchedOff returns the chart's value that switches a kind off in a configuration; empty if the kind is served.
-func SwitchedOff(c *config.Configuration, kind *cluster.Kind) string {
-	for i := range cluster.Kinds {
-		k := &cluster.Kinds[i]
-		first := i == 0 || cluster.Kinds[i-1].Group != k.Group // has the switch of its group
+func SwitchedOff(c *config.Configuration, kind *kube.Kind) string {
+	for i := range kube.Kinds {
+		k := &kube.Kinds[i]
+		first := i == 0 || kube.Kinds[i-1].Group != k.Group // has the switch of its group
 		if k.Group == kind.Group && (first || k.Name == kind.Name) && !kindRights[i].served(c) {
 			return kindRights[i].value
 		}
@@ -76,8 +76,8 @@ func Operator(c *config.Configuration) []Right {
 		{"networking.k8s.io", "networkpolicies", "get list watch create patch delete"}, {"policy", "poddisruptionbudgets", "get list watch create patch delete"},
 		{"authorization.k8s.io", "localsubjectaccessreviews", "create"}, {"", "serviceaccounts", "get"},
 	}
-	for i := range cluster.Kinds {
-		if k := &cluster.Kinds[i]; SwitchedOff(c, k) == "" {
+	for i := range kube.Kinds {
+		if k := &kube.Kinds[i]; SwitchedOff(c, k) == "" {
 			rights = append(append(rights, Right{k.Group, k.Resource, "get list watch"}, Right{k.Group, k.Resource + "/status", "patch"}), kindRights[i].rights...)
 		}
 	}
@@ -89,7 +89,7 @@ func Operator(c *config.Configuration) []Right {
 
 // Missing returns which of the rights a service account does not have in a namespace, as texts such as "create, patch
 // pods". An error means that this is unknown.
-func Missing(ctx context.Context, c *cluster.Client, a Account, namespace string, rights []Right) (missing []string, err error) {
+func Missing(ctx context.Context, c *kube.Client, a Account, namespace string, rights []Right) (missing []string, err error) {
 	authorization, err := typedauthorizationv1.NewForConfig(c.Config())
 	if err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ func NoDefinition(err error) bool {
 // forbidden matches the message of the API server about a right that the user does not have.
 var forbidden = regexp.MustCompile(`cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
-// Explain makes the error of a request to the API server at an address readable. An error that already has an exit code is returned unchanged.
+// Explain makes the error of a request to the API server at an address readable. An error that already has an exit code
+// is returned unchanged.
 func Explain(err error, host string) error {
 	if _, coded := errors.AsType[*exit.Error](err); coded || err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -16,7 +16,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 )
 
 // SparkOperator and Apache are the API groups between which the package converts.
@@ -77,7 +77,7 @@ type droppedField struct {
 // Convert converts an application of one API group into an application of the other. If the object is a schedule, it
 // converts the schedule's application template. The parameter o describes the operator, because the operator's
 // configuration decides how the driver pods of both applications are built.
-func Convert(o launch.Operator, object client.Object, group string) (Result, error) {
+func Convert(o preview.Operator, object client.Object, group string) (Result, error) {
 	from := object.GetObjectKind().GroupVersionKind()
 	if from.Group == group {
 		return Result{}, fmt.Errorf("is already an object of %s; convert it with --to %s", group, Other(group))
@@ -135,7 +135,7 @@ func Other(group string) string {
 
 // Submitted converts an application that was made from a command line of spark-submit to the given API group. If the
 // application is invalid, Submitted returns its first error.
-func Submitted(o launch.Operator, app *v1beta2.SparkApplication, group string) (Result, error) {
+func Submitted(o preview.Operator, app *v1beta2.SparkApplication, group string) (Result, error) {
 	if group == Apache {
 		return Convert(o, app, Apache)
 	}

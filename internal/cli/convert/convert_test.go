@@ -19,10 +19,10 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
-	"github.com/sparkoperator/spark-operator/internal/testkit/fieldtable"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
 )
 
 // plain contains, for each API group, the manifest of an application with as few fields as possible.
@@ -94,10 +94,10 @@ var more = map[string][]string{
 // tables lists the Go tables of valid values in the tests of the dialects. The last text of an entry is the part of a
 // spec in which a value from the table is set. The value replaces the "%" in this text.
 var tables = []struct{ group, file, name, wrap string }{
-	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "specSamples", "%"},
-	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{driver: %}"},
-	{SparkOperator, "../../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{executor: %}"},
-	{Apache, "../../../dialect/apache/application/fields_test.go", "fieldSamples", "%"},
+	{SparkOperator, "../../dialect/sparkoperator/application/fields_test.go", "specSamples", "%"},
+	{SparkOperator, "../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{driver: %}"},
+	{SparkOperator, "../../dialect/sparkoperator/application/fields_test.go", "podSamples", "{executor: %}"},
+	{Apache, "../../dialect/apache/application/fields_test.go", "fieldSamples", "%"},
 }
 
 // sampleOf matches an entry of a table, and valueOf matches the fields of the entry.
@@ -194,9 +194,9 @@ func read(t testing.TB, name string, text []byte) (objects []client.Object) {
 	return objects
 }
 
-func operator(t testing.TB) launch.Operator {
+func operator(t testing.TB) preview.Operator {
 	t.Helper()
-	o, err := launch.Load("")
+	o, err := preview.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func operator(t testing.TB) launch.Operator {
 
 // corpus yields applications with their names: the examples, the applications in sparkctl's own tests, an application
 // for each piece, and random combinations of pieces. Invalid combinations are left out.
-func corpus(t testing.TB, o launch.Operator, yield func(name string, app client.Object)) {
+func corpus(t testing.TB, o preview.Operator, yield func(name string, app client.Object)) {
 	t.Helper()
 	files, err := filepath.Glob("../../../examples/*.yaml")
 	if err != nil || len(files) < 15 {
@@ -275,7 +275,7 @@ var commented = map[string][]string{
 
 // properties returns the Spark properties of an application's driver, without the properties that otherProperties
 // matches.
-func properties(t testing.TB, o launch.Operator, app client.Object) map[string]string {
+func properties(t testing.TB, o preview.Operator, app client.Object) map[string]string {
 	t.Helper()
 	made, err := objectsOf(o, app)
 	if err != nil {
@@ -342,7 +342,7 @@ func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
 }
 
 // converted converts an application and checks that only explained parts of the driver differ.
-func converted(t *testing.T, o launch.Operator, name string, source client.Object) *Result {
+func converted(t *testing.T, o preview.Operator, name string, source client.Object) *Result {
 	t.Helper()
 	result, err := Convert(o, source, Other(source.GetObjectKind().GroupVersionKind().Group))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -29,7 +29,7 @@ func (c *Comment) explains(part string) bool {
 //
 // It ignores names and labels, the operator's own annotations, and the order of lists whose items have names. If an
 // environment variable is set several times, only its last value counts, as in Kubernetes.
-func Differences(o launch.Operator, a, b client.Object) (parts []string, err error) {
+func Differences(o preview.Operator, a, b client.Object) (parts []string, err error) {
 	var flat [2]map[string]string
 	for i, object := range []client.Object{a, b} {
 		if flat[i], err = driverParts(o, object); err != nil {
@@ -48,7 +48,7 @@ func Differences(o launch.Operator, a, b client.Object) (parts []string, err err
 
 // objectsOf returns the objects that the operator creates for the first attempt of an application. It ignores whether
 // the application is suspended.
-func objectsOf(o launch.Operator, object client.Object) (submit.Objects, error) {
+func objectsOf(o preview.Operator, object client.Object) (submit.Objects, error) {
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
 		app = app.DeepCopy()
 		app.Spec.Submission = nil
@@ -63,7 +63,7 @@ func objectsOf(o launch.Operator, object client.Object) (submit.Objects, error) 
 
 // driverParts returns all values in an application's driver pod. The keys are the paths of the values, and the values
 // are JSON.
-func driverParts(o launch.Operator, object client.Object) (map[string]string, error) {
+func driverParts(o preview.Operator, object client.Object) (map[string]string, error) {
 	made, err := objectsOf(o, object)
 	if err != nil {
 		return nil, err

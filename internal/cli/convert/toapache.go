@@ -11,7 +11,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/render"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -39,7 +39,7 @@ const (
 )
 
 // toApache converts an application of sparkoperator.k8s.io to spark.apache.org.
-func toApache(o launch.Operator, app *v1beta2.SparkApplication) (Result, error) {
+func toApache(o preview.Operator, app *v1beta2.SparkApplication) (Result, error) {
 	s, err := render.SubmissionOf(o, app)
 	if err != nil {
 		return Result{}, err
@@ -80,7 +80,7 @@ func toApache(o launch.Operator, app *v1beta2.SparkApplication) (Result, error) 
 
 // apacheConf removes the configuration keys that the operator sets for every application of spark.apache.org. It adds
 // the keys without which the driver would change.
-func apacheConf(o launch.Operator, app *v1beta2.SparkApplication, c *conf.Conf) {
+func apacheConf(o preview.Operator, app *v1beta2.SparkApplication, c *conf.Conf) {
 	set := func(key string) bool { _, ok := app.Spec.SparkConf[key]; return ok }
 	for _, role := range []string{"driver", "executor"} {
 		// In the converted templates, Spark's container is the first one, which Spark uses by default.
@@ -100,7 +100,7 @@ func apacheConf(o launch.Operator, app *v1beta2.SparkApplication, c *conf.Conf) 
 // keepUser sets the environment variable SPARK_USER of a driver if it might otherwise differ in the other API group.
 // The two API groups set it differently for a driver with a proxy user. It is set by a configuration key, because Spark
 // overrides the variable of a pod template.
-func keepUser(o launch.Operator, app client.Object, proxy string, c *conf.Conf) {
+func keepUser(o preview.Operator, app client.Object, proxy string, c *conf.Conf) {
 	if user := effectiveUser(o, app); user != imageUser || proxy != "" {
 		c.SetIfMissing(confUser, user)
 	}
@@ -108,7 +108,7 @@ func keepUser(o launch.Operator, app client.Object, proxy string, c *conf.Conf) 
 
 // effectiveUser returns the value of the environment variable SPARK_USER in an application's driver. If the value is
 // known only when the pod runs, effectiveUser returns the default.
-func effectiveUser(o launch.Operator, app client.Object) (user string) {
+func effectiveUser(o preview.Operator, app client.Object) (user string) {
 	parts, err := driverParts(o, app)
 	if err != nil {
 		return imageUser // the comparison of the driver pods returns the error

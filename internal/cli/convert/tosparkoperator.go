@@ -11,13 +11,13 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/render"
 	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 )
 
 // toSparkOperator converts an application of spark.apache.org to sparkoperator.k8s.io.
-func toSparkOperator(o launch.Operator, source *sparkv1.SparkApplication) (Result, error) {
+func toSparkOperator(o preview.Operator, source *sparkv1.SparkApplication) (Result, error) {
 	var n notes
 	app, local, err := withoutMaster(source, &n)
 	if err != nil {
@@ -86,7 +86,7 @@ func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.Spa
 
 // ownConf removes the configuration keys that the operator sets for every application of sparkoperator.k8s.io. It adds
 // the keys without which the driver would change.
-func ownConf(o launch.Operator, app *sparkv1.SparkApplication, s *render.Submission, n *notes) {
+func ownConf(o preview.Operator, app *sparkv1.SparkApplication, s *render.Submission, n *notes) {
 	set := func(key string) bool { return app.Spec.SparkConf[key] != "" }
 	c := s.Conf
 	for _, role := range []string{"driver", "executor"} {
@@ -171,7 +171,7 @@ func sparkOperatorComments(app *sparkv1.SparkApplication, n *notes) {
 
 // deniedKeys removes the configuration keys that users may not set in sparkoperator.k8s.io, and adds a comment about
 // each of them.
-func deniedKeys(o launch.Operator, app *v1beta2.SparkApplication, n *notes) {
+func deniedKeys(o preview.Operator, app *v1beta2.SparkApplication, n *notes) {
 	faults, err := o.Faults(app)
 	if err != nil {
 		return // the caller repeats the call

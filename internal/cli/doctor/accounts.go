@@ -17,10 +17,10 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 )
 
 // maxAccounts is the largest number of service accounts that one run checks. Each account takes about ten requests.
@@ -123,8 +123,8 @@ func (d *doctor) checkRights(ctx context.Context, a access.Account) {
 	d.Add(finding.Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.Namespace, a.Name, strings.Join(missing, "; "))
 }
 
-// grant returns the command that gives a service account the rights of a driver. If the Role exists, for example because
-// another account uses it, the command adds the rights that it lacks, and removes none.
+// grant returns the command that gives a service account the rights of a driver. If the Role exists, for example
+// because another account uses it, the command adds the rights that it lacks, and removes none.
 func grant(a access.Account) terminal.Command {
 	return terminal.Commandf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
 		"--resource=pods,configmaps,services,persistentvolumeclaims --dry-run=client -o yaml | kubectl auth reconcile -f - && "+

@@ -21,7 +21,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // expiresSoon is the remaining validity of a certificate below which doctor warns. The operator replaces its own

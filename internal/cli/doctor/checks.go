@@ -13,8 +13,8 @@ import (
 	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/access"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -141,9 +141,9 @@ type field struct {
 // are as new as this program.
 func (d *doctor) checkDefinitions(ctx context.Context) {
 	owner := ""
-	var missing []*cluster.Kind
-	for i := range cluster.Kinds {
-		kind := &cluster.Kinds[i]
+	var missing []*kube.Kind
+	for i := range kube.Kinds {
+		kind := &kube.Kinds[i]
 		text, err := d.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName())
 		var found definition
 		if err == nil {
@@ -172,7 +172,7 @@ func (c *definition) owner() string {
 
 // define returns the command that installs or updates a definition. If a release owns it, only this release may change
 // it; if that is not the user's, the command shows the owner.
-func (d *doctor) define(kind *cluster.Kind, owner string) terminal.Command {
+func (d *doctor) define(kind *kube.Kind, owner string) terminal.Command {
 	switch o := d.own(); {
 	case o != nil && owner == o.Namespace+"/"+o.Release:
 		return upgrade(o, "crds.install=true")
@@ -182,7 +182,7 @@ func (d *doctor) define(kind *cluster.Kind, owner string) terminal.Command {
 	return terminal.Commandf("kubectl apply --server-side --force-conflicts -f charts/spark-operator/files/crds/%s_%s.yaml", kind.Group, kind.Resource)
 }
 
-func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
+func (d *doctor) checkDefinition(kind *kube.Kind, found *definition) {
 	name, owner := found.Metadata.Name, cmp.Or(found.owner(), "no release")
 	for _, condition := range found.Status.Conditions {
 		if condition.Type == "Established" && condition.Status != metav1.ConditionTrue {
@@ -210,7 +210,7 @@ func (d *doctor) checkDefinition(kind *cluster.Kind, found *definition) {
 
 // remembersRestarts reports whether a CustomResourceDefinition has status.operator.restartRequest, the newest field
 // that the operator needs. The definition of schedules does not need it.
-func remembersRestarts(kind *cluster.Kind, schema field) bool {
+func remembersRestarts(kind *kube.Kind, schema field) bool {
 	if kind.Kind == "ScheduledSparkApplication" {
 		return true
 	}

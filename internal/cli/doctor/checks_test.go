@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // TestAccounts checks which service account of a driver doctor examines: that of the field, of Spark's property, or of

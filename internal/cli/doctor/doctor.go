@@ -15,17 +15,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // doctor performs the checks of one run and collects their findings.
 type doctor struct {
 	finding.Report
-	*cluster.Client
+	*kube.Client
 	// namespace is the namespace whose applications are checked; empty means all.
 	namespace string
 	// namespaces are the namespaces whose service is checked: that of the user, or all that have custom resources.
@@ -59,7 +59,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 			"  sparkctl doctor -A -o json",
 		Args: cobra.NoArgs,
 	}
-	connect := target.Connection(cmd.Flags(), streams.Err)
+	connect := selection.Connection(cmd.Flags(), streams.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if output != "" && output != "json" {
 			return exit.Usagef("-o %s: the formats are: json", output)
@@ -87,7 +87,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	if err := d.readGroups(ctx); err != nil {
 		return err
 	}
-	objects, notes, err := d.List(ctx, cluster.Query{Namespace: d.namespace})
+	objects, notes, err := d.List(ctx, kube.Query{Namespace: d.namespace})
 	if d.objects, d.objectsKnown = objects, err == nil && len(notes) == 0; err != nil {
 		d.unchecked("applications", err)
 	}

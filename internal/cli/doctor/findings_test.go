@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 )
 
 // certificate returns a PEM certificate that is valid for the given time.
@@ -54,7 +54,7 @@ func TestCertificates(t *testing.T) {
 
 // TestOldDefinition checks that doctor reports a CustomResourceDefinition without the newest field.
 func TestOldDefinition(t *testing.T) {
-	kind := &cluster.Kinds[0]
+	kind := &kube.Kinds[0]
 	found := &definition{}
 	found.Spec.Versions = []version{{Name: "v1beta2", Served: true}}
 	d := &doctor{}

@@ -5,8 +5,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )

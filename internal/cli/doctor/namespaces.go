@@ -16,7 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/access"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // Operator is a Deployment of a Spark operator. This may be this project's operator, or another operator that serves
@@ -49,7 +49,7 @@ type Operator struct {
 const operatorLabels = "app.kubernetes.io/name in (spark-operator,spark-kubernetes-operator)"
 
 // Operators returns all Spark operators in the cluster. The message of an error says what is wrong and what to do.
-func Operators(ctx context.Context, c *cluster.Client) ([]Operator, error) {
+func Operators(ctx context.Context, c *kube.Client) ([]Operator, error) {
 	apps, err := typedappsv1.NewForConfig(c.Config())
 	if err != nil {
 		return nil, err

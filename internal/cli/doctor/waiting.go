@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/access"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -29,15 +29,15 @@ func waits(object client.Object) bool {
 			changed = *entry.Time
 		}
 	}
-	s := cluster.Summarize(object)
-	return !s.Observed && !s.Held && s.Result == cluster.Pending && object.GetDeletionTimestamp() == nil && time.Since(changed.Time) > patience
+	s := kube.Summarize(object)
+	return !s.Observed && !s.Held && s.Result == kube.Pending && object.GetDeletionTimestamp() == nil && time.Since(changed.Time) > patience
 }
 
 // checkWaiting reports, once for each kind and namespace, a custom resource that no operator has handled, and why.
 func (d *doctor) checkWaiting(ctx context.Context) {
 	reported := map[string]bool{}
 	for _, object := range d.objects {
-		kind, level := cluster.KindOf(object), finding.Error
+		kind, level := kube.KindOf(object), finding.Error
 		key := object.GetNamespace() + "/" + kind.Name
 		if reported[key] || !waits(object) {
 			continue
@@ -54,7 +54,7 @@ func (d *doctor) checkWaiting(ctx context.Context) {
 }
 
 // whyWaiting returns why no operator has handled a custom resource, and a fix.
-func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *cluster.Kind) (why string, fix terminal.Command) {
+func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kube.Kind) (why string, fix terminal.Command) {
 	serving := slices.IndexFunc(d.operators, func(o Operator) bool {
 		return !o.Other && o.Wanted > 0 && d.serves(ctx, &o, object.GetNamespace()) != 0
 	})
@@ -119,7 +119,7 @@ func logs(o *Operator) terminal.Command {
 
 // Waiting returns the findings about the installation for a custom resource that no operator has handled for a while,
 // or nil if it does not wait.
-func Waiting(ctx context.Context, c *cluster.Client, object client.Object) []finding.Finding {
+func Waiting(ctx context.Context, c *kube.Client, object client.Object) []finding.Finding {
 	if !waits(object) {
 		return nil
 	}

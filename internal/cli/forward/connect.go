@@ -13,7 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -50,10 +50,10 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 			"  sparkctl connect spark-connect --shell",
 		Args: cobra.ExactArgs(1),
 	}
-	connection := target.Connection(cmd.Flags(), streams.Err)
-	cmd.ValidArgsFunction = target.CompleteNames(connection, "connect")
+	connection := selection.Connection(cmd.Flags(), streams.Err)
+	cmd.ValidArgsFunction = selection.CompleteNames(connection, "connect")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, object, err := target.Named(cmd, connection, args)
+		c, object, err := selection.Named(cmd, connection, args)
 		if err != nil {
 			return err
 		}

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/transport/spdy"
 	streamhttp "k8s.io/streaming/pkg/httpstream"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -30,7 +30,7 @@ type tunnel struct {
 // open opens a tunnel from a local port of this machine to a port of a pod. If the number of the local port is 0, the
 // tunnel uses the same number as the pod's port or, if that local port is taken, any free port. The tunnel is closed
 // when the context is canceled.
-func open(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remote int) (*tunnel, error) {
+func open(ctx context.Context, c *kube.Client, pod *corev1.Pod, local, remote int) (*tunnel, error) {
 	if local != 0 {
 		return openAt(ctx, c, pod, local, remote)
 	}
@@ -41,7 +41,7 @@ func open(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remote
 	return t, err
 }
 
-func openAt(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remote int) (*tunnel, error) {
+func openAt(ctx context.Context, c *kube.Client, pod *corev1.Pod, local, remote int) (*tunnel, error) {
 	dialer, err := dialerOf(c, pod)
 	if err != nil {
 		return nil, c.Explain(err)
@@ -74,7 +74,7 @@ func openAt(ctx context.Context, c *cluster.Client, pod *corev1.Pod, local, remo
 
 // dialerOf returns a dialer for the port-forward of a pod. The dialer uses a websocket. If the API server does not
 // support websockets for port-forwards, the dialer uses SPDY.
-func dialerOf(c *cluster.Client, pod *corev1.Pod) (httpstream.Dialer, error) {
+func dialerOf(c *kube.Client, pod *corev1.Pod) (httpstream.Dialer, error) {
 	config := c.Config()
 	core, err := typedcorev1.NewForConfig(config)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -56,10 +56,10 @@ func uiCommand(streams terminal.Streams) *cobra.Command {
 			"  sparkctl ui spark-pi --history-server http://history.example.com:18080",
 		Args: cobra.ExactArgs(1),
 	}
-	connect := target.Connection(cmd.Flags(), u.Err)
-	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
+	connect := selection.Connection(cmd.Flags(), u.Err)
+	cmd.ValidArgsFunction = selection.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, object, err := target.Named(cmd, connect, args)
+		c, object, err := selection.Named(cmd, connect, args)
 		if err != nil {
 			return err
 		}
@@ -72,12 +72,12 @@ func uiCommand(streams terminal.Streams) *cobra.Command {
 	return cmd
 }
 
-func (u *ui) show(cmd *cobra.Command, c *cluster.Client, object client.Object) error {
+func (u *ui) show(cmd *cobra.Command, c *kube.Client, object client.Object) error {
 	ctx := cmd.Context()
 	if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
 		return exit.Errorf(exit.Usage, "%s is a schedule and has no web UI; %s shows its runs", screen.Title(object), terminal.Hint("list -n %s", object.GetNamespace()))
 	}
-	if s := cluster.Summarize(object); s.Over() {
+	if s := kube.Summarize(object); s.Over() {
 		return u.showHistory(cmd, c, object)
 	}
 	pod, err := c.MainPod(ctx, object)
@@ -110,7 +110,7 @@ func portNamed(pod *corev1.Pod, otherwise int, names ...string) int {
 }
 
 // showHistory handles an application that has ended: it opens the application's page in the History Server.
-func (u *ui) showHistory(cmd *cobra.Command, c *cluster.Client, object client.Object) error {
+func (u *ui) showHistory(cmd *cobra.Command, c *kube.Client, object client.Object) error {
 	base := cmp.Or(u.history, os.Getenv(historyVariable))
 	if base == "" {
 		return exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI; name a History Server with --history-server or %s", screen.Title(object), historyVariable)
@@ -133,7 +133,7 @@ func (u *ui) showHistory(cmd *cobra.Command, c *cluster.Client, object client.Ob
 }
 
 // sparkID returns the id that Spark gave the application in its last attempt.
-func (u *ui) sparkID(cmd *cobra.Command, c *cluster.Client, object client.Object) (string, error) {
+func (u *ui) sparkID(cmd *cobra.Command, c *kube.Client, object client.Object) (string, error) {
 	if app, ok := object.(*v1beta2.SparkApplication); ok && app.Status.SparkApplicationID != "" {
 		return app.Status.SparkApplicationID, nil
 	}

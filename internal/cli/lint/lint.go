@@ -8,9 +8,9 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -74,7 +74,7 @@ func (r *Report) Count(severity string) int {
 
 // Add checks the custom resources in a file and adds the findings to the report. If strict is set, an unknown field is
 // an error, as it is for kubectl.
-func (r *Report) Add(o launch.Operator, file string, data []byte, strict bool) {
+func (r *Report) Add(o preview.Operator, file string, data []byte, strict bool) {
 	r.Files++
 	documents, faults := manifest.Read(file, data)
 	found := findings(faults, "", strict)
@@ -120,7 +120,7 @@ func at(place manifest.Place, f Finding) Finding {
 
 // check returns the findings about one custom resource, except those about the fields that already have a fault. If the
 // custom resource lacks these fields, it leaves out the findings about their neighbours, which may follow from that.
-func check(o launch.Operator, d *manifest.Document, object client.Object, known []*manifest.Fault, lacking bool) (found []Finding) {
+func check(o preview.Operator, d *manifest.Document, object client.Object, known []*manifest.Fault, lacking bool) (found []Finding) {
 	add := func(severity, rule, field, message string) {
 		f := at(d.Place(field), Finding{Severity: severity, Rule: rule, Object: d.Name(), Field: field, Message: message})
 		if !slices.Contains(found, f) {
@@ -162,7 +162,7 @@ func below(field, other string) bool {
 
 // faultsOf returns the faults for which the operator would reject an object, and the lint rule that they break. If the
 // spec itself has faults, faultsOf returns only these. Otherwise it returns the violations of the platform's rules.
-func faultsOf(o launch.Operator, object client.Object) (string, []*dialect.FieldError, error) {
+func faultsOf(o preview.Operator, object client.Object) (string, []*dialect.FieldError, error) {
 	review, err := o.Review(object)
 	if err != nil || len(review.Faults) == 0 {
 		return manifest.RuleInvalid, nil, err
@@ -186,7 +186,7 @@ var ignored = func() map[string]string {
 }()
 
 // warnings returns the operator's warnings about the launch of an object. For a schedule, they are about its next run.
-func warnings(o launch.Operator, object client.Object) []string {
+func warnings(o preview.Operator, object client.Object) []string {
 	launched, err := o.Launch(object)
 	if err != nil {
 		return nil // a fault, which is reported

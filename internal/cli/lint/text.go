@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 

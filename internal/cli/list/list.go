@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/bounds"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -52,7 +52,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 			"  sparkctl list -o custom-columns=NAME:.metadata.name,CORES:.spec.driver.cores",
 		Args: cobra.NoArgs,
 	}
-	connect := target.Connection(cmd.Flags(), r.Err)
+	connect := selection.Connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		query, err := r.check()
 		if err != nil {
@@ -71,7 +71,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 	flags.BoolVarP(&r.all, "all-namespaces", "A", false, "list the objects of all namespaces")
 	flags.StringVarP(&r.selector, "selector", "l", "", "`labels` that the objects must have, as kubectl takes them")
 	flags.StringVarP(&r.output, "output", "o", "", "output `format`: "+formats)
-	flags.StringSliceVar(&r.kinds, "kind", nil, "`kinds` to list: "+strings.Join(cluster.KindNames(), ", "))
+	flags.StringSliceVar(&r.kinds, "kind", nil, "`kinds` to list: "+strings.Join(kube.KindNames(), ", "))
 	flags.StringSliceVar(&r.states, "state", nil, "`results` or states to list, such as failed or RUNNING")
 	flags.BoolVarP(&r.watch, "watch", "w", false, "print each change after the list, until Ctrl-C")
 	flags.StringVar(&r.sortBy, "sort-by", "name", "`order` of the rows: "+strings.Join(orderNames, ", "))
@@ -87,7 +87,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 	return cmd
 }
 
-func (r *verb) list(cmd *cobra.Command, c *cluster.Client, query cluster.Query) error {
+func (r *verb) list(cmd *cobra.Command, c *kube.Client, query kube.Query) error {
 	objects, notes, err := c.List(cmd.Context(), query)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (r *verb) list(cmd *cobra.Command, c *cluster.Client, query cluster.Query) 
 	}
 	rows := make([]listed, 0, len(objects))
 	for _, object := range objects {
-		if row := (listed{object, cluster.Summarize(object)}); r.shows(&row.Summary) {
+		if row := (listed{object, kube.Summarize(object)}); r.shows(&row.Summary) {
 			rows = append(rows, row)
 		}
 	}
@@ -114,16 +114,16 @@ func (r *verb) list(cmd *cobra.Command, c *cluster.Client, query cluster.Query) 
 		}
 		layout = table.Layout(r.Width)
 	}
-	return c.Changes(cmd.Context(), query, objects, func(change cluster.Change) { layout = r.printChange(change, layout) })
+	return c.Changes(cmd.Context(), query, objects, func(change kube.Change) { layout = r.printChange(change, layout) })
 }
 
 // check checks the flags, and converts those for kinds and labels into a query to the cluster. It sends no request.
-func (r *verb) check() (query cluster.Query, err error) {
+func (r *verb) check() (query kube.Query, err error) {
 	switch {
 	case r.watch && r.output != "" && r.output != "wide" && r.output != "name":
 		return query, exit.Usagef("--watch: the formats are: wide, name")
 	case !slices.Contains(orderNames, r.sortBy):
-		return query, target.InvalidFlag("sort-by", r.sortBy, orderNames)
+		return query, selection.InvalidFlag("sort-by", r.sortBy, orderNames)
 	}
 	if r.output != "" && r.output != "wide" && r.output != "name" {
 		if err := (&verb{Streams: terminal.Streams{Out: io.Discard}}).printObjects(nil, r.output); err != nil {
@@ -134,7 +134,7 @@ func (r *verb) check() (query cluster.Query, err error) {
 		return query, exit.Usagef("-l: %v", err)
 	}
 	for _, name := range r.kinds {
-		kind, err := cluster.KindNamed(name)
+		kind, err := kube.KindNamed(name)
 		if err != nil {
 			return query, exit.Usagef("--kind: %v", err)
 		}
@@ -142,7 +142,7 @@ func (r *verb) check() (query cluster.Query, err error) {
 	}
 	for _, state := range r.states {
 		if !slices.ContainsFunc(States(), func(known string) bool { return strings.EqualFold(known, state) }) {
-			return query, target.InvalidFlag("state", state, States())
+			return query, selection.InvalidFlag("state", state, States())
 		}
 	}
 	return query, nil
@@ -150,7 +150,7 @@ func (r *verb) check() (query cluster.Query, err error) {
 
 // Results returns what the states of all kinds have in common (cluster.Result).
 func Results() []string {
-	return []string{string(cluster.Pending), string(cluster.Running), string(cluster.Succeeded), string(cluster.Failed), string(cluster.Suspended)}
+	return []string{string(kube.Pending), string(kube.Running), string(kube.Succeeded), string(kube.Failed), string(kube.Suspended)}
 }
 
 // States returns the results and the states of all kinds, which the flag --state of the verb list takes.
@@ -166,29 +166,29 @@ func States() []string {
 // listed is one row of the table that the verb list prints.
 type listed struct {
 	object client.Object
-	cluster.Summary
+	kube.Summary
 }
 
 // orderNames are the values of --sort-by, and orders the functions that compare two objects. By time, the latest is
 // first, and by duration, the longest.
 var (
 	orderNames = []string{"name", "age", "state", "duration", "start", "end"}
-	orders     = []func(a, b *cluster.Summary, now time.Time) int{
-		func(a, b *cluster.Summary, _ time.Time) int {
+	orders     = []func(a, b *kube.Summary, now time.Time) int{
+		func(a, b *kube.Summary, _ time.Time) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		},
-		func(a, b *cluster.Summary, _ time.Time) int { return b.Created.Compare(a.Created) },
-		func(a, b *cluster.Summary, _ time.Time) int {
+		func(a, b *kube.Summary, _ time.Time) int { return b.Created.Compare(a.Created) },
+		func(a, b *kube.Summary, _ time.Time) int {
 			return cmp.Or(cmp.Compare(a.Result, b.Result), cmp.Compare(a.Name, b.Name))
 		},
-		func(a, b *cluster.Summary, now time.Time) int { return cmp.Compare(b.Duration(now), a.Duration(now)) },
-		func(a, b *cluster.Summary, _ time.Time) int { return b.Started.Compare(a.Started) },
-		func(a, b *cluster.Summary, _ time.Time) int { return b.Ended.Compare(a.Ended) },
+		func(a, b *kube.Summary, now time.Time) int { return cmp.Compare(b.Duration(now), a.Duration(now)) },
+		func(a, b *kube.Summary, _ time.Time) int { return b.Started.Compare(a.Started) },
+		func(a, b *kube.Summary, _ time.Time) int { return b.Ended.Compare(a.Ended) },
 	}
 )
 
 // shows reports whether an object passes the filters for state and age.
-func (r *verb) shows(s *cluster.Summary) bool {
+func (r *verb) shows(s *kube.Summary) bool {
 	age := time.Since(s.Created)
 	switch {
 	case r.newer > 0 && age > r.newer, r.older > 0 && age < r.older:
@@ -248,7 +248,7 @@ func (r *verb) table() terminal.Table {
 const maxMessage = 80
 
 // cells returns the cells of one row.
-func (r *verb) cells(s *cluster.Summary) []string {
+func (r *verb) cells(s *kube.Summary) []string {
 	duration := "-"
 	if !s.Started.IsZero() {
 		duration = screen.Short(s.Duration(time.Now()))
@@ -266,8 +266,8 @@ func (r *verb) cells(s *cluster.Summary) []string {
 // printChange prints the row of a changed object if the object passes the filters. A deleted object has the state
 // DELETED. The caller passes the layout of the previous row, or nil for the first row. The result is the layout for the
 // next row.
-func (r *verb) printChange(change cluster.Change, layout *terminal.Layout) *terminal.Layout {
-	s := cluster.Summarize(change.Object)
+func (r *verb) printChange(change kube.Change, layout *terminal.Layout) *terminal.Layout {
+	s := kube.Summarize(change.Object)
 	if !r.shows(&s) {
 		return layout
 	}
@@ -285,14 +285,14 @@ func (r *verb) printChange(change cluster.Change, layout *terminal.Layout) *term
 	return layout
 }
 
-func attemptOf(s *cluster.Summary) string {
+func attemptOf(s *kube.Summary) string {
 	if s.Attempt == 0 {
 		return "-"
 	}
 	return fmt.Sprint(s.Attempt)
 }
 
-func executorsOf(s *cluster.Summary) string {
+func executorsOf(s *kube.Summary) string {
 	e := s.Executors
 	if e == nil {
 		return "-"

@@ -14,10 +14,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/bounds"
 )
 
 // served maps each version and kind that the operator serves to a function that returns an empty object. The versions

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/convert"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -102,7 +102,7 @@ func (r *verbs) convert(o *convertOptions) error {
 	case len(o.files) == 0:
 		return exit.Usagef("name the files with -f, or paste a command line of spark-submit behind convert")
 	}
-	operator, err := launch.Load("")
+	operator, err := preview.Load("")
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (r *verbs) convertLine(line []string, o *convertOptions, comments []convert
 		delete(app.Spec.SparkConf, "spark.app.name") // the placeholder's
 	}
 	name(app, o)
-	operator, err := launch.Load("")
+	operator, err := preview.Load("")
 	if err != nil {
 		return err
 	}

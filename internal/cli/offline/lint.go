@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/lint"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 )
 
 func (r *verbs) lintCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func (r *verbs) lintCommand() *cobra.Command {
 			if files = append(files, args...); len(files) == 0 {
 				return exit.Usagef("name the files with -f")
 			}
-			operator, err := launch.Load(configuration)
+			operator, err := preview.Load(configuration)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (r *verbs) lintCommand() *cobra.Command {
 	return cmd
 }
 
-func (r *verbs) check(operator launch.Operator, names []string, strict bool) (*lint.Report, error) {
+func (r *verbs) check(operator preview.Operator, names []string, strict bool) (*lint.Report, error) {
 	files, err := manifest.Files(names)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/render"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -76,7 +76,7 @@ func (r *verbs) render(o *renderOptions) error {
 	if o.output != render.YAML && o.output != render.JSON && o.output != render.Name {
 		return exit.Usagef("-o %s: the formats are: yaml, json, name", o.output)
 	}
-	operator, err := launch.Load(o.configuration)
+	operator, err := preview.Load(o.configuration)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *verbs) render(o *renderOptions) error {
 	for i := range documents {
 		object := documents[i].Object
 		if object.GetName() == "" {
-			fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("the API server generates the name; the output has the placeholder %s%s", object.GetGenerateName(), launch.PlaceholderSuffix), r.Width))
+			fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("the API server generates the name; the output has the placeholder %s%s", object.GetGenerateName(), preview.PlaceholderSuffix), r.Width))
 		}
 		render.Namespaced(object, o.namespace)
 		if o.uid != "" {
@@ -130,7 +130,7 @@ func setSparkVersion(object client.Object, version string) {
 	}
 }
 
-func (r *verbs) renderOne(operator launch.Operator, d *manifest.Loaded, o *renderOptions) error {
+func (r *verbs) renderOne(operator preview.Operator, d *manifest.Loaded, o *renderOptions) error {
 	if err := operator.Check(d); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (r *verbs) renderOne(operator launch.Operator, d *manifest.Loaded, o *rende
 
 // renderObjects prints the objects that the operator would create for a custom resource. For a schedule, it also prints
 // the objects of the next run.
-func (r *verbs) renderObjects(operator launch.Operator, object client.Object, o *renderOptions) error {
+func (r *verbs) renderObjects(operator preview.Operator, object client.Object, o *renderOptions) error {
 	launched, err := operator.Launch(object)
 	if err != nil {
 		return err

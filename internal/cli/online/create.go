@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -65,7 +65,7 @@ func (r *verbs) createCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		operator, err := launch.Load("")
+		operator, err := preview.Load("")
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (r *verbs) createCommand() *cobra.Command {
 }
 
 // checkDocuments gives objects without a namespace that of the client, and returns the faults of all objects.
-func checkDocuments(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, documents []manifest.Loaded) error {
+func checkDocuments(cmd *cobra.Command, c *kube.Client, operator preview.Operator, documents []manifest.Loaded) error {
 	var wrong []error
 	for i := range documents {
 		d := &documents[i]
@@ -115,8 +115,8 @@ func checkDocuments(cmd *cobra.Command, c *cluster.Client, operator launch.Opera
 }
 
 // create creates an object in the cluster. In a dry run, the API server only checks the object.
-func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
-	kind := cluster.KindOf(object)
+func (r *verbs) create(cmd *cobra.Command, c *kube.Client, object client.Object, after *afterwards) error {
+	kind := kube.KindOf(object)
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	object.SetResourceVersion("")
 	options := []client.CreateOption{client.FieldValidation(cmp.Or(after.validation, metav1.FieldValidationStrict))}
@@ -129,7 +129,7 @@ func (r *verbs) create(cmd *cobra.Command, c *cluster.Client, object client.Obje
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return exit.Errorf(exit.Cluster, "%s exists already; delete it with %s, or choose another name", screen.Title(object),
-			cluster.Hint("delete", object))
+			kube.Hint("delete", object))
 	case apierrors.IsNotFound(err) && isNamespace(err):
 		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: %s", object.GetNamespace(), terminal.Commandf("kubectl create namespace %s", object.GetNamespace()))
 	case err != nil:
@@ -155,22 +155,22 @@ func isNamespace(err error) bool {
 
 // afterwards does what the user's flags request after the creation of an object: it prints the object's log, and waits
 // until the object is ready or has ended.
-func (r *verbs) afterwards(cmd *cobra.Command, c *cluster.Client, object client.Object, after *afterwards) error {
+func (r *verbs) afterwards(cmd *cobra.Command, c *kube.Client, object client.Object, after *afterwards) error {
 	if after.dryRun || !after.wait && !after.log {
 		return nil
 	}
-	goal := cluster.GoalAfterwards(object)
+	goal := kube.GoalAfterwards(object)
 	began := time.Now()
-	if after.log && goal == cluster.GoalEnded {
-		within, cancel := cluster.Within(cmd.Context(), after.timeout)
+	if after.log && goal == kube.GoalEnded {
+		within, cancel := kube.Within(cmd.Context(), after.timeout)
 		defer cancel()
-		waiting := func(s *cluster.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
-		err := c.Logs(within, object, cluster.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
+		waiting := func(s *kube.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
+		err := c.Logs(within, object, kube.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
 		switch {
 		case err != nil && cmd.Context().Err() != nil:
-			return target.Detached(err, object, goal)
+			return selection.Detached(err, object, goal)
 		case within.Err() != nil:
-			return target.TimedOut(object, goal, after.timeout)
+			return selection.TimedOut(object, goal, after.timeout)
 		case err != nil:
 			fmt.Fprintln(r.Err, terminal.Wrap("note: ", err.Error(), r.Width))
 		}

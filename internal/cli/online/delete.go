@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -57,7 +57,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 			if !wait {
 				break
 			}
-			err := c.Wait(cmd.Context(), object, cluster.GoalDeleted, nil)
+			err := c.Wait(cmd.Context(), object, kube.GoalDeleted, nil)
 			if err == nil {
 				err = c.WaitPodsGone(cmd.Context(), object)
 			}

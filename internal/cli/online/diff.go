@@ -13,10 +13,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -45,7 +45,7 @@ func (r *verbs) diffCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		operator, err := launch.Load(configuration)
+		operator, err := preview.Load(configuration)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (r *verbs) diffCommand() *cobra.Command {
 }
 
 // diff prints the differences between the object in a manifest and the stored object.
-func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Operator, d *manifest.Loaded) error {
+func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operator, d *manifest.Loaded) error {
 	if d.Object.GetNamespace() == "" {
 		d.Object.SetNamespace(c.Namespace)
 	}
@@ -79,7 +79,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Oper
 	for _, fault := range review.Faults {
 		return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
 	}
-	kind := cluster.KindOf(d.Object)
+	kind := kube.KindOf(d.Object)
 	live := kind.New()
 	switch err := c.Get(cmd.Context(), client.ObjectKeyFromObject(d.Object), live); {
 	case apierrors.IsNotFound(err) && missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
@@ -89,7 +89,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Oper
 		return c.ExplainFor(err, kind)
 	}
 	live.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
-	edited := launch.Edited(live, d.Object)
+	edited := preview.Edited(live, d.Object)
 	changes, err := compare(live, edited)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *cluster.Client, operator launch.Oper
 }
 
 // effect returns a sentence about what the operator would do after the change.
-func effect(change *launch.Change) string {
+func effect(change *preview.Change) string {
 	switch {
 	case change.Restarts:
 		return "the operator stops the running attempt and restarts with the new spec"

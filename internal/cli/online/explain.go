@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -34,7 +34,7 @@ func (r *verbs) explainCommand() *cobra.Command {
 	zone.AddTo(cmd.Flags())
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		operator, err := launch.Load(configuration)
+		operator, err := preview.Load(configuration)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (r *verbs) explainCommand() *cobra.Command {
 }
 
 // installation returns lines about the part of the installation that keeps an operator from handling an object.
-func installation(ctx context.Context, c *cluster.Client, object client.Object) (lines []screen.Line) {
+func installation(ctx context.Context, c *kube.Client, object client.Object) (lines []screen.Line) {
 	for _, f := range doctor.Waiting(ctx, c, object) {
 		lines = append(lines, screen.Line{Label: "cause", Text: f.Text})
 		if f.Fix != "" {

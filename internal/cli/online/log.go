@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 func (r *verbs) logCommand() *cobra.Command {
-	o, raw := cluster.LogOptions{Tail: -1}, false
+	o, raw := kube.LogOptions{Tail: -1}, false
 	cmd := &cobra.Command{
 		Use:     "log NAME|KIND/NAME",
 		Aliases: []string{"logs"},
@@ -41,8 +41,8 @@ func (r *verbs) logCommand() *cobra.Command {
 		if !o.Follow {
 			return c.Logs(cmd.Context(), object, o, out)
 		}
-		o.Waiting = func(s *cluster.Summary) { fmt.Fprintln(r.Err, terminal.Wrap("", s.String(), r.Width)) }
-		return target.Detached(c.Logs(cmd.Context(), object, o, out), object, cluster.GoalAfterwards(object))
+		o.Waiting = func(s *kube.Summary) { fmt.Fprintln(r.Err, terminal.Wrap("", s.String(), r.Width)) }
+		return selection.Detached(c.Logs(cmd.Context(), object, o, out), object, kube.GoalAfterwards(object))
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.Executor, "executor", "e", "", "`id` of an executor, name of its pod, or all")

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
 
 func (r *verbs) statusCommand() *cobra.Command {
@@ -71,18 +71,18 @@ func (r *verbs) statusCommand() *cobra.Command {
 
 // watcher reads an object again and again, with its pods and Events.
 type watcher struct {
-	*cluster.Client
+	*kube.Client
 	object   client.Object
 	events   []corev1.Event
 	versions []string // of the object and of its pods
 	logs     map[int32]string
 }
 
-// readCause searches the log for the cause as ReadCause of the client does, but reads the log of each attempt once. While
-// the next attempt waits, the screen is shown again and again, and the log does not change.
+// readCause searches the log for the cause as ReadCause of the client does, but reads the log of each attempt once.
+// While the next attempt waits, the screen is shown again and again, and the log does not change.
 func (w *watcher) readCause(ctx context.Context) {
-	cluster.FindCause(w.object, func() (string, error) {
-		attempt := cluster.OperatorStatus(w.object).Attempt
+	kube.FindCause(w.object, func() (string, error) {
+		attempt := kube.OperatorStatus(w.object).Attempt
 		if _, known := w.logs[attempt]; !known {
 			log, _ := w.CauseLog(ctx, w.object) // without a log there is no cause
 			if w.logs == nil {
@@ -98,11 +98,11 @@ func (w *watcher) readCause(ctx context.Context) {
 // request for Events reads those of the whole namespace, which may have thousands.
 func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 	if w.versions != nil {
-		live := cluster.KindOf(w.object).New()
+		live := kube.KindOf(w.object).New()
 		if err := w.Get(ctx, client.ObjectKeyFromObject(w.object), live); err != nil {
 			return nil, w.Explain(err)
 		}
-		live.GetObjectKind().SetGroupVersionKind(cluster.KindOf(live).GroupVersionKind)
+		live.GetObjectKind().SetGroupVersionKind(kube.KindOf(live).GroupVersionKind)
 		w.object = live
 	}
 	pods, err := w.Pods(ctx, w.object)
@@ -125,8 +125,8 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 }
 
 // printStates prints a line for each state of an object until the object has ended.
-func (r *verbs) printStates(ctx context.Context, c *cluster.Client, object client.Object) error {
-	err := c.Wait(ctx, object, cluster.GoalEnded, func(s *cluster.Summary) { target.PrintState(r.Streams, s) })
+func (r *verbs) printStates(ctx context.Context, c *kube.Client, object client.Object) error {
+	err := c.Wait(ctx, object, kube.GoalEnded, func(s *kube.Summary) { selection.PrintState(r.Streams, s) })
 	if exit.CodeOf(err) == exit.Failed { // the last line shows the failure
 		return nil
 	}

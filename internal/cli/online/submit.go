@@ -12,9 +12,9 @@ import (
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -73,7 +73,7 @@ func (r *verbs) submitCommand() *cobra.Command {
 	return cmd
 }
 
-func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o *submitOptions, connect func() (*cluster.Client, error)) error {
+func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o *submitOptions, connect func() (*kube.Client, error)) error {
 	submitter, err := submission.Here(line, o.sparkVersion)
 	if err != nil {
 		return err
@@ -98,8 +98,8 @@ func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o 
 
 // submitApplication puts the local files of an application where its pods can read them, and creates the application.
 // In a dry run it prints the application instead.
-func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplication, o *submitOptions, connect func() (*cluster.Client, error)) error {
-	var c *cluster.Client
+func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplication, o *submitOptions, connect func() (*kube.Client, error)) error {
+	var c *kube.Client
 	namespace := func() (_ string, err error) {
 		if o.dryRun || app.Namespace != "" {
 			return cmp.Or(app.Namespace, metav1.NamespaceDefault), nil
@@ -153,7 +153,7 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 // would reject it. One of the warnings reports that a pod has to run spark-submit. If the application has only a
 // generateName, checkSubmitted appends a random suffix, as the API server does.
 func checkSubmitted(app *v1beta2.SparkApplication) ([]string, error) {
-	operator, err := launch.Load("")
+	operator, err := preview.Load("")
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
@@ -43,7 +43,7 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 			return err
 		}
 		for _, object := range objects {
-			if kind := cluster.KindOf(object); suspend && !kind.Stops {
+			if kind := kube.KindOf(object); suspend && !kind.Stops {
 				return exit.Errorf(exit.Usage, "%s cannot be suspended, because spec.suspend stops no running object of %s; delete the object instead", screen.Title(object), kind.FullName())
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -15,17 +15,19 @@ type verbs struct{ terminal.Streams }
 
 // Short names for functions of package target.
 var (
-	connection  = target.Connection
-	named       = target.Named
-	chosen      = target.Chosen
-	invalidFlag = target.InvalidFlag
+	connection  = selection.Connection
+	named       = selection.Named
+	chosen      = selection.Chosen
+	invalidFlag = selection.InvalidFlag
 )
 
 // completeNames returns a completion function that offers the names of the objects in the cluster.
-func completeNames(connect target.Connect) cobra.CompletionFunc { return target.CompleteNames(connect) }
+func completeNames(connect selection.Connect) cobra.CompletionFunc {
+	return selection.CompleteNames(connect)
+}
 
 // confirm requests a confirmation from the user before the verb changes objects. It calls target.Confirm with the
 // verb's streams.
 func (r *verbs) confirm(ctx context.Context, what string, objects []client.Object, yes bool) error {
-	return target.Confirm(ctx, r.Streams, what, objects, yes)
+	return selection.Confirm(ctx, r.Streams, what, objects, yes)
 }

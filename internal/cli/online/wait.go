@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/bounds"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
 
 func (r *verbs) waitCommand() *cobra.Command {
@@ -29,11 +29,11 @@ func (r *verbs) waitCommand() *cobra.Command {
 	connect := connection(cmd.Flags(), r.Err)
 	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(cluster.Goals, goal) {
-			return invalidFlag("for", goal, cluster.Goals)
+		if !slices.Contains(kube.Goals, goal) {
+			return invalidFlag("for", goal, kube.Goals)
 		}
 		c, object, err := named(cmd, connect, args)
-		if goal == cluster.GoalDeleted && cluster.Unknown(err) {
+		if goal == kube.GoalDeleted && kube.Unknown(err) {
 			fmt.Fprintf(r.Out, "%s does not exist any more\n", bounds.Line(args[0]))
 			return nil
 		}
@@ -42,12 +42,12 @@ func (r *verbs) waitCommand() *cobra.Command {
 		}
 		return r.waitFor(cmd, c, object, goal, limit)
 	}
-	cmd.Flags().StringVar(&goal, "for", cluster.GoalSucceeded, "`state` to wait for: "+strings.Join(cluster.Goals, ", "))
+	cmd.Flags().StringVar(&goal, "for", kube.GoalSucceeded, "`state` to wait for: "+strings.Join(kube.Goals, ", "))
 	cmd.Flags().DurationVar(&limit, "timeout", 0, "end the wait after this `duration`, with the exit code 5; 0 means no limit")
 	return cmd
 }
 
 // waitFor waits until an object reaches the goal or the time limit is over, and prints each new state.
-func (r *verbs) waitFor(cmd *cobra.Command, c *cluster.Client, object client.Object, goal string, limit time.Duration) error {
-	return target.WaitFor(cmd.Context(), r.Streams, c, object, goal, limit)
+func (r *verbs) waitFor(cmd *cobra.Command, c *kube.Client, object client.Object, goal string, limit time.Duration) error {
+	return selection.WaitFor(cmd.Context(), r.Streams, c, object, goal, limit)
 }

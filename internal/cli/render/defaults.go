@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
 )
 
 // Defaults prints a table of the platform's defaults that affected the given objects, with their values and origins.

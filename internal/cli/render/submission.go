@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -20,7 +20,7 @@ type Submission struct {
 
 // SubmissionOf returns the input of spark-submit for an application. It leaves out the labels by which the operator
 // finds its objects, and the settings of spark-submit's connection to the cluster.
-func SubmissionOf(o launch.Operator, object client.Object) (s Submission, err error) {
+func SubmissionOf(o preview.Operator, object client.Object) (s Submission, err error) {
 	made, secret, err := runner(o, object)
 	if err != nil {
 		return s, err

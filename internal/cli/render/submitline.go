@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/launch"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -35,7 +35,7 @@ const own = "sparkoperator.dev/"
 // SubmitLine returns the spark-submit command line that submits the same application as the operator would. It is the
 // command line that the operator passes to spark-submit in the submission mode SparkSubmit, without the labels by which
 // the operator finds its objects.
-func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
+func SubmitLine(o preview.Operator, object client.Object) (Line, error) {
 	made, secret, err := runner(o, object)
 	if err != nil {
 		return Line{}, err
@@ -45,7 +45,7 @@ func SubmitLine(o launch.Operator, object client.Object) (Line, error) {
 
 // runner returns the objects that the operator creates for an application in the submission mode SparkSubmit. The
 // result secret is the Secret among these objects that holds the input of spark-submit.
-func runner(o launch.Operator, object client.Object) (made submit.Objects, secret *corev1.Secret, err error) {
+func runner(o preview.Operator, object client.Object) (made submit.Objects, secret *corev1.Secret, err error) {
 	o.Config.Submission.Mode = config.SubmissionSparkSubmit
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
 		app = app.DeepCopy()

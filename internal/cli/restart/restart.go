@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // verb holds the flags of the verb restart.
@@ -44,14 +44,14 @@ func Command(streams terminal.Streams) *cobra.Command {
 		Example: "  sparkctl restart spark-pi --wait\n" +
 			"  sparkctl restart -l team=data --yes",
 	}
-	connect := target.Connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
+	connect := selection.Connection(cmd.Flags(), r.Err)
+	cmd.ValidArgsFunction = selection.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := connect()
 		if err != nil {
 			return err
 		}
-		objects, err := target.Chosen(cmd, c, args, r.selector)
+		objects, err := selection.Chosen(cmd, c, args, r.selector)
 		if err != nil {
 			return err
 		}
@@ -67,13 +67,13 @@ func Command(streams terminal.Streams) *cobra.Command {
 
 // restart requests a restart of all objects. With --wait, it then waits until applications have ended, and until
 // servers and clusters are ready. It does not wait for suspended objects.
-func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.Object) error {
+func (r *verb) restart(cmd *cobra.Command, c *kube.Client, objects []client.Object) error {
 	for _, object := range objects {
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
-			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; %s starts a run now", screen.Title(object), cluster.Hint("trigger", object))
+			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; %s starts a run now", screen.Title(object), kube.Hint("trigger", object))
 		}
 	}
-	if err := target.Confirm(cmd.Context(), r.Streams, "restart", objects, r.yes); err != nil {
+	if err := selection.Confirm(cmd.Context(), r.Streams, "restart", objects, r.yes); err != nil {
 		return err
 	}
 	request := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
@@ -82,13 +82,13 @@ func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.O
 		return err
 	}
 	for _, object := range objects {
-		kind := cluster.KindOf(object)
+		kind := kube.KindOf(object)
 		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 			return c.ExplainFor(err, kind)
 		}
 		object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 		effect := "a restart is requested"
-		if s := cluster.Summarize(object); s.Result == cluster.Suspended {
+		if s := kube.Summarize(object); s.Result == kube.Suspended {
 			effect += "; it is suspended, and runs when it is resumed"
 		}
 		fmt.Fprintf(r.Out, "%s: %s (%s)\n", screen.Title(object), effect, request)
@@ -97,10 +97,10 @@ func (r *verb) restart(cmd *cobra.Command, c *cluster.Client, objects []client.O
 		return nil
 	}
 	for _, object := range objects {
-		if cluster.Summarize(object).Result == cluster.Suspended {
+		if kube.Summarize(object).Result == kube.Suspended {
 			continue
 		}
-		if err := target.WaitFor(cmd.Context(), r.Streams, c, object, cluster.GoalAfterwards(object), r.timeout); err != nil {
+		if err := selection.WaitFor(cmd.Context(), r.Streams, c, object, kube.GoalAfterwards(object), r.timeout); err != nil {
 			return err
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/bounds"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/lifecycle"
-	"github.com/sparkoperator/spark-operator/lifecycle/cause"
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/cause"
 )
 
 // Explanation returns the lines that the verb explain prints, each with its heading.
 func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.Pod, events []corev1.Event, plan lifecycle.Plan) (lines []Line) {
-	s := cluster.Summarize(object)
+	s := kube.Summarize(object)
 	lines = append(lines, Line{Label: "state", Text: fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
 	switch {
 	case !s.Observed && !s.Held:
@@ -131,7 +131,7 @@ func actionText(action lifecycle.Action) string {
 }
 
 // whatNext returns a text about what the operator does next, and when.
-func whatNext(now time.Time, zone Zone, s *cluster.Summary, plan lifecycle.Plan) string {
+func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) string {
 	var acts []string
 	for _, action := range plan.Actions {
 		if act := actionText(action); !slices.Contains(acts, act) {
@@ -141,13 +141,13 @@ func whatNext(now time.Time, zone Zone, s *cluster.Summary, plan lifecycle.Plan)
 	switch {
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
-	case s.Kind.Name == "schedule" && s.Next.After(now) && s.Result != cluster.Suspended:
+	case s.Kind.Name == "schedule" && s.Next.After(now) && s.Result != kube.Suspended:
 		return fmt.Sprintf("the next run starts at %s, in %s", zone.Time(s.Next), Short(s.Next.Sub(now)))
 	case s.Over() && plan.RequeueAfter == 0:
 		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))
 	case s.Over():
 		return fmt.Sprintf("it has ended; the operator handles it again in %s, for example to delete it after its time to live", Short(plan.RequeueAfter))
-	case s.Result == cluster.Suspended:
+	case s.Result == kube.Suspended:
 		return "nothing until it is resumed: " + string(s.Hint("resume"))
 	case plan.RequeueAfter > 0:
 		return fmt.Sprintf("the operator waits for a change of the pods, for at most %s", Short(plan.RequeueAfter))

@@ -11,18 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/identity"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 )
 
 // Report is what the verb status shows about an object. Programs read it as JSON or YAML; docs/terminal.md describes
 // its fields.
 type Report struct {
 	metav1.TypeMeta
-	cluster.Summary
+	kube.Summary
 	DurationSeconds int64          `json:"durationSeconds"` // of the current or last attempt
 	TotalSeconds    int64          `json:"totalSeconds"`    // from the creation to the last end, or until now
 	Requested       *Requested     `json:"requested,omitempty"`
@@ -50,7 +50,7 @@ type Pod struct {
 
 // NewReport returns what the verb status shows about an object at the given time.
 func NewReport(now time.Time, object client.Object, pods []corev1.Pod, events []corev1.Event) Report {
-	r := Report{Summary: cluster.Summarize(object), Requested: requested(pods), Events: events}
+	r := Report{Summary: kube.Summarize(object), Requested: requested(pods), Events: events}
 	r.APIVersion, r.TypeMeta.Kind = r.Summary.Kind.ToAPIVersionAndKind()
 	r.DurationSeconds = int64(r.Duration(now).Seconds())
 	r.TotalSeconds = int64(now.Sub(r.Created).Seconds())

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 

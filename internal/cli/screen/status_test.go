@@ -18,8 +18,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 const failure = "driver container ended with exit code 1: ModuleNotFoundError: No module named 'pandas'"
@@ -32,7 +32,7 @@ func failed(n int) (*v1beta2.SparkApplication, []corev1.Pod, []corev1.Event) {
 		return metav1.NewMicroTime(now.Add(time.Duration(minutes-60) * time.Minute))
 	}
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "report", Generation: 1, CreationTimestamp: metav1.NewTime(at(0).Time)}}
-	app.SetGroupVersionKind(cluster.KindOf(app).GroupVersionKind)
+	app.SetGroupVersionKind(kube.KindOf(app).GroupVersionKind)
 	begin, end := at(10), at(30)
 	app.Status.ObservedGeneration = 1
 	app.Status.AppState = v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed, ErrorMessage: failure}

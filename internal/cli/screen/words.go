@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/bounds"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -67,5 +67,5 @@ func EventLine(e *corev1.Event, v View) string {
 	if e.Count > 1 {
 		text += fmt.Sprintf(" (%d times)", e.Count)
 	}
-	return terminal.Wrap("  "+v.Time(cluster.EventTime(e))+"  ", text, v.Width)
+	return terminal.Wrap("  "+v.Time(kube.EventTime(e))+"  ", text, v.Width)
 }

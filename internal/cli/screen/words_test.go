@@ -12,9 +12,9 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // TestShortIsKubectlsFormat checks the units and the precision of a duration, which are those of kubectl get.
@@ -47,7 +47,7 @@ func TestWhatNextIsASentence(t *testing.T) {
 		{Verb: lifecycle.Confirm, Part: lifecycle.Attempt}:                "the operator reads the objects of the attempt from the API server",
 		{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}:           "the operator reads the run from the API server",
 	} {
-		if got := whatNext(time.Now(), Zone{}, &cluster.Summary{Kind: &cluster.Kinds[0]}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
+		if got := whatNext(time.Now(), Zone{}, &kube.Summary{Kind: &kube.Kinds[0]}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
 			t.Errorf("%v: %q, want %q", action, got, want)
 		}
 	}
@@ -114,15 +114,15 @@ func TestHeldIsHandled(t *testing.T) {
 
 // TestNextOfASuspendedSchedule checks that explain announces no run of a suspended schedule, and none in the past.
 func TestNextOfASuspendedSchedule(t *testing.T) {
-	schedule := cluster.Summarize(&v1beta2.ScheduledSparkApplication{})
+	schedule := kube.Summarize(&v1beta2.ScheduledSparkApplication{})
 	for name, test := range map[string]struct {
-		result cluster.Result
+		result kube.Result
 		next   time.Time
 		want   string
 	}{
-		"due":       {cluster.Running, now.Add(time.Hour), "the next run starts at"},
-		"past":      {cluster.Running, now.Add(-time.Hour), "the operator waits"},
-		"suspended": {cluster.Suspended, now.Add(time.Hour), "nothing until it is resumed"},
+		"due":       {kube.Running, now.Add(time.Hour), "the next run starts at"},
+		"past":      {kube.Running, now.Add(-time.Hour), "the operator waits"},
+		"suspended": {kube.Suspended, now.Add(time.Hour), "nothing until it is resumed"},
 	} {
 		s := schedule
 		s.Result, s.Next = test.result, test.next

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"

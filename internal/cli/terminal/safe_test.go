@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/unprintable"
+	"github.com/sparkoperator/spark-operator/test/kit/unprintable"
 )
 
 // TestOnlyOwnControlsPass checks that no text reaches a terminal with characters that it interprets, also not a text

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 )
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)

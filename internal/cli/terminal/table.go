@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 )
 
 // Column describes a column of a table.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 )
 
 // minWidth is the smallest width to which the output adapts. A narrower terminal breaks the lines itself.

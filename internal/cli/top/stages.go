@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/sparkoperator/spark-operator/bounds"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -31,7 +31,7 @@ const defaultUIPort = 4040
 
 // readStages returns the stages of the application that runs in a driver pod. If Spark's REST API does not answer, the
 // second result says why there are no stages.
-func readStages(ctx context.Context, c *cluster.Client, pod *corev1.Pod) (stages []stage, missing string) {
+func readStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []stage, missing string) {
 	port := defaultUIPort
 	for _, container := range pod.Spec.Containers {
 		for _, p := range container.Ports {
@@ -57,7 +57,7 @@ func readStages(ctx context.Context, c *cluster.Client, pod *corev1.Pod) (stages
 }
 
 // read decodes one response of Spark's REST API. If there is no response, the result says why there are no stages.
-func read(ctx context.Context, c *cluster.Client, path string, into any) (missing string) {
+func read(ctx context.Context, c *kube.Client, path string, into any) (missing string) {
 	text, err := c.Raw(ctx, path)
 	switch {
 	case apierrors.IsForbidden(err):

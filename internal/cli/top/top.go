@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
-	"github.com/sparkoperator/spark-operator/internal/cli/target"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -31,10 +31,10 @@ func Command(streams terminal.Streams) *cobra.Command {
 			"  sparkctl top spark-pi --watch",
 		Args: cobra.ExactArgs(1),
 	}
-	connect := target.Connection(cmd.Flags(), streams.Err)
-	cmd.ValidArgsFunction = target.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
+	connect := selection.Connection(cmd.Flags(), streams.Err)
+	cmd.ValidArgsFunction = selection.CompleteNames(connect, "app", "connect", "apache-app", "cluster")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, object, err := target.Named(cmd, connect, args)
+		c, object, err := selection.Named(cmd, connect, args)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 }
 
 // page returns the text that the verb top shows at this moment.
-func page(ctx context.Context, c *cluster.Client, object client.Object, width int) (string, error) {
+func page(ctx context.Context, c *kube.Client, object client.Object, width int) (string, error) {
 	main, err := c.MainPod(ctx, object)
 	if err != nil {
 		return "", err
@@ -66,7 +66,7 @@ func page(ctx context.Context, c *cluster.Client, object client.Object, width in
 	if missing != "" {
 		b.WriteString(terminal.Wrap("note: ", missing, width) + "\n")
 	}
-	if cluster.KindOf(object).Name == "cluster" {
+	if kube.KindOf(object).Name == "cluster" {
 		return b.String(), nil // the applications of a cluster run elsewhere
 	}
 	b.WriteByte('\n')

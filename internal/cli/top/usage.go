@@ -10,9 +10,9 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/cluster"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // used holds the CPU (in millicores) and the memory (in bytes) that a pod uses.
@@ -30,7 +30,7 @@ type podMetrics struct {
 
 // readUsage returns the CPU and memory that an object's pods use, by pod name. If the metrics API does not answer, the
 // second result says why there are no values.
-func readUsage(ctx context.Context, c *cluster.Client, object client.Object) (usage map[string]used, missing string) {
+func readUsage(ctx context.Context, c *kube.Client, object client.Object) (usage map[string]used, missing string) {
 	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + object.GetNamespace() + "/pods"
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
 	switch {

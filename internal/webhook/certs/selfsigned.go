@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/lease"
+	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 )
 
 const (
@@ -96,7 +96,7 @@ func (s *SelfSigned) Start(ctx context.Context) error {
 }
 
 func (s *SelfSigned) round(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(lease.Unfenced(ctx), requestTimeout)
+	ctx, cancel := context.WithTimeout(fence.Unfenced(ctx), requestTimeout)
 	defer cancel()
 	// The configurations are read before the Secret. Another replica may add a certificate to both between the two
 	// reads. In that case our update of a configuration is a conflict, so it does not remove that certificate.

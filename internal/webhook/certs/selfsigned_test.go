@@ -25,14 +25,14 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
-	testkit.Main(m)
+	kit.Main(m)
 }
 
 // rig is a webhook for the ConfigMaps of a namespace, with the objects that contain its certificate. The webhook
@@ -49,7 +49,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	testkit.NeedsLoopback(t)
+	kit.NeedsLoopback(t)
 	r := &rig{World: scene.New(t), served: map[string]int{}}
 	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "certs"}})
 	r.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "certs"}, Rules: []rbacv1.PolicyRule{
@@ -65,7 +65,7 @@ func newRig(t *testing.T) *rig {
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.Namespace}}
 	r.forever(role)
 	r.forever(binding)
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	rc.QPS = -1
 	rc.Impersonate = rest.ImpersonationConfig{UserName: r.Namespace}
 	var err error
@@ -196,7 +196,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	r.replica(lifetime, lifetime-time.Second)
 	r.replica(lifetime, lifetime-time.Second)
 	r.configure()
-	testkit.Wait(t, "the first call", r.call)
+	kit.Wait(t, "the first call", r.call)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls, failed atomic.Int64
@@ -213,7 +213,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		})
 	}
 	for n := 2; n <= 3; n++ {
-		testkit.Wait(t, fmt.Sprintf("certificate %d", n), func(context.Context) error {
+		kit.Wait(t, fmt.Sprintf("certificate %d", n), func(context.Context) error {
 			if got := r.serials(); got < n {
 				return fmt.Errorf("%d certificates were served", got)
 			}
@@ -236,7 +236,7 @@ func TestForeignContents(t *testing.T) {
 	r := newRig(t)
 	serving := r.replica(time.Minute, 0)
 	r.configure()
-	testkit.Wait(t, "the first call", r.call)
+	kit.Wait(t, "the first call", r.call)
 	expired, key, err := certs.Issue([]string{"127.0.0.1", "hook.ns.svc"}, time.Now(), -time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestForeignContents(t *testing.T) {
 		r.read("certs", secret)
 		secret.Data = data
 		r.update(secret)
-		testkit.Wait(t, name+" to be replaced", func(ctx context.Context) error {
+		kit.Wait(t, name+" to be replaced", func(ctx context.Context) error {
 			if r.serial(serving) == before {
 				return errors.New("the old certificate is served")
 			}
@@ -270,7 +270,7 @@ func TestForeignContents(t *testing.T) {
 	}
 	configuration.Webhooks[0].ClientConfig.CABundle = foreign
 	r.update(configuration)
-	testkit.Wait(t, "the bundle to be replaced", func(ctx context.Context) error {
+	kit.Wait(t, "the bundle to be replaced", func(ctx context.Context) error {
 		if err := r.API.Get(ctx, client.ObjectKey{Name: r.Namespace}, configuration); err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ func TestForeignContents(t *testing.T) {
 	}
 	mutating.Webhooks[0].ClientConfig.CABundle = foreign
 	r.update(mutating)
-	testkit.Wait(t, "the bundle of the mutating webhook to be replaced", func(ctx context.Context) error {
+	kit.Wait(t, "the bundle of the mutating webhook to be replaced", func(ctx context.Context) error {
 		if err := r.API.Get(ctx, client.ObjectKey{Name: r.Namespace}, mutating); err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func TestForeignContents(t *testing.T) {
 		return r.call(ctx)
 	})
 	r.Remove(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "certs"}})
-	testkit.Wait(t, "the log", func(ctx context.Context) error {
+	kit.Wait(t, "the log", func(ctx context.Context) error {
 		if !strings.Contains(r.Log.String(), "Could not update the webhook certificate") {
 			return errors.New("the missing Secret is not reported")
 		}

@@ -11,12 +11,12 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
-	"github.com/sparkoperator/spark-operator/internal/testkit/scene"
 	"github.com/sparkoperator/spark-operator/internal/webhook/quota"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
-func TestMain(m *testing.M) { testkit.MainShared(m) }
+func TestMain(m *testing.M) { kit.MainShared(m) }
 
 // TestCache checks that the cache contains the quotas of its namespaces, and needs no rights but to list and watch
 // them. Without these rights the cache is not ready. It becomes ready when the rights are granted.
@@ -27,7 +27,7 @@ func TestCache(t *testing.T) {
 		w.Create(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "q-" + namespace},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}}})
 	}
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	rc.Impersonate = rest.ImpersonationConfig{UserName: w.Namespace}
 	quotas, err := quota.NewCache(rc, cache.Options{Scheme: w.API.Scheme(), Mapper: w.API.RESTMapper(), DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 	if err != nil {
@@ -51,7 +51,7 @@ func TestCache(t *testing.T) {
 	w.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "quotas"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: w.Namespace}},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "quotas"}})
-	testkit.Wait(t, "the cache", func(context.Context) error { return quotas.Ready(nil) })
+	kit.Wait(t, "the cache", func(context.Context) error { return quotas.Ready(nil) })
 	found, err := quotas.In(t.Context(), w.Namespace)
 	if err != nil || len(found) != 1 || found[0].Name != "q-"+w.Namespace {
 		t.Errorf("%v, %v", found, err)

@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/spark/gang"
 )
 

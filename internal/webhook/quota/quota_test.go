@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 )
 
 func read[T any](t *testing.T, text string) *T {

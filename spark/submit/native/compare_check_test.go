@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/effort"
+	"github.com/sparkoperator/spark-operator/test/kit/effort"
 	"github.com/sparkoperator/spark-operator/test/record"
 )
 

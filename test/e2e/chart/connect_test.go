@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // TestConnectSwitchControlsRights checks that the operator serves Spark Connect servers by default. If the values

@@ -8,7 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 const validatingPolicyAPI = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"

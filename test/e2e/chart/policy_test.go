@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // TestPolicyReachesTheConfiguration checks that the rules in config.policy get into the configuration file, and that

@@ -12,7 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	flowcontrol "k8s.io/api/flowcontrol/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // TestTuningPageMatchesTheChart checks the YAML examples of docs/tuning.md. The chart must accept all values in the

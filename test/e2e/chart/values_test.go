@@ -15,7 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	kyaml "sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 func TestInvalidValuesAreRejected(t *testing.T) {

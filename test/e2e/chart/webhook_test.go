@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 func webhookOf(t *testing.T, values string) *admissionregistrationv1.ValidatingWebhookConfiguration {

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // find returns the first finding with a level whose text contains a text.
@@ -60,7 +60,7 @@ func (r *release) helm(words []string) {
 		r.t.Fatalf("the command of Helm is %q", words)
 	}
 	cfg, values := action.NewConfiguration(), map[string]any{}
-	if err := cfg.Init(&getter{rest: testkit.Rest(r.t), namespace: words[4]}, words[4], "secret"); err != nil {
+	if err := cfg.Init(&getter{rest: kit.Rest(r.t), namespace: words[4]}, words[4], "secret"); err != nil {
 		r.t.Fatal(err)
 	}
 	if len(words) == 8 && words[6] == "--set" {
@@ -79,7 +79,7 @@ func (r *release) helm(words []string) {
 func (r *release) mends(sparkctl, level, text string, more ...string) {
 	r.t.Helper()
 	var f finding
-	testkit.Wait(r.t, text, func(context.Context) error {
+	kit.Wait(r.t, text, func(context.Context) error {
 		all := r.examine(sparkctl, more...)
 		var found bool
 		if f, found = find(all, level, text); !found {
@@ -137,7 +137,7 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 	if !strings.HasPrefix(f.Fix, "kubectl get ") || !strings.Contains(f.Text, "serves "+a.namespace) {
 		t.Errorf("in a namespace that nobody serves: %+v", f)
 	}
-	testkit.Wait(t, "the explanation", func(ctx context.Context) error {
+	kit.Wait(t, "the explanation", func(ctx context.Context) error {
 		text, err := exec.CommandContext(ctx, sparkctl, "explain", "pi", "--kubeconfig", third.kubeconfig()).CombinedOutput()
 		if flat := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(flat, "cause: SparkApplication "+third.namespace+"/pi has waited") || !strings.Contains(flat, "no operator serves the namespace") {
 			return fmt.Errorf("%s %w", text, err)
@@ -256,7 +256,7 @@ func TestDoctorOfAnUntrustedWebhook(t *testing.T) {
 	}
 	_, stop = r.run() // no node restarts the pods
 	defer stop()
-	testkit.Wait(t, "the trust", func(context.Context) error {
+	kit.Wait(t, "the trust", func(context.Context) error {
 		if f, found := find(r.examine(sparkctl), "warning", text); found {
 			return errors.New(f.Text)
 		}

@@ -25,7 +25,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	kyaml "sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	testkit.Main(m)
+	kit.Main(m)
 }
 
 // name is the name of the release.
@@ -54,8 +54,8 @@ type release struct {
 
 func newRelease(t testing.TB) *release {
 	t.Helper()
-	r := &release{t: t, name: name, namespace: testkit.Namespace(t), api: testkit.Client(t), cfg: action.NewConfiguration()}
-	if err := r.cfg.Init(&getter{rest: testkit.Rest(t), namespace: r.namespace}, r.namespace, "secret"); err != nil {
+	r := &release{t: t, name: name, namespace: kit.Namespace(t), api: kit.Client(t), cfg: action.NewConfiguration()}
+	if err := r.cfg.Init(&getter{rest: kit.Rest(t), namespace: r.namespace}, r.namespace, "secret"); err != nil {
 		t.Fatal(err)
 	}
 	return r

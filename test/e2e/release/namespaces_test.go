@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // TestUpgradeWithoutANamespace checks that a release can be upgraded with unchanged values after one of its job
@@ -20,7 +20,7 @@ import (
 // namespace exists again, the next upgrade creates the objects in it.
 func TestUpgradeWithoutANamespace(t *testing.T) {
 	r := newRelease(t)
-	testkit.NeedsControllers(t, "the deletion of namespaces")
+	kit.NeedsControllers(t, "the deletion of namespaces")
 	gone := r.namespace + "-gone"
 	namespace := func() *corev1.Namespace { return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: gone}} }
 	create := func() {
@@ -44,7 +44,7 @@ func TestUpgradeWithoutANamespace(t *testing.T) {
 	if err := r.api.Delete(t.Context(), namespace()); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Wait(t, "the namespace to be gone", func(ctx context.Context) error {
+	kit.Wait(t, "the namespace to be gone", func(ctx context.Context) error {
 		if err := r.api.Get(ctx, client.ObjectKeyFromObject(namespace()), namespace()); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it exists (error %w)", err)
 		}

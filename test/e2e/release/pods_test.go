@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kyaml "sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/dialect"
-	"github.com/sparkoperator/spark-operator/internal/policy"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/settings/policy"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // oneOf returns one of several values.
@@ -128,7 +128,8 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 var brokenRule = regexp.MustCompile(`is not allowed by the rule (\w+)`)
 
 // TestPoliciesAgreeWithTheRules compares the ValidatingAdmissionPolicies, which the chart generates from random rules,
-// with internal/policy: the API server admits a pod exactly if the rules do. No operator runs and no webhook answers.
+// with internal/settings/policy: the API server admits a pod exactly if the rules do. No operator runs and no webhook
+// answers.
 func TestPoliciesAgreeWithTheRules(t *testing.T) {
 	r := newRelease(t)
 	random := rand.New(rand.NewSource(36))
@@ -143,7 +144,7 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 	var namespaces []string
 	var sets []any
 	for i := range 2 * len(judgedRules) {
-		namespace := testkit.Namespace(t)
+		namespace := kit.Namespace(t)
 		namespaces, sets = append(namespaces, namespace), append(sets, randomRules(random, namespace, judgedRules[i%len(judgedRules)]))
 		for _, account := range []string{"spark", "admin"} {
 			if err := r.api.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}); err != nil {
@@ -227,7 +228,7 @@ func sameRule(err error, faults []*dialect.FieldError) bool {
 // as returns a client with the identity of a user.
 func (r *release) as(user string) client.Client {
 	r.t.Helper()
-	rc := rest.CopyConfig(testkit.Rest(r.t))
+	rc := rest.CopyConfig(kit.Rest(r.t))
 	rc.Impersonate = rest.ImpersonationConfig{UserName: user}
 	c, err := client.New(rc, client.Options{Scheme: r.api.Scheme()})
 	if err != nil {
@@ -240,7 +241,7 @@ func (r *release) as(user string) client.Client {
 // forbidden is refused.
 func TestPoliciesJudgeWhatChanges(t *testing.T) {
 	r := newRelease(t)
-	namespace := testkit.Namespace(t)
+	namespace := kit.Namespace(t)
 	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "old", Labels: map[string]string{"spark-role": "driver"}},
 		Spec: corev1.PodSpec{HostPID: true, NodeName: "a", Containers: []corev1.Container{{Name: "spark", Image: "evil"}, {Name: "other", Image: "worse"}}}}
 	if err := r.api.Create(t.Context(), old); err != nil {
@@ -253,7 +254,7 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 	}
 	r.install(currentChart, string(values))
 	evil := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "evil", Labels: old.Labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "evil"}}}}
-	testkit.Wait(t, "the policies", func(ctx context.Context) error {
+	kit.Wait(t, "the policies", func(ctx context.Context) error {
 		if err := r.api.Create(ctx, evil.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), `the image "evil"`) {
 			return errors.Join(errors.New("the pod is not judged"), err)
 		}

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kyaml "sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 const (
@@ -47,7 +47,7 @@ func (r *release) installRules(namespace string, rules map[string]any) {
 // Service of the release has no pod here. The other webhooks of the release are removed.
 func (r *release) servePods(namespace string) {
 	r.t.Helper()
-	testkit.NeedsLoopback(r.t)
+	kit.NeedsLoopback(r.t)
 	cfg, err := config.Parse([]byte(r.configurationFile()))
 	if err != nil {
 		r.t.Fatal(err)
@@ -105,7 +105,7 @@ func executorPod(namespace, name string) *corev1.Pod {
 // waitRules waits until the policies of the release judge pods, and until the webhook does if its words are given.
 func (r *release) waitRules(namespace, words string) {
 	r.t.Helper()
-	testkit.Wait(r.t, "the rules", func(ctx context.Context) error {
+	kit.Wait(r.t, "the rules", func(ctx context.Context) error {
 		pod := executorPod(namespace, "try")
 		if err := r.api.Create(ctx, pod.DeepCopy(), client.DryRunAll); words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
 			return errors.Join(errors.New("the webhook does not judge the pod"), err)
@@ -126,7 +126,7 @@ func BenchmarkPodCreations(b *testing.B) {
 	for _, judged := range []string{"none", "policies", "policies and webhook"} {
 		b.Run(judged, func(b *testing.B) {
 			r := newRelease(b)
-			namespace := testkit.Namespace(b)
+			namespace := kit.Namespace(b)
 			rules := map[string]any{
 				"name": "tenants", "podSecurity": "baseline", "images": map[string]any{"allowed": []string{sparkImage}},
 				"serviceAccounts": map[string]any{"allowed": []string{driver}}, "tolerations": map[string]any{"allowed": []string{}}, "limits": map[string]any{"cores": 4},
@@ -141,7 +141,7 @@ func BenchmarkPodCreations(b *testing.B) {
 				r.waitRules(namespace, "")
 			case "policies and webhook":
 				r.servePods(namespace)
-				testkit.Wait(b, "the webhook", func(ctx context.Context) error {
+				kit.Wait(b, "the webhook", func(ctx context.Context) error {
 					pod := executorPod(namespace, "try")
 					pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5")}
 					if err := r.api.Create(ctx, pod, client.DryRunAll); err == nil {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/test/kit"
 	spark "github.com/sparkoperator/spark-operator/test/record"
 	"github.com/sparkoperator/spark-operator/test/record/submitter"
 )
@@ -32,7 +32,7 @@ func TestRulesHoldAgainstADriver(t *testing.T) {
 		t.Skip("mounts the files of the Spark image: run as root")
 	}
 	r := newRelease(t)
-	namespace := testkit.Namespace(t)
+	namespace := kit.Namespace(t)
 	r.installRules(namespace, map[string]any{
 		"name": "tenants", "podSecurity": "restricted", "images": map[string]any{"allowed": []string{sparkImage}},
 		"serviceAccounts": map[string]any{"allowed": []string{driver}}, "limits": map[string]any{"cores": 4},
@@ -71,7 +71,7 @@ func TestRulesHoldAgainstADriver(t *testing.T) {
 func (r *release) attack(namespace string) string {
 	t := r.t
 	t.Helper()
-	rc := testkit.Rest(t)
+	rc := kit.Rest(t)
 	core, err := kubernetes.NewForConfig(rc)
 	if err != nil {
 		t.Fatal(err)

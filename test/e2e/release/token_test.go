@@ -24,7 +24,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // byController returns a client with the identity of the release's controller, to which the test adds the rights on
@@ -43,7 +43,7 @@ func (r *release) byController() client.Client {
 		}
 		r.t.Cleanup(func() { _ = r.api.Delete(context.Background(), object) })
 	}
-	rc := testkit.Rest(r.t)
+	rc := kit.Rest(r.t)
 	rc.Impersonate.UserName, rc.Impersonate.Groups = "system:serviceaccount:"+r.namespace+":"+account, []string{"system:serviceaccounts", "system:authenticated"}
 	c, err := client.New(rc, client.Options{Scheme: r.api.Scheme()})
 	if err != nil {
@@ -84,7 +84,7 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 		}
 	}
 	v, m := own()
-	testkit.Wait(t, "the API server to enforce the policy", func(ctx context.Context) error {
+	kit.Wait(t, "the API server to enforce the policy", func(ctx context.Context) error {
 		edited := v.DeepCopy()
 		edited.Labels["a"] = "b"
 		if err := thief.Update(ctx, edited, client.DryRunAll); !apierrors.IsInvalid(err) {
@@ -184,7 +184,7 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 	}
 	_, stop = r.run() // a replica that starts repairs the bundles
 	defer stop()
-	testkit.Wait(t, "the bundle of the mutating webhook", func(context.Context) error {
+	kit.Wait(t, "the bundle of the mutating webhook", func(context.Context) error {
 		if _, m := own(); len(m.Webhooks[0].ClientConfig.CABundle) == 0 {
 			return errors.New("it is empty")
 		}
@@ -212,7 +212,7 @@ func (r *release) examine(sparkctl string, more ...string) (findings []finding) 
 // kubeconfig writes a kubeconfig of an administrator, whose namespace is that of the release, and returns its path.
 func (r *release) kubeconfig() string {
 	r.t.Helper()
-	rc := testkit.Rest(r.t)
+	rc := kit.Rest(r.t)
 	file := clientcmdapi.NewConfig()
 	file.Clusters["test"] = &clientcmdapi.Cluster{Server: rc.Host, CertificateAuthority: rc.CAFile, CertificateAuthorityData: rc.CAData, InsecureSkipTLSVerify: rc.Insecure}
 	file.AuthInfos["test"] = &clientcmdapi.AuthInfo{
@@ -231,7 +231,7 @@ func (r *release) kubeconfig() string {
 // the Deployment ready.
 func (r *release) playKubelet() {
 	r.t.Helper()
-	testkit.Wait(r.t, "a ready replica", func(ctx context.Context) error {
+	kit.Wait(r.t, "a ready replica", func(ctx context.Context) error {
 		deployment, pods := &appsv1.Deployment{}, &corev1.PodList{}
 		err := errors.Join(r.api.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.name + "-controller"}, deployment), r.api.List(ctx, pods, client.InNamespace(r.namespace)))
 		if err != nil || deployment.Status.ReadyReplicas > 0 {

@@ -28,8 +28,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kyaml "sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/config"
-	"github.com/sparkoperator/spark-operator/internal/testkit"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
 // admission returns the existing objects of the webhook in the form "Kind name".
@@ -71,7 +71,7 @@ func (r *release) configuration(ctx context.Context) (*admissionregistrationv1.V
 // waitTrusted waits until the API server trusts the operator's certificate in every webhook.
 func (r *release) waitTrusted(webhooks int) {
 	r.t.Helper()
-	testkit.Wait(r.t, "the bundles", func(ctx context.Context) error {
+	kit.Wait(r.t, "the bundles", func(ctx context.Context) error {
 		configuration, err := r.configuration(ctx)
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (r *release) configurationFile() string {
 // service account. It returns the URL of the proxy.
 func (r *release) proxy(requests *record) string {
 	r.t.Helper()
-	rc := testkit.Rest(r.t)
+	rc := kit.Rest(r.t)
 	rc.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + r.namespace + ":spark-operator-controller",
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + r.namespace, "system:authenticated"}}
 	transport, err := rest.TransportFor(rc)
@@ -277,7 +277,7 @@ func TestRightsOfTheWebhook(t *testing.T) {
 	r.waitTrusted(5)
 	resources := []string{"secrets", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "resourcequotas"}
 	want := r.grantedRequests(resources)
-	testkit.Wait(t, "the requests", func(context.Context) error {
+	kit.Wait(t, "the requests", func(context.Context) error {
 		if got := requests.matching(resources...); !slices.Equal(got, want) {
 			return errors.New(strings.Join(got, ", "))
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/bounds"
+	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/kit"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"

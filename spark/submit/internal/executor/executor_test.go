@@ -20,8 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
 
-// TestExecutorIsSparksOwn in dialect/sparkoperator/application compares executors field by field with pods that Spark's
-// own code made. The tests here check single rules, and what holds for every request.
+// TestExecutorIsSparksOwn in internal/dialect/sparkoperator/application compares executors field by field with pods
+// that Spark's own code made. The tests here check single rules, and what holds for every request.
 
 func podOf(t *testing.T, r submit.Request) (*corev1.Pod, corev1.Container) {
 	t.Helper()

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/testkit/worst"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/draft"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/kit"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
+	"github.com/sparkoperator/spark-operator/test/kit/worst"
 )
 
 // TestAliasesDoNotMultiply checks that Build does not expand YAML aliases. The test uses a PodGroup of about 100 KB,

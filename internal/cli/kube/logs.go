@@ -1,0 +1,286 @@
+package kube
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// LogOptions select the logs to write.
+type LogOptions struct {
+	// Executor is the id of an executor, or "all". If it is empty, the log is that of the driver, of the Connect server
+	// or of the master.
+	Executor string
+	// Attempt is the number of an attempt; 0 means the last one.
+	Attempt  int32
+	Follow   bool
+	Previous bool          // the container before its last restart
+	Since    time.Duration // only newer lines; 0 means all
+	Tail     int64         // only the last lines; negative means all
+	// Waiting, if not nil, is called with each new state of the object while Logs waits for the next log.
+	Waiting func(*Summary)
+}
+
+// allExecutors is the value of LogOptions.Executor that selects the logs of all executors.
+const allExecutors = "all"
+
+// logInterval is the time between two lists of the pods while Logs waits for the pod of the next log.
+const logInterval = time.Second
+
+// Logs writes the logs of an object's pods. If the option Follow is set, Logs continues across restarts and attempts
+// until the object has ended or the context is canceled.
+func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
+	if o.Executor == allExecutors {
+		return c.merged(ctx, object, o, out)
+	}
+	var last *corev1.Pod
+	for {
+		pod, err := c.nextPod(ctx, object, o, last)
+		if err != nil || pod == nil {
+			return err
+		}
+		if err := c.stream(ctx, pod, o, "", out); err != nil {
+			return err
+		}
+		if last = pod; !o.Follow {
+			return nil
+		}
+		o.Since, o.Tail = 0, -1 // the logs of later attempts are written completely
+	}
+}
+
+// nextPod returns the pod of the next log. This is the newest pod, if it is newer than the pod of the previous log.
+// Before the first log, there is no previous pod (nil). If no further log will follow, nextPod returns nil. If the
+// option Follow is set, nextPod waits until the next pod exists and its container has started.
+func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
+	tick := time.NewTicker(logInterval)
+	defer tick.Stop()
+	o.Waiting = changesOnly(o.Waiting)
+	for {
+		pods, err := c.Pods(ctx, object)
+		if err != nil {
+			return nil, c.ended(ctx, err)
+		}
+		candidates := after(logged(pods, o), last)
+		if len(candidates) > 0 {
+			if pod := &candidates[len(candidates)-1]; started(pod) || !o.Follow {
+				return pod, nil
+			}
+		}
+		if over, err := c.noMore(ctx, object, o, len(candidates) > 0, last != nil); over || err != nil {
+			return nil, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, c.ended(ctx, ctx.Err())
+		}
+	}
+}
+
+// changesOnly returns a function that passes a summary on to the callback, if the summary's line differs from the
+// previous one. If the callback is nil, the returned function does nothing.
+//
+// The returned function ignores summaries of a running object. The log of an attempt ends shortly before the status
+// shows the end of the attempt, and until then a summary would wrongly say that the object is running.
+func changesOnly(pass func(*Summary)) func(*Summary) {
+	last := ""
+	return func(s *Summary) {
+		if text := s.String(); pass != nil && s.State != "" && s.Result != Running && text != last {
+			last = text
+			pass(s)
+		}
+	}
+}
+
+// after returns the pods in the list that are newer than the given pod. If the given pod is nil, it returns all pods in
+// the list.
+func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(pods, func(p corev1.Pod) bool {
+		return last != nil && (p.UID == last.UID || p.CreationTimestamp.Before(&last.CreationTimestamp))
+	})
+}
+
+// noMore reports whether no further log will follow. The caller says whether the pod of a further log already exists
+// (waiting), and whether a log was already written (wrote). If there is no log at all, noMore returns an error.
+func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, wrote bool) (bool, error) {
+	live := KindOf(object).New()
+	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
+		if apierrors.IsNotFound(err) && wrote {
+			return true, nil
+		}
+		return false, c.ended(ctx, err)
+	}
+	s := Summarize(live)
+	switch {
+	case o.Follow && (!s.Over() || waiting):
+		o.Waiting(&s)
+		return false, nil
+	case wrote:
+		return true, nil
+	}
+	return false, noPod(&s, o)
+}
+
+func noPod(s *Summary, o LogOptions) error {
+	what := "driver pod"
+	if o.Executor != "" {
+		what = "executor " + o.Executor
+	}
+	if o.Attempt > 0 {
+		what += fmt.Sprintf(" of attempt %d", o.Attempt)
+	}
+	text := fmt.Sprintf("%s %s/%s has no %s", s.Kind.Kind, s.Namespace, s.Name, what)
+	if s.Result == Pending || s.Result == Suspended {
+		return exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())
+	}
+	return exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, s.Hint("status"))
+}
+
+// logged returns the pods whose logs the options select, the newest last.
+func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
+	for i := range pods {
+		pod := &pods[i]
+		role := pod.Labels[identity.RoleLabel]
+		isMain := identity.IsDriver(pod) || role == identity.RoleMaster
+		isExecutor := role == identity.RoleExecutor || role == identity.RoleWorker
+		switch {
+		case o.Attempt > 0 && identity.Attempt(pod) != o.Attempt:
+		case o.Executor == "" && isMain,
+			o.Executor == allExecutors && isExecutor,
+			o.Executor != "" && isExecutor && (pod.Labels[submit.ExecutorIDLabel] == o.Executor || pod.Name == o.Executor):
+			chosen = append(chosen, *pod)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return chosen
+}
+
+// containerOf returns the name of the container in which Spark runs.
+func containerOf(pod *corev1.Pod) string {
+	if name := pod.Annotations[submit.DefaultContainerAnnotation]; name != "" || len(pod.Spec.Containers) == 0 {
+		return name
+	}
+	for _, container := range pod.Spec.Containers {
+		if slices.Contains([]string{overlay.DriverContainer, overlay.ExecutorContainer, submit.RunnerContainer}, container.Name) {
+			return container.Name
+		}
+	}
+	return pod.Spec.Containers[0].Name
+}
+
+func started(pod *corev1.Pod) bool {
+	name := containerOf(pod)
+	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
+	return i >= 0 && (pod.Status.ContainerStatuses[i].State.Running != nil || pod.Status.ContainerStatuses[i].State.Terminated != nil)
+}
+
+// maxLine is the largest number of bytes of a log that are written as one line. A program may write a line that is
+// longer than the memory.
+const maxLine = 64 << 10
+
+// stream writes the log of a pod, each line with a prefix. Longer lines than maxLine become several lines.
+func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, prefix string, out io.Writer) error {
+	options := &corev1.PodLogOptions{Container: containerOf(pod), Follow: o.Follow, Previous: o.Previous}
+	if o.Since > 0 {
+		options.SinceSeconds = new(max(int64(o.Since.Seconds()), 1))
+	}
+	if o.Tail >= 0 {
+		options.TailLines = new(o.Tail)
+	}
+	in, err := c.core.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)
+	if err != nil {
+		if apierrors.IsBadRequest(err) {
+			return exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, err)
+		}
+		return c.ended(ctx, err)
+	}
+	defer in.Close()
+	reader := bufio.NewReaderSize(in, maxLine)
+	for {
+		line, err := reader.ReadSlice('\n')
+		if len(line) > 0 {
+			if _, err := fmt.Fprintf(out, "%s%s\n", prefix, bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return c.ended(ctx, err)
+		}
+	}
+}
+
+// lines writes the lines of several concurrent logs. It never mixes the texts of two lines.
+type lines struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+// merged writes the logs of all executors. The prefix of each line is the name of the pod. If the option Follow is set,
+// merged adds the logs of new executors until the object has ended.
+func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
+	tick := time.NewTicker(logInterval)
+	defer tick.Stop()
+	shared, seen := &lines{out: out}, map[string]bool{}
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		pods, err := c.Pods(ctx, object)
+		if err != nil {
+			return c.ended(ctx, err)
+		}
+		for _, pod := range logged(pods, o) {
+			if seen[string(pod.UID)] || !started(&pod) {
+				continue
+			}
+			seen[string(pod.UID)] = true
+			running.Go(func() {
+				prefix := "[" + bounds.Line(pod.Name) + "] "
+				if err := c.stream(ctx, &pod, o, prefix, shared); err != nil && ctx.Err() == nil {
+					fmt.Fprintf(shared, "%slog ended: %s\n", prefix, bounds.Line(err.Error()))
+				}
+			})
+		}
+		live := KindOf(object).New()
+		if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
+			return c.ended(ctx, err)
+		}
+		if s := Summarize(live); !o.Follow || s.Over() {
+			if len(seen) == 0 {
+				return noPod(&s, o)
+			}
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return c.ended(ctx, ctx.Err())
+		}
+	}
+}

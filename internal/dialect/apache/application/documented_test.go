@@ -1,0 +1,49 @@
+package application
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+)
+
+// TestApplicationsAreDocumented checks that docs/apache-applications.md contains the names and numbers that users see.
+func TestApplicationsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/apache-applications.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	words := []string{
+		EventReleased, EventExecutorsBelow, EventExecutorsPartial, EventExecutorsEnough, dialect.EventTakenOver, dialect.EventSubmitted, dialect.EventSubmissionFailed,
+		dialect.EventCompleted, dialect.EventFailed, dialect.EventPendingRerun, dialect.EventSpecChanged, dialect.EventDriverRunning, dialect.EventDriverPending,
+		dialect.EventDriverDisrupted, dialect.EventDriverFailed, dialect.EventDriverNotFound, dialect.EventDriverUnknown, dialect.EventExecutorPending,
+		dialect.EventExecutorFailed, ConditionEdited, dialect.ConditionReady, dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionSubmitted,
+		dialect.ConditionRunning, dialect.ConditionDegraded, dialect.ConditionSucceeded, dialect.ConditionFailed, dialect.ConditionExposed,
+		lifecycle.ReasonBelowThreshold, lifecycle.ReasonPartialCapacity, lifecycle.ReasonNodeLost,
+		string(sparkv1.RestartNever), string(sparkv1.RestartAlways), string(sparkv1.RestartOnFailure), string(sparkv1.RestartOnInfrastructureFailure),
+	}
+	for _, state := range everyState {
+		words = append(words, string(state))
+	}
+	for _, word := range words {
+		if !strings.Contains(page, "`"+word+"`") {
+			t.Errorf("docs/apache-applications.md does not tell of %s", word)
+		}
+	}
+	for _, figure := range []string{
+		fmt.Sprintf("| `maxRestartAttempts` | %d |", defaultMaxRestarts), fmt.Sprintf("| `restartBackoffMillis` | %d |", defaultBackoff.Milliseconds()),
+		fmt.Sprintf("| `driverStartTimeoutMillis` | %d |", defaultTimeout.Milliseconds()), fmt.Sprintf("| `terminationRequeuePeriodMillis` | %d |", defaultCleanAgain.Milliseconds()),
+		fmt.Sprintf("| `forceTerminationGracePeriodMillis` | %d |", defaultForceAfter.Milliseconds()), fmt.Sprintf("its last %d states", maxHistory),
+		fmt.Sprintf("up to %d KiB", maxSnapshot>>10), fmt.Sprintf("cut at %d KiB", apache.MaxMessage>>10), fmt.Sprintf("no sooner than after %.0f s", leastCleanAgain.Seconds()),
+	} {
+		if !strings.Contains(page, figure) {
+			t.Errorf("docs/apache-applications.md does not say %q", figure)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+// Package cluster is the dialect of SparkClusters of spark.apache.org: standalone clusters of Spark. It reads a custom
+// resource into the input of internal/lifecycle/cluster, writes the decision into the status, and renders the objects.
+// The package is pure: its functions read nothing but their arguments.
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/cluster"
+	"github.com/sparkoperator/spark-operator/spark/standalone"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// Options are the settings of the operator's configuration that apply to every cluster.
+type Options struct {
+	// OperatorName is the value of the label spark.operator/name of all objects; empty means DefaultOperatorName.
+	OperatorName string
+	// ClusterDomain is the domain of the names of Services; empty means "cluster.local".
+	ClusterDomain string
+	// MasterStart is the maximum time until the master of a new cluster is ready, counted from the time at which the
+	// API server has accepted all objects. During the rollout of an edit, it is also the maximum time between two pods
+	// that are replaced. 0 means no deadline.
+	MasterStart time.Duration
+	// Submitters selects the pods that may send applications to a master (standalone.Request). Empty means the drivers
+	// in the namespace.
+	Submitters string
+	// Trim keeps only the states of the current attempt in status.stateTransitionHistory. A cluster gets another
+	// attempt when it is edited after a failure.
+	Trim bool
+	// Own is the operator's service account, which no pod of a cluster may use.
+	Own dialect.ServiceAccount
+	// Defaults are the platform's defaults in the cluster's namespace; nil if there are none.
+	Defaults *platform.Settings
+	// Rules are the rules of the platform for the cluster's namespace; nil if there are none.
+	Rules dialect.Rules
+}
+
+// Clusters decides about SparkClusters and renders their objects. It is pure: its methods read nothing but their
+// arguments.
+type Clusters struct{ Options }
+
+// maxClusterWarnings is the maximum number of warnings about a spec that become events.
+const maxClusterWarnings = 5
+
+// Decide reads the cluster, runs the state machine, and writes the result into the status of the argument sc. The pass
+// stores this status later. The input includes what the last pass stored about the cluster's objects (whether they
+// exist and match the spec). Later in the same pass, when the objects have been updated, AuxiliaryObjects.Decide runs
+// the state machine again with the new state of the objects. The status of a cluster that is being deleted does not
+// change.
+func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	memory, hold := decodeCluster(sc, seen), holdOf(sc)
+	if hold.Frozen {
+		setCluster(sc, dialect.ConditionReady, metav1.ConditionFalse, *hold.Cause, now)
+		return lifecycle.Plan{Notices: hold.Notices()}
+	}
+	want, made, _ := c.want(sc)
+	plan := cluster.Step(want, memory, seen, knownObjects(sc), now)
+	if want.Deleting {
+		return asPlan(plan)
+	}
+	var notices []lifecycle.Notice
+	if sc.Status.Operator == nil && memory.Adopted {
+		notices = append(notices, clusterTakenOver(sc))
+	}
+	if sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation {
+		warnings := clusterWarnings(sc, made)
+		for _, text := range warnings[:min(len(warnings), maxClusterWarnings)] {
+			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterWarning, Message: text}})
+		}
+	}
+	if outlived := keptDespite(want, plan.Next); outlived != nil && !stalledReported(sc, *outlived) {
+		what := "the edited spec is invalid"
+		if sc.Status.ObservedGeneration == sc.Generation {
+			what = "its spec, which was not edited, is invalid now" // because the rules of the platform changed
+		}
+		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
+			Message: "the cluster continues; " + what + ": " + outlived.Message}})
+	}
+	if hold.Cause != nil && plan.Next.Wants() {
+		notices = append(notices, hold.Notices()...)
+	}
+	plan.Notices = append(notices, plan.Notices...)
+	defaults := c.settings(sc)
+	c.encode(sc, want, plan, seen, knownObjects(sc), now)
+	if plan.Next.Generation == sc.Generation {
+		sc.Status.Operator.Defaults = defaults.RememberAll()
+	}
+	return asPlan(plan)
+}
+
+// asPlan converts a plan into the form that the controller carries out. The result has no actions, because all objects
+// of a cluster are auxiliary objects.
+func asPlan(plan cluster.Plan) lifecycle.Plan {
+	m := plan.Next
+	return lifecycle.Plan{Transitions: plan.Transitions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter,
+		Next: lifecycle.Memory{Phase: m.Phase, Since: m.Since, Attempt: m.Attempt, Cause: m.Cause}}
+}
+
+// want returns the desired state of the cluster and the rendered objects. It returns the objects in two forms: as a
+// struct with a field for each object (made), and as a list (all). If the spec is invalid, both are empty.
+func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made standalone.Objects, all []standalone.Object) {
+	want = cluster.Cluster{Hold: holdOf(sc).Cause, Deleting: sc.DeletionTimestamp != nil, Generation: sc.Generation, RestartRequest: lifecycle.RestartRequest(sc.Annotations), Start: c.MasterStart}
+	if want.Deleting {
+		return want, made, nil
+	}
+	if want.Invalid = dialect.Invalid(dialect.OutOfBounds(sc.OutOfBounds)); want.Invalid != nil {
+		return want, made, nil
+	}
+	made, err := c.objects(sc)
+	if err == nil {
+		all, err = made.All()
+	}
+	if err != nil {
+		want.Invalid = dialect.Invalid(faultsOf(sc, err))
+		return want, standalone.Objects{}, nil
+	}
+	if want.Invalid = dialect.Invalid(c.ruleFaults(sc, made)); want.Invalid != nil {
+		return want, standalone.Objects{}, nil
+	}
+	want.Workers = *made.Workers.Spec.Replicas
+	if made.Autoscaler != nil {
+		want.Scales, want.Workers = true, *made.Autoscaler.Spec.MinReplicas
+	}
+	want.Made = map[lifecycle.Role]string{
+		lifecycle.Master: made.Master.Spec.Template.Annotations[lifecycle.SpecHashAnnotation],
+		lifecycle.Worker: made.Workers.Spec.Template.Annotations[lifecycle.SpecHashAnnotation],
+	}
+	return want, made, all
+}
+
+// faultsOf returns the faults of a cluster that could not be rendered: those that ValidateCluster finds. If it finds
+// none, faultsOf returns err, the error of the rendering.
+func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
+	if faults := ValidateCluster(sc); len(faults) > 0 {
+		return faults
+	}
+	return dialect.AsFaults(err)
+}
+
+// AuxiliaryObjects returns the objects that a cluster should have according to the status that Decide wrote. In phases
+// in which the cluster's objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set
+// is empty, so the operator deletes all objects. If an edited spec is invalid, the operator does not change the objects
+// of a running cluster. If the cluster is held, it changes nothing either.
+//
+// Inherited StatefulSets are kept, because their selectors are equal to those of the wanted StatefulSets. Their pods
+// run unchanged until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet
+// with the same name replaces it and takes over its pods.
+func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Observed) dialect.AuxiliaryObjects {
+	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || holdOf(sc).Frozen {
+		return dialect.AuxiliaryObjects{Unsettled: true}
+	}
+	if !decodeCluster(sc, seen).Wants() {
+		return dialect.AuxiliaryObjects{Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
+			encodeRelease(sc, seen, live, now)
+			return nil
+		}}
+	}
+	want, _, made := c.want(sc)
+	if want.Invalid != nil || want.Hold != nil {
+		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports the fault or the hold
+	}
+	var all []submit.Object
+	for _, object := range made {
+		dialect.MarkContent(object)
+		all = append(all, object)
+	}
+	return dialect.AuxiliaryObjects{Objects: all, Decide: func(live []lifecycle.AuxiliaryObject, now time.Time) lifecycle.Plan {
+		objects := stateOfObjects(all, live)
+		plan := cluster.Step(want, decodeCluster(sc, seen), seen, objects, now)
+		encodeObjects(sc, objects, now)
+		c.encode(sc, want, plan, seen, objects, now)
+		return asPlan(plan)
+	}}
+}
+
+// stateOfObjects returns the combined state of all objects: a rejection if the API server rejected at least one object,
+// and otherwise whether all objects match the spec.
+func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) cluster.Objects {
+	if causes := dialect.ObjectFailures(live); len(causes) > 0 {
+		cause := causes[0]
+		for _, other := range causes[1:] {
+			cause.Message += "; " + other.Message
+		}
+		cause = cause.Bounded()
+		return cluster.Objects{Refused: &cause}
+	}
+	return cluster.Objects{Stand: !slices.ContainsFunc(all, func(object submit.Object) bool {
+		made := dialect.FindObject(live, object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
+		return made == nil || !made.Current
+	})}
+}
+
+// keptDespite returns the fault of the spec if the cluster runs and the spec is invalid, and nil otherwise. Such a
+// cluster continues with its previous spec.
+func keptDespite(want cluster.Cluster, m cluster.Memory) *lifecycle.Cause {
+	if m.Phase == lifecycle.Running {
+		return want.Invalid
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package application
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
+)
+
+// attempt is an attempt of an application (launch.Attempt).
+type attempt struct {
+	Dialect
+	*launch.Builder // of the request, once it is prepared
+
+	own *v1beta2.SparkApplication // as the user wrote it; the status is written here
+	app *v1beta2.SparkApplication // a shallow copy with the platform's defaults
+	launch.Identity
+	hash     string // of the user's spec
+	defaults launch.Defaults
+}
+
+// launched is the launch of an attempt.
+type launched = launch.Launch[*attempt]
+
+// next returns the launch of an attempt with the platform's present defaults.
+func (d Dialect) next(app *v1beta2.SparkApplication, number int32, now time.Time) *launched {
+	a := &attempt{Dialect: d, own: app, app: app, Identity: launch.Identity{Number: number, ID: submissionID(app, number), At: now}, hash: Hash(&app.Spec)}
+	if d.Defaults != nil {
+		merged := *app
+		a.defaults = launch.Defaults{Settings: d.Defaults, Own: app.Spec.SparkConf, Filled: merge(&merged.Spec, app.Labels, d.Defaults)}
+		a.app = &merged
+	}
+	return launch.New(a, a.Identity, a.app, Sources, d.Rules)
+}
+
+// present returns the launch of the current attempt as far as decisions about it need it: the configuration has the
+// defaults of the launch, which may differ from the present ones. The dialect of the result has the deadlines of that
+// launch.
+func (d Dialect) present(app *v1beta2.SparkApplication) *launched {
+	a := &attempt{Dialect: d, own: app, app: app, hash: Hash(&app.Spec)}
+	if d.Defaults != nil && d.Defaults.TimeToLiveSeconds != nil {
+		a.DefaultTTL = sparkoperator.Seconds(d.Defaults.TimeToLiveSeconds, 0)
+	}
+	if settings := launch.Present(d.Defaults, app.Status.Operator, takesOver(&app.Status)); settings != nil {
+		a.Limits = limits(asTimeouts(settings.Timeouts), d.Limits)
+		merged := *app
+		merged.Spec.SparkConf = settings.Conf(app.Spec.SparkConf, func(key string) bool { return typedSets(app, key) })
+		a.app = &merged
+	}
+	return launch.New(a, a.Identity, a.app, Sources, d.Rules)
+}
+
+func asTimeouts(t platform.Timeouts) *v1beta2.Timeouts {
+	return &v1beta2.Timeouts{
+		DriverStartSeconds: t.DriverStartSeconds, DriverReadySeconds: t.DriverReadySeconds,
+		ExecutorsStartSeconds: t.ExecutorsStartSeconds, RunSeconds: t.RunSeconds,
+	}
+}
+
+// faults returns the reasons why an attempt cannot be launched from the spec. They depend neither on the attempt nor on
+// the time, so every other attempt would fail too.
+func faults(l *launched) []*dialect.FieldError {
+	valid := func() []*dialect.FieldError { return Validate(l.Attempt.app) }
+	return l.Attempt.defaults.Explain(launch.First(valid, l.BuildFaults, l.PodFaults, l.RuleFaults))
+}
+
+// Configuration implements launch.Attempt.
+func (a *attempt) Configuration() (*conf.Conf, error) { return sparkConf(a.app) }
+
+// Build implements launch.Attempt.
+func (a *attempt) Build() (submit.Objects, *lifecycle.Cause, error) {
+	objects, why, err := a.submitted()
+	if err != nil {
+		return submit.Objects{}, nil, err
+	}
+	a.defaults.Annotate(objects, a.Submit.Conf)
+	group, err := a.podGroup()
+	objects.Before = append(group, objects.Before...)
+	return objects, why, err
+}
+
+// Executor implements launch.Attempt.
+func (a *attempt) Executor(id int, driver types.UID) (*corev1.Pod, error) {
+	if driverOnly(&a.app.Spec) {
+		return nil, launch.ErrNoExecutors
+	}
+	return a.ExecutorOf(a.own.Status.SparkApplicationID, id, driver)
+}
+
+// Workers implements launch.Attempt.
+func (a *attempt) Workers(c *conf.Conf) (most dialect.Workers, initial int32) {
+	const instances, maximum = "spec.executor.instances", "spec.dynamicAllocation.maxExecutors"
+	if driverOnly(&a.app.Spec) {
+		return dialect.Workers{Field: instances}, 0
+	}
+	return dialect.ExecutorWorkers(c, 1, instances, maximum), initialExecutors(&a.app.Spec)
+}
+
+// Field implements launch.Attempt.
+func (a *attempt) Field(key, value string) string {
+	text, written := a.app.Spec.SparkConf[key]
+	switch {
+	case written && text == value:
+		return sparkConfField(key)
+	case key == instancesKey && a.app.Spec.Executor.Instances == nil:
+		return "" // this API's default
+	}
+	return settingField(a.app, key)
+}
+
+// Describe implements launch.Attempt.
+func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
+	part := cmp.Or(map[string]string{launch.RoleSubmitter: launch.RoleDriver}[role], role)
+	spec := podSpec(&a.app.Spec, part)
+	p := dialect.PodOf(role, "spec."+part, &pod.ObjectMeta, &pod.Spec)
+	p.AccountField = accountField(a.app, part)
+	if role == launch.RoleSubmitter {
+		p.AccountField = sparkConfField(submit.RunnerAccountKey)
+	}
+	p.EnvField = func(name string) string { return typedField(a.app, envPrefix(part)+name) }
+	p.OwnCommand = dialect.TemplateCommand(spec.Template, p.Container)
+	p.ImageField = fields.Application.FirstSet(a.app, "spec."+part+".image", "spec.image")
+	return p
+}
+
+// Judge implements launch.Attempt.
+func (a *attempt) Judge(subject *dialect.Subject) []*dialect.FieldError {
+	spec := &a.app.Spec
+	subject.Labels, subject.Services = a.app.Labels, dialect.DriverServices(spec.SparkConf)
+	if annotations := spec.Driver.ServiceAnnotations; len(annotations) > 0 {
+		subject.Services = append(subject.Services, dialect.Exposing{Kind: dialect.ServiceKind, Annotations: annotations, AnnotationsField: "spec.driver.serviceAnnotations"})
+	}
+	if batch := spec.BatchSchedulerOptions; batch != nil {
+		subject.PriorityClasses = []dialect.FieldValue{{Field: "spec.batchSchedulerOptions.priorityClassName", Value: sparkoperator.StringValue(batch.PriorityClassName)}}
+	}
+	return append(a.Rules.Faults(subject), a.exposure(a.app, lifecycle.Memory{Attempt: a.Number}).Refused...)
+}

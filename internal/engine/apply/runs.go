@@ -1,0 +1,63 @@
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
+	"github.com/sparkoperator/spark-operator/internal/engine/runs"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+)
+
+func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
+	acts := runs.Client{Dependents: a.Dependents, Kind: a.Kind.Runs, Owner: view.Owner, Known: view.Set.Runs}
+	switch action.Verb {
+	case lifecycle.Create:
+		return a.createRun(ctx, view, acts, d, action)
+	case lifecycle.Confirm:
+		heads, facts, err := acts.Confirm(ctx, action.Name)
+		if err != nil {
+			return Outcome{}, err
+		}
+		return Outcome{Found: dependents.Set{Runs: heads}, Fact: func(seen *lifecycle.Observed) {
+			seen.Runs, seen.Confirmed = slices.Concat(seen.Runs, facts), true
+		}}, nil
+	case lifecycle.Delete:
+		return reportRejection(view, acts.Delete(ctx, action.Name))
+	}
+	return Outcome{}, lifecycle.Bugf("the decision contains an action that the operator cannot carry out")
+}
+
+// createRun creates a run, unless an earlier action of the same pass has created it.
+func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.Client, d Decision, action lifecycle.Action) (Outcome, error) {
+	if slices.ContainsFunc(view.Created, func(made client.Object) bool { return made.GetName() == action.Name }) {
+		return Outcome{}, nil
+	}
+	run, cause := a.renderRun(d, action)
+	if cause != nil {
+		return Outcome{Fact: RejectionFact(*cause)}, nil
+	}
+	created, err := acts.Create(ctx, run, action)
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case created.Refused != nil:
+		return Outcome{Fact: RejectionFact(*created.Refused)}, nil
+	}
+	return Outcome{
+		Created: []client.Object{asTypedPod(created.Run)},
+		Started: []runs.StartedRun{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, created.Run), At: created.Since}},
+	}, nil
+}
+
+// renderRun returns the run to create. It returns a cause if the run cannot be rendered, which is always an error in
+// the spec.
+func (a Applier) renderRun(d Decision, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
+	run, err := a.Kind.Runs.Render(d.Object, action)
+	if err != nil {
+		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
+	}
+	return run, nil
+}

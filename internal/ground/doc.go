@@ -1,0 +1,13 @@
+// Package ground has no code: the packages below it are what the rest stands on, and use neither the engine nor the
+// settings.
+//
+//   - identity says to whom an object belongs: the labels, selectors, owners and keys that are computed from the UID
+//     of a custom resource and the number of an attempt.
+//   - fence ends what a replica may do with its term as the leader: after the term no request and no Event leaves
+//     the process.
+//   - telemetry are the logs, metrics, traces and Events, with bounds for the number of series.
+//   - bykey remembers values by key within a process, for facts that may be lost with it.
+//   - gcreserve is a reserve in the heap, so that Go collects the garbage of a small heap less often.
+//
+// A package belongs here if at least two rooms need it and if it knows nothing about how a pass works.
+package ground
