@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -29,10 +30,12 @@ func TestQuickPlanHoldsItsBounds(t *testing.T) { plan(t, "quick", true) }
 // of spark-submit are not expected, because they need images and root.
 func TestTinyPlanMeasuresEveryBound(t *testing.T) {
 	run := plan(t, "tiny", false)
+
 	spec, err := report.Bounds("full")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, verdicts := range report.Check(run, spec) {
 		for _, v := range verdicts {
 			if v.Missing && !strings.Contains(v.ID, "spark-submit") {
@@ -44,15 +47,18 @@ func TestTinyPlanMeasuresEveryBound(t *testing.T) {
 
 func plan(t *testing.T, name string, check bool) *report.Run {
 	t.Helper()
+
 	if runtime.GOOS != "linux" {
 		t.Skip("the embedded control plane and /proc need Linux")
 	}
+
 	if testing.Short() {
 		t.Skip("starts a control plane: skipped with -short")
 	}
 	var out strings.Builder
 	run, err := options{plan: name, check: check, root: ".."}.measure(t.Context(), &out)
 	t.Log(out.String())
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) { kit.MainShared(m) }
 
 func newClients(t *testing.T) versioned.Interface {
 	t.Helper()
+
 	clients, err := versioned.NewForConfig(kit.Rest(t))
 	if err != nil {
 		t.Fatal(err)
@@ -44,11 +45,14 @@ func newClients(t *testing.T) versioned.Interface {
 func TestApplicationsOfBothGroups(t *testing.T) {
 	clients, namespace := newClients(t), kit.Namespace(t)
 	one := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
+
 	one.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	if _, err := clients.SparkV1().SparkApplications(namespace).Create(t.Context(), one, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
 		t.Fatal(err)
 	}
+
 	other := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
+
 	other.Spec.Type, other.Spec.SparkVersion, other.Spec.MainApplicationFile = v1beta2.SparkApplicationTypePython, "3.5.8", "local:///pi.py"
 	if _, err := clients.SparkoperatorV1beta2().SparkApplications(namespace).Create(t.Context(), other, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
 		t.Fatal(err)
@@ -60,19 +64,23 @@ func TestApplicationsOfBothGroups(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	factory.Start(ctx.Done())
 	t.Cleanup(func() { cancel(); factory.Shutdown() })
+
 	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
 			t.Fatalf("no %s were listed", kind)
 		}
 	}
+
 	a, err := ones.SparkApplications(namespace).Get("pi")
 	if err != nil || a.Spec.RuntimeVersions.SparkVersion != "4.1.4" {
 		t.Errorf("of spark.apache.org: %+v %v", a, err)
 	}
+
 	b, err := others.SparkApplications(namespace).Get("pi")
 	if err != nil || b.Spec.SparkVersion != "3.5.8" {
 		t.Errorf("of sparkoperator.k8s.io: %+v %v", b, err)
 	}
+
 	if found, err := clusters.List(labels.Everything()); err != nil || len(found) > 0 {
 		t.Errorf("clusters: %v %v", found, err)
 	}
@@ -110,9 +118,11 @@ func statusOf(version string) sparkv1.ApplicationStatus {
 func TestBothVersionsAreServed(t *testing.T) {
 	api, namespace := kit.Client(t), kit.Namespace(t)
 	clients := newClients(t).SparkV1().SparkApplications(namespace)
+
 	read := func(version, name string) *unstructured.Unstructured {
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: sparkv1.Group, Version: version, Kind: "SparkApplication"})
+
 		if err := api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
 			t.Fatal(err)
 		}
@@ -120,22 +130,29 @@ func TestBothVersionsAreServed(t *testing.T) {
 	}
 	for _, version := range []string{"v1", "v1beta1"} {
 		name := "by-" + version
+
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON(fmt.Appendf(nil, twoVersions, version, name)); err != nil {
 			t.Fatal(err)
 		}
+
 		obj.SetNamespace(namespace)
+
 		if err := api.Create(t.Context(), obj, client.FieldValidation("Strict")); err != nil {
 			t.Fatalf("%s: %v", version, err)
 		}
+
 		if _, there := obj.Object["status"]; there {
 			t.Errorf("%s: a new object has the status %v", version, obj.Object["status"])
 		}
+
 		status := statusOf(version)
+
 		plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		obj.Object["status"] = plain
 		if err := api.Status().Update(t.Context(), obj); err != nil {
 			t.Fatalf("%s: the status: %v", version, err)
@@ -147,19 +164,23 @@ func TestBothVersionsAreServed(t *testing.T) {
 				t.Errorf("%s: %s differs between the versions (-v1 +v1beta1):\n%s", version, part, diff)
 			}
 		}
+
 		typed, err := clients.Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(asJSON(t, statusOf(version)), asJSON(t, typed.Status)); diff != "" {
 			t.Errorf("%s: the status (-written +read):\n%s", version, diff)
 		}
+
 		checkSpec(t, version, typed)
 	}
 }
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
+
 	raw, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +192,7 @@ func asJSON(t *testing.T, v any) string {
 // sets.
 func checkSpec(t *testing.T, version string, app *sparkv1.SparkApplication) {
 	t.Helper()
+
 	is := app.Spec.ApplicationTolerations
 	for name, pair := range map[string][2]any{
 		"driverStartTimeoutMillis":     {int64(math.MaxInt64), *is.ApplicationTimeoutConfig.DriverStartTimeoutMillis},
@@ -192,17 +214,21 @@ func checkSpec(t *testing.T, version string, app *sparkv1.SparkApplication) {
 // TestNamesAndColumns checks the short names that users type, and the printed columns in the order of each version.
 func TestNamesAndColumns(t *testing.T) {
 	rc, namespace := kit.Rest(t), kit.Namespace(t)
+
 	found, err := discovery.NewDiscoveryClientForConfig(rc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	short := map[string]string{"sparkapplications": "sparkapp", "sparkclusters": "sparkcluster"}
+
 	columns := map[string][]string{"v1": {"Name", "Age", "Current State"}, "v1beta1": {"Name", "Current State", "Age"}}
 	for _, version := range []string{"v1", "v1beta1"} {
 		list, err := found.ServerResourcesForGroupVersion(sparkv1.Group + "/" + version)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		served := map[string]bool{}
 		for _, r := range list.APIResources {
 			served[r.Name] = true
@@ -210,14 +236,17 @@ func TestNamesAndColumns(t *testing.T) {
 				t.Errorf("%s %s: short names %v, want %s", version, r.Name, r.ShortNames, want)
 			}
 		}
+
 		for resource := range short {
 			if !served[resource] || !served[resource+"/status"] {
 				t.Errorf("%s: %s or its status is not served: %v", version, resource, served)
 			}
+
 			var got []string
 			for _, c := range tableOf(t, rc, version, namespace, resource).ColumnDefinitions {
 				got = append(got, c.Name)
 			}
+
 			if diff := cmp.Diff(columns[version], got); diff != "" {
 				t.Errorf("%s %s: columns (-want +got):\n%s", version, resource, diff)
 			}
@@ -228,21 +257,27 @@ func TestNamesAndColumns(t *testing.T) {
 // tableOf lists a resource as kubectl get does.
 func tableOf(t *testing.T, rc *rest.Config, version, namespace, resource string) metav1.Table {
 	t.Helper()
+
 	web, err := rest.HTTPClientFor(rc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	url := fmt.Sprintf("%s/apis/%s/%s/namespaces/%s/%s", rc.Host, sparkv1.Group, version, namespace, resource)
+
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+
 	response, err := web.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
+
 	var table metav1.Table
 	if err := json.NewDecoder(response.Body).Decode(&table); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s %v", url, response.Status, err)
@@ -255,6 +290,7 @@ func tableOf(t *testing.T, rc *rest.Config, version, namespace, resource string)
 func TestNamesAreChecked(t *testing.T) {
 	api, namespace := kit.Client(t), kit.Namespace(t)
 	app := `{"runtimeVersions":{"sparkVersion":"4.1.4"}}`
+
 	cluster := `{"runtimeVersions":{"sparkVersion":"4.1.4"},"clusterTolerations":{"instanceConfig":{"initWorkers":1,"minWorkers":1,"maxWorkers":1}}}`
 	for _, c := range []struct {
 		kind, spec, metadata string
@@ -275,6 +311,7 @@ func TestNamesAreChecked(t *testing.T) {
 				version, c.kind, c.metadata, namespace, c.spec)); err != nil {
 				t.Fatal(err)
 			}
+
 			err := api.Create(t.Context(), obj, client.DryRunAll)
 			if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(err.Error(), ": use at most ")) {
 				t.Errorf("%s %s %s: %v, want it to be accepted: %v", version, c.kind, c.metadata, err, c.accepted)

@@ -46,26 +46,33 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 	if string(bytes.TrimSpace(data)) == "null" { // decoding null changes nothing, as with every Go type
 		return "", 0, nil
 	}
+
 	parts, err := split(data, kind)
 	if err != nil {
 		return "", 0, err
 	}
+
 	specBytes = parts.spec.to - parts.spec.from
 	if parts.fault == nil && len(parts.patches) == 0 && parts.labels == (span{}) {
 		if err = utiljson.Unmarshal(data, into); err == nil {
 			return "", specBytes, nil
 		}
 	}
+
 	empty(spec)
 	empty(status)
+
 	if err := utiljson.Unmarshal(parts.withoutSpec(), into); err != nil {
 		return "", 0, err
 	}
+
 	fault = parts.decodeSpec(kind, into)
 	if fault != "" {
 		empty(spec)
+
 		specBytes = 0
 	}
+
 	if unread := parts.decodeStatus(into, status); fault == "" {
 		fault = unread
 	}
@@ -99,10 +106,12 @@ type parts struct {
 func split(data []byte, kind Kind) (p parts, err error) {
 	s := scanner{in: data}
 	s.space()
+
 	if s.at >= len(data) || data[s.at] != '{' {
 		return p, errors.New("is not a JSON object")
 	}
 	s.at++
+
 	p.data = data
 	for !s.closed('}') {
 		key, isKey := s.key()
@@ -112,19 +121,23 @@ func split(data []byte, kind Kind) (p parts, err error) {
 		case bytes.IndexByte(key, '\\') >= 0:
 			return p, errors.New("has a key with an escape (\\), which is not accepted in a custom resource")
 		}
+
 		s.space()
+
 		from := s.at
 		switch string(key) {
 		case string(Spec):
 			if p.spec != (span{}) {
 				return p, errors.New("has two specs")
 			}
+
 			p.fault = cmp.Or(s.spec(kind.Spec), p.fault)
 			p.spec = span{from, s.at}
 		case string(Status):
 			if p.status != (span{}) {
 				return p, errors.New("has two statuses")
 			}
+
 			p.patches = s.status(kind.Status)
 			p.status = span{from, s.at}
 		case "metadata":
@@ -141,14 +154,17 @@ func split(data []byte, kind Kind) (p parts, err error) {
 // spec reads and checks the value of a spec.
 func (s *scanner) spec(shape *Shape) *Fault {
 	inner := scanner{in: s.in, at: s.at, values: MaxSpecValues, items: MaxItems, entries: MaxEntries}
+
 	f := inner.value(shape, 0)
 	if f != nil {
 		s.skip()
 		return f.at(string(Spec))
 	}
+
 	if size := inner.at - s.at; size > MaxSpecBytes {
 		f = tooLong(size).at(string(Spec))
 	}
+
 	s.at = inner.at
 	return f
 }
@@ -162,18 +178,22 @@ func (s *scanner) metadata() (labels span, f *Fault) {
 		s.skip()
 		return labels, nil
 	}
+
 	s.at++
 	for !s.closed('}') {
 		key, isKey := s.key()
 		if !isKey {
 			continue // invalid JSON, which the decoder reports
 		}
+
 		s.space()
+
 		from := s.at
 		if unquoted(key) == "labels" {
 			inner := scanner{in: s.in, at: s.at, values: math.MaxInt, items: MaxItems, entries: MaxEntries}
 			f = inner.value(labelsShape, 0)
 		}
+
 		if s.skip(); f != nil && labels == (span{}) {
 			labels, f = span{from, s.at}, f.at("metadata.labels")
 		}
@@ -196,6 +216,7 @@ func (p *parts) withoutSpec() []byte {
 	at := 0
 	cuts := []span{p.spec, p.status, p.labels}
 	slices.SortFunc(cuts, func(a, b span) int { return a.from - b.from })
+
 	for _, cut := range cuts {
 		if cut != (span{}) {
 			out = append(append(out, p.data[at:cut.from]...), "null"...)
@@ -211,14 +232,18 @@ func (p *parts) decodeSpec(kind Kind, into any) string {
 	if p.fault != nil {
 		return Join([]*Fault{p.fault})
 	}
+
 	if p.spec == (span{}) {
 		return ""
 	}
+
 	spec := p.data[p.spec.from:p.spec.to]
+
 	err := utiljson.Unmarshal(wrapped(Spec, spec), into)
 	if err == nil {
 		return ""
 	}
+
 	if faults := Misfits(spec, kind.Spec, string(Spec)); len(faults) > 0 {
 		return Join(faults)
 	}
@@ -231,25 +256,33 @@ func (p *parts) decodeStatus(into, status any) (fault string) {
 	if p.status == (span{}) {
 		return ""
 	}
+
 	text := p.patched()
+
 	err := utiljson.Unmarshal(wrapped(Status, text), into)
 	if err == nil {
 		return ""
 	}
+
 	empty(status)
+
 	fault = misfit(Status, err)
 	s := scanner{in: text}
 	s.space()
+
 	if s.at >= len(text) || text[s.at] != '{' {
 		return fault
 	}
+
 	s.at++
 	for !s.closed('}') {
 		from := s.at
 		if _, isKey := s.key(); !isKey {
 			break
 		}
+
 		s.skip()
+
 		member := append(append([]byte{'{'}, text[from:s.at]...), '}')
 		if err := utiljson.Unmarshal(wrapped(Status, member), into); err != nil {
 			fault = misfit(Status, err)
@@ -261,6 +294,7 @@ func (p *parts) decodeStatus(into, status any) (fault string) {
 // patched returns the JSON of the status after the replacements in p.patches.
 func (p *parts) patched() []byte {
 	var out []byte
+
 	at := p.status.from
 	for _, patch := range p.patches {
 		out = append(append(out, p.data[at:patch.from]...), patch.with...)
@@ -276,6 +310,7 @@ func wrapped(part Part, value []byte) []byte {
 // misfit returns the message for a spec or status that does not fit its Go type.
 func misfit(part Part, err error) string {
 	way := "correct it, or remove it"
+
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok || wrong.Field == "" {
 		return fmt.Sprintf("%s: cannot be read: %s; %s", part, Line(Shorten(err.Error())), way)

@@ -46,6 +46,7 @@ func decodeLength(t *testing.T, in string) (got customResource, fault string, sp
 	t.Helper()
 	// Decode must clear the former content.
 	into := customResource{Spec: resourceSpec{Count: 7}, Status: resourceStatus{Attempt: 7}}
+
 	fault, specBytes, err := Decode([]byte(in), customKind, &into, &into.Spec, &into.Status)
 	if err != nil {
 		t.Fatal(err)
@@ -84,9 +85,11 @@ func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 		if !strings.HasPrefix(fault, test.fault) {
 			t.Errorf("%.200s: fault %q, want %q", test.spec, fault, test.fault)
 		}
+
 		if diff := cmp.Diff(resourceSpec{}, got.Spec); diff != "" {
 			t.Errorf("%s: not empty:\n%s", test.spec, diff)
 		}
+
 		if got.Name != "a" || got.Kind != "K" || len(got.Finalizers) != 1 || got.Status.Attempt != 3 || len(got.Status.Names) != 1 {
 			t.Errorf("%s: the rest was lost: %+v", test.spec, got)
 		}
@@ -99,6 +102,7 @@ func TestDecodeDropsTooManyLabels(t *testing.T) {
 		if got.Name != "a" || len(got.Finalizers) != 1 || got.Status.Attempt != 3 {
 			t.Errorf("the rest was lost: %+v", got)
 		}
+
 		switch {
 		case more == 0 && (fault != "" || len(got.Labels) != MaxEntries || got.Spec.Count != 2):
 			t.Errorf("fault %q, %d labels, spec %+v", fault, len(got.Labels), got.Spec)
@@ -126,12 +130,15 @@ func TestDecodeKeepsTheValidPartsOfAStatus(t *testing.T) {
 			if !strings.HasPrefix(fault, test.fault) || (fault == "") != (test.fault == "") {
 				t.Errorf("fault %q, want %q", fault, test.fault)
 			}
+
 			if got.Spec.Count != 2 || got.Status.Attempt != 3 {
 				t.Errorf("lost: %+v", got)
 			}
+
 			if free := got.Status.Free; free != nil && (free.Memory().String() != "1Gi" || !free.Cpu().IsZero()) {
 				t.Errorf("free: %v", free)
 			}
+
 			if lists := got.Status.Lists; lists != nil && (len(lists) != 3 || lists[0][0] != "a" || lists[1] != nil || lists[2][0] != "b") {
 				t.Errorf("lists: %.200v", lists)
 			}
@@ -148,19 +155,23 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var got, want customResource
 		fault, _, err := Decode(in, customKind, &got, &got.Spec, &got.Status)
+
 		parts, errParts := split(in, customKind)
 		if errParts == nil && (parts.fault != nil || len(parts.patches) > 0) {
 			return // a plain decoder might compute for hours
 		}
+
 		if errParts != nil && string(bytes.TrimSpace(in)) != "null" {
 			if err == nil {
 				t.Errorf("%q: read, although it is to be refused: %v", in, errParts)
 			}
 			return
 		}
+
 		errPlain := utiljson.Unmarshal(in, &want)
 		switch {
 		case errPlain == nil && (err != nil || fault != ""):
@@ -177,6 +188,7 @@ func FuzzDecode(f *testing.F) {
 
 func encoded(t *testing.T, v any) string {
 	t.Helper()
+
 	text, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)

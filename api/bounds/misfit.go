@@ -39,8 +39,10 @@ func (s *scanner) collect(f *Fault, from int) {
 			f = f.at(step)
 		}
 	}
+
 	s.at = from
 	s.skip()
+
 	if s.found = append(s.found, f); len(s.found) == maxMisfits {
 		s.at = len(s.in)
 	}
@@ -70,6 +72,7 @@ func (s *scanner) misfit(shape *Shape) *Fault {
 	after := *s
 	after.skip()
 	raw := s.in[s.at:after.at]
+
 	is := formNumber
 	switch s.in[s.at] {
 	case '{':
@@ -83,6 +86,7 @@ func (s *scanner) misfit(shape *Shape) *Fault {
 	case 'n':
 		return nil
 	}
+
 	fits := true
 	switch shape.sort {
 	case text:
@@ -99,6 +103,7 @@ func (s *scanner) misfit(shape *Shape) *Fault {
 		fits = is == formNumber && fitsInteger(raw, shape.max)
 	default:
 	}
+
 	if fits {
 		return nil
 	}
@@ -111,6 +116,7 @@ func fitsInteger(raw []byte, size int) bool {
 	if _, err := strconv.ParseInt(string(raw), 10, size); err == nil {
 		return true
 	}
+
 	f, err := strconv.ParseFloat(string(raw), 64)
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < math.Ldexp(1, min(size-1, 53))
 }
@@ -151,10 +157,12 @@ func (s *scanner) misfitMessage(shape *Shape, is form, raw []byte) string {
 	if s.mayShow(is, raw) {
 		message = fmt.Sprintf("is the %s %s", strings.TrimPrefix(string(is), "a "), raw)
 	}
+
 	for _, w := range ways {
 		if w.sort != shape.sort || w.is != "" && w.is != is || w.when != nil && !w.when(s, shape, plain) {
 			continue
 		}
+
 		var most int64
 		if shape.sort == integer {
 			most = math.MaxInt64 >> (64 - shape.max)
@@ -196,7 +204,9 @@ func (shape *Shape) names() (names []string) {
 	for name := range shape.fields {
 		names = append(names, name)
 	}
+
 	slices.Sort(names)
+
 	if len(names) > 4 {
 		names = append(names[:3], "...")
 	}

@@ -38,6 +38,7 @@ func TestMisfitsAreWhatTheDecoderRefuses(t *testing.T) {
 		for _, value := range values {
 			text := fmt.Appendf(nil, "{%q:%s}", field, value)
 			err := utiljson.Unmarshal(text, &everySort{})
+
 			faults := Misfits(text, everyShape, "")
 			switch {
 			case err != nil && field == "time" && len(faults) == 0: // the text of a time, which the decoder reports
@@ -45,6 +46,7 @@ func TestMisfitsAreWhatTheDecoderRefuses(t *testing.T) {
 			case (err != nil) != (len(faults) > 0):
 				t.Errorf("%s: the decoder says %v, but the faults are %v", text, err, faults)
 			}
+
 			for _, fault := range faults {
 				if !strings.HasPrefix(fault.Path, field) || !strings.Contains(fault.Message, "; ") || strings.ContainsAny(fault.Message, "*") || strings.Contains(fault.Message, "int32") {
 					t.Errorf("%s: %v", text, fault)
@@ -88,10 +90,12 @@ func FuzzMisfits(f *testing.F) {
 	f.Add([]byte(`{"time":3,"quantity":{"a":[`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var tree map[string]any
+
 		faults := Misfits(in, everyShape, "spec")
 		if utiljson.Unmarshal(in, &tree) != nil || reflect.ValueOf(tree["time"]).Kind() == reflect.String {
 			return
 		}
+
 		if err := utiljson.Unmarshal(in, &everySort{}); err != nil && len(faults) == 0 && !strings.ContainsAny(string(in), ".eE") {
 			t.Errorf("%s: %v, but no fault", in, err)
 		}

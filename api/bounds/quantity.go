@@ -26,17 +26,21 @@ func quantityFault[T string | []byte](text T) string {
 	if len(text) > MaxQuantity {
 		return fmt.Sprintf("a quantity has at most %d characters, and this one has %d; write it shorter, such as 2Gi", MaxQuantity, len(text))
 	}
+
 	short := string(text)
 	if negative, found := strings.CutPrefix(strings.TrimSpace(short), "-"); found && strings.ContainsAny(negative, "123456789") {
 		return fmt.Sprintf("the quantity %q is negative; write 0 or more", short)
 	}
+
 	at := strings.IndexAny(short, "eE")
 	if at < 0 {
 		return ""
 	}
+
 	if strings.Trim(short[:at], "+-. ") == "" {
 		return fmt.Sprintf("the quantity %q has no number before its exponent; write one such as 500m or 2Gi", short)
 	}
+
 	digits := 0
 	for _, c := range strings.TrimLeft(short[at+1:], "+-") {
 		if c < '0' || c > '9' {
@@ -44,6 +48,7 @@ func quantityFault[T string | []byte](text T) string {
 		}
 		digits++
 	}
+
 	if digits > MaxExponent {
 		return fmt.Sprintf("the exponent of a quantity has at most %d digits, but the exponent of %q has %d; write it with a unit, such as 2Gi", MaxExponent, short, digits)
 	}

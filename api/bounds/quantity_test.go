@@ -40,24 +40,31 @@ func TestQuantityRejectsTextsBeyondTheLimits(t *testing.T) {
 func TestQuantityReadsTextsWithinTheLimitsAsBefore(t *testing.T) {
 	var sum resource.Quantity
 	began := time.Now()
+
 	for _, text := range acceptedQuantities {
 		got, err := Quantity(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
+
 		if want := resource.MustParse(text); got.Cmp(want) != 0 || got.String() != want.String() {
 			t.Errorf("%q reads as %s, want %s", text, got.String(), want.String())
 		}
+
 		sum.Add(got)
+
 		for _, other := range acceptedQuantities {
 			got.Cmp(resource.MustParse(other))
 		}
 	}
+
 	_ = sum.String()
+
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("reading, adding and comparing %d quantities took %s", len(acceptedQuantities), took)
 	}
+
 	for _, text := range []string{"", "abc", "1e", "1e1.5", "1KiB", "1e5e5", "E9", "e-3", "+e2", ".E1"} {
 		if _, err := Quantity(text); err == nil {
 			t.Errorf("%q: no error", text)
@@ -73,15 +80,19 @@ func TestNegativeQuantities(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+
 	for _, text := range acceptedQuantities {
 		text = "-" + strings.TrimLeft(text, "+-")
+
 		q, err := resource.ParseQuantity(text)
 		if err != nil || q.Sign() >= 0 {
 			continue
 		}
+
 		if _, err := Quantity(text); len(text) <= MaxQuantity && (err == nil || !strings.Contains(err.Error(), "is negative; write 0 or more")) {
 			t.Errorf("%q: %v", text, err)
 		}
+
 		template := `{"spec":{"containers":[{"resources":{"requests":{"memory":"` + text + `"}}}]}}`
 		if fault := Check([]byte(template), RawShape[corev1.PodTemplateSpec](), "spec.driver.template"); fault == nil {
 			t.Errorf("%q is accepted in an object", text)

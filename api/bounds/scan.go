@@ -35,6 +35,7 @@ func (f *Fault) at(step string) *Fault {
 	if f.Path != "" && f.Path[0] != '[' {
 		step += "."
 	}
+
 	f.Path = step + f.Path
 	return f
 }
@@ -46,6 +47,7 @@ func (f *Fault) at(step string) *Fault {
 // error to the decoder.
 func Check(data []byte, shape *Shape, root string) *Fault {
 	s := scanner{in: data, values: MaxSpecValues, items: MaxItems, entries: MaxEntries}
+
 	f := s.value(shape, 0)
 	if f != nil && root != "" {
 		return f.at(root)
@@ -91,31 +93,40 @@ type patch struct {
 // for a list.
 func (s *scanner) value(shape *Shape, most int) *Fault {
 	s.space()
+
 	if s.at >= len(s.in) {
 		return nil
 	}
+
 	from := s.at
+
 	var f *Fault
 	if s.parse {
 		f = s.misfit(shape)
 	}
+
 	if f == nil {
 		f = s.limited(shape, most)
 	}
+
 	if f != nil && s.parse {
 		s.collect(f, from)
 		return nil
 	}
+
 	if f != nil && s.mend {
 		with := "null"
 		if shape.sort == quantity {
 			with = `"0"`
 		}
+
 		s.at = from
 		s.skip()
+
 		for len(s.patches) > 0 && s.patches[len(s.patches)-1].from >= from {
 			s.patches = s.patches[:len(s.patches)-1] // replacements inside this value, which is replaced as a whole
 		}
+
 		s.patches = append(s.patches, patch{from, s.at, with})
 		return nil
 	}
@@ -126,6 +137,7 @@ func (s *scanner) limited(shape *Shape, most int) *Fault {
 	if s.values--; s.values < 0 {
 		return &Fault{Message: fmt.Sprintf("exceeds the limit of %d values (texts, numbers, lists and objects together) of a spec; make lists and maps shorter", MaxSpecValues)}
 	}
+
 	switch s.in[s.at] {
 	case '{':
 		return s.nested(shape, most, s.object)
@@ -134,13 +146,16 @@ func (s *scanner) limited(shape *Shape, most int) *Fault {
 	case '"':
 		return s.text(shape, most)
 	}
+
 	from := s.at
 	for s.at < len(s.in) && !delimits(s.in[s.at]) {
 		s.at++
 	}
+
 	if s.at == from {
 		s.at++ // a closing bracket instead of a value: invalid JSON
 	}
+
 	word := s.in[from:s.at]
 	switch {
 	case shape.sort == quantity:
@@ -155,6 +170,7 @@ func (s *scanner) quantity(word []byte) *Fault {
 	if what := quantityFault(word); what != "" {
 		return &Fault{Message: what}
 	}
+
 	if s.parse && string(word) != "null" {
 		if _, err := resource.ParseQuantity(strings.TrimSpace(string(word))); err != nil {
 			return &Fault{Message: fmt.Sprintf("%q is not a quantity; write one such as 500m or 2Gi", word)}
@@ -185,9 +201,11 @@ func (s *scanner) space() {
 // text reads a string.
 func (s *scanner) text(shape *Shape, most int) *Fault {
 	inner := s.quoted()
+
 	if most == 0 {
 		most = shape.max
 	}
+
 	switch {
 	case shape.sort == quantity:
 		return s.quantity(inner)
@@ -202,6 +220,7 @@ func (s *scanner) text(shape *Shape, most int) *Fault {
 // quoted reads a string. It returns the text between the quotation marks as it is written in JSON, with its escapes.
 func (s *scanner) quoted() []byte {
 	s.at++
+
 	from := s.at
 	for s.at < len(s.in) {
 		switch s.in[s.at] {
@@ -213,6 +232,7 @@ func (s *scanner) quoted() []byte {
 		}
 		s.at++
 	}
+
 	s.at = len(s.in)
 	return s.in[min(from, len(s.in)):]
 }
@@ -244,23 +264,29 @@ func (s *scanner) list(shape *Shape, most int) *Fault {
 	if most == 0 || shape.sort != list {
 		most = s.items
 	}
+
 	elem := anyShape
 	if shape.sort == list {
 		elem = shape.elem
 	}
+
 	for i := 0; ; i++ {
 		if s.closed(']') {
 			return nil
 		}
+
 		if i == most {
 			return &Fault{Message: fmt.Sprintf("has more than %d items; make the list shorter", most)}
 		}
+
 		if s.parse {
 			s.steps = append(s.steps, fmt.Sprintf("[%d]", i))
 		}
+
 		if f := s.value(elem, 0); f != nil {
 			return f.at(fmt.Sprintf("[%d]", i))
 		}
+
 		s.leave()
 	}
 }
@@ -270,9 +296,11 @@ func (s *scanner) list(shape *Shape, most int) *Fault {
 func (s *scanner) closed(bracket byte) bool {
 	for {
 		s.space()
+
 		if s.at >= len(s.in) {
 			return true
 		}
+
 		switch s.in[s.at] {
 		case bracket:
 			s.at++
@@ -306,22 +334,28 @@ func (s *scanner) object(shape *Shape, most int) *Fault {
 		if most > 0 && n == most {
 			return &Fault{Message: fmt.Sprintf("has more than %d entries; remove some", most)}
 		}
+
 		raw, ok := s.key()
 		if !ok {
 			continue // invalid JSON
 		}
+
 		below, limit, isField := shape.under(raw)
 		known = known && (isField || shape.sort != object)
 		plain = plain && known && (n == 0 || bytes.Compare(last, raw) < 0) && bytes.IndexByte(raw, '\\') < 0
+
 		last = raw
 		if s.parse {
 			s.steps, s.part = append(s.steps, step(raw, shape.sort != table)), shape.partOf(raw)
 		}
+
 		if f := s.value(below, limit); f != nil {
 			return f.at(step(raw, shape.sort != table))
 		}
+
 		s.leave()
 	}
+
 	if plain || s.mend {
 		return nil
 	}
@@ -340,23 +374,31 @@ func (s *scanner) ambiguous(from int, shape *Shape, known bool) *Fault {
 		if !ok {
 			continue // invalid JSON
 		}
+
 		again.skip()
+
 		if bytes.IndexByte(raw, '\\') >= 0 {
 			raw = []byte(unquoted(raw))
 		}
+
 		name := [2][]byte{raw, raw}
 		if shape.sort == object && !known {
 			name[0] = []byte(foldName(string(raw)))
 		}
+
 		names = append(names, name)
 	}
+
 	s.names = names
 	slices.SortStableFunc(names, func(a, b [2][]byte) int { return bytes.Compare(a[0], b[0]) })
+
 	for i := 1; i < len(names); i++ {
 		if !bytes.Equal(names[i-1][0], names[i][0]) {
 			continue
 		}
+
 		first, second := names[i-1][1], names[i][1]
+
 		f := &Fault{Message: "is set twice in the same object; remove one of the two"}
 		if !bytes.Equal(first, second) {
 			f.Message = fmt.Sprintf("differs from %s in the same object only by upper and lower case; remove one of the two", step(first, true))
@@ -384,8 +426,10 @@ func (s *scanner) key() ([]byte, bool) {
 		s.at++
 		return nil, false
 	}
+
 	raw := s.quoted()
 	s.space()
+
 	if s.at < len(s.in) && s.in[s.at] == ':' {
 		s.at++
 	}
@@ -404,6 +448,7 @@ func (shape *Shape) under(raw []byte) (*Shape, int, bool) {
 		if m == nil && bytes.IndexByte(raw, '\\') >= 0 {
 			m = shape.fields[unquoted(raw)]
 		}
+
 		if m != nil {
 			return m.shape, m.max, true
 		}
@@ -415,6 +460,7 @@ func unquoted(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw)
 	}
+
 	var decoded string
 	if utiljson.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &decoded) != nil {
 		return string(raw)
@@ -429,6 +475,7 @@ func step(raw []byte, field bool) string {
 	if utf8.RuneCountInString(name) > maxShown {
 		name = string([]rune(name)[:maxShown]) + "..."
 	}
+
 	name = strings.ToValidUTF8(name, "?")
 	if field {
 		return name
@@ -439,6 +486,7 @@ func step(raw []byte, field bool) string {
 // skip reads a value without checking limits. The value may be nested to any depth.
 func (s *scanner) skip() {
 	s.space()
+
 	for depth := 0; s.at < len(s.in); {
 		switch s.in[s.at] {
 		case '"':
@@ -456,9 +504,11 @@ func (s *scanner) skip() {
 				s.at++
 			}
 		}
+
 		if depth <= 0 {
 			return
 		}
+
 		s.space()
 	}
 }

@@ -45,6 +45,7 @@ func entries(n int) string {
 
 func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 	const huge = `1e2000000000`
+
 	long := strings.Repeat("1", 1_000_000)
 	for _, test := range []struct{ name, in, path, message string }{
 		{"quantity in a list", `{"containers":[{"name":"a"},{"resources":{"limits":{"memory":"1Gi","cpu":"` + huge + `"}}}]}`, "spec.containers[1].resources.limits[cpu]", "at most 2 digits"},
@@ -84,6 +85,7 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 			if f == nil {
 				t.Fatal("no fault")
 			}
+
 			if test.path != "" && f.Path != test.path || !strings.Contains(f.Message, test.message) || !strings.Contains(f.Message, "; ") {
 				t.Errorf("%v\nwant path %s and message %q with advice", f, test.path, test.message)
 			}
@@ -133,8 +135,10 @@ func FuzzCheck(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, in []byte) {
 		fault := Check(in, sampleShape, "spec")
+
 		s := scanner{in: in}
 		for s.at < len(in) {
 			before := s.at
@@ -142,10 +146,12 @@ func FuzzCheck(f *testing.F) {
 				s.at++
 			}
 		}
+
 		var tree any
 		if json.Unmarshal(in, &tree) != nil {
 			return
 		}
+
 		if fault == nil {
 			if message := tooMuch(tree, 0); message != "" {
 				t.Errorf("%s in %q is let through", message, in)
@@ -160,11 +166,13 @@ func tooMuch(tree any, depth int) string {
 	if depth > MaxDepth {
 		return "depth"
 	}
+
 	switch tree := tree.(type) {
 	case []any:
 		if len(tree) > MaxItems {
 			return "a list"
 		}
+
 		for _, element := range tree {
 			if message := tooMuch(element, depth+1); message != "" {
 				return message

@@ -113,6 +113,7 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 	if t.Kind() == reflect.Pointer {
 		return all.shapeOf(t.Elem())
 	}
+
 	switch {
 	case t == reflect.TypeFor[resource.Quantity]():
 		return quantityShape
@@ -123,6 +124,7 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 	case all[t] != nil:
 		return all[t]
 	}
+
 	shape := &Shape{}
 	switch t.Kind() {
 	case reflect.String:
@@ -135,6 +137,7 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 		if t.Elem().Kind() == reflect.Uint8 { // encoding/json encodes []byte as text
 			return textShape
 		}
+
 		all[t], shape.sort = shape, list
 		shape.elem = all.shapeOf(t.Elem())
 	case reflect.Map:
@@ -154,6 +157,7 @@ func (all shapes) shapeOf(t reflect.Type) *Shape {
 func (all shapes) fields(t reflect.Type, members map[string]*member) {
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
+
 		name, _, _ := strings.Cut(tag, ",")
 		switch {
 		case tag == "-" || !f.IsExported() && !f.Anonymous:
@@ -163,18 +167,22 @@ func (all shapes) fields(t reflect.Type, members map[string]*member) {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
+
 			if inner.Kind() == reflect.Struct {
 				all.fields(inner, members)
 				continue
 			}
 		}
+
 		if name == "" {
 			name = f.Name
 		}
+
 		m := &member{shape: all.shapeOf(f.Type)}
 		if err := all.tagged(m, f.Tag.Get(Tag)); err != nil {
 			panic(fmt.Sprintf("bounds: %s.%s: %v", t, f.Name, err))
 		}
+
 		members[name] = m
 	}
 }
@@ -184,6 +192,7 @@ func (all shapes) tagged(m *member, tag string) error {
 	if tag == "" {
 		return nil
 	}
+
 	for word := range strings.SplitSeq(tag, ",") {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
@@ -192,12 +201,14 @@ func (all shapes) tagged(m *member, tag string) error {
 			if err != nil || most <= 0 {
 				return fmt.Errorf("max=%s is no limit", value)
 			}
+
 			m.max = most
 		case "as":
 			t := rawTypes[value]
 			if t == nil {
 				return fmt.Errorf("no raw type is called %q", value)
 			}
+
 			m.shape, m.raw = all.shapeOf(t), true
 		default:
 			return fmt.Errorf("unknown word %q", word)

@@ -23,6 +23,7 @@ func Text(text string) string { return escaped(text, "\n\t") }
 // escaped replaces all characters of a text that are neither printable nor in the list of kept ones.
 func escaped(text, kept string) string {
 	var b strings.Builder
+
 	done := 0
 	for at := 0; at < len(text); {
 		c, size := utf8.DecodeRuneInString(text[at:])
@@ -31,8 +32,10 @@ func escaped(text, kept string) string {
 			b.WriteString(escape(c, text[at:at+size]))
 			done = at + size
 		}
+
 		at += size
 	}
+
 	b.WriteString(text[done:])
 	return b.String()
 }

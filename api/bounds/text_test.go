@@ -19,6 +19,7 @@ func TestEscapes(t *testing.T) {
 			t.Errorf("%q is shown as %s, want %s", text, got, want)
 		}
 	}
+
 	if got := Text("a\nb\tc\rd\x1b"); got != "a\nb\tc\\rd\\x1b" {
 		t.Errorf("%q", got)
 	}
@@ -33,17 +34,21 @@ func FuzzEscapes(f *testing.F) {
 		if strings.ContainsFunc(line, func(c rune) bool { return !unicode.IsPrint(c) }) || Line(line) != line || Text(Text(text)) != Text(text) {
 			t.Errorf("%q becomes %q", text, line)
 		}
+
 		if unprintable.First(Text(text)) != "" {
 			t.Errorf("%q becomes %q", text, Text(text))
 		}
+
 		encoded, err := json.Marshal(text)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var before, after string
 		if err := json.Unmarshal(encoded, &before); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := json.Unmarshal([]byte(Text(string(encoded))), &after); err != nil || before != after {
 			t.Errorf("%s becomes %s: %v", strconv.Quote(before), strconv.Quote(after), err)
 		}

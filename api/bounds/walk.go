@@ -34,11 +34,14 @@ func (w *walker) walk(path string, shape *Shape, most int) {
 		if most == 0 {
 			most = otherwise
 		}
+
 		w.found = append(w.found, Limit{path, sort, most})
 	}
+
 	if w.open[shape] {
 		return
 	}
+
 	switch shape.sort {
 	case quantity:
 		add("quantity", MaxQuantity)
@@ -65,6 +68,7 @@ func (w *walker) walk(path string, shape *Shape, most int) {
 
 func (w *walker) inside(shape *Shape, walk func()) {
 	w.open[shape] = true
+
 	walk()
 	delete(w.open, shape)
 }

@@ -155,13 +155,16 @@ func (a *Account) Add(b Account) {
 	if a.Writes == nil {
 		a.Writes, a.MaxWrites = map[string]int{}, map[string]int{}
 	}
+
 	for _, class := range Classes {
 		a.Writes[class] += b.Writes[class]
 		a.MaxWrites[class] = max(a.MaxWrites[class], b.MaxWrites[class])
 	}
+
 	for into, lags := range map[*[]time.Duration][]time.Duration{&a.Launch: b.Launch, &a.Driver: b.Driver, &a.Executor: b.Executor} {
 		*into = append(*into, lags...)
 	}
+
 	for into, n := range map[*int]int{
 		&a.NoDriver: b.NoDriver, &a.NoStatus: b.NoStatus, &a.NoExecutorStatus: b.NoExecutorStatus,
 		&a.Rejected: b.Rejected, &a.WithoutApplication: b.WithoutApplication, &a.OtherNamespaces: b.OtherNamespaces, &a.AllWrites: b.AllWrites, &a.Bytes: b.Bytes,
@@ -174,6 +177,7 @@ func (a *Account) Add(b Account) {
 func Read(in io.Reader, s Scope) (Account, error) {
 	r := reader{scope: s, owners: map[object]owner{}, lives: map[object]*life{}}
 	r.Writes, r.MaxWrites = map[string]int{}, map[string]int{}
+
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
@@ -181,13 +185,16 @@ func Read(in io.Reader, s Scope) (Account, error) {
 			r.conclude()
 			return r.Account, nil
 		}
+
 		if bytes.Contains(line, []byte(`"verb":"get"`)) || bytes.Contains(line, []byte(`"verb":"list"`)) {
 			continue // reads, which are most lines of a busy log
 		}
+
 		var e event
 		if err := errors.Join(err, json.Unmarshal(line, &e)); err != nil {
 			return r.Account, fmt.Errorf("audit log, line %d: %w", n, err)
 		}
+
 		if e.write() {
 			r.handle(&e)
 		}
@@ -247,17 +254,21 @@ func (r *reader) owner(e *event, b body) (owner, bool) {
 	case e.Verb == "create" && b.Metadata.Labels[appLabel] != "" && e.ok():
 		r.owners[at] = owner{b.Metadata.Labels[appLabel], b.Metadata.Labels[roleLabel]}
 	}
+
 	known, ok := r.owners[at]
 	return known, ok
 }
 
 func (r *reader) handle(e *event) {
 	b := e.body()
+
 	subject, known := r.owner(e, b)
 	if !r.scope.contains(e) {
 		return
 	}
+
 	controller := strings.HasPrefix(e.UserAgent, r.scope.Controller)
+
 	inside := slices.Contains(r.scope.Namespaces, e.Object.Namespace)
 	switch {
 	case !e.ok():
@@ -270,8 +281,10 @@ func (r *reader) handle(e *event) {
 	case controller && known && !inside:
 		r.OtherNamespaces++
 	}
+
 	if inside {
 		r.count(e, controller)
+
 		if known {
 			r.write(e, b, subject, controller)
 		}
@@ -285,6 +298,7 @@ func (r *reader) count(e *event, controller bool) {
 	if controller {
 		r.Bytes += len(e.Body)
 	}
+
 	if controller || strings.HasPrefix(e.UserAgent, LoadAgent) || strings.HasPrefix(e.UserAgent, NodeAgent) {
 		r.Answers = append(r.Answers, e.Done)
 	}
@@ -293,15 +307,18 @@ func (r *reader) count(e *event, controller bool) {
 // write records a write in the life of the application to which it belongs.
 func (r *reader) write(e *event, b body, subject owner, controller bool) {
 	key := object{"", e.Object.Namespace, subject.app}
+
 	l := r.lives[key]
 	if l == nil {
 		l = &life{executors: map[string]*pod{}, writes: map[string]int{}}
 		r.lives[key] = l
 	}
+
 	if class := e.class(); controller && class != "" {
 		r.Writes[class]++
 		l.writes[class]++
 	}
+
 	switch kind := e.kind(); {
 	case kind == "create sparkapplications":
 		l.created = e.Done
@@ -320,10 +337,12 @@ func (l *life) podChanged(e *event, b body, subject owner) {
 	if phase != "Running" && phase != "Succeeded" && phase != "Failed" {
 		return
 	}
+
 	p := &l.driver
 	if subject.role == "executor" {
 		p = l.executor(e.Object.Name)
 	}
+
 	if ended := phase != "Running"; len(p.changes) == 0 || p.changes[len(p.changes)-1].ended != ended {
 		p.changes = append(p.changes, change{e.Received, e.Done, ended})
 	}
@@ -348,6 +367,7 @@ func (l *life) statusWritten(e *event, b body) {
 		l.driver.statuses = append(l.driver.statuses, at)
 		l.completed = b.Status.ApplicationState.State == "COMPLETED"
 	}
+
 	for name, state := range b.Status.ExecutorState {
 		if state == "RUNNING" || state == "COMPLETED" || state == "FAILED" {
 			p := l.executor(name)
@@ -371,6 +391,7 @@ func (p *pod) lags(onlyLater bool) (took []time.Duration, missed int) {
 			missed++
 			continue
 		}
+
 		took = append(took, max(0, p.statuses[i].done.Sub(c.done)))
 	}
 	return took, missed
@@ -382,17 +403,21 @@ func (r *reader) conclude() {
 		if l.created.IsZero() {
 			continue
 		}
+
 		if l.launched.IsZero() {
 			r.NoDriver++
 		} else {
 			r.Launch = append(r.Launch, max(0, l.launched.Sub(l.created)))
 		}
+
 		took, missed := l.driver.lags(true)
+
 		r.Driver, r.NoStatus = append(r.Driver, took...), r.NoStatus+missed
 		for _, x := range l.executors {
 			took, missed := x.lags(false)
 			r.Executor, r.NoExecutorStatus = append(r.Executor, took...), r.NoExecutorStatus+missed
 		}
+
 		if l.completed {
 			for _, class := range Classes {
 				r.MaxWrites[class] = max(r.MaxWrites[class], l.writes[class])

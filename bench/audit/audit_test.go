@@ -18,13 +18,16 @@ var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // later.
 func line(at float64, agent, verb, path string, code int, body string) string {
 	parts := strings.Split(path, "/") // namespace/resource[/name[/subresource]]
+
 	ref := map[string]string{"namespace": parts[0], "resource": parts[1]}
 	for i, field := range []string{"name", "subresource"} {
 		if len(parts) > i+2 {
 			ref[field] = parts[i+2]
 		}
 	}
+
 	received := start.Add(time.Duration(at * float64(time.Second)))
+
 	e := map[string]any{
 		"stage": "ResponseComplete", "verb": verb, "requestURI": "/" + path, "userAgent": agent, "objectRef": ref,
 		"requestReceivedTimestamp": received, "stageTimestamp": received.Add(100 * time.Millisecond),
@@ -33,6 +36,7 @@ func line(at float64, agent, verb, path string, code int, body string) string {
 	if body != "" {
 		e["requestObject"] = json.RawMessage(body)
 	}
+
 	text, err := json.Marshal(e)
 	if err != nil {
 		panic(err)
@@ -83,7 +87,9 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	writes := map[string]int{Objects: 2, StatusWrites: 2, Events: 1, Others: 1}
+
 	want := Account{
 		Launch: []time.Duration{time.Second},
 		Driver: []time.Duration{500 * time.Millisecond, 2 * time.Second}, Executor: []time.Duration{4 * time.Second, 3 * time.Second},
@@ -92,15 +98,19 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answers", "Bytes"), cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if len(got.Answers) != 14 { // the scheduler's write is left out
 		t.Errorf("%d answers", len(got.Answers))
 	}
+
 	if got.Bytes == 0 {
 		t.Error("no bytes are counted for the operator")
 	}
+
 	double := Account{}
 	double.Add(got)
 	double.Add(got)
+
 	if double.Writes[Objects] != 4 || double.MaxWrites[Objects] != 2 || len(double.Driver) != 4 || double.NoDriver != 2 {
 		t.Errorf("two accounts are %+v", double)
 	}
@@ -111,6 +121,7 @@ func TestChangesWithoutStatusAreCounted(t *testing.T) {
 	early := sampleLog()
 	early = strings.ReplaceAll(early, `"state":"COMPLETED"`, `"state":"RUNNING"`)
 	early = strings.ReplaceAll(early, `"good-exec-1":"COMPLETED"`, `"good-exec-1":"PENDING"`)
+
 	got, err := Read(strings.NewReader(early), Scope{From: start, Namespaces: []string{"a"}, Controller: OperatorAgent})
 	if err != nil || got.NoStatus != 1 || got.NoExecutorStatus != 2 || got.MaxWrites[Objects] != 0 {
 		t.Errorf("%+v, %v", got, err)

@@ -104,6 +104,7 @@ func (s Spec) Applications() (all []Application) {
 			all = append(all, s.application(class, i))
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b Application) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
@@ -119,17 +120,21 @@ func (c Class) namespace(i int) string {
 func (s Spec) application(class, i int) Application {
 	c := s.Classes[class]
 	chance := rand.New(rand.NewPCG(s.Seed, uint64(class)<<32|uint64(i)))
+
 	p := Program{Executors: c.Executors, Placed: c.Placed, Run: c.Run}
 	if c.RunMost > c.Run {
 		p.Run += time.Duration(chance.Int64N(int64(c.RunMost - c.Run))).Truncate(time.Millisecond)
 	}
+
 	if chance.Float64() < c.Fail {
 		p.Exit = 1
 	}
+
 	a := Application{Namespace: c.namespace(i), Name: c.Name + "-" + strconv.Itoa(i), Program: p}
 	if c.Rate > 0 {
 		a.At = time.Duration(float64(i) / c.Rate * float64(time.Second))
 	}
+
 	a.Object = &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication",
 		"metadata": map[string]any{"name": a.Name, "namespace": a.Namespace},
@@ -140,6 +145,7 @@ func (s Spec) application(class, i int) Application {
 
 func (c Class) spec(p Program) map[string]any {
 	executor := map[string]any{"cores": int64(1), "memory": "512m"}
+
 	spec := map[string]any{
 		"type": "Scala", "mode": "cluster", "sparkVersion": "4.1.4", "image": "docker.io/apache/spark:4.1.4",
 		"mainClass":           "org.apache.spark.examples.SparkPi",

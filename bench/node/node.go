@@ -91,17 +91,21 @@ func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Inter
 			return nil, fmt.Errorf("node %s: %w", nodeName(i), err)
 		}
 	}
+
 	bound := cache.NewListWatchFromClient(core.CoreV1().RESTClient(), "pods", "", fields.OneTermNotEqualSelector("spec.nodeName", ""))
 	informer := cache.NewSharedIndexInformer(bound, &corev1.Pod{}, 0, cache.Indexers{})
 	c.pods = informer.GetStore()
+
 	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: c.add, UpdateFunc: c.update})
 	if err = errors.Join(err, informer.SetTransform(trim)); err != nil {
 		return nil, err
 	}
+
 	ctx, c.cancel = context.WithCancel(ctx)
 	for range workers {
 		c.done.Go(func() { c.work(ctx) })
 	}
+
 	c.done.Go(func() {
 		wait.UntilWithContext(ctx, func(ctx context.Context) {
 			for i := range nodes {
@@ -110,6 +114,7 @@ func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Inter
 		}, renew)
 	})
 	c.done.Go(func() { informer.RunWithContext(ctx) })
+
 	if !cache.WaitForCacheSync(ctx.Done(), handler.HasSynced) {
 		return nil, context.Cause(ctx)
 	}
@@ -186,15 +191,18 @@ func (c *Cluster) work(ctx context.Context) {
 		if shutdown {
 			return
 		}
+
 		x, _, _ := c.pods.GetByKey(t.key)
 		if pod, ok := x.(*corev1.Pod); ok && pod.UID == t.uid && (pod.DeletionTimestamp == nil || t.act == remove) {
 			err := c.perform(ctx, t, pod)
+
 			gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 			if err != nil && !gone && ctx.Err() == nil {
 				fmt.Fprintf(os.Stderr, "bench: retrying pod %s after an error: %v\n", t.key, err)
 				c.tasks.AddAfter(t, retry)
 			}
 		}
+
 		c.tasks.Done(t)
 	}
 }
@@ -202,15 +210,18 @@ func (c *Cluster) work(ctx context.Context) {
 // perform performs a task and queues the tasks that follow from it.
 func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 	driver := p.Labels["spark-role"] == "driver"
+
 	program, err := load.ReadProgram(p.Spec.Containers[0].Args)
 	if err != nil {
 		return err
 	}
+
 	switch t.act {
 	case start:
 		if err := c.start(ctx, p, program.Placed); err != nil {
 			return err
 		}
+
 		if driver {
 			c.tasks.Add(taskFor(p, requestExecutors))
 		}
@@ -219,6 +230,7 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 		if err := c.requestExecutors(ctx, p, program); err != nil {
 			return err
 		}
+
 		c.tasks.AddAfter(taskFor(p, end), program.Run)
 		return nil
 	case end:
@@ -227,15 +239,18 @@ func (c *Cluster) perform(ctx context.Context, t task, p *corev1.Pod) error {
 		}
 		return c.end(ctx, p, program.Exit)
 	}
+
 	if p.Status.Phase == corev1.PodRunning {
 		code := int32(0) // executors of a driver exit with 0 before the driver deletes their pods
 		if driver {
 			code = 143 // SIGTERM
 		}
+
 		if err := c.end(ctx, p, code); err != nil {
 			return err
 		}
 	}
+
 	options := metav1.NewDeleteOptions(0)
 	options.Preconditions = metav1.NewUIDPreconditions(string(p.UID))
 	return c.core.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, *options)
@@ -251,7 +266,9 @@ func (c *Cluster) start(ctx context.Context, p *corev1.Pod, placed bool) error {
 			return err
 		}
 	}
+
 	address := c.addresses.Add(1)
+
 	err := c.patch(ctx, p, running, "ADDRESS", fmt.Sprintf("10.%d.%d.%d", address>>16&255, address>>8&255, address&255))
 	if err == nil {
 		c.started.Add(1)
@@ -279,15 +296,18 @@ func (c *Cluster) requestExecutors(ctx context.Context, p *corev1.Pod, program l
 	if err != nil {
 		return err
 	}
+
 	pods, err := executors(app, p, program)
 	if err != nil {
 		return err
 	}
+
 	for _, made := range configMaps(pods[0]) {
 		if _, err := c.core.CoreV1().ConfigMaps(p.Namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
+
 	for _, made := range pods {
 		if _, err := c.core.CoreV1().Pods(p.Namespace).Create(ctx, made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
@@ -304,15 +324,18 @@ func executors(app *v1beta2.SparkApplication, p *corev1.Pod, program load.Progra
 	if err != nil {
 		return nil, err
 	}
+
 	app.Status.SparkApplicationID = p.Labels[selector] // the stored status may belong to another attempt
 	for id := range program.Executors {
 		made, err := application.Dialect{}.Executor(app, int32(attempt), id+1, p.UID, time.Time{})
 		if err != nil {
 			return nil, err
 		}
+
 		if program.Placed {
 			made.Spec.NodeName = p.Spec.NodeName
 		}
+
 		pods = append(pods, made)
 	}
 	return pods, nil
@@ -324,6 +347,7 @@ func configMaps(executor *corev1.Pod) (made []*corev1.ConfigMap) {
 		if volume.ConfigMap == nil {
 			continue
 		}
+
 		immutable := true
 		made = append(made, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
@@ -346,6 +370,7 @@ func (c *Cluster) clean(ctx context.Context, p *corev1.Pod) error {
 	if err := services.Do(ctx).Error(); err != nil {
 		return err
 	}
+
 	if err := core.Pods(p.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, executors); err != nil {
 		return err
 	}
@@ -382,6 +407,7 @@ func fill(p *corev1.Pod, status string, now time.Time, words ...string) []byte {
 	if p.Status.StartTime != nil {
 		started = p.Status.StartTime.Time
 	}
+
 	words = append(words, "UID", string(p.UID), "MAIN", p.Spec.Containers[0].Name, "NOW", now.UTC().Format(time.RFC3339),
 		"STARTED", started.UTC().Format(time.RFC3339), "IMAGE", "docker.io/apache/spark:4.1.4", "DIGEST", strings.Repeat("0", 64))
 	return []byte(strings.NewReplacer(words...).Replace(status))

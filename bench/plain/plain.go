@@ -109,27 +109,36 @@ func Main(ctx context.Context, address string) error {
 	if err = errors.Join(err, gcreserve.Reserve(os.Getenv(gcreserve.Variable))); err != nil {
 		return err
 	}
+
 	config.QPS, config.UserAgent = -1, audit.PlainAgent
+
 	p := &program{progress: map[string]progress{}, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())}
 	if err := p.watch(ctx, config); err != nil {
 		return err
 	}
+
 	events := record.NewBroadcaster(record.WithContext(ctx))
 	defer events.Shutdown()
+
 	events.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: p.core.CoreV1().Events("")})
 	p.events = events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "plain"})
 	server := &http.Server{Addr: address, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), ReadHeaderTimeout: time.Second}
+
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() { p.work(ctx) })
 	}
+
 	context.AfterFunc(ctx, func() {
 		p.queue.ShutDown()
+
 		_ = server.Close()
 	})
+
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+
 	running.Wait()
 	return nil
 }
@@ -137,42 +146,53 @@ func Main(ctx context.Context, address string) error {
 // watch creates the clients and the informers. When it returns, the informers have all existing objects.
 func (p *program) watch(ctx context.Context, config *rest.Config) (err error) {
 	binary := rest.CopyConfig(config)
+
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	if p.core, err = kubernetes.NewForConfig(binary); err != nil {
 		return err
 	}
+
 	if p.spark, err = versioned.NewForConfig(config); err != nil {
 		return err
 	}
+
 	meta, err := metadata.NewForConfig(config)
 	if err != nil {
 		return err
 	}
+
 	apps := externalversions.NewSharedInformerFactoryWithOptions(p.spark, 0, externalversions.WithTransform(strip))
 	pods := informers.NewSharedInformerFactoryWithOptions(p.core, 0, informers.WithTransform(strip),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = submit.RoleLabel + " in (driver,executor)" }))
 	others := metadatainformer.NewFilteredSharedInformerFactory(meta, 0, "", func(o *metav1.ListOptions) { o.LabelSelector = sparkoperator.LabelAppUID })
+
 	kept := []cache.SharedIndexInformer{others.ForResource(corev1.SchemeGroupVersion.WithResource("services")).Informer(), others.ForResource(corev1.SchemeGroupVersion.WithResource("configmaps")).Informer()}
 	for _, other := range kept {
 		if err := other.SetTransform(strip); err != nil {
 			return err
 		}
 	}
+
 	app, pod := apps.Sparkoperator().V1beta2().SparkApplications(), pods.Core().V1().Pods().Informer()
+
 	p.apps, p.pods = app.Lister(), pod.GetIndexer()
 	if err := pod.AddIndexers(cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }}); err != nil {
 		return err
 	}
+
 	enqueue := func(x any) { p.queue.Add(keyOf(x)) }
+
 	changed := cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, x any) { enqueue(x) }}
 	for _, informer := range []cache.SharedIndexInformer{app.Informer(), pod} {
 		if _, err := informer.AddEventHandler(changed); err != nil {
 			return err
 		}
 	}
+
 	apps.Start(ctx.Done())
 	pods.Start(ctx.Done())
 	others.Start(ctx.Done())
+
 	if !cache.WaitForCacheSync(ctx.Done(), app.Informer().HasSynced, pod.HasSynced, kept[0].HasSynced, kept[1].HasSynced) {
 		return context.Cause(ctx)
 	}
@@ -205,12 +225,14 @@ func (p *program) work(ctx context.Context) {
 		if shutdown {
 			return
 		}
+
 		if err := p.pass(ctx, key); err == nil {
 			p.queue.Forget(key)
 		} else if ctx.Err() == nil {
 			fmt.Println(key, err)
 			p.queue.AddRateLimited(key)
 		}
+
 		p.queue.Done(key)
 	}
 }
@@ -221,43 +243,55 @@ func (p *program) pass(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+
 	app, err := p.apps.SparkApplications(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
+
 	p.mu.Lock()
 	current := p.progress[key]
 	p.mu.Unlock()
+
 	if current.stage == ended || current.stage == unseen && app.Status.AppState.State != "" {
 		return nil
 	}
+
 	next := current
 	var reason string
+
 	next.status = *current.status.DeepCopy()
 	if current.stage == unseen {
 		if next.status, err = p.launch(ctx, app); err != nil {
 			return err
 		}
+
 		next.stage, reason = submitted, "SparkApplicationSubmitted"
 	} else if reason, err = p.follow(app, key, &next); err != nil {
 		return err
 	}
+
 	if next.stage == current.stage {
 		return nil
 	}
+
 	patch, err := json.Marshal(map[string]any{"status": next.status})
 	if err != nil {
 		return err
 	}
+
 	if _, err := p.spark.SparkoperatorV1beta2().SparkApplications(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
 		return err
 	}
+
 	if reason != "" {
 		p.events.Eventf(app, corev1.EventTypeNormal, reason, "SparkApplication %s is %s", name, next.status.AppState.State)
 	}
+
 	p.mu.Lock()
 	p.progress[key] = next
 	p.mu.Unlock()
@@ -269,11 +303,14 @@ func (p *program) pass(ctx context.Context, key string) error {
 func (p *program) launch(ctx context.Context, app *v1beta2.SparkApplication) (v1beta2.SparkApplicationStatus, error) {
 	now := metav1.Now()
 	attempt := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+
 	objects, err := application.Dialect{}.Render(app, attempt, now.Time)
 	if err != nil {
 		return v1beta2.SparkApplicationStatus{}, err
 	}
+
 	driver := objects.Driver
+
 	ui := expose.DriverService(expose.Service{
 		Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIServiceSuffix), Labels: objects.Before[0].GetLabels(),
 		Owner:    *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication")),
@@ -318,6 +355,7 @@ func (p *program) create(ctx context.Context, object submit.Object) (err error) 
 func (p *program) follow(app *v1beta2.SparkApplication, key string, next *progress) (reason string, err error) {
 	pods, err := p.pods.ByIndex(byApplication, key)
 	driver, running, executors := phases(pods)
+
 	s, wanted := &next.status, app.Spec.Executor.Instances
 	switch {
 	case driver == corev1.PodSucceeded:
@@ -325,6 +363,7 @@ func (p *program) follow(app *v1beta2.SparkApplication, key string, next *progre
 		for name := range s.ExecutorState { // also executors whose pods no longer exist
 			executors[name] = v1beta2.ExecutorStateCompleted
 		}
+
 		s.ExecutorState, s.TerminationTime = executors, metav1.Now()
 	case driver == corev1.PodFailed:
 		next.stage, reason, s.TerminationTime = ended, "SparkDriverFailed", metav1.Now()

@@ -17,6 +17,7 @@ func TestFollowMapsPodsToStates(t *testing.T) {
 	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }})
 	set := func(name, role string, phase corev1.PodPhase) {
 		t.Helper()
+
 		err := index.Add(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, Labels: map[string]string{"sparkoperator.k8s.io/app-name": "a", "spark-role": role}},
 			Status:     corev1.PodStatus{Phase: phase},
@@ -28,6 +29,7 @@ func TestFollowMapsPodsToStates(t *testing.T) {
 	two := int32(2)
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 	app.Spec.Executor.Instances = &two
+
 	p, current := &program{pods: index}, progress{stage: submitted}
 	for _, step := range []struct {
 		name, role string
@@ -48,10 +50,12 @@ func TestFollowMapsPodsToStates(t *testing.T) {
 			map[string]v1beta2.ExecutorState{"x1": v1beta2.ExecutorStateCompleted, "x2": v1beta2.ExecutorStateCompleted}},
 	} {
 		set(step.name, step.role, step.phase)
+
 		reason, err := p.follow(app, "n/a", &current)
 		if err != nil || reason != step.reason || current.stage != step.stage || current.status.AppState.State != step.state {
 			t.Errorf("%s is %s: %q, stage %d, %s, %v", step.name, step.phase, reason, current.stage, current.status.AppState.State, err)
 		}
+
 		if diff := cmp.Diff(step.executors, current.status.ExecutorState); diff != "" {
 			t.Errorf("%s is %s: %s", step.name, step.phase, diff)
 		}

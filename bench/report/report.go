@@ -60,6 +60,7 @@ func parse(text []byte) (s Spec, err error) {
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
 		return s, err
 	}
+
 	for _, b := range s.Bounds {
 		_, known := s.Sets[b.Each]
 		switch {
@@ -70,6 +71,7 @@ func parse(text []byte) (s Spec, err error) {
 		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:
 			err = fmt.Errorf("the bound on %q can never hold, because its min is greater than its max", b.Measurement)
 		}
+
 		if err != nil {
 			return s, err
 		}
@@ -104,10 +106,12 @@ func Check(run *Run, s Spec) (all [][]Verdict) {
 		if b.Each == "" {
 			texts = []string{""}
 		}
+
 		var verdicts []Verdict
 		for _, text := range texts {
 			verdicts = append(verdicts, b.check(run, text))
 		}
+
 		all = append(all, verdicts)
 	}
 	return all
@@ -115,22 +119,27 @@ func Check(run *Run, s Spec) (all [][]Verdict) {
 
 func (b Bound) check(run *Run, text string) Verdict {
 	v := Verdict{Bound: b, ID: strings.ReplaceAll(b.Measurement, "*", text)}
+
 	f, ok := run.Value(v.ID)
 	if v.Missing = !ok; v.Missing {
 		return v
 	}
+
 	v.Value, v.Unit = f.Value, f.Unit
 	if b.Per != "" {
 		per, ok := run.Value(strings.ReplaceAll(b.Per, "*", text))
 		if v.Missing = !ok || per.Value == 0; v.Missing {
 			return v
 		}
+
 		scale := 1.0
 		if f.Unit == "s" && per.Unit == "ms" {
 			scale = 1000
 		}
+
 		v.Value, v.Unit = scale*f.Value/per.Value, ""
 	}
+
 	v.Holds = (b.Min == nil || v.Value >= *b.Min) && (b.Max == nil || v.Value <= *b.Max)
 	return v
 }
@@ -193,6 +202,7 @@ func Print(out io.Writer, all [][]Verdict) (failed int) {
 			if !v.Holds {
 				failed++
 			}
+
 			if !v.Holds || v.ID == worst.ID && v.Min != v.Max {
 				fmt.Fprintf(out, "%-10s %-90s %12s, %s: %s\n", v.Verdict(), v.ID, v.Measured(), v.Range(), v.Why)
 			}
@@ -210,23 +220,29 @@ func Write(root string) error {
 	if err != nil || len(files) == 0 {
 		return errors.Join(err, errors.New("bench/runs has no run of the full plan: create one with `make bench`"))
 	}
+
 	var runs []*Run
 	for _, file := range files {
 		run, err := Load(file)
 		if err != nil {
 			return err
 		}
+
 		runs = append(runs, run)
 	}
+
 	run := Newest(runs)
+
 	page, err := Render(run)
 	if err != nil {
 		return err
 	}
+
 	svgs, err := plots(run)
 	if err != nil {
 		return err
 	}
+
 	for name, svg := range svgs {
 		if err := os.WriteFile(filepath.Join(root, "docs/performance", name+".svg"), []byte(svg), 0o644); err != nil {
 			return err
@@ -241,12 +257,14 @@ func Render(run *Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var worst []Verdict
 	for _, verdicts := range Check(run, spec) {
 		if v := Worst(verdicts); v.Min != nil || v.Max != nil {
 			worst = append(worst, v)
 		}
 	}
+
 	t, err := template.New("page").Funcs(template.FuncMap{"f": func(id string) string {
 		f, ok := run.Value(id)
 		if !ok {
@@ -291,6 +309,7 @@ func plots(run *Run) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		svgs[name] = svg
 	}
 	return svgs, nil
@@ -299,6 +318,7 @@ func plots(run *Run) (map[string]string, error) {
 // plot draws two lines over 100, 1,000 and 10,000 live applications. A missing measurement is drawn at 0.
 func plot(run *Run, title string, names, ids [2]string) (string, error) {
 	var values [2][3]float64
+
 	most := math.SmallestNonzeroFloat64
 	for line, id := range ids {
 		for i, level := range []string{"low", "middle", "high"} {
@@ -306,6 +326,7 @@ func plot(run *Run, title string, names, ids [2]string) (string, error) {
 			values[line][i], most = f.Value, max(most, f.Value)
 		}
 	}
+
 	var lines [2]string
 	for line, points := range values {
 		for i, v := range points {

@@ -44,24 +44,29 @@ bounds:
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	run := &Run{Measurements: []Measurement{
 		{ID: "a//n", Value: 1.5}, {ID: "a//cpu", Value: 8, Unit: "s"}, {ID: "a//ms", Value: 10, Unit: "ms"}, {ID: "a//zero"},
 		{ID: "b/p/n", Value: 1}, {ID: "b/q/n", Value: 2},
 	}}
 	all := Check(run, s.Select([]string{"a", "b"}))
+
 	want := []string{"1.5 holds", "1.5 **missed**", "missing **not measured**", "800 holds", "missing **not measured**", "2 holds"}
 	if len(all) != len(want) {
 		t.Fatalf("%d bounds", len(all))
 	}
+
 	for i, verdicts := range all {
 		if v := Worst(verdicts); v.Measured()+" "+v.Verdict() != want[i] {
 			t.Errorf("%s: %s %s, want %s", v.Why, v.Measured(), v.Verdict(), want[i])
 		}
 	}
+
 	var out strings.Builder
 	if failed := Print(&out, all); failed != 3 || !strings.Contains(out.String(), "a//none") {
 		t.Errorf("%d failed:\n%s", failed, &out)
 	}
+
 	for want, b := range map[string]Bound{
 		"exactly 2": bound(2, 2), "1 to 2": bound(1, 2), "at least 1": {Min: new(1.0)}, "at most 2": {Max: new(2.0)}, "measured": {},
 	} {
@@ -78,14 +83,17 @@ func TestLoadReturnsTheSavedRun(t *testing.T) {
 	r.Add("a", "c", "n", 1, "s")
 	r.Add("a", "", "nothing", math.NaN(), "")
 	r.Add("a", "", "endless", math.Inf(1), "")
+
 	file := filepath.Join(t.TempDir(), "run.json")
 	if err := r.Save(file); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []Measurement{{ID: "a/c/n", Value: 1, Unit: "s"}}
 	if diff := cmp.Diff(want, got.Measurements); diff != "" {
 		t.Error(diff)
@@ -95,6 +103,7 @@ func TestLoadReturnsTheSavedRun(t *testing.T) {
 			t.Errorf("a measurement that was added twice: %v", got)
 		}
 	}()
+
 	r.Add("a", "c", "n", 2, "s")
 }
 
@@ -108,6 +117,7 @@ func TestNewestTakesCompleteScenarios(t *testing.T) {
 	}
 	got := Newest(runs)
 	want := []Measurement{{ID: "a//n", Value: 2}, {ID: "b//n", Value: 1}}
+
 	less := cmpopts.SortSlices(func(a, b Measurement) bool { return a.ID < b.ID })
 	if diff := cmp.Diff(want, got.Measurements, less); diff != "" || len(got.Steps) != 2 || !got.Began.Equal(at(2)) {
 		t.Errorf("%+v\n%s", got, diff)
@@ -133,14 +143,17 @@ func TestQuantileAndRateOfSamples(t *testing.T) {
 			t.Errorf("quantile %v is %d, want %d", share, got, want)
 		}
 	}
+
 	steady := []time.Time{time.Unix(-1000, 0)} // one in two seconds, except for the first and the last
 	for i := range 18 {
 		steady = append(steady, time.Unix(int64(2*i), 0))
 	}
+
 	steady = append(steady, time.Unix(1000, 0))
 	if got := Rate(steady); got != 0.5 {
 		t.Errorf("the rate is %v", got)
 	}
+
 	if got := Rate(nil); !math.IsNaN(got) || Quantile(nil, 0.5) != 0 {
 		t.Errorf("of nothing the rate is %v", got)
 	}
@@ -153,18 +166,22 @@ func TestPageMatchesTheRuns(t *testing.T) {
 	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")), os.MkdirAll(filepath.Join(root, "docs/performance"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Write(root); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"performance.md", "performance/memory.svg", "performance/cpu.svg", "performance/latency.svg"} {
 		got, err := os.ReadFile(filepath.Join(root, "docs", name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		want, err := os.ReadFile(filepath.Join("../../docs", name))
 		if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
 			t.Errorf("%s does not match the runs: write it with go run . -plan '' -page (%v)\n%s", name, err, diff)
 		}
+
 		if lines := strings.Count(string(got), "\n"); lines > 150 {
 			t.Errorf("%s has %d lines", name, lines)
 		}

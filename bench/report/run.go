@@ -53,13 +53,17 @@ type Run struct {
 func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	id := scenario + "/" + in + "/" + name
+
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return
 	}
+
 	if slices.ContainsFunc(r.Measurements, func(f Measurement) bool { return f.ID == id }) {
 		panic(fmt.Sprintf("measurement %s was added twice: this is a bug of its scenario", id))
 	}
+
 	r.Measurements = append(r.Measurements, Measurement{ID: id, Value: value, Unit: unit})
 }
 
@@ -67,6 +71,7 @@ func (r *Run) Add(scenario, in, name string, value float64, unit string) {
 func (r *Run) Note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
@@ -74,6 +79,7 @@ func (r *Run) Note(format string, args ...any) {
 func (r *Run) AddStep(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.Steps = append(r.Steps, s)
 }
 
@@ -107,6 +113,7 @@ func Load(file string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r := &Run{}
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("run %s is not valid JSON: %w", file, err)
@@ -123,12 +130,15 @@ func Newest(runs []*Run) *Run {
 			if s.Error != "" || slices.ContainsFunc(out.Steps, func(known Step) bool { return known.Name == s.Name }) {
 				continue
 			}
+
 			if len(out.Steps) == 0 {
 				out.Began, out.Plan, out.Machine = r.Began, r.Plan, r.Machine
 			}
+
 			if out.Steps = append(out.Steps, s); !slices.ContainsFunc(r.Notes, func(n string) bool { return slices.Contains(out.Notes, n) }) {
 				out.Notes = append(out.Notes, r.Notes...)
 			}
+
 			for _, f := range r.Measurements {
 				if scenario(f.ID) == s.Name {
 					out.Measurements = append(out.Measurements, f)
@@ -155,6 +165,7 @@ func Quantile(values []time.Duration, share float64) time.Duration {
 	if len(values) == 0 {
 		return 0
 	}
+
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(share*float64(len(sorted))))-1))]
 }
@@ -166,6 +177,7 @@ func Rate(moments []time.Time) float64 {
 	if len(at) == 0 {
 		return math.NaN()
 	}
+
 	from, to := len(at)/10, len(at)-1-len(at)/10
 	return float64(to-from) / at[to].Sub(at[from]).Seconds()
 }

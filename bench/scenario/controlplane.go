@@ -55,8 +55,10 @@ func (b *Binaries) Build(ctx context.Context, dir string) error {
 		if *binary.into != "" {
 			continue
 		}
+
 		*binary.into = filepath.Join(dir, binary.name)
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", *binary.into, binary.pkg)
+
 		cmd.Dir, cmd.Env = filepath.Join(b.Root, binary.module), append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", binary.pkg, err, text)
@@ -83,6 +85,7 @@ func (r *rig) startControlPlane(out io.Writer) {
 		"--dir", r.dir, "--owner-pid", strconv.Itoa(os.Getpid()))
 	cmd.Stdout, cmd.Stderr = out, out
 	check(cmd.Run())
+
 	r.config = must(clientcmd.BuildConfigFromFlags("", r.kubeconfig()))
 	r.config.QPS = -1
 	r.core, r.dyn = r.clients("spark-bench")
@@ -119,6 +122,7 @@ func (r *rig) namespaces(names ...string) {
 		if _, err := r.core.CoreV1().Namespaces().Create(r.ctx, ns, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 			check(err)
 		}
+
 		_, err := r.core.RbacV1().RoleBindings(name).Create(r.ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "edit"}, Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "default", Namespace: name}},
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
@@ -126,6 +130,7 @@ func (r *rig) namespaces(names ...string) {
 		if !apierrors.IsAlreadyExists(err) {
 			check(err)
 		}
+
 		r.waitFor("the service account of "+name, func() bool {
 			_, err := r.core.CoreV1().ServiceAccounts(name).Get(r.ctx, "default", metav1.GetOptions{})
 			return found(err)
@@ -161,6 +166,7 @@ func (r *rig) install() {
 		check(yaml.Unmarshal(must(os.ReadFile(file)), &crd.Object))
 		must(definitions.Create(r.ctx, &crd, metav1.CreateOptions{}))
 	}
+
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	r.waitFor("the definitions", func() bool {
 		_, err := r.dyn.Resource(applications).Namespace("default").Create(r.ctx, application("try", "default"), dry)
@@ -175,6 +181,7 @@ func (r *rig) waitFor(condition string, done func() bool) {
 		if r.ctx.Err() != nil {
 			check(fmt.Errorf("wait for %s: %w", condition, context.Cause(r.ctx)))
 		}
+
 		time.Sleep(20 * time.Millisecond)
 	}
 }
@@ -193,9 +200,11 @@ func pause(ctx context.Context, d time.Duration) error {
 func (r *rig) forEach(n int, f func(ctx context.Context, i int) error) {
 	group, ctx := errgroup.WithContext(r.ctx)
 	group.SetLimit(senders)
+
 	for i := 0; i < n && ctx.Err() == nil; i++ {
 		group.Go(func() error { return f(ctx, i) })
 	}
+
 	check(group.Wait(), context.Cause(r.ctx))
 }
 
@@ -209,6 +218,7 @@ func (r *rig) components() map[string]time.Duration {
 		}
 	}
 	check(json.Unmarshal(must(os.ReadFile(filepath.Join(r.dir, "state.json"))), &state))
+
 	all := map[string]time.Duration{"the bench": usageOf(os.Getpid()).cpu}
 	for _, c := range state.Components {
 		all[c.Name] = usageOf(c.PID).cpu

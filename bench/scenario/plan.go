@@ -102,17 +102,21 @@ var scenarios = []struct {
 func Run(ctx context.Context, size Size, only []string, b Binaries, run *report.Run, commit string, out io.Writer) error {
 	var group errgroup.Group
 	group.SetLimit(size.AtOnce)
+
 	errs := make([]error, len(scenarios))
 	for i, s := range scenarios {
 		if len(size.Scenarios) > 0 && !slices.Contains(size.Scenarios, s.name) || len(only) > 0 && !slices.Contains(only, s.name) {
 			continue
 		}
+
 		group.Go(func() error {
 			step := report.Step{Name: s.name, Began: time.Now().UTC().Round(time.Second), Commit: commit}
+
 			r := &rig{Size: size, run: run, name: s.name}
 			if err := r.play(ctx, s.limit, s.bare, b, s.do, out); err != nil {
 				step.Error, errs[i] = err.Error(), fmt.Errorf("scenario %s: %w", s.name, err)
 			}
+
 			step.Took = time.Since(step.Began).Round(time.Second).String()
 			fmt.Fprintf(out, "--- %s took %s\n", s.name, step.Took)
 			run.AddStep(step)

@@ -47,6 +47,7 @@ type program struct {
 func (r *rig) start(agent string) *program {
 	ports := freePorts(3)
 	file := filepath.Join(r.dir, strings.ReplaceAll(ports[0], ":", "-"))
+
 	p := &program{agent: agent, ended: make(chan struct{}), health: ports[0], pprof: ports[1], log: file + ".log"}
 	if agent == audit.PlainAgent {
 		p.cmd = exec.Command(must(os.Executable()), plain.Command, p.health)
@@ -57,22 +58,27 @@ func (r *rig) start(agent string) *program {
 		p.cmd = exec.Command(r.Operator, "controller", "start", "--config", file)
 		p.cmd.Args[0] = "spark-operator" // the operator's user agent begins with it
 	}
+
 	log := must(os.Create(p.log))
 	defer func() { _ = log.Close() }()
+
 	p.cmd.Env = append(append(environment(os.Environ()), "KUBECONFIG="+r.kubeconfig()), goRuntime...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends the program if the bench is killed
 	check(p.run())
+
 	ready := false
 	defer func() {
 		if !ready {
 			p.kill()
 		}
 	}()
+
 	r.waitFor("the program to be ready", func() bool {
 		p.alive()
 		return r.get("http://"+p.health+"/readyz") == nil
 	})
+
 	ready = true
 	return p
 }
@@ -85,8 +91,10 @@ func (p *program) run() error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+
 		err := p.cmd.Start()
 		started <- err
+
 		if err == nil {
 			_ = p.cmd.Wait()
 			close(p.ended)
@@ -108,6 +116,7 @@ func (p *program) alive() {
 // stop sends SIGTERM to the process and waits until it ends.
 func (p *program) stop() {
 	p.alive()
+
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.ended:
@@ -127,6 +136,7 @@ func freePorts(n int) (found []string) {
 	for range n {
 		l := must(net.Listen("tcp", "127.0.0.1:0"))
 		defer func() { _ = l.Close() }() // closed after all are found, so that they differ
+
 		found = append(found, l.Addr().String())
 	}
 	return found
@@ -137,6 +147,7 @@ func (r *rig) get(url string) error {
 	if err != nil {
 		return err
 	}
+
 	if resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("GET %s: %s", url, resp.Status)
 	}

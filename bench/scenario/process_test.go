@@ -18,6 +18,7 @@ func TestUsageOfThisProcess(t *testing.T) {
 	for ; u.cpu < 10*time.Millisecond && t.Context().Err() == nil; u = usageOf(os.Getpid()) {
 		_ = strings.Repeat("x", 1<<20) // uses CPU
 	}
+
 	if u.cpu < 10*time.Millisecond || u.cpu > time.Hour || u.resident < 1<<20 || u.peak < u.resident {
 		t.Errorf("%+v", u)
 	}
@@ -30,6 +31,7 @@ func TestGoRuntimeMatchesTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var values struct {
 		Controller struct {
 			Go struct{ MaxProcs, GCPercent, HeapReserveMiB int }
@@ -38,11 +40,14 @@ func TestGoRuntimeMatchesTheChart(t *testing.T) {
 	if err := yaml.Unmarshal(text, &values); err != nil {
 		t.Fatal(err)
 	}
+
 	installed := values.Controller.Go
+
 	want := []string{fmt.Sprintf("GOMAXPROCS=%d", installed.MaxProcs), fmt.Sprintf("GOGC=%d", installed.GCPercent), fmt.Sprintf("HEAP_RESERVE_MIB=%d", installed.HeapReserveMiB)}
 	if diff := cmp.Diff(want, goRuntime); diff != "" {
 		t.Errorf("(-chart +bench):\n%s", diff)
 	}
+
 	given := []string{"PATH=/bin", "GOGC=10", "GOMEMLIMIT=1GiB", "GOGCX=1", "GODEBUG=x=1", "GOMAXPROCS=1", "HEAP_RESERVE_MIB=1"}
 	if diff := cmp.Diff([]string{"PATH=/bin", "GOGCX=1"}, environment(given)); diff != "" {
 		t.Error(diff)
@@ -56,7 +61,9 @@ func TestEndOfAProgramEndsTheScenario(t *testing.T) {
 	if err := p.run(); err != nil {
 		t.Fatal(err)
 	}
+
 	<-p.ended
+
 	err := (&rig{}).play(t.Context(), time.Minute, true, Binaries{}, func(*rig) { p.stop() }, nil)
 	if err == nil || !strings.Contains(err.Error(), "ended") {
 		t.Error(err)

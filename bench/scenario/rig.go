@@ -80,15 +80,18 @@ func (r *rig) play(ctx context.Context, limit time.Duration, bare bool, b Binari
 			panic(recovered)
 		}
 	}()
+
 	r.Binaries = b
 	if !bare {
 		defer func() { err = errors.Join(err, r.stopControlPlane()) }()
+
 		r.startControlPlane(out)
 		_, r.load = r.clients(audit.LoadAgent)
 		core, _ := r.clients(audit.NodeAgent)
 		r.nodes = must(node.Start(r.ctx, core, must(versioned.NewForConfig(r.config))))
 		defer r.nodes.Stop()
 	}
+
 	do(r)
 	return nil
 }
@@ -112,6 +115,7 @@ func (r *rig) megabytes(in, name string, bytes int64)   { r.add(in, name, float6
 func (r *rig) withProgram(agent string, f func(*program)) {
 	p := r.start(agent)
 	defer p.kill()
+
 	warm := singleClass(load.Class{Name: r.unusedName("warm"), Count: 10, Executors: 2, Run: 100 * time.Millisecond})
 	r.namespaces(warm.Namespaces()...)
 	r.runLoad(warm)
@@ -133,16 +137,21 @@ type completions struct {
 func (e *completions) handle(x any) {
 	app := x.(*unstructured.Unstructured)
 	key, state := app.GetNamespace()+"/"+app.GetName(), stateOf(app)
+
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	exit, ours := e.exits[key]
 	if !ours || state != "COMPLETED" && state != "FAILED" {
 		return
 	}
+
 	if (state == "FAILED") != (exit != 0) {
 		e.err = fmt.Errorf("application %s is %s, but the exit code of its driver is %d", key, state, exit)
 	}
+
 	delete(e.exits, key)
+
 	if e.last = time.Now(); len(e.exits) == 0 {
 		close(e.all)
 	}
@@ -159,26 +168,35 @@ func stateOf(app *unstructured.Unstructured) string {
 func (r *rig) runLoad(spec load.Spec) time.Time {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
+
 	e := &completions{exits: map[string]int32{}, all: make(chan struct{})}
 	for _, a := range spec.Applications() {
 		e.exits[a.Namespace+"/"+a.Name] = a.Program.Exit
 	}
+
 	for _, name := range spec.Namespaces() {
 		watch := dynamicinformer.NewFilteredDynamicInformer(r.load, applications, name, 0, cache.Indexers{}, nil).Informer()
+
 		handler := must(watch.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: e.handle, UpdateFunc: func(_, x any) { e.handle(x) }}))
 		go watch.RunWithContext(ctx)
+
 		cache.WaitForCacheSync(ctx.Done(), handler.HasSynced)
 	}
+
 	r.send(spec)
+
 	select {
 	case <-ctx.Done():
 	case <-e.all:
 	}
+
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	if len(e.exits) > 0 {
 		check(fmt.Errorf("%d of %d applications have not ended: %w", len(e.exits), spec.Count(), context.Cause(ctx)))
 	}
+
 	check(e.err)
 	return e.last
 }
@@ -190,6 +208,7 @@ func (r *rig) send(spec load.Spec) {
 		if err := pause(ctx, all[i].At-time.Since(began)); err != nil {
 			return err
 		}
+
 		_, err := r.load.Resource(applications).Namespace(all[i].Namespace).Create(ctx, all[i].Object, metav1.CreateOptions{})
 		return err
 	})
@@ -202,14 +221,17 @@ func (r *rig) waitCalm() {
 	for deadline := time.Now().Add(r.CalmLimit); time.Now().Before(deadline); {
 		before, began := r.components(), time.Now()
 		check(pause(r.ctx, calmSpan))
+
 		var sum time.Duration
 		for component, took := range r.components() {
 			sum += took - before[component]
 		}
+
 		if sum.Seconds() < calmShare*time.Since(began).Seconds() {
 			return
 		}
 	}
+
 	if r.CalmLimit > 0 {
 		r.run.Note("%s: the control plane was still busy after %s.", r.name, r.CalmLimit)
 	}
@@ -229,8 +251,10 @@ func (r *rig) waitQuiet(p *program, span time.Duration) (since time.Time) {
 		case now.Sub(second) >= time.Second:
 			second, cpu = now, u.cpu
 		}
+
 		if now.Sub(began) > time.Minute+span {
 			r.run.Note("%s: the program was not idle within a minute.", r.name)
+
 			since = now
 			return true
 		}
@@ -257,16 +281,19 @@ func (r *rig) carry(p *program, spec load.Spec) loadResult {
 	r.waitCalm()
 	used, before, began := p.usage(), r.components(), time.Now()
 	ended := r.runLoad(spec)
+
 	b := loadResult{apps: spec.Count(), span: ended.Sub(began), parts: map[string]time.Duration{}}
 	for component, took := range r.components() {
 		b.parts[component] = took - before[component]
 	}
+
 	since := r.waitQuiet(p, r.Quiet)
 	last := p.usage()
 	b.peak, b.cpu = last.peak, last.cpu-used.cpu
 	scope := audit.Scope{From: began, To: since.Add(r.Quiet), Namespaces: spec.Namespaces(), Controller: p.agent}
 	log := must(os.Open(filepath.Join(r.dir, "audit.log")))
 	defer func() { _ = log.Close() }()
+
 	b.Account = must(audit.Read(log, scope))
 	// The rate is derived from the times of the writes. A rate that is derived from the ends of applications would
 	// favour a program that starts all applications before it ends any.
@@ -279,7 +306,9 @@ func (b *loadResult) merge(o loadResult) {
 	if b.parts == nil {
 		b.parts = map[string]time.Duration{}
 	}
+
 	b.Add(o.Account)
+
 	b.apps, b.rates, b.cpu, b.span, b.peak = b.apps+o.apps, append(b.rates, o.rates...), b.cpu+o.cpu, b.span+o.span, max(b.peak, o.peak)
 	for component, took := range o.parts {
 		b.parts[component] += took
@@ -300,25 +329,31 @@ func (r *rig) note(in string, b loadResult) {
 	r.add(in, "applications a second", b.rate(), "1/s")
 	r.add(in, "CPU an application", b.cpu.Seconds()*1000/n, "ms")
 	r.megabytes(in, "resident, peak", b.peak)
+
 	all := b.cpu
 	for component, took := range b.parts {
 		all += took
 		r.seconds(in, "CPU of "+component, took)
 	}
+
 	r.add(in, "share of all cores", all.Seconds()/b.span.Seconds()/float64(runtime.NumCPU()), "")
+
 	for name, lags := range map[string][]time.Duration{
 		"creation to driver pod": b.Launch, "driver event to status": b.Driver, "executor event to status": b.Executor,
 	} {
 		r.seconds(in, name+", p50", report.Quantile(lags, 0.5))
 		r.seconds(in, name+", p99", report.Quantile(lags, 0.99))
 	}
+
 	r.add(in, "applications without a driver pod", float64(b.NoDriver), "")
 	r.add(in, "driver events without a status", float64(b.NoStatus), "")
 	r.add(in, "executor events without a status", float64(b.NoExecutorStatus), "")
+
 	for _, class := range audit.Classes {
 		r.add(in, class+" an application", float64(b.Writes[class])/n, "")
 		r.add(in, class+", most of one life", float64(b.MaxWrites[class]), "")
 	}
+
 	r.add(in, "writes an application", float64(b.Writes[audit.Objects]+b.Writes[audit.StatusWrites]+b.Writes[audit.Events]+b.Writes[audit.Others])/n, "")
 	r.add(in, "bytes sent an application", float64(b.Bytes)/n, "B")
 	r.add(in, "everybody's writes an application", float64(b.AllWrites)/n, "")

@@ -69,15 +69,19 @@ func (r *rig) lives() {
 			if b.rate() > 18 {
 				check(fmt.Errorf("the program finished %.1f applications a second, but only 20 a second are created, so its limit is not visible: raise the rates in completeLives", b.rate()))
 			}
+
 			r.run.Note("lives: %s: %.1f ms of CPU an application, %.2f a second", p.agent, b.cpu.Seconds()*1000/float64(b.apps), b.rate())
 			sum[letter].merge(b)
 		})
 	}
+
 	r.note("operator", *sum['o'])
 	r.note("plain", *sum['p'])
+
 	if r.Half == 0 {
 		return
 	}
+
 	for _, half := range []struct{ agent, in string }{{audit.OperatorAgent, "half rate"}, {audit.PlainAgent, "plain, half rate"}} {
 		r.withProgram(half.agent, func(p *program) {
 			spec := completeLives(r.unusedName("half"), 40)
@@ -96,10 +100,12 @@ func (r *rig) burst() {
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		r.note("operator", r.carry(p, singleClass(load.Class{Name: r.unusedName("burst"), Count: r.Burst, Run: 200 * time.Millisecond})))
 	})
+
 	if len(r.Sparks) > 0 && os.Geteuid() != 0 {
 		r.run.Note("spark-submit was not measured, because only root can mount its image's files: run the bench as root.")
 		return
 	}
+
 	for _, version := range r.Sparks {
 		r.submit(version)
 	}
@@ -116,6 +122,7 @@ func (r *rig) submit(version string) {
 	files := map[string]string{"token": token.Status.Token, "ca.crt": string(r.config.CAData)}
 	m := must(submitter.OnHost(r.ctx, version, strings.TrimSpace(string(archive)), files))
 	defer func() { _ = m.Close() }()
+
 	var sum submitter.Cost
 	for i := range r.Submits + 1 {
 		args := []string{"--master", "k8s://" + r.config.Host, "--deploy-mode", "cluster", "--class", "org.apache.spark.examples.SparkPi", "--name", fmt.Sprintf("submit-%d", i)}
@@ -127,11 +134,13 @@ func (r *rig) submit(version string) {
 		} {
 			args = append(args, "--conf", "spark."+conf)
 		}
+
 		cost := must(m.Submit(r.ctx, append(args, "local:///opt/spark/examples/jars/spark-examples.jar"), io.Discard))
 		if i > 0 {
 			sum.CPU, sum.Wall, sum.Peak = sum.CPU+cost.CPU, sum.Wall+cost.Wall, max(sum.Peak, cost.Peak)
 		}
 	}
+
 	in, n := "spark-submit "+version, time.Duration(r.Submits)
 	r.seconds(in, "CPU", sum.CPU/n)
 	r.seconds(in, "wall", sum.Wall/n)
@@ -156,11 +165,13 @@ func (r *rig) standing() {
 			rest := r.restingUsage(p).resident
 			resident[i] = float64(rest) / 1000
 			r.megabytes(levels[i], "resident, at rest", rest)
+
 			if used := r.measureBeside(p, levels[i]); i < len(r.Levels)-1 {
 				r.deleteApplications(used...) // applications that have ended use memory too
 			}
 		}
 	})
+
 	slope := func(i int) float64 { return (resident[i] - resident[i-1]) / float64(r.Levels[i]-r.Levels[i-1]) }
 	r.add("", "resident a live application, low", slope(1), "kB")
 	r.add("", "resident a live application, high", slope(2), "kB")
@@ -187,9 +198,11 @@ func (r *rig) createRunning(c load.Class) {
 	r.namespaces(spec.Namespaces()...)
 	r.send(spec)
 	r.waitStarted(want)
+
 	for _, name := range spec.Namespaces() {
 		r.waitFor("the applications of "+name+" to be RUNNING", func() bool {
 			list := must(r.dyn.Resource(applications).Namespace(name).List(r.ctx, metav1.ListOptions{}))
+
 			all := !slices.ContainsFunc(list.Items, func(app unstructured.Unstructured) bool { return stateOf(&app) != "RUNNING" })
 			if !all {
 				check(pause(r.ctx, time.Second)) // rarely, because a list slows down the measured program
@@ -211,6 +224,7 @@ func (r *rig) waitStarted(n int) {
 func (r *rig) measureBeside(p *program, in string) []string {
 	probe, press := r.probe(r.Probe), completeLives(r.unusedName("press"), r.Pressing)
 	press.Classes = press.Classes[:1]
+
 	r.note(in, r.carry(p, probe))
 	r.note(in+", full rate", r.carry(p, press))
 	return append(probe.Namespaces(), press.Namespaces()...)
@@ -222,18 +236,23 @@ func (r *rig) launch(namespace string, f func()) time.Duration {
 	r.namespaces(namespace)
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
+
 	c := load.Class{Name: r.unusedName("single"), Namespace: namespace, Count: 1, Run: time.Second, Alone: true}
 	spec := load.Spec{Classes: []load.Class{c}}
 	driver := metav1.ListOptions{LabelSelector: "sparkoperator.k8s.io/app-name=" + c.Name + "-0"}
 	events := must(r.meta.Resource(pods).Namespace(namespace).Watch(ctx, driver))
 	r.send(spec)
+
 	created := time.Now()
+
 	f()
+
 	for e := range events.ResultChan() {
 		if e.Type == watch.Added {
 			return time.Since(created)
 		}
 	}
+
 	check(fmt.Errorf("application %s/%s got no driver pod before the scenario's time limit", namespace, c.Name))
 	return 0
 }
@@ -250,6 +269,7 @@ func (r *rig) coldStart() {
 			p.kill()
 		}
 	}()
+
 	r.launch("waiting", func() {
 		began = time.Now()
 		p = r.start(audit.OperatorAgent)
@@ -269,19 +289,26 @@ func (r *rig) failover() {
 			p.kill()
 		}
 	}()
+
 	var took []time.Duration
 	for range r.Failovers {
 		for len(running) < 2 {
 			running = append(running, r.start(audit.OperatorAgent))
 			r.launch("failover", func() {}) // wait until an operator leads
 		}
+
 		r.waitCalm()
+
 		ended := time.Now()
+
 		running[0].kill()
 		running = running[1:]
+
 		r.launch("failover", func() {})
+
 		took = append(took, time.Since(ended))
 	}
+
 	r.seconds("", "until another acts, most", report.Quantile(took, 1))
 }
 
@@ -310,6 +337,7 @@ func (r *rig) deletion() {
 // empty.
 func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) time.Duration {
 	began := time.Now()
+
 	r.forEach(n, func(ctx context.Context, i int) error {
 		return r.load.Resource(resource).Namespace(name).Delete(ctx, fmt.Sprintf("%s-%d", name, i), metav1.DeleteOptions{})
 	})
@@ -320,6 +348,7 @@ func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) t
 // createBarePods creates running pods that resemble a driver. Each of them owns a ConfigMap and a Service.
 func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.namespaces(namespace)
+
 	token := false
 	spec.NodeName, spec.Priority, spec.PreemptionPolicy, spec.Tolerations = "", nil, nil, nil
 	spec.AutomountServiceAccountToken = &token // the driver's spec already has the volume of the token
@@ -327,14 +356,17 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 	r.forEach(n, func(ctx context.Context, i int) error {
 		name := fmt.Sprintf("%s-%d", namespace, i)
 		labels := map[string]string{"bare": name}
+
 		made, err := core.Pods(namespace).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: *spec.DeepCopy()}, create)
 		if err != nil {
 			return err
 		}
+
 		owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: name, UID: made.UID}}}
 		if _, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"name": name}}, create); err != nil {
 			return err
 		}
+
 		_, err = core.Services(namespace).Create(ctx, &corev1.Service{ObjectMeta: owned, Spec: corev1.ServiceSpec{
 			ClusterIP: corev1.ClusterIPNone, Selector: labels, Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
 		}}, create)
@@ -357,16 +389,24 @@ func (r *rig) fairness() {
 		waiting := func() int {
 			return r.Crowd - len(must(r.meta.Resource(pods).Namespace("crowd").List(r.ctx, metav1.ListOptions{})).Items)
 		}
+
 		r.waitCalm()
+
 		alone := singles()
+
 		r.namespaces("crowd")
+
 		began := time.Now()
+
 		r.send(singleClass(load.Class{Name: "crowd", Count: r.Crowd, Run: forever, Alone: true}))
+
 		before := waiting()
 		beside := singles()
+
 		if after := waiting(); r.AtOnce == 1 && (before < r.Crowd*8/10 || after == 0) {
 			check(fmt.Errorf("%d of %d applications in the namespace crowd were waiting before the measurement, and %d after it. These are too few for a valid result: raise Crowd in the plan", before, r.Crowd, after))
 		}
+
 		r.waitFor("the driver pods of 1,200 applications in the namespace crowd", func() bool {
 			check(pause(r.ctx, time.Second)) // rarely, because a list slows down the measured program
 			return waiting() <= max(0, r.Crowd-1200)
@@ -390,9 +430,11 @@ func (r *rig) hostile() {
 				probe := r.probe(r.HostileProbe)
 				r.carry(p, probe)
 				peaks = append(peaks, p.usage().peak)
+
 				r.deleteApplications(probe.Namespaces()...)
 			})
 		}
+
 		slices.Sort(peaks)
 		r.megabytes(in, "resident, peak", peaks[len(peaks)/2])
 	}
@@ -401,6 +443,7 @@ func (r *rig) hostile() {
 		r.megabytes(in, "resident, at rest", u.resident)
 		r.megabytes(in, "resident, peak of one that stays", u.peak)
 	}
+
 	starts("without")
 	r.withProgram(audit.OperatorAgent, func(p *program) {
 		rest(p, "without")
@@ -414,6 +457,7 @@ func (r *rig) hostile() {
 func (r *rig) fill() {
 	const namespace = "hostile"
 	r.namespaces(namespace)
+
 	padding := corev1.EnvVar{Name: "PADDING", Value: strings.Repeat("x", 1000)}
 	r.forEach(r.HostilePods, func(ctx context.Context, i int) error {
 		_, err := r.core.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
@@ -422,6 +466,7 @@ func (r *rig) fill() {
 		}, metav1.CreateOptions{})
 		return err
 	})
+
 	large := map[string]string{"large": strings.Repeat("x", 900_000)}
 	for i := range r.HostileMaps {
 		name := metav1.ObjectMeta{Name: fmt.Sprintf("large-%d", i)}
@@ -445,24 +490,31 @@ func (r *rig) schedules() {
 			}}, metav1.CreateOptions{})
 			return err
 		})
+
 		if room := time.Until(due); room < time.Second {
 			check(fmt.Errorf("the schedules were created only %s before they are due: raise ScheduleRoom in the plan", room))
 		}
+
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
+
 		last := time.AfterFunc(time.Until(due)+time.Minute, cancel) // ends the watch after a minute without a run
 		events := must(r.meta.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: scheduleLabel}))
+
 		late, runs := []time.Duration{}, map[string]int{}
 		for e := range events.ResultChan() {
 			if run, ok := e.Object.(*metav1.PartialObjectMetadata); ok && e.Type == watch.Added {
 				late = append(late, time.Since(due))
 				runs[run.Labels[scheduleLabel]]++
+
 				last.Reset(time.Minute)
 			}
+
 			if len(runs) == r.Schedules {
 				last.Reset(r.Quiet) // all runs exist; a second run of a schedule would appear soon
 			}
 		}
+
 		r.seconds("", "due to application, most", report.Quantile(late, 1))
 		r.add("", "runs lost", float64(r.Schedules-len(runs)), "")
 		r.add("", "runs doubled", float64(len(late)-len(runs)), "")
@@ -477,10 +529,12 @@ func (r *rig) micro() {
 	const pattern = "^Benchmark(Step|Build|Apply|Decode|Encode|Decide|Render)$"
 	cmd := exec.CommandContext(r.ctx, "go", append([]string{"test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", r.BenchTime}, parts...)...)
 	cmd.Dir = r.Root
+
 	printed, err := cmd.CombinedOutput()
 	if err != nil {
 		check(fmt.Errorf("go test -bench failed: %w\n%s", err, printed))
 	}
+
 	for name, values := range benchmarks(string(printed)) {
 		r.add("time", name, values[0], "ns")
 		r.add("memory", name, values[1], "B")
@@ -503,10 +557,12 @@ func benchmarks(printed string) map[string][3]float64 {
 			pkg = m[1]
 			continue
 		}
+
 		var values [3]float64
 		for i := range values {
 			values[i] = must(strconv.ParseFloat(m[3+i], 64))
 		}
+
 		found[pkg+" "+strings.Replace(m[2], "/", " ", 1)] = values
 	}
 	return found

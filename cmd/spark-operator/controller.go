@@ -32,38 +32,48 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 	if err := gcreserve.Reserve(os.Getenv(gcreserve.Variable)); err != nil {
 		return err
 	}
+
 	cfg, unused, err := options.flags.Load(options.config)
 	if err != nil {
 		return err
 	}
+
 	log, err := telemetry.NewLogger(stderr, cfg.Logging.Level, cfg.Logging.Format)
 	if err != nil {
 		return err
 	}
+
 	useLogger(log)
 	logUnused(log, unused, os.LookupEnv)
+
 	if cfg.Logging.Configuration {
 		log.Info("Configuration", "configuration", cfg.String())
 	}
+
 	for _, warning := range cfg.Warnings() {
 		log.Error(warning, "A setting of the configuration has no effect; all others are in effect")
 	}
+
 	rc, err := restConfig(options.kubeconfig)
 	if err != nil {
 		return err
 	}
+
 	log.Info("Starting", "version", currentVersion().version, "revision", currentVersion().revision,
 		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector,
 		"leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
+
 	op, err := operator.NewOperator(ctx, cfg, operator.Environment{
 		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version,
 	})
 	if err != nil {
 		return err
 	}
+
 	if err := op.Start(ctx); err != nil {
 		return err
 	}
+
 	log.Info("Stopped")
 	return nil
 }
@@ -76,8 +86,10 @@ func logUnused(log logr.Logger, given []peer.Unused, environment func(string) (s
 			log.Info("Property has no effect", "property", setting.Name, "why", setting.Why)
 			continue
 		}
+
 		log.Info("Flag has no effect", "flag", "--"+setting.Name, "why", setting.Why)
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(peer.IgnoredEnvironment)) {
 		if value, found := environment(name); found && value != "" {
 			log.Info("Environment variable has no effect", "variable", name, "why", peer.IgnoredEnvironment[name])
@@ -103,8 +115,10 @@ func restConfig(path string) (*rest.Config, error) {
 		}
 		return rc, nil
 	}
+
 	files := clientcmd.NewDefaultClientConfigLoadingRules()
 	files.ExplicitPath = path
+
 	rc, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)

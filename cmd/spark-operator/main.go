@@ -17,7 +17,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := command().ExecuteContext(ctx)
+
 	stop()
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "spark-operator:", err)
 		os.Exit(1)
@@ -72,6 +74,7 @@ func versionCommand() *cobra.Command {
 			if short {
 				text = currentVersion().version
 			}
+
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), text)
 			return err
 		},

@@ -22,6 +22,7 @@ func execute(t *testing.T, args ...string) (string, error) {
 func TestVersion(t *testing.T) {
 	version = "1.2.3"
 	t.Cleanup(func() { version = "" })
+
 	for _, test := range []struct {
 		args []string
 		want string
@@ -33,7 +34,9 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%v: %q, %v; want %q", test.args, got, err, test.want)
 		}
 	}
+
 	version = ""
+
 	if got, err := execute(t, "version", "--short"); err != nil || strings.TrimSpace(got) == "" {
 		t.Errorf("without a stamp: %q, %v", got, err)
 	}
@@ -45,15 +48,18 @@ func TestUnusedFlagsAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("SPARK_SUBMIT_OPTS", "-Dpassword=secret")
+
 	out, err := execute(t, "controller", "start", "--kube-api-qps=20", "--submitter-max-retries", "3", "--feature-gates=RestSubmitter=true")
 	if err == nil {
 		t.Fatal("it started")
 	}
+
 	for _, want := range []string{"--kube-api-qps", "--submitter-max-retries", "RestSubmitter", "SPARK_SUBMIT_OPTS"} {
 		if strings.Count(out, want) < 1 {
 			t.Errorf("%s is not logged:\n%s", want, out)
 		}
 	}
+
 	if strings.Contains(out, "secret") {
 		t.Error("the value of the variable is logged")
 	}
@@ -65,23 +71,28 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	file := filepath.Join(t.TempDir(), "spark-operator.properties")
+
 	const properties = "spark.logConf=true\nspark.kubernetes.operator.watchedNamespaces=team-a\nspark.kubernetes.operator.reconciler.parallelism=7\n" +
 		"spark.kubernetes.operator.api.retryMaxAttempts=3\nspark.kubernetes.operator.mine=secret\nspark.mine.token=secret\n"
 	if err := os.WriteFile(file, []byte(properties), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := execute(t, "controller", "start", "--apache-properties="+file)
 	if err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
 		t.Fatalf("%v, want it to get as far as to the cluster", err)
 	}
+
 	for _, want := range []string{"spark.kubernetes.operator.api.retryMaxAttempts", "spark.kubernetes.operator.mine", "there is no such property", "team-a", "workers", "7"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is not logged:\n%s", want, out)
 		}
 	}
+
 	if strings.Contains(out, "secret") {
 		t.Error("the value of a property is logged")
 	}
+
 	if _, err := execute(t, "controller", "start", "--apache-properties"); err == nil || !strings.Contains(err.Error(), "/opt/spark-operator/conf/spark-operator.properties") {
 		t.Errorf("%v, want it to name where that operator's chart mounts them", err)
 	}
@@ -92,15 +103,18 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 func TestInvalidUIAddressIsLoggedOnce(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+
 	file := filepath.Join(t.TempDir(), "file.yaml")
 	if err := os.WriteFile(file, []byte("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nui: {ingress: {urlFormat: '/{{$appName}}'}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, arg := range []string{"--ingress-url-format=/{{$appNamespace}}/{{$appName}}", "--config=" + file} {
 		out, err := execute(t, "controller", "start", arg)
 		if err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
 			t.Errorf("%s: %v, want it to get as far as to the cluster", arg, err)
 		}
+
 		if strings.Count(out, "ui.ingress.urlFormat") != 1 || !strings.Contains(out, "needs a host") {
 			t.Errorf("%s: the log is\n%s", arg, out)
 		}
@@ -110,6 +124,7 @@ func TestInvalidUIAddressIsLoggedOnce(t *testing.T) {
 func TestStartReportsFaults(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+
 	file := func(content string) string {
 		name := filepath.Join(t.TempDir(), "file.yaml")
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {

@@ -17,15 +17,18 @@ type versionInfo struct {
 
 func currentVersion() versionInfo {
 	info := versionInfo{version: version, goVersion: runtime.Version(), platform: runtime.GOOS + "/" + runtime.GOARCH}
+
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		build = &debug.BuildInfo{}
 	}
+
 	for _, setting := range build.Settings {
 		if setting.Key == "vcs.revision" {
 			info.revision = setting.Value
 		}
 	}
+
 	info.version = cmp.Or(info.version, build.Main.Version, "(devel)")
 	info.revision = cmp.Or(info.revision, "unknown")
 	return info

@@ -15,6 +15,7 @@ func TestZonesAreInTheBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !slices.Contains(strings.Fields(string(packages)), "time/tzdata") {
 		t.Error("time/tzdata is not linked in")
 	}

@@ -21,6 +21,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second Ctrl-C ends a process that does not stop.
 	context.AfterFunc(ctx, stop)
+
 	streams := terminal.Standard()
 	// Libraries log texts of the API server, too.
 	klog.SetSlogLogger(slog.New(slog.NewTextHandler(streams.Err, nil)))

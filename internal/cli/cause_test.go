@@ -21,29 +21,36 @@ func (u *user) findsCause() {
 		u.t.Fatal(err)
 	}
 	defer packed.Close()
+
 	unpacked, err := gzip.NewReader(packed)
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	log, err := io.ReadAll(unpacked)
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	node := startKubelet(u.t, "cause-"+u.Namespace)
 	u.runs("broken", node)
 	node.logs("broken-driver", string(log))
+
 	frames := scene.Exited(3, strings.Repeat("\tat a.B.c(B.java:1)\n", 80))
 	frames.Terminated.Reason = "Error"
 	u.driver("broken", corev1.PodFailed, frames)
+
 	const line = "driver container failed with exit code 3: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
 	for _, has := range []string{"FAILED, FileSystemMissing: " + line, "do: add the connector"} {
 		u.does(exit.Failed, has, "wait", "broken")
 	}
+
 	for _, verb := range []string{"status", "explain"} {
 		for _, has := range []string{"FileSystemMissing: " + line, "hadoop-aws for s3a://"} {
 			u.does(exit.OK, has, verb, "broken")
 		}
 	}
+
 	u.Remove(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: "broken-driver"}})
 	u.does(exit.OK, "sparkctl log app/broken", "explain", "broken")
 }

@@ -14,11 +14,14 @@ import (
 func TestConvert(t *testing.T) {
 	withoutSpark(t)
 	defaults := filepath.Join(t.TempDir(), "spark-defaults.conf")
+
 	text := "# Defaults.\nspark.kubernetes.container.image docker.io/apache/spark:4.1.4\nspark.executor.instances 3\nspark.sql.shuffle.partitions=20\n"
 	if err := os.WriteFile(defaults, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	everything := []string{"-f", "testdata/render/everything.yaml"}
+
 	java := slicesWithout(lines["java"], "--packages", "org.example:lib:1.0")
 	for name, args := range map[string][]string{
 		"spark-pi":          {"-f", "../../examples/spark-pi.yaml", "--to", "spark.apache.org"},
@@ -36,6 +39,7 @@ func TestConvert(t *testing.T) {
 		if got.code != exit.OK {
 			t.Errorf("%s: exit code %d, %s", name, got.code, got.err)
 		}
+
 		golden(t, "convert/"+name+".yaml", got.out)
 	}
 }
@@ -47,16 +51,19 @@ func TestConvertedIsValid(t *testing.T) {
 	if err != nil || len(examples) < 10 {
 		t.Fatal(examples, err)
 	}
+
 	for _, example := range examples {
 		got := run(t, "convert", "-f", example)
 		if got.code != exit.OK {
 			t.Errorf("%s: exit code %d, %s", example, got.code, got.err)
 			continue
 		}
+
 		file := filepath.Join(t.TempDir(), "converted.yaml")
 		if err := os.WriteFile(file, []byte(got.out), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if lint := run(t, "lint", "-f", file); lint.code != exit.OK {
 			t.Errorf("%s: %s", example, lint.out)
 		}
@@ -65,6 +72,7 @@ func TestConvertedIsValid(t *testing.T) {
 
 func TestConvertUsage(t *testing.T) {
 	withoutSpark(t)
+
 	for _, test := range []struct {
 		args []string
 		code exit.Code
@@ -88,6 +96,7 @@ func TestConvertUsage(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q", test.args, got.code, got.err)
 		}
 	}
+
 	if got := run(t, "convert", "spark-submit", "--help"); got.code != exit.OK || !strings.Contains(got.out, "--object-name") || slices.Contains(strings.Fields(got.out), "--filename") {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
 	}

@@ -18,15 +18,19 @@ func TestRenderDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	blocks := regexp.MustCompile("(?s)<<'YAML'\n(.*?)YAML\nsparkctl (.*?)\n```\n\n```\n(.*?)```").FindStringSubmatch(string(page))
 	if blocks == nil {
 		t.Fatal("the page has no example")
 	}
+
 	file := filepath.Join(t.TempDir(), "operator.yaml")
 	if err := os.WriteFile(file, []byte(blocks[1]), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	args := strings.Fields(strings.NewReplacer("operator.yaml", file, "examples/", "../../examples/").Replace(blocks[2]))
+
 	got := run(t, args...)
 	if diff := cmp.Diff(blocks[3], got.out); diff != "" || got.code != exit.OK {
 		t.Errorf("exit code %d, %s\n(-page +output):\n%s", got.code, got.err, diff)
@@ -34,15 +38,18 @@ func TestRenderDefaults(t *testing.T) {
 
 	// Without --defaults, the objects have the defaults that the labels of the namespace select.
 	objects := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--config", file, "--namespace-labels", "tier=batch")
+
 	other := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--config", file)
 	for _, text := range []string{"spark.sql.adaptive.enabled=true", "sparkoperator.dev/defaults-origins:", "spot"} {
 		if !strings.Contains(objects.out, text) {
 			t.Errorf("no %s in\n%s", text, objects.out)
 		}
 	}
+
 	if strings.Contains(other.out, "spot") || !strings.Contains(other.out, "spark.sql.adaptive.enabled=true") {
 		t.Errorf("without labels of the namespace:\n%s", other.out)
 	}
+
 	if got := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--namespace-labels", "a"); got.code != exit.Usage || !strings.Contains(got.err, "--namespace-labels") {
 		t.Errorf("exit code %d, %s", got.code, got.err)
 	}

@@ -27,9 +27,11 @@ func (r *root) docsCommand() *cobra.Command {
 			if man == "" {
 				return writePage(r.Out, cmd.Root())
 			}
+
 			if err := os.MkdirAll(man, 0o755); err != nil {
 				return exit.With(exit.Invalid, err)
 			}
+
 			for _, verb := range cmd.Root().Commands() {
 				withoutConnection(verb)
 			}
@@ -50,17 +52,23 @@ func writePage(out io.Writer, top *cobra.Command) error {
 	b.WriteString("<!-- Generated from the commands: go test ./internal/cli -run TestPage -update -->\n\n# sparkctl\n\n")
 	paragraphs(&b, top.Long)
 	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
+
 	for _, code := range exit.Codes {
 		fmt.Fprintf(&b, "| %d | %s |\n", code.Code, code.Text)
 	}
+
 	b.WriteString("\n## Verbs\n\n| verb | what it does |\n|---|---|\n")
+
 	for _, cmd := range documented(top) {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", cmd.Name(), cmd.Name(), cmd.Short)
 	}
+
 	b.WriteByte('\n')
+
 	for _, cmd := range documented(top) {
 		section(&b, cmd, "##")
 	}
+
 	_, err := io.WriteString(out, strings.TrimRight(b.String(), "\n")+"\n")
 	return err
 }
@@ -70,15 +78,20 @@ func section(b *strings.Builder, cmd *cobra.Command, level string) {
 	below := func(path string) string { return strings.TrimPrefix(path, cmd.Root().Name()+" ") }
 	fmt.Fprintf(b, "%s %s\n\n", level, below(cmd.CommandPath()))
 	fmt.Fprintf(b, "```\nsparkctl %s\n```\n\n", below(cmd.UseLine()))
+
 	long := cmd.Long
 	if long == "" {
 		long = cmd.Short + "."
 	}
+
 	paragraphs(b, long)
+
 	if cmd.Example != "" {
 		fmt.Fprintf(b, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
 	}
+
 	flagTable(b, cmd)
+
 	for _, sub := range documented(cmd) {
 		section(b, sub, level+"#")
 	}
@@ -112,9 +125,11 @@ func withoutConnection(cmd *cobra.Command) {
 			f.Hidden, connects = true, true
 		}
 	})
+
 	if connects {
 		cmd.Long += "\n\n" + fmt.Sprintf(connectionNote, "--context", "-n")
 	}
+
 	for _, sub := range cmd.Commands() {
 		withoutConnection(sub)
 	}
@@ -128,30 +143,40 @@ func flagTable(b *strings.Builder, cmd *cobra.Command) {
 		if f.Hidden || f.Name == "help" {
 			return
 		}
+
 		if isConnectionFlag(f) {
 			connects = true
 			return
 		}
+
 		if first {
 			b.WriteString("| flag | meaning |\n|---|---|\n")
+
 			first = false
 		}
+
 		value, meaning := pflag.UnquoteUsage(f)
+
 		name := "--" + f.Name
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name
 		}
+
 		if value != "" {
 			name += " " + strings.ToUpper(value)
 		}
+
 		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" {
 			meaning += "; default " + f.DefValue
 		}
+
 		fmt.Fprintf(b, "| `%s` | %s |\n", name, strings.ReplaceAll(meaning, "|", "\\|"))
 	})
+
 	if !first {
 		b.WriteByte('\n')
 	}
+
 	if connects {
 		fmt.Fprintf(b, connectionNote+"\n\n", "`--context`", "`-n`")
 	}

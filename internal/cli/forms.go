@@ -58,12 +58,14 @@ var former = []struct{ verb, flag, short, instead string }{
 func adopt(top *cobra.Command) {
 	for _, group := range groups {
 		top.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
+
 		for verb := range strings.FieldsSeq(group.verbs) {
 			if cmd, _, err := top.Find([]string{verb}); err == nil && cmd != top {
 				cmd.GroupID, cmd.Aliases = group.title, append(cmd.Aliases, aliases[verb]...)
 			}
 		}
 	}
+
 	top.SetHelpCommandGroupID(groups[len(groups)-1].title)
 	adoptFlags(top)
 	top.SuggestionsMinimumDistance = 2
@@ -73,8 +75,10 @@ func adopt(top *cobra.Command) {
 		}
 		return withForm(cmd, err)
 	})
+
 	for _, cmd := range top.Commands() {
 		offerNames(cmd)
+
 		if check := cmd.Args; check != nil {
 			cmd.Args = func(cmd *cobra.Command, args []string) error {
 				if err := formerFlag(cmd); err != nil {
@@ -83,13 +87,16 @@ func adopt(top *cobra.Command) {
 				return withForm(cmd, check(cmd, args))
 			}
 		}
+
 		completeFlags(cmd)
+
 		for _, line := range append(cmd.Commands(), cmd) {
 			if line.DisableFlagParsing {
 				line.ValidArgsFunction = completeLine
 			}
 		}
 	}
+
 	help := top.HelpFunc()
 	top.SetHelpFunc(func(cmd *cobra.Command, args []string) { shortHelp(cmd, args, help) })
 }
@@ -100,12 +107,14 @@ func adoptFlags(top *cobra.Command) {
 		cmd, _, err := top.Find([]string{old.verb})
 		if name, hasValue := strings.CutSuffix(old.flag, "="); err == nil && name != "" {
 			cmd.Flags().StringP(name, old.short, "", "see docs/migrate-kubeflow.md")
+
 			f := cmd.Flags().Lookup(name)
 			if f.Hidden = true; !hasValue {
 				f.NoOptDefVal = "true"
 			}
 		}
 	}
+
 	top.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		return cmp.Or(formerFlag(cmd), checkFlags(cmd))
 	}
@@ -154,6 +163,7 @@ func shortHelp(cmd *cobra.Command, args []string, help func(*cobra.Command, []st
 			f.Hidden, hidden = true, true
 		}
 	})
+
 	if help(cmd, args); hidden {
 		fmt.Fprintln(cmd.OutOrStdout(), "\nIt also takes the other flags of kubectl about the connection, such as --as and --server.")
 	}
@@ -166,6 +176,7 @@ func unknownVerb(top *cobra.Command, verb string) error {
 	if near := top.SuggestionsFor(verb); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
+
 	for _, old := range former {
 		if old.verb == verb && old.flag == "" {
 			hint = old.instead
@@ -180,18 +191,22 @@ func offerNames(cmd *cobra.Command) {
 	if check == nil {
 		check = cobra.ArbitraryArgs
 	}
+
 	if cmd.ValidArgsFunction == nil {
 		return
 	}
+
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		selector := cmd.Flags().Lookup("selector")
 		if len(args) > 0 || selector != nil && selector.Changed {
 			return check(cmd, args)
 		}
+
 		way := "name an object"
 		if selector != nil {
 			way += ", or choose objects with -l"
 		}
+
 		names, _ := cmd.ValidArgsFunction(cmd, nil, "")
 		if len(names) == 0 {
 			return exit.Usagef("%s; %s list -A lists the objects of all namespaces", way, cmd.Root().DisplayName())
@@ -211,6 +226,7 @@ var (
 func completeFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, known := cmd.GetFlagCompletionFunc(f.Name)
+
 		match := listed.FindStringSubmatch(remark.ReplaceAllString(f.Usage, ""))
 		switch {
 		case known || f.Hidden:

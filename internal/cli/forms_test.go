@@ -20,12 +20,14 @@ const nowhere = "--server=http://127.0.0.1:1"
 // each works, or the error names the form of this program. Each row of the table former is used.
 func TestFormsOfOtherPrograms(t *testing.T) {
 	manifest := filepath.Join(t.TempDir(), "app.yaml")
+
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi, namespace: jobs}\nspec: {type: Scala, sparkVersion: 4.1.4, image: i:4.1.4, " +
 		"mainClass: a.B, mainApplicationFile: 'local:///a.jar', driver: {}, executor: {}}\n"
 	if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const works = "cannot be reached"
+
 	cases := map[string]string{
 		"create " + manifest + " -n jobs": works, "create -f " + manifest + " -n jobs": works, "log pi -e 1": works, "log pi -e 1 -f": works, "logs pi": works,
 		"event pi": works, "forward pi": works, "describe pi": works, "kill pi": works, "cancel pi --yes": works, "list -A": works, "get": works, "status pi": works, "delete pi": works,
@@ -40,11 +42,13 @@ func TestFormsOfOtherPrograms(t *testing.T) {
 			cases[old.verb+" pi --"+name] = old.instead
 		}
 	}
+
 	for line, has := range cases {
 		args := strings.Fields(line)
 		if has == works {
 			args = append(args, nowhere)
 		}
+
 		got := run(t, args...)
 		if !strings.Contains(strings.Join(strings.Fields(got.err), " "), has) || (got.code == exit.Usage) == (has == works) {
 			t.Errorf("sparkctl %s: exit code %d, %q, want %q", line, got.code, got.err, has)
@@ -59,11 +63,13 @@ func TestHelpIsGrouped(t *testing.T) {
 		if cmd.GroupID == "" {
 			t.Errorf("%s is in no group", cmd.Name())
 		}
+
 		got := run(t, cmd.Name(), "--help").out
 		if strings.Contains(got, "--insecure-skip-tls-verify") || strings.Contains(got, "--context") != strings.Contains(got, "other flags of kubectl") {
 			t.Errorf("the help of %s is\n%s", cmd.Name(), got)
 		}
 	}
+
 	if got := run(t, "help").out; strings.Contains(got, "Additional Commands") {
 		t.Errorf("the help is\n%s", got)
 	}
@@ -73,8 +79,10 @@ func TestHelpIsGrouped(t *testing.T) {
 func completions(t *testing.T, kubeconfig string, words ...string) []string {
 	t.Helper()
 	var out, errs strings.Builder
+
 	t.Setenv("KUBECONFIG", kubeconfig)
 	Main(t.Context(), append([]string{"/usr/local/bin/kubectl_complete-spark"}, words...), terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+
 	var found []string
 	for line := range strings.Lines(out.String()) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
@@ -102,24 +110,31 @@ func TestCompletion(t *testing.T) {
 func TestS3LogsNothing(t *testing.T) {
 	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer metadata.Close()
+
 	dir := t.TempDir()
+
 	file, err := os.Create(filepath.Join(dir, "stderr"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, value := range map[string]string{
 		"HOME": dir, "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL, "AWS_EC2_METADATA_DISABLED": "",
 	} {
 		t.Setenv(name, value)
 	}
+
 	before := os.Stderr
 	os.Stderr = file
 	defer func() { os.Stderr = before }()
+
 	program := filepath.Join(dir, "a.py")
 	if err := os.WriteFile(program, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	got := run(t, "submit", nowhere, "--deploy-mode", "cluster", "--conf", "spark.kubernetes.container.image=x:4.1.4", "--stage", "s3://bucket/p?region=us-east-1&endpoint=http://127.0.0.1:1", program)
+
 	logged, err := os.ReadFile(file.Name())
 	if err != nil || len(logged) > 0 || !strings.Contains(got.err, "no credentials") {
 		t.Errorf("the standard error has %q (%v), the program says %q", logged, err, got.err)
@@ -130,6 +145,7 @@ func TestS3LogsNothing(t *testing.T) {
 // hide it.
 func TestFlagsBeforeTheConnection(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+
 	for line, want := range map[string]string{
 		"list -o xml":                         "the formats are: wide, name, json, yaml",
 		"list -o custom-columns=NAME":         `"NAME" is not HEADER:PATH`,
@@ -158,6 +174,7 @@ func TestFlagsBeforeTheConnection(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
 	}
+
 	if got := run(t, "list"); got.code != exit.Cluster {
 		t.Errorf("without a wrong flag: %+v", got)
 	}
@@ -169,16 +186,19 @@ func TestManPagesAreShort(t *testing.T) {
 	if got := run(t, "docs", "--man", folder); got.code != exit.OK {
 		t.Fatalf("%+v", got)
 	}
+
 	pages, err := filepath.Glob(filepath.Join(folder, "*.1"))
 	if err != nil || len(pages) < 20 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
+
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil || strings.Contains(string(text), "certificate") && !strings.Contains(page, "doctor") {
 			t.Errorf("%s has the connection flags, or: %v", page, err)
 		}
 	}
+
 	text, err := os.ReadFile(filepath.Join(folder, "sparkctl-status.1"))
 	if err != nil || !strings.Contains(string(text), "It also takes the flags of kubectl about the connection") || !strings.Contains(string(text), "watch") {
 		t.Errorf("%s, %v", text, err)
@@ -215,6 +235,7 @@ func TestWrongFormsNameTheRightForm(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
 	}
+
 	for _, verb := range []string{"lint", "render", "convert", "diff"} {
 		if got := run(t, verb, "there-is-none.yaml"); !strings.Contains(got.err, "there-is-none.yaml: no such file") {
 			t.Errorf("%s: %+v", verb, got)

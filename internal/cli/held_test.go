@@ -41,23 +41,29 @@ func TestHeldIsShown(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		got := run(t, "render", "-f", file)
 		if strings.Contains(got.out, "kind: Pod") || strings.Contains(got.out, "kind: StatefulSet") || !strings.Contains(got.out+got.err, "spec.suspend is true") {
 			t.Errorf("%s: render prints %s%s", kind, got.out, got.err)
 		}
+
 		if got := run(t, "lint", "-f", file); !strings.Contains(got.out+got.err, "spec.suspend") {
 			t.Errorf("%s: lint prints %s%s", kind, got.out, got.err)
 		}
+
 		if kind == "cluster" {
 			continue
 		}
+
 		converted := run(t, "convert", "-f", file)
 		if converted.code != exit.OK || !strings.Contains(converted.out, "suspend: true") {
 			t.Errorf("%s: convert prints %s%s", kind, converted.out, converted.err)
 		}
+
 		if err := os.WriteFile(file, []byte(converted.out), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if back := run(t, "convert", "-f", file); back.code != exit.OK || !strings.Contains(back.out, "suspend: true") {
 			t.Errorf("%s: convert prints %s%s on the way back", kind, back.out, back.err)
 		}
@@ -69,14 +75,17 @@ func TestHeldIsShown(t *testing.T) {
 // Ready, and a request to restart it waits.
 func TestHeldIsExplained(t *testing.T) {
 	now, suspend := time.Now(), true
+
 	meta := metav1.ObjectMeta{Namespace: "n", Name: "held", Generation: 3, Annotations: map[string]string{"sparkoperator.dev/restart": "now"}}
 	for _, state := range []string{"", "RunningHealthy", "Suspended"} {
 		app, sc := &sparkv1.SparkApplication{ObjectMeta: meta}, &sparkv1.SparkCluster{ObjectMeta: meta}
+
 		app.Spec.Suspend, sc.Spec.Suspend = &suspend, &suspend
 		if state != "" {
 			app.Status.CurrentState = &sparkv1.ApplicationState{CurrentStateSummary: sparkv1.ApplicationStateSummary(state)}
 			sc.Status.CurrentState = &sparkv1.ClusterState{CurrentStateSummary: sparkv1.ClusterStateSummary(state)}
 		}
+
 		plans := map[client.Object]lifecycle.Plan{
 			app: application.Applications{}.Decide(app, lifecycle.Observed{}, now),
 			sc:  dialectcluster.Clusters{}.Decide(sc, lifecycle.Observed{}, now),
@@ -86,13 +95,16 @@ func TestHeldIsExplained(t *testing.T) {
 			for _, line := range screen.Explanation(now, screen.Zone{}, object, nil, nil, plan) {
 				all.WriteString(line.Label + ": " + line.Text + "\n")
 			}
+
 			reason, way := "SuspendHeld", "sparkctl resume"
 			if state == "Suspended" {
 				reason, way = "OtherOperator", "delete it"
 			}
+
 			if text := all.String(); !strings.Contains(text, "why: "+reason) || !strings.Contains(text, way) || strings.Contains(text, "has not handled") {
 				t.Errorf("%T in state %q:\n%s", object, state, text)
 			}
+
 			if held := kube.Summarize(object); reason == "SuspendHeld" && held.Result != kube.Suspended {
 				t.Errorf("%T in state %q has the result %s", object, state, held.Result)
 			}

@@ -31,10 +31,12 @@ func (u *user) plugs() {
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	plugin := filepath.Join(u.t.TempDir(), "kubectl-spark")
 	if err := os.Symlink(self, plugin); err != nil {
 		u.t.Fatal(err)
 	}
+
 	for has, args := range map[string][]string{
 		"kubectl spark restart app/pi -n " + u.Namespace: {"explain", "pi"}, "kubectl spark list -A": {"status", "nothing-like-any-other-name"},
 		"kubectl spark delete app/pi -n " + u.Namespace: {"create", "-f", u.manifest("pi", "")}, "kubectl spark trigger schedule/nightly -n " + u.Namespace: {"restart", "nightly", "--yes"},
@@ -54,18 +56,23 @@ func TestHintsNameTheProgram(t *testing.T) {
 	for _, cmd := range Command(terminal.Streams{}, "sparkctl").Commands() {
 		verbs = append(verbs, append(cmd.Aliases, cmd.Name())...)
 	}
+
 	command := regexp.MustCompile(`\bsparkctl (` + strings.Join(verbs, "|") + `)\b`)
 	read := 0
+
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
+
 		set := token.NewFileSet()
+
 		file, err := parser.ParseFile(set, path, nil, 0)
 		if err != nil {
 			return err
 		}
 		read++
+
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.KeyValueExpr:

@@ -28,6 +28,7 @@ func TestLintReportsFindingsOfAllKinds(t *testing.T) {
 		if got.code != test.code || got.err != "" {
 			t.Errorf("%s: exit code %d, %s", test.name, got.code, got.err)
 		}
+
 		golden(t, "lint/"+test.name, strings.ReplaceAll(got.out, currentBuild().Version, "VERSION"))
 	}
 }
@@ -38,6 +39,7 @@ func TestLintAcceptsTheExamples(t *testing.T) {
 	if got.code != exit.OK {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
 	}
+
 	var report struct{ Files, Objects int }
 	if err := json.Unmarshal([]byte(got.out), &report); err != nil || report.Objects < 15 {
 		t.Errorf("%d custom resources in %d files, %v", report.Objects, report.Files, err)
@@ -52,10 +54,12 @@ func TestLintReadsStandardInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
+
 	got := runWith(t.Context(), terminal.Streams{In: in, Width: 60}, "lint", "-f", "-")
 	if got.code != exit.Invalid || !strings.Contains(got.out, "-:13:5: error:") {
 		t.Errorf("exit code %d\n%s", got.code, got.out)
 	}
+
 	for line := range strings.Lines(got.out) {
 		// A word, such as a field's path, is never broken.
 		if len(strings.TrimSpace(line)) > 60 && len(strings.Fields(line)) > 1 {
@@ -68,15 +72,18 @@ func TestLintReadsStandardInput(t *testing.T) {
 // scheduler.
 func TestLintUsesTheConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "operator.yaml")
+
 	text := "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nbatchScheduler: {enabled: true}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const example = "../../examples/spark-pi-volcano.yaml"
+
 	with, without := run(t, "lint", "-f", example, "--config", file), run(t, "lint", "-f", example)
 	if with.out == without.out {
 		t.Errorf("the configuration changes nothing:\n%s", with.out)
 	}
+
 	if got := run(t, "lint", "-f", example, "--config", "/does/not/exist"); got.code != exit.Invalid {
 		t.Errorf("a missing configuration: exit code %d, %s", got.code, got.err)
 	}
@@ -99,12 +106,14 @@ func TestLintUsage(t *testing.T) {
 // selected namespaces if it knows the labels of the namespace.
 func TestLintChecksRulesOfThePlatform(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "operator.yaml")
+
 	text := `{apiVersion: config.sparkoperator.dev/v1alpha1, kind: Configuration, policy: {owner: "data team", rules: [
 		{name: everybody, limits: {executors: 1}}, {name: tenants, selector: tier=tenant, images: {allowed: ["registry.example.com/*"]}}]}}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const executors = `../../examples/spark-pi.yaml:24:5: error: spec.executor.instances: the number 2 is not allowed by the rule limits.executors of the policy everybody (owner: data team); use at most 1` + "\n"
+
 	const image = `../../examples/spark-pi.yaml:12:3: error: spec.image: the image "docker.io/apache/spark:4.1.4" is not allowed by the rule images of the policy tenants (owner: data team); ` +
 		"allowed are: registry.example.com/*\n"
 	for labels, want := range map[string]string{"": executors, "tier=platform": executors, "tier=tenant,team=a": image + executors} {
@@ -112,11 +121,13 @@ func TestLintChecksRulesOfThePlatform(t *testing.T) {
 		if labels != "" {
 			args = append(args, "--namespace-labels", labels)
 		}
+
 		got := run(t, args...)
 		if found := got.out[:max(0, strings.LastIndex(strings.TrimSuffix(got.out, "\n"), "\n")+1)]; got.code != exit.Invalid || found != want {
 			t.Errorf("%q: exit code %d, %s\n%s\nwant\n%s", labels, got.code, got.err, found, want)
 		}
 	}
+
 	if got := run(t, "lint", "--namespace-labels", "tier in", "-f", "../../examples/spark-pi.yaml"); got.code != exit.Usage {
 		t.Errorf("invalid labels: exit code %d", got.code)
 	}
@@ -131,12 +142,14 @@ func TestLintChecksServicesOfConnectServers(t *testing.T) {
 		"{type: ExternalName, externalName: a.example.com}":   "spec.type: ExternalName leads elsewhere",
 	} {
 		file := filepath.Join(t.TempDir(), "connect.yaml")
+
 		text := "apiVersion: sparkoperator.k8s.io/v1alpha1\nkind: SparkConnect\nmetadata: {name: a}\nspec:\n" +
 			"  {sparkVersion: 4.1.4, image: spark, executor: {instances: 1}, server: {service: {spec: " + service + "},\n" +
 			"  template: {spec: {containers: [{name: spark-kubernetes-driver, ports: [{name: inner, containerPort: 7078}]}]}}}}\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if got := run(t, "lint", "-f", file); !strings.Contains(got.out, want) {
 			t.Errorf("%s: lint prints %s%s", service, got.out, got.err)
 		}

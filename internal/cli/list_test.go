@@ -43,23 +43,28 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func counted(t *testing.T, namespace string) (*counting, string) {
 	t.Helper()
 	rc := kit.Rest(t)
+
 	transport, err := rest.TransportFor(rc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	target, err := url.Parse(rc.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	c := &counting{requests: map[string]int{}, next: proxy}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
+
 	file := clientcmdapi.NewConfig()
 	file.Clusters["test"] = &clientcmdapi.Cluster{Server: server.URL}
 	file.AuthInfos["test"] = &clientcmdapi.AuthInfo{}
 	file.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: namespace}
 	file.CurrentContext = "test"
+
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*file, path); err != nil {
 		t.Fatal(err)
@@ -73,6 +78,7 @@ func TestListNeedsOneRequestAPage(t *testing.T) {
 	const applications = 1000
 	w := scene.New(t)
 	names := make(chan int)
+
 	var creators sync.WaitGroup
 	for range 16 {
 		creators.Go(func() {
@@ -86,29 +92,37 @@ func TestListNeedsOneRequestAPage(t *testing.T) {
 			}
 		})
 	}
+
 	for i := range applications {
 		names <- i
 	}
+
 	close(names)
 	creators.Wait()
+
 	proxy, kubeconfig := counted(t, w.Namespace)
 	began := time.Now()
 	got := run(t, "list", "--kubeconfig", kubeconfig)
 	t.Logf("%d applications were listed in %s", applications, time.Since(began).Round(time.Millisecond))
+
 	if lines := strings.Count(got.out, "\n"); got.code != exit.OK || lines != applications+1 {
 		t.Fatalf("exit code %d, %d lines, %s", got.code, lines, got.err)
 	}
+
 	total := 0
 	for _, path := range slices.Sorted(maps.Keys(proxy.requests)) {
 		total += proxy.requests[path]
+
 		want := 1
 		if path == "GET /apis/sparkoperator.k8s.io/v1beta2/namespaces/"+w.Namespace+"/sparkapplications" {
 			want = 2
 		}
+
 		if proxy.requests[path] != want {
 			t.Errorf("%d requests for %s, want %d", proxy.requests[path], path, want)
 		}
 	}
+
 	if total != 6 {
 		t.Errorf("%d requests: %v", total, proxy.requests)
 	}

@@ -162,10 +162,12 @@ var valid = map[string]string{
 // TestLintExplainsInput checks the messages about mistakes of the kinds that users make most.
 func TestLintExplainsInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
+
 	lint := func(text string, args ...string) (lines []string, code exit.Code) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		got := run(t, append([]string{"lint", "-f", file}, args...)...)
 		for line := range strings.Lines(got.out + got.err) {
 			lines = append(lines, strings.TrimSpace(strings.ReplaceAll(line, file+":", "")))
@@ -179,27 +181,33 @@ func TestLintExplainsInput(t *testing.T) {
 				text += "  " + name + ": " + value + "\n"
 			}
 		}
+
 		lines, _ := lint(text)
+
 		var got []string
 		for _, line := range lines[:len(lines)-1] {
 			if _, message, ok := strings.Cut(line, " "); ok {
 				got = append(got, message)
 			}
 		}
+
 		if strings.Join(got, "\n") != strings.Join(input.says, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", input.manifest, strings.Join(got, "\n"), strings.Join(input.says, "\n"))
 		}
 	}
+
 	for head, says := range heads {
 		lines, _ := lint("# A comment.\n" + head + "metadata: {name: a}\nspec: {}\n")
 		if got := strings.Join(lines[:len(lines)-1], "\n"); got != says {
 			t.Errorf("%s%s\nwant\n%s", head, got, says)
 		}
 	}
+
 	lines, _ := lint("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n- apiVersion: sparkoperator.k8s.io/v1alpha1\n  kind: SparkConnect\n  spec: {image: 5}\n")
 	if text := strings.Join(lines, "\n"); !strings.Contains(text, "8:10: error: spec.image: is the number 5") || !strings.Contains(text, "1 custom resource in 1 file") {
 		t.Errorf("a list: %s", text)
 	}
+
 	if lines, code := lint("apiVersion: v1\nkind: ConfigMap\n", "--strict"); code != exit.Invalid || !strings.Contains(strings.Join(lines, "\n"), "contain no custom resource") {
 		t.Errorf("nothing to check: exit code %d, %q", code, lines)
 	}
@@ -208,13 +216,16 @@ func TestLintExplainsInput(t *testing.T) {
 // TestGeneratedNames checks that verbs accept an object with generateName, and say that its name is a placeholder.
 func TestGeneratedNames(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
+
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {generateName: pi-}\nspec:\n"
 	for name, value := range valid {
 		text += "  " + name + ": " + value + "\n"
 	}
+
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for verb, want := range map[string]string{"lint": "0 errors, 0 warnings", "render": "pi-xxxxx-driver", "convert": "generateName: pi-"} {
 		got := run(t, verb, "-f", file)
 		if got.code != exit.OK || !strings.Contains(got.out, want) || (verb == "render") != strings.Contains(got.err, "the API server generates the name; the output has the placeholder pi-xxxxx") {
@@ -227,6 +238,7 @@ func TestGeneratedNames(t *testing.T) {
 // words of lint.
 func TestRenderReportsAllFaults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
+
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a, labels: {x: true}}\nspec:\n" +
 		"  sparkConf: {spark.a: 1, spark.b: x, spark.b: z}\n  type: scala\n  suspended: true\n"
 	for name, value := range valid {
@@ -234,9 +246,11 @@ func TestRenderReportsAllFaults(t *testing.T) {
 			text += "  " + name + ": " + value + "\n"
 		}
 	}
+
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	want := `warning: FILE:5:39: spec.sparkConf[spark.b]: is set twice in the same object; the last value counts, "z", and not that of line 5: remove one of the two
 warning: FILE:7:3: spec.suspended: is unknown; the API server drops it; write suspend
 error: FILE:3:30: metadata.labels[x]: is the boolean true, not text; put it in quotes
@@ -256,20 +270,24 @@ error: FILE:6:3: spec.type: "scala" is not accepted; write Scala
 			refused += "  " + name + ": " + value + "\n"
 		}
 	}
+
 	second := filepath.Join(t.TempDir(), "refused.yaml")
 	if err := os.WriteFile(second, []byte(refused), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, verb := range []string{"render", "convert"} {
 		got := run(t, verb, "-f", second)
 		if got.code != exit.Invalid || !strings.Contains(got.err, "error: "+second+":3:12: metadata.name: ") || !strings.Contains(got.err, "error: "+second+":5:12: spec.driver.memory: ") {
 			t.Errorf("%s: exit code %d\n%s", verb, got.code, got.err)
 		}
 	}
+
 	got := run(t, "create", "-f", file, "--validate=strict")
 	if !strings.Contains(got.err, "error: "+file+":7:3: spec.suspended: is unknown") {
 		t.Errorf("create: %s", got.err)
 	}
+
 	if got := run(t, "create", "-f", file, "--validate=maybe"); got.code != exit.Usage {
 		t.Errorf("create: exit code %d", got.code)
 	}

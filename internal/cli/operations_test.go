@@ -40,6 +40,7 @@ import (
 func TestOperationsOnACluster(t *testing.T) {
 	w := scene.New(t)
 	runOperator(t, w)
+
 	u := newUser(t, w)
 	for _, part := range []struct {
 		name string
@@ -65,6 +66,7 @@ func (u *user) begin(args ...string) *session {
 	u.t.Helper()
 	ctx, interrupt := context.WithCancel(u.t.Context())
 	reader, writer := io.Pipe()
+
 	s := &session{t: u.t, lines: bufio.NewScanner(reader), interrupt: interrupt, ended: make(chan exit.Code, 1)}
 	go func() {
 		streams := terminal.Streams{In: strings.NewReader(""), Out: writer, Err: writer}
@@ -72,6 +74,7 @@ func (u *user) begin(args ...string) *session {
 		_ = writer.Close() // never fails
 		s.ended <- code
 	}()
+
 	u.t.Cleanup(interrupt)
 	return s
 }
@@ -79,13 +82,16 @@ func (u *user) begin(args ...string) *session {
 // until reads lines of the output until a line contains the given text, and returns this line.
 func (s *session) until(has string) string {
 	s.t.Helper()
+
 	var all []string
 	for s.lines.Scan() {
 		if strings.Contains(s.lines.Text(), has) {
 			return s.lines.Text()
 		}
+
 		all = append(all, s.lines.Text())
 	}
+
 	s.t.Fatalf("no line has %q:\n%s", has, strings.Join(all, "\n"))
 	return ""
 }
@@ -94,8 +100,10 @@ func (s *session) until(has string) string {
 func (s *session) stop() {
 	s.t.Helper()
 	s.interrupt()
+
 	for s.lines.Scan() { // the program must be able to write
 	}
+
 	if code := <-s.ended; code != exit.Interrupted {
 		s.t.Errorf("exit code %d after Ctrl-C", code)
 	}
@@ -109,6 +117,7 @@ func (u *user) attempt(name string, want int32) {
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name + "-driver"}, pod); err != nil {
 			return err
 		}
+
 		if got := pod.Labels[lifecycle.AttemptLabel]; got != fmt.Sprint(want) || pod.DeletionTimestamp != nil {
 			return fmt.Errorf("the driver is of attempt %s", got)
 		}
@@ -120,6 +129,7 @@ func (u *user) restarts() {
 	u.does(exit.OK, "tau created", "create", "-f", u.manifest("tau", ""))
 	u.driver("tau", corev1.PodRunning, running())
 	u.does(exit.OK, "RUNNING", "wait", "tau", "--for=running", "--timeout=1m")
+
 	declined := terminal.Streams{In: strings.NewReader("n\n"), Interactive: true}
 	u.doesWith(u.t.Context(), declined, exit.Usage, "nothing was changed", "restart", "tau")
 	u.does(exit.OK, "tau: a restart is requested", "restart", "-l", "team=data")
@@ -132,14 +142,18 @@ func (u *user) restarts() {
 	u.attempt("tau", 3)
 	u.driver("tau", corev1.PodSucceeded, scene.Exited(0, ""))
 	again.until("COMPLETED")
+
 	for again.lines.Scan() { // the program must be able to write
 	}
+
 	if code := <-again.ended; code != exit.OK {
 		u.t.Errorf("restart --wait: exit code %d", code)
 	}
+
 	if app := u.Get("tau"); app.Status.Operator.RestartRequest != lifecycle.RestartRequest(app.Annotations) || app.Status.Operator.Attempt != 3 {
 		u.t.Errorf("the operator remembers %+v", app.Status.Operator)
 	}
+
 	kit.Wait(u.t, "an Event about the restart", func(context.Context) error {
 		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "tau", "--kubeconfig", u.kubeconfig); !strings.Contains(got.out, "SparkApplicationRestartRequested") {
 			return fmt.Errorf("%+v", got)
@@ -192,10 +206,13 @@ func (u *user) restartsOthers() {
 	for _, name := range []string{"spark-operator-spark", "spark"} {
 		u.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: name}})
 	}
+
 	names := []string{"connect/spark-connect", "cluster/apache-cluster", "apache-app/apache-pi"}
+
 	for _, name := range []string{"spark-connect", "apache-cluster", "apache-pi"} {
 		u.does(exit.OK, "created", "create", "-f", u.example(name))
 	}
+
 	server, cluster, app := &v1alpha1.SparkConnect{}, &sparkv1.SparkCluster{}, &sparkv1.SparkApplication{}
 	done := map[string]func() (client.Object, string, bool){
 		names[0]: func() (client.Object, string, bool) {
@@ -211,14 +228,17 @@ func (u *user) restartsOthers() {
 			return app, requestOf(o != nil, func() string { return o.RestartRequest }), o != nil && o.Attempt > 1
 		},
 	}
+
 	handled := func(name string, wantsRequest bool) {
 		u.t.Helper()
 		kit.Wait(u.t, name+" to be handled", func(ctx context.Context) error {
 			object, _, _ := done[name]()
+
 			_, key, _ := strings.Cut(name, "/")
 			if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: key}, object); err != nil {
 				return err
 			}
+
 			object, request, again := done[name]()
 			switch {
 			case request == "" && wantsRequest, request != lifecycle.RestartRequest(object.GetAnnotations()):
@@ -262,11 +282,14 @@ func (u *user) watches() {
 	s.until("DELETED")
 	s.stop()
 	u.does(exit.Usage, "wide, name", "list", "--watch", "-o", "json")
+
 	wide := terminal.Streams{In: strings.NewReader(""), Width: 200}
+
 	u.t.Setenv("TERM", "xterm")
 	u.t.Setenv("NO_COLOR", "")
 	u.doesWith(u.t.Context(), wide, exit.OK, "\x1b[33mSUSPENDED\x1b[0m", "list", "--kind", "app")
 	u.t.Setenv("NO_COLOR", "1")
+
 	for _, streams := range []terminal.Streams{wide, {In: strings.NewReader("")}} {
 		if got := u.doesWith(u.t.Context(), streams, exit.OK, "SUSPENDED", "list", "--kind", "app"); strings.Contains(got.out, "\x1b") {
 			u.t.Errorf("colours without a terminal or with NO_COLOR: %q", got.out)
@@ -291,14 +314,17 @@ func (u *user) opensUI() {
 	address := s.until("http://127.0.0.1:")
 	address = address[strings.Index(address, "http://"):]
 	address, _, _ = strings.Cut(address, " ")
+
 	answer, err := http.Get(address)
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || string(text) != "the web UI of Spark" || answer.Body.Close() != nil {
 		u.t.Errorf("the UI answers %q, %v", text, err)
 	}
+
 	port := address[strings.LastIndex(address, ":")+1 : len(address)-1]
 	u.does(exit.Usage, "choose another port with --port", "ui", "shown", "--port", port)
 	s.stop()
@@ -318,14 +344,17 @@ func (u *user) opensUI() {
 func (u *user) connects() {
 	node := startKubelet(u.t, "connect-"+u.Namespace)
 	node.serves(u.t, "a Connect server")
+
 	pod := &corev1.Pod{}
 	kit.Wait(u.t, "the server", func(ctx context.Context) error {
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: "spark-connect-server"}, pod); err != nil {
 			return err
 		}
+
 		if pod.Spec.NodeName == "" {
 			u.Bind(pod, node.node)
 		}
+
 		pod.Status.Phase = corev1.PodRunning
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running(), Ready: true}}
 		return u.API.Status().Update(ctx, pod)
@@ -334,11 +363,14 @@ func (u *user) connects() {
 	s.until("sc://localhost:")
 	s.stop()
 	u.does(exit.Usage, "is not a Connect server", "connect", "tau")
+
 	tools := u.t.TempDir()
 	if err := os.WriteFile(filepath.Join(tools, "pyspark"), []byte("#!/bin/sh\necho shell of $2\nexit 3\n"), 0o700); err != nil {
 		u.t.Fatal(err)
 	}
+
 	u.t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+
 	if got := u.does(exit.Failed, "exit code 3", "connect", "spark-connect", "--shell"); !strings.Contains(got.out, "shell of sc://localhost:") {
 		u.t.Errorf("the shell says %q", got.out)
 	}
@@ -352,11 +384,14 @@ func (u *user) connects() {
 			u.t.Fatal(err)
 		}
 	}
+
 	u.t.Setenv("PATH", pythons)
+
 	if got := u.does(exit.Failed, "python ended with exit code 4", "connect", "spark-connect", "--shell"); !strings.Contains(got.out, "-i -c import os, sys") ||
 		!strings.Contains(got.out, `remote("sc://localhost:`) {
 		u.t.Errorf("Python gets %q", got.out)
 	}
+
 	u.t.Setenv("PATH", "")
 	u.does(exit.Usage, "pyspark-client or 'pyspark[connect]'", "connect", "spark-connect", "--shell")
 }
@@ -364,14 +399,17 @@ func (u *user) connects() {
 // front starts a server in front of the API server that answers some paths itself, and returns its address.
 func (u *user) front(answers map[string]string) string {
 	rc := kit.Rest(u.t)
+
 	transport, err := rest.TransportFor(rc)
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	behind, err := url.Parse(rc.Host)
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(behind) }, Transport: transport}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		for path, answer := range answers {
@@ -381,6 +419,7 @@ func (u *user) front(answers map[string]string) string {
 				return
 			}
 		}
+
 		proxy.ServeHTTP(w, request)
 	}))
 	u.t.Cleanup(server.Close)
@@ -391,12 +430,14 @@ func (u *user) tops() {
 	u.does(exit.OK, "busy created", "create", "-f", u.manifest("busy", ""))
 	u.driver("busy", corev1.PodRunning, running())
 	u.does(exit.OK, "RUNNING", "wait", "busy", "--for=running", "--timeout=1m")
+
 	bare := u.does(exit.OK, "busy-driver", "top", "busy")
 	for _, want := range []string{"note: no values of CPU and memory: the cluster has no metrics API", "note: no stages: Spark's REST API does not answer"} {
 		if !strings.Contains(bare.out, want) {
 			u.t.Errorf("the page lacks %q:\n%s", want, bare.out)
 		}
 	}
+
 	u.reader("onlooker")
 	u.does(exit.OK, "no stages: you are not allowed to get pods/proxy", "top", "app/busy", "--as", "system:serviceaccount:"+u.Namespace+":onlooker")
 	front := u.front(map[string]string{
@@ -405,12 +446,14 @@ func (u *user) tops() {
 		"/proxy/api/v1/applications/spark-1/stages": `[{"status":"ACTIVE","stageId":3,"name":"count at Job.scala:7","numTasks":200,"numCompleteTasks":100,"numActiveTasks":4},
 			{"status":"COMPLETE","stageId":2,"name":"x","numTasks":1,"numCompleteTasks":1}]`,
 	})
+
 	full := u.does(exit.OK, "750m", "top", "busy", "--server", front)
 	for _, want := range []string{"600Mi", "stage 3    [##########..........] 100/200 tasks, 4 run  count at Job.scala:7", "stages: 1 active, 0 pending, 1 complete"} {
 		if !strings.Contains(full.out, want) {
 			u.t.Errorf("the page lacks %q:\n%s", want, full.out)
 		}
 	}
+
 	s := u.begin("top", "busy", "--watch", "--server", front)
 	s.until("stages:")
 	s.until("stages:")
@@ -422,6 +465,7 @@ func (u *user) tops() {
 // deployment creates the Deployment of an operator, with one ready replica or none.
 func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 	u.t.Helper()
+
 	labels := map[string]string{"app.kubernetes.io/name": "spark-operator", "app.kubernetes.io/instance": name, "app.kubernetes.io/version": "9.9.9"}
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: name, Labels: labels},
@@ -438,6 +482,7 @@ func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 		if err := u.API.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
 			return err
 		}
+
 		d.Status.Replicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, ready, ready
 		return u.API.Status().Update(ctx, d)
 	})
@@ -449,14 +494,17 @@ func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 func (u *user) finding(code exit.Code, level finding.Level, text string, args ...string) finding.Finding {
 	u.t.Helper()
 	u.t.Setenv("KUBECONFIG", u.kubeconfig) // with the flag, the commands of the findings would have it too
+
 	got := runWith(u.t.Context(), terminal.Streams{In: strings.NewReader("")}, append([]string{"doctor", "-o", "json"}, args...)...)
 	if got.code != code {
 		u.t.Errorf("doctor %q: exit code %d, %s", args, got.code, got.err)
 	}
+
 	var all []finding.Finding
 	if err := json.Unmarshal([]byte(got.out), &all); err != nil {
 		u.t.Fatalf("%v: %s", err, got.out)
 	}
+
 	for _, f := range all {
 		if f.Level == level && strings.Contains(f.Text, text) {
 			if level == finding.Error && f.Fix == "" {
@@ -465,6 +513,7 @@ func (u *user) finding(code exit.Code, level finding.Level, text string, args ..
 			return f
 		}
 	}
+
 	u.t.Errorf("no %s with %q in\n%s", level, text, got.out)
 	return finding.Finding{}
 }
@@ -472,15 +521,19 @@ func (u *user) finding(code exit.Code, level finding.Level, text string, args ..
 func (u *user) examines() {
 	u.finding(exit.Cluster, finding.Error, "no operator is installed")
 	u.finding(exit.Cluster, finding.OK, "sparkclusters.spark.apache.org serves")
+
 	lacks := u.finding(exit.Cluster, finding.Error, "the service account "+u.Namespace+"/default of drivers lacks rights: get, list, watch, create")
 	if !strings.Contains(string(lacks.Fix), "kubectl -n "+u.Namespace+" create role") {
 		u.t.Errorf("the fix is %q", lacks.Fix)
 	}
+
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
+
 	powerless := u.finding(exit.Cluster, finding.Unknown, "you are not allowed to list deployments.apps in all namespaces", "--as", account)
 	if powerless.Fix != "kubectl auth can-i list deployments.apps -A" {
 		u.t.Errorf("the fix is %q", powerless.Fix)
 	}
+
 	verbs := []string{"get", "list", "watch", "create", "patch", "delete", "deletecollection"}
 	meta := metav1.ObjectMeta{Namespace: u.Namespace, Name: "spark-driver"}
 	u.Create(&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
@@ -498,14 +551,17 @@ func (u *user) examines() {
 	u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours: no replica of version 9.9.9 is ready")
 	u.examinesNamespaces()
 	u.deployment("theirs", "ghcr.io/kubeflow/spark-operator/controller:2.3.0", 1)
+
 	other := u.finding(exit.Cluster, finding.Warning, "both serve sparkoperator.k8s.io")
 	if other.Fix != terminal.Commandf("kubectl -n %s scale deployment theirs --replicas=0", u.Namespace) {
 		u.t.Errorf("the fix is %q", other.Fix)
 	}
+
 	text := u.does(exit.Cluster, "doctor found", "doctor")
 	if !strings.Contains(text.out, "\n                      fix: helm ") {
 		u.t.Errorf("the findings are\n%s", text.out)
 	}
+
 	u.does(exit.Cluster, "cannot be reached", "doctor", "--server", "http://127.0.0.1:1")
 	u.does(exit.Usage, "json", "doctor", "-o", "xml")
 }
@@ -516,6 +572,7 @@ func (u *user) examinesNamespaces() {
 	file := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: "ours"}}
 	file.Data = map[string]string{"config.yaml": "namespaces: {names: [" + u.Namespace + ", there-is-none]}"}
 	u.Create(file)
+
 	lost := u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours does not serve the namespace there-is-none")
 	if !strings.Contains(string(lost.Fix), "helm upgrade") {
 		u.t.Errorf("the fix is %q", lost.Fix)
@@ -529,19 +586,24 @@ func (u *user) examinesNamespaces() {
 		if err := u.API.Update(u.t.Context(), file); err != nil {
 			u.t.Fatal(err)
 		}
+
 		level := finding.Warning
 		if strings.HasPrefix(content, "a:") {
 			level = finding.Unknown
 		}
+
 		u.finding(exit.Cluster, level, text)
+
 		if got := u.does(exit.Cluster, "", "doctor"); strings.Contains(got.out, "namespace x; touch y &&") {
 			u.t.Errorf("a command has a tenant's words:\n%s", got.out)
 		}
 	}
+
 	file.Data["config.yaml"] = "namespaces: {names: [" + u.Namespace + "]}"
 	if err := u.API.Update(u.t.Context(), file); err != nil {
 		u.t.Fatal(err)
 	}
+
 	u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours lacks rights in the namespace "+u.Namespace+": it may not get, list, create, patch events")
 	everything := metav1.ObjectMeta{Namespace: u.Namespace, Name: "everything"}
 	u.Create(&rbacv1.Role{ObjectMeta: everything, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}})
@@ -555,9 +617,11 @@ func (u *user) examinesNamespaces() {
 func (u *user) versions() {
 	u.does(exit.OK, "operator "+u.Namespace+"/ours 9.9.9 (image docker.io/sparkoperator/spark-operator:9.9.9", "version")
 	u.does(exit.OK, `"operators":[{`, "version", "-o", "json")
+
 	if got := u.does(exit.OK, "sparkctl", "version", "--client"); strings.Contains(got.out, "operator ") {
 		u.t.Errorf("the version of the client is %q", got.out)
 	}
+
 	u.does(exit.Cluster, "cannot be reached", "version", "--server", "http://127.0.0.1:1")
 	u.does(exit.Cluster, "you are not allowed to list deployments.apps", "version", "--as", "system:serviceaccount:"+u.Namespace+":powerless")
 }
@@ -565,6 +629,7 @@ func (u *user) versions() {
 // completes checks the words that need a cluster, and that a verb without names lists those that exist.
 func (u *user) completes() {
 	u.does(exit.OK, "offered created", "create", u.manifest("offered", ""))
+
 	for word, line := range map[string][]string{
 		"offered": {"status", "off"}, "app/offered": {"status", "app/"}, u.Namespace: {"list", "-n", ""}, "kube-system": {"status", "x", "--namespace", ""},
 	} {
@@ -572,6 +637,7 @@ func (u *user) completes() {
 			u.t.Errorf("%q: %q lacks %q", line, got, word)
 		}
 	}
+
 	for _, args := range [][]string{{"status"}, {"explain"}, {"log", "-f"}, {"delete", "--yes"}, {"suspend"}} {
 		u.does(exit.Usage, "offered", args...)
 	}

@@ -19,6 +19,7 @@ func (k *kubelet) serves(t *testing.T, text string) {
 	t.Cleanup(server.Close)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+
 	k.behind = server.Listener.Addr().String()
 }
 
@@ -28,12 +29,15 @@ func (k *kubelet) portForward(w http.ResponseWriter, request *http.Request) {
 	k.mu.Lock()
 	behind := k.behind
 	k.mu.Unlock()
+
 	if _, err := httpstream.Handshake(request, w, []string{"portforward.k8s.io"}); err != nil {
 		return
 	}
+
 	connection := spdy.NewResponseUpgrader().UpgradeResponse(w, request, func(stream httpstream.Stream, replied <-chan struct{}) error {
 		go func() {
 			<-replied
+
 			if stream.Headers().Get(corev1.StreamType) == corev1.StreamTypeData {
 				bridge(stream, behind)
 			} else {
@@ -54,10 +58,12 @@ func bridge(stream httpstream.Stream, address string) {
 		_ = stream.Reset() // the client sees a closed connection
 		return
 	}
+
 	go func() {
 		_, _ = io.Copy(server, stream) // ends with the connection
 		_ = server.Close()
 	}()
+
 	_, _ = io.Copy(stream, server)
 	_ = stream.Close()
 }

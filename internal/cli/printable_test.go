@@ -29,12 +29,15 @@ var ownColours = regexp.MustCompile(`\x1b\[(0|31|32|33)m`)
 // printable runs a verb without a terminal and on one, and checks both outputs.
 func printable(t *testing.T, name string, args ...string) (plain result) {
 	t.Helper()
+
 	for _, width := range []int{70, 0} {
 		plain = runWith(t.Context(), terminal.Streams{In: strings.NewReader(""), Width: width}, args...)
+
 		output := plain.out + plain.err
 		if width > 0 {
 			output = ownColours.ReplaceAllString(output, "")
 		}
+
 		if found := unprintable.First(output); found != "" {
 			t.Errorf("%s: sparkctl %s, %d columns: %q", name, strings.Join(args, " "), width, found)
 		}
@@ -49,6 +52,7 @@ func TestOfflineOutputsArePrintable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a\x1b[31m\u202e.json")
 	generator := hostile.Cases(t)
 	cases, rendered := 0, 0
+
 	verbs := [][]string{
 		{"lint"}, {"lint", "-o", "json"}, {"lint", "-o", "sarif"}, {"render"}, {"render", "-o", "json"}, {"render", "-o", "name"}, {"render", "--spark-submit"}, {"convert"},
 	}
@@ -58,6 +62,7 @@ func TestOfflineOutputsArePrintable(t *testing.T) {
 			if i++; i%23 != 0 && strings.Count(c.Field, ".") >= 2 {
 				continue
 			}
+
 			object, err := c.JSON()
 			if err != nil {
 				t.Fatal(err)
@@ -68,6 +73,7 @@ func TestOfflineOutputsArePrintable(t *testing.T) {
 				t.Fatal(err)
 			}
 			cases++
+
 			for _, verb := range verbs {
 				if got := printable(t, c.Name(), append(verb, "-f", file)...); verb[0] == "render" && got.code == exit.OK && got.out != "" {
 					rendered++
@@ -75,7 +81,9 @@ func TestOfflineOutputsArePrintable(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d cases, %d rendered", cases, rendered)
+
 	if cases < 100 || rendered < cases/4 {
 		t.Errorf("only %d cases, %d rendered", cases, rendered)
 	}
@@ -85,12 +93,15 @@ func TestOfflineOutputsArePrintable(t *testing.T) {
 // aliases. They took over 6 GB.
 func TestManifestsAreReadWithinTheirMemory(t *testing.T) {
 	withoutSpark(t)
+
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: a}\nspec:\n" +
 		"  a: &a " + strings.Repeat("x", 100_000) + "\n  b: [" + strings.Repeat("*a,", 80_000) + "]\n"
+
 	file := filepath.Join(t.TempDir(), "bomb.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, args := range [][]string{
 		{"lint", "-f", file}, {"render", "-f", file}, {"convert", "-f", file}, {"create", "-f", file, "--server", "http://127.0.0.1:1"},
 		{"diff", "-f", file, "--server", "http://127.0.0.1:1"}, {"render", "-f", "../../examples/spark-pi.yaml", "--config", file},
@@ -99,8 +110,11 @@ func TestManifestsAreReadWithinTheirMemory(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+
 		got := run(t, args...)
+
 		runtime.ReadMemStats(&after)
+
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 || got.code != exit.Invalid {
 			t.Errorf("%s: exit code %d, %d MB were allocated, %.300s", args[0], got.code, allocated>>20, got.out+got.err)
 		}
@@ -119,16 +133,20 @@ func TestOnlineOutputsArePrintable(t *testing.T) {
 	app := u.Get("evil")
 	app.Annotations = map[string]string{"note": text, "sparkoperator.dev/staged-files": text}
 	app.Spec.MainClass, app.Spec.Arguments, app.Spec.SparkConf = new(text), []string{text}, map[string]string{"spark.app.name": text, text: text}
+
 	app.Spec.Driver.ServiceAccount = new("x; $(id)" + text)
 	if err := u.API.Update(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	app.Status.AppState = v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed, ErrorMessage: text}
 	app.Status.SparkApplicationID, app.Status.DriverInfo.PodName = text, text
+
 	app.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Bad", Message: text, LastTransitionTime: metav1.Now()}}
 	if err := u.API.Status().Update(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: "evil-driver", Annotations: map[string]string{"note": text}, Labels: map[string]string{
 			lifecycle.AppUIDLabel: string(app.UID), lifecycle.AttemptLabel: "1", identity.RoleLabel: identity.RoleDriver,
@@ -137,13 +155,16 @@ func TestOnlineOutputsArePrintable(t *testing.T) {
 	}
 	u.Create(pod)
 	node.logs("evil-driver", "first\tline\n\x1b[31mred\x1b[0m "+text+"\x9b1m\n"+strings.Repeat("x", 1<<20))
+
 	for line := range strings.Lines(u.does(exit.OK, "first", "log", "evil").out) {
 		if len(line) > 1<<17 {
 			t.Errorf("a line has %d bytes: sparkctl would read a longer one into its memory, too", len(line))
 		}
 	}
+
 	pod.Status.Phase = corev1.PodPending
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: text, Message: text}}
+
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: "spark-kubernetes-driver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: text, Message: text}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: text, Message: text}},
@@ -151,6 +172,7 @@ func TestOnlineOutputsArePrintable(t *testing.T) {
 	if err := u.API.Status().Update(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
+
 	for i, uid := range []types.UID{app.UID, pod.UID} {
 		u.Create(&corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: u.Namespace, Name: fmt.Sprint("event-", i)},
@@ -165,6 +187,7 @@ func TestOnlineOutputsArePrintable(t *testing.T) {
 			t.Errorf("%d columns: %q", width, got.out)
 		}
 	}
+
 	for _, test := range []struct {
 		code exit.Code
 		has  string
@@ -185,19 +208,23 @@ func TestOnlineOutputsArePrintable(t *testing.T) {
 			}
 			continue
 		}
+
 		args := append([]string{test.args[0]}, test.args[1:]...)
 		if args[0] == "__complete" {
 			args = append([]string{args[0], args[1], "--kubeconfig", u.kubeconfig}, args[2:]...)
 		} else {
 			args = append(args, "--kubeconfig", u.kubeconfig)
 		}
+
 		got := printable(t, "evil", args...)
 		if got.code != test.code || !strings.Contains(got.out+got.err, test.has) {
 			t.Errorf("%v: exit code %d, %s%s", test.args, got.code, got.out, got.err)
 		}
+
 		if strings.Contains(got.out+got.err, "fix: kubectl") && strings.Contains(got.out, "x; $(id)") && !strings.Contains(got.out, `"x; $(id)`) {
 			t.Errorf("%v: a command has a tenant's words:\n%s", test.args, got.out)
 		}
+
 		if strings.HasPrefix(got.out, "forged") || strings.Contains(got.out, "\nforged") && args[0] != "log" && !strings.Contains(strings.Join(args, " "), "jsonpath") {
 			t.Errorf("%v: a line is forged:\n%s", test.args, got.out)
 		}

@@ -63,15 +63,19 @@ func (r recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Method != http.MethodPost || strings.Contains(request.URL.Path, "events") || request.URL.Query().Get("dryRun") != "" {
 		return r.next.RoundTrip(request)
 	}
+
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return nil, err
 	}
+
 	request.Body = io.NopCloser(bytes.NewReader(body))
+
 	response, err := r.next.RoundTrip(request)
 	if object := decoded(body); object != nil && err == nil && response.StatusCode == http.StatusCreated {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+
 		r.made = append(r.made, object)
 	}
 	return response, err
@@ -80,12 +84,15 @@ func (r recording) RoundTrip(request *http.Request) (*http.Response, error) {
 // decoded returns the object in the body of a request, or nil if the body is not an object.
 func decoded(body []byte) *unstructured.Unstructured {
 	tree := &unstructured.Unstructured{}
+
 	if object, kind, err := clientgoscheme.Codecs.UniversalDeserializer().Decode(body, nil, nil); err == nil {
 		object.GetObjectKind().SetGroupVersionKind(*kind)
+
 		if body, err = json.Marshal(object); err != nil {
 			return nil
 		}
 	}
+
 	if tree.UnmarshalJSON(body) != nil {
 		return nil
 	}
@@ -96,6 +103,7 @@ func decoded(body []byte) *unstructured.Unstructured {
 func (r *recorder) of(owner client.Object) (objects []*unstructured.Unstructured) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	for _, object := range r.made {
 		for _, reference := range object.GetOwnerReferences() {
 			if reference.UID == owner.GetUID() {
@@ -109,6 +117,7 @@ func (r *recorder) of(owner client.Object) (objects []*unstructured.Unstructured
 // runOperator runs a real operator until the end of the test, and records the objects that the operator creates.
 func runOperator(t *testing.T, w *scene.World) *recorder {
 	t.Helper()
+
 	cfg := config.Default()
 	cfg.Namespaces.Names = []string{w.Namespace}
 	cfg.LeaderElection.Enabled = new(false)
@@ -116,12 +125,15 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 	rc := kit.Rest(t)
 	record := &recorder{}
 	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return recording{record, next} })
+
 	op, err := operator.NewOperator(t.Context(), cfg, operator.Environment{Rest: rc, Log: w.Logger(), Registerer: prometheus.NewRegistry(), SkipNameValidation: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- op.Start(t.Context()) }()
+
 	t.Cleanup(func() {
 		if err := <-ended; err != nil {
 			t.Errorf("the operator ended with %v", err)
@@ -136,6 +148,7 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 func TestRenderIsWhatTheOperatorCreates(t *testing.T) {
 	w := scene.New(t)
 	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "spark-operator-spark"}})
+
 	record := runOperator(t, w)
 	for _, file := range []string{
 		"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "../../examples/spark-pi-ui.yaml", "../../examples/spark-pi-metrics.yaml",
@@ -146,10 +159,12 @@ func TestRenderIsWhatTheOperatorCreates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		owner := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(text, owner); err != nil {
 			t.Fatal(err)
 		}
+
 		owner.SetNamespace(w.Namespace)
 		w.Create(owner)
 		compareCreated(t, w, record, file, owner)
@@ -158,19 +173,23 @@ func TestRenderIsWhatTheOperatorCreates(t *testing.T) {
 
 func compareCreated(t *testing.T, w *scene.World, record *recorder, file string, owner *unstructured.Unstructured) {
 	t.Helper()
+
 	stored, err := owner.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	path := filepath.Join(t.TempDir(), "stored.json")
 	if err := os.WriteFile(path, stored, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	rendered := func(at string) []string {
 		args := []string{"render", "-f", path, "-o", "json", "--show-secrets"}
 		if at != "" {
 			args = append(args, "--submit-time", at)
 		}
+
 		got := run(t, args...)
 		if got.code != exit.OK || got.out == "" {
 			t.Fatalf("%s: exit code %d, %s", file, got.code, got.err)
@@ -186,34 +205,43 @@ func compareCreated(t *testing.T, w *scene.World, record *recorder, file string,
 		return nil
 	})
 	podFollows(t, file, made)
+
 	created, printed := map[string]string{}, map[string]string{}
 	for _, object := range made {
 		text, err := json.Marshal(object)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		created[nameOfObject(object)] = string(text)
 	}
+
 	for _, line := range rendered(submitTimeOf(made)) {
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON([]byte(line)); err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := json.Marshal(object) // with keys in the same order
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		printed[nameOfObject(object)] = string(text)
+
 		live := object.DeepCopy()
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), live); err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
+
 		delete(object.Object, "status")
+
 		if lost := missing("", object.Object, live.Object); len(lost) > 0 {
 			t.Errorf("%s: %s as it is stored lacks %v", file, nameOfObject(object), lost)
 		}
 	}
+
 	if diff := cmp.Diff(created, printed); diff != "" {
 		t.Errorf("%s (-created by the operator +rendered):\n%s", file, diff)
 	}
@@ -223,6 +251,7 @@ func compareCreated(t *testing.T, w *scene.World, record *recorder, file string,
 // auxiliary objects, which is the order in which render prints them.
 func podFollows(t *testing.T, file string, made []*unstructured.Unstructured) {
 	t.Helper()
+
 	pod := slices.IndexFunc(made, func(object *unstructured.Unstructured) bool { return object.GetKind() == "Pod" })
 	for i, object := range made {
 		auxiliary := object.GetLabels()["sparkoperator.dev/content"] != "" || object.GetKind() == "PodDisruptionBudget"
@@ -269,9 +298,11 @@ func missing(path string, want, got any) (lost []string) {
 			if list, isList := want[key].([]any); want[key] == nil || isList && len(list) == 0 {
 				continue
 			}
+
 			if object, isObject := want[key].(map[string]any); isObject && len(object) == 0 {
 				continue
 			}
+
 			lost = append(lost, missing(path+"."+key, want[key], fields[key])...)
 		}
 	case []any:
@@ -280,6 +311,7 @@ func missing(path string, want, got any) (lost []string) {
 			if i >= len(items) {
 				return append(lost, fmt.Sprintf("%s[%d]", path, i))
 			}
+
 			lost = append(lost, missing(fmt.Sprintf("%s[%d]", path, i), want[i], items[i])...)
 		}
 	default:
@@ -298,10 +330,12 @@ func TestRenderedSecrets(t *testing.T) {
 		if got.code != exit.OK || strings.Contains(got.out, "hush") || !strings.Contains(got.out, "(redacted)") {
 			t.Errorf("%v: exit code %d, %s\n%s", args, got.code, got.err, got.out)
 		}
+
 		if shown := run(t, append([]string{"render", "-f", file, "--show-secrets"}, args...)...); !strings.Contains(shown.out, "hush") {
 			t.Errorf("%v with --show-secrets hides them", args)
 		}
 	}
+
 	data := run(t, "render", "-f", "../../examples/spark-pi-spark-submit.yaml")
 	if !strings.Contains(data.out, "kind: Secret") || !strings.Contains(data.out, "spark.properties: '*********(redacted)'") {
 		t.Errorf("the data of a Secret is shown:\n%s", data.out)
@@ -314,13 +348,16 @@ func TestRenderGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var b strings.Builder
 	for _, file := range files {
 		got := run(t, "render", "-f", file, "-o", "name", "--submit-time", "2026-01-02T12:00:00Z")
 		fmt.Fprintf(&b, "== %s: exit code %d\n%s%s", filepath.Base(file), got.code, got.out, got.err)
 	}
+
 	golden(t, "render/names.txt", b.String())
 	golden(t, "render/everything.sh", run(t, "render", "-f", "testdata/render/everything.yaml", "--spark-submit").out)
+
 	version := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--spark-version", "3.5.7", "-n", "else", "-o", "json")
 	if !strings.Contains(version.out, `"spark-version":"3.5.7"`) {
 		t.Errorf("--spark-version has no effect:\n%s", version.out)
@@ -335,28 +372,35 @@ func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		object := documents[0].Object
 		o := preview.Operator{Config: config.Default(), Now: scene.Noon}
+
 		launched, err := o.Launch(object)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		line, err := render.SubmitLine(o, object)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r, _, err := cmdline.Parse(line.Args, cmdline.Submitter{SparkVersion: "4.1.4", ReadFile: func(path string) ([]byte, error) {
 			return line.Files[strings.TrimPrefix(path, "/")], nil
 		}})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", file, err, line)
 		}
+
 		driver := podIn(t, launched.Objects)
 		r.AppID, r.ResourceNamePrefix, r.SubmitTime = driver.Labels["spark-app-selector"], "prefix", scene.Noon
+
 		built, err := native.Build(r)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+
 		if diff := cmp.Diff(neutral(t, driver), neutral(t, built.Driver)); diff != "" {
 			t.Errorf("%s (-operator +spark-submit):\n%s", file, diff)
 		}
@@ -365,11 +409,13 @@ func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 
 func podIn(t *testing.T, objects []client.Object) *corev1.Pod {
 	t.Helper()
+
 	for _, object := range objects {
 		if pod, ok := object.(*corev1.Pod); ok {
 			return pod
 		}
 	}
+
 	t.Fatal("no pod")
 	return nil
 }
@@ -379,15 +425,18 @@ func podIn(t *testing.T, objects []client.Object) *corev1.Pod {
 // than the operator.
 func neutral(t *testing.T, pod *corev1.Pod) corev1.PodSpec {
 	t.Helper()
+
 	spec := *pod.Spec.DeepCopy()
 	for i := range spec.Volumes {
 		if spec.Volumes[i].ConfigMap != nil {
 			spec.Volumes[i].ConfigMap.Name = ""
 		}
+
 		if strings.HasPrefix(spec.Volumes[i].Name, "spark-local-dir") {
 			spec.Volumes[i].Name = "spark-local-dir-1"
 		}
 	}
+
 	for i := range spec.Containers {
 		for j := range spec.Containers[i].VolumeMounts {
 			mount := &spec.Containers[i].VolumeMounts[j]
@@ -395,6 +444,7 @@ func neutral(t *testing.T, pod *corev1.Pod) corev1.PodSpec {
 				mount.Name, mount.MountPath = "spark-local-dir-1", "/local"
 			}
 		}
+
 		for j := range spec.Containers[i].Env {
 			switch env := &spec.Containers[i].Env[j]; env.Name {
 			case "SPARK_LOCAL_DIRS":
@@ -403,6 +453,7 @@ func neutral(t *testing.T, pod *corev1.Pod) corev1.PodSpec {
 				env.Value = ""
 			}
 		}
+
 		slices.SortFunc(spec.Containers[i].Env, func(a, b corev1.EnvVar) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return spec

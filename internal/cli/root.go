@@ -40,16 +40,20 @@ func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Cod
 	streams = streams.Safe()
 	cmd := Command(streams, terminal.Program(args[0]))
 	cmd.SetArgs(pasted(args[1:]))
+
 	if strings.Contains(args[0], completionName) {
 		cmd.SetArgs(append([]string{cobra.ShellCompRequestCmd}, args[1:]...))
 	}
+
 	err := cmd.ExecuteContext(ctx)
+
 	code := exit.CodeOf(err)
 	switch message := messageOf(err); {
 	case code == exit.Interrupted && !errors.Is(err, context.Canceled):
 		if streams.Width > 0 {
 			fmt.Fprintln(streams.Err) // the terminal has printed ^C
 		}
+
 		for line := range strings.SplitSeq(message, "\n") {
 			fmt.Fprintln(streams.Err, terminal.Wrap("", line, streams.Width))
 		}
@@ -72,6 +76,7 @@ func several(err error) (messages []string) {
 	if !errors.As(err, &joined) || !strings.Contains(joined.Error(), "\n") {
 		return []string{messageOf(err)}
 	}
+
 	for _, each := range joined.Unwrap() {
 		messages = append(messages, each.Error())
 	}
@@ -91,6 +96,7 @@ func messageOf(err error) string {
 	if err == nil {
 		return ""
 	}
+
 	if coded, ok := errors.AsType[*exit.Error](err); ok && coded.Err == nil {
 		return "" // everything is printed
 	}
@@ -129,6 +135,7 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	top.AddCommand(list.Command(streams), restart.Command(streams), doctor.Command(streams), usage.Command(streams))
 	top.AddCommand(forward.Commands(streams)...)
 	adopt(top)
+
 	for _, cmd := range top.Commands() {
 		codeErrors(cmd)
 		cmd.Example = strings.ReplaceAll(cmd.Example, "sparkctl ", name+" ")
@@ -140,6 +147,7 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 // does not affect errors in the command line, because these occur before the verb runs.
 func codeErrors(cmd *cobra.Command) {
 	run := cmd.RunE
+
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return exit.With(exit.Cluster, run(cmd, args)) }
 	for _, sub := range cmd.Commands() {
 		codeErrors(sub)

@@ -39,19 +39,23 @@ func runWith(ctx context.Context, streams terminal.Streams, args ...string) resu
 // golden compares a text with a file in testdata. With the flag -update, it first writes the text to the file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
+
 	file := filepath.Join("testdata", name)
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
@@ -78,6 +82,7 @@ func TestExitCodes(t *testing.T) {
 		if got.code != test.code || !strings.Contains(got.err, test.says) {
 			t.Errorf("%s: exit code %d, %q, want %d and %q", name, got.code, got.err, test.code, test.says)
 		}
+
 		if test.code != exit.OK && strings.Count(got.err, "\n") != 1 {
 			t.Errorf("%s: the error is not one line: %q", name, got.err)
 		}
@@ -101,6 +106,7 @@ func TestPluginName(t *testing.T) {
 	}
 	var out bytes.Buffer
 	Main(t.Context(), []string{"kubectl-spark", "version", "--help"}, terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+
 	if !strings.Contains(out.String(), "kubectl spark version") {
 		t.Errorf("the help is\n%s", out.String())
 	}
@@ -112,16 +118,19 @@ func TestPage(t *testing.T) {
 	if got.code != exit.OK {
 		t.Fatal(got.err)
 	}
+
 	const page = "../../docs/cli.md"
 	if *update {
 		if err := os.WriteFile(page, []byte(got.out), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(string(want), got.out); diff != "" {
 		t.Errorf("%s is not what the commands say; go test ./internal/cli -run TestPage -update writes it (-page +commands):\n%s", page, diff)
 	}
@@ -133,6 +142,7 @@ func TestManPages(t *testing.T) {
 	if got := run(t, "docs", "--man", dir); got.code != exit.OK {
 		t.Fatal(got.err)
 	}
+
 	for _, cmd := range documented(Command(terminal.Streams{}, "sparkctl")) {
 		page, err := os.ReadFile(filepath.Join(dir, "sparkctl-"+cmd.Name()+".1"))
 		if err != nil || !bytes.Contains(page, []byte(cmd.Name())) {

@@ -172,7 +172,9 @@ func TestNoDifferenceIsSilent(t *testing.T) {
 					c.spec += "\n  " + role + ": {}"
 				}
 			}
+
 			got := runWith(t.Context(), terminal.Streams{In: strings.NewReader(c.spec)}, "lint", "-f", "-")
+
 			var warnings []string
 			for line := range strings.Lines(got.out) {
 				if _, text, ok := strings.Cut(line, " warning: "); ok {
@@ -181,14 +183,17 @@ func TestNoDifferenceIsSilent(t *testing.T) {
 					t.Error(line)
 				}
 			}
+
 			if len(warnings) != len(c.warnings) || got.code != exit.OK {
 				t.Errorf("exit code %d, warnings %q, want %d%s", got.code, warnings, len(c.warnings), got.err)
 			}
+
 			for _, want := range c.warnings {
 				if !slices.ContainsFunc(warnings, func(text string) bool { return strings.Contains(text, want) }) {
 					t.Errorf("no warning has %q: %q", want, warnings)
 				}
 			}
+
 			got = runWith(t.Context(), terminal.Streams{In: strings.NewReader(c.spec)}, "render", "-f", "-")
 			for _, want := range c.rendered {
 				if !strings.Contains(got.out, want) {

@@ -22,11 +22,13 @@ const image = "--conf=spark.kubernetes.container.image=docker.io/apache/spark:4.
 // withoutSpark hides a Spark installation of the test machine from the program.
 func withoutSpark(t *testing.T) {
 	t.Helper()
+
 	for _, name := range []string{
 		"SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "MASTER", "DEPLOY_MODE", "SPARK_DRIVER_MEMORY", "SPARK_EXECUTOR_MEMORY", "SPARK_EXECUTOR_CORES",
 		"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_USER", "HADOOP_USER_NAME", "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_DIRS", "SPARK_REMOTE",
 	} {
 		t.Setenv(name, "") // restores it at the end
+
 		if err := os.Unsetenv(name); err != nil {
 			t.Fatal(err)
 		}
@@ -53,11 +55,13 @@ var lines = map[string][]string{
 // TestSubmitDryRun checks the manifests that the verb submit prints for command lines without a cluster.
 func TestSubmitDryRun(t *testing.T) {
 	withoutSpark(t)
+
 	for name, line := range lines {
 		got := run(t, append([]string{"submit", "--dry-run"}, line...)...)
 		if got.code != exit.OK {
 			t.Errorf("%s: exit code %d, %s", name, got.code, got.err)
 		}
+
 		golden(t, "submit/"+name+".yaml", got.out+"# "+strings.ReplaceAll(strings.TrimSpace(got.err), "\n", "\n# ")+"\n")
 	}
 }
@@ -67,38 +71,49 @@ func TestSubmitDryRun(t *testing.T) {
 // adds to every pod.
 func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 	withoutSpark(t)
+
 	for name, line := range lines {
 		if name == "java" {
 			// Packages need a JVM to resolve them.
 			line = slicesWithout(line, "--packages", "org.example:lib:1.0")
 		}
+
 		submitter := cmdline.Submitter{SparkVersion: "4.1.4", Environment: map[string]string{"HOME": "/home/ann"}}
+
 		made, err := submission.Convert(line, submitter)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		made.Application.Name = "job"
+
 		launched, err := preview.Operator{Config: config.Default(), Now: scene.Noon}.Launch(made.Application)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		driver := podIn(t, launched.Objects)
 		submitter.Environment["MASTER"] = submission.DefaultMaster
+
 		r, _, err := cmdline.Parse(line, submitter)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.AppID, r.ResourceNamePrefix, r.SubmitTime = driver.Labels["spark-app-selector"], "prefix", scene.Noon
+
 		built, err := native.Build(r)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		want, got := neutral(t, built.Driver), neutral(t, driver)
 		// The operator adds these to all drivers, and a template for its executors.
 		got.EnableServiceLinks, got.Containers[0].TerminationMessagePolicy = want.EnableServiceLinks, want.Containers[0].TerminationMessagePolicy
+
 		got.Volumes, got.Containers[0].VolumeMounts = got.Volumes[1:], got.Containers[0].VolumeMounts[1:]
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-spark-submit +operator):\n%s", name, diff)
@@ -119,11 +134,13 @@ func slicesWithout(line []string, words ...string) (rest []string) {
 // instead.
 func TestSubmitRefuses(t *testing.T) {
 	withoutSpark(t)
+
 	secret := filepath.Join(t.TempDir(), "keytab")
 	if err := os.WriteFile(secret, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const jar = "local:///x.jar"
+
 	cluster := []string{"--deploy-mode", "cluster", "--class", "X", image}
 	for _, test := range []struct {
 		args []string
@@ -147,6 +164,7 @@ func TestSubmitRefuses(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q, want %d and %q", test.args, got.code, got.err, test.code, test.says)
 		}
 	}
+
 	if got := run(t, "submit", "--help"); got.code != exit.OK || !strings.Contains(got.out, "--spark-version") {
 		t.Errorf("the help: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
@@ -156,10 +174,12 @@ func TestSubmitRefuses(t *testing.T) {
 // in an error or a warning.
 func TestSubmitTakesEveryOption(t *testing.T) {
 	withoutSpark(t)
+
 	properties := filepath.Join(t.TempDir(), "p.conf")
 	if err := os.WriteFile(properties, []byte("spark.from.file yes\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for option, test := range map[string]struct{ value, shows string }{
 		"--archives": {"s3a://b/a.tgz", "archives:"}, "--driver-class-path": {"/cp", "spark.driver.extraClassPath: /cp"},
 		"--driver-default-class-path": {"/cp", "spark.driver.defaultExtraClassPath: /cp"}, "--driver-library-path": {"/lib", "spark.driver.extraLibraryPath: /lib"},
@@ -172,6 +192,7 @@ func TestSubmitTakesEveryOption(t *testing.T) {
 		if test.value != "" {
 			args = append(args, test.value)
 		}
+
 		got := run(t, append(args, "local:///x.jar")...)
 		if !strings.Contains(got.out+got.err, test.shows) {
 			t.Errorf("%s: exit code %d, want %q in\n%s", option, got.code, test.shows, got.out+got.err)

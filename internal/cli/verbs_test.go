@@ -47,6 +47,7 @@ func newUser(t *testing.T, w *scene.World) *user {
 	}
 	file.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: w.Namespace}
 	file.CurrentContext = "test"
+
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*file, path); err != nil {
 		t.Fatal(err)
@@ -62,10 +63,12 @@ func (u *user) does(code exit.Code, has string, args ...string) result {
 
 func (u *user) doesWith(ctx context.Context, streams terminal.Streams, code exit.Code, has string, args ...string) result {
 	u.t.Helper()
+
 	got := runWith(ctx, streams, append([]string{args[0], "--kubeconfig", u.kubeconfig}, args[1:]...)...)
 	if got.code != code || !strings.Contains(got.out+got.err, has) {
 		u.t.Errorf("sparkctl %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), got.code, code, has, got.out, got.err)
 	}
+
 	if got.code != exit.OK && got.code != exit.Interrupted && streams.Width == 0 && strings.Count(got.err, "error: ") != 1 {
 		u.t.Errorf("sparkctl %s: the error is not one line: %q", strings.Join(args, " "), got.err)
 	}
@@ -75,9 +78,11 @@ func (u *user) doesWith(ctx context.Context, streams terminal.Streams, code exit
 // manifest writes a manifest of an application to a file and returns the path.
 func (u *user) manifest(name, more string) string {
 	u.t.Helper()
+
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: " + name + ", labels: {team: data}}\n" +
 		"spec:\n  type: Scala\n  sparkVersion: 4.1.4\n  image: docker.io/apache/spark:4.1.4\n  mainClass: org.apache.spark.examples.SparkPi\n" +
 		"  mainApplicationFile: local:///opt/spark/examples/jars/spark-examples.jar\n  driver: {}\n  executor: {instances: 1}\n" + more
+
 	path := filepath.Join(u.t.TempDir(), name+".yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		u.t.Fatal(err)
@@ -88,11 +93,13 @@ func (u *user) manifest(name, more string) string {
 // driver waits for the driver pod of an application, and then writes the pod's status as a kubelet would.
 func (u *user) driver(name string, phase corev1.PodPhase, state corev1.ContainerState) {
 	u.t.Helper()
+
 	pod := &corev1.Pod{}
 	kit.Wait(u.t, "the driver of "+name, func(ctx context.Context) error {
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name + "-driver"}, pod); err != nil {
 			return err
 		}
+
 		pod.Status.Phase = phase
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: state, Ready: state.Running != nil}}
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
@@ -140,36 +147,46 @@ func (u *user) lists() {
 	if !strings.HasPrefix(table.out, "NAMESPACE") || strings.Count(table.out, "\n") != 2 {
 		u.t.Errorf("the table is\n%s", table.out)
 	}
+
 	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "list", "-o", "wide")
 	for line := range strings.Lines(ownColours.ReplaceAllString(narrow.out, "")) {
 		if len(strings.TrimSpace(line)) > 60 {
 			u.t.Errorf("%q is too long for 60 columns", line)
 		}
 	}
+
 	u.does(exit.OK, "sparkapplication.sparkoperator.k8s.io/pi", "list", "-A", "-o", "name", "-l", "team=data", "--state", "running", "--kind", "app,cluster")
+
 	for _, filter := range [][]string{{"-l", "team=other"}, {"--state", "failed"}, {"--older", "1h"}, {"--kind", "schedule"}} {
 		u.does(exit.OK, "nothing found", append([]string{"list"}, filter...)...)
 	}
+
 	u.does(exit.OK, "pi", "list", "-o", "jsonpath={.items[*].metadata.name}")
+
 	var list struct{ Items []v1beta2.SparkApplication }
 	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "list", "-o", "json").out), &list); err != nil || len(list.Items) != 1 || list.Items[0].Kind != "SparkApplication" {
 		u.t.Errorf("%d applications, %v", len(list.Items), err)
 	}
+
 	for _, order := range []string{"name", "age", "state", "duration", "start", "end"} {
 		u.does(exit.OK, "RUNNING", "list", "--sort-by", order)
 		u.does(exit.OK, "RUNNING", "list", "--sort", order)
 		u.does(exit.Usage, order, "list", "--sort-by", "colour")
 	}
+
 	u.does(exit.Usage, "PENDING_RERUN, ", "list", "--state", "lost")
+
 	utc := u.does(exit.OK, "Z   -\n", "list", "--utc").out
 	if heads := strings.Fields(utc); !slices.Equal(heads[7:11], []string{"AGE", "DURATION", "START", "END"}) {
 		u.t.Errorf("the columns are %q", heads)
 	}
+
 	u.does(exit.OK, "WHO   IMAGE                          NONE\npi    docker.io/apache/spark:4.1.4   <none>\n", "list", "-o", "custom-columns=WHO:.metadata.name,IMAGE:{.spec.image},NONE:spec.missing.field")
 	u.does(exit.Usage, "apache-app", "list", "--kind", "job")
 	u.does(exit.Usage, "-l", "list", "-l", "!!")
 	u.does(exit.OK, "apiVersion: v1\nitems:\n- apiVersion: sparkoperator.k8s.io/v1beta2\n", "list", "-o", "yaml")
 	u.does(exit.OK, "", "list", "-o", "jsonpath={.missing}")
+
 	for _, output := range []string{"xml", "jsonpath=", "jsonpath={", "jsonpath={.items[7]}", "custom-columns=", "custom-columns=NAME", "custom-columns=NAME:{", "custom-columns=NAME:.a[7"} {
 		format, _, _ := strings.Cut(output, "=")
 		u.does(exit.Usage, "-o "+format, "list", "-o", output)
@@ -183,22 +200,27 @@ func (u *user) shows() {
 			u.t.Errorf("the status lacks %q:\n%s", want, shown.out)
 		}
 	}
+
 	var report screen.Report
 	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "status", "pi", "-o", "json").out), &report); err != nil || report.State != "RUNNING" || report.Attempt != 1 || len(report.Pods) != 1 || len(report.History) == 0 {
 		u.t.Errorf("status -o json: %v, %+v", err, report)
 	}
+
 	u.does(exit.OK, "result: running\n", "status", "pi", "-o", "yaml")
 	u.does(exit.OK, "result: running\n", "explain", "pi", "-o", "yaml")
 	u.does(exit.OK, "kind: EventList\n", "events", "pi", "-o", "yaml")
+
 	for _, verb := range []string{"status", "explain", "events"} {
 		u.does(exit.Usage, "json, yaml", verb, "pi", "-o", "xml")
 	}
+
 	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "status", "app/pi")
 	for line := range strings.Lines(narrow.out) {
 		if line = strings.TrimRight(line, "\n"); len(line) > 60 && len(strings.Fields(line)) > 2 {
 			u.t.Errorf("%q is too long for 60 columns", line)
 		}
 	}
+
 	kit.Wait(u.t, "an Event about pi", func(context.Context) error {
 		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "pi", "--kubeconfig", u.kubeconfig); !strings.Contains(got.out, "SparkApplicationSubmitted") {
 			return fmt.Errorf("%+v", got)
@@ -206,6 +228,7 @@ func (u *user) shows() {
 		return nil
 	})
 	u.does(exit.Cluster, "executor 7", "log", "pi", "--executor", "7")
+
 	why := u.does(exit.OK, "is RUNNING", "explain", "pi")
 	if !strings.Contains(why.out, "next:") {
 		u.t.Errorf("the explanation is\n%s", why.out)
@@ -224,23 +247,29 @@ func (u *user) waits() {
 	u.driver("pi", corev1.PodSucceeded, scene.Exited(0, ""))
 	u.does(exit.OK, "COMPLETED", "wait", "pi")
 	u.does(exit.OK, "sparkctl restart app/pi -n "+u.Namespace, "explain", "pi")
+
 	ended := make(chan result, 1)
 	go func() {
 		ended <- runWith(u.t.Context(), terminal.Streams{}, "create", "--kubeconfig", u.kubeconfig, "-f", u.manifest("unlucky", ""), "--wait")
 	}()
+
 	u.driver("unlucky", corev1.PodFailed, scene.Exited(3, "out of luck"))
+
 	if got := <-ended; got.code != exit.Failed || !strings.Contains(got.err, "out of luck") {
 		u.t.Errorf("an application that fails: %+v", got)
 	}
+
 	u.does(exit.Failed, "out of luck", "wait", "unlucky", "--for=running")
 }
 
 func (u *user) submits() {
 	args := []string{"submit", "--deploy-mode", "cluster", "--name", "job", "--class", "X", image, "--object-name", "job", "local:///x.jar", "--wait"}
 	u.does(exit.OK, "job created", args...)
+
 	if app := u.Get("job"); app.Spec.Arguments[0] != "--wait" || app.Spec.SparkVersion != "4.1.4" {
 		u.t.Errorf("the application is %+v", app.Spec)
 	}
+
 	u.does(exit.OK, "/any-", "submit", "--deploy-mode", "cluster", "--name", "any", "--class", "X", image, "local:///x.jar")
 	u.does(exit.OK, "job suspended", "suspend", "job")
 	kit.Wait(u.t, "the suspension of job", func(context.Context) error {
@@ -282,35 +311,42 @@ func (u *user) logs() {
 	u.onNode(node, "again-driver", "")
 	node.logs("again-driver", "first\nwithout an end")
 	u.driver("again", corev1.PodRunning, running())
+
 	followed := make(chan result, 1)
 	go func() {
 		followed <- runWith(u.t.Context(), terminal.Streams{}, "log", "again", "-f", "--kubeconfig", u.kubeconfig)
 	}()
+
 	kit.Wait(u.t, "the log to be followed", func(context.Context) error {
 		if !node.asked("follow=true") {
 			return fmt.Errorf("the requests are %v", node.queries)
 		}
 		return nil
 	})
+
 	first := &corev1.Pod{}
 	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "again-driver"}, first); err != nil {
 		u.t.Fatal(err)
 	}
+
 	node.logs("again-driver", "second\n")
 	u.driver("again", corev1.PodFailed, scene.Exited(1, "bad luck"))
 	u.onNode(node, "again-driver", string(first.UID))
 	u.driver("again", corev1.PodRunning, running())
 	u.does(exit.OK, "second", "log", "again", "--tail", "5", "--since", "10s", "-p")
+
 	for _, option := range []string{"spark-kubernetes-driver?", "tailLines=5", "sinceSeconds=10", "previous=true"} {
 		if !node.asked(option) {
 			u.t.Errorf("the requests lack %s: %v", option, node.queries)
 		}
 	}
+
 	u.executor(node, u.Get("again"))
 	u.does(exit.OK, "[again-exec-1] I am one", "log", "again", "--executor", "all")
 	u.does(exit.OK, "I am one", "log", "again", "--executor", "1")
 	u.does(exit.Cluster, "of attempt 7", "log", "again", "--attempt", "7")
 	u.driver("again", corev1.PodSucceeded, scene.Exited(0, ""))
+
 	if got := <-followed; got.code != exit.OK || got.out != "first\nwithout an end\nsecond\n" {
 		u.t.Errorf("the log of both attempts: %+v", got)
 	}
@@ -323,13 +359,16 @@ func (u *user) detaches() {
 		s := u.begin(args...)
 		s.until("SparkApplication " + u.Namespace + "/slow: SUBMITTED")
 		s.interrupt()
+
 		goal := "ended"
 		if args[0] == "wait" {
 			goal = "succeeded"
 		}
+
 		s.until("to come back: sparkctl wait app/slow -n " + u.Namespace + " --for=" + goal + ", or sparkctl log app/slow -n " + u.Namespace + " -f")
 		s.stop()
 	}
+
 	u.does(exit.OK, "SUBMITTED", "status", "slow")
 }
 
@@ -337,6 +376,7 @@ func (u *user) detaches() {
 // the UID of the old pod with the same name, or "" if there was none.
 func (u *user) onNode(node *kubelet, name, notUID string) {
 	u.t.Helper()
+
 	pod := &corev1.Pod{}
 	kit.Wait(u.t, "another pod "+name, func(ctx context.Context) error {
 		err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name}, pod)
@@ -366,6 +406,7 @@ func (u *user) executor(node *kubelet, app *v1beta2.SparkApplication) {
 		if err := u.API.Get(ctx, client.ObjectKeyFromObject(pod), fresh); err != nil {
 			return err
 		}
+
 		fresh.Status = pod.Status
 		return u.API.Status().Update(ctx, fresh)
 	})
@@ -375,10 +416,12 @@ func (u *user) executor(node *kubelet, app *v1beta2.SparkApplication) {
 // example writes an example manifest for the user's namespace to a file and returns the path.
 func (u *user) example(name string) string {
 	u.t.Helper()
+
 	text, err := os.ReadFile("../../examples/" + name + ".yaml")
 	if err != nil {
 		u.t.Fatal(err)
 	}
+
 	path := filepath.Join(u.t.TempDir(), name+".yaml")
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "namespace: default", "namespace: "+u.Namespace)), 0o600); err != nil {
 		u.t.Fatal(err)
@@ -390,24 +433,29 @@ func (u *user) scales() {
 	for _, name := range []string{"apache-cluster", "apache-cluster-hpa", "spark-connect"} {
 		u.does(exit.OK, name+" created", "create", "-f", u.example(name))
 	}
+
 	u.does(exit.OK, "scaled to 3", "scale", "apache-cluster", "--replicas", "3")
 	u.does(exit.OK, "scaled to 4", "scale", "connect/spark-connect", "--replicas", "4")
 	u.does(exit.Usage, "minWorkers", "scale", "apache-cluster-hpa", "--replicas", "3")
 	u.does(exit.Usage, "dynamic allocation", "scale", "pi", "--replicas", "3")
 	u.does(exit.Usage, "--replicas", "scale", "pi")
+
 	cluster, server := &sparkv1.SparkCluster{}, &v1alpha1.SparkConnect{}
 	for name, object := range map[string]client.Object{"apache-cluster": cluster, "spark-connect": server} {
 		if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: name}, object); err != nil {
 			u.t.Fatal(err)
 		}
 	}
+
 	if n, m := cluster.Spec.ClusterTolerations.InstanceConfig.InitWorkers, *server.Spec.Executor.Instances; n != 3 || m != 4 {
 		u.t.Errorf("%d workers and %d executors are wanted", n, m)
 	}
+
 	kinds := u.does(exit.OK, "apache-cluster-hpa", "list", "--kind", "cluster,connect", "-o", "name")
 	if strings.Count(kinds.out, "\n") != 3 {
 		u.t.Errorf("the list is\n%s", kinds.out)
 	}
+
 	u.does(exit.Usage, "cannot be suspended", "suspend", "apache-cluster")
 	u.does(exit.OK, "SparkCluster", "status", "apache-cluster")
 	u.does(exit.OK, "next:", "explain", "apache-cluster")
@@ -417,29 +465,34 @@ func (u *user) scales() {
 // that has ended.
 func (u *user) explains() {
 	u.does(exit.OK, "stuck created", "create", "-f", u.manifest("stuck", ""))
+
 	pod := &corev1.Pod{}
 	kit.Wait(u.t, "the driver of stuck", func(ctx context.Context) error {
 		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: "stuck-driver"}, pod); err != nil {
 			return err
 		}
+
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient memory.",
 			LastTransitionTime: metav1.Now(),
 		}}
 		return u.API.Status().Update(ctx, pod)
 	})
+
 	why := u.does(exit.OK, "Insufficient memory", "explain", "stuck")
 	for _, want := range []string{"state:", "pod:    stuck-driver: Unschedulable", "do:     request less", "next:   the operator waits"} {
 		if !strings.Contains(why.out, want) {
 			u.t.Errorf("the explanation lacks %q:\n%s", want, why.out)
 		}
 	}
+
 	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "Insufficient", "explain", "stuck")
 	for line := range strings.Lines(narrow.out) {
 		if len(strings.TrimRight(line, "\n")) > 60 {
 			u.t.Errorf("%q is too long for 60 columns", line)
 		}
 	}
+
 	u.does(exit.OK, "nothing: it has ended", "explain", "unlucky")
 	u.follows()
 	u.does(exit.OK, "the next run starts at", "explain", "nightly")
@@ -449,6 +502,7 @@ func (u *user) explains() {
 // terminal on the same screen, and otherwise line by line.
 func (u *user) follows() {
 	u.does(exit.OK, "doomed created", "create", "-f", u.manifest("doomed", ""))
+
 	ends := make(chan result, 2)
 	for _, width := range []int{0, 100} {
 		go func() {
@@ -456,11 +510,14 @@ func (u *user) follows() {
 			ends <- runWith(u.t.Context(), streams, "status", "doomed", "--watch", "--kubeconfig", u.kubeconfig)
 		}()
 	}
+
 	u.driver("doomed", corev1.PodRunning, running())
 	u.does(exit.OK, "RUNNING", "wait", "doomed", "--for=running")
 	u.driver("doomed", corev1.PodFailed, scene.Exited(3, "out of luck"))
+
 	for range 2 {
 		got := <-ends
+
 		lines := strings.HasPrefix(got.out, "SparkApplication ")
 		if got.code != exit.OK || !strings.Contains(got.out, "FAILED") || strings.Contains(got.out, "\x1b[H") == lines || strings.Contains(got.out, "\x1b[K") == lines {
 			u.t.Errorf("status --watch: exit code %d, %q, %s", got.code, got.out, got.err)
@@ -476,14 +533,17 @@ func (u *user) diffs() {
 	u.does(exit.OK, "RUNNING", "wait", "live", "--for=running")
 	u.does(exit.OK, "does not exist; kubectl apply would create it", "diff", "-f", u.manifest("new", ""))
 	u.does(exit.OK, "no change", "diff", "-f", u.manifest("live", ""))
+
 	more := u.does(exit.OK, "spec.sparkConf[spark.a]: (absent) -> \"b\"", "diff", "-f", u.manifest("live", "  sparkConf: {spark.a: b}\n"))
 	if !strings.Contains(more.out, "restarts") {
 		u.t.Errorf("the diff is\n%s", more.out)
 	}
+
 	quiet := u.does(exit.OK, "spec.timeToLiveSeconds: (absent) -> 100000", "diff", "-f", u.manifest("live", "  timeToLiveSeconds: 100000\n"))
 	if !strings.Contains(quiet.out, "nothing that runs changes") {
 		u.t.Errorf("the diff is\n%s", quiet.out)
 	}
+
 	u.does(exit.OK, "starts it again", "diff", "-f", u.manifest("unlucky", "  arguments: [x]\n"))
 	u.does(exit.OK, "StatefulSet apache-cluster-worker", "diff", "-f", u.example("apache-cluster"))
 }
@@ -508,13 +568,16 @@ func (u *user) errors() {
 	u.does(exit.Usage, "names the namespace", "create", "-f", u.example("spark-pi"), "-n", "elsewhere")
 	u.does(exit.Invalid, "spec.sparkConf[spark.master]", "create", "-f", u.manifest("bad", "  sparkConf: {spark.master: x}\n"))
 	u.does(exit.Invalid, "coolness", "create", "-f", u.manifest("refused", "  pythonVersion: coolness\n"))
+
 	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "bad"}, &v1beta2.SparkApplication{}); !apierrors.IsNotFound(err) {
 		u.t.Errorf("an invalid application was created: %v", err)
 	}
+
 	empty := filepath.Join(u.t.TempDir(), "none")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		u.t.Fatal(err)
 	}
+
 	if got := run(u.t, "list", "--kubeconfig", empty); got.code != exit.Cluster || !strings.Contains(got.err, "no cluster is configured") {
 		u.t.Errorf("without a cluster: %+v", got)
 	}
@@ -526,6 +589,7 @@ func (u *user) deletes() {
 	u.interruptsPrompts()
 	u.does(exit.Usage, "-l", "delete")
 	u.does(exit.Cluster, "has the labels team=other", "delete", "-l", "team=other")
+
 	asked.In = strings.NewReader("y\n")
 	u.doesWith(u.t.Context(), asked, exit.OK, "pi deleted", "delete", "pi", "--wait")
 	u.does(exit.OK, "unlucky deleted", "delete", "-l", "team=data")
@@ -539,13 +603,17 @@ func (u *user) interruptsPrompts() {
 	for _, args := range [][]string{{"delete", "pi"}, {"restart", "pi"}, {"suspend", "pi"}, {"scale", "connect/spark-connect", "--replicas", "2"}} {
 		ctx, interrupt := context.WithCancel(u.t.Context())
 		in, typed := io.Pipe() // nobody types an answer
+
 		asked := terminal.Streams{In: in, Out: io.Discard, Err: &promptWriter{interrupt}, Interactive: true}
 		if code := Main(ctx, append([]string{"sparkctl", args[0], "--kubeconfig", u.kubeconfig}, args[1:]...), asked); code != exit.Interrupted {
 			u.t.Errorf("%v: exit code %d after Ctrl-C", args, code)
 		}
+
 		_ = typed.Close() // never fails
+
 		interrupt()
 	}
+
 	if after := u.Get("pi").ResourceVersion; after != before {
 		u.t.Errorf("pi was changed: %s, %s", before, after)
 	}

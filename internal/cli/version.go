@@ -31,15 +31,18 @@ type build struct {
 
 func currentBuild() build {
 	b := build{Version: Version, Revision: Revision, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
+
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" && b.Revision == "" {
 			b.Revision = setting.Value
 		}
 	}
+
 	b.Version, b.Revision = cmp.Or(b.Version, info.Main.Version, "(devel)"), cmp.Or(b.Revision, "unknown")
 	return b
 }
@@ -59,16 +62,20 @@ func (r *root) versionCommand() *cobra.Command {
 	connect := selection.Connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		b := currentBuild()
+
 		if output != "" && output != "json" {
 			return exit.Usagef("-o %s: the formats are: json", output)
 		}
+
 		if short && output == "" {
 			fmt.Fprintln(r.Out, b.Version)
 			return nil
 		}
+
 		if output == "" {
 			fmt.Fprintf(r.Out, "sparkctl %s (revision %s, %s, %s)\n", b.Version, b.Revision, b.Go, b.Platform)
 		}
+
 		var operators []doctor.Operator
 		if c, err := connect(); !onlyClient && err == nil {
 			if operators, err = doctor.Operators(cmd.Context(), c); err != nil {
@@ -94,9 +101,11 @@ func (r *root) printVersions(b build, operators []doctor.Operator, output string
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintln(r.Out, string(text))
 		return nil
 	}
+
 	for i := range operators {
 		o := &operators[i]
 		fmt.Fprintln(r.Out, bounds.Line(fmt.Sprintf("operator %s %s (image %s, %d of %d replicas ready)", o, o.Version, o.Image, o.Ready, o.Wanted)))

@@ -33,9 +33,11 @@ func TestOwnAccountIsRejectedInItsNamespaceOnly(t *testing.T) {
 		if (err != nil) != c.rejected {
 			t.Errorf("%s: %v, want rejected %v", name, err, c.rejected)
 		}
+
 		if err == nil {
 			continue
 		}
+
 		fault, ok := errors.AsType[*FieldError](err)
 		if !ok || fault.Field != "spec.driver.serviceAccount" || !strings.Contains(fault.Message, `"`+c.account.Name+`"`) || !strings.HasSuffix(fault.Message, "; name another") {
 			t.Errorf("%s: the error is %v", name, err)
@@ -48,6 +50,7 @@ func TestNameIn(t *testing.T) {
 	if got := own.NameIn("spark"); got != "operator" {
 		t.Errorf("in its own namespace: %q", got)
 	}
+
 	if got := own.NameIn("spark2"); got != "" {
 		t.Errorf("in another namespace: %q", got)
 	}

@@ -20,6 +20,7 @@ func WithIdentity(pod *corev1.Pod, owner metav1.OwnerReference, attempt int32, i
 	out := *pod.DeepCopy()
 	out.Labels[lifecycle.AppUIDLabel], out.Labels[lifecycle.AttemptLabel] = string(owner.UID), strconv.Itoa(int(attempt))
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, lifecycle.AdoptedAnnotation, id)
+
 	if out.Labels[submit.RoleLabel] == submit.RoleDriver && metav1.GetControllerOf(&out) == nil {
 		out.OwnerReferences = []metav1.OwnerReference{owner}
 	}

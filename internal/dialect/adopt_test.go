@@ -16,6 +16,7 @@ import (
 func TestWithIdentity(t *testing.T) {
 	owner := metav1.OwnerReference{Kind: "SparkApplication", Name: "pi", UID: "u", Controller: new(true)}
 	other := metav1.OwnerReference{Kind: "SparkApplication", Name: "e", UID: "v", Controller: new(true)}
+
 	plain := metav1.OwnerReference{Kind: "SparkApplication", Name: "pi", UID: "u"}
 	for name, test := range map[string]struct {
 		role         string
@@ -32,6 +33,7 @@ func TestWithIdentity(t *testing.T) {
 			Name: "pi-driver", Labels: map[string]string{submit.RoleLabel: test.role}, Annotations: map[string]string{"a": "b"}, OwnerReferences: test.owners,
 		}}
 		before := pod.DeepCopy()
+
 		want := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name:            "pi-driver",
 			Labels:          map[string]string{submit.RoleLabel: test.role, lifecycle.AppUIDLabel: "u", lifecycle.AttemptLabel: "2"},
@@ -41,6 +43,7 @@ func TestWithIdentity(t *testing.T) {
 		if diff := cmp.Diff(want, WithIdentity(pod, owner, 2, "spark-1")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+
 		if diff := cmp.Diff(before, pod); diff != "" {
 			t.Errorf("%s: the pod itself changed (-before +after):\n%s", name, diff)
 		}

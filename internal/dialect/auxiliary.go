@@ -44,16 +44,21 @@ func MarkContent(object submit.Object) {
 		if delete(labels, lifecycle.ContentLabel); len(labels) == 0 {
 			labels = nil // an unstructured object keeps an empty map
 		}
+
 		object.SetLabels(labels)
 	}
+
 	text, err := json.Marshal(object)
 	if err != nil {
 		text = []byte(err.Error()) // impossible: Kubernetes types marshal
 	}
+
 	sum := sha256.Sum256(text)
+
 	if labels == nil {
 		labels = map[string]string{}
 	}
+
 	labels[lifecycle.ContentLabel] = hex.EncodeToString(sum[:12])
 	object.SetLabels(labels)
 }

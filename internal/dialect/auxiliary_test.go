@@ -31,9 +31,11 @@ func TestContentDependsOnEveryPartOfAnObject(t *testing.T) {
 	if !regexp.MustCompile(`^[0-9a-f]{24}$`).MatchString(first) {
 		t.Errorf("%q is not the value of a label that can be compared", first)
 	}
+
 	if again := contentOf(service("ui")); again != first {
 		t.Errorf("equal objects have the digests %s and %s", first, again)
 	}
+
 	for name, change := range map[string]func(*corev1.Service){
 		"a port":        func(s *corev1.Service) { s.Spec.Ports[0].Port = 81 },
 		"the name":      func(s *corev1.Service) { s.Name = "ui2" },
@@ -44,6 +46,7 @@ func TestContentDependsOnEveryPartOfAnObject(t *testing.T) {
 	} {
 		changed := service("ui")
 		change(changed)
+
 		if contentOf(changed) == first {
 			t.Errorf("%s does not change the digest", name)
 		}
@@ -59,10 +62,12 @@ func TestContentIsMarkedTwice(t *testing.T) {
 		"of another type": &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Route", "metadata": map[string]any{"name": "ui"}}},
 	} {
 		labels := len(object.GetLabels())
+
 		first := contentOf(object)
 		if again := contentOf(object); first == "" || again != first {
 			t.Errorf("%s: the digest is first %q and then %q", name, first, again)
 		}
+
 		if got := len(object.GetLabels()); got != labels+1 {
 			t.Errorf("%s: the object has %d labels, want %d", name, got, labels+1)
 		}
@@ -76,10 +81,12 @@ func TestObjectFailures(t *testing.T) {
 		{Kind: "Service", Name: "being-created"},
 		{Kind: "HTTPRoute", Name: "r", Outdated: true, Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}},
 	})
+
 	want := []lifecycle.Cause{{Reason: "Invalid", Message: "Ingress ui: the host is wrong"}, {Reason: "Forbidden", Message: "HTTPRoute r: no"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if got := ObjectFailures(nil); got != nil {
 		t.Errorf("no objects have the failures %v", got)
 	}

@@ -52,6 +52,7 @@ type PhaseCondition struct {
 // outcome. The only other conditions that the operator sets are those of other functions (Degraded, Exposed).
 func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
+
 	submitted := PhaseCondition{ConditionSubmitted, yes}
 	switch m.Phase {
 	case lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Unknown:
@@ -59,6 +60,7 @@ func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 		if m.Cause.Reason == lifecycle.ReasonPodInvalid {
 			pending.Type = ConditionStalled // the driver requests executors in vain until the spec is edited
 		}
+
 		out := []PhaseCondition{{ConditionReady, no}, pending, submitted}
 		if m.Phase == lifecycle.Ready || m.Phase == lifecycle.Scaling {
 			out = append(out, PhaseCondition{ConditionRunning, yes})
@@ -70,6 +72,7 @@ func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 		if m.Outcome == lifecycle.Succeeded {
 			return []PhaseCondition{{ConditionReady, yes}, submitted, {ConditionSucceeded, yes}}
 		}
+
 		out := []PhaseCondition{{ConditionReady, no}, {ConditionStalled, yes}, {ConditionFailed, yes}}
 		if m.Runs > 0 {
 			out = append(out, submitted)
@@ -135,13 +138,16 @@ func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) 
 	case ConditionSubmitted, ConditionRunning, ConditionSucceeded, ConditionSuspended:
 		return h.Type, ""
 	}
+
 	reason = string(m.Phase)
 	if m.Phase == lifecycle.Ready {
 		reason = ReasonAwaitingExecutors
 	}
+
 	if m.Outcome != lifecycle.Undecided {
 		reason = string(m.Outcome)
 	}
+
 	message = WaitMessage(wanted, m)
 	switch {
 	case m.Cause.Reason == lifecycle.ReasonSidecarRuns: // it does not change the outcome
@@ -211,6 +217,7 @@ func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase,
 	if transient == nil || phase.Terminal() || phase == lifecycle.Suspended {
 		return
 	}
+
 	held := metav1.Condition{
 		Type: ConditionReady, Status: metav1.ConditionFalse, Reason: transient.Cause.Reason, Message: transient.Cause.Message,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: generation,
@@ -218,8 +225,10 @@ func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase,
 	if phase.Runs() {
 		held.Type, held.Status = ConditionDegraded, metav1.ConditionTrue
 	}
+
 	if old := meta.FindStatusCondition(before, held.Type); old != nil && old.Reason == held.Reason {
 		held.Message = old.Message
 	}
+
 	PutCondition(conditions, held)
 }

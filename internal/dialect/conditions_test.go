@@ -86,10 +86,12 @@ func TestConditionsAreReadableByKstatus(t *testing.T) {
 		for _, outcome := range []lifecycle.Outcome{"", lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Refused} {
 			for runs := range int32(2) {
 				conditions := PhaseConditions(lifecycle.Memory{Phase: phase, Outcome: outcome, Runs: runs})
+
 				got := map[string]metav1.ConditionStatus{}
 				for _, c := range conditions {
 					got[c.Type] = c.Status
 				}
+
 				busy, stalled := got[ConditionReconciling] == "True", got[ConditionStalled] == "True"
 				if len(got) != len(conditions) || got[ConditionReady] == "" || busy && stalled || got[ConditionReady] == "True" && (busy || stalled) {
 					t.Errorf("%s with %q and %d runs: %s", phase, outcome, runs, asText(conditions))
@@ -101,6 +103,7 @@ func TestConditionsAreReadableByKstatus(t *testing.T) {
 
 func TestConditionCause(t *testing.T) {
 	retry := time.Date(2026, 5, 4, 5, 2, 1, 999, time.FixedZone("east", 2*3600))
+
 	oom := lifecycle.Cause{Reason: "OOMKilled", Message: "the driver needs more memory"}
 	for name, c := range map[string]struct {
 		kind            string
@@ -178,13 +181,16 @@ func FuzzUsableReason(f *testing.F) {
 	for _, seed := range []string{"", "Evicted", "A:", "a b", "A\n"} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, reason string) {
 		got := UsableReason(reason)
 		isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
 		valid := got != "" && len(got) <= 1024 && isLetter(got[0]) && got[len(got)-1] != ',' && got[len(got)-1] != ':'
 		for i := range len(got) {
 			valid = valid && (isLetter(got[i]) || got[i] >= '0' && got[i] <= '9' || strings.IndexByte("_,:", got[i]) >= 0)
 		}
+
 		if !valid || got != reason && got != "Pending" {
 			t.Errorf("%q becomes %q", reason, got)
 		}
@@ -195,6 +201,7 @@ func FuzzUsableReason(f *testing.F) {
 // has its status, and that the time has no more digits than the API server stores.
 func TestSetConditionKeepsTheTransitionTime(t *testing.T) {
 	at := func(seconds int64) metav1.Time { return metav1.NewTime(time.Unix(seconds, 0)) }
+
 	conditions := []metav1.Condition{{Type: "Theirs", Status: "True", LastTransitionTime: at(1)}}
 	for i, c := range []struct {
 		status          metav1.ConditionStatus
@@ -210,6 +217,7 @@ func TestSetConditionKeepsTheTransitionTime(t *testing.T) {
 		{"False", "B", "b", 2, time.Unix(500, 5), at(500)},
 	} {
 		SetCondition(&conditions, metav1.Condition{Type: ConditionReady, Status: c.status, Reason: c.reason, Message: c.message}, c.generation, c.now)
+
 		want := []metav1.Condition{
 			{Type: "Theirs", Status: "True", LastTransitionTime: at(1)},
 			{Type: "Ready", Status: c.status, Reason: c.reason, Message: c.message, ObservedGeneration: c.generation, LastTransitionTime: c.want},
@@ -224,6 +232,7 @@ func TestSetConditionKeepsTheTransitionTime(t *testing.T) {
 // that runs Degraded, and that it is not reported for an application that has ended or is suspended.
 func TestTransientErrorBelongsToThePhase(t *testing.T) {
 	transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "now"}}
+
 	want := map[lifecycle.Phase]string{
 		lifecycle.Retained: "", lifecycle.Done: "", lifecycle.Suspended: "",
 		lifecycle.Running: "Degraded=True", lifecycle.Partial: "Degraded=True", lifecycle.Below: "Degraded=True",
@@ -235,6 +244,7 @@ func TestTransientErrorBelongsToThePhase(t *testing.T) {
 		}
 		var conditions []metav1.Condition
 		EncodeTransientError(&conditions, phase, transient, nil, 5, time.Unix(7, 0))
+
 		got := ""
 		for _, c := range conditions {
 			got += fmt.Sprintf("%s=%s", c.Type, c.Status)
@@ -242,10 +252,13 @@ func TestTransientErrorBelongsToThePhase(t *testing.T) {
 				t.Errorf("%s: %+v", phase, c)
 			}
 		}
+
 		if got != wanted {
 			t.Errorf("%s: %q, want %q", phase, got, wanted)
 		}
+
 		EncodeTransientError(&conditions, phase, nil, nil, 5, time.Unix(8, 0))
+
 		if got := len(conditions); got > 1 {
 			t.Errorf("%s: without an error there are %d conditions", phase, got)
 		}
@@ -267,6 +280,7 @@ func TestTransientErrorKeepsItsMessage(t *testing.T) {
 	} {
 		conditions := []metav1.Condition{{Type: "Ready", Status: "False", Reason: "Launched", Message: "of the phase", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}}
 		EncodeTransientError(&conditions, lifecycle.Launched, transient, c.before, 1, time.Unix(2, 0))
+
 		if got := conditions[0]; len(conditions) != 1 || got.Message != c.want || got.Reason != "Timeout" || got.LastTransitionTime.Unix() != 1 {
 			t.Errorf("%s: %+v", name, conditions)
 		}
@@ -281,11 +295,13 @@ func TestFalseReadyHasAnotherReasonThanReady(t *testing.T) {
 		if standing.Type != ConditionReady && standing.Type != ConditionReconciling {
 			continue
 		}
+
 		reason, message := ConditionCause(standing, lifecycle.App{InitialExecutors: 2}, memory)
 		if reason != ReasonAwaitingExecutors || message != "0 of 2 executors run" {
 			t.Errorf("%s is %s with %q: %s", standing.Type, standing.Status, reason, message)
 		}
 	}
+
 	memory.Cause = lifecycle.Cause{Reason: "Unschedulable", Message: "no node"}
 	if reason, message := ConditionCause(PhaseCondition{ConditionReady, metav1.ConditionFalse}, lifecycle.App{}, memory); reason != "Unschedulable" || message != "no node" {
 		t.Errorf("with a cause the reason is %q: %s", reason, message)

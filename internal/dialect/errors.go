@@ -62,6 +62,7 @@ func AsFaults(err error) []*FieldError {
 	if err == nil {
 		return nil
 	}
+
 	if fault, ok := errors.AsType[*FieldError](err); ok {
 		return []*FieldError{fault}
 	}
@@ -73,12 +74,15 @@ func Invalid(faults []*FieldError) *lifecycle.Cause {
 	if len(faults) == 0 {
 		return nil
 	}
+
 	var all strings.Builder
 	for i, fault := range Unreplaced(faults) {
 		if i > 0 {
 			all.WriteString("; ")
 		}
+
 		all.WriteString(fault.Error())
+
 		if all.Len() > lifecycle.MaxMessage { // a cause is cut to this length anyway
 			break
 		}

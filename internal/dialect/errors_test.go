@@ -28,6 +28,7 @@ func TestStatementLeavesOutTheAdvice(t *testing.T) {
 		if got := fault.Statement(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+
 		if got, want := fault.Error(), c.field+": "+c.message; got != want {
 			t.Errorf("%s: the error is %q, want %q", name, got, want)
 		}
@@ -56,7 +57,9 @@ func TestInvalid(t *testing.T) {
 	if got := Invalid(nil); got != nil {
 		t.Errorf("without faults: %v", got)
 	}
+
 	got := Invalid([]*FieldError{{Field: "spec.image", Message: "is not set; set it"}, {Field: "spec.type", Message: "is wrong"}})
+
 	want := &lifecycle.Cause{Reason: "InvalidSpec", Message: "spec.image: is not set; set it; spec.type: is wrong"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -70,10 +73,12 @@ func TestInvalidIsBounded(t *testing.T) {
 	for i := range faults {
 		faults[i] = &FieldError{Field: fmt.Sprintf("spec.volumes[%d]", i), Message: "has no name"}
 	}
+
 	message := Invalid(faults).Message
 	if !strings.HasPrefix(message, "spec.volumes[0]: has no name; spec.volumes[1]: has no name; ") {
 		t.Errorf("the message begins with %.100q", message)
 	}
+
 	if len(message) < lifecycle.MaxMessage || len(message) > lifecycle.MaxMessage+100 {
 		t.Errorf("the message has %d bytes", len(message))
 	}

@@ -75,6 +75,7 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	case n.Waits:
 		reason = EventDriverPending
 	}
+
 	message := CauseText(n.Cause)
 	if n.Name != "" {
 		message = n.Name + ": " + message

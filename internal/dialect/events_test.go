@@ -63,11 +63,13 @@ func TestEndEvent(t *testing.T) {
 		if outcome == lifecycle.Refused {
 			want.Message = "attempt 7 was not submitted: R: 100% of %s"
 		}
+
 		got, reported := EndEvent(lifecycle.Transition{Attempt: 7, Outcome: outcome, Cause: lifecycle.Cause{Reason: "R", Message: "100% of %s"}})
 		if diff := cmp.Diff(want, got); diff != "" || !reported {
 			t.Errorf("%s: %v (-want +got):\n%s", outcome, reported, diff)
 		}
 	}
+
 	if got, reported := EndEvent(lifecycle.Transition{Outcome: lifecycle.Succeeded}); reported {
 		t.Errorf("a success has the event %v", got)
 	}
@@ -83,6 +85,7 @@ func TestCauseText(t *testing.T) {
 
 func TestNormalAndWarning(t *testing.T) {
 	normal, ok1 := Normal("R", "attempt %d", 3)
+
 	warning, ok2 := Warning("R", "attempt %d", 3)
 	if diff := cmp.Diff([]Event{{"Normal", "R", "attempt 3"}, {"Warning", "R", "attempt 3"}}, []Event{normal, warning}); diff != "" || !ok1 || !ok2 {
 		t.Errorf("%v, %v (-want +got):\n%s", ok1, ok2, diff)

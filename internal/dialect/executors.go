@@ -51,11 +51,13 @@ func (t Tally) Encode() *statusv1.OperatorExecutors {
 // change again when Kubernetes has deleted the executors.
 func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Executor {
 	over := m.Outcome == lifecycle.Succeeded && !m.Phase.Live()
+
 	var pods []lifecycle.Executor
 	for i := range seen {
 		if seen[i].Attempt != m.Attempt {
 			continue
 		}
+
 		pods = append(pods, seen[i])
 		if pod := &pods[len(pods)-1]; over && (pod.Phase == lifecycle.DriverPending || pod.Phase == lifecycle.DriverRunning) {
 			pod.Phase = lifecycle.DriverSucceeded
@@ -69,22 +71,28 @@ func ExecutorsOf(m lifecycle.Memory, seen []lifecycle.Executor) []lifecycle.Exec
 // if all are zero), and a notice for each executor that failed since the previous call, up to MaxExecutorNotices.
 func CountExecutors(o *statusv1.OperatorStatus, last *statusv1.ExecutorCounts, pods []lifecycle.Executor) (counts *statusv1.ExecutorCounts, notices []lifecycle.Notice) {
 	before := DecodeTally(o.Executors)
+
 	if last == nil {
 		last = &statusv1.ExecutorCounts{}
 	}
+
 	now, counted := before.Next(*last, pods)
+
 	most := MaxExecutorNotices
 	if len(before.Failed) >= MaxRanges {
 		most = 0 // the set is full, so it may lack executors that were already reported
 	}
+
 	var failed []*lifecycle.Executor
 	for i := range pods {
 		if pods[i].Phase == lifecycle.DriverFailed && !before.Failed.Has(ExecutorID(pods[i].Name)) {
 			failed = append(failed, &pods[i])
 		}
 	}
+
 	notices = NoticesOf(failed, most)
 	o.Executors = now.Encode()
+
 	if counted != (statusv1.ExecutorCounts{}) {
 		counts = &counted
 	}
@@ -97,6 +105,7 @@ func AddFailures(kind, message string, m lifecycle.Memory, counts *statusv1.Exec
 	if counts == nil || counts.Failed == 0 || m.ExecutorFailure.Message == "" || kind != ConditionRunning && (kind != ConditionDegraded || m.Cause.Reason != "") {
 		return message
 	}
+
 	failures := fmt.Sprintf("%s failed, last: %s: %s", bounds.Count(counts.Failed, "executor"), m.ExecutorFailure.Reason, m.ExecutorFailure.Message)
 	return strings.TrimPrefix(message+"; "+failures, "; ")
 }
@@ -105,6 +114,7 @@ func AddFailures(kind, message string, m lifecycle.Memory, counts *statusv1.Exec
 // precedence, because the first failures often explain the others.
 func NoticesOf(failed []*lifecycle.Executor, most int) (notices []lifecycle.Notice) {
 	slices.SortFunc(failed, func(a, b *lifecycle.Executor) int { return cmp.Compare(ExecutorID(a.Name), ExecutorID(b.Name)) })
+
 	for _, pod := range failed[:min(len(failed), most)] {
 		notices = append(notices, lifecycle.Notice{Part: lifecycle.Executors, Name: pod.Name, Attempt: pod.Attempt, Cause: pod.Why})
 	}
@@ -120,25 +130,30 @@ func NoticesOf(failed []*lifecycle.Executor, most int) (notices []lifecycle.Noti
 func (t Tally) Next(last statusv1.ExecutorCounts, pods []lifecycle.Executor) (Tally, statusv1.ExecutorCounts) {
 	now := Tally{seen: t.seen, failedAndGone: t.failedAndGone + t.Failed.len() + t.Leaving.len()}
 	total := int64(last.Pending) + int64(last.Running) + int64(last.Completed) + int64(last.Failed) + int64(last.Unknown)
+
 	var counts statusv1.ExecutorCounts
 	for i := range pods {
 		id := ExecutorID(pods[i].Name)
 		if now.seen.Add(id) {
 			total++
 		}
+
 		if t.Failed.Has(id) || t.Leaving.Has(id) {
 			now.failedAndGone--
 		}
+
 		switch {
 		case pods[i].Phase == lifecycle.DriverFailed:
 			now.Failed.Add(id)
 		case IsLeaving(&pods[i]):
 			now.Leaving.Add(id)
 		}
+
 		if pods[i].Phase != lifecycle.DriverSucceeded && pods[i].Phase != lifecycle.DriverFailed {
 			Count(&counts, ExecutorStates[pods[i].Phase])
 		}
 	}
+
 	live := int64(counts.Pending) + int64(counts.Running) + int64(counts.Unknown)
 	counts.Failed = int32(min(max(now.failedAndGone+now.Failed.len(), 0), math.MaxInt32))
 	counts.Completed = int32(min(max(total-live-int64(counts.Failed), 0), math.MaxInt32))
@@ -166,6 +181,7 @@ func ExecutorID(name string) int64 {
 			return int64(n)
 		}
 	}
+
 	h := fnv.New32a()
 	h.Write([]byte(name))
 	return 1<<32 + int64(h.Sum32())

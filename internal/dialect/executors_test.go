@@ -47,24 +47,30 @@ func TestExecutorsAreCountedLikeAModel(t *testing.T) {
 		last := map[int]lifecycle.Executor{} // the last observation of each executor
 		gone := map[int]bool{}
 		reported := map[string]int{}
+
 		status, counts := &statusv1.OperatorStatus{}, (*statusv1.ExecutorCounts)(nil)
 		for step := range 30 {
 			for range r.IntN(4) {
 				last[len(last)+1] = executorPod(len(last)+1, "", "")
 			}
+
 			var pods []lifecycle.Executor
 			for _, id := range slices.Sorted(maps.Keys(last)) {
 				e := last[id]
 				if gone[id] = gone[id] || e.Phase != "" && r.IntN(6) == 0; gone[id] {
 					continue
 				}
+
 				e.Phase = nextPhases[e.Phase][r.IntN(len(nextPhases[e.Phase]))]
 				if r.IntN(5) == 0 {
 					e.Why.Reason = []string{"", "Evicted", "Preempted", "ImagePullBackOff"}[r.IntN(4)]
 				}
+
 				last[id], pods = e, append(pods, e)
 			}
+
 			r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+
 			var want statusv1.ExecutorCounts
 			for id, e := range last {
 				leaving := e.Phase == lifecycle.DriverUnknown || e.Why.Reason == "Evicted" || e.Why.Reason == "Preempted"
@@ -84,22 +90,27 @@ func TestExecutorsAreCountedLikeAModel(t *testing.T) {
 				}
 			}
 			var notices, more []lifecycle.Notice
+
 			counts, notices = CountExecutors(status, counts, pods)
 			if diff := cmp.Diff(want, countsOf(counts)); diff != "" {
 				t.Fatalf("seed %d, step %d (-want +got):\n%s", seed, step, diff)
 			}
+
 			for _, n := range notices {
 				reported[n.Name]++
 			}
+
 			if counts, more = CountExecutors(status, counts, pods); countsOf(counts) != want || len(more) > 0 {
 				t.Fatalf("seed %d, step %d: a second call counts %+v with %v, want %+v", seed, step, countsOf(counts), more, want)
 			}
 		}
+
 		for _, e := range last {
 			want := 0
 			if e.Phase == lifecycle.DriverFailed {
 				want = 1
 			}
+
 			if reported[e.Name] != want {
 				t.Errorf("seed %d: %s (%s) is reported %d times, want %d", seed, e.Name, e.Phase, reported[e.Name], want)
 			}
@@ -114,17 +125,21 @@ func TestTallyIsStored(t *testing.T) {
 	if counts, notices := CountExecutors(status, nil, nil); counts != nil || notices != nil || status.Executors != nil {
 		t.Errorf("without executors: %v, %v, %v", counts, notices, status.Executors)
 	}
+
 	pods := []lifecycle.Executor{
 		executorPod(1, lifecycle.DriverRunning, ""), executorPod(2, lifecycle.DriverFailed, "OOMKilled"), executorPod(3, lifecycle.DriverUnknown, ""),
 		executorPod(5, lifecycle.DriverRunning, "Evicted"), executorPod(6, lifecycle.DriverSucceeded, "Evicted"), executorPod(7, lifecycle.DriverFailed, "Evicted"),
 	}
+
 	counts, notices := CountExecutors(status, nil, pods)
 	if diff := cmp.Diff(&statusv1.OperatorExecutors{Seen: "1-3,5-7", Failed: "2,7", Leaving: "3,5"}, status.Executors); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(&statusv1.ExecutorCounts{Running: 2, Completed: 1, Failed: 2, Unknown: 1}, counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
+
 	want := []lifecycle.Notice{
 		{Part: lifecycle.Executors, Name: "app-exec-2", Attempt: 1, Cause: lifecycle.Cause{Reason: "OOMKilled"}},
 		{Part: lifecycle.Executors, Name: "app-exec-7", Attempt: 1, Cause: lifecycle.Cause{Reason: "Evicted"}},
@@ -132,16 +147,19 @@ func TestTallyIsStored(t *testing.T) {
 	if diff := cmp.Diff(want, notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
+
 	tally := DecodeTally(status.Executors)
 	for id, want := range map[int64]bool{0: false, 1: true, 3: true, 4: false, 7: true, 8: false} {
 		if tally.Has(id) != want {
 			t.Errorf("the tally has %d: %v", id, !want)
 		}
 	}
+
 	counts, _ = CountExecutors(status, counts, nil)
 	if diff := cmp.Diff(&statusv1.OperatorExecutors{Seen: "1-3,5-7", FailedAndGone: 4}, status.Executors); diff != "" {
 		t.Errorf("stored when all pods are gone (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(&statusv1.ExecutorCounts{Completed: 2, Failed: 4}, counts); diff != "" {
 		t.Errorf("counts when all pods are gone (-want +got):\n%s", diff)
 	}
@@ -175,10 +193,12 @@ func TestCountsSurviveAForeignStatus(t *testing.T) {
 		},
 	} {
 		status := &statusv1.OperatorStatus{Executors: &c.stored}
+
 		counts, _ := CountExecutors(status, &c.last, c.pods)
 		if diff := cmp.Diff(c.want, countsOf(counts)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+
 		if got := status.Executors.FailedAndGone; name == "the largest numbers" && got != math.MaxInt32 {
 			t.Errorf("%s: stored is %d", name, got)
 		}
@@ -192,16 +212,20 @@ func TestTallyIsBounded(t *testing.T) {
 	for id := 1; id <= 2*(MaxRanges+50); id += 2 {
 		pods = append(pods, executorPod(id, lifecycle.DriverFailed, "Error"))
 	}
+
 	status := &statusv1.OperatorStatus{}
+
 	counts, notices := CountExecutors(status, nil, pods)
 	if counts.Failed != MaxRanges+50 || len(notices) != MaxExecutorNotices {
 		t.Errorf("%d are counted and %d are reported", counts.Failed, len(notices))
 	}
+
 	for name, text := range map[string]string{"seen": status.Executors.Seen, "failed": status.Executors.Failed} {
 		if got := strings.Count(text, ",") + 1; got != MaxRanges {
 			t.Errorf("%s has %d ranges, want %d", name, got, MaxRanges)
 		}
 	}
+
 	counts, notices = CountExecutors(status, counts, pods)
 	if counts.Failed != MaxRanges+50 || len(notices) > 0 {
 		t.Errorf("again: %d are counted and %d are reported", counts.Failed, len(notices))
@@ -216,11 +240,13 @@ func TestFirstFailuresAreReported(t *testing.T) {
 		e := executorPod(id, lifecycle.DriverFailed, "Error")
 		failed = append(failed, &e)
 	}
+
 	for most, want := range map[int][]string{0: nil, 1: {"app-exec-2"}, 3: {"app-exec-2", "app-exec-9", "app-exec-10"}, 9: {"app-exec-2", "app-exec-9", "app-exec-10", "app-exec-30", "app-exec-100"}} {
 		var got []string
 		for _, n := range NoticesOf(failed, most) {
 			got = append(got, n.Name)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("at most %d (-want +got):\n%s", most, diff)
 		}
@@ -237,6 +263,7 @@ func TestExecutorsOf(t *testing.T) {
 		executorPod(4, lifecycle.DriverUnknown, ""), executorPod(5, lifecycle.DriverSucceeded, ""),
 	}
 	before := slices.Clone(observed)
+
 	asObserved, completed := "Pending Running Failed Unknown Succeeded", "Succeeded Succeeded Failed Unknown Succeeded"
 	for _, c := range []struct {
 		phase   lifecycle.Phase
@@ -251,10 +278,12 @@ func TestExecutorsOf(t *testing.T) {
 		for _, e := range ExecutorsOf(lifecycle.Memory{Phase: c.phase, Outcome: c.outcome, Attempt: 1}, observed) {
 			words = append(words, string(e.Phase))
 		}
+
 		if got := strings.Join(words, " "); got != c.want {
 			t.Errorf("%s with %q: %s, want %s", c.phase, c.outcome, got, c.want)
 		}
 	}
+
 	if diff := cmp.Diff(before, observed); diff != "" {
 		t.Errorf("the facts were changed (-want +got):\n%s", diff)
 	}
@@ -270,6 +299,7 @@ func TestExecutorID(t *testing.T) {
 			t.Errorf("%q: %d, want %d", name, got, want)
 		}
 	}
+
 	for _, name := range []string{"app-exec-2147483648", "app-exec-", "app-exec-x", "app-exec-+1", "app-exec--1", "app-exec-1 ", "app-exec-1-2", "cluster-worker-0"} {
 		if got := ExecutorID(name); got < 1<<32 {
 			t.Errorf("%q is no executor's name, but has the number %d", name, got)
@@ -302,6 +332,7 @@ func FuzzExecutorID(f *testing.F) {
 		if stored := (IDSet{{id, id}}).String(); id < 0 || !ParseIDs(stored).Has(id) || id > math.MaxInt32 && id < 1<<32 {
 			t.Errorf("%q has the number %d, stored as %q", name, id, stored)
 		}
+
 		if got := ExecutorID(fmt.Sprintf("%s-exec-%d", name, number)); got != int64(number) {
 			t.Errorf("number %d of %q is read as %d", number, name, got)
 		}
@@ -312,6 +343,7 @@ func TestIsLeaving(t *testing.T) {
 	for _, phase := range []lifecycle.DriverPhase{lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverUnknown} {
 		for reason, leaves := range map[string]bool{"": false, "Evicted": true, "Preempted": true, "Unschedulable": false} {
 			e := executorPod(1, phase, reason)
+
 			want := phase == lifecycle.DriverUnknown || leaves && phase != lifecycle.DriverSucceeded
 			if got := IsLeaving(&e); got != want {
 				t.Errorf("%s with %q: %v", phase, reason, got)
@@ -340,6 +372,7 @@ func TestFailedExecutorsInConditions(t *testing.T) {
 	waits := m
 	waits.Cause = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
 	const failures = "200 executors failed, last: OOMKilled: killed at 896Mi"
+
 	failed := &statusv1.ExecutorCounts{Running: 1, Failed: 200}
 	for name, c := range map[string]struct {
 		kind, message string

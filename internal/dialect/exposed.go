@@ -45,26 +45,31 @@ func withInheritedAsCurrent(live []lifecycle.AuxiliaryObject) []lifecycle.Auxili
 // becomes False, or if it stays False with another reason or message.
 func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.AuxiliaryObject, now time.Time) []Event {
 	live = withInheritedAsCurrent(live)
+
 	reason, message := "", ""
 	for _, cause := range append(slices.Clone(e.Problems), ObjectFailures(live)...) {
 		if message != "" {
 			message += "; "
 		}
+
 		reason, message = cmp.Or(reason, cause.Reason), message+cause.Message
 		// A spec may request many objects, and the API server's answers may be long.
 		if len(message) > lifecycle.MaxMessage {
 			break
 		}
 	}
+
 	message = lifecycle.Cause{Message: message}.Bounded().Message
 	condition := metav1.Condition{
 		Type: ConditionExposed, Status: metav1.ConditionTrue, Reason: ConditionExposed,
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: e.Generation,
 	}
+
 	stands := make(map[[2]string]bool, len(live))
 	for i := range slices.Backward(live) { // the first object of a name counts, as in FindObject
 		stands[[2]string{live[i].Kind, live[i].Name}] = live[i].Current
 	}
+
 	missing := slices.ContainsFunc(e.Objects, func(object submit.Object) bool {
 		return !stands[[2]string{object.GetObjectKind().GroupVersionKind().Kind, object.GetName()}]
 	})
@@ -80,9 +85,11 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 	case missing:
 		return nil // some objects are still being created; the condition does not change
 	}
+
 	before := meta.FindStatusCondition(*conditions, ConditionExposed)
 	changed := condition.Status == metav1.ConditionFalse && (before == nil || before.Reason != condition.Reason || before.Message != condition.Message)
 	PutCondition(conditions, condition)
+
 	if !changed {
 		return nil
 	}

@@ -22,6 +22,7 @@ func TestExposed(t *testing.T) {
 	wanted := []submit.Object{service}
 	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}
 	left := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "theirs"}}
+
 	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
 	for name, c := range map[string]struct {
 		exposed Exposed
@@ -41,12 +42,14 @@ func TestExposed(t *testing.T) {
 		"an object that exists, and an invalid request": {Exposed{Objects: wanted, Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
 	} {
 		var conditions []metav1.Condition
+
 		c.exposed.Generation = 3
 		for i := range 2 { // a second call must change nothing
 			notices := c.exposed.Record(&conditions, c.states, time.Unix(int64(i), 0))
 			if want := c.notices * (1 - i); len(notices) != want {
 				t.Errorf("%s: %d events, want %d", name, len(notices), want)
 			}
+
 			got := meta.FindStatusCondition(conditions, ConditionExposed)
 			if c.status == "" {
 				if got != nil {
@@ -54,10 +57,12 @@ func TestExposed(t *testing.T) {
 				}
 				continue
 			}
+
 			if got == nil || got.Status != c.status || got.Reason != c.reason || got.Message != c.message || got.ObservedGeneration != 3 || got.LastTransitionTime.Unix() != 0 {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
+
 		if (Exposed{}).Record(&conditions, nil, time.Unix(9, 0)); len(conditions) > 0 {
 			t.Errorf("%s: when nothing is wanted any more there is %+v", name, conditions)
 		}
@@ -79,13 +84,16 @@ func TestExposedIsBounded(t *testing.T) {
 	} {
 		var conditions []metav1.Condition
 		notices := exposed.Record(&conditions, exposed.states, time.Unix(0, 0))
+
 		got := meta.FindStatusCondition(conditions, ConditionExposed)
 		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) || !strings.HasSuffix(got.Message, "...") || len(notices) != 1 {
 			t.Fatalf("%s: %d events, %+v", name, len(notices), got)
 		}
+
 		if limit := lifecycle.MaxMessage + 100; len(got.Message) > limit || len(got.Message) < lifecycle.MaxMessage/2 {
 			t.Errorf("%s: the message has %d bytes, of at most %d", name, len(got.Message), limit)
 		}
+
 		if again := exposed.Record(&conditions, exposed.states, time.Unix(1, 0)); len(again) > 0 {
 			t.Errorf("%s: a second call returns events", name)
 		}
@@ -101,6 +109,7 @@ func exposable(kind, name string) submit.Object {
 // two objects with the same kind and name the first counts.
 func TestExposedComparesKindAndName(t *testing.T) {
 	wanted := []submit.Object{exposable("Service", "ui"), exposable("Ingress", "ui")}
+
 	current := func(kind, name string, yes bool) lifecycle.AuxiliaryObject {
 		return lifecycle.AuxiliaryObject{Kind: kind, Name: name, Current: yes}
 	}
@@ -122,6 +131,7 @@ func TestExposedComparesKindAndName(t *testing.T) {
 		if events := (Exposed{Objects: wanted}).Record(&conditions, c.live, time.Unix(0, 0)); len(events) > 0 {
 			t.Errorf("%s: %v", name, events)
 		}
+
 		if got := meta.IsStatusConditionTrue(conditions, ConditionExposed); got != c.want {
 			t.Errorf("%s: %+v", name, conditions)
 		}
@@ -135,6 +145,7 @@ func TestExposedReportsEachChangeOnce(t *testing.T) {
 	failing := func(reason, message string) []lifecycle.AuxiliaryObject {
 		return []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: reason, Message: message}}}
 	}
+
 	conditions := []metav1.Condition{{Type: "Theirs", Status: "True"}}
 	for i, c := range []struct {
 		live []lifecycle.AuxiliaryObject
@@ -149,17 +160,21 @@ func TestExposedReportsEachChangeOnce(t *testing.T) {
 		{failing("LeftByAnotherOperator", "c"), ""},
 	} {
 		before := slices.Clone(c.live)
+
 		got := ""
 		for _, event := range exposed.Record(&conditions, c.live, time.Unix(int64(i), 0)) {
 			got += event.Type + " " + event.Reason + ": " + event.Message
 		}
+
 		if got != c.want {
 			t.Errorf("step %d: %q, want %q", i, got, c.want)
 		}
+
 		if !slices.Equal(before, c.live) || exposed.Problems[:1][0] != (lifecycle.Cause{}) {
 			t.Errorf("step %d: the arguments are %v and %v", i, c.live, exposed.Problems[:1])
 		}
 	}
+
 	if len(conditions) != 2 || conditions[0].Type != "Theirs" {
 		t.Errorf("the conditions are %+v", conditions)
 	}
@@ -170,6 +185,7 @@ func TestFindObject(t *testing.T) {
 	if got := FindObject(live, "Ingress", "b"); got != &live[1] {
 		t.Errorf("the Ingress is %v", got)
 	}
+
 	for _, missing := range [][2]string{{"Ingress", "a"}, {"Service", "b"}, {"", ""}} {
 		if got := FindObject(live, missing[0], missing[1]); got != nil {
 			t.Errorf("%v is %v", missing, got)

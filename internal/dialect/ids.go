@@ -29,15 +29,19 @@ func ParseIDs(text string) IDSet {
 		if len(set) == MaxRanges {
 			break
 		}
+
 		first, last, ranged := strings.Cut(part, "-")
 		if !ranged {
 			last = first
 		}
+
 		from, err1 := strconv.ParseInt(first, 10, 64)
+
 		to, err2 := strconv.ParseInt(last, 10, 64)
 		if err1 != nil || err2 != nil || from < 0 || to < from || to > MaxID || len(set) > 0 && from <= set[len(set)-1].to+1 {
 			continue
 		}
+
 		set = append(set, idRange{from, to})
 	}
 	return set
@@ -74,7 +78,9 @@ func (s *IDSet) Add(id int64) bool {
 	if in {
 		return false
 	}
+
 	set := *s
+
 	joins, leads := at > 0 && set[at-1].to == id-1, at < len(set) && set[at].from == id+1
 	switch {
 	case joins && leads:
@@ -87,6 +93,7 @@ func (s *IDSet) Add(id int64) bool {
 	default:
 		set = slices.Insert(set, at, idRange{id, id})
 	}
+
 	*s = set
 	return true
 }

@@ -28,22 +28,26 @@ func TestIDsAreASet(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		most := int64(1 + r.IntN(80))
 		var set IDSet
+
 		want := map[int64]bool{}
 		for range 120 {
 			id := r.Int64N(most)
 			if got := set.Add(id); got == want[id] {
 				t.Fatalf("seed %d: adding %d to %s returns %v", seed, id, set, got)
 			}
+
 			want[id] = true
 			if int64(len(want)) != set.len() {
 				t.Fatalf("seed %d: %s has %d numbers, want %d", seed, set, set.len(), len(want))
 			}
 		}
+
 		for id := range most + 2 {
 			if set.Has(id) != want[id] {
 				t.Fatalf("seed %d: %s has %d: %v", seed, set, id, set.Has(id))
 			}
 		}
+
 		if diff := cmp.Diff(set.String(), ParseIDs(set.String()).String()); diff != "" || !slices.Equal(set, ParseIDs(set.String())) {
 			t.Fatalf("seed %d: written and read (-want +got):\n%s", seed, diff)
 		}
@@ -68,6 +72,7 @@ func TestParsedIDsAreBounded(t *testing.T) {
 	for id := range 2000 {
 		fmt.Fprintf(&text, "%d,", 2*id)
 	}
+
 	set := ParseIDs(text.String())
 	if len(set) != MaxRanges || !set.Has(998) || set.Has(999) || set.Has(1000) {
 		t.Errorf("%d ranges, which end with %v", len(set), set[len(set)-1])
@@ -82,9 +87,11 @@ func FuzzParseIDs(f *testing.F) {
 		if again := ParseIDs(set.String()); !slices.Equal(set, again) {
 			t.Fatalf("%q is read as %s, and that as %s", text, set, again)
 		}
+
 		if id < 0 || id > MaxID {
 			return
 		}
+
 		had := set.Has(id)
 		if set.Add(id) == had || !set.Has(id) || !slices.Equal(set, ParseIDs(set.String())) {
 			t.Fatalf("%d in %q: had %v, now %s", id, text, had, set)

@@ -17,14 +17,17 @@ func TestKeepConditions(t *testing.T) {
 		for i := range test.theirs {
 			conditions = append(conditions, metav1.Condition{Type: fmt.Sprint("theirs-", i)})
 		}
+
 		conditions = append(conditions, metav1.Condition{Type: "Over"}, metav1.Condition{Type: "Holds"})
 		KeepConditions(&conditions, []string{"Holds", "Over"}, func(kind string) bool { return kind == "Over" })
+
 		var ours []string
 		for _, c := range conditions {
 			if !strings.HasPrefix(c.Type, "theirs-") {
 				ours = append(ours, c.Type)
 			}
 		}
+
 		if theirs := len(conditions) - len(ours); theirs != test.want || !slices.Equal(ours, []string{"Holds"}) {
 			t.Errorf("of %d conditions of other writers %d are kept, want %d; of the operator's own %v", test.theirs, theirs, test.want, ours)
 		}

@@ -9,10 +9,12 @@ import (
 func TestReservedKeys(t *testing.T) {
 	got := ReservedKeys("spec.driver.annotations", "annotations", []string{"team", "sparkoperator.dev/attempt", "sparkoperator.dev", "x.sparkoperator.dev/a", "sparkoperator.dev/"})
 	const message = "annotations that begin with sparkoperator.dev/ are reserved for the operator; use another name"
+
 	want := []*FieldError{{Field: "spec.driver.annotations[sparkoperator.dev/attempt]", Message: message}, {Field: "spec.driver.annotations[sparkoperator.dev/]", Message: message}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if got := ReservedKeys("metadata.labels", "labels", nil); got != nil {
 		t.Errorf("without keys: %v", got)
 	}
@@ -29,6 +31,7 @@ func TestReservedConfLabels(t *testing.T) {
 		"spark.kubernetes.driver.node.selector.sparkoperator.dev/pool":    "1",
 	})
 	const message = "labels that begin with sparkoperator.dev/ are the operator's own; remove the key, or give the label another name"
+
 	want := []*FieldError{
 		{Field: "spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/attempt]", Message: message},
 		{Field: "spec.sparkConf[spark.kubernetes.driver.service.label.sparkoperator.dev/app-uid]", Message: message},
@@ -37,6 +40,7 @@ func TestReservedConfLabels(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if got := ReservedConfLabels(nil); got != nil {
 		t.Errorf("without a configuration: %v", got)
 	}

@@ -16,6 +16,7 @@ func TestMayLaunch(t *testing.T) {
 		return lifecycle.App{Restart: lifecycle.Restart{Policy: p}}
 	}
 	running := lifecycle.Memory{Phase: lifecycle.Running, Attempt: 2, SpecHash: "1:a", RestartRequest: "r1"}
+
 	done := lifecycle.Memory{Phase: lifecycle.Done, Attempt: 2, SpecHash: "1:a", RestartRequest: "r1"}
 	for name, c := range map[string]struct {
 		app    lifecycle.App

@@ -15,12 +15,14 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	o.Since, o.SubmittedAt, o.EndedAt, o.NextAttemptTime = EncodeTime(m.Since), EncodeTime(m.SubmittedAt), EncodeTime(m.EndedAt), EncodeTime(m.NextAttempt)
 	o.UngatedAt, o.ShortSince, o.FailedExecutorCreatedAt = EncodeTime(m.UngatedAt), EncodeTime(m.ShortSince), EncodeTime(m.FailedExecutorCreatedAt)
 	o.RestartRequest = m.RestartRequest
+
 	o.HashVersion, o.SpecHash = 0, ""
 	if version, digest, ok := strings.Cut(m.SpecHash, ":"); ok {
 		if n, err := strconv.ParseInt(version, 10, 32); err == nil {
 			o.HashVersion, o.SpecHash = int32(n), digest
 		}
 	}
+
 	o.Cause, o.ExecutorFailure = EncodeCause(m.Cause), EncodeCause(m.ExecutorFailure)
 }
 
@@ -30,10 +32,12 @@ func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 	m.Phase, m.Since, m.Attempt = lifecycle.Phase(o.Phase), DecodeTime(o.Since), o.Attempt
 	m.SubmittedAt, m.EndedAt, m.NextAttempt = DecodeTime(o.SubmittedAt), DecodeTime(o.EndedAt), DecodeTime(o.NextAttemptTime)
 	m.UngatedAt, m.ShortSince, m.FailedExecutorCreatedAt = DecodeTime(o.UngatedAt), DecodeTime(o.ShortSince), DecodeTime(o.FailedExecutorCreatedAt)
+
 	m.Outcome, m.SuspendedRuns = lifecycle.Outcome(o.Outcome), o.SuspendedRuns
 	if o.SpecHash != "" {
 		m.SpecHash = strconv.Itoa(int(o.HashVersion)) + ":" + o.SpecHash
 	}
+
 	m.RestartRequest = o.RestartRequest
 	m.Cause, m.ExecutorFailure = DecodeCause(o.Cause), DecodeCause(o.ExecutorFailure)
 }
@@ -63,6 +67,7 @@ func History(old []statusv1.OperatorTransition, trail []lifecycle.Transition) []
 		if reason == "" {
 			reason = string(t.Outcome)
 		}
+
 		old = append(old, statusv1.OperatorTransition{Phase: string(t.To), At: EncodeTime(t.At), Attempt: t.Attempt, Reason: reason})
 	}
 	return old[max(0, len(old)-statusv1.MaxHistory):]

@@ -29,10 +29,12 @@ func fullMemory() lifecycle.Memory {
 // throughJSON returns a status as the API server returns it after it was written.
 func throughJSON(t *testing.T, o *statusv1.OperatorStatus) *statusv1.OperatorStatus {
 	t.Helper()
+
 	text, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	stored := &statusv1.OperatorStatus{}
 	if err := json.Unmarshal(text, stored); err != nil {
 		t.Fatal(err)
@@ -49,6 +51,7 @@ func TestMemoryIsStored(t *testing.T) {
 		EncodeMemory(status, memory)
 		var got lifecycle.Memory
 		DecodeMemory(&got, throughJSON(t, status))
+
 		if diff := cmp.Diff(memory, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -64,6 +67,7 @@ func TestMemoryReplacesTheStoredOne(t *testing.T) {
 	want := status.DeepCopy()
 	EncodeMemory(status, fullMemory())
 	EncodeMemory(status, lifecycle.Memory{})
+
 	if diff := cmp.Diff(want, status); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -75,6 +79,7 @@ func TestOnlyHashesWithAVersionAreStored(t *testing.T) {
 	for hash, want := range map[string]string{"3:abc": "3:abc", "1:a:b": "1:a:b", "abc": "", ":abc": "", "x:abc": "", "99999999999:abc": "", "3:": "", "": ""} {
 		status := &statusv1.OperatorStatus{SpecHash: "before", HashVersion: 9}
 		EncodeMemory(status, lifecycle.Memory{SpecHash: hash})
+
 		var got lifecycle.Memory
 		if DecodeMemory(&got, status); got.SpecHash != want {
 			t.Errorf("%q is read as %q, want %q", hash, got.SpecHash, want)
@@ -86,18 +91,23 @@ func TestTimesAreStoredWithMicroseconds(t *testing.T) {
 	if EncodeTime(time.Time{}) != nil || !DecodeTime(nil).IsZero() {
 		t.Error("the zero time is stored as a time")
 	}
+
 	at := time.Date(2026, 5, 4, 5, 2, 1, 123_456_000, time.FixedZone("east", 2*3600))
+
 	stored, err := json.Marshal(EncodeTime(at))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if want := `"2026-05-04T03:02:01.123456Z"`; string(stored) != want {
 		t.Errorf("stored is %s, want %s", stored, want)
 	}
+
 	var read metav1.MicroTime
 	if err := json.Unmarshal(stored, &read); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := DecodeTime(&read); !got.Equal(at) || got.Location() != time.UTC {
 		t.Errorf("read is %s", got)
 	}
@@ -110,25 +120,31 @@ func TestHistoryKeepsTheNewestTransitions(t *testing.T) {
 		for i := range c.old {
 			history = append(history, statusv1.OperatorTransition{Phase: fmt.Sprint(i)})
 		}
+
 		before := slices.Clone(history)
+
 		var trail []lifecycle.Transition
 		for i := range c.added {
 			trail = append(trail, lifecycle.Transition{To: lifecycle.Phase(fmt.Sprint(c.old + i))})
 		}
+
 		got := History(history, trail)
 		for i, entry := range got {
 			if entry.Phase != fmt.Sprint(c.first+i) {
 				t.Errorf("%d and %d: entry %d is %s, want %d", c.old, c.added, i, entry.Phase, c.first+i)
 			}
 		}
+
 		if diff := cmp.Diff(before, history); diff != "" || len(got) != c.want {
 			t.Errorf("%d and %d: %d entries, want %d; the old history (-want +got):\n%s", c.old, c.added, len(got), c.want, diff)
 		}
 	}
+
 	got := History(nil, []lifecycle.Transition{
 		{From: lifecycle.Started, To: lifecycle.Ended, Attempt: 2, Outcome: lifecycle.Failed, Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "m"}, At: instant(9)},
 		{To: lifecycle.Done, Attempt: 2, Outcome: lifecycle.Failed}, {To: lifecycle.Launched, Attempt: 3},
 	})
+
 	want := []statusv1.OperatorTransition{
 		{Phase: "Ended", At: new(metav1.NewMicroTime(instant(9))), Attempt: 2, Reason: "OOMKilled"}, {Phase: "Done", Attempt: 2, Reason: "Failed"}, {Phase: "Launched", Attempt: 3},
 	}

@@ -45,9 +45,11 @@ func Merge(settings []Setting, pods []Pod) Merged {
 	for _, s := range settings {
 		m.fields[s.Key] = s.Field
 	}
+
 	for i := 0; i < len(m.Settings); i++ { // also the settings that the loop adds
 		m.setting(m.Settings[i])
 	}
+
 	for i := range pods {
 		if p := &pods[i]; p.Container != nil && (p.Role != "executor" || !m.large) {
 			m.environment(p)
@@ -69,6 +71,7 @@ type merger struct {
 // setting adds the effect of a setting that contains options of a JVM or a variable of executors.
 func (m *merger) setting(s Setting) {
 	driver := strings.HasPrefix(s.Key, "spark.driver.")
+
 	name, variable := strings.CutPrefix(s.Key, "spark.executorEnv.")
 	switch {
 	case s.Field == "":
@@ -79,6 +82,7 @@ func (m *merger) setting(s Setting) {
 				m.seen[word] = true
 			}
 		}
+
 		m.options(s.Field, driver, conf.ReadJavaOptions(s.Value))
 	case variable && s.Outside: // the pods have the variables of the configuration itself
 		m.variable(&Pod{Role: "executor", Field: s.Field}, name, s.Value)
@@ -94,6 +98,7 @@ func (m *merger) options(field string, driver bool, options conf.JavaProperties)
 	for _, property := range options.Spark {
 		m.Settings = append(m.Settings, Setting{Key: property.Key, Value: property.Value, Field: field, Outside: true, Driver: driver})
 	}
+
 	if len(options.Unreadable) > 0 {
 		m.hide(field, driver, "the word "+conf.Quote(field, options.Unreadable[0])+" in the options of the JVM, whose effect on the Spark configuration is unknown,", writeOptions)
 	}
@@ -134,10 +139,12 @@ func (m *merger) environment(p *Pod) {
 			known[v.Name] = unreadable
 		}
 	}
+
 	var words []string
 	for i := range p.Container.Env {
 		v := &p.Container.Env[i]
 		value := m.valueOf(p.Container, v, known)
+
 		known[v.Name] = value
 		switch {
 		case value == unreadable || !strings.Contains(v.Name, executorOption):
@@ -146,7 +153,9 @@ func (m *merger) environment(p *Pod) {
 			words = append(words, value)
 		}
 	}
+
 	m.options(p.Field, p.drives(), conf.ReadJavaWords(words))
+
 	for _, from := range p.Container.EnvFrom {
 		reaches := func(name string) bool { return strings.HasPrefix(name, from.Prefix) }
 		if strings.HasPrefix(from.Prefix, "SPARK_") || slices.ContainsFunc(optionVariables, reaches) {
@@ -160,6 +169,7 @@ func (m *merger) variable(p *Pod, name, value string) {
 	field, executor := m.envField(p, name), p.Role == "executor"
 	what := "the variable " + name + " of the " + p.Role
 	harmless, files := fileVariables[name]
+
 	key := keyVariables[name]
 	switch {
 	case value == unreadable && (isJavaVariable(name) || key != "" && p.drives() || strings.Contains(name, executorOption)):
@@ -184,6 +194,7 @@ func (m *merger) envField(p *Pod, name string) string {
 			return field
 		}
 	}
+
 	keys := []string{"spark.kubernetes.driverEnv.", "spark.kubernetes.driver.secretKeyRef."}
 	if p.Role == "executor" {
 		keys = []string{"spark.executorEnv.", "spark.kubernetes.executor.secretKeyRef."}
@@ -212,12 +223,15 @@ func (m *merger) valueOf(c *corev1.Container, v *corev1.EnvVar, known map[string
 		}
 		return unreadable
 	}
+
 	value := reference.ReplaceAllStringFunc(v.Value, func(text string) string {
 		if text == "$$" {
 			return "$"
 		}
+
 		name := text[2 : len(text)-1]
 		replaced, found := known[name]
+
 		m.expanded += len(replaced)
 		switch {
 		case m.expanded > maxExpanded || len(c.EnvFrom) > maxSources || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) }):
@@ -242,14 +256,17 @@ func (m *merger) files(p *Pod) {
 	if p.OwnCommand {
 		m.hide(p.Field, p.drives(), "the command or args of the Spark container of the "+p.Role+", which may have options of Spark,", "remove them, and let the image run Spark")
 	}
+
 	if p.Role == "executor" {
 		return
 	}
+
 	for _, mount := range p.Container.VolumeMounts {
 		at := path.Clean("/" + mount.MountPath)
 		over := func(dir string) bool {
 			return at == dir || at == "/" || strings.HasPrefix(dir, at+"/") || strings.HasPrefix(at, dir+"/")
 		}
+
 		own := p.Role == "driver" && mount.Name == submit.ConfVolume && at == scriptDirs[0] && mount.SubPath+mount.SubPathExpr == ""
 		if slices.ContainsFunc(scriptDirs, over) && !own {
 			m.hide(p.Field, p.drives(), "the volume "+mount.Name+" at "+conf.Shorten(mount.MountPath)+" of the "+p.Role+", from which Spark may read options,", writeKeys)

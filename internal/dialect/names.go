@@ -17,6 +17,7 @@ func CheckName(name, thing string, longest int) []*FieldError {
 	if len(name) <= longest && len(validation.IsDNS1035Label(name)) == 0 {
 		return nil
 	}
+
 	if name == "" {
 		return []*FieldError{{Field: "metadata.name", Message: "is required; write a name, or metadata.generateName"}}
 	}
@@ -32,6 +33,7 @@ func AppName(c *conf.Conf, name, id string) string {
 	if own == "" || own == name {
 		return name
 	}
+
 	sum := sha256.Sum256([]byte(id))
 	// Spark allows 47 characters (Config.KUBERNETES_EXECUTOR_POD_NAME_PREFIX).
 	prefix := strings.TrimRight(strings.ReplaceAll(name[:min(len(name), 38)], ".", "-"), "-") + "-" + hex.EncodeToString(sum[:4])

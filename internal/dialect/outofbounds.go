@@ -15,6 +15,7 @@ func OutOfBounds(text string) []*FieldError {
 	if text == "" {
 		return nil
 	}
+
 	var faults []*FieldError
 	for line := range strings.SplitSeq(text, "\n") {
 		field, message, _ := strings.Cut(line, ": ")
@@ -36,6 +37,7 @@ func UnreadableSpec(app lifecycle.App, fault string, edited bool, m lifecycle.Me
 	app.Restart = lifecycle.Restart{Policy: lifecycle.Never}
 	app.Deadlines = lifecycle.Deadlines{Run: app.Deadlines.Run}
 	app.InitialExecutors, app.MinExecutors = 0, 0
+
 	app.RestartRequest = "" // no attempt can be launched now; the request is carried out when the spec can be decoded
 	switch version, _, ok := strings.Cut(app.SpecHash, ":"); {
 	case !ok:

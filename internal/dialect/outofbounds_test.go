@@ -31,6 +31,7 @@ func TestUnreadableSpecRunsOnAndLaunchesNothing(t *testing.T) {
 		Deadlines:        lifecycle.Deadlines{DriverStart: 1, DriverReady: 2, ExecutorsStart: 3, RestartAtScaling: true, Run: 4},
 		InitialExecutors: 2, MinExecutors: 1,
 	}
+
 	want := lifecycle.App{
 		UID: "u", SpecHash: "3:launched", Deleting: true, Suspend: true, TTL: new(time.Hour), Restart: lifecycle.Restart{Policy: lifecycle.Never},
 		Deadlines: lifecycle.Deadlines{Run: 4},

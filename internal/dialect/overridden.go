@@ -15,18 +15,22 @@ func Overridden(sparkConf map[string]string, effective *conf.Conf, fieldOf func(
 	var warnings conf.Messages
 	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
 		own := sparkConf[key]
+
 		now, set := effective.Get(key)
 		if set && (now == own || strings.HasSuffix(key, "JavaOptions") && strings.Contains(now, own)) {
 			continue
 		}
+
 		if warnings.Full() {
 			warnings.Add("") // this warning is only counted, because its text takes time
 			continue
 		}
+
 		value := "it"
 		if set {
 			value = conf.Quote(key, now)
 		}
+
 		if by := fieldOf(key); by != "" {
 			value += "; remove one of them"
 			warnings.Add("spec.sparkConf[%s]: %s has no effect: %s sets %s", conf.Shorten(key), conf.Quote(key, own), by, value)

@@ -67,10 +67,12 @@ func (s PodSources) Faults(owner any, driver *corev1.Pod, executor func() (*core
 	if executor == nil {
 		return faults
 	}
+
 	pod, err := executor()
 	if err != nil {
 		return faults
 	}
+
 	for _, fault := range s.Executor.faults(owner, pod) {
 		if !slices.ContainsFunc(faults, func(f *FieldError) bool { return *f == *fault }) {
 			faults = append(faults, fault)
@@ -84,12 +86,14 @@ func (s PodSource) faults(owner any, pod *corev1.Pod) (faults []*FieldError) {
 	if len(broken) == 0 {
 		return nil
 	}
+
 	find := s.finder(owner, pod)
 	for _, fault := range broken {
 		field, message := find(fault.Path), fault.Message
 		if field == "" {
 			field, message = s.Part, fmt.Sprintf("%s of the %s pod %s", fault.Path, s.Role, message)
 		}
+
 		faults = append(faults, &FieldError{Field: field, Message: message})
 	}
 	return faults
@@ -114,6 +118,7 @@ func (s PodSource) Named(owner any, pod *corev1.Pod, message string) string {
 // if it is not known. The elements of lists are compared, since a list of a pod may have elements of several fields.
 func (s PodSource) finder(owner any, pod *corev1.Pod) func(path string) string {
 	resource, err := podtemplate.Tree(owner)
+
 	tree, err2 := podtemplate.Tree(pod)
 	if err != nil || err2 != nil {
 		return func(string) string { return "" }
@@ -128,13 +133,16 @@ func (s PodSource) field(resource, tree any, path string) string {
 		if len(prefix) > len(steps) || !slices.EqualFunc(prefix, steps[:len(prefix)], func(a, b string) bool { return a == b || a == "[*]" && b[0] == '[' }) {
 			continue
 		}
+
 		part, name := at(tree, steps[:len(prefix)]), ""
 		if element, ok := part.(map[string]any); ok {
 			name, _ = element["name"].(string)
 		} else if len(prefix) > 0 {
 			name = strings.Trim(steps[len(prefix)-1], "[]")
 		}
+
 		field := strings.NewReplacer("PART", s.Part, "TEMPLATE", s.Template, "ROLE", s.Role, "NAME", name).Replace(row.field)
+
 		set := at(resource, stepsOf(field))
 		if rest, found := follow(set, part, steps[len(prefix):], false); found {
 			return field + rest
@@ -159,6 +167,7 @@ func at(node any, steps []string) any {
 			if err != nil || i >= len(parent) {
 				return nil
 			}
+
 			node = parent[i]
 		default:
 			return nil
@@ -178,10 +187,12 @@ func follow(field, pod any, steps []string, inside bool) (path string, found boo
 		if len(steps) == 0 {
 			return "", true
 		}
+
 		name := strings.Trim(steps[0], "[]")
 		if _, set := field[name]; !set && !inside {
 			return "", false
 		}
+
 		rest, found := follow(field[name], at(pod, steps[:1]), steps[1:], true)
 		if steps[0][0] != '[' {
 			name = "." + name
@@ -193,17 +204,22 @@ func follow(field, pod any, steps []string, inside bool) (path string, found boo
 		if len(steps) == 0 {
 			return "", true
 		}
+
 		element := at(pod, steps[:1])
+
 		i := slices.IndexFunc(field, func(e any) bool { return reflect.DeepEqual(e, element) })
 		if i < 0 {
 			i = slices.IndexFunc(field, func(e any) bool { return named(e) != "" && named(e) == named(element) })
 		}
+
 		if i < 0 || element == nil {
 			return "", false
 		}
+
 		rest, found := follow(field[i], element, steps[1:], true)
 		return fmt.Sprintf("[%d]", i) + rest, found
 	}
+
 	_, composed := pod.(map[string]any)
 	return "", composed || pod == nil || fmt.Sprint(field) == fmt.Sprint(pod)
 }

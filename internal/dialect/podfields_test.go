@@ -60,6 +60,7 @@ spec:
 			t.Fatal(err)
 		}
 	}
+
 	driver := Sources("spec.driver", "spec.executor", "template").Driver
 	for path, want := range map[string]string{
 		"spec.containers[2].image":                     "spec.image",

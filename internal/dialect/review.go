@@ -34,15 +34,18 @@ func TemplateWarnings(field string, raw *runtime.RawExtension) (warnings []strin
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil
 	}
+
 	template, err := podtemplate.Read(raw.Raw)
 	if err != nil {
 		return nil
 	}
+
 	for _, unknown := range template.Unknown() {
 		text := "is not a field of a pod as this operator knows it, and has no effect unless your Kubernetes is newer and has this field; correct the name, or remove the field"
 		if unknown.Place != "" {
 			text = "has no effect at this place; a pod has this field at " + unknown.Place
 		}
+
 		warnings = append(warnings, fmt.Sprintf("%s.%s: %s", field, unknown.Path, text))
 	}
 	return warnings

@@ -26,6 +26,7 @@ func TestTemplateWarningsNameTheFieldAndItsPlace(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
+
 	if got := TemplateWarnings("spec.driver.template", nil); got != nil {
 		t.Errorf("without a template: %v", got)
 	}

@@ -119,6 +119,7 @@ func DriverServices(sparkConf map[string]string) (all []Exposing) {
 			all = append(all, Exposing{Kind: ServiceKind, Annotations: map[string]string{name: value}, AnnotationsField: "spec.sparkConf[" + key + "]"})
 		}
 	}
+
 	slices.SortFunc(all, func(a, b Exposing) int { return strings.Compare(a.AnnotationsField, b.AnnotationsField) })
 	return all
 }
@@ -144,27 +145,34 @@ func ExecutorCount(c *conf.Conf, fallback int) (key string, most int64, unlimite
 	for _, key := range setAtLaunch {
 		c.Set(key, "unknown") // so that a number with a reference to the key cannot be read
 	}
+
 	dynamic, err := c.Bool("spark.dynamicAllocation.enabled", false)
+
 	streaming, wrong := c.Bool("spark.streaming.dynamicAllocation.enabled", false)
 	if err != nil || wrong != nil {
 		return keyInstances, math.MaxInt32, true
 	}
+
 	keys := []string{keyInstances}
 	if dynamic {
 		keys[0] = keyMaximum
 	}
+
 	if streaming { // a program that opens no StreamingContext still has the executors of the other key
 		keys = append(keys, keyStreamingMaximum)
 	}
+
 	key = keys[0]
 	for _, at := range keys {
 		if at != keyInstances {
 			fallback = math.MaxInt32 // Spark's default is Int.MaxValue
 		}
+
 		n, err := c.Int(at, fallback)
 		if err != nil || at != keyInstances && n == math.MaxInt32 {
 			return at, math.MaxInt32, true
 		}
+
 		if int64(n) > most {
 			key, most = at, int64(n)
 		}
@@ -177,6 +185,7 @@ func ExecutorCount(c *conf.Conf, fallback int) (key string, most int64, unlimite
 func ExecutorWorkers(c *conf.Conf, fallback int, instances, maximum string) (w Workers) {
 	var key string
 	key, w.Max, w.Unlimited = ExecutorCount(c, fallback)
+
 	w.Field = map[string]string{keyInstances: instances, keyMaximum: maximum}[key]
 	if w.Field == "" {
 		w.Field = "spec.sparkConf[" + key + "]"

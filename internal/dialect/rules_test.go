@@ -70,10 +70,12 @@ func TestExecutorCountIsNeverTooLow(t *testing.T) {
 		"a port that the launch sets":                {map[string]string{instances: "${spark.driver.blockManager.port}"}, math.MaxInt32, true},
 	} {
 		settings := conf.FromMap(c.conf)
+
 		_, got, unlimited := ExecutorCount(settings, 2)
 		if got != c.want || unlimited != c.unlimited {
 			t.Errorf("%s: %d, unlimited %v, want %d, %v", name, got, unlimited, c.want, c.unlimited)
 		}
+
 		if !settings.Equal(conf.FromMap(c.conf)) {
 			t.Errorf("%s: the configuration was changed to %v", name, settings.Map())
 		}
@@ -83,10 +85,12 @@ func TestExecutorCountIsNeverTooLow(t *testing.T) {
 func TestPodOf(t *testing.T) {
 	meta := &metav1.ObjectMeta{Name: "pod"}
 	spec := &corev1.PodSpec{InitContainers: []corev1.Container{{Image: "init"}}, Containers: []corev1.Container{{Image: "sidecar"}, {Image: "spark"}}}
+
 	want := Pod{Role: "driver", Field: "spec.driver", ImageField: "spec.driver", AccountField: "spec.driver", Image: "spark", Container: &spec.Containers[1], Meta: meta, Spec: spec}
 	if diff := cmp.Diff(want, PodOf("driver", "spec.driver", meta, spec)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if got := PodOf("driver", "spec.driver", meta, &corev1.PodSpec{}).Image; got != "" {
 		t.Errorf("a pod without containers has the image %q", got)
 	}

@@ -41,10 +41,12 @@ func Runner(r submit.Request) (submit.Objects, error) {
 	maps.Copy(annotations, r.Driver.Annotations)
 	annotations[lifecycle.SubmitterAnnotation] = submit.RunnerName(r.ResourceNamePrefix)
 	r.Driver.Annotations = annotations
+
 	made, err := runner.Build(r)
 	if err != nil {
 		return submit.Objects{}, err
 	}
+
 	before := []submit.Object{made.Secret}
 	if made.Policy != nil {
 		before = append(before, made.Policy)

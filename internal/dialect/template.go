@@ -24,6 +24,7 @@ func PodTemplate(raw *runtime.RawExtension) corev1.PodTemplateSpec {
 	if raw == nil {
 		return corev1.PodTemplateSpec{}
 	}
+
 	template, err := ReadPodTemplate(raw)
 	if err != nil {
 		return corev1.PodTemplateSpec{}
@@ -36,6 +37,7 @@ func ReadPodTemplate(raw *runtime.RawExtension) (template corev1.PodTemplateSpec
 	if fault := bounds.Check(raw.Raw, bounds.RawShape[corev1.PodTemplateSpec](), ""); fault != nil {
 		return template, fault
 	}
+
 	err = utiljson.Unmarshal(raw.Raw, &template)
 	return template, err
 }

@@ -19,6 +19,7 @@ func TestRawBytes(t *testing.T) {
 			t.Errorf("%s has %q", name, got)
 		}
 	}
+
 	for _, want := range []string{"", "{}", "null", " null\n", `"null"`, "nul", " {} ", `{"a": 1}`} {
 		if got := string(RawBytes(&runtime.RawExtension{Raw: []byte(want)})); got != want {
 			t.Errorf("the JSON of %q is %q", want, got)
@@ -37,6 +38,7 @@ func TestTemplateContainer(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
+
 	if got := TemplateContainer(nil, "spark"); got != "" {
 		t.Errorf("without a template: %q", got)
 	}
@@ -66,6 +68,7 @@ func TestOwnKeys(t *testing.T) {
 		ReservedConfLabels(map[string]string{"spark.kubernetes.driver.label.sparkoperator.dev/a": "1", "spark.kubernetes.driver.label.b": "1"})...) {
 		fields = append(fields, wrong.Field)
 	}
+
 	if diff := cmp.Diff([]string{"metadata.labels[sparkoperator.dev/x]", "spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/a]"}, fields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -83,10 +86,13 @@ func TestPodTemplateIsEmptyIfItCannotBeParsed(t *testing.T) {
 			t.Errorf("%s: %+v", name, got.Spec)
 		}
 	}
+
 	if got := PodTemplate(nil); got.Spec.SchedulerName != "" {
 		t.Errorf("without a template: %+v", got)
 	}
+
 	_, err := ReadPodTemplate(&runtime.RawExtension{Raw: []byte(many)})
+
 	fault, ok := errors.AsType[*bounds.Fault](err)
 	if !ok || fault.Path != "spec.containers" || fault.Message != "has more than 1000 items; make the list shorter" {
 		t.Errorf("beyond a limit the error is %v", err)
@@ -107,6 +113,7 @@ func TestTemplateMetadata(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
+
 	if labels, annotations := TemplateMetadata(nil); labels != nil || annotations != nil {
 		t.Errorf("without a template: %v, %v", labels, annotations)
 	}

@@ -20,6 +20,7 @@ import (
 func TestNamesThatDifferOnlyInCase(t *testing.T) {
 	t.Parallel()
 	const hard = `{podSecurityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}`
+
 	cfg, err := config.Parse([]byte("{apiVersion: " + config.APIVersion + ", kind: " + config.Kind + ", defaults: [{name: hard, driver: " + hard + ", executor: " + hard + "}], " +
 		`policy: {owner: data team, rules: [{name: p, level: restricted, images: {allowed: ["spark:4"]}, serviceAccounts: {allowed: [default, spark]}, limits: {cores: 100}}]}}`))
 	if err != nil {
@@ -30,30 +31,36 @@ func TestNamesThatDifferOnlyInCase(t *testing.T) {
 		containers = `{spec: {containers: [{name: spark-kubernetes-executor}, {name: foreign, image: "evil:1", securityContext: {privileged: true}}], "container\u017f": [{name: spark-kubernetes-executor, image: "spark:4"}]}}`
 	)
 	templates := [5]string{"spec: {executor: {template: TEMPLATE}}", "spec: {template: {executor: {template: TEMPLATE}}}", "spec: {executor: {template: TEMPLATE}}", "spec: {executorSpec: {podTemplateSpec: TEMPLATE}}", "spec: {workerSpec: {statefulSetSpec: {template: TEMPLATE}}}"}
+
 	paths := [5]string{"spec.executor.template", "spec.template.executor.template", "spec.executor.template", "spec.executorSpec.podTemplateSpec", "spec.workerSpec.statefulSetSpec.template"}
 	for i, admitted := range kinds.Admission(nil) {
 		if faults := admitted.Review(cfg, nil, object(t, i), noon).Faults; len(faults) > 0 {
 			t.Errorf("%s without a template: %v", admitted.Kind, faults)
 		}
+
 		for template, words := range map[string]string{
 			hostPID:    ".spec.hostpid: differs from hostPID in the same object only by upper and lower case; remove one of the two",
 			containers: ".spec.container\u017f: differs from containers in the same object only by upper and lower case; remove one of the two",
 		} {
 			t.Run(admitted.Kind.String()+words, func(t *testing.T) {
 				piece, want := strings.Replace(templates[i], "TEMPLATE", template, 1), paths[i]+words
+
 				faults := admitted.Review(cfg, nil, object(t, i, piece), noon).Faults
 				if len(faults) != 1 || faults[0].Error() != want {
 					t.Errorf("the review: got %v\nwant %s", faults, want)
 				}
+
 				checkPass(t, all(func() config.Configuration { return cfg })[i], object(t, i, piece), want)
 				whole := tree(t, i, piece)
 				whole["apiVersion"], whole["kind"] = admitted.Kind.GroupVersion().String(), admitted.Kind.Kind
+
 				text, err := json.Marshal(whole)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var report lint.Report
 				report.Add(preview.Operator{Config: cfg, Now: noon}, "pi.json", text, false)
+
 				isWanted := func(f lint.Finding) bool { return f.Field+": "+f.Message == want }
 				if !slices.ContainsFunc(report.Findings, isWanted) { // lint reports the other faults of the manifest too
 					t.Errorf("lint: got %+v\nwant %s", report.Findings, want)

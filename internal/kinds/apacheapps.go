@@ -113,16 +113,20 @@ func actsOn(selector string) func(client.Object) bool {
 // apacheStanding reads the state of a SparkApplication of spark.apache.org from its status.
 func apacheStanding(app *sparkv1.SparkApplication) lifecycle.Standing {
 	s := &app.Status
+
 	standing := lifecycle.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
 	if s.CurrentState != nil {
 		standing.State = string(s.CurrentState.CurrentStateSummary)
 	}
+
 	if s.Operator != nil {
 		addProgress(&standing, &s.Operator.OperatorStatus)
 	}
+
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
 		standing.Attempt = int32(a.AttemptInfo.ID) + 1
 	}
+
 	if e := s.Executors; e != nil {
 		standing.ExecutorsRunning, standing.ExecutorsCompleted, standing.ExecutorsFailed = e.Running, e.Completed, e.Failed
 	}

@@ -82,10 +82,12 @@ func clusterOptions(cfg config.Configuration) apachecluster.Options {
 // clusterStanding reads the state of a SparkCluster from its status.
 func clusterStanding(sc *sparkv1.SparkCluster) lifecycle.Standing {
 	s := &sc.Status
+
 	standing := lifecycle.Standing{Waits: waitReason(s.Conditions, s.CurrentState == nil)}
 	if s.CurrentState != nil {
 		standing.State = string(s.CurrentState.CurrentStateSummary)
 	}
+
 	if o := s.Operator; o != nil {
 		standing.Phase = lifecycle.Phase(o.Phase)
 		if o.Since != nil {

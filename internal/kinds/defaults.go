@@ -34,6 +34,7 @@ func platformDefaults(cfg config.Configuration, labels NamespaceLabels) func(cli
 	if len(cfg.Defaults) == 0 {
 		return func(client.Object) *platform.Settings { return nil }
 	}
+
 	set := platformdefaults.New(cfg.Defaults)
 	return func(object client.Object) *platform.Settings {
 		var own map[string]string
@@ -56,6 +57,7 @@ func evaluatedOnce(labels NamespaceLabels) func(config.Configuration, client.Obj
 		if len(cfg.Defaults) == 0 {
 			return nil
 		}
+
 		known := last.Load()
 		if known == nil || known.first != &cfg.Defaults[0] {
 			known = &evaluated{first: &cfg.Defaults[0], of: platformDefaults(cfg, labels)}

@@ -13,6 +13,7 @@ func gangKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 	if !cfg.BatchScheduler.Enabled {
 		return nil
 	}
+
 	kinds = append(kinds, gang.VolcanoKind)
 	if len(cfg.BatchScheduler.KubeSchedulerNames) > 0 {
 		kinds = append(kinds, gang.CoschedulingKind)

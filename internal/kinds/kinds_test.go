@@ -53,6 +53,7 @@ func TestDueOf(t *testing.T) {
 	} {
 		s := &v1beta2.ScheduledSparkApplication{}
 		s.Spec.JitterSeconds, s.Status.NextRun = test.jitter, metav1.NewTime(test.next)
+
 		run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1beta2.ScheduledAtAnnotation: test.annotation}}}
 		if got := dueOf(s, run); !got.Equal(test.want) {
 			t.Errorf("%s: due at %s, want %s", name, got, test.want)
@@ -74,6 +75,7 @@ func TestKindsOutside(t *testing.T) {
 	} {
 		cfg := config.Default()
 		test.change(&cfg)
+
 		if kinds := uiKinds(cfg); len(kinds) != test.want {
 			t.Errorf("%s: %v", name, kinds)
 		}
@@ -89,6 +91,7 @@ func TestMasterClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if got := clusterOptions(cfg).Submitters; got != want {
 			t.Errorf("%s selects %q, want %q", value, got, want)
 		}
@@ -107,7 +110,9 @@ application:
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := dialectOptions(cfg)
+
 	wantLimits := lifecycle.Deadlines{DriverStart: time.Second, DriverReady: 2 * time.Second, ExecutorsStart: 3 * time.Second, Run: 4 * time.Second}
 	if got.MaxTrackedExecutors != 5 || got.DefaultTTL != time.Minute || got.MissingGrace != 3*time.Second ||
 		got.Master != "k8s://https://10.0.0.1" || got.Limits != wantLimits {

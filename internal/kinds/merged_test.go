@@ -66,6 +66,7 @@ func podEnv(name, value string) [4]string {
 // piece returns the piece of a place, or "" if the kind has no such place.
 func piece(t *testing.T, place string, kind int, text string) string {
 	t.Helper()
+
 	quoted, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
@@ -77,11 +78,13 @@ func piece(t *testing.T, place string, kind int, text string) string {
 // creates nothing and reports the first message. Without rules, the review must accept the object.
 func refusedInSameWords(t *testing.T, rules string, kind int, words string, pieces ...string) {
 	t.Helper()
+
 	cfg, admitted := configWithRules(t, rules), kinds.Admission(nil)[kind]
 	if faults := admitted.Review(configWithRules(t, ""), nil, object(t, kind, pieces...), noon).Faults; len(faults) > 0 {
 		t.Errorf("%s %v: without rules: %v", admitted.Kind, pieces, faults)
 		return
 	}
+
 	faults := admitted.Review(cfg, nil, object(t, kind, pieces...), noon).Faults
 	for _, fault := range faults {
 		if strings.Contains(fault.Error(), words) && strings.HasPrefix(fault.Field, "spec.") {
@@ -89,6 +92,7 @@ func refusedInSameWords(t *testing.T, rules string, kind int, words string, piec
 			return
 		}
 	}
+
 	t.Errorf("%s %v with %s: no message has %s: %v", admitted.Kind, pieces, rules, words, faults)
 }
 
@@ -96,6 +100,7 @@ func refusedInSameWords(t *testing.T, rules string, kind int, words string, piec
 // each place and however they are quoted.
 func TestRulesSeeOptionsAndVariables(t *testing.T) {
 	t.Parallel()
+
 	const denied = `{name: p, sparkConf: {denied: ["spark.jars.packages"]}}`
 	for place := range places {
 		texts := []string{"-Dspark.jars.packages=com.evil:a:1"}
@@ -103,9 +108,11 @@ func TestRulesSeeOptionsAndVariables(t *testing.T) {
 			texts = append(texts, `-Xss1m '-D'spark.jars.packages=com.evil:a:1`, `-Dspark."jars".packages=com.evil:a:1`, `"-Dspark.jars.packages=com.evil:a:1"`,
 				"-Da='b c'\n\t-Dspark.jars.packages=com.evil:a:1", `-cp /a -Dspark.jars.packages`, "--add-opens java.base/java.lang=ALL-UNNAMED -Dspark.jars.packages=com.evil:a:1")
 		}
+
 		if place == "options" {
 			texts = append(texts, `-Dspark.jars.\packages=com.evil:a:1`, `-D\spark.jars.packages=x`, "-Da=b\u2003-Dspark.jars.packages=x")
 		}
+
 		for kind := range kinds.Admission(nil) {
 			for _, text := range texts {
 				if over := piece(t, place, kind, text); over != "" {
@@ -119,6 +126,7 @@ func TestRulesSeeOptionsAndVariables(t *testing.T) {
 // TestRulesSeeOptionsOfDrivers checks the rules that only the options of a driver can break.
 func TestRulesSeeOptionsOfDrivers(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct{ rules, text, words string }{
 		{`{name: p, packages: {allowed: ["org.apache.*"]}}`, "-Dspark.jars.packages=com.evil:a:1", `the package "com.evil:a:1" is not allowed by the rule packages`},
 		{`{name: p, packages: {allowed: ["org.apache.*"]}}`, "-Dspark.jars=ivy://com.evil:a:1", `the package "com.evil:a:1" is not allowed by the rule packages`},
@@ -139,6 +147,7 @@ func TestRulesSeeOptionsOfDrivers(t *testing.T) {
 						extra = `spec: {template: {sparkConf: {spark.executor.instances: "2"}}}`
 					}
 				}
+
 				refusedInSameWords(t, c.rules, kind, c.words, extra, piece(t, place, kind, c.text))
 			}
 		}
@@ -170,11 +179,14 @@ func TestRulesRefuseWhatTheyCannotRead(t *testing.T) {
 	}
 	ownVolume := container(`volumeMounts: [{name: spark-conf-volume-driver, mountPath: /opt/spark/conf/java-opts, subPath: spark.properties}]`)
 	ownVolume[2], ownVolume[4] = "", ""
+
 	references := "" // each variable has ten references to the one before
 	for i := range 30 {
 		references += fmt.Sprintf(`, {name: A%d, value: %q}`, i+1, strings.Repeat(fmt.Sprintf("$(A%d)", i), 10))
 	}
+
 	references += `, {name: JDK_JAVA_OPTIONS, value: "-Da=$(A30)"}`
+
 	withoutServer := func(all [5]string) [5]string { all[2] = ""; return all }
 	for _, c := range []struct {
 		pieces [5]string
@@ -222,10 +234,12 @@ func TestRulesRefuseWhatTheyCannotRead(t *testing.T) {
 				if over == "" || kind == 4 && !strings.Contains(rule, "sparkConf") {
 					continue // the pods of a cluster do not depend on its configuration
 				}
+
 				extra := unchanged
 				if strings.Contains(rule, "required") {
 					extra = [5]string{`spec: {sparkConf: {spark.x: z}}`, `spec: {template: {sparkConf: {spark.x: z}}}`, `spec: {sparkConf: {spark.x: z}}`, `spec: {sparkConf: {spark.x: z}}`, `spec: {sparkConf: {spark.x: z}}`}[kind]
 				}
+
 				refusedInSameWords(t, rule, kind, c.words, extra, over)
 			}
 		}
@@ -236,6 +250,7 @@ func TestRulesRefuseWhatTheyCannotRead(t *testing.T) {
 // rules about other things refuse none.
 func TestRulesAcceptOtherOptions(t *testing.T) {
 	t.Parallel()
+
 	const strict = `{name: p, level: baseline, limits: {executors: 9}, packages: {allowed: []}, repositories: {allowed: []}, sparkConf: {denied: [spark.x]}}`
 	for place := range places {
 		for _, text := range []string{"-Dlog4j2.configurationFile=/a", "-XX:+UseG1GC", "-javaagent:/a.jar=8090:/b.yaml"} {
@@ -244,12 +259,14 @@ func TestRulesAcceptOtherOptions(t *testing.T) {
 				if place == "options in an option" || over == "" {
 					continue
 				}
+
 				if faults := admitted.Review(configWithRules(t, strict), nil, object(t, kind, over), noon).Faults; len(faults) > 0 {
 					t.Errorf("%s %s: %v", admitted.Kind, over, faults)
 				}
 			}
 		}
 	}
+
 	for _, over := range []string{
 		`spec: {driver: {envFrom: [{prefix: APP_, secretRef: {name: s}}]}}`, `spec: {driver: {env: [{name: SPARK_SUBMIT_OPTS, value: "-Djava.rmi.server.hostname=$(IP)"}, {name: IP, value: x}]}}`,
 		`spec: {driver: {env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}, {name: JDK_JAVA_OPTIONS, value: "-Dhost=$(IP) --add-opens java.base/java.lang=ALL-UNNAMED"}]}}`,
@@ -259,6 +276,7 @@ func TestRulesAcceptOtherOptions(t *testing.T) {
 			t.Errorf("%s: %v", over, faults)
 		}
 	}
+
 	for kind, admitted := range kinds.Admission(nil) {
 		for _, over := range []string{piece(t, "options", kind, "-Dspark.x=1 @file"), piece(t, "template's variable", kind, "@file")} {
 			if faults := admitted.Review(configWithRules(t, `{name: p, ingress: {hosts: {allowed: [a]}}}`), nil, object(t, kind, over), noon).Faults; over != "" && len(faults) > 0 {
@@ -266,14 +284,17 @@ func TestRulesAcceptOtherOptions(t *testing.T) {
 			}
 		}
 	}
+
 	for kind := range 4 {
 		env := podEnv("DEFAULT_ARTIFACT_REPOSITORY", "https://e.org")[kind]
 		refusedInSameWords(t, `{name: p, repositories: {allowed: []}}`, kind, `the repository "https://e.org" is not allowed by the rule repositories`, env)
 		refusedInSameWords(t, `{name: p, sparkConf: {denied: [spark.remote]}}`, kind, `the key "spark.remote" is not allowed`, podEnv("SPARK_REMOTE", "sc://a")[kind])
+
 		if faults := kinds.Admission(nil)[kind].Review(configWithRules(t, `{name: p, level: baseline}`), nil, object(t, kind, env), noon).Faults; len(faults) > 0 {
 			t.Errorf("%s: %v", env, faults)
 		}
 	}
+
 	for name := range map[string]bool{"SPARK_EXECUTOR_CORES": true, "SPARK_EXECUTOR_MEMORY": true} {
 		refusedInSameWords(t, `{name: p, limits: {cores: 9}}`, 0, "set it in sparkConf", fmt.Sprintf(`spec: {driver: {env: [{name: %s, value: "64"}]}}`, name))
 	}

@@ -33,15 +33,18 @@ const untypedStride = 7
 // JVM or a command line by themselves; the rules of the platform judge them (TestRulesSeeOptionsAndVariables).
 func TestNoFieldBecomesAnOption(t *testing.T) {
 	t.Parallel()
+
 	definitions, err := hostile.Definitions("../../config/crd")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	objects, untyped, fields := 0, 0, map[string]bool{}
 	for _, d := range definitions {
 		if d.Name() == "spark/v1beta1.SparkApplication" || d.Name() == "spark/v1beta1.SparkCluster" {
 			continue // their Go types are those of v1
 		}
+
 		all, _ := d.Fields()
 		for _, f := range all {
 			path := f.String()
@@ -49,19 +52,23 @@ func TestNoFieldBecomesAnOption(t *testing.T) {
 				strings.HasSuffix(path, ".args[]") || strings.HasSuffix(path, ".command[]") {
 				continue
 			}
+
 			if !f.Typed {
 				// The templates have thousands of fields, most of them several times.
 				if untyped++; untyped%untypedStride != 0 {
 					continue
 				}
 			}
+
 			for base := range 2 {
 				texts := injections
 				if base > 0 || !f.Typed {
 					texts = injections[:1]
 				}
+
 				for _, text := range texts {
 					built := createdWith(t, caseOf(d, f, base, text), text)
+
 					objects += len(built)
 					for _, object := range built {
 						fields[path] = true
@@ -73,7 +80,9 @@ func TestNoFieldBecomesAnOption(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d objects, %d fields", objects, len(fields))
+
 	if objects < 10_000 || len(fields) < 1_000 {
 		t.Errorf("only %d objects of %d fields were created", objects, len(fields))
 	}
@@ -91,25 +100,30 @@ func caseOf(d *hostile.Definition, f *hostile.Field, base int, text string) *hos
 // createdWith returns the objects that a pass creates for a case, or nothing if it refuses the custom resource.
 func createdWith(t *testing.T, c *hostile.Case, injection string) (created []client.Object) {
 	t.Helper()
+
 	text, err := c.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	key, err := json.Marshal(injection)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text = bytes.ReplaceAll(text, []byte(`{"k":`), append(append([]byte("{"), key...), ':'))
 	for i, admitted := range kinds.Admission(nil) {
 		if admitted.Kind.Kind != c.Definition.Kind || !strings.HasPrefix(c.Definition.Stored, admitted.Kind.Group+"/") {
 			continue
 		}
+
 		object := admitted.New()
 		if err := yaml.Unmarshal(text, object); err != nil {
 			return nil
 		}
 		return rendered(t, i, object)
 	}
+
 	t.Fatalf("no kind of %s", c.Definition.Name())
 	return nil
 }
@@ -129,9 +143,11 @@ func rendered(t *testing.T, i int, object client.Object) (created []client.Objec
 			if err != nil {
 				continue
 			}
+
 			for _, before := range objects.Before {
 				created = append(created, before)
 			}
+
 			if objects.Driver != nil {
 				created = append(created, objects.Driver)
 			}
@@ -155,15 +171,18 @@ func injected(object client.Object) (problems []string) {
 	case *appsv1.StatefulSet:
 		return injectedOptions(&object.Spec.Template.Spec)
 	}
+
 	for name, content := range files {
 		if name != "spark.properties" && !strings.HasSuffix(name, ".options") {
 			continue
 		}
+
 		for _, line := range strings.FieldsFunc(content, func(r rune) bool { return r == '\n' || r == '\r' }) {
 			if line = strings.TrimLeft(line, " \t\f"); strings.HasPrefix(line, "spark.injected") || strings.HasPrefix(line, "-D") || strings.Contains(line, `""`) {
 				problems = append(problems, name+" has the line "+line)
 			}
 		}
+
 		read, err := conf.UnmarshalProperties(content)
 		if name == "spark.properties" && (err != nil || read.Has("spark.injected")) {
 			problems = append(problems, name+" sets spark.injected")
@@ -180,6 +199,7 @@ var withValue = []string{"--proxy-user", "--properties-file", "--class", "--mast
 func injectedOptions(spec *corev1.PodSpec) (problems []string) {
 	for i := range spec.Containers {
 		c := &spec.Containers[i]
+
 		args := c.Args
 		switch {
 		case len(args) > 1 && (args[0] == "driver" || args[0] == "/opt/spark/bin/spark-submit"):
@@ -191,6 +211,7 @@ func injectedOptions(spec *corev1.PodSpec) (problems []string) {
 		default:
 			args = []string{"none"}
 		}
+
 		for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 			switch {
 			case args[0] == "--load-spark-defaults":
@@ -199,15 +220,18 @@ func injectedOptions(spec *corev1.PodSpec) (problems []string) {
 				if args[0] == "--conf" && strings.HasPrefix(args[1], "spark.injected") {
 					problems = append(problems, "the arguments set spark.injected")
 				}
+
 				args = args[2:]
 			default:
 				problems = append(problems, "an argument is the option "+args[0])
 				args = args[1:]
 			}
 		}
+
 		if len(args) == 0 || strings.HasPrefix(args[0], "$(") {
 			problems = append(problems, "the arguments have no main file")
 		}
+
 		for _, v := range c.Env {
 			options := conf.ReadJavaOptions(v.Value)
 			if strings.HasPrefix(v.Name, "SPARK_JAVA_OPT_") || strings.HasSuffix(v.Name, "_OPTS") && len(options.Spark) > 0 {

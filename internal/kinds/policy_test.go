@@ -37,12 +37,14 @@ func all(now func() config.Configuration) []kind.Kind {
 // tree returns the manifest of a kind as decoded JSON with pieces of YAML merged into it.
 func tree(t *testing.T, i int, pieces ...string) map[string]any {
 	t.Helper()
+
 	whole := map[string]any{}
 	for _, piece := range append([]string{manifests[i]}, pieces...) {
 		var over map[string]any
 		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
 			t.Fatalf("%v in %s", err, piece)
 		}
+
 		fieldtable.Merge(whole, over)
 	}
 	return whole
@@ -51,14 +53,17 @@ func tree(t *testing.T, i int, pieces ...string) map[string]any {
 // object returns an object of a kind with pieces of YAML merged into its manifest.
 func object(t *testing.T, i int, pieces ...string) client.Object {
 	t.Helper()
+
 	text, err := json.Marshal(tree(t, i, pieces...))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := kinds.Admission(nil)[i].New()
 	if err := json.Unmarshal(text, out); err != nil {
 		t.Fatal(err)
 	}
+
 	out.SetName("pi")
 	out.SetNamespace("jobs")
 	out.SetUID("11111111-2222-4333-8444-555555555555")
@@ -72,6 +77,7 @@ var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 // configWithRules returns a configuration with a set of rules.
 func configWithRules(t *testing.T, rules string) config.Configuration {
 	t.Helper()
+
 	cfg, err := config.Parse([]byte("apiVersion: " + config.APIVersion + "\nkind: " + config.Kind + "\nexposure: {enabled: true}\nui: {ingress: {enabled: true}}\npolicy: {owner: data team, rules: [" + rules + "]}\n"))
 	if err != nil {
 		t.Fatalf("%v in %s", err, rules)
@@ -131,6 +137,7 @@ var (
 // nothing and write the same message into the status.
 func TestPolicyOfAllKinds(t *testing.T) {
 	t.Parallel()
+
 	const hostPath = `volumes: [{name: host, hostPath: {path: /}}]`
 	for name, c := range map[string]struct {
 		rules string
@@ -354,23 +361,29 @@ func TestPolicyOfAllKinds(t *testing.T) {
 		},
 	} {
 		cfg, open := configWithRules(t, c.rules), configWithRules(t, "")
+
 		open.Policy.AllowSnippetAnnotations = true
 		for i, admitted := range kinds.Admission(nil) {
 			if c.pieces[i] == "" {
 				continue
 			}
+
 			t.Run(name+"/"+admitted.Kind.String(), func(t *testing.T) {
 				t.Parallel()
+
 				if faults := admitted.Review(open, nil, object(t, i, c.pieces[i]), noon).Faults; len(faults) > 0 {
 					t.Fatalf("without the rule: %v", faults)
 				}
+
 				faults := admitted.Review(cfg, nil, object(t, i, c.pieces[i]), noon).Faults
 				if len(faults) == 0 {
 					t.Fatal("it is accepted")
 				}
+
 				if got := faults[0].Error(); !strings.HasPrefix(got, c.fields[i]+": ") || !strings.Contains(got, c.words) {
 					t.Errorf("got %s\nwant %s: %s", got, c.fields[i], c.words)
 				}
+
 				checkPass(t, all(func() config.Configuration { return cfg })[i], object(t, i, c.pieces[i]), faults[0].Error())
 			})
 		}
@@ -380,19 +393,23 @@ func TestPolicyOfAllKinds(t *testing.T) {
 // checkPass checks that a pass creates nothing, and that the status then contains the expected message.
 func checkPass(t *testing.T, k kind.Kind, object client.Object, words string) {
 	t.Helper()
+
 	for _, action := range k.Decide(object, lifecycle.Observed{}, noon.Add(24*time.Hour)).Actions {
 		if action.Verb == lifecycle.Create {
 			t.Errorf("a pass creates %v", action)
 		}
 	}
+
 	status, err := json.Marshal(k.Status(object))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	quoted, err := json.Marshal(words)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.Contains(string(status), strings.Trim(string(quoted), `"`)) {
 		t.Errorf("a pass does not report %s:\n%s", words, status)
 	}
@@ -408,6 +425,7 @@ const hardened = `spec: {
 func TestPolicyOfSparkSubmit(t *testing.T) {
 	t.Parallel()
 	const bySparkSubmit = `spec: {submission: {mode: SparkSubmit}}`
+
 	review := func(rules string, pieces ...string) []*dialect.FieldError {
 		return kinds.Admission(nil)[0].Review(configWithRules(t, rules), nil, object(t, 0, pieces...), noon).Faults
 	}
@@ -415,24 +433,30 @@ func TestPolicyOfSparkSubmit(t *testing.T) {
 		if faults := review(`{name: p, level: restricted}`, mode, hardened); len(faults) > 0 {
 			t.Errorf("%s: %v", mode, faults)
 		}
+
 		if faults := review(`{name: p, level: restricted}`, mode); len(faults) < 2 {
 			t.Errorf("%s: %v", mode, faults)
 		}
+
 		faults := review(`{name: p, level: baseline}`, mode, `spec: {driver: {hostNetwork: true}}`)
 		if len(faults) == 0 || !strings.Contains(faults[len(faults)-1].Error(), "the pod of the driver, with host namespaces") {
 			t.Errorf("%s: %v", mode, faults)
 		}
 	}
+
 	faults := review(`{name: p, serviceAccounts: {allowed: [default]}}`, bySparkSubmit, `spec: {sparkConf: {spark.kubernetes.authenticate.submission.serviceAccountName: admin}}`)
 	if len(faults) != 1 || faults[0].Field != "spec.sparkConf[spark.kubernetes.authenticate.submission.serviceAccountName]" {
 		t.Errorf("the account of spark-submit: %v", faults)
 	}
+
 	cfg := configWithRules(t, `{name: p, serviceAccounts: {allowed: [default]}}`)
 	cfg.Submission.ServiceAccount = "spark-operator-submit"
+
 	faults = kinds.Admission(nil)[0].Review(cfg, nil, object(t, 0, bySparkSubmit), noon).Faults
 	if len(faults) != 1 || !strings.Contains(faults[0].Error(), `the service account "spark-operator-submit" is not allowed by the rule serviceAccounts of the policy p`) {
 		t.Errorf("the operator's account of spark-submit: %v", faults)
 	}
+
 	cfg.Submission.Runners = new(false)
 	for i, piece := range map[int]string{0: bySparkSubmit, 3: `spec: {sparkConf: {spark.kubernetes.file.upload.path: "s3a://b/u"}, files: /tmp/a}`} {
 		faults = kinds.Admission(nil)[i].Review(cfg, nil, object(t, i, piece), noon).Faults

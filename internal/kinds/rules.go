@@ -23,6 +23,7 @@ func Review(cfg config.Configuration, labels map[string]string, object client.Ob
 // reviewWith returns the review of an object. The argument settings contains the platform's defaults for the object.
 func reviewWith(cfg config.Configuration, labels map[string]string, settings *platform.Settings, object client.Object, now time.Time) (review dialect.Review) {
 	defer func() { review.Faults = dialect.Unreplaced(review.Faults) }()
+
 	rules := cfg.Policy.For(labels)
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:

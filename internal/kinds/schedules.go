@@ -102,10 +102,12 @@ func dueOf(s *v1beta2.ScheduledSparkApplication, run client.Object) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
+
 	jitter := time.Duration(0)
 	if s.Spec.JitterSeconds != nil {
 		jitter = time.Duration(*s.Spec.JitterSeconds) * time.Second
 	}
+
 	if next := s.Status.NextRun.Time; next.After(due) && !next.After(due.Add(jitter)) {
 		return next
 	}
@@ -121,6 +123,7 @@ func standingOfSchedule(s *v1beta2.ScheduledSparkApplication) lifecycle.Standing
 		if condition == nil || condition.Status != metav1.ConditionTrue {
 			continue
 		}
+
 		standing.Since = condition.LastTransitionTime.Time
 		if name != dialect.ConditionSuspended {
 			standing.Waits = condition.Reason

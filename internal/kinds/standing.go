@@ -16,6 +16,7 @@ func standingOf(app *v1beta2.SparkApplication) lifecycle.Standing {
 	s := &app.Status
 	standing := lifecycle.Standing{State: string(s.AppState.State), Waits: waitReason(s.Conditions, s.AppState.State == v1beta2.ApplicationStateNew)}
 	addProgress(&standing, s.Operator)
+
 	if e := s.Executors; e != nil {
 		standing.ExecutorsRunning, standing.ExecutorsCompleted, standing.ExecutorsFailed = e.Running, e.Completed, e.Failed
 	}
@@ -26,6 +27,7 @@ func standingOf(app *v1beta2.SparkApplication) lifecycle.Standing {
 // because the server replaces ended executors.
 func serverStanding(sc *v1alpha1.SparkConnect) lifecycle.Standing {
 	s := &sc.Status
+
 	standing := lifecycle.Standing{
 		State: string(s.State), Waits: waitReason(s.Conditions, s.State == v1alpha1.SparkConnectStateNew), ExecutorsRunning: int32(s.Executors["running"]),
 	}
@@ -41,6 +43,7 @@ func addProgress(standing *lifecycle.Standing, o *statusv1.OperatorStatus) {
 	if o == nil {
 		return
 	}
+
 	standing.Phase, standing.Attempt = lifecycle.Phase(o.Phase), o.Attempt
 	if o.Since != nil {
 		standing.Since = o.Since.Time
@@ -54,6 +57,7 @@ func waitReason(conditions []metav1.Condition, fresh bool) string {
 	if degraded := meta.FindStatusCondition(conditions, dialect.ConditionDegraded); degraded != nil {
 		return degraded.Reason
 	}
+
 	ready := meta.FindStatusCondition(conditions, dialect.ConditionReady)
 	switch {
 	case ready == nil && fresh:

@@ -18,11 +18,13 @@ func TestRefusedExecutorsAreAWait(t *testing.T) {
 		if phase == lifecycle.Done {
 			m.Outcome = lifecycle.Failed
 		}
+
 		var conditions []metav1.Condition
 		for _, c := range dialect.PhaseConditions(m) {
 			reason, _ := dialect.ConditionCause(c, lifecycle.App{}, m)
 			conditions = append(conditions, metav1.Condition{Type: c.Type, Status: c.Status, Reason: reason})
 		}
+
 		if got := waitReason(conditions, false); got != want {
 			t.Errorf("%s: wait reason %q, want %q", phase, got, want)
 		}

@@ -17,9 +17,11 @@ func uiKinds(cfg config.Configuration) (kinds []schema.GroupVersionKind) {
 	if *cfg.UI.Ingress.Enabled || listed {
 		kinds = append(kinds, networkingv1.SchemeGroupVersion.WithKind("Ingress"))
 	}
+
 	if *cfg.UI.Route.Enabled || listed {
 		kinds = append(kinds, expose.RouteKind)
 	}
+
 	if listed {
 		kinds = append(kinds, expose.GRPCRouteKind)
 	}
@@ -31,6 +33,7 @@ func uiOptions(cfg config.Configuration) sparkoperator.UI {
 	if in := cfg.UI.Ingress; *in.Enabled {
 		ui.Ingress = &sparkoperator.UIIngress{URLFormat: in.URLFormat, ClassName: in.ClassName, Annotations: in.Annotations, TLS: in.TLS}
 	}
+
 	if in := cfg.UI.Route; *in.Enabled {
 		ui.Route = &sparkoperator.UIRoute{URLFormat: in.URLFormat}
 		for _, parent := range in.ParentRefs {

@@ -10,6 +10,7 @@ import (
 // general one applies, and an interval of 0 is not missing.
 func TestDelayOfEachOutcome(t *testing.T) {
 	const general, failure, rejection = 10 * time.Second, 5 * time.Second, 2 * time.Second
+
 	failures := []Outcome{Failed, Lost, Evicted, StartTimedOut, ReadyTimedOut, ExecutorsTimedOut, RunTimedOut}
 	for name, c := range map[string]struct {
 		limits                    RestartLimits
@@ -30,6 +31,7 @@ func TestDelayOfEachOutcome(t *testing.T) {
 		for _, outcome := range failures {
 			want[outcome] = c.failed
 		}
+
 		for outcome, delay := range want {
 			if got := c.limits.Delay(outcome); got != delay {
 				t.Errorf("%s: %s after %s, want %s", name, got, outcome, delay)
@@ -62,9 +64,11 @@ func TestPodsOfAnAttempt(t *testing.T) {
 	if d := seen.Driver(3); d != &seen.Drivers[1] {
 		t.Errorf("the driver of attempt 3 is %+v", d)
 	}
+
 	if s := seen.Submitter(2); s != &seen.Submitters[0] {
 		t.Errorf("the submitter of attempt 2 is %+v", s)
 	}
+
 	if d, s := seen.Driver(2), seen.Submitter(1); d != nil || s != nil {
 		t.Errorf("attempt 2 has the driver %+v, and attempt 1 the submitter %+v", d, s)
 	}

@@ -29,6 +29,7 @@ func TestBoundedMessages(t *testing.T) {
 		if cause.Reason != "Reason" || cause.Message != c[1] {
 			t.Errorf("%s: %d bytes become %d bytes that end in %q, want %d", name, len(c[0]), len(cause.Message), cause.Message[max(0, len(cause.Message)-9):], len(c[1]))
 		}
+
 		if again := cause.Bounded(); again != cause {
 			t.Errorf("%s: the second cut ends in %q", name, again.Message[len(again.Message)-9:])
 		}
@@ -42,13 +43,16 @@ func FuzzBounded(f *testing.F) {
 	f.Add(".", 4097, "")
 	f.Fuzz(func(t *testing.T, unit string, n int, end string) {
 		text := strings.Repeat(unit, min(max(n, 0), 9000/max(len(unit), 1))) + end
+
 		once := Cause{Reason: "R", Message: text}.Bounded()
 		if len(once.Message) > MaxMessage+len("...") || once.Bounded() != once {
 			t.Errorf("%d bytes become %d, and then %d", len(text), len(once.Message), len(once.Bounded().Message))
 		}
+
 		if utf8.ValidString(text) && !utf8.ValidString(once.Message) {
 			t.Errorf("%q is not UTF-8", once.Message)
 		}
+
 		if len(text) <= MaxMessage && once.Message != text {
 			t.Errorf("a message of %d bytes is changed", len(text))
 		}
@@ -89,6 +93,7 @@ func FuzzCut(f *testing.F) {
 	f.Add("\xff\xff\xff", 1)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		limit = max(limit%4096, 0)
+
 		got := Cut(text, limit)
 		if len(text) <= limit {
 			if got != text {
@@ -96,10 +101,12 @@ func FuzzCut(f *testing.F) {
 			}
 			return
 		}
+
 		rest, marked := strings.CutSuffix(got, "...")
 		if !marked || len(rest) > limit || !utf8.ValidString(got) {
 			t.Errorf("%q is cut to %q", text, got)
 		}
+
 		if utf8.ValidString(text) && (!strings.HasPrefix(text, rest) || len(rest) < limit-utf8.UTFMax+1) {
 			t.Errorf("%q is cut to %q, which drops more than a part of a character", text, got)
 		}

@@ -45,14 +45,17 @@ func TestDisruptions(t *testing.T) {
 			if got := disruption(failed); got != c.want {
 				t.Errorf("the cause is %+v, want %+v", got, c.want)
 			}
+
 			taken := c.want.Reason != ""
 			if d := DriverFacts(failed, container); d.Evicted != taken || taken && d.Why.Reason != c.want.Reason {
 				t.Errorf("the driver is evicted: %v, %+v", d.Evicted, d.Why)
 			}
+
 			stopped := podIn(corev1.PodFailed, append(c.change, exits(143, "Error", "out"), deleted)...)
 			if e := ExecutorFacts(stopped); (e.Phase == DriverFailed) != taken {
 				t.Errorf("a deleted executor that a signal stopped is %s", e.Phase)
 			}
+
 			if got := DeletedWhileRunning(podIn(corev1.PodRunning, append(c.change, runs())...)); got == taken {
 				t.Errorf("a running executor was deleted by somebody: %v", got)
 			}
@@ -65,13 +68,16 @@ func TestDisruptions(t *testing.T) {
 func TestAsDeletedChangesTheOutcomeOnly(t *testing.T) {
 	e := ExecutorFacts(podIn(corev1.PodRunning, runs()))
 	want := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", SparkVersion: "4.1.4", Phase: DriverFailed, CreatedAt: noon, Why: Cause{Reason: "ExecutorDeleted", Message: "the executor pod was deleted without a grace period while it ran; Spark runs its tasks again on other executors. The audit log of the API server shows who deleted the pod"}}
+
 	before := e
 	if diff := cmp.Diff(want, e.AsDeleted()); diff != "" {
 		t.Errorf("the executor (-want +got):\n%s", diff)
 	}
+
 	if e != before {
 		t.Errorf("the original is now %+v", e)
 	}
+
 	if again := e.AsDeleted().AsDeleted(); again != want {
 		t.Errorf("twice: %+v", again)
 	}
@@ -83,15 +89,19 @@ func TestFactsOfAnEmptyPod(t *testing.T) {
 	if diff := cmp.Diff(Driver{Phase: DriverPending, Status: &corev1.PodStatus{}}, DriverFacts(pod, container)); diff != "" {
 		t.Errorf("driver (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(Submitter{Phase: DriverPending}, SubmitterFacts(pod, container)); diff != "" {
 		t.Errorf("submitter (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(Executor{Phase: DriverPending}, ExecutorFacts(pod)); diff != "" {
 		t.Errorf("executor (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(Member{Phase: DriverPending}, MemberFacts(pod)); diff != "" {
 		t.Errorf("member (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(&corev1.Pod{}, pod); diff != "" {
 		t.Errorf("the pod was changed:\n%s", diff)
 	}
@@ -109,6 +119,7 @@ func TestPhasesOfPodsWithoutStatuses(t *testing.T) {
 			if d := DriverFacts(pod, container); d.Phase != want || d.HasExit || (d.Why.Reason != "") != (want == DriverFailed || want == DriverUnknown) {
 				t.Errorf("%q with %s: %+v, want %s", phase, name, d, want)
 			}
+
 			if e := ExecutorFacts(pod); e.Phase != want {
 				t.Errorf("%q with %s: the executor is %s, want %s", phase, name, e.Phase, want)
 			}
@@ -125,6 +136,7 @@ func TestExitCodesOfSignals(t *testing.T) {
 			t.Errorf("the exit code %d is %q, want %q", code, got, want)
 		}
 	}
+
 	for signal, want := range map[int32]string{1: "signal 1", 6: "SIGABRT", 9: "SIGKILL", 65: ""} {
 		if got := signalName(&corev1.ContainerStateTerminated{ExitCode: 137, Signal: signal}); got != want {
 			t.Errorf("the signal %d is %q, want %q", signal, got, want)
@@ -143,23 +155,28 @@ func TestFactsOfLabelsAndAnnotations(t *testing.T) {
 		}
 		pod.Status.PodIP = "10.0.0.1"
 	})
+
 	driver := Driver{Name: "app-driver", UID: "pod-uid", Attempt: 2147483647, Phase: DriverPending, Address: "10.0.0.1", AppID: "app", CreatedAt: noon,
 		SpecHash: "1:h", RestartRequest: "r", Submitter: "s", AttemptID: "id", SparkVersion: "4.0.1", Status: &pod.Status}
 	if diff := cmp.Diff(driver, DriverFacts(pod, container)); diff != "" {
 		t.Errorf("driver (-want +got):\n%s", diff)
 	}
+
 	submitter := Submitter{Name: "app-driver", UID: "pod-uid", Attempt: 2147483647, Phase: DriverPending, CreatedAt: noon, SpecHash: "1:h", RestartRequest: "r"}
 	if diff := cmp.Diff(submitter, SubmitterFacts(pod, container)); diff != "" {
 		t.Errorf("submitter (-want +got):\n%s", diff)
 	}
+
 	executor := Executor{Name: "app-driver", ID: "9", Attempt: 2147483647, AppID: "app", SparkVersion: "4.0.1", Phase: DriverPending, CreatedAt: noon}
 	if diff := cmp.Diff(executor, ExecutorFacts(pod)); diff != "" {
 		t.Errorf("executor (-want +got):\n%s", diff)
 	}
+
 	member := Member{Name: "app-driver", Role: Worker, Phase: DriverPending, CreatedAt: noon, Generation: "1:h"}
 	if diff := cmp.Diff(member, MemberFacts(pod)); diff != "" {
 		t.Errorf("member (-want +got):\n%s", diff)
 	}
+
 	for label, want := range map[string]int32{"0": 0, "1": 1, "2147483648": 0, "-2147483648": 0, "1.0": 0, " 1": 0, "1e3": 0, "0x1": 0, "": 0} {
 		pod.Labels[AttemptLabel] = label
 		if got := DriverFacts(pod, container).Attempt; got != want {

@@ -62,22 +62,28 @@ var situations = []situation{
 // decide makes the decision of the situation. It returns the new state of the run and the reported reasons.
 func (s situation) decide(t *testing.T) (to string, reported []string) {
 	t.Helper()
+
 	times, err := schedule.Parse("0 * * * *", "", time.LoadLocation)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tick := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+
 	want := schedule.Schedule{
 		Name: "s", UID: "u", Created: tick.Add(-30 * time.Minute), Key: "0 * * * *", Times: times, Generation: 1, Policy: schedule.Allow, Precision: schedule.Seconds,
 	}
 	if s.policy != "" {
 		want.Policy = s.policy
 	}
+
 	if s.deadline > 0 {
 		want.Deadline = &s.deadline
 	}
+
 	mem := schedule.Memory{Key: want.Key, Since: want.Created, Generation: 1}
 	now, run := tick.Add(s.after), schedule.RunName(want.Name, tick, want.Precision)
+
 	seen := lifecycle.Observed{Confirmed: true}
 	switch s.from {
 	case waiting:
@@ -90,6 +96,7 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 		mem.LastTick, mem.LastRun, mem.LastRunName = tick, tick, run
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: run, CreatedAt: tick, Outcome: s.ended})
 	}
+
 	switch s.from {
 	case completed:
 		mem.Succeeded = []string{run}
@@ -98,22 +105,27 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 	case started:
 		want.Successful, want.Failed = 1, 1
 	}
+
 	if s.request {
 		now, want.Request = tick.Add(-time.Minute), "now"
 		run = schedule.RequestName(want.Name, want.UID, want.Request)
 	}
+
 	if s.otherActive {
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: "s-now-other", CreatedAt: want.Created})
 	}
+
 	if s.rejection {
 		seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota"}
 	}
+
 	plan := schedule.Step(want, mem, seen, now)
 	for _, notice := range plan.Notices {
 		if !slices.Contains(reported, notice.Cause.Reason) {
 			reported = append(reported, notice.Cause.Reason)
 		}
 	}
+
 	if slices.Contains(reported, schedule.ReasonReplaced) { // stored before the run is deleted
 		plan = schedule.Step(want, plan.Next, seen, now)
 	}
@@ -153,15 +165,18 @@ func (s situation) becomes(plan schedule.Plan, run string, reported []string) st
 func drawRuns(t *testing.T, b *strings.Builder) {
 	t.Helper()
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> Awaited\n")
+
 	var rows []string
 	for _, s := range situations {
 		to, reported := s.decide(t)
 		if to != s.to {
 			t.Errorf("%s, and %s: it becomes %s, not %s", s.from, s.when, to, s.to)
 		}
+
 		fmt.Fprintf(b, "    %s --> %s: %s\n", s.from, s.to, s.when)
 		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |\n", s.from, s.to, s.when, strings.Join(reported, "`, `")))
 	}
+
 	fmt.Fprint(b, "    Missed --> [*]\n    Skipped --> [*]\n    Deleted --> [*]\n```\n\n| from | to | when | Events |\n|---|---|---|---|\n",
 		strings.ReplaceAll(strings.Join(rows, ""), "| `` |", "| |"))
 }

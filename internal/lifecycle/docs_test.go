@@ -28,10 +28,12 @@ func TestStatesPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	got, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("docs/states.md is stale; run go test ./lifecycle -run TestStatesPage -update\n%s", diff)
 	}
@@ -159,9 +161,11 @@ no retry. The exceptions:
 
 `)
 	b.WriteString("| what | when | if the deletion took effect and the status write failed |\n|---|---|---|\n")
+
 	for _, e := range application.Unstored {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", parts(e.Parts), e.When, e.Why)
 	}
+
 	fmt.Fprint(&b, `
 Decision [0024](decisions/0024-reasons-before-deletions.md) lists every deletion of the operator.
 
@@ -213,6 +217,7 @@ schedules (`+"`internal/lifecycle/schedule`"+`) decides each row when the test w
 // diagram, which are its last lines.
 func draw(b *strings.Builder, edges []application.Edge, out string) {
 	fmt.Fprint(b, "```mermaid\nstateDiagram-v2\n    [*] --> New\n    state Live {\n")
+
 	for _, e := range edges {
 		if inside(e) {
 			for _, from := range e.From {
@@ -220,26 +225,32 @@ func draw(b *strings.Builder, edges []application.Edge, out string) {
 			}
 		}
 	}
+
 	fmt.Fprint(b, "    }\n")
+
 	for _, e := range edges {
 		if inside(e) || slices.Contains(e.From, lifecycle.Retained) && len(e.From) > 2 { // in the table
 			continue
 		}
+
 		if slices.ContainsFunc(e.From, lifecycle.Phase.Live) && len(e.From) > 1 {
 			fmt.Fprintf(b, "    Live --> %s: %s\n", e.To, e.When)
 		}
+
 		for _, from := range e.From {
 			if !from.Live() || len(e.From) == 1 {
 				fmt.Fprintf(b, "    %s --> %s: %s\n", name(from), e.To, e.When)
 			}
 		}
 	}
+
 	fmt.Fprint(b, out, "```\n")
 }
 
 // list writes a table with the transitions that the diagram combines or omits. Each of them starts from several phases.
 func list(b *strings.Builder, edges []application.Edge) {
 	fmt.Fprint(b, "The edges from several phases, and those that the diagram omits:\n\n| to | when | from |\n|---|---|---|\n")
+
 	for _, e := range edges {
 		if len(e.From) > 1 {
 			fmt.Fprintf(b, "| %s | %s | %s |\n", e.To, e.When, names(e.From))
@@ -250,6 +261,7 @@ func list(b *strings.Builder, edges []application.Edge) {
 // await writes a table of what each phase waits for.
 func await(b *strings.Builder, waits []application.Wait) {
 	fmt.Fprint(b, "| phase | waits for |\n|---|---|\n")
+
 	for _, w := range waits {
 		fmt.Fprintf(b, "| %s | %s |\n", name(w.Phase), w.For)
 	}

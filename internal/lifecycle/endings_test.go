@@ -29,38 +29,48 @@ func TestEndings(t *testing.T) {
 	}
 	var endings strings.Builder
 	endings.WriteString("| recorded ending | found by | reason | cause | way out |\n|---|---|---|---|---|\n")
+
 	searched, places := 0, 0
 	for _, file := range files {
 		log := recorded(t, file)
 		name, code, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".log.gz"), ".")
+
 		exit, err := strconv.Atoi(code)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		why, finder := endOf(name, int32(exit), log), "operator"
 		checkEnding(t, name, why)
+
 		if better := why.Searched(log); why.IsVague() && better != why {
 			finder = "sparkctl"
 			if _, place, found := strings.Cut(why.Message, ": "); found {
 				finder += "; operator: " + place
 				places++
 			}
+
 			why = better
 			checkEnding(t, name, why)
 			searched++
 		}
+
 		fmt.Fprintf(&endings, "| %s | %s | %s | %s | %s |\n", name, finder, why.Reason, cell(why.Message), cell(why.Advice))
 	}
+
 	fmt.Fprintf(&endings, "\nThe operator finds the cause of %d of these %d endings, and for %d more what failed.\n", len(files)-searched, len(files), places)
 	var rules strings.Builder
 	rules.WriteString("| reason | texts by which the operator recognizes it | way out |\n|---|---|---|\n")
+
 	for _, rule := range slices.Concat(cause.Rules, cause.Scheduling) {
 		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", rule.Reason, cell(strings.Join(rule.Has, ", ")), cell(rule.Advice))
 	}
+
 	page, err := os.ReadFile(failuresPage)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := between(t, between(t, string(page), "rules", rules.String()), "endings", endings.String())
 	if flag.Lookup("update").Value.String() == "true" { // the flag of docs_test.go
 		if err := os.WriteFile(failuresPage, []byte(want), 0o644); err != nil {
@@ -78,6 +88,7 @@ func TestEndingsWithMoreLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const stops = "26/11/28 19:12:04 INFO KubernetesClusterSchedulerBackend: Shutting down all executors\n"
 	for _, file := range files {
 		log := strings.TrimSuffix(recorded(t, file), "\n") + "\n"
@@ -85,9 +96,11 @@ func TestEndingsWithMoreLines(t *testing.T) {
 			end := keptByKubelet(log)
 			why := DriverFacts(podIn(corev1.PodFailed, exits(1, "Error", end)), container).Why
 			checkEnding(t, file, why)
+
 			if strings.Count(end, "\tat ") > 8 && !strings.Contains(why.Message, ": ") {
 				t.Errorf("%s: the frames show nothing: %q\n%s", file, why.Message, end)
 			}
+
 			log += stops
 		}
 	}
@@ -99,6 +112,7 @@ func TestNoiseIsNeverTheCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, noise := range []string{
 		"Picked up JAVA_TOOL_OPTIONS: -Xmx1g -Dexample.error=Exception", "log4j:WARN Please initialize the log4j system properly.",
 		"SLF4J: Class path contains multiple SLF4J bindings.", "WARNING: An illegal reflective access operation has occurred",
@@ -128,6 +142,7 @@ func endOf(name string, exit int32, log string) Cause {
 	if strings.HasPrefix(name, "jvm-") && thrown && strings.Contains(exception, "JavaMainApplication.start") {
 		pod.Annotations = map[string]string{ExitExceptionAnnotation: exception}
 	}
+
 	if strings.HasPrefix(name, "exec-") {
 		return ExecutorFacts(pod).Why
 	}
@@ -144,15 +159,18 @@ func cutLast(text, before string) (head, tail string, found bool) {
 
 func recorded(t *testing.T, file string) string {
 	t.Helper()
+
 	packed, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer packed.Close()
+
 	unpacked, err := gzip.NewReader(packed)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	log, err := io.ReadAll(unpacked)
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +185,7 @@ func keptByKubelet(log string) string {
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
+
 	end := strings.Join(lines[max(0, len(lines)-80):], "")
 	return end[max(0, len(end)-2048):]
 }
@@ -174,6 +193,7 @@ func keptByKubelet(log string) string {
 // checkEnding checks what is true of every cause.
 func checkEnding(t *testing.T, name string, why Cause) {
 	t.Helper()
+
 	switch {
 	case strings.Contains(why.Message, "\n") || len([]rune(why.Message)) > 200:
 		t.Errorf("%s: the message is not one short line: %q", name, why.Message)
@@ -182,6 +202,7 @@ func checkEnding(t *testing.T, name string, why Cause) {
 	case len(why.Log) > cause.MaxExcerpt+len(CutMark):
 		t.Errorf("%s: %d bytes of log", name, len(why.Log))
 	}
+
 	for _, noise := range []string{"Picked up", "log4j", "INFO ", "ShutdownHookManager", "Stopped Spark web UI", "\tat "} {
 		if strings.Contains(why.Message, noise) {
 			t.Errorf("%s: the message has noise: %q", name, why.Message)
@@ -196,7 +217,9 @@ func cell(text string) string {
 // between replaces the text between the two comments of a page that name a table.
 func between(t *testing.T, page, name, table string) string {
 	t.Helper()
+
 	head, rest, found := strings.Cut(page, "<!-- "+name+" -->\n")
+
 	_, tail, closed := strings.Cut(rest, "<!-- end of "+name+" -->")
 	if !found || !closed {
 		t.Fatalf("the page has no table %q", name)

@@ -40,6 +40,7 @@ func TestExecutorReadiness(t *testing.T) {
 // state of the pod, even if an earlier deletion of the pod had a grace period. Some sorts of pods are exempt.
 func TestExecutorTaken(t *testing.T) {
 	deleting := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(metav1.NewTime(noon)) }
+
 	grace := func(seconds int64) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = &seconds }
 	}

@@ -51,6 +51,7 @@ const (
 // container to the containers of a pod template.
 func DriverFacts(pod *corev1.Pod, container string) Driver {
 	status := containerStatus(pod, container)
+
 	d := Driver{
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
@@ -60,30 +61,38 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	if pod.DeletionTimestamp != nil {
 		d.GoneBy, d.Finalizers = pod.DeletionTimestamp.Time, pod.Finalizers
 	}
+
 	if d.Phase == DriverSucceeded || d.Phase == DriverFailed {
 		d.Lingering = runningContainer(pod)
 	}
+
 	if d.Phase == DriverUnknown && markedUnready(pod) {
 		d.NodeLostSince = podCondition(pod, corev1.PodReady).LastTransitionTime.Time
 	}
+
 	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		d.Ready, d.ReadyAt = true, ready.LastTransitionTime.Time
 	}
+
 	if status != nil && status.State.Running != nil {
 		d.StartedAt = status.State.Running.StartedAt.Time
 	}
+
 	if end := ended(status); end != nil {
 		d.StartedAt, d.EndedAt = end.StartedAt.Time, end.FinishedAt.Time
 		d.ExitCode, d.HasExit = end.ExitCode, true
 	}
+
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
 	d.UnresponsiveScheduler = UnresponsiveScheduler(pod)
 	d.Gated, d.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
+
 	role := roleDriver
 	if pod.Labels[roleLabel] == connectServer {
 		role = roleServer
 	}
+
 	d.Why = podCause(pod, status, role, d.Phase, taken)
 	return d
 }
@@ -92,6 +101,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 // parameter `container` is the name of the container that runs spark-submit.
 func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	status := containerStatus(pod, container)
+
 	s := Submitter{
 		Name: pod.Name, UID: string(pod.UID), Attempt: attemptOf(pod), Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil,
 		CreatedAt: pod.CreationTimestamp.Time, SpecHash: pod.Annotations[SpecHashAnnotation], RestartRequest: pod.Annotations[RestartRequestAnnotation],
@@ -99,9 +109,11 @@ func SubmitterFacts(pod *corev1.Pod, container string) Submitter {
 	if pod.DeletionTimestamp != nil {
 		s.GoneBy = pod.DeletionTimestamp.Time
 	}
+
 	if end := ended(status); end != nil {
 		s.EndedAt = end.FinishedAt.Time
 	}
+
 	s.Why = podCause(pod, status, container, s.Phase, disruption(pod))
 	if end := ended(status); end != nil && end.Reason == "Error" && s.Why.Reason != ReasonEvicted && s.Why.Reason != ReasonPreempted && pod.Status.Reason == "" {
 		s.Why.Reason = end.Reason // the submission failed, whatever the log names as its cause
@@ -118,13 +130,16 @@ func ExecutorFacts(pod *corev1.Pod) Executor {
 		Name: pod.Name, ID: pod.Labels[executorIDLabel], Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
 		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time, SparkVersion: pod.Labels[versionLabel],
 	}
+
 	taken := disruption(pod)
 	if end := ended(status); e.Phase == DriverFailed && pod.DeletionTimestamp != nil && taken.Reason == "" && end != nil && stopSignal(end) {
 		e.Phase = DriverSucceeded
 	}
+
 	if ready := podCondition(pod, corev1.PodReady); e.Phase == DriverRunning && ready != nil {
 		e.Unready = ready.Status == corev1.ConditionFalse
 	}
+
 	e.UnresponsiveScheduler = UnresponsiveScheduler(pod)
 	e.Why = podCause(pod, status, roleExecutor, e.Phase, taken)
 	return e
@@ -159,6 +174,7 @@ func (e Executor) AsDeleted() Executor {
 func MemberFacts(pod *corev1.Pod) Member {
 	role := pod.Labels[roleLabel]
 	status := containerStatus(pod, role)
+
 	m := Member{
 		Name: pod.Name, Role: Role(role), Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
 		Generation: pod.Annotations[SpecHashAnnotation],
@@ -166,7 +182,9 @@ func MemberFacts(pod *corev1.Pod) Member {
 	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		m.Ready = true
 	}
+
 	m.Gated, m.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
+
 	m.Why = podCause(pod, status, role, m.Phase, disruption(pod))
 	if status != nil && status.LastTerminationState.Terminated != nil && status.State.Waiting != nil {
 		reason, how := exitReason(role+" container", status.LastTerminationState.Terminated, "")
@@ -201,8 +219,10 @@ func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 				last = name
 			}
 		}
+
 		name = last
 	}
+
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == name {
 			return &pod.Status.ContainerStatuses[i]
@@ -246,6 +266,7 @@ func podPhase(pod *corev1.Pod, status *corev1.ContainerStatus) DriverPhase {
 		}
 		return DriverFailed
 	}
+
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
 		return DriverSucceeded
@@ -283,16 +304,19 @@ func markedUnready(pod *corev1.Pod) bool {
 // disruption returns why Kubernetes evicted or preempted the pod, or the zero Cause if it did neither.
 func disruption(pod *corev1.Pod) Cause {
 	message := pod.Status.Message
+
 	target := podCondition(pod, corev1.DisruptionTarget)
 	if target != nil && target.Status == corev1.ConditionTrue {
 		if message == "" {
 			message = target.Message
 		}
+
 		if target.Reason == corev1.PodReasonPreemptionByScheduler {
 			return Cause{Reason: ReasonPreempted, Message: message}
 		}
 		return Cause{Reason: ReasonEvicted, Message: message}
 	}
+
 	switch pod.Status.Reason {
 	case "Preempting":
 		return Cause{Reason: ReasonPreempted, Message: message}
@@ -316,9 +340,11 @@ func podCause(pod *corev1.Pod, status *corev1.ContainerStatus, role string, phas
 	case DriverFailed:
 		return failure(pod, status, role, taken)
 	}
+
 	if taken.Reason != "" {
 		return Cause{Reason: taken.Reason, Message: sentence(role+" pod "+pod.Name+" is being taken from its node", taken.Message)}
 	}
+
 	if phase == DriverPending || pod.Status.Phase == corev1.PodPending {
 		return waitCause(pod)
 	}
@@ -335,6 +361,7 @@ func waitCause(pod *corev1.Pod) Cause {
 			if waiting == nil {
 				continue
 			}
+
 			switch waiting.Reason {
 			case "", "ContainerCreating", "PodInitializing":
 			case "ErrImagePull", "ImagePullBackOff":
@@ -344,9 +371,11 @@ func waitCause(pod *corev1.Pod) Cause {
 			}
 		}
 	}
+
 	if len(pod.Spec.SchedulingGates) > 0 {
 		return gatedCause(pod.Spec.SchedulingGates)
 	}
+
 	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
 		return Cause{Reason: firstOf(c.Reason, corev1.PodReasonUnschedulable), Message: c.Message}
 	}

@@ -106,6 +106,7 @@ func TestDriverFacts(t *testing.T) {
 		d.Phase, d.NodeLostSince = DriverUnknown, start.Time
 		d.Why = Cause{Reason: ReasonNodeLost, Message: "node node-1 of driver pod app-driver does not answer; the operator waits until the node answers or the pod is gone"}
 	}
+
 	over := func(d *Driver, code int32) {
 		ran(d)
 		d.EndedAt, d.ExitCode, d.HasExit = end.Time, code, true
@@ -269,10 +270,12 @@ func TestDriverFacts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.pod.DeepCopy()
+
 			c.want.Status = before.Status.DeepCopy()
 			if diff := cmp.Diff(c.want, DriverFacts(c.pod, container), withoutAdvice); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
+
 			if diff := cmp.Diff(before, c.pod); diff != "" {
 				t.Errorf("the pod was changed:\n%s", diff)
 			}
@@ -289,6 +292,7 @@ func TestWaits(t *testing.T) {
 			}}
 		}
 	}
+
 	const pull = `image "spark:4.1.4" of container spark-kubernetes-driver cannot be pulled: not found`
 	for _, c := range []struct {
 		name string
@@ -324,6 +328,7 @@ func TestWaits(t *testing.T) {
 // gates block the pod, and when the pod was assigned to a node.
 func TestGates(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 	scheduled := func(status corev1.ConditionStatus) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
@@ -345,6 +350,7 @@ func TestGates(t *testing.T) {
 		if d := DriverFacts(c.pod, container); d.Gated != c.gated || !d.ScheduledAt.Equal(c.scheduled) {
 			t.Errorf("%s: of a driver %v, %s", c.name, d.Gated, d.ScheduledAt)
 		}
+
 		if m := MemberFacts(c.pod); m.Gated != c.gated || !m.ScheduledAt.Equal(c.scheduled) {
 			t.Errorf("%s: of a member %v, %s", c.name, m.Gated, m.ScheduledAt)
 		}
@@ -385,10 +391,12 @@ func TestSilent(t *testing.T) {
 		if got := DriverFacts(c.pod, container).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of a driver %q, want %q", c.name, got, c.want)
 		}
+
 		if got := ExecutorFacts(c.pod).UnresponsiveScheduler; got != c.want {
 			t.Errorf("%s: of an executor %q, want %q", c.name, got, c.want)
 		}
 	}
+
 	if why := UnresponsiveSchedulerCause("pi-driver", "volcano"); why.Reason != "SchedulerSilent" || !strings.Contains(why.Message, `"volcano"`) || !strings.Contains(why.Message, "pi-driver") {
 		t.Errorf("the cause is %+v", why)
 	}
@@ -398,6 +406,7 @@ func TestSilent(t *testing.T) {
 // output.
 func TestLastWords(t *testing.T) {
 	trace := "26/01/01 INFO SparkContext: Running\nException in thread \"main\" java.lang.IllegalStateException: boom\n\tat Main.main(Main.java:3)\n"
+
 	long := strings.Repeat("all is well é\n", 400)
 	for _, c := range []struct {
 		name string
@@ -506,6 +515,7 @@ func TestExecutorFacts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := base
+
 			want.Phase, want.Why = c.phase, c.why
 			if diff := cmp.Diff(want, ExecutorFacts(c.pod), withoutAdvice); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
@@ -537,11 +547,14 @@ func TestExitCodes(t *testing.T) {
 			if role == "spark-submit" && c.code > 128 {
 				continue
 			}
+
 			pod := podIn(corev1.PodFailed, exits(c.code, "Error", ""))
+
 			message := fmt.Sprintf("%s container failed with exit code %d", role, c.code)
 			if want != "" {
 				message += " (" + want + ")"
 			}
+
 			if got := failure(pod, &pod.Status.ContainerStatuses[0], role, Cause{}); got.Message != message {
 				t.Errorf("%+v, want %q", got, message)
 			}
@@ -557,6 +570,7 @@ func FuzzExcerpt(f *testing.F) {
 		if len(got) > cause.MaxExcerpt+len("...") {
 			t.Errorf("%d bytes", len(got))
 		}
+
 		if strings.ToValidUTF8(got, "") != got {
 			t.Errorf("not UTF-8: %q", got)
 		}
@@ -569,6 +583,7 @@ func TestMemoryLimit(t *testing.T) {
 	limited := func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses[0].Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse("896Mi")}}
 	}
+
 	pod := podIn(corev1.PodFailed, exits(137, "OOMKilled", ""), limited)
 	for role, why := range map[string]Cause{"driver": DriverFacts(pod, container).Why, "executor": ExecutorFacts(pod).Why} {
 		want := Cause{Reason: "OOMKilled", Message: role + " container failed with exit code 137 (SIGKILL), OOMKilled at 896Mi: it used more memory than its limit",
@@ -595,6 +610,7 @@ func TestSubmitterFacts(t *testing.T) {
 	failed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", FinishedAt: at,
 		Message: "INFO x\nException in thread \"main\" org.apache.spark.SparkException: no jar"}}
 	got := SubmitterFacts(pod(corev1.PodRunning, failed), "spark-submit")
+
 	want := Submitter{Name: "s", UID: "u", Attempt: 2, Phase: DriverFailed, CreatedAt: at.Time, EndedAt: at.Time, SpecHash: "1:x", Why: Cause{Reason: "Error", Message: "spark-submit container failed with exit code 1: org.apache.spark.SparkException: no jar",
 		Log: "INFO x\nException in thread \"main\" org.apache.spark.SparkException: no jar"}}
 	if diff := cmp.Diff(want, got, withoutAdvice); diff != "" {
@@ -602,11 +618,14 @@ func TestSubmitterFacts(t *testing.T) {
 	}
 
 	late := pod(corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 143, Reason: "Error"}})
+
 	late.Status.Reason, late.Status.Message = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
 	if got := SubmitterFacts(late, "spark-submit"); got.Why.Reason != ReasonDeadlineExceeded || !strings.Contains(got.Why.Message, "longer than") {
 		t.Errorf("past its deadline: %+v", got.Why)
 	}
+
 	going := pod(corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+
 	going.DeletionTimestamp = &at
 	if got := SubmitterFacts(going, "spark-submit"); got.Phase != DriverRunning || !got.Deleting || got.GoneBy != at.Time || !got.EndedAt.IsZero() {
 		t.Errorf("going: %+v", got)
@@ -619,6 +638,7 @@ func TestDriverOfASubmitter(t *testing.T) {
 	if got := DriverFacts(pod, "c").Submitter; got != "s" {
 		t.Errorf("submitted by %q", got)
 	}
+
 	seen := Observed{Submitters: []Submitter{{Name: "one", Attempt: 1}, {Name: "two", Attempt: 2}}}
 	if got := seen.Submitter(2); got == nil || got.Name != "two" || seen.Submitter(3) != nil {
 		t.Errorf("the submitter of attempt 2 is %+v", got)
@@ -635,6 +655,7 @@ func TestCutTrace(t *testing.T) {
 	if got := cause.Excerpt(message); !strings.HasPrefix(got, "Caused by: io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden") {
 		t.Errorf("excerpt is %q", got)
 	}
+
 	if got := cause.Excerpt("Error: no such file (see Main.java:3) at all"); !strings.HasPrefix(got, "Error: no such file") {
 		t.Errorf("a sentence counts as a frame: %q", got)
 	}

@@ -27,6 +27,7 @@ func failure(pod *corev1.Pod, status *corev1.ContainerStatus, role string, taken
 	if end == nil {
 		return notStarted(pod, role, taken)
 	}
+
 	reason, how := exitReason(role+" container", end, sparkExit(end.ExitCode, role))
 	switch {
 	case taken.Reason != "":
@@ -36,12 +37,14 @@ func failure(pod *corev1.Pod, status *corev1.ContainerStatus, role string, taken
 	case isDriverRole(role) && pod.DeletionTimestamp != nil && stopSignal(end):
 		return ending(ReasonDriverDeleted, sentence(how, "the "+role+" pod was deleted before it ended"))
 	}
+
 	output := lastOutput(pod, end)
 	// This exception of the Kubernetes client in the driver has no message. It comes from
 	// io.fabric8.kubernetes.client.utils.AsyncUtils.withTimeout.
 	if isDriverRole(role) && strings.Contains(output, "TimeoutException") && strings.Contains(output, "AsyncUtils") {
 		how += "; the " + role + " got no answer from the API server in time (10 s by default)"
 	}
+
 	if reason == ReasonOOMKilled && status.Resources != nil && !status.Resources.Limits.Memory().IsZero() {
 		return outOfMemory(how, output, role, status.Resources.Limits)
 	}
@@ -64,6 +67,7 @@ func lastOutput(pod *corev1.Pod, end *corev1.ContainerStateTerminated) string {
 // outOfMemory returns the cause of a container that was killed at its memory limit. It advises half as much again.
 func outOfMemory(how, output, role string, limits corev1.ResourceList) Cause {
 	limit := limits.Memory()
+
 	c := explained(ReasonOOMKilled, how+" at "+limit.String(), output, role)
 	if more := limit.Value() / 2 >> 20; more > 0 {
 		raised := limit.DeepCopy()
@@ -79,10 +83,12 @@ func explained(reason, how, output, role string) Cause {
 	if reason == "Error" {
 		reason = firstOf(found.Reason, reason)
 	}
+
 	c := ending(reason, sentence(how, found.Line))
 	if log := cause.Excerpt(output); !strings.HasSuffix(c.Message, log) {
 		c.Log = log
 	}
+
 	c.Advice = firstOf(found.Advice, c.Advice)
 	switch {
 	case isDriverRole(role):
@@ -102,10 +108,12 @@ func (c Cause) IsVague() bool { return c.Advice == cause.Unknown || c.Advice == 
 func (c Cause) Searched(log string) Cause {
 	found := cause.Search("", log)
 	how, line, _ := strings.Cut(c.Message, ": ")
+
 	known := c.Advice == cause.Unknown && line != "" // only a rule says more
 	if found.Line == "" || found.Advice == cause.Unread || known && found.Reason == "" {
 		return c
 	}
+
 	better := ending(firstOf(found.Reason, c.Reason), how+": "+found.Line)
 	better.Advice, better.Log = strings.ReplaceAll(found.Advice, "ROLE", roleDriver), c.Log
 	return better
@@ -117,6 +125,7 @@ const MaxLine = 200 - len(CutMark)
 // ending returns the cause of an end with a text in one line. A text that was cut is also the cause's log.
 func ending(reason, text string) Cause {
 	line := bounds.Line(text)
+
 	c := Cause{Reason: reason, Message: Cut(line, MaxLine), Advice: cause.Advice(reason, line)}
 	if len(line) > MaxLine {
 		c.Log = Cut(text, cause.MaxExcerpt)
@@ -147,6 +156,7 @@ func exitReason(what string, end *corev1.ContainerStateTerminated, known string)
 	if name := firstOf(signalName(end), known); name != "" {
 		how += " (" + name + ")"
 	}
+
 	reason = firstOf(end.Reason, "Error")
 	if reason != "Error" {
 		how += ", " + reason
@@ -163,6 +173,7 @@ func ExecutorsFailed(d *Driver, why, last Cause) Cause {
 	if !d.HasExit || d.ExitCode != exitExecutorsFailed || last.Message == "" {
 		return why
 	}
+
 	c := ending("ExecutorsFailed", fmt.Sprintf("the driver ended with exit code %d: too many executors failed, last: %s", exitExecutorsFailed, last.Message))
 	c.Log, c.Advice = why.Log, firstOf(last.Advice, c.Advice)
 	return c
@@ -197,6 +208,7 @@ func sparkExit(code int32, role string) string {
 	if !isDriverRole(role) && role != roleExecutor {
 		return ""
 	}
+
 	if name := driverExits[code]; isDriverRole(role) && name != "" {
 		return name
 	}
@@ -210,6 +222,7 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 	if n == 0 && end.ExitCode > 128 {
 		n = end.ExitCode - 128
 	}
+
 	switch n {
 	case 0:
 		return ""
@@ -222,6 +235,7 @@ func signalName(end *corev1.ContainerStateTerminated) string {
 	case 15:
 		return "SIGTERM"
 	}
+
 	if n > 64 {
 		return ""
 	}

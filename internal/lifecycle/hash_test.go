@@ -25,6 +25,7 @@ func TestAttemptID(t *testing.T) {
 
 func TestAttemptIDsDiffer(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
 	seen := map[string]bool{}
 	for _, uid := range []string{"a", "b", "a/1", ""} {
 		for attempt := range int32(200) {
@@ -32,9 +33,11 @@ func TestAttemptIDsDiffer(t *testing.T) {
 			if !form.MatchString(id) {
 				t.Fatalf("%q is no UUID of version 5", id)
 			}
+
 			if seen[id] {
 				t.Fatalf("%q twice", id)
 			}
+
 			seen[id] = true
 		}
 	}

@@ -23,6 +23,7 @@ func TestEvictionsByKubelets(t *testing.T) {
 			pod := podIn(corev1.PodFailed, saying("Evicted", message), change)
 			for _, why := range []Cause{DriverFacts(pod, container).Why, ExecutorFacts(pod).Why} {
 				checkEnding(t, message, why)
+
 				if why.Reason != ReasonEvicted || !strings.Contains(why.Message, c.line) || !strings.Contains(why.Advice, c.advice) {
 					t.Errorf("%q: %+v", message, why)
 				}

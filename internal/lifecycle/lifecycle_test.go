@@ -29,6 +29,7 @@ func TestRequeueWithin(t *testing.T) {
 
 func TestNotInFuture(t *testing.T) {
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
 	past := now.Add(-time.Minute)
 	for _, test := range [][2]time.Time{{past, past}, {now, now}, {now.Add(time.Nanosecond), now}, {{}, now}} {
 		if got := NotInFuture(test[0], now); !got.Equal(test[1]) {

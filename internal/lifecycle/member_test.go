@@ -35,6 +35,7 @@ func TestMemberFacts(t *testing.T) {
 	}
 	lost := []func(*corev1.Pod){running("worker"), condition(corev1.PodReady, corev1.ConditionFalse, "", ""),
 		condition(corev1.ContainersReady, corev1.ConditionTrue, "", "")}
+
 	base := Member{Name: "c-worker-1", Role: Worker, Phase: DriverRunning, CreatedAt: noon, Generation: "abc"}
 	for _, tc := range []struct {
 		name string
@@ -65,11 +66,13 @@ func TestMemberFacts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			want := base
 			tc.want(&want)
+
 			if diff := cmp.Diff(want, MemberFacts(tc.pod), withoutAdvice); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+
 	m := MemberFacts(memberPod(corev1.PodRunning, lost...))
 	if m.Phase != DriverUnknown || m.Ready || m.Why.Reason != ReasonNodeLost || !strings.Contains(m.Why.Message, "node-1") {
 		t.Errorf("on a lost node: %+v", m)

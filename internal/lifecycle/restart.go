@@ -23,6 +23,7 @@ func RestartRequest(annotations map[string]string) string {
 	if value == "" {
 		return ""
 	}
+
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:12])
 }

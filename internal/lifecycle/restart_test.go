@@ -9,10 +9,12 @@ func TestRestartRequest(t *testing.T) {
 	if got := RestartRequest(map[string]string{RestartAnnotation: ""}); got != "" {
 		t.Errorf("an empty value requests %q", got)
 	}
+
 	short, long := RestartRequest(map[string]string{RestartAnnotation: "1"}), RestartRequest(map[string]string{RestartAnnotation: strings.Repeat("1", 200_000)})
 	if len(short) != 24 || len(long) != 24 || short == long {
 		t.Errorf("requests %q and %q", short, long)
 	}
+
 	for _, test := range []struct {
 		done, wanted string
 		want         bool

@@ -13,6 +13,7 @@ import (
 func TestServerFacts(t *testing.T) {
 	server := func(pod *corev1.Pod) { pod.Labels["spark-role"] = "connect-server" }
 	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: noon} }
+
 	addressed := func(pod *corev1.Pod) { pod.Status.PodIP = "10.0.0.7" }
 	for name, tc := range map[string]struct {
 		pod  *corev1.Pod
@@ -28,6 +29,7 @@ func TestServerFacts(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+
 	if got := DriverFacts(podIn(corev1.PodRunning, server, addressed, runs()), container); got.Address != "10.0.0.7" || got.Phase != DriverRunning {
 		t.Errorf("facts %+v", got)
 	}

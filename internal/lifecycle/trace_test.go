@@ -22,6 +22,7 @@ func TestLastWordsAreCheapToRead(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ExitExceptionAnnotation: head + strings.Repeat(line, 250<<10/len(line))}},
 				Status:     corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
 			}
+
 			pod.Status.ContainerStatuses[0].State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
 			if spent := worst.CPU(5, func() { DriverFacts(pod, "c") }); spent > most {
 				t.Errorf("%s: %v", fmt.Sprintf("%q after %q", line, head), spent)

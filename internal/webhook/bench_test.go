@@ -29,11 +29,14 @@ func BenchmarkReview(b *testing.B) {
 	if err := yaml.Unmarshal([]byte(plain), &whole); err != nil {
 		b.Fatal(err)
 	}
+
 	whole["metadata"] = map[string]any{"name": "pi", "namespace": "jobs", "uid": "11111111-2222-4333-8444-555555555555"}
+
 	text, err := json.Marshal(whole)
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	r := &webhook.Reviewer{
 		Kind: kinds.Admission(nil)[0], Settings: schedulersEnabled, Clock: time.Now, Log: logr.Discard(),
 		Serves: func(context.Context, string) (bool, error) { return true, nil },
@@ -46,14 +49,19 @@ func BenchmarkReview(b *testing.B) {
 func measureAnswers(b *testing.B, handler admission.Handler, req admission.Request) {
 	b.Helper()
 	var took []time.Duration
+
 	b.ReportAllocs()
+
 	for b.Loop() {
 		begin := time.Now()
+
 		if answer := handler.Handle(b.Context(), req); !answer.Allowed {
 			b.Fatal(answer.Result)
 		}
+
 		took = append(took, time.Since(begin))
 	}
+
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
@@ -65,12 +73,14 @@ func BenchmarkExecutor(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	var recorded struct {
 		Pod *corev1.Pod `json:"pod"`
 	}
 	if err := json.Unmarshal(text, &recorded); err != nil {
 		b.Fatal(err)
 	}
+
 	settings := admit.Settings{By: admit.Webhook, Overlay: overlay.Overlay{
 		MemoryLimit: quantity("4Gi"), Env: []corev1.EnvVar{{Name: "SPARK_LOCAL_DIRS", Value: "/mine"}},
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"bye"}}}},
@@ -78,16 +88,20 @@ func BenchmarkExecutor(b *testing.B) {
 	if err := settings.Mark(recorded.Pod, "spark-kubernetes-executor"); err != nil {
 		b.Fatal(err)
 	}
+
 	raw, err := json.Marshal(recorded.Pod)
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, Object: runtime.RawExtension{Raw: raw},
 	}}
+
 	e := &webhook.Executors{Log: logr.Discard()}
 	if answer := e.Handle(b.Context(), req); len(answer.Patches) == 0 {
 		b.Fatal(answer)
 	}
+
 	measureAnswers(b, e, req)
 }

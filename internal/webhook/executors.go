@@ -40,9 +40,11 @@ func (e *Executors) Handle(_ context.Context, req admission.Request) (response a
 			response = admission.Errored(http.StatusInternalServerError, err)
 		}
 	}()
+
 	if req.SubResource != "" || req.Operation != admissionv1.Create || req.Resource.Resource != "pods" {
 		return admission.Allowed("")
 	}
+
 	before, after, err := changeExecutor(req.Object.Raw)
 	if err != nil {
 		return admission.Errored(http.StatusUnprocessableEntity, errors.New(bounds.Line(err.Error())))
@@ -58,16 +60,20 @@ func changeExecutor(raw []byte) (before, after []byte, err error) {
 	if fault := bounds.Check(raw, podShape, ""); fault != nil {
 		return nil, nil, fault
 	}
+
 	pod := &corev1.Pod{}
 	if err := utiljson.Unmarshal(raw, pod); err != nil {
 		return nil, nil, fmt.Errorf("the pod cannot be read: %s", bounds.Shorten(err.Error()))
 	}
+
 	if before, err = json.Marshal(pod); err != nil {
 		return nil, nil, err
 	}
+
 	if err := admit.Apply(pod); err != nil {
 		return nil, nil, err
 	}
+
 	after, err = json.Marshal(pod)
 	return before, after, err
 }

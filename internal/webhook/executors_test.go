@@ -54,21 +54,25 @@ type factory struct {
 // the mechanism.
 func newFactory(t *testing.T, by admit.Mechanism) *factory {
 	t.Helper()
+
 	f := &factory{World: scene.New(t)}
 	if by == admit.Webhook {
 		f.startWebhook()
 	} else {
 		f.installPolicy()
 	}
+
 	probe := f.pod("probe")
 	if err := (admit.Settings{By: by, Overlay: overlay.Overlay{MemoryLimit: quantity("2Gi")}}).Mark(probe, "spark-kubernetes-executor"); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the API server to change executors", func(ctx context.Context) error {
 		got := probe.DeepCopy()
 		if err := f.API.Create(ctx, got, client.DryRunAll); err != nil {
 			return err
 		}
+
 		if limit := got.Spec.Containers[0].Resources.Limits.Memory(); limit.String() != "2Gi" {
 			return errors.New("the limit is " + limit.String())
 		}
@@ -97,10 +101,12 @@ func (f *factory) forever(object client.Object) {
 func (f *factory) startWebhook() *httptest.Server {
 	f.T.Helper()
 	kit.NeedsLoopback(f.T)
+
 	handler, err := webhook.Handler(nil, &webhook.Executors{Log: f.Logger()}, nil)
 	if err != nil {
 		f.T.Fatal(err)
 	}
+
 	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		f.calls.Add(1)
 		handler.ServeHTTP(out, req)
@@ -127,10 +133,12 @@ func (f *factory) startWebhook() *httptest.Server {
 // installPolicy creates the chart's MutatingAdmissionPolicy for the test's namespace.
 func (f *factory) installPolicy() {
 	f.T.Helper()
+
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: f.Namespace}}
 	if err := yaml.UnmarshalStrict([]byte(readFile(f.T.(*testing.T), "../../charts/spark-operator/files/executor-policy.yaml")), &policy.Spec); err != nil {
 		f.T.Fatal(err)
 	}
+
 	f.forever(policy)
 	f.forever(&admissionregistrationv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: f.Namespace},
@@ -157,14 +165,17 @@ func (f *factory) pod(name string) *corev1.Pod {
 func application(t *testing.T, recording, version, piece string) *v1beta2.SparkApplication {
 	t.Helper()
 	h := &hooked{World: &scene.World{T: t, Namespace: "jobs"}}
+
 	text, err := h.object(plain, readFile(t, recordings+recording+".yaml"), "spec: {sparkVersion: "+version+"}", piece).MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app := &v1beta2.SparkApplication{}
 	if err := json.Unmarshal(text, app); err != nil {
 		t.Fatal(err)
 	}
+
 	app.UID = "11111111-2222-4333-8444-555555555555"
 	return app
 }
@@ -172,11 +183,14 @@ func application(t *testing.T, recording, version, piece string) *v1beta2.SparkA
 // template returns the pod template that the driver of an application uses for its executors.
 func template(t *testing.T, app *v1beta2.SparkApplication, available admit.Available) *corev1.Pod {
 	t.Helper()
+
 	launch := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+
 	objects, err := sparkapp.Dialect{Options: sparkapp.Options{Admission: available}}.Render(app, launch, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, object := range objects.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data["podspec-configmap-key"] != "" {
 			pod := &corev1.Pod{}
@@ -186,6 +200,7 @@ func template(t *testing.T, app *v1beta2.SparkApplication, available admit.Avail
 			return pod
 		}
 	}
+
 	t.Fatal("the executors have no template")
 	return nil
 }
@@ -194,31 +209,38 @@ func template(t *testing.T, app *v1beta2.SparkApplication, available admit.Avail
 // the labels and annotations that Spark copies from the template. It returns the pod before and after the creation.
 func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got *corev1.Pod) {
 	f.T.Helper()
+
 	var recorded struct {
 		Pod *corev1.Pod `json:"pod"`
 	}
 	if err := json.Unmarshal([]byte(readFile(f.T.(*testing.T), recordings+recording+"-"+version+".json")), &recorded); err != nil {
 		f.T.Fatal(err)
 	}
+
 	sent = recorded.Pod
 	sent.Name = strings.ReplaceAll("exec-"+version, ".", "-")
+
 	sent.Namespace, sent.OwnerReferences = f.Namespace, nil
 	for key, value := range of.Labels {
 		metav1.SetMetaDataLabel(&sent.ObjectMeta, key, value)
 	}
+
 	for key, value := range of.Annotations {
 		metav1.SetMetaDataAnnotation(&sent.ObjectMeta, key, value)
 	}
+
 	for i := range sent.Spec.Volumes { // recordings contain "ID" for a random part, in upper case
 		if config := sent.Spec.Volumes[i].ConfigMap; config != nil {
 			config.Name = strings.ToLower(config.Name)
 		}
 	}
+
 	for _, v := range sent.Spec.Containers[0].Env { // the API server fills this in
 		if v.ValueFrom != nil && v.ValueFrom.FieldRef != nil {
 			v.ValueFrom.FieldRef.APIVersion = "v1"
 		}
 	}
+
 	got = sent.DeepCopy()
 	f.Create(got)
 	return sent, got
@@ -228,24 +250,30 @@ func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got 
 // restores every field that Spark overwrites. Spark's own code built these pods.
 func TestExecutorsGetWhatSparkOverwrites(t *testing.T) {
 	t.Parallel()
+
 	f := newFactory(t, admit.Webhook)
 	for _, version := range executorVersions {
 		app := application(t, "overwritten", version, "{}")
 		sent, got := f.created("overwritten", version, template(t, app, admit.Available{Webhook: true, Policy: true}))
+
 		before, spark := sent.Spec.Containers[0], got.Spec.Containers[0]
 		if limit := spark.Resources.Limits.Memory().String(); limit != "4Gi" {
 			t.Errorf("%s: the memory limit is %s", version, limit)
 		}
+
 		if diff := cmp.Diff(before.Resources.Requests.Memory(), spark.Resources.Requests.Memory()); diff != "" {
 			t.Errorf("%s: memory request (-sent +created):\n%s", version, diff)
 		}
+
 		limit, request := spark.Resources.Limits["nvidia.com/gpu"], spark.Resources.Requests["nvidia.com/gpu"]
 		if limit.Value() != 2 || request.Value() != 2 {
 			t.Errorf("%s: the GPUs are %s, requested %s", version, limit.String(), request.String())
 		}
+
 		if hook := spark.Lifecycle; hook == nil || !slices.Equal(hook.PreStop.Exec.Command, []string{"bye"}) {
 			t.Errorf("%s: the lifecycle is %+v", version, hook)
 		}
+
 		for name, want := range map[string]string{
 			"SPARK_LOCAL_DIRS": "/mine", "SPARK_CLASSPATH": "/mine", "SPARK_EXECUTOR_POD_IP": "127.0.0.1", "SPARK_USER": "metadata.name",
 			"SPARK_EXECUTOR_ID": "mine", "MINE": "mine", "HADOOP_CONF_DIR": "/etc/hadoop/conf", "SPARK_EXECUTOR_POD_NAME": "metadata.name",
@@ -254,10 +282,12 @@ func TestExecutorsGetWhatSparkOverwrites(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", version, name, value, want)
 			}
 		}
+
 		if diff := cmp.Diff(before.Env, spark.Env[:len(before.Env)]); diff != "" {
 			t.Errorf("%s: Spark's variables (-sent +created):\n%s", version, diff)
 		}
 	}
+
 	if n := f.calls.Load(); int(n) != len(executorVersions) {
 		t.Errorf("the webhook was called %d times for %d executors", n, len(executorVersions))
 	}
@@ -279,21 +309,26 @@ func effective(env []corev1.EnvVar, name string) (value string) {
 // sets the memory limit and the GPUs, as the webhook does.
 func TestPolicySetsMemoryLimitAndGPU(t *testing.T) {
 	t.Parallel()
+
 	f := newFactory(t, admit.Policy)
 	for _, version := range executorVersions {
 		app := application(t, "overwritten", version, `{spec: {hadoopConfigMap: null, executor: {lifecycle: null, env: null}}}`)
+
 		of := template(t, app, admit.Available{Webhook: true, Policy: true})
 		if by := of.Labels[admit.Label]; by != string(admit.Policy) {
 			t.Fatalf("%s: changed by %q", version, by)
 		}
+
 		sent, got := f.created("overwritten", version, of)
 		want := sent.DeepCopy()
 		spark := &want.Spec.Containers[0]
 		spark.Resources.Limits[corev1.ResourceMemory], spark.Resources.Limits["nvidia.com/gpu"] = *quantity("4Gi"), *quantity("2")
+
 		spark.Resources.Requests["nvidia.com/gpu"] = *quantity("2")
 		if diff := cmp.Diff(spark.Resources, got.Spec.Containers[0].Resources); diff != "" {
 			t.Errorf("%s: resources (-want +created):\n%s", version, diff)
 		}
+
 		if diff := cmp.Diff(spark.Lifecycle, got.Spec.Containers[0].Lifecycle) + cmp.Diff(spark.Env, got.Spec.Containers[0].Env); diff != "" {
 			t.Errorf("%s: other fields (-sent +created):\n%s", version, diff)
 		}
@@ -307,11 +342,14 @@ func TestPolicyFindsTheContainer(t *testing.T) {
 	f := newFactory(t, admit.Policy)
 	pod := f.pod("between")
 	pod.Spec.Containers[0].Name = "mine"
+
 	pod.Spec.Containers = []corev1.Container{{Name: "first", Image: "a"}, pod.Spec.Containers[0], {Name: "last", Image: "b"}}
 	if err := (admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: quantity("3Gi")}}).Mark(pod, "mine"); err != nil {
 		t.Fatal(err)
 	}
+
 	f.Create(pod)
+
 	for i, want := range []string{"0", "3Gi", "0"} {
 		if got := pod.Spec.Containers[i].Resources.Limits.Memory().String(); got != want {
 			t.Errorf("container %d has the limit %s, want %s", i, got, want)
@@ -326,17 +364,21 @@ func TestOtherPodsAreNotSent(t *testing.T) {
 	foreign := scene.ForeignPod(f.Namespace, "foreign")
 	plain := f.pod("plain")
 	plain.Labels = map[string]string{"spark-role": "executor", "sparkoperator.dev/managed": "true"}
+
 	byPolicy := f.pod("policy")
 	if err := (admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: quantity("3Gi")}}).Mark(byPolicy, "spark-kubernetes-executor"); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, pod := range []*corev1.Pod{foreign, plain, byPolicy} {
 		before := pod.DeepCopy()
 		f.Create(pod)
+
 		if diff := cmp.Diff(before.Spec.Containers[0].Resources, pod.Spec.Containers[0].Resources); diff != "" {
 			t.Errorf("%s (-sent +created):\n%s", pod.Name, diff)
 		}
 	}
+
 	if n := f.calls.Load(); n != 0 {
 		t.Errorf("the webhook was called %d times", n)
 	}
@@ -346,6 +388,7 @@ func TestOtherPodsAreNotSent(t *testing.T) {
 // get its settings.
 func TestUnsuitableExecutorsAreRefused(t *testing.T) {
 	t.Parallel()
+
 	for _, by := range []admit.Mechanism{admit.Webhook, admit.Policy} {
 		f := newFactory(t, by)
 		for name, annotations := range map[string]map[string]string{
@@ -355,6 +398,7 @@ func TestUnsuitableExecutorsAreRefused(t *testing.T) {
 		} {
 			pod := f.pod("unsuitable")
 			pod.Labels, pod.Annotations = map[string]string{admit.Label: string(by)}, annotations
+
 			err := f.API.Create(t.Context(), pod)
 			if err == nil || by == admit.Webhook && !strings.Contains(err.Error(), "executors.sparkoperator.k8s.io") {
 				t.Errorf("%s, %s: %v", by, name, err)
@@ -369,10 +413,12 @@ func TestExecutorsWaitForTheWebhook(t *testing.T) {
 	t.Parallel()
 	f := &factory{World: scene.New(t)}
 	server := f.startWebhook()
+
 	marked := f.pod("marked")
 	if err := (admit.Settings{By: admit.Webhook, Overlay: overlay.Overlay{MemoryLimit: quantity("2Gi")}}).Mark(marked, "spark-kubernetes-executor"); err != nil {
 		t.Fatal(err)
 	}
+
 	server.Close()
 	kit.Wait(t, "the API server to refuse an executor", func(ctx context.Context) error {
 		if err := f.API.Create(ctx, marked.DeepCopy(), client.DryRunAll); !apierrors.IsInternalError(err) {
@@ -381,6 +427,7 @@ func TestExecutorsWaitForTheWebhook(t *testing.T) {
 		return nil
 	})
 	f.Create(f.pod("plain"))
+
 	if err := f.API.Create(t.Context(), marked); !apierrors.IsInternalError(err) {
 		t.Errorf("the executor is created: %v", err)
 	}
@@ -389,8 +436,10 @@ func TestExecutorsWaitForTheWebhook(t *testing.T) {
 // TestFieldsThatTheTypesLackStay checks that the patch does not remove fields that only a newer Kubernetes has.
 func TestFieldsThatTheTypesLackStay(t *testing.T) {
 	t.Parallel()
+
 	pod := `{"metadata":{"name":"e","labels":{"` + admit.Label + `":"webhook"},"annotations":{"` + admit.MemoryLimitAnnotation + `":"2Gi"}},
 		"spec":{"newer":{"a":1},"containers":[{"name":"spark-kubernetes-executor","newer":true,"resources":{"limits":{"memory":"1Gi"}}}]}}`
+
 	answer := (&webhook.Executors{}).Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, Object: runtime.RawExtension{Raw: []byte(pod)},
 	}})
@@ -403,6 +452,7 @@ func quantity(text string) *resource.Quantity { return new(resource.MustParse(te
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
+
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -83,12 +83,15 @@ func (h *hooked) quotas(ctx context.Context, namespace string) ([]corev1.Resourc
 	enforced, unread, cached := h.enforced, h.unread, h.cached
 	h.mu.Unlock()
 	var list corev1.ResourceQuotaList
+
 	if !enforced || unread != nil {
 		return nil, unread
 	}
+
 	if cached != nil {
 		return cached(ctx, namespace)
 	}
+
 	err := h.API.List(ctx, &list, client.InNamespace(namespace))
 	return list.Items, err
 }
@@ -98,6 +101,7 @@ func (h *hooked) quotas(ctx context.Context, namespace string) ([]corev1.Resourc
 func (h *hooked) change(f func(*hooked)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	f(h)
 }
 
@@ -110,6 +114,7 @@ type warnings struct {
 func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	w.all = append(w.all, text)
 }
 
@@ -117,6 +122,7 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 func (w *warnings) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	all := w.all
 	w.all = nil
 	return all
@@ -135,22 +141,27 @@ func hook(t testing.TB) *hooked {
 	t.Helper()
 	kit.NeedsLoopback(t)
 	h := &hooked{World: scene.New(t), cfg: schedulersEnabled(), served: true, warnings: &warnings{}}
+
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission(nil) {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Labels: h.namespaceLabels, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
 	}
+
 	handler, err := webhook.Handler(reviewers, &webhook.Executors{Log: h.Logger()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h.server = httptest.NewTLSServer(timed(handler, &h.reviews))
 	t.Cleanup(h.server.Close)
 	rc := kit.Rest(t)
 	rc.QPS = -1
+
 	rc.WarningHandler = rest.WarningHandler(h.warnings)
 	if h.user, err = client.New(rc, client.Options{Scheme: h.API.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
+
 	h.configure(admissionregistrationv1.Fail)
 	return h
 }
@@ -159,6 +170,7 @@ func hook(t testing.TB) *hooked {
 func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	h.T.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}}
+
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
 	for _, kind := range kinds.Admission(nil) {
 		gvk, resource := kind.Kind, resources[kind.Kind.Kind]
@@ -173,6 +185,7 @@ func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *ad
 			}},
 		})
 	}
+
 	h.Create(configuration)
 	h.T.Cleanup(func() {
 		if err := client.IgnoreNotFound(h.API.Delete(context.Background(), configuration)); err != nil {
@@ -223,21 +236,26 @@ spec:
 // whole custom resource. Otherwise the pieces are merged into an application.
 func (h *hooked) object(pieces ...string) *unstructured.Unstructured {
 	h.T.Helper()
+
 	if len(pieces) == 0 || !strings.Contains(pieces[0], "apiVersion:") {
 		pieces = append([]string{plain}, pieces...)
 	}
+
 	whole := map[string]any{"metadata": map[string]any{"namespace": h.Namespace}}
 	for _, piece := range pieces {
 		var over map[string]any
 		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
 			h.T.Fatalf("%v in\n%s", err, piece)
 		}
+
 		fieldtable.Merge(whole, over)
 	}
+
 	text, err := json.Marshal(whole)
 	if err != nil {
 		h.T.Fatal(err)
 	}
+
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(text); err != nil {
 		h.T.Fatal(err)
@@ -248,10 +266,12 @@ func (h *hooked) object(pieces ...string) *unstructured.Unstructured {
 // typed decodes an object as the operator's caches do.
 func (h *hooked) typed(object *unstructured.Unstructured, kind kinds.Admitted) client.Object {
 	h.T.Helper()
+
 	text, err := object.MarshalJSON()
 	if err != nil {
 		h.T.Fatal(err)
 	}
+
 	out := kind.New()
 	if err := json.Unmarshal(text, out); err != nil {
 		h.T.Fatal(err)
@@ -261,11 +281,13 @@ func (h *hooked) typed(object *unstructured.Unstructured, kind kinds.Admitted) c
 
 func kindOf(t testing.TB, kind schema.GroupVersionKind) kinds.Admitted {
 	t.Helper()
+
 	for _, k := range kinds.Admission(nil) {
 		if k.Kind == kind {
 			return k
 		}
 	}
+
 	t.Fatalf("no kind %s", kind)
 	return kinds.Admitted{}
 }

@@ -40,19 +40,23 @@ func (s *share) grow(n int) error {
 	b := s.bound
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	if !s.dropped && n > 0 {
 		if s.size == 0 {
 			b.shares = append(b.shares, s)
 		}
+
 		s.size += n
 		b.held += n
 	}
+
 	for b.held > b.limit {
 		victim := b.heaviest()
 		b.remove(victim)
 		victim.dropped = true
 		victim.drop()
 	}
+
 	if s.dropped {
 		return errDropped
 	}
@@ -63,6 +67,7 @@ func (s *share) grow(n int) error {
 func (s *share) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.remove(s)
 }
 
@@ -117,19 +122,25 @@ func (s *slots) take(ctx context.Context, address string) bool {
 		s.mu.Unlock()
 		return true
 	}
+
 	w := &waiter{ctx, make(chan struct{})}
+
 	if len(s.waiting[address]) == 0 {
 		s.turns = append(s.turns, address)
 	}
+
 	s.waiting[address] = append(s.waiting[address], w)
 	s.mu.Unlock()
+
 	select {
 	case <-w.turn:
 		return true
 	case <-ctx.Done():
 	}
+
 	s.mu.Lock() // give does not decide meanwhile
 	defer s.mu.Unlock()
+
 	select {
 	case <-w.turn:
 		s.next()
@@ -142,6 +153,7 @@ func (s *slots) take(ctx context.Context, address string) bool {
 func (s *slots) give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.next()
 }
 
@@ -149,12 +161,14 @@ func (s *slots) next() {
 	for len(s.turns) > 0 {
 		address := s.turns[0]
 		w := s.waiting[address][0]
+
 		s.turns, s.waiting[address] = s.turns[1:], s.waiting[address][1:]
 		if len(s.waiting[address]) > 0 {
 			s.turns = append(s.turns, address)
 		} else {
 			delete(s.waiting, address)
 		}
+
 		if w.ctx.Err() == nil {
 			close(w.turn)
 			return

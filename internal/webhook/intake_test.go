@@ -29,32 +29,44 @@ const answerTimeout = 5 * time.Second
 // serveIntake starts the operator's server with the handler of all webhooks, and returns its address.
 func serveIntake(t *testing.T) string {
 	t.Helper()
+
 	var reviewers []*Reviewer
 	for _, kind := range kinds.Admission(nil) {
 		reviewers = append(reviewers, &Reviewer{Kind: kind})
 	}
+
 	handler, err := Handler(reviewers, &Executors{Log: logr.Discard()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files := &certs.Files{Dir: t.TempDir(), Serving: &certs.Serving{}, Log: logr.Discard()}
+
 	chain, key, err := certs.Issue([]string{"hook.ns.svc"}, time.Now(), time.Hour)
 	if err := errors.Join(err, os.WriteFile(filepath.Join(files.Dir, "tls.crt"), chain, 0o600), os.WriteFile(filepath.Join(files.Dir, "tls.key"), key, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
+
 	go func() { _ = files.Start(ctx) }()
+
 	kit.Wait(t, "the certificate", func(context.Context) error { return files.Serving.Ready(nil) })
+
 	server, err := NewServer("127.0.0.1:0", handler, files.Serving, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx) }()
+
 	t.Cleanup(func() {
 		cancel()
+
 		_ = server.server.Close() // the clients of these tests do not end by themselves
+
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -74,19 +86,24 @@ func dialFrom(ctx context.Context, from, to string) (net.Conn, error) {
 func createExecutor(t *testing.T, address string) error {
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
 	defer cancel()
+
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: unverified, DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dialFrom(ctx, "127.0.0.1", address)
 	}}}
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+ExecutorPath, strings.NewReader(executorReview))
 	if err != nil {
 		return err
 	}
+
 	req.Header.Set("Content-Type", "application/json")
+
 	answer, err := client.Do(req)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
+
 	if body, err := io.ReadAll(answer.Body); err != nil || !bytes.Contains(body, []byte(`"allowed":true`)) {
 		return fmt.Errorf("%s %s %w", answer.Status, body, err)
 	}
@@ -109,6 +126,7 @@ func begin(conn net.Conn, path string, length int, part []byte) (*tls.Conn, erro
 // Requests used to take a slot before they were read, so 8 slow clients stopped the webhook, and 64 for 80 seconds.
 func TestClientsThatOccupyTheWebhook(t *testing.T) {
 	large := bytes.Repeat([]byte(" "), 1<<20)
+
 	attacks := map[string]func(conn net.Conn) (net.Conn, error){
 		"nothing": func(conn net.Conn) (net.Conn, error) { return conn, nil },
 		"a TLS handshake": func(conn net.Conn) (net.Conn, error) {
@@ -137,23 +155,29 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 			case strings.Contains(name, "long answer"):
 				sizes = sizes[:1]
 			}
+
 			for _, n := range sizes {
 				t.Run(fmt.Sprintf("%d clients at %s send %s", n, from, name), func(t *testing.T) {
 					address := serveIntake(t)
+
 					var group atomic.Int32
 					for range n {
 						conn, err := dialFrom(t.Context(), from, address)
 						if err != nil {
 							t.Fatal(err)
 						}
+
 						t.Cleanup(func() { conn.Close() })
+
 						if _, err := attack(conn); err == nil { // an error: the server has closed this one already
 							group.Add(1)
 						}
 					}
+
 					if group.Load() < 30 {
 						t.Fatalf("only %d clients could send", group.Load())
 					}
+
 					for range 3 {
 						if err := createExecutor(t, address); err != nil {
 							t.Fatal(err)
@@ -170,18 +194,21 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 func TestMemoryOfUnansweredRequests(t *testing.T) {
 	address := serveIntake(t)
 	const size, clients = 4 << 20, 20
+
 	var ended atomic.Int32
 	for range clients {
 		conn, err := dialFrom(t.Context(), "127.0.0.2", address)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() { conn.Close() })
 		go func() {
 			secure, err := begin(conn, ExecutorPath, maxBytes-1, bytes.Repeat([]byte(" "), size))
 			if err == nil {
 				_, err = secure.Read(make([]byte, 1)) // an answer or an end, before the request is complete
 			}
+
 			if t.Context().Err() == nil && !errors.Is(err, net.ErrClosed) {
 				ended.Add(1)
 			}
@@ -194,9 +221,11 @@ func TestMemoryOfUnansweredRequests(t *testing.T) {
 		}
 		return nil
 	})
+
 	if err := createExecutor(t, address); err != nil {
 		t.Error(err)
 	}
+
 	if n := ended.Load(); n > clients-fit+1 {
 		t.Errorf("%d requests have ended, although %d fit", n, fit)
 	}
@@ -228,19 +257,23 @@ func TestBound(t *testing.T) {
 			if shares[s.client] == nil {
 				shares[s.client] = &share{bound: b, address: s.client[:1], drop: func() { dropped += s.client + " " }}
 			}
+
 			if s.grow == 0 {
 				shares[s.client].release()
 			} else if err := shares[s.client].grow(s.grow); (err != nil) != shares[s.client].dropped {
 				t.Errorf("%s: %s: %v", test.name, s.client, err)
 			}
+
 			sum := 0
 			for _, s := range shares {
 				sum += s.size
 			}
+
 			if b.held > b.limit || b.held != sum {
 				t.Errorf("%s: %d are held, the shares have %d", test.name, b.held, sum)
 			}
 		}
+
 		if dropped != test.dropped {
 			t.Errorf("%s: %q were dropped, want %q", test.name, dropped, test.dropped)
 		}
@@ -254,41 +287,52 @@ func TestAddressesTakeTurns(t *testing.T) {
 	if !s.take(ctx, "first") {
 		t.Fatal("a free slot is not given")
 	}
+
 	order := make(chan string, 1000)
 	queue := func(ctx context.Context, address string) {
 		s.mu.Lock()
 		before := len(s.waiting[address])
+
 		s.mu.Unlock()
 		go func() {
 			if s.take(ctx, address) {
 				order <- address
 			}
 		}()
+
 		kit.Wait(t, "the request to wait", func(context.Context) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
+
 			if len(s.waiting[address]) == before {
 				return errors.New("it does not wait")
 			}
 			return nil
 		})
 	}
+
 	gone, leave := context.WithCancel(ctx)
 	for range 20 {
 		queue(ctx, "flood")
 		queue(gone, "gone")
 	}
+
 	queue(ctx, "api")
 	leave()
+
 	got := ""
 	for range 21 {
 		s.give()
+
 		got += <-order + " "
 	}
+
 	if want := "flood api " + strings.Repeat("flood ", 19); got != want {
 		t.Errorf("the order is %q, want %q", got, want)
 	}
+
 	s.give()
+
 	if !s.take(ctx, "last") || len(s.turns) > 0 || s.free != 0 {
 		t.Errorf("the slot is lost: %d are free, %d addresses wait", s.free, len(s.turns))
 	}

@@ -20,6 +20,7 @@ func (h *hooked) decided(name string, object *unstructured.Unstructured, want de
 	h.T.Helper()
 	h.warnings.take()
 	err := h.dryRun(object)
+
 	warned := strings.Join(h.warnings.take(), "\n")
 	switch {
 	case want.refused != "" && (err == nil || !strings.Contains(err.Error(), want.refused)):
@@ -39,6 +40,7 @@ func TestKubeflowCasesOfIngresses(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.change(func(h *hooked) { h.cfg.UI.Ingress.Enabled = new(true) })
+
 	const second = "spec.driverIngressOptions[1]."
 	for options, want := range map[string]decision{
 		`{servicePort: 8888, servicePortName: a, ingressURLFormat: "{{$appName}}.example.com"}`: {},
@@ -55,6 +57,7 @@ func TestKubeflowCasesOfIngresses(t *testing.T) {
 	} {
 		h.decided(options, h.object("spec: {driverIngressOptions: ["+options+"]}"), want)
 	}
+
 	h.change(func(h *hooked) { h.cfg.UI.Ingress.Enabled = new(false) })
 	h.decided("Ingresses that are off", h.object(`spec: {driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: x.example.com}]}`),
 		decision{warned: "the operator creates no Ingresses"})
@@ -66,6 +69,7 @@ func TestKubeflowCasesOfIngresses(t *testing.T) {
 func TestKubeflowCasesOfTemplates(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	const older, unread, noServer = "is older than the oldest supported line, 3.5; the pods are built as for Spark 3.5", "is not a version such as", "has no Connect server"
 	for version, warned := range map[string][2]string{
 		"3.5.7": {"", noServer}, "4.0.1": {}, "4.1.4": {}, "v3.5.7": {"", noServer}, "3.0.0": {older, noServer}, "2.4.8": {older, ""}, "latest": {unread, ""},
@@ -85,6 +89,7 @@ func TestKubeflowCasesOfTemplates(t *testing.T) {
 func TestKubeflowCasesOfDynamicAllocation(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	const above, negative, none = "is above maxExecutors", "is negative", "is below 1"
 	for numbers, refused := range map[string]string{
 		"": "", "minExecutors: 1, initialExecutors: 2, maxExecutors: 3": "", "minExecutors: 2, maxExecutors: 2": "", "minExecutors: 0": "", "maxExecutors: 1": "",
@@ -106,15 +111,18 @@ func TestKubeflowCasesOfDynamicAllocation(t *testing.T) {
 func TestKubeflowCasesOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	schedule, server := refusal.Must(t, refusals[1]).Whole, refusal.Must(t, refusals[2]).Whole
 	for name, want := range map[string]decision{
 		"nightly": {}, strings.Repeat("a", 52): {}, strings.Repeat("a", 53): {refused: "metadata.name"}, "1a": {refused: "metadata.name"}, "a.b": {refused: "metadata.name"},
 	} {
 		h.decided("a schedule named "+name, h.object(schedule, `metadata: {name: "`+name+`"}`), want)
 	}
+
 	for _, key := range []string{"spark.master", "spark.kubernetes.driver.master", "spark.kubernetes.container.image", "spark.kubernetes.authenticate.oauthToken", "spark.kubernetes.namespace"} {
 		h.decided("a schedule with "+key, h.object(schedule, "spec: {template: {sparkConf: {"+key+": x}}}"), decision{refused: "spec.template.sparkConf"})
 	}
+
 	h.decided("a schedule with its own namespace", h.object(schedule, "spec: {template: {sparkConf: {spark.kubernetes.namespace: "+h.Namespace+"}}}"), decision{})
 	// The server's memory also becomes the option -Xmx of its JVM, which does not read all of Spark's units.
 	const size, jvm = "is not a size that Spark reads", "becomes the option -Xmx"
@@ -126,6 +134,7 @@ func TestKubeflowCasesOfOtherKinds(t *testing.T) {
 			h.decided(role+" memory "+memory, h.object(server, fmt.Sprintf("spec: {%s: {memory: %q}}", role, memory)), decision{refused: want[i]})
 		}
 	}
+
 	h.decided("a server without a version", h.object(server, "spec: {sparkVersion: null}"), decision{refused: "spec.sparkVersion: Required"})
 	h.decided("a server without an image", h.object(server, "spec: {image: null}"), decision{warned: "spec.image: "})
 	// A case of kubeflow's own end-to-end tests: a dry run of an application with allowed keys, without image and class.
@@ -135,13 +144,16 @@ func TestKubeflowCasesOfOtherKinds(t *testing.T) {
 		generated.SetName("")
 		generated.SetGenerateName(prefix)
 		h.decided("a generated name that begins with "+prefix, generated, want)
+
 		if err := h.user.Create(t.Context(), generated); (err == nil) != (want.refused == "") || err == nil && !strings.HasPrefix(generated.GetName(), prefix[:min(len(prefix), 58)]) {
 			t.Errorf("generateName %s: %v, the name is %q", prefix, err, generated.GetName())
 		}
 	}
+
 	h.decided("an application that is not complete", h.object("spec: {image: null, mainClass: null, sparkConf: {spark.eventLog.enabled: \"true\"}}"), decision{warned: "needs a main class"})
 	h.decided("an application without an image", h.object("spec: {image: null, type: Scala, mainApplicationFile: \"local:///app.py\"}"), decision{warned: "set spec.image, or driver.image and executor.image"})
 	h.decided("an application that is not complete and wrong", h.object("spec: {image: null, sparkConf: {spark.master: local}}"), decision{refused: "spark.master"})
+
 	for key, want := range map[string]decision{
 		"spark.kubernetes.namespace": {warned: "spark.kubernetes.namespace"}, "spark.master": {warned: "spark.master"},
 	} {

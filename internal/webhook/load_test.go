@@ -39,9 +39,11 @@ func BenchmarkCreations(b *testing.B) {
 				quotas := h.quotaCache(b)
 				h.change(func(h *hooked) { h.enforced, h.cached = true, quotas.In })
 			}
+
 			if !c.webhook {
 				h.Remove(&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}})
 			}
+
 			h.create(b, "warm", 50)
 			h.reviews.take()
 			b.ResetTimer()
@@ -56,11 +58,14 @@ func BenchmarkCreations(b *testing.B) {
 // quotaCache starts the operator's cache of ResourceQuotas for the namespace of the test, and waits until it is full.
 func (h *hooked) quotaCache(b *testing.B) *quota.Cache {
 	b.Helper()
+
 	c, err := quota.NewCache(kit.Rest(b), cache.Options{DefaultNamespaces: map[string]cache.Config{h.Namespace: {}}})
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	go func() { _ = c.Start(b.Context()) }() // ends with the test
+
 	kit.Wait(b, "the cache of quotas", func(context.Context) error { return c.Ready(nil) })
 	return c
 }
@@ -68,21 +73,26 @@ func (h *hooked) quotaCache(b *testing.B) *quota.Cache {
 // create creates n applications at the rate perSecond, and returns the durations of the requests.
 func (h *hooked) create(b *testing.B, name string, n int) *durations {
 	b.Helper()
+
 	took := &durations{}
 	var group sync.WaitGroup
 	tick := time.NewTicker(time.Second / perSecond)
 	defer tick.Stop()
+
 	for i := range n {
 		<-tick.C
 		group.Go(func() {
 			object := h.object(fmt.Sprintf("metadata: {name: %s-%d}", name, i))
 			begin := time.Now()
+
 			if err := h.user.Create(b.Context(), object); err != nil {
 				b.Error(err)
 			}
+
 			took.add(time.Since(begin))
 		})
 	}
+
 	group.Wait()
 	return took
 }
@@ -96,6 +106,7 @@ type durations struct {
 func (d *durations) add(took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	d.all = append(d.all, took)
 }
 
@@ -103,6 +114,7 @@ func (d *durations) add(took time.Duration) {
 func (d *durations) take() *durations {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	taken := &durations{all: d.all}
 	d.all = nil
 	return taken
@@ -113,7 +125,9 @@ func (d *durations) report(b *testing.B, what string) {
 	if len(d.all) == 0 {
 		return
 	}
+
 	slices.Sort(d.all)
+
 	for unit, i := range map[string]int{"p50": len(d.all) / 2, "p99": len(d.all) * 99 / 100, "max": len(d.all) - 1} {
 		b.ReportMetric(float64(d.all[i].Microseconds())/1000, what+"-"+unit+"-ms")
 	}
@@ -124,6 +138,7 @@ func (d *durations) report(b *testing.B, what string) {
 func timed(next http.Handler, reviews *durations) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		begin := time.Now()
+
 		next.ServeHTTP(out, req)
 		reviews.add(time.Since(begin))
 	})

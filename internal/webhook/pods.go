@@ -47,15 +47,19 @@ func (p *Pods) Handle(ctx context.Context, req admission.Request) (response admi
 	defer func() {
 		if fault := recover(); fault != nil {
 			p.Log.Error(fmt.Errorf("panic: %v", fault), "Review of a pod failed because of a bug of the operator; report it with the stack", "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
+
 			response = admission.Errored(http.StatusInternalServerError, errors.New("the operator failed with an internal error (see its log)"))
 		}
 	}()
+
 	if req.Resource.Resource != "pods" || !slices.Contains(podSubresources, req.SubResource) ||
 		req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
 		return admission.Allowed("")
 	}
+
 	limited, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()
+
 	faults, err := p.judge(limited, req)
 	switch {
 	case err != nil:
@@ -74,20 +78,24 @@ func (p *Pods) judge(ctx context.Context, req admission.Request) ([]*dialect.Fie
 	if err != nil || !served {
 		return nil, err
 	}
+
 	update := req.Operation == admissionv1.Update
 	if update {
 		if old, edited, err := specs(req.OldObject.Raw, req.Object.Raw); err == nil && bytes.Equal(old, edited) {
 			return nil, nil
 		}
 	}
+
 	labels, err := p.Labels(ctx, req.Namespace)
 	if err != nil {
 		return nil, err
 	}
+
 	faults, err := p.faults(ctx, labels, req.Object.Raw)
 	if err != nil || len(faults) == 0 || !update {
 		return faults, err
 	}
+
 	before, err := p.faults(ctx, labels, req.OldObject.Raw)
 	return slices.DeleteFunc(faults, func(fault *dialect.FieldError) bool {
 		return slices.ContainsFunc(before, func(old *dialect.FieldError) bool { return *old == *fault })
@@ -99,17 +107,21 @@ func (p *Pods) faults(ctx context.Context, labels map[string]string, raw []byte)
 	if fault := bounds.Check(raw, podShape, ""); fault != nil {
 		return []*dialect.FieldError{{Field: "spec", Message: fault.Error()}}, nil
 	}
+
 	pod := &corev1.Pod{}
 	if err := utiljson.Unmarshal(raw, pod); err != nil {
 		return []*dialect.FieldError{{Field: "spec", Message: "cannot be read: " + bounds.Shorten(err.Error())}}, nil
 	}
+
 	policy := p.Settings().Policy
+
 	faults := policy.PodFaults(labels, pod)
 	if class := pod.Spec.PriorityClassName; len(faults) > 0 && class != "" {
 		standard, err := p.DefaultClass(ctx, class)
 		if err != nil {
 			return nil, fmt.Errorf("read the priority class %s: %w", class, err)
 		}
+
 		if standard {
 			pod.Spec.PriorityClassName = ""
 			faults = policy.PodFaults(labels, pod)

@@ -23,10 +23,12 @@ import (
 // podReviews returns reviews of pods in a namespace with the label tier=tenant.
 func podReviews(t testing.TB, rules string) *webhook.Pods {
 	t.Helper()
+
 	p, err := policy.Parse(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cfg := config.Default()
 	cfg.Policy = p
 	return &webhook.Pods{
@@ -43,9 +45,11 @@ func podReviews(t testing.TB, rules string) *webhook.Pods {
 // podReview returns the request for the review of a pod. If old is set, the request is an update.
 func podReview(t testing.TB, subresource string, pod, old *corev1.Pod) admission.Request {
 	t.Helper()
+
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, SubResource: subresource, Namespace: "jobs",
 	}}
+
 	encode := func(pod *corev1.Pod) runtime.RawExtension {
 		raw, err := json.Marshal(pod)
 		if err != nil {
@@ -129,8 +133,10 @@ func TestPodReviews(t *testing.T) {
 			t.Errorf("an allowed pod: %v", answer.Result)
 		}
 	}
+
 	for name, c := range forbiddenChanges {
 		forbidden := sparkPod(c.change)
+
 		refused := map[string]admission.Request{
 			"a creation": podReview(t, "", forbidden, nil), "an update": podReview(t, "", forbidden, sparkPod(nil)),
 			"an update of a subresource": podReview(t, "ephemeralcontainers", forbidden, sparkPod(nil)), "a resize": podReview(t, "resize", forbidden, sparkPod(nil)),
@@ -141,9 +147,11 @@ func TestPodReviews(t *testing.T) {
 				t.Errorf("%s, %s: %+v, want %s", name, what, answer.Result, c.want)
 			}
 		}
+
 		annotated := forbidden.DeepCopy()
 		annotated.Annotations = map[string]string{"a": "b"}
 		shorter := forbidden.DeepCopy()
+
 		shorter.Spec.ActiveDeadlineSeconds = new(int64(1))
 		for what, req := range map[string]admission.Request{
 			"metadata": podReview(t, "", annotated, forbidden), "another field": podReview(t, "", shorter, forbidden), "the way back": podReview(t, "", sparkPod(nil), forbidden),
@@ -153,8 +161,10 @@ func TestPodReviews(t *testing.T) {
 				t.Errorf("%s, an update of %s: %v", name, what, answer.Result)
 			}
 		}
+
 		worse := forbidden.DeepCopy()
 		debugger("worse")(worse)
+
 		if answer := p.Handle(t.Context(), podReview(t, "ephemeralcontainers", worse, forbidden)); answer.Allowed || strings.Contains(answer.Result.Message, c.want) {
 			t.Errorf("%s, and another one: %v, want a refusal of the other one alone", name, answer.Result)
 		}
@@ -165,6 +175,7 @@ func TestPodReviews(t *testing.T) {
 // later.
 func TestPodsThatCannotBeJudgedAreRefused(t *testing.T) {
 	failed := errors.New("the cache is not synced")
+
 	classy := sparkPod(func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "unknown" })
 	for name, c := range map[string]struct {
 		breaks func(*webhook.Pods)
@@ -186,15 +197,19 @@ func TestPodsThatCannotBeJudgedAreRefused(t *testing.T) {
 	} {
 		p := podReviews(t, tenantRules)
 		c.breaks(p)
+
 		pod := c.pod
 		if pod == nil {
 			pod = sparkPod(nil)
 		}
+
 		if answer := p.Handle(t.Context(), podReview(t, "", pod, nil)); answer.Allowed != c.admits {
 			t.Errorf("%s: allowed %t, %v", name, answer.Allowed, answer.Result)
 		}
 	}
+
 	p := podReviews(t, tenantRules)
+
 	req := podReview(t, "", sparkPod(nil), nil)
 	for _, raw := range []string{`{"spec":{"containers":7}}`, `{"spec":`, ``} {
 		req.Object.Raw = []byte(raw)
@@ -213,6 +228,7 @@ func BenchmarkPodReview(b *testing.B) {
 			for i := range sets {
 				rules += fmt.Sprintf("  - {name: set-%d, podSecurity: baseline, images: {allowed: [\"spark:*\", \"registry-%[1]d.example.com/*\"]}, serviceAccounts: {allowed: [spark]}, tolerations: {allowed: []}, limits: {cores: 4, memory: 4Gi}}\n", i)
 			}
+
 			p, req := podReviews(b, rules), podReview(b, "", sparkPod(nil), nil)
 			measureAnswers(b, p, req)
 		})

@@ -19,23 +19,28 @@ func (r *Reviewer) exceeded(ctx context.Context, namespace string, cfg config.Co
 	if r.Quotas == nil || review.Pods == nil {
 		return nil, nil
 	}
+
 	quotas, err := r.Quotas(ctx, namespace)
 	if err != nil {
 		r.Log.Error(err, "Could not read the quotas for a review", "namespace", namespace)
 		return nil, []string{"the object was not compared with the ResourceQuotas of its namespace, because the operator cannot look them up; the API server compares each pod with them when the pod is created"}
 	}
+
 	if len(quotas) == 0 {
 		return nil, nil // saves the rendering of the pods
 	}
+
 	excess := quota.Exceeded(quotas, review.Pods())
 	if len(excess) == 0 {
 		return nil, nil
 	}
+
 	before := r.exceededBefore(cfg, labels, old, quotas)
 	for _, e := range excess {
 		if old, found := before[key{e.Quota, e.Resource}]; found && old.Needed.Cmp(e.Needed) >= 0 {
 			continue
 		}
+
 		faults = append(faults, &dialect.FieldError{Field: "spec", Message: fmt.Sprintf(
 			"can never run in this namespace: %s need %s of %s together, and the ResourceQuota %q allows %s in all; request less, or let an administrator raise the quota",
 			e.Pods, e.Needed.String(), e.Resource, e.Quota, e.Hard.String())})
@@ -56,11 +61,14 @@ func (r *Reviewer) exceededBefore(cfg config.Configuration, labels map[string]st
 	if old == nil {
 		return nil // a creation
 	}
+
 	cfg.Policy.Rules, cfg.Policy.AllowSnippetAnnotations = nil, true // the pods count, whether a rule allows them or not
+
 	review := r.Kind.Review(cfg, labels, old, r.Clock())
 	if review.Pods == nil {
 		return nil
 	}
+
 	before := map[key]quota.Excess{}
 	for _, e := range quota.Exceeded(quotas, review.Pods()) {
 		before[key{e.Quota, e.Resource}] = e

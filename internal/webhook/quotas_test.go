@@ -49,14 +49,17 @@ spec:
 // quota creates or replaces the only ResourceQuota of the namespace.
 func (h *hooked) quota(hard map[string]string) {
 	h.T.Helper()
+
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "compute"}}
 	if err := client.IgnoreNotFound(h.API.Delete(h.T.Context(), quota.DeepCopy())); err != nil {
 		h.T.Fatal(err)
 	}
+
 	quota.Spec.Hard = corev1.ResourceList{}
 	for name, amount := range hard {
 		quota.Spec.Hard[corev1.ResourceName(name)] = resource.MustParse(amount)
 	}
+
 	h.Create(quota)
 }
 
@@ -66,6 +69,7 @@ func TestQuotas(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.change(func(h *hooked) { h.enforced = true })
+
 	for name, c := range map[string]struct {
 		object    *unstructured.Unstructured
 		pods, cpu string // the exact needs
@@ -85,15 +89,20 @@ func TestQuotas(t *testing.T) {
 			workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, resources: {requests: {cpu: 2}}}]}}}}}`), "4", "6", "5", "1 master and 3 workers need 6 of cpu"},
 	} {
 		h.quota(map[string]string{"pods": c.pods, "cpu": c.cpu})
+
 		if err := h.dryRun(c.object); err != nil {
 			t.Errorf("%s: an exact quota: %v", name, err)
 		}
+
 		h.quota(map[string]string{"cpu": c.small, "limits.memory": "1Ei"})
+
 		if err := h.dryRun(c.object); !byWebhook(err) || !strings.Contains(refusalMessage(err), c.want) {
 			t.Errorf("%s: refused with %v, want %q", name, err, c.want)
 		}
 	}
+
 	h.change(func(h *hooked) { h.enforced = false })
+
 	if err := h.dryRun(h.object(`spec: {executor: {instances: 1000}}`)); err != nil {
 		t.Errorf("switched off: %v", err)
 	}
@@ -106,11 +115,14 @@ func TestQuotaOfAnUpdate(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.change(func(h *hooked) { h.enforced = true })
+
 	object := h.object(`spec: {executor: {instances: 10}}`)
 	if err := h.user.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
+
 	h.quota(map[string]string{"pods": "5", "cpu": "100"})
+
 	for _, c := range []struct {
 		patch   string
 		refused bool
@@ -137,12 +149,15 @@ func TestUnknownQuotas(t *testing.T) {
 	h := hook(t)
 	h.warnings.take()
 	h.change(func(h *hooked) { h.enforced, h.unread = true, errors.New("no cache") })
+
 	if err := h.dryRun(h.object()); err != nil {
 		t.Error(err)
 	}
+
 	if got := strings.Join(h.warnings.take(), "\n"); !strings.Contains(got, "not compared with the ResourceQuotas of its namespace") {
 		t.Errorf("warnings %q", got)
 	}
+
 	if !strings.Contains(h.Log.String(), "no cache") {
 		t.Error("the error is not logged")
 	}

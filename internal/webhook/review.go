@@ -63,15 +63,19 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	defer func() {
 		if fault := recover(); fault != nil {
 			r.Log.Error(fmt.Errorf("panic: %v", fault), "Review failed", "kind", r.Kind.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
+
 			response = unchecked("the operator failed with an internal error (see its log)")
 		}
 	}()
+
 	cfg := r.Settings()
 	if req.SubResource != "" || req.Operation != admissionv1.Create && req.Operation != admissionv1.Update || !r.Kind.Enabled(cfg) {
 		return admission.Allowed("")
 	}
+
 	limited, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()
+
 	switch served, err := r.Serves(limited, req.Namespace); {
 	case err != nil:
 		r.Log.Error(err, "Could not look up the namespace of an object under review", "namespace", req.Namespace)
@@ -79,11 +83,14 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	case !served:
 		return admission.Allowed("")
 	}
+
 	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+
 	starts, relabels := r.effects(cfg, req, before, after)
 	if !starts && !relabels {
 		return admission.Allowed("")
 	}
+
 	var labels map[string]string
 	if r.Labels != nil {
 		var err error
@@ -92,9 +99,11 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 			return unchecked("the operator cannot look up the object's namespace")
 		}
 	}
+
 	if starts {
 		return r.review(limited, cfg, labels, req)
 	}
+
 	if faults := cfg.Policy.LostLabels(labels, before.Labels, after.Labels); len(faults) > 0 {
 		return refused(req, faults)
 	}
@@ -130,20 +139,25 @@ func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels 
 	if err := utiljson.Unmarshal(req.Object.Raw, object); err != nil {
 		return refused(req, []*dialect.FieldError{{Field: "metadata", Message: "cannot be read: " + bounds.Shorten(err.Error())}})
 	}
+
 	if object.GetDeletionTimestamp() != nil || !r.applies(cfg, object) {
 		return admission.Allowed("")
 	}
+
 	review, old := r.Kind.Review(cfg, labels, object, r.Clock()), r.before(req)
 	if dialect.Incomplete(review.Faults) && (old == nil || r.Kind.Restarts(cfg, old, object) == "") {
 		return incomplete(review.Faults)
 	}
+
 	if len(review.Faults) > 0 {
 		return refused(req, review.Faults)
 	}
+
 	faults, uncompared := r.exceeded(ctx, req.Namespace, cfg, labels, old, review)
 	if len(faults) > 0 {
 		return refused(req, faults)
 	}
+
 	warnings := append(uncompared, review.Warnings...)
 	if old != nil {
 		// An edit may restart a running application, server or cluster.
@@ -184,6 +198,7 @@ func startsNothing(before, after []byte) bool {
 	if err != nil {
 		return false
 	}
+
 	if bytes.Equal(old, edited) {
 		return true
 	}
@@ -210,8 +225,10 @@ func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.Ra
 	if err := utiljson.Unmarshal(spec, &others); err != nil {
 		return false, nil, err
 	}
+
 	if field, found := others["suspend"]; found {
 		err = utiljson.Unmarshal(field, &suspended)
+
 		delete(others, "suspend")
 	}
 	return suspended, others, err
@@ -221,6 +238,7 @@ func cutSuspend(spec json.RawMessage) (suspended bool, others map[string]json.Ra
 // Its causes are the faults, and kubectl prints one cause per line.
 func refused(req admission.Request, faults []*dialect.FieldError) admission.Response {
 	message := conf.HideAddresses(dialect.Invalid(faults).Bounded().Message)
+
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message,
 		Details: &metav1.StatusDetails{Group: req.Kind.Group, Kind: req.Kind.Kind, Name: req.Name},
@@ -245,6 +263,7 @@ func readable(warnings []string) []string {
 	if more := len(warnings) - maxWarnings; more > 0 {
 		warnings = append(warnings[:maxWarnings:maxWarnings], fmt.Sprintf("and %d more", more))
 	}
+
 	var out []string
 	for _, warning := range warnings {
 		out = append(out, bounds.Line(conf.HideAddresses(warning)))

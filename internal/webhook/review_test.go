@@ -55,25 +55,31 @@ const unusable = `spec: {executor: {cores: 2, coreLimit: "1"}}`
 // it, the message is the one that a pass reports.
 func TestEachRowOfThePageIsRefused(t *testing.T) {
 	t.Parallel()
+
 	h := hook(t)
 	for _, name := range refusals {
 		file := refusal.Must(t, name)
 		if err := h.dryRun(h.object(file.Whole)); err != nil || len(file.Refusals) < 10 {
 			t.Errorf("%s: %d refusals, the valid object: %v", name, len(file.Refusals), err)
 		}
+
 		for _, r := range file.Refusals {
 			h.refused(r, file.Whole, r.Piece)
+
 			for _, piece := range r.Also {
 				object := h.object(file.Whole, piece)
 				h.sameByDefinition(piece, "", h.dryRun(object), h.pass(object))
 			}
 		}
 	}
+
 	h.change(func(h *hooked) { h.cfg.Submission.Mode = config.SubmissionNative })
+
 	file := refusal.Must(t, applications)
 	if len(file.Refusals) < 40 || len(file.OnlyBySparkSubmit) < 5 {
 		t.Fatalf("%d and %d refusals", len(file.Refusals), len(file.OnlyBySparkSubmit))
 	}
+
 	for _, r := range append(file.OnlyBySparkSubmit, refusal.Row{Field: "spec.submission.mode", Piece: "spec: {submission: {mode: SparkSubmit}}"}) {
 		r.By = refusal.ByWarning // the operator's configuration excludes it
 		h.refused(r, file.Whole, r.Piece)
@@ -85,6 +91,7 @@ func TestEachRowOfThePageIsRefused(t *testing.T) {
 func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	schedule := refusal.Must(t, refusals[1])
 	for _, r := range refusal.Must(t, applications).Refusals {
 		var piece struct {
@@ -93,13 +100,16 @@ func TestTemplateIsRefusedLikeItsRuns(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(r.Piece), &piece); err != nil {
 			t.Fatal(err)
 		}
+
 		if piece.Spec == nil {
 			continue // the row is about metadata, which a template does not have
 		}
+
 		nested, err := yaml.Marshal(map[string]any{"spec": map[string]any{"template": piece.Spec}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.Field = strings.Replace(r.Field, "spec.", "spec.template.", 1)
 		h.refused(r, schedule.Whole, string(nested))
 	}
@@ -111,7 +121,9 @@ func (h *hooked) refused(r refusal.Row, pieces ...string) {
 	h.T.Helper()
 	object := h.object(pieces...)
 	name := object.GetKind() + ": " + r.Piece
+
 	h.warnings.take()
+
 	err := h.dryRun(object)
 	if r.By == refusal.ByWarning {
 		warned, pass := strings.Join(h.warnings.take(), "\n"), h.pass(object)
@@ -120,22 +132,27 @@ func (h *hooked) refused(r refusal.Row, pieces ...string) {
 		}
 		return
 	}
+
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok || !apierrors.IsInvalid(err) || status.ErrStatus.Details == nil || len(status.ErrStatus.Details.Causes) == 0 {
 		h.T.Errorf("%s: not refused as invalid: %v", name, err)
 		return
 	}
+
 	pass, cause := h.pass(object), status.ErrStatus.Details.Causes[0]
 	if r.By == refusal.ByDefinition {
 		h.sameByDefinition(name, r.Says, err, pass)
+
 		if !strings.HasPrefix(r.FieldOfPiece(), fieldOf(cause)) || cause.Field == "<nil>" {
 			h.T.Errorf("%s: the cause is %q: %s, want %s", name, cause.Field, cause.Message, r.FieldOfPiece())
 		}
 		return
 	}
+
 	if !byWebhook(err) || refusalMessage(err) != pass {
 		h.T.Errorf("%s:\nrefused with %q,\na pass says  %q", name, err, pass)
 	}
+
 	if cause.Field != r.FieldOfPiece() {
 		h.T.Errorf("%s: the cause is %s, want %s", name, cause.Field, r.FieldOfPiece())
 	}
@@ -151,6 +168,7 @@ var ofOthers = strings.NewReplacer("spec.template.", "", "spec.", "")
 // brackets. The API server writes a dot before the key of a map.
 func fieldOf(cause metav1.StatusCause) string {
 	at := strings.Replace(cause.Field, ".[", "[", 1)
+
 	_, rest, _ := strings.Cut(cause.Message, ": [")
 	if key, _, found := strings.Cut(rest, "] "); found {
 		at += "[" + key + "]"
@@ -162,16 +180,20 @@ func fieldOf(cause metav1.StatusCause) string {
 // the message of a pass, with the key of a map, and continues with the same words.
 func (h *hooked) sameByDefinition(name, says string, err error, pass string) {
 	h.T.Helper()
+
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok || !apierrors.IsInvalid(err) || byWebhook(err) || !strings.Contains(err.Error(), says) {
 		h.T.Errorf("%s: the definition says %v, want %q", name, err, says)
 		return
 	}
+
 	for _, cause := range status.ErrStatus.Details.Causes {
 		if cause.Type != metav1.CauseTypeFieldValueInvalid || strings.Contains(cause.Message, " in body should ") || strings.Contains(cause.Message, "rules were not checked") {
 			continue // Kubernetes' own message about an enumeration or a range
 		}
+
 		field, message, _ := strings.Cut(pass, ": ")
+
 		message = ofOthers.Replace(quotedValue.ReplaceAllString(message, ""))
 		if !strings.HasPrefix(field, fieldOf(cause)) || !strings.HasSuffix(ofOthers.Replace(cause.Message), message) {
 			h.T.Errorf("%s:\nthe definition says %q: %s,\na pass %q", name, cause.Field, cause.Message, pass)
@@ -185,14 +207,18 @@ func (h *hooked) pass(object *unstructured.Unstructured) string {
 	h.T.Helper()
 	operator := preview.Operator{Config: h.settings(), Now: time.Now()}
 	stored := operator.Fresh(h.typed(object, kindOf(h.T, object.GroupVersionKind())))
+
 	kind, err := operator.Kind(stored)
 	if err != nil {
 		h.T.Fatal(err)
 	}
+
 	kind.Decide(stored, lifecycle.Observed{}, operator.Now)
+
 	if stalled := meta.FindStatusCondition(preview.Conditions(stored), dialect.ConditionStalled); stalled != nil {
 		return stalled.Message
 	}
+
 	if _, err = operator.Launch(stored); err != nil {
 		return err.Error()
 	}
@@ -205,17 +231,21 @@ func TestRefusalListsEveryFault(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	err := h.dryRun(h.object(`{metadata: {labels: {spark-role: x}}, spec: {sparkConf: {Spark.Master: local, spark.Kubernetes.Container.Image: i}, executor: {cores: 2, coreLimit: "1"}}}`))
+
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok || !byWebhook(err) {
 		t.Fatal(err)
 	}
+
 	var fields []string
 	for _, cause := range status.ErrStatus.Details.Causes {
 		fields = append(fields, cause.Field)
 	}
+
 	if got, want := fmt.Sprint(fields), "[spec.sparkConf[Spark.Master] spec.sparkConf[spark.Kubernetes.Container.Image] spec.executor.coreLimit]"; got != want {
 		t.Errorf("the causes are %s, want %s", got, want)
 	}
+
 	if !strings.Contains(err.Error(), "use spec.image") {
 		t.Errorf("%v does not say what to do", err)
 	}
@@ -227,15 +257,19 @@ func TestRefusalListsEveryFault(t *testing.T) {
 func TestKubeflowCases(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	decides := func(what string, object *unstructured.Unstructured, admitted bool, says string) {
 		t.Helper()
+
 		dry, err := h.dryRun(object), h.user.Create(t.Context(), object)
 		if (err == nil) != admitted || (dry == nil) != admitted || !admitted && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: created %v, in a dry run %v", what, err, dry)
 		}
+
 		if !admitted && dry != nil && err != nil && dry.Error() != err.Error() {
 			t.Errorf("%s: a dry run says %q, a creation %q", what, dry, err)
 		}
+
 		if err == nil {
 			h.Remove(object)
 		}
@@ -246,11 +280,13 @@ func TestKubeflowCases(t *testing.T) {
 	} {
 		decides("name "+name, h.object(`metadata: {name: "`+name+`"}`), admitted, "metadata.name")
 	}
+
 	for memory, admitted := range map[string]bool{"512m": true, "1g": true, "1024k": true, "1.5g": false, "1Gi": false, "much": false} {
 		for _, role := range []string{"driver", "executor"} {
 			decides(role+" memory "+memory, h.object(fmt.Sprintf("spec: {%s: {memory: %q}}", role, memory)), admitted, "spec."+role+".memory")
 		}
 	}
+
 	for _, key := range []string{
 		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.authenticate.executor.serviceAccountName",
 		"spark.kubernetes.authenticate.oauthTokenFile", "spark.kubernetes.authenticate.oauthToken",
@@ -261,11 +297,15 @@ func TestKubeflowCases(t *testing.T) {
 	} {
 		decides(key, h.object(fmt.Sprintf("spec: {sparkConf: {%s: x}}", key)), false, "is not allowed")
 	}
+
 	decides("the application's own namespace", h.object("spec: {sparkConf: {spark.kubernetes.namespace: "+h.Namespace+"}}"), true, "")
+
 	for _, role := range []string{"driver", "executor"} {
 		decides("two node selectors", h.object("spec: {nodeSelector: {a: b}, "+role+": {nodeSelector: {a: b}}}"), false, "spec.nodeSelector")
 	}
+
 	decides("a node selector", h.object("spec: {nodeSelector: {a: b}, driver: {nodeSelector: {}}}"), true, "")
+
 	for key, servers := range map[string]*unstructured.Unstructured{
 		"56": h.object(refusal.Must(t, refusals[2]).Whole, "metadata: {name: "+strings.Repeat("a", 56)+"}"),
 		"57": h.object(refusal.Must(t, refusals[2]).Whole, "metadata: {name: "+strings.Repeat("a", 57)+"}"),
@@ -278,13 +318,16 @@ func TestKubeflowCases(t *testing.T) {
 // stored.
 func TestDryRunStoresNothing(t *testing.T) {
 	t.Parallel()
+
 	h := hook(t)
 	if err := h.dryRun(h.object()); err != nil {
 		t.Error(err)
 	}
+
 	if err := h.dryRun(h.object(unusable)); !byWebhook(err) {
 		t.Error(err)
 	}
+
 	var list v1beta2.SparkApplicationList
 	if err := h.API.List(t.Context(), &list, client.InNamespace(h.Namespace)); err != nil || len(list.Items) > 0 {
 		t.Errorf("%d applications are stored: %v", len(list.Items), err)
@@ -298,11 +341,14 @@ func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.change(func(h *hooked) { h.served = false })
+
 	object := h.object(`metadata: {finalizers: [example.com/mine]}`, unusable)
 	if err := h.user.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
+
 	h.change(func(h *hooked) { h.served = true })
+
 	patch := func(what, text string) error {
 		t.Helper()
 		return h.user.Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
@@ -315,22 +361,28 @@ func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+
 	status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"driverInfo":{},"applicationState":{"state":"FAILED"}}}`))
 	if err := h.user.Status().Patch(t.Context(), object.DeepCopy(), status); err != nil {
 		t.Errorf("the status: %v", err)
 	}
+
 	if err := patch("an invalid spec", `{"spec":{"executor":{"cores":3}}}`); !byWebhook(err) {
 		t.Errorf("another invalid spec: %v", err)
 	}
+
 	if err := h.user.Delete(t.Context(), object.DeepCopy()); err != nil {
 		t.Errorf("the deletion: %v", err)
 	}
+
 	if err := patch("an edit while it is deleted", `{"spec":{"executor":{"cores":3}}}`); err != nil {
 		t.Errorf("an edit while it is deleted: %v", err)
 	}
+
 	if err := patch("the finalizers", `{"metadata":{"finalizers":null}}`); err != nil {
 		t.Errorf("the removal of finalizers: %v", err)
 	}
+
 	h.WaitGone(object)
 }
 
@@ -339,11 +391,14 @@ func TestInvalidSpecCanBeCorrected(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.change(func(h *hooked) { h.served = false })
+
 	object := h.object(unusable)
 	if err := h.user.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
+
 	h.change(func(h *hooked) { h.served = true })
+
 	if err := h.user.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"executor":{"cores":1}}}`))); err != nil {
 		t.Error(err)
 	}
@@ -355,37 +410,48 @@ func TestWarningsReachTheClient(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	h.warnings.take()
+
 	object := h.object(`spec: {executor: {memoryLimit: 2g}, driver: {template: {spec: {containers: [{name: a}], capabilities: {add: [NET_ADMIN]}}}}}`)
 	if err := h.user.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
+
 	got := strings.Join(h.warnings.take(), "\n")
 	for _, want := range []string{"spec.executor.memoryLimit has no effect: ", "spec.driver.template.spec.capabilities: has no effect at this place; a pod has this field at spec.containers[].securityContext.capabilities"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("the warnings do not have %q once:\n%s", want, got)
 		}
 	}
+
 	edit := func(image string) {
 		t.Helper()
+
 		if err := h.user.Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const restarts = "this edit of its spec stops its driver"
+
 	edit("spark:a")
+
 	if got := strings.Join(h.warnings.take(), "\n"); strings.Contains(got, restarts) {
 		t.Errorf("an application that does not run is restarted:\n%s", got)
 	}
+
 	status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"driverInfo":{},"applicationState":{"state":"RUNNING"},"operator":{"phase":"Running","attempt":1}}}`))
 	if err := h.user.Status().Patch(t.Context(), object.DeepCopy(), status); err != nil {
 		t.Fatal(err)
 	}
+
 	h.warnings.take()
 	edit("spark:b")
+
 	if got := strings.Join(h.warnings.take(), "\n"); strings.Count(got, restarts) != 1 {
 		t.Errorf("the restart is not announced once:\n%s", got)
 	}
+
 	edit("spark:b")
+
 	if got := h.warnings.take(); len(got) > 0 {
 		t.Errorf("an update without a change: %q", got)
 	}
@@ -399,6 +465,7 @@ func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 	invalid, cluster := h.object(unusable), h.object(refusal.Must(t, refusals[4]).Whole, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {containers: none}}}}}`)
 	labelled := cluster.DeepCopy()
 	labelled.SetLabels(map[string]string{"spark.operator/sentinel": "true", "team": "a"})
+
 	for name, c := range map[string]struct {
 		change func(*hooked)
 		object *unstructured.Unstructured
@@ -413,15 +480,19 @@ func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 	} {
 		h.change(func(h *hooked) { h.cfg, h.served, h.broken = schedulersEnabled(), true, nil; c.change(h) })
 		h.warnings.take()
+
 		if err := h.dryRun(c.object); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		got := strings.Join(h.warnings.take(), "\n")
 		if (name == "an unknown namespace") != strings.Contains(got, "the object was not checked") {
 			t.Errorf("%s: warnings %q", name, got)
 		}
 	}
+
 	h.change(func(h *hooked) { h.cfg, h.broken = schedulersEnabled(), nil })
+
 	if err := h.dryRun(labelled); !byWebhook(err) {
 		t.Errorf("an object with the label of sentinels, while probes are off: %v", err)
 	}
@@ -433,13 +504,16 @@ func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 	object := h.object()
+
 	confs := map[string]any{}
 	for i := range 1500 {
 		confs[fmt.Sprintf("spark.key%d", i)] = strings.Repeat("x", 1950)
 	}
+
 	if err := unstructured.SetNestedMap(object.Object, confs, "spec", "sparkConf"); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := h.dryRun(object); !byWebhook(err) || !strings.Contains(err.Error(), "524288") && !strings.Contains(err.Error(), "524,288") {
 		t.Errorf("%.300v", err)
 	}
@@ -450,6 +524,7 @@ func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	path := webhook.Path(kinds.Admission(nil)[0].Kind)
 	for name, c := range map[string]struct{ method, path, contentType, body, want string }{
 		"an unknown version": {http.MethodPost, path, "application/json", `{"apiVersion":"admission.k8s.io/v9","kind":"AdmissionReview","request":{"uid":"u"}}`, "admission.k8s.io/v9"},
@@ -464,11 +539,14 @@ func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		req.Header.Set("Content-Type", c.contentType)
+
 		answer, err := h.server.Client().Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := io.ReadAll(answer.Body)
 		if _ = answer.Body.Close(); err != nil || !strings.Contains(string(text), c.want) || strings.Contains(string(text), `"allowed":true`) {
 			t.Errorf("%s: %v %.300s", name, err, text)
@@ -480,6 +558,7 @@ func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 // the panic is logged.
 func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 	t.Parallel()
+
 	lines := &scene.Lines{}
 	log := (&scene.World{T: t, Log: lines}).Logger()
 	kind := kinds.Admission(nil)[0]
@@ -487,6 +566,7 @@ func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 		panic("at the disco")
 	}
 	r := &webhook.Reviewer{Kind: kind, Settings: schedulersEnabled, Clock: time.Now, Log: log, Serves: func(context.Context, string) (bool, error) { return true, nil }}
+
 	answer := r.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"pi"}}`)},
 	}})
@@ -500,17 +580,22 @@ func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 func TestUnreachableWebhookAdmitsObjects(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := h.API.Get(t.Context(), client.ObjectKey{Name: h.Namespace}, configuration); err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range configuration.Webhooks {
 		configuration.Webhooks[i].FailurePolicy = new(admissionregistrationv1.Ignore)
 	}
+
 	h.server.Close()
+
 	if err := h.API.Update(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the API server to admit an object without the webhook", func(context.Context) error {
 		return h.dryRun(h.object(unusable))
 	})
@@ -521,19 +606,25 @@ func TestUnreachableWebhookAdmitsObjects(t *testing.T) {
 func TestRulesOfThePlatform(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	rules, err := policy.Parse(`{owner: data team, rules: [{name: tenants, selector: tier=tenant, images: {allowed: ["registry.example.com/*"]}}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h.change(func(h *hooked) { h.cfg.Policy = rules })
+
 	all := map[string]string{}
 	for _, name := range refusals {
 		all[name] = refusal.Must(t, name).Whole
 	}
+
 	for _, labels := range []map[string]string{{"tier": "tenant"}, {"tier": "platform"}} {
 		h.change(func(h *hooked) { h.labels = labels })
+
 		for name, whole := range all {
 			object := h.object(whole)
+
 			err := h.dryRun(object)
 			if labels["tier"] != "tenant" {
 				if err != nil {
@@ -541,18 +632,22 @@ func TestRulesOfThePlatform(t *testing.T) {
 				}
 				continue
 			}
+
 			if !byWebhook(err) || !strings.Contains(err.Error(), "is not allowed by the rule images of the policy tenants (owner: data team); allowed are: registry.example.com/*") {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
+
 			kind := kindOf(t, object.GroupVersionKind())
 			if faults := kind.Review(h.settings(), labels, h.typed(object, kind), time.Now()).Faults; refusalMessage(err) != dialect.Invalid(faults).Message {
 				t.Errorf("%s: refused with %q, want %v", name, refusalMessage(err), faults)
 			}
 		}
 	}
+
 	h.change(func(h *hooked) { h.unknown = errors.New("the cache is empty") })
 	h.warnings.take()
+
 	if err := h.dryRun(h.object()); err != nil || len(h.warnings.take()) != 1 {
 		t.Errorf("a namespace with unknown labels: %v", err)
 	}

@@ -58,10 +58,12 @@ func (s *Server) Serve(ctx context.Context) error {
 	context.AfterFunc(ctx, func() {
 		s.stopping.Store(true)
 		time.Sleep(s.delay)
+
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		stopped <- s.server.Shutdown(last)
 	})
+
 	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("webhook: %w", err)
 	}
@@ -83,10 +85,12 @@ func (s *Server) track(conn net.Conn, state http.ConnState) {
 	found, _ := s.connections.Load(conn)
 	c := found.(*share)
 	c.release()
+
 	if state == http.StateClosed {
 		s.connections.Delete(conn)
 		return
 	}
+
 	_ = c.grow(1) // a connection that is closed here ends by an error of its reads
 }
 
@@ -97,6 +101,7 @@ func (s *Server) closing(next http.Handler) http.Handler {
 		if s.stopping.Load() {
 			out.Header().Set("Connection", "close")
 		}
+
 		next.ServeHTTP(out, req)
 	})
 }

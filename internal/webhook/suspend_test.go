@@ -23,6 +23,7 @@ func (h *hooked) patch(object *unstructured.Unstructured, text string) error {
 // also changes something else, or that resumes the object, is refused.
 func TestInvalidObjectCanBeStopped(t *testing.T) {
 	t.Parallel()
+
 	h := hook(t)
 	for _, name := range refusals {
 		file := refusal.Must(t, name)
@@ -30,16 +31,21 @@ func TestInvalidObjectCanBeStopped(t *testing.T) {
 			if r.By != "" {
 				continue
 			}
+
 			h.change(func(h *hooked) { h.served = false })
 			object := h.object(file.Whole, r.Piece)
 			object.SetName(fmt.Sprintf("x%d", i))
+
 			if err := h.user.Create(t.Context(), object); err != nil {
 				t.Fatalf("%s: %v", r.Piece, err)
 			}
+
 			h.change(func(h *hooked) { h.served = true })
+
 			if _, suspends := suspendable[object.GroupVersionKind().String()]; suspends {
 				h.stops(object, r.Piece)
 			}
+
 			if err := h.user.Delete(t.Context(), object); err != nil {
 				t.Errorf("%s: the deletion: %v", r.Piece, err)
 			}
@@ -57,6 +63,7 @@ var suspendable = map[string]string{
 // stops checks that a stored object with a refused spec can be suspended, but neither edited nor resumed.
 func (h *hooked) stops(object *unstructured.Unstructured, what string) {
 	h.T.Helper()
+
 	edit := suspendable[object.GroupVersionKind().String()]
 	for _, c := range []struct {
 		spec    string
@@ -82,19 +89,24 @@ func (h *hooked) stops(object *unstructured.Unstructured, what string) {
 func TestRulesOfThePlatformLetUsersStop(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	rules, err := policy.Parse(`{owner: data team, rules: [{name: all, images: {allowed: ["registry.example.com/*"]}}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range refusals[:3] {
 		h.change(func(h *hooked) { h.cfg = schedulersEnabled() })
+
 		object := h.object(refusal.Must(t, name).Whole)
 		if err := h.user.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
+
 		h.change(func(h *hooked) { h.cfg.Policy = rules })
 		h.stops(object, "a rule about images")
 		h.change(func(h *hooked) { h.cfg = schedulersEnabled() })
+
 		if err := h.patch(object, `{"spec":{"suspend":false}}`); err != nil {
 			t.Errorf("%s: it cannot be resumed: %v", object.GetKind(), err)
 		}
@@ -107,10 +119,12 @@ func TestRulesOfThePlatformLetUsersStop(t *testing.T) {
 func TestRequiredLabelsStay(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	rules, err := policy.Parse(`{owner: data team, rules: [{name: all, labels: {required: {team: "a*"}}}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const missing = `metadata.labels: a custom resource without the label team is not allowed by the rule labels.required of the policy all (owner: data team); set it to a value that matches a*`
 	for _, name := range refusals {
 		labelled, other := h.object(refusal.Must(t, name).Whole), h.object(refusal.Must(t, name).Whole)
@@ -118,12 +132,15 @@ func TestRequiredLabelsStay(t *testing.T) {
 		labelled.SetFinalizers([]string{"example.com/hold"})
 		other.SetName("other")
 		h.change(func(h *hooked) { h.cfg = schedulersEnabled() })
+
 		for _, object := range []*unstructured.Unstructured{labelled, other} {
 			if err := h.user.Create(t.Context(), object); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
+
 		h.change(func(h *hooked) { h.cfg.Policy = rules })
+
 		for _, c := range []struct {
 			object *unstructured.Unstructured
 			patch  string
@@ -145,12 +162,15 @@ func TestRequiredLabelsStay(t *testing.T) {
 				t.Errorf("%s: %s of %s: %v, want %q", name, c.patch, c.object.GetName(), err, c.want)
 			}
 		}
+
 		if err := h.user.Delete(t.Context(), labelled); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := h.patch(labelled, `{"metadata":{"labels":null}}`); err != nil {
 			t.Errorf("%s: an object that is being deleted: %v", name, err)
 		}
+
 		if err := h.patch(labelled, `{"metadata":{"finalizers":null}}`); err != nil {
 			t.Errorf("%s: its finalizer: %v", name, err)
 		}
@@ -163,26 +183,32 @@ func TestRequiredLabelsStay(t *testing.T) {
 func TestObjectsThatBecomeServedAreReviewed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
+
 	rules, err := policy.Parse(`{rules: [{name: all, labels: {required: {team: "a*"}}}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h.change(func(h *hooked) {
 		h.cfg = schedulersEnabled()
 		h.cfg.Policy, h.cfg.Apache.LabelSelector = rules, "mine=true"
 		h.cfg.Apache.Sentinels.Enabled, h.cfg.Apache.Sentinels.Namespace = true, h.Namespace
 	})
+
 	for _, name := range refusals[3:] {
 		for _, label := range []string{"spark.operator/sentinel", "other"} {
 			object := h.object(refusal.Must(t, name).Whole)
 			object.SetName(path.Base(label))
 			object.SetLabels(map[string]string{label: "true"})
+
 			if err := h.user.Create(t.Context(), object); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
+
 			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true",%q:null}}}`, label)); !byWebhook(err) {
 				t.Errorf("%s: an object with the label %s becomes an application: %v", name, label, err)
 			}
+
 			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true","team":"a",%q:null}}}`, label)); err != nil {
 				t.Errorf("%s: an object with the label %s becomes a valid application: %v", name, label, err)
 			}

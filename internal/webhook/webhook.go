@@ -53,20 +53,24 @@ func Handler(reviewers []*Reviewer, executors *Executors, pods *Pods) (http.Hand
 		if err != nil {
 			return fmt.Errorf("webhook %s: %w", path, err)
 		}
+
 		mux.Handle("POST "+path, few(memory, class, hook))
 		return nil
 	}
+
 	reviews := newSlots(maxReviews)
 	for _, reviewer := range reviewers {
 		if err := add(Path(reviewer.Kind.Kind), reviewer, reviewer.Log, reviews); err != nil {
 			return nil, err
 		}
 	}
+
 	if pods != nil {
 		if err := add(PodPath, pods, pods.Log, newSlots(maxReviews)); err != nil {
 			return nil, err
 		}
 	}
+
 	if executors == nil {
 		return mux, nil
 	}
@@ -80,14 +84,18 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
+
 		held := &share{bound: memory, address: host(req.RemoteAddr), drop: func() {
 			cancel()
+
 			client := http.NewResponseController(out)
 			// The errors are those of a ResponseRecorder, which has no deadlines.
 			_ = errors.Join(client.SetReadDeadline(time.Now()), client.SetWriteDeadline(time.Now()))
 		}}
 		defer held.release()
+
 		body, err := io.ReadAll(&counted{http.MaxBytesReader(out, req.Body, maxBytes), held})
+
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
@@ -97,12 +105,15 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 			http.Error(out, cmp.Or(err, errDropped).Error(), http.StatusServiceUnavailable)
 			return
 		}
+
 		reply := &reply{ResponseWriter: out, status: http.StatusOK}
 		inSlot(ctx, class, held, func() { answer(reply, req, body, next) })
+
 		if err := held.grow(reply.Len()); err != nil {
 			http.Error(out, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
+
 		out.WriteHeader(reply.status)
 		_, _ = out.Write(reply.Bytes()) // the client may be gone
 	})
@@ -112,11 +123,14 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 // the memory and the connections, so the bounds do not count those of the request.
 func inSlot(ctx context.Context, class *slots, held *share, run func()) {
 	defer class.give()
+
 	held.release()
+
 	if c, found := ctx.Value(connectionKey{}).(*share); found {
 		c.release()
 		defer func() { _ = c.grow(1) }() // a connection that is closed here ends by an error of its writes
 	}
+
 	run()
 }
 
@@ -140,10 +154,12 @@ func answer(out http.ResponseWriter, req *http.Request, body []byte, next http.H
 		http.Error(out, "the body is not an AdmissionReview: "+err.Error(), http.StatusBadRequest)
 		return
 	}
+
 	if version := admissionv1.SchemeGroupVersion.String(); review.APIVersion != version {
 		http.Error(out, fmt.Sprintf("the webhook does not support AdmissionReview version %.100q; send %s", review.APIVersion, version), http.StatusBadRequest)
 		return
 	}
+
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	next.ServeHTTP(out, req)
 }

@@ -22,6 +22,7 @@ import (
 func TestControlPlanesRunSideBySide(t *testing.T) {
 	t.Parallel()
 	a, b := newCluster(t), newCluster(t)
+
 	var wg sync.WaitGroup
 	for _, c := range []*cluster{a, b} {
 		wg.Go(func() {
@@ -30,37 +31,48 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
+
 	if t.Failed() {
 		t.FailNow()
 	}
+
 	a.kubectl("create", "namespace", "only-in-a")
+
 	if out := b.kubectl("get", "namespaces"); strings.Contains(out, "only-in-a") {
 		t.Error("the clusters share their data")
 	}
+
 	if out := a.mustRun("kubeconfig", "--dir", a.dir); out != filepath.Join(a.dir, "kubeconfig")+"\n" {
 		t.Errorf("kubeconfig printed %q", out)
 	}
+
 	if out := a.mustRun("up", "--dir", a.dir, "--control-plane-only"); !strings.Contains(out, "already runs") {
 		t.Errorf("the second up printed: %s", out)
 	}
+
 	if out, err := a.tryRun("up", "--dir", a.dir, "--control-plane-only", "--scheduler"); err == nil || !strings.Contains(out, "other options") {
 		t.Errorf("up with other options: %v, %s", err, out)
 	}
 
 	before := b.component("kube-apiserver")
+
 	victim := a.component("kube-apiserver")
 	if err := syscall.Kill(victim.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	waitFor(t, "the API server is started again", func() bool {
 		now := a.component("kube-apiserver")
 		return now.Status == "ready" && now.Restarts == 1 && now.PID != victim.PID && now.LastExit == "signal: killed"
 	})
 	waitFor(t, "status reports all components ready again", func() bool { _, err := a.tryRun("status", "--dir", a.dir); return err == nil })
+
 	if out := a.kubectl("get", "namespaces"); !strings.Contains(out, "only-in-a") {
 		t.Errorf("data is lost:\n%s", out)
 	}
+
 	if after := b.component("kube-apiserver"); after != before {
 		t.Errorf("the other cluster's API server was %+v and is %+v", before, after)
 	}
@@ -68,9 +80,11 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 	pids := a.pids()
 	a.mustRun("down", "--dir", a.dir)
 	a.waitUntilGone(pids)
+
 	if out, err := a.tryRun("status", "--dir", a.dir); err == nil || !strings.Contains(out, "no cluster in") {
 		t.Errorf("status after down: %v, %s", err, out)
 	}
+
 	a.mustRun("down", "--dir", a.dir)
 	b.kubectl("get", "namespaces")
 }
@@ -79,23 +93,28 @@ func TestEveryConnectionIsVerified(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only", "--scheduler")
+
 	spec, err := os.ReadFile(filepath.Join(c.dir, "cluster.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var ports struct{ Ports map[string]int }
 	if err := json.Unmarshal(spec, &ports); err != nil {
 		t.Fatal(err)
 	}
+
 	pool := func(name string) *x509.CertPool {
 		b, err := os.ReadFile(filepath.Join(c.dir, "pki", name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p := x509.NewCertPool()
 		p.AppendCertsFromPEM(b)
 		return p
 	}
+
 	get := func(port, path, ca, cert string) (int, error) {
 		config := &tls.Config{RootCAs: pool(ca), MinVersion: tls.VersionTLS12}
 		if cert != "" {
@@ -103,10 +122,13 @@ func TestEveryConnectionIsVerified(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			config.Certificates = []tls.Certificate{pair}
 		}
+
 		client := http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: 10 * time.Second}
 		url := "https://127.0.0.1:" + itoa(ports.Ports[port]) + path
+
 		resp, err := client.Get(url)
 		if err != nil {
 			return 0, err
@@ -140,14 +162,17 @@ func TestAuditLogHasMicroseconds(t *testing.T) {
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only", "--audit")
 	c.kubectl("create", "configmap", "written-down")
+
 	log, err := os.Open(filepath.Join(c.dir, "audit.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
+
 	micro := regexp.MustCompile(`"requestReceivedTimestamp":"[^"]*\.\d{6}Z","stageTimestamp":"[^"]*\.\d{6}Z"`)
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
+
 	for lines.Scan() {
 		line := lines.Text()
 		if strings.Contains(line, `"name":"written-down"`) && strings.Contains(line, `"verb":"create"`) {
@@ -157,6 +182,7 @@ func TestAuditLogHasMicroseconds(t *testing.T) {
 			return
 		}
 	}
+
 	t.Error("the request is not in the log")
 }
 
@@ -170,10 +196,12 @@ func TestAuditLogOmitsBodiesOfSecrets(t *testing.T) {
 		_, err := c.tryRun("kubectl", "--dir", c.dir, "get", "configmap", "kube-root-ca.crt")
 		return err == nil
 	})
+
 	log, err := os.ReadFile(filepath.Join(c.dir, "audit.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	line := func(name string) string {
 		for line := range strings.Lines(string(log)) {
 			if strings.Contains(line, `"name":"`+name+`"`) && strings.Contains(line, `"verb":"create"`) {
@@ -185,6 +213,7 @@ func TestAuditLogOmitsBodiesOfSecrets(t *testing.T) {
 	if logged := line("logged"); !strings.Contains(logged, `"requestObject":{"kind":"ConfigMap"`) || !strings.Contains(logged, `"key":"written-down"`) {
 		t.Errorf("the line of the ConfigMap is %s", logged)
 	}
+
 	if kept := line("kept"); kept == "" || strings.Contains(kept, "requestObject") {
 		t.Errorf("the line of the Secret is %s", kept)
 	}
@@ -199,6 +228,7 @@ func TestPodSecurityIsEnforced(t *testing.T) {
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only")
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: %s}, spec: {hostNetwork: true, containers: [{name: c, image: i}]}}`
+
 	c.kubectl("create", "namespace", "strict")
 	c.kubectl("label", "namespace", "strict", "pod-security.kubernetes.io/enforce=restricted")
 	waitFor(t, "the namespace has its service account", func() bool {
@@ -207,6 +237,7 @@ func TestPodSecurityIsEnforced(t *testing.T) {
 	})
 	c.apply(strings.Replace(pod, "%s", "default", 1))
 	cmd := exec.CommandContext(t.Context(), binary, "kubectl", "--dir", c.dir, "create", "-f", "-")
+
 	cmd.Stdin = strings.NewReader(strings.Replace(pod, "%s", "strict", 1))
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "violates PodSecurity") {
 		t.Errorf("a pod of the host's network in a restricted namespace: %v, %s", err, out)
@@ -221,9 +252,11 @@ func TestClusterEndsWithItsOwner(t *testing.T) {
 	o := owner(t)
 	c.up(o.Pid, "--control-plane-only")
 	pids := c.pids()
+
 	if err := o.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	c.waitUntilGone(pids)
 }
 
@@ -231,10 +264,12 @@ func TestClusterEndsWithItsDirectory(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only")
+
 	pids := c.pids()
 	if err := os.RemoveAll(c.dir); err != nil {
 		t.Fatal(err)
 	}
+
 	c.waitUntilGone(pids)
 }
 
@@ -243,18 +278,23 @@ func TestClusterKeepsItsDataAfterACrash(t *testing.T) {
 	c := newCluster(t)
 	c.up(os.Getpid(), "--control-plane-only")
 	c.kubectl("create", "namespace", "from-before")
+
 	config, err := os.ReadFile(filepath.Join(c.dir, "kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pids := c.pids()
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	waitFor(t, "the components end with their supervisor", func() bool { return !slices.ContainsFunc(pids, running) })
+
 	if out, err := c.tryRun("status", "--dir", c.dir); err == nil || !strings.Contains(out, "not running") {
 		t.Errorf("status after a crash: %v, %s", err, out)
 	}
+
 	if out := c.up(os.Getpid(), "--control-plane-only"); !strings.Contains(out, "again with its data") {
 		t.Errorf("up printed: %s", out)
 	}
@@ -263,6 +303,7 @@ func TestClusterKeepsItsDataAfterACrash(t *testing.T) {
 	if err := os.WriteFile(old, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if out := c.kubectl("--kubeconfig", old, "get", "namespaces"); !strings.Contains(out, "from-before") {
 		t.Errorf("data is lost:\n%s", out)
 	}
@@ -275,13 +316,16 @@ func TestUpSweepsAKilledCluster(t *testing.T) {
 	killed, other := newCluster(t), newCluster(t)
 	o := owner(t)
 	killed.up(o.Pid, "--control-plane-only")
+
 	pids := killed.pids()
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := o.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	waitFor(t, "the supervisor and the owner have ended", func() bool { return !running(pids[0]) && !running(o.Pid) })
 	other.mustRun("down", "--dir", other.dir)
 	killed.waitUntilGone(pids)
@@ -294,9 +338,11 @@ func TestFailedStartQuotesTheLog(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(c.dir, "logs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	blocker := make(chan struct{})
 	go func() {
 		defer close(blocker)
+
 		for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(c.dir, "cluster.json")); err == nil {
 				_ = os.WriteFile(filepath.Join(c.dir, "etcd"), nil, 0o644)
@@ -304,18 +350,24 @@ func TestFailedStartQuotesTheLog(t *testing.T) {
 			}
 		}
 	}()
+
 	out, err := c.tryRun("up", "--dir", c.dir, "--control-plane-only")
+
 	<-blocker
+
 	if err == nil {
 		t.Skip("etcd was faster than this test")
 	}
+
 	for _, want := range []string{"etcd keeps exiting", "the last lines of its log " + filepath.Join(c.dir, "logs", "etcd.log"), "not a directory"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
+
 	if out, err := c.tryRun("status", "--dir", c.dir); err == nil || !strings.Contains(out, "failed") {
 		t.Errorf("status: %v, %s", err, out)
 	}
+
 	c.up(os.Getpid(), "--control-plane-only")
 }

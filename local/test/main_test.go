@@ -28,10 +28,12 @@ var binary string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+
 	if testing.Short() || runtime.GOOS != "linux" {
 		fmt.Println("skipped: these tests start real clusters, which needs Linux and a run without -short")
 		return
 	}
+
 	os.Exit(withBinary(m))
 }
 
@@ -42,6 +44,7 @@ func withBinary(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+
 	binary = filepath.Join(dir, "sparklocal")
 	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/sparklocal").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
@@ -64,6 +67,7 @@ func newCluster(t *testing.T) *cluster {
 		if t.Failed() {
 			c.showLogs()
 		}
+
 		if out, err := c.tryRun("down", "--dir", c.dir); err != nil {
 			t.Errorf("down: %v\n%s", err, out)
 		}
@@ -81,6 +85,7 @@ func (c *cluster) tryRun(args ...string) (string, error) {
 	// Do not use the test's context, because cleanups run after it ends.
 	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Minute)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, binary, args...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -89,6 +94,7 @@ func (c *cluster) tryRun(args ...string) (string, error) {
 // mustRun runs sparklocal and fails the test if sparklocal fails.
 func (c *cluster) mustRun(args ...string) string {
 	c.t.Helper()
+
 	out, err := c.tryRun(args...)
 	if err != nil {
 		c.t.Fatalf("sparklocal %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -112,6 +118,7 @@ func (c *cluster) kubectl(args ...string) string {
 func (c *cluster) apply(manifest string) {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), binary, "kubectl", "--dir", c.dir, "apply", "-f", "-")
+
 	cmd.Stdin = strings.NewReader(manifest)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Fatalf("apply: %v\n%s", err, out)
@@ -126,6 +133,7 @@ func (c *cluster) state() supervise.State {
 	cmd.Stdout = &out
 	// Ignore the exit status, which only reports whether all components are ready.
 	_ = cmd.Run()
+
 	var state supervise.State
 	if err := json.Unmarshal(out.Bytes(), &state); err != nil {
 		c.t.Fatalf("status: %v\n%s", err, out.String())
@@ -135,11 +143,13 @@ func (c *cluster) state() supervise.State {
 
 func (c *cluster) component(name string) supervise.ComponentState {
 	c.t.Helper()
+
 	for _, component := range c.state().Components {
 		if component.Name == name {
 			return component
 		}
 	}
+
 	c.t.Fatalf("no component %s", name)
 	return supervise.ComponentState{}
 }
@@ -148,6 +158,7 @@ func (c *cluster) component(name string) supervise.ComponentState {
 func (c *cluster) pids() []int {
 	c.t.Helper()
 	state := c.state()
+
 	pids := []int{state.Supervisor.PID}
 	for _, component := range state.Components {
 		if component.PID != 0 {
@@ -160,11 +171,14 @@ func (c *cluster) pids() []int {
 // owner starts a process that can own a cluster.
 func owner(t *testing.T) *os.Process {
 	t.Helper()
+
 	cmd := exec.Command("sleep", "3600")
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _ = cmd.Wait() }()
+
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return cmd.Process
 }
@@ -172,6 +186,7 @@ func owner(t *testing.T) *os.Process {
 // waitFor waits until the condition is true, and fails the test after limit. The failure contains the text goal.
 func waitFor(t *testing.T, goal string, condition func() bool) {
 	t.Helper()
+
 	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("did not happen within %v: %s", limit, goal)
@@ -185,6 +200,7 @@ func running(pid int) bool {
 	if err != nil {
 		return false
 	}
+
 	_, rest, _ := strings.Cut(string(line), ") ")
 	return !strings.HasPrefix(rest, "Z")
 }

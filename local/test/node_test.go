@@ -20,6 +20,7 @@ import (
 
 func requireRoot(t *testing.T) {
 	t.Helper()
+
 	if os.Geteuid() != 0 {
 		t.Skip("a node needs root")
 	}
@@ -28,6 +29,7 @@ func requireRoot(t *testing.T) {
 // probe returns the path of a tar archive that contains a small container image for the pods of the tests.
 func probe(t *testing.T) string {
 	t.Helper()
+
 	tar, err := image.Probe(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -47,14 +49,17 @@ type machine struct {
 
 func (c *cluster) machine() machine {
 	c.t.Helper()
+
 	b, err := os.ReadFile(filepath.Join(c.dir, "cluster.json"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	var m machine
 	if err := json.Unmarshal(b, &m); err != nil {
 		c.t.Fatal(err)
 	}
+
 	if m.netns, err = os.Readlink("/proc/" + itoa(c.component("kubelet").PID) + "/ns/net"); err != nil {
 		c.t.Fatal(err)
 	}
@@ -70,6 +75,7 @@ func (c *cluster) checkNothingRemains(m machine, pids []int) {
 		if err != nil {
 			return false
 		}
+
 		for _, link := range links {
 			if target, err := os.Readlink(link); err == nil && target == m.netns {
 				return false
@@ -77,22 +83,27 @@ func (c *cluster) checkNothingRemains(m machine, pids []int) {
 		}
 		return true
 	})
+
 	for _, path := range []string{"/sys/class/net/" + m.Node.HostLink, m.Node.Run} {
 		if _, err := os.Stat(path); err == nil {
 			c.t.Errorf("%s remains", path)
 		}
 	}
+
 	groups, err := filepath.Glob("/sys/fs/cgroup/*/" + m.Node.Cgroup)
 	if unified, err := filepath.Glob("/sys/fs/cgroup/" + m.Node.Cgroup); err == nil {
 		groups = append(groups, unified...)
 	}
+
 	if err != nil || len(groups) != 0 {
 		c.t.Errorf("control groups are left: %v, %v", groups, err)
 	}
+
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	if strings.Contains(string(mounts), c.dir) || strings.Contains(string(mounts), m.Node.Run) {
 		c.t.Errorf("mounts are left:\n%s", mounts)
 	}
@@ -150,6 +161,7 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 	requireRoot(t)
 	tar := probe(t)
 	a, b := newCluster(t), newCluster(t)
+
 	var wg sync.WaitGroup
 	for c, options := range map[*cluster][]string{a: nil, b: {"--cpus", manyCPUs}} {
 		wg.Go(func() {
@@ -158,10 +170,13 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
+
 	if t.Failed() {
 		t.FailNow()
 	}
+
 	beat := b.heartbeat()
 	for _, c := range []*cluster{a, b} {
 		// The second load finds the image in the cluster.
@@ -169,9 +184,11 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 		c.mustRun("load", "--dir", c.dir, tar)
 		c.apply(workload)
 	}
+
 	for _, c := range []*cluster{a, b} {
 		c.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
 	}
+
 	for name, c := range map[string]*cluster{"a": a, "b": b} {
 		t.Run(name, func(t *testing.T) {
 			web := strings.TrimSpace(strings.Split(c.kubectl("get", "pods", "-l", "app=web", "-o", "name"), "\n")[0])
@@ -182,13 +199,16 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 			t.Run("limits", func(t *testing.T) { (&cluster{t, c.dir}).checkLimits() })
 		})
 	}
+
 	t.Run("more CPUs than the machine has", func(t *testing.T) { (&cluster{t, b.dir}).checkCPUs(beat) })
+
 	machine, pids := a.machine(), a.pids()
 	a.mustRun("down", "--dir", a.dir)
 	a.checkNothingRemains(machine, pids)
 	// The end of one cluster does not affect the other.
 	b.mustRun("status", "--dir", b.dir)
 	b.kubectl("exec", "deployment/web", "--", "/probe", "get", "http://web")
+
 	for _, component := range b.state().Components {
 		if component.Restarts != 0 {
 			t.Errorf("%s was restarted: %s", component.Name, component.LastExit)
@@ -201,9 +221,11 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 
 func (c *cluster) checkNetwork(web string) {
 	c.t.Helper()
+
 	if out := c.kubectl("exec", web, "--", "/probe", "lookup", "kubernetes.default.svc"); !strings.Contains(out, "10.96.0.1") {
 		c.t.Errorf("kubernetes.default.svc is %s", out)
 	}
+
 	c.kubectl("exec", web, "--", "/probe", "dial", "kubernetes.default.svc:443")
 	// The Service must reach both pods, also if the request comes from one of these pods.
 	names := map[string]bool{}
@@ -211,10 +233,12 @@ func (c *cluster) checkNetwork(web string) {
 		names[c.kubectl("exec", web, "--", "/probe", "get", "http://web")] = true
 		return len(names) == 2
 	})
+
 	ip := c.kubectl("get", web, "-o", "jsonpath={.status.podIP}")
 	if !strings.HasPrefix(ip, "10.88.") {
 		c.t.Errorf("the pod's address is %q", ip)
 	}
+
 	c.kubectl("exec", "greedy", "--", "/probe", "get", "http://"+ip+":8080")
 	// Other networks are unreachable, and a connection attempt fails at once.
 	if out, err := c.tryRun("kubectl", "--dir", c.dir, "exec", web, "--", "/probe", "dial", "192.0.2.1:80"); err == nil || strings.Contains(out, "timeout") {
@@ -226,10 +250,12 @@ func (c *cluster) checkVolume() {
 	c.t.Helper()
 	waitFor(c.t, "the pod has written its file", func() bool { return c.pod("writer", ".status.phase") == "Succeeded" })
 	volume := c.kubectl("get", "pvc", "data", "-o", "jsonpath={.spec.volumeName}")
+
 	b, err := os.ReadFile(filepath.Join(c.dir, "node", "volumes", volume, "file"))
 	if err != nil || string(b) != "kept" {
 		c.t.Errorf("the volume holds %q, %v", b, err)
 	}
+
 	c.kubectl("delete", "pod/writer", "pvc/data", "--wait=false")
 	waitFor(c.t, "the volume is deleted with its claim", func() bool {
 		_, err := os.Stat(filepath.Join(c.dir, "node", "volumes", volume))
@@ -239,31 +265,39 @@ func (c *cluster) checkVolume() {
 
 func (c *cluster) checkStreams(web string) {
 	c.t.Helper()
+
 	if out := c.kubectl("logs", web); out == "" {
 		c.t.Error("the pod's log is empty")
 	}
+
 	cmd := exec.Command(binary, "kubectl", "--dir", c.dir, "port-forward", web, ":8080")
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	port := regexp.MustCompile(`127\.0\.0\.1:(\d+)`).FindString(line)
 	if port == "" {
 		c.t.Fatalf("port-forward printed %q", line)
 	}
+
 	resp, err := http.Get("http://" + port + "/")
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), "web-") {
 		c.t.Errorf("the pod answers %q, %v", body, err)
 	}
@@ -274,6 +308,7 @@ func (c *cluster) checkUnpullable() {
 	waitFor(c.t, "the pull of the image fails", func() bool {
 		return c.pod("unpullable", ".status.containerStatuses[0].state.waiting.reason") == "ImagePullBackOff"
 	})
+
 	if out := c.kubectl("get", "events", "--field-selector", "involvedObject.name=unpullable"); !strings.Contains(out, "failed to resolve reference") {
 		c.t.Errorf("the events do not contain the cause:\n%s", out)
 	}
@@ -292,22 +327,27 @@ func (c *cluster) checkLimits() {
 			if err != nil {
 				c.t.Fatal(err)
 			}
+
 			nested, err := filepath.Glob(root + c.machine().Node.Cgroup + "/kubepods/*/pod" + uid + "/" + file)
 			if err != nil {
 				c.t.Fatal(err)
 			}
+
 			for _, path := range append(paths, nested...) {
 				b, err := os.ReadFile(path)
 				if err != nil {
 					continue
 				}
+
 				found = true
+
 				if got := strings.TrimSpace(string(b)); got != "67108864" {
 					c.t.Errorf("%s is %s", path, got)
 				}
 			}
 		}
 	}
+
 	if !found {
 		c.t.Error("the pod has no control group below the cluster's")
 	}
@@ -334,6 +374,7 @@ spec: {containers: [{name: c, image: "localhost/probe:1", args: [serve], resourc
 `)
 	waitFor(c.t, "the pod runs", func() bool { return c.pod("wide", ".status.phase") == "Running" })
 	waitFor(c.t, "the kubelet writes the node's status", func() bool { return c.heartbeat() != before })
+
 	if got := c.kubectl("get", "node", "sparklocal", "-o", "jsonpath={.status.capacity.cpu} {.status.allocatable.cpu}"); got != manyCPUs+" "+manyCPUs {
 		c.t.Errorf("the node has the CPUs %s", got)
 	}
@@ -345,15 +386,19 @@ func (c *cluster) checkCrash() {
 	c.t.Helper()
 	c.kubectl("create", "configmap", "from-before")
 	before := c.pids()
+
 	pid := before[0]
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		c.t.Fatal(err)
 	}
+
 	waitFor(c.t, "the supervisor ends", func() bool { return !running(pid) })
+
 	o := owner(c.t)
 	if out := c.up(o.Pid); !strings.Contains(out, "again with its data") {
 		c.t.Errorf("up printed: %s", out)
 	}
+
 	c.kubectl("get", "configmap", "from-before")
 	waitFor(c.t, "a pod from before the crash serves again", func() bool {
 		_, err := c.tryRun("kubectl", "--dir", c.dir, "exec", "deployment/web", "--", "/probe", "get", "http://web")
@@ -362,8 +407,10 @@ func (c *cluster) checkCrash() {
 	machine, pids := c.machine(), c.pids()
 	// Do not compare network namespaces, because the kernel reuses the inode number of a namespace that has just ended.
 	waitFor(c.t, "the processes of the killed cluster end", func() bool { return !slices.ContainsFunc(before, running) })
+
 	if err := o.Kill(); err != nil {
 		c.t.Fatal(err)
 	}
+
 	c.checkNothingRemains(machine, pids)
 }

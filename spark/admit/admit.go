@@ -72,6 +72,7 @@ type Available struct{ Policy, Webhook bool }
 // because a policy needs no other process. If only a part can be applied, the result contains only this part.
 func (a Available) Choose(o overlay.Overlay) Settings {
 	whole := overlay.Overlay{MemoryLimit: o.MemoryLimit, GPU: o.GPU, Lifecycle: o.Lifecycle, Env: o.Env}
+
 	simple := overlay.Overlay{MemoryLimit: o.MemoryLimit, GPU: o.GPU}
 	switch {
 	case a.Policy && !simple.IsZero() && len(o.Env) == 0 && o.Lifecycle == nil:
@@ -93,6 +94,7 @@ func fits(o overlay.Overlay) bool {
 		if err != nil {
 			return false
 		}
+
 		size += len(text)
 	}
 	return size <= maxJSON
@@ -104,18 +106,22 @@ func (s Settings) Mark(pod *corev1.Pod, container string) error {
 	if s.By == None {
 		return nil
 	}
+
 	annotations := map[string]string{ContainerAnnotation: container}
 	if s.Overlay.MemoryLimit != nil {
 		annotations[MemoryLimitAnnotation] = s.Overlay.MemoryLimit.String()
 	}
+
 	if gpu := s.Overlay.GPU; gpu != (overlay.GPU{}) {
 		annotations[gpuAnnotation] = gpu.Name + "=" + strconv.FormatInt(gpu.Quantity, 10)
 	}
+
 	for name, value := range map[string]any{lifecycleAnnotation: s.Overlay.Lifecycle, envAnnotation: s.Overlay.Env} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+
 		if string(text) != "null" {
 			annotations[name] = string(text)
 		}
@@ -130,10 +136,12 @@ func Apply(pod *corev1.Pod) error {
 	if pod.Labels[Label] == "" {
 		return nil
 	}
+
 	o, err := read(pod.Annotations)
 	if err != nil {
 		return err
 	}
+
 	if err := overlay.Apply(pod, cmp.Or(pod.Annotations[ContainerAnnotation], overlay.ExecutorContainer), o); err != nil {
 		return fmt.Errorf("the executor's settings do not fit its pod: %w", err)
 	}
@@ -147,16 +155,21 @@ func read(annotations map[string]string) (o overlay.Overlay, err error) {
 		if err != nil {
 			return o, fmt.Errorf("metadata.annotations[%s]: %w", MemoryLimitAnnotation, err)
 		}
+
 		o.MemoryLimit = &limit
 	}
+
 	if text, ok := annotations[gpuAnnotation]; ok {
 		name, amount, _ := strings.Cut(text, "=")
+
 		quantity, err := strconv.ParseInt(amount, 10, 64)
 		if err != nil || name == "" {
 			return o, fmt.Errorf("metadata.annotations[%s]: %.100q does not have the form DEVICE=AMOUNT; write, for example, nvidia.com/gpu=1", gpuAnnotation, text)
 		}
+
 		o.GPU = overlay.GPU{Name: name, Quantity: quantity}
 	}
+
 	if err := readJSON(annotations, lifecycleAnnotation, lifecycleShape, &o.Lifecycle); err != nil {
 		return o, err
 	}
@@ -172,12 +185,15 @@ func readJSON(annotations map[string]string, name string, shape *bounds.Shape, i
 	if !ok {
 		return nil
 	}
+
 	if len(text) > maxJSON {
 		return fmt.Errorf("metadata.annotations[%s]: has %d bytes, and at most %d are accepted", name, len(text), maxJSON)
 	}
+
 	if fault := bounds.Check([]byte(text), shape, "metadata.annotations["+name+"]"); fault != nil {
 		return fault
 	}
+
 	if err := utiljson.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("metadata.annotations[%s]: %s", name, bounds.Shorten(err.Error()))
 	}

@@ -17,6 +17,7 @@ import (
 // executor returns an executor pod as Spark builds it, with the label and the annotations of s.
 func executor(t *testing.T, s Settings) *corev1.Pod {
 	t.Helper()
+
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{
 		{Name: "side", Image: "side:1"},
 		{
@@ -55,9 +56,11 @@ func TestApplyChangesTheSparkContainer(t *testing.T) {
 	spark.Resources.Requests["nvidia.com/gpu"] = resource.MustParse("2")
 	spark.Lifecycle = full.Lifecycle
 	spark.Env = append(spark.Env, full.Env...)
+
 	if err := Apply(pod); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
 	}
@@ -66,10 +69,12 @@ func TestApplyChangesTheSparkContainer(t *testing.T) {
 func TestPodWithoutTheLabelIsNotChanged(t *testing.T) {
 	pod := executor(t, Settings{By: Webhook, Overlay: full})
 	delete(pod.Labels, Label)
+
 	before := pod.DeepCopy()
 	if err := Apply(pod); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(before, pod); diff != "" {
 		t.Errorf("pod (-before +after):\n%s", diff)
 	}
@@ -85,32 +90,40 @@ func TestApplyIsIdempotent(t *testing.T) {
 		if r.IntN(2) == 0 {
 			o.MemoryLimit = new(resource.MustParse(fmt.Sprint(1+r.IntN(9), "Gi")))
 		}
+
 		if r.IntN(2) == 0 {
 			o.GPU = overlay.GPU{Name: []string{"nvidia.com/gpu", "amd.com/gpu"}[r.IntN(2)], Quantity: int64(1 + r.IntN(3))}
 		}
+
 		if r.IntN(2) == 0 {
 			o.Lifecycle = full.Lifecycle
 		}
+
 		for range r.IntN(4) {
 			v := corev1.EnvVar{Name: []string{"A", "B", "SPARK_LOCAL_DIRS"}[r.IntN(3)], Value: fmt.Sprint(r.IntN(3))}
 			if r.IntN(3) == 0 {
 				v.Value, v.ValueFrom = "", &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}
 			}
+
 			o.Env = append(o.Env, v)
 		}
+
 		pod := executor(t, Settings{By: Webhook, Overlay: o})
 		if err := Apply(pod); err != nil {
 			t.Fatalf("settings %d: %v\n%+v", i, err, o)
 		}
+
 		for j, v := range pod.Spec.Containers[1].Env { // as an API server does between two calls
 			if v.ValueFrom != nil {
 				pod.Spec.Containers[1].Env[j].ValueFrom.FieldRef.APIVersion = "v1"
 			}
 		}
+
 		once := pod.DeepCopy()
 		if err := Apply(pod); err != nil {
 			t.Fatalf("settings %d fit once, but not twice: %v\n%+v", i, err, o)
 		}
+
 		if diff := cmp.Diff(once, pod); diff != "" {
 			t.Fatalf("settings %d twice (-once +twice):\n%s", i, diff)
 		}
@@ -121,6 +134,7 @@ func TestApplyIsIdempotent(t *testing.T) {
 func TestChoose(t *testing.T) {
 	limit, gpu := full.MemoryLimit, full.GPU
 	large := []corev1.EnvVar{{Name: "SPARK_JAVA_OPT_0", Value: strings.Repeat("x", maxJSON)}}
+
 	simple := overlay.Overlay{MemoryLimit: limit, GPU: gpu}
 	for name, c := range map[string]struct {
 		have Available
@@ -157,10 +171,12 @@ func TestBadAnnotationsAreErrors(t *testing.T) {
 		for _, text := range texts {
 			pod := executor(t, Settings{By: Webhook, Overlay: overlay.Overlay{}})
 			pod.Annotations[annotation] = text
+
 			want := "metadata.annotations[" + annotation + "]"
 			if text == "512Mi" {
 				want = "MemoryLimit: 512Mi is below the memory that the container requests, 1Gi"
 			}
+
 			if err := Apply(pod); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s %.60q: %v, want %s", annotation, text, err, want)
 			}

@@ -19,6 +19,7 @@ func ExampleParse() {
 		fmt.Println(err)
 		return
 	}
+
 	instances, _ := r.Conf.Get("spark.executor.instances")
 	fmt.Println(r.Namespace, r.AppName, r.Resource, r.Arguments, instances)
 	fmt.Println(warnings)

@@ -29,6 +29,7 @@ func (p *parser) templates() error {
 	if p.r.DriverTemplate, err = p.template("spark.kubernetes.driver.podTemplateFile"); err != nil {
 		return err
 	}
+
 	p.r.ExecutorTemplate, err = p.template("spark.kubernetes.executor.podTemplateFile")
 	return err
 }
@@ -40,17 +41,21 @@ func (p *parser) template(key string) ([]byte, error) {
 	if !p.conf.Has(key) {
 		return nil, nil
 	}
+
 	file, err := p.templatePath(key)
 	if err != nil || file == "" {
 		return nil, err
 	}
+
 	data, err := p.readText(file)
 	if err != nil {
 		return nil, submit.KeyErrorf(key, "%v", err)
 	}
+
 	if data, err = podtemplate.FromFile(data, p.submitter.SparkVersion); err != nil {
 		return nil, submit.KeyErrorf(key, "%s %v", file, err)
 	}
+
 	p.conf.Delete(key)
 	return data, nil
 }
@@ -62,14 +67,17 @@ func (p *parser) templatePath(key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	uri, problem := p.resolve(key, text)
 	if problem != "" {
 		return "", submit.KeyErrorf(key, "%s", problem)
 	}
+
 	u, err := url.Parse(uri)
 	if err != nil {
 		return "", submit.KeyErrorf(key, "%s is not a valid URI", p.conf.Quote(key, text))
 	}
+
 	if u.Scheme != "file" && u.Scheme != "local" {
 		p.onlyByJVM(submit.KeyErrorf(key, "%s can be read only with a client of its file system; download it, and name the local file", p.conf.Quote(key, text)))
 		return "", nil
@@ -93,13 +101,16 @@ func (p *parser) credentials() error {
 		if !ok {
 			continue
 		}
+
 		data, err := p.readFile(file)
 		if err != nil {
 			return submit.KeyErrorf(c.key, "%v", err)
 		}
+
 		if len(data) == 0 {
 			return submit.KeyErrorf(c.key, "%s is empty", p.absolute(file))
 		}
+
 		*c.into = data
 		p.conf.Delete(c.key)
 	}
@@ -114,22 +125,27 @@ func (p *parser) kerberos() error {
 		if err != nil {
 			return err
 		}
+
 		data, err := p.readText(file)
 		if err != nil {
 			return submit.KeyErrorf(krb5, "%v", err)
 		}
+
 		p.r.Krb5Conf = &submit.File{Name: path.Base(p.absolute(file)), Content: data}
 		p.conf.Delete(krb5)
 	}
 	const keytab, old = "spark.kerberos.keytab", "spark.yarn.keytab"
+
 	key, file, ok := p.conf.Lookup(keytab)
 	if !ok || strings.HasPrefix(file, "local:") {
 		return nil
 	}
+
 	data, err := p.readFile(file)
 	if err != nil {
 		return submit.KeyErrorf(key, "%v", err)
 	}
+
 	p.r.Keytab = &submit.File{Name: path.Base(p.absolute(file)), Content: data}
 	p.conf.Delete(keytab, old)
 	return nil
@@ -142,13 +158,16 @@ func (p *parser) podGroup() error {
 	if err != nil || !slices.Contains(steps, volcanoClass) {
 		return err
 	}
+
 	file, ok := p.conf.Get(volcanoFileKey)
 	if !ok {
 		return nil
 	}
+
 	if p.r.PodGroupTemplate, err = p.readFile(file); err != nil {
 		return submit.KeyErrorf(volcanoFileKey, "%v", err)
 	}
+
 	p.conf.Delete(volcanoFileKey)
 	return nil
 }
@@ -156,27 +175,33 @@ func (p *parser) podGroup() error {
 // hadoopConf reads every file of HADOOP_CONF_DIR (HadoopConfDriverFeatureStep).
 func (p *parser) hadoopConf() error {
 	const variable, key = "HADOOP_CONF_DIR", "spark.kubernetes.hadoop.configMapName"
+
 	dir := p.submitter.Environment[variable]
 	if dir == "" {
 		return nil
 	}
+
 	if p.conf.Has(key) {
 		return submit.KeyErrorf(key, "cannot be used together with %s of the environment; unset one of them", variable)
 	}
+
 	files, err := p.readDir(variable, dir)
 	if err != nil {
 		return err
 	}
+
 	if len(files) == 0 {
 		p.warns.Add("%s: %s contains no files", variable, p.absolute(dir))
 		return nil
 	}
+
 	p.r.HadoopConfFiles = make(map[string]string, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		data, err := p.text(path.Join(p.absolute(dir), name), files[name])
 		if err != nil {
 			return submit.FieldErrorf(variable, "%v", err)
 		}
+
 		p.r.HadoopConfFiles[name] = string(data)
 	}
 	return nil
@@ -189,10 +214,12 @@ func (p *parser) confFiles() error {
 	if home, ok := p.conf.Get("spark.home"); ok && dir == "" {
 		dir = path.Join(home, "conf")
 	}
+
 	files, err := p.readDir("SPARK_CONF_DIR", dir)
 	if err != nil {
 		return err
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		switch {
 		case submit.SkipsConfFile(name):
@@ -202,6 +229,7 @@ func (p *parser) confFiles() error {
 			if p.r.ConfFiles == nil {
 				p.r.ConfFiles = map[string]string{}
 			}
+
 			p.r.ConfFiles[name] = string(files[name])
 		}
 	}
@@ -223,9 +251,11 @@ func (p *parser) text(file string, data []byte) ([]byte, error) {
 	if utf8.Valid(data) {
 		return data, nil
 	}
+
 	if p.major > 4 || p.major == 4 && p.minor >= 1 {
 		return nil, fmt.Errorf("%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", file)
 	}
+
 	p.warns.Add("%s: is not UTF-8 text: invalid bytes are replaced by U+FFFD", file)
 	return []byte(string([]rune(string(data)))), nil
 }
@@ -234,9 +264,11 @@ func (p *parser) readFile(file string) ([]byte, error) {
 	if file == "" {
 		return nil, errors.New("needs the path of a file")
 	}
+
 	if p.submitter.ReadFile == nil {
 		return nil, errors.New("names a file, but files of the submitting machine cannot be read; write the content of the file into the application's spec instead")
 	}
+
 	data, err := p.submitter.ReadFile(p.absolute(file))
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", p.absolute(file), err)
@@ -250,6 +282,7 @@ func (p *parser) readDir(variable, dir string) (map[string][]byte, error) {
 	if dir == "" || p.submitter.ReadDir == nil {
 		return nil, nil
 	}
+
 	files, err := p.submitter.ReadDir(p.absolute(dir))
 	if err != nil {
 		return nil, submit.FieldErrorf(variable, "%s cannot be read: %v", p.absolute(dir), err)

@@ -52,6 +52,7 @@ func TestBlanksInAnOptionsList(t *testing.T) {
 func TestWorkingDirectory(t *testing.T) {
 	for dir, want := range map[string]string{"": "/x.py", "/": "/x.py", "/a b": "/a%20b/x.py", "/c/../d/": "/d/x.py", "relative": "/relative/x.py"} {
 		s := here(nil)
+
 		s.WorkingDirectory = dir
 		if r := quietly(t, s, []string{"--master", "k8s://h", "--deploy-mode", "cluster", "x.py"}); r.Resource != "file:"+want {
 			t.Errorf("%q: the resource is %s, want file:%s", dir, r.Resource, want)
@@ -66,6 +67,7 @@ func TestFiles(t *testing.T) {
 	const asJSON = `{"spec":{"containers":[{"name":"c","resizePolicyOfTheFuture":9007199254740993}]}}`
 	driver, executor := "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	ca, key, cert := credentialsPrefix+"caCertFile", credentialsPrefix+"clientKeyFile", credentialsPrefix+"clientCertFile"
+
 	krb5, steps := kerberosPrefix+"krb5.path", "spark.kubernetes.driver.pod.featureSteps"
 	for name, c := range map[string]struct {
 		pairs []string
@@ -101,11 +103,14 @@ func TestFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := here(map[string]string{c.path: c.text})
 			s.Environment = map[string]string{"DIR": "/env"}
+
 			var words []string
 			for i := 0; i < len(c.pairs); i += 2 {
 				words = append(words, "-c", c.pairs[i]+"="+c.pairs[i+1])
 			}
+
 			want := plain(c.want, c.left...)
+
 			want.Environment = s.Environment
 			if diff := cmp.Diff(want, quietly(t, s, line(words...)), compareRequests); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -116,14 +121,17 @@ func TestFiles(t *testing.T) {
 
 func TestHadoopConfDir(t *testing.T) {
 	s := here(map[string]string{"/case/hc/core-site.xml": "<a/>", "/case/hc/x.zip": "z", "/case/hc/sub/y": "y", "/other": "o"})
+
 	s.Environment = map[string]string{"HADOOP_CONF_DIR": "hc"}
 	if diff := cmp.Diff(map[string]string{"core-site.xml": "<a/>", "x.zip": "z"}, quietly(t, s, line()).HadoopConfFiles); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	s.Environment["HADOOP_CONF_DIR"] = "none"
 	if r, warnings := parsed(t, s, line()); r.HadoopConfFiles != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "/case/none contains no files") {
 		t.Errorf("a directory that is not there: %v, %q", r.HadoopConfFiles, warnings)
 	}
+
 	s.Environment["HADOOP_CONF_DIR"] = ""
 	if r := quietly(t, s, line("-c", "spark.kubernetes.hadoop.configMapName=cm")); r.HadoopConfFiles != nil {
 		t.Errorf("no directory: %v", r.HadoopConfFiles)
@@ -136,6 +144,7 @@ func TestTextOfLines(t *testing.T) {
 	const latin, replaced = "\xe4\xf6 \xff", "\ufffd\ufffd \ufffd"
 	s := here(map[string]string{"/h/a": latin, "/h/b": "b", "/k": latin})
 	s.Environment = map[string]string{"HADOOP_CONF_DIR": "/h"}
+
 	words := line("-c", kerberosPrefix+"krb5.path=/k", "--keytab", "/k")
 	for _, version := range submit.SupportedVersions() {
 		s.SparkVersion = version
@@ -144,10 +153,12 @@ func TestTextOfLines(t *testing.T) {
 			refusedArgs(t, s, line(), "HADOOP_CONF_DIR", "/h/a is not UTF-8")
 			continue
 		}
+
 		r, warnings := parsed(t, s, words)
 		if len(warnings) != 2 || r.HadoopConfFiles["a"] != replaced || r.HadoopConfFiles["b"] != "b" || string(r.Krb5Conf.Content) != replaced {
 			t.Errorf("%s: %q, %q, warnings %q", version, r.HadoopConfFiles, r.Krb5Conf.Content, warnings)
 		}
+
 		if string(r.Keytab.Content) != latin {
 			t.Errorf("%s: the keytab is %q", version, r.Keytab.Content)
 		}
@@ -157,10 +168,12 @@ func TestTextOfLines(t *testing.T) {
 func TestSparkConfDir(t *testing.T) {
 	files := map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "spark-defaults.conf": "spark.a=1", "spark-x.conf": "c", "spark.properties": "d",
 		"metrics.properties": "e", "metrics.properties.template": "f", "a.zip": "g", "latin": "\xff", "empty": ""}
+
 	inDir := map[string]string{}
 	for name, text := range files {
 		inDir[path.Join("/opt/spark/conf", name)] = text
 	}
+
 	want := map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "metrics.properties": "e", "empty": ""}
 	for name, c := range map[string]struct {
 		environment map[string]string
@@ -180,13 +193,16 @@ func TestSparkConfDir(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := here(inDir)
 			s.Environment = c.environment
+
 			r, warnings := parsed(t, s, line(c.words...))
 			if diff := cmp.Diff(c.want, r.ConfFiles); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+
 			if c.want != nil && (len(warnings) != 1 || !strings.Contains(warnings[0], "latin: is left out")) {
 				t.Errorf("the warnings are %q", warnings)
 			}
+
 			if r.Conf.Has("spark.a") != c.defaults {
 				t.Errorf("the defaults were read: %t, want %t", !c.defaults, c.defaults)
 			}
@@ -198,13 +214,16 @@ func TestSparkConfDir(t *testing.T) {
 func TestTemplatesKeepWhatIsUnknown(t *testing.T) {
 	s := here(map[string]string{"/case/t": "spec:\n  ofTheFuture: {a: [1, 2.5, \"x\", null, true]}\n"})
 	r := quietly(t, s, line("-c", "spark.kubernetes.driver.podTemplateFile=t"))
+
 	var got, want any
 	if err := json.Unmarshal(r.DriverTemplate, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := json.Unmarshal([]byte(`{"spec":{"ofTheFuture":{"a":[1,2.5,"x",null,true]}}}`), &want); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

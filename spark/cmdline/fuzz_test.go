@@ -18,15 +18,19 @@ func rendered(r submit.Request) []string {
 	if r.DriverPodName != "" {
 		args = append(args, "--conf", podNameKey+"="+r.DriverPodName)
 	}
+
 	if r.MainClass != "" {
 		args = append(args, "--class", r.MainClass)
 	}
+
 	if r.ProxyUser != "" {
 		args = append(args, "--proxy-user", r.ProxyUser)
 	}
+
 	for key, value := range r.Conf.All() {
 		args = append(args, "--conf", key+"="+value)
 	}
+
 	resource := r.Resource
 	if resource == "" {
 		resource = noResource
@@ -49,6 +53,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(strings.Join(args, "\x00"), "spark.x = y\nz", "4.3")
 	}
+
 	f.Add(strings.Join(line("--properties-file", "p"), "\x00"), "spark.kubernetes.namespace=${env:DIR}\nspark.jars=a,b", "3.5")
 	f.Fuzz(func(t *testing.T, text, file, version string) {
 		args := strings.Split(text, "\x00")
@@ -56,10 +61,12 @@ func FuzzParse(f *testing.F) {
 		s.SparkVersion = version
 		s.Environment = map[string]string{"SPARK_CONF_DIR": "cf", "HADOOP_CONF_DIR": "/h", "X": "${spark.b}", "DIR": "/case"}
 		before := slices.Clone(args)
+
 		r, warnings, err := Parse(args, s)
 		if !slices.Equal(args, before) {
 			t.Error("Parse changed its arguments")
 		}
+
 		if err != nil {
 			wrong, ok := errors.AsType[*submit.Error](err)
 			if !ok || (wrong.Key == "") == (wrong.Field == "") || wrong.Message == "" {
@@ -67,17 +74,21 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
+
 		if r.Master == "" || !strings.HasPrefix(r.Master, "k8s://") || r.Conf == nil {
 			t.Errorf("%q: Master %q, Conf %v", args, r.Master, r.Conf)
 		}
+
 		for key := range r.Conf.All() {
 			if !strings.HasPrefix(key, "spark.") {
 				t.Errorf("%q: %q is no Spark configuration", args, key)
 			}
 		}
+
 		if again, more, err := Parse(args, s); err != nil || !cmp.Equal(r, again, compareRequests) || !slices.Equal(warnings, more) {
 			t.Errorf("%q: a second call of Parse gives another result: %v\n%s", args, err, cmp.Diff(r, again, compareRequests))
 		}
+
 		stable(t, r)
 	})
 }
@@ -86,15 +97,19 @@ func FuzzParse(f *testing.F) {
 // alone cannot express.
 func stable(t *testing.T, r submit.Request) {
 	t.Helper()
+
 	again := here(nil)
 	again.SparkVersion, again.Environment = r.SparkVersion, map[string]string{}
 	args := rendered(r)
+
 	got, _, err := Parse(args, again)
 	if err != nil {
 		t.Errorf("Parse rejects %q, which was made of an accepted Request: %v", args, err)
 		return
 	}
+
 	r.Environment, r.ConfFiles, r.HadoopConfFiles, r.DriverTemplate, r.ExecutorTemplate, r.Keytab, r.Krb5Conf, r.PodGroupTemplate = nil, nil, nil, nil, nil, nil, nil, nil
+
 	r.DriverCredentials = submit.Credentials{}
 	if diff := cmp.Diff(r, got, compareRequests); diff != "" {
 		t.Errorf("%q (-first +again):\n%s", args, diff)
@@ -107,19 +122,24 @@ func FuzzResolve(f *testing.F) {
 	for _, text := range []string{"", "a", "a b", "/a", "//a", "a#b", "a%20b#c", "%", "%zz", "local:///a", " local:///a", "s3a://b/*.jar", "file:", "/", "x:y", "1:2", "ä#ö", "a\x00b", "\xff", "a?b#c"} {
 		f.Add(text, "/case")
 	}
+
 	f.Add("a\u0081", "/b\u0081\u2003c\xff")
 	f.Fuzz(func(t *testing.T, text, dir string) {
 		p := &parser{submitter: Submitter{WorkingDirectory: dir}}
+
 		uri, problem := p.resolve("spark.jars", text)
 		if (uri == "") == (problem == "") {
 			t.Fatalf("%q is %q and %q", text, uri, problem)
 		}
+
 		if problem != "" {
 			return
 		}
+
 		if again, problem := p.resolve("spark.jars", uri); again != uri || problem != "" {
 			t.Errorf("%q resolves to %q, which resolves to %q, %q", text, uri, again, problem)
 		}
+
 		if scheme, _, ok := strings.Cut(uri, ":"); !ok || !schemePattern.MatchString(scheme) {
 			t.Errorf("%q is %q, which has no scheme", text, uri)
 		}

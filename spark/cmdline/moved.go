@@ -30,28 +30,34 @@ func (p *parser) move() {
 	if !p.submitter.AnyCluster || !otherCluster.MatchString(raw) {
 		return
 	}
+
 	p.warns.Add("--master: %s has no effect: the application runs on Kubernetes", redactedAddress(masterKey, raw))
 	p.conf.Set(masterKey, submit.DefaultMaster)
+
 	if mode, _ := p.conf.Get(deployModeKey); mode != "cluster" {
 		p.warns.Add("--deploy-mode: the driver runs in the cluster, and not on this machine as in client mode")
 		p.conf.Set(deployModeKey, "cluster")
 	}
+
 	for _, keys := range yarnKeys {
 		for rest, value := range p.conf.Clone().WithPrefix(keys[0]) {
 			key := keys[1] + rest
 			if own, set := p.conf.Get(key); set && rest == "" {
 				value = own + "," + value
 			}
+
 			p.conf.Set(key, value)
 			p.conf.Delete(keys[0] + rest)
 		}
 	}
+
 	for _, key := range p.conf.Keys() {
 		if strings.HasPrefix(key, "spark.yarn.") && !keptYarnKeys.MatchString(key) {
 			p.conf.Delete(key)
 			p.warns.Add("%s: has no effect: only YARN reads it", conf.Shorten(key))
 		}
 	}
+
 	const shuffle = "spark.shuffle.service.enabled"
 	if on, _ := p.conf.Get(shuffle); strings.EqualFold(on, "true") {
 		p.conf.Delete(shuffle)

@@ -98,11 +98,13 @@ func (p *parser) scan(args []string) error {
 	if len(args) > 0 && args[0] == "run-example" {
 		return submit.FieldErrorf("Resource", "run-example takes jars of the submitter's Spark; give the image's examples jar and --class instead")
 	}
+
 	for i := 0; i < len(args); i++ {
 		word, value, joined := args[i], "", false
 		if match := withEqual.FindStringSubmatch(word); match != nil {
 			word, value, joined = match[1], match[2], true
 		}
+
 		o := optionOf(word)
 		switch {
 		case o == nil:
@@ -116,12 +118,15 @@ func (p *parser) scan(args []string) error {
 			if i++; i == len(args) {
 				return submit.FieldErrorf(o.name, "needs a value, but is the last argument")
 			}
+
 			value = args[i]
 		}
+
 		if err := p.take(o, value); err != nil {
 			return err
 		}
 	}
+
 	if err := p.checkShell(""); err != nil {
 		return err
 	}
@@ -152,6 +157,7 @@ func (p *parser) take(o *option, value string) error {
 			}
 			return submit.FieldErrorf(o.name, "needs KEY=VALUE, but the next argument%s has no \"=\"", shown)
 		}
+
 		p.conf.Set(key, text)
 	case o.asConf:
 		p.conf.Set(o.key, value)
@@ -163,6 +169,7 @@ func (p *parser) take(o *option, value string) error {
 		if o.toggle {
 			value = ""
 		}
+
 		p.options[o.name] = value
 	}
 	return nil
@@ -173,6 +180,7 @@ func (p *parser) resource(word string) error {
 	if err := p.checkShell(word); err != nil {
 		return err
 	}
+
 	switch {
 	case strings.HasPrefix(word, "-"):
 		name, _, _ := strings.Cut(word, "=")
@@ -180,9 +188,11 @@ func (p *parser) resource(word string) error {
 	case word == "":
 		return submit.FieldErrorf("Resource", "is an empty argument: name the application's jar, .py or .R file after the options")
 	}
+
 	if word == noResource {
 		return nil
 	}
+
 	var problem string
 	if p.r.Resource, problem = p.resolve("Resource", word); problem != "" {
 		return submit.FieldErrorf("Resource", "%s", problem)
@@ -208,6 +218,7 @@ func Option(word string) (known, takesValue bool) {
 	if match := withEqual.FindStringSubmatch(word); match != nil {
 		return optionOf(match[1]) != nil, false
 	}
+
 	o := optionOf(word)
 	return o != nil, o != nil && !o.toggle
 }
@@ -230,6 +241,7 @@ func Words() (names, keys []string) {
 			keys = append(keys, options[i].key)
 		}
 	}
+
 	for i := range keys {
 		keys[i] += "="
 	}

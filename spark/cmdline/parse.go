@@ -87,6 +87,7 @@ type Submitter struct {
 // Messages show no value that looks like a secret.
 func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 	major, minor := submit.LineOf(s.SparkVersion)
+
 	p := &parser{submitter: s, major: major, minor: minor, options: map[string]string{}, origin: map[string]string{},
 		conf: conf.New().WithEnvironment(s.Environment).WithSystemProperties(s.SystemProperties)}
 	for _, part := range []func() error{
@@ -96,6 +97,7 @@ func Parse(args []string, s Submitter) (submit.Request, []string, error) {
 			return submit.Request{}, nil, submit.AsError(err)
 		}
 	}
+
 	if p.notNative != nil {
 		return p.r, p.warns.All(), p.notNative
 	}
@@ -135,6 +137,7 @@ func (p *parser) settings() error {
 			p.conf.Set(o.key, value)
 		}
 	}
+
 	for _, e := range [...][2]string{
 		{"MASTER", masterKey},
 		{"SPARK_REMOTE", "spark.remote"},
@@ -147,6 +150,7 @@ func (p *parser) settings() error {
 			p.origin[e[1]] = e[0]
 		}
 	}
+
 	for _, key := range []string{"spark.kerberos.principal", "spark.kerberos.keytab"} {
 		// Spark copies old names to the new ones.
 		if _, value, ok := p.conf.Lookup(key); ok {
@@ -164,10 +168,13 @@ func (p *parser) systemProperties() error {
 	if name == "" {
 		name = p.r.MainClass
 	}
+
 	if name == "" {
 		name = path.Base(cmp.Or(p.r.Resource, noResource))
 	}
+
 	p.conf.Set(appNameKey, name)
+
 	for _, key := range slices.Sorted(maps.Keys(p.submitter.SystemProperties)) {
 		if strings.HasPrefix(key, "spark.") {
 			p.conf.SetIfMissing(key, p.submitter.SystemProperties[key])
@@ -183,13 +190,16 @@ func (p *parser) request() error {
 	r.SparkVersion, r.ProxyUser = s.SparkVersion, p.options["--proxy-user"]
 	r.Environment, r.SystemProperties = maps.Clone(s.Environment), maps.Clone(s.SystemProperties)
 	r.AppName, _ = p.conf.Get(appNameKey)
+
 	var err error
 	if r.Namespace, err = p.conf.String(namespaceKey, "default"); err != nil {
 		return err
 	}
+
 	if r.DriverPodName, err = p.conf.String(podNameKey, ""); err != nil {
 		return err
 	}
+
 	if r.User = s.Environment["SPARK_USER"]; r.User == "" && r.ProxyUser == "" {
 		r.User = cmp.Or(s.Environment["HADOOP_USER_NAME"], s.SystemProperties["user.name"])
 	}

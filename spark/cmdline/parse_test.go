@@ -26,6 +26,7 @@ func here(files map[string]string) Submitter {
 			if !path.IsAbs(name) {
 				return nil, fmt.Errorf("%s is no absolute path", name)
 			}
+
 			if text, ok := files[name]; ok {
 				return []byte(text), nil
 			}
@@ -35,6 +36,7 @@ func here(files map[string]string) Submitter {
 			if !path.IsAbs(dir) {
 				return nil, fmt.Errorf("%s is no absolute path", dir)
 			}
+
 			inside := map[string][]byte{}
 			for name, text := range files {
 				if path.Dir(name) == dir {
@@ -62,6 +64,7 @@ func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	for i := 0; i < len(pairs); i += 2 {
 		r.Conf.Set(pairs[i], pairs[i+1])
 	}
+
 	if change != nil {
 		change(&r)
 	}
@@ -78,6 +81,7 @@ var compareRequests = cmp.Options{
 
 func parsed(t *testing.T, s Submitter, args []string) (submit.Request, []string) {
 	t.Helper()
+
 	r, warnings, err := Parse(args, s)
 	if err != nil {
 		t.Fatalf("%q: %v", args, err)
@@ -87,6 +91,7 @@ func parsed(t *testing.T, s Submitter, args []string) (submit.Request, []string)
 
 func quietly(t *testing.T, s Submitter, args []string) submit.Request {
 	t.Helper()
+
 	r, warnings := parsed(t, s, args)
 	if len(warnings) > 0 {
 		t.Errorf("%q: unexpected warnings %q", args, warnings)
@@ -162,27 +167,33 @@ func TestParse(t *testing.T) {
 func TestAnOptionIsItsKey(t *testing.T) {
 	values := map[string]string{"spark.master": "k8s://other", "spark.submit.deployMode": "cluster", "spark.driver.memory": "3g", "spark.executor.memory": "2g",
 		"spark.driver.cores": "3", "spark.executor.cores": "3", "spark.executor.instances": "3", "spark.kerberos.keytab": "local:///k"}
+
 	tested := 0
 	for _, o := range options {
 		if o.key == "" || o.name == "--remote" {
 			continue
 		}
 		tested++
+
 		value := values[o.key]
 		if value == "" {
 			value = "local:///some.thing"
 		}
+
 		var start []string
 		if o.key != "spark.master" {
 			start = append(start, "--master", "k8s://h")
 		}
+
 		if o.key != "spark.submit.deployMode" {
 			start = append(start, "--deploy-mode", "cluster")
 		}
+
 		end := []string{"--class", "a.B", "local:///x.jar"}
 		want := quietly(t, here(nil), slices.Concat(start, []string{o.name, value}, end))
 		file := here(map[string]string{"/case/p": o.key + "=" + value, "/case/conf/spark-defaults.conf": o.key + " " + value})
 		byDefaults := file
+
 		byDefaults.Environment = map[string]string{"SPARK_CONF_DIR": "conf"}
 		for name, got := range map[string]submit.Request{
 			"=":                 quietly(t, here(nil), slices.Concat(start, []string{o.name + "=" + value}, end)),
@@ -198,6 +209,7 @@ func TestAnOptionIsItsKey(t *testing.T) {
 			}
 		}
 	}
+
 	if tested < 20 {
 		t.Errorf("only %d options have a key", tested)
 	}
@@ -210,6 +222,7 @@ func TestTheOrderOfOptions(t *testing.T) {
 		{"--jars", "local:///a.jar"}, {"--load-spark-defaults"}, {"--proxy-user", "u"}}
 	s := here(map[string]string{"/p": "spark.a=2\nspark.b=2", "/home/conf/spark-defaults.conf": "spark.b=3\nspark.c=3"})
 	s.Environment = map[string]string{"SPARK_HOME": "/home"}
+
 	want, wantWarnings := parsed(t, s, line(slices.Concat(pieces...)...))
 	for range pieces {
 		pieces = append(pieces[1:], pieces[0])
@@ -218,6 +231,7 @@ func TestTheOrderOfOptions(t *testing.T) {
 			if diff := cmp.Diff(want, got, compareRequests); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", words, diff)
 			}
+
 			if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
 				t.Errorf("%q: warnings (-want +got):\n%s", words, diff)
 			}
@@ -242,6 +256,7 @@ func TestPrecedence(t *testing.T) {
 	s := here(map[string]string{
 		"/case/first": key + "=5g", "/case/second": key + "=6g", "/case/file": key + "=4g", "/case/cf/spark-defaults.conf": key + "=3g",
 	})
+
 	var words []string
 	for _, source := range []struct {
 		name, want string
@@ -258,6 +273,7 @@ func TestPrecedence(t *testing.T) {
 		{"the option", "8g", func() { words = append([]string{"--executor-memory", "8g"}, words...) }},
 	} {
 		source.add()
+
 		if got, _ := quietly(t, s, line(words...)).Conf.Get(key); got != source.want {
 			t.Errorf("with %s it is %q, want %q", source.name, got, source.want)
 		}
@@ -270,6 +286,7 @@ func TestDefaults(t *testing.T) {
 		"/case/p": "spark.a=p", "/case/e": "spark.b=e", "/opt/spark/conf/spark-defaults.conf": "spark.a d\nspark.c: d", "/case/cf/spark-defaults.conf": "spark.d=cf",
 	})
 	home, both := map[string]string{"SPARK_HOME": "/opt/spark"}, map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": "cf"}
+
 	empty := map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": ""}
 	for _, c := range []struct {
 		environment map[string]string
@@ -297,6 +314,7 @@ func TestDefaults(t *testing.T) {
 // bytes that are not UTF-8 as a JVM does.
 func TestPropertiesText(t *testing.T) {
 	s := here(map[string]string{"/case/p": "# spark.no=1\n  spark.a =  x y \t\nspark.b=\\u0020 \\n\\t z\\u0001\nspark.c\nspark.d=\\\n  e\nspark.latin=\xe4\n"})
+
 	want := map[string]string{"spark.a": "x y", "spark.b": "\n\t z", "spark.c": "", "spark.d": "e", "spark.latin": "\ufffd"}
 	if diff := cmp.Diff(want, quietly(t, s, line("--properties-file", "p")).Conf.Map()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -311,14 +329,17 @@ func TestEnvironment(t *testing.T) {
 	want := plain(func(r *submit.Request) {
 		r.Master, r.User, r.Environment, r.Namespace = "k8s://https://env", "alice", s.Environment, "prod-1"
 	}, "spark.driver.memory", "2g", "spark.executor.memory", "3g", "spark.executor.cores", "4")
+
 	got := quietly(t, s, []string{"--class", "a.B", "-c", "spark.kubernetes.namespace=${env:NS}-1", "local:///x.jar"})
 	if diff := cmp.Diff(want, got, compareRequests); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	got.Environment["NS"] = "changed"
 	if s.Environment["NS"] != "prod" {
 		t.Error("the Request shares its environment with the submitter")
 	}
+
 	got = quietly(t, s, line("-c", "spark.driver.memory=9g", "--executor-cores", "9"))
 	if diff := cmp.Diff(map[string]string{"spark.driver.memory": "9g", "spark.executor.memory": "3g", "spark.executor.cores": "9"}, got.Conf.Map()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -339,10 +360,12 @@ func TestSubmittingUser(t *testing.T) {
 	} {
 		s := here(nil)
 		s.Environment, s.SystemProperties = c.environment, c.properties
+
 		args := line()
 		if c.proxy != "" {
 			args = line("--proxy-user", c.proxy)
 		}
+
 		if r := quietly(t, s, args); r.User != c.want || r.ProxyUser != c.proxy {
 			t.Errorf("%+v: User %q, ProxyUser %q", c, r.User, r.ProxyUser)
 		}
@@ -355,11 +378,13 @@ func TestSystemProperties(t *testing.T) {
 	s := here(nil)
 	s.SystemProperties = map[string]string{"spark.a": "1", "spark.b": "2", "user.home": "/", "spark.master": "k8s://sys", "spark.submit.deployMode": "client",
 		"spark.app.name": "sys", "spark.jars": "local:///a.jar, lib.jar", "spark.kubernetes.namespace": "${system:my.ns}", "my.ns": "prod"}
+
 	want := plain(func(r *submit.Request) { r.Namespace, r.SystemProperties = "prod", s.SystemProperties },
 		"spark.a", "1", "spark.b", "3", "spark.jars", "local:///a.jar,file:/case/lib.jar")
 	if diff := cmp.Diff(want, quietly(t, s, line("-c", "spark.b=3")), compareRequests); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if _, _, err := Parse([]string{"--deploy-mode", "cluster", "x.py"}, s); err == nil || !strings.Contains(err.Error(), "spark.master: is missing") {
 		t.Errorf("a master by a system property: %v", err)
 	}
@@ -368,6 +393,7 @@ func TestSystemProperties(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	s := here(map[string]string{"/case/p": "key=value\nspark.a=1\n"})
 	r, warnings := parsed(t, s, line("--queue", "q", "--supervise", "--total-executor-cores", "3", "--conf", "my.password=hidden", "--properties-file", "p"))
+
 	want := []string{
 		"my.password, key: are left out: only keys that begin with spark. are Spark configuration",
 		"--queue: has no effect: " + noQueue, "--supervise: has no effect: " + noSupervise, "--total-executor-cores: has no effect: " + noTotal,
@@ -375,16 +401,20 @@ func TestWarnings(t *testing.T) {
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"spark.a": "1"}, r.Conf.Map()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if _, warnings := parsed(t, s, []string{"--master", "k8s://http://h", "--deploy-mode", "cluster", "x.py"}); len(warnings) != 1 || !strings.Contains(warnings[0], "use https") {
 		t.Errorf("http: %q", warnings)
 	}
+
 	many := line()
 	for i := range 100 {
 		many = slices.Insert(many, 0, "--conf", fmt.Sprintf("other.%d=x", i))
 	}
+
 	if _, warnings := parsed(t, s, many); len(warnings) != 1 || len(warnings[0]) > 200 {
 		t.Errorf("a hundred foreign keys: %q", warnings)
 	}
@@ -395,19 +425,24 @@ func TestWarnings(t *testing.T) {
 func TestBuildTakesWhatParseGives(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"NS": "prod"}
+
 	r := quietly(t, s, line("--name", "My App", "--jars", "local:///a.jar", "-c", "spark.kubernetes.container.image=img:1", "-c", "spark.kubernetes.namespace=${env:NS}",
 		"-c", "spark.kubernetes.driver.pod.name=${spark.kubernetes.namespace}-driver", "-c", "spark.kubernetes.driver.label.a=b"))
 	if r.Conf.Has("spark.kubernetes.namespace") || r.DriverPodName != "prod-driver" {
 		t.Errorf("DriverPodName is %q", r.DriverPodName)
 	}
+
 	r.AppID, r.ResourceNamePrefix = "spark-1", "my-app-1-c05dd8a1fbc0dc03"
+
 	o, err := native.Build(r)
 	if err != nil {
 		t.Fatalf("Build: %v", err)
 	}
+
 	if len(o.Warnings) > 0 {
 		t.Errorf("unexpected warnings: %q", o.Warnings)
 	}
+
 	got := propertiesOf(t, o)
 	for key, want := range map[string]string{
 		"spark.master": "k8s://https://host:6443", "spark.submit.deployMode": "cluster", "spark.app.name": "My App", "spark.jars": "local:///a.jar,local:///x.jar",
@@ -417,6 +452,7 @@ func TestBuildTakesWhatParseGives(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got[key], want)
 		}
 	}
+
 	if o.Driver.Name != "prod-driver" || o.Driver.Namespace != "prod" || o.Driver.Labels["a"] != "b" {
 		t.Errorf("the driver is %s/%s with labels %v", o.Driver.Namespace, o.Driver.Name, o.Driver.Labels)
 	}
@@ -425,17 +461,20 @@ func TestBuildTakesWhatParseGives(t *testing.T) {
 // propertiesOf parses the driver's spark.properties.
 func propertiesOf(t *testing.T, o submit.Objects) map[string]string {
 	t.Helper()
+
 	for _, object := range o.Before {
 		config, ok := object.(*corev1.ConfigMap)
 		if !ok || config.Data["spark.properties"] == "" {
 			continue
 		}
+
 		c, err := conf.UnmarshalProperties(config.Data["spark.properties"])
 		if err != nil {
 			t.Fatalf("spark.properties: %v", err)
 		}
 		return c.Map()
 	}
+
 	t.Fatal("there is no ConfigMap with spark.properties")
 	return nil
 }

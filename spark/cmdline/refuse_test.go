@@ -16,18 +16,23 @@ import (
 // given text. Parse must return a Request only if the error is NotNative. refusedArgs returns the error.
 func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) submit.Error {
 	t.Helper()
+
 	r, warnings, err := Parse(args, s)
+
 	wrong, ok := errors.AsType[*submit.Error](err)
 	if !ok {
 		t.Errorf("%q gave the error %v, want one about %s", args, err, name)
 		return submit.Error{}
 	}
+
 	if (wrong.Key == "") == (wrong.Field == "") {
 		t.Errorf("%q: an error should have a key or a field, but is %+v", args, wrong)
 	}
+
 	if got := wrong.Key + wrong.Field; got != name || !strings.Contains(wrong.Message, text) {
 		t.Errorf("%q is refused for %q: %s\nwant %q and a message with %q", args, got, wrong.Message, name, text)
 	}
+
 	if given := r.Conf != nil || r.Master != "" || warnings != nil; given != wrong.NotNative {
 		t.Errorf("%q: a Request is given: %t", args, given)
 	}
@@ -36,6 +41,7 @@ func refusedArgs(t *testing.T, s Submitter, args []string, name, text string) su
 
 func TestRefusedLines(t *testing.T) {
 	cluster := []string{"--master", "k8s://h", "--deploy-mode", "cluster"}
+
 	with := func(words ...string) []string { return append(slices.Clone(cluster), words...) }
 	for name, c := range map[string]struct {
 		args       []string
@@ -127,6 +133,7 @@ func TestRefusedLines(t *testing.T) {
 				}
 				return
 			}
+
 			if err := refusedArgs(t, here(nil), c.args, c.name, c.text); strings.Contains(err.Key+err.Field+err.Message, "hunter2") {
 				t.Errorf("the message shows a secret: %+v", err)
 			} else if err.NotNative {
@@ -139,15 +146,18 @@ func TestRefusedLines(t *testing.T) {
 // TestOptionsOfLines checks that each Spark release line rejects the options that only later release lines have.
 func TestOptionsOfLines(t *testing.T) {
 	values := map[string]string{"--load-spark-defaults": "", "--driver-default-class-path": "/c", "--extra-properties-file": "/p"}
+
 	firsts := map[string]string{"--load-spark-defaults": "4.0", "--driver-default-class-path": "4.0", "--extra-properties-file": "4.2"}
 	for name, first := range firsts {
 		for _, version := range submit.SupportedVersions() {
 			s := here(map[string]string{"/p": ""})
 			s.SparkVersion = version
+
 			words := []string{name}
 			if value := values[name]; value != "" {
 				words = append(words, value)
 			}
+
 			if version >= first {
 				quietly(t, s, line(words...))
 			} else {
@@ -178,6 +188,7 @@ func TestRefusedEnvironment(t *testing.T) {
 func TestRefusedFiles(t *testing.T) {
 	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	latin := "a: \xe4"
+
 	s := here(map[string]string{"/case/latin": latin, "/case/text": "just words", "/case/list": "[]", "/case/open": "{", "/case/empty": "", "/case/broken": `spark.my=\u12`,
 		"/case/hc/a.xml": latin, "/case/cf/spark-defaults.conf": `spark.token=\u12`})
 	for name, c := range map[string]struct {
@@ -212,14 +223,17 @@ func TestRefusedFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s
+
 			s.Environment = c.environment
 			if err := refusedArgs(t, s, line(c.words...), c.name, c.text); err.NotNative != c.notNative {
 				t.Errorf("NotNative is %t: %+v", err.NotNative, err)
 			}
 		})
 	}
+
 	s.ReadFile = nil
 	refusedArgs(t, s, line("--properties-file", "text"), "--properties-file", "files of the submitting machine cannot be read")
+
 	s.Environment = map[string]string{"SPARK_CONF_DIR": "cf"}
 	for _, variable := range []string{"SPARK_CONF_DIR", "HADOOP_CONF_DIR"} {
 		s.Environment = map[string]string{variable: "/dir"}
@@ -227,6 +241,7 @@ func TestRefusedFiles(t *testing.T) {
 		refusedArgs(t, s, line(), variable, "/dir cannot be read: denied")
 		s.Environment = nil
 		refusedArgs(t, s, line("-c", "spark.home=/dir"), "SPARK_CONF_DIR", "/dir/conf cannot be read: denied")
+
 		s.ReadDir = nil
 		if _, _, err := Parse(line(), s); err != nil {
 			t.Errorf("%s without a way to read it: %v", variable, err)
@@ -240,34 +255,44 @@ func TestRequestWithoutItsTemplates(t *testing.T) {
 	const driver, executor = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
 	words := []string{"--master", "k8s://https://h", "--deploy-mode", "cluster", "--class", "a.B", "-c", "spark.driver.memory=2g", "-c", "my.key=x", "local:///x.jar", "1"}
 	s := Submitter{SparkVersion: "4.1.4"}
+
 	want, warnings, err := Parse(words, s)
 	if err != nil || len(warnings) != 1 {
 		t.Fatalf("%v, warnings %q", err, warnings)
 	}
+
 	stored := append([]string{"-c", driver + "=s3a://b/d.yaml", "-c", executor + "=https://h/e.yaml"}, words...)
 	got, gotWarnings, err := Parse(stored, s)
+
 	wrong, ok := errors.AsType[*submit.Error](err)
 	if !ok || wrong.Key != driver || !wrong.NotNative {
 		t.Fatalf("error %v", err)
 	}
+
 	if diff := cmp.Diff(warnings, gotWarnings); diff != "" {
 		t.Errorf("warnings (-without templates +with them):\n%s", diff)
 	}
+
 	for key, file := range map[string]string{driver: "s3a://b/d.yaml", executor: "https://h/e.yaml"} {
 		if value, _ := got.Conf.Get(key); value != file {
 			t.Errorf("%s is %q", key, value)
 		}
 	}
+
 	ready := got
 	ready.AppID, ready.ResourceNamePrefix, ready.DriverPodName = "spark-0f1e2d3c", "x", "x-driver"
 	ready.Conf.Set("spark.kubernetes.container.image", "i")
+
 	if _, err := native.Build(ready); !errors.As(err, &wrong) || wrong.Key != driver || !wrong.NotNative {
 		t.Errorf("Build says %v", err)
 	}
+
 	got.Conf.Delete(driver, executor, "spark.kubernetes.container.image")
+
 	if diff := cmp.Diff(want.Conf.Map(), got.Conf.Map()); diff != "" {
 		t.Errorf("configuration (-without templates +with them):\n%s", diff)
 	}
+
 	want.Conf, got.Conf = nil, nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request (-without templates +with them):\n%s", diff)
@@ -283,19 +308,24 @@ func TestOptions(t *testing.T) {
 		if i > 0 && options[i-1].name >= o.name {
 			t.Errorf("%s stands behind %s", o.name, options[i-1].name)
 		}
+
 		for _, word := range []string{o.name, o.short, o.key} {
 			if word != "" && seen[word] {
 				t.Errorf("%s: %q is taken", o.name, word)
 			}
+
 			seen[word] = true
 		}
+
 		if !strings.HasPrefix(o.name, "--") || o.key != "" && !strings.HasPrefix(o.key, "spark.") || o.asConf && o.key == "" || o.ignored != "" && o.special != "" {
 			t.Errorf("%+v makes no sense", o)
 		}
+
 		if got := optionOf(o.name); got == nil || got.name != o.name || o.short != "" && optionOf(o.short) != got {
 			t.Errorf("%s is not found", o.name)
 		}
 	}
+
 	for _, word := range []string{"", "-", "--", "name", "--nam", "--names"} {
 		if o := optionOf(word); o != nil {
 			t.Errorf("%q is %s", word, o.name)

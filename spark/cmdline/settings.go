@@ -21,17 +21,20 @@ func (p *parser) properties() error {
 			return err
 		}
 	}
+
 	file, given := p.options["--properties-file"]
 	if given {
 		if err := p.propertiesFile("--properties-file", file); err != nil {
 			return err
 		}
 	}
+
 	if _, both := p.options["--load-spark-defaults"]; !given || both {
 		if err := p.defaults(); err != nil {
 			return err
 		}
 	}
+
 	if warning := p.conf.DropForeign(); warning != "" {
 		p.warns.Add("%s", warning)
 	}
@@ -48,10 +51,12 @@ func (p *parser) propertiesFile(name, file string) error {
 
 func (p *parser) defaults() error {
 	dir := p.confDir()
+
 	files, err := p.readDir("SPARK_CONF_DIR", dir)
 	if err != nil {
 		return err
 	}
+
 	data, ok := files[defaultsFile]
 	if !ok {
 		return nil
@@ -66,6 +71,7 @@ func (p *parser) fillIn(field, file string, data []byte) error {
 	if err != nil {
 		return submit.FieldErrorf(field, "%s: %v", p.absolute(file), err)
 	}
+
 	for key, value := range properties.All() {
 		// Spark removes blanks and control characters around a value, except line ends (Utils.trimExceptCRLF).
 		p.conf.SetIfMissing(key, strings.TrimFunc(value, func(r rune) bool { return r <= ' ' && r != '\r' && r != '\n' }))
@@ -80,6 +86,7 @@ func (p *parser) confDir() string {
 	if dir := env["SPARK_CONF_DIR"]; dir != "" {
 		return dir
 	}
+
 	if home := env["SPARK_HOME"]; home != "" {
 		return path.Join(home, "conf")
 	}
@@ -94,20 +101,24 @@ func (p *parser) validate() error {
 			return err
 		}
 	}
+
 	for _, key := range []string{"spark.driver.memory", "spark.executor.memory"} {
 		raw, ok := p.conf.Get(key)
 		if !ok {
 			continue
 		}
+
 		if n, err := conf.ParseSize(raw, conf.Byte); err != nil {
 			return submit.KeyErrorf(key, "%v%s", err, p.from(key))
 		} else if n == 0 {
 			return submit.KeyErrorf(key, "should be more than zero%s", p.from(key))
 		}
 	}
+
 	if err := p.checkNumbers(); err != nil {
 		return err
 	}
+
 	if _, proxy := p.options["--proxy-user"]; proxy && p.conf.Has("spark.kerberos.principal") {
 		return submit.FieldErrorf("--proxy-user", "cannot be used together with --principal (spark.kerberos.principal); give one of them")
 	}
@@ -116,15 +127,18 @@ func (p *parser) validate() error {
 
 func (p *parser) checkNumbers() error {
 	const total, instances = "--total-executor-cores", "spark.executor.instances"
+
 	keys := []string{"spark.driver.cores", "spark.executor.cores"}
 	if raw, ok := p.options[total]; !ok {
 		keys = append(keys, "spark.cores.max")
 	} else if !positive(raw) {
 		return submit.FieldErrorf(total, "should be a whole number more than zero, but is %s", conf.Quote("", raw))
 	}
+
 	if dynamic, _ := p.conf.Get("spark.dynamicAllocation.enabled"); !strings.EqualFold(dynamic, "true") {
 		keys = append(keys, instances)
 	}
+
 	for _, key := range keys {
 		if raw, ok := p.conf.Get(key); ok && !positive(raw) {
 			return submit.KeyErrorf(key, "should be a whole number more than zero, but is %s%s", conf.Quote(key, raw), p.from(key))
@@ -156,6 +170,7 @@ func (p *parser) checkJavaOptions(key string) error {
 	if _, ok := conf.SplitJavaOptions(text); !ok {
 		return submit.KeyErrorf(key, "cannot be split into options: a quotation is not closed, or the last character is an unescaped backslash; correct the value")
 	}
+
 	if problem := submit.HeapOption(text, p.submitter.SparkVersion); problem != "" {
 		return submit.KeyErrorf(key, "%s; use --driver-memory or spark.driver.memory", problem)
 	}
@@ -165,19 +180,24 @@ func (p *parser) checkJavaOptions(key string) error {
 // clusterMode checks that the line is for Kubernetes' cluster mode, and normalises the master.
 func (p *parser) clusterMode() error {
 	p.move()
+
 	const remote = "spark.remote"
 	if p.conf.Has(remote) {
 		return submit.KeyErrorf(remote, "an application for Spark Connect is a client and is not submitted%s; give --master k8s://... instead of --remote", p.from(remote))
 	}
+
 	raw, ok := p.conf.Get(masterKey)
 	if !ok {
 		return submit.KeyErrorf(masterKey, "is missing; give --master k8s://https://HOST:PORT")
 	}
+
 	var err error
 	if p.r.Master, err = p.master(masterKey, raw); err != nil {
 		return err
 	}
+
 	p.conf.Set(masterKey, p.r.Master)
+
 	switch raw, ok = p.conf.Get(deployModeKey); {
 	case raw == "cluster":
 		return nil
@@ -192,13 +212,16 @@ func (p *parser) clusterMode() error {
 // master checks and normalises a master like Utils.checkAndGetK8sMasterUrl.
 func (p *parser) master(key, raw string) (string, error) {
 	const prefix = "k8s://"
+
 	address, ok := strings.CutPrefix(raw, prefix)
 	if !ok {
 		return "", submit.KeyErrorf(key, "%s is not Kubernetes%s; give --master k8s://https://HOST:PORT", redactedAddress(key, raw), p.from(key))
 	}
+
 	if !strings.Contains(address, "://") {
 		return prefix + "https://" + address, nil
 	}
+
 	switch scheme, _, _ := strings.Cut(address, "://"); strings.ToLower(scheme) {
 	case "https":
 	case "http":

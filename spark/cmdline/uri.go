@@ -21,21 +21,25 @@ func (p *parser) lists() error {
 			byOption[o.key] = true
 		}
 	}
+
 	for _, key := range fileLists {
 		text, ok := p.conf.Get(key)
 		if !ok {
 			continue
 		}
+
 		items := conf.SplitList(text)
 		if byOption[key] {
 			items = slices.DeleteFunc(strings.Split(text, ","), func(item string) bool { return len(conf.SplitList(item)) == 0 })
 		}
+
 		for i, item := range items {
 			var problem string
 			if items[i], problem = p.resolve(key, item); problem != "" {
 				return submit.KeyErrorf(key, "%s", problem)
 			}
 		}
+
 		p.conf.Set(key, strings.Join(items, ","))
 	}
 	return nil
@@ -47,6 +51,7 @@ func (p *parser) lists() error {
 func (p *parser) resolve(key, text string) (uri, problem string) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	odd := conf.NotURI(text)
+
 	hasScheme := schemePattern.MatchString(scheme) && rest != "" && rest != "//" && odd == ""
 	switch {
 	case hasScheme:
@@ -57,6 +62,7 @@ func (p *parser) resolve(key, text string) (uri, problem string) {
 		}
 		return "", conf.IllegalURI(text, odd)
 	}
+
 	name, fragment := text, ""
 	if before, after, ok := strings.Cut(text, "#"); ok && odd == "" {
 		if decoded, err := url.PathUnescape(before); err == nil {
@@ -83,14 +89,17 @@ func fileURI(name string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	b.WriteString("file:")
+
 	for len(name) > 0 {
 		_, width := utf8.DecodeRuneInString(name)
 		letter := name[:width]
 		name = name[width:]
+
 		if letter != "?" && letter != "#" && conf.NotURI(letter) == "" {
 			b.WriteString(letter)
 			continue
 		}
+
 		for _, ch := range []byte(letter) {
 			b.WriteByte('%')
 			b.WriteByte(hex[ch>>4])

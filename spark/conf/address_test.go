@@ -27,10 +27,12 @@ func TestHideAddresses(t *testing.T) {
 		if got := HideAddresses(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+
 		if got := Shorten(text); got != want {
 			t.Errorf("shortened, %s: %s, want %s", text, got, want)
 		}
 	}
+
 	if got := Quote("spark.jars", "https://u:p@host/a.jar?sig=s"); got != `"https://host/a.jar?..."` {
 		t.Errorf("quoted: %s", got)
 	}
@@ -41,6 +43,7 @@ func TestHideAddresses(t *testing.T) {
 func TestShortenLongTexts(t *testing.T) {
 	for _, unit := range []string{"https://user:word@host/a.jar?sig=s,", "s3a://KEY:sec/ret@bucket/a.jar ", "local:///n.jar,", "no address ", "ä"} {
 		long := strings.Repeat(unit, 2*searchedLimit/len(unit))
+
 		whole := HideAddresses(long)
 		if got, want := Shorten(long), strings.ToValidUTF8(whole[:shownLimit], "")+"..."; got != want {
 			t.Errorf("%s...: %s, want %s", unit, got, want)
@@ -53,6 +56,7 @@ func TestShortenLongTexts(t *testing.T) {
 			t.Errorf("the user is shown: %s", got)
 		}
 	}
+
 	if got := Shorten("https://host/a.jar?" + strings.Repeat("x", 2*searchedLimit)); got != "https://host/a.jar?..." {
 		t.Errorf("a long query: %s", got)
 	}

@@ -41,11 +41,13 @@ func (c *Conf) Set(key, value string) {
 	if c.values == nil {
 		c.values = map[string]entry{}
 	}
+
 	e, ok := c.values[key]
 	if !ok {
 		e.at = len(c.keys)
 		c.keys = append(c.keys, key)
 	}
+
 	e.value = value
 	c.values[key] = e
 }
@@ -56,6 +58,7 @@ func (c *Conf) SetIfMissing(key, value string) bool {
 	if _, ok := c.Get(key); ok {
 		return false
 	}
+
 	c.Set(key, value)
 	return true
 }
@@ -65,6 +68,7 @@ func (c *Conf) Get(key string) (string, bool) {
 	if c == nil {
 		return "", false
 	}
+
 	e, ok := c.values[key]
 	return e.value, ok
 }
@@ -80,6 +84,7 @@ func (c *Conf) Delete(keys ...string) {
 	for _, key := range keys {
 		delete(c.values, key)
 	}
+
 	if len(c.keys) > 2*len(c.values) {
 		c.keys = c.Keys()
 		for i, key := range c.keys {
@@ -101,6 +106,7 @@ func (c *Conf) Keys() []string {
 	if c == nil {
 		return nil
 	}
+
 	keys := make([]string, 0, len(c.values))
 	for key := range c.All() {
 		keys = append(keys, key)
@@ -118,11 +124,13 @@ func (c *Conf) WithPrefix(prefix string) iter.Seq2[string, string] {
 		if c == nil {
 			return
 		}
+
 		for i, key := range c.keys {
 			rest, ok := strings.CutPrefix(key, prefix)
 			if !ok {
 				continue
 			}
+
 			if e, ok := c.values[key]; ok && e.at == i && !yield(rest, e.value) {
 				return
 			}
@@ -135,6 +143,7 @@ func (c *Conf) Map() map[string]string {
 	if c == nil {
 		return map[string]string{}
 	}
+
 	m := make(map[string]string, len(c.values))
 	for key, e := range c.values {
 		m[key] = e.value
@@ -157,6 +166,7 @@ func (c *Conf) Clone() *Conf {
 	if c == nil {
 		return New()
 	}
+
 	out := &Conf{keys: slices.Clone(c.keys), values: make(map[string]entry, len(c.values)), env: maps.Clone(c.env), system: maps.Clone(c.system)}
 	maps.Copy(out.values, c.values)
 	return out

@@ -21,17 +21,22 @@ func pairs(kv ...string) *Conf {
 func TestOrder(t *testing.T) {
 	c := pairs("b", "1", "a", "2", "c", "3")
 	c.Set("b", "4")
+
 	if diff := cmp.Diff([]string{"b", "a", "c"}, c.Keys()); diff != "" {
 		t.Errorf("a key set again should keep its place (-want +got):\n%s", diff)
 	}
+
 	c.Delete("a", "none")
 	c.Set("a", "5")
+
 	if diff := cmp.Diff([]string{"b", "c", "a"}, c.Keys()); diff != "" {
 		t.Errorf("a key deleted and set again should be last (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"b": "4", "c": "3", "a": "5"}, c.Map()); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
+
 	if c.Len() != 3 {
 		t.Errorf("Len() = %d, want 3", c.Len())
 	}
@@ -41,20 +46,25 @@ func TestOrder(t *testing.T) {
 // would take minutes.
 func TestDeleteMany(t *testing.T) {
 	c, want := New(), []string{}
+
 	var odd []string
 	for i := range 200_000 {
 		key := fmt.Sprint("k", i)
 		c.Set(key, "")
+
 		if i%2 == 1 {
 			odd = append(odd, key)
 		} else {
 			want = append(want, key)
 		}
 	}
+
 	c.Delete(odd...)
+
 	if !slices.Equal(c.Keys(), want) || len(c.Map()) != len(want) {
 		t.Errorf("%d keys are left, want %d in their order", c.Len(), len(want))
 	}
+
 	(&Conf{}).Delete("none")
 }
 
@@ -63,9 +73,11 @@ func TestSetIfMissing(t *testing.T) {
 	if c.SetIfMissing("empty", "x") {
 		t.Error("an empty value is a value, but was replaced")
 	}
+
 	if !c.SetIfMissing("new", "y") {
 		t.Error("a missing key was not set")
 	}
+
 	if diff := cmp.Diff(map[string]string{"empty": "", "new": "y"}, c.Map()); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
@@ -78,8 +90,10 @@ func TestFromMapIsSorted(t *testing.T) {
 			t.Fatalf("keys (-want +got):\n%s", diff)
 		}
 	}
+
 	c := FromMap(m)
 	c.Set("a", "changed")
+
 	if m["a"] != "1" {
 		t.Error("the configuration shares its map with the caller")
 	}
@@ -89,9 +103,11 @@ func TestSorted(t *testing.T) {
 	c := pairs("c", "3", "a", "1", "b", "2")
 	sorted := c.Sorted()
 	sorted.Set("a", "changed")
+
 	if diff := cmp.Diff(pairs("a", "changed", "b", "2", "c", "3"), sorted, cmp.AllowUnexported(Conf{})); diff != "" {
 		t.Errorf("sorted (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(pairs("c", "3", "a", "1", "b", "2"), c, cmp.AllowUnexported(Conf{})); diff != "" {
 		t.Errorf("what was sorted (-want +got):\n%s", diff)
 	}
@@ -102,19 +118,24 @@ func TestNilAndZeroConf(t *testing.T) {
 	if v, ok := none.Get("a"); ok || v != "" || none.Has("a") || none.Len() != 0 || len(none.Keys()) != 0 || len(none.Map()) != 0 {
 		t.Error("a nil configuration is not empty")
 	}
+
 	for range none.All() {
 		t.Error("a nil configuration yields a pair")
 	}
+
 	if v, err := none.String("a", "def"); v != "def" || err != nil {
 		t.Errorf("String on nil = %q, %v", v, err)
 	}
+
 	if v, err := none.Expand("${env:A} ${spark.x}"); v != "${env:A} ${spark.x}" || err != nil {
 		t.Errorf("Expand on nil = %q, %v", v, err)
 	}
+
 	c := none.Clone()
 	c.Set("a", "1")
 	var zero Conf
 	zero.Set("a", "1")
+
 	if diff := cmp.Diff(c.Map(), zero.Map()); diff != "" {
 		t.Errorf("clone of nil and zero value differ:\n%s", diff)
 	}
@@ -126,9 +147,11 @@ func TestCloneIsIndependent(t *testing.T) {
 	d.Set("a", "2")
 	d.Set("b", "${env:E}")
 	d.Delete("a")
+
 	if diff := cmp.Diff(map[string]string{"a": "1"}, c.Map()); diff != "" {
 		t.Errorf("the original changed:\n%s", diff)
 	}
+
 	if v, err := d.String("b", ""); v != "env" || err != nil {
 		t.Errorf("the clone lost its environment: %q, %v", v, err)
 	}
@@ -136,19 +159,23 @@ func TestCloneIsIndependent(t *testing.T) {
 
 func TestWithPrefix(t *testing.T) {
 	c := pairs("p.b", "1", "q.a", "2", "p.a", "3", "p.", "4", "p", "5")
+
 	var got [][2]string
 	for key, value := range c.WithPrefix("p.") {
 		got = append(got, [2]string{key, value})
 	}
+
 	if diff := cmp.Diff([][2]string{{"b", "1"}, {"a", "3"}, {"", "4"}}, got); diff != "" {
 		t.Errorf("pairs (-want +got):\n%s", diff)
 	}
+
 	for key := range c.All() {
 		if key != "p.b" {
 			t.Errorf("the iterator went on after break to %q", key)
 		}
 		break
 	}
+
 	if diff := cmp.Diff(c.Map(), maps.Collect(c.All())); diff != "" {
 		t.Errorf("All and Map differ:\n%s", diff)
 	}
@@ -173,6 +200,7 @@ func TestRedact(t *testing.T) {
 		if c.hidden {
 			want = Redacted
 		}
+
 		if got := Redact(c.key, c.value); got != want {
 			t.Errorf("Redact(%q, %q) = %q, want %q", c.key, c.value, got, want)
 		}
@@ -187,6 +215,7 @@ func TestEqual(t *testing.T) {
 	deleted := base()
 	deleted.Set("c", "3")
 	deleted.Delete("c")
+
 	for name, c := range map[string]struct {
 		other *Conf
 		want  bool
@@ -204,10 +233,12 @@ func TestEqual(t *testing.T) {
 		if got := base().Equal(c.other); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+
 		if c.other != nil && c.other.Equal(base()) != c.want {
 			t.Errorf("%s: the other way round it is %v", name, !c.want)
 		}
 	}
+
 	var none *Conf
 	if !none.Equal(nil) || none.Equal(New()) || New().Equal(none) || !New().Equal(&Conf{}) {
 		t.Error("nil should equal only nil, and an empty configuration another empty one")
@@ -220,6 +251,7 @@ func TestCopiesKeepTheirContext(t *testing.T) {
 	env, properties := map[string]string{"E": "env"}, map[string]string{"p": "property"}
 	c := pairs("b", "${env:E}", "a", "${system:p}").WithEnvironment(env).WithSystemProperties(properties)
 	env["E"], properties["p"] = "changed", "changed"
+
 	before := c.Clone()
 	for name, copied := range map[string]*Conf{
 		"Clone": c.Clone(), "Sorted": c.Sorted(), "WithEnvironment": c.WithEnvironment(map[string]string{"E": "env"}),
@@ -230,12 +262,15 @@ func TestCopiesKeepTheirContext(t *testing.T) {
 				t.Errorf("%s: %s is %q, %v, want %q", name, key, got, err, want)
 			}
 		}
+
 		copied.Set("c", "new")
 		copied.Delete("a", "b")
 	}
+
 	if !c.Equal(before) {
 		t.Errorf("the original has %v", c.Map())
 	}
+
 	var none *Conf
 	for name, copied := range map[string]*Conf{
 		"Sorted": none.Sorted(), "WithEnvironment": none.WithEnvironment(map[string]string{"E": "env"}), "WithSystemProperties": none.WithSystemProperties(nil),
@@ -252,19 +287,24 @@ func TestIterationSkipsDeletedKeys(t *testing.T) {
 	c := pairs("a", "1", "b", "2", "c", "3", "d", "4", "e", "5")
 	c.Delete("a", "c")
 	c.Set("a", "6")
+
 	var keys []string
 	for key, value := range c.All() {
 		keys = append(keys, key+value)
 		c.Set(key, value+"0")
 	}
+
 	if diff := cmp.Diff([]string{"b2", "d4", "e5", "a6"}, keys); diff != "" {
 		t.Errorf("pairs (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"a": "60", "b": "20", "d": "40", "e": "50"}, c.Map()); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
+
 	own := c.Keys()
 	own[0] = "changed"
+
 	c.Map()["b"] = "changed"
 	if v, _ := c.Get("b"); v != "20" || c.Keys()[0] != "b" {
 		t.Errorf("the configuration shares its keys or values with the caller: %v", c.Keys())

@@ -41,6 +41,7 @@ func TestCostIsLinear(t *testing.T) {
 			return func() { work(c.Clone(), 10*n) }
 		})
 	}
+
 	worst.Linear(t, "a line of many", func(n int) func() {
 		text := strings.Repeat("a\\\n", 50*n)
 		return func() {
@@ -55,26 +56,32 @@ func TestCostIsLinear(t *testing.T) {
 // are deleted, Delete only marks them; when many are deleted, it removes them from the list.
 func TestDeletedKeysAreGone(t *testing.T) {
 	c := New()
+
 	want := map[string]string{}
 	for i := range 100 {
 		c.Set(fmt.Sprint(i), "x")
 		want[fmt.Sprint(i)] = "x"
 	}
+
 	for i := range 100 {
 		key := fmt.Sprint(i * 37 % 100)
 		c.Delete(key, "none")
 		delete(want, key)
+
 		if i%3 == 0 {
 			c.Set(key, "back")
+
 			want[key] = "back"
 			if keys := c.Keys(); keys[len(keys)-1] != key {
 				t.Fatalf("%s is not the last of %v", key, keys)
 			}
 		}
+
 		if diff := cmp.Diff(want, maps.Collect(c.All())); diff != "" || c.Len() != len(want) {
 			t.Fatalf("%d keys (-want +got):\n%s", c.Len(), diff)
 		}
 	}
+
 	if !c.Equal(c.Clone()) || c.Equal(New()) {
 		t.Error("a copy differs, or nothing does")
 	}
@@ -103,15 +110,19 @@ func TestSubstitute(t *testing.T) {
 func TestExpandAllIsBounded(t *testing.T) {
 	c := New()
 	c.Set("spark.big", strings.Repeat("x", 100<<10))
+
 	for i := range 2000 {
 		c.Set(fmt.Sprint("spark.k", i), "${spark.big}")
 	}
+
 	if got := worst.Allocated(func() { c.ExpandAll(func(string) bool { return true }) }); got > 8<<20 {
 		t.Errorf("%d MiB are allocated", got>>20)
 	}
+
 	if first, _ := c.Get("spark.k0"); len(first) != 100<<10 {
 		t.Error("the first reference stays")
 	}
+
 	if last, _ := c.Get("spark.k1999"); last != "${spark.big}" {
 		t.Errorf("the last reference is replaced: %.20s", last)
 	}
@@ -120,9 +131,11 @@ func TestExpandAllIsBounded(t *testing.T) {
 // FuzzLooksSecret checks that looksSecret, which searches for words, agrees with Spark's own pattern.
 func FuzzLooksSecret(f *testing.F) {
 	pattern := regexp.MustCompile(`(?i)secret|password|token|access[.]?key|credential`)
+
 	for _, seed := range []string{"", "spark.x", "my.SECRET.key", "AccessKey", "fs.s3a.access.key", "access..key", "acceſſkey", "to\u212aen", "toKEN", "credentia", "İtoken", "\xfftoken", "paſsword"} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		if got, want := looksSecret(text), pattern.MatchString(text); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)

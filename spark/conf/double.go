@@ -17,14 +17,17 @@ func FormatDouble(f float64) string {
 	case math.IsInf(f, -1):
 		return "-Infinity"
 	}
+
 	if abs := math.Abs(f); f != 0 && (abs < 1e-3 || abs >= 1e7) {
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
 		if !strings.Contains(mantissa, ".") {
 			mantissa += ".0"
 		}
+
 		n, _ := strconv.Atoi(exponent)
 		return mantissa + "E" + strconv.Itoa(n)
 	}
+
 	text := strconv.FormatFloat(f, 'f', -1, 64)
 	if !strings.Contains(text, ".") {
 		text += ".0"

@@ -29,6 +29,7 @@ func ExampleUnmarshalProperties() {
 		fmt.Println(err)
 		return
 	}
+
 	fmt.Print(conf.MarshalProperties(c.Sorted()))
 	// Output:
 	// spark.app.name=My App

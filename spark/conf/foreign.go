@@ -13,16 +13,20 @@ func (c *Conf) DropForeign() (warning string) {
 	if len(foreign) == 0 {
 		return ""
 	}
+
 	c.Delete(foreign...)
 	const most = 5
+
 	names := make([]string, 0, most)
 	for _, key := range foreign[:min(len(foreign), most)] {
 		names = append(names, Shorten(key))
 	}
+
 	text, verb := strings.Join(names, ", "), "are"
 	if more := len(foreign) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
+
 	if len(foreign) == 1 {
 		verb = "is"
 	}

@@ -27,13 +27,16 @@ func TestForeignKeysAreDropped(t *testing.T) {
 		if got := c.conf.DropForeign(); got != c.warning {
 			t.Errorf("%s: the warning is %q, want %q", name, got, c.warning)
 		}
+
 		if diff := cmp.Diff(c.left, c.conf.Keys()); diff != "" {
 			t.Errorf("%s: the keys (-want +got):\n%s", name, diff)
 		}
+
 		if got := c.conf.DropForeign(); got != "" {
 			t.Errorf("%s: the second warning is %q", name, got)
 		}
 	}
+
 	if got := pairs(strings.Repeat("x", 10_000), "1", strings.Repeat("y", 10_000), "2").DropForeign(); len(got) > 600 {
 		t.Errorf("the warning has %d bytes", len(got))
 	}

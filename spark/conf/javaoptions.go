@@ -28,11 +28,13 @@ func SplitExecutorOptions(text string) []string {
 func split(text string, separates, escapes func(rune) bool) (words []string, ok bool) {
 	var word strings.Builder
 	var open rune
+
 	begun, escaped := false, false
 	for _, r := range text {
 		switch {
 		case escaped:
 			word.WriteRune(r)
+
 			escaped = false
 		case r == '\\' && escapes(open):
 			escaped, begun = true, true
@@ -45,12 +47,15 @@ func split(text string, separates, escapes func(rune) bool) (words []string, ok 
 				words = append(words, word.String())
 				word.Reset()
 			}
+
 			begun = false
 		default:
 			word.WriteRune(r)
+
 			begun = true
 		}
 	}
+
 	if begun {
 		words = append(words, word.String())
 	}

@@ -16,6 +16,7 @@ func TestSplitJavaOptions(t *testing.T) {
 			t.Errorf("%q is %q, %t, want %q", text, got, ok, want)
 		}
 	}
+
 	for _, text := range []string{`"`, `'`, `\`, `"a'`, `a "b\"`} {
 		if got, ok := SplitJavaOptions(text); ok {
 			t.Errorf("%q is %q, want none", text, got)
@@ -31,6 +32,7 @@ func TestWhitespaceOfJavaOptions(t *testing.T) {
 			t.Errorf("%U does not separate words: %q, %t", r, got, ok)
 		}
 	}
+
 	for _, r := range []rune{0x00, 0x08, 0x0e, 0x1b, 0x7f, 0x85, 0xa0, 0x2007, 0x202f, 0x200b, 0xfeff, 'é'} {
 		text := "a" + string(r) + "b"
 		if got, ok := SplitJavaOptions(text); !ok || !slices.Equal(got, []string{text}) {
@@ -60,6 +62,7 @@ func FuzzSplitJavaOptions(f *testing.F) {
 	f.Add("-Da=b c", `'"\`)
 	f.Add("", "\u00a0é")
 	f.Add("a\nb", "\x1c")
+
 	escaped := func(text string) string { return `\` + strings.Join(strings.Split(text, ""), `\`) }
 	double := func(text string) string { return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(text) + `"` }
 	single := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
@@ -67,14 +70,17 @@ func FuzzSplitJavaOptions(f *testing.F) {
 		if !utf8.ValidString(first) || !utf8.ValidString(second) {
 			return
 		}
+
 		for name, quote := range map[string]func(string) string{"escaped": escaped, "double": double, "single": single} {
 			if name == "escaped" && (first == "" || second == "") {
 				continue
 			}
+
 			text := " " + quote(first) + "\t" + quote(second) + "\n"
 			if got, ok := SplitJavaOptions(text); !ok || !slices.Equal(got, []string{first, second}) {
 				t.Errorf("%s: %q is %q, %t", name, text, got, ok)
 			}
+
 			if got := SplitExecutorOptions(text); name == "double" && !slices.Equal(got, []string{first, second}) {
 				t.Errorf("%s: %q is %q for executors", name, text, got)
 			}

@@ -31,8 +31,10 @@ func ReadJavaOptions(text string) (all JavaProperties) {
 	if len(text) > MaxJavaOptions {
 		return JavaProperties{Unreadable: []string{text}}
 	}
+
 	launched, _ := SplitJavaOptions(text)
 	own, _ := split(text, func(r rune) bool { return strings.ContainsRune(" \t\n\v\f\r", r) }, func(rune) bool { return false })
+
 	lists := [][]string{launched, SplitExecutorOptions(text), own}
 	for i, words := range lists {
 		if !slices.ContainsFunc(lists[:i], func(same []string) bool { return slices.Equal(words, same) }) {
@@ -57,6 +59,7 @@ func ReadJavaWords(words []string) (all JavaProperties) {
 	for i := 0; i < len(words); i++ {
 		word := words[i]
 		begins := func(prefix string) bool { return strings.HasPrefix(word, prefix) }
+
 		key, value, _ := strings.Cut(strings.TrimPrefix(word, "-D"), "=")
 		switch {
 		case slices.ContainsFunc(optionFiles, begins), !begins("-"), strings.Contains(key, "${"), strings.Contains(key, "{{"),

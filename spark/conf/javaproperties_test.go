@@ -10,6 +10,7 @@ import (
 // TestReadJavaOptions checks which words of JVM options are keys of Spark, and which have an unknown effect.
 func TestReadJavaOptions(t *testing.T) {
 	t.Parallel()
+
 	for text, want := range map[string]JavaProperties{
 		``:                                  {},
 		`-Xss1m -XX:+UseG1GC -Da=b -Dspark`: {},
@@ -28,9 +29,11 @@ func TestReadJavaOptions(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
+
 	if long := ReadJavaOptions(strings.Repeat("-a ", MaxJavaOptions)); len(long.Unreadable) != 1 {
 		t.Errorf("long options have %d unreadable words", len(long.Unreadable))
 	}
+
 	if n := len(ReadJavaOptions(strings.Repeat("a ", 1000)).Unreadable); n != maxUnreadable {
 		t.Errorf("%d unreadable words", n)
 	}

@@ -20,21 +20,26 @@ func boundedPattern(text string, c *Conf) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("it is %d bytes long; the limit is %d", len(text), maxPattern)
 	}
+
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
+
 	if steps(parsed) > maxSteps {
 		return nil, fmt.Errorf("it is compiled to more than %d instructions; use fewer repetitions", maxSteps)
 	}
+
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
 		return nil, err
 	}
+
 	size := 0
 	for key, value := range c.All() {
 		size += len(key) + len(value)
 	}
+
 	if len(program.Inst)*size > maxPatternWork {
 		return nil, fmt.Errorf("its %d compiled instructions are too many for %d bytes of configuration; shorten the pattern or the configuration", len(program.Inst), size)
 	}
@@ -48,11 +53,13 @@ func steps(re *syntax.Regexp) int {
 	if re.Op == syntax.OpLiteral {
 		n = len(re.Rune)
 	}
+
 	for _, sub := range re.Sub {
 		if n += steps(sub); n > maxSteps {
 			return maxSteps + 1
 		}
 	}
+
 	if re.Op == syntax.OpRepeat {
 		n *= max(re.Min, re.Max, 1)
 	}

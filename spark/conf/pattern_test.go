@@ -25,10 +25,12 @@ func TestTooExpensivePatternMakesEverythingSecret(t *testing.T) {
 	pattern := strings.Repeat("(a?){30}", 6)
 	for size, fits := range map[int]bool{1 << 10: true, 1 << 20: false} {
 		c := pairs(RedactionKey, pattern, "spark.x", strings.Repeat("b", size))
+
 		looks, err := Secrets(c)
 		if (err == nil) != fits || looks("spark.password", "p") != true {
 			t.Errorf("%d bytes of configuration: %v", size, err)
 		}
+
 		if err != nil && (!strings.Contains(err.Error(), "instructions") || !looks("spark.y", "z")) {
 			t.Errorf("%d bytes of configuration: %v", size, err)
 		}

@@ -17,6 +17,7 @@ func MarshalProperties(c *Conf, comments ...string) string {
 		b.WriteString(commentLines.Replace(comment))
 		b.WriteByte('\n')
 	}
+
 	for key, value := range c.All() {
 		escapeProperty(&b, key, true)
 		b.WriteByte('=')
@@ -39,6 +40,7 @@ func escapeProperty(b *strings.Builder, text string, isKey bool) {
 			if isKey || i == 0 {
 				b.WriteByte('\\')
 			}
+
 			b.WriteByte(' ')
 		case '\t':
 			b.WriteString(`\t`)
@@ -64,14 +66,17 @@ func UnmarshalProperties(text string) (*Conf, error) {
 	c := New()
 	for line := range logicalLines(text) {
 		keyEnd, valueStart := splitProperty(line)
+
 		key, err := unescapeProperty(line[:keyEnd])
 		if err != nil {
 			return nil, err
 		}
+
 		value, err := unescapeProperty(line[valueStart:])
 		if err != nil {
 			return nil, &Error{Key: key, Err: err}
 		}
+
 		c.Set(key, value)
 	}
 	return c, nil
@@ -82,6 +87,7 @@ func UnmarshalProperties(text string) (*Conf, error) {
 func logicalLines(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		var joined strings.Builder
+
 		continuing := false
 		for text != "" {
 			var line string
@@ -92,22 +98,30 @@ func logicalLines(text string) func(yield func(string) bool) {
 				if strings.HasPrefix(text[end:], "\r\n") {
 					next++
 				}
+
 				line, text = text[:end], text[next:]
 			}
+
 			line = strings.TrimLeft(line, " \t\f")
 			if !continuing && (line == "" || line[0] == '#' || line[0] == '!') {
 				continue
 			}
+
 			if trailingBackslashes(line)%2 == 1 {
 				joined.WriteString(line[:len(line)-1])
+
 				continuing = true
 				continue
 			}
+
 			joined.WriteString(line)
+
 			if joined.Len() > 0 && !yield(joined.String()) {
 				return
 			}
+
 			joined.Reset()
+
 			continuing = false
 		}
 		// The last line may end in a backslash although no line follows.
@@ -130,7 +144,9 @@ func splitProperty(line string) (keyEnd, valueStart int) {
 		}
 		keyEnd++
 	}
+
 	keyEnd = min(keyEnd, len(line))
+
 	valueStart = skipBlanks(line, keyEnd)
 	if valueStart < len(line) && (line[valueStart] == '=' || line[valueStart] == ':') {
 		valueStart = skipBlanks(line, valueStart+1)
@@ -148,15 +164,18 @@ func unescapeProperty(text string) (string, error) {
 	if !strings.Contains(text, `\`) {
 		return text, nil
 	}
+
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
 			b.WriteByte(text[i])
 			continue
 		}
+
 		if i++; i == len(text) {
 			break
 		}
+
 		switch text[i] {
 		case 't':
 			b.WriteByte('\t')
@@ -171,7 +190,9 @@ func unescapeProperty(text string) (string, error) {
 			if err != nil {
 				return "", err
 			}
+
 			b.WriteRune(r)
+
 			i += width - 2
 		default:
 			b.WriteByte(text[i])
@@ -188,9 +209,11 @@ func unicodeEscape(text string) (rune, int, error) {
 	if err != nil {
 		return 0, 0, err
 	}
+
 	if !utf16.IsSurrogate(first) {
 		return first, 6, nil
 	}
+
 	if len(text) > 6 && strings.HasPrefix(text[6:], `\u`) {
 		if second, err := hex4(text[6:]); err == nil {
 			if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
@@ -205,6 +228,7 @@ func hex4(text string) (rune, error) {
 	if len(text) < 6 {
 		return 0, fmt.Errorf("broken escape %q: \\u needs four hexadecimal digits", text)
 	}
+
 	n, err := strconv.ParseUint(text[2:6], 16, 16)
 	if err != nil {
 		return 0, fmt.Errorf("broken escape %q: \\u needs four hexadecimal digits", text[:6])

@@ -21,6 +21,7 @@ func TestMarshalProperties(t *testing.T) {
 		"spark.umlaut", "Äé漢😀",
 		"#key!", "1",
 	)
+
 	want := strings.Join([]string{
 		"#one", "#two", "#three",
 		"spark.plain=value",
@@ -73,6 +74,7 @@ func TestUnmarshalProperties(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(c.want, got.Map()); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", c.text, diff)
 			}
@@ -86,6 +88,7 @@ func TestUnmarshalBrokenEscape(t *testing.T) {
 			t.Errorf("UnmarshalProperties(%q) = %v, %v", text, c.Map(), err)
 		}
 	}
+
 	_, err := UnmarshalProperties(`spark.k=\u12`)
 	if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Key != "spark.k" {
 		t.Errorf("%v does not name the key", err)
@@ -100,13 +103,16 @@ func FuzzProperties(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string) {
 		c := pairs(k1, v1, k2, v2)
 		text := MarshalProperties(c, v1)
+
 		back, err := UnmarshalProperties(text)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
+
 		if diff := cmp.Diff(c.Map(), back.Map()); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
+
 		if diff := cmp.Diff(c.Keys(), back.Keys()); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
 		}
@@ -119,18 +125,22 @@ func FuzzUnmarshalProperties(f *testing.F) {
 	for _, text := range []string{"a=b", "a\\\n b", "\\", "\\\n", "\\\n\\\n", "\\u00", "=\\", " \\\r\n=", "a=\\\n\n b=c"} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := UnmarshalProperties(text)
 		if err != nil {
 			return
 		}
+
 		again, err := UnmarshalProperties(MarshalProperties(c))
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
+
 		if diff := cmp.Diff(c.Map(), again.Map()); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
+
 		if utf8.ValidString(text) {
 			for key, value := range c.All() {
 				if !utf8.ValidString(key) || !utf8.ValidString(value) {
@@ -150,10 +160,12 @@ func TestCommentsStayComments(t *testing.T) {
 		if text != want+"k=v\n" {
 			t.Errorf("the comment %q becomes %q", comment, text)
 		}
+
 		if c, err := UnmarshalProperties(text); err != nil || !c.Equal(pairs("k", "v")) {
 			t.Errorf("the comment %q is read as %v, %v", comment, c.Map(), err)
 		}
 	}
+
 	if got := MarshalProperties(nil); got != "" {
 		t.Errorf("no configuration is %q", got)
 	}

@@ -41,6 +41,7 @@ func (c *Conf) Lookup(key string) (name, value string, ok bool) {
 	if v, ok := c.Get(key); ok {
 		return key, v, true
 	}
+
 	for _, old := range aliases[key] {
 		if v, ok := c.Get(old); ok {
 			return old, v, true
@@ -59,6 +60,7 @@ func read[T any](c *Conf, key string, def T, parse func(text string, shown func(
 	if !ok {
 		return def, nil
 	}
+
 	text, err := c.Expand(raw)
 	if err == nil {
 		var v T
@@ -96,11 +98,14 @@ func (c *Conf) Float(key string, def float64) (float64, error) {
 		if n := len(text); n > 1 && strings.ContainsRune("dDfF", rune(text[n-1])) && strings.ContainsRune("0123456789.", rune(text[n-2])) {
 			text = text[:n-1]
 		}
+
 		f, err := strconv.ParseFloat(text, 64)
+
 		digits := strings.TrimLeft(text, "+-")
 		if word := strings.Trim(digits, "0123456789.eE+-") != ""; word && digits != "NaN" && digits != "Infinity" {
 			return 0, fmt.Errorf("should be a number, but is %s", shown())
 		}
+
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return 0, fmt.Errorf("should be a number, but is %s", shown())
 		}
@@ -162,12 +167,14 @@ func SplitList(text string) []string {
 	if text == "" {
 		return nil
 	}
+
 	items := make([]string, 0, strings.Count(text, ",")+1)
 	for item := range strings.SplitSeq(text, ",") {
 		if item = trim(item); item != "" {
 			items = append(items, item)
 		}
 	}
+
 	if len(items) == 0 {
 		return nil
 	}
@@ -215,8 +222,10 @@ func (c *Conf) ExpandAll(wanted func(key string) bool) {
 		if !strings.Contains(value, "${") || !wanted(key) {
 			continue
 		}
+
 		room := min(maxExpanded, total)
 		before := room
+
 		replaced, err := c.expand(value, nil, &room)
 		if total -= before - room; err == nil {
 			c.Set(key, replaced)
@@ -232,39 +241,49 @@ func (c *Conf) expand(text string, path []string, room *int) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil
 	}
+
 	if n := strings.Count(text, "${"); n > maxReferences {
 		return "", fmt.Errorf("has %d references such as ${name}; the limit is %d", n, maxReferences)
 	}
 	var b strings.Builder
+
 	done := 0
 	for _, at := range reference.FindAllStringSubmatchIndex(text, -1) {
 		prefix, name := "", text[at[4]:at[5]]
 		if at[2] >= 0 {
 			prefix = text[at[2]:at[3]]
 		}
+
 		value, ok := c.resolve(prefix, name)
 		if !ok {
 			// Text that is not a known reference stays and is not scanned again.
 			continue
 		}
+
 		ref := text[at[0]+2 : at[1]-1]
 		if slices.Contains(path, ref) {
 			return "", fmt.Errorf("${%s}: %w", Shorten(ref), errCycle)
 		}
+
 		if len(path) >= maxDepth {
 			return "", fmt.Errorf("${%s}: references are nested more than %d deep; write out the value", Shorten(path[0]), maxDepth)
 		}
+
 		if *room -= len(value); *room < 0 {
 			return "", fmt.Errorf("${%s}: the replacements in a value are longer than %d bytes; write out the value, or make it shorter", Shorten(ref), maxExpanded)
 		}
+
 		inner, err := c.expand(value, append(path, ref), room)
 		if err != nil {
 			return "", err
 		}
+
 		b.WriteString(text[done:at[0]])
 		b.WriteString(inner)
+
 		done = at[1]
 	}
+
 	b.WriteString(text[done:])
 	return b.String(), nil
 }
@@ -276,6 +295,7 @@ func (c *Conf) Unresolved(key string) []string {
 	if err != nil {
 		return nil
 	}
+
 	var refs []string
 	for _, match := range reference.FindAllStringSubmatch(text, -1) {
 		if match[1] == "env" || match[1] == "system" {
@@ -324,6 +344,7 @@ func (c *Conf) resolve(prefix, name string) (string, bool) {
 	if c == nil {
 		c = &Conf{}
 	}
+
 	switch prefix {
 	case "env":
 		v, ok := c.env[name]
@@ -335,12 +356,15 @@ func (c *Conf) resolve(prefix, name string) (string, bool) {
 		if !strings.HasPrefix(name, "spark.") {
 			return "", false
 		}
+
 		if _, v, ok := c.Lookup(name); ok {
 			return v, true
 		}
+
 		if other, ok := fallbacks[name]; ok {
 			return c.resolve("", other)
 		}
+
 		v, ok := defaults[name]
 		return v, ok
 	}

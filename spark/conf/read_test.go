@@ -16,9 +16,11 @@ func TestTypedReads(t *testing.T) {
 		"spark.size", "1000k", "spark.time", "5min", "spark.list", " a, ,b ,,c", "spark.empty", "", "spark.bare", "7")
 	check := func(name string, got any, err error, want any) {
 		t.Helper()
+
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -61,6 +63,7 @@ func TestTypedReads(t *testing.T) {
 
 func TestTypedReadErrorsNameTheKey(t *testing.T) {
 	c := pairs("spark.bad", "lots", "spark.yarn.driver.memoryOverhead", "1.5g", "spark.loop", "${spark.loop}", "spark.big", "4294967296")
+
 	reads := map[string]func() error{
 		"spark.bad: should be a whole number":               func() error { _, err := c.Int("spark.bad", 0); return err },
 		"spark.big: should be a whole number":               func() error { _, err := c.Int("spark.big", 0); return err },
@@ -85,12 +88,15 @@ func TestAliases(t *testing.T) {
 	if v, _ := c.String("spark.kerberos.keytab", ""); v != "local:///k" {
 		t.Errorf("the old name of the keytab was not read: %q", v)
 	}
+
 	if n, _ := c.Size("spark.driver.memoryOverhead", 0, MiB); n != 2048 {
 		t.Errorf("overhead = %d, want the new name's 2048", n)
 	}
+
 	if _, ok := c.Get("spark.kerberos.keytab"); ok {
 		t.Error("a raw read should not know old names")
 	}
+
 	if name, _, ok := c.Lookup("spark.kerberos.keytab"); name != "spark.yarn.keytab" || !ok {
 		t.Errorf("Lookup names %q, want the key that the user wrote", name)
 	}
@@ -123,6 +129,7 @@ func TestExpand(t *testing.T) {
 			t.Errorf("Expand(%q) = %q, %v, want %q", text, got, err, want)
 		}
 	}
+
 	if _, err := c.Expand("${spark.c1}"); !errors.Is(err, errCycle) {
 		t.Errorf("a cycle of two gives %v", err)
 	}
@@ -130,6 +137,7 @@ func TestExpand(t *testing.T) {
 
 func TestEnvironmentIsOnlyWhatIsDeclared(t *testing.T) {
 	t.Setenv("SPARK_CONF_TEST", "leaked")
+
 	c := pairs("spark.x", "${env:SPARK_CONF_TEST}")
 	if v, _ := c.String("spark.x", ""); v != "${env:SPARK_CONF_TEST}" {
 		t.Errorf("the environment of the process was read: %q", v)
@@ -172,6 +180,7 @@ func TestExpandIsBounded(t *testing.T) {
 	if v, err := bomb(13, "x").String("spark.a13", ""); err != nil || len(v) != 1<<13 {
 		t.Errorf("%d bytes and the error %v, want %d", len(v), err, 1<<13)
 	}
+
 	if v, err := pairs("spark.a", strings.Repeat("x", 2<<20)).String("spark.a", ""); err != nil || len(v) != 2<<20 {
 		t.Errorf("a long text gives %d bytes and the error %v", len(v), err)
 	}
@@ -184,6 +193,7 @@ func TestListIsBounded(t *testing.T) {
 	if items, err := pairs("spark.jars", most).List("spark.jars", nil); err != nil || len(items) != maxItems {
 		t.Errorf("%d items and the error %v, want %d", len(items), err, maxItems)
 	}
+
 	_, err := pairs("spark.jars", most+",a").List("spark.jars", nil)
 	if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Key != "spark.jars" || !strings.Contains(err.Error(), "has 10001 items; the limit is 10000") {
 		t.Errorf("the error is %v", err)
@@ -192,6 +202,7 @@ func TestListIsBounded(t *testing.T) {
 
 func TestErrorsDoNotShowSecrets(t *testing.T) {
 	const hidden = "hunter2"
+
 	c := pairs("spark.my.password", hidden, "spark.cores", "${spark.my.password}", "spark.value", "token-"+hidden,
 		"spark.long", strings.Repeat("y", 1<<20)).WithEnvironment(map[string]string{"PASSWORD": hidden})
 	for _, key := range []string{"spark.my.password", "spark.cores", "spark.value", "spark.long"} {
@@ -207,6 +218,7 @@ func TestErrorsDoNotShowSecrets(t *testing.T) {
 			}
 		}
 	}
+
 	if _, err := pairs("spark.a", "many", "spark.b", "${spark.a}").Int("spark.b", 0); err == nil || !strings.Contains(err.Error(), `"${spark.a}"`) {
 		t.Errorf("the error should show what the user wrote: %v", err)
 	}
@@ -241,21 +253,26 @@ func TestOldNamesInTheirOrder(t *testing.T) {
 		if name, value, ok := c.Lookup(key); name != key || value != "" || ok {
 			t.Errorf("%s without a value is %s=%q, %v", key, name, value, ok)
 		}
+
 		names = append([]string{key}, names...)
 		for i, set := range slices.Backward(names) {
 			c.Set(set, fmt.Sprint(i))
+
 			if name, value, ok := c.Lookup(key); name != set || value != fmt.Sprint(i) || !ok {
 				t.Errorf("%s after %s was set is %s=%q, %v", key, set, name, value, ok)
 			}
 		}
+
 		if name, _, ok := c.Lookup(names[len(names)-1]); len(names) > 1 && (name != names[len(names)-1] || !ok) {
 			t.Errorf("the old name %s finds %s", names[len(names)-1], name)
 		}
 	}
+
 	c := pairs("spark.yarn.driver.memoryOverhead", "", "spark.yarn.keytab", "old", "spark.kerberos.keytab", "")
 	if _, err := c.Size("spark.driver.memoryOverhead", 7, MiB); err == nil || !strings.HasPrefix(err.Error(), "spark.yarn.driver.memoryOverhead: ") {
 		t.Errorf("an empty old name should be an error with this name, but is %v", err)
 	}
+
 	if v, err := c.String("spark.kerberos.keytab", "default"); v != "" || err != nil {
 		t.Errorf("an empty new name should count, but the value is %q, %v", v, err)
 	}
@@ -290,6 +307,7 @@ func TestReferencesToUnsetKeysHaveSparksDefaults(t *testing.T) {
 			t.Errorf("%s is %q, %v, want %q", text, got, err, want)
 		}
 	}
+
 	c := pairs("spark.dynamicAllocation.minExecutors", "3", "spark.blockManager.port", "7079", "spark.kubernetes.container.image", "i",
 		"spark.kubernetes.executor.container.image", "e", "spark.kubernetes.securityContext.allowPrivilegeEscalation", "true")
 	for text, want := range map[string]string{
@@ -310,10 +328,12 @@ func TestReferencesToUnsetKeysHaveSparksDefaults(t *testing.T) {
 func TestExpandAll(t *testing.T) {
 	c := pairs("spark.z", "<${spark.a}>", "spark.a", "A${env:E}", "spark.kept", "${spark.a}", "spark.loop", "${spark.loop}", "spark.plain", "x",
 		"spark.none", "${spark.nothing}", "spark.y", "${spark.z}").WithEnvironment(map[string]string{"E": "e"})
+
 	want := pairs("spark.z", "<Ae>", "spark.a", "Ae", "spark.kept", "${spark.a}", "spark.loop", "${spark.loop}", "spark.plain", "x",
 		"spark.none", "${spark.nothing}", "spark.y", "<Ae>").WithEnvironment(map[string]string{"E": "e"})
 	for range 2 {
 		c.ExpandAll(func(key string) bool { return key != "spark.kept" })
+
 		if !c.Equal(want) {
 			t.Errorf("the configuration is %v, want %v, in this order", c.Map(), want.Map())
 		}
@@ -329,6 +349,7 @@ func TestExpandLimitsAreExact(t *testing.T) {
 		}
 		return c
 	}
+
 	long := func(n int) *Conf { return pairs("spark.a", strings.Repeat("x", n)) }
 	for name, c := range map[string]struct {
 		conf       *Conf
@@ -374,10 +395,12 @@ func TestMessagesOfTypedReads(t *testing.T) {
 			t.Errorf("the error is %v, want %s", err, want)
 			continue
 		}
+
 		if cause := errors.Unwrap(err); cause == nil || !strings.HasSuffix(want, ": "+cause.Error()) {
 			t.Errorf("the cause of %v is %v", err, cause)
 		}
 	}
+
 	if n, err := c.Int("spark.x", 7); n != 0 || err == nil {
 		t.Errorf("a wrong value is read as %d, %v", n, err)
 	}
@@ -390,6 +413,7 @@ func TestIntHas32Bits(t *testing.T) {
 			t.Errorf("%s is %d, %v, want %d", text, n, err, want)
 		}
 	}
+
 	for _, text := range []string{"2147483648", "-2147483649", "", "1.0", "1e3", "0x10", "1_000", "- 1", "--1", "1 2"} {
 		if n, err := pairs("spark.x", text).Int("spark.x", 1); err == nil {
 			t.Errorf("%q is %d", text, n)

@@ -24,6 +24,7 @@ func looksSecret(text string) bool {
 	if strings.Contains(text, "\u212a") || strings.Contains(text, "\u017f") {
 		return sensitive.MatchString(text)
 	}
+
 	lower := strings.ToLower(text)
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(lower, word) })
 }
@@ -50,6 +51,7 @@ func Secrets(c *Conf) (func(key, value string) bool, error) {
 	if !ok {
 		return func(key, value string) bool { return Redact(key, value) != value }, nil
 	}
+
 	pattern, err := boundedPattern(text, c)
 	if err != nil {
 		return func(string, string) bool { return true }, err
@@ -110,12 +112,15 @@ func HideAddresses(text string) string {
 		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 			end = i
 		}
+
 		if _, port, found := strings.Cut(rest[:end], ":"); found && !strings.Contains(port, "@") && strings.Trim(port, "0123456789") != "" {
 			end = len(rest)
 		}
+
 		if i := strings.LastIndexByte(rest[:end], '@'); i >= 0 {
 			rest = rest[i+1:]
 		}
+
 		if i := strings.IndexByte(rest, '?'); i >= 0 {
 			rest = rest[:i] + "?..."
 		}
@@ -134,6 +139,7 @@ func Shorten(text string) string {
 			head, cut = text[:searchedLimit+end], true
 		}
 	}
+
 	head = HideAddresses(head)
 	if !cut && len(head) <= shownLimit {
 		return head

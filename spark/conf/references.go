@@ -18,6 +18,7 @@ func References(text string) iter.Seq[string] {
 			if at == nil {
 				return
 			}
+
 			found := text[at[0]:at[1]]
 			if text = text[at[1]:]; found != "$$" && !yield(found) {
 				return

@@ -30,14 +30,17 @@ func TestSecretsUseBothPatterns(t *testing.T) {
 		if c.pattern != "" {
 			conf.Set(RedactionKey, c.pattern)
 		}
+
 		looks, err := Secrets(conf)
 		if err != nil {
 			t.Errorf("%q: %v", c.pattern, err)
 		}
+
 		if got := looks(c.key, c.value); got != c.want {
 			t.Errorf("with %q, %s=%s is a secret: %v", c.pattern, c.key, c.value, got)
 		}
 	}
+
 	if looks, err := Secrets(nil); err != nil || looks("spark.x", "y") || !looks("spark.token", "y") {
 		t.Errorf("without a configuration: %v", err)
 	}
@@ -61,6 +64,7 @@ func TestUnusablePatternMakesEverythingSecret(t *testing.T) {
 			}
 			continue
 		}
+
 		if err == nil || !strings.Contains(err.Error(), says) || !looks("spark.x", "y") || !looks("", "") || !looks(RedactionKey, pattern) {
 			t.Errorf("%.40q: the error is %v, want %q in it, and everything secret", pattern, err, says)
 		}
@@ -88,6 +92,7 @@ func TestConfQuoteShowsWhatTheUserWrote(t *testing.T) {
 			t.Errorf("Quote(%q, %q) = %s, want %s", q[0], q[1], got, q[2])
 		}
 	}
+
 	if got := (*Conf)(nil).Quote("spark.a", "x"); got != `"x"` {
 		t.Errorf("without a configuration: %s", got)
 	}

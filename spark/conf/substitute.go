@@ -19,6 +19,7 @@ func Substitute(text, marker, value string, limit int) (string, error) {
 	if n == 0 {
 		return text, nil
 	}
+
 	if size := len(text) + n*(len(value)-len(marker)); size > limit {
 		return "", fmt.Errorf("is %d bytes long with %s replaced; the limit is %d bytes", size, marker, limit)
 	}

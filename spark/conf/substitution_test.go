@@ -40,6 +40,7 @@ func TestReferencesAreThoseOfSpark(t *testing.T) {
 			t.Errorf("Expand(%q) = %q, %v, want %q", text, got, err, want)
 		}
 	}
+
 	if got, err := (*Conf)(nil).Expand("${spark.driver.memory} ${env:HOME}"); err != nil || got != "1g ${env:HOME}" {
 		t.Errorf("without a configuration: %q, %v", got, err)
 	}
@@ -50,6 +51,7 @@ func TestSystemPropertiesAreOnlyWhatIsDeclared(t *testing.T) {
 	c := pairs("spark.x", "${system:a}")
 	with := c.WithSystemProperties(given)
 	given["a"] = "2"
+
 	for want, c := range map[string]*Conf{"${system:a}": c, "1": with.Clone()} {
 		if v, err := c.String("spark.x", ""); v != want || err != nil {
 			t.Errorf("spark.x is %q, %v, want %q", v, err, want)
@@ -75,6 +77,7 @@ func FuzzExpand(f *testing.F) {
 	f.Add("${", "}", "${}${ }")
 	f.Fuzz(func(t *testing.T, a, b, text string) {
 		c := pairs("spark.a", a, "spark.b", b).WithEnvironment(map[string]string{"E": b})
+
 		got, err := c.Expand(text)
 		switch {
 		case err != nil:
@@ -86,6 +89,7 @@ func FuzzExpand(f *testing.F) {
 		case !strings.Contains(text, "${") && got != text:
 			t.Errorf("Expand(%q) = %q", text, got)
 		}
+
 		if left, err := New().Expand(text); err != nil || len(defaultsIn(text)) == 0 && left != text {
 			t.Errorf("with nothing declared %q becomes %q, %v", text, left, err)
 		}
@@ -98,6 +102,7 @@ func defaultsIn(text string) (found []string) {
 			found = append(found, key)
 		}
 	}
+
 	for key := range fallbacks {
 		if strings.Contains(text, key) {
 			found = append(found, key)

@@ -46,10 +46,12 @@ func parseSize(text string, shown func() string, unit Unit) (int64, error) {
 			return 0, sizeError(shown())
 		}
 	}
+
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
 		return 0, sizeError(shown())
 	}
+
 	if unit > 0 && n > math.MaxInt64/int64(unit) {
 		return 0, fmt.Errorf("size %s is too large", shown())
 	}
@@ -66,25 +68,30 @@ func sizeError(shown string) error {
 func parseDuration(text string, shown func() string, unit time.Duration) (time.Duration, error) {
 	amount, negative := strings.CutPrefix(trim(text), "-")
 	digits, suffix := splitNumber(amount)
+
 	wrong := func() error {
 		return fmt.Errorf("time should be a whole number with a unit (us, ms, s, m, min, h or d), such as 30s, but is %s", shown())
 	}
 	if amount != trim(amount) {
 		return 0, wrong()
 	}
+
 	if suffix != "" {
 		var ok bool
 		if unit, ok = timeSuffixes[suffix]; !ok {
 			return 0, wrong()
 		}
 	}
+
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
 		return 0, wrong()
 	}
+
 	if unit > 0 && n > math.MaxInt64/int64(unit) {
 		return 0, fmt.Errorf("time %s is too long", shown())
 	}
+
 	if negative {
 		n = -n
 	}
@@ -94,6 +101,7 @@ func parseDuration(text string, shown func() string, unit time.Duration) (time.D
 // splitNumber trims text, converts it to lower case, and separates its leading digits from the rest.
 func splitNumber(text string) (digits, suffix string) {
 	text = strings.ToLower(trim(text))
+
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
 		return text, ""

@@ -38,6 +38,7 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("ParseSize(%q, %d) = %d, %v, want %d", c.text, c.unit, got, err, c.want)
 		}
 	}
+
 	for _, text := range []string{"", " ", "lots", "m", "1.5g", "-1m", "+1m", "1 g", "1gi", "1Gi", "1e3", "0x10", "1m1", "9223372036854775808", "8192p",
 		"9223372036854775807k", "١m"} {
 		if got, err := ParseSize(text, MiB); err == nil {
@@ -62,6 +63,7 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("parseDuration(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
+
 	for _, text := range []string{"", "s", "1.5s", "5 s", "5ns", "1h30m", "--1", "106752d", "soon"} {
 		if got, err := seconds(text); err == nil {
 			t.Errorf("parseDuration(%q) = %v, want an error", text, got)
@@ -75,6 +77,7 @@ func FuzzParseSize(f *testing.F) {
 	for _, text := range []string{"1g", "2048", "1.5g", "", "9223372036854775807", "  3tb ", "-1", "8192p"} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := ParseSize(text, MiB)
 		if err != nil {
@@ -83,12 +86,15 @@ func FuzzParseSize(f *testing.F) {
 			}
 			return
 		}
+
 		if n < 0 {
 			t.Errorf("ParseSize(%q) = %d", text, n)
 		}
+
 		if again, err := ParseSize(" "+strings.ToUpper(text)+" ", MiB); err != nil || again != n {
 			t.Errorf("ParseSize(%q) = %d, in upper case %d, %v", text, n, again, err)
 		}
+
 		if _, suffix := splitNumber(text); suffix == "" && n%int64(MiB) != 0 {
 			t.Errorf("ParseSize(%q) = %d is no whole number of units", text, n)
 		}
@@ -103,20 +109,24 @@ func TestAmountsAtTheirLimit(t *testing.T) {
 		if n, err := ParseSize(fmt.Sprint(most, unit), MiB); err != nil || n < math.MaxInt64/2 {
 			t.Errorf("%d%s is %d, %v", most, unit, n, err)
 		}
+
 		if n, err := ParseSize(fmt.Sprint(uint64(most)+1, unit), MiB); err == nil || n != 0 {
 			t.Errorf("%d%s is %d, %v", uint64(most)+1, unit, n, err)
 		}
 	}
+
 	for unit, most := range map[string]int64{"us": 9223372036854775, "ms": 9223372036854, "s": 9223372036, "m": 153722867, "min": 153722867, "h": 2562047, "d": 106751} {
 		for _, sign := range []string{"", "-"} {
 			if d, err := seconds(fmt.Sprint(sign, most, unit)); err != nil || d.Abs() < math.MaxInt64/2 || (d < 0) != (sign == "-") {
 				t.Errorf("%s%d%s is %v, %v", sign, most, unit, d, err)
 			}
+
 			if d, err := seconds(fmt.Sprint(sign, most+1, unit)); err == nil || d != 0 || !strings.HasSuffix(err.Error(), " is too long") {
 				t.Errorf("%s%d%s is %v, %v", sign, most+1, unit, d, err)
 			}
 		}
 	}
+
 	long := "1" + strings.Repeat("x", 100_000)
 	for name, err := range map[string]error{"size": second(ParseSize(long, MiB)), "time": second(seconds(long))} {
 		if err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), `but is "1xxx`) {

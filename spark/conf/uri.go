@@ -12,6 +12,7 @@ import (
 // treats a text that is not a URI as the path of a file (Utils.resolveURI) and would not find that file.
 func NotURI(text string) string {
 	path, fragment := true, false
+
 	address := ipv6Address(text)
 	for i, r := range text {
 		switch {
@@ -39,10 +40,12 @@ func ipv6Address(uri string) int {
 	if !strings.Contains(uri, "[") {
 		return 0
 	}
+
 	at := authority.FindStringSubmatchIndex(uri)
 	if at == nil {
 		return 0
 	}
+
 	if address, err := netip.ParseAddr(uri[at[2]:at[3]]); err != nil || !address.Is6() {
 		return 0
 	}

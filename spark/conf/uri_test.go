@@ -39,10 +39,12 @@ func TestIllegalURISaysWhatToDo(t *testing.T) {
 	if got := IllegalURI("https://user:word@h/a b", " "); got != want {
 		t.Errorf("the message is %s, want %s", got, want)
 	}
+
 	const fragments = `"https://h/a#b#c": a URI has only one fragment; write each # after the first as %23`
 	if got := IllegalURI("https://user:word@h/a#b#c", "#"); got != fragments {
 		t.Errorf("the message is %s, want %s", got, fragments)
 	}
+
 	if got := IllegalURI("https://h/"+strings.Repeat("x", 100_000)+" ", " "); len(got) > 400 || !strings.Contains(got, `xxx...": " " cannot`) {
 		t.Errorf("the message for a long URI is %.500s", got)
 	}
@@ -55,11 +57,14 @@ func FuzzNotURI(f *testing.F) {
 	for _, seed := range []string{"a b", "100%.txt", "https://[::1]:80/a[1]", "a#b#c", "%zé", "\u00a0", "a\xff{", "https://u@[fd00::1"} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) || len(text) > 1000 {
 			return
 		}
+
 		u := url.URL{Scheme: "https", User: url.UserPassword(text, text), Host: "[fd00::1]:80", Path: "/" + text, RawQuery: url.QueryEscape(text), Fragment: "f" + text}
+
 		letters := strings.Map(func(r rune) rune {
 			if unicode.IsLetter(r) || unicode.IsDigit(r) {
 				return r
@@ -71,11 +76,13 @@ func FuzzNotURI(f *testing.F) {
 		} else if NotURI(uri+"#") != "#" {
 			t.Errorf("a second fragment in %q is legal", uri+"#")
 		}
+
 		for range len(text) + 1 {
 			part := NotURI(text)
 			if part == "" {
 				return
 			}
+
 			at := strings.Index(text, part)
 			switch {
 			case at < 0:
@@ -85,13 +92,17 @@ func FuzzNotURI(f *testing.F) {
 			case part[0] == '%' && len(part) < 3:
 				at = len(text) - len(part)
 			}
+
 			_, width := utf8.DecodeRuneInString(part)
+
 			escaped := ""
 			for _, b := range []byte(part[:width]) {
 				escaped += fmt.Sprintf("%%%02X", b)
 			}
+
 			text = text[:at] + escaped + text[at+width:]
 		}
+
 		t.Errorf("%q is still no URI", text)
 	})
 }

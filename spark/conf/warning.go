@@ -59,6 +59,7 @@ func (m *Messages) Add(format string, args ...any) {
 		m.more++
 		return
 	}
+
 	m.first = append(m.first, fmt.Sprintf(format, args...))
 }
 

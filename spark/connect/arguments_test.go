@@ -27,6 +27,7 @@ func expand(text string, env map[string]string) string {
 			b.WriteByte(text[i])
 			continue
 		}
+
 		switch i++; text[i] {
 		case '$':
 			b.WriteByte('$')
@@ -36,12 +37,16 @@ func expand(text string, env map[string]string) string {
 				b.WriteString("$(")
 				continue
 			}
+
 			name := text[i+1 : i+end]
+
 			value, ok := env[name]
 			if !ok {
 				value = "$(" + name + ")"
 			}
+
 			b.WriteString(value)
+
 			i += end
 		default:
 			// The kubelet writes the byte as if it were a character, which changes characters beyond ASCII.
@@ -71,17 +76,21 @@ func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 	t.Helper()
 	// Variables that an argument may name, by accident or on purpose.
 	env := map[string]string{"POD_IP": ip, "HOME": "/home", "SPARK_NO_DAEMONIZE": "true"}
+
 	command := slices.Concat(c.Command, c.Args)
 	for i := range command {
 		command[i] = expand(command[i], env)
 	}
+
 	cmd := exec.Command(command[0], command[1:]...)
+
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SPARK_HOME=" + home}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
+
 	out, err := cmd.Output()
 	if err != nil || failed.Len() > 0 {
 		t.Fatalf("the command fails: %v %s", err, failed.String())
@@ -92,10 +101,12 @@ func run(t *testing.T, home, ip string, c *corev1.Container) []string {
 // sparkHome returns a directory whose spark-submit prints each of its arguments, followed by a NUL byte.
 func sparkHome(t testing.TB) string {
 	t.Helper()
+
 	home := filepath.Join(t.TempDir(), "spark's $HOME")
 	if err := os.MkdirAll(filepath.Join(home, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\nprintf '%s\\0' \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +117,7 @@ func sparkHome(t testing.TB) string {
 // properties file that the arguments name.
 func received(t *testing.T, o Objects, arguments []string) map[string]string {
 	t.Helper()
+
 	got := map[string]string{}
 	for i := 0; i < len(arguments); i++ {
 		switch arguments[i] {
@@ -115,10 +127,12 @@ func received(t *testing.T, o Objects, arguments []string) map[string]string {
 			if want := mountDir + "/" + propertiesKey; arguments[i] != want {
 				t.Errorf("the file of properties is %q, want %q", arguments[i], want)
 			}
+
 			file, err := conf.UnmarshalProperties(o.Config.Data[propertiesKey])
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for key, value := range file.All() {
 				got[key] = strings.Trim(value, trimmed)
 			}
@@ -129,6 +143,7 @@ func received(t *testing.T, o Objects, arguments []string) map[string]string {
 			if !ok {
 				t.Errorf("%q is no setting", arguments[i])
 			}
+
 			got[key] = value
 		case "--class", "--master", "--deploy-mode":
 			got[arguments[i]] = arguments[i+1]
@@ -152,23 +167,28 @@ var difficult = map[string]string{
 
 func TestValuesArriveAsTheyAre(t *testing.T) {
 	home := sparkHome(t)
+
 	r := minimal()
 	for name, value := range difficult {
 		r.Conf.Set("spark.t."+name, value)
 	}
+
 	r.Conf.Set("spark.t.key=sign", "1")
 	r.Conf.Set("spark.t.żółw", "1")
 	r.Conf.Set("spark.t.two words", "1")
+
 	o := build(t, r)
 	if len(o.Warnings) != 1 || o.Warnings[0].Key != "spark.t.dollars" {
 		t.Errorf("warnings are %q, want one about the references of spark.t.dollars", o.Warnings)
 	}
+
 	got := received(t, o, run(t, home, "10.0.0.1", container(t, o, "spark-kubernetes-driver")))
 	for key, value := range r.Conf.All() {
 		if diff := cmp.Diff(value, got[key]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", key, diff)
 		}
 	}
+
 	for key, want := range map[string]string{
 		"--class": mainClass, "--deploy-mode": "client", "--master": submit.DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.driver.bindAddress": "0.0.0.0",
 		"spark.kubernetes.driver.pod.name": "sc-server",
@@ -181,6 +201,7 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 
 func TestTheAddressOfThePod(t *testing.T) {
 	home := sparkHome(t)
+
 	o := build(t, minimal("spark.driver.host", "mine"))
 	for ip, want := range map[string]string{"10.0.0.1": "10.0.0.1", "fd00::1": "[fd00::1]", "::ffff:10.0.0.1": "[::ffff:10.0.0.1]", "": ""} {
 		got := received(t, o, run(t, home, ip, container(t, o, "spark-kubernetes-driver")))
@@ -197,15 +218,18 @@ func TestTheServerTakesThePlaceOfBash(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\necho $$\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	c := container(t, build(t, minimal()), "spark-kubernetes-driver")
 	args := slices.Clone(c.Args)
 	args[0] = "echo $$\n" + args[0]
 	cmd := exec.Command(c.Command[0], slices.Concat(c.Command[1:], args)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SPARK_HOME=" + home, "POD_IP=10.0.0.1"}
+
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if pids := strings.Fields(string(out)); len(pids) != 2 || pids[0] != pids[1] {
 		t.Errorf("bash and spark-submit are processes %q, want one", pids)
 	}
@@ -234,19 +258,23 @@ func TestWhatGoesIntoTheFile(t *testing.T) {
 			r.SparkVersion = c.version
 			o := build(t, r)
 			args := container(t, o, "spark-kubernetes-driver").Args
+
 			got := "nothing"
 			if file, ok := o.Config.Data[propertiesKey]; ok && strings.Contains(file, "spark.t=") {
 				got = "file"
 			}
+
 			if slices.Contains(args, "spark.t="+c.value) {
 				got = "argument"
 				if len(o.Warnings) > 0 {
 					got = "warned"
 				}
 			}
+
 			if got != c.want {
 				t.Errorf("the value is in %s, want %s; warnings %q", got, c.want, o.Warnings)
 			}
+
 			if named := slices.Contains(args, "--properties-file"); named != (c.want == "file") {
 				t.Errorf("a file is named: %t", named)
 			}
@@ -257,6 +285,7 @@ func TestWhatGoesIntoTheFile(t *testing.T) {
 func TestSpark3TakesNoReturns(t *testing.T) {
 	r := minimal("spark.t", "a\rb")
 	r.SparkVersion = "v3.5.9"
+
 	_, err := Build(r)
 	if wrong := refused(t, err); wrong.Key != "spark.t" {
 		t.Errorf("the error is %v", err)
@@ -267,11 +296,13 @@ func FuzzValuesArriveAsTheyAre(f *testing.F) {
 	for _, value := range difficult {
 		f.Add("spark.t", value)
 	}
+
 	f.Add("spark.t=", "a")
 	f.Add("spark.a\nb", "c")
 	home := sparkHome(f)
 	f.Fuzz(func(t *testing.T, key, value string) {
 		key = "spark.t." + key
+
 		o, err := Build(minimal(key, value))
 		if err != nil {
 			if wrong := refused(t, err); wrong.Message == "" {
@@ -279,10 +310,12 @@ func FuzzValuesArriveAsTheyAre(f *testing.F) {
 			}
 			return
 		}
+
 		got := received(t, o, run(t, home, "10.0.0.1", container(t, o, "spark-kubernetes-driver")))
 		if have, ok := got[key]; !ok || have != value {
 			t.Errorf("%q arrives as %q (%t), want %q", key, have, ok, value)
 		}
+
 		for _, own := range []string{"--class", "--master", "spark.driver.host", "spark.kubernetes.namespace"} {
 			if want := map[string]string{"--class": mainClass, "--master": submit.DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.kubernetes.namespace": "ns"}[own]; got[own] != want {
 				t.Errorf("%s is %q, want %q", own, got[own], want)

@@ -56,30 +56,38 @@ func Build(r Request) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
+
 	executor, err := d.executors()
 	if err != nil {
 		return Objects{}, err
 	}
+
 	server, err := d.server()
 	if err != nil {
 		return Objects{}, err
 	}
+
 	settings, err := d.serverConf(executor)
 	if err != nil {
 		return Objects{}, err
 	}
+
 	options, properties, secret, err := d.commandLine(settings)
 	if err != nil {
 		return Objects{}, err
 	}
+
 	files := map[string]string{templateKey: executor.text}
+
 	out := Objects{}
 	if secret {
 		out.Secret = d.secret(properties)
 	} else {
 		files[propertiesKey] = properties
 	}
+
 	maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
+
 	if size := len(executor.text) + len(properties); size > maxConfigMap {
 		field := "Conf"
 		if len(executor.text) > len(properties) {
@@ -87,18 +95,23 @@ func Build(r Request) (Objects, error) {
 		}
 		return Objects{}, submit.FieldErrorf(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration or the template smaller", size, maxConfigMap)
 	}
+
 	spark := server.container()
 	spark.Command, spark.Args = []string{"bash", "-c"}, arguments(options)
+
 	if err := server.mountFiles(out.Secret, configMapName(r.Name), slices.Sorted(maps.Keys(files))); err != nil {
 		return Objects{}, err
 	}
+
 	extra, err := d.keepExtra(server)
 	if err != nil {
 		return Objects{}, err
 	}
+
 	if err := checkVolumes(r, server.Pod, executor.pod); err != nil {
 		return Objects{}, err
 	}
+
 	out.Container = spark.Name
 	out.Config, out.Server, out.ServerExtra, out.Warnings = d.config(files), server.Pod, extra, d.warns
 	return out, nil
@@ -110,9 +123,11 @@ func checkVolumes(r Request, server, executor *corev1.Pod) error {
 	if unknown := podtemplate.FindUnknownMount(&server.Spec); unknown != nil {
 		return submit.FieldErrorf("ServerTemplate", "%s: %s", unknown.Place, unknown.Message())
 	}
+
 	if executor == nil || !podtemplate.NeedsSparkVolumes(&executor.Spec) {
 		return nil
 	}
+
 	_, err := Executor(r, 1, "")
 	return err
 }

@@ -75,33 +75,41 @@ func TestGolden(t *testing.T) {
 	for name, r := range map[string]Request{"minimal": minimal(), "full": full()} {
 		t.Run(name, func(t *testing.T) {
 			o := build(t, r)
+
 			server, err := submit.Objects{Driver: o.Server, DriverExtra: o.ServerExtra}.DriverObject()
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			base := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+
 			service, err := Service(r, base)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got := ""
 			for _, object := range []any{o.Config, server, service, texts(o)} {
 				text, err := yaml.Marshal(object)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				got += "---\n" + string(text)
 			}
+
 			path := filepath.Join("testdata", name+".yaml")
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			want, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("objects differ from %s (-want +got; run with -update to accept):\n%s", path, diff)
 			}
@@ -111,6 +119,7 @@ func TestGolden(t *testing.T) {
 
 func build(t *testing.T, r Request) Objects {
 	t.Helper()
+
 	o, err := Build(r)
 	if err != nil {
 		t.Fatal(err)
@@ -121,11 +130,13 @@ func build(t *testing.T, r Request) Objects {
 // container returns the container of the server's pod that has the given name.
 func container(t *testing.T, o Objects, name string) *corev1.Container {
 	t.Helper()
+
 	for i := range o.Server.Spec.Containers {
 		if c := &o.Server.Spec.Containers[i]; c.Name == name {
 			return c
 		}
 	}
+
 	t.Fatalf("the pod has no container %q", name)
 	return nil
 }
@@ -133,10 +144,12 @@ func container(t *testing.T, o Objects, name string) *corev1.Container {
 // refused returns err as a *submit.Error, and fails the test if err has another type.
 func refused(t *testing.T, err error) *submit.Error {
 	t.Helper()
+
 	wrong, ok := errors.AsType[*submit.Error](err)
 	if !ok {
 		t.Fatalf("the error is %T %v, want one that names key or field", err, err)
 	}
+
 	if wrong.Key == "" == (wrong.Field == "") {
 		t.Errorf("%v: exactly one of key and field should be named", err)
 	}
@@ -148,6 +161,7 @@ func TestRefusals(t *testing.T) {
 	long := strings.Repeat("n", 57)
 	big := strings.Repeat("x", maxConfigMap)
 	template := func(text string) func(*Request) { return func(r *Request) { r.ServerTemplate = []byte(text) } }
+
 	set := func(key, value string) func(*Request) { return func(r *Request) { r.Conf.Set(key, value) } }
 	for name, c := range map[string]struct {
 		change func(*Request)
@@ -201,13 +215,16 @@ func TestRefusals(t *testing.T) {
 			r := minimal()
 			c.change(&r)
 			_, err := Build(r)
+
 			wrong := refused(t, err)
 			if got := wrong.Key + wrong.Field; got != c.names {
 				t.Errorf("the error names %q, want %q: %v", got, c.names, err)
 			}
+
 			if !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the error is %q, want %q in it", err, c.says)
 			}
+
 			if len(err.Error()) > 600 {
 				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
@@ -222,6 +239,7 @@ func TestASecretIsNotShown(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	}
+
 	o := build(t, minimal("spark.ssl.password", "hunter2é\r"))
 	if len(o.Warnings) != 0 {
 		t.Errorf("warnings are %q", o.Warnings)
@@ -231,15 +249,19 @@ func TestASecretIsNotShown(t *testing.T) {
 func TestBuildLeavesTheRequestAlone(t *testing.T) {
 	r, want := full(), full()
 	build(t, r)
+
 	if _, err := Service(r, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := Executor(r, 1, "uid-2"); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want.Conf.Map(), r.Conf.Map()); diff != "" {
 		t.Errorf("the configuration has changed (-want +got):\n%s", diff)
 	}
+
 	r.Conf, want.Conf = nil, nil
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("the request has changed (-want +got):\n%s", diff)
@@ -260,6 +282,7 @@ func TestNumberOfWarningsIsLimited(t *testing.T) {
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
 		r.Conf.Set("foreign."+string(c), "1")
 	}
+
 	if o := build(t, r); len(o.Warnings) != conf.MaxWarnings {
 		t.Errorf("there are %d warnings, want %d", len(o.Warnings), conf.MaxWarnings)
 	}
@@ -268,6 +291,7 @@ func TestNumberOfWarningsIsLimited(t *testing.T) {
 func TestWithoutAnOwnerNothingIsOwned(t *testing.T) {
 	r := minimal()
 	r.Owner = metav1.OwnerReference{}
+
 	o := build(t, r)
 	if len(o.Config.OwnerReferences)+len(o.Server.OwnerReferences) > 0 {
 		t.Errorf("owners are %v and %v", o.Config.OwnerReferences, o.Server.OwnerReferences)

@@ -14,9 +14,11 @@ import (
 func TestReferencesDoNotMultiply(t *testing.T) {
 	r := minimal()
 	r.Conf.Set("spark.big", strings.Repeat("x", 200<<10))
+
 	for i := range 2000 {
 		r.Conf.Set(fmt.Sprint("spark.executor.k", i), "${spark.big}")
 	}
+
 	if got := worst.Allocated(func() { _, _ = Executor(r, 1, "uid") }); got > 32<<20 {
 		t.Errorf("%d MiB are allocated", got>>20)
 	}
@@ -42,10 +44,12 @@ func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 func TestForeignKeysCostLinearTime(t *testing.T) {
 	worst.Linear(t, "foreign keys", func(n int) func() {
 		r := minimal()
+
 		keys := map[string]string{}
 		for i := range 4 * n {
 			keys[fmt.Sprint("foreign.k", i)] = "v"
 		}
+
 		for key, value := range conf.FromMap(keys).All() {
 			r.Conf.Set(key, value)
 		}

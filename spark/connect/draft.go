@@ -32,14 +32,17 @@ func newDraft(r Request) (*draft, error) {
 	if errs := validation.IsDNS1035Label(ServerName(r.Name)); len(errs) > 0 {
 		return nil, submit.FieldErrorf("Name", "%q cannot be a server's name: its Service would have the invalid name %q: %s", r.Name, ServerName(r.Name), errs[0])
 	}
+
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
 		return nil, submit.FieldErrorf("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
+
 	if r.Master == "" {
 		d.r.Master = submit.DefaultMaster
 	} else if !strings.HasPrefix(r.Master, "k8s://") {
 		return nil, submit.FieldErrorf("Master", "%q should begin with k8s://", r.Master)
 	}
+
 	for _, f := range []struct {
 		name   string
 		labels map[string]string
@@ -77,9 +80,11 @@ func checkLabel(key, value string) error {
 	case submit.VersionLabel, submit.SelectorLabel, submit.AppNameKey, submit.RoleLabel:
 		return errors.New("is Spark's own label and cannot be set; remove it")
 	}
+
 	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
 		return fmt.Errorf("%q is not a valid label name: %s", conf.Shorten(key), errs[0])
 	}
+
 	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
 		return fmt.Errorf("%s is not a valid label value: %s", conf.Quote(key, value), errs[0])
 	}

@@ -37,34 +37,45 @@ func (d *draft) executors() (executorTemplate, error) {
 	if err != nil {
 		return executorTemplate{}, submit.FieldErrorf("ExecutorTemplate", "%v", err)
 	}
+
 	d.warnDropped("ExecutorTemplate", t.Dropped)
+
 	wanted, err := d.conf.String(templateNameKey, overlay.ExecutorContainer)
 	if err != nil {
 		return executorTemplate{}, submit.AsError(err)
 	}
+
 	spark := &t.Pod.Spec.Containers[t.FindOrAdd(wanted, overlay.ExecutorContainer)]
+
 	image := cmp.Or(spark.Image, d.r.Image)
 	if image == "" {
 		if image, err = d.conf.String(executorImageKey, ""); err == nil && image == "" {
 			image, err = d.conf.String(imageKey, "")
 		}
+
 		if err != nil {
 			return executorTemplate{}, submit.AsError(err)
 		}
 	}
+
 	if image == "" {
 		return executorTemplate{}, submit.Missing(submit.FieldErrorf("Image", "the executors need an image: set one for the server and the executors, or in the executors' template"))
 	}
+
 	if len(d.r.ExecutorTemplate) == 0 {
 		return executorTemplate{image: image}, nil
 	}
+
 	setPodDefaults(t.Pod, spark)
 	t.Pod.APIVersion, t.Pod.Kind = "v1", "Pod"
+
 	tree, err := podtemplate.Tree(t.Pod)
 	if err != nil {
 		return executorTemplate{}, submit.FieldErrorf("ExecutorTemplate", "%v", err)
 	}
+
 	podtemplate.Graft(tree, runtime.DeepCopyJSON(t.Extra), func(path string) { d.warns.OfField("ExecutorTemplate", "%s: has fields that cannot be kept", path) })
+
 	text, err := json.MarshalIndent(tree, "", "  ")
 	if err != nil {
 		return executorTemplate{}, submit.FieldErrorf("ExecutorTemplate", "%v", err)
@@ -86,6 +97,7 @@ func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	if pod.Spec.EnableServiceLinks == nil {
 		pod.Spec.EnableServiceLinks = new(false)
 	}
+
 	if spark.TerminationMessagePolicy == "" {
 		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	}
@@ -103,14 +115,17 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	template, err := d.executors()
 	if err != nil {
 		return nil, err
 	}
+
 	settings, err := d.serverConf(template)
 	if err != nil {
 		return nil, err
 	}
+
 	request := submit.Request{
 		SparkVersion: r.SparkVersion, Namespace: r.Namespace, Master: d.r.Master, AppName: r.Name, AppID: r.Name, ResourceNamePrefix: executorPrefix(r.Name),
 		DriverPodName: ServerName(r.Name), MainClass: mainClass, Conf: executorConf(settings),
@@ -118,13 +133,17 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	if template.text != "" {
 		request.ExecutorTemplate = []byte(template.text)
 	}
+
 	for tries := 1; ; tries++ {
 		pod, err := native.Executor(request, id, server)
+
 		rejected, ok := errors.AsType[*submit.Error](err)
 		if !ok || !isServerKey(request.Conf, rejected.Key) {
 			return pod, err
 		}
+
 		request.Conf.Delete(rejected.Key)
+
 		if tries == maxTries {
 			// Each removal costs one more build, so all remaining keys are removed at once.
 			for _, key := range request.Conf.Keys() {
@@ -159,17 +178,21 @@ func executorConf(c *conf.Conf) *conf.Conf {
 		if key == templateFileKey || !slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
 			continue
 		}
+
 		out.Set(key, value)
 		refer = refer || strings.Contains(value, "${") && !isVerbatim(key)
 	}
+
 	if refer {
 		all := c.Clone()
 		all.ExpandAll(func(key string) bool { return out.Has(key) && !isVerbatim(key) })
+
 		for key := range out.All() {
 			value, _ := all.Get(key)
 			out.Set(key, value)
 		}
 	}
+
 	out.Set(driverImageKey, "any") // required by submit, but no driver is built
 	return out
 }
@@ -188,6 +211,7 @@ func isServerKey(c *conf.Conf, key string) bool {
 	if !strings.Contains(text, "${") || isVerbatim(key) {
 		return false
 	}
+
 	replaced, err := c.Expand(text)
 	return err == nil && strings.Contains(replaced, "${")
 }

@@ -14,6 +14,7 @@ import (
 // template returns the executors' pod template from o's ConfigMap, as the server reads it.
 func template(t *testing.T, o Objects) *corev1.Pod {
 	t.Helper()
+
 	pod := &corev1.Pod{}
 	if err := yaml.Unmarshal([]byte(o.Config.Data[templateKey]), pod); err != nil {
 		t.Fatal(err)
@@ -33,24 +34,30 @@ spec:
   - {name: spark-kubernetes-executor, image: e, env: [{name: A, value: "$(B)"}]}
 `)
 	o := build(t, r)
+
 	pod := template(t, o)
 	if pod.Kind != "Pod" || pod.Name+pod.Namespace != "" || len(pod.OwnerReferences) > 0 || pod.Labels["a"] != "1" || pod.Annotations["b"] != "2" {
 		t.Errorf("the pod is %s %+v", pod.Kind, pod.ObjectMeta)
 	}
+
 	spec := pod.Spec
 	if spec.NodeSelector["zone"] != "z" || spec.EnableServiceLinks == nil || *spec.EnableServiceLinks || len(spec.Containers) != 2 {
 		t.Errorf("the spec is %+v", spec)
 	}
+
 	executor := spec.Containers[1]
 	if executor.Name != "spark-kubernetes-executor" || executor.Env[0].Value != "$(B)" || executor.TerminationMessagePolicy != "FallbackToLogsOnError" {
 		t.Errorf("the container is %+v", executor)
 	}
+
 	if spec.Containers[0].TerminationMessagePolicy != "" {
 		t.Errorf("the sidecar has changed: %+v", spec.Containers[0])
 	}
+
 	if !strings.Contains(o.Config.Data[templateKey], `"future": 1`) {
 		t.Errorf("the field that no type knows is lost: %s", o.Config.Data[templateKey])
 	}
+
 	warned(t, o, "ExecutorTemplate: metadata.name", "ExecutorTemplate: metadata.namespace", "ExecutorTemplate: metadata.ownerReferences")
 }
 
@@ -63,12 +70,14 @@ func TestContainerOfTheExecutors(t *testing.T) {
 	} {
 		r := minimal()
 		r.ExecutorTemplate = []byte(text)
+
 		got := ""
 		for _, c := range template(t, build(t, r)).Spec.Containers {
 			if c.TerminationMessagePolicy != "" {
 				got += c.Name
 			}
 		}
+
 		if got != want {
 			t.Errorf("%s: the executor's container is %q, want %q", text, got, want)
 		}
@@ -80,6 +89,7 @@ func TestNoTemplateNoFile(t *testing.T) {
 	if len(o.Config.Data) > 0 || len(o.Server.Spec.Volumes) > 0 {
 		t.Errorf("there are %v and %v", o.Config.Data, o.Server.Spec.Volumes)
 	}
+
 	if got := settings(t, o)["spark.kubernetes.executor.podTemplateFile"]; got != "/mine.yaml" {
 		t.Errorf("the image's own template is %q", got)
 	}
@@ -94,18 +104,22 @@ func TestExecutor(t *testing.T) {
 	} {
 		r.Conf.Set(key, value)
 	}
+
 	pod, err := Executor(r, 7, "uid-2")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if pod.Name != "sc-exec-7" || pod.Namespace != "ns" || len(pod.OwnerReferences) != 1 || pod.OwnerReferences[0].UID != "uid-2" {
 		t.Errorf("the executor is %s/%s of %+v", pod.Namespace, pod.Name, pod.OwnerReferences)
 	}
+
 	for key, want := range map[string]string{"role": "exec", "mine": "1", "spark-role": "executor", "example.org/server": "sc", "example.org/attempt": "3", "spark-exec-id": "7"} {
 		if pod.Labels[key] != want {
 			t.Errorf("label %s is %q, want %q", key, pod.Labels[key], want)
 		}
 	}
+
 	c := pod.Spec.Containers[0]
 	if c.Image != "exec:1" || c.Resources.Requests.Cpu().String() != "3" || c.Resources.Limits.Memory().String() != "2432Mi" {
 		t.Errorf("the container is %s %v", c.Image, c.Resources)
@@ -120,12 +134,15 @@ func TestExecutorRefusals(t *testing.T) {
 			t.Errorf("the error is %v, want one of %s", err, key)
 		}
 	}
+
 	r := minimal()
 	r.ExecutorTemplate = []byte("[")
+
 	_, err := Executor(r, 1, "")
 	if wrong := refused(t, err); wrong.Field != "ExecutorTemplate" {
 		t.Errorf("the error is %v", err)
 	}
+
 	r.Image, r.ExecutorTemplate = "", nil
 	if _, err = Executor(r, 1, ""); refused(t, err).Field != "Image" {
 		t.Errorf("the error is %v", err)
@@ -140,9 +157,11 @@ func FuzzTemplates(f *testing.F) {
 		`{"spec":{"volumes":[{"name":"spark-conf","future":1}],"restartPolicy":"Always"}}`} {
 		f.Add(text, text)
 	}
+
 	f.Fuzz(func(t *testing.T, server, executor string) {
 		r := minimal("spark.t", "é")
 		r.ServerTemplate, r.ExecutorTemplate = []byte(server), []byte(executor)
+
 		o, err := Build(r)
 		if err != nil {
 			if wrong := refused(t, err); wrong.Message == "" {
@@ -150,25 +169,31 @@ func FuzzTemplates(f *testing.F) {
 			}
 			return
 		}
+
 		object, err := submit.Objects{Driver: o.Server, DriverExtra: o.ServerExtra}.DriverObject()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := yaml.Marshal(object)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		pod := &corev1.Pod{}
 		if err := yaml.Unmarshal(text, pod); err != nil {
 			t.Fatalf("what is created is no pod: %v\n%s", err, text)
 		}
+
 		if pod.Name != "sc-server" || pod.Namespace != "ns" || pod.Spec.RestartPolicy != "Never" || pod.Labels["spark-role"] != RoleServer ||
 			len(pod.OwnerReferences) != 1 || pod.OwnerReferences[0].UID != "uid-1" || pod.Status.Phase != "" {
 			t.Errorf("the pod is %+v %s", pod.ObjectMeta, pod.Spec.RestartPolicy)
 		}
+
 		if diff := cmp.Diff(settings(t, o)["spark.t"], "é"); diff != "" {
 			t.Error(diff)
 		}
+
 		if executor != "" && template(t, o).Kind != "Pod" {
 			t.Errorf("the executors' template is %s", o.Config.Data[templateKey])
 		}

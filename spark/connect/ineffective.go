@@ -40,25 +40,30 @@ func (d *draft) warnIneffective() {
 				more++
 			}
 		}
+
 		if first == "" {
 			continue
 		}
+
 		effect := "has no effect: a Connect server's pod is made from its template"
 		if entry.executorsOnly {
 			effect = "affects only the executors: a Connect server's pod is made from its template"
 		}
+
 		if more > 0 {
 			d.warns.OfKey(first, "%s; %s (the same holds for %d more keys that begin with %s)", effect, entry.advice, more, entry.prefix)
 		} else {
 			d.warns.OfKey(first, "%s; %s", effect, entry.advice)
 		}
 	}
+
 	const devices = "spark.driver.resource."
 	for key := range d.conf.WithPrefix(devices) {
 		if strings.HasSuffix(key, ".amount") {
 			d.warns.OfKey(devices+key, "adds no device to the server's pod; set limits in resources of its container in the server's template too")
 		}
 	}
+
 	if image, ok := d.conf.Get(imageKey); ok && d.r.Image != "" && image != d.r.Image {
 		d.warns.OfKey(imageKey, "has no effect, because the field image is set, which server and executors use; change that field, or set another image in a template or with %s", executorImageKey)
 	}

@@ -51,12 +51,15 @@ func TestKeysWithoutEffectWarn(t *testing.T) {
 			}
 			continue
 		}
+
 		if len(o.Warnings) != 1 || o.Warnings[0].Key != key || !strings.Contains(o.Warnings[0].Text, says) {
 			t.Errorf("%s: %v, want %q", key, o.Warnings, says)
 		}
 	}
+
 	many := build(t, minimal("spark.kubernetes.driverEnv.A", "1", "spark.kubernetes.driverEnv.B", "2", "spark.kubernetes.driverEnv.C", "hunter2"))
 	warned(t, many, "(the same holds for 2 more keys that begin with spark.kubernetes.driverEnv.)")
+
 	if strings.Contains(texts(many)[0], "hunter2") {
 		t.Errorf("a value is shown: %s", texts(many)[0])
 	}
@@ -66,6 +69,7 @@ func TestKeysWithoutEffectWarn(t *testing.T) {
 // sentence.
 func TestWarningsNameTheirKey(t *testing.T) {
 	o := build(t, minimal("--jars", "a", "", "b", "a: b", "c"))
+
 	var keys []string
 	for _, w := range o.Warnings {
 		keys = append(keys, w.Key)
@@ -73,13 +77,17 @@ func TestWarningsNameTheirKey(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
+
 	slices.Sort(keys)
+
 	if diff := cmp.Diff([]string{"", "--jars", "a: b"}, keys); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
+
 	if text := (Warning{Field: "Service", Text: "x"}).String(); text != "Service: x" {
 		t.Errorf("in words: %s", text)
 	}
+
 	if text := (Warning{Key: strings.Repeat("k", 1000), Text: "x"}).String(); len(text) > 300 {
 		t.Errorf("%d bytes", len(text))
 	}
@@ -117,10 +125,12 @@ func TestServiceWarnings(t *testing.T) {
 		if c.want == "" && len(got) == 0 {
 			continue
 		}
+
 		if len(got) != 1 || got[0].Field != "Service" || c.want == "" || !strings.Contains(got[0].Text, c.want) {
 			t.Errorf("%s: %v, want %q", name, got, c.want)
 		}
 	}
+
 	r := full()
 	for key := range r.ObjectLabels {
 		got := ServiceWarnings(r, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: "mine"}}})
@@ -128,6 +138,7 @@ func TestServiceWarnings(t *testing.T) {
 			t.Errorf("label %s: %v", key, got)
 		}
 	}
+
 	if got := ServiceWarnings(minimal(), nil); got != nil {
 		t.Errorf("without a base: %v", got)
 	}
@@ -138,6 +149,7 @@ func TestServiceWarnings(t *testing.T) {
 // attempt, or would never delete it.
 func TestMarksOfTheService(t *testing.T) {
 	r := minimal()
+
 	r.Reserved = "example.com/"
 	for part, keys := range map[string][]string{
 		"labels": {"example.com/attempt", "example.com/app-uid", "spark-app-selector", "spark-role"}, "annotations": {"example.com/content"},
@@ -149,12 +161,14 @@ func TestMarksOfTheService(t *testing.T) {
 			} else {
 				base.Annotations = marks
 			}
+
 			_, err := Service(r, base)
 			if wrong := refused(t, err); wrong.Field != "Service" || !strings.HasPrefix(wrong.Message, "metadata."+part+"["+key+"]: ") {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
 	}
+
 	base := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"spark-version": "4", "example.org/attempt": "1"}, Annotations: map[string]string{"spark-role": "x"}}}
 	if _, err := Service(r, base); err != nil {
 		t.Error(err)
@@ -164,10 +178,12 @@ func TestMarksOfTheService(t *testing.T) {
 // TestProtocolOfTheUser checks that the Service keeps the user's appProtocol, which a Gateway reads.
 func TestProtocolOfTheUser(t *testing.T) {
 	s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: serverPortName, Port: ServerPort, AppProtocol: new("kubernetes.io/h2c")}}}})
+
 	got := map[string]string{}
 	for _, p := range s.Spec.Ports {
 		got[p.Name] = *p.AppProtocol
 	}
+
 	want := map[string]string{serverPortName: "kubernetes.io/h2c"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("protocols (-want +got):\n%s", diff)

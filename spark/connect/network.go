@@ -21,17 +21,21 @@ func Policy(r Request, namespaceOnly bool) (*networkingv1.NetworkPolicy, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	blocks, err := d.conf.Int(executorBlockKey, BlockManagerPort)
 	if err != nil {
 		return nil, submit.AsError(err)
 	}
+
 	closed := []int32{}
 	for _, p := range d.ports[:innerPorts] {
 		closed = append(closed, p.number)
 	}
+
 	if used := clientPorts(d.ports); blocks > 0 && blocks <= 65535 && int32(blocks) != used[0] && int32(blocks) != used[1] {
 		closed = append(closed, int32(blocks))
 	}
+
 	others := networkingv1.NetworkPolicyIngressRule{Ports: fence.PortsExcept(closed, clientPorts(d.ports))}
 	if namespaceOnly {
 		others.From = []networkingv1.NetworkPolicyPeer{fence.From(nil)}

@@ -15,6 +15,7 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 		return netpolicy.Party{Namespace: "ns", Labels: map[string]string{"example.org/server": name, "spark-role": role}}
 	}
 	server, executor := podOf("connect-server", "sc"), podOf("executor", "sc")
+
 	pod, outside := netpolicy.Party{Namespace: "ns"}, netpolicy.Party{Namespace: "ingress"}
 	for name, c := range map[string]struct {
 		r            Request
@@ -51,11 +52,13 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := netpolicy.Admits(t, policy, c.from, c.to, c.port); got != want {
 				t.Errorf("%s (from the namespace alone: %t): %t, want %t", name, namespaceOnly, got, want)
 			}
 		}
 	}
+
 	if policy, _ := Policy(minimal(), true); netpolicy.Admits(t, policy, podOf("executor", "other"), podOf("x", "y"), 1) != true || policy.Name != "sc-server" {
 		t.Errorf("the policy %s is for pods of others", policy.Name)
 	}

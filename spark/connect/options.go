@@ -32,18 +32,24 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	if err := d.dropForeign(); err != nil {
 		return nil, err
 	}
+
 	before, after := conf.New(), conf.New()
 	d.override(before, namespaceKey, d.r.Namespace)
+
 	if d.r.Image != "" && !d.conf.Has(imageKey) {
 		before.Set(imageKey, d.r.Image)
 	}
+
 	d.warnIneffective()
+
 	for key, warning := range d.conf.Unfilled() {
 		d.warns.OfKey(key, "%s", warning)
 	}
+
 	if !d.conf.Has(executorImageKey) {
 		before.Set(executorImageKey, executor.image)
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
 		d.override(after, driverLabelKey+key, d.r.Labels[key])
 	}
@@ -57,14 +63,18 @@ func (d *draft) serverConf(executor executorTemplate) (*conf.Conf, error) {
 	d.setDefault(after, driverPortKey, "7078")
 	d.setDefault(after, blockManagerPortKey, "7079")
 	d.override(after, podNameKey, ServerName(d.r.Name))
+
 	for _, key := range slices.Sorted(maps.Keys(d.r.Labels)) {
 		d.override(after, executorLabelKey+key, d.r.Labels[key])
 	}
+
 	d.override(after, namePrefixKey, executorPrefix(d.r.Name))
+
 	if executor.text != "" {
 		d.override(after, templateFileKey, mountDir+"/"+templateKey)
 		d.setDefault(after, templateNameKey, overlay.ExecutorContainer)
 	}
+
 	d.setDefault(after, "spark.app.name", d.r.Name)
 	// The master and the deploy mode are options of spark-submit, which override the configuration.
 	d.drop(masterKey, d.r.Master)
@@ -93,6 +103,7 @@ func (d *draft) drop(key, effective string) {
 	if given, ok := d.conf.Get(key); ok && given != effective {
 		d.warns.OfKey(key, "%s has no effect: the operator sets %s", conf.Quote(key, given), effective)
 	}
+
 	d.conf.Delete(key)
 }
 
@@ -132,6 +143,7 @@ func executorPrefix(name string) string {
 func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret bool, err error) {
 	inFile := conf.New()
 	var pairs []string
+
 	hidden := d.secrets(c)
 	for key, value := range c.All() {
 		switch blanks, hides := strings.Trim(value, trimmed) != value, hidden(key, value); {
@@ -140,6 +152,7 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 				"write it without the blanks, or let the server's container read it from a Secret of your own")
 		case hides:
 			secret = true
+
 			inFile.Set(key, value)
 			continue
 		case plain(key+value) && !strings.Contains(key, "="):
@@ -153,8 +166,10 @@ func (d *draft) commandLine(c *conf.Conf) (options []string, file string, secret
 			d.warns.OfKey(key, "%s reaches Spark unchanged only if the locale of the image is UTF-8 (LANG=C.UTF-8): it has blanks at its ends and characters beyond ASCII",
 				conf.Quote(key, value))
 		}
+
 		pairs = append(pairs, "--conf", key+"="+value)
 	}
+
 	options = []string{"--class", mainClass, "--deploy-mode", "client"}
 	if inFile.Len() > 0 {
 		file = conf.MarshalProperties(inFile)

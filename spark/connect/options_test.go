@@ -17,6 +17,7 @@ import (
 func order(t *testing.T, o Objects) []string {
 	t.Helper()
 	var keys []string
+
 	args := o.Server.Spec.Containers[0].Args
 	for i, arg := range args {
 		if arg == "--conf" {
@@ -31,6 +32,7 @@ func TestOrderOfTheOptions(t *testing.T) {
 	r := minimal("spark.b", "1", "spark.a", "2", "spark.driver.port", "7000")
 	r.ExecutorTemplate = []byte("{}")
 	o := build(t, r)
+
 	want := []string{
 		"spark.kubernetes.namespace", "spark.kubernetes.container.image", "spark.kubernetes.executor.container.image",
 		"spark.b", "spark.a", "spark.driver.port",
@@ -54,18 +56,23 @@ func TestReservedKeysWarn(t *testing.T) {
 		"spark.kubernetes.executor.label.example.org/server": "x", "spark.kubernetes.driver.label.example.org/attempt": "9",
 	}
 	r := minimal()
+
 	r.ExecutorTemplate = []byte("{}")
 	for _, key := range slices.Sorted(maps.Keys(theirs)) {
 		r.Conf.Set(key, theirs[key])
 	}
+
 	o := build(t, r)
+
 	got := settings(t, o)
 	for key, value := range theirs {
 		if got[key] == value {
 			t.Errorf("%s is the user's, %q", key, value)
 		}
 	}
+
 	warned(t, o, slices.Sorted(maps.Keys(theirs))...)
+
 	for _, key := range []string{"spark.master", "spark.submit.deployMode", "spark.driver.host"} {
 		if value, ok := got[key]; ok {
 			t.Errorf("%s is there twice, as %q", key, value)
@@ -85,12 +92,15 @@ func TestUsersKeysAreKept(t *testing.T) {
 		"spark.kubernetes.executor.label.mine": "1", "spark.executor.instances": "0", "spark.connect.grpc.binding.port": "3",
 	}
 	r := minimal()
+
 	r.ExecutorTemplate = []byte("{}")
 	for key, value := range theirs {
 		r.Conf.Set(key, value)
 	}
+
 	o := build(t, r)
 	warned(t, o)
+
 	got := settings(t, o)
 	for key, value := range theirs {
 		if got[key] != value {
@@ -102,6 +112,7 @@ func TestUsersKeysAreKept(t *testing.T) {
 func TestForeignKeysAreDropped(t *testing.T) {
 	o := build(t, minimal("hadoop.x", "1", "spark.x", "2", "--class", "3", "sparkles", "4"))
 	warned(t, o, "hadoop.x: is left out", "--class: is left out", "sparkles: is left out")
+
 	if got := settings(t, o); got["hadoop.x"] != "" || got["spark.x"] != "2" || got["--class"] != mainClass {
 		t.Errorf("settings are %v", got)
 	}
@@ -110,6 +121,7 @@ func TestForeignKeysAreDropped(t *testing.T) {
 func TestNoConfigurationAtAll(t *testing.T) {
 	r := minimal()
 	r.Conf, r.Labels, r.ObjectLabels, r.Selector = nil, nil, nil, nil
+
 	o := build(t, r)
 	if got := settings(t, o); got["spark.app.name"] != "sc" {
 		t.Errorf("settings are %v", got)
@@ -118,6 +130,7 @@ func TestNoConfigurationAtAll(t *testing.T) {
 
 func TestMaster(t *testing.T) {
 	r := minimal()
+
 	r.Master = "k8s://https://10.0.0.1:443"
 	if got := settings(t, build(t, r))["--master"]; got != r.Master {
 		t.Errorf("the master is %q", got)
@@ -134,10 +147,12 @@ func TestExecutorPrefix(t *testing.T) {
 			if other, ok := seen[prefix]; ok && other != name {
 				t.Errorf("%q and %q have the prefix %q", name, other, prefix)
 			}
+
 			seen[prefix] = name
 			if len(prefix) > 47 || len(validation.IsDNS1123Label(prefix)) > 0 {
 				t.Errorf("%q has the prefix %q, which Spark refuses", name, prefix)
 			}
+
 			if n <= 47 && prefix != name {
 				t.Errorf("%q has the prefix %q", name, prefix)
 			}
@@ -167,8 +182,10 @@ func TestTheScriptIsNotExpanded(t *testing.T) {
 func TestServiceReadsThePorts(t *testing.T) {
 	c := conf.New()
 	c.Set("spark.ui.port", "0")
+
 	r := minimal()
 	r.Conf = c
+
 	_, err := Service(r, nil)
 	if wrong := refused(t, err); wrong.Key != "spark.ui.port" {
 		t.Errorf("the error is %v", err)

@@ -59,20 +59,25 @@ func portsOf(c *conf.Conf) ([]port, error) {
 		{key: uiPortKey, service: UIPort, name: UIPortName, container: UIPortName, protocol: "http"},
 		{key: serverPortKey, service: ServerPort, name: serverPortName, container: "spark-connect", protocol: "grpc"},
 	}
+
 	taken := map[int32]string{}
 	for i := range ports {
 		p := &ports[i]
+
 		n, err := c.Int(p.key, int(p.service))
 		if err != nil {
 			return nil, submit.AsError(err)
 		}
+
 		if n < 1 || n > 65535 {
 			return nil, submit.KeyErrorf(p.key, "should be a port from 1 to 65535, but is %s", conf.Quote(p.key, strconv.Itoa(n)))
 		}
+
 		p.number = int32(n)
 		if other, ok := taken[p.number]; ok {
 			return nil, submit.KeyErrorf(p.key, "is port %d, which %s already uses", n, other)
 		}
+
 		taken[p.number] = p.key
 	}
 	return ports, nil
@@ -87,16 +92,20 @@ func addPorts(c *corev1.Container, ports []port) {
 		if cmp.Or(p.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP {
 			declared[p.ContainerPort] = true
 		}
+
 		named[p.Name] = true
 	}
+
 	for _, p := range ports {
 		if declared[p.number] {
 			continue
 		}
+
 		add := corev1.ContainerPort{Name: p.container, ContainerPort: p.number, Protocol: corev1.ProtocolTCP}
 		if named[add.Name] {
 			add.Name = ""
 		}
+
 		c.Ports = append(c.Ports, add)
 	}
 }

@@ -24,14 +24,17 @@ func (d *draft) resources(s *server) error {
 	if err != nil {
 		return err
 	}
+
 	res := &s.container().Resources
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if mentions(res, name) || s.Pod.Spec.Resources != nil && mentions(s.Pod.Spec.Resources, name) {
 			continue
 		}
+
 		set(&res.Requests, size.Requests, name)
 		set(&res.Limits, size.Limits, name)
 	}
+
 	needed, limit := size.Requests[corev1.ResourceMemory], res.Limits[corev1.ResourceMemory]
 	if !limit.IsZero() && limit.Cmp(needed) < 0 {
 		d.warns.OfField("ServerTemplate", "resources.limits.memory: %s is less than heap and overhead of the server (spark.driver.memory), %s; the server may be killed when it uses more than the limit",
@@ -44,16 +47,20 @@ func (d *draft) resources(s *server) error {
 func (d *draft) size() (corev1.ResourceRequirements, error) {
 	c := conf.New()
 	c.Set(imageKey, "any")
+
 	for _, key := range sizeKeys {
 		if _, _, ok := d.conf.Lookup(key); !ok {
 			continue
 		}
+
 		value, err := d.conf.String(key, "")
 		if err != nil {
 			return corev1.ResourceRequirements{}, submit.AsError(err)
 		}
+
 		c.Set(key, value)
 	}
+
 	pod, err := native.Driver(submit.Request{
 		SparkVersion: d.r.SparkVersion, Namespace: d.r.Namespace, AppName: d.r.Name, AppID: d.r.Name, ResourceNamePrefix: d.r.Name, MainClass: mainClass, Conf: c,
 	})
@@ -76,8 +83,10 @@ func set(list *corev1.ResourceList, source corev1.ResourceList, name corev1.Reso
 	if !ok {
 		return
 	}
+
 	if *list == nil {
 		*list = corev1.ResourceList{}
 	}
+
 	(*list)[name] = amount
 }

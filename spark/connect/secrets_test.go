@@ -34,17 +34,22 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 				if version == "3.5.9" {
 					r = minimal(append([]string{c.key, c.value}, c.more...)...)
 				}
+
 				r.SparkVersion = version
+
 				o := build(t, r)
 				for what, object := range map[string]any{"the pod": o.Server, "the ConfigMap": o.Config, "a warning": o.Warnings} {
 					if text, err := yaml.Marshal(object); err != nil || strings.Contains(string(text), theSecret) {
 						t.Errorf("%s has the secret (%v):\n%s", what, err, text)
 					}
 				}
+
 				if o.Secret == nil || !strings.Contains(string(o.Secret.Data[propertiesKey]), theSecret) {
 					t.Fatalf("the Secret is %+v", o.Secret)
 				}
+
 				mounted(t, o)
+
 				if file := string(o.Secret.Data[propertiesKey]); version != "3.5.9" && !strings.Contains(file, "spark.example.lines") {
 					t.Errorf("Spark reads one file, which lacks what no argument holds:\n%s", file)
 				}
@@ -56,21 +61,26 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 // mounted checks that the properties file of spark-submit is mounted from the Secret and is not in the ConfigMap.
 func mounted(t *testing.T, o Objects) {
 	t.Helper()
+
 	spark := o.Server.Spec.Containers[0]
+
 	at := slices.Index(spark.Args, "--properties-file")
 	if at < 0 {
 		t.Fatalf("spark-submit reads no file: %q", spark.Args)
 	}
+
 	var from []string
 	for _, m := range spark.VolumeMounts {
 		if m.MountPath == spark.Args[at+1] && m.ReadOnly {
 			from = append(from, m.Name)
 		}
 	}
+
 	i := slices.IndexFunc(o.Server.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == o.Secret.Name })
 	if i < 0 || len(from) != 1 || from[0] != o.Server.Spec.Volumes[i].Name {
 		t.Errorf("%s comes from %q of %+v", spark.Args[at+1], from, o.Server.Spec.Volumes)
 	}
+
 	if o.Config.Data[propertiesKey] != "" || !*o.Secret.Immutable || o.Secret.Name == o.Config.Name || o.Secret.OwnerReferences[0].UID != "uid-1" {
 		t.Errorf("ConfigMap %+v, Secret %+v", o.Config, o.Secret.ObjectMeta)
 	}

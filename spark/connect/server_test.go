@@ -22,6 +22,7 @@ func containers(o Objects) string {
 		if slices.Contains(c.Args, mainClass) {
 			c.Name = "*" + c.Name
 		}
+
 		names = append(names, c.Name)
 	}
 	return strings.Join(names, " ")
@@ -41,10 +42,12 @@ func TestWhichContainerIsTheServer(t *testing.T) {
 	} {
 		r := minimal()
 		r.ServerTemplate = []byte(template)
+
 		o := build(t, r)
 		if got := containers(o); got != c.want {
 			t.Errorf("%s: containers are %q, want %q", template, got, c.want)
 		}
+
 		if got := o.Server.Annotations[submit.DefaultContainerAnnotation]; got != c.annotated {
 			t.Errorf("%s: the default container is %q, want %q", template, got, c.annotated)
 		}
@@ -54,10 +57,12 @@ func TestWhichContainerIsTheServer(t *testing.T) {
 func TestTheConfigurationNamesTheContainer(t *testing.T) {
 	r := minimal("spark.kubernetes.driver.podTemplateContainerName", "b")
 	r.ServerTemplate = []byte("metadata: {annotations: {kubectl.kubernetes.io/default-container: a}}\nspec: {containers: [{name: a}, {name: b}]}")
+
 	o := build(t, r)
 	if got := containers(o); got != "a *b" {
 		t.Errorf("containers are %q", got)
 	}
+
 	if got := o.Server.Annotations[submit.DefaultContainerAnnotation]; got != "a" {
 		t.Errorf("the default container is %q, want the template's", got)
 	}
@@ -71,23 +76,29 @@ func TestMetadataOfThePod(t *testing.T) {
 		"labels": {"mine": "template", "kept": "1", "spark-version": "9", "example.org/attempt": "3"},
 		"annotations": {"note": "template", "kept": "1", "hash": "template"}}, "status": {"phase": "Failed"}}`)
 	o := build(t, r)
+
 	want := map[string]string{"mine": "conf", "kept": "1", "example.org/server": "sc", "example.org/attempt": "3", "spark-role": "connect-server", "spark-version": "4.1.4"}
 	if diff := cmp.Diff(want, o.Server.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"note": "conf", "kept": "1", "hash": "ours"}, o.Server.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
+
 	meta := o.Server.ObjectMeta
 	if meta.Name != "sc-server" || meta.Namespace != "ns" || meta.GenerateName != "" || meta.UID != "" || !slices.Equal(meta.Finalizers, []string{"f/f"}) {
 		t.Errorf("the metadata are %+v", meta)
 	}
+
 	if len(meta.OwnerReferences) != 1 || meta.OwnerReferences[0].UID != "uid-1" || !*meta.OwnerReferences[0].Controller {
 		t.Errorf("owners are %+v", meta.OwnerReferences)
 	}
+
 	if o.Server.Status.Phase != "" || o.ServerExtra != nil {
 		t.Errorf("there are a status %q and fields %v", o.Server.Status.Phase, o.ServerExtra)
 	}
+
 	warned(t, o, "ServerTemplate: metadata.name", "ServerTemplate: metadata.generateName", "ServerTemplate: metadata.namespace", "ServerTemplate: metadata.ownerReferences",
 		"spark-version has no effect", "spark.kubernetes.driver.label.example.org/server")
 }
@@ -103,15 +114,18 @@ func texts(o Objects) (out []string) {
 // warned checks that each warning of o contains one of the texts in want, and that each of these texts is in a warning.
 func warned(t *testing.T, o Objects, want ...string) {
 	t.Helper()
+
 	in := func(text string) func(string) bool {
 		return func(warning string) bool { return strings.Contains(warning, text) }
 	}
+
 	got := texts(o)
 	for _, text := range want {
 		if !slices.ContainsFunc(got, in(text)) {
 			t.Errorf("no warning says %q: %q", text, got)
 		}
 	}
+
 	for _, warning := range got {
 		if !slices.ContainsFunc(want, func(text string) bool { return in(text)(warning) }) {
 			t.Errorf("unexpected warning: %s", warning)
@@ -122,6 +136,7 @@ func warned(t *testing.T, o Objects, want ...string) {
 func TestVersionLabel(t *testing.T) {
 	for version, want := range map[string]string{"4.1.4": "4.1.4", "": "", "4.1.4+mine": "", "4.1-SNAPSHOT": "4.1-SNAPSHOT"} {
 		r := minimal()
+
 		r.SparkVersion = version
 		if got := build(t, r).Server.Labels["spark-version"]; got != want {
 			t.Errorf("%q: the label is %q, want %q", version, got, want)
@@ -133,6 +148,7 @@ func TestRestartPolicy(t *testing.T) {
 	for policy, warns := range map[string]int{"": 0, "Never": 0, "Always": 1, "OnFailure": 1} {
 		r := minimal()
 		r.ServerTemplate = []byte(`{"spec":{"restartPolicy":"` + policy + `"}}`)
+
 		o := build(t, r)
 		if o.Server.Spec.RestartPolicy != corev1.RestartPolicyNever || len(o.Warnings) != warns {
 			t.Errorf("%q: it is %s, warnings %q", policy, o.Server.Spec.RestartPolicy, o.Warnings)
@@ -142,6 +158,7 @@ func TestRestartPolicy(t *testing.T) {
 
 func TestImages(t *testing.T) {
 	const every = "spark.kubernetes.container.image"
+
 	const template, executorTemplate = `{"spec":{"containers":[{"image":"t"}]}}`, `{"spec":{"containers":[{"image":"e"}]}}`
 	for name, c := range map[string]struct {
 		image, server, executor string
@@ -165,6 +182,7 @@ func TestImages(t *testing.T) {
 			o := build(t, r)
 			spark := o.Server.Spec.Containers[0]
 			settings := settings(t, o)
+
 			got := [3]string{spark.Image, settings["spark.kubernetes.executor.container.image"], settings[every]}
 			if got != c.want {
 				t.Errorf("images are %q, want %q", got, c.want)
@@ -177,6 +195,7 @@ func TestImages(t *testing.T) {
 // the script adds.
 func settings(t *testing.T, o Objects) map[string]string {
 	t.Helper()
+
 	for _, c := range o.Server.Spec.Containers {
 		if slices.Contains(c.Args, mainClass) {
 			args := slices.Clone(c.Args[2:])
@@ -186,6 +205,7 @@ func settings(t *testing.T, o Objects) map[string]string {
 			return received(t, o, args)
 		}
 	}
+
 	t.Fatal("there is no server")
 	return nil
 }
@@ -201,10 +221,12 @@ func TestTheTemplateWinsOverTheConfiguration(t *testing.T) {
 		r := minimal(conf...)
 		r.ServerTemplate = []byte(template)
 		spec := build(t, r).Server.Spec
+
 		var secrets []string
 		for _, s := range spec.ImagePullSecrets {
 			secrets = append(secrets, s.Name)
 		}
+
 		if got := [3]string{spec.ServiceAccountName, string(spec.Containers[0].ImagePullPolicy), strings.Join(secrets, " ")}; got != want {
 			t.Errorf("%s: %q, want %q", template, got, want)
 		}
@@ -240,15 +262,19 @@ func TestResources(t *testing.T) {
 			if c.resources != "" {
 				r.ServerTemplate = []byte(`{"spec":{"containers":[{"resources":` + c.resources + `}]}}`)
 			}
+
 			o := build(t, r)
 			res := o.Server.Spec.Containers[0].Resources
+
 			got := res.Requests.Cpu().String() + " " + res.Requests.Memory().String() + " / " + res.Limits.Cpu().String() + " " + res.Limits.Memory().String()
 			if got != c.want {
 				t.Errorf("requests / limits are %q, want %q", got, c.want)
 			}
+
 			if len(o.Warnings) != c.warns {
 				t.Errorf("warnings are %q", o.Warnings)
 			}
+
 			for key := range res.Limits {
 				if key != corev1.ResourceCPU && key != corev1.ResourceMemory && !strings.Contains(c.resources, string(key)) {
 					t.Errorf("there is a limit of %s", key)
@@ -261,6 +287,7 @@ func TestResources(t *testing.T) {
 func TestResourcesOfThePod(t *testing.T) {
 	r := minimal()
 	r.ServerTemplate = []byte(`{"spec":{"resources":{"limits":{"memory":"4Gi"}}}}`)
+
 	res := build(t, r).Server.Spec.Containers[0].Resources
 	if !res.Requests.Memory().IsZero() || !res.Limits.Memory().IsZero() || res.Requests.Cpu().String() != "1" {
 		t.Errorf("resources of the container are %v: the pod's memory is said as a whole", res)
@@ -286,12 +313,15 @@ func TestPorts(t *testing.T) {
 			if c.ports != "" {
 				r.ServerTemplate = []byte(`{"spec":{"containers":[{"ports":` + c.ports + `}]}}`)
 			}
+
 			o := build(t, r)
 			spark := &o.Server.Spec.Containers[0]
+
 			var got []string
 			for _, p := range spark.Ports {
 				got = append(got, fmt.Sprintf("%s:%d", p.Name, p.ContainerPort))
 			}
+
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("ports are %q, want %q", strings.Join(got, " "), c.want)
 			}
@@ -303,10 +333,12 @@ func TestProbesOfTheUserAreKept(t *testing.T) {
 	r := minimal("spark.connect.grpc.binding.port", "15999")
 	r.ServerTemplate = []byte(`{"spec":{"containers":[{"readinessProbe":{"exec":{"command":["mine"]}},"livenessProbe":{"exec":{"command":["live"]}},
 		"lifecycle":{"preStop":{"exec":{"command":["stop"]}}}}]}}`)
+
 	c := build(t, r).Server.Spec.Containers[0]
 	if got := c.ReadinessProbe.Exec.Command[0] + c.LivenessProbe.Exec.Command[0] + c.Lifecycle.PreStop.Exec.Command[0]; got != "mine"+"live"+"stop" {
 		t.Errorf("the user's are %q", got)
 	}
+
 	if c.StartupProbe == nil || c.StartupProbe.TCPSocket.Port.IntVal != 15999 || c.StartupProbe.FailureThreshold != 30 {
 		t.Errorf("the startup probe is %v", c.StartupProbe)
 	}
@@ -318,16 +350,20 @@ func TestEnvironment(t *testing.T) {
 		{"name":"POD_IP","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}},{"name":"A","value":"2"}],"envFrom":[{"configMapRef":{"name":"c"}}]}]}}`)
 	o := build(t, r)
 	c := o.Server.Spec.Containers[0]
+
 	var got []string
 	for _, e := range c.Env {
 		got = append(got, e.Name+"="+e.Value)
 	}
+
 	if text := strings.Join(got, " "); text != "POD_IP= SPARK_NO_DAEMONIZE=true A=$(POD_IP) A=2" {
 		t.Errorf("the environment is %q", text)
 	}
+
 	if len(c.EnvFrom) != 1 || c.Command[0] != "bash" {
 		t.Errorf("the container is %v %v", c.EnvFrom, c.Command)
 	}
+
 	warned(t, o, "env: SPARK_NO_DAEMONIZE", "command and args")
 }
 
@@ -336,8 +372,10 @@ func TestPodDefaults(t *testing.T) {
 	if links := o.Server.Spec.EnableServiceLinks; links == nil || *links {
 		t.Errorf("service links are %v", links)
 	}
+
 	r := minimal()
 	r.ServerTemplate = []byte(`{"spec":{"enableServiceLinks":true,"containers":[{"terminationMessagePolicy":"File"}]}}`)
+
 	spec := build(t, r).Server.Spec
 	if !*spec.EnableServiceLinks || spec.Containers[0].TerminationMessagePolicy != corev1.TerminationMessageReadFile {
 		t.Errorf("the template's are not kept: %v %v", *spec.EnableServiceLinks, spec.Containers[0].TerminationMessagePolicy)
@@ -358,21 +396,26 @@ func TestFilesAreMountedOnlyWhereThereAreSome(t *testing.T) {
 			r := minimal("spark.t", c.value)
 			r.ExecutorTemplate = []byte(c.template)
 			o := build(t, r)
+
 			var mounted, items []string
 			for _, m := range o.Server.Spec.Containers[0].VolumeMounts {
 				if m.Name != "spark-conf" || !m.ReadOnly || m.MountPath != "/tmp/spark/"+m.SubPath {
 					t.Errorf("a mount is %+v", m)
 				}
+
 				mounted = append(mounted, m.SubPath)
 			}
+
 			for _, v := range o.Server.Spec.Volumes {
 				for _, item := range v.ConfigMap.Items {
 					items = append(items, item.Key)
 				}
 			}
+
 			if diff := cmp.Diff([][]string{c.want, c.want}, [][]string{mounted, items}); diff != "" {
 				t.Errorf("mounts and items (-want +got):\n%s", diff)
 			}
+
 			if len(o.Config.Data) != len(c.want) {
 				t.Errorf("the ConfigMap has %d keys, want %d", len(o.Config.Data), len(c.want))
 			}
@@ -390,10 +433,12 @@ func TestUnknownFieldsOfTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := json.Marshal(object.(*unstructured.Unstructured).Object)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{`"future":1`, `"future":2`, `"future":3`, `"future":4`, `"future":5`, `"future":6`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s is lost: %s", want, text)

@@ -49,19 +49,24 @@ func Service(r Request, base *corev1.Service) (*corev1.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if base == nil {
 		base = &corev1.Service{}
 	}
+
 	name := ServiceName(r.Name, base)
 	if errs := validation.IsDNS1035Label(name); len(errs) > 0 {
 		return nil, submit.FieldErrorf("Service", "metadata.name: %q is not a valid Service name: %s", name, errs[0])
 	}
+
 	if base.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, submit.FieldErrorf("Service", "spec.type: ExternalName leads elsewhere and cannot reach the server; use ClusterIP, NodePort or LoadBalancer")
 	}
+
 	if err := checkMetadata(r, base); err != nil {
 		return nil, err
 	}
+
 	service := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -99,10 +104,12 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 	if err != nil || base == nil {
 		return nil
 	}
+
 	d, err := newDraft(r)
 	if err != nil {
 		return nil
 	}
+
 	for _, meta := range []struct {
 		field string
 		set   bool
@@ -114,14 +121,17 @@ func ServiceWarnings(r Request, base *corev1.Service) []Warning {
 			d.warns.OfField("Service", "metadata.%s has no effect: the Service belongs to the server and is deleted with it; remove the field", meta.field)
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(base.Labels)) {
 		if service.Labels[key] != base.Labels[key] {
 			d.warns.OfField("Service", "metadata.labels[%s] has no effect: the operator sets it to %q", conf.Shorten(key), service.Labels[key])
 		}
 	}
+
 	if len(base.Spec.Selector) > 0 && !maps.Equal(base.Spec.Selector, service.Spec.Selector) {
 		d.warns.OfField("Service", "spec.selector has no effect: the operator sets a selector for the current server; remove the field")
 	}
+
 	d.named = d.namedPorts(base.Spec.Ports)
 	d.portWarnings(base, service.Spec.Ports[0])
 	return d.warns
@@ -185,10 +195,12 @@ func (d *draft) namedPorts(ports []corev1.ServicePort) map[string][]int32 {
 	if !slices.ContainsFunc(ports, func(b corev1.ServicePort) bool { return b.TargetPort.Type == intstr.String }) {
 		return nil // the template can be long
 	}
+
 	t, err := podtemplate.Read(d.r.ServerTemplate)
 	if err != nil {
 		return nil // no server is built from it
 	}
+
 	named := map[string][]int32{}
 	for _, c := range slices.Concat(t.Pod.Spec.Containers, t.Pod.Spec.InitContainers) {
 		for _, p := range c.Ports {
@@ -207,6 +219,7 @@ func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 	mine := corev1.ServicePort{
 		Name: p.name, Protocol: corev1.ProtocolTCP, AppProtocol: new(p.protocol), Port: p.service, TargetPort: intstr.FromInt32(p.number),
 	}
+
 	var further []corev1.ServicePort
 	for _, b := range base {
 		switch {
@@ -217,14 +230,18 @@ func (d *draft) servicePorts(base []corev1.ServicePort) []corev1.ServicePort {
 		case d.isExecutorPort(b):
 			continue
 		}
+
 		more := *b.DeepCopy()
+
 		more.Protocol = cmp.Or(more.Protocol, corev1.ProtocolTCP)
 		if more.Name == "" {
 			more.Name = fmt.Sprintf("%s-%d", strings.ToLower(string(more.Protocol)), more.Port)
 		}
+
 		if more.TargetPort == (intstr.IntOrString{}) {
 			more.TargetPort = intstr.FromInt32(more.Port) // the API server's default
 		}
+
 		further = append(further, more)
 	}
 	return append([]corev1.ServicePort{mine}, further...)
@@ -238,6 +255,7 @@ func UIService(r Request, name string) (*corev1.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p := uiPort(d.ports)
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},

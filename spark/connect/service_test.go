@@ -13,6 +13,7 @@ import (
 
 func service(t *testing.T, r Request, base *corev1.Service) *corev1.Service {
 	t.Helper()
+
 	s, err := Service(r, base)
 	if err != nil {
 		t.Fatal(err)
@@ -45,10 +46,12 @@ func TestTheServiceFindsTheNextServer(t *testing.T) {
 	first, next := minimal(), full()
 	next.SparkVersion, next.Labels["example.org/attempt"] = "4.3.0", "4"
 	next.Conf.Delete("spark.ui.port", "spark.connect.grpc.binding.port")
+
 	s := service(t, first, nil)
 	if diff := cmp.Diff(s, service(t, next, nil)); diff != "" {
 		t.Errorf("the Service changes (-first +next):\n%s", diff)
 	}
+
 	for _, r := range []Request{first, next} {
 		labels := build(t, r).Server.Labels
 		for key, value := range s.Spec.Selector {
@@ -73,15 +76,18 @@ func TestServiceOfTheUser(t *testing.T) {
 		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "1.1.1.1"}}}},
 	}
 	before := base.DeepCopy()
+
 	got := service(t, minimal(), base)
 	if diff := cmp.Diff(before, base); diff != "" {
 		t.Errorf("the user's Service has changed (-want +got):\n%s", diff)
 	}
+
 	want := service(t, minimal(), nil)
 	want.Name = "mine"
 	want.Labels["a"], want.Annotations = "1", map[string]string{"b": "2"}
 	ports, selector := want.Spec.Ports, want.Spec.Selector
 	want.Spec = before.Spec
+
 	want.Spec.Ports, want.Spec.Selector = ports, selector
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the Service (-want +got):\n%s", diff)
@@ -116,20 +122,25 @@ func TestPortsOfTheUsersService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := service(t, minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Ports: c.ports}})
+
 			var got []string
 			for _, p := range s.Spec.Ports {
 				text := fmt.Sprintf("%s:%d", p.Name, p.Port)
 				if target := p.TargetPort.String(); target != fmt.Sprint(p.Port) {
 					text += ">" + target
 				}
+
 				if p.NodePort != 0 {
 					text += fmt.Sprintf("@%d", p.NodePort)
 				}
+
 				if p.Protocol == "" {
 					t.Errorf("port %s has no protocol", p.Name)
 				}
+
 				got = append(got, text)
 			}
+
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("ports are %q, want %q", strings.Join(got, " "), c.want)
 			}
@@ -140,15 +151,18 @@ func TestPortsOfTheUsersService(t *testing.T) {
 func TestServiceFollowsTheServersPorts(t *testing.T) {
 	r := minimal("spark.driver.port", "1001", "spark.driver.blockManager.port", "1002", "spark.ui.port", "1003", "spark.connect.grpc.binding.port", "1004")
 	base := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1001}, {Port: 443, TargetPort: intstr.FromInt32(1002)}}}}
+
 	ui, err := UIService(r, "ui")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for want, s := range map[int32]*corev1.Service{1003: ui, 1004: service(t, r, base)} {
 		if len(s.Spec.Ports) != 1 || s.Spec.Ports[0].TargetPort != intstr.FromInt32(want) {
 			t.Errorf("Service %s has ports %+v, want one that leads to %d", s.Name, s.Spec.Ports, want)
 		}
 	}
+
 	for i, p := range build(t, r).Server.Spec.Containers[0].Ports {
 		if p.ContainerPort != int32(1001+i) {
 			t.Errorf("%s of the pod is %d, want %d", p.Name, p.ContainerPort, 1001+i)
@@ -163,12 +177,15 @@ func TestUIService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := service(t, minimal(), nil)
 	want.Name, want.Spec.Type = "sc-server-ui-svc", corev1.ServiceTypeClusterIP
+
 	want.Spec.Ports = []corev1.ServicePort{{Name: "web-ui", Protocol: "TCP", AppProtocol: new("http"), Port: 4040, TargetPort: intstr.FromInt32(4040)}}
 	if diff := cmp.Diff(want, ui); diff != "" {
 		t.Errorf("the web UI's Service (-want +got):\n%s", diff)
 	}
+
 	if _, err := UIService(minimal("spark.ui.port", "0"), "x"); err == nil {
 		t.Error("a web UI at any port has a Service")
 	}
@@ -183,6 +200,7 @@ func TestServiceWarnsOfExposedPorts(t *testing.T) {
 		for _, w := range ServiceWarnings(minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Type: kind, Ports: ports}}) {
 			texts = append(texts, w.Text)
 		}
+
 		if len(texts) != want || !strings.HasPrefix(texts[0], "spec.ports[0] is left out") || !strings.HasPrefix(texts[1], "spec.ports[1] is left out") ||
 			want == 3 && !strings.Contains(texts[2], "spec.ports[2]: a Service of type "+string(kind)) {
 			t.Errorf("%q: %q", kind, texts)
@@ -202,13 +220,16 @@ spec:
     - {name: spark-kubernetes-driver, ports: [{name: jmx, containerPort: 8090}, {name: rpc, containerPort: 9000}, {name: twice, containerPort: 1}, {name: udp, containerPort: 7079, protocol: UDP}]}
     - {name: sidecar, image: sidecar, ports: [{name: blocks, containerPort: 7079}, {name: twice, containerPort: 9000}, {name: old, containerPort: 7078}]}
 `)
+
 	var pod []string
 	for _, p := range build(t, r).Server.Spec.Containers[0].Ports {
 		pod = append(pod, fmt.Sprintf("%s=%d", p.Name, p.ContainerPort))
 	}
+
 	if got := strings.Join(pod, " "); got != "jmx=8090 rpc=9000 twice=1 udp=7079 blockmanager=7079 web-ui=4040 spark-connect=15002" {
 		t.Fatalf("the pod has the ports %s", got) // the names of the test are those that a Service finds
 	}
+
 	for name, left := range map[string]bool{
 		"jmx": false, "rpc": true, "blocks": true, "native": true, "twice": true, "driver-rpc": true, "blockmanager": true, "udp": false, "old": false, "unknown": false,
 	} {
@@ -216,6 +237,7 @@ spec:
 		if got := len(service(t, r, base).Spec.Ports) == 1; got != left {
 			t.Errorf("%s: left out: %t, want %t", name, got, left)
 		}
+
 		if warnings := ServiceWarnings(r, base); (len(warnings) == 1 && strings.HasPrefix(warnings[0].Text, "spec.ports[0] is left out")) != left {
 			t.Errorf("%s: the warnings are %+v", name, warnings)
 		}
@@ -239,6 +261,7 @@ func TestServiceRefusals(t *testing.T) {
 			if c.r != nil {
 				c.r(&r)
 			}
+
 			_, err := Service(r, &c.base)
 			if wrong := refused(t, err); wrong.Field != c.field || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the error is %v, want field %s and %q", err, c.field, c.says)

@@ -53,17 +53,21 @@ func ParseAddress(format string, names Names) (Address, error) {
 	if len(format) > maxFormat {
 		return Address{}, fmt.Errorf("is %d bytes long; the limit is %d bytes", len(format), maxFormat)
 	}
+
 	text, err := fill(strings.TrimSpace(format), names)
 	if err != nil {
 		return Address{}, err
 	}
+
 	if !strings.Contains(text, "://") && !strings.HasPrefix(text, "/") {
 		text = "http://" + text
 	}
+
 	u, err := url.Parse(text)
 	if err != nil {
 		return Address{}, fmt.Errorf("%q is not a URL: %w; write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}", format, errors.Unwrap(err))
 	}
+
 	a := Address{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: strings.TrimRight(u.Path, "/")}
 	if a.Scheme == "" {
 		a.Scheme = "http"
@@ -85,6 +89,7 @@ func ParseIngressAddress(format string, names Names) (Address, error) {
 func fill(format string, names Names) (string, error) {
 	known := map[string]string{"appName": names.Application, "appNamespace": names.Namespace, "appId": names.ID}
 	unknown := ""
+
 	text := placeholder.ReplaceAllStringFunc(format, func(found string) string {
 		word := placeholder.FindStringSubmatch(found)[1]
 		if _, ok := known[word]; !ok && unknown == "" {
@@ -95,6 +100,7 @@ func fill(format string, names Names) (string, error) {
 	if unknown == "" && strings.ContainsAny(text, "{}") {
 		unknown = text
 	}
+
 	if unknown != "" {
 		return "", fmt.Errorf("%q is not a placeholder; the placeholders are {{$appName}}, {{$appNamespace}} and {{$appId}}", unknown)
 	}
@@ -125,6 +131,7 @@ func (a Address) String() string {
 	if a.Host == "" {
 		return a.Path
 	}
+
 	host := a.Host
 	if a.Port != "" {
 		host += ":" + a.Port

@@ -30,9 +30,11 @@ func TestParseAddress(t *testing.T) {
 			t.Errorf("%q: %v", test.format, err)
 			continue
 		}
+
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.format, diff)
 		}
+
 		if got.String() != test.text {
 			t.Errorf("%q is %q, want %q", test.format, got, test.text)
 		}
@@ -82,6 +84,7 @@ func TestParseIngressAddress(t *testing.T) {
 		if want, _ := ParseAddress(format, pi); err == nil && (got != want || got.Host == "") {
 			t.Errorf("%q: %+v, want %+v", format, got, want)
 		}
+
 		if (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
 			t.Errorf("%q: %v, want %q", format, err, refused)
 		}
@@ -94,21 +97,26 @@ func FuzzParseAddress(f *testing.F) {
 	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/", "a/%2f", "*.a//", "{{{$appId}}}"} {
 		f.Add(seed, "pi", "jobs")
 	}
+
 	f.Fuzz(func(t *testing.T, format, application, namespace string) {
 		a, err := ParseAddress(format, Names{application, namespace, "spark-1"})
 		if err != nil {
 			return
 		}
+
 		if strings.HasSuffix(a.Path, "/") || a.Path != "" && a.Path[0] != '/' || strings.ContainsAny(a.String(), "{}()|$?#\\ ") {
 			t.Errorf("%q is accepted as %+v", format, a)
 		}
+
 		if a.String() == "" {
 			return
 		}
+
 		again, err := ParseAddress(a.String(), Names{})
 		if a.Host == "" {
 			again.Scheme = a.Scheme // a path alone has no scheme
 		}
+
 		if err != nil || (again != a && a.Host != "") || again.Path != a.Path {
 			t.Errorf("%+v is read back as %+v, %v", a, again, err)
 		}
@@ -128,6 +136,7 @@ func TestName(t *testing.T) {
 			t.Errorf("%s with %s is %s, want %s", test.application, test.suffix, got, test.want)
 		}
 	}
+
 	for _, suffix := range []string{"-ui-svc", "-ui-ingress", "-ui-route", "-driver-65535", "-ing-65535"} {
 		name, other := Name(long, suffix), Name(long[1:]+"b", suffix)
 		if len(name) > 63 || name == other || !strings.HasSuffix(name, suffix) {

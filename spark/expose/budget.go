@@ -38,6 +38,7 @@ func DriverBudget(b Budget) *policyv1.PodDisruptionBudget {
 	if len(b.Selector) > 0 {
 		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: maps.Clone(b.Selector)}
 	}
+
 	if b.Owner.UID != "" {
 		budget.OwnerReferences = []metav1.OwnerReference{*b.Owner.DeepCopy()}
 	}

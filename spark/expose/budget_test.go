@@ -39,15 +39,19 @@ spec: {minAvailable: 1}
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var got, want map[string]any
 		if err := yaml.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := yaml.Unmarshal([]byte(test.want), &want); err != nil {
 			t.Fatal(err)
 		}
+
 		delete(got, "status")
 		delete(got["metadata"].(map[string]any), "creationTimestamp")
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
@@ -58,6 +62,7 @@ spec: {minAvailable: 1}
 func TestDriverBudgetSharesNothing(t *testing.T) {
 	b := Budget{Labels: map[string]string{"a": "b"}, Selector: map[string]string{"c": "d"}, Owner: metav1.OwnerReference{UID: "u", Controller: new(true)}}
 	made := DriverBudget(b)
+
 	b.Labels["a"], b.Selector["c"], *b.Owner.Controller = "x", "x", false
 	if made.Labels["a"] != "b" || made.Spec.Selector.MatchLabels["c"] != "d" || !*made.OwnerReferences[0].Controller {
 		t.Errorf("changed with its request: %+v", made)

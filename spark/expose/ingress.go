@@ -47,11 +47,14 @@ func DriverIngress(i Ingress) *networkingv1.Ingress {
 	path, annotations := "/", maps.Clone(i.Annotations)
 	if i.Address.Path != "" {
 		path = i.Address.Path + pathRest
+
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
+
 		annotations[rewriteTarget] = rewriteRest
 	}
+
 	ingress := &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "Ingress"},
 		ObjectMeta: objectMeta(i.Namespace, i.Name, i.Labels, nil, annotations, i.Owner),
@@ -72,6 +75,7 @@ func DriverIngress(i Ingress) *networkingv1.Ingress {
 	for _, tls := range i.TLS {
 		ingress.Spec.TLS = append(ingress.Spec.TLS, networkingv1.IngressTLS{Hosts: slices.Clone(tls.Hosts), SecretName: tls.SecretName})
 	}
+
 	if i.ClassName != "" {
 		ingress.Spec.IngressClassName = &i.ClassName
 	}

@@ -19,14 +19,17 @@ func TestMetricsConfigMap(t *testing.T) {
 		Owner: metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: types.UID("u"), Controller: new(true)},
 	}
 	config := MetricsConfigMap(m)
+
 	text, err := yaml.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got, want any
 	if err := yaml.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := yaml.Unmarshal([]byte(`
 apiVersion: v1
 kind: ConfigMap
@@ -39,13 +42,16 @@ data: {a: b}
 `), &want); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	config.Data["a"], config.Labels["app"] = "x", "x"
 	if m.Files["a"] != "b" || m.Labels["app"] != "pi" {
 		t.Error("the ConfigMap shares what it was made of")
 	}
+
 	if m.Owner.UID = ""; len(MetricsConfigMap(m).OwnerReferences) > 0 {
 		t.Error("without an owner nothing is owned")
 	}
@@ -60,6 +66,7 @@ func TestMetricsProperties(t *testing.T) {
 			got[key] = value
 		}
 	}
+
 	if diff := cmp.Diff(map[string]string{
 		"*.sink.jmx.class":          "org.apache.spark.metrics.sink.JmxSink",
 		"driver.source.jvm.class":   "org.apache.spark.metrics.source.JvmSource",
@@ -88,21 +95,26 @@ var notOfAName = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 // matches, the result `metric` is empty.
 func (a agentRules) shown(t *testing.T, bean string) (metric string, labels map[string]string) {
 	t.Helper()
+
 	for _, rule := range a.Rules {
 		pattern := regexp.MustCompile(`^.*(?:` + rule.Pattern + `).*$`)
+
 		at := pattern.FindStringSubmatchIndex(bean)
 		if at == nil {
 			continue
 		}
+
 		fill := func(text string) string {
 			// In Go, "$3_" refers to a group named "3_"; in Java, it refers to the group 3.
 			text = regexp.MustCompile(`\$([0-9])`).ReplaceAllString(text, "$${$1}")
 			return string(pattern.ExpandString(nil, text, bean, at))
 		}
+
 		metric, labels = notOfAName.ReplaceAllString(fill(rule.Name), "_"), map[string]string{}
 		for key, value := range rule.Labels {
 			labels[key] = fill(value)
 		}
+
 		if a.LowercaseOutputName {
 			metric = strings.ToLower(metric)
 		}
@@ -119,12 +131,14 @@ func TestAgentConfig(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {
 		t.Fatal(err)
 	}
+
 	driver := map[string]string{"app_namespace": "jobs", "app_id": "pi"}
 	driverAnd := func(more ...string) map[string]string {
 		labels := maps.Clone(driver)
 		labels[more[0]] = more[1]
 		return labels
 	}
+
 	executor := driverAnd("executor_id", "1")
 	for _, test := range []struct {
 		bean, want string
@@ -162,10 +176,12 @@ func TestAgentConfig(t *testing.T) {
 		if name != test.want {
 			t.Errorf("%s is shown as %q, want %q", test.bean, name, test.want)
 		}
+
 		if diff := cmp.Diff(test.labels, labels); diff != "" {
 			t.Errorf("labels of %s: -want +got:\n%s", test.bean, diff)
 		}
 	}
+
 	if name, _ := rules.shown(t, "java.lang<type=Memory><HeapMemoryUsage>used"); name != "" {
 		t.Errorf("a bean that is not Spark's is shown as %q", name)
 	}
@@ -178,6 +194,7 @@ func TestAgentRulesAreUsed(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(AgentConfig), &rules); err != nil {
 		t.Fatal(err)
 	}
+
 	seen := map[string]bool{}
 	for _, rule := range rules.Rules {
 		used := rule.Name
@@ -185,12 +202,14 @@ func TestAgentRulesAreUsed(t *testing.T) {
 			used += rule.Labels[key]
 			seen[key] = true
 		}
+
 		for group := range regexp.MustCompile(rule.Pattern).NumSubexp() {
 			if place := "$" + string(rune('1'+group)); !strings.Contains(used, place) {
 				t.Errorf("%s: group %s is in neither name nor labels", rule.Pattern, place)
 			}
 		}
 	}
+
 	if want := []string{"app_id", "app_namespace", "executor_id", "query_name"}; !slices.Equal(slices.Sorted(maps.Keys(seen)), want) {
 		t.Errorf("labels are %v, want %v", slices.Sorted(maps.Keys(seen)), want)
 	}

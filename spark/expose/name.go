@@ -16,6 +16,7 @@ func Name(application, suffix string) string {
 	if name := application + suffix; len(name) <= nameLimit {
 		return name
 	}
+
 	sum := md5.Sum([]byte(application))
 	digits := hex.EncodeToString(sum[:])[:8]
 	room := max(0, min(len(application), nameLimit-len(suffix)-len(digits)-1))

@@ -13,19 +13,24 @@ import (
 // compare checks that an object equals its manifest in YAML.
 func compare(t *testing.T, name string, object any, manifest string) {
 	t.Helper()
+
 	text, err := yaml.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got, want map[string]any
 	if err := yaml.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := yaml.Unmarshal([]byte(manifest), &want); err != nil {
 		t.Fatal(err)
 	}
+
 	delete(got, "status")
 	delete(got["metadata"].(map[string]any), "creationTimestamp")
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -147,9 +152,11 @@ func TestObjectsShareNothing(t *testing.T) {
 	s.Labels["a"], s.Extra["x"], s.Annotations["a"], s.Selector["a"], *s.Owner.Controller = "x", "x", "x", "x", false
 	i.Labels["a"], i.Annotations["a"], i.TLS[0].Hosts[0] = "x", "x", "x"
 	r.Labels["a"], r.Hosts[0] = "x", "x"
+
 	if diff := cmp.Diff(before, made); diff != "" {
 		t.Errorf("changed with their requests (-before +after):\n%s", diff)
 	}
+
 	if _, found := i.Annotations[rewriteTarget]; found {
 		t.Error("the request's annotations were written to")
 	}

@@ -48,6 +48,7 @@ var externalFields = []string{
 func MakeInternal(spec *corev1.ServiceSpec) {
 	spec.Type = corev1.ServiceTypeClusterIP
 	spec.ExternalTrafficPolicy, spec.HealthCheckNodePort, spec.LoadBalancerIP = "", 0, ""
+
 	spec.LoadBalancerSourceRanges, spec.LoadBalancerClass, spec.AllocateLoadBalancerNodePorts = nil, nil, nil
 	for i := range spec.Ports {
 		spec.Ports[i].NodePort = 0
@@ -61,6 +62,7 @@ func MakeInternalTree(spec map[string]any) {
 	for _, field := range externalFields {
 		delete(spec, field)
 	}
+
 	ports, _ := spec["ports"].([]any)
 	for _, port := range ports {
 		if fields, ok := port.(map[string]any); ok {

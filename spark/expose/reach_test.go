@@ -33,22 +33,27 @@ func TestInside(t *testing.T) {
 		AllocateLoadBalancerNodePorts: new(false), SessionAffinity: corev1.ServiceAffinityClientIP,
 		Ports: []corev1.ServicePort{{Name: "ui", Port: 80, NodePort: 30000}},
 	}
+
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	MakeInternal(&spec)
 	MakeInternalTree(tree)
+
 	want := corev1.ServiceSpec{
 		Type: corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityClientIP, Ports: []corev1.ServicePort{{Name: "ui", Port: 80}},
 	}
 	if diff := cmp.Diff(want, spec); diff != "" {
 		t.Error("-want +got:", diff)
 	}
+
 	var read corev1.ServiceSpec
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tree, &read); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, read); diff != "" {
 		t.Error("of the tree, -want +got:", diff)
 	}

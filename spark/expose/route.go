@@ -43,6 +43,7 @@ func DriverRoute(r Route) *unstructured.Unstructured {
 	if path == "" {
 		path = "/"
 	}
+
 	rule := HTTPRouteRule(path, r.Service, int64(r.Port))
 	if r.Path != "" {
 		rule["filters"] = []any{map[string]any{
@@ -50,17 +51,21 @@ func DriverRoute(r Route) *unstructured.Unstructured {
 			"urlRewrite": map[string]any{"path": map[string]any{"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}},
 		}}
 	}
+
 	spec := map[string]any{"rules": []any{rule}}
 	if parents := parentRefs(r.Parents); len(parents) > 0 {
 		spec["parentRefs"] = parents
 	}
+
 	if len(r.Hosts) > 0 {
 		hosts := make([]any, len(r.Hosts))
 		for i, host := range r.Hosts {
 			hosts[i] = host
 		}
+
 		spec["hostnames"] = hosts
 	}
+
 	meta := objectMeta(r.Namespace, r.Name, r.Labels, nil, r.Annotations, r.Owner)
 	route := &unstructured.Unstructured{Object: map[string]any{"spec": spec, "metadata": metaTree(meta)}}
 	route.SetGroupVersionKind(RouteKind)
@@ -77,9 +82,11 @@ func parentRefs(parents []Parent) (refs []any) {
 				ref[key] = value
 			}
 		}
+
 		if parent.Port != 0 {
 			ref["port"] = int64(parent.Port)
 		}
+
 		refs = append(refs, ref)
 	}
 	return refs

@@ -59,6 +59,7 @@ func objectMeta(namespace, name string, labels, extra, annotations map[string]st
 		maps.Copy(meta.Labels, extra)
 		maps.Copy(meta.Labels, labels)
 	}
+
 	if owner.UID != "" {
 		meta.OwnerReferences = []metav1.OwnerReference{*owner.DeepCopy()}
 	}

@@ -51,6 +51,7 @@ func metaTree(meta metav1.ObjectMeta) map[string]any {
 		// This cannot happen: a Kubernetes type can always be converted.
 		return map[string]any{"name": meta.Name, "namespace": meta.Namespace}
 	}
+
 	delete(tree, "creationTimestamp")
 	return tree
 }
@@ -61,10 +62,12 @@ func WithRule(spec, rule map[string]any) map[string]any {
 	if rules, _ := spec["rules"].([]any); len(rules) > 0 {
 		return spec
 	}
+
 	out := maps.Clone(spec)
 	if out == nil {
 		out = map[string]any{}
 	}
+
 	out["rules"] = []any{rule}
 	return out
 }

@@ -19,19 +19,23 @@ const maxPort = 65535
 // range. Each port in the list `singles` therefore also gets an entry of its own, unless the port is closed.
 func PortsExcept(closed, singles []int32) []networkingv1.NetworkPolicyPort {
 	closed = slices.Compact(slices.Sorted(slices.Values(closed)))
+
 	var ports []networkingv1.NetworkPolicyPort
 	for _, number := range slices.Compact(slices.Sorted(slices.Values(singles))) {
 		if !slices.Contains(closed, number) {
 			ports = append(ports, portRange(number, number))
 		}
 	}
+
 	from := int32(1)
 	for _, number := range append(slices.Clone(closed), maxPort+1) {
 		if number > from {
 			ports = append(ports, portRange(from, number-1))
 		}
+
 		from = number + 1
 	}
+
 	for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolSCTP} {
 		ports = append(ports, networkingv1.NetworkPolicyPort{Protocol: new(protocol)})
 	}

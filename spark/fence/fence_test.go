@@ -52,26 +52,32 @@ func TestExactlyTheClosedPortsAreClosed(t *testing.T) {
 	for _, closed := range [][]int32{nil, {7078}, {7079, 7078, 7079}, {1, 65535}, {65535, 65534, 2, 1}, {6066, 7077, 8080, 4040, 15002, 6067}} {
 		singles := []int32{8080, 4040, 4040, 65535, 7078}
 		given := [2][]int32{slices.Clone(closed), slices.Clone(singles)}
+
 		ports := PortsExcept(closed, singles)
 		if diff := cmp.Diff(given, [2][]int32{closed, singles}); diff != "" {
 			t.Errorf("the arguments changed (-want +got):\n%s", diff)
 		}
+
 		var entries [65536]int
 		for _, p := range ports {
 			if *p.Protocol != corev1.ProtocolTCP {
 				continue
 			}
+
 			if p.EndPort == nil {
 				entries[p.Port.IntVal]++
 				continue
 			}
+
 			if *p.EndPort <= p.Port.IntVal {
 				t.Errorf("without %v: the range %d-%d is empty or has one port", closed, p.Port.IntVal, *p.EndPort)
 			}
+
 			for n := p.Port.IntVal; n <= *p.EndPort; n++ {
 				entries[n]++
 			}
 		}
+
 		for n := range int32(65536) {
 			want := 1
 			switch {
@@ -80,13 +86,16 @@ func TestExactlyTheClosedPortsAreClosed(t *testing.T) {
 			case slices.Contains(singles, n):
 				want = 2 // its own, and the range
 			}
+
 			if entries[n] != want {
 				t.Errorf("without %v: port %d has %d entries, want %d", closed, n, entries[n], want)
 			}
 		}
+
 		backwards := slices.Clone(closed)
 		slices.Reverse(backwards)
 		slices.Reverse(singles)
+
 		if diff := cmp.Diff(ports, PortsExcept(backwards, singles)); diff != "" {
 			t.Errorf("in another order, without %v (-want +got):\n%s", closed, diff)
 		}
@@ -98,6 +107,7 @@ func TestExactlyTheClosedPortsAreClosed(t *testing.T) {
 func TestEntriesOfPorts(t *testing.T) {
 	tcp, udp, sctp := corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP
 	number := func(n int) *intstr.IntOrString { return &intstr.IntOrString{Type: intstr.Int, IntVal: int32(n)} }
+
 	want := []networkingv1.NetworkPolicyPort{
 		{Protocol: &tcp, Port: number(80)}, {Protocol: &tcp, Port: number(1), EndPort: new(int32(7076))},
 		{Protocol: &tcp, Port: number(7078), EndPort: new(int32(65535))}, {Protocol: &udp}, {Protocol: &sctp},
@@ -105,10 +115,12 @@ func TestEntriesOfPorts(t *testing.T) {
 	if diff := cmp.Diff(want, PortsExcept([]int32{7077}, []int32{80})); diff != "" {
 		t.Errorf("all but 7077 (-want +got):\n%s", diff)
 	}
+
 	want = []networkingv1.NetworkPolicyPort{{Protocol: &tcp, Port: number(7077)}, {Protocol: &tcp, Port: number(6066)}, {Protocol: &tcp, Port: number(7077)}}
 	if diff := cmp.Diff(want, Ports(7077, 6066, 7077)); diff != "" {
 		t.Errorf("the given ports (-want +got):\n%s", diff)
 	}
+
 	if got := Ports(); got != nil {
 		t.Errorf("no ports are %v; a rule without ports would open all ports, so callers must be able to detect an empty list", got)
 	}

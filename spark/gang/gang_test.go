@@ -59,16 +59,19 @@ spec: {minMember: 1, minResources: {cpu: 2500m, memory: 4Gi, nvidia.com/gpu: "2"
 	} {
 		group := someGroup()
 		c.group(&group)
+
 		text, err := yaml.Marshal(c.build(group).Object)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var got, want map[string]any
 		for text, into := range map[string]*map[string]any{string(text): &got, c.want: &want} {
 			if err := yaml.Unmarshal([]byte(text), into); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -84,6 +87,7 @@ func TestPodGroupSharesNothing(t *testing.T) {
 	labels := object.GetLabels()
 	labels["app"] = "other"
 	object.SetLabels(labels)
+
 	if diff := cmp.Diff(someGroup(), group); diff != "" {
 		t.Errorf("the group was changed:\n%s", diff)
 	}
@@ -93,9 +97,11 @@ func TestNames(t *testing.T) {
 	if got := VolcanoName("pi"); got != "spark-pi-pg" {
 		t.Error(got)
 	}
+
 	if got := CoschedulingName("pi"); got != "pi-pg" {
 		t.Error(got)
 	}
+
 	seen := map[string]string{}
 	for _, name := range []string{
 		strings.Repeat("a", 60), strings.Repeat("a", 61), strings.Repeat("a", 62), strings.Repeat("a", 63),
@@ -105,9 +111,11 @@ func TestNames(t *testing.T) {
 		if problems := append(validation.IsValidLabelValue(got), validation.IsDNS1123Subdomain(got)...); len(problems) > 0 {
 			t.Errorf("%s (%d): %v", got, len(got), problems)
 		}
+
 		if other, taken := seen[got]; taken {
 			t.Errorf("%s and %s are both %s", other, name, got)
 		}
+
 		seen[got] = name
 		if !strings.HasSuffix(got, "-pg") {
 			t.Errorf("%s does not end as others do", got)
@@ -117,6 +125,7 @@ func TestNames(t *testing.T) {
 
 func TestTaskGroups(t *testing.T) {
 	driver := podOf(t, `{spec: {containers: [{resources: {requests: {cpu: 500m, memory: 1408Mi}}}]}}`)
+
 	executor := podOf(t, `
 metadata: {labels: {spark-role: executor}}
 spec:
@@ -143,6 +152,7 @@ spec:
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}

@@ -58,6 +58,7 @@ func CoschedulingName(application string) string {
 	if len(application)+len(suffix) <= maxLabel {
 		return application + suffix
 	}
+
 	sum := sha256.Sum256([]byte(application))
 	suffixes := "-" + hex.EncodeToString(sum[:4]) + suffix
 	return strings.TrimRight(application[:maxLabel-len(suffixes)], "-.") + suffixes
@@ -71,9 +72,11 @@ func Volcano(g Group) *unstructured.Unstructured {
 	if g.Queue != "" {
 		spec["queue"] = g.Queue
 	}
+
 	if g.PriorityClassName != "" {
 		spec["priorityClassName"] = g.PriorityClassName
 	}
+
 	object := g.object(VolcanoKind, spec)
 	object.Object["status"] = map[string]any{"phase": "Pending"}
 	return object
@@ -90,6 +93,7 @@ func (g Group) spec() map[string]any {
 		for name, amount := range g.MinResources {
 			least[string(name)] = amount.String()
 		}
+
 		spec["minResources"] = least
 	}
 	return spec
@@ -100,9 +104,11 @@ func (g Group) object(kind schema.GroupVersionKind, spec map[string]any) *unstru
 	object.SetGroupVersionKind(kind)
 	object.SetNamespace(g.Namespace)
 	object.SetName(g.Name)
+
 	if len(g.Labels) > 0 {
 		object.SetLabels(maps.Clone(g.Labels))
 	}
+
 	if g.Owner.UID != "" {
 		object.SetOwnerReferences([]metav1.OwnerReference{*g.Owner.DeepCopy()})
 	}

@@ -22,11 +22,13 @@ func Sum(tasks ...Task) corev1.ResourceList {
 		if task.Count <= 0 {
 			continue
 		}
+
 		each := Requests(task.Pod)
 		for name, amount := range each {
 			amount.Mul(int64(task.Count))
 			each[name] = amount
 		}
+
 		add(sum, each)
 	}
 	return sum
@@ -48,6 +50,7 @@ func Requests(pod *corev1.Pod) corev1.ResourceList {
 	if pod == nil {
 		return corev1.ResourceList{}
 	}
+
 	sum := peak(&pod.Spec, requests)
 	if whole := pod.Spec.Resources; whole != nil {
 		for name, amount := range clone(whole.Limits) {
@@ -55,8 +58,10 @@ func Requests(pod *corev1.Pod) corev1.ResourceList {
 				sum[name] = amount
 			}
 		}
+
 		maps.Copy(sum, clone(whole.Requests))
 	}
+
 	add(sum, clone(pod.Spec.Overhead))
 	return withoutZeros(sum)
 }
@@ -69,10 +74,12 @@ func Limits(pod *corev1.Pod) corev1.ResourceList {
 	if pod == nil {
 		return corev1.ResourceList{}
 	}
+
 	sum := peak(&pod.Spec, func(resources *corev1.ResourceRequirements) corev1.ResourceList { return clone(resources.Limits) })
 	if pod.Spec.Resources != nil {
 		maps.Copy(sum, clone(pod.Spec.Resources.Limits))
 	}
+
 	for name, amount := range clone(pod.Spec.Overhead) {
 		if _, limited := sum[name]; limited {
 			add(sum, corev1.ResourceList{name: amount})
@@ -88,9 +95,11 @@ func peak(spec *corev1.PodSpec, amounts func(*corev1.ResourceRequirements) corev
 	for i := range spec.Containers {
 		add(sum, amounts(&spec.Containers[i].Resources))
 	}
+
 	beside, most := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
+
 		need := amounts(&c.Resources)
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			add(sum, need)
@@ -99,8 +108,10 @@ func peak(spec *corev1.PodSpec, amounts func(*corev1.ResourceRequirements) corev
 		} else {
 			add(need, beside)
 		}
+
 		raiseTo(most, need)
 	}
+
 	raiseTo(sum, most)
 	return sum
 }
@@ -117,6 +128,7 @@ func clone(list corev1.ResourceList) corev1.ResourceList {
 		if amount.Sign() < 0 {
 			amount = resource.Quantity{Format: amount.Format}
 		}
+
 		out[name] = amount.DeepCopy()
 	}
 	return out
@@ -135,6 +147,7 @@ func add(to, amounts corev1.ResourceList) {
 		if sum.IsZero() {
 			sum.Format = amount.Format // memory stays in Mi
 		}
+
 		sum.Add(amount)
 		to[name] = sum
 	}

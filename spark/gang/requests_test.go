@@ -13,6 +13,7 @@ import (
 
 func podOf(t *testing.T, text string) *corev1.Pod {
 	t.Helper()
+
 	pod := &corev1.Pod{}
 	if err := yaml.UnmarshalStrict([]byte(text), pod); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -64,14 +65,17 @@ func TestRequests(t *testing.T) {
 			map[string]string{"memory": "550Gi"}},
 	} {
 		pod := podOf(t, c.pod)
+
 		before := pod.DeepCopy()
 		if diff := cmp.Diff(c.want, inWords(Requests(pod))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+
 		if diff := cmp.Diff(before, pod); diff != "" {
 			t.Errorf("%s: the pod was changed (-before +after):\n%s", c.name, diff)
 		}
 	}
+
 	if got := Requests(nil); len(got) > 0 {
 		t.Errorf("no pod asks for %v", got)
 	}
@@ -94,14 +98,17 @@ func TestLimits(t *testing.T) {
 		{"overhead", `{spec: {overhead: {cpu: 250m, memory: 120Mi}, containers: [{resources: {limits: {memory: 1Gi}}}]}}`, map[string]string{"memory": "1144Mi"}},
 	} {
 		pod := podOf(t, c.pod)
+
 		before := pod.DeepCopy()
 		if diff := cmp.Diff(c.want, inWords(Limits(pod))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+
 		if diff := cmp.Diff(before, pod); diff != "" {
 			t.Errorf("%s: the pod was changed (-before +after):\n%s", c.name, diff)
 		}
 	}
+
 	if got := Limits(nil); len(got) > 0 {
 		t.Errorf("no pod has the limits %v", got)
 	}
@@ -109,6 +116,7 @@ func TestLimits(t *testing.T) {
 
 func TestSum(t *testing.T) {
 	driver := podOf(t, `{spec: {containers: [{resources: {requests: {cpu: 500m, memory: 1408Mi}}}]}}`)
+
 	executor := podOf(t, `{spec: {containers: [{resources: {requests: {cpu: 2, memory: 2867Mi}, limits: {nvidia.com/gpu: 1}}}]}}`)
 	for _, c := range []struct {
 		name  string
@@ -139,26 +147,32 @@ func TestRequestsAreThePeak(t *testing.T) {
 			corev1.ResourceMemory: *resource.NewQuantity(random.Int64N(64)<<20, resource.BinarySI),
 		}}}
 	}
+
 	cpu := func(c *corev1.Container) int64 { return c.Resources.Requests.Cpu().MilliValue() }
 	for range 2000 {
 		pod := &corev1.Pod{}
+
 		var peak, running int64
 		for range random.IntN(4) {
 			c := container()
 			if random.IntN(2) == 0 {
 				c.RestartPolicy = &always
 			}
+
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+
 			peak = max(peak, running+cpu(&c))
 			if c.RestartPolicy != nil {
 				running += cpu(&c)
 			}
 		}
+
 		for range 1 + random.IntN(3) {
 			c := container()
 			pod.Spec.Containers = append(pod.Spec.Containers, c)
 			running += cpu(&c)
 		}
+
 		asked := Requests(pod)
 		if want, got := max(peak, running), asked.Cpu().MilliValue(); got != want {
 			text, _ := yaml.Marshal(pod.Spec)
@@ -179,12 +193,15 @@ func TestSumIsAddition(t *testing.T) {
 				corev1.ResourceName(fmt.Sprintf("vendor.example/d%d", random.IntN(2))): *resource.NewQuantity(random.Int64N(3), resource.DecimalSI),
 			}}}}}}
 			count := random.Int32N(20)
+
 			tasks = append(tasks, Task{pod, count})
 			for range count {
 				single = append(single, Task{pod, 1})
 			}
 		}
+
 		random.Shuffle(len(single), func(i, j int) { single[i], single[j] = single[j], single[i] })
+
 		if diff := cmp.Diff(inWords(Sum(single...)), inWords(Sum(tasks...))); diff != "" {
 			t.Fatalf("(-one by one +at once):\n%s", diff)
 		}
@@ -205,6 +222,7 @@ func TestNoContainerLowersTheSums(t *testing.T) {
 		}
 		return list
 	}
+
 	container := func() corev1.Container {
 		c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: amounts(), Limits: amounts()}}
 		if random.IntN(3) == 0 {
@@ -217,17 +235,21 @@ func TestNoContainerLowersTheSums(t *testing.T) {
 		for range random.IntN(4) {
 			pod.Spec.Containers = append(pod.Spec.Containers, container())
 		}
+
 		for range random.IntN(4) {
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, container())
 		}
+
 		pod.Spec.Overhead = amounts()
 		before := map[string]corev1.ResourceList{"requests": Requests(pod), "limits": Limits(pod)}
+
 		more := pod.DeepCopy()
 		if random.IntN(2) == 0 {
 			more.Spec.Containers = append(more.Spec.Containers, container())
 		} else {
 			more.Spec.InitContainers = append(more.Spec.InitContainers, container())
 		}
+
 		for what, after := range map[string]corev1.ResourceList{"requests": Requests(more), "limits": Limits(more)} {
 			for name, amount := range before[what] {
 				if have := after[name]; have.Cmp(amount) < 0 || amount.Sign() < 0 {

@@ -53,6 +53,7 @@ func TaskGroups(tasks ...Named) (string, error) {
 		if task.Count <= 0 || task.Pod == nil {
 			continue
 		}
+
 		group := taskGroup{
 			Name: task.Name, MinMember: task.Count, MinResource: map[string]string{}, Labels: maps.Clone(task.Labels),
 			NodeSelector: task.Pod.Spec.NodeSelector, Tolerations: task.Pod.Spec.Tolerations, Affinity: task.Pod.Spec.Affinity,
@@ -60,8 +61,10 @@ func TaskGroups(tasks ...Named) (string, error) {
 		for name, amount := range Requests(task.Pod) {
 			group.MinResource[string(name)] = amount.String()
 		}
+
 		groups = append(groups, group)
 	}
+
 	text, err := json.Marshal(groups)
 	if err != nil {
 		return "", fmt.Errorf("write the task groups: %w", err)

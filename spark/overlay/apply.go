@@ -74,9 +74,11 @@ func (a *applier) fail(field, format string, args ...any) {
 func (a *applier) meta(o Overlay) {
 	mergeMap(&a.pod.Labels, o.Labels)
 	mergeMap(&a.pod.Annotations, o.Annotations)
+
 	if len(o.OwnerReferences) == 0 {
 		return
 	}
+
 	owners := index(a.pod.OwnerReferences, func(r *metav1.OwnerReference) types.UID { return r.UID })
 	for _, ref := range o.OwnerReferences {
 		if _, ok := owners[ref.UID]; !ok {
@@ -98,17 +100,21 @@ func (a *applier) addEnv(add []corev1.EnvVar) {
 	if len(add) == 0 {
 		return
 	}
+
 	wanted, have := make(map[string]int, len(add)), make(map[string]int, len(add))
 	for i := range add {
 		wanted[add[i].Name] = i
 	}
+
 	for i := range a.spark.Env {
 		have[a.spark.Env[i].Name] = i
 	}
+
 	for i, v := range add {
 		if wanted[v.Name] != i {
 			continue
 		}
+
 		if last, ok := have[v.Name]; !ok || !sameVariable(a.spark.Env[last], v) {
 			a.spark.Env = append(a.spark.Env, *v.DeepCopy())
 		}
@@ -120,11 +126,13 @@ func sameVariable(have, want corev1.EnvVar) bool {
 	if have.ValueFrom == nil || want.ValueFrom == nil {
 		return equality.Semantic.DeepEqual(have, want)
 	}
+
 	have, want = *have.DeepCopy(), *want.DeepCopy()
 	for _, from := range []*corev1.EnvVarSource{have.ValueFrom, want.ValueFrom} {
 		if from.FieldRef != nil {
 			from.FieldRef.APIVersion = cmp.Or(from.FieldRef.APIVersion, "v1")
 		}
+
 		if from.FileKeyRef != nil && from.FileKeyRef.Optional == nil {
 			from.FileKeyRef.Optional = new(false)
 		}
@@ -137,16 +145,20 @@ func (a *applier) storage(o Overlay) {
 		a.configMap("HadoopConfigMap", hadoopConfVolume, o.HadoopConfigMap, HadoopConfDir)
 		a.addEnv([]corev1.EnvVar{{Name: "HADOOP_CONF_DIR", Value: HadoopConfDir}})
 	}
+
 	if o.SparkConfigMap != "" {
 		a.configMap("SparkConfigMap", sparkConfVolume, o.SparkConfigMap, SparkConfDir)
 		a.addEnv([]corev1.EnvVar{{Name: "SPARK_CONF_DIR", Value: SparkConfDir}})
 	}
+
 	for _, m := range o.ConfigMaps {
 		a.configMap("ConfigMaps", configMapVolumeName(m.Name), m.Name, m.Path)
 	}
+
 	for _, v := range o.Volumes {
 		a.volume("Volumes", v)
 	}
+
 	for _, m := range o.VolumeMounts {
 		a.mount("VolumeMounts", m)
 	}
@@ -163,6 +175,7 @@ func (a *applier) volume(field string, v corev1.Volume) {
 	if a.volumes == nil {
 		a.volumes = index(a.pod.Spec.Volumes, func(w *corev1.Volume) string { return w.Name })
 	}
+
 	i, ok := a.volumes[v.Name]
 	switch {
 	case !ok:
@@ -187,6 +200,7 @@ func sameVolume(have, want corev1.Volume) bool {
 				*mode = nil
 			}
 		}
+
 		if v.HostPath != nil && v.HostPath.Type != nil && *v.HostPath.Type == corev1.HostPathUnset {
 			v.HostPath.Type = nil
 		}
@@ -205,6 +219,7 @@ func (a *applier) mount(field string, m corev1.VolumeMount) {
 	if a.mounts == nil {
 		a.mounts = index(a.spark.VolumeMounts, func(n *corev1.VolumeMount) string { return n.MountPath })
 	}
+
 	i, ok := a.mounts[m.MountPath]
 	switch {
 	case !ok:
@@ -230,7 +245,9 @@ func (a *applier) ports(add []corev1.ContainerPort) {
 	if len(add) == 0 {
 		return
 	}
+
 	have, named := map[port]bool{}, map[string][]port{}
+
 	note := func(p port) {
 		if !have[p] {
 			have[p] = true
@@ -242,6 +259,7 @@ func (a *applier) ports(add []corev1.ContainerPort) {
 	for _, q := range a.spark.Ports {
 		note(portOf(q))
 	}
+
 	for _, p := range add {
 		p.Protocol = cmp.Or(p.Protocol, corev1.ProtocolTCP)
 		this := portOf(p)
@@ -250,8 +268,10 @@ func (a *applier) ports(add []corev1.ContainerPort) {
 			a.fail("Ports", "port name %q is taken by port %d", p.Name, named[p.Name][i].number)
 			return
 		}
+
 		if !have[this] {
 			note(this)
+
 			a.spark.Ports = append(a.spark.Ports, p)
 		}
 	}
@@ -263,6 +283,7 @@ func (a *applier) network(o Overlay) {
 		spec.HostNetwork = true
 		spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
+
 	spec.HostAliases = addMissing(spec.HostAliases, o.HostAliases, (*corev1.HostAlias).DeepCopy)
 	if o.DNSConfig != nil {
 		spec.DNSConfig = o.DNSConfig.DeepCopy()
@@ -277,13 +298,17 @@ func (a *applier) placement(o Overlay) {
 		// does not fit the new class.
 		spec.Priority, spec.PreemptionPolicy = nil, nil
 	}
+
 	if o.SchedulerName != "" {
 		spec.SchedulerName = o.SchedulerName
 	}
+
 	mergeMap(&spec.NodeSelector, o.NodeSelector)
+
 	if o.Affinity != nil {
 		spec.Affinity = o.Affinity.DeepCopy()
 	}
+
 	spec.Tolerations = addMissing(spec.Tolerations, o.Tolerations, (*corev1.Toleration).DeepCopy)
 }
 
@@ -292,8 +317,10 @@ func (a *applier) limits(o Overlay) {
 		if request, ok := a.spark.Resources.Requests[corev1.ResourceMemory]; ok && o.MemoryLimit.Cmp(request) < 0 {
 			a.fail("MemoryLimit", "%s is below the memory that the container requests, %s", o.MemoryLimit.String(), request.String())
 		}
+
 		a.setLimit(corev1.ResourceMemory, o.MemoryLimit.DeepCopy())
 	}
+
 	if o.GPU.Name != "" && o.GPU.Quantity > 0 {
 		name, amount := corev1.ResourceName(o.GPU.Name), *resource.NewQuantity(o.GPU.Quantity, resource.DecimalSI)
 		a.setLimit(name, amount)
@@ -308,6 +335,7 @@ func (a *applier) setLimit(name corev1.ResourceName, q resource.Quantity) {
 	if a.spark.Resources.Limits == nil {
 		a.spark.Resources.Limits = corev1.ResourceList{}
 	}
+
 	a.spark.Resources.Limits[name] = q
 }
 
@@ -315,13 +343,16 @@ func (a *applier) security(o Overlay) {
 	if o.SecurityContext != nil {
 		a.spark.SecurityContext = o.SecurityContext.DeepCopy()
 	}
+
 	if o.PodSecurityContext != nil {
 		a.pod.Spec.SecurityContext = o.PodSecurityContext.DeepCopy()
 	}
+
 	if o.ServiceAccountName != "" {
 		a.pod.Spec.ServiceAccountName = o.ServiceAccountName
 		a.pod.Spec.DeprecatedServiceAccount = o.ServiceAccountName
 	}
+
 	a.pod.Spec.ImagePullSecrets = addMissing(a.pod.Spec.ImagePullSecrets, o.ImagePullSecrets, (*corev1.LocalObjectReference).DeepCopy)
 	if o.EnableServiceLinks != nil {
 		a.pod.Spec.EnableServiceLinks = new(*o.EnableServiceLinks)
@@ -332,12 +363,15 @@ func (a *applier) life(o Overlay) {
 	if o.TerminationGracePeriodSeconds != nil {
 		a.pod.Spec.TerminationGracePeriodSeconds = new(*o.TerminationGracePeriodSeconds)
 	}
+
 	if o.Lifecycle != nil {
 		a.spark.Lifecycle = o.Lifecycle.DeepCopy()
 	}
+
 	if o.ShareProcessNamespace {
 		a.pod.Spec.ShareProcessNamespace = new(true)
 	}
+
 	if o.TerminationMessagePolicy != "" {
 		a.spark.TerminationMessagePolicy = o.TerminationMessagePolicy
 	}
@@ -350,10 +384,12 @@ func (a *applier) containers(field string, list *[]corev1.Container, at int, add
 	if len(add) == 0 {
 		return
 	}
+
 	images := make(map[string]string, len(*list)+len(add))
 	for i := range slices.Backward(*list) {
 		images[(*list)[i].Name] = (*list)[i].Image
 	}
+
 	fresh := make([]corev1.Container, 0, len(add))
 	for i := range add {
 		c := &add[i]
@@ -377,6 +413,7 @@ func configMapVolumeName(name string) string {
 	if volume := name + suffix; len(volume) <= limit && !strings.Contains(name, ".") {
 		return volume
 	}
+
 	sum := sha256.Sum256([]byte(name))
 	tail := "-" + hex.EncodeToString(sum[:4]) + suffix
 	plain := strings.ReplaceAll(name, ".", "-")
@@ -387,9 +424,11 @@ func mergeMap(into *map[string]string, add map[string]string) {
 	if len(add) == 0 {
 		return
 	}
+
 	if *into == nil {
 		*into = make(map[string]string, len(add))
 	}
+
 	maps.Copy(*into, add)
 }
 
@@ -400,13 +439,16 @@ func addMissing[T any](list, add []T, copyOf func(*T) *T) []T {
 	if len(add) == 0 {
 		return list
 	}
+
 	have := make(map[string]bool, len(list)+len(add))
 	for i := range list {
 		have[jsonOf(&list[i])] = true
 	}
+
 	for i := range add {
 		if key := jsonOf(&add[i]); !have[key] {
 			have[key] = true
+
 			list = append(list, *copyOf(&add[i]))
 		}
 	}

@@ -150,16 +150,20 @@ func TestApply(t *testing.T) {
 			want := driver()
 			spark := &want.Spec.Containers[1]
 			c.want(want, spark)
+
 			got := driver()
 			if err := Apply(got, DriverContainer, c.overlay); err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("pod (-want +got):\n%s", diff)
 			}
+
 			if err := Apply(got, DriverContainer, c.overlay); err != nil {
 				t.Fatalf("a second time: %v", err)
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("a second time changes the pod (-want +got):\n%s", diff)
 			}
@@ -187,6 +191,7 @@ func TestConflictsAreErrorsThatNameTheField(t *testing.T) {
 			t.Errorf("%s: %v, want it to begin with %q", c.name, err, c.want)
 		}
 	}
+
 	if err := Apply(driver(), "none", Overlay{}); err == nil || !strings.Contains(err.Error(), `no container "none"`) {
 		t.Errorf("a container that is not there: %v", err)
 	}
@@ -199,6 +204,7 @@ func TestVariableWithDefaultsIsTheSame(t *testing.T) {
 	field := func(version, path string) corev1.EnvVar {
 		return reference(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: version, FieldPath: path}})
 	}
+
 	file := func(optional *bool) corev1.EnvVar {
 		return reference(corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{Key: "k", Optional: optional}})
 	}
@@ -216,10 +222,12 @@ func TestVariableWithDefaultsIsTheSame(t *testing.T) {
 		pod := driver()
 		spark := &pod.Spec.Containers[1]
 		spark.Env = append(spark.Env, c.have)
+
 		before := len(spark.Env)
 		if err := Apply(pod, DriverContainer, Overlay{Env: []corev1.EnvVar{c.want}}); err != nil {
 			t.Fatal(err)
 		}
+
 		if got := len(pod.Spec.Containers[1].Env) == before; got != c.same {
 			t.Errorf("%s: counts as the same: %v", name, got)
 		}
@@ -230,10 +238,12 @@ func TestVariableWithDefaultsIsTheSame(t *testing.T) {
 // the device, it must change this request too, because the API server accepts only equal amounts.
 func TestDeviceRequestFollowsItsLimit(t *testing.T) {
 	pod := driver()
+
 	pod.Spec.Containers[1].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
 	if err := Apply(pod, DriverContainer, Overlay{GPU: GPU{Name: "nvidia.com/gpu", Quantity: 2}}); err != nil {
 		t.Fatal(err)
 	}
+
 	resources := pod.Spec.Containers[1].Resources
 	if limit, request := resources.Limits["nvidia.com/gpu"], resources.Requests["nvidia.com/gpu"]; limit.Value() != 2 || request.Value() != 2 {
 		t.Errorf("limit %s, request %s, want 2", limit.String(), request.String())
@@ -243,17 +253,21 @@ func TestDeviceRequestFollowsItsLimit(t *testing.T) {
 func TestPriorityOfAnotherClassIsCleared(t *testing.T) {
 	pod := driver()
 	pod.Spec.Priority, pod.Spec.PreemptionPolicy = new(int32(0)), new(corev1.PreemptLowerPriority)
+
 	o := Overlay{PriorityClassName: "high"}
 	if err := Apply(pod, DriverContainer, o); err != nil {
 		t.Fatal(err)
 	}
+
 	if pod.Spec.Priority != nil || pod.Spec.PreemptionPolicy != nil {
 		t.Error("priority and preemption policy of the old class remain")
 	}
+
 	pod.Spec.Priority = new(int32(1000))
 	if err := Apply(pod, DriverContainer, o); err != nil {
 		t.Fatal(err)
 	}
+
 	if pod.Spec.Priority == nil {
 		t.Error("the priority of the same class was removed")
 	}
@@ -271,10 +285,12 @@ func TestApplySharesNothing(t *testing.T) {
 		EnableServiceLinks: new(false),
 		Sidecars:           []corev1.Container{{Name: "s", Args: []string{"a"}}},
 	}
+
 	pod := driver()
 	if err := Apply(pod, DriverContainer, o); err != nil {
 		t.Fatal(err)
 	}
+
 	spark := &pod.Spec.Containers[2]
 	spark.Env[2].ValueFrom.FieldRef.FieldPath = "b"
 	pod.Labels["l"] = "2"
@@ -282,6 +298,7 @@ func TestApplySharesNothing(t *testing.T) {
 	spark.SecurityContext.Privileged = new(true)
 	pod.Spec.SecurityContext.FSGroup = new(int64(1))
 	*pod.Spec.EnableServiceLinks = true
+
 	pod.Spec.Containers[1].Args[0] = "b"
 	if o.Env[0].ValueFrom.FieldRef.FieldPath != "a" || o.Labels["l"] != "1" || o.Affinity.NodeAffinity != nil || o.SecurityContext.Privileged != nil ||
 		o.PodSecurityContext.FSGroup != nil || *o.EnableServiceLinks || o.Sidecars[0].Args[0] != "a" {
@@ -296,12 +313,14 @@ func TestConfigMapVolume(t *testing.T) {
 			t.Errorf("ConfigMapVolume(%q) = %q, want %q", name, got, want)
 		}
 	}
+
 	for _, name := range []string{"with.dots", long + "b", "x." + long + ".y.z", "a." + strings.Repeat("b.", 100)} {
 		got := configMapVolumeName(name)
 		if errs := validation.IsDNS1123Label(got); len(errs) > 0 || !strings.HasSuffix(got, "-vol") {
 			t.Errorf("ConfigMapVolume(%q) = %q cannot be the name of a volume: %v", name, got, errs)
 		}
 	}
+
 	for _, two := range [][2]string{{"a.b", "a-b"}, {long + "b", long + "c"}} {
 		if configMapVolumeName(two[0]) == configMapVolumeName(two[1]) {
 			t.Errorf("%q and %q share the name of a volume", two[0], two[1])
@@ -313,6 +332,7 @@ func TestIsZero(t *testing.T) {
 	if !(Overlay{}).IsZero() {
 		t.Error("the zero value is not zero")
 	}
+
 	if (Overlay{GPU: GPU{Quantity: 1}}).IsZero() || (Overlay{HostNetwork: true}).IsZero() {
 		t.Error("an overlay with a field is zero")
 	}

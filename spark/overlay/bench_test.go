@@ -25,7 +25,9 @@ func BenchmarkApply(b *testing.B) {
 	}{{"nothing", Overlay{}}, {"much", much()}} {
 		b.Run(c.name, func(b *testing.B) {
 			pod := driver()
+
 			b.ReportAllocs()
+
 			for b.Loop() {
 				if err := Apply(pod.DeepCopy(), DriverContainer, c.overlay); err != nil {
 					b.Fatal(err)

@@ -11,6 +11,7 @@ import (
 // ExampleApply lays a node selector and a variable over a driver pod. A second application changes nothing.
 func ExampleApply() {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: overlay.DriverContainer}}}}
+
 	o := overlay.Overlay{
 		NodeSelector: map[string]string{"disk": "ssd"},
 		Env:          []corev1.EnvVar{{Name: "REGION", Value: "north"}},
@@ -21,6 +22,7 @@ func ExampleApply() {
 			return
 		}
 	}
+
 	fmt.Println(pod.Spec.NodeSelector, pod.Spec.Containers[0].Env)
 	// Output:
 	// map[disk:ssd] [{REGION north nil}]

@@ -63,22 +63,27 @@ func randomOverlay(r *rand.Rand) Overlay {
 func TestApplyIsIdempotent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fit := 0
+
 	count := effort.Count(t, 500)
 	for i := range count {
 		o := randomOverlay(r)
+
 		pod := driver()
 		if Apply(pod, DriverContainer, o) != nil {
 			continue
 		}
 		fit++
+
 		once := pod.DeepCopy()
 		if err := Apply(pod, DriverContainer, o); err != nil {
 			t.Fatalf("overlay %d fits once, but not twice: %v\n%+v", i, err, o)
 		}
+
 		if diff := cmp.Diff(once, pod); diff != "" {
 			t.Fatalf("overlay %d twice (-once +twice):\n%s", i, diff)
 		}
 	}
+
 	if fit < count/10 {
 		t.Errorf("only %d of the overlays fit the pod: the test says too little", fit)
 	}
@@ -92,7 +97,9 @@ func TestNothingIsLost(t *testing.T) {
 		if Apply(pod, DriverContainer, randomOverlay(r)) != nil {
 			continue
 		}
+
 		last := len(pod.Spec.Containers) - 1
+
 		spark, original := pod.Spec.Containers[last], before.Spec.Containers[1]
 		for _, list := range []struct {
 			name      string
@@ -126,6 +133,7 @@ func TestEveryFieldIsApplied(t *testing.T) {
 			}
 		}
 	}
+
 	for field := range reflect.TypeFor[Overlay]().Fields() {
 		if !touched[field.Name] {
 			t.Errorf("no case of TestApply sets %s", field.Name)

@@ -99,6 +99,7 @@ func Check(pod *corev1.Pod) (faults []Fault) {
 		if rest, ok := strings.CutPrefix(r.path, "spec.containers"); ok {
 			paths = append(paths, "spec.initContainers"+rest)
 		}
+
 		for _, path := range paths {
 			if at, text, found := r.broken(root, path); found {
 				faults = append(faults, Fault{strings.TrimPrefix(at, "."), conf.Quote("", text) + " " + r.words})
@@ -115,6 +116,7 @@ func (r rule) broken(node reflect.Value, path string) (at, text string, found bo
 	if node.Kind() == reflect.Pointer {
 		node = node.Elem()
 	}
+
 	if path == "" {
 		text = textOf(node)
 		return "", text, !r.valid(text)
@@ -124,6 +126,7 @@ func (r rule) broken(node reflect.Value, path string) (at, text string, found bo
 	if i := strings.IndexAny(path[1:], ".[{"); i >= 0 {
 		end = i + 1
 	}
+
 	step, rest := path[:end], path[end:]
 	switch node.Kind() {
 	case reflect.Struct:
@@ -135,11 +138,13 @@ func (r rule) broken(node reflect.Value, path string) (at, text string, found bo
 	case reflect.Map:
 		keys := node.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+
 		for _, key := range keys {
 			value := node.MapIndex(key)
 			if step == "{k}" {
 				value = key
 			}
+
 			if at, text, found = r.broken(value, rest); found {
 				return "[" + key.String() + "]" + at, text, found
 			}

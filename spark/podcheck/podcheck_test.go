@@ -33,6 +33,7 @@ spec:
 
 func podOf(t testing.TB, text string) *corev1.Pod {
 	t.Helper()
+
 	pod := &corev1.Pod{}
 	if err := yaml.Unmarshal([]byte(text), pod); err != nil {
 		t.Fatal(err)
@@ -77,6 +78,7 @@ func TestCheck(t *testing.T) {
 	if faults := Check(podOf(t, valid)); len(faults) > 0 {
 		t.Errorf("the valid pod: %v", faults)
 	}
+
 	broken := map[string]bool{}
 	for _, test := range faulty {
 		faults := Check(podOf(t, strings.Replace(valid, test.old, test.wrong, 1)))
@@ -84,9 +86,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s instead of %s: %v, want %s: %s", test.wrong, test.old, faults, test.path, test.says)
 			continue
 		}
+
 		_, words, _ := strings.Cut(faults[0].Message, `" `)
 		broken[words] = true
 	}
+
 	for _, r := range rules {
 		if !broken[r.words] {
 			t.Errorf("nothing breaks the rule for %s", r.path)
@@ -97,6 +101,7 @@ func TestCheck(t *testing.T) {
 // TestReferencesAreLeft checks that references are not judged, which only a driver can replace.
 func TestReferencesAreLeft(t *testing.T) {
 	pod := podOf(t, valid)
+
 	pod.Spec.Containers[0].Image = "${env:REGISTRY}/A B"
 	if faults := Check(pod); len(faults) > 0 {
 		t.Error(faults)

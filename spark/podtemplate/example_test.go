@@ -15,6 +15,7 @@ func ExampleRead() {
 		fmt.Println(err)
 		return
 	}
+
 	t.Pod.Spec.Containers[0].Image = "spark:4.1.4"
 
 	pod, err := podtemplate.Tree(t.Pod)
@@ -22,6 +23,7 @@ func ExampleRead() {
 		fmt.Println(err)
 		return
 	}
+
 	podtemplate.Graft(pod, t.Extra, func(path string) { fmt.Println("lost:", path) })
 	text, err := json.Marshal(pod["spec"])
 	fmt.Println(string(text), err)

@@ -18,9 +18,12 @@ func Tree(o any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	delete(tree, "status")
+
 	if metadata, ok := tree["metadata"].(map[string]any); ok {
 		delete(metadata, "creationTimestamp")
+
 		if len(metadata) == 0 {
 			delete(tree, "metadata")
 		}
@@ -40,12 +43,15 @@ func unknownFields(tree any, t reflect.Type) any {
 	default:
 		return nil // a scalar; most nodes of a tree are scalars
 	}
+
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+
 	if reflect.PointerTo(t).Implements(unmarshaler) {
 		return nil
 	}
+
 	switch tree := tree.(type) {
 	case map[string]any:
 		var out map[string]any
@@ -57,11 +63,14 @@ func unknownFields(tree any, t reflect.Type) any {
 					continue
 				}
 			}
+
 			if out == nil {
 				out = map[string]any{}
 			}
+
 			out[key] = unknown
 		}
+
 		if out != nil {
 			return out
 		}
@@ -80,21 +89,26 @@ func unknownElements(list []any, t reflect.Type) any {
 			if found == nil {
 				found = map[int]map[string]any{}
 			}
+
 			found[i] = inner
 		}
 	}
+
 	if found == nil {
 		return nil
 	}
+
 	out := make([]any, len(list))
 	for i, element := range list {
 		inner := found[i]
 		if inner == nil {
 			inner = map[string]any{}
 		}
+
 		if fields, ok := element.(map[string]any); ok && fields["name"] != nil {
 			inner["name"] = fields["name"]
 		}
+
 		out[i] = inner
 	}
 	return out
@@ -125,6 +139,7 @@ var fieldTypes = func() map[reflect.Type]map[string]reflect.Type {
 			if known[t] != nil {
 				return
 			}
+
 			known[t] = readFields(t)
 			for _, field := range known[t] {
 				learn(field)
@@ -172,6 +187,7 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 			into[key] = extra[key]
 			continue
 		}
+
 		place := strings.TrimPrefix(path+"."+key, ".")
 		switch fields := extra[key].(type) {
 		case map[string]any:
@@ -179,6 +195,7 @@ func graft(into, extra map[string]any, path string, lost func(path string)) {
 				graft(inner, fields, place, lost)
 				continue
 			}
+
 			lost(place)
 		case []any:
 			list, _ := have.([]any)
@@ -200,31 +217,39 @@ func graftElements(list, extra []any, path string, lost func(path string)) {
 			byName[name] = i
 		}
 	}
+
 	for i, element := range extra {
 		fields, _ := element.(map[string]any)
 		name := nameOf(element)
+
 		if len(fields) == 0 {
 			continue
 		}
+
 		at, ok := i, i < len(list) && (nameOf(list[i]) == name || len(byName) == 0)
 		if !ok && name != "" {
 			at, ok = byName[name]
 		}
+
 		if !ok && name != "" && len(fields) == 1 {
 			continue
 		}
+
 		place := fmt.Sprintf("%s[%d]", path, i)
 		if name != "" {
 			place = fmt.Sprintf("%s[%s]", path, name)
 		}
+
 		var inner map[string]any
 		if ok {
 			inner, ok = list[at].(map[string]any)
 		}
+
 		if !ok {
 			lost(place)
 			continue
 		}
+
 		graft(inner, fields, place, lost)
 	}
 }

@@ -23,6 +23,7 @@ func TestUnknownFieldsOfStruct(t *testing.T) {
 		Nested   map[string][]inner `json:"nested"`
 		Any      any                `json:"any"`
 	}
+
 	for text, want := range map[string]any{
 		`{}`:                             nil,
 		`{"name":"a","map":{"x":"y"}}`:   nil,
@@ -39,6 +40,7 @@ func TestUnknownFieldsOfStruct(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &tree); err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(want, unknownFields(tree, reflect.TypeFor[outer]())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}

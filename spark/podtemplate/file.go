@@ -30,12 +30,15 @@ func FromFile(data []byte, version string) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New(conf.Shorten(err.Error()))
 	}
+
 	fields, ok := tree.(map[string]any)
 	if !ok {
 		return nil, errors.New("contains no pod")
 	}
+
 	c := converter{old: strings.HasPrefix(version, "3.")}
 	c.fields(fields, reflect.TypeFor[corev1.Pod]())
+
 	if isJSON && !c.changed {
 		return data, nil
 	}
@@ -47,10 +50,12 @@ func parseFile(data []byte) (tree any, isJSON bool, err error) {
 	if err := CheckYAML(data); err != nil {
 		return nil, false, err
 	}
+
 	if !json.Valid(data) {
 		tree, err = parseYAML(data)
 		return tree, false, err
 	}
+
 	if err := checkDepth(data); err != nil {
 		return nil, true, err
 	}
@@ -58,6 +63,7 @@ func parseFile(data []byte) (tree any, isJSON bool, err error) {
 	if fault := bounds.Check(data, bounds.RawShape[corev1.Pod](), ""); fault != nil {
 		return nil, true, fault
 	}
+
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	err = decoder.Decode(&tree)
@@ -89,6 +95,7 @@ func (c *converter) value(value any, t reflect.Type, name string) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+
 	switch value := value.(type) {
 	case map[string]any:
 		c.fields(value, t)
@@ -101,6 +108,7 @@ func (c *converter) value(value any, t reflect.Type, name string) any {
 		}
 		return value
 	}
+
 	converted := c.scalar(value, t, name)
 	c.changed = c.changed || converted != value
 	return converted
@@ -172,6 +180,7 @@ func (c *converter) asInteger(value any, long bool, name string) any {
 		}
 		return value
 	}
+
 	base := 10
 	if !c.old && (name == "mode" || name == "defaultMode") {
 		if found := octal.FindStringSubmatch(text); found != nil {
@@ -180,9 +189,11 @@ func (c *converter) asInteger(value any, long bool, name string) any {
 			return value
 		}
 	}
+
 	if text = trimmed(text); text == "" {
 		return nil
 	}
+
 	if n, err := strconv.ParseInt(text, base, 64); err == nil {
 		return json.Number(strconv.FormatInt(n, 10))
 	}

@@ -58,10 +58,12 @@ func TestFromFile(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
+
 		got = []byte(strings.ReplaceAll(string(got), `\u0026`, "&"))
 		if diff := cmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
+
 		if !json.Valid(got) {
 			t.Errorf("%s: %s is not JSON", text, got)
 		}
@@ -124,6 +126,7 @@ func TestWrongTypesNameTheirField(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := Read(data); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: the error is %v, want %q in it", text, err, says)
 		}

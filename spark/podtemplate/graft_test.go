@@ -19,6 +19,7 @@ import (
 // object parses a JSON object.
 func object(t *testing.T, text string) map[string]any {
 	t.Helper()
+
 	tree, err := DecodeJSON([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -60,13 +61,16 @@ func TestGraft(t *testing.T) {
 			for _, round := range []string{"first", "second"} {
 				var lost []string
 				Graft(tree, runtime.DeepCopyJSON(extra), func(path string) { lost = append(lost, path) })
+
 				if diff := cmp.Diff(want, tree); diff != "" {
 					t.Errorf("after the %s merge (-want +got):\n%s", round, diff)
 				}
+
 				if diff := cmp.Diff(c.lost, lost); diff != "" {
 					t.Errorf("lost by the %s merge (-want +got):\n%s", round, diff)
 				}
 			}
+
 			if diff := cmp.Diff(object(t, c.extra), extra); diff != "" {
 				t.Errorf("the caller's copy was changed:\n%s", diff)
 			}
@@ -82,18 +86,23 @@ func TestTreeHasOnlyFieldsOfUsers(t *testing.T) {
 		Spec:       appsv1.StatefulSetSpec{ServiceName: "h", Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"c": "d"}}}},
 		Status:     appsv1.StatefulSetStatus{Replicas: 3},
 	}
+
 	tree, err := Tree(set)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, ok := tree["status"]; ok {
 		t.Errorf("the tree has the status %v", tree["status"])
 	}
+
 	metadata := tree["metadata"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{"name": "s", "labels": map[string]any{"a": "b"}}, metadata); diff != "" {
 		t.Errorf("the metadata (-want +got):\n%s", diff)
 	}
+
 	metadata["labels"].(map[string]any)["a"] = "changed"
+
 	if set.Labels["a"] != "b" {
 		t.Error("the tree shares its labels with the object")
 	}
@@ -102,9 +111,11 @@ func TestTreeHasOnlyFieldsOfUsers(t *testing.T) {
 	if tree, err = Tree(pod); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, ok := tree["metadata"]; ok {
 		t.Errorf("the tree has the empty metadata %v", tree["metadata"])
 	}
+
 	if tree, err := Tree(corev1.Pod{}); err == nil {
 		t.Errorf("a pod that is no pointer is %v", tree)
 	}
@@ -117,16 +128,20 @@ func TestUnnamedContainersKeepTheirFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	taken := template.Take("main", "main")
 	if taken.Name != "main" || len(template.Pod.Spec.Containers) != 1 {
 		t.Fatalf("container %q is taken, and %d are left", taken.Name, len(template.Pod.Spec.Containers))
 	}
+
 	want := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "future": int64(1)}, map[string]any{"name": "b", "future": int64(2)}}}}
 	if diff := cmp.Diff(want, template.Extra); diff != "" {
 		t.Errorf("the unknown fields (-want +got):\n%s", diff)
 	}
+
 	tree := object(t, `{"spec":{"containers":[{"name":"b"},{"name":"main"}]}}`)
 	Graft(tree, template.Extra, func(path string) { t.Errorf("%s is lost", path) })
+
 	if diff := cmp.Diff(object(t, `{"spec":{"containers":[{"name":"b","future":2},{"name":"main","future":1}]}}`), tree); diff != "" {
 		t.Errorf("the tree (-want +got):\n%s", diff)
 	}
@@ -139,6 +154,7 @@ func TestFormatsOfTheirOwnHaveNoUnknownFields(t *testing.T) {
 	if err != nil || template.Extra != nil || len(template.Unknown()) > 0 {
 		t.Errorf("the unknown fields are %v, %v", template.Extra, err)
 	}
+
 	if cpu := template.Pod.Spec.Containers[0].Resources.Limits.Cpu(); cpu.String() != "2" {
 		t.Errorf("the limit is %s", cpu)
 	}
@@ -162,18 +178,22 @@ func TestFindOrAddChangesOnlyOneContainer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for range 2 {
 			if i := template.FindOrAdd(c.wanted, "new"); i != c.index {
 				t.Errorf("%s: the index is %d, want %d", text, i, c.index)
 			}
 		}
+
 		var names []string
 		for i := range template.Pod.Spec.Containers {
 			names = append(names, template.Pod.Spec.Containers[i].Name)
 		}
+
 		if !slices.Equal(names, c.names) {
 			t.Errorf("%s: the names are %q, want %q", text, names, c.names)
 		}
+
 		if template.Extra != nil {
 			t.Errorf("%s: the unknown fields are %v", text, template.Extra)
 		}
@@ -193,20 +213,24 @@ func TestDecode(t *testing.T) {
 			}
 		}
 	}
+
 	for text, want := range map[string]map[string]any{
 		"null": {}, "# nothing\n": {}, "---\n": {}, "a: 9007199254740993\nb: 010\nc: 1.5": {"a": int64(9007199254740993), "b": "010", "c": 1.5},
 	} {
 		if got, err := Decode([]byte(text)); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("Decode of %q is %v, %v", text, got, err)
 		}
+
 		if got, err := DecodeJSON([]byte(text)); err == nil || err.Error() != "is not a JSON object: it must begin with a brace; YAML is not accepted here" {
 			t.Errorf("DecodeJSON of %q is %v, %v", text, got, err)
 		}
 	}
+
 	for _, text := range []string{"{", `{"a":}`, "{} x", `{"a":1}{"b":2}`, "[]", `"a"`, "7", "true", "}", "{a: b}"} {
 		if got, err := Decode([]byte(text)); err == nil {
 			t.Errorf("Decode of %s is %v", text, got)
 		}
+
 		if got, err := DecodeJSON([]byte(text)); err == nil {
 			t.Errorf("DecodeJSON of %s is %v", text, got)
 		}
@@ -227,7 +251,9 @@ func TestLimitsAreFaults(t *testing.T) {
 			t.Errorf("%.60s: the error is %v, want a fault that begins with %s", text, err, want)
 		}
 	}
+
 	_, _, err := As[appsv1.StatefulSetSpec]([]byte(`{"template":{"spec":{"containers":` + many + `}}}`))
+
 	const want = "template.spec.containers: has more than 1000 items; make the list shorter"
 	if _, ok := errors.AsType[*bounds.Fault](err); !ok || err.Error() != want {
 		t.Errorf("the error is %v", err)
@@ -241,9 +267,11 @@ func TestReadKeepsTheCallersText(t *testing.T) {
 		if _, err := FromFile(data, "4.1.4"); err != nil {
 			t.Error(err)
 		}
+
 		if _, err := Read(data); err != nil {
 			t.Error(err)
 		}
+
 		if string(data) != text {
 			t.Errorf("%q became %q", text, data)
 		}
@@ -262,12 +290,15 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	again := func(t *testing.T, template Template) []byte {
 		tree, err := Tree(template.Pod)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		Graft(tree, runtime.DeepCopyJSON(template.Extra), func(path string) { t.Errorf("%s is lost", path) })
+
 		data, err := json.Marshal(tree)
 		if err != nil {
 			t.Fatal(err)
@@ -282,17 +313,22 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
+
 		text := again(t, first)
+
 		second, err := Read(text)
 		if err != nil {
 			t.Fatalf("%s becomes %s, and then %v", data, text, err)
 		}
+
 		if diff := cmp.Diff(first.Unknown(), second.Unknown()); diff != "" {
 			t.Errorf("%s becomes %s with other unknown fields (-want +got):\n%s", data, text, diff)
 		}
+
 		if len(second.Dropped) > 0 {
 			t.Errorf("%s becomes %s with %v", data, text, second.Dropped)
 		}
+
 		if diff := cmp.Diff(string(text), string(again(t, second))); diff != "" {
 			t.Errorf("%s becomes %s, and then:\n%s", data, text, diff)
 		}

@@ -33,6 +33,7 @@ func CheckYAML(text []byte) error {
 	if len(text) > MaxYAMLBytes {
 		return fmt.Errorf("has more than %d MB; split it into smaller files", MaxYAMLBytes>>20)
 	}
+
 	marks := 100 * bytes.Count(text, []byte("%TAG"))
 	for i, c := range text {
 		switch c {
@@ -44,6 +45,7 @@ func CheckYAML(text []byte) error {
 			}
 		}
 	}
+
 	if marks > maxYAMLValues {
 		return fmt.Errorf("has more than %d fields and list items; split it into smaller files", maxYAMLValues)
 	}
@@ -68,14 +70,17 @@ func readYAML(text []byte, toJSON func([]byte) ([]byte, error)) (document *yaml.
 	if err := CheckYAML(text); err != nil {
 		return nil, nil, err
 	}
+
 	document = &yaml.Node{}
 	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(document); err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
 	}
+
 	m := measure{sizes: map[*yaml.Node]extent{}}
 	if _, err := m.of(document); err != nil {
 		return nil, nil, err
 	}
+
 	asJSON, err = toJSON(text)
 	return document, asJSON, err
 }
@@ -91,20 +96,24 @@ func (m measure) of(node *yaml.Node) (extent, error) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
+
 	if known, ok := m.sizes[node]; ok && known == (extent{}) {
 		return known, fmt.Errorf("line %d: has an alias to a value that contains the alias; write out the value", node.Line)
 	} else if ok {
 		return known, nil
 	}
+
 	if node.Anchor != "" {
 		m.sizes[node] = extent{}
 	}
+
 	size := extent{values: 1, bytes: len(node.Value) + escapes(node.Value)}
 	for _, child := range node.Content {
 		below, err := m.of(child)
 		if err != nil {
 			return size, err
 		}
+
 		size = extent{size.values + below.values, size.bytes + below.bytes, max(size.depth, below.depth+1)}
 		switch {
 		case size.values > maxYAMLValues || size.bytes > MaxYAMLBytes:
@@ -114,6 +123,7 @@ func (m measure) of(node *yaml.Node) (extent, error) {
 			return size, fmt.Errorf("line %d: is nested more than %d lists and objects deep; use fewer levels", node.Line, 2*bounds.MaxDepth)
 		}
 	}
+
 	if node.Anchor != "" {
 		m.sizes[node] = size
 	}

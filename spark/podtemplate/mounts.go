@@ -15,6 +15,7 @@ func Volumes(c *corev1.Container) (names []string) {
 	for i := range c.VolumeMounts {
 		names = append(names, c.VolumeMounts[i].Name)
 	}
+
 	for i := range c.VolumeDevices {
 		names = append(names, c.VolumeDevices[i].Name)
 	}
@@ -51,9 +52,11 @@ func FindUnknownMount(spec *corev1.PodSpec, others ...string) (first *UnknownMou
 	for i := range spec.Volumes {
 		known[spec.Volumes[i].Name] = true
 	}
+
 	for _, name := range others {
 		known[name] = true
 	}
+
 	look := func(list string, init bool, containers []corev1.Container) {
 		for i := range containers {
 			for j := range containers[i].VolumeMounts {
@@ -61,6 +64,7 @@ func FindUnknownMount(spec *corev1.PodSpec, others ...string) (first *UnknownMou
 				if known[volume] || first != nil {
 					continue
 				}
+
 				path := fmt.Sprintf("volumeMounts[%d].name", j)
 				first = &UnknownMount{Init: init, Container: containers[i].Name, Path: path, Place: fmt.Sprintf("spec.%s[%d].%s", list, i, path), volume: volume}
 			}

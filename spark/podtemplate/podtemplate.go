@@ -44,17 +44,22 @@ func Read(data []byte) (Template, error) {
 	if len(data) == 0 {
 		return t, nil
 	}
+
 	tree, err := decode(data, bounds.RawShape[corev1.Pod]())
 	if err != nil {
 		return t, unreadable("is not a pod template", err)
 	}
+
 	if kind := tree["kind"]; kind != nil && kind != "Pod" && kind != "" {
 		return t, &bounds.Fault{Path: "kind", Message: fmt.Sprintf("is %q, and the API server accepts only Pod in a pod; write kind: Pod", conf.Shorten(fmt.Sprint(kind)))}
 	}
+
 	delete(tree, "status")
+
 	if err := convert(tree, t.Pod, bounds.RawShape[corev1.Pod]()); err != nil {
 		return t, unreadable("is not a pod template", err)
 	}
+
 	t.Extra, _ = unknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
 	t.dropMeta()
 	return t, nil
@@ -75,10 +80,12 @@ func (t *Template) dropMeta() {
 			t.Dropped = append(t.Dropped, "metadata."+field.name)
 		}
 	}
+
 	t.Pod.ObjectMeta = metav1.ObjectMeta{Labels: t.Pod.Labels, Annotations: t.Pod.Annotations, Finalizers: t.Pod.Finalizers}
 	if metadata, ok := t.Extra["metadata"].(map[string]any); ok {
 		delete(metadata, "ownerReferences")
 		delete(metadata, "managedFields")
+
 		if len(metadata) == 0 {
 			delete(t.Extra, "metadata")
 		}
@@ -94,9 +101,11 @@ func (t *Template) FindOrAdd(wanted, name string) int {
 		spec.Containers = []corev1.Container{{Name: name}}
 		return 0
 	}
+
 	i := max(0, slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return wanted != "" && c.Name == wanted }))
 	if spec.Containers[i].Name == "" {
 		spec.Containers[i].Name = name
+
 		fields, _ := t.Extra["spec"].(map[string]any)
 		if extra, _ := fields["containers"].([]any); i < len(extra) {
 			extra[i].(map[string]any)["name"] = name
@@ -123,13 +132,16 @@ func As[T any](data []byte) (*T, map[string]any, error) {
 	if len(data) == 0 {
 		return into, nil, nil
 	}
+
 	tree, err := decode(data, bounds.RawShape[T]())
 	if err != nil {
 		return into, nil, unreadable("cannot be read", err)
 	}
+
 	if err := convert(tree, into, bounds.RawShape[T]()); err != nil {
 		return into, nil, unreadable("cannot be read", err)
 	}
+
 	extra, _ := unknownFields(tree, reflect.TypeFor[T]()).(map[string]any)
 	return into, extra, nil
 }
@@ -142,9 +154,11 @@ func convert(tree map[string]any, into any, shape *bounds.Shape) error {
 	if err == nil {
 		err = utiljson.Unmarshal(data, into)
 	}
+
 	if err == nil {
 		return nil
 	}
+
 	for _, fault := range bounds.Misfits(data, shape, "") {
 		return fault
 	}
@@ -171,6 +185,7 @@ func decode(data []byte, shape *bounds.Shape) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if data, err = json.Marshal(tree); err != nil {
 			return nil, err
 		}
@@ -190,15 +205,18 @@ func decodeJSON(data []byte, shape *bounds.Shape) (map[string]any, error) {
 	if err := checkDepth(data); err != nil {
 		return nil, err
 	}
+
 	if shape != nil {
 		if fault := bounds.Check(data, shape, ""); fault != nil {
 			return nil, fault
 		}
 	}
+
 	var tree map[string]any
 	if err := utiljson.Unmarshal(data, &tree); err != nil {
 		return nil, err
 	}
+
 	if tree == nil {
 		tree = map[string]any{}
 	}

@@ -34,6 +34,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
@@ -66,6 +67,7 @@ func TestReadRefuses(t *testing.T) {
 
 func TestAs(t *testing.T) {
 	type spec = appsv1.StatefulSetSpec
+
 	for text, want := range map[string]struct {
 		spec  spec
 		extra map[string]any
@@ -84,10 +86,12 @@ func TestAs(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
+
 		if diff := cmp.Diff(want.spec, *got) + cmp.Diff(want.extra, extra); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
+
 	for text, says := range map[string]string{
 		"[]":                   "cannot be read",
 		"{":                    "cannot be read",
@@ -116,6 +120,7 @@ func TestFindAndTake(t *testing.T) {
 		if text == "{}" {
 			data = nil
 		}
+
 		read := func() Template {
 			r, err := Read(data)
 			if err != nil {
@@ -124,19 +129,24 @@ func TestFindAndTake(t *testing.T) {
 			return r
 		}
 		found := read()
+
 		i := found.FindOrAdd(c.wanted, "new")
 		if got := found.Pod.Spec.Containers[i].Name; got != c.found {
 			t.Errorf("%s: the container is %q, want %q", text, got, c.found)
 		}
+
 		taken := read()
+
 		container := taken.Take(c.wanted, "new")
 		if container.Name != c.found {
 			t.Errorf("%s: %q is taken, want %q", text, container.Name, c.found)
 		}
+
 		left := ""
 		for n, rest := range taken.Pod.Spec.Containers {
 			left += strings.Repeat(" ", min(n, 1)) + rest.Name
 		}
+
 		if left != strings.TrimSuffix(c.left, " ") {
 			t.Errorf("%s: %q is left, want %q", text, left, c.left)
 		}
@@ -156,24 +166,31 @@ func TestParsedTemplatesLoseNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		tree, err := Tree(read.Pod)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		Graft(tree, runtime.DeepCopyJSON(read.Extra), func(path string) { t.Errorf("%s: %s is lost", text, path) })
+
 		var want map[string]any
 		if err := json.Unmarshal([]byte(text), &want); err != nil {
 			t.Fatal(err)
 		}
+
 		back, err := json.Marshal(tree)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var got map[string]any
 		if err := json.Unmarshal(back, &got); err != nil {
 			t.Fatal(err)
 		}
+
 		dropEmpty(got)
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
@@ -187,6 +204,7 @@ func dropEmpty(tree any) {
 		if resources, ok := tree["resources"].(map[string]any); ok && len(resources) == 0 {
 			delete(tree, "resources")
 		}
+
 		for _, value := range tree {
 			dropEmpty(value)
 		}
@@ -206,9 +224,11 @@ func TestGraftReportsLostPlaces(t *testing.T) {
 		"new":  1, "set": 2,
 	}
 	Graft(tree, extra, func(path string) { lost = append(lost, path) })
+
 	if diff := cmp.Diff([]string{"a", "list[y]", "list[1]"}, lost); diff != "" {
 		t.Errorf("what is lost (-want +got):\n%s", diff)
 	}
+
 	want := map[string]any{"a": "text", "list": []any{map[string]any{"name": "x", "future": 3}}, "new": 1, "set": 2}
 	if diff := cmp.Diff(want, tree); diff != "" {
 		t.Errorf("the tree (-want +got):\n%s", diff)

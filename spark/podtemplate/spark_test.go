@@ -56,20 +56,24 @@ func TestSparkReadsTheSamePod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := templates.All()
 	if len(all) != len(recordings) {
 		t.Fatalf("%d templates, but %d are recorded; run make record ARGS=-templates=spark/podtemplate/testdata/spark.json.gz", len(all), len(recordings))
 	}
+
 	count := map[string]int{}
 	for i, r := range recordings {
 		if r.Name != all[i].Name || r.Text != all[i].Text {
 			t.Fatalf("the template %q is not recorded; run make record ARGS=-templates=spark/podtemplate/testdata/spark.json.gz", all[i].Name)
 		}
+
 		for _, version := range []string{"3.5.9", "4.1.4", "4.3.0"} {
 			spark, ok := r.Of(version)
 			if !ok {
 				t.Fatalf("%s is not recorded with Spark %s", r.Name, version)
 			}
+
 			compare(t, "file "+version, r, spark, count, func(text []byte) (podtemplate.Template, error) {
 				asJSON, err := podtemplate.FromFile(text, version)
 				if err != nil {
@@ -77,16 +81,19 @@ func TestSparkReadsTheSamePod(t *testing.T) {
 				}
 				return podtemplate.Read(asJSON)
 			})
+
 			if strings.HasPrefix(r.Text, "{") {
 				compare(t, "field "+version, r, spark, count, podtemplate.Read)
 			}
 		}
 	}
+
 	t.Logf("%v", count)
 }
 
 func compare(t *testing.T, form string, r templates.Recording, spark templates.Parsed, count map[string]int, read func([]byte) (podtemplate.Template, error)) {
 	t.Helper()
+
 	ours, err := read([]byte(r.Text))
 	switch {
 	case err != nil && spark.Error != "":
@@ -127,18 +134,23 @@ func difference(sent json.RawMessage, ours podtemplate.Template) string {
 	if err := utiljson.Unmarshal(sent, &pod); err != nil {
 		return err.Error()
 	}
+
 	pod.ObjectMeta = metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations, Finalizers: pod.Finalizers}
 	pod.Status = corev1.PodStatus{}
 	mine := *ours.Pod
+
 	mine.APIVersion, mine.Kind = pod.APIVersion, pod.Kind
 	if !equality.Semantic.DeepEqual(pod, mine) { // which is faster than cmp.Diff
 		return cmp.Diff(pod, mine, cmpopts.EquateEmpty())
 	}
+
 	var tree map[string]any
 	if err := utiljson.Unmarshal(sent, &tree); err != nil {
 		return err.Error()
 	}
+
 	delete(tree, "status")
+
 	unknown, _ := podtemplate.UnknownFields(tree, reflect.TypeFor[corev1.Pod]()).(map[string]any)
 	if !equality.Semantic.DeepEqual(unknown, ours.Extra) {
 		return cmp.Diff(unknown, ours.Extra, cmpopts.EquateEmpty())

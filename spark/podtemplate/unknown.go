@@ -35,17 +35,20 @@ func walkUnknown(tree any, t reflect.Type, path string, found *[]UnknownField) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+
 	switch tree := tree.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(tree)) {
 			if len(*found) == maxUnknown {
 				return
 			}
+
 			place := strings.TrimPrefix(path+"."+conf.Shorten(key), ".")
 			if field, known := fieldType(t, key); known {
 				walkUnknown(tree[key], field, place, found)
 				continue
 			}
+
 			*found = append(*found, UnknownField{Path: place, Place: PlaceOf(key)})
 		}
 	case []any:
@@ -68,6 +71,7 @@ var places = func() map[string]string {
 		t    reflect.Type
 		path string
 	}
+
 	seen := map[reflect.Type]bool{}
 	for queue := []node{{reflect.TypeFor[corev1.PodSpec](), "spec"}}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -75,18 +79,23 @@ var places = func() map[string]string {
 			if at.t.Kind() == reflect.Slice {
 				at.path += "[]"
 			}
+
 			at.t = at.t.Elem()
 		}
+
 		if at.t.Kind() != reflect.Struct || seen[at.t] {
 			continue
 		}
+
 		seen[at.t] = true
+
 		fields := fieldsOf(at.t)
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			path := at.path + "." + name
 			if _, ok := known[strings.ToLower(name)]; !ok {
 				known[strings.ToLower(name)] = path
 			}
+
 			if name != "initContainers" && name != "ephemeralContainers" { // the same fields as those of containers
 				queue = append(queue, node{fields[name], path})
 			}

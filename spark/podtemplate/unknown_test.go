@@ -24,6 +24,7 @@ func TestUnknownFieldsHavePaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(want, template.Unknown()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
@@ -36,10 +37,12 @@ func TestUnknownFieldsAreBounded(t *testing.T) {
 	for i := range 500 {
 		fields = append(fields, fmt.Sprintf(`"x%d":{}`, i))
 	}
+
 	template, err := Read([]byte(`{"spec":{` + strings.Join(fields, ",") + `}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if n := len(template.Unknown()); n != maxUnknown {
 		t.Errorf("%d fields, want %d", n, maxUnknown)
 	}

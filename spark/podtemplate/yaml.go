@@ -32,25 +32,33 @@ func parseYAML(data []byte) (any, error) {
 	if err := CheckYAML(data); err != nil {
 		return nil, err
 	}
+
 	if err := checkCharacters(data); err != nil {
 		return nil, err
 	}
+
 	data, slash := withoutSlashes(withoutVersion(data))
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
+
 	var found any
 	for {
 		var document yaml.Node
+
 		err := decoder.Decode(&document)
 		if errors.Is(err, io.EOF) {
 			return found, nil
 		}
+
 		if err != nil {
 			return nil, fmt.Errorf("is neither JSON nor YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 		}
+
 		restore(&document, slash)
+
 		if _, err := (measure{sizes: map[*yaml.Node]extent{}}).of(&document); err != nil {
 			return nil, fmt.Errorf("cannot be read: %w", err)
 		}
+
 		for _, root := range document.Content {
 			value, err := valueOf(root, 0)
 			switch {
@@ -78,10 +86,12 @@ func checkCharacters(data []byte) error {
 	if at < 0 {
 		return nil
 	}
+
 	place := fmt.Sprintf("at line %d", bytes.Count(data[:at], []byte("\n"))+1)
 	if key := keyBefore.FindSubmatch(data[bytes.LastIndexByte(data[:at], '\n')+1 : at]); key != nil {
 		place += ", behind the key " + conf.Shorten(string(key[1]))
 	}
+
 	r, _ := utf8.DecodeRune(data[at:])
 	return fmt.Errorf(`has the character %s %s; put the value in double quotation marks, and write the character as %[1]s`, bounds.Line(string(r)), place)
 }
@@ -106,6 +116,7 @@ func restore(node *yaml.Node, slash string) {
 	if node.Kind == yaml.ScalarNode && node.Style&yaml.DoubleQuotedStyle == 0 && slash != "" {
 		node.Value = strings.ReplaceAll(node.Value, slash, `\/`)
 	}
+
 	for _, child := range node.Content {
 		restore(child, slash)
 	}
@@ -143,28 +154,34 @@ func valueOf(node *yaml.Node, depth int) (any, error) {
 		if err := checkTag(node, "!!seq"); err != nil {
 			return nil, err
 		}
+
 		list := make([]any, 0, len(node.Content))
 		for _, element := range node.Content {
 			value, err := valueOf(element, depth+1)
 			if err != nil {
 				return nil, err
 			}
+
 			list = append(list, value)
 		}
 		return list, nil
 	}
+
 	if err := checkTag(node, "!!map"); err != nil {
 		return nil, err
 	}
+
 	fields := make(map[string]any, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, err := keyOf(node.Content[i])
 		if err != nil {
 			return nil, err
 		}
+
 		if _, twice := fields[key]; twice {
 			return nil, fmt.Errorf("has the key %s twice in one object, the second time at line %d; keep one of them", conf.Shorten(key), node.Content[i].Line)
 		}
+
 		if fields[key], err = valueOf(node.Content[i+1], depth+1); err != nil {
 			return nil, err
 		}
@@ -177,14 +194,17 @@ func keyOf(node *yaml.Node) (string, error) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
+
 	if node.Kind == yaml.ScalarNode && node.Value == "<<" && isPlain(node) {
 		return "", fmt.Errorf("has the merge key << at line %d: merge keys are not supported, and Spark does not merge either; write out the fields", node.Line)
 	}
+
 	if node.Kind == yaml.ScalarNode {
 		value, err := scalarOf(node)
 		if err != nil {
 			return "", err
 		}
+
 		if text, ok := asText(value).(string); ok {
 			return text, nil
 		}
@@ -200,6 +220,7 @@ func checkTag(node *yaml.Node, wanted ...string) error {
 	if node.Style&yaml.TaggedStyle == 0 {
 		return nil
 	}
+
 	for _, tag := range wanted {
 		if node.ShortTag() == tag {
 			return nil
@@ -222,11 +243,14 @@ func scalarOf(node *yaml.Node) (any, error) {
 	case node.Style&yaml.TaggedStyle == 0:
 		return node.Value, nil
 	}
+
 	if err := checkTag(node, "!!str", "!!int", "!!float", "!!bool", "!!null"); err != nil {
 		return nil, err
 	}
+
 	tag, value := node.ShortTag(), plainValue(node.Value)
 	number, isNumber := value.(json.Number)
+
 	_, isBool := value.(bool)
 	switch {
 	case tag == "!!str":
@@ -256,6 +280,7 @@ func plainValue(text string) any {
 	case ".nan":
 		return "NaN"
 	}
+
 	switch {
 	case wholeNumber.MatchString(text):
 		return json.Number(text)

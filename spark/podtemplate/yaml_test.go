@@ -38,6 +38,7 @@ func TestScalarsHaveTheTypesOfYAML12(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
+
 		if diff := cmp.Diff(map[string]any{"v": want}, tree); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
@@ -55,6 +56,7 @@ func TestKeysAreText(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
+
 		if diff := cmp.Diff(map[string]any{want: "x"}, tree); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
@@ -74,14 +76,17 @@ func TestOneDocumentMayHaveContent(t *testing.T) {
 		"a: |\n  %YAML 1.2\n": map[string]any{"a": "%YAML 1.2\n"},
 	} {
 		before := []byte(text)
+
 		tree, err := parseYAML(before)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
+
 		if diff := cmp.Diff(want, tree); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
+
 		if string(before) != text {
 			t.Errorf("%q was changed to %q", text, before)
 		}
@@ -125,10 +130,12 @@ func TestYAMLErrorsSayWhatToDo(t *testing.T) {
 // aliases takes little memory.
 func TestHostileYAMLIsShortInErrors(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
+
 	bomb := "a: &a [x, x]\n"
 	for c := 'b'; c <= 'z'; c++ {
 		bomb += fmt.Sprintf("%c: &%c [*%c, *%c]\n", c, c, c-1, c-1)
 	}
+
 	for name, text := range map[string]string{
 		"a long key":          long + ": 1\n" + long + ": 2",
 		"a long tag":          "a: !" + long + " b",
@@ -142,10 +149,13 @@ func TestHostileYAMLIsShortInErrors(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+
 		if _, err := FromFile([]byte(text), "4.1.4"); err == nil || len(err.Error()) > 400 {
 			t.Errorf("%s: the error is %.500v", name, err)
 		}
+
 		runtime.ReadMemStats(&after)
+
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
 			t.Errorf("%s: %d MB were allocated", name, allocated>>20)
 		}
@@ -159,6 +169,7 @@ func TestDepthIsLimited(t *testing.T) {
 	objects := func(levels int, inner string) string {
 		return strings.Repeat(`{"a": `, levels-1) + "{" + inner + "}" + strings.Repeat("}", levels-1)
 	}
+
 	lists := func(levels int, inner string) string {
 		return `{"a": ` + strings.Repeat("[", levels-1) + inner + strings.Repeat("]", levels-1) + "}"
 	}
@@ -167,6 +178,7 @@ func TestDepthIsLimited(t *testing.T) {
 			if shape == "lists" {
 				inner = strings.TrimPrefix(inner, `"b": `)
 			}
+
 			for reader, read := range map[string]func(json string) error{
 				"DecodeJSON": func(json string) error { _, err := DecodeJSON([]byte(json)); return err },
 				"Decode":     func(json string) error { _, err := Decode([]byte(json)); return err },
@@ -175,17 +187,20 @@ func TestDepthIsLimited(t *testing.T) {
 				if err := read(nested(maxDepth, inner)); err != nil {
 					t.Errorf("%s of %d %s around %q: %v", reader, maxDepth, shape, inner, err)
 				}
+
 				if err := read(nested(maxDepth+1, inner)); err == nil || err.Error() != says {
 					t.Errorf("%s of %d %s around %q: the error is %v", reader, maxDepth+1, shape, inner, err)
 				}
 			}
 		}
 	}
+
 	for levels, accepted := range map[int]bool{bounds.MaxDepth: true, bounds.MaxDepth + 1: false} {
 		if _, err := FromFile([]byte(objects(levels, "")), "4.1.4"); (err == nil) != accepted {
 			t.Errorf("FromFile of %d objects: %v", levels, err)
 		}
 	}
+
 	if _, err := Decode([]byte(`{"a": "` + strings.Repeat(`[{\"`, 200) + `"}`)); err != nil {
 		t.Errorf("brackets in a text count as levels: %v", err)
 	}
@@ -201,6 +216,7 @@ func FuzzFromFile(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, data []byte) {
 		once, err := FromFile(data, "4.1.4")
 		if err != nil {
@@ -209,9 +225,11 @@ func FuzzFromFile(f *testing.F) {
 			}
 			return
 		}
+
 		if _, err := Decode(once); err != nil {
 			t.Errorf("%q becomes %q, which cannot be read: %v", data, once, err)
 		}
+
 		if twice, err := FromFile(once, "4.1.4"); err != nil || string(twice) != string(once) {
 			t.Errorf("%q becomes %q, and then %q, %v", data, once, twice, err)
 		}

@@ -23,15 +23,18 @@ func Build(r Request) (Objects, error) {
 	if err != nil {
 		return Objects{}, err
 	}
+
 	o := &Objects{extra: map[Object]map[string]any{}}
 	if err := d.configuration(o); err != nil {
 		return Objects{}, err
 	}
+
 	for _, part := range []func(*Objects) error{d.master, d.workers, d.services, d.autoscaler} {
 		if err := part(o); err != nil {
 			return Objects{}, err
 		}
 	}
+
 	d.policy(o)
 	d.masterPolicy(o)
 	d.budget(o)
@@ -46,18 +49,22 @@ func Build(r Request) (Objects, error) {
 // fields. If a typed object was changed after Build, its fields override those of the template.
 func (o Objects) All() ([]Object, error) {
 	var all []Object
+
 	add := func(there bool, object Object) error {
 		if !there {
 			return nil
 		}
+
 		if extra := o.extra[object]; len(extra) > 0 {
 			tree, err := podtemplate.Tree(object)
 			if err != nil {
 				return err
 			}
+
 			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(string) {})
 			object = &unstructured.Unstructured{Object: tree}
 		}
+
 		all = append(all, object)
 		return nil
 	}
@@ -94,6 +101,7 @@ func (d *draft) podLabels(role string) map[string]string {
 	if d.r.SparkVersion != "" {
 		labels[LabelVersion] = d.r.SparkVersion
 	}
+
 	if role != "" {
 		labels[LabelRole] = role
 	}
@@ -110,6 +118,7 @@ func owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	if owner.UID == "" {
 		return nil
 	}
+
 	controller := *owner.DeepCopy()
 	controller.Controller = new(true)
 	return []metav1.OwnerReference{controller}
@@ -127,6 +136,7 @@ func (d *draft) warnLost(o *Objects) {
 		if len(extra) == 0 {
 			continue
 		}
+
 		if tree, err := podtemplate.Tree(template.object); err == nil {
 			podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(path string) { d.warns.OfField(template.field, "%s: has fields that cannot be kept", path) })
 		}

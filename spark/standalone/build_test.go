@@ -56,6 +56,7 @@ func counts(first, least, most int64) func(*Request) {
 
 func build(t *testing.T, r Request) Objects {
 	t.Helper()
+
 	o, err := Build(r)
 	if err != nil {
 		t.Fatal(err)
@@ -66,11 +67,13 @@ func build(t *testing.T, r Request) Objects {
 // container returns the container with the given name of a StatefulSet's pods.
 func container(t *testing.T, set *appsv1.StatefulSet, name string) *corev1.Container {
 	t.Helper()
+
 	for i, c := range set.Spec.Template.Spec.Containers {
 		if c.Name == name {
 			return &set.Spec.Template.Spec.Containers[i]
 		}
 	}
+
 	t.Fatalf("%s has no container %q", set.Name, name)
 	return nil
 }
@@ -80,25 +83,30 @@ func container(t *testing.T, set *appsv1.StatefulSet, name string) *corev1.Conta
 func TestObjects(t *testing.T) {
 	type summary struct{ Kind, APIVersion, Name, Role string }
 	o := build(t, simple(with("spark.ssl.keyPassword", "x")))
+
 	all, err := o.All()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []summary
 	for _, object := range all {
 		apiVersion, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 		labels := maps.Clone(object.GetLabels())
 		got = append(got, summary{kind, apiVersion, object.GetName(), labels[LabelRole]})
 		delete(labels, LabelRole)
+
 		want := map[string]string{"uid": "u1", labelOperatorName: "an-operator", LabelClusterName: "qa", LabelVersion: "4.1.4"}
 		if diff := cmp.Diff(want, labels); diff != "" {
 			t.Errorf("labels of %s %s (-want +got):\n%s", kind, object.GetName(), diff)
 		}
+
 		owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "qa", UID: "u1", Controller: new(true)}}
 		if diff := cmp.Diff(owners, object.GetOwnerReferences()); diff != "" || object.GetNamespace() != "spark" {
 			t.Errorf("owners of %s %s in namespace %q (-want +got):\n%s", kind, object.GetName(), object.GetNamespace(), diff)
 		}
 	}
+
 	want := []summary{
 		{"ConfigMap", "v1", "qa-cluster-conf", ""}, {"Secret", "v1", o.Secret.Name, ""},
 		{"Service", "v1", "qa-master-svc", "master"}, {"Service", "v1", "qa-worker-svc", "worker"},
@@ -110,6 +118,7 @@ func TestObjects(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the objects (-want +got):\n%s", diff)
 	}
+
 	if !strings.HasPrefix(o.Secret.Name, "qa-cluster-secret-") {
 		t.Errorf("the Secret is called %q", o.Secret.Name)
 	}
@@ -133,15 +142,18 @@ func TestOptionalObjectsAreOmitted(t *testing.T) {
 			if (o.Autoscaler != nil) != c.autoscaler || (o.Budget != nil) != c.budget || (o.Secret != nil) != c.secret {
 				t.Errorf("autoscaler %t, budget %t, secret %t; want %t, %t, %t", o.Autoscaler != nil, o.Budget != nil, o.Secret != nil, c.autoscaler, c.budget, c.secret)
 			}
+
 			all, err := o.All()
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, object := range all {
 				if reflect.ValueOf(object).IsNil() {
 					t.Errorf("an object of type %T is nil", object)
 				}
 			}
+
 			if o.Policy == nil || o.Config == nil || o.Master == nil || o.Workers == nil || o.MasterService == nil || o.WorkerService == nil {
 				t.Error("an object is missing")
 			}
@@ -154,30 +166,38 @@ func TestPods(t *testing.T) {
 	for _, set := range []*appsv1.StatefulSet{o.Master, o.Workers} {
 		role := set.Labels[LabelRole]
 		template := set.Spec.Template
+
 		want := map[string]string{"uid": "u1", LabelClusterName: "qa", LabelVersion: "4.1.4", LabelRole: role}
 		if diff := cmp.Diff(want, template.Labels); diff != "" {
 			t.Errorf("labels of the pods of %s (-want +got):\n%s", role, diff)
 		}
+
 		if template.Annotations[defaultDigestAnnotation] == "" {
 			t.Errorf("the pods of %s do not say what they are made of", role)
 		}
+
 		c := container(t, set, role)
 		if c.Image != "apache/spark:4.1.4" || template.Spec.SchedulerName != "default-scheduler" || *template.Spec.TerminationGracePeriodSeconds != 0 {
 			t.Errorf("%s: image %q, scheduler %q, grace %d", role, c.Image, template.Spec.SchedulerName, *template.Spec.TerminationGracePeriodSeconds)
 		}
+
 		if *c.SecurityContext.AllowPrivilegeEscalation || *template.Spec.EnableServiceLinks {
 			t.Errorf("%s may gain privileges, or has variables of Services", role)
 		}
+
 		if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
 			t.Errorf("%s: pods are made %s", role, set.Spec.PodManagementPolicy)
 		}
 	}
+
 	if o.Master.Spec.ServiceName != "" || o.Workers.Spec.ServiceName != "qa-worker-svc" {
 		t.Errorf("governing Services are %q and %q", o.Master.Spec.ServiceName, o.Workers.Spec.ServiceName)
 	}
+
 	if *o.Master.Spec.Replicas != 1 || *o.Workers.Spec.Replicas != 2 {
 		t.Errorf("there are %d masters and %d workers", *o.Master.Spec.Replicas, *o.Workers.Spec.Replicas)
 	}
+
 	ports := func(c *corev1.Container) (out []string) {
 		for _, p := range c.Ports {
 			out = append(out, fmt.Sprintf("%s %s %d", p.Name, p.Protocol, p.ContainerPort))
@@ -187,9 +207,11 @@ func TestPods(t *testing.T) {
 	if diff := cmp.Diff([]string{"web TCP 8080", "spark TCP 7077", "rest TCP 6066"}, ports(container(t, o.Master, "master"))); diff != "" {
 		t.Errorf("ports of the master (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]string{"web TCP 8081"}, ports(container(t, o.Workers, "worker"))); diff != "" {
 		t.Errorf("ports of a worker (-want +got):\n%s", diff)
 	}
+
 	env := func(c *corev1.Container) map[string]string {
 		out := map[string]string{}
 		for _, e := range c.Env {
@@ -200,13 +222,16 @@ func TestPods(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"SPARK_MASTER_OPTS": "@/etc/spark-cluster/conf.options"}, env(container(t, o.Master, "master"))); diff != "" {
 		t.Errorf("environment of the master (-want +got):\n%s", diff)
 	}
+
 	want := map[string]string{"SPARK_WORKER_OPTS": "@/etc/spark-cluster/conf.options", "SPARK_LOG_DIR": "/opt/spark/work/logs"}
 	if diff := cmp.Diff(want, env(container(t, o.Workers, "worker"))); diff != "" {
 		t.Errorf("environment of a worker (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]string{"qa-worker-svc.spark.svc.cluster.local"}, o.Workers.Spec.Template.Spec.DNSConfig.Searches); diff != "" {
 		t.Errorf("search domains (-want +got):\n%s", diff)
 	}
+
 	if got := build(t, simple(func(r *Request) { r.ClusterDomain = "k8s.example." })).Workers.Spec.Template.Spec.DNSConfig.Searches[0]; got != "qa-worker-svc.spark.svc.k8s.example" {
 		t.Errorf("in another domain workers are searched in %q", got)
 	}
@@ -241,10 +266,12 @@ func TestSelectors(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	longest := strings.Repeat("x", maxName)
+
 	o := build(t, simple(func(r *Request) { r.Name = longest }))
 	if hash := o.Workers.Name + "-" + strings.Repeat("h", 10); len(hash) != 63 {
 		t.Errorf("a pod's revision label would have %d characters", len(hash))
 	}
+
 	for name, says := range map[string]string{
 		"": "cannot be a cluster's name", longest + "x": "at most 45", "a.b": "cannot be a cluster's name", "1a": "cannot be a cluster's name", "A": "cannot be a cluster's name",
 		"-a": "cannot be a cluster's name", "a_b": "cannot be a cluster's name",
@@ -295,10 +322,12 @@ func TestBuildRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Build(simple(func(r *Request) { r.Reserved = "own/" }, c.change))
+
 			wrong, ok := errors.AsType[*Error](err)
 			if !ok || wrong.Key != c.key || wrong.Field != c.field || !strings.Contains(wrong.Message, c.say) {
 				t.Fatalf("the error is %#v, want key %q, field %q and %q", err, c.key, c.field, c.say)
 			}
+
 			if about := c.key + c.field; !strings.HasPrefix(err.Error(), about+": ") {
 				t.Errorf("%q does not begin with %q", err, about)
 			}
@@ -315,13 +344,16 @@ func TestBuildTouchesNothing(t *testing.T) {
 		})
 	}
 	r := again()
+
 	first, second := build(t, r), build(t, r)
 	if diff := cmp.Diff(again(), r, cmp.AllowUnexported(conf.Conf{})); diff != "" {
 		t.Errorf("the Request was changed:\n%s", diff)
 	}
+
 	if diff := cmp.Diff(texts(t, first), texts(t, second)); diff != "" {
 		t.Errorf("the same Request gives other objects:\n%s", diff)
 	}
+
 	changed := texts(t, first)
 	if diff := cmp.Diff(changed, texts(t, first)); diff != "" {
 		t.Errorf("All changes the objects:\n%s", diff)
@@ -331,15 +363,18 @@ func TestBuildTouchesNothing(t *testing.T) {
 // texts returns all objects as JSON.
 func texts(t testing.TB, o Objects) (all []string) {
 	t.Helper()
+
 	objects, err := o.All()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, object := range objects {
 		text, err := json.Marshal(object)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		all = append(all, string(text))
 	}
 	return all
@@ -365,17 +400,21 @@ func full(name string) string {
 // TestTemplateIsKept checks for each field of the template full whether Build keeps, extends or sets it.
 func TestTemplateIsKept(t *testing.T) {
 	o := build(t, simple(workerTemplate(full("worker"))))
+
 	all, err := o.All()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	set := all[slices.IndexFunc(all, func(o Object) bool {
 		return o.GetName() == "qa-worker" && o.GetObjectKind().GroupVersionKind().Kind == "StatefulSet"
 	})]
+
 	tree, ok := set.(*unstructured.Unstructured)
 	if !ok {
 		t.Fatalf("a StatefulSet with unknown fields is a %T", set)
 	}
+
 	at := func(path ...any) any {
 		var here any = tree.Object
 		for _, step := range path {
@@ -389,6 +428,7 @@ func TestTemplateIsKept(t *testing.T) {
 		return here
 	}
 	pod := []any{"spec", "template", "spec"}
+
 	worker := slices.Concat(pod, []any{"containers", 1})
 	for _, c := range []struct {
 		path []any
@@ -423,10 +463,12 @@ func TestTemplateIsKept(t *testing.T) {
 
 func TestConfigurationWinsOverTemplate(t *testing.T) {
 	o := build(t, simple(workerTemplate(full("worker")), with(imageKey, "repo/spark:{{SPARK_VERSION}}-x", schedulerKey, "yunikorn")))
+
 	spec := o.Workers.Spec.Template.Spec
 	if c := container(t, o.Workers, "worker"); c.Image != "repo/spark:4.1.4-x" || spec.SchedulerName != "yunikorn" {
 		t.Errorf("image %q and scheduler %q", c.Image, spec.SchedulerName)
 	}
+
 	if diff := cmp.Diff([]string{
 		"Workers.StatefulSet: template.spec.schedulerName has no effect: spark.kubernetes.scheduler.name is \"yunikorn\"",
 		"Workers.StatefulSet: image of container worker has no effect: spark.kubernetes.container.image sets another",
@@ -457,6 +499,7 @@ func TestTheDaemonsContainer(t *testing.T) {
 		`{"name":"worker"},{"name":"Master"}`: {"master", "worker", "Master"},
 	} {
 		o := build(t, simple(masterTemplate(`{"template":{"spec":{"containers":[`+template+`]}}}`)))
+
 		var got []string
 		for _, c := range o.Master.Spec.Template.Spec.Containers {
 			got = append(got, c.Name)
@@ -464,9 +507,11 @@ func TestTheDaemonsContainer(t *testing.T) {
 				t.Errorf("%s: container %q runs the daemon: %t", template, c.Name, runs)
 			}
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: containers (-want +got):\n%s", template, diff)
 		}
+
 		for _, text := range texts(t, o) {
 			if strings.Contains(template, "future") && strings.Contains(text, `"qa-master"`) && strings.Contains(text, "StatefulSet") && !strings.Contains(text, `"future":1`) {
 				t.Errorf("%s: a field that no type knows is lost", template)
@@ -485,6 +530,7 @@ func TestDigest(t *testing.T) {
 		}
 		return out
 	}
+
 	before := digests(simple(with("spark.ssl.keyPassword", "x")))
 	for name, c := range map[string]struct {
 		change          func(*Request)
@@ -510,6 +556,7 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%s: the master is replaced: %t, workers: %t; want %t, %t", name, master, workers, c.master, c.workers)
 		}
 	}
+
 	own := build(t, simple(func(r *Request) { r.DigestAnnotation = "own/made-of" }))
 	if own.Master.Spec.Template.Annotations["own/made-of"] == "" {
 		t.Error("the digest is not under the name that was asked for")
@@ -520,11 +567,13 @@ func TestDigest(t *testing.T) {
 // error becomes part of a status.
 func TestErrorNamesSameReservedKey(t *testing.T) {
 	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`), func(r *Request) { r.Reserved = "own/" })
+
 	names := map[string]bool{}
 	for range 50 {
 		_, err := Build(r)
 		names[fmt.Sprint(err)] = true
 	}
+
 	if len(names) != 1 {
 		t.Errorf("it is refused with %v", names)
 	}

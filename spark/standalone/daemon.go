@@ -51,6 +51,7 @@ func (d *draft) daemon(m *member) error {
 	var args []string
 	var ports []port
 	var probed port
+
 	options := "SPARK_WORKER_OPTS"
 	if m.role == RoleMaster {
 		options = "SPARK_MASTER_OPTS"
@@ -62,17 +63,21 @@ func (d *draft) daemon(m *member) error {
 		probed = d.port(portWeb, workerUIKey, workerUIPort)
 		ports = []port{probed}
 		script, args = workerScript, []string{masterURL(d.r.Name), strconv.Itoa(int(probed.number))}
+
 		addEnv(c, "SPARK_LOG_DIR", "/opt/spark/work/logs")
 	}
+
 	d.warnEnv(m)
 	d.addOptions(c, options)
 	c.Command = append(slices.Clip(c.Command), "bash")
+
 	c.Args = append(slices.Clip(c.Args), append([]string{"-c", script, m.role}, args...)...)
 	for _, p := range ports {
 		if err := addPort(m, c, p); err != nil {
 			return err
 		}
 	}
+
 	if c.ReadinessProbe == nil && probed.known {
 		c.ReadinessProbe = &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(probed.number)}},
@@ -92,6 +97,7 @@ func (d *draft) port(name, key string, number int32) port {
 	if !ok {
 		return port{name, number, true}
 	}
+
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
 	if err != nil || n == 0 {
 		d.warns.OfKey(key, "is not a fixed port from 1 to 65535; the Service leads to port %d", number)
@@ -113,6 +119,7 @@ func addEnv(c *corev1.Container, name, value string) {
 // source to the variable SPARK_TEMPLATE_OPTS, and the daemon's variable refers to it.
 func (d *draft) addOptions(c *corev1.Container, name string) {
 	const from = "SPARK_TEMPLATE_OPTS"
+
 	e := envOf(c, name)
 	switch {
 	case e == nil:
@@ -154,6 +161,7 @@ func addPort(m *member, c *corev1.Container, p port) error {
 			return nil
 		}
 	}
+
 	c.Ports = append(c.Ports, corev1.ContainerPort{Name: p.name, ContainerPort: p.number, Protocol: corev1.ProtocolTCP})
 	return nil
 }

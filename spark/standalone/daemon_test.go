@@ -36,14 +36,17 @@ exit ${EXIT:-0}
 		"bin/load-spark-env.sh": "export FROM_ENV=yes\n",
 	}
 	maps.Copy(files, scripts)
+
 	for name, text := range files {
 		path := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if text == "" {
 			continue
 		}
+
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -55,13 +58,16 @@ exit ${EXIT:-0}
 // that the kubelet would expand.
 func command(t *testing.T, c *corev1.Container, env ...string) *exec.Cmd {
 	t.Helper()
+
 	all := slices.Concat(c.Command, c.Args)
 	for _, arg := range all {
 		if strings.Contains(arg, "$(") || strings.Contains(arg, "$$") {
 			t.Fatalf("the kubelet would expand %q", arg)
 		}
 	}
+
 	cmd := exec.Command(all[0], all[1:]...)
+
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	return cmd
 }
@@ -73,6 +79,7 @@ func printed(t *testing.T, c *corev1.Container, env ...string) []string {
 	cmd := command(t, c, env...)
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
+
 	out, err := cmd.Output()
 	if err != nil || failed.Len() > 0 {
 		t.Fatalf("the command fails: %v %s", err, failed.String())
@@ -82,17 +89,20 @@ func printed(t *testing.T, c *corev1.Container, env ...string) []string {
 
 func TestCommands(t *testing.T) {
 	home := fakeSpark(t, nil)
+
 	name, err := exec.Command("hostname", "-f").Output()
 	if err != nil {
 		if name, err = exec.Command("hostname").Output(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	host := strings.TrimSpace(string(name))
 	base := []string{"SPARK_HOME=" + home, "LC_ALL=C.UTF-8", "FROM_CONFIG=yes", "FROM_ENV=yes"}
 	master := func(host, port, web string) []string {
 		return []string{"org.apache.spark.deploy.master.Master", "--host", host, "--port", port, "--webui-port", web}
 	}
+
 	worker := func(web string) []string {
 		return []string{"org.apache.spark.deploy.worker.Worker", "--webui-port", web, "spark://qa-master-svc:7077"}
 	}
@@ -114,6 +124,7 @@ func TestCommands(t *testing.T) {
 	} {
 		o := build(t, simple(c.change))
 		set := map[string]*appsv1.StatefulSet{RoleMaster: o.Master, RoleWorker: o.Workers}[c.role]
+
 		got := printed(t, container(t, set, c.role), append(c.env, "SPARK_HOME="+home)...)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -125,6 +136,7 @@ func TestCommands(t *testing.T) {
 // scripts read.
 func TestImageWithoutScripts(t *testing.T) {
 	home := fakeSpark(t, map[string]string{"sbin/spark-config.sh": "", "bin/load-spark-env.sh": ""})
+
 	got := printed(t, container(t, build(t, simple()).Workers, RoleWorker), "SPARK_HOME="+home)
 	if got[0] != "org.apache.spark.deploy.worker.Worker" || slices.Contains(got, "FROM_ENV=yes") {
 		t.Errorf("it prints %q", got)
@@ -136,25 +148,32 @@ func TestImageWithoutScripts(t *testing.T) {
 func TestTheDaemonIsTheContainer(t *testing.T) {
 	home := fakeSpark(t, nil)
 	c := container(t, build(t, simple()).Master, RoleMaster)
+
 	cmd := command(t, c, "SPARK_HOME="+home, "EXIT=13")
 	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 13 {
 		t.Errorf("the container ends with %v, want exit code 13", err)
 	}
+
 	tini := t.TempDir()
 	if err := os.WriteFile(filepath.Join(tini, "tini"), []byte("#!/bin/bash\n[ \"$1 $2\" = '-s --' ] && shift 2 && echo tini && exec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	cmd = command(t, c, "SPARK_HOME="+home, "STAY=1")
 	cmd.Env[0] = "PATH=" + tini + ":" + os.Getenv("PATH")
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	stop := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
+
 	var lines []string
 	for buffer := make([]byte, 4096); !strings.Contains(strings.Join(lines, ""), "pid="); {
 		n, err := out.Read(buffer)
@@ -162,13 +181,16 @@ func TestTheDaemonIsTheContainer(t *testing.T) {
 			t.Fatalf("it ended before it said its number: %q", lines)
 		}
 	}
+
 	text := strings.Join(lines, "")
 	if want := fmt.Sprintf("pid=%d\n", cmd.Process.Pid); !strings.HasPrefix(text, "tini\n") || !strings.HasSuffix(text, want) {
 		t.Errorf("the daemon is another process than the container's %d, or not below tini: %q", cmd.Process.Pid, text)
 	}
+
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Wait(); err == nil {
 		t.Error("the signal is not the daemon's")
 	}
@@ -191,6 +213,7 @@ func TestPorts(t *testing.T) {
 	} {
 		o := build(t, simple(c.change))
 		master, worker := container(t, o.Master, RoleMaster), container(t, o.Workers, RoleWorker)
+
 		numbers := func(c *corev1.Container) (out []int32) {
 			for _, p := range c.Ports {
 				out = append(out, p.ContainerPort)
@@ -200,12 +223,14 @@ func TestPorts(t *testing.T) {
 		if diff := cmp.Diff(c.master, numbers(master)) + cmp.Diff(c.worker, numbers(worker)); diff != "" {
 			t.Errorf("%s: ports (-want +got):\n%s", name, diff)
 		}
+
 		for i, spark := range []*corev1.Container{master, worker} {
 			switch probe := spark.ReadinessProbe; {
 			case probe == nil && c.probes[i] != 0, probe != nil && probe.TCPSocket.Port != intstr.FromInt32(c.probes[i]):
 				t.Errorf("%s: %s is probed by %v, want port %d", name, spark.Name, probe, c.probes[i])
 			}
 		}
+
 		if got := strings.Join(warningTexts(o), "\n"); !strings.Contains(got, c.warns) {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
@@ -233,6 +258,7 @@ func TestOptionsOfTheTemplate(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", env, diff)
 		}
 	}
+
 	log := build(t, simple(workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","env":[{"name":"SPARK_LOG_DIR","value":"/mine"}]}]}}}`)))
 	if got := container(t, log.Workers, RoleWorker).Env; len(got) != 2 || got[0].Value != "/mine" {
 		t.Errorf("the template's directory of logs is %v", got)

@@ -45,18 +45,23 @@ func newDraft(r Request) (*draft, error) {
 	if err := CheckName(r.Name); err != nil {
 		return nil, err
 	}
+
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
 		return nil, fieldError("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
+
 	if d.r.ClusterDomain == "" {
 		d.r.ClusterDomain = "cluster.local"
 	}
+
 	if d.r.DigestAnnotation == "" {
 		d.r.DigestAnnotation = defaultDigestAnnotation
 	}
+
 	if errs := validation.IsValidLabelValue(r.OperatorName); len(errs) > 0 {
 		return nil, fieldError("OperatorName", "%q is not a valid label value: %s", r.OperatorName, errs[0])
 	}
+
 	for _, err := range []error{
 		CheckVersion(r.SparkVersion), CheckWorkers("InitWorkers", r.InitWorkers), CheckWorkers("MinWorkers", r.MinWorkers), CheckWorkers("MaxWorkers", r.MaxWorkers),
 		checkLabels("Labels", r.Labels),
@@ -65,6 +70,7 @@ func newDraft(r Request) (*draft, error) {
 			return nil, err
 		}
 	}
+
 	for _, m := range []struct {
 		field, name string
 		meta        Metadata
@@ -114,17 +120,21 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 	if err := checkLabels(field+".labels", m.Labels); err != nil {
 		return err
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
 			return fieldError(field+".annotations", "%q is not a valid annotation name: %s", conf.Shorten(key), errs[0])
 		}
 	}
+
 	if err := d.checkReserved(field, m.Labels, m.Annotations); err != nil {
 		return err
 	}
+
 	if m.Name != "" && m.Name != name {
 		d.warns.OfField(field, "name has no effect: the object has the name %q, by which other objects find it", name)
 	}
+
 	if m.Namespace != "" && m.Namespace != d.r.Namespace {
 		d.warns.OfField(field, "namespace has no effect: the object is in the cluster's namespace")
 	}
@@ -135,10 +145,12 @@ func (d *draft) checkMeta(field, name string, m Metadata) error {
 // error always names the same label or annotation, because the error becomes part of a status.
 func (d *draft) checkReserved(field string, labels, annotations map[string]string) error {
 	reserved := func(key string) bool { return d.r.Reserved != "" && strings.HasPrefix(key, d.r.Reserved) }
+
 	part, keys := ".labels", slices.Sorted(maps.Keys(labels))
 	if !slices.ContainsFunc(keys, reserved) {
 		part, keys = ".annotations", slices.Sorted(maps.Keys(annotations))
 	}
+
 	for _, key := range keys {
 		if reserved(key) {
 			return fieldError(field+part, "%s begins with %s, which is reserved for the operator; use another name", conf.Shorten(key), d.r.Reserved)
@@ -153,6 +165,7 @@ func checkLabels(field string, labels map[string]string) error {
 		if errs := validation.IsQualifiedName(key); len(errs) > 0 {
 			return fieldError(field, "%q is not a valid label name: %s", conf.Shorten(key), errs[0])
 		}
+
 		if errs := validation.IsValidLabelValue(labels[key]); len(errs) > 0 {
 			return fieldError(field, "%s is not a valid label value: %s", conf.Quote(key, labels[key]), errs[0])
 		}

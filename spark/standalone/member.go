@@ -36,10 +36,12 @@ func (d *draft) master(o *Objects) error {
 	if err != nil {
 		return err
 	}
+
 	m.spec.Replicas = new(int32(1))
 	if err := d.daemon(m); err != nil {
 		return err
 	}
+
 	d.recovery(m)
 	o.Master = d.statefulSet(m, d.r.Master.StatefulSetMeta)
 	o.keep(o.Master, m.extra)
@@ -52,11 +54,14 @@ func (d *draft) workers(o *Objects) error {
 	if err != nil {
 		return err
 	}
+
 	m.spec.Replicas = new(d.initialWorkers())
+
 	m.spec.ServiceName = serviceName(d.r.Name, RoleWorker)
 	if err := d.daemon(m); err != nil {
 		return err
 	}
+
 	d.searchDomain(m)
 	o.Workers = d.statefulSet(m, d.r.Workers.StatefulSetMeta)
 	o.keep(o.Workers, m.extra)
@@ -70,15 +75,20 @@ func (d *draft) member(role, field string, user Member) (*member, error) {
 	if err != nil {
 		return nil, fieldError(field, "%v", err)
 	}
+
 	m := &member{role: role, field: field, spec: spec, extra: extra}
 	m.find()
+
 	spec.PodManagementPolicy = appsv1.ParallelPodManagement
+
 	if err := d.templateMeta(m); err != nil {
 		return nil, err
 	}
+
 	if err := d.setSelector(m); err != nil {
 		return nil, err
 	}
+
 	if err := d.pod(m); err != nil {
 		return nil, err
 	}
@@ -89,14 +99,17 @@ func (d *draft) member(role, field string, user Member) (*member, error) {
 // else a new container before all others.
 func (m *member) find() {
 	spec := &m.spec.Template.Spec
+
 	at := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == m.role })
 	if at < 0 {
 		at = slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == "" })
 	}
+
 	if at < 0 {
 		at = 0
 		spec.Containers = slices.Insert(spec.Containers, 0, corev1.Container{Name: m.role})
 	}
+
 	m.spark = at
 	if spec.Containers[at].Name == "" {
 		spec.Containers[at].Name = m.role
@@ -108,6 +121,7 @@ func (m *member) find() {
 // have. Later, these fields are merged into the container that has this name.
 func nameExtra(extra map[string]any, at int, name string) {
 	template, _ := extra["template"].(map[string]any)
+
 	spec, _ := template["spec"].(map[string]any)
 	if containers, _ := spec["containers"].([]any); at < len(containers) {
 		if fields, ok := containers[at].(map[string]any); ok {
@@ -119,26 +133,33 @@ func nameExtra(extra map[string]any, at int, name string) {
 // templateMeta sets the labels of the cluster on the pods' template.
 func (d *draft) templateMeta(m *member) error {
 	meta := &m.spec.Template.ObjectMeta
+
 	field := m.field + ".template.metadata"
 	if err := checkLabels(field+".labels", meta.Labels); err != nil {
 		return err
 	}
+
 	if err := d.checkReserved(field, meta.Labels, meta.Annotations); err != nil {
 		return err
 	}
+
 	own := maps.Clone(d.r.Labels)
 	if own == nil {
 		own = map[string]string{}
 	}
+
 	maps.Copy(own, d.podLabels(m.role))
+
 	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
 		if mine, ok := own[key]; ok && mine != meta.Labels[key] {
 			d.warns.OfField(field, "label %s of the template has no effect: the operator sets it to %q", key, mine)
 		}
 	}
+
 	if meta.Labels == nil {
 		meta.Labels = map[string]string{}
 	}
+
 	maps.Copy(meta.Labels, own)
 	return nil
 }
@@ -156,20 +177,25 @@ func (d *draft) setSelector(m *member) error {
 	if selector == nil {
 		selector = &metav1.LabelSelector{}
 	}
+
 	if selector.MatchLabels == nil {
 		selector.MatchLabels = map[string]string{}
 	}
+
 	selector.MatchLabels[LabelRole] = m.role
 	if m.role == RoleWorker && d.r.autoscaled() {
 		selector.MatchLabels[LabelClusterName] = d.r.Name
 	}
+
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return fieldError(m.field+".selector", "%v", err)
 	}
+
 	if !parsed.Matches(labels.Set(m.spec.Template.Labels)) {
 		return fieldError(m.field+".selector", "%s does not match the labels of the pod template; add the labels that the selector requires to template.metadata.labels, or remove the selector", parsed)
 	}
+
 	m.spec.Selector = selector
 	return nil
 }
@@ -177,33 +203,41 @@ func (d *draft) setSelector(m *member) error {
 // pod applies the configuration to the pods' template, and sets defaults for fields that the template does not set.
 func (d *draft) pod(m *member) error {
 	spec, spark := &m.spec.Template.Spec, m.container()
+
 	scheduler, _ := d.conf.Get(schedulerKey)
 	if scheduler != "" && spec.SchedulerName != "" && spec.SchedulerName != scheduler {
 		d.warns.OfField(m.field, "template.spec.schedulerName has no effect: %s is %q", schedulerKey, scheduler)
 	}
+
 	spec.SchedulerName = cmp.Or(scheduler, spec.SchedulerName, corev1.DefaultSchedulerName)
 	if spec.TerminationGracePeriodSeconds == nil {
 		// A daemon has nothing to save, because Spark tolerates the loss of masters and workers. Without a grace
 		// period, the next pod starts sooner.
 		spec.TerminationGracePeriodSeconds = new(int64(0))
 	}
+
 	image, _ := d.conf.Get(imageKey)
 	if image != "" && spark.Image != "" && spark.Image != image {
 		d.warns.OfField(m.field, "image of container %s has no effect: %s sets another", spark.Name, imageKey)
 	}
+
 	if spark.Image = cmp.Or(image, spark.Image); spark.Image == "" {
 		if d.r.SparkVersion == "" {
 			return &Error{Field: "SparkVersion", Missing: true, Message: "is empty, and neither " + imageKey + " nor the template names an image; set the version of Spark, such as 4.1.1"}
 		}
+
 		spark.Image = "apache/spark:" + d.r.SparkVersion // the Apache Spark project's image
 	}
+
 	if spec.EnableServiceLinks == nil {
 		// The pods get no variables for the namespace's Services, because Spark's scripts would read some of them.
 		spec.EnableServiceLinks = new(false)
 	}
+
 	if spark.TerminationMessagePolicy == "" {
 		spark.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	}
+
 	dropPrivileges(spark)
 	return nil
 }
@@ -215,7 +249,9 @@ func dropPrivileges(c *corev1.Container) {
 	if c.SecurityContext == nil {
 		c.SecurityContext = &corev1.SecurityContext{}
 	}
+
 	s := c.SecurityContext
+
 	privileged := s.Privileged != nil && *s.Privileged || s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN")
 	if s.AllowPrivilegeEscalation == nil && !privileged {
 		s.AllowPrivilegeEscalation = new(false)
@@ -229,11 +265,13 @@ func (d *draft) mount(m *member) error {
 		slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == confVolume }) {
 		return fieldError(m.field+".template.spec.volumes", "the name %q is reserved for the cluster's configuration; rename the volume", confVolume)
 	}
+
 	for _, v := range spark.VolumeMounts {
 		if path := strings.TrimRight(v.MountPath, "/"); path == mountDir || strings.HasPrefix(path, mountDir+"/") {
 			return fieldError(m.field+".template.spec.containers", "volumeMounts of container %s: %s is reserved for the cluster's configuration; mount the volume elsewhere", spark.Name, v.MountPath)
 		}
 	}
+
 	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{
 		LocalObjectReference: corev1.LocalObjectReference{Name: configMapName(d.r.Name)}, Items: []corev1.KeyToPath{{Key: OptionsKey, Path: OptionsKey}},
 	}}}
@@ -242,12 +280,15 @@ func (d *draft) mount(m *member) error {
 			LocalObjectReference: corev1.LocalObjectReference{Name: d.secret}, Items: []corev1.KeyToPath{{Key: SecretOptionsKey, Path: SecretOptionsKey}},
 		}})
 	}
+
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: confVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}})
 	spark.VolumeMounts = append(spark.VolumeMounts, corev1.VolumeMount{Name: confVolume, MountPath: mountDir, ReadOnly: true})
+
 	var claims []string
 	for i := range m.spec.VolumeClaimTemplates {
 		claims = append(claims, m.spec.VolumeClaimTemplates[i].Name)
 	}
+
 	if unknown := podtemplate.FindUnknownMount(spec, claims...); unknown != nil {
 		return fieldError(m.field+".template."+unknown.Place, "%s", unknown.Message())
 	}
@@ -260,6 +301,7 @@ func (d *draft) searchDomain(m *member) {
 	if spec.DNSConfig == nil {
 		spec.DNSConfig = &corev1.PodDNSConfig{}
 	}
+
 	domain := serviceName(d.r.Name, RoleWorker) + "." + d.r.Namespace + ".svc." + strings.Trim(d.r.ClusterDomain, ".")
 	if !slices.Contains(spec.DNSConfig.Searches, domain) {
 		spec.DNSConfig.Searches = append(spec.DNSConfig.Searches, domain)
@@ -273,14 +315,17 @@ func (d *draft) statefulSet(m *member, user Metadata) *appsv1.StatefulSet {
 	if err != nil {
 		text = []byte(err.Error()) // cannot happen: Kubernetes' types can always be written as JSON
 	}
+
 	unknown, err := json.Marshal(m.extra["template"])
 	if err != nil {
 		unknown = nil // cannot happen: the unknown fields were decoded from JSON
 	}
+
 	meta := &m.spec.Template.ObjectMeta
 	if meta.Annotations == nil {
 		meta.Annotations = map[string]string{}
 	}
+
 	meta.Annotations[d.r.DigestAnnotation] = digest(d.digested(string(text), string(unknown))...)
 	return &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},

@@ -56,11 +56,14 @@ func (d *draft) masterPolicy(o *Objects) {
 	default:
 		submitters = fence.From(map[string]string{LabelRole: roleDriver})
 	}
+
 	web, rest := d.number(masterUIKey, masterUIPort), d.number(restKey, restPort)
+
 	open := []int32{masterPort}
 	if on, set := d.conf.Get(restEnabledKey); set && strings.EqualFold(strings.TrimSpace(on), "true") {
 		open = append(open, rest)
 	}
+
 	o.MasterPolicy = &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: d.meta(StatefulSetName(d.r.Name, RoleMaster), "", Metadata{}),

@@ -15,11 +15,13 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 	if o.Policy.Name != "qa-worker" || len(o.Policy.Spec.PolicyTypes) != 1 || o.Policy.Spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
 		t.Errorf("the policy is %s for %v", o.Policy.Name, o.Policy.Spec.PolicyTypes)
 	}
+
 	pod := func(template corev1.PodTemplateSpec) netpolicy.Party {
 		return netpolicy.Party{Namespace: "spark", Labels: template.Labels}
 	}
 	master, worker := pod(o.Master.Spec.Template), pod(o.Workers.Spec.Template)
 	other := build(t, simple(func(r *Request) { r.Name = "prod" }))
+
 	driver := netpolicy.Party{Namespace: "spark", Labels: map[string]string{"spark-role": "driver", "spark-app-name": "pi"}}
 	for name, c := range map[string]struct {
 		from, to netpolicy.Party
@@ -55,6 +57,7 @@ func TestMasterPolicy(t *testing.T) {
 		return netpolicy.Party{Namespace: namespace, Labels: labels}
 	}
 	driver := in("spark", map[string]string{"spark-role": "driver"})
+
 	pod, other := in("spark", map[string]string{"app": "web"}), in("other", driver.Labels)
 	for name, c := range map[string]struct {
 		submitters string
@@ -83,6 +86,7 @@ func TestMasterPolicy(t *testing.T) {
 				r.Conf.Set(c.conf[i], c.conf[i+1])
 			}
 		}))
+
 		master := in("spark", o.Master.Spec.Template.Labels)
 		for want, flows := range map[bool]map[int32][]netpolicy.Party{true: c.reach, false: c.shut} {
 			for port, parties := range flows {
@@ -93,12 +97,14 @@ func TestMasterPolicy(t *testing.T) {
 				}
 			}
 		}
+
 		for _, port := range []int32{masterPort, restPort} {
 			if worker := in("spark", o.Workers.Spec.Template.Labels); !netpolicy.Admits(t, o.MasterPolicy, worker, master, port) {
 				t.Errorf("%s: a worker does not reach port %d", name, port)
 			}
 		}
 	}
+
 	if o := build(t, simple(func(r *Request) { r.Submitters = SubmitterAnyone })); o.MasterPolicy != nil {
 		t.Errorf("anyone may submit, and there is %+v", o.MasterPolicy)
 	}

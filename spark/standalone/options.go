@@ -55,7 +55,9 @@ func (d *draft) configuration(o *Objects) error {
 	if err := d.setConf(); err != nil {
 		return err
 	}
+
 	secret := d.secrets()
+
 	var plain, hidden strings.Builder
 	for key, value := range d.conf.All() {
 		if secret(key, value) {
@@ -64,14 +66,17 @@ func (d *draft) configuration(o *Objects) error {
 			writeOption(&plain, key, value)
 		}
 	}
+
 	if size := max(plain.Len(), hidden.Len()); size > maxConfigMap {
 		return fieldError("Conf", "%d bytes are more than a ConfigMap or Secret holds (%d); make the configuration smaller", size, maxConfigMap)
 	}
+
 	o.Config = &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: d.meta(configMapName(d.r.Name), "", Metadata{}),
 		Data:       map[string]string{OptionsKey: plain.String()},
 	}
+
 	d.digest = digest(plain.String())
 	if hidden.Len() > 0 {
 		// The name does not reveal the Secret's content. A reader who knows the owner's UID could guess contents and
@@ -94,6 +99,7 @@ func (d *draft) setConf() error {
 	d.conf = conf.New()
 	d.conf.Set(shuffleKey, "true")
 	d.conf.Set(preferMasterKey, "true")
+
 	for key, value := range d.r.Conf.All() {
 		switch {
 		case !utf8.ValidString(key) || !utf8.ValidString(value):
@@ -108,12 +114,16 @@ func (d *draft) setConf() error {
 				return keyError(key, "%v", err)
 			}
 		}
+
 		d.conf.Set(key, value)
 	}
+
 	if given, ok := d.conf.Get(namespaceKey); ok && given != d.r.Namespace {
 		d.warns.OfKey(namespaceKey, "has no effect: the cluster is in its own namespace, %q", d.r.Namespace)
 	}
+
 	d.conf.Set(namespaceKey, d.r.Namespace)
+
 	for key, warning := range d.conf.Unfilled() {
 		d.warns.OfKey(key, "%s", warning)
 	}
@@ -157,6 +167,7 @@ func (d *draft) warnAuthentication() {
 	if on, _ := d.conf.Get(authenticateKey); !strings.EqualFold(strings.TrimSpace(on), "true") || d.conf.Has(authSecretKey) || d.conf.Has(authFileKey) {
 		return
 	}
+
 	d.warns.OfKey(authenticateKey, "is true and %s is not set: master, workers and applications of a standalone cluster need the same secret and fail without it; set the key, or provide the secret in the "+
 		"image or in the variable _SPARK_AUTH_SECRET of both templates", authSecretKey)
 }

@@ -31,6 +31,7 @@ func readArguments(text string) (args []string, err error) {
 			if arg, i, err = readArgument(text, i); err != nil {
 				return nil, err
 			}
+
 			args = append(args, arg)
 		}
 	}
@@ -39,6 +40,7 @@ func readArguments(text string) (args []string, err error) {
 
 func readArgument(text string, i int) (string, int, error) {
 	var b strings.Builder
+
 	quote := byte(0)
 	for ; i < len(text); i++ {
 		switch ch := text[i]; {
@@ -61,6 +63,7 @@ func readArgument(text string, i int) (string, int, error) {
 			b.WriteByte(ch)
 		}
 	}
+
 	if quote != 0 {
 		return "", i, fmt.Errorf("a quote is not closed")
 	}
@@ -75,10 +78,12 @@ func TestReadArguments(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
+
 	for _, text := range []string{`"a`, "\"a\nb\""} {
 		if _, err := readArguments(text); err == nil {
 			t.Errorf("%q is read", text)
@@ -90,25 +95,30 @@ func TestReadArguments(t *testing.T) {
 // the ConfigMap, and the result `secret` contains the properties from the Secret.
 func properties(t testing.TB, o Objects) (plain, secret map[string]string) {
 	t.Helper()
+
 	read := func(text string) map[string]string {
 		args, err := readArguments(text)
 		if err != nil {
 			t.Fatalf("%v in %q", err, text)
 		}
+
 		out := map[string]string{}
 		for _, arg := range args {
 			pair, ok := strings.CutPrefix(arg, "-D")
 			if !ok {
 				t.Fatalf("argument %q is no property", arg)
 			}
+
 			key, value, ok := strings.Cut(pair, "=")
 			if _, twice := out[key]; twice || !ok {
 				t.Fatalf("argument %q comes twice, or has no value", arg)
 			}
+
 			out[key] = value
 		}
 		return out
 	}
+
 	plain = read(o.Config.Data[OptionsKey])
 	if o.Secret != nil {
 		secret = read(string(o.Secret.Data[SecretOptionsKey]))
@@ -128,6 +138,7 @@ var difficult = map[string]string{
 
 func TestValuesArriveAsTheyAre(t *testing.T) {
 	c := conf.New()
+
 	want := map[string]string{
 		"spark.shuffle.service.enabled": "true", "spark.worker.preferConfiguredMasterAddress": "true", "spark.kubernetes.namespace": "spark",
 	}
@@ -137,15 +148,19 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 			want[key] = difficult[name]
 		}
 	}
+
 	o := build(t, simple(func(r *Request) { r.Conf = c }))
+
 	plain, secret := properties(t, o)
 	for key := range secret {
 		if !strings.Contains(key, "password") {
 			t.Errorf("%s is taken for a secret", key)
 		}
 	}
+
 	got := maps.Clone(plain)
 	maps.Copy(got, secret)
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the options (-want +got):\n%s", diff)
 	}
@@ -171,6 +186,7 @@ func TestDefaultsOfTheConfiguration(t *testing.T) {
 			t.Errorf("%s: %s is %q, want %q", name, c.key, plain[c.key], c.want)
 		}
 	}
+
 	plain, _ := properties(t, build(t, simple(func(r *Request) { r.Conf = nil })))
 	if len(plain) != 3 {
 		t.Errorf("without a configuration there are %v", plain)
@@ -193,13 +209,16 @@ func TestSecrets(t *testing.T) {
 		"pattern that matches its own key":     {[]string{redactionKey, "spark"}, []string{namespaceKey, shuffleKey, preferMasterKey, "spark.a"}, ""},
 	} {
 		o := build(t, simple(with(c.message...)))
+
 		_, secret := properties(t, o)
 		if diff := cmp.Diff(slices.Sorted(slices.Values(c.secret)), slices.Sorted(maps.Keys(secret))); diff != "" {
 			t.Errorf("%s: secrets (-want +got):\n%s", name, diff)
 		}
+
 		if got := strings.Join(warningTexts(o), "\n"); !strings.Contains(got, c.warns) || c.warns == "" && got != "" && !strings.Contains(got, "has no CPU request") {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
+
 		for _, role := range []string{"SPARK_MASTER_OPTS", "SPARK_WORKER_OPTS"} {
 			if text := strings.Join(texts(t, o), "\n"); strings.Contains(text, `"value":"@/etc/spark-cluster/conf.options @/etc/spark-cluster/secret.options"`) != (c.secret != nil) {
 				t.Errorf("%s: %s does not name the files", name, role)
@@ -212,15 +231,18 @@ func TestSecrets(t *testing.T) {
 func TestNoSecretIsElsewhere(t *testing.T) {
 	const hidden = "hunter2hunter2"
 	o := build(t, simple(with(authenticateKey, "true", authSecretKey, hidden, "spark.x", "token "+hidden, recoveryModeKey, "FILESYSTEM", recoveryPathKey, "/secret/"+hidden)))
+
 	secret := o.Secret
 	if o.Secret = nil; !strings.Contains(string(secret.Data[SecretOptionsKey]), hidden) || !*secret.Immutable {
 		t.Error("the secret is not in the Secret, or the Secret is not immutable")
 	}
+
 	for _, text := range append(texts(t, o), warningTexts(o)...) {
 		if strings.Contains(text, hidden) {
 			t.Errorf("the secret is in %s", text)
 		}
 	}
+
 	_, err := Build(simple(with(authSecretKey, hidden+"\x00")))
 	if err == nil || strings.Contains(err.Error(), hidden) {
 		t.Errorf("the error is %v", err)
@@ -236,9 +258,11 @@ func TestSecretsName(t *testing.T) {
 	if a, b := name("1", "x"), name("1", "x"); a != b {
 		t.Errorf("the same is called %q and %q", a, b)
 	}
+
 	if a, b := name("1", "x"), name("1", "y"); a == b {
 		t.Errorf("two contents are called %q", a)
 	}
+
 	if a, b := name("1", "x"), name("2", "x"); a == b {
 		t.Errorf("the same content of two owners is called %q", a)
 	}
@@ -270,6 +294,7 @@ func FuzzOptions(f *testing.F) {
 	for name, value := range difficult {
 		f.Add("spark."+name, value, "")
 	}
+
 	f.Add("spark.password", "x", "(")
 	f.Add("=", "", "x")
 	f.Fuzz(func(t *testing.T, key, value, pattern string) {
@@ -277,7 +302,9 @@ func FuzzOptions(f *testing.F) {
 		if pattern != "" {
 			c.Set(redactionKey, pattern)
 		}
+
 		c.Set(key, value)
+
 		o, err := Build(simple(func(r *Request) { r.Conf = c }))
 		if err != nil {
 			if utf8.ValidString(key) && utf8.ValidString(value) && utf8.ValidString(pattern) && key != "" && !strings.ContainsAny(key, "=\x00") && !strings.Contains(value+pattern, "\x00") && len(key)+len(value) < 1<<18 {
@@ -285,15 +312,19 @@ func FuzzOptions(f *testing.F) {
 			}
 			return
 		}
+
 		plain, secret := properties(t, o)
 		in := plain
+
 		_, hidden := secret[key]
 		if hidden {
 			in = secret
+
 			if _, both := plain[key]; both {
 				t.Fatalf("%q is in both files", key)
 			}
 		}
+
 		want := value
 		switch key {
 		case imageKey:
@@ -301,9 +332,11 @@ func FuzzOptions(f *testing.F) {
 		case namespaceKey:
 			want = "spark"
 		}
+
 		if got, ok := in[key]; !ok || got != want {
 			t.Fatalf("%q arrives as %q, want %q", key, got, want)
 		}
+
 		if conf.Redact(key, want) != want && !hidden {
 			t.Fatalf("%q=%q is no secret", key, want)
 		}

@@ -30,6 +30,7 @@ func (c chance) some(texts ...string) string {
 			out = append(out, text)
 		}
 	}
+
 	c.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return "[" + strings.Join(out, ",") + "]"
 }
@@ -64,6 +65,7 @@ func (c chance) request() Request {
 	}
 	return simple(counts(first, least, most), func(r *Request) {
 		r.Master = Member{StatefulSet: c.template(RoleMaster), Service: c.service(), StatefulSetMeta: Metadata{Labels: map[string]string{"l": "m"}}}
+
 		r.Workers = Member{StatefulSet: c.template(RoleWorker), Service: c.service(), ServiceMeta: Metadata{Name: "n", Annotations: map[string]string{"a": "b"}}}
 		for key, value := range map[string]string{
 			masterUIKey: "9090", workerUIKey: "0", imageKey: "i:{{SPARK_VERSION}}", authSecretKey: "s", recoveryModeKey: "FILESYSTEM", recoveryPathKey: "/data/r", redactionKey: "(", schedulerKey: "y",
@@ -72,6 +74,7 @@ func (c chance) request() Request {
 				r.Conf.Set(key, value)
 			}
 		}
+
 		if c.IntN(2) == 0 {
 			r.Autoscaler = []byte(`{"metrics":[],"future":{"x":1}}`)
 		}
@@ -87,6 +90,7 @@ func twice[T any](list []T, key func(T) string) (wrong []string) {
 		if seen[k] {
 			wrong = append(wrong, k)
 		}
+
 		seen[k] = true
 	}
 	return wrong
@@ -106,35 +110,44 @@ func faults(role string, set *appsv1.StatefulSet, service *corev1.Service) (wron
 		}
 	}
 	selects("the StatefulSet", set.Spec.Selector)
+
 	if _, mine := service.Spec.Selector["a"]; !mine {
 		selects("the Service", &metav1.LabelSelector{MatchLabels: service.Spec.Selector})
 	}
+
 	volumes := map[string]bool{}
 	for _, v := range template.Spec.Volumes {
 		volumes[v.Name] = true
 	}
+
 	for _, claim := range set.Spec.VolumeClaimTemplates {
 		volumes[claim.Name] = true
 	}
+
 	add("volumes that come twice", twice(template.Spec.Volumes, func(v corev1.Volume) string { return v.Name })...)
 	add("containers that come twice", twice(template.Spec.Containers, func(c corev1.Container) string { return c.Name })...)
 	add("ports of the Service that come twice", twice(service.Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprint(p.Port, p.Protocol) })...)
 	add("names of its ports that come twice", twice(service.Spec.Ports, func(p corev1.ServicePort) string { return p.Name })...)
+
 	daemons := 0
 	for _, c := range template.Spec.Containers {
 		add("variables that come twice", twice(c.Env, func(e corev1.EnvVar) string { return e.Name })...)
 		add("ports that come twice", twice(c.Ports, func(p corev1.ContainerPort) string { return fmt.Sprint(p.ContainerPort, p.Protocol) })...)
 		add("mounts that come twice", twice(c.VolumeMounts, func(m corev1.VolumeMount) string { return m.MountPath })...)
+
 		if slices.Contains(c.Args, "-c") {
 			daemons++
+
 			if !volumes[confVolume] || c.Name != role || c.Image == "" || !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == confVolume && m.ReadOnly }) {
 				add("the daemon has another name, no image or no options", c.Name, c.Image)
 			}
 		}
 	}
+
 	if daemons != 1 {
 		add("daemons", fmt.Sprint(daemons))
 	}
+
 	for key, value := range template.Labels {
 		add("label "+key, append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...)...)
 	}
@@ -147,14 +160,17 @@ func TestRandomTemplatesGiveValidObjects(t *testing.T) {
 	for seed := range uint64(effort.Count(t, 50)) {
 		c := chance{rand.New(rand.NewPCG(seed, 8))}
 		r := c.request()
+
 		o, err := Build(r)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+
 		wrong := append(faults(RoleMaster, o.Master, o.MasterService), faults(RoleWorker, o.Workers, o.WorkerService)...)
 		if *o.Master.Spec.Replicas != 1 || *o.Workers.Spec.Replicas < 0 || (o.Autoscaler != nil) != r.autoscaled() {
 			wrong = append(wrong, "the numbers of pods")
 		}
+
 		if a := o.Autoscaler; a != nil && (*a.Spec.MinReplicas < 1 || *a.Spec.MinReplicas > a.Spec.MaxReplicas || *o.Workers.Spec.Replicas < *a.Spec.MinReplicas) {
 			wrong = append(wrong, "the bounds of the autoscaler")
 		}
@@ -162,21 +178,27 @@ func TestRandomTemplatesGiveValidObjects(t *testing.T) {
 		if named := strings.Count(strings.Join(texts(t, o), ""), `"name":"qa-cluster-secret-`); o.Secret == nil && named != 0 || o.Secret != nil && named != 3 {
 			wrong = append(wrong, fmt.Sprintf("there is a Secret: %t, and it is named %d times", o.Secret != nil, named))
 		}
+
 		future := 0
 		for _, text := range texts(t, o) {
 			var tree map[string]any
 			if err := json.Unmarshal([]byte(text), &tree); err != nil {
 				t.Fatal(err)
 			}
+
 			delete(tree, "status") // set by the API server
+
 			if withNull(tree) {
 				wrong = append(wrong, "a null in "+text)
 			}
+
 			future += strings.Count(text, `"future":1`)
 		}
+
 		if want := strings.Count(string(r.Master.StatefulSet)+string(r.Workers.StatefulSet), `"future":1`); future != want {
 			wrong = append(wrong, fmt.Sprintf("%d of %d fields that no type knows are kept", future, want))
 		}
+
 		if len(wrong) > 0 {
 			t.Fatalf("seed %d: %s\nof the master %s\nof the workers %s", seed, strings.Join(wrong, "\n"), r.Master.StatefulSet, r.Workers.StatefulSet)
 		}

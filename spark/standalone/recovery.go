@@ -22,11 +22,13 @@ func (d *draft) recovery(m *member) {
 	if mode = strings.ToUpper(strings.TrimSpace(mode)); mode != "FILESYSTEM" && mode != "ROCKSDB" {
 		return
 	}
+
 	dir, _ := d.conf.Get(recoveryPathKey)
 	if dir = strings.TrimSpace(dir); !path.IsAbs(dir) {
 		d.warns.OfKey(recoveryModeKey, "is %s, but %s is not an absolute path; set it to a directory on a volume of the master", mode, recoveryPathKey)
 		return
 	}
+
 	mount, shown := findMount(m.container(), path.Clean(dir)), conf.Quote(recoveryPathKey, dir)
 	switch {
 	case mount == nil:
@@ -44,6 +46,7 @@ func (d *draft) recovery(m *member) {
 func findMount(c *corev1.Container, dir string) (found *corev1.VolumeMount) {
 	for i := range c.VolumeMounts {
 		at := path.Clean(c.VolumeMounts[i].MountPath)
+
 		inside := dir == at || strings.HasPrefix(dir, strings.TrimRight(at, "/")+"/")
 		if inside && (found == nil || len(at) > len(path.Clean(found.MountPath))) {
 			found = &c.VolumeMounts[i]
@@ -58,10 +61,12 @@ func (m *member) isPersistent(volume string) bool {
 	if slices.ContainsFunc(m.spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == volume }) {
 		return true
 	}
+
 	i := slices.IndexFunc(m.spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume })
 	if i < 0 {
 		return true // the API server rejects the mount
 	}
+
 	v := m.spec.Template.Spec.Volumes[i]
 	return v.EmptyDir == nil && v.Ephemeral == nil && v.ConfigMap == nil && v.Secret == nil && v.Projected == nil && v.DownwardAPI == nil && v.Image == nil
 }

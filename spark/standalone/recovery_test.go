@@ -12,6 +12,7 @@ func TestRecovery(t *testing.T) {
 		"containers":[{"name":"sidecar","volumeMounts":[{"name":"claim","mountPath":"/elsewhere"}]},{"name":"master","volumeMounts":[` + mount + `]}]}}}`
 	}
 	const claims = `"volumeClaimTemplates":[{"metadata":{"name":"data"}}],`
+
 	mount := func(name, path string) string { return `{"name":"` + name + `","mountPath":"` + path + `"}` }
 	for name, c := range map[string]struct {
 		mode, dir, template string
@@ -40,9 +41,11 @@ func TestRecovery(t *testing.T) {
 		if c.mode != "" {
 			change = append(change, with(recoveryModeKey, c.mode))
 		}
+
 		if c.dir != "" {
 			change = append(change, with(recoveryPathKey, c.dir))
 		}
+
 		all := warningTexts(build(t, simple(change...)))
 		if c.warns == "" && len(all) > 0 || c.warns != "" && !slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, c.warns) }) {
 			t.Errorf("%s: warnings are %q, want %q", name, all, c.warns)

@@ -35,27 +35,35 @@ func (d *draft) autoscaler(o *Objects) error {
 	if err != nil {
 		return fieldError(fieldAutoscaler, "%v", err)
 	}
+
 	if !d.r.autoscaled() {
 		if len(d.r.Autoscaler) > 0 {
 			d.warns.OfField(fieldAutoscaler, "has no effect: minWorkers is not less than maxWorkers, so the number of workers is constant")
 		}
 		return nil
 	}
+
 	if d.r.InitWorkers > d.r.MaxWorkers {
 		return fieldError("InitWorkers", "%d is above maxWorkers, %d, and the autoscaler would remove the difference at once; lower it, or raise maxWorkers", d.r.InitWorkers, d.r.MaxWorkers)
 	}
+
 	if d.r.MinWorkers < 1 {
 		d.warns.OfField("MinWorkers", "the autoscaler keeps at least one worker: without workers it has nothing to measure")
 	}
+
 	if d.r.InitWorkers < int64(d.minWorkers()) {
 		d.warns.OfField("InitWorkers", "the cluster starts with %s: an autoscaler does not scale up from zero, and keeps at least %d", bounds.Count(d.initialWorkers(), "worker"), d.minWorkers())
 	}
+
 	spec.MinReplicas, spec.MaxReplicas = new(d.minWorkers()), int32(d.r.MaxWorkers)
+
 	spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: StatefulSetName(d.r.Name, RoleWorker)}
 	if len(d.r.Autoscaler) == 0 {
 		spec.Metrics, spec.Behavior = defaultMetrics(), defaultBehavior()
+
 		d.warnRequest(o.Workers.Spec.Template.Spec)
 	}
+
 	o.Autoscaler = &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
 		ObjectMeta: d.meta(autoscalerName(d.r.Name), "", Metadata{}),
@@ -93,10 +101,12 @@ func (d *draft) warnRequest(pod corev1.PodSpec) {
 	if i < 0 {
 		return
 	}
+
 	resources := pod.Containers[i].Resources
 	if _, limited := resources.Limits[corev1.ResourceCPU]; limited {
 		return
 	}
+
 	if _, asked := resources.Requests[corev1.ResourceCPU]; !asked {
 		d.warns.OfField(fieldWorkerSet, "container %s has no CPU request, and the autoscaler scales by the used share of that request; set resources.requests.cpu, or other metrics", RoleWorker)
 	}
@@ -107,6 +117,7 @@ func (d *draft) budget(o *Objects) {
 	if d.r.MinWorkers < 1 {
 		return
 	}
+
 	o.Budget = &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: d.meta(budgetName(d.r.Name), "", Metadata{}),

@@ -16,6 +16,7 @@ func TestAutoscaler(t *testing.T) {
 	policy := func(seconds int32) *autoscalingv2.HPAScalingRules {
 		return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: "Pods", Value: 1, PeriodSeconds: seconds}}}
 	}
+
 	want := autoscalingv2.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "qa-worker"},
 		MinReplicas:    new(int32(2)), MaxReplicas: 5,
@@ -27,12 +28,14 @@ func TestAutoscaler(t *testing.T) {
 	if diff := cmp.Diff(want, build(t, simple()).Autoscaler.Spec); diff != "" {
 		t.Errorf("the default (-want +got):\n%s", diff)
 	}
+
 	own := build(t, simple(func(r *Request) {
 		r.Autoscaler = []byte(`{"minReplicas":9,"maxReplicas":1,"scaleTargetRef":{"kind":"Deployment","name":"x"},"metrics":[{"type":"Resource","resource":{"name":"memory","target":{"type":"Utilization","averageUtilization":70}}}]}`)
 	})).Autoscaler.Spec
 	want.Metrics = []autoscalingv2.MetricSpec{{Type: "Resource", Resource: &autoscalingv2.ResourceMetricSource{
 		Name: "memory", Target: autoscalingv2.MetricTarget{Type: "Utilization", AverageUtilization: new(int32(70))},
 	}}}
+
 	want.Behavior = nil
 	if diff := cmp.Diff(want, own); diff != "" {
 		t.Errorf("the user's (-want +got):\n%s", diff)
@@ -68,16 +71,20 @@ func TestWorkers(t *testing.T) {
 	} {
 		request := simple(counts(c.first, c.least, c.most), workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","resources":{"requests":{"cpu":"1"}}}]}}}`))
 		o := build(t, request)
+
 		var bounds []int32
 		if o.Autoscaler != nil {
 			bounds = []int32{*o.Autoscaler.Spec.MinReplicas, o.Autoscaler.Spec.MaxReplicas}
 		}
+
 		if request.autoscaled() != (bounds != nil) {
 			t.Errorf("%s: Autoscaled says %t", name, request.autoscaled())
 		}
+
 		if diff := cmp.Diff(c.bounds, bounds); diff != "" || *o.Workers.Spec.Replicas != c.replicas {
 			t.Errorf("%s: %d replicas, want %d; bounds (-want +got):\n%s", name, *o.Workers.Spec.Replicas, c.replicas, diff)
 		}
+
 		got := warningTexts(o)
 		if len(got) != len(c.warns) || !slices.EqualFunc(c.warns, got, func(want, got string) bool { return strings.HasPrefix(got, want) }) {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
@@ -107,6 +114,7 @@ func TestWhatTheAutoscalerMeasures(t *testing.T) {
 			t.Errorf("%s: warnings are %q", name, all)
 		}
 	}
+
 	unused := warningTexts(build(t, simple(counts(2, 2, 2), func(r *Request) { r.Autoscaler = []byte(`{}`) })))
 	if len(unused) != 1 || !strings.HasPrefix(unused[0], "Autoscaler: has no effect") {
 		t.Errorf("an autoscaler that nobody needs: %q", unused)

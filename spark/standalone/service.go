@@ -24,6 +24,7 @@ func (d *draft) services(o *Objects) (err error) {
 	if err != nil {
 		return err
 	}
+
 	o.MasterService.Spec.PublishNotReadyAddresses = true
 	o.WorkerService, err = d.service(o, RoleWorker, fieldWorkerService, d.r.Workers, []corev1.ServicePort{servicePort(portWeb, workerUIPort)})
 	return err
@@ -41,23 +42,29 @@ func (d *draft) service(o *Objects, role, field string, user Member, ports []cor
 	if err != nil {
 		return nil, fieldError(field, "%v", err)
 	}
+
 	if spec.Type != "" && spec.Type != corev1.ServiceTypeClusterIP {
 		return nil, fieldError(field+".type", "%s is not possible: the Service is headless, because its name must resolve to the pod's address; create another Service that selects %s=%s and %s=%s",
 			spec.Type, LabelClusterName, d.r.Name, LabelRole, role)
 	}
+
 	if len(spec.ExternalIPs) > 0 {
 		return nil, fieldError(field+".externalIPs", "is not allowed: an external IP takes over traffic to addresses that are not the Service's own; remove the field")
 	}
+
 	if spec.ExternalName != "" {
 		return nil, fieldError(field+".externalName", "is not allowed: the Service is headless and leads to the %s's pods; remove the field", role)
 	}
+
 	if spec.ClusterIP != "" && spec.ClusterIP != corev1.ClusterIPNone {
 		d.warns.OfField(field, "clusterIP has no effect: the Service is headless")
 	}
+
 	spec.Type, spec.ClusterIP, spec.ClusterIPs = corev1.ServiceTypeClusterIP, corev1.ClusterIPNone, nil
 	if spec.Selector == nil {
 		spec.Selector = map[string]string{}
 	}
+
 	maps.Copy(spec.Selector, d.selector(role))
 	spec.Ports = withPorts(spec.Ports, ports)
 	service := &corev1.Service{
@@ -75,11 +82,13 @@ func withPorts(users, daemons []corev1.ServicePort) []corev1.ServicePort {
 	all := slices.Clone(users)
 	for i := range all {
 		p := &all[i]
+
 		p.Protocol = cmp.Or(p.Protocol, corev1.ProtocolTCP)
 		if p.Name == "" {
 			p.Name = fmt.Sprintf("%s-%d", strings.ToLower(string(p.Protocol)), p.Port)
 		}
 	}
+
 	for _, mine := range daemons {
 		if !slices.ContainsFunc(all, func(p corev1.ServicePort) bool {
 			return p.Name == mine.Name || p.Port == mine.Port && p.Protocol == mine.Protocol

@@ -14,6 +14,7 @@ import (
 
 func TestServices(t *testing.T) {
 	o := build(t, simple())
+
 	port := func(name string, number int32) corev1.ServicePort {
 		return corev1.ServicePort{Name: name, Port: number, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(name)}
 	}
@@ -54,6 +55,7 @@ func TestServicesLeadToDaemons(t *testing.T) {
 					t.Errorf("%s: port %s of %s leads nowhere", name, p.Name, s.service.Name)
 				}
 			}
+
 			for key, value := range s.service.Spec.Selector {
 				if s.pod.Labels[key] != value {
 					t.Errorf("%s: %s selects %s=%s, and its pods have %q", name, s.service.Name, key, value, s.pod.Labels[key])
@@ -81,21 +83,27 @@ func TestServiceTemplates(t *testing.T) {
 		`{"ports":[{"port":8081,"protocol":"UDP"}]}`:              {[]string{"udp-8081 8081 0", "web 8081 web"}, nil, ""},
 	} {
 		o := build(t, simple(counts(1, 1, 1), func(r *Request) { r.Workers.Service = []byte(spec) }))
+
 		var ports []string
 		for _, p := range o.WorkerService.Spec.Ports {
 			ports = append(ports, strings.Join([]string{p.Name, new(intstr.FromInt32(p.Port)).String(), p.TargetPort.String()}, " "))
 		}
+
 		if diff := cmp.Diff(c.ports, ports); diff != "" {
 			t.Errorf("%s: ports (-want +got):\n%s", spec, diff)
 		}
+
 		want := map[string]string{LabelClusterName: "qa", LabelRole: "worker"}
 		maps.Copy(want, c.selector)
+
 		if diff := cmp.Diff(want, o.WorkerService.Spec.Selector); diff != "" {
 			t.Errorf("%s: selector (-want +got):\n%s", spec, diff)
 		}
+
 		if o.WorkerService.Spec.ClusterIP != "None" || o.WorkerService.Spec.ClusterIPs != nil {
 			t.Errorf("%s: the Service has an address", spec)
 		}
+
 		if got := strings.Join(warningTexts(o), "\n"); !strings.HasPrefix(got, c.warns) || c.warns == "" && got != "" {
 			t.Errorf("%s: warnings are %q", spec, got)
 		}
@@ -123,22 +131,27 @@ func TestMetadata(t *testing.T) {
 	}, warningTexts(o)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
+
 	s := o.MasterService
 	if s.Name != "qa-master-svc" || s.Namespace != "spark" || s.Labels["a"] != "b" || s.Labels["uid"] != "u1" || s.Labels[LabelRole] != "master" || s.Annotations["c"] != "d" {
 		t.Errorf("the Service's metadata is %v", s.ObjectMeta)
 	}
+
 	if o.Workers.Labels["e"] != "f" || o.Workers.Spec.Template.Labels["e"] != "" {
 		t.Errorf("labels of the StatefulSet are %v, of its pods %v", o.Workers.Labels, o.Workers.Spec.Template.Labels)
 	}
+
 	all, err := o.All()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	kept := slices.ContainsFunc(all, func(o Object) bool {
 		tree, ok := o.(*unstructured.Unstructured)
 		if !ok {
 			return false
 		}
+
 		future, _, _ := unstructured.NestedInt64(tree.Object, "spec", "future")
 		return tree.GetName() == "qa-master-svc" && future == 1 && tree.GetLabels()["a"] == "b"
 	})

@@ -22,17 +22,21 @@ import (
 // is empty, the newest Spark that was unpacked from an image.
 func distribution(t *testing.T) string {
 	t.Helper()
+
 	if home := os.Getenv("SPARK_DISTRIBUTION"); home != "" {
 		return home
 	}
+
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Skip("there is no directory of caches:", err)
 	}
+
 	jars, err := filepath.Glob(filepath.Join(cache, "sparklocal", "record", "layers", "*", "opt", "spark", "jars", "spark-core_*.jar"))
 	if err != nil || len(jars) == 0 {
 		t.Skip("no Spark is unpacked on this machine")
 	}
+
 	slices.SortFunc(jars, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
 	return filepath.Dir(filepath.Dir(jars[0]))
 }
@@ -55,6 +59,7 @@ type stand struct {
 func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *running {
 	t.Helper()
 	c := container(t, set, role)
+
 	args := slices.Clone(c.Args)
 	for i, arg := range args {
 		switch arg {
@@ -64,8 +69,10 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 			args[i] = fmt.Sprintf("spark://127.0.0.1:%d", s.port)
 		}
 	}
+
 	cmd := exec.Command(c.Command[0], args...)
 	cmd.Dir = s.dir
+
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "SPARK_HOME=" + s.home, "SPARK_MASTER_HOST=127.0.0.1", "SPARK_LOCAL_IP=127.0.0.1",
 		"SPARK_WORKER_DIR=" + filepath.Join(s.dir, "work"), "SPARK_WORKER_CORES=1", "SPARK_WORKER_MEMORY=512m", "SPARK_DAEMON_MEMORY=256m",
@@ -75,20 +82,25 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 			cmd.Env = append(cmd.Env, e.Name+"="+strings.ReplaceAll(e.Value, mountDir, s.dir))
 		}
 	}
+
 	log, err := os.CreateTemp(s.dir, role+"-*.log")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	r := &running{cmd, log}
 	t.Cleanup(func() {
 		_ = r.end(os.Kill) // the error only says that the signal ended the daemon
+
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
 			t.Logf("%s says:\n%s", role, text[max(0, len(text)-4000):])
 		}
+
 		log.Close()
 	})
 	return r
@@ -99,6 +111,7 @@ func (r *running) end(signal os.Signal) error {
 	if r.ProcessState != nil {
 		return nil
 	}
+
 	if err := r.Process.Signal(signal); err != nil {
 		return err
 	}
@@ -120,20 +133,24 @@ func (s stand) until(t *testing.T, wanted string, matches func(state) bool) (las
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
+
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/json/", s.ui), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if answer, err := http.DefaultClient.Do(request); err == nil {
 			last = state{}
 			err := json.NewDecoder(answer.Body).Decode(&last)
 			answer.Body.Close()
+
 			if err == nil && matches(last) {
 				tick.Stop()
 				return last
 			}
 		}
+
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -144,6 +161,7 @@ func (s stand) until(t *testing.T, wanted string, matches func(state) bool) (las
 
 func freePort(t *testing.T) int {
 	t.Helper()
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -156,15 +174,19 @@ func freePort(t *testing.T) int {
 // such tool.
 func systemProperties(t *testing.T, pid int) map[string]string {
 	t.Helper()
+
 	tool, err := exec.LookPath("jcmd")
 	if err != nil {
 		return nil
 	}
+
 	out, err := exec.Command(tool, strconv.Itoa(pid), "VM.system_properties").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\f`, "\f", `\=`, "=", `\:`, ":", `\#`, "#", `\!`, "!", `\ `, " ", `\u20AC`, "€")
+
 	all := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok {
@@ -182,9 +204,11 @@ func TestOnSpark(t *testing.T) {
 	if os.Getenv("ON_SPARK") == "" {
 		t.Skip("starts real Spark: set ON_SPARK=1")
 	}
+
 	if _, err := exec.LookPath("java"); err != nil {
 		t.Skip("there is no java on this machine")
 	}
+
 	s := stand{home: distribution(t), dir: t.TempDir(), port: freePort(t), ui: freePort(t), web: freePort(t)}
 	const secret = "a 'secret' \"in\" $HOME `quotes`\\ \n€  "
 	values := map[string]string{
@@ -192,16 +216,19 @@ func TestOnSpark(t *testing.T) {
 		authenticateKey: "true", authSecretKey: secret, recoveryModeKey: "FILESYSTEM", recoveryPathKey: s.dir + "/recovery",
 		masterUIKey: strconv.Itoa(s.ui), workerUIKey: strconv.Itoa(s.web), "spark.worker.timeout": "600", shuffleKey: "false",
 	}
+
 	var pairs []string
 	for key, value := range values {
 		pairs = append(pairs, key, value)
 	}
+
 	o := build(t, simple(counts(1, 1, 1), with(pairs...)))
 	for name, text := range map[string]string{OptionsKey: o.Config.Data[OptionsKey], SecretOptionsKey: string(o.Secret.Data[SecretOptionsKey])} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Mkdir(s.dir+"/recovery", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -210,12 +237,14 @@ func TestOnSpark(t *testing.T) {
 		return s.Status == "ALIVE" && len(s.Workers) == 1 && s.Workers[0].State == "ALIVE"
 	}
 	master, worker := s.start(t, o.Master, RoleMaster), s.start(t, o.Workers, RoleWorker)
+
 	first := s.until(t, "a worker", hasOneWorker)
 	for _, daemon := range []*running{master, worker} {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", daemon.Process.Pid))
 		if err == nil && strings.Contains(string(line), "quotes") {
 			t.Errorf("the secret is in the command line %q", line)
 		}
+
 		if got := systemProperties(t, daemon.Process.Pid); got != nil {
 			for key, want := range values {
 				if got[key] != want {
@@ -228,11 +257,14 @@ func TestOnSpark(t *testing.T) {
 	if err := master.end(os.Kill); err == nil {
 		t.Error("the master ended well")
 	}
+
 	s.start(t, o.Master, RoleMaster)
+
 	second := s.until(t, "its worker back", hasOneWorker)
 	if second.Workers[0].ID != first.Workers[0].ID {
 		t.Errorf("the worker was %s, and is %s: it began anew", first.Workers[0].ID, second.Workers[0].ID)
 	}
+
 	if err := worker.end(os.Interrupt); err == nil || worker.ProcessState.ExitCode() != 130 {
 		t.Errorf("the worker ends with %v, want Spark's end by a signal", err)
 	}

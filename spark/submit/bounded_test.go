@@ -12,6 +12,7 @@ import (
 
 func TestBoundedNames(t *testing.T) {
 	long := strings.Repeat("a", 240)
+
 	seen := map[string]bool{}
 	for _, prefix := range []string{long + ".b", long + ".c", strings.Repeat("a.", 126) + "z"} {
 		for _, suffix := range []string{"-driver", "-driver-podspec-conf-map", "-kubernetes-credentials"} {
@@ -19,12 +20,15 @@ func TestBoundedNames(t *testing.T) {
 			if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 				t.Errorf("Bounded(%q, %q) = %q: %v", prefix, suffix, name, errs)
 			}
+
 			if seen[name] {
 				t.Errorf("two long names became one: %q", name)
 			}
+
 			seen[name] = true
 		}
 	}
+
 	if got := submit.DriverPodName("pi-1"); got != "pi-1-driver" {
 		t.Errorf("DriverPodName = %q", got)
 	}
@@ -34,6 +38,7 @@ func TestLocalDirUUID(t *testing.T) {
 	if got := names.LocalDirUUID("spark-6c48998273294de495e5c9d3a1722dba"); got != "6c489982-7329-4de4-95e5-c9d3a1722dba" {
 		t.Errorf("a usual id gives %q", got)
 	}
+
 	other := names.LocalDirUUID("mine")
 	if len(other) != 36 || strings.Count(other, "-") != 4 || other == names.LocalDirUUID("yours") {
 		t.Errorf("another id gives %q", other)

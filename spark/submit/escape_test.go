@@ -17,12 +17,14 @@ func expand(text string, known string) string {
 			b.WriteByte(text[i])
 			continue
 		}
+
 		i++
 		switch end := strings.IndexByte(text[i:], ')'); {
 		case text[i] == '$':
 			b.WriteByte('$')
 		case text[i] == '(' && end >= 0 && text[i+1:i+end] == known:
 			b.WriteString("EXPANDED")
+
 			i += end
 		case text[i] == '(' && end >= 0:
 			b.WriteString("$" + text[i:i+end+1])
@@ -39,6 +41,7 @@ func FuzzEscapeArg(f *testing.F) {
 	for _, arg := range []string{"", "$", "$$", "$(A)", "$$(A)", "$$$(A)", "a$(A)b$(B)$", "$é", "$(", "$((A))", "\xff$\xff"} {
 		f.Add(arg)
 	}
+
 	f.Fuzz(func(t *testing.T, arg string) {
 		if got := expand(submit.EscapeArg(arg), "A"); got != arg {
 			t.Errorf("%q is escaped as %q and arrives as %q", arg, submit.EscapeArg(arg), got)

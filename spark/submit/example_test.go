@@ -30,6 +30,7 @@ func ExampleError() {
 func ExampleObjects_DriverObject() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
+
 	objects, err := native.Build(submit.Request{
 		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///pi.jar", Conf: c,
 		DriverTemplate: []byte(`{"spec": {"hostUsers": false, "fieldOfTomorrow": {"enabled": true}}}`),
@@ -38,12 +39,15 @@ func ExampleObjects_DriverObject() {
 		fmt.Println(err)
 		return
 	}
+
 	driver, err := objects.DriverObject()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	spec := driver.(*unstructured.Unstructured).Object["spec"].(map[string]any)
+
 	fmt.Println(objects.DriverExtra)
 	fmt.Println(*objects.Driver.Spec.HostUsers, spec["hostUsers"], spec["fieldOfTomorrow"])
 	// Output:
@@ -58,6 +62,7 @@ func ExampleError_notNative() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
 	c.Set("spark.kubernetes.driver.pod.featureSteps", "com.example.OurStep")
+
 	_, err := native.Build(submit.Request{
 		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///pi.jar", Conf: c,
 	})

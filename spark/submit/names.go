@@ -35,6 +35,7 @@ func Owners(owner metav1.OwnerReference) []metav1.OwnerReference {
 	if owner.UID == "" {
 		return nil
 	}
+
 	controller := *owner.DeepCopy()
 	controller.Controller = new(true)
 	return []metav1.OwnerReference{controller}
@@ -52,6 +53,7 @@ const ConfVolume = "spark-conf-volume-driver"
 // by an x. The length of the prefix is not limited; native.Build shortens the names that it builds from the prefix.
 func ResourceNamePrefix(appName, uniqueID string) string {
 	name := collapse(appName + "-" + uniqueID)
+
 	name = strings.TrimPrefix(name, "-")
 	if name != "" && name[0] >= '0' && name[0] <= '9' {
 		name = "x" + name[1:]
@@ -74,14 +76,17 @@ func AppNameLabel(appName string) string {
 func collapse(text string) string {
 	// Java's lower case of a dotted capital I has two characters, Go's has one.
 	trimmed := strings.ReplaceAll(strings.TrimFunc(text, func(r rune) bool { return r <= ' ' }), "\u0130", "i\u0307")
+
 	var b strings.Builder
 	for _, r := range strings.ToLower(trimmed) {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
 			r = '-'
 		}
+
 		if r == '-' && strings.HasSuffix(b.String(), "-") {
 			continue
 		}
+
 		b.WriteRune(r)
 	}
 	return b.String()

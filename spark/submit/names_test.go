@@ -56,6 +56,7 @@ func TestAppNameLabel(t *testing.T) {
 		if got != want {
 			t.Errorf("AppNameLabel(%q) = %q, want %q", name, got, want)
 		}
+
 		if errs := validation.IsValidLabelValue(got); len(errs) > 0 {
 			t.Errorf("AppNameLabel(%q) = %q is no label: %v", name, got, errs)
 		}
@@ -67,15 +68,18 @@ func TestServiceName(t *testing.T) {
 	if got := submit.ServiceName(fits, "spark-1"); got != fits+"-driver-svc" {
 		t.Errorf("a prefix of 52 characters gives %q", got)
 	}
+
 	seen := map[string]bool{}
 	for _, prefix := range []string{fits + "b", "with.dot", "1digit", strings.Repeat("x", 200)} {
 		got := submit.ServiceName(prefix, "spark-"+prefix)
 		if errs := validation.IsDNS1035Label(got); len(errs) > 0 || !strings.HasPrefix(got, "spark-") || !strings.HasSuffix(got, "-driver-svc") {
 			t.Errorf("ServiceName(%q) = %q: %v", prefix, got, errs)
 		}
+
 		if seen[got] || got != submit.ServiceName(prefix, "spark-"+prefix) {
 			t.Errorf("ServiceName(%q) = %q is not the one name of its application", prefix, got)
 		}
+
 		seen[got] = true
 	}
 }
@@ -85,14 +89,17 @@ func FuzzNames(f *testing.F) {
 	for _, name := range []string{"pi", "___", "9", "Ä", strings.Repeat("long.", 100), "-", "a\x00b", "\u0130"} {
 		f.Add(name)
 	}
+
 	f.Fuzz(func(t *testing.T, name string) {
 		prefix := submit.ResourceNamePrefix(name, "c05dd8a1fbc0dc03")
 		if errs := validation.IsValidLabelValue(submit.AppNameLabel(name)); len(errs) > 0 {
 			t.Errorf("AppNameLabel(%q) = %q: %v", name, submit.AppNameLabel(name), errs)
 		}
+
 		if errs := validation.IsDNS1123Subdomain(submit.DriverPodName(prefix)); len(errs) > 0 {
 			t.Errorf("DriverPodName(%q) = %q: %v", prefix, submit.DriverPodName(prefix), errs)
 		}
+
 		if errs := validation.IsDNS1035Label(submit.ServiceName(prefix, "spark-1")); len(errs) > 0 {
 			t.Errorf("ServiceName(%q) = %q: %v", prefix, submit.ServiceName(prefix, "spark-1"), errs)
 		}

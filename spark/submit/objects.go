@@ -18,10 +18,12 @@ func (o Objects) DriverObject() (Object, error) {
 	if len(o.DriverExtra) == 0 {
 		return o.Driver, nil
 	}
+
 	tree, err := podtemplate.Tree(o.Driver)
 	if err != nil {
 		return nil, err
 	}
+
 	podtemplate.Graft(tree, runtime.DeepCopyJSON(o.DriverExtra), func(string) {})
 	return &unstructured.Unstructured{Object: tree}, nil
 }

@@ -36,6 +36,7 @@ func HeapOption(options, sparkVersion string) string {
 	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-Xmx") }) {
 		return "the heap cannot be set by -Xmx"
 	}
+
 	if major, _ := LineOf(sparkVersion); major == 3 && strings.Contains(options, "Xmx") {
 		return "Spark 3.5 rejects the text Xmx anywhere in the options, even in the value of another option"
 	}
@@ -60,9 +61,11 @@ func EscapeArg(text string) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
+
 	var b strings.Builder
 	for i := range len(text) {
 		b.WriteByte(text[i])
+
 		if text[i] == '$' && i+1 < len(text) && (text[i+1] == '$' || text[i+1] == '(' || text[i+1] >= 0x80) {
 			b.WriteByte('$')
 		}

@@ -33,24 +33,30 @@ func EnvOfConf(name string) bool { return slices.Contains(earlyEnv, name) }
 // Env[NAME].
 func OverwrittenByConf(c *conf.Conf, o overlay.Overlay) []string {
 	var fields []string
+
 	last := make(map[string]int, len(o.Env))
 	for i := range o.Env {
 		last[o.Env[i].Name] = i
 	}
+
 	for i, v := range o.Env {
 		if last[v.Name] == i && envOverwritten(c, v) {
 			fields = append(fields, fmt.Sprintf("Env[%s]", v.Name))
 		}
 	}
+
 	if o.SparkConfigMap != "" && envOverwritten(c, corev1.EnvVar{Name: "SPARK_CONF_DIR", Value: overlay.SparkConfDir}) {
 		fields = append(fields, "SparkConfigMap")
 	}
+
 	if o.HadoopConfigMap != "" && envOverwritten(c, corev1.EnvVar{Name: "HADOOP_CONF_DIR", Value: overlay.HadoopConfDir}) {
 		fields = append(fields, "HadoopConfigMap")
 	}
+
 	if gpuOverwritten(c, o.GPU) {
 		fields = append(fields, fmt.Sprintf("GPU[%s]", o.GPU.Name))
 	}
+
 	if decommission, _ := c.Bool("spark.decommission.enabled", false); decommission && o.Lifecycle != nil {
 		fields = append(fields, "Lifecycle")
 	}
@@ -63,15 +69,19 @@ func envOverwritten(c *conf.Conf, v corev1.EnvVar) bool {
 	}) {
 		return true
 	}
+
 	if v.Name == "SPARK_CLASSPATH" && c.Has("spark.executor.extraClassPath") {
 		return true
 	}
+
 	if v.Name == "HADOOP_CONF_DIR" && (c.Has("spark.kubernetes.hadoop.configMapName") || c.Has("spark.kubernetes.executor.hadoopConfigMapName")) {
 		return true // set by HadoopConfExecutorFeatureStep
 	}
+
 	if c.Has("spark.kubernetes.executor.secretKeyRef." + v.Name) {
 		return true // set by EnvSecretsFeatureStep
 	}
+
 	text, set := c.Get("spark.executorEnv." + v.Name)
 	return set && (v.ValueFrom != nil || text != v.Value) || !set && EnvOfConf(v.Name)
 }
@@ -80,14 +90,17 @@ func envOverwritten(c *conf.Conf, v corev1.EnvVar) bool {
 // Spark derives limits from its own resource settings (spark.executor.resource.NAME.amount and .vendor).
 func gpuOverwritten(c *conf.Conf, gpu overlay.GPU) bool {
 	const prefix = "spark.executor.resource."
+
 	if gpu.Name == "" || gpu.Quantity <= 0 {
 		return false
 	}
+
 	for rest, vendor := range c.WithPrefix(prefix) {
 		name, ok := strings.CutSuffix(rest, ".vendor")
 		if !ok || vendor+"/"+name != gpu.Name {
 			continue
 		}
+
 		amount, err := c.Int(prefix+name+".amount", 0)
 		return err != nil || int64(amount) != gpu.Quantity
 	}
@@ -101,10 +114,12 @@ func gpuOverwritten(c *conf.Conf, gpu overlay.GPU) bool {
 // limit that Request.Admitted restores.
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := line.Of(sparkVersion)
+
 	var fields []string
 	if o.MemoryLimit != nil {
 		fields = append(fields, "MemoryLimit")
 	}
+
 	if o.TerminationGracePeriodSeconds != nil && q.ExecutorGrace {
 		fields = append(fields, "TerminationGracePeriodSeconds")
 	}

@@ -23,6 +23,7 @@ func TestOverwrittenByConf(t *testing.T) {
 	gpus := func(amount string) map[string]string {
 		return map[string]string{"spark.executor.resource.gpu.vendor": "nvidia.com", "spark.executor.resource.gpu.amount": amount}
 	}
+
 	twoGPUs := overlay.Overlay{GPU: overlay.GPU{Name: "nvidia.com/gpu", Quantity: 2}}
 	for _, c := range []struct {
 		name string

@@ -31,17 +31,22 @@ const (
 // cipher, Protect keeps that setting.
 func Protect(c *conf.Conf, version string) {
 	c.SetIfMissing(authenticateKey, "true")
+
 	if on, err := c.Bool(authenticateKey, true); err != nil || !on {
 		return
 	}
+
 	if slices.ContainsFunc([]string{cryptoKey, saslEncryptionKey, rpcTLSKey}, c.Has) {
 		return
 	}
+
 	c.Set(cryptoKey, "true")
 	c.SetIfMissing(saslFallbackKey, "false") // all executors have the driver's version, so none needs the fallback
+
 	if version := line.VersionPattern.FindStringSubmatch(version); version != nil && version[1] != "3" {
 		c.SetIfMissing(authEngineKey, "2")
 	}
+
 	if authenticatedCipher(version) {
 		c.SetIfMissing(cipherKey, "AES/GCM/NoPadding")
 	}

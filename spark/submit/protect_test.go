@@ -22,6 +22,7 @@ func TestProtect(t *testing.T) {
 		}
 		return all
 	}
+
 	const engine, cipher, gcm = "spark.network.crypto.authEngineVersion", "spark.network.crypto.cipher", "AES/GCM/NoPadding"
 	for name, c := range map[string]struct {
 		version string
@@ -48,9 +49,11 @@ func TestProtect(t *testing.T) {
 	} {
 		got := conf.FromMap(c.given)
 		submit.Protect(got, c.version)
+
 		if diff := cmp.Diff(c.want, got.Map()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+
 		for key := range got.All() {
 			if strings.Contains(key, "io.encryption") {
 				t.Errorf("%s: %s is about local disks", name, key)

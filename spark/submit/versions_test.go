@@ -40,17 +40,22 @@ func TestVersions(t *testing.T) {
 		if q.String() != c.line || !strings.Contains(warning, c.warning) || (warning == "") != (c.warning == "") {
 			t.Errorf("line.Of(%q) = %s, %q, want %s and a warning with %q", c.version, q, warning, c.line, c.warning)
 		}
+
 		r := kit.Minimal()
+
 		r.SparkVersion = c.version
 		if o := kit.Build(t, r); slices.Contains(o.Warnings, warning) != (warning != "") {
 			t.Errorf("%q: warnings of Build are %q", c.version, o.Warnings)
 		}
+
 		r.StrictVersion = true
+
 		_, err := native.Build(r)
 		if wrong, ok := errors.AsType[*submit.Error](err); (warning != "") != ok || ok && wrong.Field != "SparkVersion" {
 			t.Errorf("%q, strict: %v", c.version, err)
 		}
 	}
+
 	if diff := cmp.Diff([]string{"3.5", "4.0", "4.1", "4.2", "4.3"}, submit.SupportedVersions()); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

@@ -96,10 +96,12 @@ type file struct {
 // parse returns the Go files of this module. The tests share them, because parsing takes longer than most rules.
 func parse(t *testing.T) []file {
 	t.Helper()
+
 	files, err := ofThisModule()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(files) < 10 {
 		t.Fatalf("only %d Go files found below %s", len(files), root)
 	}
@@ -116,6 +118,7 @@ func parseBelow(top string, skip []string) ([]file, error) {
 		if err != nil {
 			return err
 		}
+
 		rel := filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(name, root), string(filepath.Separator)))
 		if entry.IsDir() {
 			if slices.Contains(skip, rel) || entry.Name() == "testdata" {
@@ -123,6 +126,7 @@ func parseBelow(top string, skip []string) ([]file, error) {
 			}
 			return nil
 		}
+
 		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
@@ -136,6 +140,7 @@ func parseBelow(top string, skip []string) ([]file, error) {
 		if err != nil {
 			return err
 		}
+
 		files = append(files, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), positions, syntax, string(source)})
 		return nil
 	})
@@ -146,6 +151,7 @@ func pureTreeOf(folder string) *rule {
 	if isBelowAny(folder, testOnly) {
 		return nil
 	}
+
 	var found *rule
 	for i := range pureTrees {
 		if isBelow(folder, pureTrees[i].below) && (found == nil || len(pureTrees[i].below) > len(found.below)) {
@@ -167,20 +173,25 @@ func faults(f file, packages table) []string {
 	if r == nil {
 		return []string{fmt.Sprintf("%s has no row for package %s", page, f.folder)}
 	}
+
 	pure := pureTreeOf(f.folder)
 	var found []string
+
 	names := map[string]string{} // local name -> import path
 	for _, spec := range f.syntax.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value)
+
 		name := path.Base(imported)
 		if spec.Name != nil {
 			name = spec.Name.Name
 		}
+
 		names[name] = imported
 		if fault := importFault(f, r, pure, imported); fault != "" {
 			found = append(found, fault)
 		}
 	}
+
 	if pure != nil && !f.test {
 		found = append(found, impureUses(f, names)...)
 	}
@@ -224,11 +235,14 @@ func impureUses(f file, names map[string]string) []string {
 		if !ok {
 			return true
 		}
+
 		pkg, ok := selector.X.(*ast.Ident)
 		if !ok {
 			return true
 		}
+
 		imported := names[pkg.Name]
+
 		members := slices.Concat(impureCalls[imported], impureCalls[pkg.Name])
 		if imported != "" && slices.Contains(members, selector.Sel.Name) {
 			found = append(found, fmt.Sprintf("a pure package may not use %s.%s", pkg.Name, selector.Sel.Name))
@@ -253,14 +267,17 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 		if isBelow(f.folder, "client") { // generated
 			continue
 		}
+
 		if name := f.syntax.Name.Name; slices.Contains(emptyNames, name) || slices.Contains(emptyNames, path.Base(f.folder)) {
 			t.Errorf("%s: package %s says nothing; name it for what it is about", f.path, name)
 		}
+
 		folders[f.folder] = true
 		if f.syntax.Doc != nil {
 			documented[f.folder] = true
 		}
 	}
+
 	for folder := range folders {
 		if !documented[folder] {
 			t.Errorf("%s: no file has a package comment", folder)
@@ -311,6 +328,7 @@ func TestRulesFindFaults(t *testing.T) {
 // parsed returns a file with the given source.
 func parsed(t *testing.T, positions *token.FileSet, name, source string) file {
 	t.Helper()
+
 	syntax, err := parser.ParseFile(positions, name, source, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)

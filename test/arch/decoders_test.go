@@ -30,11 +30,13 @@ func TestDecodersDistinguishCase(t *testing.T) {
 // and the exempt files. The argument instead is the advice of the error.
 func forbid(t *testing.T, functions map[string][]string, exempt func(file) bool, instead string) {
 	t.Helper()
+
 	for _, f := range parse(t) {
 		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelowAny(f.folder, testOnly)
 		if f.test || programs || exempt(f) {
 			continue
 		}
+
 		for imported, names := range functions {
 			for _, use := range usesOf(f, imported, names...) {
 				t.Errorf("%s: %s: %s", f.path, use, instead)

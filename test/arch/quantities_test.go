@@ -15,6 +15,7 @@ func TestQuantitiesAreReadByOneReader(t *testing.T) {
 		if f.test || isBelow(f.folder, "api/bounds") {
 			continue
 		}
+
 		for _, use := range usesOf(f, "k8s.io/apimachinery/pkg/api/resource", "ParseQuantity") {
 			t.Errorf("%s: %s: use bounds.Quantity", f.path, use)
 		}
@@ -31,14 +32,17 @@ func usesOf(f file, imported string, names ...string) (found []string) {
 			}
 		}
 	}
+
 	if local == "" {
 		return nil
 	}
+
 	ast.Inspect(f.syntax, func(node ast.Node) bool {
 		selector, ok := node.(*ast.SelectorExpr)
 		if !ok {
 			return true
 		}
+
 		if pkg, ok := selector.X.(*ast.Ident); ok && pkg.Name == local && slices.Contains(names, selector.Sel.Name) {
 			found = append(found, local+"."+selector.Sel.Name)
 		}

@@ -33,16 +33,19 @@ var large = map[string]struct{ lines, knot int }{
 // handWritten returns the hand-written files of all modules, by package.
 func handWritten(t *testing.T) map[string][]file {
 	t.Helper()
+
 	files, err := parseBelow(root, []string{"bin", "dist", ".git", "client"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	packages := map[string][]file{}
 	for _, f := range files {
 		if !f.test && !ast.IsGenerated(f.syntax) {
 			packages[f.folder] = append(packages[f.folder], f)
 		}
 	}
+
 	if len(packages) < 100 {
 		t.Errorf("only %d packages were found", len(packages))
 	}
@@ -80,13 +83,16 @@ func TestPackagesAreSmall(t *testing.T) {
 		for _, f := range files {
 			n += f.lines(whole(f))
 		}
+
 		most := maxPackage
 		if isBelow(folder, "internal") && !isBelow(folder, "internal/dialect") && !isBelow(folder, "internal/lifecycle") {
 			most = maxInternal
 		}
+
 		checkLimit(t, folder, "lines", n, most, large[folder].lines)
 		checkLimit(t, folder, fmt.Sprintf("files that name each other in a circle (%s)", strings.Join(knot, " ")), len(knot), maxKnot, large[folder].knot)
 	}
+
 	for folder := range large {
 		if packages[folder] == nil {
 			t.Errorf("%s does not exist; delete its entry", folder)
@@ -97,6 +103,7 @@ func TestPackagesAreSmall(t *testing.T) {
 // checkLimit checks a number against the general limit or, if it is not zero, against the package's own limit.
 func checkLimit(t *testing.T, folder, what string, n, general, own int) {
 	t.Helper()
+
 	switch {
 	case own == 0 && n > general:
 		t.Errorf("%s has %d %s, and may have %d", folder, n, what, general)
@@ -114,11 +121,13 @@ func TestSizes(t *testing.T) {
 			if n := f.lines(whole(f)); n > maxFile {
 				t.Errorf("%s has %d lines, and may have %d", f.path, n, maxFile)
 			}
+
 			for _, declaration := range f.syntax.Decls {
 				function, ok := declaration.(*ast.FuncDecl)
 				if !ok || function.Body == nil {
 					continue
 				}
+
 				if n := f.lines(function.Body) - 1; n > maxFunction {
 					t.Errorf("%s: %s has %d lines, and may have %d", f.path, function.Name.Name, n, maxFunction)
 				}
@@ -137,11 +146,13 @@ func (noImports) Import(string) (*types.Package, error) { return nil, errors.New
 // that another of them declares, so that none can be understood or moved without the others.
 func knotOf(files []file) (largest []string) {
 	uses := usesBetween(files)
+
 	reached := map[string]map[string]bool{}
 	for from := range uses {
 		reached[from] = map[string]bool{}
 		reach(uses, from, reached[from])
 	}
+
 	for from, all := range reached {
 		var circle []string
 		for to := range all {
@@ -149,10 +160,12 @@ func knotOf(files []file) (largest []string) {
 				circle = append(circle, to)
 			}
 		}
+
 		if len(circle) > len(largest) {
 			largest = circle
 		}
 	}
+
 	slices.Sort(largest)
 	return largest
 }
@@ -161,10 +174,12 @@ func knotOf(files []file) (largest []string) {
 func usesBetween(files []file) map[string]map[string]bool {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: noImports{}, Error: func(error) {}}
+
 	var syntax []*ast.File
 	for _, f := range files {
 		syntax = append(syntax, f.syntax)
 	}
+
 	positions := files[0].positions
 	pkg, _ := config.Check(files[0].folder, positions, syntax, info) // the errors are about the missing imports
 
@@ -173,13 +188,16 @@ func usesBetween(files []file) map[string]map[string]bool {
 		if object.Pkg() != pkg {
 			continue
 		}
+
 		from, to := path.Base(positions.File(identifier.Pos()).Name()), path.Base(positions.File(object.Pos()).Name())
 		if from == to {
 			continue
 		}
+
 		if uses[from] == nil {
 			uses[from] = map[string]bool{}
 		}
+
 		uses[from][to] = true
 	}
 	return uses
@@ -212,6 +230,7 @@ func TestKnotsAreFound(t *testing.T) {
 		for i, source := range c.sources {
 			sources["p/"+string(rune('a'+i))+".go"] = "package p; " + source
 		}
+
 		if got := knotOf(parsedPackage(t, sources)); len(got) != c.want {
 			t.Errorf("%s: the knot is %q, want %d files", name, got, c.want)
 		}
@@ -221,6 +240,7 @@ func TestKnotsAreFound(t *testing.T) {
 // parsedPackage returns the files of one package with the given sources.
 func parsedPackage(t *testing.T, sources map[string]string) (files []file) {
 	t.Helper()
+
 	positions := token.NewFileSet()
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		files = append(files, parsed(t, positions, name, sources[name]))

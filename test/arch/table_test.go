@@ -55,6 +55,7 @@ func (r *row) allows(folder string) bool {
 // section returns the cells of the table rows in one section of a page. The section begins with the given heading.
 func section(text, heading string) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n## "+heading+"\n")
+
 	text, _, _ = strings.Cut(text, "\n## ")
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasPrefix(line, "| `") {
@@ -72,6 +73,7 @@ func quotedIn(cell string) (found []string, _ error) {
 	for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
 		found = append(found, match[1])
 	}
+
 	if rest := strings.Trim(quoted.ReplaceAllString(cell, ""), ", "); rest != "" {
 		return nil, fmt.Errorf("%q is no list of packages", cell)
 	}
@@ -91,12 +93,14 @@ func parseTable(text string) (packages table, folders []string, _ error) {
 		case len(names) != 1:
 			return nil, nil, fmt.Errorf("%q is not one package", cells[0])
 		}
+
 		r := row{pattern: names[0]}
 		if cells[2] != "nothing" {
 			if r.imports, err = quotedIn(cells[2]); err != nil {
 				return nil, nil, err
 			}
 		}
+
 		packages = append(packages, r)
 	}
 	return packages, folders, nil
@@ -104,19 +108,23 @@ func parseTable(text string) (packages table, folders []string, _ error) {
 
 func readTable(t *testing.T) table {
 	t.Helper()
+
 	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	packages, folders, err := parseTable(string(text))
 	if err != nil {
 		t.Fatalf("%s: %v", page, err)
 	}
+
 	for _, folder := range folders {
 		if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
 			t.Errorf("%s: %v", page, err)
 		}
 	}
+
 	if len(packages) == 0 || len(folders) == 0 {
 		t.Fatalf("%s has no tables of packages and folders", page)
 	}
@@ -137,6 +145,7 @@ func importsOf(files []file) map[string][]string {
 				}
 			}
 		}
+
 		imports[f.folder] = ours
 	}
 	return imports
@@ -152,6 +161,7 @@ func strays(packages table, imports map[string][]string) (found []string) {
 			used[r.pattern] = append(used[r.pattern], imported...)
 		}
 	}
+
 	seen := map[string]bool{}
 	for _, r := range packages {
 		all, exists := used[r.pattern]
@@ -160,6 +170,7 @@ func strays(packages table, imports map[string][]string) (found []string) {
 		} else if !exists {
 			found = append(found, r.pattern+" is no package")
 		}
+
 		seen[r.pattern] = true
 		for _, pattern := range r.imports {
 			covers := func(folder string) bool { return matches(pattern, folder) }
@@ -182,6 +193,7 @@ func TestTableIsOfTheTree(t *testing.T) {
 // TestTableIsRead checks that the parser reads a valid table and reports the errors in an invalid one.
 func TestTableIsRead(t *testing.T) {
 	head := "# Page\n\n## Packages\n\n| package | what it is | may import of ours |\n|---|---|---|\n"
+
 	tree := map[string][]string{"a": nil, "b": {"a"}, "b/c": {"b"}}
 	for rows, want := range map[string]string{
 		"| `a` | x | nothing |\n| `b/...` | y | `a`, `b/...` |\n":                "",
@@ -195,14 +207,17 @@ func TestTableIsRead(t *testing.T) {
 		"| `a` | x | nothing |\n\n## Next\n\n| `d` | of another table | `e` |\n": "",
 	} {
 		packages, _, err := parseTable(head + rows)
+
 		got := strings.Join(strays(packages, tree), "; ")
 		if err != nil {
 			got = err.Error()
 		}
+
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", rows, got, want)
 		}
 	}
+
 	packages, folders, err := parseTable(head + "| `a/...` | x | nothing |\n| `a/b` | y | `a` |\n\n| folder | what it is |\n|---|---|\n| `e`, `f` | z |\n")
 	if err != nil || len(packages) != 2 || packages.rowOf("a/b").pattern != "a/b" || packages.rowOf("a/c").pattern != "a/..." || packages.rowOf("ab") != nil ||
 		!packages.rowOf("a/b").allows("a") || packages.rowOf("a/b").allows("a/c") || !slices.Equal(folders, []string{"e", "f"}) {
@@ -221,6 +236,7 @@ func TestImportsOfTestsDoNotCount(t *testing.T) {
 	} {
 		files = append(files, parsed(t, token.NewFileSet(), name, source))
 	}
+
 	got := importsOf(files)
 	if len(got) != 2 || !slices.Equal(got["b"], []string{"a"}) || len(got["c"]) > 0 {
 		t.Errorf("%q", got)

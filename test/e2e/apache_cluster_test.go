@@ -68,32 +68,40 @@ func (w *suite) clusterWorks(t *testing.T) {
 	w.awaitCluster(t, c, patience, sparkv1.ClusterRunningHealthy)
 	w.awaitWorkers(t, c, 2)
 	w.submitTo(t, c, "first")
+
 	if !*wholeLife {
 		w.remove(t, c)
 		return
 	}
+
 	master, lost := w.memberPod(t, c, "master", 0), w.memberPod(t, c, "worker", 1)
 	if err := w.Client.Delete(t.Context(), lost, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, patience, "another worker", func() (string, bool) {
 		found := &corev1.Pod{}
 		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(lost), found)
 		return fmt.Sprintf("%v %s %s", err, found.UID, found.Status.Phase), err == nil && found.UID != lost.UID
 	})
 	w.awaitWorkers(t, c, 2)
+
 	if err := w.Client.Patch(t.Context(), c, client.RawPatch("application/merge-patch+json",
 		[]byte(`{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":3,"maxWorkers":3}}}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	w.awaitWorkers(t, c, 3)
 	w.submitTo(t, c, "second")
+
 	if again := w.memberPod(t, c, "master", 0); again.UID != master.UID {
 		t.Errorf("the master's pod was %s and is %s", master.UID, again.UID)
 	}
+
 	if diff := cmp.Diff([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted, sparkv1.ClusterRunningHealthy}, clusterHistory(c)); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
+
 	w.remove(t, c)
 	w.waitNoStatefulSets(t, c)
 }
@@ -118,6 +126,7 @@ func (w *suite) waitNoStatefulSets(t *testing.T, c *sparkv1.SparkCluster) {
 
 func (w *suite) memberPod(t *testing.T, c *sparkv1.SparkCluster, role string, n int) *corev1.Pod {
 	t.Helper()
+
 	pod := &corev1.Pod{}
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: c.Namespace, Name: fmt.Sprintf("%s-%s-%d", c.Name, role, n)}, pod); err != nil {
 		t.Fatal(err)
@@ -129,12 +138,15 @@ func (w *suite) memberPod(t *testing.T, c *sparkv1.SparkCluster, role string, n 
 // cluster's workers.
 func (w *suite) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	t.Helper()
+
 	conf := maps.Clone(timeouts)
 	maps.Copy(conf, map[string]string{"spark.executor.memory": "512m", "spark.cores.max": "2", "spark.executor.cores": "1", "spark.driver.host": "$(POD_IP)"})
+
 	command := []string{"/opt/spark/bin/spark-submit", "--master", "spark://" + c.Name + "-master-svc:7077", "--class", "org.apache.spark.examples.SparkPi"}
 	for _, key := range slices.Sorted(maps.Keys(conf)) {
 		command = append(command, "--conf", key+"="+conf[key])
 	}
+
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "submit-" + c.Name + "-" + name, Namespace: c.Namespace, Labels: map[string]string{"spark-role": "driver"}},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
@@ -152,16 +164,19 @@ func (w *suite) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
 			t.Fatal(err)
 		}
+
 		if pod.Status.Phase == corev1.PodFailed {
 			w.logPod(t, pod.Name)
 			t.Fatalf("the job failed: %+v", pod.Status.ContainerStatuses)
 		}
 		return string(pod.Status.Phase), pod.Status.Phase == corev1.PodSucceeded
 	})
+
 	log, err := w.Core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.Contains(string(log), "Pi is roughly 3.1") {
 		t.Errorf("the job printed:\n%s", log)
 	}
@@ -177,10 +192,12 @@ func (w *suite) clusterFails(t *testing.T) {
 		ready := meta.FindStatusCondition(c.Status.Conditions, "Ready")
 		return ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, "nobody/has")
 	})
+
 	if err := w.Client.Patch(t.Context(), c, client.RawPatch("application/merge-patch+json",
 		[]byte(`{"spec":{"sparkConf":{"spark.kubernetes.container.image":"docker.io/apache/spark:4.1.4"}}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	w.awaitWorkers(t, c, 1)
 	w.remove(t, c)
 	w.waitNoStatefulSets(t, c)

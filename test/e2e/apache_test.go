@@ -55,6 +55,7 @@ func (w *suite) apache(t *testing.T) {
 		w.parallel(t, "restarts are counted and the last driver is retained", w.apacheRestarted)
 		w.parallel(t, "cluster runs jobs", w.clusterWorks)
 	})
+
 	if *wholeLife {
 		t.Run("slow", func(t *testing.T) {
 			w.parallel(t, "resources are retained for their duration", w.apacheKeptForAWhile)
@@ -69,10 +70,12 @@ func (w *suite) apache(t *testing.T) {
 // apacheApp returns a spark.apache.org application with minimal resources.
 func apacheApp(t *testing.T, name, spec string) *sparkv1.SparkApplication {
 	t.Helper()
+
 	app := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
 	if err := yaml.UnmarshalStrict([]byte(spec), &app.Spec); err != nil {
 		t.Fatal(err)
 	}
+
 	app.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	conf := maps.Clone(timeouts)
 	maps.Copy(conf, map[string]string{
@@ -108,20 +111,25 @@ func (w *suite) awaitApache(t *testing.T, app *sparkv1.SparkApplication, limit t
 // unless the operator has trimmed the history.
 func history(t *testing.T, transitions map[string]sparkv1.ApplicationState) []apacheState {
 	t.Helper()
+
 	var keys []int
 	for key := range transitions {
 		n, err := strconv.Atoi(key)
 		if err != nil {
 			t.Fatalf("history has the key %q", key)
 		}
+
 		keys = append(keys, n)
 	}
+
 	slices.Sort(keys)
+
 	var states []apacheState
 	for i, key := range keys {
 		if key != keys[0]+i {
 			t.Errorf("history lacks a key among %v", keys)
 		}
+
 		states = append(states, transitions[strconv.Itoa(key)].CurrentStateSummary)
 	}
 	return states
@@ -129,6 +137,7 @@ func history(t *testing.T, transitions map[string]sparkv1.ApplicationState) []ap
 
 func (w *suite) checkHistory(t *testing.T, app *sparkv1.SparkApplication, want []apacheState) {
 	t.Helper()
+
 	if diff := cmp.Diff(want, history(t, app.Status.StateTransitionHistory)); diff != "" {
 		t.Errorf("history of %s (-want +got):\n%s\n%s", app.Name, diff, w.describe(t, app))
 	}
@@ -150,26 +159,32 @@ func (w *suite) apachePi(t *testing.T) {
 		sparkConf: {spark.executor.instances: "2"}, applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
+
 	pod := &corev1.Pod{}
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-pi-0-driver"}, pod); err != nil {
 		t.Fatal(err)
 	}
+
 	for label, want := range map[string]string{"spark.operator/spark-app-name": "apache-pi", "spark-role": "driver", "spark-app-selector": "apache-pi-0", "spark-version": "4.1.4"} {
 		if got := pod.Labels[label]; got != want {
 			t.Errorf("label %s of the driver is %q, want %q", label, got, want)
 		}
 	}
+
 	for name, object := range map[string]client.Object{"apache-pi-0-driver-svc": &corev1.Service{}, "apache-pi-0-spark-drv-conf-map": &corev1.ConfigMap{}} {
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, object); err != nil {
 			t.Error(err)
 		}
 	}
+
 	w.awaitApache(t, app, patience, appReleased)
 	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appReleased))
 	w.waitNoDependents(t, app)
+
 	for _, reason := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted"} {
 		w.awaitEvent(t, app, reason, func(e corev1.Event) bool { return e.Reason == reason })
 	}
+
 	w.remove(t, app)
 }
 
@@ -182,15 +197,19 @@ func (w *suite) apacheStartTimedOut(t *testing.T) {
 		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appReleased)
+
 	timedOut := sparkv1.ApplicationDriverStartTimedOut
 	w.checkHistory(t, app, []apacheState{appSubmitted, appRequested, timedOut, appReleased})
+
 	requested, over := app.Status.StateTransitionHistory["1"], app.Status.StateTransitionHistory["2"]
 	if took := when(t, over).Sub(when(t, requested)); took < 7*time.Second {
 		t.Errorf("timed out after %s, want 8 s", took)
 	}
+
 	if !strings.Contains(over.Message, "nobody/has") {
 		t.Errorf("%s has the message %q, which does not name the missing image", timedOut, over.Message)
 	}
+
 	w.waitNoDependents(t, app)
 	eventually(t, time.Minute, "the application to expire", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(app), app)
@@ -200,6 +219,7 @@ func (w *suite) apacheStartTimedOut(t *testing.T) {
 
 func when(t *testing.T, s sparkv1.ApplicationState) time.Time {
 	t.Helper()
+
 	at, err := time.Parse(time.RFC3339Nano, s.LastTransitionTime)
 	if err != nil {
 		t.Fatal(err)
@@ -215,29 +235,36 @@ func (w *suite) apacheRestarted(t *testing.T) {
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appRetained)
 	w.checkHistory(t, app, []apacheState{appAgain, appRequested, appStarted, appReady, appHealthy, appFailed, appRetained})
+
 	before, now := app.Status.PreviousAttemptSummary, app.Status.CurrentAttemptSummary
 	if before == nil || now == nil {
 		t.Fatalf("the summaries are %v and %v", before, now)
 	}
+
 	if diff := cmp.Diff(toReadyAnd(appHealthy, appFailed), history(t, before.StateTransitionHistory)); diff != "" {
 		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(&sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}, now.AttemptInfo); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}
+
 	failure := app.Status.StateTransitionHistory[strconv.Itoa(len(toReadyAnd(appHealthy, appFailed))+5)]
 	if failure.CurrentStateSummary != appFailed || failure.LastObservedDriverStatus == nil {
 		t.Errorf("the failure is %+v", failure)
 	}
+
 	pod := &corev1.Pod{}
 	// The pod's status reports the end of the container before it reports the end of the pod.
 	eventually(t, time.Minute, "the driver that is kept", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod)
 		return fmt.Sprintf("%s %v", pod.Status.Phase, err), pod.Status.Phase == corev1.PodFailed
 	})
+
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-0-driver"}, pod); !apierrors.IsNotFound(err) {
 		t.Errorf("the first attempt's driver: %v", err)
 	}
+
 	w.remove(t, app)
 }
 
@@ -256,18 +283,22 @@ func (w *suite) apacheKeptForAWhile(t *testing.T) {
 	app := scriptedApacheApp(t, "apache-kept", `{resourceRetainPolicy: Always, resourceRetainDurationMillis: 6000}`, "session", "end")
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appRetained)
+
 	kept := w.dependents(t, app)
 	for _, want := range []string{"*v1.Pod apache-kept-0-driver", "*v1.ConfigMap apache-kept-0-spark-drv-conf-map", "*v1.Service apache-kept-0-driver-svc"} {
 		if !slices.Contains(kept, want) {
 			t.Errorf("kept are %v, without %s", kept, want)
 		}
 	}
+
 	w.awaitApache(t, app, patience, appReleased)
 	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appRetained, appReleased))
+
 	retained, released := app.Status.StateTransitionHistory["6"], app.Status.StateTransitionHistory["7"]
 	if took := when(t, released).Sub(when(t, retained)); took < 5*time.Second {
 		t.Errorf("kept for %s, want 6 s", took)
 	}
+
 	w.waitNoDependents(t, app)
 	w.remove(t, app)
 }
@@ -281,9 +312,11 @@ func (w *suite) apacheBelowThreshold(t *testing.T) {
 	app.Spec.SparkConf["spark.kubernetes.allocation.batch.delay"] = "15s"
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
+
 	below := sparkv1.ApplicationRunningWithBelowThresholdExecutors
 	awaitObject(t, w, app, patience, "the loss, and health after it", func(a *sparkv1.SparkApplication) bool {
 		states := history(t, a.Status.StateTransitionHistory)
+
 		at := slices.Index(states, below)
 		if at < 0 {
 			w.loseExecutor(t, app)
@@ -296,11 +329,13 @@ func (w *suite) apacheBelowThreshold(t *testing.T) {
 // loseExecutor deletes all running executors of an application except one.
 func (w *suite) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 	t.Helper()
+
 	var executors corev1.PodList
 	if err := w.Client.List(t.Context(), &executors, client.InNamespace("default"),
 		client.MatchingLabels{"spark-role": "executor", "spark.operator/spark-app-name": app.Name}); err != nil {
 		t.Fatal(err)
 	}
+
 	run := slices.DeleteFunc(executors.Items, func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning })
 	for i := 1; i < len(run); i++ {
 		if err := w.Client.Delete(t.Context(), &run[i], client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
@@ -337,6 +372,7 @@ func (w *suite) oneAPIAlone(t *testing.T) {
 // operator with the given values.
 func (w *suite) install(t *testing.T, group string, values ...string) {
 	t.Helper()
+
 	ctx := t.Context()
 	if err := w.Helm(ctx, "uninstall", cluster.Release, "--namespace", cluster.Namespace, "--wait"); err != nil {
 		t.Fatal(err)
@@ -346,6 +382,7 @@ func (w *suite) install(t *testing.T, group string, values ...string) {
 		if err := w.Client.List(ctx, &crds); err != nil {
 			t.Fatal(err)
 		}
+
 		left := slices.DeleteFunc(crds.Items, func(d apiextensions.CustomResourceDefinition) bool { return d.Spec.Group != group })
 		for i := range left {
 			if err := w.Client.Delete(ctx, &left[i]); client.IgnoreNotFound(err) != nil {
@@ -354,10 +391,12 @@ func (w *suite) install(t *testing.T, group string, values ...string) {
 		}
 		return strconv.Itoa(len(left)), len(left) == 0
 	})
+
 	var args []string
 	for _, value := range values {
 		args = append(args, "--set", value)
 	}
+
 	if err := w.Install(ctx, args...); err != nil {
 		t.Fatal(err)
 	}
@@ -369,16 +408,20 @@ func (w *suite) apacheEvicted(t *testing.T) {
 	app := scriptedApacheApp(t, "apache-evicted", `{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
+
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "apache-evicted-0-driver", Namespace: app.Namespace}}
 	if err := w.Core.PolicyV1().Evictions(app.Namespace).Evict(t.Context(), eviction); err != nil {
 		t.Fatal(err)
 	}
+
 	awaitObject(t, w, app, patience, "the second attempt", func(a *sparkv1.SparkApplication) bool {
 		return attemptOf(a) == 1 &&
 			a.Status.CurrentState.CurrentStateSummary == appHealthy
 	})
+
 	if diff := cmp.Diff(toReadyAnd(appHealthy, sparkv1.ApplicationDriverEvicted), history(t, app.Status.PreviousAttemptSummary.StateTransitionHistory)); diff != "" {
 		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
 	}
+
 	w.remove(t, app)
 }

@@ -34,18 +34,23 @@ func (w *suite) examples(t *testing.T) {
 			app := w.example(t, file, nil)
 			w.create(t, app)
 			w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+
 			if log := w.driverLog(t, app); !piLine.MatchString(log) {
 				t.Errorf("no result in the driver's log:\n%s", log)
 			}
+
 			if got := app.Status.ExecutionAttempts; got != 1 {
 				t.Errorf("executionAttempts is %d, want 1", got)
 			}
+
 			if c := condition(app, "Succeeded"); c.Status != metav1.ConditionTrue {
 				t.Errorf("condition Succeeded is %+v", c)
 			}
+
 			if len(app.Status.ExecutorState) != int(*app.Spec.Executor.Instances) {
 				t.Errorf("executorState is %v, want %d executors", app.Status.ExecutorState, *app.Spec.Executor.Instances)
 			}
+
 			w.awaitEvent(t, app, "SparkApplicationCompleted", func(e corev1.Event) bool { return e.Reason == "SparkApplicationCompleted" })
 			w.remove(t, app)
 		})
@@ -66,11 +71,14 @@ func (w *suite) rejectedSpecs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) { a.Name = "refused" })
+
 			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			test.change(content["spec"].(map[string]any))
+
 			err = w.Client.Create(t.Context(), &unstructured.Unstructured{Object: content}, client.DryRunAll)
 			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want it to name %q", err, test.want)
@@ -96,6 +104,7 @@ func (w *suite) brokenApplications(t *testing.T) {
 	if err := w.Client.Create(t.Context(), powerless); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, test := range []brokenApplication{
 		{
 			name:  "no-such-image",
@@ -169,35 +178,42 @@ func (w *suite) brokenApplications(t *testing.T) {
 
 func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 	app := w.example(t, "spark-pi.yaml", test.app)
+
 	app.Name = test.name
 	if test.refused {
 		if err := w.Client.Create(t.Context(), app.DeepCopy()); err == nil || !contains(err.Error(), append(slices.Clone(test.wantMessage), "admission webhook")) {
 			t.Errorf("the creation returned %v, want a refusal by the webhook with %q", err, test.wantMessage)
 		}
+
 		if err := w.unreviewedClient(t).Create(t.Context(), app); err != nil {
 			t.Fatal(err)
 		}
 	} else {
 		w.create(t, app)
 	}
+
 	w.await(t, app, patience, string(test.state)+" with its cause", func(a *v1beta2.SparkApplication) bool {
 		ready := condition(a, "Ready")
 		return a.Status.AppState.State == test.state && strings.Contains(ready.Reason, test.reason) && contains(ready.Message, test.wantMessage)
 	})
+
 	ready := condition(app, "Ready")
 	if ready.Status != metav1.ConditionFalse || ready.Reason == "" {
 		t.Errorf("condition Ready is %+v, want False with a reason", ready)
 	}
+
 	if test.state == v1beta2.ApplicationStateFailed {
 		if !contains(app.Status.AppState.ErrorMessage, test.wantMessage) {
 			t.Errorf("errorMessage %q does not contain %q", app.Status.AppState.ErrorMessage, test.wantMessage)
 		}
+
 		for kind, want := range map[string]metav1.ConditionStatus{"Failed": metav1.ConditionTrue, "Stalled": metav1.ConditionTrue, "Reconciling": ""} {
 			if c := condition(app, kind); c.Status != want { // an absent condition has an empty status
 				t.Errorf("condition %s is %+v, want %q", kind, c, want)
 			}
 		}
 	}
+
 	w.awaitEvent(t, app, "an event with the cause", func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && contains(e.Message, test.wantMessage)
 	})
@@ -213,12 +229,15 @@ func (w *suite) retries(t *testing.T) {
 	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
+
 	if got := app.Status.ExecutionAttempts; got != 2 {
 		t.Errorf("executionAttempts is %d, want 2", got)
 	}
+
 	if !strings.Contains(app.Status.AppState.ErrorMessage, "thrown again") {
 		t.Errorf("errorMessage does not contain the cause: %q", app.Status.AppState.ErrorMessage)
 	}
+
 	w.remove(t, app)
 }
 
@@ -232,10 +251,12 @@ func (w *suite) survivesRestart(t *testing.T) {
 	w.create(t, app)
 	w.await(t, app, patience, "the driver to be submitted", func(a *v1beta2.SparkApplication) bool { return a.Status.SubmissionID != "" })
 	submission := app.Status.SubmissionID
+
 	namespace, controllers := client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"}
 	if err := w.Client.DeleteAllOf(t.Context(), &corev1.Pod{}, namespace, controllers, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, patience, "an operator that is ready", func() (string, bool) {
 		var pods corev1.PodList
 		if err := w.Client.List(t.Context(), &pods, namespace, controllers); err != nil {
@@ -243,13 +264,17 @@ func (w *suite) survivesRestart(t *testing.T) {
 		}
 		return "no pod is ready", slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return podReady(&pod) })
 	})
+
 	if !*wholeLife {
 		t.Parallel()
 	}
+
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+
 	if app.Status.SubmissionID != submission || app.Status.ExecutionAttempts != 1 || app.Status.SubmissionAttempts != 1 {
 		t.Errorf("submission %s, %d runs, %d submissions; want %s, 1, 1", app.Status.SubmissionID, app.Status.ExecutionAttempts, app.Status.SubmissionAttempts, submission)
 	}
+
 	w.remove(t, app)
 }
 
@@ -265,9 +290,11 @@ func (w *suite) deletedWhileRunning(t *testing.T) {
 	w.await(t, app, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.Executors != nil && a.Status.Executors.Running > 0
 	})
+
 	if state := app.Status.AppState.State; state != v1beta2.ApplicationStateRunning {
 		t.Errorf("the state is %s with a running executor", state)
 	}
+
 	w.remove(t, app)
 }
 

@@ -54,6 +54,7 @@ func (w *suite) connectServer(t *testing.T, name string, change func(*v1alpha1.S
 		s.Spec.Executor.Instances = new(int32(1))
 		s.Spec.Server.Template = withFrequentProbes(t, s.Spec.Server.Template)
 		maps.Copy(s.Spec.SparkConf, timeouts)
+
 		if change != nil {
 			change(s)
 		}
@@ -64,14 +65,17 @@ func (w *suite) connectServer(t *testing.T, name string, change func(*v1alpha1.S
 // seconds.
 func withFrequentProbes(t *testing.T, template *runtime.RawExtension) *runtime.RawExtension {
 	t.Helper()
+
 	var pod corev1.PodTemplateSpec
 	if err := json.Unmarshal(template.Raw, &pod); err != nil {
 		t.Fatal(err)
 	}
+
 	port := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(connectPort)}}
 	spark := &pod.Spec.Containers[0]
 	spark.StartupProbe = &corev1.Probe{ProbeHandler: port, PeriodSeconds: 1, FailureThreshold: 300}
 	spark.ReadinessProbe = &corev1.Probe{ProbeHandler: port, PeriodSeconds: 1}
+
 	text, err := json.Marshal(pod)
 	if err != nil {
 		t.Fatal(err)
@@ -91,28 +95,36 @@ func (w *suite) connectAnswers(t *testing.T) {
 		s.Spec.SparkConf[tokenKey] = token
 	})
 	w.create(t, server)
+
 	first := w.awaitServer(t, server, "")
 	if s := server.Status.Server; s.PodName != "connect-server" || s.ServiceName != "connect-server" || s.PodIP != first.Status.PodIP {
 		t.Errorf("status.server is %+v, the pod's address %s", s, first.Status.PodIP)
 	}
+
 	if server.Status.StartTime.IsZero() || server.Status.LastUpdateTime.IsZero() {
 		t.Errorf("started at %v, changed at %v", server.Status.StartTime, server.Status.LastUpdateTime)
 	}
+
 	protected := map[string]string{
 		"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.authEngineVersion": "2",
 	}
 	maps.Copy(protected, specialValues)
 	got := w.session(t, server, slices.Sorted(maps.Keys(protected))...)
 	w.checkRanOnExecutors(t, server, first, got)
+
 	if diff := cmp.Diff(protected, got.Conf); diff != "" {
 		t.Errorf("configuration of a session (-want +got):\n%s", diff)
 	}
+
 	w.awaitExecutors(t, server, 1)
+
 	service := w.addressOf(t, server)
 	if ports := service.Spec.Ports; len(ports) != 1 || ports[0].Port != connectPort {
 		t.Errorf("clients' Service has ports %+v", ports)
 	}
+
 	w.checkTokenIsRequired(t, server)
+
 	if text, err := json.Marshal(first); err != nil || strings.Contains(string(text), token) {
 		t.Errorf("the pod shows the token (%v)", err)
 	}
@@ -120,11 +132,14 @@ func (w *suite) connectAnswers(t *testing.T) {
 	if err := w.Client.Delete(t.Context(), first, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	second := w.awaitServer(t, server, first.UID)
 	w.checkRanOnExecutors(t, server, second, w.session(t, server))
+
 	if again := w.addressOf(t, server); again.UID != service.UID || again.Spec.ClusterIP != service.Spec.ClusterIP {
 		t.Errorf("the Service was %s at %s, and is %s at %s", service.UID, service.Spec.ClusterIP, again.UID, again.Spec.ClusterIP)
 	}
+
 	w.awaitEvent(t, server, "an event that reports the deletion of the server's pod", func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, "deleted")
 	})
@@ -148,6 +163,7 @@ func (w *suite) connectEdited(t *testing.T) {
 	w.awaitExecutors(t, server, 2)
 	got := w.session(t, server, "spark.example.edition", "spark.executor.instances")
 	w.checkRanOnExecutors(t, server, second, got)
+
 	if diff := cmp.Diff(map[string]string{"spark.example.edition": "second", "spark.executor.instances": "2"}, got.Conf); diff != "" {
 		t.Errorf("configuration after the edit (-want +got):\n%s", diff)
 	}
@@ -163,9 +179,11 @@ func (w *suite) connectEdited(t *testing.T) {
 		}
 		return strings.Join(left, ", "), len(left) == 0
 	})
+
 	if again := w.addressOf(t, server); again.UID != service.UID {
 		t.Errorf("the Service was %s, and is %s after an edit and while suspended", service.UID, again.UID)
 	}
+
 	w.edit(t, server, func(s *v1alpha1.SparkConnect) { s.Spec.Suspend = nil })
 	third := w.awaitServer(t, server, second.UID)
 
@@ -173,6 +191,7 @@ func (w *suite) connectEdited(t *testing.T) {
 	if err := w.Kubectl(t.Context(), "exec", "--namespace", third.Namespace, third.Name, "--", "bash", "-c", "kill -TERM 1"); err != nil {
 		t.Fatal(err)
 	}
+
 	fourth := w.awaitServer(t, server, third.UID)
 	w.checkRanOnExecutors(t, server, fourth, w.session(t, server))
 	w.awaitEvent(t, server, "an event that reports the end of the server", func(e corev1.Event) bool {
@@ -193,18 +212,23 @@ func (w *suite) connectScales(t *testing.T) {
 	w.create(t, server)
 	pod := w.awaitServer(t, server, "")
 	w.awaitExecutors(t, server, 0)
+
 	got := w.session(t, server, "--slow", "1500")
 	if len(got.Work) != 2 {
 		t.Errorf("the work was done by %+v, want two executors", got.Work)
 	}
+
 	w.checkSum(t, got)
 	w.awaitExecutors(t, server, 0)
+
 	if state := server.Status.State; state != v1alpha1.SparkConnectStateReady {
 		t.Errorf("without executors that nobody needs the state is %s", state)
 	}
+
 	if now := w.podOf(t, server, "connect-server"); now.UID != pod.UID {
 		t.Errorf("the server was replaced")
 	}
+
 	w.remove(t, server)
 }
 
@@ -235,9 +259,11 @@ func (w *suite) connectLine(t *testing.T, version, image string) {
 	pod := w.awaitServer(t, server, "")
 	got := w.session(t, server, slices.Sorted(maps.Keys(specialValues))...)
 	w.checkRanOnExecutors(t, server, pod, got)
+
 	if diff := cmp.Diff(specialValues, got.Conf); diff != "" || got.Version != version {
 		t.Errorf("Spark %s, want %s; configuration (-want +got):\n%s", got.Version, version, diff)
 	}
+
 	w.remove(t, server)
 }
 
@@ -245,20 +271,24 @@ func (w *suite) connectLine(t *testing.T, version, image string) {
 // pod with the UID oldPod.
 func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, oldPod types.UID) *corev1.Pod {
 	t.Helper()
+
 	began := time.Now()
 	var pod *corev1.Pod
 	awaitObject(t, w, server, patience, "Ready", func(s *v1alpha1.SparkConnect) bool {
 		if s.Status.State != v1alpha1.SparkConnectStateReady || s.Status.ObservedGeneration != s.Generation {
 			return false
 		}
+
 		pods := w.podsOf(t, s, "connect-server")
 		if len(pods) != 1 || pods[0].UID == oldPod {
 			return false
 		}
+
 		pod = &pods[0]
 		return true
 	})
 	t.Logf("%s takes sessions after %.0f s", server.Name, time.Since(began).Seconds())
+
 	want := map[string]metav1.ConditionStatus{"Ready": "True", v1alpha1.ConditionServerPodReady: "True"}
 	for kind, status := range want {
 		if c := meta.FindStatusCondition(server.Status.Conditions, kind); c == nil || c.Status != status {
@@ -303,8 +333,10 @@ func (w *suite) awaitReported(t *testing.T, server *v1alpha1.SparkConnect, cause
 
 func (w *suite) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnect)) {
 	t.Helper()
+
 	before := server.DeepCopy()
 	change(server)
+
 	if err := w.Client.Patch(t.Context(), server, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
@@ -313,8 +345,10 @@ func (w *suite) edit(t *testing.T, server *v1alpha1.SparkConnect, change func(*v
 // editUnreviewed edits a server without the webhook, so that the spec can be invalid.
 func (w *suite) editUnreviewed(t *testing.T, server *v1alpha1.SparkConnect, change func(*v1alpha1.SparkConnect)) {
 	t.Helper()
+
 	before := server.DeepCopy()
 	change(server)
+
 	if err := w.unreviewedClient(t).Patch(t.Context(), server, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
@@ -323,6 +357,7 @@ func (w *suite) editUnreviewed(t *testing.T, server *v1alpha1.SparkConnect, chan
 // addressOf returns the Service that a server's status names.
 func (w *suite) addressOf(t *testing.T, server *v1alpha1.SparkConnect) *corev1.Service {
 	t.Helper()
+
 	var service corev1.Service
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: server.Namespace, Name: server.Status.Server.ServiceName}, &service); err != nil {
 		t.Fatal(err)

@@ -29,32 +29,41 @@ func (w *suite) executorsAtAdmission(t *testing.T) {
 		a.Spec.Executor.MemoryLimit, a.Spec.Executor.Lifecycle = new(limit), hook
 		a.Spec.Executor.Env = []corev1.EnvVar{{Name: "SPARK_USER", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}
 	}))
+
 	plain := w.createStory(t, w.scriptedApp(t, "unlimited", []string{"session", "sleep"}, nil))
 	for _, s := range []*story{byPolicy, byWebhook, plain} {
 		s.untilWorking(t, 1)
+
 		if _, ok := conditions(s.app)["FieldsOverwritten"]; ok {
 			t.Errorf("%s: %+v", s.app.Name, condition(s.app, "FieldsOverwritten"))
 		}
 	}
+
 	for s, by := range map[*story]string{byPolicy: "policy", byWebhook: "webhook", plain: ""} {
 		for _, pod := range s.executors(t) {
 			spark := pod.Spec.Containers[len(pod.Spec.Containers)-1]
+
 			got := spark.Resources.Limits.Memory().String()
 			if label := pod.Labels[executorOverlayLabel]; label != by || (got == "1200Mi") != (by != "") {
 				t.Errorf("%s has the memory limit %s, and is changed by %q", pod.Name, got, label)
 			}
+
 			if by != "webhook" {
 				continue
 			}
+
 			if spark.Lifecycle == nil || !slices.Equal(spark.Lifecycle.PreStop.Exec.Command, hook.PreStop.Exec.Command) {
 				t.Errorf("%s has the lifecycle %+v", pod.Name, spark.Lifecycle)
 			}
+
 			if last := lastVariable(spark.Env, "SPARK_USER"); last.ValueFrom == nil || last.ValueFrom.FieldRef.FieldPath != "metadata.name" {
 				t.Errorf("%s has SPARK_USER %+v", pod.Name, last)
 			}
 		}
 	}
+
 	w.onlySentToWebhook(t, byWebhook)
+
 	for _, s := range []*story{byPolicy, byWebhook, plain} {
 		w.remove(t, s.app)
 	}
@@ -73,6 +82,7 @@ func lastVariable(env []corev1.EnvVar, name string) (last corev1.EnvVar) {
 // application.
 func (w *suite) onlySentToWebhook(t *testing.T, s *story) {
 	t.Helper()
+
 	if !w.Embedded() {
 		return // its audit log cannot be read
 	}
@@ -85,11 +95,13 @@ func (w *suite) onlySentToWebhook(t *testing.T, s *story) {
 			}
 		}
 	})
+
 	for _, pod := range s.executors(t) {
 		if !slices.Contains(sent, "pods/"+pod.Name) {
 			t.Errorf("%s was not sent to the webhook, but %v", pod.Name, sent)
 		}
 	}
+
 	for _, object := range sent {
 		if !strings.HasPrefix(object, "pods/"+s.app.Name+"-") {
 			t.Errorf("%s was sent to the webhook", object)

@@ -41,21 +41,27 @@ func (w *suite) podFields(t *testing.T) {
 	s := w.createStory(t, app)
 	s.schedule(t, "driver")
 	s.schedule(t, "executor")
+
 	var service corev1.ServiceList
 	if err := w.Client.List(t.Context(), &service, client.InNamespace("default"), client.MatchingLabels{"example.dev/of": "service"}); err != nil {
 		t.Fatal(err)
 	}
+
 	s.untilState(t, completed) // the executor still exists, because the spec forbids Spark to delete it
+
 	pods := s.executors(t)
 	if len(pods) != 1 || len(service.Items) != 1 {
 		t.Fatalf("%d executors and %d Services of the driver, want one of each", len(pods), len(service.Items))
 	}
+
 	for role, object := range map[string]any{"driver": s.driver(t), "executor": &pods[0], "service": &service.Items[0]} {
 		w.checkFields(t, role, object)
 	}
+
 	if _, ok := conditions(s.app)["FieldsOverwritten"]; ok {
 		t.Errorf("%+v: the executors' memory limit was applied at admission", condition(s.app, "FieldsOverwritten"))
 	}
+
 	s.remove(t, s.app)
 }
 
@@ -65,15 +71,18 @@ func (w *suite) podFields(t *testing.T) {
 func (w *suite) noWebhooks(t *testing.T) {
 	t.Helper()
 	var own admissionv1.ValidatingWebhookConfigurationList
+
 	var mutating admissionv1.MutatingWebhookConfigurationList
 	for _, list := range []client.ObjectList{&mutating, &own} {
 		if err := w.Client.List(t.Context(), list); err != nil {
 			t.Fatal(err)
 		}
+
 		if found := objectNames(list); len(found) > 0 && !slices.Equal(found, []string{"/spark-operator-admission"}) {
 			t.Errorf("webhooks are installed: %v", found)
 		}
 	}
+
 	for _, configuration := range mutating.Items {
 		for _, hook := range configuration.Webhooks {
 			if hook.ObjectSelector == nil || hook.ObjectSelector.MatchLabels[executorOverlayLabel] != "webhook" {
@@ -81,6 +90,7 @@ func (w *suite) noWebhooks(t *testing.T) {
 			}
 		}
 	}
+
 	for _, configuration := range own.Items {
 		for _, hook := range configuration.Webhooks {
 			for _, rule := range hook.Rules {
@@ -96,23 +106,28 @@ func (w *suite) noWebhooks(t *testing.T) {
 // driver and executor, except those that unsetFields lists.
 func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	t.Helper()
+
 	text, err := os.ReadFile("testdata/life/fields.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app := &v1beta2.SparkApplication{}
 	if err := yaml.UnmarshalStrict(text, app); err != nil {
 		t.Fatal(err)
 	}
+
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
 	own := executor.SparkPodSpec
 	executor.SparkPodSpec = *driver.SparkPodSpec.DeepCopy()
 	executor.ServiceAccount, executor.HostNetwork, executor.Template = own.ServiceAccount, own.HostNetwork, own.Template
 	executor.CoreRequest, executor.JavaOptions, executor.PriorityClassName = driver.CoreRequest, driver.JavaOptions, driver.PriorityClassName
+
 	executor.Lifecycle, executor.Ports = driver.Lifecycle, driver.Ports
 	for role, value := range map[string]reflect.Value{"driver": reflect.ValueOf(*driver), "executor": reflect.ValueOf(*executor)} {
 		for _, field := range reflect.VisibleFields(value.Type()) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+
 			_, left := unsetFields[role+"."+name]
 			if !field.Anonymous && value.FieldByIndex(field.Index).IsZero() != left {
 				t.Errorf("spec.%s.%s: left out is %v, expected %v", role, name, !left, left)
@@ -126,15 +141,18 @@ func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 // scheduler that the pod names.
 func (s *story) schedule(t *testing.T, role string) {
 	t.Helper()
+
 	labels := client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": role}
 	eventually(t, patience, "a pod of role "+role, func() (string, bool) {
 		var pods corev1.PodList
 		if err := s.Client.List(t.Context(), &pods, client.InNamespace(s.app.Namespace), labels); err != nil {
 			t.Fatal(err)
 		}
+
 		if len(pods.Items) == 0 {
 			return s.describe(t, s.app), false
 		}
+
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pods.Items[0].Name, Namespace: s.app.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: s.nodeName(t)}}
 		if err := s.Core.CoreV1().Pods(s.app.Namespace).Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -146,26 +164,32 @@ func (s *story) schedule(t *testing.T, role string) {
 // checkFields checks that an object has the fields that testdata/life/fields-pods.yaml lists for the given role.
 func (w *suite) checkFields(t *testing.T, role string, object any) {
 	t.Helper()
+
 	text, err := os.ReadFile("testdata/life/fields-pods.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var wanted map[string]any
 	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "ROLE", role)), &wanted); err != nil {
 		t.Fatal(err)
 	}
+
 	stored, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var have any
 	if err := json.Unmarshal(stored, &have); err != nil {
 		t.Fatal(err)
 	}
+
 	missing := missingParts(have, wanted[role], role)
 	if role != "service" {
 		missing = append(missing, missingParts(have, wanted["both"], role)...)
 	}
+
 	if len(missing) > 0 {
 		t.Errorf("%s\nin %s", strings.Join(missing, "\n"), stored)
 	}
@@ -189,6 +213,7 @@ func missingParts(have, want any, at string) (missing []string) {
 		}
 		return missing
 	}
+
 	if have != want {
 		return []string{fmt.Sprintf("%s is %v, want %v", at, have, want)}
 	}
@@ -202,6 +227,7 @@ func lacksEntry(have []any, want any, at string) []string {
 		if len(missing) == 0 {
 			return nil
 		}
+
 		if nearest == nil || len(missing) < len(nearest) {
 			nearest = missing
 		}

@@ -27,9 +27,11 @@ func (w *suite) evictedByKubelet(t *testing.T) {
 	s.untilStep(t, "fill")
 	w.setInstruction(t, app, "end")
 	s.untilState(t, failing)
+
 	if c := condition(s.app, "Ready"); c.Reason != "Evicted" || !contains(s.app.Status.AppState.ErrorMessage, []string{"scratch", "1Mi"}) {
 		t.Errorf("evicted: condition Ready is %+v, errorMessage %q", c, s.app.Status.AppState.ErrorMessage)
 	}
+
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
@@ -82,17 +84,21 @@ func (w *suite) executorChurn(t *testing.T) {
 	s.waitFor(t, patience, "none", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.Executors != nil && a.Status.Executors.Running == 0 && a.Status.Executors.Completed >= 2
 	})
+
 	if state, got := s.app.Status.AppState.State, conditions(s.app); state != running || got["Degraded"] != "" || got["Ready"] != "True" {
 		t.Errorf("after the idle executors ended: state %s, conditions %v", state, got)
 	}
+
 	s.checkEnd(t, ending{
 		states: states(created, submitted, running, completed),
 		runs:   1, submissions: 1, reason: "Succeeded",
 		events: []string{"SparkApplicationCompleted", "SparkApplicationSubmitted", "SparkDriverRunning"},
 	})
+
 	if s.peak.Running != 2 || s.peak.Failed != 0 || s.app.Status.Executors.Completed != int32(len(s.app.Status.ExecutorState)) {
 		t.Errorf("executors at most: %+v; in the end %+v of %v", s.peak, s.app.Status.Executors, s.app.Status.ExecutorState)
 	}
+
 	s.remove(t, s.app)
 }
 
@@ -106,16 +112,20 @@ func (w *suite) executorsFail(t *testing.T) {
 		failingClass(a, "TaskFails")
 	}))
 	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
+
 	if s.peak.Failed == 0 {
 		t.Errorf("no executor has failed: %+v", s.app.Status.Executors)
 	}
+
 	if !slices.ContainsFunc(s.events(t, s.app), func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && e.Reason == "SparkExecutorFailed" && strings.Contains(e.Message, "exit code 7")
 	}) {
 		t.Errorf("no event reports the exit code:\n%s", s.describe(t, s.app))
 	}
+
 	if !contains(s.app.Status.AppState.ErrorMessage, []string{"driver container failed", "ExecutorLostFailure"}) {
 		t.Errorf("errorMessage is %q", s.app.Status.AppState.ErrorMessage)
 	}
+
 	s.remove(t, s.app)
 }

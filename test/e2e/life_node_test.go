@@ -19,6 +19,7 @@ import (
 func (w *suite) nodeLost(t *testing.T) {
 	w.needsEmbedded(t, "a kubelet that can be stopped")
 	nodeName := w.nodeName(t)
+
 	var both []*story
 	for _, app := range []string{"stays", "goes"} {
 		app := w.scriptedApp(t, app, []string{"told"}, func(a *v1beta2.SparkApplication) {
@@ -29,8 +30,10 @@ func (w *suite) nodeLost(t *testing.T) {
 		s.untilRun(t, 1)
 		s.untilStep(t, "sleep")
 		w.setInstruction(t, app, "end")
+
 		both = append(both, s)
 	}
+
 	first, second := both[0], both[1]
 	drivers := w.driversOf(t, first, second)
 
@@ -39,24 +42,31 @@ func (w *suite) nodeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer goOn()
+
 	for _, s := range both {
 		s.waitFor(t, patience, "NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason == "NodeLost" })
+
 		if c := condition(s.app, "Ready"); c.Status != "False" || s.app.Status.AppState != (v1beta2.ApplicationState{State: running}) {
 			t.Errorf("%s: %+v, and condition Ready is %+v, want RUNNING, without an error, and False", s.app.Name, s.app.Status.AppState, c)
 		}
 	}
+
 	if err := w.Client.Delete(t.Context(), second.driver(t)); err != nil {
 		t.Fatal(err)
 	}
+
 	second.patch(t, `{"spec": {"timeToLiveSeconds": 3600}}`)
 	second.waitFor(t, patience, "another pass", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+
 	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers || state != running {
 		t.Errorf("%s, and the drivers are %v, were %v: one was started beside one that may run", state, got, drivers)
 	}
+
 	goOn()
 
 	// The node is ready again. The first driver has run all the time.
 	first.waitFor(t, patience, "the end of the reason NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
+
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)
 	}
@@ -69,9 +79,11 @@ func (w *suite) nodeLost(t *testing.T) {
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning", "SparkDriverUnknown"},
 	})
 	first.checkEvents(t, []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkDriverUnknown"})
+
 	if got, want := first.states, states(created, submitted, running); !slices.Equal(got, want) {
 		t.Errorf("the states are %q, want %q", got, want)
 	}
+
 	w.remove(t, first.app)
 	eventually(t, time.Minute, "the node to be ready for others", func() (string, bool) {
 		var node corev1.Node
@@ -95,14 +107,17 @@ func tolerateLostNode() (all []corev1.Toleration) {
 // exactly one driver.
 func (w *suite) driversOf(t *testing.T, stories ...*story) (uids [2]types.UID) {
 	t.Helper()
+
 	for i, s := range stories {
 		var pods corev1.PodList
 		if err := w.Client.List(t.Context(), &pods, client.InNamespace(s.app.Namespace), client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": "driver"}); err != nil {
 			t.Fatal(err)
 		}
+
 		if len(pods.Items) != 1 {
 			t.Fatalf("%s has %d drivers", s.app.Name, len(pods.Items))
 		}
+
 		uids[i] = pods.Items[0].UID
 	}
 	return uids

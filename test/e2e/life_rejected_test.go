@@ -38,9 +38,11 @@ func (w *suite) quotaRejectsExecutors(t *testing.T) {
 		a.Spec.Executor.PriorityClassName = &meta.Name
 	}))
 	s.untilExecutorsRejected(t, "QuotaExceeded", "exceeded quota: life-refused")
+
 	if err := w.Client.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
+
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, completed),
 		runs:   1, submissions: 1, reason: "Succeeded",
@@ -79,6 +81,7 @@ func (w *suite) disruptionBudget(t *testing.T) {
 	driver := s.driver(t)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: driver.Name, Namespace: driver.Namespace}}
 	evict := func() error { return w.Core.PolicyV1().Evictions(driver.Namespace).Evict(t.Context(), eviction) }
+
 	eventually(t, time.Minute, "the budget to protect the driver", func() (string, bool) {
 		budget := &policyv1.PodDisruptionBudget{}
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), budget); err != nil {
@@ -86,20 +89,26 @@ func (w *suite) disruptionBudget(t *testing.T) {
 		}
 		return "it does not count the driver as healthy", budget.Status.CurrentHealthy == 1
 	})
+
 	if err := evict(); !apierrors.IsTooManyRequests(err) {
 		t.Fatalf("evicting the driver: %v, want the budget to reject it", err)
 	}
+
 	s.patch(t, `{"spec": {"driverPodDisruptionBudget": false}}`)
 	eventually(t, time.Minute, "the budget to be gone", func() (string, bool) {
 		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), &policyv1.PodDisruptionBudget{})
 		return "it still exists", apierrors.IsNotFound(err)
 	})
+
 	if err := evict(); err != nil {
 		t.Fatal(err)
 	}
+
 	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
+
 	if got := s.app.Status.Operator.Attempt; got != 1 {
 		t.Errorf("the removal of the budget started attempt %d", got)
 	}
+
 	s.remove(t, s.app)
 }

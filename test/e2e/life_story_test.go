@@ -32,17 +32,20 @@ type story struct {
 // createStory creates an application and watches it until the end of the test.
 func (w *suite) createStory(t *testing.T, app *v1beta2.SparkApplication) *story {
 	t.Helper()
+
 	conf := maps.Clone(timeouts)
 	maps.Copy(conf, app.Spec.SparkConf)
 	app.Spec.SparkConf = conf
 	w.create(t, app)
 	s := &story{suite: w}
 	var err error
+
 	s.latest, err = w.Client.Watch(t.Context(), &v1beta2.SparkApplicationList{}, client.InNamespace(app.Namespace),
 		client.MatchingFields{"metadata.name": app.Name}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: app.ResourceVersion}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(s.latest.Stop)
 	s.note(app)
 	return s
@@ -51,13 +54,16 @@ func (w *suite) createStory(t *testing.T, app *v1beta2.SparkApplication) *story 
 // note records one version of the application.
 func (s *story) note(app *v1beta2.SparkApplication) {
 	s.app = app
+
 	state := app.Status.AppState
 	if len(s.states) == 0 || s.states[len(s.states)-1] != state.State {
 		s.states = append(s.states, state.State)
 	}
+
 	if state.ErrorMessage != "" && !slices.Contains(s.errorMessages, state.ErrorMessage) {
 		s.errorMessages = append(s.errorMessages, state.ErrorMessage)
 	}
+
 	if c := app.Status.Executors; c != nil {
 		s.peak = v1beta2.ExecutorCounts{
 			Pending: max(s.peak.Pending, c.Pending), Running: max(s.peak.Running, c.Running), Completed: max(s.peak.Completed, c.Completed),
@@ -88,8 +94,10 @@ func (s *story) untilRun(t *testing.T, attempt int32) {
 
 func (s *story) follow(t *testing.T, limit time.Duration, goal string, done func() bool) {
 	t.Helper()
+
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+
 	for !done() {
 		select {
 		case event := <-s.latest.ResultChan():
@@ -97,6 +105,7 @@ func (s *story) follow(t *testing.T, limit time.Duration, goal string, done func
 			if !ok {
 				t.Fatalf("wait for %s: the watch ended with %v", goal, event)
 			}
+
 			s.gone = event.Type == watch.Deleted
 			s.note(app)
 		case <-timer.C:
@@ -109,10 +118,12 @@ func (s *story) follow(t *testing.T, limit time.Duration, goal string, done func
 // one, so that later waits ignore older versions.
 func (s *story) patch(t *testing.T, patch string) {
 	t.Helper()
+
 	changed := s.app.DeepCopy()
 	if err := s.Client.Patch(t.Context(), changed, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
+
 	s.follow(t, time.Minute, "the patch to be stored", func() bool {
 		order, err := resourceversion.CompareResourceVersion(s.app.ResourceVersion, changed.ResourceVersion)
 		if err != nil {
@@ -124,6 +135,7 @@ func (s *story) patch(t *testing.T, patch string) {
 
 func (s *story) driver(t *testing.T) *corev1.Pod {
 	t.Helper()
+
 	pod := &corev1.Pod{}
 	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: s.app.Namespace, Name: s.app.Status.DriverInfo.PodName}, pod); err != nil {
 		t.Fatal(err)
@@ -134,6 +146,7 @@ func (s *story) driver(t *testing.T) *corev1.Pod {
 func (s *story) executors(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var pods corev1.PodList
+
 	err := s.Client.List(t.Context(), &pods, client.InNamespace(s.app.Namespace),
 		client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": "executor"})
 	if err != nil {
@@ -169,32 +182,42 @@ func (s *story) checkEndAndRemove(t *testing.T, want ending) {
 // checkEnd waits for the final state and checks the whole story. It does not delete the application.
 func (s *story) checkEnd(t *testing.T, want ending) {
 	t.Helper()
+
 	last := want.states[len(want.states)-1]
+
 	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.AppState.State == completed || a.Status.AppState.State == failed
 	})
+
 	status := &s.app.Status
 	if diff := cmp.Diff(want.states, s.states); diff != "" {
 		t.Errorf("the states (-want +got):\n%s\n%s", diff, s.describe(t, s.app))
 	}
+
 	if status.ExecutionAttempts != want.runs || status.SubmissionAttempts != want.submissions {
 		t.Errorf("executionAttempts %d, submissionAttempts %d; want %d and %d", status.ExecutionAttempts, status.SubmissionAttempts, want.runs, want.submissions)
 	}
+
 	if !contains(status.AppState.ErrorMessage, want.wantMessage) || len(want.wantMessage) == 0 && status.AppState.ErrorMessage != "" {
 		t.Errorf("errorMessage is %q, want %q in it", status.AppState.ErrorMessage, want.wantMessage)
 	}
+
 	if ready := condition(s.app, "Ready"); ready.Reason != want.reason || !contains(ready.Message, want.wantMessage) {
 		t.Errorf("condition Ready is %+v, want reason %s and %q in the message", ready, want.reason, want.wantMessage)
 	}
+
 	if diff := cmp.Diff(endConditions(last), conditions(s.app)); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
+
 	if status.ObservedGeneration != s.app.Generation {
 		t.Errorf("observedGeneration is %d, want %d", status.ObservedGeneration, s.app.Generation)
 	}
+
 	if status.TerminationTime.IsZero() || status.LastSubmissionAttemptTime.IsZero() || status.TerminationTime.Before(&status.LastSubmissionAttemptTime) {
 		t.Errorf("submitted at %s and over at %s", status.LastSubmissionAttemptTime, status.TerminationTime)
 	}
+
 	s.checkEvents(t, want.events)
 }
 
@@ -221,6 +244,7 @@ func (s *story) checkEvents(t *testing.T, want []string) {
 				}
 			}
 		}
+
 		slices.Sort(got)
 		return strings.Join(got, " "), slices.Equal(got, want)
 	})

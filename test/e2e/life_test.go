@@ -42,6 +42,7 @@ func (w *suite) life(t *testing.T) {
 		w.parallel(t, "budget blocks evictions", w.disruptionBudget)
 		w.parallel(t, "quota rejects executors", w.quotaRejectsExecutors)
 		w.parallel(t, "executors are changed at admission", w.executorsAtAdmission)
+
 		if *wholeLife {
 			w.parallel(t, "missing service account blocks executors", w.missingAccountBlocksExecutors)
 			w.parallel(t, "evicted by the kubelet", w.evictedByKubelet)
@@ -51,6 +52,7 @@ func (w *suite) life(t *testing.T) {
 			w.parallel(t, "executors fail", w.executorsFail)
 		}
 	})
+
 	if *wholeLife {
 		t.Run("node lost", w.nodeLost) // no other test can run pods on the node at this time
 	}
@@ -59,10 +61,12 @@ func (w *suite) life(t *testing.T) {
 // lifeProgram creates the ConfigMap with the Python program that the drivers run, unless the ConfigMap exists.
 func (w *suite) lifeProgram(t *testing.T) {
 	t.Helper()
+
 	program, err := os.ReadFile("testdata/life/main.py")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := w.Client.Create(t.Context(), configMap("life-program", "main.py", string(program))); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +86,7 @@ func (w *suite) scriptedApp(t *testing.T, name string, steps []string, change fu
 		a.Name = name
 		a.Spec.MainApplicationFile, a.Spec.Arguments = "local:///opt/life/main.py", steps
 		a.Spec.Driver.CoreRequest, a.Spec.Executor.CoreRequest = new("100m"), new("100m")
+
 		a.Spec.Driver.ConfigMaps = []v1beta2.NamePath{{Name: "life-program", Path: "/opt/life"}}
 		if change != nil {
 			change(a)
@@ -108,6 +113,7 @@ func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, st
 // instruction.
 func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
+
 	if err := w.Client.Update(t.Context(), configMap(instructionMap(app), "step", step)); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +142,7 @@ func (w *suite) longLife(t *testing.T) {
 	s.patch(t, `{"metadata": {"labels": {"example.dev/team": "another"}}, "spec": {"timeToLiveSeconds": 3600, "timeouts": {"runSeconds": 3600},
 		"restartPolicy": {"type": "OnFailure", "onFailureRetries": 1}}}`)
 	s.waitFor(t, patience, "the patch to be observed", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+
 	if s.app.Status.SubmissionID != submission {
 		t.Errorf("an edit of fields that only control the operator started another run")
 	}
@@ -147,11 +154,14 @@ func (w *suite) longLife(t *testing.T) {
 		left := w.dependents(t, s.app)
 		return strings.Join(left, ", "), len(left) == 0
 	})
+
 	if diff := cmp.Diff(endConditions(v1beta2.ApplicationStateSuspended), conditions(s.app)); diff != "" || s.app.Status.ExecutionAttempts != 1 {
 		t.Errorf("suspended after %d runs, want 1; conditions (-want +got):\n%s", s.app.Status.ExecutionAttempts, diff)
 	}
+
 	s.patch(t, `{"spec": {"suspend": false}}`)
 	s.untilWorking(t, 2)
+
 	if got := s.app.Status.ExecutionAttempts; got != 2 {
 		t.Errorf("resumed as run %d, want 2: the attempts are kept", got)
 	}
@@ -181,26 +191,31 @@ func (s *story) untilWorking(t *testing.T, attempt int32) {
 // other labels are copied to the pods.
 func (s *story) kueueContract(t *testing.T) {
 	t.Helper()
+
 	driver := s.driver(t)
 	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != s.app.UID {
 		t.Errorf("the driver's controller is %v, want the application", ref)
 	}
+
 	executors := s.executors(t)
 	if len(executors) == 0 {
 		t.Error("no executor pod")
 	}
+
 	for _, pod := range executors {
 		own := slices.IndexFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == s.app.UID })
 		if own < 0 || pod.OwnerReferences[own].Controller != nil {
 			t.Errorf("the owners of executor %s are %v, want the application as a plain one", pod.Name, pod.OwnerReferences)
 		}
 	}
+
 	for _, pod := range append(executors, *driver) {
 		for label := range pod.Labels {
 			if strings.HasPrefix(label, "kueue.x-k8s.io/") {
 				t.Errorf("pod %s has the label %s", pod.Name, label)
 			}
 		}
+
 		if pod.Labels["example.dev/team"] != "life" {
 			t.Errorf("pod %s lacks the application's label", pod.Name)
 		}
@@ -213,18 +228,24 @@ func (w *suite) driverEvicted(t *testing.T) {
 	s := w.createStory(t, w.scriptedApp(t, "taken", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = oneRetry() }))
 	s.untilRun(t, 1)
 	driver := s.driver(t)
+
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: driver.Name, Namespace: driver.Namespace}}
 	if err := w.Core.PolicyV1().Evictions(driver.Namespace).Evict(t.Context(), eviction); err != nil {
 		t.Fatal(err)
 	}
+
 	s.untilState(t, failing)
+
 	if c := condition(s.app, "Ready"); c.Reason != "Evicted" || !strings.Contains(s.app.Status.AppState.ErrorMessage, "Eviction API") {
 		t.Errorf("evicted: condition Ready is %+v, errorMessage %q", c, s.app.Status.AppState.ErrorMessage)
 	}
+
 	s.untilRun(t, 2)
+
 	if err := w.Client.Delete(t.Context(), s.driver(t)); err != nil {
 		t.Fatal(err)
 	}
+
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, failed),
 		runs:   2, submissions: 2, reason: "DriverDeleted", wantMessage: []string{"deleted"},
@@ -255,6 +276,7 @@ func (w *suite) sidecarOutlivesDriver(t *testing.T) {
 		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
 	})
+
 	if len(s.errorMessages) != 1 || !contains(s.errorMessages[0], []string{"driver container failed", "exit code 1", "failing as it was told"}) {
 		t.Errorf("the error messages are %q", s.errorMessages)
 	}
@@ -264,10 +286,12 @@ func (w *suite) sidecarOutlivesDriver(t *testing.T) {
 func (s *story) checkSidecarRuns(t *testing.T) {
 	t.Helper()
 	pod := s.driver(t)
+
 	ended := map[string]bool{}
 	for _, c := range pod.Status.ContainerStatuses {
 		ended[c.Name] = c.State.Terminated != nil
 	}
+
 	if !ended["spark-kubernetes-driver"] || ended["beside"] || pod.Status.Phase != corev1.PodRunning {
 		t.Errorf("the pod is %s, its containers have ended: %v; want the sidecar alone to run", pod.Status.Phase, ended)
 	}

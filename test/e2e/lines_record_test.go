@@ -48,17 +48,21 @@ var recordedKinds = []schema.GroupVersionResource{
 // record starts a recorder that watches until the end of the test.
 func (w *suite) record(t *testing.T) *recorder {
 	t.Helper()
+
 	c, err := dynamic.NewForConfig(w.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r := &recorder{objects: map[string]*recorded{}}
+
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(c, 0, "default", nil)
 	for _, kind := range recordedKinds {
 		if _, err := factory.ForResource(kind).Informer().AddEventHandler(r); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	stop := make(chan struct{})
 	factory.Start(stop)
 	t.Cleanup(func() {
@@ -72,8 +76,10 @@ func (w *suite) record(t *testing.T) *recorder {
 // OnAdd stores a new object.
 func (r *recorder) OnAdd(object any, _ bool) {
 	o := object.(*unstructured.Unstructured)
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if r.objects[string(o.GetUID())] == nil {
 		r.objects[string(o.GetUID())] = &recorded{Unstructured: o.DeepCopy()}
 	}
@@ -87,9 +93,12 @@ func (r *recorder) OnDelete(object any) {
 	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
 	}
+
 	o := object.(*unstructured.Unstructured)
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if known := r.objects[string(o.GetUID())]; known != nil {
 		known.deleted = true
 	}
@@ -108,23 +117,28 @@ func (r *recorder) application(t *testing.T, driver string) *runObjects {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	own := &runObjects{recorder: r}
 	for _, o := range r.objects {
 		if o.GetKind() == "Pod" && o.GetName() == driver {
 			own.driver = o
 		}
 	}
+
 	if own.driver == nil {
 		t.Fatalf("the driver pod %s was never seen", driver)
 	}
+
 	owners := []string{string(own.driver.GetUID())}
 	for _, owner := range own.driver.GetOwnerReferences() {
 		owners = append(owners, string(owner.UID))
 	}
+
 	for _, o := range r.objects {
 		if _, beside := o.GetLabels()[labelContent]; beside {
 			continue
 		}
+
 		for _, ref := range o.GetOwnerReferences() {
 			if slices.Contains(owners, string(ref.UID)) && !slices.Contains(own.all, o) && o != own.driver {
 				own.all = append(own.all, o)
@@ -169,12 +183,14 @@ func (o *runObjects) claims() []*recorded { return o.byRole("executor Persistent
 // differ between the two runs. The argument is the application's name.
 func (o *runObjects) comparedObjects(t *testing.T, name string) (stored.Set, *stored.Names) {
 	t.Helper()
+
 	set := stored.Set{"driver Pod": o.driver.Object}
 	for _, object := range o.all {
 		if _, ok := set[role(object)]; !ok {
 			set[role(object)] = object.Object
 		}
 	}
+
 	first := func(role string) string {
 		if found := o.byRole(role); len(found) > 0 {
 			return found[0].GetName()
@@ -183,6 +199,7 @@ func (o *runObjects) comparedObjects(t *testing.T, name string) (stored.Set, *st
 	}
 	service, executor := first("driver Service"), first("executor Pod")
 	prefix := strings.TrimSuffix(service, "-driver-svc")
+
 	names := map[string]string{
 		name:               "name",
 		o.driver.GetName(): "driver",
@@ -201,35 +218,43 @@ func (o *runObjects) comparedObjects(t *testing.T, name string) (stored.Set, *st
 // itself when it stops, while its pod still exists.
 func (p *lineProof) claimsGone(t *testing.T, own *runObjects) {
 	t.Helper()
+
 	claims := own.claims()
 	if len(claims) == 0 {
 		t.Fatal("no claim was made on demand")
 	}
+
 	for _, claim := range claims {
 		owner := claim.GetOwnerReferences()
 		if len(owner) != 1 || owner[0].UID != own.driver.GetUID() {
 			t.Errorf("claim %s is owned by %v, want the driver pod", claim.GetName(), owner)
 		}
 	}
+
 	eventually(t, time.Minute, "the claims to be gone", func() (string, bool) {
 		own.recorder.mu.Lock()
 		defer own.recorder.mu.Unlock()
+
 		left := slices.DeleteFunc(slices.Clone(claims), func(c *recorded) bool { return c.deleted })
 		return namesOf(left), len(left) == 0
 	})
+
 	if own.driver.deleted {
 		t.Error("the driver pod is gone, so that its claims would have gone in any case")
 	}
+
 	if !p.Embedded() {
 		t.Log("who deleted the claims is not checked: only the embedded Kubernetes has an audit log")
 		return
 	}
+
 	selector := submit.SelectorLabel + "%3D" + own.driver.GetLabels()[submit.SelectorLabel]
 	var who []string
 	eventually(t, time.Minute, "a request that deletes the claims in the audit log", func() (string, bool) {
 		who = p.requests(t, "deletecollection", "persistentvolumeclaims", selector)
 		return "none with " + selector, len(who) > 0
 	})
+
 	if want := "system:serviceaccount:default:" + cluster.ServiceAccount; slices.ContainsFunc(who, func(user string) bool { return user != want }) {
 		t.Errorf("the claims were deleted by %v, want %s alone", who, want)
 	}
@@ -247,13 +272,16 @@ func namesOf(left []*recorded) string {
 // the user of each matching request.
 func (w *suite) requests(t *testing.T, verb, resource, text string) (users []string) {
 	t.Helper()
+
 	file, err := os.Open(w.AuditLog())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
+
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
+
 	for lines.Scan() {
 		var event struct {
 			Verb, RequestURI string

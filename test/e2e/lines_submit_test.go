@@ -26,6 +26,7 @@ func (p *lineProof) runSubmitted(t *testing.T, prog program) execution {
 	driver := p.awaitPod(t, name+driverSuffix, "to end", succeeded)
 	done := p.checkRun(t, prog, name, driver.Name)
 	done.took = time.Since(began)
+
 	for _, o := range []client.Object{driver, pod, config} {
 		if err := p.Client.Delete(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -47,10 +48,12 @@ const driverSuffix = "-by-hand"
 func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.Pod, *corev1.ConfigMap) {
 	t.Helper()
 	app := p.manifest(t, prog)
+
 	properties := everyProperty + prog.properties + "spark.kubernetes.driver.pod.name " + name + driverSuffix + "\n"
 	for key, value := range timeouts {
 		properties += key + " " + value + "\n"
 	}
+
 	config := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name + "-files", Namespace: "default"},
 		Data: map[string]string{
@@ -59,10 +62,12 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 			"executor.yaml":    templateFile(t, app.Spec.Executor.Template),
 		},
 	}
+
 	var templated corev1.PodTemplateSpec
 	if err := yaml.Unmarshal(app.Spec.Driver.Template.Raw, &templated); err != nil {
 		t.Fatal(err)
 	}
+
 	args := append([]string{"/opt/spark/bin/spark-submit", "--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster",
 		"--name", name, "--properties-file", "/opt/submit/proof.properties"}, prog.submit...)
 	pod := &corev1.Pod{
@@ -87,11 +92,14 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 // templateFile converts a pod template of a SparkApplication to the file format of spark-submit.
 func templateFile(t *testing.T, template *runtime.RawExtension) string {
 	t.Helper()
+
 	var tree map[string]any
 	if err := yaml.Unmarshal(template.Raw, &tree); err != nil {
 		t.Fatal(err)
 	}
+
 	tree["apiVersion"], tree["kind"] = "v1", "Pod"
+
 	text, err := yaml.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)

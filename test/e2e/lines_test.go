@@ -64,13 +64,16 @@ type execution struct {
 // the same apart from the intended differences.
 func (w *suite) lines(t *testing.T) {
 	w.workbench(t)
+
 	for version := range strings.SplitSeq(*sparkLines, ",") {
 		t.Run(version, func(t *testing.T) {
 			began := time.Now()
+
 			image, err := w.LoadSpark(t.Context(), version)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			loaded := time.Since(began)
 			proof := &lineProof{suite: w, version: version, image: image, seen: w.record(t)}
 			t.Run("run", func(t *testing.T) {
@@ -81,9 +84,11 @@ func (w *suite) lines(t *testing.T) {
 					})
 				}
 			})
+
 			if *wholeLife && !strings.HasPrefix(version, "3.") { // this line's distribution does not contain Connect
 				t.Run("connect", func(t *testing.T) { w.connectLine(t, version, image) })
 			}
+
 			t.Logf("Spark %s: %.0f s, of which the image %.0f s%s", version, time.Since(began).Seconds(), loaded.Seconds(), proof.report())
 		})
 	}
@@ -105,6 +110,7 @@ func (p *lineProof) line() string { return strings.Join(strings.SplitN(p.version
 func (p *lineProof) report() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	slices.Sort(p.lines)
 	return strings.Join(append([]string{""}, p.lines...), "\n  ")
 }
@@ -122,27 +128,34 @@ func (p *lineProof) run(t *testing.T, prog program) {
 			submitted = p.runSubmitted(t, prog)
 		})
 	})
+
 	if t.Failed() {
 		return
 	}
+
 	differences := stored.Compare(native.set, submitted.set, native.names, submitted.names)
+
 	var expected []stored.Intended
 	for _, entry := range intendedDifferences {
 		if entry.On(p.line(), prog.name) {
 			expected = append(expected, entry)
 		}
 	}
+
 	unexplained, explained := stored.Explain(differences, expected)
 	for _, d := range unexplained {
 		t.Errorf("stored differently: %s", d)
 	}
+
 	for i, entry := range expected {
 		if t.Logf("%3d %s", explained[i], entry); explained[i] == 0 {
 			t.Errorf("intended, but not found: %s", entry)
 		}
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	p.lines = append(p.lines, fmt.Sprintf("%-6s native %3.0f s, spark-submit %3.0f s, %d objects and their %d facts compared, %d differences, %d of them not intended",
 		prog.name, native.took.Seconds(), submitted.took.Seconds(), len(native.set), count(native), len(differences), len(unexplained)))
 }
@@ -164,16 +177,21 @@ func (p *lineProof) runNative(t *testing.T, prog program) execution {
 			p.logPod(t, app.Name+"-driver")
 		}
 	}()
+
 	p.awaitEnd(t, app, linePatience, v1beta2.ApplicationStateCompleted)
+
 	if got := app.Status.ExecutionAttempts; got != 1 {
 		t.Errorf("executionAttempts is %d, want 1", got)
 	}
+
 	if got := len(app.Status.ExecutorState); got < prog.executors {
 		t.Errorf("executorState is %v, want at least %d executors", app.Status.ExecutorState, prog.executors)
 	}
+
 	done := p.checkRun(t, prog, app.Name, app.Status.DriverInfo.PodName)
 	done.took = time.Since(began)
 	ended := time.Now()
+
 	p.remove(t, app)
 	t.Logf("removed in %.0f s", time.Since(ended).Seconds())
 	return done
@@ -183,13 +201,16 @@ func (p *lineProof) runNative(t *testing.T, prog program) execution {
 func (p *lineProof) manifest(t *testing.T, prog program) *v1beta2.SparkApplication {
 	t.Helper()
 	text := p.fill(t, "proof-"+p.id(prog), readTestdata(t, prog.manifest))
+
 	var app v1beta2.SparkApplication
 	if err := yaml.UnmarshalStrict([]byte(text), &app); err != nil {
 		t.Fatalf("%s: %v", prog.manifest, err)
 	}
+
 	if app.Spec.SparkConf == nil {
 		app.Spec.SparkConf = map[string]string{}
 	}
+
 	maps.Copy(app.Spec.SparkConf, timeouts)
 	return &app
 }
@@ -201,10 +222,12 @@ func (p *lineProof) id(prog program) string {
 
 func (p *lineProof) fill(t *testing.T, name, text string) string {
 	t.Helper()
+
 	parsed, err := template.New("").Option("missingkey=error").Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out bytes.Buffer
 	if err := parsed.Execute(&out, map[string]string{"Name": name, "Version": p.version, "Image": p.image}); err != nil {
 		t.Fatal(err)
@@ -215,14 +238,18 @@ func (p *lineProof) fill(t *testing.T, name, text string) string {
 // checkRun checks the result of a completed run and collects its objects. The parameter name is the application's name.
 func (p *lineProof) checkRun(t *testing.T, prog program, name, driver string) execution {
 	t.Helper()
+
 	if diff := cmp.Diff(prog.facts, p.printedFacts(t, driver)); diff != "" {
 		t.Errorf("what the driver printed (-want +got):\n%s", diff)
 	}
+
 	own := p.seen.application(t, driver)
+
 	set, names := own.comparedObjects(t, name)
 	if got := len(own.executors()); got < prog.executors {
 		t.Errorf("%d executors were made, want at least %d", got, prog.executors)
 	}
+
 	if prog.claims {
 		p.claimsGone(t, own)
 	}
@@ -232,10 +259,12 @@ func (p *lineProof) checkRun(t *testing.T, prog program, name, driver string) ex
 // printedFacts returns the facts that the program printed to the driver's log.
 func (p *lineProof) printedFacts(t *testing.T, driver string) map[string]string {
 	t.Helper()
+
 	text, err := p.Core.CoreV1().Pods("default").GetLogs(driver, &corev1.PodLogOptions{Container: "spark-kubernetes-driver"}).DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	facts := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if fact, ok := strings.CutPrefix(line, "proof: "); ok {
@@ -243,6 +272,7 @@ func (p *lineProof) printedFacts(t *testing.T, driver string) map[string]string 
 			facts[name] = value
 		}
 	}
+
 	if len(facts) == 0 {
 		t.Errorf("no result in the driver's log:\n%s", text)
 	}
@@ -257,17 +287,21 @@ func (w *suite) workbench(t *testing.T) {
 	const name, port = "proof-workbench", 8000
 	meta := metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"app": name}}
 	source := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"words.py": readTestdata(t, "words.py")}}
+
 	files, err := filepath.Glob("testdata/lines/java/dev/example/*/*.java")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no Java sources", err)
 	}
+
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		source.Data[filepath.Base(file)] = string(text)
 	}
+
 	pod := &corev1.Pod{
 		ObjectMeta: meta,
 		Spec: corev1.PodSpec{
@@ -296,6 +330,7 @@ func (w *suite) program(t *testing.T, workbench string) {
 		if err != nil {
 			return err.Error(), false
 		}
+
 		for line := range strings.Lines(string(text)) {
 			if name, content, ok := strings.Cut(strings.TrimSpace(line), ".jar "); ok {
 				if built.BinaryData[name+".jar"], err = base64.StdEncoding.DecodeString(content); err != nil {
@@ -305,9 +340,11 @@ func (w *suite) program(t *testing.T, workbench string) {
 		}
 		return string(text), len(built.BinaryData) == 2
 	})
+
 	for _, file := range []string{"greeting.pom", "main.py"} {
 		built.Data[file] = readTestdata(t, file)
 	}
+
 	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "proof-token", Namespace: "default"}, StringData: map[string]string{"token": "open sesame"}}
 	w.createAll(t, built, token)
 }
@@ -315,6 +352,7 @@ func (w *suite) program(t *testing.T, workbench string) {
 // createAll creates objects that the test does not delete. They exist until the cluster stops.
 func (w *suite) createAll(t *testing.T, objects ...client.Object) {
 	t.Helper()
+
 	for _, o := range objects {
 		if err := w.Client.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -326,6 +364,7 @@ func (w *suite) createAll(t *testing.T, objects ...client.Object) {
 // the pod's status.
 func (w *suite) awaitPod(t *testing.T, name, goal string, done func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
+
 	pod := &corev1.Pod{}
 	ended := false
 	defer func() {
@@ -333,19 +372,23 @@ func (w *suite) awaitPod(t *testing.T, name, goal string, done func(*corev1.Pod)
 			w.logPod(t, name)
 		}
 	}()
+
 	eventually(t, linePatience, name+" "+goal, func() (string, bool) {
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, pod); err != nil {
 			return err.Error(), false
 		}
+
 		status, err := yaml.Marshal(pod.Status)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if failed := failedContainer(pod); failed != "" {
 			t.Fatalf("%s of %s failed:\n%s", failed, name, status)
 		}
 		return string(status), done(pod)
 	})
+
 	ended = true
 	return pod
 }
@@ -353,11 +396,13 @@ func (w *suite) awaitPod(t *testing.T, name, goal string, done func(*corev1.Pod)
 // logPod logs the last lines of a pod's containers, for diagnosis.
 func (w *suite) logPod(t *testing.T, pod string) {
 	ctx := context.WithoutCancel(t.Context())
+
 	found, err := w.Core.CoreV1().Pods("default").Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {
 		t.Log(err)
 		return
 	}
+
 	for _, c := range found.Spec.Containers {
 		log, err := w.Core.CoreV1().Pods("default").GetLogs(pod, &corev1.PodLogOptions{Container: c.Name, TailLines: new(int64(100))}).DoRaw(ctx)
 		t.Logf("container %s of %s printed (%v):\n%s", c.Name, pod, err, log)
@@ -385,6 +430,7 @@ func configMapVolume(name, configMap string) corev1.Volume {
 
 func readTestdata(t *testing.T, file string) string {
 	t.Helper()
+
 	text, err := os.ReadFile(filepath.Join("testdata/lines", file))
 	if err != nil {
 		t.Fatal(err)

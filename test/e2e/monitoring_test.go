@@ -35,6 +35,7 @@ const (
 func (w *suite) monitoring(t *testing.T) {
 	t.Run("parallel", func(t *testing.T) {
 		w.parallel(t, "by Spark's servlets", w.servlets)
+
 		if *wholeLife {
 			w.parallel(t, "by the JMX exporter", w.jmxExporter)
 			w.parallel(t, "by an exporter that is not there", w.noExporter)
@@ -49,6 +50,7 @@ func sleepingApp(name string, change func(*v1beta2.SparkApplication)) func(*v1be
 		a.Name = name
 		a.Spec.MainClass, a.Spec.Arguments = new("dev.sparkoperator.failures.Sleeps"), nil
 		a.Spec.MainApplicationFile = "local:///opt/spark/examples/jars/spark-failures.jar"
+
 		a.Spec.Executor.Instances = new(int32(1))
 		if change != nil {
 			change(a)
@@ -81,19 +83,23 @@ func (w *suite) servlets(t *testing.T) {
 	// The annotations are on the driver's headless Service, whose endpoint is the driver pod.
 	service := w.serviceOf(t, app)
 	executor := map[string]string{"application_id": app.Status.SparkApplicationID, "application_name": "Sleeps", "executor_id": "1"}
+
 	ofExecutors := w.scrape(t, driver, service.Annotations, executor, "metrics_executor_memoryUsed_bytes",
 		"metrics_executor_totalTasks_total", "metrics_executor_totalCores", "metrics_executor_maxMemory_bytes")
 	if cores, _ := ofExecutors.value("metrics_executor_totalCores", executor); cores != 1 {
 		t.Errorf("the executor has %v cores, want 1", cores)
 	}
+
 	if c := condition(app, "MonitoringImpaired"); c.Status != "" {
 		t.Errorf("condition MonitoringImpaired is %+v", c)
 	}
+
 	for key := range w.podOf(t, app, "executor").Annotations {
 		if strings.HasPrefix(key, "prometheus.io/") {
 			t.Errorf("the executor, which serves nothing, has the annotation %s", key)
 		}
 	}
+
 	w.remove(t, app)
 }
 
@@ -122,10 +128,12 @@ func (w *suite) jmxExporter(t *testing.T) {
 	ofExecutor["executor_id"] = "1"
 	w.scrape(t, executor, executor.Annotations, ofExecutor, "spark_executor_jvm_heap_used_type_gauges",
 		"spark_executor_threadpool_activetasks", "spark_executor_bytesread_type_counters_count_total", "spark_executor_filesystem_file_read_bytes")
+
 	for _, pod := range []*corev1.Pod{driver, executor} {
 		if pod.Annotations[portAnnotation] != "8090" || pod.Annotations[pathAnnotation] != "/metrics" {
 			t.Errorf("annotations of %s: %v", pod.Name, pod.Annotations)
 		}
+
 		if !slices.ContainsFunc(pod.Spec.Containers[len(pod.Spec.Containers)-1].Ports, func(p corev1.ContainerPort) bool {
 			return p.Name == "jmx-exporter" && p.ContainerPort == 8090
 		}) {
@@ -136,11 +144,14 @@ func (w *suite) jmxExporter(t *testing.T) {
 	w.scrape(t, driver, map[string]string{scrapeAnnotation: "true", portAnnotation: "4040", pathAnnotation: "/metrics/executors/prometheus/"},
 		map[string]string{"executor_id": "1"}, "metrics_executor_totalCores")
 	var config corev1.ConfigMap
+
 	key := client.ObjectKey{Namespace: app.Namespace, Name: app.Name + "-prom-conf"}
 	if err := w.Client.Get(t.Context(), key, &config); err != nil || len(config.Data) != 2 {
 		t.Errorf("the ConfigMap has %d files: %v", len(config.Data), err)
 	}
+
 	w.remove(t, app)
+
 	if err := w.Client.Get(t.Context(), key, &config); !apierrors.IsNotFound(err) {
 		t.Errorf("the ConfigMap outlives its application: %v", err)
 	}
@@ -154,9 +165,11 @@ func (w *suite) noExporter(t *testing.T) {
 	}))
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
+
 	if message := app.Status.AppState.ErrorMessage; !contains(message, []string{"/opt/metrics/missing.jar", "JAR"}) {
 		t.Errorf("errorMessage is %q", message)
 	}
+
 	t.Logf("the errorMessage is: %s", app.Status.AppState.ErrorMessage)
 	w.remove(t, app)
 }
@@ -164,10 +177,12 @@ func (w *suite) noExporter(t *testing.T) {
 // serviceOf returns the Service to which the executors connect in order to reach the application's driver.
 func (w *suite) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.Service {
 	t.Helper()
+
 	var list corev1.ServiceList
 	if err := w.Client.List(t.Context(), &list, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
 		t.Fatal(err)
 	}
+
 	at := slices.IndexFunc(list.Items, func(s corev1.Service) bool { return strings.HasSuffix(s.Name, "-driver-svc") })
 	if at < 0 {
 		t.Fatalf("no Service of the driver among %v", objectNames(&list))
@@ -183,9 +198,11 @@ type families map[string]*dto.MetricFamily
 // heartbeats. The request goes through the API server, because the test itself is outside the pods' network.
 func (w *suite) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[string]string, names ...string) families {
 	t.Helper()
+
 	if annotations[scrapeAnnotation] != "true" {
 		t.Fatalf("no annotation makes Prometheus scrape %s: %v", pod.Name, annotations)
 	}
+
 	address := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%s/proxy%s", pod.Namespace, pod.Name, annotations[portAnnotation], annotations[pathAnnotation])
 	var found families
 	eventually(t, 2*time.Minute, "metrics at "+address, func() (string, bool) {
@@ -193,10 +210,12 @@ func (w *suite) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[st
 		if err != nil {
 			return err.Error(), false
 		}
+
 		parser := expfmt.NewTextParser(model.LegacyValidation)
 		if found, err = parser.TextToMetricFamilies(bytes.NewReader(text)); err != nil {
 			t.Fatalf("%s is no exposition of metrics: %v\n%s", address, err, text)
 		}
+
 		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 			_, ok := found.value(name, labels)
 			return ok
@@ -213,10 +232,12 @@ func (f families) value(name string, labels map[string]string) (float64, bool) {
 		for _, pair := range metric.GetLabel() {
 			have[pair.GetName()] = pair.GetValue()
 		}
+
 		matches := true
 		for key, value := range labels {
 			matches = matches && have[key] == value
 		}
+
 		if matches {
 			// A metric has only one of these three values. The other two are 0.
 			return metric.GetUntyped().GetValue() + metric.GetGauge().GetValue() + metric.GetCounter().GetValue(), true
@@ -236,34 +257,43 @@ const (
 // every time.
 func agentJar(t *testing.T) string {
 	t.Helper()
+
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	jar := filepath.Join(cache, "sparklocal", "jars", agentDigest+".jar")
 	if digestOf(jar) == agentDigest {
 		return jar
 	}
+
 	maven, err := exec.LookPath("mvn")
 	if err != nil {
 		t.Skip("fetching the JMX exporter needs Maven")
 	}
+
 	dir := t.TempDir()
+
 	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", copyGoal, "-Dartifact="+agentArtifact, "-DoutputDirectory="+dir, "-Dmdep.stripVersion=true").CombinedOutput()
 	if err != nil {
 		t.Fatalf("fetch %s: %v\n%s", agentArtifact, err, out)
 	}
+
 	fetched := filepath.Join(dir, "jmx_prometheus_javaagent.jar")
 	if got := digestOf(fetched); got != agentDigest {
 		t.Fatalf("%s has the checksum %q, want %s", agentArtifact, got, agentDigest)
 	}
+
 	content, err := os.ReadFile(fetched)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(jar), 0o755)
 	}
+
 	if err == nil {
 		err = os.WriteFile(jar, content, 0o644)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,6 +306,7 @@ func digestOf(path string) string {
 	if err != nil {
 		return ""
 	}
+
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }

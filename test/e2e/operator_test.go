@@ -34,31 +34,38 @@ func TestOperator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster with a node, which takes a minute")
 	}
+
 	kubeconfig := kit.ExistingCluster(os.Getenv)
 	if kubeconfig == "" && (runtime.GOOS != "linux" || os.Getuid() != 0) {
 		t.Skip("a node needs Linux and root: run as root, or set TEST_KUBECONFIG to another cluster (CONTRIBUTING.md)")
 	}
+
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := cluster.Start(t.Context(), cluster.Options{Root: absolute, Out: t.Output(), Spark: true, Kubeconfig: kubeconfig, Values: []string{"controller.submission.runners=true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(c.Diagnose(context.WithoutCancel(t.Context())))
 		}
+
 		if err := c.Close(); err != nil {
 			t.Errorf("stop the cluster: %v", err)
 		}
 	})
+
 	suite := &suite{Cluster: c}
 	t.Run("together", suite.runGroups)
 	t.Run("rules", suite.rules)
 	t.Run("web UIs", suite.ui)
 	t.Run("uninstall", suite.uninstall)
+
 	if *wholeLife {
 		t.Run("rights", suite.rights)
 		t.Run("one API group only", suite.oneAPIAlone)
@@ -73,6 +80,7 @@ func (w *suite) runGroups(t *testing.T) {
 	if *wholeLife {
 		run = func(t *testing.T, name string, group func(*testing.T)) { t.Run(name, group) }
 	}
+
 	t.Run("operator restart", w.survivesRestart)
 	run(t, "lines", w.lines) // takes longest
 	run(t, "applications", w.applications)
@@ -100,6 +108,7 @@ func (w *suite) serversAndSchedules(t *testing.T) {
 		w.connect(t)
 		w.schedules(t)
 	})
+
 	if *wholeLife {
 		t.Run("slow", func(t *testing.T) {
 			w.connectLong(t)
@@ -118,10 +127,12 @@ func (w *suite) uninstall(t *testing.T) {
 	w.await(t, app, time.Minute, "SUSPENDED", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.AppState.State == v1beta2.ApplicationStateSuspended
 	})
+
 	ctx := t.Context()
 	if err := w.Helm(ctx, "uninstall", cluster.Release, "--namespace", cluster.Namespace, "--wait"); err != nil {
 		t.Fatal(err)
 	}
+
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
 	for _, list := range []client.ObjectList{
 		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &corev1.SecretList{},
@@ -135,19 +146,23 @@ func (w *suite) uninstall(t *testing.T) {
 			if err := w.Client.List(ctx, list, ours); err != nil && !meta.IsNoMatchError(err) {
 				t.Fatal(err)
 			}
+
 			left := objectNames(list)
 			return strings.Join(left, ", "), len(left) == 0
 		})
 	}
+
 	var crds apiextensions.CustomResourceDefinitionList
 	if err := w.Client.List(ctx, &crds, ours); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{"sparkapplications.sparkoperator.k8s.io", "scheduledsparkapplications.sparkoperator.k8s.io"} {
 		if !slices.Contains(objectNames(&crds), "/"+want) {
 			t.Errorf("the definition %s is gone; there are %v", want, objectNames(&crds))
 		}
 	}
+
 	if err := w.Client.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
 		t.Errorf("the application is gone with its operator: %v", err)
 	}
@@ -155,6 +170,7 @@ func (w *suite) uninstall(t *testing.T) {
 	if err := w.Client.Delete(ctx, app); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, 30*time.Second, "the application to be gone", func() (string, bool) {
 		err := w.Client.Get(ctx, client.ObjectKeyFromObject(app), app)
 		return "it still exists", apierrors.IsNotFound(err)
@@ -170,6 +186,7 @@ func (w *suite) installAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.Suspend = "found-again", new(true)
 	})

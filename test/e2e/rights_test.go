@@ -126,11 +126,14 @@ func TestRarelyUsedRightsAreTested(t *testing.T) {
 func (w *suite) rights(t *testing.T) {
 	w.needsEmbedded(t, "the API server's audit log")
 	given := w.rightsGiven(t)
+
 	used, refused := w.rightsUsed(t)
 	if len(given) != 3 {
 		t.Errorf("rights are given to %v, want the operator, its drivers and its pods of spark-submit", slices.Sorted(maps.Keys(given)))
 	}
+
 	w.blockingOwnersNeedARight(t)
+
 	for account, rights := range given {
 		n := 0
 		for _, r := range sorted(rights) {
@@ -141,11 +144,13 @@ func (w *suite) rights(t *testing.T) {
 				t.Errorf("%s is given and never used: %s", account, r)
 			}
 		}
+
 		for _, r := range sorted(refused[account]) {
 			if !rights[r] && !rights[r.onAll()] { // a granted right is denied only before its Role exists or after its deletion
 				t.Errorf("%s requested this right and was denied: %s", account, r)
 			}
 		}
+
 		t.Logf("%s: %d rights, of which %d are used", account, len(rights), n)
 	}
 }
@@ -164,22 +169,27 @@ func isSeldom(account string, r right) bool {
 // the owner's finalizers. The operator has this right. The API server must reject such requests of other accounts.
 func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 	t.Helper()
+
 	clients := map[bool]client.Client{}
 	for may, account := range map[bool]string{true: operatorAccount, false: driverAccount} {
 		config := rest.CopyConfig(w.Config)
 		config.Impersonate.UserName = account
+
 		c, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		clients[may] = c
 	}
+
 	for _, kind := range []schema.GroupVersionKind{
 		v1beta2.GroupVersion.WithKind("SparkApplication"), v1beta2.GroupVersion.WithKind("ScheduledSparkApplication"),
 		v1alpha1.GroupVersion.WithKind("SparkConnect"), sparkv1.GroupVersion.WithKind("SparkApplication"), sparkv1.GroupVersion.WithKind("SparkCluster"),
 	} {
 		object := configMap("owned", "key", "value")
 		owner := &metav1.ObjectMeta{Name: "owner", UID: "nobody-asks-whether-it-is-there"}
+
 		object.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)}
 		for may, c := range clients {
 			err := c.Create(t.Context(), object.DeepCopy(), client.DryRunAll)
@@ -196,39 +206,47 @@ func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 // these objects belong to no namespace.
 func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
+
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
 	var wide rbacv1.ClusterRoleBindingList
+
 	var bindings rbacv1.RoleBindingList
 	for _, list := range []client.ObjectList{&wide, &bindings} {
 		if err := w.Client.List(t.Context(), list, ours); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	given := map[string]map[right]bool{}
 	for _, binding := range wide.Items {
 		var role rbacv1.ClusterRole
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: binding.RoleRef.Name}, &role); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, rule := range role.Rules {
 			if len(rule.ResourceNames) == 0 || !slices.Equal(rule.Resources, []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}) {
 				t.Errorf("%s gives rights in all namespaces: %v", binding.Name, rule)
 			}
+
 			for _, r := range expand("", rule) {
 				given[operatorAccount] = union(given[operatorAccount], r)
 			}
 		}
 	}
+
 	for _, binding := range bindings.Items {
 		var role rbacv1.Role
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: binding.Namespace, Name: binding.RoleRef.Name}, &role); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, subject := range binding.Subjects {
 			account := "system:serviceaccount:" + subject.Namespace + ":" + subject.Name
 			if given[account] == nil {
 				given[account] = map[right]bool{}
 			}
+
 			for _, rule := range role.Rules {
 				for _, r := range expand(binding.Namespace, rule) {
 					given[account][r] = true
@@ -236,6 +254,7 @@ func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 			}
 		}
 	}
+
 	for account, rights := range given {
 		for r := range rights {
 			if slices.Contains([]string{r.group, r.resource, r.verb}, "*") {
@@ -251,6 +270,7 @@ func union(rights map[right]bool, r right) map[right]bool {
 	if rights == nil {
 		rights = map[right]bool{}
 	}
+
 	rights[r] = true
 	return rights
 }
@@ -263,6 +283,7 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 				if len(rule.ResourceNames) == 0 {
 					rights = append(rights, all)
 				}
+
 				for _, all.name = range rule.ResourceNames {
 					rights = append(rights, all)
 				}
@@ -276,18 +297,23 @@ func expand(namespace string, rule rbacv1.PolicyRule) (rights []right) {
 // rights that were missing when requests were forbidden.
 func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]bool) {
 	t.Helper()
+
 	used, refused = map[string]map[right]bool{}, map[string]map[right]bool{}
 	w.readAudit(t, func(request cluster.Request) {
 		ref := request.ObjectRef
+
 		into := map[string]map[string]map[right]bool{"allow": used, "forbid": refused}[request.Decision()]
 		if into == nil || ref.Resource == "" {
 			return
 		}
+
 		if into[request.User.Username] == nil {
 			into[request.User.Username] = map[right]bool{}
 		}
+
 		resource := strings.TrimSuffix(ref.Resource+"/"+ref.Subresource, "/")
 		r := right{ref.Namespace, ref.APIGroup, resource, request.Verb, ref.Name}
+
 		into[request.User.Username][r] = true
 		if request.Decision() == "allow" {
 			into[request.User.Username][r.onAll()] = true
@@ -304,11 +330,13 @@ func (w *suite) rightsUsed(t *testing.T) (used, refused map[string]map[right]boo
 // readAudit calls the given function with every request of the audit log, in the order of the responses.
 func (w *suite) readAudit(t *testing.T, each func(cluster.Request)) {
 	t.Helper()
+
 	log, err := os.Open(w.AuditLog())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
+
 	if err := cluster.ReadAudit(log, each); err != nil {
 		t.Fatal(err)
 	}

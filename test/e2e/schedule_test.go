@@ -34,6 +34,7 @@ func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.
 	t.Helper()
 	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Name, s.Spec.Schedule, s.Spec.StartingDeadlineSeconds = name, times, nil
+
 		s.Spec.Template.Executor.Instances = new(int32(1))
 		if change != nil {
 			change(s)
@@ -51,9 +52,11 @@ func (w *suite) scheduleRequested(t *testing.T) {
 	})
 	first := w.request(t, s, "first")
 	w.awaitEnd(t, first, patience, v1beta2.ApplicationStateCompleted)
+
 	if log := w.driverLog(t, first); !piLine.MatchString(log) {
 		t.Errorf("no result in the driver's log:\n%s", log)
 	}
+
 	w.awaitHistory(t, s, []string{first.Name}, nil)
 	second := w.request(t, s, "second")
 	w.awaitEnd(t, second, patience, v1beta2.ApplicationStateCompleted)
@@ -63,13 +66,17 @@ func (w *suite) scheduleRequested(t *testing.T) {
 	if err := w.Client.Delete(t.Context(), s, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.awaitGone(t, s)
+
 	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(second), second); err != nil {
 		t.Fatalf("the run is gone with its schedule: %v", err)
 	}
+
 	if len(second.OwnerReferences) > 0 || second.DeletionTimestamp != nil || second.Status.AppState.State != v1beta2.ApplicationStateCompleted {
 		t.Errorf("the run that is left has the owners %v, is deleted at %v and %s", second.OwnerReferences, second.DeletionTimestamp, second.Status.AppState.State)
 	}
+
 	w.remove(t, second)
 }
 
@@ -86,17 +93,22 @@ func (w *suite) scheduleForbids(t *testing.T) {
 	awaitObject(t, w, s, 2*time.Minute, "a time that has come", func(s *v1beta2.ScheduledSparkApplication) bool {
 		return s.Status.NextRun.After(s.Status.LastRun.Time) && time.Now().After(s.Status.NextRun.Add(5*time.Second))
 	})
+
 	if runs := w.runsOf(t, s); len(runs) != 1 {
 		t.Errorf("there are %d runs at once", len(runs))
 	}
+
 	due := s.Status.NextRun
+
 	if err := w.Client.Delete(t.Context(), w.podOf(t, first, "driver")); err != nil {
 		t.Fatal(err)
 	}
+
 	second := w.nextRun(t, s, first.Name)
 	if at := w.scheduledAt(t, second); at.Before(due.Time) || at.After(second.CreationTimestamp.Time) {
 		t.Errorf("the run that was due at %s is for %s, and was started at %s", due, at, second.CreationTimestamp)
 	}
+
 	w.awaitHistory(t, s, nil, []string{first.Name})
 	w.remove(t, s)
 	w.awaitGone(t, first)
@@ -114,18 +126,23 @@ func (w *suite) scheduleReplaces(t *testing.T) {
 	first := w.nextRun(t, s, "")
 	second := w.nextRun(t, s, first.Name)
 	w.awaitGone(t, first)
+
 	before := s.DeepCopy()
+
 	s.Spec.Suspend = new(true)
 	if err := w.Client.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	awaitObject(t, w, s, time.Minute, "to be suspended", func(s *v1beta2.ScheduledSparkApplication) bool {
 		return s.Status.ObservedGeneration == s.Generation
 	})
+
 	last := s.Status.LastRunName
 	if runs := w.runsOf(t, s); len(runs) != 1 || runs[0].Name != last {
 		t.Errorf("%d runs, want %s alone (the one before was %s)", len(runs), last, second.Name)
 	}
+
 	w.remove(t, s)
 }
 
@@ -136,6 +153,7 @@ func (w *suite) scheduleMended(t *testing.T) {
 	if err := unreviewed.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, step := range []struct {
 		field, times, zone string
 	}{
@@ -143,37 +161,47 @@ func (w *suite) scheduleMended(t *testing.T) {
 		{"spec.timeZone", "@daily", "Middle-earth/Bree"},
 	} {
 		before := s.DeepCopy()
+
 		s.Spec.Schedule, s.Spec.TimeZone = step.times, step.zone
 		if err := unreviewed.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
+
 		awaitObject(t, w, s, time.Minute, "a word on "+step.field, func(s *v1beta2.ScheduledSparkApplication) bool {
 			return s.Status.ObservedGeneration == s.Generation && s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation &&
 				strings.Contains(s.Status.Reason, step.field)
 		})
 	}
+
 	before := s.DeepCopy()
+
 	s.Spec.TimeZone = "Europe/Vienna"
 	if err := w.Client.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	awaitObject(t, w, s, time.Minute, "its next time", func(s *v1beta2.ScheduledSparkApplication) bool {
 		return s.Status.ScheduleState == v1beta2.ScheduleStateScheduled && s.Status.NextRun.After(time.Now())
 	})
+
 	if len(w.runsOf(t, s)) > 0 {
 		t.Error("it was run without being due")
 	}
+
 	w.remove(t, s)
 }
 
 // request sets the annotation that requests a run to the given value, and returns the new run.
 func (w *suite) request(t *testing.T, s *v1beta2.ScheduledSparkApplication, value string) *v1beta2.SparkApplication {
 	t.Helper()
+
 	before, last := s.DeepCopy(), s.Status.LastRunName
 	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1beta2.RunNowAnnotation, value)
+
 	if err := w.Client.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	run := w.nextRun(t, s, last)
 	if got := run.Annotations[v1beta2.RunNowAnnotation]; got != value {
 		t.Errorf("run %s is for the request %q, want %q", run.Name, got, value)
@@ -187,10 +215,12 @@ func (w *suite) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last
 	awaitObject(t, w, s, 3*time.Minute, "a run after "+last, func(s *v1beta2.ScheduledSparkApplication) bool {
 		return s.Status.LastRunName != last && s.Status.LastRunName != ""
 	})
+
 	run := &v1beta2.SparkApplication{}
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: s.Namespace, Name: s.Status.LastRunName}, run); err != nil {
 		t.Fatal(err)
 	}
+
 	if run.Labels[labelSchedule] != s.Name || !slices.ContainsFunc(run.OwnerReferences, func(ref metav1.OwnerReference) bool {
 		return ref.UID == s.UID && ref.Kind == "ScheduledSparkApplication"
 	}) {
@@ -202,6 +232,7 @@ func (w *suite) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last
 // scheduledAt returns the scheduled time of a run.
 func (w *suite) scheduledAt(t *testing.T, run *v1beta2.SparkApplication) time.Time {
 	t.Helper()
+
 	at, err := time.Parse(time.RFC3339, run.Annotations[v1beta2.ScheduledAtAnnotation])
 	if err != nil {
 		t.Errorf("run %s: %v", run.Name, err)
@@ -212,6 +243,7 @@ func (w *suite) scheduledAt(t *testing.T, run *v1beta2.SparkApplication) time.Ti
 // runsOf returns the existing runs of a schedule.
 func (w *suite) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1beta2.SparkApplication {
 	t.Helper()
+
 	var runs v1beta2.SparkApplicationList
 	if err := w.Client.List(t.Context(), &runs, client.InNamespace(s.Namespace), client.MatchingLabels{labelSchedule: s.Name}); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "sparkctl")
 	goBuild(t, root, program, "./cmd/sparkctl")
+
 	verb := func(args ...string) *exec.Cmd {
 		return exec.CommandContext(t.Context(), program, append(args, "--kubeconfig", w.Kubeconfig(), "-n", app.Namespace)...)
 	}
@@ -34,12 +35,14 @@ func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 		if err != nil {
 			t.Errorf("sparkctl %s: %v\n%s", test.args[0], err, text)
 		}
+
 		for _, has := range test.has {
 			if !strings.Contains(string(text), has) {
 				t.Errorf("sparkctl %s lacks %q:\n%s", test.args[0], has, text)
 			}
 		}
 	}
+
 	w.forwardedUI(t, verb("ui", app.Name, "--no-browser"), app.Status.SparkApplicationID)
 }
 
@@ -48,27 +51,35 @@ func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 func (w *suite) forwardedUI(t *testing.T, ui *exec.Cmd, id string) {
 	t.Helper()
 	ui.Stderr = t.Output()
+
 	out, err := ui.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := ui.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatalf("the verb ui prints nothing: %v", ui.Wait())
 	}
+
 	_, address, _ := strings.Cut(lines.Text(), " is at ")
+
 	address, _, _ = strings.Cut(address, " ")
 	if text := fetch(t, address+"api/v1/applications", http.StatusOK); !strings.Contains(text, id) {
 		t.Errorf("the REST API at %s answers %s, without %s", address, text, id)
 	}
+
 	if err := ui.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
+
 	for lines.Scan() { // drain the output, so that the program does not block when it writes
 	}
+
 	if ended, ok := errors.AsType[*exec.ExitError](ui.Wait()); !ok || ended.ExitCode() != 130 {
 		t.Errorf("after Ctrl-C the verb ui ends with %v", ended)
 	}

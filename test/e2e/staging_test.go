@@ -44,6 +44,7 @@ type stagingTest struct {
 func goBuild(t *testing.T, module, out, pkg string, env ...string) {
 	t.Helper()
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-o", out, pkg)
+
 	build.Env = append(os.Environ(), env...)
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -53,34 +54,43 @@ func goBuild(t *testing.T, module, out, pkg string, env ...string) {
 // localProgram writes a program and its files into a new directory. The content is different for each name.
 func localProgram(t *testing.T, name string) (dir string) {
 	t.Helper()
+
 	dir = t.TempDir()
 	for _, file := range []string{"app.py", "greeting.py"} {
 		text, err := os.ReadFile(filepath.Join("testdata/staging", file))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, file), text, 0o600)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "data.txt"), []byte("data of "+name), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	packed, err := os.Create(filepath.Join(dir, "pack.zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	archive := zip.NewWriter(packed)
+
 	inner, err := archive.Create("inner.txt")
 	if err == nil {
 		_, err = inner.Write([]byte("archive of " + name))
 	}
+
 	if err == nil {
 		err = archive.Close()
 	}
+
 	if err == nil {
 		err = packed.Close()
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +104,7 @@ const stagedFiles = 4
 // sparkctl.
 func (s *stagingTest) submit(t *testing.T, dir, name string, options ...string) (*v1beta2.SparkApplication, string) {
 	t.Helper()
+
 	args := append([]string{
 		"submit", "--object-name", name, "--deploy-mode", "cluster", "--name", name,
 		"--conf", "spark.kubernetes.container.image=" + cluster.SparkImage,
@@ -105,7 +116,9 @@ func (s *stagingTest) submit(t *testing.T, dir, name string, options ...string) 
 	for key, value := range timeouts {
 		args = append(args, "--conf", key+"="+value)
 	}
+
 	text := s.run(t, dir, append(args, "app.py", "one", "two words")...)
+
 	app := &v1beta2.SparkApplication{}
 	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, app); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -122,6 +135,7 @@ func (s *stagingTest) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), s.sparkctl, append([]string{args[0], "--kubeconfig", s.Kubeconfig(), "-n", "default"}, args[1:]...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "AWS_ACCESS_KEY_ID="+storeUser, "AWS_SECRET_ACCESS_KEY="+storeSecret, "SPARKCTL_STAGE="+s.store)
+
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("sparkctl %s: %v\n%s", strings.Join(args, " "), err, text)
@@ -137,9 +151,11 @@ func (s *stagingTest) reads(t *testing.T, app *v1beta2.SparkApplication) {
 			s.logPod(t, app.Name+"-driver")
 		}
 	}()
+
 	s.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
 	content := "hello, data of " + app.Name + ", archive of " + app.Name
 	want := map[string]string{"arguments": "one|two words", "driver": content, "executor": content}
+
 	proof := &lineProof{suite: s.suite}
 	if diff := cmp.Diff(want, proof.printedFacts(t, app.Status.DriverInfo.PodName)); diff != "" {
 		t.Errorf("what the driver printed (-want +got):\n%s", diff)
@@ -153,13 +169,16 @@ func (s *stagingTest) configMap(t *testing.T) {
 	app, _ := s.submit(t, dir, "staged")
 	again, _ := s.submit(t, dir, "staged-again", waiting...)
 	config := &corev1.ConfigMap{}
+
 	key := client.ObjectKey{Namespace: "default", Name: app.Spec.Volumes[0].ConfigMap.Name}
 	if err := s.Client.Get(t.Context(), key, config); err != nil {
 		t.Fatal(err)
 	}
+
 	if shared := again.Spec.Volumes[0].ConfigMap.Name; shared != key.Name || len(config.OwnerReferences) != 2 || len(config.BinaryData) != stagedFiles {
 		t.Errorf("the second application has the ConfigMap %s; the first has %s with the owners %v and %d files", shared, key.Name, config.OwnerReferences, len(config.BinaryData))
 	}
+
 	s.reads(t, app)
 	s.run(t, dir, "delete", "staged", "--yes", "--wait")
 	eventually(t, time.Minute, "the garbage collection of the first application", func() (string, bool) {
@@ -169,6 +188,7 @@ func (s *stagingTest) configMap(t *testing.T) {
 		return "it still owns the ConfigMap", len(config.OwnerReferences) == 1 && config.OwnerReferences[0].UID == again.UID
 	})
 	s.remove(t, again)
+
 	if err := s.Client.Get(t.Context(), key, config); !apierrors.IsNotFound(err) {
 		t.Errorf("the ConfigMap outlives its applications: %v", err)
 	}
@@ -180,26 +200,33 @@ func (s *stagingTest) objectStore(t *testing.T) {
 	own := *s
 	s = &own
 	s.startStore(t)
+
 	address, stop, err := s.Forward(t.Context(), "default", storeName, storePort)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stop()
+
 	url := "s3://bucket/files?region=us-east-1&use_path_style=true&endpoint=http://" + address
 	s.store = url
 	gateway := "http://" + storeName + ".default.svc:8000/files"
 
 	dir := localProgram(t, "by-http")
+
 	app, text := s.submit(t, dir, "by-http", "--stage", url, "--stage-as", gateway)
 	if n := strings.Count(text, " stored\n"); n != stagedFiles || !strings.HasPrefix(app.Spec.MainApplicationFile, gateway+"/default/") {
 		t.Errorf("the application's file is %s, and sparkctl printed:\n%s", app.Spec.MainApplicationFile, text)
 	}
+
 	s.requests(t, "PUT", stagedFiles)
+
 	store := append([]string{"--stage", url, "--stage-as", gateway}, waiting...)
+
 	again, text := s.submit(t, dir, "by-http-again", store...)
 	if n := strings.Count(text, " is in the store\n"); n != stagedFiles {
 		t.Errorf("the second submission printed:\n%s", text)
 	}
+
 	s.reads(t, app)
 	s.run(t, dir, "delete", "by-http", "--yes", "--wait") // the second application still uses the files
 	s.remove(t, again)                                    // Kubernetes does not delete the objects in the store
@@ -208,6 +235,7 @@ func (s *stagingTest) objectStore(t *testing.T) {
 	s.requests(t, "DELETE", 0)
 	s.run(t, dir, "delete", "by-http-last", "--yes", "--wait")
 	s.requests(t, "DELETE", stagedFiles)
+
 	if *wholeLife {
 		t.Run("s3a", func(t *testing.T) { s.s3a(t, url) })
 	}
@@ -217,6 +245,7 @@ func (s *stagingTest) objectStore(t *testing.T) {
 // but this test mounts its jars from the node.
 func (s *stagingTest) s3a(t *testing.T, url string) {
 	jars := s3aJars(t)
+
 	options := []string{"--stage", url}
 	for key, value := range map[string]string{
 		"hadoop.fs.s3a.endpoint": "http://" + storeName + ".default.svc:7070", "hadoop.fs.s3a.endpoint.region": "us-east-1", "hadoop.fs.s3a.path.style.access": "true",
@@ -224,6 +253,7 @@ func (s *stagingTest) s3a(t *testing.T, url string) {
 	} {
 		options = append(options, "--conf", "spark."+key+"="+value)
 	}
+
 	for _, role := range []string{"driver", "executor"} {
 		for key, value := range map[string]string{
 			"volumes.hostPath.s3a.mount.path": "/opt/s3a", "volumes.hostPath.s3a.options.path": jars,
@@ -232,13 +262,16 @@ func (s *stagingTest) s3a(t *testing.T, url string) {
 			options = append(options, "--conf", "spark.kubernetes."+role+"."+key+"="+value)
 		}
 	}
+
 	dir := localProgram(t, "by-s3a")
+
 	app, _ := s.submit(t, dir, "by-s3a", options...)
 	for _, uri := range []string{app.Spec.MainApplicationFile, app.Spec.Deps.PyFiles[0], app.Spec.Deps.Files[0], app.Spec.Deps.Archives[0]} {
 		if !strings.HasPrefix(uri, "s3a://bucket/files/default/") {
 			t.Errorf("the application reads %s", uri)
 		}
 	}
+
 	s.reads(t, app)
 	s.run(t, dir, "delete", "by-s3a", "--yes", "--wait")
 	s.requests(t, "DELETE", 2*stagedFiles)
@@ -259,6 +292,7 @@ func (s *stagingTest) startStore(t *testing.T) {
 	server := filepath.Join(t.TempDir(), "versitygw")
 	// Without cgo, the program runs in any image.
 	goBuild(t, filepath.Join(root, "tools/s3"), server, "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
+
 	meta := metav1.ObjectMeta{Name: storeName, Namespace: "default", Labels: map[string]string{"app": storeName}}
 	secret := &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"user": storeUser, "secret": storeSecret}}
 	data := corev1.VolumeMount{Name: "data", MountPath: "/data"}
@@ -293,16 +327,19 @@ func (s *stagingTest) startStore(t *testing.T) {
 // the given HTTP method.
 func (s *stagingTest) requests(t *testing.T, method string, want int) {
 	t.Helper()
+
 	log, err := s.Core.CoreV1().Pods("default").GetLogs(storeName, &corev1.PodLogOptions{Container: "s3"}).DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := 0
 	for line := range strings.Lines(string(log)) {
 		if strings.Contains(line, "| "+method+" |") && strings.Contains(line, "| 20") {
 			got++
 		}
 	}
+
 	if got != want {
 		t.Errorf("the store answered %d requests %s, want %d:\n%s", got, method, want, log)
 	}
@@ -312,37 +349,46 @@ func (s *stagingTest) requests(t *testing.T, method string, want int) {
 // machine. Maven verifies their checksums.
 func s3aJars(t *testing.T) string {
 	t.Helper()
+
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pom, err := filepath.Abs("testdata/staging/pom.xml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := filepath.Join(cache, "sparklocal", "jars", "s3a-"+digestOf(pom)[:16])
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
+
 	maven, err := exec.LookPath("mvn")
 	if err != nil {
 		t.Skip("fetching hadoop-aws needs Maven")
 	}
+
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	part, err := os.MkdirTemp(filepath.Dir(dir), "part-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(part) }()
+
 	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", "--strict-checksums", "--file", pom, copyGoal+"-dependencies", "-DoutputDirectory="+part).CombinedOutput()
 	if err != nil {
 		t.Fatalf("fetch hadoop-aws: %v\n%s", err, out)
 	}
+
 	if err := os.Chmod(part, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Rename(part, dir); err != nil && !os.IsExist(err) {
 		t.Fatal(err)
 	}

@@ -36,6 +36,7 @@ type suite struct{ *cluster.Cluster }
 // cluster.
 func (w *suite) needsEmbedded(t *testing.T, goal string) {
 	t.Helper()
+
 	if !w.Embedded() {
 		t.Skipf("needs %s, which only the embedded Kubernetes has: unset TEST_KUBECONFIG", goal)
 	}
@@ -44,6 +45,7 @@ func (w *suite) needsEmbedded(t *testing.T, goal string) {
 // nodeName returns the name of the node that tests inspect and to which they bind pods.
 func (w *suite) nodeName(t *testing.T) string {
 	t.Helper()
+
 	name, err := w.NodeName(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -60,14 +62,17 @@ func (w *suite) example(t *testing.T, file string, change func(*v1beta2.SparkApp
 // exampleOf returns the object of any kind in a file of examples/, after the given change. It rejects unknown fields.
 func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
 	t.Helper()
+
 	text, err := os.ReadFile(filepath.Join(root, "examples", file))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var o T
 	if err := yaml.UnmarshalStrict(text, &o); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
+
 	if change != nil {
 		change(&o)
 	}
@@ -76,6 +81,7 @@ func exampleOf[T any](t *testing.T, file string, change func(*T)) *T {
 
 func (w *suite) create(t *testing.T, o client.Object) {
 	t.Helper()
+
 	if err := w.Client.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +91,10 @@ func (w *suite) create(t *testing.T, o client.Object) {
 // they have the operator's user name.
 func (w *suite) unreviewedClient(t *testing.T) client.Client {
 	t.Helper()
+
 	config := rest.CopyConfig(w.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: operatorAccount, Groups: []string{"system:masters"}}
+
 	c, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +117,7 @@ func awaitObject[T client.Object](t *testing.T, w *suite, o T, limit time.Durati
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
 			return err.Error(), false
 		}
+
 		if done(o) {
 			return "", true
 		}
@@ -122,6 +131,7 @@ func (w *suite) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time
 	w.await(t, app, limit, "the end", func(a *v1beta2.SparkApplication) bool {
 		return slices.Contains([]v1beta2.ApplicationStateType{v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed}, a.Status.AppState.State)
 	})
+
 	if got := app.Status.AppState.State; got != want {
 		t.Fatalf("ended as %s, want %s\n%s", got, want, w.describe(t, app))
 	}
@@ -131,15 +141,18 @@ func (w *suite) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time
 func (w *suite) describe(t *testing.T, o client.Object) string {
 	t.Helper()
 	var text strings.Builder
+
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err == nil {
 		var status []byte
 		status, err = yaml.Marshal(content["status"])
 		text.Write(status)
 	}
+
 	if err != nil {
 		fmt.Fprintln(&text, err) // an object whose spec cannot be decoded cannot be encoded either
 	}
+
 	for _, e := range w.events(t, o) {
 		fmt.Fprintf(&text, "event %s %s: %s\n", e.Type, e.Reason, e.Message)
 	}
@@ -158,6 +171,7 @@ func (w *suite) awaitEvent(t *testing.T, o client.Object, goal string, matches f
 // events returns the events about the object itself, without those about its pods.
 func (w *suite) events(t *testing.T, o client.Object) []corev1.Event {
 	t.Helper()
+
 	var list corev1.EventList
 	if err := w.Client.List(t.Context(), &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
 		t.Fatal(err)
@@ -168,6 +182,7 @@ func (w *suite) events(t *testing.T, o client.Object) []corev1.Event {
 // driverLog returns the whole log of the application's driver.
 func (w *suite) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 	t.Helper()
+
 	text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(app.Status.DriverInfo.PodName, &corev1.PodLogOptions{}).DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -178,11 +193,14 @@ func (w *suite) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 // remove deletes an object and waits until the object and its pods, ConfigMaps and Services no longer exist.
 func (w *suite) remove(t *testing.T, o client.Object) {
 	t.Helper()
+
 	if err := w.Client.Delete(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, 90*time.Second, "deletion of the object and its dependents", func() (string, bool) {
 		left := w.dependents(t, o)
+
 		found := o.DeepCopyObject().(client.Object)
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(o), found); !apierrors.IsNotFound(err) {
 			left = append(left, fmt.Sprintf("%T %s", found, o.GetName()))
@@ -196,13 +214,16 @@ func (w *suite) remove(t *testing.T, o client.Object) {
 // because the name of another owner may begin with the same text.
 func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 	t.Helper()
+
 	var found []string
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}} {
 		if err := w.Client.List(t.Context(), list, client.InNamespace(owner.GetNamespace())); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, o := range objects(list) {
 			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
+
 			uid, labelled := o.GetLabels()[labelAppUID]
 			if owned || uid == string(owner.GetUID()) || !labelled && strings.HasPrefix(o.GetName(), owner.GetName()+"-") {
 				found = append(found, fmt.Sprintf("%T %s", o, o.GetName()))
@@ -216,15 +237,18 @@ func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 // returned.
 func eventually(t *testing.T, limit time.Duration, goal string, poll func() (state string, done bool)) {
 	t.Helper()
+
 	deadline := time.Now().Add(limit)
 	for {
 		state, done := poll()
 		if done {
 			return
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %s for %s; the last state was:\n%s", limit, goal, state)
 		}
+
 		select {
 		case <-t.Context().Done():
 			t.Fatalf("wait for %s: %v", goal, t.Context().Err())
@@ -246,6 +270,7 @@ func objects(list client.ObjectList) []client.Object {
 	if err != nil {
 		panic(err) // the argument is always a list
 	}
+
 	found := make([]client.Object, 0, len(items))
 	for _, item := range items {
 		found = append(found, item.(client.Object))

@@ -50,51 +50,62 @@ func (w *suite) terminal(t *testing.T) {
 	d.stuck(t)
 	d.fails(t)
 	first.until("after 4 rounds")
+
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "first-pi"}}
 	w.await(t, app, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.Executors != nil && a.Status.Executors.Running > 0
 	})
 	d.looks(t, app)
 	d.browses(t, app)
+
 	if *wholeLife && w.Embedded() {
 		d.measures(t, app)
 	}
+
 	first.interrupted("SparkApplication default/first-pi created", "SparkApplication default/first-pi, which continues", "to come back: sparkctl wait app/")
 	first.withoutLog().capture("submit")
 
 	second := d.open(t, wide)
 	second.enter("sparkctl log first-pi -f")
 	second.until("after 4 rounds")
+
 	if err := w.Kubectl(t.Context(), "exec", "-n", app.Namespace, app.Status.DriverInfo.PodName, "--", "touch", "/tmp/enough"); err != nil {
 		t.Fatal(err)
 	}
+
 	second.ends(0)
 	second.withoutLog().capture("log")
 	w.awaitEnd(t, app, patience, completed)
 	d.atEnd(t, app)
+
 	if *wholeLife {
 		d.changes(t, app)
 		d.stages(t)
 		d.connects(t)
 		return
 	}
+
 	w.remove(t, app)
 }
 
 // newDesk builds sparkctl, and writes the settings and the program of the user.
 func (w *suite) newDesk(t *testing.T) *desk {
 	t.Helper()
+
 	tmux, err := exec.CommandContext(t.Context(), filepath.Join(root, "tools/tmux.sh")).Output()
 	if err != nil {
 		t.Fatalf("tools/tmux.sh: %v", err)
 	}
+
 	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), store: t.TempDir(), tmux: strings.TrimSpace(string(tmux))}
 	d.browsed = filepath.Join(d.dir, "browsed")
 	goBuild(t, root, filepath.Join(d.bin, "sparkctl"), "./cmd/sparkctl")
+
 	client, err := filepath.Abs(filepath.Join(root, "tools/connect-client.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string]string{
 		filepath.Join(d.bin, "python3"): "#!/bin/sh\nPATH='" + os.Getenv("PATH") + "' exec '" + client + "' \"$@\"\n",
 		filepath.Join(d.bin, "browser"): "#!/bin/sh\necho \"$1\" > '" + d.browsed + "'\n",
@@ -108,12 +119,15 @@ func (w *suite) newDesk(t *testing.T) *desk {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("sparkctl", filepath.Join(d.bin, "kubectl-spark")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.CopyFS(d.dir, os.DirFS("testdata/terminal")); err != nil {
 		t.Fatal(err)
 	}
+
 	d.env = []string{"BROWSER=" + filepath.Join(d.bin, "browser"), "KUBECONFIG=" + w.Kubeconfig(), "SPARK_CONF_DIR=" + d.conf, "STORE=file://" + d.store, "PATH=" + d.bin + ":" + os.Getenv("PATH")}
 	return d
 }
@@ -134,6 +148,7 @@ func (d *desk) stuck(t *testing.T) {
 	s.run("sparkctl explain stuck-pi", "state:  SparkApplication default/stuck-pi is SUBMITTED", "do:", "check the image's name and tag", "next:").fits(narrow)
 	s.capture("explain-stuck")
 	s.run("sparkctl delete stuck-pi --wait --yes", "SparkApplication default/stuck-pi deleted")
+
 	var gone v1beta2.SparkApplication
 	if err := d.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "stuck-pi"}, &gone); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("after delete --wait: %v", err)
@@ -156,10 +171,12 @@ func (d *desk) fails(t *testing.T) {
 		s.run("sparkctl status "+end.name, "state: FAILED (failed)", "why: ", end.cause, "do: ", end.way, "conditions:").fits(wide)
 		lines := strings.Count(strings.TrimSuffix(s.output, terminal.Prompt), "\n")
 		before, log, _ := strings.Cut(words(s.output), "log of the container")
+
 		_, after, _ := strings.Cut(log, "phases:")
 		if times := strings.Count(before+after, end.cause); lines > 41 || times != 1 {
 			t.Errorf("the screen has %d lines, and the cause %d times outside the log:\n%s", lines-1, times, s.output)
 		}
+
 		s.capture(end.screen)
 		s.run("sparkctl explain "+end.name, "why: ", end.cause, "do: ", end.way).fits(wide)
 		s.run("sparkctl delete "+end.name+" --wait --yes", end.name+" deleted")
@@ -179,14 +196,17 @@ func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	small.run("sparkctl top first-pi", driver, "stages: ").fits(narrow)
 	small.run("sparkctl events first-pi", "SparkApplicationSubmitted").fits(narrow)
 	small.run("sparkctl list --kind app --newer 1h", "first-pi", "RUNNING").fits(narrow)
+
 	if rows := small.coloured(); !strings.Contains(rows, "\x1b[32mRUNNING") {
 		t.Errorf("a terminal without colours: %q", rows)
 	}
+
 	for _, args := range [][]string{
 		{"status", app.Name}, {"explain", app.Name}, {"events", app.Name}, {"list", "-A"}, {"top", app.Name}, {"log", app.Name},
 	} {
 		d.plain(t, args...)
 	}
+
 	text := d.plain(t, "status", app.Name)
 	for _, c := range app.Status.Conditions {
 		if c.Message != "" && !strings.Contains(text, c.Reason+": "+c.Message+"\n") && !strings.Contains(text, "why:       "+c.Reason+": "+c.Message+"\n") {
@@ -204,6 +224,7 @@ func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
 	s.capture("status-end")
 	s.run("sparkctl explain first-pi", "next:", "it has ended", "sparkctl restart app/first-pi -n default").fits(wide)
 	s.run("sparkctl wait "+app.Name, "COMPLETED")
+
 	if log := d.driverLog(t, app); !strings.Contains(log, "Pi is known well enough") {
 		t.Errorf("the application did not continue after Ctrl-C:\n%s", log)
 	}
@@ -214,10 +235,12 @@ func (d *desk) plain(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(d.bin, "sparkctl"), args...)
 	cmd.Env = append(os.Environ(), append(d.env, "TERM=xterm-256color", "COLUMNS=40")...)
+
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("sparkctl %s: %v\n%s", strings.Join(args, " "), err, text)
 	}
+
 	if strings.ContainsAny(string(text), "\x1b\r\b") {
 		t.Errorf("sparkctl %s writes escape sequences without a terminal: %q", strings.Join(args, " "), text)
 	}
@@ -236,10 +259,12 @@ type console struct {
 
 func (d *desk) open(t *testing.T, columns int) *console {
 	t.Helper()
+
 	screen, err := terminal.Open(t.Context(), d.tmux, d.dir, columns, 50, d.env...)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := screen.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -258,6 +283,7 @@ func (c *console) await(goal string, done func(string) bool) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
+
 		c.output = text[min(c.begin, len(text)):]
 		return text, done(c.output)
 	})
@@ -267,10 +293,13 @@ func (c *console) await(goal string, done func(string) bool) {
 // continues on the next line, so enter waits for the continuation prompt.
 func (c *console) enter(line string) {
 	c.t.Helper()
+
 	if err := c.screen.Enter(c.t.Context(), line); err != nil {
 		c.t.Fatal(err)
 	}
+
 	c.until(line)
+
 	if strings.HasSuffix(line, `\`) {
 		c.await("a prompt for the next line", terminal.Continues)
 	}
@@ -288,13 +317,16 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 // run types a command, waits until it ends, and checks that its exit code is 0 and its output contains the given texts.
 func (c *console) run(line string, has ...string) *console {
 	c.t.Helper()
+
 	text, err := c.screen.Screen(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	c.begin = len(strings.TrimSuffix(text, terminal.Prompt))
 	c.enter(line)
 	c.ends(0)
+
 	for _, text := range has {
 		if !strings.Contains(words(c.output), words(text)) {
 			c.t.Errorf("%s: the screen lacks %q:\n%s", line, text, c.output)
@@ -310,9 +342,11 @@ func (c *console) ends(code int) {
 	shown := c.output
 	c.enter(`echo "exit code $?"`)
 	c.await("the exit code", func(text string) bool { return terminal.Idle(text) && exitCode.MatchString(text) })
+
 	if got := exitCode.FindStringSubmatch(c.output)[1]; got != fmt.Sprint(code) {
 		c.t.Errorf("exit code %s, want %d:\n%s", got, code, c.output)
 	}
+
 	if code == 0 {
 		c.output = shown
 	}
@@ -324,10 +358,13 @@ var exitCode = regexp.MustCompile(`(?m)^exit code ([0-9]+)$`)
 // given texts.
 func (c *console) interrupted(has ...string) {
 	c.t.Helper()
+
 	if err := c.screen.Press(c.t.Context(), "C-c"); err != nil {
 		c.t.Fatal(err)
 	}
+
 	c.ends(130)
+
 	for _, text := range has {
 		if !strings.Contains(words(c.output), words(text)) {
 			c.t.Errorf("the screen lacks %q:\n%s", text, c.output)
@@ -339,6 +376,7 @@ func (c *console) interrupted(has ...string) {
 // exception is a line that consists of a single long word, such as the address of an image's manifest.
 func (c *console) fits(columns int) *console {
 	c.t.Helper()
+
 	for line := range strings.SplitSeq(c.output, "\n") {
 		if n := utf8.RuneCountInString(line); n > columns && len(strings.Fields(line)) > 1 {
 			c.t.Errorf("a line has %d characters on a terminal of %d columns: %q", n, columns, line)
@@ -349,6 +387,7 @@ func (c *console) fits(columns int) *console {
 
 func (c *console) coloured() string {
 	c.t.Helper()
+
 	text, err := c.screen.Coloured(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
@@ -376,24 +415,29 @@ func (c *console) capture(name string) {
 	screen := strings.TrimSpace(strings.TrimSuffix(c.output, terminal.Prompt))
 	screen = strings.ReplaceAll(screen, c.nodeName(c.t), "sparklocal")
 	screen = unresolved.ReplaceAllString(screen, "$1 (...)\n$2")
+
 	text, err := os.ReadFile(screensPage)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	if *updateScreens {
 		page, err := terminal.WithScreen(string(text), name, screen)
 		if err != nil {
 			c.t.Fatal(err)
 		}
+
 		if err := os.WriteFile(screensPage, []byte(page), 0o644); err != nil {
 			c.t.Fatal(err)
 		}
 		return
 	}
+
 	shown, err := terminal.Shown(string(text), name)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	if want, got := terminal.Stable(shown), terminal.Stable(screen); want != got {
 		c.t.Errorf("docs/terminal.md shows another screen %q than this one; in test/e2e, run go test -run TestOperator/together/terminal . -update:\n%s", name, screen)
 	}

@@ -28,9 +28,11 @@ func (d *desk) browses(t *testing.T, app *v1beta2.SparkApplication) {
 		address = strings.TrimSpace(string(text))
 		return "it was not started", err == nil && address != ""
 	})
+
 	if text := fetch(t, address+"api/v1/applications", http.StatusOK); !strings.Contains(text, app.Status.SparkApplicationID) {
 		t.Errorf("the browser was opened at %s, which answers %s", address, text)
 	}
+
 	s.interrupted("is at " + address + " (press Ctrl-C to disconnect)")
 }
 
@@ -38,6 +40,7 @@ func (d *desk) browses(t *testing.T, app *v1beta2.SparkApplication) {
 // must run on this machine, because it runs a program of this machine.
 func (d *desk) measures(t *testing.T, app *v1beta2.SparkApplication) {
 	d.installMetrics(t)
+
 	row := regexp.MustCompile(`(?m)^ *(\S+) +(driver|executor) +([0-9.]+m?) +100m +([0-9.]+(?:Mi|Gi)) +\S+`)
 	s := d.open(t, wide)
 	var used [][]string
@@ -46,11 +49,13 @@ func (d *desk) measures(t *testing.T, app *v1beta2.SparkApplication) {
 		used = row.FindAllStringSubmatch(text, -1)
 		return text, len(used) == 2
 	})
+
 	for _, pod := range used {
 		if pod[3] == "0m" && pod[4] == "0Mi" {
 			t.Errorf("the pod %s of a running application uses nothing", pod[1])
 		}
 	}
+
 	s.run("sparkctl top first-pi", app.Status.DriverInfo.PodName, "stages: ").fits(wide).capture("top")
 	d.open(t, narrow).run("sparkctl top first-pi", app.Status.DriverInfo.PodName, "stages: ").fits(narrow)
 	s.run("sparkctl doctor", "the metrics API has the CPU and memory of pods")
@@ -62,23 +67,28 @@ func (d *desk) installMetrics(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "metrics-server")
 	// Without cgo, the program runs in any image.
 	goBuild(t, filepath.Join(root, "tools/metrics"), program, "sigs.k8s.io/metrics-server/cmd/metrics-server", "CGO_ENABLED=0")
+
 	text, err := os.ReadFile("testdata/metrics-server.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	manifest := filepath.Join(t.TempDir(), "metrics-server.yaml")
 	if err := os.WriteFile(manifest, []byte(strings.NewReplacer("PROGRAM", program, "IMAGE", cluster.SparkImage).Replace(string(text))), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := d.Kubectl(t.Context(), "apply", "--filename", manifest); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			name, args := d.KubectlLine()[0], append(d.KubectlLine()[1:], "logs", "--namespace", "kube-system", "metrics-server")
 			text, err := exec.Command(name, args...).CombinedOutput()
 			t.Logf("metrics-server: %v\n%s", err, text)
 		}
+
 		if err := d.Kubectl(context.WithoutCancel(t.Context()), "delete", "--filename", manifest); err != nil {
 			t.Error(err)
 		}
@@ -91,20 +101,26 @@ func (d *desk) stages(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.dir, "model.bin"), make([]byte, 64_000_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s := d.open(t, wide)
 	s.enter(`sparkctl submit --deploy-mode cluster --object-name staged-pi --stage $STORE \`)
 	s.enter(`  --conf spark.kubernetes.driver.node.selector.example.dev/none=none --files model.bin pi.py`)
 	s.ends(0)
+
 	for _, has := range []string{"100% model.bin (64 MB)", "100% pi.py", "SparkApplication default/staged-pi created"} {
 		if !strings.Contains(words(s.output), has) {
 			t.Errorf("the screen lacks %q:\n%s", has, s.output)
 		}
 	}
+
 	s.fits(wide).capture("stage")
+
 	if n := len(d.stored(t)); n != 2 {
 		t.Errorf("the store has %d files", n)
 	}
+
 	s.run("sparkctl delete staged-pi --yes --wait", "staged-pi deleted")
+
 	if files := d.stored(t); len(files) > 0 {
 		t.Errorf("the store still has %v", files)
 	}
@@ -113,6 +129,7 @@ func (d *desk) stages(t *testing.T) {
 // stored returns the paths of the files in the desk's store.
 func (d *desk) stored(t *testing.T) (files []string) {
 	t.Helper()
+
 	err := filepath.WalkDir(d.store, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			files = append(files, path)
@@ -137,6 +154,7 @@ func (d *desk) connects(t *testing.T) {
 	s.until("499500")
 	s.enter("exit()")
 	s.ends(0)
+
 	if _, err := exec.LookPath("pyspark"); err != nil { // that of this machine would print a banner
 		s.capture("shell")
 	}
@@ -144,12 +162,14 @@ func (d *desk) connects(t *testing.T) {
 	s = d.open(t, wide)
 	s.enter("sparkctl connect terminal-connect")
 	s.until("is reachable at this address")
+
 	address := regexp.MustCompile(`sc://localhost:[0-9]+`).FindString(s.output)
 	if text, err := exec.CommandContext(t.Context(), filepath.Join(root, "tools/connect-client.sh"), "-c",
 		`from pyspark.sql import SparkSession; print(SparkSession.builder.remote("`+address+`").getOrCreate().range(10).count())`,
 	).CombinedOutput(); err != nil || !strings.HasSuffix(strings.TrimSpace(string(text)), "10") {
 		t.Errorf("a client at the address that the verb connect prints: %v\n%s", err, text)
 	}
+
 	s.interrupted("SparkConnect default/terminal-connect is reachable at this address until you press Ctrl-C")
 	d.remove(t, server)
 }
@@ -159,6 +179,7 @@ func (d *desk) changes(t *testing.T, app *v1beta2.SparkApplication) {
 	watch := d.open(t, narrow)
 	watch.enter("sparkctl list --kind app --newer 1h --watch")
 	watch.until("first-pi")
+
 	s := d.open(t, wide)
 	s.run("sparkctl restart first-pi --yes", "a restart is requested")
 	s.run("sparkctl wait first-pi --for=running --timeout=5m", "RUNNING")
@@ -173,6 +194,7 @@ func (d *desk) changes(t *testing.T, app *v1beta2.SparkApplication) {
 	s.run("kubectl spark wait first-pi --for=running --timeout=5m", "RUNNING")
 	d.awaitEvent(t, app, "a restart", func(e corev1.Event) bool { return strings.Contains(e.Reason, "Submitted") })
 	s.run("kubectl spark delete first-pi --wait --yes", "first-pi deleted")
+
 	if left := d.dependents(t, app); len(left) > 0 {
 		t.Errorf("after delete --wait there are still %v", left)
 	}

@@ -68,6 +68,7 @@ func (r road) withoutControllers() bool { return r.kind == assets }
 func NeedsControllers(t testing.TB, what string) {
 	t.Helper()
 	Rest(t)
+
 	if controlPlane.road.withoutControllers() {
 		t.Skipf("needs %s, which kube-controller-manager does; %s has none: unset %s", what, controlPlane.road.kind, assetsVariable)
 	}
@@ -76,6 +77,7 @@ func NeedsControllers(t testing.TB, what string) {
 // NeedsLoopback skips a test if the API server runs elsewhere and cannot call the test's own server at 127.0.0.1.
 func NeedsLoopback(t testing.TB) {
 	t.Helper()
+
 	if rc := Rest(t); controlPlane.road.kind == existing && !loopback(rc.Host) {
 		t.Skipf("needs an API server that reaches 127.0.0.1 of this process; that of %s is at %s", kubeconfigVariable, rc.Host)
 	}
@@ -86,6 +88,7 @@ func loopback(host string) bool {
 	if err != nil {
 		return false
 	}
+
 	ip := net.ParseIP(address.Hostname())
 	return address.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -97,11 +100,13 @@ func startAssets(directory string) (*rest.Config, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	env := &envtest.Environment{BinaryAssetsDirectory: directory, UseExistingCluster: new(false)}
 	env.ControlPlane.GetAPIServer().Configure().
 		Disable("disable-admission-plugins"). // envtest disables the check of pods' service accounts
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		Append("allow-privileged", "true")
+
 	rc, err := env.Start()
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("the programs of %s=%s: %w", assetsVariable, directory, err), env.Stop())
@@ -116,10 +121,12 @@ func useExisting(ctx context.Context, path string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kubeconfigVariable, err)
 	}
+
 	core, err := kubernetes.NewForConfig(rc)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kubeconfigVariable, err)
 	}
+
 	nodes, err := core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("%s=%s: list nodes: %w", kubeconfigVariable, path, err)

@@ -28,6 +28,7 @@ func TestChooseRoad(t *testing.T) {
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s: %v, want %q", name, err, test.err)
 		}
+
 		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(road{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -24,6 +24,7 @@ import (
 // `go test`.
 func MainShared(m *testing.M) {
 	controlPlane.owner = parent()
+
 	Main(m)
 }
 
@@ -37,20 +38,24 @@ type owner struct {
 // debugger, may run for days, so parent returns nil.
 func parent() *owner {
 	o := &owner{pid: os.Getppid()}
+
 	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", o.pid))
 	if err != nil || filepath.Base(program) != "go" {
 		return nil
 	}
+
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", o.pid))
 	if err != nil {
 		return nil
 	}
 	// The second field is the program's name in parentheses; the start time is the 22nd field (proc_pid_stat(5)).
 	_, rest, _ := strings.Cut(string(stat), ") ")
+
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
 		return nil
 	}
+
 	o.start = fields[19]
 	return o
 }
@@ -70,7 +75,9 @@ func installOnce(ctx context.Context, rc *rest.Config, root string) error {
 	if err != nil {
 		return err
 	}
+
 	configMaps := core.CoreV1().ConfigMaps(metav1.NamespaceDefault)
+
 	marker := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: installer}}
 	switch _, err := configMaps.Create(ctx, marker, metav1.CreateOptions{}); {
 	case apierrors.IsAlreadyExists(err):
@@ -78,11 +85,14 @@ func installOnce(ctx context.Context, rc *rest.Config, root string) error {
 	case err != nil:
 		return err
 	}
+
 	marker.Data = map[string]string{result: ""}
+
 	failure := installDefinitions(rc, root)
 	if failure != nil {
 		marker.Data[result] = failure.Error()
 	}
+
 	_, err = configMaps.Update(ctx, marker, metav1.UpdateOptions{})
 	return errors.Join(failure, err)
 }
@@ -91,6 +101,7 @@ func installOnce(ctx context.Context, rc *rest.Config, root string) error {
 func awaitInstaller(ctx context.Context, configMaps typedcorev1.ConfigMapInterface) error {
 	failure := ""
 	var last error // the API server may be busy
+
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*definitionsTimeout, true, func(ctx context.Context) (done bool, _ error) {
 		var found *corev1.ConfigMap
 		if found, last = configMaps.Get(ctx, installer, metav1.GetOptions{}); last == nil {
@@ -101,6 +112,7 @@ func awaitInstaller(ctx context.Context, configMaps typedcorev1.ConfigMapInterfa
 	if err != nil {
 		return errors.Join(fmt.Errorf("wait for the package that installs the definitions: %w", err), last)
 	}
+
 	if failure != "" {
 		return fmt.Errorf("another package could not install the definitions: %s", failure)
 	}

@@ -66,9 +66,11 @@ func Main(m *testing.M) {
 	if controlPlane.stop != nil {
 		if err := controlPlane.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "testkit:", err)
+
 			code = max(code, 1)
 		}
 	}
+
 	os.Exit(code)
 }
 
@@ -76,10 +78,13 @@ func Main(m *testing.M) {
 // the control plane.
 func Rest(t testing.TB) *rest.Config {
 	t.Helper()
+
 	if testing.Short() {
 		t.Skip("needs a control plane; -short leaves it out")
 	}
+
 	controlPlane.once.Do(func() { controlPlane.rest, controlPlane.err = start() })
+
 	if controlPlane.err != nil {
 		t.Fatalf("start the control plane: %v", controlPlane.err)
 	}
@@ -90,14 +95,17 @@ func Rest(t testing.TB) *rest.Config {
 // register add.
 func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client {
 	t.Helper()
+
 	scheme := runtime.NewScheme()
 	for _, add := range append(register, clientgoscheme.AddToScheme) {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	rc := Rest(t)
 	rc.QPS = -1
+
 	c, err := client.New(rc, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
@@ -113,10 +121,12 @@ func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client
 func Namespace(t testing.TB) string {
 	t.Helper()
 	c := Client(t)
+
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	if err := c.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if controlPlane.road.kind != existing {
 			return
@@ -124,16 +134,19 @@ func Namespace(t testing.TB) string {
 		// The test's own context has already ended here.
 		ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 		defer cancel()
+
 		if err := c.Delete(ctx, namespace); err != nil {
 			t.Errorf("delete namespace %s: %v", namespace.Name, err)
 		}
 	})
+
 	if controlPlane.road.withoutControllers() {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}
 		if err := c.Create(t.Context(), account); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	Wait(t, "the default service account of "+namespace.Name, func(ctx context.Context) error {
 		return c.Get(ctx, client.ObjectKey{Namespace: namespace.Name, Name: "default"}, &corev1.ServiceAccount{})
 	})
@@ -145,11 +158,13 @@ func Wait(t testing.TB, what string, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
+
 	for step := firstStep; ; step = min(step*5/4, lastStep) {
 		err := condition(ctx)
 		if err == nil {
 			return
 		}
+
 		select {
 		case <-time.After(step):
 		case <-ctx.Done():
@@ -165,14 +180,17 @@ func Root() (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir, nil
 		}
+
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			return "", errors.New("no go.mod above the working directory")
 		}
+
 		dir = parent
 	}
 }
@@ -183,11 +201,14 @@ func start() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if controlPlane.road, err = chooseRoad(os.Getenv); err != nil {
 		return nil, err
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
+
 	var rc *rest.Config
 	switch controlPlane.road.kind {
 	case assets:
@@ -197,9 +218,11 @@ func start() (*rest.Config, error) {
 	default:
 		rc, err = startEmbedded(ctx, root)
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	if controlPlane.owner != nil && controlPlane.road.kind == embedded {
 		return rc, installOnce(ctx, rc, root)
 	}
@@ -224,6 +247,7 @@ func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
 		if controlPlane.dir, err = os.MkdirTemp("", "testkit-"); err != nil {
 			return nil, err
 		}
+
 		controlPlane.stop = func() error { return errors.Join(stopEmbedded(root), os.RemoveAll(controlPlane.dir)) }
 	}
 	// The control plane ends when the process with the owner's ID ends, even after a crash.

@@ -28,10 +28,12 @@ func TestNamespacesAreApart(t *testing.T) {
 	if a == b {
 		t.Fatalf("both are %s", a)
 	}
+
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a, Name: "one"}}
 	if err := c.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: b, Name: "one"}, &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the other namespace has it: %v", err)
 	}
@@ -45,6 +47,7 @@ func TestWaitReturnsWhenTheConditionHolds(t *testing.T) {
 		}
 		return nil
 	})
+
 	if calls != 3 {
 		t.Errorf("called %d times", calls)
 	}

@@ -49,6 +49,7 @@ func (c Case) CommandLine() []string {
 	if !c.Bare {
 		out = append(out, CommonArgs...)
 	}
+
 	out = append(out, c.Args...)
 	switch {
 	case len(c.Resource) > 0:

@@ -32,18 +32,22 @@ func Endings(file string) ([]Ending, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var list []Ending
 	if err := yaml.UnmarshalStrict(text, &list); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+
 	seen := map[string]bool{}
 	for _, e := range list {
 		if err := (Case{Name: e.Name, Files: e.Files}).check(); err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", file, e.Name, err)
 		}
+
 		if seen[e.Name] || strings.Contains(e.Name, ".") || e.Version == "" || e.Submit == "" {
 			return nil, fmt.Errorf("%s: %q: a name must be unique and without dots, and version and submit are required", file, e.Name)
 		}
+
 		seen[e.Name] = true
 	}
 	return list, nil

@@ -29,29 +29,36 @@ func Cases(dir string) ([]Case, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s has no list of cases (*.yaml)", dir)
 	}
 	var cases []Case
+
 	seen := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
+
 		var list []Case
 		if err := yaml.UnmarshalStrict(text, &list); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
+
 		for _, c := range list {
 			if err := c.check(); err != nil {
 				return nil, fmt.Errorf("%s: case %q: %w", file, c.Name, err)
 			}
+
 			if other, ok := seen[c.Name]; ok {
 				return nil, fmt.Errorf("%s: case %q is already in %s: choose another name", file, c.Name, other)
 			}
+
 			seen[c.Name] = file
 		}
+
 		cases = append(cases, list...)
 	}
 	return cases, nil
@@ -61,21 +68,25 @@ func (c Case) check() error {
 	if !caseName.MatchString(c.Name) {
 		return errors.New("the name may contain only small letters, digits, dots and dashes")
 	}
+
 	for _, version := range c.Versions {
 		if strings.Count(version, ".") != 1 {
 			return fmt.Errorf("versions: %q is not a Spark release line: write two numbers, such as \"4.2\"", version)
 		}
 	}
+
 	for name := range c.allFiles() {
 		if !fs.ValidPath(name) || name == "." {
 			return fmt.Errorf("files: %q is not a path below %s: write a relative path that has no .. in it", name, Dir)
 		}
 	}
+
 	for key := range c.Env {
 		if key == "" || strings.ContainsAny(key, "=\x00") {
 			return fmt.Errorf("env: %q is not the name of a variable", key)
 		}
 	}
+
 	for _, arg := range c.CommandLine() {
 		if strings.Contains(arg, "\x00") {
 			return errors.New("args: an argument contains a NUL, which no command line can contain")
@@ -90,6 +101,7 @@ func (c Case) allFiles() map[string][]byte {
 	for name, text := range c.Files {
 		files[name] = []byte(text)
 	}
+
 	maps.Copy(files, c.Binary)
 	return files
 }
@@ -113,10 +125,12 @@ func (c Case) WriteFiles(dir string) error {
 		return err
 	}
 	defer root.Close()
+
 	for name, content := range c.allFiles() {
 		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 			return fmt.Errorf("case %s: %w", c.Name, err)
 		}
+
 		if err := root.WriteFile(name, content, 0o644); err != nil {
 			return fmt.Errorf("case %s: %w", c.Name, err)
 		}
@@ -143,6 +157,7 @@ func (c Case) Inputs() string {
 	if err != nil {
 		panic(err) // Strings, slices and maps of them always marshal.
 	}
+
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -163,19 +178,24 @@ func (r *Recordings) Set(c Case, version string, added Recording) {
 	if r.Case != c.Name || r.Inputs != c.Inputs() {
 		*r = Recordings{Case: c.Name, Inputs: c.Inputs()}
 	}
+
 	for i := range r.Recordings {
 		r.Recordings[i].Versions = slices.DeleteFunc(r.Recordings[i].Versions, func(v string) bool { return Line(v) == Line(version) })
 	}
+
 	r.Recordings = slices.DeleteFunc(r.Recordings, func(recording Recording) bool { return len(recording.Versions) == 0 })
+
 	i := slices.IndexFunc(r.Recordings, func(recording Recording) bool { return recording.Same(added) })
 	if i < 0 {
 		r.Recordings = append(r.Recordings, Recording{Error: added.Error, Requests: added.Requests})
 		i = len(r.Recordings) - 1
 	}
+
 	r.Recordings[i].Versions = append(r.Recordings[i].Versions, version)
 	for _, recording := range r.Recordings {
 		slices.SortFunc(recording.Versions, compareVersions)
 	}
+
 	slices.SortFunc(r.Recordings, func(a, b Recording) int { return compareVersions(a.Versions[0], b.Versions[0]) })
 }
 
@@ -215,19 +235,23 @@ func Load(dir string) (map[string]Recordings, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := make(map[string]Recordings, len(files))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
+
 		var r Recordings
 		if err := json.Unmarshal(text, &r); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
+
 		if name := strings.TrimSuffix(filepath.Base(file), ".json"); r.Case != name {
 			return nil, fmt.Errorf("%s has the recordings of case %q: rename the file to the name of the case", file, r.Case)
 		}
+
 		out[r.Case] = r
 	}
 	return out, nil
@@ -239,9 +263,11 @@ func Save(dir string, r Recordings) error {
 	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", " ")
+
 	if err := out.Encode(r); err != nil {
 		return fmt.Errorf("recordings of %s: %w", r.Case, err)
 	}
+
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

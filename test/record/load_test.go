@@ -22,10 +22,12 @@ func TestCasesReadsAllLists(t *testing.T) {
 	write(t, filepath.Join(dir, "b.yaml"), "- {name: second, bare: true, args: [a], binary: {x.bin: AAE=}}\n")
 	write(t, filepath.Join(dir, "a.yaml"), "- {name: first, env: {A: b}, files: {conf/x: z}, versions: [\"4.2\"], live: true}\n")
 	write(t, filepath.Join(dir, "notes.txt"), "no cases")
+
 	got, err := Cases(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []Case{
 		{Name: "first", Env: map[string]string{"A": "b"}, Files: map[string]string{"conf/x": "z"}, Versions: []string{"4.2"}, Live: true},
 		{Name: "second", Bare: true, Args: []string{"a"}, Binary: map[string][]byte{"x.bin": {0, 1}}},
@@ -33,6 +35,7 @@ func TestCasesReadsAllLists(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+
 	if got[0].In("4.1.4") || !got[0].In("4.2.1") || !got[1].In("3.5.9") {
 		t.Error("cases run in other lines than their versions field")
 	}
@@ -54,11 +57,13 @@ func TestCasesRejectsInvalidCases(t *testing.T) {
 		t.Run(tt.about, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, "a.yaml"), tt.text)
+
 			if _, err := Cases(dir); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error is %v, want one that contains %s", err, tt.want)
 			}
 		})
 	}
+
 	if _, err := Cases(t.TempDir()); err == nil {
 		t.Error("a directory without cases is accepted")
 	}
@@ -81,10 +86,12 @@ func TestCommandLineAddsCommonArguments(t *testing.T) {
 			if diff := cmp.Diff(tt.want, tt.c.CommandLine()); diff != "" {
 				t.Error(diff)
 			}
+
 			all := Arguments(tt.c)
 			if diff := cmp.Diff([]string{"--master", Master, "--deploy-mode", "cluster"}, all[:4]); diff != "" {
 				t.Error(diff)
 			}
+
 			if diff := cmp.Diff(tt.want, all[6:], cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 				t.Error(diff)
 			}
@@ -97,12 +104,15 @@ func TestEnvironmentSetsSparkConfDirForFiles(t *testing.T) {
 	if env["A"] != "b" || env["HOME"] != "/other" || env["SPARK_HOME"] != SparkHome {
 		t.Errorf("environment is %v", env)
 	}
+
 	if _, ok := env["SPARK_CONF_DIR"]; ok {
 		t.Error("SPARK_CONF_DIR is set without files for it")
 	}
+
 	if dir := Environment(Case{Files: map[string]string{"conf/a": ""}})["SPARK_CONF_DIR"]; dir != Dir+"/conf" {
 		t.Errorf("SPARK_CONF_DIR is %q", dir)
 	}
+
 	own := Case{Binary: map[string][]byte{"conf/a": nil}, Env: map[string]string{"SPARK_CONF_DIR": "/own"}}
 	if dir := Environment(own)["SPARK_CONF_DIR"]; dir != "/own" {
 		t.Errorf("the case's own SPARK_CONF_DIR became %q", dir)
@@ -111,21 +121,26 @@ func TestEnvironmentSetsSparkConfDirForFiles(t *testing.T) {
 
 func TestWriteFilesStaysInTheDirectory(t *testing.T) {
 	dir := t.TempDir()
+
 	c := Case{Files: map[string]string{"a": "1", "b/c/d": "2"}, Binary: map[string][]byte{"e": {0, 255}}}
 	if err := c.WriteFiles(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]string{}
 	for _, name := range []string{"a", "b/c/d", "e"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got[name] = string(text)
 	}
+
 	if diff := cmp.Diff(map[string]string{"a": "1", "b/c/d": "2", "e": "\x00\xff"}, got); diff != "" {
 		t.Error(diff)
 	}
+
 	if err := (Case{Files: map[string]string{"../out": ""}}).WriteFiles(dir); err == nil {
 		t.Error("a file was written outside")
 	}
@@ -141,7 +156,9 @@ func TestSetSharesEqualRecordings(t *testing.T) {
 	r.Set(c, "4.9.0", sent(`{ "a": 1 }`))
 	r.Set(c, "3.5.9", sent(`{"a":2}`))
 	r.Set(c, "4.2.1", Recording{Error: "no"})
+
 	want := [][]string{{"3.5.9"}, {"4.2.1"}, {"4.9.0", "4.10.0"}}
+
 	versions := func() (out [][]string) {
 		for _, recording := range r.Recordings {
 			out = append(out, recording.Versions)
@@ -151,18 +168,24 @@ func TestSetSharesEqualRecordings(t *testing.T) {
 	if diff := cmp.Diff(want, versions()); diff != "" {
 		t.Error(diff)
 	}
+
 	r.Set(c, "4.9.3", sent(`{"a":2}`))
+
 	if diff := cmp.Diff([][]string{{"3.5.9", "4.9.3"}, {"4.2.1"}, {"4.10.0"}}, versions()); diff != "" {
 		t.Errorf("a newer version of a line, which sends something else: %s", diff)
 	}
+
 	if got, ok := r.Of("4.2.1"); !ok || got.Error != "no" {
 		t.Errorf("4.2.1 is %v, %v", got, ok)
 	}
+
 	if _, ok := r.Of("4.9.0"); ok {
 		t.Error("the older version of the line still exists")
 	}
+
 	c.Args = []string{"-x"}
 	r.Set(c, "4.2.1", sent(`{}`))
+
 	if diff := cmp.Diff([][]string{{"4.2.1"}}, versions()); diff != "" {
 		t.Errorf("the changed case kept recordings: %s", diff)
 	}
@@ -170,6 +193,7 @@ func TestSetSharesEqualRecordings(t *testing.T) {
 
 func TestInputsCoverOnlyWhatSparkReads(t *testing.T) {
 	base := Case{Name: "a", Files: map[string]string{"f": "1"}}
+
 	same := []Case{
 		{Name: "b", Files: base.Files}, {Name: "a", Doc: "x", Live: true, Versions: []string{"4.1"}, Files: base.Files},
 		{Name: "a", Binary: map[string][]byte{"f": []byte("1")}},
@@ -179,6 +203,7 @@ func TestInputsCoverOnlyWhatSparkReads(t *testing.T) {
 			t.Errorf("%+v has other inputs", c)
 		}
 	}
+
 	other := []Case{
 		{Name: "a"}, {Files: map[string]string{"f": "2"}}, {Files: base.Files, Bare: true}, {Files: base.Files, Args: []string{"x"}},
 		{Files: base.Files, Env: map[string]string{"A": "b"}}, {Files: base.Files, SystemProperties: map[string]string{"a": "b"}},
@@ -196,9 +221,11 @@ func TestLoadReturnsSavedRecordings(t *testing.T) {
 	var r Recordings
 	r.Set(c, "4.1.4", Recording{Requests: []Request{{Method: "POST", Path: "/p", Body: json.RawMessage(`{"a":"<é>"}`)}, {Method: "DELETE", Path: "/p/a"}}})
 	r.Set(c, "4.2.1", Recording{Error: "no"})
+
 	if err := Save(dir, r); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -208,16 +235,21 @@ func TestLoadReturnsSavedRecordings(t *testing.T) {
 	if diff := cmp.Diff(map[string]Recordings{"a": r}, got, compacted); diff != "" {
 		t.Error(diff)
 	}
+
 	if err := os.Rename(filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("recordings under another name: %v", err)
 	}
+
 	write(t, filepath.Join(dir, "b.json"), "{")
+
 	if _, err := Load(dir); err == nil {
 		t.Error("half a file is accepted")
 	}
+
 	if none, err := Load(filepath.Join(dir, "none")); err != nil || len(none) != 0 {
 		t.Errorf("a missing directory: %v, %v", none, err)
 	}
@@ -230,10 +262,12 @@ func TestTheRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all, err := Load(recordingsDir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	live := 0
 	for _, c := range cases {
 		r, ok := all[c.Name]
@@ -241,33 +275,42 @@ func TestTheRecordings(t *testing.T) {
 			t.Errorf("case %s is not recorded as it is now; run make record ARGS=-new", c.Name)
 			continue
 		}
+
 		delete(all, c.Name)
+
 		if c.Live {
 			live++
 		}
+
 		lines := map[string]bool{}
 		for _, recording := range r.Recordings {
 			checkRecording(t, c, recording)
+
 			for _, version := range recording.Versions {
 				if lines[Line(version)] || !c.In(version) {
 					t.Errorf("case %s: version %s should not be there", c.Name, version)
 				}
+
 				lines[Line(version)] = true
 			}
 		}
+
 		wanted := []string{"3.5", "4.0", "4.1", "4.2", "4.3"}
 		if len(c.Versions) > 0 {
 			wanted = c.Versions
 		}
+
 		for _, line := range wanted {
 			if !lines[line] {
 				t.Errorf("case %s is not recorded with Spark %s; run make record ARGS=-new", c.Name, line)
 			}
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Errorf("recordings of %s, which is no case; run make record", name)
 	}
+
 	if live != 10 {
 		t.Errorf("%d cases are live, want 10", live)
 	}
@@ -275,13 +318,16 @@ func TestTheRecordings(t *testing.T) {
 
 func checkRecording(t *testing.T, c Case, recording Recording) {
 	t.Helper()
+
 	if (recording.Error == "") == (len(recording.Requests) == 0) {
 		t.Errorf("case %s, %v: error %q and %d requests", c.Name, recording.Versions, recording.Error, len(recording.Requests))
 	}
+
 	again, err := Normalise(recording.Versions[0], recording.Requests)
 	if err != nil {
 		t.Fatalf("case %s, %v: %v", c.Name, recording.Versions, err)
 	}
+
 	if !recording.Same(Recording{Error: recording.Error, Requests: again}) {
 		t.Errorf("case %s, %v: it contains random values:\n%s", c.Name, recording.Versions, cmp.Diff(recording.Requests, again))
 	}
@@ -289,6 +335,7 @@ func checkRecording(t *testing.T, c Case, recording Recording) {
 
 func write(t *testing.T, file, text string) {
 	t.Helper()
+
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -64,30 +64,38 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 		if len(r.Body) == 0 {
 			continue
 		}
+
 		in := json.NewDecoder(bytes.NewReader(r.Body))
 		in.UseNumber()
+
 		if err := in.Decode(&objects[i]); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 		}
 	}
+
 	for _, object := range objects {
 		if object["kind"] == "Pod" {
 			sortLocalDirs(object)
 		}
 	}
+
 	ids := identifiers(requests, objects)
+
 	out := make([]Request, len(requests))
 	for i, r := range requests {
 		out[i] = Request{Method: r.Method, Path: ids.Replace(r.Path)}
 		if objects[i] == nil {
 			continue
 		}
+
 		text := bytes.Buffer{}
 		to := json.NewEncoder(&text)
 		to.SetEscapeHTML(false)
+
 		if err := to.Encode(rewrite("", objects[i], version, ids)); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 		}
+
 		out[i].Body = bytes.TrimSpace(text.Bytes())
 	}
 	return out, nil
@@ -99,9 +107,11 @@ func Normalise(version string, requests []Request) ([]Request, error) {
 // not change the mounts of users.
 func sortLocalDirs(pod map[string]any) {
 	spec, _ := pod["spec"].(map[string]any)
+
 	containers, _ := spec["containers"].([]any)
 	for _, container := range containers {
 		container, _ := container.(map[string]any)
+
 		env, _ := container["env"].([]any)
 		for _, variable := range env {
 			variable, _ := variable.(map[string]any)
@@ -113,15 +123,19 @@ func sortLocalDirs(pod map[string]any) {
 		}
 		var mounts []map[string]any
 		var paths []string
+
 		all, _ := container["volumeMounts"].([]any)
 		for _, mount := range all {
 			mount, _ := mount.(map[string]any)
+
 			name, _ := mount["name"].(string)
 			if dir, ok := mount["mountPath"].(string); ok && localDirForm.MatchString(name) && len(mount) == 2 {
 				mounts, paths = append(mounts, mount), append(paths, dir)
 			}
 		}
+
 		slices.Sort(paths)
+
 		for i, mount := range mounts {
 			mount["mountPath"] = paths[i]
 		}
@@ -133,14 +147,17 @@ func identifiers(requests []Request, objects []map[string]any) *strings.Replacer
 	roles := map[string]string{}
 	for i, object := range objects {
 		metadata, _ := object["metadata"].(map[string]any)
+
 		name, _ := metadata["name"].(string)
 		if name == "" {
 			name = requests[i].Path[strings.LastIndexByte(requests[i].Path, '/')+1:]
 		}
+
 		labels, _ := metadata["labels"].(map[string]any)
 		if id, ok := labels[appIDLabel].(string); ok && appIDForm.MatchString(id) {
 			roles[id] = AppID
 		}
+
 		if found := configMapForm.FindStringSubmatch(name); found != nil {
 			roles[found[1]] = ConfigMapID
 		} else if found := serviceForm.FindStringSubmatch(name); found != nil && !isNamedSpark(objects) {
@@ -150,9 +167,11 @@ func identifiers(requests []Request, objects []map[string]any) *strings.Replacer
 			if found[2] == 0 {
 				placeholder = "x" + PrefixID[1:]
 			}
+
 			roles[id] = placeholder
 		}
 	}
+
 	var pairs []string
 	for id, placeholder := range roles {
 		pairs = append(pairs, id, placeholder)
@@ -205,6 +224,7 @@ func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 // break as \n.
 func NormaliseProperties(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+
 	comments := 0
 	for comments < len(lines) && comments < 2 && strings.HasPrefix(lines[comments], "#") {
 		if dateForm.MatchString(lines[comments]) {
@@ -212,6 +232,7 @@ func NormaliseProperties(text string) string {
 		}
 		comments++
 	}
+
 	slices.Sort(lines[comments:])
 	return submitTimeForm.ReplaceAllString(strings.Join(lines, "\n")+"\n", "spark.app.submitTime="+SubmitTime)
 }

@@ -28,6 +28,7 @@ var (
 
 func (w wire) requests(t *testing.T) []Request {
 	t.Helper()
+
 	text := strings.Join([]string{
 		"#Java properties built from Kubernetes config map with name: " + w.configMap, "#" + w.date,
 		"spark.kubernetes.driver.pod.name=" + w.prefix + "-driver", "spark.app.id=" + w.app, "spark.app.submitTime=" + w.time,
@@ -45,6 +46,7 @@ func (w wire) requests(t *testing.T) []Request {
 	configMap := map[string]any{
 		"kind": "ConfigMap", "metadata": map[string]any{"name": w.configMap}, "data": map[string]any{"spark.properties": text},
 	}
+
 	var out []Request
 	for _, r := range []struct {
 		method, path string
@@ -61,8 +63,10 @@ func (w wire) requests(t *testing.T) []Request {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			request.Body = body
 		}
+
 		out = append(out, request)
 	}
 	return out
@@ -70,6 +74,7 @@ func (w wire) requests(t *testing.T) []Request {
 
 func normalise(t *testing.T, w wire) []Request {
 	t.Helper()
+
 	out, err := Normalise(w.version, w.requests(t))
 	if err != nil {
 		t.Fatal(err)
@@ -89,11 +94,13 @@ func TestNormaliseRemovesRandomValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, random := range []string{"6c48998273294de4", "c05dd8a1fbc0dc03", "ff5dd8a1fbc0dcaa", first.uuid, first.time, first.date, "4.1.4"} {
 		if strings.Contains(string(text), random) {
 			t.Errorf("%s remains in %s", random, text)
 		}
 	}
+
 	for _, kept := range []string{"my-app-" + PrefixID + "-driver-svc.default.svc", "spark-drv-" + ConfigMapID + "-conf-map", AppID, "12345678901234567"} {
 		if !strings.Contains(string(text), kept) {
 			t.Errorf("%s is missing in %s", kept, text)
@@ -103,10 +110,12 @@ func TestNormaliseRemovesRandomValues(t *testing.T) {
 
 func TestNormaliseIsIdempotent(t *testing.T) {
 	once := normalise(t, first)
+
 	twice, err := Normalise(first.version, once)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(once, twice); diff != "" {
 		t.Error(diff)
 	}
@@ -114,6 +123,7 @@ func TestNormaliseIsIdempotent(t *testing.T) {
 
 func TestIdsAreReplacedByRole(t *testing.T) {
 	const id = "c05dd8a1fbc0dc03"
+
 	tests := []struct {
 		about, kind, name, label, want string
 	}{
@@ -132,21 +142,27 @@ func TestIdsAreReplacedByRole(t *testing.T) {
 		t.Run(tt.about, func(t *testing.T) {
 			pod := Request{Method: "POST", Path: "/pods", Body: json.RawMessage(`{"kind":"Pod","metadata":{"labels":{"spark-app-name":"` + tt.label + `"}}}`)}
 			body := `{"kind":"` + tt.kind + `","metadata":{"name":"` + tt.name + `"},"data":{"` + tt.name + `":"see ` + tt.name + `."}}`
+
 			got, err := Normalise("4.1.4", []Request{pod, {Method: "PATCH", Path: "/things/" + tt.name, Body: json.RawMessage(body)}})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want := strings.ReplaceAll(body, tt.name, tt.want)
+
 			var a, b any
 			if err := json.Unmarshal(got[1].Body, &a); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := json.Unmarshal([]byte(want), &b); err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(b, a); diff != "" {
 				t.Error(diff)
 			}
+
 			if got[1].Path != "/things/"+tt.want {
 				t.Errorf("path is %s", got[1].Path)
 			}
@@ -162,20 +178,24 @@ func TestLocalDirectoriesAreSorted(t *testing.T) {
 			second + `"},{"name":"spark-local-dir-3","mountPath":"` + own + `","readOnly":false}]}]}}`)}
 	}
 	shuffled := []Request{pod("/c,/a,/b", "/c", "/b", "/a"), pod("/a,/b,/c", "/b", "/c", "/a"), pod("/b,/c,/a", "/b", "/c", "/a")}
+
 	want := Recording{Requests: []Request{pod("/a,/b,/c", "/b", "/c", "/a")}}
 	for _, r := range shuffled {
 		got, err := Normalise("4.1.4", []Request{r})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		sorted, err := Normalise("", want.Requests)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(string(sorted[0].Body), string(got[0].Body)); diff != "" {
 			t.Error(diff)
 		}
 	}
+
 	if got, err := Normalise("", []Request{pod("/a,/b,/c", "/b", "/c", "/a")}); err != nil || !strings.Contains(string(got[0].Body), `"value":"b,a"`) {
 		t.Errorf("another list was sorted: %s, %v", got[0].Body, err)
 	}
@@ -218,6 +238,7 @@ func FuzzNormaliseProperties(f *testing.F) {
 		if twice := NormaliseProperties(once); twice != once && !strings.Contains(text, "#") {
 			t.Errorf("%q, and again %q", once, twice)
 		}
+
 		if !strings.HasSuffix(once, "\n") {
 			t.Errorf("%q has no end", once)
 		}

@@ -40,6 +40,7 @@ func Environment(c Case) map[string]string {
 	if c.HasConfDir() {
 		env["SPARK_CONF_DIR"] = Dir + "/conf"
 	}
+
 	maps.Copy(env, c.Env)
 	return env
 }

@@ -25,6 +25,7 @@ type Server struct {
 func (s *Server) Take() ([]Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	writes, err := s.writes, s.err
 	s.writes, s.objects, s.uids, s.err = nil, nil, 0, nil
 	return writes, err
@@ -34,6 +35,7 @@ func (s *Server) Take() ([]Request, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	name := strings.TrimSuffix(r.URL.Path, "/")
 	switch r.Method {
 	case http.MethodGet:
@@ -53,10 +55,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusBadRequest, "BadRequest", err.Error())
 			return
 		}
+
 		status := http.StatusOK
 		if r.Method == http.MethodPost {
 			status = http.StatusCreated
 		}
+
 		answer(w, status, object)
 	default:
 		refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed", r.Method)
@@ -69,7 +73,9 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	request := Request{Method: r.Method, Path: name}
+
 	object := map[string]any{}
 	if len(body) > 0 {
 		// Spark's client sends JSON even if the content type is YAML (for an apply patch).
@@ -78,28 +84,34 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 			return nil, err
 		}
 	}
+
 	s.writes = append(s.writes, request)
 	if s.objects == nil {
 		s.objects = map[string]map[string]any{}
 	}
+
 	if r.Method == http.MethodDelete {
 		delete(s.objects, name)
 		return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}, nil
 	}
+
 	metadata, _ := object["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{}
 		object["metadata"] = metadata
 	}
+
 	if r.Method == http.MethodPost {
 		name += fmt.Sprint("/", metadata["name"])
 	}
+
 	if known, ok := s.objects[name]; ok {
 		metadata["uid"] = known["metadata"].(map[string]any)["uid"]
 	} else {
 		s.uids++
 		metadata["uid"] = UID(s.uids)
 	}
+
 	s.objects[name] = object
 	return object, nil
 }
@@ -112,6 +124,7 @@ func answer(w http.ResponseWriter, status int, object map[string]any) {
 	if err != nil {
 		status, text = http.StatusInternalServerError, nil
 	}
+
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // The client may have disconnected.

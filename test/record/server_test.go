@@ -16,12 +16,15 @@ func call(t *testing.T, s *Server, method, target, contentType, body string) (in
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
+
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
+
 	text, err := io.ReadAll(w.Result().Body)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out map[string]any
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &out); err != nil {
@@ -39,6 +42,7 @@ func uidOf(object map[string]any) any {
 func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 	const pods, maps = "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/configmaps"
 	var s Server
+
 	steps := []struct {
 		about, method, target, kind, body string
 		status                            int
@@ -63,10 +67,12 @@ func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 			t.Errorf("%s: %d, uid %v; want %d, %v", step.about, status, uidOf(answer), step.status, step.uid)
 		}
 	}
+
 	got, err := s.Take()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []Request{
 		{Method: "POST", Path: pods, Body: json.RawMessage(`{"kind":"Pod","metadata":{"name":"a"}}`)},
 		{Method: "PATCH", Path: maps + "/m", Body: json.RawMessage(`{"metadata":{"name":"m"},"data":{"n":"1"}}`)},
@@ -87,9 +93,11 @@ func TestTakeClearsTheServer(t *testing.T) {
 		if status, answer := call(t, &s, "POST", "/pods", "application/json", `{"metadata":{"name":"a"}}`); status != 201 || uidOf(answer) != UID(1) {
 			t.Errorf("%d, uid %v", status, uidOf(answer))
 		}
+
 		if writes, err := s.Take(); err != nil || len(writes) != 1 {
 			t.Errorf("%d writes, %v", len(writes), err)
 		}
+
 		if status, _ := call(t, &s, "GET", "/pods/a", "", ""); status != http.StatusNotFound {
 			t.Errorf("the object is there still: %d", status)
 		}
@@ -102,9 +110,11 @@ func TestUnknownWriteFailsTheRecording(t *testing.T) {
 		if status, _ := call(t, &s, "POST", "/pods", "application/json", body); status != http.StatusBadRequest {
 			t.Errorf("%s: status %d", body, status)
 		}
+
 		if _, err := s.Take(); err == nil || !strings.Contains(err.Error(), "POST /pods") {
 			t.Errorf("%s: error is %v", body, err)
 		}
+
 		if _, err := s.Take(); err != nil {
 			t.Errorf("%s: the next case fails too: %v", body, err)
 		}

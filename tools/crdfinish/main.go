@@ -33,6 +33,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: crdfinish OUTDIR IN.yaml...")
 		os.Exit(2)
 	}
+
 	for _, in := range os.Args[2:] {
 		if err := finishFile(in, filepath.Join(os.Args[1], filepath.Base(in))); err != nil {
 			fmt.Fprintln(os.Stderr, "crdfinish:", err)
@@ -46,6 +47,7 @@ func finishFile(in, out string) error {
 	if err != nil {
 		return err
 	}
+
 	finished, err := finish(raw)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, err)
@@ -59,22 +61,28 @@ func finish(raw []byte) ([]byte, error) {
 	if err := yaml.Unmarshal(raw, &crd); err != nil {
 		return nil, err
 	}
+
 	spec, _ := crd["spec"].(map[string]any)
+
 	versions, _ := spec["versions"].([]any)
 	if len(versions) == 0 {
 		return nil, fmt.Errorf("the file has no spec.versions, so it is not a custom resource definition")
 	}
+
 	for _, v := range versions {
 		version, _ := v.(map[string]any)
 		schema, _ := version["schema"].(map[string]any)
+
 		root, ok := schema["openAPIV3Schema"].(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("version %v has no schema", version["name"])
 		}
+
 		finishSchema(root, false)
 		limitParts(root)
 		nameInMetadata(root)
 	}
+
 	group, _ := spec["group"].(string)
 	if name := olderVersions[group]; name != "" && len(versions) == 1 {
 		spec["versions"] = append(versions, additionalVersion(versions[0].(map[string]any), name))
@@ -100,6 +108,7 @@ var olderVersions = map[string]string{"spark.apache.org": "v1beta1"}
 // order, because users of v1beta1 of spark.apache.org expect that order.
 func additionalVersion(stored map[string]any, name string) map[string]any {
 	version := maps.Clone(stored)
+
 	version["name"], version["storage"] = name, false
 	if columns, ok := stored["additionalPrinterColumns"].([]any); ok {
 		columns = slices.Clone(columns)
@@ -121,14 +130,17 @@ var kubernetesTypes = map[string]bool{
 // Kubernetes' own types. The parameter inside is true if one of Kubernetes' own types contains the schema.
 func finishSchema(schema map[string]any, inside bool) {
 	narrow(schema)
+
 	properties, _ := schema["properties"].(map[string]any)
 	for name, p := range properties {
 		property := p.(map[string]any)
 		if inside {
 			delete(property, "description")
 		}
+
 		finishSchema(property, inside || kubernetesTypes[name])
 	}
+
 	for _, key := range []string{"items", "additionalProperties"} {
 		if below, ok := schema[key].(map[string]any); ok {
 			// The description of the list covers its elements.
@@ -182,6 +194,7 @@ func limitParts(root map[string]any) {
 	if spec, ok := properties["spec"].(map[string]any); ok {
 		limit(spec, maxItems, maxEntries)
 	}
+
 	if status, ok := properties["status"].(map[string]any); ok {
 		limit(status, maxStatusItems, maxStatusItems)
 	}
@@ -194,6 +207,7 @@ func limit(schema map[string]any, items, entries int) {
 	for _, p := range properties {
 		limit(p.(map[string]any), items, entries)
 	}
+
 	for _, below := range []struct {
 		key, limit string
 		most       int
@@ -202,9 +216,11 @@ func limit(schema map[string]any, items, entries int) {
 		if !ok {
 			continue
 		}
+
 		if schema[below.limit] == nil {
 			schema[below.limit] = below.most
 		}
+
 		limit(inner, items, entries)
 	}
 }

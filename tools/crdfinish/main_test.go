@@ -41,21 +41,25 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{"description: ours\n", "description: ours too", "description: kept", "description: of our own type",
 		"minimum: -2147483648", "maximum: 2147483647", `([eE](\+|-)?[0-9]{1,2}))?$`, `pattern: ^\+?((`, "minimum: 0", "pattern: ^[^tz]*$", "pattern: ^2"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
+
 	for _, not := range []string{"Kubernetes'", "says the list already"} {
 		if strings.Contains(string(got), not) {
 			t.Errorf("%q remains in:\n%s", not, got)
 		}
 	}
+
 	again, err := finish(got)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if string(again) != string(got) {
 		t.Errorf("finishing twice changes:\n%s\nto:\n%s", got, again)
 	}
@@ -89,6 +93,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var crd struct {
 		Spec struct {
 			Versions []struct {
@@ -107,10 +112,12 @@ spec:
 		`"map":{"additionalProperties":{"maxLength":64,"minimum":0,"pattern":"^[0-9]*$","x-kubernetes-int-or-string":true},"maxProperties":2000,"type":"object"},` +
 		`"raw":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},"type":"object"},` +
 		`"status":{"properties":{"list":{"items":{"additionalProperties":{"type":"string"},"maxProperties":20000,"type":"object"},"maxItems":20000,"type":"array"}},"type":"object"}}`
+
 	text, err := json.Marshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if string(text) != want {
 		t.Errorf("got:\n%s\nwant:\n%s", text, want)
 	}
@@ -149,24 +156,30 @@ spec:
 		}
 		return crd.Spec.Versions
 	}
+
 	finished, err := finish(fmt.Appendf(nil, definition, "spark.apache.org"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := versions(finished)
 	if len(got) != 2 {
 		t.Fatalf("%d versions:\n%s", len(got), finished)
 	}
+
 	want := got[0]
 	want.Name, want.Storage = "v1beta1", false
+
 	want.AdditionalPrinterColumns = []map[string]string{{"name": "Current State"}, {"name": "Age"}}
 	if !reflect.DeepEqual(got[1], want) || !got[0].Storage {
 		t.Errorf("versions\n%+v\n%+v", got[0], got[1])
 	}
+
 	again, err := finish(finished)
 	if err != nil || string(again) != string(finished) {
 		t.Errorf("finishing twice: %v\n%s", err, again)
 	}
+
 	other, err := finish(fmt.Appendf(nil, definition, "sparkoperator.k8s.io"))
 	if err != nil || len(versions(other)) != 1 {
 		t.Errorf("another group: %v\n%s", err, other)

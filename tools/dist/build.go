@@ -30,23 +30,29 @@ func (r *release) build(ctx context.Context, root string, p platform, binary str
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags="+tags,
 		fmt.Sprintf("-ldflags=-s -w -buildid= -X %s.Version=%s -X %s.Revision=%s", pkg, r.version, pkg, r.revision), "-o", binary, "./cmd/sparkctl")
 	cmd.Dir = root
+
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, text)
 	}
+
 	info, err := os.Stat(binary)
 	if err != nil {
 		return err
 	}
+
 	fmt.Printf("%s: %.1f MB\n", p, float64(info.Size())/1e6)
+
 	if info.Size() > limit {
 		return fmt.Errorf("sparkctl has %d bytes, but the limit is %d; docs/decisions/0033-staging.md describes what determines the size", info.Size(), limit)
 	}
+
 	if p.os == "linux" {
 		if err := static(binary); err != nil {
 			return err
 		}
 	}
+
 	if p.os == runtime.GOOS && p.arch == runtime.GOARCH {
 		return r.runs(ctx, binary)
 	}
@@ -59,13 +65,16 @@ func (r *release) image(ctx context.Context, root, out string) ([]byte, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
+
 	file, err := filepath.Abs(filepath.Join(out, imageTar))
 	if err != nil {
 		return nil, err
 	}
+
 	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/sparklocal", "image", "operator",
 		"--source", "..", "--version", r.version, "--tag", imageName+":"+r.version, "--output", file)
 	cmd.Dir = filepath.Join(root, "local")
+
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("image: %w\n%s", err, text)
@@ -81,11 +90,13 @@ func static(binary string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // an error has no effect, because the file is only read
+
 	for _, program := range f.Progs {
 		if program.Type == elf.PT_INTERP {
 			return errors.New("sparkctl needs a dynamic loader, so it does not run on every distribution")
 		}
 	}
+
 	libraries, err := f.ImportedLibraries()
 	if len(libraries) > 0 {
 		return fmt.Errorf("sparkctl needs the libraries %v, so it does not run on every distribution", libraries)
@@ -99,6 +110,7 @@ func (r *release) runs(ctx context.Context, binary string) error {
 	if err != nil {
 		return fmt.Errorf("sparkctl version --short: %w", err)
 	}
+
 	if got := strings.TrimSpace(string(text)); got != r.version {
 		return fmt.Errorf("sparkctl version --short prints %q, but the version of the release is %q", got, r.version)
 	}

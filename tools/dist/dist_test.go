@@ -20,17 +20,22 @@ func packedRelease(t *testing.T) string {
 	t.Helper()
 	dir, out := t.TempDir(), t.TempDir()
 	r := &release{version: "v1.2.3", revision: "abc", time: time.Unix(1_700_000_000, 0).UTC(), downloads: "https://example.org/v1.2.3"}
+
 	binaries := map[platform]string{}
 	for _, p := range platforms {
 		binaries[p] = filepath.Join(dir, p.os+p.arch)
 		write(t, binaries[p], "binary for "+p.String())
 	}
+
 	write(t, filepath.Join(dir, "LICENSE"), "license")
+
 	boms := map[string][]byte{platforms[0].bom(): []byte("{}")}
+
 	sums, err := r.pack(binaries, boms, filepath.Join(dir, "LICENSE"), out)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again, err := r.pack(binaries, boms, filepath.Join(dir, "LICENSE"), out)
 	if err != nil || again != sums {
 		t.Errorf("the second time the checksums differ (%v):\n%s\n%s", err, sums, again)
@@ -40,6 +45,7 @@ func packedRelease(t *testing.T) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
+
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +53,7 @@ func write(t *testing.T, path, text string) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
+
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +64,7 @@ func read(t *testing.T, path string) string {
 // output runs a program that must succeed, and returns its output.
 func output(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
+
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, text)
@@ -68,6 +76,7 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 // bill of materials.
 func TestChecksums(t *testing.T) {
 	cmd := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
+
 	cmd.Dir = packedRelease(t)
 	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms)+1 {
 		t.Errorf("%d files are correct, want %d", n, len(platforms)+1)
@@ -81,6 +90,7 @@ func TestZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = archive.Close() }()
+
 	if len(archive.File) != 2 || archive.File[0].Name != "LICENSE" || archive.File[1].Name != "sparkctl.exe" || archive.File[1].Mode() != 0o755 {
 		t.Errorf("the files are %+v", archive.File)
 	}
@@ -92,21 +102,27 @@ func TestKrew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds krew")
 	}
+
 	bin, out := t.TempDir(), packedRelease(t)
 	output(t, exec.Command("go", "build", "-C", "../krew", "-o", bin, "tool"))
+
 	manifest := filepath.Join(out, "spark.yaml")
 	output(t, exec.Command(filepath.Join(bin, "validate-krew-manifest"), "-skip-install", "-manifest", manifest))
+
 	for _, p := range platforms {
 		root := t.TempDir()
 		install := exec.Command(filepath.Join(bin, "krew"), "install", "--manifest", manifest, "--archive", filepath.Join(out, p.archive()))
 		install.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+p.os, "KREW_ARCH="+p.arch, "KREW_NO_UPGRADE_CHECK=1")
 		output(t, install)
+
 		if text := read(t, filepath.Join(root, "bin", "kubectl-spark"+p.suffix())); text != "binary for "+p.String() {
 			t.Errorf("%s: the plugin is %q", p, text)
 		}
+
 		if text := read(t, filepath.Join(root, "store", "spark", "v1.2.3", "LICENSE")); text != "license" {
 			t.Errorf("%s: the license is %q", p, text)
 		}
+
 		if !strings.Contains(read(t, manifest), "uri: https://example.org/v1.2.3/"+p.archive()+"\n") {
 			t.Errorf("%s: the manifest does not name the archive", p)
 		}
@@ -119,26 +135,35 @@ func TestBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds sparkctl")
 	}
+
 	t.Setenv("VERSION", "v1.2.3-test")
+
 	here, out, bin := platform{runtime.GOOS, runtime.GOARCH}, t.TempDir(), t.TempDir()
 	if err := run(t.Context(), "../..", out, []string{here.String()}, true); err != nil {
 		t.Fatal(err)
 	}
+
 	output(t, exec.Command("tar", "-C", bin, "-xf", filepath.Join(out, here.archive())))
+
 	if names := componentNames(t, filepath.Join(out, here.bom())); !slices.Contains(names, "github.com/spf13/cobra") || !slices.Contains(names, "std") {
 		t.Errorf("the bill of materials lacks modules: %v", names)
 	}
+
 	if err := os.Rename(filepath.Join(bin, "sparkctl"), filepath.Join(bin, "kubectl-spark")); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+
 	if text := output(t, exec.Command("kubectl-spark", "version", "--help")); !strings.Contains(text, "kubectl spark version") {
 		t.Errorf("the help of the plugin does not name it:\n%s", text)
 	}
+
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		t.Log("kubectl is not installed, so it does not run the plugin")
 		return
 	}
+
 	if text := output(t, exec.Command("kubectl", "spark", "version", "--short")); text != "v1.2.3-test\n" {
 		t.Errorf("kubectl spark version prints %q", text)
 	}
@@ -150,24 +175,31 @@ func TestImageSBOM(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the operator's image")
 	}
+
 	t.Setenv("VERSION", "v1.2.3-test")
+
 	out := t.TempDir()
 	if err := run(t.Context(), "../..", out, []string{operatorImage}, false); err != nil {
 		t.Fatal(err)
 	}
+
 	names := componentNames(t, filepath.Join(out, imageTar+sbomSuffix))
+
 	files, err := imageFiles(filepath.Join(out, imageTar))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
+
 	for _, file := range files {
 		if !slices.Contains(names, "/"+file.name) {
 			t.Errorf("the bill of materials lacks the file /%s", file.name)
 		}
 	}
+
 	if !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
 		t.Errorf("the bill of materials lacks modules: %v", names)
 	}
+
 	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 	sums.Dir = out
 	output(t, sums)
@@ -176,10 +208,12 @@ func TestImageSBOM(t *testing.T) {
 // componentNames returns the names of the components in a bill of materials.
 func componentNames(t *testing.T, file string) (names []string) {
 	t.Helper()
+
 	bom := new(cdx.BOM)
 	if err := cdx.NewBOMDecoder(strings.NewReader(read(t, file)), cdx.BOMFileFormatJSON).Decode(bom); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, component := range *bom.Components {
 		names = append(names, component.Name)
 	}
@@ -191,10 +225,12 @@ func TestStatic(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has ELF files")
 	}
+
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := static(shell); err == nil || !strings.Contains(err.Error(), "dynamic loader") {
 		t.Errorf("the shell: %v", err)
 	}
@@ -205,6 +241,7 @@ func TestPlatforms(t *testing.T) {
 	if _, err := choose([]string{"linux/amd64", "plan9/386"}); err == nil || !strings.Contains(err.Error(), "windows/arm64") {
 		t.Error(err)
 	}
+
 	if all, err := choose(nil); err != nil || len(all) != len(platforms) {
 		t.Errorf("%v, %v", all, err)
 	}

@@ -60,9 +60,12 @@ type release struct {
 func main() {
 	check := flag.Bool("check", false, "build a second time in another directory, and compare the checksums")
 	out := flag.String("out", ".", "`directory` for the results")
+
 	flag.Parse()
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+
 	if err := run(ctx, "..", *out, flag.Args(), *check); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
@@ -76,33 +79,41 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 	if err != nil {
 		return err
 	}
+
 	chosen, err := choose(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == operatorImage }))
 	if err != nil {
 		return err
 	}
+
 	withImage := len(names) == 0 || slices.Contains(names, operatorImage)
 	if len(names) == 1 && withImage {
 		chosen = nil
 	}
+
 	sums, err := r.write(ctx, root, out, chosen, withImage)
 	if err != nil || !check {
 		return err
 	}
+
 	other, err := os.MkdirTemp("", "dist")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(other)
+
 	if err := copySources(ctx, root, filepath.Join(other, "sources")); err != nil {
 		return err
 	}
+
 	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen, withImage)
 	if err != nil {
 		return err
 	}
+
 	if again != sums {
 		return fmt.Errorf("two builds of the same sources have different checksums:\n%s\n%s", sums, again)
 	}
+
 	fmt.Println("two builds are equal")
 	return nil
 }
@@ -115,18 +126,22 @@ func described(ctx context.Context, root string) (*release, error) {
 		if value := os.Getenv(variable); value != "" {
 			return value
 		}
+
 		text, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
 		failed = errors.Join(failed, err)
 		return strings.TrimSpace(string(text))
 	}
+
 	r := &release{revision: of("REVISION", "rev-parse", "HEAD")}
 	if r.version = os.Getenv("VERSION"); r.version == "" {
 		r.version = "v0.0.0-g" + of("", "describe", "--always", "--dirty", "--exclude=*")
 	}
+
 	epoch, err := strconv.ParseInt(of("SOURCE_DATE_EPOCH", "log", "-1", "--format=%ct"), 10, 64)
 	if failed = errors.Join(failed, err); failed != nil {
 		return nil, fmt.Errorf("set VERSION, REVISION and SOURCE_DATE_EPOCH, because Git does not describe the release: %w", failed)
 	}
+
 	r.time = time.Unix(epoch, 0).UTC()
 	r.downloads = cmp.Or(os.Getenv("DOWNLOADS"), "https://github.com/sparkoperator/spark-operator/releases/download/"+r.version)
 	return r, nil
@@ -137,6 +152,7 @@ func choose(names []string) ([]platform, error) {
 	if len(names) == 0 {
 		return platforms, nil
 	}
+
 	var chosen []platform
 	for _, name := range names {
 		at := -1
@@ -145,9 +161,11 @@ func choose(names []string) ([]platform, error) {
 				at = i
 			}
 		}
+
 		if at < 0 {
 			return nil, fmt.Errorf("%q is not a platform of a release; the platforms are %v", name, platforms)
 		}
+
 		chosen = append(chosen, platforms[at])
 	}
 	return chosen, nil
@@ -161,17 +179,20 @@ func (r *release) write(ctx context.Context, root, out string, chosen []platform
 		return "", err
 	}
 	defer os.RemoveAll(stage)
+
 	binaries, boms := map[platform]string{}, map[string][]byte{}
 	for _, p := range chosen {
 		binary := filepath.Join(stage, p.os+"-"+p.arch)
 		if err := r.build(ctx, root, p, binary); err != nil {
 			return "", fmt.Errorf("%s: %w", p, err)
 		}
+
 		binaries[p] = binary
 		if boms[p.bom()], err = r.binarySBOM("sparkctl", binary); err != nil {
 			return "", err
 		}
 	}
+
 	if withImage {
 		if boms[imageTar+sbomSuffix], err = r.image(ctx, root, out); err != nil {
 			return "", err
@@ -186,17 +207,21 @@ func copySources(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("-check cannot list the sources, because it needs a Git clone of the repository: %w", err)
 	}
+
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join(from, name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // the file was deleted, but the deletion is not committed
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if err := os.MkdirAll(filepath.Join(to, filepath.Dir(name)), 0o755); err != nil {
 			return err
 		}
+
 		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
 			return err
 		}

@@ -51,24 +51,31 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, lic
 	}
 	var sums, manifest strings.Builder
 	manifest.WriteString(r.manifest())
+
 	for _, p := range platforms {
 		if binaries[p] == "" {
 			continue
 		}
+
 		files := []packed{{"LICENSE", license, 0o644}, {"sparkctl" + p.suffix(), binaries[p], 0o755}}
+
 		sum, err := r.writeArchive(filepath.Join(out, p.archive()), files)
 		if err != nil {
 			return "", err
 		}
+
 		fmt.Fprintf(&sums, "%s  %s\n", sum, p.archive())
 		manifest.WriteString(r.manifestOf(p, sum))
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(boms)) {
 		if err := os.WriteFile(filepath.Join(out, name), boms[name], 0o644); err != nil {
 			return "", err
 		}
+
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(boms[name]), name)
 	}
+
 	if err := os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
 		return "", err
 	}
@@ -82,6 +89,7 @@ func prepare(out string) error {
 		if err != nil {
 			return err
 		}
+
 		for _, path := range old {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
@@ -98,11 +106,14 @@ func (r *release) writeArchive(path string, files []packed) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+
 	hash := sha256.New()
+
 	write := r.writeTar
 	if strings.HasSuffix(path, ".zip") {
 		write = r.writeZip
 	}
+
 	if err := write(io.MultiWriter(f, hash), files); err != nil {
 		return "", err
 	}
@@ -114,20 +125,24 @@ func (r *release) writeTar(to io.Writer, files []packed) error {
 	if err != nil {
 		return err
 	}
+
 	archive := tar.NewWriter(compressed)
 	for _, f := range files {
 		text, err := os.ReadFile(f.from)
 		if err != nil {
 			return err
 		}
+
 		header := &tar.Header{Name: f.name, Mode: int64(f.mode), Size: int64(len(text)), ModTime: r.time, Format: tar.FormatUSTAR}
 		if err := archive.WriteHeader(header); err != nil {
 			return err
 		}
+
 		if _, err := archive.Write(text); err != nil {
 			return err
 		}
 	}
+
 	if err := archive.Close(); err != nil {
 		return err
 	}
@@ -137,17 +152,21 @@ func (r *release) writeTar(to io.Writer, files []packed) error {
 func (r *release) writeZip(to io.Writer, files []packed) error {
 	archive := zip.NewWriter(to)
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+
 	for _, f := range files {
 		text, err := os.ReadFile(f.from)
 		if err != nil {
 			return err
 		}
+
 		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: r.time}
 		header.SetMode(f.mode)
+
 		w, err := archive.CreateHeader(header)
 		if err != nil {
 			return err
 		}
+
 		if _, err := w.Write(text); err != nil {
 			return err
 		}

@@ -28,9 +28,11 @@ func (r *release) binaryComponents(name string, binary io.ReaderAt) (cdx.Compone
 	if err != nil {
 		return cdx.Component{}, nil, fmt.Errorf("%s: %w", name, err)
 	}
+
 	program := cdx.Component{
 		Type: cdx.ComponentTypeApplication, BOMRef: name, Name: name, Version: r.version, PackageURL: purl(info.Main.Path, r.version),
 	}
+
 	components := []cdx.Component{{
 		Type: cdx.ComponentTypeLibrary, BOMRef: purl("std", strings.TrimPrefix(info.GoVersion, "go")), Name: "std",
 		Version: strings.TrimPrefix(info.GoVersion, "go"), PackageURL: purl("std", strings.TrimPrefix(info.GoVersion, "go")),
@@ -61,10 +63,12 @@ func (r *release) encode(subject cdx.Component, components []cdx.Component) ([]b
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Timestamp: r.time.Format("2006-01-02T15:04:05Z"), Component: &subject}
 	bom.Components = &components
+
 	var refs []string
 	for i := range components {
 		refs = append(refs, components[i].BOMRef)
 	}
+
 	bom.Dependencies = &[]cdx.Dependency{{Ref: subject.BOMRef, Dependencies: &refs}}
 	var out bytes.Buffer
 	err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
@@ -78,6 +82,7 @@ func (r *release) binarySBOM(name, file string) ([]byte, error) {
 		return nil, err
 	}
 	defer binary.Close()
+
 	program, components, err := r.binaryComponents(name, binary)
 	if err != nil {
 		return nil, err
@@ -92,7 +97,9 @@ func (r *release) imageSBOM(name, file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+
 	image := cdx.Component{Type: cdx.ComponentTypeContainer, BOMRef: name, Name: name, Version: r.version}
+
 	var components []cdx.Component
 	for _, f := range files {
 		program, modules, err := r.binaryComponents("/"+f.name, bytes.NewReader(f.content))
@@ -100,9 +107,11 @@ func (r *release) imageSBOM(name, file string) ([]byte, error) {
 			components = append(append(components, program), modules...)
 			continue
 		}
+
 		hashes := []cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sha256.Sum256(f.content))}}
 		components = append(components, cdx.Component{Type: cdx.ComponentTypeFile, BOMRef: "/" + f.name, Name: "/" + f.name, Hashes: &hashes})
 	}
+
 	if len(components) == 0 {
 		return nil, fmt.Errorf("%s: the image has no files", file)
 	}
@@ -121,32 +130,39 @@ func imageFiles(file string) (files []imageFile, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	entries, err := tarFiles(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
+
 	var manifest []struct{ Layers []string }
 	for _, entry := range entries {
 		if entry.name == "manifest.json" {
 			err = json.Unmarshal(entry.content, &manifest)
 		}
 	}
+
 	if err != nil || len(manifest) != 1 {
 		return nil, errors.Join(err, errors.New("the tar is not that of one image"))
 	}
+
 	for _, layer := range manifest[0].Layers {
 		for _, entry := range entries {
 			if entry.name != layer {
 				continue
 			}
+
 			content, err := gzip.NewReader(bytes.NewReader(entry.content))
 			if err != nil {
 				return nil, err
 			}
+
 			inside, err := tarFiles(content)
 			if err != nil {
 				return nil, err
 			}
+
 			files = append(files, inside...)
 		}
 	}
@@ -160,16 +176,20 @@ func tarFiles(in io.Reader) (files []imageFile, err error) {
 		if errors.Is(err, io.EOF) {
 			return files, nil
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		if header.Typeflag != tar.TypeReg {
 			continue
 		}
+
 		content, err := io.ReadAll(archive)
 		if err != nil {
 			return nil, err
 		}
+
 		files = append(files, imageFile{path.Clean(strings.TrimPrefix(header.Name, "/")), content})
 	}
 }

@@ -58,10 +58,12 @@ func TestRulesRejectBadProse(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			output, err := exec.Command("../prose.sh", file).CombinedOutput()
 			if failed := err != nil; failed != (c.rule != "") {
 				t.Fatalf("prose.sh: %v, want the rule %q\n%s", err, c.rule, output)
 			}
+
 			if !strings.Contains(string(output), c.rule) {
 				t.Errorf("rejected by another rule than %s:\n%s", c.rule, output)
 			}
@@ -76,20 +78,25 @@ func TestExemptPatternsMatchFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(lines)) {
 		pattern, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if pattern == "" || pattern == "#" {
 			continue
 		}
+
 		if strings.TrimSpace(reason) == "" {
 			t.Errorf("%s is exempt without a reason", pattern)
 		}
+
 		command := exec.Command("git", "ls-files", "--", ":(glob)"+pattern)
 		command.Dir = "../.."
+
 		files, err := command.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(files) == 0 {
 			t.Errorf("%s matches no file", pattern)
 		}

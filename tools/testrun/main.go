@@ -72,11 +72,14 @@ func main() {
 	only := flag.String("only", "", "run only these parts, separated by commas")
 	skip := flag.String("skip", "", "leave out these parts, separated by commas")
 	root := flag.String("root", "..", "root directory of the repository")
+
 	flag.Parse()
+
 	if err := os.Chdir(*root); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(2)
 	}
+
 	chosen, err := choose(parts, *only, *skip)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
@@ -88,18 +91,23 @@ func main() {
 	}
 	var total count
 	began := time.Now()
+
 	var rows []string
 	for i, p := range chosen {
 		fmt.Printf("\n=== %d/%d %s: %s\n", i+1, len(chosen), p.name, p.about)
+
 		start := time.Now()
 		c := p.run(os.Stdout)
 		total.add(c)
+
 		took := time.Since(start).Round(100 * time.Millisecond)
 		rows = append(rows, fmt.Sprintf("%-10s %8s %5d passed %3d failed %3d skipped", p.name, took, c.passed, c.failed, c.skipped))
 		fmt.Println("--- " + rows[len(rows)-1])
 	}
+
 	rows = append(rows, fmt.Sprintf("%-10s %8s", "all", time.Since(began).Round(100*time.Millisecond)))
 	fmt.Printf("\n%s\n\n%d passed, %d failed, %d skipped\n", strings.Join(rows, "\n"), total.passed, total.failed, total.skipped)
+
 	if total.failed > 0 || total.passed == 0 {
 		os.Exit(1)
 	}
@@ -118,10 +126,12 @@ func choose(all []part, selected, skipped string) ([]part, error) {
 		}
 		return wanted, nil
 	}
+
 	in, err := names(selected)
 	if err != nil {
 		return nil, err
 	}
+
 	out, err := names(skipped)
 	if err != nil {
 		return nil, err
@@ -142,6 +152,7 @@ func partNames(all []part) []string {
 func (p part) run(out io.Writer) count {
 	if p.check != nil {
 		cmd := exec.Command(p.check[0], p.check[1:]...)
+
 		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Run(); err != nil {
 			fmt.Fprintf(out, "FAIL %s: %v\n", p.name, err)
@@ -153,14 +164,17 @@ func (p part) run(out io.Writer) count {
 	// run (the operator, the chart, the cluster).
 	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1"}, p.args...)...)
 	cmd.Dir, cmd.Stderr, cmd.Env = p.dir, out, append(os.Environ(), p.env...)
+
 	pipe, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
+
 	if err != nil {
 		fmt.Fprintf(out, "FAIL %s: %v\n", p.name, err)
 		return count{failed: 1}
 	}
+
 	c := follow(pipe, out)
 	if err := cmd.Wait(); err != nil && c.failed == 0 {
 		fmt.Fprintf(out, "FAIL %s: %v\n", p.name, err)
@@ -182,9 +196,11 @@ func follow(in io.Reader, out io.Writer) count {
 	failures := map[string]int{}    // failed tests, by package
 	seconds := map[string]float64{} // duration of each test, by package and test
 	defer func() { printSlowest(out, seconds) }()
+
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
+
 		var e event
 		switch {
 		case len(line) == 0:
@@ -192,10 +208,12 @@ func follow(in io.Reader, out io.Writer) count {
 			_, _ = out.Write(line)
 		default:
 			c.countEvent(e, output, failures, out)
+
 			if e.Test != "" && e.Elapsed >= slowSeconds {
 				seconds[e.Package+" "+e.Test] = e.Elapsed
 			}
 		}
+
 		if err != nil {
 			return c
 		}
@@ -210,6 +228,7 @@ func printSlowest(out io.Writer, seconds map[string]float64) {
 			delete(seconds, parent)
 		}
 	}
+
 	names := slices.SortedFunc(maps.Keys(seconds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(seconds[b], seconds[a]), cmp.Compare(a, b))
 	})
@@ -223,6 +242,7 @@ func printSlowest(out io.Writer, seconds map[string]float64) {
 // only if it fails without a failed test, which means that it did not build or that it panicked.
 func (c *count) countEvent(e event, output map[string][]string, failures map[string]int, out io.Writer) {
 	key := e.Package + " " + e.Test
+
 	printOutput := func() {
 		for _, text := range output[key] {
 			fmt.Fprint(out, text)
@@ -244,22 +264,27 @@ func (c *count) countEvent(e event, output map[string][]string, failures map[str
 	case "skip":
 		if e.Test != "" {
 			c.skipped++
+
 			printOutput()
 		}
 	case "fail":
 		if e.Test != "" {
 			failures[e.Package]++
 			c.failed++
+
 			printOutput()
 		} else {
 			if failures[e.Package] == 0 {
 				c.failed++
+
 				printOutput()
 			}
+
 			fmt.Fprintf(out, "FAIL %s %.1fs\n", e.Package, e.Elapsed)
 		}
 	default:
 		return
 	}
+
 	delete(output, key)
 }

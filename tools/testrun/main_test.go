@@ -37,6 +37,7 @@ func TestFollowCounts(t *testing.T) {
 			if got := follow(strings.NewReader(tc.in), &out); got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
+
 			if !strings.Contains(out.String(), tc.says) {
 				t.Errorf("printed %q, want %q in it", out.String(), tc.says)
 			}
@@ -53,14 +54,17 @@ func TestChooseSelectsParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var names strings.Builder
 		for _, p := range got {
 			names.WriteString(p.name)
 		}
+
 		if names.String() != tc.want {
 			t.Errorf("choose(%q, %q) = %s, want %s", tc.only, tc.skip, names.String(), tc.want)
 		}
 	}
+
 	if _, err := choose(all, "nope", ""); err == nil {
 		t.Error("an unknown part was accepted")
 	}

@@ -15,21 +15,26 @@ func TestVulnerabilities(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds govulncheck")
 	}
+
 	binary := filepath.Join(t.TempDir(), "dist")
 	if text, err := exec.Command("go", "build", "-o", binary, "../dist").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+
 	known, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	empty := t.TempDir()
 	if err := os.CopyFS(empty, os.DirFS(known)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(empty, "index", "modules.json"), []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, test := range map[string]struct {
 		database, required string
 		fails              bool
@@ -42,10 +47,12 @@ func TestVulnerabilities(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command("../vuln.sh", binary)
+
 			cmd.Env = append(os.Environ(), "GOVULNDB=file://"+test.database)
 			if test.required != "" {
 				cmd.Env = append(cmd.Env, "VULN_REQUIRED="+test.required)
 			}
+
 			text, err := cmd.CombinedOutput()
 			if (err != nil) != test.fails || !strings.Contains(string(text), test.want) {
 				t.Errorf("fails %v, want %v, with %q in:\n%s", err != nil, test.fails, test.want, text)

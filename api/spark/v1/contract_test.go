@@ -31,6 +31,7 @@ var versions = []string{"v1", "v1beta1"}
 
 func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition, version string) *crd.Schema {
 	t.Helper()
+
 	schema, err := crd.NewSchema(definition, version)
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +49,7 @@ func peerDefinition(t testing.TB, file string) *apiextensionsv1.CustomResourceDe
 
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
+
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -78,11 +80,13 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 					meant, met[i] = true, true
 				}
 			}
+
 			if !meant {
 				t.Errorf("%s: %s: %s", d.ours, gap.Path, gap.What)
 			}
 		}
 	}
+
 	for i, d := range deliberate {
 		if !met[i] {
 			t.Errorf("%q is listed as deliberate, but there is no such gap", d.what)
@@ -95,15 +99,19 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 func TestRulesAreThePeers(t *testing.T) {
 	for _, d := range definitions {
 		mine, peers := crd.Ours(t, d.ours), peerDefinition(t, d.theirs)
+
 		compared := 0
 		for _, v := range peers.Spec.Versions {
 			if v.Name != versions[0] {
 				continue // the older version is served with the newer's schema
 			}
+
 			i := slices.IndexFunc(mine.Spec.Versions, func(o apiextensionsv1.CustomResourceDefinitionVersion) bool { return o.Name == v.Name })
 			compared += compareRules(t, d.ours, v.Schema.OpenAPIV3Schema, mine.Spec.Versions[i].Schema.OpenAPIV3Schema)
 		}
+
 		t.Logf("%s: %d properties", d.ours, compared)
+
 		if compared < 50 {
 			t.Errorf("%s: only %d properties were compared", d.ours, compared)
 		}
@@ -119,12 +127,15 @@ func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONS
 		Required, Enum []string
 		Default        string
 	}
+
 	rulesOf := func(s *apiextensionsv1.JSONSchemaProps) rules {
 		r := rules{Type: s.Type, Required: slices.Sorted(slices.Values(s.Required))}
 		for _, v := range s.Enum {
 			r.Enum = append(r.Enum, string(v.Raw))
 		}
+
 		slices.Sort(r.Enum)
+
 		if s.Default != nil {
 			r.Default = string(s.Default.Raw)
 		}
@@ -133,6 +144,7 @@ func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONS
 	if diff := cmp.Diff(rulesOf(theirs), rulesOf(ours)); diff != "" {
 		t.Errorf("%s (-theirs +ours):\n%s", path, diff)
 	}
+
 	compared = 1
 	for _, name := range slices.Sorted(maps.Keys(ours.Properties)) {
 		if property, ok := theirs.Properties[name]; ok {
@@ -140,9 +152,11 @@ func compareRules(t *testing.T, path string, theirs, ours *apiextensionsv1.JSONS
 			compared += compareRules(t, path+"."+name, &property, &mine)
 		}
 	}
+
 	if ours.Items != nil && theirs.Items != nil {
 		compared += compareRules(t, path+"[]", theirs.Items.Schema, ours.Items.Schema)
 	}
+
 	if ours.AdditionalProperties != nil && theirs.AdditionalProperties != nil {
 		compared += compareRules(t, path+"{}", theirs.AdditionalProperties.Schema, ours.AdditionalProperties.Schema)
 	}
@@ -158,18 +172,23 @@ func TestPeersValuesAreStored(t *testing.T) {
 				t.Parallel()
 				peers := peerDefinition(t, d.theirs)
 				before, after := newSchema(t, peers, version), newSchema(t, crd.Ours(t, d.ours), version)
+
 				stored, rules := 0, crd.Rules(crd.Ours(t, d.ours), version)
 				for path, probe := range crd.Probes(peers, version) {
 					raw := encode(t, probe)
+
 					original, errs := before.Admit(raw)
 					if len(errs) > 0 {
 						continue
 					}
+
 					now, errs := after.Admit(raw)
+
 					now = withoutNulls(now)
 					if version != versions[0] {
 						dropDefaults(now)
 					}
+
 					switch {
 					case len(errs) > 0 && !beyond64Bits(raw) && !byRule(errs, rules):
 						t.Errorf("%s: the peer accepts it: %v", path, errs.ToAggregate())
@@ -179,7 +198,9 @@ func TestPeersValuesAreStored(t *testing.T) {
 						stored++
 					}
 				}
+
 				t.Logf("%d values stored alike", stored)
+
 				if stored < 5000 {
 					t.Errorf("only %d values were compared", stored)
 				}
@@ -241,6 +262,7 @@ func dropDefaults(obj map[string]any) {
 	tolerations, _ := spec["applicationTolerations"].(map[string]any)
 	delete(tolerations, "resourceRetainDurationMillis")
 	delete(tolerations, "ttlAfterStopMillis")
+
 	if restarts, ok := tolerations["restartConfig"].(map[string]any); ok {
 		delete(restarts, "restartCounterResetMillis")
 	}
@@ -253,6 +275,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	for _, d := range definitions {
 		definition := crd.Ours(t, d.ours)
 		schema := newSchema(t, definition, versions[0])
+
 		accepted, refused := 0, 0
 		for path, probe := range crd.Probes(definition, versions[0]) {
 			stored, errs := schema.Admit(encode(t, probe))
@@ -261,9 +284,12 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 				continue
 			}
 			accepted++
+
 			crd.MustDecode(t, path, decoder, encode(t, stored))
 		}
+
 		t.Logf("%s: %d accepted, %d refused", d.ours, accepted, refused)
+
 		if accepted < 200 || refused < 100 {
 			t.Errorf("%s: %d accepted and %d refused probes: too few to mean anything", d.ours, accepted, refused)
 		}
@@ -281,13 +307,16 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 				schema := newSchema(t, ours, version)
 				for variant := range crd.Variants(from, version) {
 					obj := crd.Full(from, version, variant, crd.Sizes)
+
 					stored, errs := schema.Admit(encode(t, obj))
 					if len(errs) > 0 {
 						t.Errorf("%s %s, variant %d: %v", d.ours, version, variant, errs.ToAggregate())
 					}
+
 					if from == peers && version != versions[0] {
 						dropDefaults(stored)
 					}
+
 					if diff := cmp.Diff(obj, stored); diff != "" {
 						t.Errorf("%s %s, variant %d (-sent +stored):\n%s", d.ours, version, variant, diff)
 					}
@@ -309,19 +338,24 @@ func TestDefaults(t *testing.T) {
 				`"resourceRetainDurationMillis":-1,"restartConfig":{"restartCounterResetMillis":-1},"ttlAfterStopMillis":-1}`,
 		} {
 			sent := map[string]any{"apiVersion": "spark.apache.org/" + version, "kind": "SparkApplication", "metadata": map[string]any{"name": "a"}}
+
 			spec := map[string]any{"runtimeVersions": map[string]any{"sparkVersion": "4.1.4"}}
 			if tolerations != "" {
 				spec["applicationTolerations"] = json.RawMessage(tolerations)
 			}
+
 			sent["spec"] = spec
+
 			stored, errs := schema.Admit(encode(t, sent))
 			if len(errs) > 0 {
 				t.Fatal(errs.ToAggregate())
 			}
+
 			got := ""
 			if kept, ok := stored["spec"].(map[string]any)["applicationTolerations"]; ok {
 				got = string(encode(t, kept))
 			}
+
 			if got != want {
 				t.Errorf("%s: tolerations %q are stored as %s, want %s", version, tolerations, got, want)
 			}
@@ -338,20 +372,25 @@ func TestVersions(t *testing.T) {
 		if definition.Spec.Conversion != nil {
 			t.Errorf("%s: conversion %+v", d.ours, definition.Spec.Conversion)
 		}
+
 		if len(definition.Spec.Versions) != len(versions) {
 			t.Fatalf("%s: %d versions", d.ours, len(definition.Spec.Versions))
 		}
+
 		for i, v := range definition.Spec.Versions {
 			var names []string
 			for _, c := range v.AdditionalPrinterColumns {
 				names = append(names, c.Name)
 			}
+
 			if v.Name != versions[i] || !v.Served || v.Storage != (i == 0) || v.Subresources == nil || v.Subresources.Status == nil {
 				t.Errorf("%s: version %s, served %v, storage %v, subresources %v", d.ours, v.Name, v.Served, v.Storage, v.Subresources)
 			}
+
 			if diff := cmp.Diff(columns[v.Name], names); diff != "" {
 				t.Errorf("%s %s: columns (-want +got):\n%s", d.ours, v.Name, diff)
 			}
+
 			if diff := cmp.Diff(definition.Spec.Versions[0].Schema, v.Schema); diff != "" {
 				t.Errorf("%s %s: another schema than that of the stored version:\n%s", d.ours, v.Name, diff)
 			}
@@ -367,7 +406,9 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Logf("%s: %d bytes", d.ours, size)
+
 		if limit := 256 * 1024; size >= limit {
 			t.Errorf("%s has %d bytes as compact JSON, the limit is %d: shorten descriptions", d.ours, size, limit)
 		}

@@ -17,6 +17,7 @@ var (
 // except for suspend, and OutOfBounds contains the reason.
 func (in *SparkApplication) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkApplication // which has no UnmarshalJSON
+
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, applicationBounds, (*plain)(in), &in.Spec, &in.Status)
 	if in.OutOfBounds != "" {
 		in.Spec.Suspend = suspended(data)
@@ -28,6 +29,7 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) (err error) {
 // except for suspend, and OutOfBounds contains the reason.
 func (in *SparkCluster) UnmarshalJSON(data []byte) (err error) {
 	type plain SparkCluster // which has no UnmarshalJSON
+
 	in.OutOfBounds, in.SpecBytes, err = bounds.Decode(data, clusterBounds, (*plain)(in), &in.Spec, &in.Status)
 	if in.OutOfBounds != "" {
 		in.Spec.Suspend = suspended(data)
@@ -50,6 +52,7 @@ func suspended(data []byte) *bool {
 // the empty spec would overwrite the stored spec.
 func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	type plain SparkApplication // which has no MarshalJSON
+
 	if in.OutOfBounds != "" {
 		return nil, bounds.Unwritable(in.OutOfBounds)
 	}
@@ -60,6 +63,7 @@ func (in SparkApplication) MarshalJSON() ([]byte, error) {
 // empty spec would overwrite the stored spec.
 func (in SparkCluster) MarshalJSON() ([]byte, error) {
 	type plain SparkCluster // which has no MarshalJSON
+
 	if in.OutOfBounds != "" {
 		return nil, bounds.Unwritable(in.OutOfBounds)
 	}
@@ -72,6 +76,7 @@ func (in *SparkApplication) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
 	}
+
 	in.Spec = ApplicationSpec{}
 	return true
 }
@@ -82,6 +87,7 @@ func (in *SparkCluster) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
 	}
+
 	in.Spec = ClusterSpec{}
 	return true
 }

@@ -22,6 +22,7 @@ import (
 
 func newObjects(t testing.TB) *runtime.Scheme {
 	t.Helper()
+
 	scheme := runtime.NewScheme()
 	if err := v1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -33,15 +34,19 @@ func newObjects(t testing.TB) *runtime.Scheme {
 // does not have.
 func load(t testing.TB, path string) (runtime.Object, map[string]any) {
 	t.Helper()
+
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	plain := plainOf(t, raw)
+
 	obj, err := newObjects(t).New(v1.GroupVersion.WithKind(plain["kind"].(string)))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+
 	unknown, err := strict.UnmarshalStrict(raw, obj)
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("%s: %v %v", path, err, unknown)
@@ -53,8 +58,10 @@ func load(t testing.TB, path string) (runtime.Object, map[string]any) {
 // numbers.
 func plainOf(t testing.TB, raw []byte) (plain map[string]any) {
 	t.Helper()
+
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
+
 	if err := decoder.Decode(&plain); err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +70,7 @@ func plainOf(t testing.TB, raw []byte) (plain map[string]any) {
 
 func manifests(t testing.TB) []string {
 	t.Helper()
+
 	paths, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(paths) < 7 {
 		t.Fatalf("manifests in testdata: %v %v", paths, err)
@@ -75,6 +83,7 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 		"SparkApplication": newSchema(t, crd.Ours(t, definitions[0].ours), versions[0]),
 		"SparkCluster":     newSchema(t, crd.Ours(t, definitions[1].ours), versions[0]),
 	}
+
 	rules := crd.Rules(crd.Ours(t, definitions[0].ours), versions[0])
 	for _, path := range manifests(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -84,11 +93,13 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 					t.Errorf("%s: (-manifest +after the round trip):\n%s", name, diff)
 				}
 			}
+
 			kept, errs := stored[want["kind"].(string)].Admit(encode(t, want))
 			// A rule rejects a new application in client mode, but the peer accepts and stores such a manifest.
 			if len(errs) > 0 && !byRule(errs, rules) {
 				t.Fatal(errs.ToAggregate())
 			}
+
 			if diff := cmp.Diff(want, plainOf(t, encode(t, kept))); diff != "" {
 				t.Errorf("stored otherwise (-manifest +stored):\n%s", diff)
 			}
@@ -101,6 +112,7 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 func TestFullManifestsSetEveryField(t *testing.T) {
 	for _, path := range []string{"testdata/application-full.json", "testdata/cluster-full.json"} {
 		obj, _ := load(t, path)
+
 		v := reflect.ValueOf(obj).Elem()
 		for _, part := range []string{"Spec", "Status"} {
 			reportUnset(part, v.FieldByName(part), func(field string) { t.Errorf("%s: %s is not set", path, field) })
@@ -127,11 +139,13 @@ func reportUnset(path string, v reflect.Value, report func(string)) {
 		if !strings.Contains(v.Type().PkgPath(), "/api/spark") {
 			return
 		}
+
 		for field, value := range v.Fields() {
 			at := path + "." + field.Name
 			if value.IsZero() {
 				report(at)
 			}
+
 			reportUnset(at, value, report)
 		}
 	}
@@ -141,6 +155,7 @@ func reportUnset(path string, v reflect.Value, report func(string)) {
 // covers fields for which the definition sets no default.
 func TestDecodingKeepsWrittenZeros(t *testing.T) {
 	obj, _ := load(t, "testdata/application-thresholds.json")
+
 	tolerations := obj.(*v1.SparkApplication).Spec.ApplicationTolerations
 	for name, n := range map[string]*int64{
 		"maxRestartAttempts": tolerations.RestartConfig.MaxRestartAttempts, "restartBackoffMillis": tolerations.RestartConfig.RestartBackoffMillis,
@@ -150,6 +165,7 @@ func TestDecodingKeepsWrittenZeros(t *testing.T) {
 			t.Errorf("%s is %v, want 0", name, n)
 		}
 	}
+
 	for name, n := range map[string]*int64{
 		"maxRestartOnFailure": tolerations.RestartConfig.MaxRestartOnFailure, "driverReadyTimeoutMillis": tolerations.ApplicationTimeoutConfig.DriverReadyTimeoutMillis,
 	} {
@@ -166,9 +182,11 @@ func TestKindsAreRegistered(t *testing.T) {
 			t.Errorf("%s is not registered", kind)
 		}
 	}
+
 	if got, want := v1.Resource("sparkclusters"), (schema.GroupResource{Group: "spark.apache.org", Resource: "sparkclusters"}); got != want {
 		t.Errorf("resource %v, want %v", got, want)
 	}
+
 	if got, want := v1.Kind("SparkCluster"), (schema.GroupKind{Group: "spark.apache.org", Kind: "SparkCluster"}); got != want {
 		t.Errorf("kind %v, want %v", got, want)
 	}
@@ -200,6 +218,7 @@ func TestStatusesHoldNoNull(t *testing.T) {
 		for depth := range 7 {
 			v := reflect.New(kind)
 			fill(v.Elem(), depth)
+
 			text := encode(t, v.Interface())
 			if bytes.Contains(text, []byte("null")) {
 				t.Errorf("%s, filled %d deep, is written as\n%s", kind, depth, text)
@@ -222,15 +241,18 @@ func fill(v reflect.Value, depth int) {
 		v.Set(reflect.ValueOf(runtime.RawExtension{Raw: []byte("{}")}))
 		return
 	}
+
 	if v.Kind() == reflect.Struct {
 		for _, value := range v.Fields() {
 			fill(value, depth)
 		}
 		return
 	}
+
 	if depth == 0 {
 		return
 	}
+
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))

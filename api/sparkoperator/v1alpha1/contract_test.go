@@ -24,6 +24,7 @@ const (
 
 func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *crd.Schema {
 	t.Helper()
+
 	schema, err := crd.NewSchema(definition, version)
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +34,7 @@ func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinitio
 
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
+
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -64,10 +66,12 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 				meant, met[i] = true, true
 			}
 		}
+
 		if !meant {
 			t.Errorf("%s: %s", gap.Path, gap.What)
 		}
 	}
+
 	for i, d := range deliberate {
 		if !met[i] {
 			t.Errorf("%q %q is listed as deliberate, but there is no such gap", d.path, d.what)
@@ -80,13 +84,16 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 func TestPeersValuesAreStored(t *testing.T) {
 	theirs := crd.Theirs(t, connects)
 	before, after := newSchema(t, theirs), newSchema(t, crd.Ours(t, connects))
+
 	stored, rules := 0, crd.Rules(crd.Ours(t, connects), version)
 	for path, probe := range crd.Probes(theirs, version) {
 		raw := encode(t, probe)
+
 		original, errs := before.Admit(raw)
 		if len(errs) > 0 {
 			continue
 		}
+
 		now, errs := after.Admit(raw)
 		switch {
 		case len(errs) > 0 && !deliberatelyRefused(path) && !byRule(errs, rules):
@@ -97,7 +104,9 @@ func TestPeersValuesAreStored(t *testing.T) {
 			stored++
 		}
 	}
+
 	t.Logf("%d values stored alike", stored)
+
 	if stored < 300 {
 		t.Errorf("only %d values were compared", stored)
 	}
@@ -130,6 +139,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	definition := crd.Ours(t, connects)
 	schema := newSchema(t, definition)
+
 	accepted, refused := 0, 0
 	for path, probe := range crd.Probes(definition, version) {
 		stored, errs := schema.Admit(encode(t, probe))
@@ -138,9 +148,12 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 			continue
 		}
 		accepted++
+
 		crd.MustDecode(t, path, decoder, encode(t, stored))
 	}
+
 	t.Logf("%d accepted, %d refused", accepted, refused)
+
 	if accepted < 300 || refused < 300 {
 		t.Errorf("%d accepted and %d refused probes: too few to mean anything", accepted, refused)
 	}
@@ -150,13 +163,16 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 // property. If a property can have several values, it also stores one object for each other value.
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	ours := crd.Ours(t, connects)
+
 	schema := newSchema(t, ours)
 	for variant := range crd.Variants(ours, version) {
 		obj := crd.Full(ours, version, variant, crd.Sizes)
+
 		stored, errs := schema.Admit(encode(t, obj))
 		if len(errs) > 0 {
 			t.Errorf("variant %d: %v", variant, errs.ToAggregate())
 		}
+
 		if diff := cmp.Diff(obj, stored); diff != "" {
 			t.Errorf("variant %d (-sent +stored):\n%s", variant, diff)
 		}
@@ -171,6 +187,7 @@ func TestNamesAreThePeers(t *testing.T) {
 		ours.Spec.Names.Plural != theirs.Spec.Names.Plural || ours.Spec.Scope != theirs.Spec.Scope {
 		t.Errorf("names %+v, the peer's are %+v", ours.Spec.Names, theirs.Spec.Names)
 	}
+
 	columns := func(definition *apiextensionsv1.CustomResourceDefinition) (all []apiextensionsv1.CustomResourceColumnDefinition) {
 		for _, c := range definition.Spec.Versions[0].AdditionalPrinterColumns {
 			c.Description, c.Priority = "", 0
@@ -181,10 +198,12 @@ func TestNamesAreThePeers(t *testing.T) {
 	if diff := cmp.Diff(columns(theirs), columns(ours)); diff != "" {
 		t.Errorf("columns (-theirs +ours):\n%s", diff)
 	}
+
 	const approved = "api-approved.kubernetes.io"
 	if got, want := ours.Annotations[approved], theirs.Annotations[approved]; got != want {
 		t.Errorf("%s is %q, the peer's is %q", approved, got, want)
 	}
+
 	if v := ours.Spec.Versions[0]; len(ours.Spec.Versions) != 1 || v.Name != version || !v.Served || !v.Storage || v.Subresources == nil || v.Subresources.Status == nil {
 		t.Errorf("versions %+v", ours.Spec.Versions)
 	}
@@ -197,7 +216,9 @@ func TestDefinitionCanBeApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Logf("%d bytes", size)
+
 	if limit := 256 * 1024; size >= limit {
 		t.Errorf("the definition has %d bytes as compact JSON, the limit is %d: shorten descriptions", size, limit)
 	}

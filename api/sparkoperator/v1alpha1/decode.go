@@ -20,6 +20,7 @@ func (in *SparkConnect) UnmarshalJSON(data []byte) (err error) {
 // empty spec would overwrite the stored spec.
 func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	type plain SparkConnect // which has no MarshalJSON
+
 	if in.OutOfBounds != "" {
 		return nil, bounds.Unwritable(in.OutOfBounds)
 	}
@@ -32,6 +33,7 @@ func (in *SparkConnect) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
 	}
+
 	in.Spec = SparkConnectSpec{}
 	return true
 }

@@ -19,6 +19,7 @@ import (
 
 func newObjects(t testing.TB) *runtime.Scheme {
 	t.Helper()
+
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -30,15 +31,19 @@ func newObjects(t testing.TB) *runtime.Scheme {
 // does not have.
 func load(t testing.TB, path string) (*v1alpha1.SparkConnect, map[string]any) {
 	t.Helper()
+
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var plain map[string]any
 	if err := json.Unmarshal(raw, &plain); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+
 	sc := &v1alpha1.SparkConnect{}
+
 	unknown, err := strict.UnmarshalStrict(raw, sc)
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("%s: %v %v", path, err, unknown)
@@ -48,6 +53,7 @@ func load(t testing.TB, path string) (*v1alpha1.SparkConnect, map[string]any) {
 
 func manifests(t testing.TB) []string {
 	t.Helper()
+
 	paths, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(paths) != 2 {
 		t.Fatalf("manifests in testdata: %v %v", paths, err)
@@ -65,18 +71,22 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 				if err := json.Unmarshal(encode(t, o), &got); err != nil {
 					t.Fatal(err)
 				}
+
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s: (-manifest +after the round trip):\n%s", name, diff)
 				}
 			}
+
 			kept, errs := stored.Admit(encode(t, want))
 			if len(errs) > 0 {
 				t.Fatal(errs.ToAggregate())
 			}
+
 			var got map[string]any
 			if err := json.Unmarshal(encode(t, kept), &got); err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("stored otherwise (-manifest +stored):\n%s", diff)
 			}
@@ -88,6 +98,7 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 // that a manifest sets.
 func TestFullManifestSetsEveryField(t *testing.T) {
 	sc, _ := load(t, "testdata/connect-full.json")
+
 	v := reflect.ValueOf(sc).Elem()
 	for _, part := range []string{"Spec", "Status"} {
 		reportUnset(part, v.FieldByName(part), func(field string) { t.Errorf("%s is not set", field) })
@@ -110,11 +121,13 @@ func reportUnset(path string, v reflect.Value, report func(string)) {
 		if !strings.Contains(v.Type().PkgPath(), "/api/sparkoperator/") {
 			return
 		}
+
 		for field, value := range v.Fields() {
 			at := path + "." + field.Name
 			if always := !strings.Contains(field.Tag.Get("json"), ","); value.IsZero() && !always {
 				report(at)
 			}
+
 			reportUnset(at, value, report)
 		}
 	}
@@ -127,9 +140,11 @@ func TestKindsAreRegistered(t *testing.T) {
 			t.Errorf("%s is not registered", kind)
 		}
 	}
+
 	if got, want := v1alpha1.Resource("sparkconnects"), (schema.GroupResource{Group: "sparkoperator.k8s.io", Resource: "sparkconnects"}); got != want {
 		t.Errorf("resource %v, want %v", got, want)
 	}
+
 	if got, want := v1alpha1.Kind("SparkConnect"), (schema.GroupKind{Group: "sparkoperator.k8s.io", Kind: "SparkConnect"}); got != want {
 		t.Errorf("kind %v, want %v", got, want)
 	}
@@ -142,6 +157,7 @@ func TestZeroValuesAreNotWritten(t *testing.T) {
 	if want := `{"metadata":{},"spec":{"sparkVersion":"","server":{},"executor":{}}}`; got != want {
 		t.Errorf("an empty SparkConnect is written as\n%s\nwant\n%s", got, want)
 	}
+
 	if got := string(encode(t, v1alpha1.SparkConnectStatus{})); got != `{}` {
 		t.Errorf("an empty status is written as %s", got)
 	}

@@ -56,11 +56,13 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 					meant, met[i] = true, true
 				}
 			}
+
 			if !meant {
 				t.Errorf("%s: %s: %s", file, gap.Path, gap.What)
 			}
 		}
 	}
+
 	for i, d := range deliberate {
 		if !met[i] {
 			t.Errorf("%q %q is listed as deliberate, but there is no such gap", d.path, d.what)
@@ -87,19 +89,24 @@ func TestDeliberateGapsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, rest, _ := strings.Cut(string(text), "<!-- begin stored -->\n")
 	documented, _, _ := strings.Cut(rest, "<!-- end stored -->")
+
 	want := "| property | refused value | why nothing is lost |\n|---|---|---|\n"
 	for _, d := range deliberate {
 		property := map[string]string{"": "every quantity", ".port": "every `port` of a probe or hook", "Time": "the status' `...Time`", "Run": "the status' `...Run`"}[d.path]
 		if covered, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list", "maxProperties ": "every map", "rule ": "every field"}[d.what]; ok {
 			property = covered
 		}
+
 		if property == "" {
 			property = "`" + d.path + "`"
 		}
+
 		want += fmt.Sprintf("| %s | %s | %s |\n", property, d.says, d.why)
 	}
+
 	if diff := cmp.Diff(documented, want); diff != "" {
 		t.Errorf("docs/validation.md should say:\n%s\n(-written +wanted):\n%s", want, diff)
 	}

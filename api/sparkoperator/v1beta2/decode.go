@@ -31,6 +31,7 @@ func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) (err error) {
 // the empty spec would overwrite the stored spec.
 func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	type plain SparkApplication // which has no MarshalJSON
+
 	if in.OutOfBounds != "" {
 		return nil, bounds.Unwritable(in.OutOfBounds)
 	}
@@ -41,6 +42,7 @@ func (in SparkApplication) MarshalJSON() ([]byte, error) {
 // update with the empty spec would overwrite the stored spec.
 func (in ScheduledSparkApplication) MarshalJSON() ([]byte, error) {
 	type plain ScheduledSparkApplication // which has no MarshalJSON
+
 	if in.OutOfBounds != "" {
 		return nil, bounds.Unwritable(in.OutOfBounds)
 	}
@@ -53,6 +55,7 @@ func (in *SparkApplication) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
 	}
+
 	in.Spec = SparkApplicationSpec{}
 	return true
 }
@@ -63,6 +66,7 @@ func (in *ScheduledSparkApplication) DropLargeSpec(limit int) bool {
 	if in.SpecBytes <= limit {
 		return false
 	}
+
 	in.Spec = ScheduledSparkApplicationSpec{}
 	return true
 }

@@ -31,6 +31,7 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 	} {
 		document := fmt.Sprintf(small, cpu)
 		list := `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplicationList","metadata":{},"items":[` + fmt.Sprintf(small, "1") + "," + document + `]}`
+
 		done := make(chan []v1beta2.SparkApplication, 1)
 		go func() {
 			var all []v1beta2.SparkApplication
@@ -39,6 +40,7 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
+
 				switch object := object.(type) {
 				case *v1beta2.SparkApplication:
 					all = append(all, *object)
@@ -48,6 +50,7 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 			}
 			done <- all
 		}()
+
 		select {
 		case <-time.After(time.Minute):
 			t.Fatalf("%.80q is not decoded after a minute", cpu)
@@ -57,6 +60,7 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 				if within != (app.OutOfBounds == "") || app.Name != "a" || app.Status.ExecutionAttempts != 3 {
 					t.Errorf("%.80q, object %d: %q, %s, %d attempts", cpu, i, app.OutOfBounds, app.Name, app.Status.ExecutionAttempts)
 				}
+
 				if !within && !strings.HasPrefix(app.OutOfBounds, "spec.driver.sidecars[0].resources.limits[cpu]: ") {
 					t.Errorf("%.80q: %s", cpu, app.OutOfBounds)
 				}
@@ -72,9 +76,11 @@ func TestAnUnreadSpecIsNotWrittenBack(t *testing.T) {
 	if err := json.Unmarshal([]byte(fmt.Sprintf(small, "1e100")), &app); err != nil || app.OutOfBounds == "" {
 		t.Fatal(err, app.OutOfBounds)
 	}
+
 	if text, err := json.Marshal(&app); err == nil || !strings.Contains(err.Error(), "limits[cpu]") {
 		t.Errorf("%v, %s", err, text)
 	}
+
 	if err := json.Unmarshal([]byte(fmt.Sprintf(small, "1")), &app); err != nil || app.OutOfBounds != "" || len(app.Spec.Driver.Sidecars) != 1 {
 		t.Errorf("put right: %v, %q", err, app.OutOfBounds)
 	}
@@ -91,15 +97,19 @@ func TestObjectsWithinTheLimitsAreDecodedAsBefore(t *testing.T) {
 		}
 		var expected plain
 		var decoded v1beta2.SparkApplication
+
 		if err := utiljson.Unmarshal(text, &expected); err != nil || expected.Kind != "SparkApplication" {
 			continue // a schedule
 		}
+
 		if err := utiljson.Unmarshal(text, &decoded); err != nil {
 			t.Fatal(err)
 		}
+
 		if decoded.SpecBytes == 0 {
 			t.Errorf("%s: the length of the spec is not known", path)
 		}
+
 		expected.SpecBytes = decoded.SpecBytes // only UnmarshalJSON sets this field
 		if diff := cmp.Diff(v1beta2.SparkApplication(expected), decoded); diff != "" {
 			t.Errorf("%s: (-plain +checked):\n%s", path, diff)
@@ -115,6 +125,7 @@ func BenchmarkDecode(b *testing.B) {
 	decoder := serializer.NewCodecFactory(newObjects(b)).UniversalDeserializer()
 	b.Run("checked", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
+
 		for b.Loop() {
 			if _, _, err := decoder.Decode(text, nil, &v1beta2.SparkApplication{}); err != nil {
 				b.Fatal(err)
@@ -123,8 +134,10 @@ func BenchmarkDecode(b *testing.B) {
 	})
 	b.Run("plain", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
+
 		for b.Loop() {
 			var meta runtime.TypeMeta // which the client reads first
+
 			var app plain
 			if utiljson.Unmarshal(text, &meta) != nil || utiljson.Unmarshal(text, &app) != nil {
 				b.Fatal("not decoded")

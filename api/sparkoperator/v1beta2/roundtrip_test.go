@@ -18,6 +18,7 @@ import (
 
 func newObjects(t testing.TB) *runtime.Scheme {
 	t.Helper()
+
 	scheme := runtime.NewScheme()
 	if err := v1beta2.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -27,6 +28,7 @@ func newObjects(t testing.TB) *runtime.Scheme {
 
 func fixtures(t testing.TB) []string {
 	t.Helper()
+
 	paths, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no fixtures in testdata: %v", err)
@@ -38,19 +40,24 @@ func fixtures(t testing.TB) []string {
 // does not have.
 func load(t testing.TB, path string) (runtime.Object, map[string]any) {
 	t.Helper()
+
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var plain map[string]any
 	if err := json.Unmarshal(raw, &plain); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+
 	kind, _ := plain["kind"].(string)
+
 	obj, err := newObjects(t).New(v1beta2.GroupVersion.WithKind(kind))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+
 	unknown, err := strict.UnmarshalStrict(raw, obj)
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("%s: %v %v", path, err, unknown)
@@ -67,6 +74,7 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 				if err := json.Unmarshal(encode(t, o), &got); err != nil {
 					t.Fatal(err)
 				}
+
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s: (-manifest +after the round trip):\n%s", name, diff)
 				}
@@ -80,6 +88,7 @@ func TestManifestsSurviveARoundTrip(t *testing.T) {
 func TestFullManifestsSetEveryField(t *testing.T) {
 	for _, path := range []string{"testdata/application-full.json", "testdata/schedule-full.json"} {
 		obj, _ := load(t, path)
+
 		v := reflect.ValueOf(obj).Elem()
 		for _, part := range []string{"Spec", "Status"} {
 			reportUnset(part, v.FieldByName(part), func(field string) { t.Errorf("%s: %s is not set", path, field) })
@@ -104,12 +113,15 @@ func reportUnset(path string, v reflect.Value, report func(string)) {
 		if v.Type().PkgPath() != ours {
 			return
 		}
+
 		for field, value := range v.Fields() {
 			at := path + "." + field.Name
+
 			always := !strings.Contains(field.Tag.Get("json"), ",")
 			if value.IsZero() && !always {
 				report(at)
 			}
+
 			reportUnset(at, value, report)
 		}
 	}
@@ -122,9 +134,11 @@ func TestKindsAreRegistered(t *testing.T) {
 			t.Errorf("%s is not registered", kind)
 		}
 	}
+
 	if got, want := v1beta2.Resource("sparkapplications"), (schema.GroupResource{Group: "sparkoperator.k8s.io", Resource: "sparkapplications"}); got != want {
 		t.Errorf("resource %v, want %v", got, want)
 	}
+
 	if got, want := v1beta2.Kind("SparkApplication"), (schema.GroupKind{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}); got != want {
 		t.Errorf("kind %v, want %v", got, want)
 	}
@@ -134,10 +148,12 @@ func TestKindsAreRegistered(t *testing.T) {
 // objects by hand, and the API server would store every field that is sent.
 func TestZeroValuesAreNotWritten(t *testing.T) {
 	got := string(encode(t, v1beta2.SparkApplication{}))
+
 	want := `{"metadata":{},"spec":{"type":"","sparkVersion":"","mainApplicationFile":"","driver":{},"executor":{}}}`
 	if got != want {
 		t.Errorf("an empty SparkApplication is written as\n%s\nwant\n%s", got, want)
 	}
+
 	got = string(encode(t, v1beta2.SparkApplicationStatus{}))
 	if want := `{"driverInfo":{},"applicationState":{"state":""}}`; got != want {
 		t.Errorf("an empty status is written as %s, want %s", got, want)

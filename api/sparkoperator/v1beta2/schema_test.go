@@ -24,6 +24,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			definition := crd.Ours(t, file)
 			schema := newSchema(t, definition)
+
 			accepted, refused := 0, 0
 			for path, probe := range crd.Probes(definition, version) {
 				stored, errs := schema.Admit(encode(t, probe))
@@ -32,9 +33,12 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 					continue
 				}
 				accepted++
+
 				crd.MustDecode(t, path, decoder, encode(t, stored))
 			}
+
 			t.Logf("%d accepted, %d refused", accepted, refused)
+
 			if accepted < 1000 || refused < 1000 {
 				t.Errorf("%d accepted and %d refused probes: too few to mean anything", accepted, refused)
 			}
@@ -44,6 +48,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 
 func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *crd.Schema {
 	t.Helper()
+
 	schema, err := crd.NewSchema(definition, version)
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +58,7 @@ func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinitio
 
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
+
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +74,9 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Logf("%s: %d bytes", file, size)
+
 		if limit := 256 * 1024; size >= limit {
 			t.Errorf("%s has %d bytes as compact JSON, the limit is %d: shorten descriptions", file, size, limit)
 		}
@@ -83,10 +91,12 @@ func TestChartHasTheSameDefinitions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		source, err := os.ReadFile(filepath.Join(root, "config/crd", file))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !bytes.Equal(copied, source) {
 			t.Errorf("the chart's %s is not the one in config/crd: run make generate", file)
 		}
@@ -103,24 +113,29 @@ func TestManifestsAreStoredWhole(t *testing.T) {
 		// Node selectors of the application exclude those of its driver and executors.
 		for _, pods := range []bool{true, false} {
 			_, manifest := load(t, path)
+
 			spec := manifest["spec"].(map[string]any)
 			if template, ok := spec["template"].(map[string]any); ok {
 				spec = template
 			}
+
 			if pods {
 				delete(spec, "nodeSelector")
 			} else {
 				delete(spec["driver"].(map[string]any), "nodeSelector")
 				delete(spec["executor"].(map[string]any), "nodeSelector")
 			}
+
 			stored, errs := schemas[manifest["kind"].(string)].Admit(encode(t, manifest))
 			if len(errs) > 0 {
 				t.Errorf("%s: %v", path, errs.ToAggregate())
 			}
+
 			var got map[string]any
 			if err := json.Unmarshal(encode(t, stored), &got); err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(manifest, got); diff != "" {
 				t.Errorf("%s: (-manifest +stored):\n%s", path, diff)
 			}
@@ -132,6 +147,7 @@ func TestManifestsAreStoredWhole(t *testing.T) {
 // never run. Each error must contain the texts in refused, which tell the user what to correct.
 func TestAdmission(t *testing.T) {
 	schema := newSchema(t, crd.Ours(t, applications))
+
 	scheduled := newSchema(t, crd.Ours(t, schedules))
 	for _, tc := range []struct {
 		name    string
@@ -205,10 +221,12 @@ func TestAdmission(t *testing.T) {
 			_, schedule := load(t, "testdata/schedule-minimal.json")
 			change(schedule["spec"].(map[string]any)["template"].(map[string]any), tc.path, tc.value)
 			_, errs = scheduled.Admit(encode(t, schedule))
+
 			var below []string
 			for _, part := range tc.refused {
 				below = append(below, strings.Replace(part, "spec.", "spec.template.", 1))
 			}
+
 			check(t, errs, below)
 		})
 	}
@@ -244,24 +262,29 @@ func change(obj map[string]any, path string, value any) {
 	for parent, rest, more := strings.Cut(path, "."); more; parent, rest, more = strings.Cut(path, ".") {
 		obj, path = obj[parent].(map[string]any), rest
 	}
+
 	if value == nil {
 		delete(obj, path)
 		return
 	}
+
 	obj[path] = value
 }
 
 func check(t *testing.T, errs field.ErrorList, want []string) {
 	t.Helper()
+
 	if want == nil {
 		if len(errs) > 0 {
 			t.Errorf("refused: %v", errs.ToAggregate())
 		}
 		return
 	}
+
 	if len(errs) == 0 {
 		t.Fatal("accepted")
 	}
+
 	for _, part := range want {
 		if message := errs.ToAggregate().Error(); !strings.Contains(message, part) {
 			t.Errorf("refused without a word of %q: %s", part, message)

@@ -20,16 +20,20 @@ func TestPeersValuesAreStored(t *testing.T) {
 			theirs := crd.Theirs(t, file)
 			before, after := newSchema(t, theirs), newSchema(t, crd.Ours(t, file))
 			rules := crd.Rules(crd.Ours(t, file), version)
+
 			stored, refused := 0, map[string]bool{}
 			for path, probe := range crd.Probes(theirs, version) {
 				if strings.HasPrefix(path, ".spec.template.") {
 					continue // the loop over the application's definition tests these paths
 				}
+
 				raw := encode(t, probe)
+
 				original, errs := before.Admit(raw)
 				if len(errs) > 0 {
 					continue
 				}
+
 				now, errs := after.Admit(raw)
 				switch {
 				case len(errs) > 0 && !deliberatelyRefused(path) && !byRule(errs, rules):
@@ -42,7 +46,9 @@ func TestPeersValuesAreStored(t *testing.T) {
 					stored++
 				}
 			}
+
 			t.Logf("%d values stored alike, %d properties with values that are refused on purpose", stored, len(refused))
+
 			if file == applications && stored < 8000 || stored == 0 {
 				t.Errorf("only %d values were compared", stored)
 			}
@@ -79,13 +85,16 @@ func byRule(errs field.ErrorList, rules []crd.Rule) bool {
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	for _, file := range []string{applications, schedules} {
 		ours := crd.Ours(t, file)
+
 		schema := newSchema(t, ours)
 		for variant := range crd.Variants(ours, version) {
 			obj := crd.Full(ours, version, variant, crd.Sizes)
+
 			stored, errs := schema.Admit(encode(t, obj))
 			if len(errs) > 0 {
 				t.Errorf("%s, variant %d: %v", file, variant, errs.ToAggregate())
 			}
+
 			if diff := cmp.Diff(obj, stored); diff != "" {
 				t.Errorf("%s, variant %d (-sent +stored):\n%s", file, variant, diff)
 			}

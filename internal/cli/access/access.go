@@ -60,6 +60,7 @@ var Spark, Apache = v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group
 func SwitchedOff(c *config.Configuration, kind *kube.Kind) string {
 	for i := range kube.Kinds {
 		k := &kube.Kinds[i]
+
 		first := i == 0 || kube.Kinds[i-1].Group != k.Group // has the switch of its group
 		if k.Group == kind.Group && (first || k.Name == kind.Name) && !kindRights[i].served(c) {
 			return kindRights[i].value
@@ -81,6 +82,7 @@ func Operator(c *config.Configuration) []Right {
 			rights = append(append(rights, Right{k.Group, k.Resource, "get list watch"}, Right{k.Group, k.Resource + "/status", "patch"}), kindRights[i].rights...)
 		}
 	}
+
 	if c.Submission.Mode != config.SubmissionNative {
 		rights = append(rights, Right{"", "secrets", "create deletecollection"})
 	}
@@ -94,6 +96,7 @@ func Missing(ctx context.Context, c *kube.Client, a Account, namespace string, r
 	if err != nil {
 		return nil, err
 	}
+
 	for _, right := range rights {
 		for resource := range strings.FieldsSeq(right.resources) {
 			var lost []string
@@ -102,10 +105,12 @@ func Missing(ctx context.Context, c *kube.Client, a Account, namespace string, r
 				if err != nil {
 					return nil, c.Explain(err)
 				}
+
 				if !review.Status.Allowed {
 					lost = append(lost, verb)
 				}
 			}
+
 			if len(lost) > 0 {
 				missing = append(missing, strings.Join(lost, ", ")+" "+strings.TrimSuffix(resource+"."+right.group, "."))
 			}

@@ -59,6 +59,7 @@ func readable(err error, host string) error {
 	isStatus := errors.As(err, &status)
 	_, isURL := errors.AsType[*url.Error](err)
 	var network net.Error
+
 	isNet := errors.As(err, &network)
 	switch {
 	case clientcmd.IsEmptyConfig(err):
@@ -87,6 +88,7 @@ func rootOf(err error) error {
 		if next == nil {
 			return err
 		}
+
 		err = next
 	}
 }
@@ -120,14 +122,17 @@ func missingRight(err error) error {
 	if match == nil {
 		return err // an admission webhook, or a quota
 	}
+
 	verb, resource, namespace := match[1], match[2], match[4]
 	if match[3] != "" {
 		resource += "." + match[3]
 	}
+
 	where, flag := "in all namespaces", terminal.Command(" -A")
 	if namespace != "" {
 		where, flag = "in namespace "+namespace, terminal.Commandf(" -n %s", namespace)
 	}
+
 	check := terminal.Commandf("kubectl auth can-i %s %s", verb, resource) + flag
 	return &rightError{fmt.Errorf("you are not allowed to %s %s %s; ask an administrator for a Role that allows it, and check with: %s", verb, resource, where, check), check}
 }

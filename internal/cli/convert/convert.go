@@ -82,21 +82,26 @@ func Convert(o preview.Operator, object client.Object, group string) (Result, er
 	if from.Group == group {
 		return Result{}, fmt.Errorf("is already an object of %s; convert it with --to %s", group, Other(group))
 	}
+
 	if err := convertible(object); err != nil {
 		return Result{}, err
 	}
+
 	faults, err := o.Faults(object)
 	if err != nil {
 		return Result{}, err
 	}
+
 	for _, fault := range faults {
 		return Result{}, fmt.Errorf("is invalid: %w", fault)
 	}
 	var result Result
+
 	var source client.Object
 	switch object := object.(type) {
 	case *v1beta2.ScheduledSparkApplication:
 		app := templateOf(object)
+
 		source = app
 		if result, err = toApache(o, app); err == nil {
 			result.Comments = append(scheduleComments(object), result.Comments...)
@@ -108,19 +113,24 @@ func Convert(o preview.Operator, object client.Object, group string) (Result, er
 		source = object
 		result, err = toSparkOperator(o, object)
 	}
+
 	if err != nil {
 		return Result{}, err
 	}
+
 	if faults, err = o.Faults(result.Application()); err != nil {
 		return Result{}, err
 	}
+
 	for _, fault := range faults {
 		return Result{}, fmt.Errorf("is invalid in %s: %w", group, fault)
 	}
+
 	different, err := Differences(o, source, result.Application())
 	if err != nil {
 		return Result{}, err
 	}
+
 	result.explain(different)
 	return result, nil
 }
@@ -139,10 +149,12 @@ func Submitted(o preview.Operator, app *v1beta2.SparkApplication, group string) 
 	if group == Apache {
 		return Convert(o, app, Apache)
 	}
+
 	faults, err := o.Faults(app)
 	if err != nil {
 		return Result{}, err
 	}
+
 	for _, fault := range faults {
 		return Result{}, fault
 	}

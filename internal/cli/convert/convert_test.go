@@ -110,19 +110,24 @@ var (
 // the texts before it are other settings without which the setting has no effect.
 func pieces(t testing.TB, group string) (all [][]string) {
 	t.Helper()
+
 	for _, table := range tables {
 		if table.group != group {
 			continue
 		}
+
 		text, err := os.ReadFile(table.file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_, rest, found := strings.Cut(string(text), "var "+table.name+" = map[string]")
+
 		body, _, ended := strings.Cut(rest, "\n}\n")
 		if !found || !ended {
 			t.Fatalf("%s has no table %s", table.file, table.name)
 		}
+
 		read := 0
 		for _, entry := range sampleOf.FindAllStringSubmatch(body+"\n", -1) {
 			var piece [2]string
@@ -131,10 +136,12 @@ func pieces(t testing.TB, group string) (all [][]string) {
 				if !strings.HasPrefix(text, "{") {
 					text = "{" + text + "}"
 				}
+
 				at := 0
 				if field[1] == "value" {
 					at = 1
 				}
+
 				piece[at] = strings.Replace(table.wrap, "%", text, 1)
 			}
 			read++
@@ -142,12 +149,15 @@ func pieces(t testing.TB, group string) (all [][]string) {
 			if group == SparkOperator && yaml.UnmarshalStrict([]byte(piece[1]), &v1beta2.SparkApplicationSpec{}) != nil {
 				continue
 			}
+
 			all = append(all, slices.DeleteFunc(piece[:], func(s string) bool { return s == "" }))
 		}
+
 		if want := strings.Count(body, "value: `"); read != want {
 			t.Fatalf("%s: %d of %d samples of %s were read", table.file, read, want, table.name)
 		}
 	}
+
 	for _, piece := range more[group] {
 		all = append(all, []string{piece})
 	}
@@ -157,17 +167,21 @@ func pieces(t testing.TB, group string) (all [][]string) {
 // appWith returns the smallest application of an API group, with pieces merged into its spec.
 func appWith(t testing.TB, group string, pieces ...string) client.Object {
 	t.Helper()
+
 	var tree map[string]any
 	if err := yaml.Unmarshal([]byte(plain[group]), &tree); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, piece := range pieces {
 		var over map[string]any
 		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
 			t.Fatalf("%v in %s", err, piece)
 		}
+
 		fieldtable.Merge(tree, map[string]any{"spec": over})
 	}
+
 	text, err := yaml.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)
@@ -178,15 +192,18 @@ func appWith(t testing.TB, group string, pieces ...string) client.Object {
 // read parses a manifest and returns the custom resources in it whose kinds the operator serves.
 func read(t testing.TB, name string, text []byte) (objects []client.Object) {
 	t.Helper()
+
 	documents, faults := manifest.Read(name, text)
 	if len(faults) > 0 {
 		t.Fatal(faults[0])
 	}
+
 	for i := range documents {
 		object, err := documents[i].Object()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if object != nil {
 			objects = append(objects, object)
 		}
@@ -196,10 +213,12 @@ func read(t testing.TB, name string, text []byte) (objects []client.Object) {
 
 func operator(t testing.TB) preview.Operator {
 	t.Helper()
+
 	o, err := preview.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	o.Now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return o
 }
@@ -208,40 +227,49 @@ func operator(t testing.TB) preview.Operator {
 // for each piece, and random combinations of pieces. Invalid combinations are left out.
 func corpus(t testing.TB, o preview.Operator, yield func(name string, app client.Object)) {
 	t.Helper()
+
 	files, err := filepath.Glob("../../../examples/*.yaml")
 	if err != nil || len(files) < 15 {
 		t.Fatal(files, err)
 	}
+
 	for _, file := range append(files, "../testdata/render/everything.yaml") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, object := range read(t, file, text) {
 			if convertible(object) == nil {
 				yield(filepath.Base(file), object)
 			}
 		}
 	}
+
 	for _, group := range []string{SparkOperator, Apache} {
 		all := pieces(t, group)
 		for _, piece := range all {
 			yield(strings.Join(piece, " "), appWith(t, group, piece...))
 		}
+
 		random := rand.New(rand.NewPCG(25, 3))
+
 		combined := 0
 		for range 150 {
 			var some []string
 			for range 2 + random.IntN(6) {
 				some = append(some, all[random.IntN(len(all))]...)
 			}
+
 			app := appWith(t, group, some...)
 			if faults, err := o.Faults(app); err != nil || len(faults) > 0 {
 				continue
 			}
 			combined++
+
 			yield(strings.Join(some, " "), app)
 		}
+
 		if combined < 40 {
 			t.Errorf("%s: only %d combinations are valid", group, combined)
 		}
@@ -277,10 +305,12 @@ var commented = map[string][]string{
 // matches.
 func properties(t testing.TB, o preview.Operator, app client.Object) map[string]string {
 	t.Helper()
+
 	made, err := objectsOf(o, app)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, object := range made.Before {
 		text := ""
 		switch object := object.(type) {
@@ -289,17 +319,21 @@ func properties(t testing.TB, o preview.Operator, app client.Object) map[string]
 		case *corev1.Secret:
 			text = string(object.Data["spark.properties"])
 		}
+
 		if text == "" {
 			continue
 		}
+
 		c, err := conf.UnmarshalProperties(text)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		values := c.Map()
 		maps.DeleteFunc(values, func(key, _ string) bool { return otherProperties.MatchString(key) })
 		return values
 	}
+
 	t.Fatal("the driver has no properties")
 	return nil
 }
@@ -324,14 +358,17 @@ func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
 		if there == nil {
 			return
 		}
+
 		back := converted(t, o, name+" and back", there.Application())
 		if back == nil {
 			return
 		}
+
 		different, err := Differences(o, applicationOf(source), back.Application())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		both := slices.Concat(there.Comments, back.Comments)
 		for _, part := range different {
 			if !slices.ContainsFunc(both, func(c Comment) bool { return c.explains(part) || strings.HasPrefix(c.Text, "driver pod: "+part+" ") }) {
@@ -344,24 +381,29 @@ func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
 // converted converts an application and checks that only explained parts of the driver differ.
 func converted(t *testing.T, o preview.Operator, name string, source client.Object) *Result {
 	t.Helper()
+
 	result, err := Convert(o, source, Other(source.GetObjectKind().GroupVersionKind().Group))
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return nil
 	}
+
 	for _, text := range unexplained(&result) {
 		if !strings.Contains(name, "SPARK_USER") { // Spark's own variables override those of a template
 			t.Errorf("%s: %s", name, text)
 		}
 	}
+
 	text, err := result.YAML()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again := read(t, name, text)
 	if len(again) != 1 {
 		t.Fatalf("%s: %d applications in\n%s", name, len(again), text)
 	}
+
 	before, after := properties(t, o, applicationOf(source)), properties(t, o, again[0])
 	for _, comment := range result.Comments {
 		for key, affected := range commented {
@@ -373,9 +415,11 @@ func converted(t *testing.T, o preview.Operator, name string, source client.Obje
 			}
 		}
 	}
+
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("%s: properties (-source +converted):\n%s", name, diff)
 	}
+
 	if different, err := Differences(o, result.Application(), again[0]); err != nil || len(different) > 0 {
 		t.Errorf("%s: the written manifest has another driver: %v, %v", name, different, err)
 	}
@@ -391,15 +435,19 @@ func TestNothingIsDroppedInSilence(t *testing.T) {
 			if last == "{type: Scala}" {
 				continue // Spark decides by the main file
 			}
+
 			without, err1 := Convert(o, appWith(t, group, piece[:len(piece)-1]...), Other(group))
+
 			with, err2 := Convert(o, appWith(t, group, piece...), Other(group))
 			if err1 != nil || err2 != nil {
 				t.Errorf("%s: %v, %v", last, err1, err2)
 				continue
 			}
+
 			if cmp.Diff(without.Objects, with.Objects) != "" {
 				continue
 			}
+
 			if cmp.Diff(without.Comments, with.Comments) == "" {
 				t.Errorf("%s: %s changes neither the application nor the comments", group, last)
 			}
@@ -416,10 +464,12 @@ func TestComments(t *testing.T) {
 		if err != nil {
 			return // reported by another test
 		}
+
 		text, err := result.YAML()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, comment := range result.Comments {
 			first, _, _ := strings.Cut(wrapped(comment.Text)[0], "\n")
 			if !strings.Contains(string(text), first+"\n") {
@@ -432,6 +482,7 @@ func TestComments(t *testing.T) {
 // TestDifferences checks which differences of driver pods are reported.
 func TestDifferences(t *testing.T) {
 	o := operator(t)
+
 	base := appWith(t, SparkOperator)
 	for piece, want := range map[string][]string{
 		`{}`:                              nil,
@@ -453,6 +504,7 @@ func TestDifferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", piece, diff)
 		}
@@ -474,22 +526,27 @@ func TestKindsWithoutACounterpart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			object = read(t, name, text)[0]
 		}
+
 		group := Other(object.GetObjectKind().GroupVersionKind().Group)
 		if name == "already" {
 			group = Other(group)
 		}
+
 		result, err := Convert(o, object, group)
 		if err == nil {
 			t.Errorf("%s became %v", name, result.Objects)
 			continue
 		}
+
 		says := "keep"
 		switch name {
 		case "already", "mainClass":
 			says = name
 		}
+
 		if !strings.Contains(fmt.Sprint(err), says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -528,10 +585,12 @@ func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		back, err := Convert(o, there.Application(), test.group)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var got, want any
 		switch app := back.Application().(type) {
 		case *v1beta2.SparkApplication:
@@ -539,9 +598,11 @@ func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(test.want), spec); err != nil {
 				t.Fatal(err)
 			}
+
 			if spec.Timeouts == nil { // no limits, which spark.apache.org needs to say
 				spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64), DriverReadySeconds: new(int64), ExecutorsStartSeconds: new(int64)}
 			}
+
 			got = []any{app.Spec.RestartPolicy, app.Spec.Timeouts, app.Spec.TimeToLiveSeconds}
 			want = []any{spec.RestartPolicy, spec.Timeouts, spec.TimeToLiveSeconds}
 		case *sparkv1.SparkApplication:
@@ -549,8 +610,10 @@ func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(test.want), tolerations); err != nil {
 				t.Fatal(err)
 			}
+
 			got, want = app.Spec.ApplicationTolerations, tolerations
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.piece, diff)
 		}

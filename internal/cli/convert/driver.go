@@ -36,8 +36,10 @@ func Differences(o preview.Operator, a, b client.Object) (parts []string, err er
 			return nil, err
 		}
 	}
+
 	all := maps.Clone(flat[0])
 	maps.Copy(all, flat[1])
+
 	for _, part := range slices.Sorted(maps.Keys(all)) {
 		if flat[0][part] != flat[1][part] {
 			parts = append(parts, part)
@@ -54,6 +56,7 @@ func objectsOf(o preview.Operator, object client.Object) (submit.Objects, error)
 		app.Spec.Submission = nil
 		object = app
 	}
+
 	k, err := o.Kind(object)
 	if err != nil {
 		return submit.Objects{}, err
@@ -68,29 +71,37 @@ func driverParts(o preview.Operator, object client.Object) (map[string]string, e
 	if err != nil {
 		return nil, err
 	}
+
 	driver, err := made.DriverObject()
 	if err != nil {
 		return nil, err
 	}
+
 	text, err := json.Marshal(driver)
 	if err != nil {
 		return nil, err
 	}
+
 	text = localDirectory.ReplaceAll(text, []byte("/var/data/spark-ID"))
+
 	var pod map[string]any
 	if err := utiljson.Unmarshal(text, &pod); err != nil {
 		return nil, err
 	}
+
 	meta, _ := pod["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	maps.DeleteFunc(annotations, func(key string, _ any) bool { return strings.HasPrefix(key, own) })
+
 	parts := map[string]string{}
 	if err := flatten(parts, "metadata.annotations", annotations); err != nil {
 		return nil, err
 	}
+
 	if err := flatten(parts, "spec", pod["spec"]); err != nil {
 		return nil, err
 	}
+
 	maps.DeleteFunc(parts, func(part, _ string) bool { return isName.MatchString(part) })
 	return parts, nil
 }
@@ -124,6 +135,7 @@ func flatten(parts map[string]string, path string, value any) error {
 		if err != nil {
 			return err
 		}
+
 		parts[path] = string(text)
 	}
 	return nil
@@ -132,6 +144,7 @@ func flatten(parts map[string]string, path string, value any) error {
 func flattenList(parts map[string]string, path string, list []any) error {
 	for i, item := range list {
 		name := fmt.Sprint(i)
+
 		fields, _ := item.(map[string]any)
 		for _, key := range identity {
 			if field, ok := fields[key]; ok {
@@ -139,9 +152,11 @@ func flattenList(parts map[string]string, path string, list []any) error {
 				break
 			}
 		}
+
 		at := path + "[" + name + "]"
 		// The last of several items with the same name counts.
 		maps.DeleteFunc(parts, func(part, _ string) bool { return strings.HasPrefix(part, at+".") })
+
 		if err := flatten(parts, at, item); err != nil {
 			return err
 		}

@@ -22,11 +22,13 @@ func apacheServices(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec,
 	for i := range app.Spec.DriverIngressOptions {
 		option := &app.Spec.DriverIngressOptions[i]
 		field := fmt.Sprintf("spec.driverIngressOptions[%d]", i)
+
 		entry, err := serviceIngress(app, option)
 		if err != nil {
 			n.dropped(droppedField{true, "spec", field, err.Error() + "; describe the Service in driverServiceIngressList"})
 			continue
 		}
+
 		out.DriverServiceIngressList = append(out.DriverServiceIngressList, entry)
 		n.add(fmt.Sprintf("spec.driverServiceIngressList[%d]", len(out.DriverServiceIngressList)-1),
 			"Set ingressSpec.ingressClassName. For the source, the operator's configuration sets the IngressClass.")
@@ -37,27 +39,33 @@ func serviceIngress(app *v1beta2.SparkApplication, option *v1beta2.DriverIngress
 	if option.ServicePort == nil || option.IngressURLFormat == "" {
 		return entry, fmt.Errorf("this API group has no counterpart of a Service without an Ingress")
 	}
+
 	if strings.Contains(option.IngressURLFormat, "$appId") {
 		return entry, fmt.Errorf("ingressURLFormat contains $appId, the id of an attempt, which an Ingress of this API group cannot contain")
 	}
+
 	namespace := app.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
+
 	address, err := expose.ParseIngressAddress(option.IngressURLFormat, expose.Names{Application: app.Name, Namespace: namespace})
 	if err != nil {
 		return entry, err
 	}
+
 	port := *option.ServicePort
 	suffix := strconv.Itoa(int(port))
 	service := expose.Name(app.Name, "-driver-"+suffix)
 	ingress := expose.DriverIngress(expose.Ingress{
 		Name: expose.Name(app.Name, "-ing-"+suffix), Annotations: option.IngressAnnotations, TLS: option.IngressTLS, Address: address, Service: service, Port: port,
 	})
+
 	entry.ServiceMetadata = sparkv1.ObjectMetadata{Name: service, Labels: option.ServiceLabels, Annotations: option.ServiceAnnotations}
 	if entry.ServiceSpec, err = raw(serviceSpec(option, port)); err != nil {
 		return entry, err
 	}
+
 	entry.IngressMetadata = sparkv1.ObjectMetadata{Name: ingress.Name, Annotations: ingress.Annotations}
 	entry.IngressSpec, err = raw(ingress.Spec)
 	return entry, err

@@ -41,16 +41,20 @@ func readTemplate(text []byte, name string, place func(containers int) int) (*te
 	if err != nil {
 		return nil, err
 	}
+
 	t := &template{tree: tree, name: name}
 	delete(tree, "apiVersion")
 	delete(tree, "kind")
+
 	spec := t.spec()
 	if links, _ := spec["enableServiceLinks"].(bool); !links {
 		delete(spec, "enableServiceLinks")
 	} else {
 		t.links = true
 	}
+
 	t.sparkFirst(place)
+
 	for _, list := range []string{"initContainers", "containers"} {
 		containers, _ := spec[list].([]any)
 		for i, container := range containers {
@@ -58,11 +62,13 @@ func readTemplate(text []byte, name string, place func(containers int) int) (*te
 			if fields[messagePolicy] == messageDefault && (list == "initContainers" || i == 0) {
 				delete(fields, messagePolicy)
 			}
+
 			if resources, _ := fields["resources"].(map[string]any); len(resources) == 0 {
 				delete(fields, "resources")
 			}
 		}
 	}
+
 	t.dropAnnotation()
 	return t, nil
 }
@@ -72,10 +78,12 @@ func readTemplate(text []byte, name string, place func(containers int) int) (*te
 // container last. If the template has no containers, sparkFirst adds an empty one.
 func (t *template) sparkFirst(place func(containers int) int) {
 	spec := t.spec()
+
 	containers, _ := spec["containers"].([]any)
 	if len(containers) == 0 {
 		containers = []any{map[string]any{"name": t.name}}
 	}
+
 	at := place(len(containers))
 	t.container, _ = containers[at].(map[string]any)
 	spec["containers"] = slices.Concat(containers[at:at+1], containers[:at], containers[at+1:])
@@ -85,14 +93,18 @@ func (t *template) sparkFirst(place func(containers int) int) {
 // annotation to pods with several containers.
 func (t *template) dropAnnotation() {
 	meta, _ := t.tree["metadata"].(map[string]any)
+
 	annotations, _ := meta["annotations"].(map[string]any)
 	if annotations[submit.DefaultContainerAnnotation] != t.container["name"] {
 		return
 	}
+
 	delete(annotations, submit.DefaultContainerAnnotation)
+
 	if len(annotations) == 0 {
 		delete(meta, "annotations")
 	}
+
 	if len(meta) == 0 {
 		delete(t.tree, "metadata")
 	}
@@ -119,6 +131,7 @@ func (t *template) onlyEscalation() bool {
 	if len(t.container) != 2 || len(security) != 1 || security["allowPrivilegeEscalation"] != false {
 		return false
 	}
+
 	delete(t.container, "securityContext")
 	plain := t.plain()
 	t.container["securityContext"] = security
@@ -130,9 +143,11 @@ func (t *template) dropMemoryLimit() {
 	resources, _ := t.container["resources"].(map[string]any)
 	limits, _ := resources["limits"].(map[string]any)
 	delete(limits, "memory")
+
 	if len(limits) == 0 {
 		delete(resources, "limits")
 	}
+
 	if len(resources) == 0 {
 		delete(t.container, "resources")
 	}

@@ -44,6 +44,7 @@ func toApache(o preview.Operator, app *v1beta2.SparkApplication) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
+
 	spec := &app.Spec
 	out := &sparkv1.SparkApplication{ObjectMeta: metadata(app)}
 	out.SetGroupVersionKind(sparkv1.SchemeGroupVersion.WithKind("SparkApplication"))
@@ -52,6 +53,7 @@ func toApache(o preview.Operator, app *v1beta2.SparkApplication) (Result, error)
 	out.Spec.DriverArgs, out.Spec.ProxyUser = s.Arguments, s.ProxyUser
 	apacheConf(o, app, s.Conf)
 	apacheProgram(&out.Spec, &s)
+
 	out.Spec.SparkConf = s.Conf.Map()
 	if out.Spec.DriverSpec, err = apacheTemplate(s.DriverTemplate, func(t *template) {
 		if spec.Driver.MemoryLimit != nil {
@@ -60,17 +62,21 @@ func toApache(o preview.Operator, app *v1beta2.SparkApplication) (Result, error)
 	}); err != nil {
 		return Result{}, err
 	}
+
 	if len(s.ExecutorTemplate) > 0 {
 		t, err := readExecutor(s.ExecutorTemplate)
 		if err != nil {
 			return Result{}, err
 		}
+
 		t.spec()["enableServiceLinks"] = t.links
 		out.Spec.ExecutorSpec = t.podTemplate()
 	}
+
 	for _, config := range s.ConfigMaps {
 		out.Spec.ConfigMapSpecs = append(out.Spec.ConfigMapSpecs, sparkv1.ConfigMapSpec{Name: config.Name, Data: config.Data})
 	}
+
 	out.Spec.ApplicationTolerations = tolerations(spec, &n)
 	apacheServices(app, &out.Spec, &n)
 	apacheComments(app, &n)
@@ -82,18 +88,22 @@ func toApache(o preview.Operator, app *v1beta2.SparkApplication) (Result, error)
 // the keys without which the driver would change.
 func apacheConf(o preview.Operator, app *v1beta2.SparkApplication, c *conf.Conf) {
 	set := func(key string) bool { _, ok := app.Spec.SparkConf[key]; return ok }
+
 	for _, role := range []string{"driver", "executor"} {
 		// In the converted templates, Spark's container is the first one, which Spark uses by default.
 		c.Delete("spark.kubernetes." + role + ".podTemplateContainerName")
 	}
+
 	if app.Spec.Driver.PodName == nil && !set(confPodName) {
 		c.Delete(confPodName)
 	}
+
 	for _, key := range []string{confException, confPrefix} {
 		if !set(key) {
 			c.Delete(key)
 		}
 	}
+
 	keepUser(o, app, value(app.Spec.ProxyUser, ""), c)
 }
 
@@ -113,6 +123,7 @@ func effectiveUser(o preview.Operator, app client.Object) (user string) {
 	if err != nil {
 		return imageUser // the comparison of the driver pods returns the error
 	}
+
 	for part, value := range parts {
 		if strings.HasSuffix(part, ".env[SPARK_USER].value") && utiljson.Unmarshal([]byte(value), &user) == nil {
 			return user
@@ -126,6 +137,7 @@ func effectiveUser(o preview.Operator, app client.Object) (user string) {
 func apacheProgram(out *sparkv1.ApplicationSpec, s *render.Submission) {
 	out.MainClass = s.MainClass
 	files := s.Resource
+
 	field, key := &out.Jars, "spark.jars"
 	switch {
 	case files == noFile:
@@ -137,15 +149,20 @@ func apacheProgram(out *sparkv1.ApplicationSpec, s *render.Submission) {
 		out.SparkRFiles = files
 		field = nil
 	}
+
 	if field != nil {
 		if more, _ := s.Conf.Get(key); more != "" && more == strings.TrimSpace(more) {
 			files += "," + more
+
 			s.Conf.Delete(key)
 		}
+
 		*field = files
 	}
+
 	if files, _ := s.Conf.Get("spark.files"); files != "" {
 		out.Files = files
+
 		s.Conf.Delete("spark.files")
 	}
 }
@@ -155,11 +172,14 @@ func apacheTemplate(text []byte, change func(*template)) (*sparkv1.PodTemplate, 
 	if len(text) == 0 {
 		return nil, nil
 	}
+
 	t, err := readDriver(text)
 	if err != nil {
 		return nil, err
 	}
+
 	change(t)
+
 	if t.plain() {
 		return nil, nil
 	}
@@ -173,10 +193,12 @@ func (t *template) podTemplate() *sparkv1.PodTemplate {
 // apacheComments adds comments about fields that have no counterpart in spark.apache.org.
 func apacheComments(app *v1beta2.SparkApplication, n *notes) {
 	spec := &app.Spec
+
 	scheduler := ""
 	if spec.BatchScheduler != nil {
 		scheduler = *spec.BatchScheduler
 	}
+
 	n.dropped(
 		droppedField{spec.Mode == v1beta2.DeployModeClient, "spec", "spec.mode", "none is needed: in both API groups the driver runs in its own pod"},
 		droppedField{spec.FailureRetries != nil, "spec", "spec.failureRetries", "it has no effect in the source either"},
@@ -190,15 +212,18 @@ func apacheComments(app *v1beta2.SparkApplication, n *notes) {
 		droppedField{spec.SparkUIOptions != nil, "spec", "spec.sparkUIOptions",
 			"no Service of the web UI is created; describe one, and its Ingress or route, in driverServiceIngressList or driverHttpRouteList"},
 	)
+
 	if spec.Driver.MemoryLimit != nil {
 		n.dropped(droppedField{true, "spec.driverSpec", "spec.driver.memoryLimit", "the limit is the heap plus spark.driver.memoryOverhead"})
 		(*n)[len(*n)-1].Pod = []string{`spec\.containers\[[^]]+\]\.resources\.limits\.memory`}
 	}
+
 	if value(spec.SparkConfigMap, "") != "" {
 		n.dropped(droppedField{true, "spec.driverSpec", "spec.sparkConfigMap", "its files are mounted at " + overlay.SparkConfDir +
 			", but the driver's SPARK_CONF_DIR stays Spark's own directory"})
 		(*n)[len(*n)-1].Pod = []string{`spec\.containers\[[^]]+\]\.env\[SPARK_CONF_DIR\]\.value`}
 	}
+
 	n.dropped(droppedField{spec.Executor.MemoryLimit != nil, "spec.executorSpec", "spec.executor.memoryLimit", "it has no effect in the source either"})
 	n.add("spec.driverSpec", "This API group sets allowPrivilegeEscalation: false in containers of the driver that do not set it.").Pod =
 		[]string{`spec\.(containers|initContainers)\[[^]]+\]\.securityContext\.allowPrivilegeEscalation`}
@@ -211,16 +236,19 @@ func apacheDefaults(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec,
 		"spark.authenticate": "true", "spark.io.encryption.enabled": "true", "spark.kubernetes.executor.useDriverPodIP": "true",
 		"spark.kubernetes.driver.service.deleteOnTermination": "false",
 	}
+
 	dynamic := strings.EqualFold(strings.TrimSpace(out.SparkConf["spark.dynamicAllocation.enabled"]), "true")
 	if never := app.Spec.RestartPolicy.Type; !dynamic && (never == "" || never == v1beta2.RestartPolicyNever) {
 		defaults["spark.kubernetes.executor.deleteOnTermination"] = "false"
 	}
+
 	var unset []string
 	for _, key := range slices.Sorted(maps.Keys(defaults)) {
 		if _, ok := out.SparkConf[key]; !ok {
 			unset = append(unset, key+": "+defaults[key])
 		}
 	}
+
 	if len(unset) > 0 {
 		n.add("spec.sparkConf", "This API group has its own defaults for keys that are not set here: %s.", strings.Join(unset, ", "))
 	}

@@ -41,6 +41,7 @@ func millis(seconds int64) *int64 { return new(min(seconds, math.MaxInt64/1000) 
 
 func restartConfig(p *v1beta2.RestartPolicy, n *notes) *sparkv1.RestartConfig {
 	const at = tolerationsField + ".restartConfig"
+
 	c := &sparkv1.RestartConfig{
 		RestartPolicy:                            sparkv1.RestartPolicy(p.Type),
 		RestartBackoffMillis:                     millis(value(p.OnFailureRetryInterval, defaultInterval)),
@@ -49,10 +50,12 @@ func restartConfig(p *v1beta2.RestartPolicy, n *notes) *sparkv1.RestartConfig {
 	if *c.RestartBackoffMillisForSchedulingFailure == *c.RestartBackoffMillis {
 		c.RestartBackoffMillisForSchedulingFailure = nil
 	}
+
 	failures, rejections := int64(value(p.OnFailureRetries, 0)), int64(value(p.OnSubmissionFailureRetries, 0))
 	switch p.Type {
 	case v1beta2.RestartPolicyAlways:
 		c.MaxRestartAttempts = new(int64(unlimited))
+
 		n.add(at+".maxRestartAttempts", "The source has no limit. This number means that there is no limit.")
 	case v1beta2.RestartPolicyOnFailure:
 		c.MaxRestartAttempts = new(failures + rejections)
@@ -62,6 +65,7 @@ func restartConfig(p *v1beta2.RestartPolicy, n *notes) *sparkv1.RestartConfig {
 	default:
 		return nil
 	}
+
 	constant := p.Backoff != nil && p.Backoff.Factor != nil && *p.Backoff.Factor == 1
 	if repeats := p.Type == v1beta2.RestartPolicyAlways || max(failures, rejections) > 1; repeats && !constant {
 		n.add(at, "%s: no counterpart: in the source the time between attempts grows; here it stays the same", restartGrowth(p))
@@ -89,15 +93,18 @@ func timeoutConfig(t *v1beta2.Timeouts, n *notes) *sparkv1.ApplicationTimeoutCon
 	if t == nil {
 		t = &v1beta2.Timeouts{}
 	}
+
 	c := &sparkv1.ApplicationTimeoutConfig{
 		DriverStartTimeoutMillis:   millis(value(t.DriverStartSeconds, 0)),
 		DriverReadyTimeoutMillis:   millis(value(t.DriverReadySeconds, 0)),
 		ExecutorStartTimeoutMillis: millis(value(t.ExecutorsStartSeconds, 0)),
 	}
+
 	const at = tolerationsField + ".applicationTimeoutConfig"
 	if *c.DriverStartTimeoutMillis == 0 || *c.DriverReadyTimeoutMillis == 0 || *c.ExecutorStartTimeoutMillis == 0 {
 		n.add(at, "0 means no limit, as in the source. The default of this API group is 300000.")
 	}
+
 	n.dropped(droppedField{t.RunSeconds != nil, at, "spec.timeouts.runSeconds", "only the operator's configuration limits the whole run"})
 	return c
 }
@@ -111,10 +118,12 @@ func restartPolicy(c *sparkv1.RestartConfig, n *notes) v1beta2.RestartPolicy {
 	const source = "spec.applicationTolerations.restartConfig."
 	most := max(value(c.MaxRestartAttempts, 3), 0)
 	failures := min(most, max(value(c.MaxRestartOnFailure, most), 0))
+
 	rejections := min(most, max(value(c.MaxRestartOnSchedulingFailure, failures), 0))
 	switch c.RestartPolicy {
 	case sparkv1.RestartAlways:
 		p.Type = v1beta2.RestartPolicyAlways
+
 		n.dropped(
 			droppedField{most < unlimited, restartField, source + "maxRestartAttempts", fmt.Sprintf("it was %d; the type Always restarts without a limit", most)},
 			droppedField{c.MaxRestartOnFailure != nil, restartField, source + "maxRestartOnFailure", "the type Always restarts without a limit"},
@@ -128,10 +137,12 @@ func restartPolicy(c *sparkv1.RestartConfig, n *notes) v1beta2.RestartPolicy {
 	case sparkv1.RestartOnInfrastructureFailure:
 		p.Type = v1beta2.RestartPolicyOnFailure
 		p.OnFailureRetries, p.OnSubmissionFailureRetries = number(0), number(rejections)
+
 		n.dropped(droppedField{true, restartField, source + "restartPolicy", "it was OnInfrastructureFailure; only failed submissions are repeated here, and no attempt that timed out"})
 	default:
 		return p
 	}
+
 	n.dropped(droppedField{value(c.RestartCounterResetMillis, -1) >= 0, restartField, source + "restartCounterResetMillis", "earlier restarts always count"})
 	general := value(c.RestartBackoffMillis, 30_000)
 	failure := value(c.RestartBackoffMillisForFailure, general)
@@ -157,6 +168,7 @@ func interval(ms int64, field string, n *notes) *int64 {
 // secondsOf converts milliseconds to seconds, and rounds up.
 func secondsOf(ms int64) int64 {
 	ms = max(ms, 0)
+
 	seconds := ms / 1000
 	if ms%1000 != 0 {
 		seconds++

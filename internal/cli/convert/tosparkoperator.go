@@ -19,47 +19,60 @@ import (
 // toSparkOperator converts an application of spark.apache.org to sparkoperator.k8s.io.
 func toSparkOperator(o preview.Operator, source *sparkv1.SparkApplication) (Result, error) {
 	var n notes
+
 	app, local, err := withoutMaster(source, &n)
 	if err != nil {
 		return Result{}, err
 	}
+
 	s, err := render.SubmissionOf(o, app)
 	if err != nil {
 		return Result{}, err
 	}
+
 	ownConf(o, app, &s, &n)
+
 	driver, err := readTemplates(&s)
 	if err != nil {
 		return Result{}, err
 	}
+
 	s.SparkVersion, s.Namespace, s.Master = app.Spec.RuntimeVersions.SparkVersion, metav1.NamespaceDefault, submission.DefaultMaster
+
 	s.AppName = app.Name
 	if s.Resource == "" {
 		s.Resource = noFile
 	}
+
 	made, err := submission.FromRequest(s.Request)
 	if err != nil {
 		return Result{}, err
 	}
+
 	out := made.Application
 	out.ObjectMeta = metadata(app)
+
 	spec := &out.Spec
 	if suspend := app.Spec.Suspend; suspend != nil && *suspend {
 		spec.Suspend = suspend
 	}
+
 	if driver != nil && driver.onlyEscalation() {
 		spec.Driver.SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}
 	} else if driver != nil && !driver.plain() {
 		spec.Driver.Template = &runtime.RawExtension{Raw: driver.json()}
 	}
+
 	if local != "" {
 		spec.Driver.KubernetesMaster = &local
 	}
+
 	if t := app.Spec.ApplicationTolerations; t != nil {
 		fromTolerations(t, spec, &n)
 	} else {
 		spec.Timeouts = timeouts(nil, &n)
 	}
+
 	sparkOperatorComments(app, &n)
 	deniedKeys(o, out, &n)
 	return Result{Objects: append(configMaps(app), out), Comments: n}, nil
@@ -69,6 +82,7 @@ func toSparkOperator(o preview.Operator, source *sparkv1.SparkApplication) (Resu
 // If the master is local, the driver runs all tasks itself. In this case the result local is the value of spark.master.
 func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.SparkApplication, local string, err error) {
 	app = source.DeepCopy()
+
 	const field = "spec.sparkConf[" + confMaster + "]"
 	switch master := app.Spec.SparkConf[confMaster]; {
 	case strings.HasPrefix(master, "spark://"):
@@ -76,10 +90,12 @@ func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.Spa
 			field, SparkOperator)
 	case strings.HasPrefix(master, "local"):
 		local = master
+
 		n.add("spec.driver.kubernetesMaster", "%s: the driver runs all tasks itself here too, but its %s is the API server.", field, confMaster)
 	case master != "":
 		n.dropped(droppedField{true, "spec", field, "the operator sets the address of the API server; spec.driver.kubernetesMaster changes it for the driver"})
 	}
+
 	delete(app.Spec.SparkConf, confMaster)
 	return app, local, nil
 }
@@ -88,19 +104,24 @@ func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.Spa
 // the keys without which the driver would change.
 func ownConf(o preview.Operator, app *sparkv1.SparkApplication, s *render.Submission, n *notes) {
 	set := func(key string) bool { return app.Spec.SparkConf[key] != "" }
+
 	c := s.Conf
 	for _, role := range []string{"driver", "executor"} {
 		c.Delete("spark.kubernetes." + role + ".podTemplateContainerName")
 	}
+
 	c.Delete(confPodName)
+
 	if set(confPodName) {
 		s.DriverPodName = app.Spec.SparkConf[confPodName]
 	}
+
 	for _, key := range []string{confException, confPrefix} {
 		if _, ok := app.Spec.SparkConf[key]; !ok {
 			c.Delete(key)
 		}
 	}
+
 	for _, version := range []struct{ field, value, label string }{
 		{"scalaVersion", app.Spec.RuntimeVersions.ScalaVersion, own + "scala-version"},
 		{"jdkVersion", app.Spec.RuntimeVersions.JDKVersion, own + "jdk-version"},
@@ -108,6 +129,7 @@ func ownConf(o preview.Operator, app *sparkv1.SparkApplication, s *render.Submis
 		c.Delete("spark.kubernetes.driver.label."+version.label, "spark.kubernetes.executor.label."+version.label)
 		n.dropped(droppedField{version.value != "", "spec.sparkVersion", "spec.runtimeVersions." + version.field, "it was only a label of the pods, with the value " + version.value})
 	}
+
 	n.dropped(droppedField{set(confID), "spec", "spec.sparkConf[" + confID + "]", "the operator chooses an id for each attempt"})
 	keepUser(o, app, app.Spec.ProxyUser, c)
 }
@@ -120,12 +142,14 @@ func readTemplates(s *render.Submission) (driver *template, err error) {
 			return nil, err
 		}
 	}
+
 	s.DriverTemplate = nil
 	if len(s.ExecutorTemplate) > 0 {
 		executor, err := readExecutor(s.ExecutorTemplate)
 		if err != nil {
 			return nil, err
 		}
+
 		s.ExecutorTemplate = executor.json()
 	}
 	return driver, nil
@@ -135,6 +159,7 @@ func readTemplates(s *render.Submission) (driver *template, err error) {
 func fromTolerations(t *sparkv1.ApplicationTolerations, spec *v1beta2.SparkApplicationSpec, n *notes) {
 	const source = tolerationsField + "."
 	spec.RestartPolicy = restartPolicy(t.RestartConfig, n)
+
 	spec.Timeouts = timeouts(t.ApplicationTimeoutConfig, n)
 	if ttl := value(t.TTLAfterStopMillis, -1); ttl >= 0 {
 		spec.TimeToLiveSeconds = new(secondsOf(ttl))
@@ -142,6 +167,7 @@ func fromTolerations(t *sparkv1.ApplicationTolerations, spec *v1beta2.SparkAppli
 			n.add("spec.timeToLiveSeconds", "%sttlAfterStopMillis: %d ms become %d s, because the time is in whole seconds here.", source, ttl, *spec.TimeToLiveSeconds)
 		}
 	}
+
 	instances := value(t.InstanceConfig, sparkv1.InstanceConfig{})
 	n.dropped(
 		droppedField{t.ResourceRetainPolicy != "", "spec", source + "resourceRetainPolicy", "the driver pod is kept as long as the application, as with Always"},
@@ -162,6 +188,7 @@ func sparkOperatorComments(app *sparkv1.SparkApplication, n *notes) {
 		droppedField{len(spec.DriverHTTPRouteList) > 0, "spec", "spec.driverHttpRouteList", "for the web UI use spec.sparkUIOptions.route"},
 		droppedField{len(spec.DriverGRPCRouteList) > 0, "spec", "spec.driverGrpcRouteList", "create the Service and the route yourself"},
 	)
+
 	if spec.ExecutorSpec == nil || spec.ExecutorSpec.PodTemplateSpec == nil {
 		n.add("spec.executor", "This API group always gives the driver a pod template for executors, which the driver mounts.").Pod = []string{
 			`spec\.volumes\[pod-template-volume\].*`, `spec\.containers\[[^]]+\]\.volumeMounts\[/opt/spark/pod-template\].*`,
@@ -176,13 +203,17 @@ func deniedKeys(o preview.Operator, app *v1beta2.SparkApplication, n *notes) {
 	if err != nil {
 		return // the caller repeats the call
 	}
+
 	for _, fault := range faults {
 		key, ok := strings.CutPrefix(fault.Field, "spec.sparkConf[")
+
 		key = strings.TrimSuffix(key, "]")
 		if _, has := app.Spec.SparkConf[key]; !ok || !has || !strings.HasPrefix(fault.Message, "is not allowed") {
 			continue
 		}
+
 		delete(app.Spec.SparkConf, key)
+
 		n.add("spec.sparkConf", "%s: no counterpart: it %s", fault.Field, fault.Message).Pod = []string{
 			`spec\.volumes\[kubernetes-credentials\].*`, `spec\.containers\[[^]]+\]\.volumeMounts\[/mnt/secrets/spark-kubernetes-credentials\].*`,
 		}

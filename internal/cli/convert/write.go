@@ -24,17 +24,22 @@ func (r *Result) YAML() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if i == len(r.Objects)-1 {
 			for _, comment := range r.Comments {
 				comment.write(root)
 			}
 		}
+
 		if i > 0 {
 			out.WriteString("---\n")
 		}
+
 		terminal.QuoteYAML(root)
+
 		encoder := yamlv3.NewEncoder(&out)
 		encoder.SetIndent(2)
+
 		if err := encoder.Encode(root); err != nil {
 			return nil, err
 		}
@@ -49,6 +54,7 @@ func (r *Result) Has(field string) bool {
 		if err != nil || at == nil {
 			return false
 		}
+
 		_, at = manifest.Child(at, key)
 	}
 	return at != nil
@@ -60,15 +66,19 @@ func node(object client.Object) (*yamlv3.Node, error) {
 	if err == nil {
 		text, err = terminal.YAML(text)
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(text, &document); err != nil {
 		return nil, err
 	}
+
 	root := document.Content[0]
 	remove(root, "status")
+
 	if _, meta := manifest.Child(root, "metadata"); meta != nil {
 		remove(meta, "creationTimestamp")
 	}
@@ -93,12 +103,15 @@ func (c *Comment) write(root *yamlv3.Node) {
 		if value == nil {
 			break
 		}
+
 		shown, node = below, value
 	}
+
 	lines := []string{}
 	if shown.HeadComment != "" {
 		lines = append(lines, shown.HeadComment)
 	}
+
 	shown.HeadComment = strings.Join(append(lines, wrapped(c.Text)...), "\n")
 }
 
@@ -110,8 +123,10 @@ func wrapped(text string) (lines []string) {
 			lines = append(lines, line)
 			line = ""
 		}
+
 		line = strings.TrimSpace(line + " " + word)
 	}
+
 	lines = append(lines, line)
 	for i := range lines {
 		lines[i] = "# " + strings.Repeat("  ", min(i, 1)) + lines[i]

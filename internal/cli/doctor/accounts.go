@@ -32,24 +32,29 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 	if len(accounts) == 0 && !d.objectsKnown {
 		return // a finding says why the applications are unknown
 	}
+
 	if len(accounts) == 0 {
 		d.Add(finding.Note, "accounts", "", "there are no applications and no Connect servers, so no service accounts were checked")
 		return
 	}
+
 	if len(accounts) > maxAccounts {
 		d.Add(finding.Note, "accounts", "", "only the first %d of %d service accounts are checked; use -n for one namespace", maxAccounts, len(accounts))
 		accounts = accounts[:maxAccounts]
 	}
+
 	core, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
 		d.unchecked("accounts", err)
 		return
 	}
+
 	for _, a := range accounts {
 		if len(validation.IsDNS1123Subdomain(a.Name)) > 0 { // it could be an option of kubectl
 			d.Add(finding.Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.Namespace, a.Name)
 			continue
 		}
+
 		switch _, err := core.ServiceAccounts(a.Namespace).Get(ctx, a.Name, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err):
 			d.Add(finding.Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.Namespace, a.Name),
@@ -81,8 +86,10 @@ func (d *doctor) accounts() (found []access.Account) {
 		case *sparkv1.SparkCluster:
 			continue // the pods of a cluster need no rights
 		}
+
 		found = append(found, access.Account{Namespace: object.GetNamespace(), Name: cmp.Or(name, "default")})
 	}
+
 	slices.SortFunc(found, func(a, b access.Account) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
@@ -116,10 +123,12 @@ func (d *doctor) checkRights(ctx context.Context, a access.Account) {
 		d.unchecked("accounts", err)
 		return
 	}
+
 	if len(missing) == 0 {
 		d.Add(finding.OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.Namespace, a.Name)
 		return
 	}
+
 	d.Add(finding.Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.Namespace, a.Name, strings.Join(missing, "; "))
 }
 

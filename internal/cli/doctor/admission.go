@@ -54,13 +54,16 @@ func (d *doctor) checkAdmission(ctx context.Context) {
 		d.unchecked("admission", d.Explain(err))
 		return
 	}
+
 	for i := range d.operators {
 		if o := &d.operators[i]; o.examined && !o.Other && o.config != nil {
 			d.checkWanted(o, found)
 		}
 	}
+
 	for i := range found {
 		h := &found[i]
+
 		at := slices.IndexFunc(d.operators, func(o Operator) bool { return h.belongsTo(&o) })
 		switch own := strings.HasSuffix(h.Name, ownSuffix); {
 		case at >= 0 && !d.operators[at].examined: // another team's
@@ -85,29 +88,37 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	selector := metav1.ListOptions{LabelSelector: operatorLabels}
+
 	validators, err := admission.ValidatingWebhookConfigurations().List(ctx, selector)
 	if err != nil {
 		return nil, err
 	}
+
 	mutators, err := admission.MutatingWebhookConfigurations().List(ctx, selector)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range validators.Items {
 		c := &validators.Items[i]
 		if len(c.Webhooks) == 0 {
 			continue
 		}
+
 		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", finding.Warning, c.Webhooks[0].ClientConfig, nil}
 		for i := range c.Webhooks {
 			h.bundles = append(h.bundles, c.Webhooks[i].ClientConfig.CABundle)
 		}
+
 		if policy := c.Webhooks[0].FailurePolicy; policy != nil && *policy == admissionv1.Fail {
 			h.level, h.effect = finding.Error, "no manifest can be stored"
 		}
+
 		found = append(found, h)
 	}
+
 	for i := range mutators.Items {
 		if c := &mutators.Items[i]; len(c.Webhooks) > 0 {
 			call := c.Webhooks[0].ClientConfig
@@ -124,12 +135,15 @@ func (d *doctor) checkWanted(o *Operator, found []hooks) {
 			d.Add(finding.Error, "admission", upgrade(o, "webhook.enable=true"), "%s serves a webhook, but its %s is missing, so %s", o, kind, lost)
 		}
 	}
+
 	const late = "errors in manifests are reported only in the status"
 	if o.config.Webhook.BindAddress == config.Off {
 		d.Add(finding.Note, "admission", upgrade(o, "webhook.enable=true"), "no webhook of %s validates manifests, so %s", o, late)
 		return
 	}
+
 	need(validating, late)
+
 	if o.config.Webhook.Executors.Webhook {
 		need(mutating, "executors silently lack the settings that Spark overwrites")
 	}
@@ -141,6 +155,7 @@ func (d *doctor) answered(ctx context.Context, service *admissionv1.ServiceRefer
 	if err != nil || service == nil {
 		return true
 	}
+
 	list, err := discovery.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service.Name})
 	return err != nil || slices.ContainsFunc(list.Items, func(s discoveryv1.EndpointSlice) bool {
 		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready })
@@ -158,12 +173,15 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 		d.Add(finding.OK, "admission", "", "%s %s calls %s", h.kind, h.Name, *h.client.URL)
 		return
 	}
+
 	restart := terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name)
+
 	core, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
 		d.unchecked("admission", err)
 		return
 	}
+
 	switch _, err := core.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
 		d.Add(h.level, "admission", upgrade(o, "webhook.enable=true"), "%s %s calls the Service %s/%s, which does not exist, so %s", h.kind, h.Name, service.Namespace, service.Name, h.effect)
@@ -175,8 +193,11 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 	default:
 		d.Add(finding.OK, "admission", "", "%s %s calls %s/%s", h.kind, h.Name, service.Namespace, service.Name)
 	}
+
 	serving := d.servingCertificate(ctx, o)
+
 	slices.SortFunc(h.bundles, bytes.Compare)
+
 	for _, bundle := range slices.CompactFunc(h.bundles, bytes.Equal) {
 		d.checkCertificates(h.kind+" "+h.Name, bundle, serving, h.level, h.effect, restart)
 	}
@@ -189,6 +210,7 @@ func (d *doctor) servingCertificate(ctx context.Context, o *Operator) *x509.Cert
 	if o.config != nil && o.config.Webhook.SelfSigned.Secret != "" {
 		_ = d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.config.Webhook.SelfSigned.Secret}, &secret)
 	}
+
 	if block, _ := pem.Decode(secret.Data[corev1.TLSCertKey]); block != nil {
 		certificate, _ := x509.ParseCertificate(block.Bytes)
 		return certificate
@@ -206,16 +228,21 @@ func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Cer
 			continue
 		}
 		n++
+
 		roots.AddCert(certificate)
+
 		if certificate.NotAfter.After(last) {
 			last = certificate.NotAfter
 		}
 	}
+
 	left := time.Until(last)
+
 	var untrusted error
 	if serving != nil {
 		_, untrusted = serving.Verify(x509.VerifyOptions{Roots: roots})
 	}
+
 	switch {
 	case n == 0:
 		d.Add(level, "certificates", fix, "the API server trusts no certificate of %s (caBundle is empty), so %s", name, effect)

@@ -28,6 +28,7 @@ func (d *doctor) checkOperators(ctx context.Context) {
 		} else {
 			ours++
 		}
+
 		switch {
 		case !o.examined:
 			d.Add(finding.Note, "operator", "", "%s does not serve the namespace %s and was not examined; use -A to examine all", o, d.namespace)
@@ -36,9 +37,11 @@ func (d *doctor) checkOperators(ctx context.Context) {
 		case o.Wanted == 0:
 			d.Add(finding.Error, "operator", scale(o), "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
 		}
+
 		if !o.examined || o.Wanted == 0 || o.Other {
 			continue
 		}
+
 		switch {
 		case o.Ready == 0:
 			d.Add(finding.Error, "operator", logs(o), "%s: no replica of version %s is ready", o, o.Version)
@@ -47,9 +50,11 @@ func (d *doctor) checkOperators(ctx context.Context) {
 		default:
 			d.Add(finding.OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
 		}
+
 		d.checkLeader(ctx, o)
 		d.checkNamespaces(ctx, o)
 	}
+
 	switch {
 	case ours == 0 && len(others) > 0: // an installation beside it could serve the same namespaces
 		d.Add(finding.Error, "operator", listOperators, "no operator of this project is installed, only %s; docs/migrate-kubeflow.md describes the change from one to the other",
@@ -75,6 +80,7 @@ func (o *Operator) lease() (namespace, name string) {
 	if o.config == nil {
 		return o.Namespace, o.Name + "-lock"
 	}
+
 	election := o.config.LeaderElection
 	return cmp.Or(election.Namespace, o.Namespace), cmp.Or(election.LeaseName, o.Name+"-lock")
 }
@@ -86,7 +92,9 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 		d.unchecked("leader", err)
 		return
 	}
+
 	place, name := o.lease()
+
 	lease, err := coordination.Leases(place).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) && o.config != nil && access.On(o.config.LeaderElection.Enabled) && o.Ready > 0:
@@ -98,16 +106,19 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 		d.unchecked("leader", d.Explain(err))
 		return
 	}
+
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
 		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", place, name), "no replica of %s holds the lease of the leader", o)
 		return
 	}
+
 	if age := time.Since(spec.RenewTime.Time); age > leases*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
 		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
 			"the leader of %s, %s, has not renewed its lease for %s", o, *spec.HolderIdentity, age.Round(time.Second))
 		return
 	}
+
 	d.Add(finding.OK, "leader", "", "%s leads", *spec.HolderIdentity)
 }
 
@@ -141,14 +152,17 @@ type field struct {
 // are as new as this program.
 func (d *doctor) checkDefinitions(ctx context.Context) {
 	owner := ""
+
 	var missing []*kube.Kind
 	for i := range kube.Kinds {
 		kind := &kube.Kinds[i]
 		text, err := d.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName())
+
 		var found definition
 		if err == nil {
 			err = utiljson.Unmarshal(text, &found)
 		}
+
 		switch {
 		case apierrors.IsNotFound(err):
 			missing = append(missing, kind)
@@ -160,6 +174,7 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 			d.checkDefinition(kind, &found)
 		}
 	}
+
 	for _, kind := range missing { // if a release owns the others, it should own these too
 		d.Add(finding.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
 	}
@@ -190,13 +205,16 @@ func (d *doctor) checkDefinition(kind *kube.Kind, found *definition) {
 			return
 		}
 	}
+
 	at := slices.IndexFunc(found.Spec.Versions, func(v version) bool { return v.Name == kind.Version })
+
 	var served []string
 	for _, v := range found.Spec.Versions {
 		if v.Served {
 			served = append(served, v.Name)
 		}
 	}
+
 	switch {
 	case at < 0 || !found.Spec.Versions[at].Served:
 		d.Add(finding.Error, "definitions", d.define(kind, found.owner()), "%s, which belongs to %s, does not serve the version %s, only %v", name, owner, kind.Version, served)
@@ -214,11 +232,13 @@ func remembersRestarts(kind *kube.Kind, schema field) bool {
 	if kind.Kind == "ScheduledSparkApplication" {
 		return true
 	}
+
 	for _, name := range []string{"status", "operator", "restartRequest"} {
 		next, found := schema.Properties[name]
 		if !found {
 			return false
 		}
+
 		schema = next
 	}
 	return true

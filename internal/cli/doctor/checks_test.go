@@ -32,6 +32,7 @@ func TestAccounts(t *testing.T) {
 		a.Spec.Driver.ServiceAccount, a.Spec.Driver.Template = account, template
 		return a
 	}
+
 	named := template(`{"serviceAccountName":"template"}`)
 	for name, test := range map[string]struct {
 		object client.Object
@@ -62,6 +63,7 @@ func TestUnknownIsNotNone(t *testing.T) {
 	d := &doctor{groups: map[string]bool{"kueue.x-k8s.io": true}}
 	d.checkAccounts(t.Context())
 	d.checkSchedulers()
+
 	for _, f := range d.Findings {
 		if strings.Contains(f.Text, "no applications") || strings.Contains(f.Text, "0 objects") {
 			t.Errorf("%+v", f)
@@ -88,10 +90,12 @@ func TestOperatorOf(t *testing.T) {
 	} {
 		deployment := &appsv1.Deployment{} // without a selector, as no API server stores it
 		deployment.Spec.Template.Spec.Containers = []corev1.Container{{Image: test.image, Args: test.args}}
+
 		o, ok := operatorOf(deployment)
 		if !ok || o.Version != test.version {
 			t.Errorf("%s: %t, version %q", name, ok, o.Version)
 		}
+
 		if o.config != nil && !reflect.DeepEqual(o.config.Namespaces, test.want) {
 			t.Errorf("%s: %+v", name, o.config.Namespaces)
 		}
@@ -139,6 +143,7 @@ func TestOverlapOfOneNamespace(t *testing.T) {
 		b.Namespace, b.created = "elsewhere", metav1.Now()
 		d := &doctor{namespace: test.namespace}
 		d.checkOverlap(&a, &b, "jobs", test.doubt)
+
 		if f := d.Findings[0]; f.Level != test.level || !strings.HasPrefix(string(f.Fix), test.fix) || !strings.Contains(f.Text, test.text) {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -150,6 +155,7 @@ func TestOverlapOfOneNamespace(t *testing.T) {
 func TestOtherOperatorOnly(t *testing.T) {
 	d := &doctor{namespace: "jobs", operators: []Operator{{Namespace: "theirs", Name: "controller", Other: true, Wanted: 1, examined: true}}}
 	d.checkOperators(t.Context())
+
 	if f := d.Findings[0]; len(d.Findings) != 1 || !strings.Contains(f.Text, "only theirs/controller") || strings.HasPrefix(string(f.Fix), "helm") {
 		t.Errorf("%+v", d.Findings)
 	}
@@ -162,6 +168,7 @@ func TestCauseOf(t *testing.T) {
 	d.Add(finding.Error, "namespaces", "", "no operator serves the namespace jobs-2, so nothing happens")
 	d.Add(finding.Warning, "leader", "", "no replica of spark/op leads")
 	d.Add(finding.Error, "namespaces", "", "spark/op does not serve the namespace jobs: it may not list pods")
+
 	for name, test := range map[string]struct{ operator, namespace, want string }{
 		"its operator and namespace": {"spark/op", "jobs", "spark/op does not serve the namespace jobs: it may not list pods"},
 		"the operator":               {"spark/op-2", "jobs", "spark/op-2: no replica of version 1 is ready"},
@@ -173,6 +180,7 @@ func TestCauseOf(t *testing.T) {
 		if f := d.causeOf(test.operator, test.namespace); f != nil {
 			got = f.Text
 		}
+
 		if got != test.want {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -184,13 +192,18 @@ func TestLease(t *testing.T) {
 	o := Operator{Namespace: "a", Name: "spark"}
 	check := func(want string) {
 		t.Helper()
+
 		if namespace, name := o.lease(); namespace+"/"+name != want {
 			t.Errorf("%s/%s, want %s", namespace, name, want)
 		}
 	}
 	check("a/spark-lock")
+
 	o.config = &config.Configuration{}
+
 	check("a/spark-lock")
+
 	o.config.LeaderElection.Namespace, o.config.LeaderElection.LeaseName = "b", "lease"
+
 	check("b/lease")
 }

@@ -64,14 +64,17 @@ func Command(streams terminal.Streams) *cobra.Command {
 		if output != "" && output != "json" {
 			return exit.Usagef("-o %s: the formats are: json", output)
 		}
+
 		c, err := connect()
 		if err != nil {
 			return err
 		}
+
 		d := &doctor{Client: c, namespace: c.Namespace}
 		if all {
 			d.namespace = metav1.NamespaceAll
 		}
+
 		if err := d.examine(cmd.Context()); err != nil {
 			return err
 		}
@@ -87,13 +90,16 @@ func (d *doctor) examine(ctx context.Context) error {
 	if err := d.readGroups(ctx); err != nil {
 		return err
 	}
+
 	objects, notes, err := d.List(ctx, kube.Query{Namespace: d.namespace})
 	if d.objects, d.objectsKnown = objects, err == nil && len(notes) == 0; err != nil {
 		d.unchecked("applications", err)
 	}
+
 	for _, note := range notes {
 		d.Add(finding.Unknown, "applications", "", "some custom resources could not be read: %s", note)
 	}
+
 	d.examineOperators(ctx)
 	d.checkDefinitions(ctx)
 	d.checkAdmission(ctx)
@@ -111,24 +117,30 @@ func (d *doctor) examineOperators(ctx context.Context) {
 		d.checkWaiting(ctx)
 		return
 	}
+
 	for i := range d.operators {
 		if o := &d.operators[i]; !o.Other {
 			d.readConfiguration(ctx, o)
 		}
 	}
+
 	d.namespaces = []string{d.namespace}
 	if d.namespace == metav1.NamespaceAll {
 		d.namespaces = d.allNamespaces()
 	}
+
 	for i := range d.operators {
 		o := &d.operators[i]
 		alone := !slices.ContainsFunc(d.operators, func(other Operator) bool { return !other.Other && other.String() != o.String() })
 		o.examined = d.namespace == metav1.NamespaceAll || o.Namespace == d.namespace || !o.Other && alone || d.serves(ctx, o, d.namespace) != 0
 	}
+
 	d.checkOperators(ctx)
+
 	if len(d.operators) > 0 {
 		d.checkServed(ctx)
 	}
+
 	d.checkWaiting(ctx)
 }
 
@@ -137,11 +149,13 @@ func (d *doctor) allNamespaces() (names []string) {
 	for _, object := range d.objects {
 		names = append(names, object.GetNamespace())
 	}
+
 	for i := range d.operators {
 		if c := d.operators[i].config; c != nil {
 			names = append(names, c.Namespaces.Names...)
 		}
 	}
+
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return len(validation.IsDNS1123Label(name)) > 0 })
 }
@@ -153,14 +167,17 @@ func (d *doctor) readGroups(ctx context.Context) error {
 	if err != nil && !apierrors.IsForbidden(err) {
 		return d.Explain(err)
 	}
+
 	if err != nil {
 		d.unchecked("cluster", d.Explain(err))
 		return nil
 	}
+
 	var list metav1.APIGroupList
 	if err := utiljson.Unmarshal(text, &list); err != nil {
 		return d.Explain(err)
 	}
+
 	d.groups = map[string]bool{}
 	for _, group := range list.Groups {
 		d.groups[group.Name] = true
@@ -187,6 +204,7 @@ func (d *doctor) own() (found *Operator) {
 			if found != nil {
 				return nil
 			}
+
 			found = o
 		}
 	}

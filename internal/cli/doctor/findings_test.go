@@ -21,11 +21,14 @@ import (
 // certificate returns a PEM certificate that is valid for the given time.
 func certificate(t *testing.T, left time.Duration) []byte {
 	t.Helper()
+
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left)}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +49,7 @@ func TestCertificates(t *testing.T) {
 	} {
 		d := &doctor{}
 		d.checkCertificates("w-admission", test.bundle, nil, finding.Error, "no manifest can be stored", "fix")
+
 		if f := d.Findings[0]; f.Level != test.level || !strings.Contains(f.Text, test.text) || (f.Fix == "") != (test.level == finding.OK) {
 			t.Errorf("%+v, want %s with %q", f, test.level, test.text)
 		}
@@ -61,6 +65,7 @@ func TestOldDefinition(t *testing.T) {
 	d.checkDefinition(kind, found)
 	found.Spec.Versions[0].Served = false
 	d.checkDefinition(kind, found)
+
 	if len(d.Findings) != 2 || d.Findings[0].Level != finding.Warning || !strings.Contains(d.Findings[0].Text, "is older") || d.Findings[1].Level != finding.Error {
 		t.Errorf("the findings are %+v", d.Findings)
 	}
@@ -69,6 +74,7 @@ func TestOldDefinition(t *testing.T) {
 // TestWaiting checks which custom resources count as waiting for an operator.
 func TestWaiting(t *testing.T) {
 	old, young := metav1.NewTime(time.Now().Add(-time.Minute)), metav1.Now()
+
 	app := func(change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 		a := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Generation: 1, CreationTimestamp: old}}
 		change(a)

@@ -29,6 +29,7 @@ func (d *doctor) checkMetrics() {
 			d.Add(finding.OK, "metrics", "", "%s serves metrics", o)
 		}
 	}
+
 	switch {
 	case d.groups == nil:
 	case d.groups["metrics.k8s.io"]:
@@ -78,6 +79,7 @@ func (d *doctor) checkSchedulers() {
 	if d.groups == nil {
 		return
 	}
+
 	for _, i := range integrations {
 		wanted, first := 0, ""
 		for _, object := range d.objects {
@@ -87,6 +89,7 @@ func (d *doctor) checkSchedulers() {
 				}
 			}
 		}
+
 		switch {
 		case d.groups[i.group] && !d.objectsKnown:
 			d.Add(finding.OK, "schedulers", "", "%s is installed", i.name)

@@ -26,13 +26,16 @@ import (
 func (d *doctor) readConfiguration(ctx context.Context, o *Operator) {
 	var stored corev1.ConfigMap
 	err := d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &stored)
+
 	found, asJSON := config.Default(), []byte(nil)
 	if err == nil {
 		_, asJSON, err = podtemplate.ReadYAML([]byte(stored.Data["config.yaml"]))
 	}
+
 	if err == nil {
 		err = utiljson.Unmarshal(asJSON, &found)
 	}
+
 	switch o.config = &found; {
 	case err == nil && !access.On(found.Apache.Enabled):
 		o.Groups = o.Groups[:1]
@@ -58,13 +61,16 @@ func (d *doctor) selects(ctx context.Context, o *Operator, namespace string) ver
 	if o.config == nil || o.config.DynamicConfig.Enabled {
 		return unknown
 	}
+
 	if o.config.Namespaces.All() || slices.Contains(o.config.Namespaces.Names, namespace) {
 		return served
 	}
+
 	selector, err := labels.Parse(o.config.Namespaces.Selector)
 	if err != nil || selector.Empty() {
 		return 0
 	}
+
 	switch found, note, err := d.NamespaceLabels(ctx, namespace); {
 	case err != nil || note != "":
 		return unknown
@@ -82,6 +88,7 @@ func (d *doctor) serves(ctx context.Context, o *Operator, namespace string) verd
 	if selected == 0 {
 		return 0
 	}
+
 	switch lost, err := access.Missing(ctx, d.Client, access.Account{Namespace: o.Namespace, Name: o.account}, namespace, access.ListPods); {
 	case err != nil:
 		return unknown
@@ -96,20 +103,25 @@ func (d *doctor) checkServed(ctx context.Context) {
 	for _, namespace := range d.namespaces {
 		var serving []*Operator
 		var stopped *Operator
+
 		doubts, level := map[*Operator]bool{}, finding.Note
 		for i := range d.operators {
 			o := &d.operators[i]
+
 			v := d.serves(ctx, o, namespace)
 			if v != 0 && o.Wanted == 0 && !o.Other {
 				stopped = o
 			}
+
 			if v != 0 && o.Wanted > 0 {
 				serving, doubts[o] = append(serving, o), v == unknown
 			}
 		}
+
 		if slices.ContainsFunc(d.objects, func(o client.Object) bool { return o.GetNamespace() == namespace }) {
 			level = finding.Error
 		}
+
 		switch {
 		case len(serving) == 0 && stopped != nil:
 			d.Add(level, "namespaces", scale(stopped), "%s serves the namespace %s, but is scaled to 0 replicas, so nothing happens to custom resources in it", stopped, namespace)
@@ -120,6 +132,7 @@ func (d *doctor) checkServed(ctx context.Context) {
 		case len(serving) == 1:
 			d.Add(finding.OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
 		}
+
 		for i, a := range serving {
 			for _, b := range serving[i+1:] {
 				d.checkOverlap(a, b, namespace, doubts[a] || doubts[b])
@@ -141,8 +154,10 @@ func (d *doctor) checkOverlap(a, b *Operator, namespace string, doubt bool) {
 	if len(b.without(append(b.disputed, namespace))) == 0 {
 		changed = a
 	}
+
 	changed.disputed = append(changed.disputed, namespace)
 	level, fix, rest := finding.Warning, listOperators, changed.without(changed.disputed)
+
 	way := "remove it from the configuration of one of them"
 	switch {
 	case doubt:
@@ -154,6 +169,7 @@ func (d *doctor) checkOverlap(a, b *Operator, namespace string, doubt bool) {
 	case d.namespace != "":
 		way += ". One of them may be of another team, so agree with its owners first; " + string(terminal.Hint("doctor -A")) + " has the command then"
 	}
+
 	for _, group := range a.Groups {
 		split := group == access.Apache && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector
 		if slices.Contains(b.Groups, group) && !split {
@@ -183,9 +199,11 @@ func (d *doctor) extend(namespace string) terminal.Command {
 	if o == nil || o.config == nil || o.config.DynamicConfig.Enabled {
 		return listOperators
 	}
+
 	if o.config.Namespaces.All() || slices.Contains(o.config.Namespaces.Names, namespace) {
 		return restore(o, namespace)
 	}
+
 	if selector := o.config.Namespaces.Selector; selector != "" {
 		return label("label namespace", namespace, selector)
 	}
@@ -205,6 +223,7 @@ func (d *doctor) scopes() string {
 		if c := d.operators[i].config; c != nil {
 			names = cmp.Or(strings.Join(c.Namespaces.Names, ", "), c.Namespaces.Selector, "all namespaces in which it has rights")
 		}
+
 		all = append(all, d.operators[i].String()+" serves "+names)
 	}
 	return strings.Join(all, "; ")
@@ -217,40 +236,49 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 	if o.config == nil {
 		return
 	}
+
 	places := o.config.Namespaces.Names
 	for _, namespace := range d.namespaces {
 		if !slices.Contains(places, namespace) && d.selects(ctx, o, namespace) == served {
 			places = append([]string{namespace}, places...)
 		}
 	}
+
 	if len(places) > maxAccounts {
 		d.Add(finding.Note, "namespaces", "", "the rights of %s are checked in %d of %d namespaces; use -n for one namespace", o, maxAccounts, len(places))
 		places = places[:maxAccounts]
 	}
+
 	lost := 0
 	for _, namespace := range places {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			lost++ // in the command below, the name could be an option
+
 			d.Add(finding.Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
 			continue
 		}
+
 		missing, err := access.Missing(ctx, d.Client, access.Account{Namespace: o.Namespace, Name: o.account}, namespace, access.Operator(o.config))
 		if err != nil {
 			d.unchecked("namespaces", err)
 			return
 		}
+
 		if len(missing) == 0 {
 			continue
 		}
 		lost++
+
 		effect := "lacks rights in the namespace " + namespace
 		if strings.Contains(missing[0], "list") && strings.HasSuffix(missing[0], " pods") {
 			effect = "does not serve the namespace " + namespace
 		}
+
 		d.Add(finding.Error, "namespaces", restore(o, namespace),
 			"%s %s: it may not %s, because the namespace, the operator's Role or its RoleBinding was changed or deleted; "+
 				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, effect, strings.Join(missing, "; "))
 	}
+
 	if lost == 0 && len(places) > 0 {
 		d.Add(finding.OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(places, ", "))
 	}

@@ -54,10 +54,12 @@ func Operators(ctx context.Context, c *kube.Client) ([]Operator, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	list, err := apps.Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: operatorLabels})
 	if err != nil {
 		return nil, c.Explain(err)
 	}
+
 	var found []Operator
 	for i := range list.Items {
 		if operator, ok := operatorOf(&list.Items[i]); ok {
@@ -75,6 +77,7 @@ var namespaceFlag = regexp.MustCompile(`^--?namespace(s|-selector|)="?([^"]*)"?$
 // namespaces, whatever their labels.
 func (o *Operator) readFlags(arguments []string) {
 	var names []string
+
 	served := &o.config.Namespaces
 	for _, argument := range arguments {
 		switch match := namespaceFlag.FindStringSubmatch(argument); {
@@ -85,6 +88,7 @@ func (o *Operator) readFlags(arguments []string) {
 			names = strings.Split(match[2], ",")
 		}
 	}
+
 	switch empty := slices.Contains(names, ""); {
 	case empty && len(names) > 1:
 		served.Selector = ""
@@ -100,6 +104,7 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	if len(containers) == 0 || d.Labels["app.kubernetes.io/component"] == "webhook" {
 		return Operator{}, false
 	}
+
 	o := Operator{
 		Namespace: d.Namespace, Name: d.Name, Release: d.Labels["app.kubernetes.io/instance"], Version: d.Labels["app.kubernetes.io/version"],
 		Image: containers[0].Image, Wanted: 1, Ready: d.Status.ReadyReplicas,
@@ -110,6 +115,7 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	if d.Spec.Replicas != nil {
 		o.Wanted = *d.Spec.Replicas
 	}
+
 	switch {
 	case strings.Contains(o.Image, "spark-kubernetes-operator"):
 		o.Other, o.Groups = true, o.Groups[1:]
@@ -118,6 +124,7 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 		o.Other, o.Groups, o.config = true, o.Groups[:1], &config.Configuration{}
 		o.readFlags(containers[0].Args)
 	}
+
 	if o.Version == "" {
 		image, _, _ := strings.Cut(o.Image, "@") // a digest is no version
 		_, o.Version, _ = strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")

@@ -29,6 +29,7 @@ func waits(object client.Object) bool {
 			changed = *entry.Time
 		}
 	}
+
 	s := kube.Summarize(object)
 	return !s.Observed && !s.Held && s.Result == kube.Pending && object.GetDeletionTimestamp() == nil && time.Since(changed.Time) > patience
 }
@@ -38,17 +39,21 @@ func (d *doctor) checkWaiting(ctx context.Context) {
 	reported := map[string]bool{}
 	for _, object := range d.objects {
 		kind, level := kube.KindOf(object), finding.Error
+
 		key := object.GetNamespace() + "/" + kind.Name
 		if reported[key] || !waits(object) {
 			continue
 		}
+
 		why, fix := "it is unknown why, because you may not list the operators", terminal.Command("kubectl auth can-i list deployments.apps -A")
 		if !d.operatorsKnown {
 			level = finding.Unknown
 		} else {
 			why, fix = d.whyWaiting(ctx, object, kind)
 		}
+
 		reported[key] = true
+
 		d.Add(level, "applications", fix, "%s %s/%s has waited for an operator for more than %s: %s", kind.Kind, object.GetNamespace(), object.GetName(), patience, why)
 	}
 }
@@ -58,20 +63,25 @@ func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kub
 	serving := slices.IndexFunc(d.operators, func(o Operator) bool {
 		return !o.Other && o.Wanted > 0 && d.serves(ctx, &o, object.GetNamespace()) != 0
 	})
+
 	about := "" // the operator that the cause concerns
 	if serving >= 0 {
 		about = d.operators[serving].String()
 	}
+
 	if f := d.causeOf(about, object.GetNamespace()); f != nil {
 		return f.Text, f.Fix
 	}
+
 	if serving < 0 {
 		return "no operator of this project serves it", listOperators
 	}
+
 	if o := &d.operators[serving]; o.config != nil {
 		if off := access.SwitchedOff(o.config, kind); off != "" {
 			return about + " does not serve the kind, because " + off + " is false", upgrade(o, off+"=true")
 		}
+
 		selector, err := labels.Parse(o.config.Apache.LabelSelector)
 		if err == nil && kind.Group == access.Apache && !selector.Matches(labels.Set(object.GetLabels())) {
 			return about + " ignores objects without the labels of controller.apache.labelSelector: " + selector.String(),
@@ -86,6 +96,7 @@ func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kub
 func (d *doctor) causeOf(operator, namespace string) *finding.Finding {
 	for i := range d.Findings {
 		f := &d.Findings[i]
+
 		known := map[string]bool{
 			"operator":   mentions(f.Text, operator) || operator == "" && strings.HasPrefix(f.Text, "no operator"),
 			"leader":     mentions(f.Text, operator),
@@ -123,6 +134,7 @@ func Waiting(ctx context.Context, c *kube.Client, object client.Object) []findin
 	if !waits(object) {
 		return nil
 	}
+
 	d := &doctor{Client: c, namespace: object.GetNamespace(), objects: []client.Object{object}}
 	d.examineOperators(ctx)
 	return slices.DeleteFunc(d.Findings, func(f finding.Finding) bool { return f.Check != "applications" })

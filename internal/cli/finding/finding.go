@@ -60,10 +60,12 @@ func (r *Report) Print(streams terminal.Streams, output string) error {
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintln(streams.Out, string(text))
 	} else {
 		r.write(streams)
 	}
+
 	if r.count(Error)+r.count(Unknown) > 0 {
 		return exit.Errorf(exit.Cluster, "doctor found %s and %s, and could not do %s",
 			bounds.Count(r.count(Error), "error"), bounds.Count(r.count(Warning), "warning"), bounds.Count(r.count(Unknown), "check"))
@@ -79,6 +81,7 @@ func (r *Report) write(streams terminal.Streams) {
 	for _, f := range r.Findings {
 		text := terminal.Wrap(fmt.Sprintf("%-8s %-12s ", f.Level, f.Check), f.Text, streams.Width)
 		streams.Paint(text+"\n", string(f.Level), string(f.Level))
+
 		if f.Fix != "" {
 			fmt.Fprintf(streams.Out, "%sfix: %s\n", strings.Repeat(" ", indent), bounds.Line(string(f.Fix)))
 		}

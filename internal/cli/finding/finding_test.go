@@ -12,11 +12,13 @@ import (
 // TestFindingsAsText checks the layout of the findings. On a narrow terminal, texts are wrapped and commands are not.
 func TestFindingsAsText(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
+
 	r := &Report{}
 	r.Add(OK, "operator", "", "spark-operator/spark-operator-controller: version 0.1.0, 1 of 1 replicas are ready")
 	r.Add(Error, "accounts", "kubectl -n jobs create serviceaccount spark", "the service account jobs/spark of drivers does not exist")
 	var b strings.Builder
 	r.write(terminal.Streams{Out: &b, Width: 60})
+
 	const want = "ok       operator     spark-operator/spark-operator-controller:\n" +
 		"                      version 0.1.0, 1 of 1 replicas are\n" +
 		"                      ready\n" +

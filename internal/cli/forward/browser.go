@@ -16,10 +16,13 @@ func openBrowser(address string) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
+
 	if own := os.Getenv("BROWSER"); own != "" {
 		command = []string{own}
 	}
+
 	browser := exec.Command(command[0], append(command[1:], address)...)
+
 	if err := browser.Start(); err != nil {
 		return err
 	}

@@ -57,33 +57,41 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		if _, ok := object.(*v1alpha1.SparkConnect); !ok {
 			return exit.Errorf(exit.Usage, "%s is not a Connect server; if a Connect server has the same name, write connect/%s", screen.Title(object), object.GetName())
 		}
+
 		var program []string
 		if withShell {
 			if program, err = findShell(cmd.Context()); err != nil {
 				return err
 			}
 		}
+
 		pod, err := c.MainPod(cmd.Context(), object)
 		if err != nil {
 			return err
 		}
+
 		outlives := cmd.Context()
 		if withShell {
 			outlives = context.WithoutCancel(outlives) // Ctrl-C interrupts a statement of the shell
 		}
+
 		ctx, closeTunnel := context.WithCancel(outlives)
 		defer closeTunnel()
+
 		t, err := open(ctx, c, pod, port, portNamed(pod, connect.ServerPort, connectPortName))
 		if err != nil {
 			return err
 		}
+
 		address := fmt.Sprintf("sc://localhost:%d", t.local)
 		if withShell {
 			return runShell(streams, program, address)
 		}
+
 		fmt.Fprintf(streams.Out, "%s\n", address)
 		fmt.Fprintf(streams.Err, "%s is reachable at this address until you press Ctrl-C\n", screen.Title(object))
 		return t.wait(ctx, pod)
@@ -102,11 +110,13 @@ func findShell(ctx context.Context) ([]string, error) {
 	if _, err := exec.LookPath(shell); err == nil {
 		return []string{shell, "--remote"}, nil
 	}
+
 	for _, python := range pythons {
 		err := exec.CommandContext(ctx, python, "-c", "import pyspark.sql.connect.session").Run()
 		if err == nil {
 			return []string{python, "-i", "-c"}, nil
 		}
+
 		if ctx.Err() != nil {
 			return nil, context.Canceled
 		}
@@ -121,11 +131,13 @@ func runShell(streams terminal.Streams, program []string, address string) error 
 	if program[0] != shell {
 		argument = fmt.Sprintf(sessionCode, address)
 	}
+
 	process := exec.Command(program[0], append(program[1:], argument)...) //nolint:noctx // it continues after Ctrl-C
 	process.Stdin, process.Stdout, process.Stderr = streams.In, terminal.Direct(streams.Out), terminal.Direct(streams.Err)
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt) // the shell gets Ctrl-C too, and handles it
 	defer signal.Stop(interrupts)
+
 	err := process.Run()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.Errorf(exit.Failed, "%s ended with exit code %d", program[0], ended.ExitCode())

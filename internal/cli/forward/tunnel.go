@@ -34,6 +34,7 @@ func open(ctx context.Context, c *kube.Client, pod *corev1.Pod, local, remote in
 	if local != 0 {
 		return openAt(ctx, c, pod, local, remote)
 	}
+
 	t, err := openAt(ctx, c, pod, remote, remote)
 	if err != nil && strings.Contains(err.Error(), "unable to listen") {
 		return openAt(ctx, c, pod, 0, remote)
@@ -46,28 +47,35 @@ func openAt(ctx context.Context, c *kube.Client, pod *corev1.Pod, local, remote 
 	if err != nil {
 		return nil, c.Explain(err)
 	}
+
 	ready, complaints := make(chan struct{}), &bytes.Buffer{}
+
 	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, remote)}, ready, io.Discard, complaints)
 	if err != nil {
 		return nil, err
 	}
+
 	t := &tunnel{done: make(chan error, 1)}
 	go func() { t.done <- forwarder.ForwardPorts() }()
+
 	select {
 	case <-ready:
 	case err := <-t.done:
 		if ctx.Err() != nil {
 			return nil, context.Canceled
 		}
+
 		if strings.Contains(err.Error(), "unable to listen") {
 			return nil, exit.Errorf(exit.Usage, "unable to listen on port %d of this machine; choose another port with --port", local)
 		}
 		return nil, c.Explain(err)
 	}
+
 	ports, err := forwarder.GetPorts()
 	if err != nil {
 		return nil, err
 	}
+
 	t.local = int(ports[0].Local)
 	return t, nil
 }
@@ -76,16 +84,21 @@ func openAt(ctx context.Context, c *kube.Client, pod *corev1.Pod, local, remote 
 // support websockets for port-forwards, the dialer uses SPDY.
 func dialerOf(c *kube.Client, pod *corev1.Pod) (httpstream.Dialer, error) {
 	config := c.Config()
+
 	core, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
+
 	address := core.RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("portforward").URL()
+
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {
 		return nil, err
 	}
+
 	overSPDY := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, address)
+
 	overWebsocket, err := portforward.NewSPDYOverWebsocketDialer(address, config)
 	if err != nil {
 		return nil, err
@@ -104,6 +117,7 @@ func (t *tunnel) wait(ctx context.Context, pod *corev1.Pod) error {
 		if ctx.Err() != nil {
 			return context.Canceled
 		}
+
 		if err == nil || errors.Is(err, portforward.ErrLostConnectionToPod) {
 			return exit.Errorf(exit.Cluster, "the connection to pod %s/%s was lost; %s shows whether the application, server or cluster has ended", pod.Namespace, pod.Name, terminal.Hint("list -n %s", pod.Namespace))
 		}

@@ -74,20 +74,25 @@ func uiCommand(streams terminal.Streams) *cobra.Command {
 
 func (u *ui) show(cmd *cobra.Command, c *kube.Client, object client.Object) error {
 	ctx := cmd.Context()
+
 	if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
 		return exit.Errorf(exit.Usage, "%s is a schedule and has no web UI; %s shows its runs", screen.Title(object), terminal.Hint("list -n %s", object.GetNamespace()))
 	}
+
 	if s := kube.Summarize(object); s.Over() {
 		return u.showHistory(cmd, c, object)
 	}
+
 	pod, err := c.MainPod(ctx, object)
 	if err != nil {
 		return err
 	}
+
 	t, err := open(ctx, c, pod, u.port, portNamed(pod, defaultUIPort, uiPortNames...))
 	if err != nil {
 		return err
 	}
+
 	address := fmt.Sprintf("http://127.0.0.1:%d/", t.local)
 	fmt.Fprintf(u.Out, "the web UI of %s is at %s (press Ctrl-C to disconnect)\n", screen.Title(object), address)
 	u.browse(address)
@@ -115,19 +120,24 @@ func (u *ui) showHistory(cmd *cobra.Command, c *kube.Client, object client.Objec
 	if base == "" {
 		return exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI; name a History Server with --history-server or %s", screen.Title(object), historyVariable)
 	}
+
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Host == "" {
 		return exit.Usagef("--history-server %s is not an address such as http://history.example.com:18080", base)
 	}
+
 	id, err := u.sparkID(cmd, c, object)
 	if err != nil {
 		return err
 	}
+
 	address := parsed.JoinPath("history", id).String() + "/"
 	fmt.Fprintf(u.Out, "%s has ended; its pages in the History Server are at %s\n", screen.Title(object), address)
+
 	if confOf(object)["spark.eventLog.enabled"] != "true" {
 		fmt.Fprintln(u.Err, terminal.Wrap("note: ", "the application does not set spark.eventLog.enabled to true in sparkConf, so the History Server may have no pages for it", u.Width))
 	}
+
 	u.browse(address)
 	return nil
 }
@@ -137,11 +147,14 @@ func (u *ui) sparkID(cmd *cobra.Command, c *kube.Client, object client.Object) (
 	if app, ok := object.(*v1beta2.SparkApplication); ok && app.Status.SparkApplicationID != "" {
 		return app.Status.SparkApplicationID, nil
 	}
+
 	pods, err := c.Pods(cmd.Context(), object)
 	if err != nil {
 		return "", err
 	}
+
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+
 	for i := range pods {
 		if id := pods[i].Labels[submit.SelectorLabel]; id != "" {
 			return id, nil
@@ -166,6 +179,7 @@ func (u *ui) browse(address string) {
 	if u.noBrowser || u.Width == 0 {
 		return
 	}
+
 	if err := openBrowser(address); err != nil {
 		fmt.Fprintln(u.Err, terminal.Wrap("note: ", "no browser could be started ("+strings.TrimSpace(err.Error())+"); open the address yourself", u.Width))
 	}

@@ -33,14 +33,17 @@ func FindCause(object client.Object, read func() (string, error)) {
 	if o == nil || o.Cause == nil {
 		return
 	}
+
 	before := lifecycle.Cause{Reason: o.Cause.Reason, Message: o.Cause.Message, Advice: o.Cause.Advice}
 	if !before.IsVague() {
 		return
 	}
+
 	log, err := read()
 	if err != nil {
 		return
 	}
+
 	after := before.Searched(log)
 	o.Cause.Reason, o.Cause.Message, o.Cause.Advice = after.Reason, after.Message, after.Advice
 	replaceCause(Summarize(object).Conditions, &before, &after) // the conditions of the object itself

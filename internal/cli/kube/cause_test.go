@@ -20,6 +20,7 @@ func TestReplaceCause(t *testing.T) {
 	} {
 		conditions := []metav1.Condition{{Reason: "Error", Message: before}}
 		replaceCause(conditions, &lifecycle.Cause{Reason: "Error", Message: how}, &lifecycle.Cause{Reason: "BindFailed", Message: how + found})
+
 		if conditions[0] != want {
 			t.Errorf("%q became %+v, want %+v", before, conditions[0], want)
 		}

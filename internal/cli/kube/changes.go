@@ -4,10 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 )
 
 // Change is a change of an object: its creation, an edit or its deletion.
@@ -31,6 +32,7 @@ func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, ch
 			q.Kinds = append(q.Kinds, &Kinds[i])
 		}
 	}
+
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	type result struct {
@@ -38,6 +40,7 @@ func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, ch
 		err    error
 	}
 	results := make(chan result)
+
 	send := func(r result) {
 		select {
 		case results <- r:
@@ -49,10 +52,12 @@ func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, ch
 			send(result{err: c.watchKind(ctx, k, q, func(change Change) { send(result{change: change}) })})
 		}()
 	}
+
 	versions := map[string]string{}
 	for _, object := range known {
 		versions[string(object.GetUID())] = object.GetResourceVersion()
 	}
+
 	var failed []error
 	for {
 		select {
@@ -65,9 +70,11 @@ func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, ch
 				}
 				continue
 			}
+
 			uid := string(r.change.Object.GetUID())
 			if version := r.change.Object.GetResourceVersion(); r.change.Deleted || versions[uid] != version {
 				versions[uid] = version
+
 				changed(r.change)
 			}
 		}
@@ -87,6 +94,7 @@ func (c *Client) watchKind(ctx context.Context, k *Kind, q Query, changed func(C
 		case err == nil:
 			forward(ctx, watcher, k, changed)
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -98,6 +106,7 @@ func (c *Client) watchKind(ctx context.Context, k *Kind, q Query, changed func(C
 // forward calls the function changed with each object that the watch returns, until the watch ends.
 func forward(ctx context.Context, watcher watch.Interface, k *Kind, changed func(Change)) {
 	defer watcher.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -106,10 +115,12 @@ func forward(ctx context.Context, watcher watch.Interface, k *Kind, changed func
 			if !open || event.Type == watch.Error {
 				return
 			}
+
 			object, ok := event.Object.(client.Object)
 			if !ok || event.Type == watch.Bookmark {
 				continue
 			}
+
 			object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
 			changed(Change{Object: object, Deleted: event.Type == watch.Deleted})
 		}

@@ -46,14 +46,17 @@ type Client struct {
 func New(rc *rest.Config, namespace string) (*Client, error) {
 	rc = rest.AddUserAgent(rest.CopyConfig(rc), "sparkctl")
 	rc.QPS = -1 // the API server's priority and fairness limits requests
+
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := client.NewWithWatch(rc, client.Options{Scheme: scheme, Mapper: newMapper()})
 	if err != nil {
 		return nil, apierror.Explain(err, rc.Host)
 	}
+
 	core, err := typedcorev1.NewForConfig(rc)
 	if err != nil {
 		return nil, apierror.Explain(err, rc.Host)
@@ -93,6 +96,7 @@ func (c *Client) Raw(ctx context.Context, path string, parameters ...string) ([]
 	for i := 0; i+1 < len(parameters); i += 2 {
 		request = request.Param(parameters[i], parameters[i+1])
 	}
+
 	answer := request.Do(ctx)
 	if err := answer.Error(); err != nil { // unlike that of Raw, this error has the API server's message
 		return nil, err
@@ -142,6 +146,7 @@ func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, no
 			q.Kinds = append(q.Kinds, &Kinds[i])
 		}
 	}
+
 	var failed []error
 	for _, k := range q.Kinds {
 		found, err := c.listKind(ctx, k, q)
@@ -157,6 +162,7 @@ func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, no
 			return nil, nil, c.Explain(err)
 		}
 	}
+
 	if len(failed) == len(q.Kinds) {
 		return nil, nil, c.Explain(failed[0])
 	}
@@ -168,20 +174,24 @@ func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []clie
 	if q.Selector != nil {
 		options.LabelSelector = q.Selector
 	}
+
 	for {
 		page := k.list()
 		if err := c.WithWatch.List(ctx, page, options); err != nil {
 			return nil, apierror.WithResource(err, k.FullName())
 		}
+
 		items, err := meta.ExtractList(page)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, item := range items {
 			object := item.(client.Object)
 			object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
 			objects = append(objects, object)
 		}
+
 		if options.Continue = page.GetContinue(); options.Continue == "" {
 			return objects, nil
 		}
@@ -192,23 +202,28 @@ func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []clie
 // must be KIND/NAME.
 func (c *Client) Find(ctx context.Context, argument string) (client.Object, error) {
 	kindName, name, isQualified := strings.Cut(argument, "/")
+
 	candidates := make([]*Kind, 0, len(Kinds))
 	if isQualified {
 		k, err := KindNamed(kindName)
 		if err != nil {
 			return nil, exit.With(exit.Usage, err)
 		}
+
 		candidates = append(candidates, k)
 	} else {
 		name = argument
+
 		for i := range Kinds {
 			candidates = append(candidates, &Kinds[i])
 		}
 	}
 	var found []client.Object
+
 	var failed []error
 	for _, k := range candidates {
 		object := k.New()
+
 		err := apierror.WithResource(c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, object), k.FullName())
 		switch {
 		case err == nil:
@@ -220,6 +235,7 @@ func (c *Client) Find(ctx context.Context, argument string) (client.Object, erro
 			return nil, c.Explain(err)
 		}
 	}
+
 	switch {
 	case len(found) == 1:
 		return found[0], nil
@@ -228,6 +244,7 @@ func (c *Client) Find(ctx context.Context, argument string) (client.Object, erro
 	case len(failed) == len(candidates):
 		return nil, c.Explain(failed[0])
 	}
+
 	err := c.unknown(ctx, name, candidates)
 	if slices.ContainsFunc(failed, apierrors.IsForbidden) {
 		return nil, err // an object of a kind that the user may not read can have the name
@@ -261,11 +278,14 @@ func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) e
 	if len(candidates) == 1 {
 		what = candidates[0].Kind
 	}
+
 	message := fmt.Sprintf("no %s named %q in namespace %s", what, name, c.Namespace)
+
 	objects, _, err := c.List(ctx, Query{Kinds: candidates})
 	if err != nil {
 		objects, _, err = c.List(ctx, Query{Namespace: c.Namespace, Kinds: candidates})
 	}
+
 	if near := suggest.Names(objects, name, c.Namespace); err == nil && len(near) > 0 {
 		return exit.Errorf(exit.Cluster, "%s; did you mean %s?", message, strings.Join(near, ", "))
 	}
@@ -275,6 +295,7 @@ func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) e
 // Pods returns the pods of all attempts that belong to an object, executors last, and otherwise by name.
 func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, error) {
 	var pods corev1.PodList
+
 	err := c.WithWatch.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabels{lifecycle.AppUIDLabel: string(object.GetUID())})
 	if err != nil {
 		return nil, c.Explain(err)
@@ -303,12 +324,14 @@ func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod
 	if err != nil {
 		return nil, err
 	}
+
 	main := logged(pods, LogOptions{})
 	for i := len(main) - 1; i >= 0; i-- {
 		if pod := &main[i]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
 			return pod, nil
 		}
 	}
+
 	s := Summarize(object)
 	text := fmt.Sprintf("%s %s/%s has no running driver, server or master; its state is %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
 	return nil, exit.Errorf(exit.Cluster, "%s; %s says why", text, s.Hint("explain"))
@@ -320,13 +343,16 @@ func (c *Client) Events(ctx context.Context, object client.Object, pods []corev1
 	if err := c.WithWatch.List(ctx, &list, client.InNamespace(object.GetNamespace())); err != nil {
 		return nil, c.Explain(err)
 	}
+
 	uids := map[string]bool{string(object.GetUID()): true}
 	for i := range pods {
 		uids[string(pods[i].UID)] = true
 	}
+
 	for i := range list.Items {
 		list.Items[i].ManagedFields = nil // as kubectl shows objects
 	}
+
 	events := slices.DeleteFunc(list.Items, func(e corev1.Event) bool { return !uids[string(e.InvolvedObject.UID)] })
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return EventTime(&a).Compare(EventTime(&b)) })
 	return events, nil

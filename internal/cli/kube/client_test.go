@@ -19,10 +19,12 @@ func TestExecutorsLast(t *testing.T) {
 		pod("a-27-exec-1", identity.RoleExecutor), pod("a-27-exec-2", identity.RoleExecutor), pod("a-driver", identity.RoleDriver),
 		pod("a-fa-exec-1", identity.RoleExecutor), pod("a-submit", ""),
 	})
+
 	var got []string
 	for i := range pods {
 		got = append(got, pods[i].Name)
 	}
+
 	if want := []string{"a-driver", "a-submit", "a-27-exec-1", "a-27-exec-2", "a-fa-exec-1"}; !slices.Equal(got, want) {
 		t.Errorf("the pods are %v, want %v", got, want)
 	}

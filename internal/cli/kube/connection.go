@@ -41,11 +41,14 @@ func (f *Flags) config() (clientcmd.ClientConfig, error) {
 		if !ok {
 			return nil, exit.Usagef("--as-user-extra %q: write KEY=VALUE", pair)
 		}
+
 		if overrides.AuthInfo.ImpersonateUserExtra == nil {
 			overrides.AuthInfo.ImpersonateUserExtra = map[string][]string{}
 		}
+
 		overrides.AuthInfo.ImpersonateUserExtra[key] = append(overrides.AuthInfo.ImpersonateUserExtra[key], value)
 	}
+
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides), nil
@@ -58,15 +61,19 @@ func (f *Flags) Connect(warnings io.Writer) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	rc, err := config.ClientConfig()
 	if err != nil {
 		return nil, apierror.Explain(err, "")
 	}
+
 	namespace, _, err := config.Namespace()
 	if err != nil {
 		return nil, apierror.Explain(err, "")
 	}
+
 	rc.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
+
 	c, err := New(rc, namespace)
 	if err == nil {
 		c.kubeconfig, c.context = f.kubeconfig, f.overrides.CurrentContext
@@ -88,6 +95,7 @@ func (c *Client) Carry(command terminal.Command) terminal.Command {
 		if strings.HasSuffix(program, "helm ") {
 			flag = " --kube-context "
 		}
+
 		program = strings.TrimSuffix(program, " ")
 		for _, chosen := range [][2]string{{" --kubeconfig ", c.kubeconfig}, {flag, c.context}} {
 			if chosen[1] != "" {

@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // twoClusters is a kubeconfig with two contexts.
@@ -38,9 +39,11 @@ func parsed(t *testing.T, args ...string) (*rest.Config, string, error) {
 	var f Flags
 	set := pflag.NewFlagSet("verb", pflag.ContinueOnError)
 	f.AddTo(set)
+
 	if err := set.Parse(args); err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := f.Connect(io.Discard)
 	if err != nil {
 		return nil, "", err
@@ -54,7 +57,9 @@ func TestFlags(t *testing.T) {
 	if err := os.WriteFile(path, []byte(twoClusters), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Setenv("KUBECONFIG", path)
+
 	type connection struct {
 		Host, Namespace, Token string
 		User                   rest.ImpersonationConfig
@@ -76,10 +81,12 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%s: %v", test.args, err)
 			continue
 		}
+
 		if diff := cmp.Diff(test.want, connection{rc.Host, namespace, rc.BearerToken, rc.Impersonate}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.args, diff)
 		}
 	}
+
 	for args, want := range map[string]string{
 		"--as-user-extra team": "write KEY=VALUE", "--context nowhere": "kubectl config get-contexts", "--kubeconfig " + path + ".gone": "kubeconfig",
 	} {
@@ -93,9 +100,11 @@ func TestFlags(t *testing.T) {
 // kubeconfig.
 func TestNoCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+
 	if _, _, err := parsed(t); err == nil || !strings.Contains(err.Error(), "no cluster is configured; set KUBECONFIG, or give --kubeconfig") {
 		t.Error(err)
 	}
+
 	rc, namespace, err := parsed(t, "--server", "https://here:6443")
 	if err != nil || rc.Host != "https://here:6443" || namespace != "default" {
 		t.Errorf("%v, %q, %v", rc, namespace, err)
@@ -116,6 +125,7 @@ func TestCarry(t *testing.T) {
 		if got := c.Carry(command); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+
 		if got := new(Client).Carry(command); got != command {
 			t.Errorf("without flags %s, want %s", got, command)
 		}

@@ -69,6 +69,7 @@ func KindNamed(name string) (*Kind, error) {
 	lower := strings.ToLower(name)
 	for i := range Kinds {
 		k := &Kinds[i]
+
 		singular := strings.ToLower(k.Kind)
 		if slices.Contains([]string{k.Name, k.FullName(), singular + "." + k.Group}, lower) {
 			return k, nil
@@ -115,6 +116,7 @@ func newMapper() meta.RESTMapper {
 	for _, k := range Kinds {
 		mapper.AddSpecific(k.GroupVersionKind, k.GroupVersion().WithResource(k.Resource), k.GroupVersion().WithResource(strings.ToLower(k.Kind)), meta.RESTScopeNamespace)
 	}
+
 	for kind, resource := range map[string]string{"Pod": "pods", "Event": "events", "ConfigMap": "configmaps", "Secret": "secrets"} {
 		mapper.AddSpecific(corev1.SchemeGroupVersion.WithKind(kind), corev1.SchemeGroupVersion.WithResource(resource), corev1.SchemeGroupVersion.WithResource(resource), meta.RESTScopeNamespace)
 	}

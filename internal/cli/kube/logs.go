@@ -49,18 +49,22 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 	if o.Executor == allExecutors {
 		return c.merged(ctx, object, o, out)
 	}
+
 	var last *corev1.Pod
 	for {
 		pod, err := c.nextPod(ctx, object, o, last)
 		if err != nil || pod == nil {
 			return err
 		}
+
 		if err := c.stream(ctx, pod, o, "", out); err != nil {
 			return err
 		}
+
 		if last = pod; !o.Follow {
 			return nil
 		}
+
 		o.Since, o.Tail = 0, -1 // the logs of later attempts are written completely
 	}
 }
@@ -71,21 +75,25 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
+
 	o.Waiting = changesOnly(o.Waiting)
 	for {
 		pods, err := c.Pods(ctx, object)
 		if err != nil {
 			return nil, c.ended(ctx, err)
 		}
+
 		candidates := after(logged(pods, o), last)
 		if len(candidates) > 0 {
 			if pod := &candidates[len(candidates)-1]; started(pod) || !o.Follow {
 				return pod, nil
 			}
 		}
+
 		if over, err := c.noMore(ctx, object, o, len(candidates) > 0, last != nil); over || err != nil {
 			return nil, err
 		}
+
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -104,6 +112,7 @@ func changesOnly(pass func(*Summary)) func(*Summary) {
 	return func(s *Summary) {
 		if text := s.String(); pass != nil && s.State != "" && s.Result != Running && text != last {
 			last = text
+
 			pass(s)
 		}
 	}
@@ -127,6 +136,7 @@ func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions,
 		}
 		return false, c.ended(ctx, err)
 	}
+
 	s := Summarize(live)
 	switch {
 	case o.Follow && (!s.Over() || waiting):
@@ -143,9 +153,11 @@ func noPod(s *Summary, o LogOptions) error {
 	if o.Executor != "" {
 		what = "executor " + o.Executor
 	}
+
 	if o.Attempt > 0 {
 		what += fmt.Sprintf(" of attempt %d", o.Attempt)
 	}
+
 	text := fmt.Sprintf("%s %s/%s has no %s", s.Kind.Kind, s.Namespace, s.Name, what)
 	if s.Result == Pending || s.Result == Suspended {
 		return exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())
@@ -159,6 +171,7 @@ func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 		pod := &pods[i]
 		role := pod.Labels[identity.RoleLabel]
 		isMain := identity.IsDriver(pod) || role == identity.RoleMaster
+
 		isExecutor := role == identity.RoleExecutor || role == identity.RoleWorker
 		switch {
 		case o.Attempt > 0 && identity.Attempt(pod) != o.Attempt:
@@ -168,6 +181,7 @@ func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 			chosen = append(chosen, *pod)
 		}
 	}
+
 	slices.SortStableFunc(chosen, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	return chosen
 }
@@ -177,6 +191,7 @@ func containerOf(pod *corev1.Pod) string {
 	if name := pod.Annotations[submit.DefaultContainerAnnotation]; name != "" || len(pod.Spec.Containers) == 0 {
 		return name
 	}
+
 	for _, container := range pod.Spec.Containers {
 		if slices.Contains([]string{overlay.DriverContainer, overlay.ExecutorContainer, submit.RunnerContainer}, container.Name) {
 			return container.Name
@@ -201,9 +216,11 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 	if o.Since > 0 {
 		options.SinceSeconds = new(max(int64(o.Since.Seconds()), 1))
 	}
+
 	if o.Tail >= 0 {
 		options.TailLines = new(o.Tail)
 	}
+
 	in, err := c.core.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)
 	if err != nil {
 		if apierrors.IsBadRequest(err) {
@@ -212,6 +229,7 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 		return c.ended(ctx, err)
 	}
 	defer in.Close()
+
 	reader := bufio.NewReaderSize(in, maxLine)
 	for {
 		line, err := reader.ReadSlice('\n')
@@ -220,6 +238,7 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 				return err
 			}
 		}
+
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
@@ -247,18 +266,22 @@ func (l *lines) Write(p []byte) (int, error) {
 func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
+
 	shared, seen := &lines{out: out}, map[string]bool{}
 	var running sync.WaitGroup
 	defer running.Wait()
+
 	for {
 		pods, err := c.Pods(ctx, object)
 		if err != nil {
 			return c.ended(ctx, err)
 		}
+
 		for _, pod := range logged(pods, o) {
 			if seen[string(pod.UID)] || !started(&pod) {
 				continue
 			}
+
 			seen[string(pod.UID)] = true
 			running.Go(func() {
 				prefix := "[" + bounds.Line(pod.Name) + "] "
@@ -267,16 +290,19 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 				}
 			})
 		}
+
 		live := KindOf(object).New()
 		if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 			return c.ended(ctx, err)
 		}
+
 		if s := Summarize(live); !o.Follow || s.Over() {
 			if len(seen) == 0 {
 				return noPod(&s, o)
 			}
 			return nil
 		}
+
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

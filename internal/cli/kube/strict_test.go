@@ -22,17 +22,21 @@ func TestWritesAreStrict(t *testing.T) {
 		} else {
 			t.Errorf("%s %s", r.Method, r.URL)
 		}
+
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	defer server.Close()
+
 	c, err := New(&rest.Config{Host: server.URL}, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	objects := []client.Object{&corev1.ConfigMap{}}
 	for i := range Kinds {
 		objects = append(objects, Kinds[i].New())
 	}
+
 	for _, object := range objects {
 		object.SetNamespace("default")
 		object.SetName("n")
@@ -41,6 +45,7 @@ func TestWritesAreStrict(t *testing.T) {
 		_ = c.Update(t.Context(), object)
 		_ = c.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte("{}")))
 	}
+
 	if want := 4 * len(objects); all != want || strictly != want {
 		t.Errorf("%d of %d requests are strict, want %d", strictly, all, want)
 	}

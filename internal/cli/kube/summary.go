@@ -84,17 +84,21 @@ func Summarize(object client.Object) Summary {
 		Observed:   reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("ObservedGeneration").Int() == object.GetGeneration(),
 	}
 	s.remember(OperatorStatus(object))
+
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:
 		st := &object.Status
+
 		s.State, s.Pod, s.Executors = string(st.AppState.State), st.DriverInfo.PodName, st.Executors
 		if st.Operator == nil { // another operator's status
 			s.Started, s.Ended = st.LastSubmissionAttemptTime.Time, st.TerminationTime.Time
 		}
+
 		s.Message = st.AppState.ErrorMessage
 		s.Attempt = max(s.Attempt, st.SubmissionAttempts)
 	case *v1beta2.ScheduledSparkApplication:
 		s.State, s.Message = string(object.Status.ScheduleState), object.Status.Reason
+
 		s.Next, s.Detail = object.Status.NextRun.Time, "at "+object.Spec.Schedule
 		if last := object.Status.LastRunName; last != "" {
 			s.Detail += ", last run " + last
@@ -108,6 +112,7 @@ func Summarize(object client.Object) Summary {
 		}
 	case *sparkv1.SparkApplication:
 		st := &object.Status
+
 		s.Executors = st.Executors
 		if st.CurrentState != nil {
 			s.State, s.Message = string(st.CurrentState.CurrentStateSummary), st.CurrentState.Message
@@ -116,14 +121,18 @@ func Summarize(object client.Object) Summary {
 		if state := object.Status.CurrentState; state != nil {
 			s.State, s.Message = string(state.CurrentStateSummary), state.Message
 		}
+
 		workers := object.Spec.ClusterTolerations.InstanceConfig
 		s.Detail = bounds.Count(workers.InitWorkers, "worker") + " wanted"
 	}
+
 	ready := meta.FindStatusCondition(s.Conditions, dialect.ConditionReady)
+
 	s.Held = ready != nil && ready.ObservedGeneration == object.GetGeneration() && slices.Contains([]string{apache.ReasonSuspendHeld, dialect.ReasonOtherOperator}, ready.Reason)
 	if lifecycle.RestartRequested(restartDone(object), lifecycle.RestartRequest(object.GetAnnotations())) {
 		s.Observed = false
 	}
+
 	s.conclude(ready)
 	s.advise()
 	return s
@@ -154,6 +163,7 @@ func restartDone(object client.Object) string {
 	if o := OperatorStatus(object); o != nil {
 		return o.RestartRequest
 	}
+
 	switch object := object.(type) {
 	case *sparkv1.SparkCluster:
 		if o := object.Status.Operator; o != nil {
@@ -169,10 +179,12 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 	if o == nil {
 		return
 	}
+
 	s.Attempt, s.History = o.Attempt, o.History
 	if o.Cause != nil {
 		s.Advice, s.Log = o.Cause.Advice, o.Cause.Log
 	}
+
 	for at, into := range map[*metav1.MicroTime]*time.Time{o.SubmittedAt: &s.Started, o.EndedAt: &s.Ended, o.NextAttemptTime: &s.Next} {
 		if at != nil {
 			*into = at.Time
@@ -196,6 +208,7 @@ func (s *Summary) Duration(now time.Time) time.Duration {
 func (s *Summary) conclude(ready *metav1.Condition) {
 	is := func(condition string) bool { return meta.IsStatusConditionTrue(s.Conditions, condition) }
 	state := strings.ToLower(s.State)
+
 	s.Ready = is(dialect.ConditionReady)
 	switch {
 	case is(dialect.ConditionSuspended), ready != nil && ready.Reason == apache.ReasonSuspendHeld && !is(dialect.ConditionRunning), len(s.Conditions) == 0 && state == "suspended":
@@ -209,12 +222,15 @@ func (s *Summary) conclude(ready *metav1.Condition) {
 	default:
 		s.Result = Pending
 	}
+
 	if ready != nil && ready.Status != metav1.ConditionTrue {
 		s.Reason, s.Message = ready.Reason, cmp.Or(ready.Message, s.Message)
 	}
+
 	if degraded := meta.FindStatusCondition(s.Conditions, dialect.ConditionDegraded); degraded != nil && degraded.Status == metav1.ConditionTrue {
 		s.Reason, s.Message = degraded.Reason, cmp.Or(degraded.Message, s.Message)
 	}
+
 	s.State = cmp.Or(s.State, "New")
 }
 
@@ -224,6 +240,7 @@ func (s *Summary) advise() {
 		s.Advice = ""
 		return
 	}
+
 	names := strings.NewReplacer("NAMESPACE", s.Namespace, "NAME", s.Kind.Name+"/"+s.Name+" -n "+s.Namespace, "sparkctl ", string(terminal.Hint("")))
 	s.Advice = names.Replace(cmp.Or(s.Advice, cause.Advice(s.Reason, s.Message)))
 }

@@ -47,6 +47,7 @@ func reached(s *Summary, goal string) (bool, error) {
 	if !s.Observed {
 		return false, nil // the status is about an older spec
 	}
+
 	switch {
 	case goal == goalRunning && (s.Result == Running || s.Result == Succeeded),
 		// While pods are being replaced, the old pods may still be ready.
@@ -79,6 +80,7 @@ func (c *Client) Wait(ctx context.Context, object client.Object, goal string, ch
 		if err != nil || version == "" {
 			return err
 		}
+
 		done, err := c.follow(ctx, object, version, goal, &last, changed)
 		if done || err != nil {
 			return err
@@ -90,6 +92,7 @@ func (c *Client) Wait(ctx context.Context, object client.Object, goal string, ch
 // resourceVersion from which to watch the object.
 func (c *Client) look(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (version string, err error) {
 	live := KindOf(object).New()
+
 	err = c.Get(ctx, client.ObjectKeyFromObject(object), live)
 	switch {
 	case apierrors.IsNotFound(err) && goal == GoalDeleted, err == nil && goal == GoalDeleted && live.GetUID() != object.GetUID():
@@ -97,6 +100,7 @@ func (c *Client) look(ctx context.Context, object client.Object, goal string, la
 	case err != nil:
 		return "", c.ended(ctx, err)
 	}
+
 	if done, err := c.judge(ctx, live, goal, last, changed); done || err != nil {
 		return "", err
 	}
@@ -111,8 +115,10 @@ func (c *Client) judge(ctx context.Context, object client.Object, goal string, l
 		c.ReadCause(ctx, object)
 		s = Summarize(object)
 	}
+
 	if now := s.String(); now != *last && changed != nil {
 		*last = now
+
 		changed(&s)
 	}
 	return reached(&s, goal)
@@ -128,6 +134,7 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 		return false, c.ended(ctx, err)
 	}
 	defer watcher.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -136,6 +143,7 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 			if !open || event.Type == watch.Error {
 				return false, nil // read the object again
 			}
+
 			live, ok := event.Object.(client.Object)
 			switch {
 			case !ok:
@@ -145,6 +153,7 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 			case event.Type == watch.Deleted:
 				return false, exit.Errorf(exit.Cluster, "%s %s/%s was deleted", KindOf(object).Kind, object.GetNamespace(), object.GetName())
 			}
+
 			if done, err := c.judge(ctx, live, goal, last, changed); done || err != nil {
 				return done, err
 			}
@@ -172,6 +181,7 @@ func (r resumeFrom) ApplyToList(options *client.ListOptions) {
 	if options.Raw == nil {
 		options.Raw = &metav1.ListOptions{}
 	}
+
 	options.Raw.ResourceVersion = string(r)
 }
 
@@ -200,11 +210,13 @@ const podsInterval = time.Second
 func (c *Client) WaitPodsGone(ctx context.Context, object client.Object) error {
 	tick := time.NewTicker(podsInterval)
 	defer tick.Stop()
+
 	for {
 		pods, err := c.Pods(ctx, object)
 		if err != nil || len(pods) == 0 {
 			return err
 		}
+
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

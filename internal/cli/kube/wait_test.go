@@ -16,6 +16,7 @@ import (
 // operator has noticed the request and all pods were replaced. The old pods are ready all the time.
 func TestReadyAfterARestart(t *testing.T) {
 	const request = "2026-11-28T19:00:00Z"
+
 	meta := metav1.ObjectMeta{Namespace: "n", Name: "a", Annotations: map[string]string{lifecycle.RestartAnnotation: request}}
 	for _, test := range []struct {
 		noticed     bool
@@ -28,12 +29,15 @@ func TestReadyAfterARestart(t *testing.T) {
 		if test.progressing != "" {
 			conditions = append(conditions, metav1.Condition{Type: "Progressing", Status: test.progressing})
 		}
+
 		server, cluster := &v1alpha1.SparkConnect{ObjectMeta: meta}, &sparkv1.SparkCluster{ObjectMeta: meta}
+
 		server.Status.Conditions, cluster.Status.Conditions = conditions, conditions
 		if done := lifecycle.RestartRequest(meta.Annotations); test.noticed {
 			server.Status.Operator, cluster.Status.Operator = &v1alpha1.OperatorStatus{}, &sparkv1.ClusterOperatorStatus{RestartRequest: done}
 			server.Status.Operator.RestartRequest = done
 		}
+
 		for _, object := range []client.Object{server, cluster} {
 			s := Summarize(object)
 			if got, err := reached(&s, GoalReady); got != test.want || err != nil {
@@ -51,6 +55,7 @@ func TestRefusedExecutorsEndNothing(t *testing.T) {
 		for kind, status := range map[string]metav1.ConditionStatus{"Ready": metav1.ConditionFalse, "Stalled": metav1.ConditionTrue, "Running": running} {
 			app.Status.Conditions = append(app.Status.Conditions, metav1.Condition{Type: kind, Status: status})
 		}
+
 		if s := Summarize(app); s.Result != want {
 			t.Errorf("with Running=%s: the result is %s, want %s", running, s.Result, want)
 		}
@@ -68,6 +73,7 @@ func TestLineOfAState(t *testing.T) {
 	} {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 		app.Status.AppState.State = v1beta2.ApplicationStateRunning
+
 		app.Status.Conditions = []metav1.Condition{{Type: "Running", Status: metav1.ConditionTrue},
 			{Type: test.condition, Status: metav1.ConditionStatus(test.status), Reason: test.reason, Message: test.message}}
 		if s := Summarize(app); s.String() != "SparkApplication n/a: "+test.want {

@@ -77,18 +77,22 @@ func (r *Report) Count(severity string) int {
 func (r *Report) Add(o preview.Operator, file string, data []byte, strict bool) {
 	r.Files++
 	documents, faults := manifest.Read(file, data)
+
 	found := findings(faults, "", strict)
 	for i := range documents {
 		object, faults := documents[i].Object()
 		name := documents[i].Name()
+
 		found = append(found, findings(faults, name, strict)...)
 		if slices.ContainsFunc(faults, func(f *manifest.Fault) bool { return f.Rule != manifest.RuleKind && f.Rule != manifest.RuleForeign }) || object != nil {
 			r.Objects++
 		}
+
 		lacking := false
 		if slices.ContainsFunc(faults, func(f *manifest.Fault) bool { return f.Rule == manifest.RuleInvalid }) {
 			object, lacking = documents[i].Partial(faults)
 		}
+
 		if object != nil {
 			more := check(o, &documents[i], object, faults, lacking)
 			// The operator refuses the placeholder in the same words.
@@ -97,6 +101,7 @@ func (r *Report) Add(o preview.Operator, file string, data []byte, strict bool) 
 			}), more...)
 		}
 	}
+
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	r.Findings = append(r.Findings, found...)
 }
@@ -108,6 +113,7 @@ func findings(faults []*manifest.Fault, name string, strict bool) (found []Findi
 		if f.Warning() && (!strict || f.Rule != manifest.RuleUnknownField) {
 			severity = Warning
 		}
+
 		found = append(found, at(f.Place, Finding{Severity: severity, Rule: f.Rule, Object: name, Field: f.Field, Message: f.Message}))
 	}
 	return found
@@ -132,10 +138,12 @@ func check(o preview.Operator, d *manifest.Document, object client.Object, known
 			add(Warning, RuleNoEffect, field, "has no effect: "+way)
 		}
 	}
+
 	rule, faults, err := faultsOf(o, object)
 	if err != nil {
 		add(Error, manifest.RuleInvalid, "", err.Error())
 	}
+
 	for _, fault := range faults {
 		if !slices.ContainsFunc(known, func(f *manifest.Fault) bool {
 			parent := f.Field[:max(strings.LastIndexByte(f.Field, '.'), 0)]
@@ -145,9 +153,11 @@ func check(o preview.Operator, d *manifest.Document, object client.Object, known
 			add(Error, rule, fault.Field, fault.Message)
 		}
 	}
+
 	if len(faults) > 0 || slices.ContainsFunc(known, func(f *manifest.Fault) bool { return !f.Warning() }) {
 		return found
 	}
+
 	for _, warning := range warnings(o, object) {
 		field, message := fieldOf(d, warning)
 		add(Warning, RuleNoEffect, field, message)
@@ -167,6 +177,7 @@ func faultsOf(o preview.Operator, object client.Object) (string, []*dialect.Fiel
 	if err != nil || len(review.Faults) == 0 {
 		return manifest.RuleInvalid, nil, err
 	}
+
 	unruled, err := o.Unruled().Review(object)
 	if err != nil || len(unruled.Faults) > 0 {
 		return manifest.RuleInvalid, unruled.Faults, err
@@ -191,10 +202,12 @@ func warnings(o preview.Operator, object client.Object) []string {
 	if err != nil {
 		return nil // a fault, which is reported
 	}
+
 	review, err := o.Review(object) // warns also about objects that are held, and about Services
 	if err != nil {
 		return nil
 	}
+
 	var found []string
 	for _, warning := range append(launched.Warnings, review.Warnings...) {
 		// A condition names the same field as users write it.
@@ -202,11 +215,13 @@ func warnings(o preview.Operator, object client.Object) []string {
 			found = append(found, warning)
 		}
 	}
+
 	for _, run := range launched.Runs {
 		for _, warning := range warnings(o, run) {
 			if field, ok := strings.CutPrefix(warning, "spec."); ok {
 				warning = "spec.template." + field
 			}
+
 			found = append(found, warning)
 		}
 	}
@@ -220,10 +235,12 @@ func fieldOf(d *manifest.Document, warning string) (field, message string) {
 	if end < 0 {
 		return "spec", warning
 	}
+
 	first, rest := warning[:end], strings.TrimLeft(warning[end:], ": ")
 	if strings.HasPrefix(first, "spec.") || strings.HasPrefix(first, "metadata.") {
 		return first, rest
 	}
+
 	for _, conf := range []string{"spec.sparkConf[" + first + "]", "spec.template.sparkConf[" + first + "]"} {
 		if d.Has(conf) {
 			return conf, rest

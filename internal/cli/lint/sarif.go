@@ -59,6 +59,7 @@ func (r *Report) SARIF(version string) ([]byte, error) {
 	for _, rule := range Rules {
 		driver.Rules = append(driver.Rules, sarifRule{rule.ID, sarifText{rule.Text}})
 	}
+
 	results := []sarifResult{}
 	for _, f := range r.Findings {
 		results = append(results, sarifResult{

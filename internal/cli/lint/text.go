@@ -15,12 +15,15 @@ func (r *Report) Text(width int) string {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		place := bounds.Line(fmt.Sprintf("%s:%d:%d: %s: ", f.File, f.Line, f.Column, f.Severity))
+
 		line := place + bounds.Line(f.text())
 		if width > 0 && len(line) > width {
 			line = place + "\n" + terminal.Wrap("    ", f.text(), width)
 		}
+
 		b.WriteString(line + "\n")
 	}
+
 	fmt.Fprintf(&b, "%s, %s, %s in %s\n",
 		count(r.Count(Error), "error"), count(r.Count(Warning), "warning"), count(r.Objects, "custom resource"), count(r.Files, "file"))
 	return b.String()

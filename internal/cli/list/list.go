@@ -58,10 +58,12 @@ func Command(streams terminal.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		c, err := connect()
 		if err != nil {
 			return err
 		}
+
 		if !r.all {
 			query.Namespace = c.Namespace
 		}
@@ -92,26 +94,32 @@ func (r *verb) list(cmd *cobra.Command, c *kube.Client, query kube.Query) error 
 	if err != nil {
 		return err
 	}
+
 	for _, note := range notes {
 		fmt.Fprintln(r.Err, terminal.Wrap("note: ", note, r.Width))
 	}
+
 	rows := make([]listed, 0, len(objects))
 	for _, object := range objects {
 		if row := (listed{object, kube.Summarize(object)}); r.shows(&row.Summary) {
 			rows = append(rows, row)
 		}
 	}
+
 	now, order := time.Now(), orders[slices.Index(orderNames, r.sortBy)]
 	slices.SortStableFunc(rows, func(a, b listed) int { return order(&a.Summary, &b.Summary, now) })
+
 	if err := r.printList(rows); err != nil || !r.watch {
 		return err
 	}
+
 	var layout *terminal.Layout
 	if len(rows) > 0 {
 		table := r.table()
 		for i := range rows {
 			table.Rows = append(table.Rows, r.cells(&rows[i].Summary))
 		}
+
 		layout = table.Layout(r.Width)
 	}
 	return c.Changes(cmd.Context(), query, objects, func(change kube.Change) { layout = r.printChange(change, layout) })
@@ -125,21 +133,26 @@ func (r *verb) check() (query kube.Query, err error) {
 	case !slices.Contains(orderNames, r.sortBy):
 		return query, selection.InvalidFlag("sort-by", r.sortBy, orderNames)
 	}
+
 	if r.output != "" && r.output != "wide" && r.output != "name" {
 		if err := (&verb{Streams: terminal.Streams{Out: io.Discard}}).printObjects(nil, r.output); err != nil {
 			return query, err // of the format, because there is no object
 		}
 	}
+
 	if query.Selector, err = labels.Parse(r.selector); err != nil {
 		return query, exit.Usagef("-l: %v", err)
 	}
+
 	for _, name := range r.kinds {
 		kind, err := kube.KindNamed(name)
 		if err != nil {
 			return query, exit.Usagef("--kind: %v", err)
 		}
+
 		query.Kinds = append(query.Kinds, kind)
 	}
+
 	for _, state := range r.states {
 		if !slices.ContainsFunc(States(), func(known string) bool { return strings.EqualFold(known, state) }) {
 			return query, selection.InvalidFlag("state", state, States())
@@ -212,14 +225,17 @@ func (r *verb) printList(rows []listed) error {
 	default:
 		return r.printObjects(rows, r.output)
 	}
+
 	if len(rows) == 0 {
 		fmt.Fprintln(r.Err, "nothing found")
 		return nil
 	}
+
 	table := r.table()
 	for _, row := range rows {
 		table.Rows = append(table.Rows, r.cells(&row.Summary))
 	}
+
 	i := -1
 	for line := range strings.Lines(table.String(r.Width)) {
 		if i < 0 {
@@ -253,6 +269,7 @@ func (r *verb) cells(s *kube.Summary) []string {
 	if !s.Started.IsZero() {
 		duration = screen.Short(s.Duration(time.Now()))
 	}
+
 	cells := []string{
 		s.Namespace, s.Kind.Name, s.Name, s.State, string(s.Result), attemptOf(s), executorsOf(s), screen.Age(s.Created),
 		duration, r.zone.Time(s.Started), r.zone.Time(s.Ended),
@@ -271,9 +288,11 @@ func (r *verb) printChange(change kube.Change, layout *terminal.Layout) *termina
 	if !r.shows(&s) {
 		return layout
 	}
+
 	if change.Deleted {
 		s.State = "DELETED"
 	}
+
 	row := []listed{{change.Object, s}}
 	if r.output == "name" || layout == nil {
 		_ = r.printList(row) // prints to a writer whose errors have no effect
@@ -281,6 +300,7 @@ func (r *verb) printChange(change kube.Change, layout *terminal.Layout) *termina
 		table.Rows = [][]string{r.cells(&s)}
 		return table.Layout(r.Width)
 	}
+
 	r.Paint(layout.Line(r.cells(&s)), s.State, string(s.Result))
 	return layout
 }
@@ -297,6 +317,7 @@ func executorsOf(s *kube.Summary) string {
 	if e == nil {
 		return "-"
 	}
+
 	text := fmt.Sprintf("%d", e.Running)
 	if e.Pending > 0 {
 		text += fmt.Sprintf(" (+%d)", e.Pending)

@@ -29,8 +29,10 @@ func (r *verb) printObjects(rows []listed, output string) error {
 		if err != nil {
 			return err
 		}
+
 		list.Items = append(list.Items, runtime.RawExtension{Raw: text})
 	}
+
 	format, template, _ := strings.Cut(output, "=")
 	switch {
 	case output == "json", output == "yaml":
@@ -38,6 +40,7 @@ func (r *verb) printObjects(rows []listed, output string) error {
 		if err != nil {
 			return err
 		}
+
 		_, err = r.Out.Write(text)
 		return err
 	case format == "jsonpath" && template != "":
@@ -56,40 +59,50 @@ func (r *verb) printObjects(rows []listed, output string) error {
 // with kubectl, the braces and the first dot of a path are optional, and a missing value is <none>.
 func (r *verb) printColumns(items []runtime.RawExtension, specification string) error {
 	var table terminal.Table
+
 	var paths []*jsonpath.JSONPath
 	for column := range strings.SplitSeq(specification, ",") {
 		header, path, _ := strings.Cut(column, ":")
 		if path = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(path, "{"), "}"), "."); header == "" || path == "" {
 			return exit.Usagef("-o custom-columns: %q is not HEADER:PATH, such as NAME:.metadata.name", column)
 		}
+
 		parsed := jsonpath.New(header).AllowMissingKeys(true)
 		if err := parsed.Parse("{." + path + "}"); err != nil {
 			return exit.Usagef("-o custom-columns: %s: %v", column, err)
 		}
+
 		table.Columns, paths = append(table.Columns, terminal.Column{Header: header}), append(paths, parsed)
 	}
+
 	for _, item := range items {
 		var object any
 		if err := utiljson.Unmarshal(item.Raw, &object); err != nil {
 			return err
 		}
+
 		var cells []string
 		for _, path := range paths {
 			found, err := path.FindResults(object)
 			if err != nil {
 				return exit.Usagef("-o custom-columns: %v", err)
 			}
+
 			var values []string
 			for _, value := range slices.Concat(found...) {
 				values = append(values, fmt.Sprint(value.Interface()))
 			}
+
 			if values == nil {
 				values = []string{"<none>"}
 			}
+
 			cells = append(cells, strings.Join(values, ","))
 		}
+
 		table.Rows = append(table.Rows, cells)
 	}
+
 	_, err := io.WriteString(r.Out, table.String(r.Width))
 	return err
 }
@@ -101,10 +114,12 @@ func printPath(out io.Writer, text []byte, template string) error {
 	if err := path.Parse(template); err != nil {
 		return exit.Usagef("-o jsonpath=%s: %v", template, err)
 	}
+
 	var list any
 	if err := utiljson.Unmarshal(text, &list); err != nil {
 		return err
 	}
+
 	if err := path.Execute(out, list); err != nil {
 		return exit.Usagef("-o jsonpath=%s: %v", template, err)
 	}

@@ -20,6 +20,7 @@ func (c *checker) advice(path, key string, p *property) string {
 	if p.Properties["cores"] != nil && slices.Contains([]string{"resources", "requests", "limits"}, lower) {
 		return "; write cores and memory"
 	}
+
 	beside := func(selects func(name string) bool) string {
 		var names []string
 		for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
@@ -32,17 +33,21 @@ func (c *checker) advice(path, key string, p *property) string {
 	at := func(selects func(string, *property) bool, suffix string) string {
 		return strings.Join(c.places(path, selects, suffix), " and ")
 	}
+
 	if same := beside(func(name string) bool { return name == lower }); same != "" {
 		return "; write " + same
 	}
+
 	if elsewhere := at(func(name string, _ *property) bool { return strings.EqualFold(name, key) }, ""); elsewhere != "" {
 		return "; the kind has it at " + elsewhere
 	}
+
 	if similar := beside(func(name string) bool {
 		return suggest.Distance(name, lower) <= len(key)/4 || strings.HasSuffix(name, lower)
 	}); similar != "" {
 		return "; write " + similar
 	}
+
 	if inPod := podtemplate.PlaceOf(key); inPod != "" {
 		template := func(name string, p *property) bool {
 			return p.Open && strings.Contains(strings.ToLower(name), "template")
@@ -65,20 +70,25 @@ func (c *checker) places(path string, selects func(string, *property) bool, suff
 				if common > best {
 					found, best = nil, common
 				}
+
 				if common == best {
 					found = append(found, place+suffix)
 				}
 			}
+
 			shared := common
 			if path == place || strings.HasPrefix(path, place+".") {
 				shared++
 			}
+
 			walk(place, shared, next)
 		}
 	}
 	walk("spec", 0, c.root.Properties["spec"])
+
 	depth := func(place string) int { return strings.Count(place, ".") }
 	slices.SortStableFunc(found, func(a, b string) int { return depth(a) - depth(b) })
+
 	for i := range found {
 		if i == maxPlaces || depth(found[i]) > depth(found[0]) {
 			return found[:i]

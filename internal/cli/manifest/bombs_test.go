@@ -45,6 +45,7 @@ var bombs = map[string]struct {
 func laughs(line, alias string) string {
 	var b strings.Builder
 	b.WriteString("  a0: &a0 {x: y}\n")
+
 	for i := 1; i < 30; i++ {
 		fmt.Fprintf(&b, line, fmt.Sprintf("a%d", i), strings.Repeat(fmt.Sprintf(alias, fmt.Sprintf("a%d", i-1)), 10))
 	}
@@ -65,11 +66,15 @@ func TestBombs(t *testing.T) {
 	for name, bomb := range bombs {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+
 		documents, faults := Read("f", []byte(bomb.text))
+
 		runtime.ReadMemStats(&after)
+
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
 			t.Errorf("%s: %d MB were allocated", name, allocated>>20)
 		}
+
 		switch {
 		case bomb.within && (len(documents) != 1 || len(faults) > 0):
 			t.Errorf("%s: %d documents, %v", name, len(documents), faults)
@@ -77,6 +82,7 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%s: %d documents, %v", name, len(documents), faults)
 		}
 	}
+
 	documents, _ := Read("f", []byte(bombs["anchors as people use"].text))
 	if text := string(documents[0].JSON); !strings.Contains(text, `"executor":{"cores":1,"env":[{"name":"A","value":"b"}],"instances":2}`) {
 		t.Error(text)

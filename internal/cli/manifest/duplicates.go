@@ -24,10 +24,12 @@ func (d *Document) changedKey(path string, key *yamlv3.Node) *Fault {
 		return nil
 	}
 	var read map[string]any
+
 	_, asJSON, err := podtemplate.ReadManifest([]byte(key.Value + ": 0"))
 	if err != nil || utiljson.Unmarshal(asJSON, &read) != nil || len(read) != 1 || slices.Contains(slices.Collect(maps.Keys(read)), key.Value) {
 		return nil
 	}
+
 	for text := range read {
 		path = strings.TrimPrefix(path+"["+key.Value+"]", ".")
 		return &Fault{Place{d.File, d.line + key.Line, key.Column}, RuleInvalid, path, fmt.Sprintf("is the key %q, because YAML reads %s so; put it in quotes: %q", text, key.Value, key.Value)}
@@ -44,23 +46,29 @@ func (d *Document) duplicates(path string, node *yamlv3.Node) (faults []*Fault) 
 			faults = append(faults, d.duplicates(fmt.Sprintf("%s[%d]", path, i), node.Content[i])...)
 			continue
 		}
+
 		key := node.Content[i]
 		i++
+
 		if changed := d.changedKey(path, key); changed != nil {
 			faults = append(faults, changed)
 		}
+
 		below := strings.TrimPrefix(path+"."+key.Value, ".")
 		if strings.ContainsAny(key.Value, "./") {
 			below = path + "[" + key.Value + "]"
 		}
+
 		if _, value := Child(node, key.Value); lines[key.Value] > 0 && value == node.Content[i] {
 			counts := "that of this line"
 			if value.Kind == yamlv3.ScalarNode {
 				counts = conf.Quote(key.Value, value.Value)
 			}
+
 			faults = append(faults, &Fault{d.Place(below), RuleDuplicate, below,
 				fmt.Sprintf("is set twice in the same object; the last value counts, %s, and not that of line %d: remove one of the two", counts, lines[key.Value])})
 		}
+
 		lines[key.Value] = d.line + key.Line
 		faults = append(faults, d.duplicates(below, node.Content[i])...)
 	}

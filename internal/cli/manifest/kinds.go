@@ -59,6 +59,7 @@ func (d *Document) Name() string {
 			GenerateName any `json:"generateName"`
 		} `json:"metadata"`
 	}
+
 	_ = utiljson.Unmarshal(d.JSON, &head) // an unreadable name is none
 	for _, name := range []any{head.Metadata.Name, head.Metadata.GenerateName} {
 		if text, ok := name.(string); ok && text != "" {
@@ -72,12 +73,15 @@ func (d *Document) Name() string {
 // If the API group is not one of the operator's groups, or the document cannot be decoded, Object returns no object.
 func (d *Document) Object() (client.Object, []*Fault) {
 	kind := d.Kind()
+
 	create, ok := served[kind]
 	if !ok {
 		return nil, d.unserved(kind)
 	}
+
 	c := checker{document: d, root: definition(kind), found: d.duplicates("", d.root)}
 	c.check(shapeOf(kind))
+
 	object := create()
 	if err := utiljson.Unmarshal(d.JSON, object); err != nil {
 		if !slices.ContainsFunc(c.found, func(f *Fault) bool { return !f.Warning() }) {
@@ -85,6 +89,7 @@ func (d *Document) Object() (client.Object, []*Fault) {
 		}
 		return nil, c.found
 	}
+
 	object.GetObjectKind().SetGroupVersionKind(kind)
 	return object, c.found
 }
@@ -99,13 +104,16 @@ func (d *Document) Partial(faults []*Fault) (object client.Object, lacking bool)
 		if !ok || utiljson.Unmarshal(d.JSON, &tree) != nil {
 			return nil, false
 		}
+
 		for _, fault := range faults {
 			if fault.Rule == RuleInvalid && !change(tree, Keys(fault.Field), amend) {
 				lacking = true
 			}
 		}
+
 		rest, err := json.Marshal(tree)
 		spec, _ := json.Marshal(tree["spec"]) // a part of the same tree
+
 		fits := err == nil && len(bounds.Misfits(spec, shapeOf(d.Kind()), "spec")) == 0
 		if object := create(); fits && utiljson.Unmarshal(rest, object) == nil {
 			object.GetObjectKind().SetGroupVersionKind(d.Kind())
@@ -136,6 +144,7 @@ func change(tree map[string]any, keys []string, amend func(any) (any, bool)) boo
 			tree = below
 			continue
 		}
+
 		other, ok := amend(tree[key])
 		if ok = ok && i == len(keys)-1; ok {
 			tree[key] = other
@@ -151,18 +160,22 @@ func change(tree map[string]any, keys []string, amend func(any) (any, bool)) boo
 // in another group is only a warning, because the group may be that of another program.
 func (d *Document) unserved(kind schema.GroupVersionKind) []*Fault {
 	versions := map[string]string{} // the newest version of the kind in each group
+
 	names := map[string]bool{}
 	for known := range served {
 		if version := known.GroupVersion().String(); known.Kind == kind.Kind && (versions[known.Group] == "" || version < versions[known.Group]) {
 			versions[known.Group] = version // v1 is before v1beta1
 		}
+
 		if known.Group == kind.Group {
 			names[known.Kind] = true
 		}
 	}
+
 	fault := func(rule, field, message string, args ...any) []*Fault {
 		return []*Fault{{d.Place(field), rule, field, fmt.Sprintf(message, args...)}}
 	}
+
 	apiVersion := kind.GroupVersion().String()
 	switch {
 	case kind.Kind == "":
@@ -210,19 +223,24 @@ func (c *checker) check(spec *bounds.Shape) {
 		Metadata json.RawMessage `json:"metadata"`
 		Spec     json.RawMessage `json:"spec"`
 	}
+
 	var tree map[string]any
 	if utiljson.Unmarshal(c.document.JSON, &parts) != nil || utiljson.Unmarshal(c.document.JSON, &tree) != nil {
 		return // the caller reports what cannot be decoded
 	}
+
 	for _, fault := range append(bounds.Misfits(parts.Metadata, metadataShape, "metadata"), bounds.Misfits(parts.Spec, spec, "spec")...) {
 		message := fault.Message
 		_, node := c.document.nearest(fault.Path)
+
 		quote := strings.HasPrefix(message, "is the ") && strings.HasSuffix(message, "put it in quotes")
 		if quote && node.Kind == yamlv3.ScalarNode && !strings.Contains(message, " "+node.Value+",") {
 			message += fmt.Sprintf(": %q", node.Value) // such as yes, which YAML reads as true, or 3.10, which it reads as 3.1
 		}
+
 		c.add(RuleInvalid, fault.Path, "%s", message)
 	}
+
 	c.value("", tree, c.root)
 }
 

@@ -35,6 +35,7 @@ func TestPlaces(t *testing.T) {
 	if len(documents) != 2 || len(faults) != 0 {
 		t.Fatalf("%d documents, %v", len(documents), faults)
 	}
+
 	for field, want := range map[string]string{
 		"":                                "f:3:1",
 		"metadata.name":                   "f:5:12",
@@ -48,9 +49,11 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s is at %s, want %s", field, got, want)
 		}
 	}
+
 	if got := documents[1].Place("metadata.name").String(); got != "f:17:3" {
 		t.Errorf("the name in the second document is at %s", got)
 	}
+
 	if object, err := documents[1].Object(); object != nil || err != nil {
 		t.Errorf("a ConfigMap is %v, %v", object, err)
 	}
@@ -69,6 +72,7 @@ func TestFaultsOfYAML(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, faults, want)
 		}
 	}
+
 	if documents, _ := Read("f", []byte("a: [\n---\n"+two)); len(documents) != 2 {
 		t.Errorf("%d documents beside a faulty one", len(documents))
 	}
@@ -81,20 +85,25 @@ func TestFiles(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	got, err := Files([]string{dir, "-", filepath.Join(dir, "notes.txt")})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range got {
 		got[i] = strings.TrimPrefix(got[i], dir+"/")
 	}
+
 	if d := cmp.Diff([]string{"a.yaml", "b.yml", "sub/c.json", "-", "notes.txt"}, got); d != "" {
 		t.Error(d)
 	}
+
 	for _, name := range []string{filepath.Join(dir, "none"), t.TempDir()} {
 		if _, err := Files([]string{name}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

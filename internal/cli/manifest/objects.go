@@ -26,12 +26,14 @@ func Objects(names []string, s terminal.Streams, validation string) (found []Loa
 	if err != nil {
 		return nil, exit.With(exit.Invalid, err)
 	}
+
 	var wrong []error
 	for _, file := range files {
 		data, err := Load(file, s.In)
 		if err != nil {
 			return nil, exit.With(exit.Invalid, err)
 		}
+
 		documents, faults := Read(file, data)
 		for i := range documents {
 			object, more := documents[i].Object()
@@ -39,6 +41,7 @@ func Objects(names []string, s terminal.Streams, validation string) (found []Loa
 				found = append(found, Loaded{documents[i], object})
 			}
 		}
+
 		for _, fault := range faults {
 			switch unknown := fault.Rule == RuleUnknownField; {
 			case !fault.Warning(), unknown && validation == metav1.FieldValidationStrict:
@@ -48,6 +51,7 @@ func Objects(names []string, s terminal.Streams, validation string) (found []Loa
 			}
 		}
 	}
+
 	switch {
 	case len(wrong) > 0:
 		return nil, exit.With(exit.Invalid, errors.Join(wrong...))

@@ -22,6 +22,7 @@ func (d *Document) nearest(field string) (shown, value *yamlv3.Node) {
 		if below == nil {
 			break
 		}
+
 		shown, value = at, below
 	}
 	return shown, value
@@ -45,6 +46,7 @@ func Child(node *yamlv3.Node, key string) (shown, value *yamlv3.Node) {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
 	}
+
 	switch node.Kind {
 	case yamlv3.MappingNode:
 		for i := len(node.Content) - 2; i >= 0; i -= 2 { // of two equal keys, the last counts
@@ -69,14 +71,17 @@ func Keys(field string) (keys []string) {
 			if !closed {
 				return keys
 			}
+
 			keys = append(keys, key)
 			field = strings.TrimPrefix(rest, ".")
 			continue
 		}
+
 		end := strings.IndexAny(field, ".[")
 		if end < 0 {
 			return append(keys, field)
 		}
+
 		keys = append(keys, field[:end])
 		if field = field[end:]; strings.HasPrefix(field, ".") {
 			field = field[1:]

@@ -95,7 +95,9 @@ func Files(names []string) ([]string, error) {
 			files = append(files, name)
 			continue
 		}
+
 		before := len(files)
+
 		err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
 				files = append(files, path)
@@ -105,6 +107,7 @@ func Files(names []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if len(files) == before {
 			return nil, fmt.Errorf("%s: the directory has no files that end with .yaml, .yml or .json", name)
 		}
@@ -120,6 +123,7 @@ func Load(file string, in io.Reader) ([]byte, error) {
 			return nil, err
 		}
 		defer opened.Close()
+
 		in = opened
 	}
 	return io.ReadAll(io.LimitReader(in, podtemplate.MaxYAMLBytes+1))
@@ -131,26 +135,33 @@ func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 	if err := podtemplate.CheckYAML(data); err != nil {
 		return nil, []*Fault{{Place: Place{file, 1, 1}, Rule: RuleSyntax, Message: err.Error()}}
 	}
+
 	parts := split(data)
 	if len(parts) > maxDocuments {
 		return nil, []*Fault{{Place: Place{file, 1, 1}, Rule: RuleSyntax, Message: fmt.Sprintf("has more than %d documents; split it into smaller files", maxDocuments)}}
 	}
+
 	for _, part := range parts {
 		document := Document{File: file, line: part.line}
+
 		node, asJSON, err := podtemplate.ReadManifest(part.text)
 		if err == nil && empty(node) {
 			continue
 		}
+
 		if err == nil {
 			document.root, document.JSON = node.Content[0], asJSON
 		}
+
 		if err == nil && document.root.Kind != yamlv3.MappingNode {
 			err = errors.New("is not an object: a manifest begins with apiVersion and kind")
 		}
+
 		if err != nil {
 			faults = append(faults, part.faults(file, err)...)
 			continue
 		}
+
 		documents = append(documents, document.items()...)
 	}
 	return documents, faults
@@ -161,10 +172,12 @@ func (d *Document) items() (found []Document) {
 	var list struct {
 		Items []json.RawMessage `json:"items"`
 	}
+
 	_, node := Child(d.root, "items")
 	if !strings.HasSuffix(d.Kind().Kind, "List") || node == nil || utiljson.Unmarshal(d.JSON, &list) != nil || len(list.Items) != len(node.Content) {
 		return []Document{*d}
 	}
+
 	for i, item := range list.Items {
 		found = append(found, Document{File: d.File, JSON: item, line: d.line, root: node.Content[i]})
 	}
@@ -186,6 +199,7 @@ var separator = regexp.MustCompile(`^---(\s|$)`)
 // split splits a file at its document separators. A separator may be followed by content on the same line.
 func split(data []byte) []part {
 	parts := []part{{}}
+
 	begin, end, i := 0, 0, 0
 	for line := range bytes.Lines(data) {
 		last := &parts[len(parts)-1]
@@ -193,6 +207,7 @@ func split(data []byte) []part {
 			parts = append(parts, part{line: i})
 			last, begin = &parts[len(parts)-1], end
 		}
+
 		end, i = end+len(line), i+1
 		last.text = data[begin:end]
 	}
@@ -213,12 +228,15 @@ func (p part) faults(file string, err error) (faults []*Fault) {
 		return []*Fault{{Place: place, Rule: RuleSyntax, Message: "is a template of Helm, Jinja or the like that is not rendered yet: " + conf.Shorten(string(p.text[at[0]:at[1]])) +
 			"; render it first, such as with helm template, and check the result"}}
 	}
+
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "yaml: "), "unmarshal errors:")
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
+
 		at, message := 1, line
 		if match := lineInMessage.FindStringSubmatch(line); match != nil {
 			at, _ = strconv.Atoi(match[1])
@@ -226,6 +244,7 @@ func (p part) faults(file string, err error) (faults []*Fault) {
 		} else if found := controls.FindIndex(p.text); found != nil {
 			at += bytes.Count(p.text[:found[0]], []byte("\n"))
 		}
+
 		faults = append(faults, &Fault{Place: Place{file, p.line + at, 1}, Rule: RuleSyntax, Message: inWords(strings.TrimPrefix(message, "yaml: "))})
 	}
 	return faults

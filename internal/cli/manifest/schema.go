@@ -61,21 +61,26 @@ func readDefinition(kind schema.GroupVersionKind) *property {
 			} `json:"versions"`
 		} `json:"spec"`
 	}
+
 	text, err := crd.Files.ReadFile(fmt.Sprintf("%s_%ss.yaml", kind.Group, strings.ToLower(kind.Kind)))
 	if err == nil {
 		_, text, err = podtemplate.ReadYAML(text)
 	}
+
 	if err == nil {
 		err = utiljson.Unmarshal(text, &found)
 	}
+
 	if err != nil {
 		panic(fmt.Sprintf("manifest: the definition of %s cannot be read: %v", kind, err))
 	}
+
 	for _, version := range found.Spec.Versions {
 		if version.Name == kind.Version {
 			return version.Schema.Root
 		}
 	}
+
 	panic(fmt.Sprintf("manifest: no definition has %s", kind))
 }
 
@@ -90,6 +95,7 @@ func (c *checker) add(rule, path, message string, args ...any) {
 	if slices.ContainsFunc(c.found, func(f *Fault) bool { return f.Field == path && (!f.Warning() || f.Rule == rule) }) {
 		return
 	}
+
 	c.found = append(c.found, &Fault{Place: c.document.Place(path), Rule: rule, Field: path, Message: fmt.Sprintf(message, args...)})
 }
 
@@ -99,6 +105,7 @@ func (c *checker) value(path string, value any, p *property) {
 	if _, isObject := value.(map[string]any); p.Open && p.Type == "object" && !isObject {
 		c.add(RuleInvalid, path, "is not an object; write its fields")
 	}
+
 	switch value := value.(type) {
 	case bool:
 		if p.IntOrString {
@@ -121,6 +128,7 @@ func (c *checker) list(path string, value []any, p *property) {
 	if p.IntOrString {
 		c.add(RuleInvalid, path, "is not a number or text; write a single one")
 	}
+
 	for i, item := range value {
 		below := fmt.Sprintf("%s[%d]", path, i)
 		switch {
@@ -138,12 +146,15 @@ func (c *checker) object(path string, value map[string]any, p *property) {
 	if p.IntOrString {
 		c.add(RuleInvalid, path, "is not a number or text; write a single one")
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(value)) {
 		below := strings.TrimPrefix(path+"."+key, ".")
+
 		next := p.Properties[key]
 		if p.Entries != nil {
 			below, next = path+"["+key+"]", p.Entries
 		}
+
 		switch {
 		case next != nil && value[key] != nil:
 			c.value(below, value[key], next)
@@ -151,6 +162,7 @@ func (c *checker) object(path string, value map[string]any, p *property) {
 			c.add(RuleUnknownField, below, "is unknown; the API server drops it%s", c.advice(path, key, p))
 		}
 	}
+
 	for _, key := range p.Required {
 		if value[key] == nil && p.Properties[key].Default == nil {
 			c.add(RuleMissingField, strings.TrimPrefix(path+"."+key, "."), "is required")
@@ -173,12 +185,14 @@ func (c *checker) text(path, value string, p *property) {
 		if i := slices.IndexFunc(p.Enum, func(known string) bool { return strings.EqualFold(known, value) }); i >= 0 {
 			way = p.Enum[i]
 		}
+
 		c.add(RuleInvalid, path, "%q is not accepted; write %s", value, way)
 	case len(value) < p.MinLength:
 		c.add(RuleInvalid, path, "is empty; write a value, or remove the field")
 	case p.Pattern != "" && !regexp.MustCompile(p.Pattern).MatchString(value):
 		c.add(RuleInvalid, path, "%q %s", value, patterns[p.Pattern])
 	}
+
 	if open := conf.Placeholder(value); open != "" && !shell.MatchString(path) && !strings.Contains(value, "\n") {
 		c.add(RulePlaceholder, path, conf.PlaceholderMessage, open)
 	}

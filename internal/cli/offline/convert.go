@@ -70,6 +70,7 @@ func (r *verbs) convertSubmitCommand() *cobra.Command {
 	own := pflag.NewFlagSet("spark-submit", pflag.ContinueOnError)
 	submitFlags(own, &o)
 	own.BoolVarP(&o.help, "help", "h", false, "help for spark-submit")
+
 	cmd := &cobra.Command{
 		Use:   "spark-submit [OPTIONS] FILE [ARGUMENTS]",
 		Short: "Make a manifest from spark-submit's command line",
@@ -85,6 +86,7 @@ func (r *verbs) convertSubmitCommand() *cobra.Command {
 		if err := own.Parse(flags); err != nil {
 			return exit.Usagef("%v", err)
 		}
+
 		if o.help {
 			return cmd.Help()
 		}
@@ -102,33 +104,42 @@ func (r *verbs) convert(o *convertOptions) error {
 	case len(o.files) == 0:
 		return exit.Usagef("name the files with -f, or paste a command line of spark-submit behind convert")
 	}
+
 	operator, err := preview.Load("")
 	if err != nil {
 		return err
 	}
+
 	documents, err := manifest.Objects(o.files, r.Streams, metav1.FieldValidationWarn)
 	if err != nil {
 		return err
 	}
+
 	for i := range documents {
 		d := &documents[i]
+
 		group := o.to
 		if group == "" {
 			group = convert.Other(d.Object.GetObjectKind().GroupVersionKind().Group)
 		}
+
 		if err := checkGroup(group); err != nil {
 			return err
 		}
+
 		if err := operator.Check(d); err != nil {
 			return exit.With(exit.Invalid, err)
 		}
+
 		result, err := convert.Convert(operator, d.Object, group)
 		if err != nil {
 			return exit.Errorf(exit.Invalid, "%s: %w", d.Place(""), err)
 		}
+
 		if i > 0 {
 			fmt.Fprintln(r.Out, "---")
 		}
+
 		if err := r.write(&result); err != nil {
 			return err
 		}
@@ -148,6 +159,7 @@ func (r *verbs) write(result *convert.Result) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = r.Out.Write(text)
 	return err
 }
@@ -164,6 +176,7 @@ func (r *verbs) convertProperties(o *convertOptions) error {
 	if o.name == "" {
 		o.name = "application"
 	}
+
 	line := []string{"--deploy-mode", "cluster", "--properties-file", o.properties, "--class", someClass, someFile}
 	return r.convertLine(line, o, []convert.Comment{
 		{Field: "spec.mainApplicationFile", Text: "The properties name no application: write its jar, .py or .R file here."},
@@ -177,33 +190,42 @@ func (r *verbs) convertLine(line []string, o *convertOptions, comments []convert
 	if o.to == "" {
 		o.to = convert.SparkOperator
 	}
+
 	if err := checkGroup(o.to); err != nil {
 		return err
 	}
+
 	submitter, err := submission.Here(line, o.sparkVersion)
 	if err != nil {
 		return err
 	}
+
 	made, err := submission.Convert(line, submitter)
 	if err != nil {
 		return exit.With(exit.Invalid, err)
 	}
+
 	for _, warning := range made.Warnings {
 		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
 	}
+
 	app := made.Application
 	if comments != nil {
 		delete(app.Spec.SparkConf, "spark.app.name") // the placeholder's
 	}
+
 	name(app, o)
+
 	operator, err := preview.Load("")
 	if err != nil {
 		return err
 	}
+
 	result, err := convert.Submitted(operator, app, o.to)
 	if err != nil {
 		return exit.With(exit.Invalid, err)
 	}
+
 	for _, comment := range comments {
 		if result.Has(comment.Field) {
 			result.Comments = append(result.Comments, comment)
@@ -218,8 +240,10 @@ func name(app *v1beta2.SparkApplication, o *convertOptions) {
 	if o.name != "" {
 		app.Name = o.name
 	}
+
 	if o.namespace != "" {
 		app.Namespace = o.namespace
 	}
+
 	app.GenerateName = ""
 }

@@ -37,25 +37,31 @@ func (r *verbs) lintCommand() *cobra.Command {
 			if files = append(files, args...); len(files) == 0 {
 				return exit.Usagef("name the files with -f")
 			}
+
 			operator, err := preview.Load(configuration)
 			if err != nil {
 				return err
 			}
+
 			if namespaceLabels != "" {
 				if operator.NamespaceLabels, err = labels.ConvertSelectorToLabelsMap(namespaceLabels); err != nil {
 					return exit.Usagef("--namespace-labels: %v", err)
 				}
 			}
+
 			report, err := r.check(operator, files, strict)
 			if err != nil {
 				return exit.With(exit.Invalid, err)
 			}
+
 			if err := r.print(report, output); err != nil {
 				return err
 			}
+
 			if strict && report.Objects == 0 && len(report.Findings) == 0 {
 				return exit.Errorf(exit.Invalid, "%s: --strict, but the files contain no custom resource of %s", strings.Join(files, ", "), strings.Join(manifest.Groups, " or "))
 			}
+
 			if report.Count(lint.Error) > 0 || strict && report.Count(lint.Warning) > 0 {
 				return &exit.Error{Code: exit.Invalid}
 			}
@@ -75,12 +81,14 @@ func (r *verbs) check(operator preview.Operator, names []string, strict bool) (*
 	if err != nil {
 		return nil, err
 	}
+
 	report := &lint.Report{Findings: []lint.Finding{}}
 	for _, file := range files {
 		data, err := manifest.Load(file, r.In)
 		if err != nil {
 			return nil, err
 		}
+
 		report.Add(operator, file, data, strict)
 	}
 	return report, nil
@@ -88,6 +96,7 @@ func (r *verbs) check(operator preview.Operator, names []string, strict bool) (*
 
 func (r *verbs) print(report *lint.Report, output string) error {
 	var text []byte
+
 	var err error
 	switch output {
 	case "text":
@@ -100,6 +109,7 @@ func (r *verbs) print(report *lint.Report, output string) error {
 	default:
 		return exit.Usagef("-o %s: the formats are: text, json, sarif", output)
 	}
+
 	fmt.Fprintln(r.Out, string(text))
 	return err
 }

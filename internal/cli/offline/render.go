@@ -73,37 +73,48 @@ func (r *verbs) render(o *renderOptions) error {
 	if len(o.files) == 0 {
 		return exit.Usagef("name the files with -f")
 	}
+
 	if o.output != render.YAML && o.output != render.JSON && o.output != render.Name {
 		return exit.Usagef("-o %s: the formats are: yaml, json, name", o.output)
 	}
+
 	operator, err := preview.Load(o.configuration)
 	if err != nil {
 		return err
 	}
+
 	if o.submitTime != "" {
 		at, err := time.Parse(time.RFC3339Nano, o.submitTime)
 		if err != nil {
 			return exit.Usagef("--submit-time: %v", err)
 		}
+
 		operator.Now = at.UTC()
 	}
+
 	if operator.NamespaceLabels, err = labels.ConvertSelectorToLabelsMap(o.namespaceLabels); err != nil {
 		return exit.Usagef("--namespace-labels: %v", err)
 	}
+
 	documents, err := manifest.Objects(o.files, r.Streams, metav1.FieldValidationWarn)
 	if err != nil {
 		return err
 	}
+
 	for i := range documents {
 		object := documents[i].Object
 		if object.GetName() == "" {
 			fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("the API server generates the name; the output has the placeholder %s%s", object.GetGenerateName(), preview.PlaceholderSuffix), r.Width))
 		}
+
 		render.Namespaced(object, o.namespace)
+
 		if o.uid != "" {
 			object.SetUID(types.UID(o.uid))
 		}
+
 		setSparkVersion(object, o.sparkVersion)
+
 		if err := r.renderOne(operator, &documents[i], o); err != nil {
 			return exit.With(exit.Invalid, err)
 		}
@@ -116,6 +127,7 @@ func setSparkVersion(object client.Object, version string) {
 	if version == "" {
 		return
 	}
+
 	switch object := object.(type) {
 	case *v1beta2.SparkApplication:
 		object.Spec.SparkVersion = version
@@ -134,14 +146,17 @@ func (r *verbs) renderOne(operator preview.Operator, d *manifest.Loaded, o *rend
 	if err := operator.Check(d); err != nil {
 		return err
 	}
+
 	if o.sparkSubmit {
 		line, err := render.SubmitLine(operator, d.Object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.Place(""), err)
 		}
+
 		if !o.showSecrets {
 			line = line.Redacted()
 		}
+
 		fmt.Fprint(r.Out, line)
 		return nil
 	}
@@ -155,33 +170,41 @@ func (r *verbs) renderObjects(operator preview.Operator, object client.Object, o
 	if err != nil {
 		return err
 	}
+
 	for _, warning := range launched.Warnings {
 		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
 	}
+
 	if launched.Why != "" {
 		fmt.Fprintln(r.Err, terminal.Wrap("note: ", fmt.Sprintf("the operator creates no objects for %s: %s", object.GetName(), launched.Why), r.Width))
 	}
+
 	objects := launched.Objects
 	if o.defaults {
 		if err := render.Defaults(r.Out, operator.Defaults(object), objects); err != nil {
 			return err
 		}
+
 		objects = nil
 	}
+
 	if !o.showSecrets {
 		if objects, err = render.Redacted(objects); err != nil {
 			return err
 		}
 	}
+
 	if err := render.Write(r.Out, objects, o.output); err != nil {
 		return err
 	}
+
 	for _, run := range launched.Runs {
 		if !o.defaults {
 			if err := render.Write(r.Out, []client.Object{run}, o.output); err != nil {
 				return err
 			}
 		}
+
 		if err := r.renderObjects(operator, run, o); err != nil {
 			return err
 		}

@@ -53,30 +53,37 @@ func (r *verbs) createCommand() *cobra.Command {
 		if files = append(files, args...); len(files) == 0 {
 			return exit.Usagef("name the files with -f")
 		}
+
 		var known bool
 		if after.validation, known = validations[validate]; !known {
 			return exit.Usagef("--validate %s: write strict, warn or ignore", validate)
 		}
+
 		documents, err := manifest.Objects(files, r.Streams, after.validation)
 		if err != nil {
 			return err
 		}
+
 		c, err := connect()
 		if err != nil {
 			return err
 		}
+
 		operator, err := preview.Load("")
 		if err != nil {
 			return err
 		}
+
 		if err := checkDocuments(cmd, c, operator, documents); err != nil {
 			return err
 		}
+
 		for i := range documents {
 			if err := r.create(cmd, c, documents[i].Object, &after); err != nil {
 				return err
 			}
 		}
+
 		for i := range documents {
 			if err := r.afterwards(cmd, c, documents[i].Object, &after); err != nil {
 				return err
@@ -106,8 +113,10 @@ func checkDocuments(cmd *cobra.Command, c *kube.Client, operator preview.Operato
 		case namespace != c.Namespace && cmd.Flags().Changed("namespace"):
 			return exit.Usagef("%s: the manifest names the namespace %s, but -n names %s; leave one of them out", d.Place("metadata.namespace"), namespace, c.Namespace)
 		}
+
 		wrong = append(wrong, operator.Check(d))
 	}
+
 	if err := errors.Join(wrong...); err != nil {
 		return exit.With(exit.Invalid, err)
 	}
@@ -119,13 +128,17 @@ func (r *verbs) create(cmd *cobra.Command, c *kube.Client, object client.Object,
 	kind := kube.KindOf(object)
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	object.SetResourceVersion("")
+
 	options := []client.CreateOption{client.FieldValidation(cmp.Or(after.validation, metav1.FieldValidationStrict))}
+
 	done := "created"
 	if after.dryRun {
 		options, done = append(options, client.DryRunAll), "valid; nothing was created (dry run)"
 	}
+
 	err := c.Create(cmd.Context(), object, options...)
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return exit.Errorf(exit.Cluster, "%s exists already; delete it with %s, or choose another name", screen.Title(object),
@@ -135,6 +148,7 @@ func (r *verbs) create(cmd *cobra.Command, c *kube.Client, object client.Object,
 	case err != nil:
 		return c.ExplainFor(err, kind)
 	}
+
 	fmt.Fprintf(r.Out, "%s %s\n", screen.Title(object), done)
 	return nil
 }
@@ -159,12 +173,16 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *kube.Client, object client.Obj
 	if after.dryRun || !after.wait && !after.log {
 		return nil
 	}
+
 	goal := kube.GoalAfterwards(object)
 	began := time.Now()
+
 	if after.log && goal == kube.GoalEnded {
 		within, cancel := kube.Within(cmd.Context(), after.timeout)
 		defer cancel()
+
 		waiting := func(s *kube.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
+
 		err := c.Logs(within, object, kube.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
 		switch {
 		case err != nil && cmd.Context().Err() != nil:
@@ -175,6 +193,7 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *kube.Client, object client.Obj
 			fmt.Fprintln(r.Err, terminal.Wrap("note: ", err.Error(), r.Width))
 		}
 	}
+
 	left := after.timeout
 	if left > 0 { // the log has taken a part of it
 		left = max(left-time.Since(began), time.Millisecond)

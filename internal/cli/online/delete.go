@@ -36,34 +36,43 @@ func (r *verbs) deleteCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		objects, err := chosen(cmd, c, args, selector)
 		if err != nil {
 			return err
 		}
+
 		if err := r.confirm(cmd.Context(), "delete", objects, yes); err != nil {
 			return err
 		}
+
 		for _, object := range objects {
 			options := &client.DeleteOptions{Preconditions: preconditions(object)}
 			if err := c.Delete(cmd.Context(), object, options); err != nil && !apierrors.IsNotFound(err) {
 				return c.Explain(err)
 			}
+
 			fmt.Fprintf(r.Out, "%s deleted\n", screen.Title(object))
+
 			if err := stage.Unstage(cmd.Context(), c.WithWatch, object); err != nil {
 				fmt.Fprintln(r.Err, terminal.Wrap("warning: ", err.Error(), r.Width))
 			}
 		}
+
 		for _, object := range objects {
 			if !wait {
 				break
 			}
+
 			err := c.Wait(cmd.Context(), object, kube.GoalDeleted, nil)
 			if err == nil {
 				err = c.WaitPodsGone(cmd.Context(), object)
 			}
+
 			if errors.Is(err, context.Canceled) {
 				return exit.Detached("interrupted: the deletion of %s continues", screen.Title(object))
 			}
+
 			if err != nil {
 				return err
 			}

@@ -41,18 +41,22 @@ func (r *verbs) diffCommand() *cobra.Command {
 		if files = append(files, args...); len(files) == 0 {
 			return exit.Usagef("name the files with -f")
 		}
+
 		documents, err := manifest.Objects(files, r.Streams, metav1.FieldValidationWarn)
 		if err != nil {
 			return err
 		}
+
 		operator, err := preview.Load(configuration)
 		if err != nil {
 			return err
 		}
+
 		c, err := connect()
 		if err != nil {
 			return err
 		}
+
 		for i := range documents {
 			if err := r.diff(cmd, c, operator, &documents[i]); err != nil {
 				return err
@@ -68,18 +72,23 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 	if d.Object.GetNamespace() == "" {
 		d.Object.SetNamespace(c.Namespace)
 	}
+
 	operator, err := r.placed(cmd, c, operator, d.Object.GetNamespace())
 	if err != nil {
 		return err
 	}
+
 	review, err := operator.Review(d.Object)
 	if err != nil {
 		return exit.With(exit.Invalid, err)
 	}
+
 	for _, fault := range review.Faults {
 		return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
 	}
+
 	kind := kube.KindOf(d.Object)
+
 	live := kind.New()
 	switch err := c.Get(cmd.Context(), client.ObjectKeyFromObject(d.Object), live); {
 	case apierrors.IsNotFound(err) && missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
@@ -88,28 +97,36 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 	case err != nil:
 		return c.ExplainFor(err, kind)
 	}
+
 	live.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	edited := preview.Edited(live, d.Object)
+
 	changes, err := compare(live, edited)
 	if err != nil {
 		return err
 	}
+
 	if len(changes) == 0 {
 		fmt.Fprintf(r.Out, "%s: no change\n", screen.Title(live))
 		return nil
 	}
+
 	pods, err := c.Pods(cmd.Context(), live)
 	if err != nil {
 		return err
 	}
+
 	change, err := operator.Change(live, d.Object, pods)
 	if err != nil {
 		return err
 	}
+
 	fmt.Fprintf(r.Out, "%s:\n", screen.Title(live))
+
 	for _, line := range changes {
 		fmt.Fprintln(r.Out, terminal.Wrap("  ", line, r.Width))
 	}
+
 	fmt.Fprintln(r.Out, terminal.Wrap("effect: ", effect(&change), r.Width))
 	return nil
 }
@@ -136,6 +153,7 @@ func compare(live, edited client.Object) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if err := utiljson.Unmarshal(text, &trees[i]); err != nil {
 			return nil, err
 		}
@@ -148,16 +166,19 @@ func compare(live, edited client.Object) ([]string, error) {
 // differ appends the differences between two JSON values to changes.
 func differ(path string, before, after any, changes *[]string) {
 	from, isObject := before.(map[string]any)
+
 	to, isAlso := after.(map[string]any)
 	if isObject && (isAlso || after == nil) || isAlso && before == nil {
 		keys := map[string]any{}
 		maps.Copy(keys, from)
 		maps.Copy(keys, to)
+
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			differ(below(path, key), from[key], to[key], changes)
 		}
 		return
 	}
+
 	if one, other := shown(path, before), shown(path, after); string(rawOf(before)) != string(rawOf(after)) {
 		*changes = append(*changes, fmt.Sprintf("%s: %s -> %s", path, one, other))
 	}

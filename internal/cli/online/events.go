@@ -29,21 +29,26 @@ func (r *verbs) eventsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		pods, err := c.Pods(cmd.Context(), object)
 		if err != nil {
 			return err
 		}
+
 		events, err := c.Events(cmd.Context(), object, pods)
 		if err != nil {
 			return err
 		}
+
 		if output != "" {
 			return r.encode(corev1.EventList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "EventList"}, Items: events}, output)
 		}
+
 		view := screen.View{Zone: zone, Width: r.Width}
 		for i := range events {
 			fmt.Fprintln(r.Out, screen.EventLine(&events[i], view))
 		}
+
 		if len(events) == 0 {
 			fmt.Fprintf(r.Err, "no Events about %s\n", screen.Title(object))
 		}

@@ -38,37 +38,46 @@ func (r *verbs) explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		c, object, err := named(cmd, connect, args)
 		if err != nil {
 			return err
 		}
+
 		if operator, err = r.placed(cmd, c, operator, object.GetNamespace()); err != nil {
 			return err
 		}
+
 		pods, err := c.Pods(cmd.Context(), object)
 		if err != nil {
 			return err
 		}
+
 		c.ReadCause(cmd.Context(), object)
+
 		events, err := c.Events(cmd.Context(), object, pods)
 		if err != nil {
 			return err
 		}
+
 		plan, err := operator.Next(object, pods)
 		if err != nil {
 			return err
 		}
+
 		lines := append(screen.Explanation(operator.Now, zone, object, pods, events, plan), installation(cmd.Context(), c, object)...)
 		if output != "" {
 			report := screen.NewReport(operator.Now, object, pods, events)
 			report.Explanation = lines
 			return r.encode(report, output)
 		}
+
 		for _, line := range lines {
 			width := r.Width
 			if line.Command { // a line break would make it two commands
 				width = 0
 			}
+
 			fmt.Fprintln(r.Out, terminal.Wrap(fmt.Sprintf("%-8s", line.Label+":"), line.Text, width))
 		}
 		return nil

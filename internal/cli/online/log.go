@@ -34,13 +34,16 @@ func (r *verbs) logCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		out := r.Out
 		if raw && r.Width > 0 {
 			out = terminal.Coloured(out)
 		}
+
 		if !o.Follow {
 			return c.Logs(cmd.Context(), object, o, out)
 		}
+
 		o.Waiting = func(s *kube.Summary) { fmt.Fprintln(r.Err, terminal.Wrap("", s.String(), r.Width)) }
 		return selection.Detached(c.Logs(cmd.Context(), object, o, out), object, kube.GoalAfterwards(object))
 	}

@@ -17,13 +17,16 @@ func (r *verbs) placed(cmd *cobra.Command, c *kube.Client, operator preview.Oper
 	if !operator.Config.SelectsByNamespace() {
 		return operator, nil
 	}
+
 	labels, note, err := c.NamespaceLabels(cmd.Context(), namespace)
 	if err != nil {
 		return operator, err
 	}
+
 	if note != "" {
 		fmt.Fprintln(r.Err, terminal.Wrap("note: ", note+"; defaults and rules for namespaces with certain labels are left out", r.Width))
 	}
+
 	operator.NamespaceLabels = labels
 	return operator, nil
 }

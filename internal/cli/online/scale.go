@@ -35,32 +35,39 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		if replicas < 0 {
 			return exit.Usagef("give the number with --replicas")
 		}
+
 		c, object, err := named(cmd, connect, args)
 		if err != nil {
 			return err
 		}
+
 		var spec map[string]any
 		switch object := object.(type) {
 		case *sparkv1.SparkCluster:
 			if scaled := object.Spec.ClusterTolerations.InstanceConfig; scaled.MinWorkers < scaled.MaxWorkers {
 				return exit.Errorf(exit.Usage, "%s has an autoscaler, which sets the number of workers between %d and %d; edit minWorkers and maxWorkers instead", screen.Title(object), scaled.MinWorkers, scaled.MaxWorkers)
 			}
+
 			spec = map[string]any{"clusterTolerations": map[string]any{"instanceConfig": map[string]any{"initWorkers": replicas}}}
 		case *v1alpha1.SparkConnect:
 			if err := r.confirm(cmd.Context(), "replace the server of", []client.Object{object}, yes); err != nil {
 				return err
 			}
+
 			spec = map[string]any{"executor": map[string]any{"instances": replicas}}
 		default:
 			return exit.Errorf(exit.Usage, "%s cannot be scaled; only a SparkCluster and a SparkConnect can be scaled; for an application, use dynamic allocation", screen.Title(object))
 		}
+
 		patch, err := json.Marshal(map[string]any{"spec": spec})
 		if err != nil {
 			return err
 		}
+
 		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 			return c.Explain(err)
 		}
+
 		fmt.Fprintf(r.Out, "%s scaled to %d\n", screen.Title(object), replicas)
 		return nil
 	}

@@ -39,6 +39,7 @@ func (r *verbs) statusCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		w := watcher{Client: c, object: object}
 		switch {
 		case output != "":
@@ -55,6 +56,7 @@ func (r *verbs) statusCommand() *cobra.Command {
 			if err != nil {
 				return "", false, err
 			}
+
 			view := screen.View{Zone: zone, Width: r.Width, Lines: screen.MaxLines, Now: time.Now()}
 			if watch {
 				view.Lines = min(view.Lines, r.Height-1) // the last line has the cursor
@@ -88,6 +90,7 @@ func (w *watcher) readCause(ctx context.Context) {
 			if w.logs == nil {
 				w.logs = map[int32]string{}
 			}
+
 			w.logs[attempt] = log
 		}
 		return w.logs[attempt], nil
@@ -102,23 +105,29 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(w.object), live); err != nil {
 			return nil, w.Explain(err)
 		}
+
 		live.GetObjectKind().SetGroupVersionKind(kube.KindOf(live).GroupVersionKind)
 		w.object = live
 	}
+
 	pods, err := w.Pods(ctx, w.object)
 	if err != nil {
 		return nil, err
 	}
+
 	w.readCause(ctx)
+
 	versions := []string{w.object.GetResourceVersion()}
 	for i := range pods {
 		versions = append(versions, pods[i].ResourceVersion)
 	}
+
 	if !slices.Equal(versions, w.versions) {
 		if w.events, err = w.Events(ctx, w.object, pods); err != nil {
 			return nil, err
 		}
 	}
+
 	w.versions = versions
 	report := screen.NewReport(time.Now(), w.object, pods, w.events)
 	return &report, nil
@@ -142,6 +151,7 @@ func (r *verbs) encode(value any, format string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = r.Out.Write(text)
 	return err
 }

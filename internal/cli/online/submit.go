@@ -40,6 +40,7 @@ func (r *verbs) submitCommand() *cobra.Command {
 	own.StringVar(&o.objectName, "object-name", "", "`name` of the SparkApplication; default: the application's name and five letters")
 	o.staging.AddFlags(own)
 	own.BoolVarP(&o.help, "help", "h", false, "help for submit")
+
 	cmd := &cobra.Command{
 		Use:   "submit [OPTIONS] FILE [ARGUMENTS]",
 		Short: "Create a SparkApplication from spark-submit's command line",
@@ -65,6 +66,7 @@ func (r *verbs) submitCommand() *cobra.Command {
 		if err := own.Parse(flags); err != nil {
 			return exit.Usagef("%v", err)
 		}
+
 		if o.help {
 			return cmd.Help()
 		}
@@ -78,20 +80,25 @@ func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o 
 	if err != nil {
 		return err
 	}
+
 	made, err := submission.Convert(line, submitter)
 	if err != nil {
 		return exit.With(exit.Invalid, err)
 	}
+
 	app := made.Application
 	for _, warning := range made.Warnings {
 		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
 	}
+
 	if namespace := own.Lookup("namespace"); namespace.Changed {
 		app.Namespace = namespace.Value.String()
 	}
+
 	if app.Name = o.objectName; app.Name != "" {
 		app.GenerateName = ""
 	}
+
 	o.wait = o.wait || made.Wait
 	return r.submitApplication(cmd, app, o, connect)
 }
@@ -100,10 +107,12 @@ func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o 
 // In a dry run it prints the application instead.
 func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplication, o *submitOptions, connect func() (*kube.Client, error)) error {
 	var c *kube.Client
+
 	namespace := func() (_ string, err error) {
 		if o.dryRun || app.Namespace != "" {
 			return cmp.Or(app.Namespace, metav1.NamespaceDefault), nil
 		}
+
 		if c, err = connect(); err != nil {
 			return "", err
 		}
@@ -113,36 +122,44 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 		return err
 	}
 	defer o.staging.Close()
+
 	warnings, err := checkSubmitted(app)
 	if err != nil {
 		return err
 	}
+
 	for _, warning := range warnings {
 		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
 	}
+
 	if o.dryRun {
 		o.staging.Describe(r.Streams)
 		return r.printManifest(app)
 	}
+
 	if c == nil {
 		var err error
 		if c, err = connect(); err != nil {
 			return err
 		}
 	}
+
 	if app.Namespace == "" {
 		app.Namespace = c.Namespace
 	}
+
 	err = o.staging.Upload(cmd.Context(), r.Streams, app.Namespace)
 	if err == nil {
 		err = r.create(cmd, c, app, &o.afterwards)
 	}
+
 	if err != nil {
 		if failed := o.staging.Undo(cmd.Context(), c.WithWatch, app); failed != nil {
 			fmt.Fprintln(r.Err, terminal.Wrap("warning: ", failed.Error(), r.Width))
 		}
 		return err
 	}
+
 	if err := o.staging.Attach(cmd.Context(), c.WithWatch, app); err != nil {
 		return err
 	}
@@ -157,17 +174,21 @@ func checkSubmitted(app *v1beta2.SparkApplication) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	named := app.DeepCopy()
 	if named.Name == "" {
 		named.Name = app.GenerateName + utilrand.String(5)
 	}
+
 	review, err := operator.Review(named)
 	if err != nil {
 		return nil, exit.With(exit.Invalid, err)
 	}
+
 	for _, fault := range review.Faults {
 		return nil, exit.With(exit.Invalid, fault)
 	}
+
 	launched, err := operator.Launch(named)
 	if err == nil && launched.RunsSparkSubmit() {
 		review.Warnings = append(review.Warnings, "a pod that runs spark-submit creates the driver, which needs a service account with the rights to do so "+
@@ -182,14 +203,18 @@ func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
 	if err != nil {
 		return err
 	}
+
 	delete(tree, "status")
+
 	text, err := json.Marshal(tree)
 	if err == nil {
 		text, err = terminal.YAML(text)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	_, err = r.Out.Write(text)
 	return err
 }

@@ -38,28 +38,34 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 		if err != nil {
 			return err
 		}
+
 		objects, err := chosen(cmd, c, args, selector)
 		if err != nil {
 			return err
 		}
+
 		for _, object := range objects {
 			if kind := kube.KindOf(object); suspend && !kind.Stops {
 				return exit.Errorf(exit.Usage, "%s cannot be suspended, because spec.suspend stops no running object of %s; delete the object instead", screen.Title(object), kind.FullName())
 			}
 		}
+
 		if err := r.confirm(cmd.Context(), verb, objects, yes || !suspend); err != nil {
 			return err
 		}
+
 		patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend)
 		for _, object := range objects {
 			if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 				return c.Explain(err)
 			}
+
 			fmt.Fprintf(r.Out, "%s %sd\n", screen.Title(object), map[bool]string{true: "suspende", false: "resume"}[suspend])
 		}
 		return nil
 	}
 	cmd.Flags().StringVarP(&selector, "selector", "l", "", "`labels` of the objects, instead of names")
+
 	if suspend {
 		cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
 	}

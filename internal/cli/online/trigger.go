@@ -30,17 +30,22 @@ func (r *verbs) triggerCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); !ok {
 			return exit.Errorf(exit.Usage, "%s is not a schedule; if a schedule has the same name, write %s", screen.Title(object), "schedule/"+object.GetName())
 		}
+
 		request := time.Now().UTC().Format("20060102-150405.000")
+
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1beta2.RunNowAnnotation: request}}})
 		if err != nil {
 			return err
 		}
+
 		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 			return c.Explain(err)
 		}
+
 		fmt.Fprintf(r.Out, "%s: a run is requested (request %s)\n", screen.Title(object), request)
 		return nil
 	}

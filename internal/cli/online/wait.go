@@ -32,11 +32,13 @@ func (r *verbs) waitCommand() *cobra.Command {
 		if !slices.Contains(kube.Goals, goal) {
 			return invalidFlag("for", goal, kube.Goals)
 		}
+
 		c, object, err := named(cmd, connect, args)
 		if goal == kube.GoalDeleted && kube.Unknown(err) {
 			fmt.Fprintf(r.Out, "%s does not exist any more\n", bounds.Line(args[0]))
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}

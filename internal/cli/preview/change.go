@@ -29,15 +29,18 @@ func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change 
 	if err != nil {
 		return change, err
 	}
+
 	seen := seenPods(pods)
 	before := o.after(k, live.DeepCopyObject().(client.Object), seen)
 	edited := Edited(live, wanted)
 	after := o.after(k, edited, seen)
+
 	runs := active(&seen)
 	for _, action := range after.did {
 		if slices.Contains(before.did, action) {
 			continue
 		}
+
 		switch action.Verb {
 		case lifecycle.Delete:
 			change.Restarts = change.Restarts || runs && (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod)
@@ -45,6 +48,7 @@ func (o Operator) Change(live, wanted client.Object, pods []corev1.Pod) (change 
 			change.Starts = change.Starts || !runs && action.Part == lifecycle.Submission
 		}
 	}
+
 	if !change.Restarts && !change.Starts {
 		change.Beside = differences(before.beside, after.beside)
 	}
@@ -67,10 +71,12 @@ func Edited(live, wanted client.Object) client.Object {
 	edited := live.DeepCopyObject().(client.Object)
 	fresh := wanted.DeepCopyObject().(client.Object)
 	withDefaults(fresh)
+
 	spec := reflect.ValueOf(edited).Elem().FieldByName("Spec")
 	if !reflect.DeepEqual(spec.Interface(), reflect.ValueOf(fresh).Elem().FieldByName("Spec").Interface()) {
 		edited.SetGeneration(edited.GetGeneration() + 1)
 	}
+
 	spec.Set(reflect.ValueOf(fresh).Elem().FieldByName("Spec"))
 	edited.SetLabels(fresh.GetLabels())
 	return edited
@@ -88,20 +94,24 @@ func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observ
 	if object.GetUID() == "" {
 		object.SetUID(placeholderUID)
 	}
+
 	out := outcome{beside: map[string]string{}}
 	for range maxPasses {
 		plan := k.Decide(object, seen, o.Now)
 		for _, action := range plan.Actions {
 			action.Built = nil
+
 			out.did = append(out.did, action)
 			if action.Verb == lifecycle.Delete && action.Part == lifecycle.Attempt {
 				seen = lifecycle.Observed{Confirmed: true} // its pods are gone in the next pass
 			}
 		}
 	}
+
 	if k.Auxiliary.Wanted == nil {
 		return out
 	}
+
 	if wanted := k.Auxiliary.Wanted(object, seen); !wanted.Unsettled {
 		for _, one := range wanted.Objects {
 			out.beside[one.GetObjectKind().GroupVersionKind().Kind+" "+one.GetName()] = one.GetLabels()[lifecycle.ContentLabel]
@@ -118,11 +128,13 @@ func differences(before, after map[string]string) (names []string) {
 			names = append(names, name)
 		}
 	}
+
 	for name := range before {
 		if _, stays := after[name]; !stays {
 			names = append(names, name)
 		}
 	}
+
 	slices.Sort(names)
 	return names
 }

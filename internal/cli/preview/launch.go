@@ -68,7 +68,9 @@ func (o Operator) Kind(object client.Object) (kind.Kind, error) {
 	if err != nil {
 		return k, err
 	}
+
 	decide, wanted := k.Decide, k.Auxiliary.Wanted
+
 	k.Decide = func(object client.Object, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		seen.NamespaceLabels = o.NamespaceLabels
 		return decide(object, seen, now)
@@ -116,15 +118,19 @@ func (o Operator) Fresh(object client.Object) client.Object {
 	if fresh.GetName() == "" && fresh.GetGenerateName() != "" {
 		fresh.SetName(fresh.GetGenerateName() + PlaceholderSuffix)
 	}
+
 	if fresh.GetUID() == "" {
 		fresh.SetUID(placeholderUID)
 	}
+
 	if fresh.GetNamespace() == "" {
 		fresh.SetNamespace(metav1.NamespaceDefault)
 	}
+
 	if fresh.GetCreationTimestamp().Time.IsZero() {
 		fresh.SetCreationTimestamp(metav1.NewTime(o.Now))
 	}
+
 	fresh.SetGeneration(1)
 	fresh.SetDeletionTimestamp(nil)
 	reflect.ValueOf(fresh).Elem().FieldByName("Status").SetZero()
@@ -150,6 +156,7 @@ func (o Operator) Faults(object client.Object) ([]*dialect.FieldError, error) {
 // Check returns an error with all faults for which the operator would reject an object of a file, with their places.
 func (o Operator) Check(d *manifest.Loaded) error {
 	faults, err := o.Faults(d.Object)
+
 	wrong := []error{err}
 	for _, fault := range faults {
 		wrong = append(wrong, fmt.Errorf("%s: %w", d.Place(fault.Field), fault))
@@ -183,11 +190,13 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 	if err != nil {
 		return Launch{}, err
 	}
+
 	object = o.Fresh(object)
 	if schedule, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
 		return o.run(k, schedule)
 	}
 	var l Launch
+
 	var seen lifecycle.Observed
 	for range maxPasses {
 		plan := k.Decide(object, seen, o.Now)
@@ -196,10 +205,12 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 		}
 		// A live read finds nothing in an empty cluster.
 		seen.Confirmed = slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
+
 		if len(l.Objects) > 0 {
 			break
 		}
 	}
+
 	if len(seen.Drivers) > 0 {
 		// The budget of a driver is created once the driver exists.
 		later := object.DeepCopyObject().(client.Object)
@@ -207,7 +218,9 @@ func (o Operator) Launch(object client.Object) (Launch, error) {
 			return l, err
 		}
 	}
+
 	l.addAuxiliary(k, object, seen, o.Now)
+
 	l.Warnings = append(l.Warnings, conditionWarnings(object)...)
 	if len(l.Objects) == 0 {
 		l.Why = whyNothing(object)
@@ -227,22 +240,27 @@ func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, 
 		if action.Verb != lifecycle.Create {
 			continue
 		}
+
 		made, err := k.Render(object, action, now)
 		if err != nil {
 			return seen, err
 		}
+
 		first := len(l.Objects)
 		for _, one := range made.Before {
 			l.Objects = append(l.Objects, one)
 		}
+
 		l.Warnings = append(l.Warnings, made.Warnings...)
 		if made.Driver == nil {
 			continue
 		}
+
 		driver, err := made.DriverObject()
 		if err != nil {
 			return seen, err
 		}
+
 		dependents.CountObjects(driver, l.Objects[first:])
 		l.Objects = append(l.Objects, driver)
 		seen = observed(made.Driver, action.Attempt)
@@ -254,14 +272,17 @@ func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, 
 func observed(pod *corev1.Pod, attempt int32) (seen lifecycle.Observed) {
 	pod = pod.DeepCopy()
 	pod.UID, pod.Status.Phase = placeholderUID, corev1.PodPending
+
 	container := ""
 	if len(pod.Spec.Containers) > 0 {
 		container = pod.Spec.Containers[0].Name
 	}
+
 	if pod.Labels[submit.RoleLabel] == submit.RoleSubmitter {
 		seen.Submitters = []lifecycle.Submitter{lifecycle.SubmitterFacts(pod, container)}
 		return seen
 	}
+
 	driver := lifecycle.DriverFacts(pod, container)
 	driver.Attempt = attempt
 	seen.Drivers = []lifecycle.Driver{driver}
@@ -273,13 +294,16 @@ func (l *Launch) addAuxiliary(k kind.Kind, object client.Object, seen lifecycle.
 	if k.Auxiliary.Wanted == nil {
 		return
 	}
+
 	wanted := k.Auxiliary.Wanted(object, seen)
 	if wanted.Unsettled {
 		return
 	}
+
 	for _, one := range wanted.Objects {
 		l.Objects = append(l.Objects, one)
 	}
+
 	if wanted.Record != nil {
 		wanted.Record(nil, now)
 	}
@@ -288,24 +312,30 @@ func (l *Launch) addAuxiliary(k kind.Kind, object client.Object, seen lifecycle.
 // run returns the Launch of a schedule: the next run that the operator would create.
 func (o Operator) run(k kind.Kind, schedule *v1beta2.ScheduledSparkApplication) (Launch, error) {
 	var l Launch
+
 	k.Decide(schedule, lifecycle.Observed{}, o.Now)
 	next := schedule.Status.NextRun.Time
+
 	l.Warnings = conditionWarnings(schedule)
 	if next.IsZero() {
 		l.Why = whyNothing(schedule)
 		return l, nil
 	}
+
 	plan := k.Decide(schedule, lifecycle.Observed{}, next)
 	for _, action := range plan.Actions {
 		if action.Verb != lifecycle.Create {
 			continue
 		}
+
 		run, err := k.Runs.Render(schedule, action)
 		if err != nil {
 			return l, err
 		}
+
 		l.Runs = append(l.Runs, run)
 	}
+
 	if len(l.Runs) == 0 {
 		l.Why = whyNothing(schedule)
 	}
@@ -345,6 +375,7 @@ func whyNothing(object client.Object) string {
 	if meta.IsStatusConditionTrue(conditions, dialect.ConditionSuspended) {
 		return "it is suspended; the operator creates its objects once spec.suspend is false"
 	}
+
 	for _, name := range []string{dialect.ConditionStalled, dialect.ConditionReady} {
 		if c := meta.FindStatusCondition(conditions, name); c != nil && c.Message != "" {
 			return c.Message

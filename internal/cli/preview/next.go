@@ -20,6 +20,7 @@ func (o Operator) Next(object client.Object, pods []corev1.Pod) (lifecycle.Plan,
 	if err != nil {
 		return lifecycle.Plan{}, err
 	}
+
 	plan := k.Decide(object.DeepCopyObject().(client.Object), seenPods(pods), o.Now)
 	plan.Actions = slices.DeleteFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Part == lifecycle.DriverBudget })
 	return plan, nil

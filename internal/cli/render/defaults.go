@@ -18,6 +18,7 @@ import (
 func Defaults(out io.Writer, settings *platform.Settings, objects []client.Object) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tVALUE\tORIGIN")
+
 	values := settings.Values()
 	for _, object := range objects {
 		origins := platform.Origins(object.GetAnnotations())

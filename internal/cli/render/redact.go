@@ -26,10 +26,12 @@ func Redacted(objects []client.Object) ([]client.Object, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if !redactObject(tree) {
 			out = append(out, object)
 			continue
 		}
+
 		out = append(out, &unstructured.Unstructured{Object: tree})
 	}
 	return out, nil
@@ -71,11 +73,13 @@ func redactEnv(value any) (changed bool) {
 		for _, item := range env {
 			variable, _ := item.(map[string]any)
 			name, _ := variable["name"].(string)
+
 			text, isText := variable["value"].(string)
 			if shown := conf.Redact(name, text); isText && shown != text {
 				variable["value"], changed = shown, true
 			}
 		}
+
 		for _, child := range value {
 			changed = redactEnv(child) || changed
 		}
@@ -88,22 +92,27 @@ func redactFile(name, text string) string {
 	if strings.HasSuffix(name, ".properties") || strings.HasSuffix(name, ".conf") {
 		return redactProperties(text)
 	}
+
 	template := strings.HasPrefix(strings.TrimSpace(text), "{") || slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(name))
 	if !template {
 		return text
 	}
 	var tree any
+
 	_, asJSON, err := podtemplate.ReadYAML([]byte(text))
 	if err != nil || utiljson.Unmarshal(asJSON, &tree) != nil {
 		return conf.Redacted // nobody knows what it contains
 	}
+
 	if !redactEnv(tree) {
 		return text
 	}
+
 	shown, err := yaml.Marshal(tree)
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		shown, err = json.MarshalIndent(tree, "", "  ")
 	}
+
 	if err != nil {
 		return conf.Redacted
 	}
@@ -119,6 +128,7 @@ func redactProperties(text string) string {
 		if err != nil {
 			properties = conf.New()
 		}
+
 		shown := line
 		for key, value := range properties.All() {
 			if conf.Redact(key, value) != value {
@@ -126,6 +136,7 @@ func redactProperties(text string) string {
 				shown = name + "=" + conf.Redacted + line[len(strings.TrimRight(line, "\r\n")):]
 			}
 		}
+
 		b.WriteString(shown)
 	}
 	return b.String()

@@ -28,6 +28,7 @@ func Write(out io.Writer, objects []client.Object, format string) error {
 		if err != nil {
 			return err
 		}
+
 		switch format {
 		case Name:
 			text = []byte(strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind) + "/" + bounds.Line(object.GetName()))
@@ -35,8 +36,10 @@ func Write(out io.Writer, objects []client.Object, format string) error {
 			if text, err = terminal.YAML(text); err != nil {
 				return err
 			}
+
 			text = append([]byte("---\n"), strings.TrimRight(string(text), "\n")...)
 		}
+
 		fmt.Fprintf(out, "%s\n", text)
 	}
 	return nil

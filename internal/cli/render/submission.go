@@ -25,28 +25,35 @@ func SubmissionOf(o preview.Operator, object client.Object) (s Submission, err e
 	if err != nil {
 		return s, err
 	}
+
 	for _, before := range made.Before {
 		if config, ok := before.(*corev1.ConfigMap); ok {
 			s.ConfigMaps = append(s.ConfigMaps, config)
 		}
 	}
+
 	if s.Conf, err = conf.UnmarshalProperties(string(secret.Data["spark.properties"])); err != nil {
 		return s, err
 	}
+
 	deleteMarks(s.Conf, secret.Labels)
 	s.Conf.Delete("spark.master", "spark.submit.deployMode", "spark.kubernetes.namespace", "spark.kubernetes.submission.waitAppCompletion",
 		"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile")
+
 	for file, template := range map[string]*[]byte{"driver.json": &s.DriverTemplate, "executor.json": &s.ExecutorTemplate} {
 		if content, ok := secret.Data[file]; ok {
 			if *template, _, err = withoutMarks(content, secret.Labels); err != nil {
 				return s, err
 			}
+
 			if *template == nil {
 				*template = []byte("{}")
 			}
 		}
 	}
+
 	words := submitWords(made.Driver.Spec.Containers[0].Args)
+
 	end := endOfOptions(words)
 	for i := 0; i < end; i += 2 {
 		switch words[i] {
@@ -56,6 +63,7 @@ func SubmissionOf(o preview.Operator, object client.Object) (s Submission, err e
 			s.ProxyUser = words[i+1]
 		}
 	}
+
 	s.Resource, s.Arguments = words[end], words[end+1:]
 	return s, nil
 }

@@ -52,23 +52,29 @@ func runner(o preview.Operator, object client.Object) (made submit.Objects, secr
 		app.Spec.Submission, app.Spec.Suspend = nil, nil
 		object = app
 	}
+
 	k, err := o.Kind(object)
 	if err != nil {
 		return made, nil, err
 	}
+
 	if k.Render == nil {
 		return made, nil, fmt.Errorf("spark-submit cannot submit a %s; leave out --spark-submit to print its objects", object.GetObjectKind().GroupVersionKind().Kind)
 	}
+
 	object = o.Fresh(object)
+
 	made, err = k.Render(object, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, o.Now)
 	if err != nil {
 		return made, nil, err
 	}
+
 	for _, before := range made.Before {
 		if s, ok := before.(*corev1.Secret); ok {
 			secret = s
 		}
 	}
+
 	if secret == nil || made.Driver.Labels[submit.RoleLabel] != submit.RoleSubmitter {
 		return made, nil, errors.New("the operator never uses spark-submit for this driver pod; leave out --spark-submit to print the objects")
 	}
@@ -82,16 +88,19 @@ func lineOf(data map[string][]byte, marks map[string]string, runner []string) (l
 	if err != nil {
 		return line, err
 	}
+
 	line.Files = map[string][]byte{}
 	for name, content := range data {
 		switch name {
 		case "spark.properties":
 		case "driver.json", "executor.json":
 			role := strings.TrimSuffix(name, ".json")
+
 			template, needed, err := withoutMarks(content, marks)
 			if err != nil {
 				return line, err
 			}
+
 			if needed {
 				line.Files[name] = template
 			} else {
@@ -101,15 +110,20 @@ func lineOf(data map[string][]byte, marks map[string]string, runner []string) (l
 			line.Files[name] = content
 		}
 	}
+
 	properties.Delete("spark.master", "spark.submit.deployMode")
+
 	line.Args = []string{}
 	rest := submitWords(runner)
 	end := endOfOptions(rest)
 	line.Args = append(line.Args, rest[:end]...)
+
 	deleteMarks(properties, marks)
+
 	for key, value := range properties.Sorted().All() {
 		line.Args = append(line.Args, "--conf", key+"="+localFile(value, line.Files))
 	}
+
 	line.Args = append(line.Args, rest[end:]...)
 	return line, nil
 }
@@ -161,36 +175,46 @@ func withoutMarks(text []byte, marks map[string]string) (template []byte, needed
 	if err := utiljson.Unmarshal(text, &pod); err != nil {
 		return nil, false, err
 	}
+
 	meta, _ := pod["metadata"].(map[string]any)
 	delete(meta, "ownerReferences")
 	delete(meta, "creationTimestamp")
+
 	for _, field := range []string{"labels", "annotations"} {
 		values, _ := meta[field].(map[string]any)
 		maps.DeleteFunc(values, func(key string, _ any) bool { return strings.HasPrefix(key, own) || marks[key] != "" })
+
 		if len(values) == 0 {
 			delete(meta, field)
 		}
 	}
+
 	if len(meta) == 0 {
 		delete(pod, "metadata")
 	}
+
 	delete(pod, "status")
 	spec, _ := pod["spec"].(map[string]any)
 	containers, _ := spec["containers"].([]any)
+
 	plain := len(containers) == 1
 	if plain {
 		container, _ := containers[0].(map[string]any)
 		rest := maps.Clone(container)
 		delete(rest, "name")
+
 		resources, _ := rest["resources"].(map[string]any)
 		if len(resources) == 0 {
 			delete(rest, "resources")
 		}
+
 		plain = len(rest) == 0
 	}
+
 	if plain && len(spec) == 1 && len(meta) == 0 {
 		return nil, false, nil
 	}
+
 	template, err = json.MarshalIndent(pod, "", "  ")
 	return template, true, err
 }
@@ -205,6 +229,7 @@ func (l Line) Redacted() Line {
 			}
 		}
 	}
+
 	for name, content := range l.Files {
 		out.Files[name] = []byte(redactFile(name, string(content)))
 		if !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".yaml") {
@@ -222,11 +247,15 @@ func (l Line) String() string {
 		for strings.Contains(text, end) { // the rest of the file would be commands
 			end += "_"
 		}
+
 		fmt.Fprintf(&b, "cat > %s <<'%s'\n%s\n%[2]s\n", terminal.Quote(name), end, text)
 	}
+
 	b.WriteString("spark-submit")
+
 	for i := 0; i < len(l.Args); i++ {
 		b.WriteString(" \\\n  " + terminal.Quote(l.Args[i]))
+
 		if strings.HasPrefix(l.Args[i], "--") && i+1 < len(l.Args) && i < endOfOptions(l.Args) {
 			i++
 			b.WriteString(" " + terminal.Quote(l.Args[i]))
@@ -241,6 +270,7 @@ func Namespaced(object client.Object, namespace string) {
 		if namespace == "" {
 			namespace = metav1.NamespaceDefault
 		}
+
 		object.SetNamespace(namespace)
 	}
 }

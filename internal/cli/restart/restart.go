@@ -51,6 +51,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		objects, err := selection.Chosen(cmd, c, args, r.selector)
 		if err != nil {
 			return err
@@ -73,33 +74,43 @@ func (r *verb) restart(cmd *cobra.Command, c *kube.Client, objects []client.Obje
 			return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; %s starts a run now", screen.Title(object), kube.Hint("trigger", object))
 		}
 	}
+
 	if err := selection.Confirm(cmd.Context(), r.Streams, "restart", objects, r.yes); err != nil {
 		return err
 	}
+
 	request := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
+
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{lifecycle.RestartAnnotation: request}}})
 	if err != nil {
 		return err
 	}
+
 	for _, object := range objects {
 		kind := kube.KindOf(object)
 		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 			return c.ExplainFor(err, kind)
 		}
+
 		object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+
 		effect := "a restart is requested"
 		if s := kube.Summarize(object); s.Result == kube.Suspended {
 			effect += "; it is suspended, and runs when it is resumed"
 		}
+
 		fmt.Fprintf(r.Out, "%s: %s (%s)\n", screen.Title(object), effect, request)
 	}
+
 	if !r.wait {
 		return nil
 	}
+
 	for _, object := range objects {
 		if kube.Summarize(object).Result == kube.Suspended {
 			continue
 		}
+
 		if err := selection.WaitFor(cmd.Context(), r.Streams, c, object, kube.GoalAfterwards(object), r.timeout); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 // Explanation returns the lines that the verb explain prints, each with its heading.
 func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.Pod, events []corev1.Event, plan lifecycle.Plan) (lines []Line) {
 	s := kube.Summarize(object)
+
 	lines = append(lines, Line{Label: "state", Text: fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
 	switch {
 	case !s.Observed && !s.Held:
@@ -28,6 +29,7 @@ func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.P
 			lines = append(lines, Line{Label: "do", Text: s.Advice})
 		}
 	}
+
 	lines = append(lines, podLines(pods, events, s.Advice)...)
 	return append(lines, Line{Label: "next", Text: whatNext(now, zone, &s, plan)})
 }
@@ -36,22 +38,27 @@ func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.P
 // hundreds of executors with the same cause. The advice that is given already is left out.
 func podLines(pods []corev1.Pod, events []corev1.Event, given string) (lines []Line) {
 	var all []string
+
 	names := map[string][]string{}
 	for i := range pods {
 		for _, found := range causes(&pods[i], events) {
 			if names[found] == nil {
 				all = append(all, found)
 			}
+
 			names[found] = append(names[found], pods[i].Name)
 		}
 	}
+
 	advice := []string{given}
 	for _, found := range all {
 		text := names[found][0]
 		if n := len(names[found]) - 1; n > 0 {
 			text += " and " + bounds.Count(n, "other")
 		}
+
 		lines = append(lines, Line{Label: "pod", Text: text + ": " + found})
+
 		reason, message, _ := strings.Cut(found, ":")
 		if way := cause.Advice(reason, message); way != "" && !slices.Contains(advice, way) {
 			lines, advice = append(lines, Line{Label: "do", Text: way}), append(advice, way)
@@ -73,17 +80,21 @@ func causes(pod *corev1.Pod, events []corev1.Event) (found []string) {
 	if pod.Status.Phase == corev1.PodSucceeded {
 		return nil
 	}
+
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
 			found = append(found, condition.Reason+": "+condition.Message)
 		}
 	}
+
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		found = append(found, containerCauses(&status)...)
 	}
+
 	if len(found) > 0 || pod.Status.Phase != corev1.PodPending {
 		return found
 	}
+
 	for _, event := range slices.Backward(events) {
 		if event.InvolvedObject.UID == pod.UID && event.Type == corev1.EventTypeWarning {
 			return []string{event.Reason + ": " + event.Message}
@@ -96,6 +107,7 @@ func containerCauses(status *corev1.ContainerStatus) (found []string) {
 	if w := status.State.Waiting; w != nil && w.Reason != "" && w.Reason != "PodInitializing" {
 		found = append(found, strings.TrimSuffix(w.Reason+": "+w.Message, ": "))
 	}
+
 	if t := status.State.Terminated; t != nil && t.ExitCode != 0 {
 		found = append(found, strings.TrimSuffix(fmt.Sprintf("container %s ended with exit code %d (%s)", status.Name, t.ExitCode, t.Reason), " ()"))
 	}
@@ -121,9 +133,11 @@ func actionText(action lifecycle.Action) string {
 	case action.Verb == lifecycle.Confirm:
 		act += " from the API server"
 	}
+
 	if action.Name != "" {
 		act += " " + action.Name
 	}
+
 	if action.Attempt > 0 && action.Verb == lifecycle.Create {
 		act += fmt.Sprintf(" for attempt %d", action.Attempt)
 	}
@@ -138,6 +152,7 @@ func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) st
 			acts = append(acts, act)
 		}
 	}
+
 	switch {
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")

@@ -53,23 +53,29 @@ func NewReport(now time.Time, object client.Object, pods []corev1.Pod, events []
 	r := Report{Summary: kube.Summarize(object), Requested: requested(pods), Events: events}
 	r.APIVersion, r.TypeMeta.Kind = r.Summary.Kind.ToAPIVersionAndKind()
 	r.DurationSeconds = int64(r.Duration(now).Seconds())
+
 	r.TotalSeconds = int64(now.Sub(r.Created).Seconds())
 	if r.Over() && !r.Ended.IsZero() {
 		r.TotalSeconds = int64(r.Ended.Sub(r.Created).Seconds())
 	}
+
 	for _, at := range []*time.Time{&r.Created, &r.Started, &r.Ended, &r.Next} {
 		*at = at.UTC()
 	}
+
 	r.Conditions = slices.Clone(r.Conditions)
 	slices.SortStableFunc(r.Conditions, func(a, b metav1.Condition) int {
 		return cmp.Or(rank(a.Type)-rank(b.Type), cmp.Compare(a.Type, b.Type))
 	})
+
 	for i := range pods {
 		pod := &pods[i]
+
 		shown := Pod{Name: pod.Name, Phase: string(pod.Status.Phase), Role: pod.Labels[identity.RoleLabel], Node: pod.Spec.NodeName, Created: pod.CreationTimestamp}
 		for _, container := range pod.Status.ContainerStatuses {
 			shown.Restarts += container.RestartCount
 		}
+
 		r.Pods = append(r.Pods, shown)
 	}
 	return r
@@ -95,12 +101,14 @@ func requested(pods []corev1.Pod) *Requested {
 		if phase := pods[i].Status.Phase; phase == corev1.PodSucceeded || phase == corev1.PodFailed {
 			continue
 		}
+
 		r.Pods++
 		for _, container := range pods[i].Spec.Containers {
 			r.CPU.Add(*container.Resources.Requests.Cpu())
 			r.Memory.Add(*container.Resources.Requests.Memory())
 		}
 	}
+
 	if r.Pods == 0 {
 		return nil
 	}

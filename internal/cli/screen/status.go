@@ -56,14 +56,17 @@ func Status(r *Report, v View) string {
 		v.pods(r.Pods), {name: "conditions", entries: v.conditions(r), keep: 4, first: true},
 		{name: "events", entries: v.events(r), keep: 1, all: len(r.Events)},
 	}
+
 	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.entries) == 0 })
 	for i := range sections {
 		s := &sections[i]
+
 		s.all = max(s.all, len(s.entries))
 		for v.Lines > 0 && len(s.entries) > v.Lines {
 			s.drop()
 		}
 	}
+
 	text := v.join(head, sections)
 	for v.Lines > 0 && v.rows(text) > v.Lines && len(sections) > 0 {
 		fullest := 0
@@ -72,13 +75,16 @@ func Status(r *Report, v View) string {
 				fullest = i
 			}
 		}
+
 		if s := &sections[fullest]; len(s.entries) > 1 {
 			s.drop()
 		} else {
 			sections = slices.Delete(sections, fullest, fullest+1)
 		}
+
 		text = v.join(head, sections)
 	}
+
 	for v.Lines > 0 && v.rows(text) > v.Lines {
 		text = text[:strings.LastIndexByte(text[:len(text)-1], '\n')+1]
 	}
@@ -91,6 +97,7 @@ func (v View) join(text string, sections []section) string {
 		if n := len(s.entries); n < s.all {
 			text += fmt.Sprintf(" (%d of %d)", n, s.all)
 		}
+
 		text += ":\n" + s.columns + strings.Join(s.entries, "\n") + "\n"
 	}
 	return text
@@ -121,31 +128,41 @@ func (v View) heading(r *Report) string {
 		}
 		return v.Time(t) + before + Short(v.Now.Sub(t).Abs()) + after
 	}
+
 	field("name", r.Namespace+"/"+r.Name)
 	field("kind", r.TypeMeta.Kind+" of "+r.APIVersion)
+
 	state := r.State + " (" + string(r.Result) + ")"
 	if !r.Observed && !r.Held {
 		state += ", the operator has not handled the last change yet"
 	}
+
 	field("state", state)
+
 	if r.Message != "" {
 		field("why", strings.TrimPrefix(r.Reason+": "+r.Message, ": "))
 		field("do", r.Advice)
 	}
+
 	if r.Attempt > 0 {
 		field("attempt", fmt.Sprint(r.Attempt))
 	}
+
 	field("created", at(r.Created, ", ", " ago"))
 	field("started", at(r.Started, ", ", " ago"))
 	field("ended", at(r.Ended, ", ", " ago"))
+
 	if !r.Started.IsZero() {
 		field("duration", fmt.Sprintf("%s, in total %s", inSeconds(r.DurationSeconds), inSeconds(r.TotalSeconds)))
 	}
+
 	if r.Next.After(v.Now) {
 		field("next run", at(r.Next, ", in ", ""))
 	}
+
 	field("detail", r.Detail)
 	field("executors", executors(r))
+
 	if sum := r.Requested; sum != nil {
 		field("requested", fmt.Sprintf("%s CPU, %s memory, by %s", sum.CPU.String(), sum.Memory.String(), bounds.Count(sum.Pods, "pod")))
 	}
@@ -158,6 +175,7 @@ func executors(r *Report) string {
 	if e == nil {
 		return ""
 	}
+
 	text := fmt.Sprintf("%d running, %d pending, %d completed, %d failed", e.Running, e.Pending, e.Completed, e.Failed)
 	if e.Unknown > 0 {
 		text += fmt.Sprintf(", %d unknown", e.Unknown)
@@ -190,14 +208,17 @@ func (v View) phases(r *Report) (entries []string) {
 		if entry.At == nil {
 			continue
 		}
+
 		until := v.Now
 		if i+1 < len(r.History) && r.History[i+1].At != nil {
 			until = r.History[i+1].At.Time
 		}
+
 		text := fmt.Sprintf("%-10s %-8s attempt %d", entry.Phase, Short(until.Sub(entry.At.Time)), entry.Attempt)
 		if entry.Reason != "" {
 			text += ", " + entry.Reason
 		}
+
 		entries = append(entries, terminal.Wrap("  "+v.Time(entry.At.Time)+"  ", text, v.Width))
 	}
 	return entries
@@ -212,6 +233,7 @@ func (v View) pods(pods []Pod) section {
 		age := Short(v.Now.Sub(pod.Created.Time))
 		table.Rows = append(table.Rows, []string{"  " + pod.Name, pod.Phase, pod.Role, fmt.Sprint(pod.Restarts), pod.Node, age})
 	}
+
 	lines := strings.SplitAfter(strings.TrimSuffix(table.String(v.Width), "\n"), "\n")
 	for i := range lines[1:] {
 		lines[i+1] = strings.TrimSuffix(lines[i+1], "\n")
@@ -228,6 +250,7 @@ func (v View) conditions(r *Report) (entries []string) {
 			text += ": " + condition.Message
 			said = append(said, condition.Message)
 		}
+
 		entries = append(entries, terminal.Wrap(fmt.Sprintf("  %-14s ", condition.Type), short(text), v.Width))
 	}
 	return entries
@@ -239,6 +262,7 @@ func (v View) events(r *Report) (entries []string) {
 		if r.Message != "" && strings.Contains(event.Message, r.Message) {
 			event.Message = ""
 		}
+
 		event.Message = short(event.Message)
 		entries = append(entries, EventLine(&event, v))
 	}

@@ -61,9 +61,11 @@ func EventLine(e *corev1.Event, v View) string {
 	if e.Type == corev1.EventTypeWarning {
 		text = "warning " + text
 	}
+
 	if e.InvolvedObject.Kind == "Pod" {
 		text = "pod " + e.InvolvedObject.Name + " " + text
 	}
+
 	if e.Count > 1 {
 		text += fmt.Sprintf(" (%d times)", e.Count)
 	}

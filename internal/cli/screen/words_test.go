@@ -76,16 +76,19 @@ func TestPodLines(t *testing.T) {
 		state := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no image"}}
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{State: state}}}}
 	}
+
 	pods := []corev1.Pod{waiting("driver"), ended("exec-1", "OOMKilled"), ended("exec-2", ""), {Status: corev1.PodStatus{Phase: corev1.PodFailed}}}
 	for i := range 200 {
 		pods = append(pods, ended(fmt.Sprintf("more-%d", i), "OOMKilled"), waiting(fmt.Sprintf("wait-%d", i)))
 	}
+
 	var got []string
 	for _, line := range podLines(pods, nil, "") {
 		if line.Label == "pod" {
 			got = append(got, line.Text)
 		}
 	}
+
 	want := []string{
 		"driver and 200 others: ImagePullBackOff: no image", "exec-1 and 200 others: container c ended with exit code 137 (OOMKilled)",
 		"exec-2: container c ended with exit code 137",
@@ -93,6 +96,7 @@ func TestPodLines(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if lines := podLines(pods, nil, ""); len(lines) > 2*len(want) {
 		t.Errorf("%d lines", len(lines))
 	}
@@ -106,6 +110,7 @@ func TestHeldIsHandled(t *testing.T) {
 	app.Status.Executors = &statusv1.ExecutorCounts{Running: 1, Unknown: 2}
 	app.Generation, app.Status.Conditions[0].ObservedGeneration = 2, 2
 	report := NewReport(now, app, []corev1.Pod{{}}, nil)
+
 	text := Status(&report, View{Now: now})
 	if strings.Contains(text, "has not handled") || !strings.Contains(text, "1 running, 0 pending, 0 completed, 0 failed, 2 unknown") || !strings.Contains(text, "by 1 pod\n") {
 		t.Error(text)
@@ -125,6 +130,7 @@ func TestNextOfASuspendedSchedule(t *testing.T) {
 		"suspended": {kube.Suspended, now.Add(time.Hour), "nothing until it is resumed"},
 	} {
 		s := schedule
+
 		s.Result, s.Next = test.result, test.next
 		if got := whatNext(now, Zone{}, &s, lifecycle.Plan{}); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s", name, got)

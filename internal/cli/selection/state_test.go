@@ -17,6 +17,7 @@ func TestPrintState(t *testing.T) {
 	} {
 		var out strings.Builder
 		PrintState(terminal.Streams{Out: &out}, &kube.Summary{Kind: kube.KindOf(&v1beta2.SparkApplication{}), Namespace: "n", Name: "a", State: "FAILED", Result: kube.Failed, Message: test.message, Advice: test.advice})
+
 		if out.String() != test.want {
 			t.Errorf("printed %q, want %q", out.String(), test.want)
 		}

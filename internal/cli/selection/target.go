@@ -45,26 +45,31 @@ func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
+
 		c, err := connect()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+
 		query := kube.Query{Namespace: c.Namespace}
 		for _, name := range kinds {
 			if kind, err := kube.KindNamed(name); err == nil {
 				query.Kinds = append(query.Kinds, kind)
 			}
 		}
+
 		objects, _, err := c.List(ctx, query)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+
 		var names []string
 		for _, object := range objects {
 			name := object.GetName()
 			if strings.Contains(prefix, "/") {
 				name = kube.KindOf(object).Name + "/" + name
 			}
+
 			if strings.HasPrefix(name, prefix) {
 				names = append(names, name)
 			}
@@ -77,15 +82,19 @@ func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
 func Namespaces(ctx context.Context, flags *kube.Flags) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
+
 	c, err := flags.Connect(io.Discard)
 	if err != nil {
 		return nil
 	}
+
 	text, err := c.Raw(ctx, "/api/v1/namespaces")
+
 	var list metav1.PartialObjectMetadataList
 	if err != nil || utiljson.Unmarshal(text, &list) != nil {
 		return nil
 	}
+
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
 	}
@@ -98,6 +107,7 @@ func Named(cmd *cobra.Command, connect Connect, args []string) (*kube.Client, cl
 	if err != nil {
 		return nil, nil, err
 	}
+
 	object, err := c.Find(cmd.Context(), args[0])
 	return c, object, err
 }
@@ -107,20 +117,24 @@ func Chosen(cmd *cobra.Command, c *kube.Client, names []string, selector string)
 	if (len(names) == 0) == (selector == "") {
 		return nil, exit.Usagef("name the objects, or choose them with -l")
 	}
+
 	if selector == "" {
 		for _, name := range names {
 			object, err := c.Find(cmd.Context(), name)
 			if err != nil {
 				return nil, err
 			}
+
 			objects = append(objects, object)
 		}
 		return objects, nil
 	}
+
 	parsed, err := labels.Parse(selector)
 	if err != nil {
 		return nil, exit.Usagef("-l: %v", err)
 	}
+
 	objects, _, err = c.List(cmd.Context(), kube.Query{Namespace: c.Namespace, Selector: parsed})
 	if err == nil && len(objects) == 0 {
 		return nil, exit.Errorf(exit.Cluster, "no object in namespace %s has the labels %s; %s lists the objects of all namespaces", c.Namespace, selector, terminal.Hint("list -A"))
@@ -135,19 +149,24 @@ func Confirm(ctx context.Context, streams terminal.Streams, what string, objects
 	if yes || !streams.Interactive {
 		return nil
 	}
+
 	for _, object := range objects {
 		fmt.Fprintln(streams.Err, "  "+screen.Title(object))
 	}
+
 	number := "this object"
 	if len(objects) > 1 {
 		number = "these " + bounds.Count(len(objects), "object")
 	}
+
 	fmt.Fprintf(streams.Err, "%s %s? [y/N] ", what, number)
+
 	answers := make(chan string, 1)
 	go func() {
 		answer, _ := bufio.NewReader(streams.In).ReadString('\n')
 		answers <- strings.ToLower(strings.TrimSpace(answer))
 	}()
+
 	select {
 	case <-ctx.Done():
 		return exit.Detached("interrupted: nothing was changed")
@@ -168,8 +187,10 @@ func InvalidFlag(name, value string, allowed []string) error {
 func WaitFor(ctx context.Context, streams terminal.Streams, c *kube.Client, object client.Object, goal string, limit time.Duration) error {
 	within, cancel := kube.Within(ctx, limit)
 	defer cancel()
+
 	err := c.Wait(within, object, goal, func(s *kube.Summary) {
 		PrintState(streams, s)
+
 		if s.Result == kube.Suspended && goal != kube.GoalDeleted {
 			fmt.Fprintln(streams.Err, terminal.Wrap("note: ", fmt.Sprintf("it is suspended and will not run before somebody resumes it: %s", s.Hint("resume")), streams.Width))
 		}
@@ -183,6 +204,7 @@ func WaitFor(ctx context.Context, streams terminal.Streams, c *kube.Client, obje
 // PrintState prints the state of an object, and what to do if it has a reason.
 func PrintState(streams terminal.Streams, s *kube.Summary) {
 	fmt.Fprintln(streams.Out, terminal.Wrap("", s.String(), streams.Width))
+
 	if s.Advice != "" {
 		fmt.Fprintln(streams.Out, terminal.Wrap("do: ", s.Advice, streams.Width))
 	}

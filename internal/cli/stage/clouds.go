@@ -39,9 +39,11 @@ func prepareGoogle(ctx context.Context, u *url.URL) error {
 	if err := onlyParameters(u, anonymousParameter, "GOOGLE_CLOUD_UNIVERSE_DOMAIN"); err != nil {
 		return err
 	}
+
 	if u.Query().Get(anonymousParameter) == "true" || os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		return nil
 	}
+
 	if _, err := gcp.DefaultCredentials(ctx); err != nil {
 		return fmt.Errorf("no credentials for Google Cloud Storage; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS: %w", err)
 	}
@@ -62,9 +64,11 @@ func prepareAzure(u *url.URL) error {
 	if err := onlyParameters(u, accountParameter, "AZURE_STORAGE_DOMAIN, AZURE_STORAGE_PROTOCOL"); err != nil {
 		return err
 	}
+
 	if os.Getenv("AZURE_STORAGE_KEY") != "" && os.Getenv("AZURE_STORAGE_ACCOUNT") == "" {
 		return errors.New("AZURE_STORAGE_KEY is the key of an account; set AZURE_STORAGE_ACCOUNT, too")
 	}
+
 	account := cmp.Or(u.Query().Get(accountParameter), os.Getenv("AZURE_STORAGE_ACCOUNT"))
 	if account == "" {
 		text := cmp.Or(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), os.Getenv("AZURE_STORAGEBLOB_CONNECTIONSTRING"))
@@ -72,12 +76,15 @@ func prepareAzure(u *url.URL) error {
 			account = match[1]
 		}
 	}
+
 	if account == "" {
 		return errors.New("no storage account; write azblob://CONTAINER/PREFIX?storage_account=ACCOUNT, or set AZURE_STORAGE_ACCOUNT; for credentials, " + azureCredentials)
 	}
+
 	if !accountName.MatchString(account) {
 		return fmt.Errorf("%q is not the name of a storage account, which has 3 to 24 small letters and digits", account)
 	}
+
 	u.RawQuery = url.Values{accountParameter: {account}}.Encode()
 	return nil
 }

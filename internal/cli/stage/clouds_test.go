@@ -19,43 +19,52 @@ func TestGoogle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a server for Google Cloud Storage's API")
 	}
+
 	server := buildServer(t, "gcs", "github.com/fsouza/fake-gcs-server")
 	address := freeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host", address, "-backend", "memory"))
 	t.Setenv("STORAGE_EMULATOR_HOST", address)
+
 	answer, err := http.Post("http://"+address+"/storage/v1/b?project=p", "application/json", strings.NewReader(`{"name": "bucket"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
+
 	if answer.StatusCode != http.StatusOK {
 		t.Fatal(answer.Status)
 	}
+
 	storeLife(t, "gs://bucket/files", "gs://bucket/files", func() map[string]string { return contents(t, "gs://bucket") })
 }
 
 // contents returns the contents of a bucket by their keys below files/.
 func contents(t *testing.T, address string) map[string]string {
 	t.Helper()
+
 	bucket, err := blob.OpenBucket(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = bucket.Close() }()
+
 	files := map[string]string{}
 	for list := bucket.List(nil); ; {
 		object, err := list.Next(t.Context())
 		if errors.Is(err, io.EOF) {
 			return files
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := bucket.ReadAll(t.Context(), object.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		files[strings.TrimPrefix(object.Key, "files/")] = string(text)
 	}
 }
@@ -63,6 +72,7 @@ func contents(t *testing.T, address string) map[string]string {
 // clearClouds removes the credentials and options of the clouds from the environment of a test.
 func clearClouds(t *testing.T) {
 	t.Helper()
+
 	for _, name := range []string{
 		"GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY", "AZURE_STORAGE_DOMAIN",
 		"AZURE_STORAGE_PROTOCOL", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGEBLOB_CONNECTIONSTRING", "AZURE_STORAGE_SAS_TOKEN",
@@ -89,19 +99,23 @@ func TestAzureURLs(t *testing.T) {
 		{"azblob://c?storage_account=acc&domain=example.org", nil, "takes no parameter domain"},
 	} {
 		clearClouds(t)
+
 		for name, value := range test.env {
 			t.Setenv(name, value)
 		}
+
 		u, err := url.Parse(test.store)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := prepareAzure(u); err != nil {
 			if !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: %v, want %q", test.store, err, test.want)
 			}
 			continue
 		}
+
 		if got := readBy(u); got != test.want {
 			t.Errorf("%s: Spark reads %s, want %s", test.store, got, test.want)
 		}
@@ -112,6 +126,7 @@ func TestAzureURLs(t *testing.T) {
 // into an application's annotation to receive the user's credentials.
 func TestStoreChoosesNoServer(t *testing.T) {
 	clearClouds(t)
+
 	for _, store := range []string{
 		"gs://bucket?universe_domain=example.org", "gs://bucket?private_key_path=/etc/passwd",
 		"azblob://c?storage_account=acc&domain=example.org", "azblob://c?storage_account=acc&protocol=http", "azblob://c?storage_account=example.org/",
@@ -126,9 +141,11 @@ func TestStoreChoosesNoServer(t *testing.T) {
 func TestNoCredentials(t *testing.T) {
 	clearClouds(t)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none.json"))
+
 	if _, err := openStore(t.Context(), "gs://bucket/p", "", true); err == nil || !strings.Contains(err.Error(), "gcloud auth application-default login") || !strings.Contains(err.Error(), "none.json") {
 		t.Errorf("Google: %v", err)
 	}
+
 	err := explained(errors.New("x: DefaultAzureCredential: failed to acquire a token.\nAttempted credentials:\n\tEnvironmentCredential"))
 	if text := err.Error(); !strings.Contains(text, "az login") || strings.Contains(text, "\n") {
 		t.Errorf("Azure: %v", err)

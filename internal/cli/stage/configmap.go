@@ -42,22 +42,27 @@ func (s *fileSet) useConfigMap(app *v1beta2.SparkApplication) (*corev1.ConfigMap
 		return nil, fmt.Errorf("the local files have %d bytes together (%s has %d), and a ConfigMap takes at most %d; name an object store with --stage, or use files of the image (local://) or URLs",
 			size, largest.Path, largest.Size, MaxConfigMap)
 	}
+
 	config := &corev1.ConfigMap{Immutable: new(true), BinaryData: map[string][]byte{}}
 	config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	config.Labels = map[string]string{managedBy: "sparkctl"}
+
 	var items []corev1.KeyToPath
 	for _, f := range s.Files {
 		content, err := os.ReadFile(f.Path)
 		if err != nil {
 			return nil, err
 		}
+
 		if config.BinaryData[f.Digest] = content; digest(content) != f.Digest {
 			return nil, fmt.Errorf("%s was changed while it was read; submit again", f.Path)
 		}
+
 		if item := (corev1.KeyToPath{Key: f.Digest, Path: f.Name()}); !slices.Contains(items, item) {
 			items = append(items, item)
 		}
 	}
+
 	config.Name = "sparkctl-files-" + nameOf(config)
 	mount := corev1.VolumeMount{Name: volumeName, MountPath: mountPath, ReadOnly: true}
 	spec := &app.Spec
@@ -87,10 +92,12 @@ func ensureConfigMap(ctx context.Context, c client.Client, config *corev1.Config
 	return wait.PollUntilContextTimeout(ctx, retryInterval, retryTimeout, true, func(ctx context.Context) (bool, error) {
 		config := config.DeepCopy()
 		config.Namespace, config.OwnerReferences = app.Namespace, []metav1.OwnerReference{owner}
+
 		err := c.Create(ctx, config)
 		if apierrors.IsAlreadyExists(err) {
 			err = addOwner(ctx, c, config, owner)
 		}
+
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // another owner was deleted or added
 			return false, nil
 		}
@@ -111,6 +118,7 @@ func addOwner(ctx context.Context, c client.Client, config *corev1.ConfigMap, ow
 	if err := c.Get(ctx, client.ObjectKeyFromObject(config), &live); err != nil {
 		return err
 	}
+
 	sameOwner := func(o metav1.OwnerReference) bool { return o.UID == owner.UID }
 	switch {
 	case live.DeletionTimestamp != nil:
@@ -120,6 +128,7 @@ func addOwner(ctx context.Context, c client.Client, config *corev1.ConfigMap, ow
 	case slices.ContainsFunc(live.OwnerReferences, sameOwner):
 		return nil
 	}
+
 	live.OwnerReferences = append(live.OwnerReferences, owner)
 	return c.Update(ctx, &live)
 }

@@ -24,6 +24,7 @@ const (
 // Files and archives get URIs of Hadoop's viewfs instead, and Spark copies them like files of a remote file system.
 func (s *fileSet) useDirectory(app *v1beta2.SparkApplication, directory string, name func(*localFile) string) error {
 	copied := false
+
 	err := s.rewrite(app, func(option string, f *localFile) string {
 		if option == filesOption || option == archivesOption {
 			copied = true
@@ -34,6 +35,7 @@ func (s *fileSet) useDirectory(app *v1beta2.SparkApplication, directory string, 
 	if copied {
 		setProperty(app, mountKey, "file://"+directory)
 	}
+
 	setPythonPath(app, directory)
 	return err
 }
@@ -43,6 +45,7 @@ func setProperty(app *v1beta2.SparkApplication, key, value string) {
 	if app.Spec.SparkConf == nil {
 		app.Spec.SparkConf = map[string]string{}
 	}
+
 	app.Spec.SparkConf[key] = value
 }
 
@@ -51,23 +54,28 @@ func setProperty(app *v1beta2.SparkApplication, key, value string) {
 // not.
 func setPythonPath(app *v1beta2.SparkApplication, directory string) {
 	const key = "spark.executorEnv.PYTHONPATH"
+
 	major, minor := submit.LineOf(app.Spec.SparkVersion)
 	if _, set := app.Spec.SparkConf[key]; set || major > 4 || major == 4 && minor >= 1 {
 		return
 	}
+
 	var places []string
 	for _, uri := range app.Spec.Deps.PyFiles {
 		file, staged := strings.CutPrefix(uri, "local://")
 		if !staged || !strings.HasPrefix(file, directory+"/") {
 			continue
 		}
+
 		if strings.HasSuffix(file, ".py") {
 			file = path.Dir(file)
 		}
+
 		if !slices.Contains(places, file) {
 			places = append(places, file)
 		}
 	}
+
 	if len(places) > 0 {
 		setProperty(app, key, strings.Join(places, ":"))
 	}

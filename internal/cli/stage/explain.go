@@ -44,11 +44,13 @@ func explained(err error) error {
 		if message := found.ErrorMessage(); message != "" {
 			text += ": " + strings.TrimSuffix(message, ".")
 		}
+
 		if out := waysOut[found.ErrorCode()]; out != "" {
 			text += "; " + out
 		}
 		return &storeError{text: "the store answers " + text, err: err}
 	}
+
 	switch text := err.Error(); {
 	case strings.Contains(text, "DefaultAzureCredential: failed to acquire a token"): // followed by a line for each source
 		return &storeError{text: "no credentials for Azure; " + azureCredentials, err: err}
@@ -57,6 +59,7 @@ func explained(err error) error {
 	case strings.Contains(text, "region must be set") || strings.Contains(text, "Invalid region") || strings.Contains(text, "Missing Region"):
 		return &storeError{text: "the region of the bucket is unknown; " + regionHint, err: err}
 	}
+
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		return &storeError{text: fmt.Sprintf("the store is not reachable: %v; correct the endpoint in --stage, or check the network", request.Err), err: err}
 	}

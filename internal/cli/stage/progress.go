@@ -39,15 +39,18 @@ func (b *progressBar) show(f *localFile, stored int64, existed bool) {
 		if f.Size > 0 {
 			percent = int(100 * stored / f.Size)
 		}
+
 		if b.current == f && percent == b.drawn && stored < f.Size {
 			return
 		}
+
 		b.current, b.drawn = f, percent
 		full := barWidth * percent / 100
 		line := fmt.Sprintf("%s%s %3d%% ", strings.Repeat("#", full), strings.Repeat("-", barWidth-full), percent)
 		// The last column stays empty, because some terminals break the line there.
 		terminal.Send(out, terminal.LineStart)
 		fmt.Fprint(out, line+shortened(label, b.streams.Width-len(line)-1))
+
 		if stored == f.Size {
 			b.end()
 		}

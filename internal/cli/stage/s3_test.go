@@ -15,10 +15,12 @@ func TestS3(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an S3 server")
 	}
+
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "bucket"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	address := startS3(t, root)
 	url := "s3://bucket/files?region=us-east-1&use_path_style=true&endpoint=http://" + address
 	t.Setenv(storeVariable, url)
@@ -37,6 +39,7 @@ func storeFaults(t *testing.T, address string) {
 	const parameters = "?region=us-east-1&use_path_style=true&endpoint=http://"
 	dir := write(t, map[string]string{"app.py": "main"})
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true") // it would be queried for credentials
+
 	for _, test := range []struct {
 		name, url string
 		env       map[string]string
@@ -61,15 +64,19 @@ func storeFaults(t *testing.T, address string) {
 			for key, value := range test.env {
 				t.Setenv(key, value)
 			}
+
 			app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
 			set := found(t, app)
+
 			s, err := openStore(t.Context(), test.url, "", true)
 			if err == nil {
 				defer func() { _ = s.Close() }()
+
 				_, err = s.Upload(t.Context(), set, "jobs", func(*localFile, int64, bool) {})
 			} else {
 				err = explained(err)
 			}
+
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("the error is %v, want %q in it", err, test.want)
 			}

@@ -20,6 +20,7 @@ func buildServer(t *testing.T, module, pkg string, env ...string) string {
 	t.Helper()
 	server := filepath.Join(t.TempDir(), "server")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("../../../tools", module), "-o", server, pkg)
+
 	build.Env = append(os.Environ(), env...)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -30,6 +31,7 @@ func buildServer(t *testing.T, module, pkg string, env ...string) string {
 // freeAddress returns an address of this machine on which no server listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
+
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -42,17 +44,21 @@ func freeAddress(t *testing.T) string {
 func start(t *testing.T, address string, cmd *exec.Cmd) {
 	t.Helper()
 	var log bytes.Buffer
+
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
+
 		if t.Failed() {
 			t.Logf("the server:\n%s", log.String())
 		}
 	})
+
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		c, err := net.Dial("tcp", address)
 		if err != nil {

@@ -51,14 +51,17 @@ func (s *fileSet) Size() (size int64) {
 // lib/*.jar stands for the files that match it.
 func findFiles(app *v1beta2.SparkApplication) (*fileSet, error) {
 	s := &fileSet{byPath: map[string]*localFile{}}
+
 	err := walk(app, func(option, path string) (string, error) {
 		if s.byPath[path] != nil {
 			return "", nil
 		}
+
 		f, err := read(path)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", option, err)
 		}
+
 		s.byPath[path] = f
 		s.Files = append(s.Files, f)
 		return "", nil
@@ -103,13 +106,16 @@ const (
 // the application, with the fragment of the old URI. If it returns "", walk keeps the old URI.
 func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string, error)) error {
 	spec := &app.Spec
+
 	main, err := replaced("the application's file", []string{spec.MainApplicationFile}, visit)
 	if err != nil {
 		return err
 	}
+
 	if len(main) > 1 {
 		return fmt.Errorf("the application's file %[2]s matches several (%[1]d); name one of them", len(main), spec.MainApplicationFile)
 	}
+
 	spec.MainApplicationFile = main[0]
 	for _, list := range []struct {
 		option string
@@ -134,23 +140,28 @@ func replaced(option string, uris []string, visit func(option, path string) (str
 			out = append(out, uri)
 			continue
 		}
+
 		paths, err := matching(path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", option, err)
 		}
+
 		var staged []string
 		for _, path := range paths {
 			uri, err := visit(option, path)
 			if err != nil {
 				return nil, err
 			}
+
 			if uri != "" {
 				staged = append(staged, uri+fragment)
 			}
 		}
+
 		if len(staged) == 0 {
 			staged = []string{uri} // visit changes nothing
 		}
+
 		out = append(out, staged...)
 	}
 	return out, nil
@@ -160,13 +171,16 @@ func replaced(option string, uris []string, visit func(option, path string) (str
 // For a URI whose scheme is not file, the third result is false.
 func localPath(uri string) (path, fragment string, local bool) {
 	text, name, hasFragment := strings.Cut(uri, "#")
+
 	u, err := url.Parse(text)
 	if err != nil || !strings.EqualFold(u.Scheme, "file") || u.Host != "" && u.Host != "localhost" {
 		return "", "", false
 	}
+
 	if hasFragment {
 		fragment = "#" + name
 	}
+
 	if path = u.Path; path == "" {
 		path = u.Opaque
 	}
@@ -178,10 +192,12 @@ func matching(path string) ([]string, error) {
 	if _, err := os.Stat(path); err == nil || !strings.ContainsAny(path, "*?[{") {
 		return []string{path}, nil
 	}
+
 	paths, err := filepath.Glob(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("no file matches %s; %s", path, otherPlaces)
 	}
@@ -199,6 +215,7 @@ func read(path string) (*localFile, error) {
 	if name := filepath.Base(path); !plainName.MatchString(name) {
 		return nil, fmt.Errorf("%s cannot be staged, because its name %q has characters that a URI escapes; rename it", path, name)
 	}
+
 	info, err := os.Stat(path) // opening a named pipe would block
 	switch {
 	case err != nil:
@@ -208,12 +225,15 @@ func read(path string) (*localFile, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file; copy its content into a file and name that", path)
 	}
+
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, readError(err)
 	}
 	defer in.Close()
+
 	hash := sha256.New()
+
 	size, err := io.Copy(hash, in)
 	if err != nil {
 		return nil, readError(err)

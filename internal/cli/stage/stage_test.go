@@ -23,12 +23,14 @@ import (
 // write writes files into a new directory and returns the directory.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
+
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -40,6 +42,7 @@ func write(t *testing.T, files map[string]string) string {
 func appWith(dir, main string, deps v1beta2.Dependencies) *v1beta2.SparkApplication {
 	app := &v1beta2.SparkApplication{}
 	app.Namespace, app.Spec.SparkVersion = "jobs", "4.1.4"
+
 	app.Spec.MainApplicationFile, app.Spec.Deps = strings.ReplaceAll(main, "DIR", dir), deps
 	for _, list := range [][]string{deps.Jars, deps.Files, deps.PyFiles, deps.Archives} {
 		for i := range list {
@@ -51,6 +54,7 @@ func appWith(dir, main string, deps v1beta2.Dependencies) *v1beta2.SparkApplicat
 
 func found(t *testing.T, app *v1beta2.SparkApplication) *fileSet {
 	t.Helper()
+
 	set, err := findFiles(app)
 	if err != nil {
 		t.Fatal(err)
@@ -65,10 +69,12 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 		Archives: []string{"file:DIR/env.tgz#env"},
 	})
 	set := found(t, app)
+
 	config, err := set.useConfigMap(app)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := v1beta2.Dependencies{
 		Jars:  []string{"local:///mnt/sparkctl/a.jar", "local:///mnt/sparkctl/b.jar", "local:///mnt/sparkctl/a.jar", "https://h/c.jar", "local:///d.jar"},
 		Files: []string{"viewfs://sparkctl/files/x.txt", "viewfs://sparkctl/files/app.py"}, Archives: []string{"viewfs://sparkctl/files/env.tgz#env"},
@@ -76,10 +82,12 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 	if diff := cmp.Diff(want, app.Spec.Deps); diff != "" || app.Spec.MainApplicationFile != "local:///mnt/sparkctl/app.py" {
 		t.Errorf("the main file is %s; (-want +got):\n%s", app.Spec.MainApplicationFile, diff)
 	}
+
 	content := map[string]string{}
 	for _, item := range app.Spec.Volumes[0].ConfigMap.Items {
 		content[item.Path] = string(config.BinaryData[item.Key])
 	}
+
 	wantContent := map[string]string{"app.py": "main", "a.jar": "a", "b.jar": "b", "x.txt": "a", "env.tgz": "\xff\x00"}
 	if diff := cmp.Diff(wantContent, content); diff != "" {
 		t.Errorf("the files (-want +got):\n%s", diff)
@@ -88,9 +96,11 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 	if contents, items := len(config.BinaryData), len(app.Spec.Volumes[0].ConfigMap.Items); contents != 4 || items != 5 {
 		t.Errorf("the ConfigMap has %d contents, and %d files are mounted", contents, items)
 	}
+
 	if got := app.Spec.SparkConf["spark.hadoop.fs.viewfs.mounttable.sparkctl.link./files"]; got != "file:///mnt/sparkctl" {
 		t.Errorf("viewfs leads to %q", got)
 	}
+
 	mount := []corev1.VolumeMount{{Name: app.Spec.Volumes[0].Name, MountPath: "/mnt/sparkctl", ReadOnly: true}}
 	if diff := cmp.Diff(mount, app.Spec.Driver.VolumeMounts) + cmp.Diff(mount, app.Spec.Executor.VolumeMounts); diff != "" {
 		t.Errorf("the mounts (-want +got):\n%s", diff)
@@ -103,12 +113,14 @@ func TestConfigMapIsNamedByContent(t *testing.T) {
 	name := func(text string) string {
 		dir := write(t, map[string]string{"app.py": text})
 		app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+
 		config, err := found(t, app).useConfigMap(app)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return config.Name
 	}
+
 	first, again, other := name("a"), name("a"), name("b")
 	if first != again || first == other {
 		t.Errorf("the names are %s, %s and %s", first, again, other)
@@ -119,10 +131,12 @@ func TestPythonPathOfExecutors(t *testing.T) {
 	dir := write(t, map[string]string{"app.py": "main", "a.py": "a", "b.py": "b", "c.zip": "c"})
 	for version, want := range map[string]string{"3.5.9": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.0.5": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.1.4": "", "4.3.0": ""} {
 		app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py", "file:DIR/b.py", "file:DIR/c.zip", "local:///d.py"}})
+
 		app.Spec.SparkVersion = version
 		if _, err := found(t, app).useConfigMap(app); err != nil {
 			t.Fatal(err)
 		}
+
 		if got := app.Spec.SparkConf["spark.executorEnv.PYTHONPATH"]; got != want {
 			t.Errorf("%s: the path is %q, want %q", version, got, want)
 		}
@@ -136,9 +150,11 @@ func TestFilesThatCannotBeStaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	const elsewhere = "no such file or directory; name a file of this machine, local:///PATH for a file of the image, or a URL"
 	for _, c := range []struct {
 		main string
@@ -159,14 +175,17 @@ func TestFilesThatCannotBeStaged(t *testing.T) {
 			"the local files have 900004 bytes together (DIR/large.jar has 900000), and a ConfigMap takes at most 900000; name an object store with --stage"},
 	} {
 		app := appWith(dir, c.main, v1beta2.Dependencies{Jars: c.jars})
+
 		set, err := findFiles(app)
 		if err == nil {
 			_, err = set.useConfigMap(app)
 		}
+
 		if says := strings.ReplaceAll(c.says, "DIR", dir); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s %v: the error is %v, want %q in it", c.main, c.jars, err, says)
 		}
 	}
+
 	denied := readError(&os.PathError{Op: "open", Path: "/secret.jar", Err: syscall.EACCES}) // root may read all files
 	if want := "open /secret.jar: permission denied; give yourself the right to read it (chmod u+r), or name a file"; !strings.HasPrefix(denied.Error(), want) {
 		t.Errorf("the error is %v, want %q", denied, want)
@@ -184,11 +203,14 @@ func TestBytes(t *testing.T) {
 // stored returns the contents of the files below a directory, by their paths.
 func stored(t *testing.T, dir string) map[string]string {
 	t.Helper()
+
 	files := map[string]string{}
+
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
+
 		data, err := os.ReadFile(path)
 		files[strings.TrimPrefix(path, dir+"/")] = string(data)
 		return err
@@ -204,15 +226,18 @@ func stored(t *testing.T, dir string) map[string]string {
 func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []string {
 	t.Helper()
 	set := found(t, app)
+
 	s, err := openStore(t.Context(), url, readAs, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
+
 	if err := s.Use(set, app); err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
+
 	keys, err := s.Upload(t.Context(), set, app.Namespace, func(f *localFile, n int64, existed bool) {
 		if n == f.Size {
 			lines = append(lines, fmt.Sprint(f.Name(), " ", existed))
@@ -221,6 +246,7 @@ func staging(t *testing.T, url, readAs string, app *v1beta2.SparkApplication) []
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if added := strings.Count(strings.Join(lines, "\n"), "false"); len(keys) != added {
 		t.Errorf("the new keys are %v, but %d files were stored", keys, added)
 	}
@@ -241,14 +267,17 @@ func TestDirectory(t *testing.T) {
 // arguments itself.
 func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 	t.Helper()
+
 	if list == nil {
 		root := strings.TrimPrefix(url, "file://")
 		list, as = func() map[string]string { return stored(t, root) }, "local://"+root
 	}
+
 	dir := write(t, map[string]string{"app.py": "main", "a.jar": "a"})
 	first := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{Jars: []string{"file:DIR/a.jar", "local:///b.jar"}})
 	second := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
 	other := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+
 	first.UID, second.UID, other.UID, other.Namespace = "1", "2", "3", "elsewhere"
 	for i, c := range []struct {
 		app  *v1beta2.SparkApplication
@@ -260,15 +289,19 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 			t.Errorf("application %d (-want +got):\n%s", i+1, diff)
 		}
 	}
+
 	main, jar := found(t, appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})).Files[0], found(t, appWith(dir, "file:DIR/a.jar", v1beta2.Dependencies{})).Files[0]
 	mainKey, jarKey := "jobs/"+main.Digest[:32]+"/app.py", "jobs/"+jar.Digest[:32]+"/a.jar"
 	otherKey := "elsewhere/" + main.Digest[:32] + "/app.py"
+
 	if diff := cmp.Diff([]string{as + "/" + jarKey, "local:///b.jar"}, first.Spec.Deps.Jars); diff != "" || first.Spec.MainApplicationFile != as+"/"+mainKey {
 		t.Errorf("the main file is %s; (-want +got):\n%s", first.Spec.MainApplicationFile, diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{mainKey: "main", jarKey: "a", otherKey: "main"}, list()); diff != "" {
 		t.Errorf("the store (-want +got):\n%s", diff)
 	}
+
 	for i, c := range []struct {
 		deleted   *v1beta2.SparkApplication
 		remaining []*v1beta2.SparkApplication
@@ -281,6 +314,7 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 		if _, err := removeFiles(t.Context(), c.deleted, c.remaining); err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(c.want, list()); diff != "" {
 			t.Errorf("after deletion %d (-want +got):\n%s", i+1, diff)
 		}
@@ -293,14 +327,18 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }))
 	defer server.Close()
+
 	t.Setenv("AWS_ACCESS_KEY_ID", "user")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
 	store := "s3://bucket/files?region=us-east-1&use_path_style=true&endpoint=" + server.URL
 	app := appWith("", "local:///app.py", v1beta2.Dependencies{})
+
 	text, err := json.Marshal(staged{Store: store, Keys: []string{"files/jobs/" + strings.Repeat("0", 32) + "/c.txt"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app.Annotations = map[string]string{filesAnnotation: string(text)}
 	for _, test := range []struct {
 		name, own string
@@ -312,11 +350,14 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv(storeVariable, test.own)
+
 			calls = 0
+
 			_, err := removeFiles(t.Context(), app, nil)
 			if refused := err != nil && strings.Contains(err.Error(), server.URL) && strings.Contains(err.Error(), storeVariable); refused == test.wantCalls {
 				t.Errorf("error %v", err)
 			}
+
 			if got := calls > 0; got != test.wantCalls {
 				t.Errorf("the server was called %d times", calls)
 			}
@@ -330,15 +371,19 @@ func TestRemoveTouchesNothingElse(t *testing.T) {
 	digest := strings.Repeat("0", 32)
 	root := write(t, map[string]string{"a.txt": "a", "jobs/b.txt": "b", "elsewhere/" + digest + "/c.txt": "c"})
 	app := appWith("", "local:///app.py", v1beta2.Dependencies{})
+
 	text, err := json.Marshal(staged{Store: "file://" + root, Keys: []string{"a.txt", "jobs/b.txt", "elsewhere/" + digest + "/c.txt", "jobs/../a.txt"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app.Annotations = map[string]string{filesAnnotation: string(text)}
+
 	before := stored(t, root)
 	if n, err := removeFiles(t.Context(), app, nil); err != nil || n != 0 {
 		t.Errorf("%d deleted, %v", n, err)
 	}
+
 	if diff := cmp.Diff(before, stored(t, root)); diff != "" {
 		t.Errorf("the store (-want +got):\n%s", diff)
 	}
@@ -352,6 +397,7 @@ func TestDirectoryOfThePods(t *testing.T) {
 	app.Spec.SparkVersion = "3.5.9"
 	root := t.TempDir()
 	staging(t, "file://"+root, "local:///mnt/store", app)
+
 	for _, test := range []struct{ got, pattern string }{
 		{app.Spec.MainApplicationFile, `^local:///mnt/store/jobs/[0-9a-f]{32}/app.py$`},
 		{app.Spec.Deps.PyFiles[0], `^local:///mnt/store/jobs/[0-9a-f]{32}/a.py$`},
@@ -375,13 +421,16 @@ func TestProgress(t *testing.T) {
 			"\r#################### 100% …han-a-narrow-terminal.jar (2 kB)\n\r#################### 100% empty (0 bytes)\nempty (0 bytes) is in the store\n",
 	} {
 		var out strings.Builder
+
 		bar := progressBar{streams: terminal.Streams{Err: &out, Width: width}}
 		for _, stored := range []int64{500, 501, 1000, 2000} {
 			bar.show(long, stored, false)
 		}
+
 		bar.show(empty, 0, false)
 		bar.show(empty, 0, true)
 		bar.end()
+
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("width %d (-want +got):\n%s", width, diff)
 		}
@@ -390,6 +439,7 @@ func TestProgress(t *testing.T) {
 	bar := progressBar{streams: terminal.Streams{Err: &out, Width: 60}}
 	bar.show(long, 500, false)
 	bar.end() // the upload failed
+
 	if !strings.HasSuffix(out.String(), "\n") {
 		t.Errorf("after a failure the line does not end: %q", out.String())
 	}
@@ -399,20 +449,25 @@ func TestProgress(t *testing.T) {
 func TestChangedFilesAreNotStored(t *testing.T) {
 	dir := write(t, map[string]string{"app.py": "main"})
 	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})
+
 	set := found(t, app)
 	if err := os.WriteFile(filepath.Join(dir, "app.py"), bytes.Repeat([]byte("x"), 10), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	root := t.TempDir()
+
 	s, err := openStore(t.Context(), "file://"+root, "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
+
 	_, err = s.Upload(t.Context(), set, "jobs", func(*localFile, int64, bool) {})
 	if err == nil || !strings.Contains(err.Error(), "was changed while it was read") {
 		t.Errorf("the error is %v", err)
 	}
+
 	if files := stored(t, root); len(files) > 0 {
 		t.Errorf("the store has %v", files)
 	}
@@ -438,30 +493,37 @@ func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
 		_, after, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 		signer, _, _ := strings.Cut(after, "/")
 		signers += signer + " "
+
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer server.Close()
+
 	home := write(t, map[string]string{"credentials": "[default]\naws_access_key_id = USER\naws_secret_access_key = a\n[admin]\naws_access_key_id = ADMIN\naws_secret_access_key = b\n"})
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(home, "credentials"))
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+
 	at := "?region=us-east-1&use_path_style=true&endpoint=" + server.URL
 	remove := func(store string) error {
 		signers = ""
 		app := appWith("", "local:///app.py", v1beta2.Dependencies{})
+
 		text, err := json.Marshal(staged{Store: store, Keys: []string{"files/jobs/" + strings.Repeat("0", 32) + "/c.txt"}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		app.Annotations = map[string]string{filesAnnotation: string(text)}
 		_, err = removeFiles(t.Context(), app, nil)
 		return err
 	}
 
 	t.Setenv(storeVariable, "s3://bucket/files"+at)
+
 	if err := remove("s3://bucket/files" + at); err != nil || signers != "USER USER " {
 		t.Errorf("without a profile: %v, signed by %s", err, signers)
 	}
+
 	for _, parameter := range []string{
 		"profile=admin", "ssetype=aws:kms", "kmskeyid=k", "accelerate=true", "anonymous=true", "fips=true", "dualstack=true", "disable_https=true",
 		"awssdk=v2", "hostname_immutable=true", "rate_limiter_capacity=0", "request_checksum_calculation=when_required", "Profile=admin", "new=1",
@@ -470,6 +532,7 @@ func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
 			t.Errorf("%s: %v, signed by %s", parameter, err, signers)
 		}
 	}
+
 	for _, store := range []string{
 		"file:///tmp?secret_key_path=/etc/passwd", "file:///tmp?base_url=http://x", "file:///tmp?create_dir=true", "gs://b/p?access_id=x", "gs://b/p?private_key_path=/etc/passwd",
 		"gs://b/p?universe_domain=x", "azblob://c/p?storage_account=a&domain=x", "azblob://c/p?storage_account=a&protocol=http", "azblob://c/p?cdn=true", "azblob://c/p?localemu=true",
@@ -478,16 +541,20 @@ func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
 			t.Errorf("%s: %v", store, err)
 		}
 	}
+
 	mine := "s3://bucket/files" + at + "&profile=admin&ssetype=AES256"
 	t.Setenv(storeVariable, mine)
+
 	if err := remove("s3://bucket/files" + at); err != nil || signers != "ADMIN ADMIN " {
 		t.Errorf("with the user's profile: %v, signed by %s", err, signers)
 	}
+
 	store, err := openStore(t.Context(), mine, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
+
 	if strings.Contains(store.url, "admin") || strings.Contains(store.url, "AES") || !strings.Contains(store.url, "region=us-east-1") {
 		t.Errorf("the application keeps the URL %s", store.url)
 	}

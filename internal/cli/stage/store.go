@@ -53,9 +53,11 @@ func openStore(ctx context.Context, store, readAs string, create bool) (*objectS
 	if err != nil || u.Scheme == "" {
 		return nil, fmt.Errorf("%q is not the URL of a store; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or file:///DIRECTORY", store)
 	}
+
 	if u.User != nil {
 		return nil, errors.New("the URL of a store is kept in the application, so it must not contain a password; set the credentials in the environment")
 	}
+
 	switch u.Scheme {
 	case "gs":
 		err = prepareGoogle(ctx, u)
@@ -63,10 +65,13 @@ func openStore(ctx context.Context, store, readAs string, create bool) (*objectS
 		err = prepareAzure(u)
 		store = u.String()
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	s := &objectStore{url: recorded(store), readAs: strings.TrimSuffix(readAs, "/")}
+
 	target := *u
 	if u.Scheme == "file" {
 		query := u.Query()
@@ -77,6 +82,7 @@ func openStore(ctx context.Context, store, readAs string, create bool) (*objectS
 	} else {
 		s.prefix, target.Path = strings.Trim(u.Path, "/"), ""
 	}
+
 	if s.readAs == "" {
 		s.readAs = readBy(u)
 	}
@@ -84,8 +90,10 @@ func openStore(ctx context.Context, store, readAs string, create bool) (*objectS
 	// are no errors, and nothing else can turn them off.
 	if quiet, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
 		defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
+
 		os.Stderr = quiet
 	}
+
 	if s.bucket, err = blob.OpenBucket(ctx, target.String()); err != nil {
 		return nil, err
 	}
@@ -97,9 +105,11 @@ func readBy(u *url.URL) string {
 	if u.Scheme == "file" {
 		return "local://" + strings.TrimSuffix(u.Path, "/")
 	}
+
 	if u.Scheme == "azblob" {
 		return azureReadBy(u)
 	}
+
 	scheme := u.Scheme
 	if other := schemes[scheme]; other != "" {
 		scheme = other
@@ -130,14 +140,18 @@ func (s *objectStore) Use(set *fileSet, app *v1beta2.SparkApplication) error {
 	for _, f := range set.Files {
 		record.Keys = append(record.Keys, s.key(app.Namespace, f))
 	}
+
 	text, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}
+
 	if app.Annotations == nil {
 		app.Annotations = map[string]string{}
 	}
+
 	app.Annotations[filesAnnotation] = string(text)
+
 	name := func(f *localFile) string { return strings.TrimPrefix(s.key(app.Namespace, f), s.prefix+"/") }
 	if directory, mounted := strings.CutPrefix(s.readAs, "local://"); mounted {
 		return set.useDirectory(app, directory, name)
@@ -153,6 +167,7 @@ type progressFunc func(f *localFile, stored int64, existed bool)
 func (s *objectStore) Upload(ctx context.Context, set *fileSet, namespace string, progress progressFunc) (keys []string, err error) {
 	for _, f := range set.Files {
 		key := s.key(namespace, f)
+
 		attributes, err := s.bucket.Attributes(ctx, key)
 		if err == nil && attributes.Size == f.Size {
 			progress(f, f.Size, true)
@@ -162,9 +177,11 @@ func (s *objectStore) Upload(ctx context.Context, set *fileSet, namespace string
 		if _, answered := answerOf(err); answered || err == nil || gcerrors.Code(err) == gcerrors.NotFound {
 			err = s.upload(ctx, key, f, progress)
 		}
+
 		if err != nil {
 			return keys, fmt.Errorf("%s was not stored in %s: %w", f.Path, s.url, explained(err))
 		}
+
 		keys = append(keys, key)
 	}
 	return keys, nil
@@ -176,8 +193,10 @@ func (s *objectStore) upload(ctx context.Context, key string, f *localFile, prog
 		return readError(err)
 	}
 	defer in.Close()
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // Close of the writer stores nothing after the context is canceled.
+
 	out, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream", DisableContentTypeDetection: true})
 	if err != nil {
 		return err
@@ -190,18 +209,23 @@ func (s *objectStore) upload(ctx context.Context, key string, f *localFile, prog
 		}
 		return n, err
 	})
+
 	hash := sha256.New()
 	if _, err = io.Copy(io.MultiWriter(counted, hash), in); err == nil && hex.EncodeToString(hash.Sum(nil)) != f.Digest {
 		err = errors.New("the file was changed while it was read; submit again")
 	}
+
 	if err != nil {
 		cancel()
+
 		_ = out.Close() // err is the cause
 		return err
 	}
+
 	if err := out.Close(); err != nil {
 		return err
 	}
+
 	progress(f, f.Size, false)
 	return nil
 }
@@ -218,10 +242,12 @@ func removeFiles(ctx context.Context, app *v1beta2.SparkApplication, remaining [
 	if !ok {
 		return 0, nil
 	}
+
 	store, err := trusted(record.Store)
 	if err != nil {
 		return 0, err
 	}
+
 	s, err := openStore(ctx, store, "", false)
 	if err != nil {
 		return 0, explained(err)
@@ -242,6 +268,7 @@ func recorded(store string) string {
 	if err != nil {
 		return store
 	}
+
 	query := u.Query()
 	maps.DeleteFunc(query, func(name string, _ []string) bool { return !slices.Contains(parameters[u.Scheme], name) })
 	u.RawQuery = query.Encode()
@@ -259,16 +286,19 @@ func trusted(store string) (string, error) {
 	if err != nil {
 		return "", errors.New("the URL of the application's store is invalid")
 	}
+
 	own, err := url.Parse(os.Getenv(storeVariable))
 	if err != nil {
 		own = &url.URL{}
 	}
+
 	query, kept := u.Query(), parameters[u.Scheme]
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(kept, name) {
 			return "", fmt.Errorf("the application's annotation %s sets the parameter %s of the store, which only you may choose; delete the files yourself", filesAnnotation, name)
 		}
 	}
+
 	server := query.Get("endpoint")
 	if server == "" || server == own.Query().Get("endpoint") {
 		for name, values := range own.Query() {
@@ -276,6 +306,7 @@ func trusted(store string) (string, error) {
 				query[name] = values
 			}
 		}
+
 		u.RawQuery = query.Encode()
 		return u.String(), nil
 	}
@@ -292,15 +323,18 @@ func (s *objectStore) remove(ctx context.Context, app *v1beta2.SparkApplication,
 			inUse = append(inUse, kept.Keys...)
 		}
 	}
+
 	deleted := 0
 	for _, key := range keys {
 		if slices.Contains(inUse, key) || !s.owns(key, app.Namespace) {
 			continue
 		}
+
 		err := s.bucket.Delete(ctx, key)
 		if gcerrors.Code(err) == gcerrors.NotFound { // somebody else deleted it
 			continue
 		}
+
 		if err != nil {
 			return deleted, fmt.Errorf("%s in %s was not deleted: %w", key, s.url, explained(err))
 		}

@@ -8,6 +8,7 @@ func sizeText(n int64) string {
 	if n < unit {
 		return fmt.Sprintf("%d bytes", n)
 	}
+
 	value, units := float64(n)/unit, []string{"kB", "MB", "GB"}
 	for value >= unit && len(units) > 1 {
 		value, units = value/unit, units[1:]

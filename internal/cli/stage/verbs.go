@@ -43,16 +43,20 @@ func (s *Staging) Prepare(ctx context.Context, app *v1beta2.SparkApplication, na
 	if s.files, err = findFiles(app); err != nil {
 		return exit.With(exit.Invalid, err)
 	}
+
 	if len(s.files.Files) == 0 {
 		return nil
 	}
+
 	if s.storeURL = cmp.Or(s.storeURL, os.Getenv(storeVariable)); s.storeURL == "" {
 		s.config, err = s.files.useConfigMap(app)
 		return exit.With(exit.Invalid, err)
 	}
+
 	if s.store, err = openStore(ctx, s.storeURL, s.readAs, true); err != nil {
 		return exit.Errorf(exit.Usage, "--stage: %w", explained(err))
 	}
+
 	if app.Namespace, err = namespace(); err != nil {
 		return err
 	}
@@ -68,6 +72,7 @@ func (s *Staging) Describe(streams terminal.Streams) {
 	case s.config != nil:
 		where = "the ConfigMap " + s.config.Name
 	}
+
 	text := fmt.Sprintf("%s (%s) would be put into %s", bounds.Count(len(s.files.Files), "local file"), sizeText(s.files.Size()), where)
 	fmt.Fprintln(streams.Err, terminal.Wrap("note: ", text, streams.Width))
 }
@@ -77,6 +82,7 @@ func (s *Staging) Upload(ctx context.Context, streams terminal.Streams, namespac
 	if s.store == nil {
 		return nil
 	}
+
 	bar := progressBar{streams: streams}
 	s.uploaded, err = s.store.Upload(ctx, s.files, namespace, bar.show)
 	bar.end()
@@ -89,8 +95,10 @@ func (s *Staging) Undo(ctx context.Context, c client.Client, app *v1beta2.SparkA
 	if len(s.uploaded) == 0 {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout) // also after Ctrl-C
 	defer cancel()
+
 	remaining, err := applications(ctx, c, app.Namespace)
 	if err == nil {
 		_, err = s.store.remove(ctx, app, s.uploaded, remaining)
@@ -109,9 +117,11 @@ func (s *Staging) Attach(ctx context.Context, c client.Client, app *v1beta2.Spar
 		_, err := s.store.Upload(ctx, s.files, app.Namespace, func(*localFile, int64, bool) {})
 		return exit.With(exit.Cluster, err)
 	}
+
 	if s.config == nil {
 		return nil
 	}
+
 	if err := ensureConfigMap(ctx, c, s.config, app); err != nil {
 		return exit.Errorf(exit.Cluster, "the local files were not put into ConfigMap %s, so the driver does not start; delete the application and submit it again: %w",
 			s.config.Name, err)
@@ -132,6 +142,7 @@ func Unstage(ctx context.Context, c client.Client, object client.Object) error {
 	if !ok || app.Annotations[filesAnnotation] == "" {
 		return nil
 	}
+
 	remaining, err := applications(ctx, c, app.Namespace)
 	if err == nil {
 		_, err = removeFiles(ctx, app, remaining)
@@ -145,6 +156,7 @@ func applications(ctx context.Context, c client.Client, namespace string) ([]*v1
 	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
+
 	found := make([]*v1beta2.SparkApplication, len(list.Items))
 	for i := range list.Items {
 		found[i] = &list.Items[i]

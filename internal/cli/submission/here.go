@@ -19,6 +19,7 @@ func Split(args []string, own *pflag.FlagSet) (line, flags []string) {
 	for i := 0; i < len(args); i++ {
 		known, takesValue := cmdline.Option(args[i])
 		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+
 		flag := lookup(own, args[i], name)
 		switch {
 		case strings.HasPrefix(args[i], "-") && flag != nil && (!known || name == "help" || name == "h"):
@@ -56,9 +57,11 @@ func Here(line []string, sparkVersion string) (cmdline.Submitter, error) {
 	if err != nil {
 		return cmdline.Submitter{}, err
 	}
+
 	s := cmdline.Submitter{
 		SparkVersion: sparkVersion, Environment: environment(os.Environ()), WorkingDirectory: directory, ReadFile: os.ReadFile, ReadDir: readDirectory,
 	}
+
 	s.SystemProperties = systemProperties(s.Environment["SPARK_SUBMIT_OPTS"])
 	if s.SparkVersion == "" {
 		s.SparkVersion, err = versionIn(line, s)
@@ -74,6 +77,7 @@ const newest = "4.3.0"
 func versionIn(line []string, s cmdline.Submitter) (string, error) {
 	s.SparkVersion = newest
 	made, err := Convert(line, s)
+
 	var images []string
 	if err == nil {
 		for _, image := range []*string{made.Application.Spec.Driver.Image, made.Application.Spec.Image} {
@@ -82,16 +86,19 @@ func versionIn(line []string, s cmdline.Submitter) (string, error) {
 			}
 		}
 	}
+
 	for _, word := range line {
 		if _, image, ok := strings.Cut(word, "container.image="); ok {
 			images = append(images, image)
 		}
 	}
+
 	for _, image := range images {
 		if version := VersionOf(image); version != "" {
 			return version, nil
 		}
 	}
+
 	if err != nil {
 		return "", exit.With(exit.Invalid, err)
 	}
@@ -101,6 +108,7 @@ func versionIn(line []string, s cmdline.Submitter) (string, error) {
 // systemProperties returns the properties that options of a JVM set.
 func systemProperties(options string) map[string]string {
 	properties := map[string]string{}
+
 	words, _ := conf.SplitJavaOptions(options)
 	for _, word := range words {
 		if option, ok := strings.CutPrefix(word, "-D"); ok {
@@ -128,15 +136,18 @@ func readDirectory(path string) (map[string][]byte, error) {
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
+
 	files := map[string][]byte{}
 	for _, entry := range entries {
 		if !entry.Type().IsRegular() {
 			continue
 		}
+
 		data, err := os.ReadFile(filepath.Join(path, entry.Name()))
 		if err != nil {
 			return nil, err
 		}
+
 		files[entry.Name()] = data
 	}
 	return files, err

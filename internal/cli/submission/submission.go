@@ -41,9 +41,11 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 	if s.Environment == nil {
 		s.Environment = map[string]string{}
 	}
+
 	if s.Environment["MASTER"] == "" {
 		s.Environment["MASTER"] = DefaultMaster
 	}
+
 	r, warnings, err := cmdline.Parse(args, s)
 	if err != nil {
 		if message, ok := strings.CutPrefix(err.Error(), "Resource: "); ok {
@@ -51,8 +53,10 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 		}
 		return Result{}, err
 	}
+
 	c := newConverter(r, warnings)
 	c.conf.Set("spark.app.name", r.AppName) // that of --name, or else the class or the file, as with spark-submit
+
 	if r.User != "" {
 		c.conf.SetIfMissing("spark.kubernetes.driverEnv.SPARK_USER", r.User)
 	}
@@ -102,6 +106,7 @@ func (c *converter) take(key string) (string, bool) {
 // file's content. For files in SPARK_CONF_DIR, it only adds warnings.
 func (c *converter) refuseFiles() error {
 	r := &c.request
+
 	credentials := r.DriverCredentials
 	for _, file := range []struct {
 		has      bool
@@ -118,6 +123,7 @@ func (c *converter) refuseFiles() error {
 			return fmt.Errorf("%s: files of this machine are not sent to the cluster; %s", file.key, file.way)
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(r.ConfFiles)) {
 		c.warn("SPARK_CONF_DIR: %s is not sent to the cluster; put it into a ConfigMap, and name that in spec.sparkConfigMap", name)
 	}
@@ -142,17 +148,21 @@ func (c *converter) references() error {
 		if !strings.Contains(value, "${") || !readHere.MatchString(key) || prefixed.MatchString(key) {
 			continue
 		}
+
 		text, err := here.Expand(value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
+
 		if elsewhere, err := c.request.Conf.Expand(value); err != nil || elsewhere != text {
 			c.conf.Set(key, text)
 		}
 	}
+
 	if dirs := c.request.Environment["SPARK_LOCAL_DIRS"]; dirs != "" {
 		c.conf.Set("spark.local.dir", dirs) // the variable has precedence over the key
 	}
+
 	for variable, key := range map[string]string{"PYSPARK_PYTHON": "spark.pyspark.python", "PYSPARK_DRIVER_PYTHON": "spark.pyspark.driver.python"} {
 		if value := c.request.Environment[variable]; value != "" && strings.HasSuffix(c.request.Resource, ".py") {
 			c.conf.SetIfMissing(key, value)
@@ -174,15 +184,19 @@ func (c *converter) identity() error {
 	if name == "" || name[0] < 'a' {
 		name = "spark-" + name
 	}
+
 	name = strings.Trim(name[:min(len(name), maxName)], "-")
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {
 		return fmt.Errorf("--name: %q cannot become the name of an application: %s", c.request.AppName, problems[0])
 	}
+
 	c.app.GenerateName = name + "-"
 	if _, named := c.request.Conf.Get("spark.kubernetes.namespace"); named || c.request.Namespace != metav1.NamespaceDefault {
 		c.app.Namespace = c.request.Namespace
 	}
+
 	c.conf.Delete("spark.kubernetes.namespace", "spark.submit.deployMode", "spark.master")
+
 	if c.request.DriverPodName != "" {
 		c.app.Spec.Driver.PodName = &c.request.DriverPodName
 		c.conf.Delete("spark.kubernetes.driver.pod.name")
@@ -192,6 +206,7 @@ func (c *converter) identity() error {
 
 func (c *converter) program() error {
 	spec, r := &c.app.Spec, &c.request
+
 	spec.SparkVersion, spec.MainApplicationFile, spec.Arguments = r.SparkVersion, r.Resource, r.Arguments
 	switch {
 	case r.Resource == "":
@@ -203,9 +218,11 @@ func (c *converter) program() error {
 	default:
 		spec.Type = v1beta2.SparkApplicationTypeScala
 	}
+
 	if r.MainClass != "" {
 		spec.MainClass = &r.MainClass
 	}
+
 	if r.ProxyUser != "" {
 		spec.ProxyUser = &r.ProxyUser
 	}
@@ -217,12 +234,15 @@ func (c *converter) program() error {
 func (c *converter) fields() error {
 	spec := &c.app.Spec
 	fields.Application.Take(c.conf, c.app)
+
 	if spec.Executor.Instances == nil && !c.conf.Has(fields.Application.Key("spec.executor.instances")) && !c.conf.Has(fields.Application.Key("spec.dynamicAllocation.enabled")) {
 		spec.Executor.Instances = new(int32(2)) // the default of spark-submit; the default of the API is 1
 	}
+
 	if t := c.request.DriverTemplate; t != nil {
 		spec.Driver.Template = &runtime.RawExtension{Raw: t}
 	}
+
 	if t := c.request.ExecutorTemplate; t != nil {
 		spec.Executor.Template = &runtime.RawExtension{Raw: t}
 	}
@@ -235,6 +255,7 @@ func (c *converter) submitter() error {
 	if text, ok := c.take("spark.kubernetes.submission.waitAppCompletion"); ok {
 		c.wait = strings.EqualFold(strings.TrimSpace(text), "true")
 	}
+
 	const account = submit.RunnerAccountKey
 	for _, key := range c.conf.Keys() {
 		if strings.HasPrefix(key, "spark.kubernetes.authenticate.submission.") && key != account {
@@ -242,11 +263,13 @@ func (c *converter) submitter() error {
 			c.conf.Delete(key)
 		}
 	}
+
 	for _, key := range []string{"spark.kubernetes.context", "spark.kubernetes.trust.certificates"} {
 		if value, ok := c.take(key); ok {
 			c.warn("%s: has no effect: the connection is that of the kubeconfig; use --context %s", key, conf.Quote(key, value))
 		}
 	}
+
 	if c.request.Master != DefaultMaster {
 		c.warn("--master: has no effect: the application is created in the cluster of the kubeconfig's context")
 	}

@@ -15,22 +15,27 @@ func Names(objects []client.Object, name, namespace string) (near []string) {
 		text     string
 		distance int
 	}
+
 	var all []candidate
 	for _, object := range objects {
 		distance := 2 * Distance(name, object.GetName())
 		if strings.HasPrefix(object.GetName(), name) {
 			distance = min(distance, 2)
 		}
+
 		text := object.GetName()
 		if object.GetNamespace() != namespace {
 			text += " -n " + object.GetNamespace()
 			distance++
 		}
+
 		if distance <= max(2, len(name)) {
 			all = append(all, candidate{text, distance})
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
+
 	for _, c := range all {
 		if !slices.Contains(near, c.text) && len(near) < 3 {
 			near = append(near, c.text)
@@ -45,14 +50,17 @@ func Distance(a, b string) int {
 	for j := range row {
 		row[j] = j
 	}
+
 	for i := range len(a) {
 		before := row[0]
+
 		row[0] = i + 1
 		for j := range len(b) {
 			cost := before
 			if a[i] != b[j] {
 				cost = 1 + min(before, row[j], row[j+1])
 			}
+
 			before, row[j+1] = row[j+1], cost
 		}
 	}

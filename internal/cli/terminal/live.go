@@ -20,21 +20,27 @@ func (s Streams) Live(ctx context.Context, watch bool, page func(context.Context
 		if err != nil {
 			return err
 		}
+
 		if s.Width == 0 || !watch {
 			fmt.Fprint(s.Out, text)
 		} else {
 			Send(s.Out, start)
+
 			for line := range strings.Lines(text) {
 				fmt.Fprint(s.Out, strings.TrimSuffix(line, "\n"))
 				Send(s.Out, clearLine)
 				fmt.Fprintln(s.Out)
 			}
+
 			Send(s.Out, clearBelow)
+
 			start = screenStart
 		}
+
 		if last || !watch {
 			return nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return context.Canceled

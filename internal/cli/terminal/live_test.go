@@ -18,6 +18,7 @@ func TestLiveReplacesThePage(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		i := 0
+
 		err := Streams{Out: &out, Err: &out, Width: width}.Safe().Live(t.Context(), true, func(context.Context) (string, bool, error) {
 			i++
 			return pages[i-1], i == len(pages), nil
@@ -27,6 +28,7 @@ func TestLiveReplacesThePage(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
+
 	err := Streams{Out: &out, Err: &out, Width: 80}.Live(t.Context(), false, func(context.Context) (string, bool, error) { return "page\n", false, nil })
 	if err != nil || out.String() != "page\n" {
 		t.Errorf("a page that is shown once: %v, %q", err, out.String())
@@ -38,10 +40,12 @@ func TestLiveEnds(t *testing.T) {
 	failed := errors.New("no page")
 	ctx, cancel := context.WithCancel(t.Context())
 	var out strings.Builder
+
 	streams := Streams{Out: &out, Err: &out}
 	if err := streams.Live(ctx, true, func(context.Context) (string, bool, error) { return "", false, failed }); !errors.Is(err, failed) {
 		t.Errorf("%v", err)
 	}
+
 	err := streams.Live(ctx, true, func(context.Context) (string, bool, error) {
 		cancel()
 		return "page\n", false, nil

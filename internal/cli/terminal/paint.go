@@ -29,11 +29,13 @@ var colours = map[string]Control{
 // of the given word. Without an entry in the map colours, a word has no colour.
 func (s Streams) Paint(text, part, word string) {
 	colour, known := colours[word]
+
 	before, after, found := strings.Cut(text, part)
 	if !known || !found || !s.colours() {
 		fmt.Fprint(s.Out, text)
 		return
 	}
+
 	fmt.Fprint(s.Out, before)
 	Send(s.Out, colour)
 	fmt.Fprint(s.Out, part)

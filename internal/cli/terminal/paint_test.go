@@ -21,6 +21,7 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 		streams := Streams{Out: &out, Width: test.width}.Safe()
 		streams.Paint("it failed, failed\n", "failed", "failed")
 		streams.Paint("it failed\n", "failed", "a word without a colour")
+
 		if want := "it " + test.want + ", failed\nit failed\n"; out.String() != want {
 			t.Errorf("%+v: %q", test, out.String())
 		}

@@ -71,16 +71,20 @@ type coloured struct{ out io.Writer }
 
 func (c coloured) Write(p []byte) (int, error) {
 	end := bytes.HasSuffix(p, []byte("\n"))
+
 	text, last := strings.TrimSuffix(string(p), "\n"), 0
 	for _, at := range colourSequences.FindAllStringIndex(text, -1) {
 		fmt.Fprint(c.out, text[last:at[0]])
 		Send(c.out, Control(text[at[0]:at[1]]))
 		last = at[1]
 	}
+
 	fmt.Fprint(c.out, text[last:])
+
 	if last > 0 {
 		Send(c.out, reset)
 	}
+
 	if end {
 		fmt.Fprintln(c.out)
 	}
@@ -97,10 +101,12 @@ func YAML(json []byte) ([]byte, error) {
 	if err != nil || bounds.Text(string(text)) == string(text) {
 		return text, err
 	}
+
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return nil, err
 	}
+
 	QuoteYAML(&document)
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
@@ -114,6 +120,7 @@ func QuoteYAML(node *yaml.Node) {
 	if node.Kind == yaml.ScalarNode && bounds.Text(node.Value) != node.Value {
 		node.Style = yaml.DoubleQuotedStyle
 	}
+
 	for _, child := range node.Content {
 		QuoteYAML(child)
 	}

@@ -19,15 +19,19 @@ func TestOnlyOwnControlsPass(t *testing.T) {
 	var out strings.Builder
 	s := Streams{Out: &out, Err: io.Discard, Width: 80}.Safe().Safe()
 	fmt.Fprint(s.Out, string(red)+string(clearScreen)+string(LineStart)+unprintable.Text)
+
 	if found := unprintable.First(out.String()); found != "" {
 		t.Errorf("%q", found)
 	}
+
 	out.Reset()
 	Send(s.Out, clearScreen)
 	fmt.Fprintln(s.Out, "a\tb")
+
 	if out.String() != "\x1b[H\x1b[2Ja\tb\n" {
 		t.Errorf("%q", out.String())
 	}
+
 	if Direct(s.Out) != io.Writer(&out) || Direct(&out) != io.Writer(&out) {
 		t.Error("the outputs of other programs are not direct")
 	}
@@ -44,6 +48,7 @@ func TestColouredPassesOnlyColours(t *testing.T) {
 	} {
 		var out strings.Builder
 		fmt.Fprint(Coloured(Streams{Out: &out}.Safe().Out), text)
+
 		if out.String() != want {
 			t.Errorf("%q becomes %q, want %q", text, out.String(), want)
 		}
@@ -70,10 +75,12 @@ func TestQuotedWordsAreOneWord(t *testing.T) {
 	if err != nil {
 		t.Skip("needs bash")
 	}
+
 	for _, word := range []string{"plain", "", "a b", "x; rm -rf /", "$(id)", "`id`", "it's", "a\nb", "\x1b[31m'\\", "--flag=*", "~", "\u202e", "a\\nb"} {
 		if got := Quote(word); unprintable.First(got) != "" || strings.Contains(got, "\n") {
 			t.Errorf("%q is quoted as %q", word, got)
 		}
+
 		printed, err := exec.Command(bash, "-c", "LC_ALL=C.UTF-8; "+string(Commandf("printf %s %s", "%s", word))).Output()
 		if err != nil || string(printed) != word {
 			t.Errorf("%q is quoted as %s and printed as %q: %v", word, Quote(word), printed, err)
@@ -92,19 +99,23 @@ func TestPrintedYAMLHasTheSameValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		shown, err := YAML(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out strings.Builder
 		fmt.Fprint(Streams{Out: &out}.Safe().Out, string(shown))
+
 		if found := unprintable.First(out.String()); found != "" {
 			t.Errorf("%q", found)
 		}
+
 		var again any
 		if err := yaml.Unmarshal([]byte(out.String()), &again); err != nil {
 			t.Fatalf("%v:\n%s", err, out.String())
 		}
+
 		after, err := json.Marshal(again)
 		if err != nil || string(after) != string(text) {
 			t.Errorf("%v: %q becomes %q", err, text, after)

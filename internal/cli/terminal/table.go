@@ -36,10 +36,12 @@ type Table struct {
 func (t Table) String(width int) string {
 	l := t.Layout(width)
 	var b strings.Builder
+
 	header := make([]string, len(t.Columns))
 	for i, column := range t.Columns {
 		header[i] = column.Header
 	}
+
 	for _, row := range append([][]string{header}, t.Rows...) {
 		b.WriteString(line(printable(row), l.kept, l.widths) + "\n")
 	}
@@ -60,19 +62,23 @@ func (t Table) Layout(width int) *Layout {
 	for i := range l.kept {
 		l.kept[i] = i
 	}
+
 	least := slices.Clone(l.widths)
 	for i, column := range t.Columns {
 		if column.Max > 0 {
 			least[i] = min(least[i], minText)
 		}
 	}
+
 	for width > 0 && total(least, l.kept) > width {
 		worst := slices.MaxFunc(l.kept, func(a, b int) int { return t.Columns[a].Drop - t.Columns[b].Drop })
 		if t.Columns[worst].Drop == 0 {
 			break
 		}
+
 		l.kept = slices.DeleteFunc(l.kept, func(i int) bool { return i == worst })
 	}
+
 	l.shrink()
 	return l
 }
@@ -91,6 +97,7 @@ func (l *Layout) Line(row []string) string {
 	for _, i := range l.kept {
 		l.widths[i] = l.columns[i].bounded(max(l.widths[i], utf8.RuneCountInString(row[i])))
 	}
+
 	l.shrink()
 	return line(row, l.kept, l.widths) + "\n"
 }
@@ -102,6 +109,7 @@ func (t Table) widths() []int {
 		for _, row := range t.Rows {
 			widths[i] = max(widths[i], utf8.RuneCountInString(bounds.Line(row[i])))
 		}
+
 		widths[i] = column.bounded(widths[i])
 	}
 	return widths
@@ -136,6 +144,7 @@ func line(row []string, kept, widths []int) string {
 	for n, i := range kept {
 		cell := cut(row[i], widths[i])
 		b.WriteString(cell)
+
 		if n < len(kept)-1 {
 			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)) + gap)
 		}
@@ -150,6 +159,7 @@ func cut(cell string, width int) string {
 	if len(letters) <= width {
 		return cell
 	}
+
 	head := (width - 2) / 2
 	return string(letters[:head]) + ".." + string(letters[len(letters)-(width-2-head):])
 }

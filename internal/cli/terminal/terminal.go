@@ -37,9 +37,11 @@ func Standard() Streams {
 		if width, height, err := term.GetSize(fd); err == nil && width > 0 {
 			s.Width, s.Height = width, height
 		}
+
 		if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
 			s.Width = width
 		}
+
 		s.Width = max(s.Width, minWidth)
 	}
 	return s.Safe()
@@ -53,9 +55,11 @@ func Wrap(first, text string, width int) string {
 	if width == 0 || utf8.RuneCountInString(first)+utf8.RuneCountInString(text) <= width {
 		return first + text
 	}
+
 	indent := strings.Repeat(" ", utf8.RuneCountInString(first))
 	var b strings.Builder
 	b.WriteString(first)
+
 	column, begin := len(indent), true
 	for word := range strings.FieldsSeq(text) {
 		n := utf8.RuneCountInString(word)
@@ -68,7 +72,9 @@ func Wrap(first, text string, width int) string {
 			b.WriteByte(' ')
 			column++
 		}
+
 		b.WriteString(word)
+
 		column, begin = column+n, false
 	}
 	return b.String()

@@ -26,6 +26,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 			"pi                           COMPLETED\n",
 	} {
 		want = strings.ReplaceAll(want, "ers-20260102  R", "ers-20260102   R")
+
 		got := table.String(width)
 		if width == 40 {
 			for line := range strings.Lines(got) {
@@ -33,11 +34,13 @@ func TestTableFitsTheTerminal(t *testing.T) {
 					t.Errorf("width %d: %q has %d columns", width, line, n)
 				}
 			}
+
 			if !strings.Contains(got, "..") || strings.Contains(got, "AGE") {
 				t.Errorf("width %d:\n%s", width, got)
 			}
 			continue
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("width %d (-want +got):\n%s", width, diff)
 		}
@@ -50,11 +53,13 @@ func TestLaterRowsStandBelowTheOthers(t *testing.T) {
 		Columns: []Column{{Header: "NAME"}, {Header: "STATE"}, {Header: "EXECUTORS", Drop: 2}, {Header: "AGE", Drop: 1}},
 		Rows:    [][]string{{"first-pi", "RUNNING", "1", "5s"}},
 	}
+
 	const want = "NAME       STATE     EXECUTORS   AGE\n" +
 		"first-pi   RUNNING   1           5s\n"
 	if got := table.String(40); got != want {
 		t.Errorf("%q", got)
 	}
+
 	layout := table.Layout(40)
 	for _, test := range []struct{ state, want string }{
 		{"FAILED", "first-pi   FAILED    2           12s\n"},
@@ -73,6 +78,7 @@ func TestWrap(t *testing.T) {
 	if got := Wrap("why: ", text, 0); got != "why: "+text {
 		t.Errorf("%q", got)
 	}
+
 	want := "why: The driver pod waits for\n     a node with enough\n     memory."
 	if diff := cmp.Diff(want, Wrap("why: ", text, 30)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -89,15 +95,18 @@ func TestTextsHaveAWidth(t *testing.T) {
 	for width := range 200 {
 		text := table.String(width)
 		layout := table.Layout(width)
+
 		text += layout.Line([]string{"third", "third-driver", strings.Repeat("more ", 60)})
 		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(line) - 1; n > 80+len("first-pi")+len("first-pi-driver")+2*len(gap) || width >= minText && n > width {
 				t.Errorf("%d columns: a line has %d: %q", width, n, line)
 			}
 		}
+
 		if has := strings.Contains(text, "MESSAGE"); has != (width == 0 || width >= len("first-pi")+len(gap)+minText) {
 			t.Errorf("%d columns:\n%s", width, text)
 		}
+
 		if width == 80 && !strings.Contains(text, "first-pi-driver") {
 			t.Errorf("%d columns: another column is left out before the text is cut:\n%s", width, text)
 		}

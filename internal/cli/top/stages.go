@@ -40,16 +40,20 @@ func readStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []
 			}
 		}
 	}
+
 	base := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%d/proxy/api/v1/applications", pod.Namespace, pod.Name, port)
+
 	var apps []struct {
 		ID string `json:"id"`
 	}
 	if missing := read(ctx, c, base, &apps); missing != "" {
 		return nil, missing
 	}
+
 	if len(apps) == 0 {
 		return nil, "no stages: Spark has not started its application yet"
 	}
+
 	if missing := read(ctx, c, base+"/"+apps[0].ID+"/stages", &stages); missing != "" {
 		return nil, missing
 	}
@@ -66,6 +70,7 @@ func read(ctx context.Context, c *kube.Client, path string, into any) (missing s
 		return "no stages: Spark's REST API does not answer through the API server; the driver may be starting, its web UI may be off " +
 			"(spark.ui.enabled), or a NetworkPolicy may close its port"
 	}
+
 	if err := utiljson.Unmarshal(text, into); err != nil {
 		return fmt.Sprintf("no stages: the answer of Spark's REST API cannot be read: %v", err)
 	}
@@ -78,6 +83,7 @@ const maxStages = 10
 // stageLines returns the active stages with progress bars, and a line with the number of stages in each state.
 func stageLines(stages []stage, width int) string {
 	count := map[string]int{}
+
 	var active []stage
 	for _, s := range stages {
 		count[s.Status]++
@@ -85,15 +91,19 @@ func stageLines(stages []stage, width int) string {
 			active = append(active, s)
 		}
 	}
+
 	slices.SortFunc(active, func(a, b stage) int { return a.ID - b.ID })
+
 	var b strings.Builder
 	for i, s := range active {
 		if i == maxStages {
 			fmt.Fprintf(&b, "... and %d more active stages\n", len(active)-maxStages)
 			break
 		}
+
 		b.WriteString(s.line(width) + "\n")
 	}
+
 	total := fmt.Sprintf("%d active, %d pending, %d complete, %d skipped, %d failed",
 		count["ACTIVE"], count["PENDING"], count["COMPLETE"], count["SKIPPED"], count["FAILED"])
 	return b.String() + terminal.Wrap("stages: ", total, width) + "\n"
@@ -108,11 +118,14 @@ func (s *stage) line(width int) string {
 	if s.Tasks > 0 {
 		share = min(s.Complete, s.Tasks) * barWidth / s.Tasks
 	}
+
 	text := fmt.Sprintf("stage %-4d [%s%s] %d/%d tasks, %d run", s.ID, strings.Repeat("#", share), strings.Repeat(".", barWidth-share), s.Complete, s.Tasks, s.Active)
 	if s.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", s.Failed)
 	}
+
 	name, _, _ := strings.Cut(s.Name, "\n")
+
 	text += "  " + bounds.Line(name)
 	if letters := []rune(text); width > 0 && len(letters) > width {
 		text = string(letters[:width-2]) + ".."

@@ -38,6 +38,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
 			return exit.Errorf(exit.Usage, "%s is a schedule and has no pods; %s shows its runs", screen.Title(object), terminal.Hint("list -n %s", object.GetNamespace()))
 		}
@@ -56,25 +57,32 @@ func page(ctx context.Context, c *kube.Client, object client.Object, width int) 
 	if err != nil {
 		return "", err
 	}
+
 	pods, err := c.Pods(ctx, object)
 	if err != nil {
 		return "", err
 	}
+
 	usage, missing := readUsage(ctx, c, object)
 	var b strings.Builder
 	b.WriteString(podTable(pods, usage).String(width))
+
 	if missing != "" {
 		b.WriteString(terminal.Wrap("note: ", missing, width) + "\n")
 	}
+
 	if kube.KindOf(object).Name == "cluster" {
 		return b.String(), nil // the applications of a cluster run elsewhere
 	}
+
 	b.WriteByte('\n')
+
 	stages, missing := readStages(ctx, c, main)
 	if missing != "" {
 		b.WriteString(terminal.Wrap("note: ", missing, width) + "\n")
 		return b.String(), nil
 	}
+
 	b.WriteString(stageLines(stages, width))
 	return b.String(), nil
 }
@@ -89,10 +97,12 @@ func podTable(pods []corev1.Pod, usage map[string]used) terminal.Table {
 		if pod.Status.Phase != corev1.PodRunning {
 			continue
 		}
+
 		cpu, memory := "-", "-"
 		if u, known := usage[pod.Name]; known {
 			cpu, memory = cores(u.cpu), size(u.memory)
 		}
+
 		requested, limit := resourcesOf(pod)
 		table.Rows = append(table.Rows, []string{
 			pod.Name, pod.Labels["spark-role"], cpu, requested, memory, limit, screen.Age(pod.CreationTimestamp.Time),
@@ -109,10 +119,12 @@ func resourcesOf(pod *corev1.Pod) (cpu, memory string) {
 		milli += container.Resources.Requests.Cpu().MilliValue()
 		bytes += container.Resources.Limits.Memory().Value()
 	}
+
 	cpu, memory = "-", "-"
 	if milli > 0 {
 		cpu = cores(milli)
 	}
+
 	if bytes > 0 {
 		memory = size(bytes)
 	}

@@ -32,6 +32,7 @@ type podMetrics struct {
 // second result says why there are no values.
 func readUsage(ctx context.Context, c *kube.Client, object client.Object) (usage map[string]used, missing string) {
 	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + object.GetNamespace() + "/pods"
+
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsServiceUnavailable(err):
@@ -39,10 +40,12 @@ func readUsage(ctx context.Context, c *kube.Client, object client.Object) (usage
 	case err != nil:
 		return nil, fmt.Sprintf("no values of CPU and memory: %v", c.Explain(err))
 	}
+
 	var list podMetrics
 	if err := utiljson.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Sprintf("no values of CPU and memory: the answer of the metrics API cannot be read: %v", err)
 	}
+
 	usage = map[string]used{}
 	for _, item := range list.Items {
 		var sum used
@@ -50,6 +53,7 @@ func readUsage(ctx context.Context, c *kube.Client, object client.Object) (usage
 			sum.cpu += container.Usage.Cpu().MilliValue()
 			sum.memory += container.Usage.Memory().Value()
 		}
+
 		usage[item.Metadata.Name] = sum
 	}
 	return usage, ""

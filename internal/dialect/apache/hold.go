@@ -43,6 +43,7 @@ type Hold struct {
 // not held.
 func HoldOf(r Resource) Hold {
 	var c lifecycle.Cause
+
 	state := lifecycle.Cut(fmt.Sprintf("%q", r.State), maxHeldState)
 	switch {
 	case r.Deleting:
@@ -58,6 +59,7 @@ func HoldOf(r Resource) Hold {
 	default:
 		return Hold{}
 	}
+
 	ready := meta.FindStatusCondition(r.Conditions, dialect.ConditionReady)
 	return Hold{Cause: &c, Frozen: !r.Ours || !r.Known, New: ready == nil || ready.Reason != c.Reason}
 }

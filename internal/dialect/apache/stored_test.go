@@ -13,6 +13,7 @@ import (
 // these texts as strings, so the number of digits must always be the same.
 func TestTimestampHasMicrosecondsInUTC(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		time time.Time
 		want string
@@ -34,6 +35,7 @@ func TestTimestampHasMicrosecondsInUTC(t *testing.T) {
 // Java, which has 0, 3, 6 or 9 digits after the second.
 func TestParseTimestampReadsBothOperators(t *testing.T) {
 	t.Parallel()
+
 	at := func(nanoseconds int) time.Time { return time.Date(2026, 3, 1, 12, 0, 0, nanoseconds, time.UTC) }
 	for text, want := range map[string]time.Time{
 		"2026-03-01T12:00:00.250000Z":    at(250_000_000),
@@ -63,14 +65,17 @@ func FuzzParseTimestamp(f *testing.F) {
 	for _, text := range []string{"2026-03-01T12:00:00.123456789Z", "2026-03-01T12:00:00+14:00", "9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00Z", "-", ""} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		parsed := ParseTimestamp(text)
 		if parsed.Location() != time.UTC || parsed.Nanosecond()%1000 != 0 {
 			t.Fatalf("%q is read as %v", text, parsed)
 		}
+
 		if parsed.Year() < 0 || parsed.Year() > 9999 {
 			return // RFC 3339 has no such year
 		}
+
 		written := Timestamp(parsed)
 		if again := ParseTimestamp(written); again != parsed {
 			t.Errorf("%q is written as %q, which is read as %v", text, written, again)
@@ -81,6 +86,7 @@ func FuzzParseTimestamp(f *testing.F) {
 // TestKeyOfIsANumberOrMinusOne checks the numbers of states, which are the keys of a history.
 func TestKeyOfIsANumberOrMinusOne(t *testing.T) {
 	t.Parallel()
+
 	for key, want := range map[string]int64{
 		"0": 0, "7": 7, "07": 7, "500": 500, "9223372036854775807": math.MaxInt64,
 		"": -1, "-1": -1, "-9223372036854775808": -1, "9223372036854775808": -1, "x": -1, "1x": -1, " 1": -1, "1.0": -1, "0x1": -1, "1_0": -1,
@@ -95,6 +101,7 @@ func TestKeyOfIsANumberOrMinusOne(t *testing.T) {
 // out.
 func TestKeysOfAreInTheOrderOfTheNumbers(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct{ keys, want []string }{
 		"no history":           {nil, nil},
 		"not as texts":         {[]string{"10", "9", "100", "0", "2"}, []string{"0", "2", "9", "10", "100"}},
@@ -107,11 +114,13 @@ func TestKeysOfAreInTheOrderOfTheNumbers(t *testing.T) {
 		for _, key := range c.keys {
 			history[key] = true
 		}
+
 		for range 20 { // each call iterates over the map in another order
 			if got := KeysOf(history); !slices.Equal(got, c.want) {
 				t.Fatalf("%s: %q, want %q", name, got, c.want)
 			}
 		}
+
 		if len(history) != len(c.keys) {
 			t.Errorf("%s: the history has %d states left of %d", name, len(history), len(c.keys))
 		}
@@ -121,10 +130,12 @@ func TestKeysOfAreInTheOrderOfTheNumbers(t *testing.T) {
 // TestKeysOfALongHistory checks the order of a thousand states whose keys were inserted in random order.
 func TestKeysOfALongHistory(t *testing.T) {
 	t.Parallel()
+
 	history, r := map[string]int{}, rand.New(rand.NewPCG(1, 2))
 	for _, i := range r.Perm(1000) {
 		history[fmt.Sprint(i)] = i
 	}
+
 	for i, key := range KeysOf(history) {
 		if history[key] != i {
 			t.Fatalf("the key at %d is %s", i, key)
@@ -136,6 +147,7 @@ func TestKeysOfALongHistory(t *testing.T) {
 // of this operator find pods. None of them may ever change.
 func TestLabelsAreThoseOfTheOtherOperator(t *testing.T) {
 	t.Parallel()
+
 	for got, want := range map[string]string{
 		LabelOperatorName: "spark.operator/name", LabelAppName: "spark.operator/spark-app-name", DefaultOperatorName: "spark-kubernetes-operator",
 		LabelAppUID: "sparkoperator.dev/app-uid", LabelAttempt: "sparkoperator.dev/attempt", LabelManaged: "sparkoperator.dev/managed",

@@ -94,6 +94,7 @@ func Submitted(m Mode, native, runner func() (submit.Objects, error)) (submit.Ob
 	why := m.Required
 	if why == "" {
 		objects, err := native()
+
 		refused, ok := errors.AsType[*NotNative](err)
 		switch {
 		case !ok:
@@ -106,8 +107,10 @@ func Submitted(m Mode, native, runner func() (submit.Objects, error)) (submit.Ob
 			refused.Message += m.Excluded
 			return submit.Objects{}, nil, refused.FieldError
 		}
+
 		why = refused.Statement()
 	}
+
 	objects, err := runner()
 	return objects, dialect.SparkSubmitCause(why), err
 }

@@ -69,9 +69,11 @@ func Annotations(owner metav1.Object, specHash string, s *platform.Settings) map
 	if specHash != "" {
 		all[lifecycle.SpecHashAnnotation] = specHash
 	}
+
 	if request := lifecycle.RestartRequest(owner.GetAnnotations()); request != "" {
 		all[lifecycle.RestartRequestAnnotation] = request
 	}
+
 	if s != nil {
 		all[platform.VersionAnnotation] = s.Version
 	}
@@ -88,6 +90,7 @@ func (d Defaults) Annotate(objects submit.Objects, c *conf.Conf) {
 			return
 		}
 	}
+
 	if objects.Driver != nil {
 		d.AnnotateObject(objects.Driver, c)
 	}
@@ -106,10 +109,12 @@ func (d Defaults) AnnotateObject(object metav1.Object, c *conf.Conf) {
 func (d Defaults) Explain(faults []*dialect.FieldError) []*dialect.FieldError {
 	for i, fault := range faults {
 		key, isKey := strings.CutPrefix(fault.Field, "spec.sparkConf[")
+
 		key = strings.TrimSuffix(key, "]")
 		if _, isOwn := d.Own[key]; !isKey || isOwn || d.Settings == nil {
 			continue
 		}
+
 		if _, isDefault := d.SparkConf[key]; isDefault {
 			origin := cmp.Or(d.Origins[platform.ConfSetting(key)], "defaults")
 			faults[i] = &dialect.FieldError{Field: fault.Field, Incomplete: fault.Incomplete, Message: fault.Message + " (the value is a default of the operator's configuration, " + origin + "; set the key in spec.sparkConf to override it)"}

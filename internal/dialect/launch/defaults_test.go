@@ -18,6 +18,7 @@ import (
 func TestDefaultsAreNotedOnTheConfigMapOfSpark(t *testing.T) {
 	settings := &platform.Settings{Version: "v7", Origins: map[string]string{"imagePullSecrets": "defaults[2]"}}
 	want := map[string]string{"sparkoperator.dev/defaults": "v7", "sparkoperator.dev/defaults-origins": `{"imagePullSecrets":"defaults[2]"}`}
+
 	config := func(key string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{Data: map[string]string{key: "spark.a=b"}}
 	}
@@ -37,18 +38,22 @@ func TestDefaultsAreNotedOnTheConfigMapOfSpark(t *testing.T) {
 		"a Secret with Spark's key is not one": {[]submit.Object{&corev1.Secret{Data: map[string][]byte{"spark.properties": []byte("a")}}}, -1, &corev1.Pod{}},
 	} {
 		Defaults{Settings: settings, Filled: []string{"imagePullSecrets"}}.Annotate(submit.Objects{Before: c.before, Driver: c.pod}, conf.New())
+
 		all := map[int]metav1.Object{}
 		for i, object := range c.before {
 			all[i] = object
 		}
+
 		if c.pod != nil {
 			all[-1] = c.pod
 		}
+
 		for i, object := range all {
 			wanted := map[string]string(nil)
 			if i == c.noted {
 				wanted = want
 			}
+
 			if diff := cmp.Diff(wanted, object.GetAnnotations()); diff != "" {
 				t.Errorf("%s: object %d (-want +got):\n%s", name, i, diff)
 			}
@@ -63,6 +68,7 @@ func TestFaultsOfDefaultsNameTheirOrigin(t *testing.T) {
 		SparkConf: map[string]string{"spark.a": "x", "spark.b": "x", "spark.c]": "x"},
 		Origins:   map[string]string{"sparkConf[spark.a]": "defaults[1] (batch)"},
 	}
+
 	const from, to = " (the value is a default of the operator's configuration, ", "; set the key in spec.sparkConf to override it)"
 	for name, c := range map[string]struct {
 		settings    *platform.Settings
@@ -81,9 +87,11 @@ func TestFaultsOfDefaultsNameTheirOrigin(t *testing.T) {
 		fault := &dialect.FieldError{Field: c.field, Message: "is wrong"}
 		faults := []*dialect.FieldError{fault}
 		Defaults{Settings: c.settings, Own: c.own}.Explain(faults)
+
 		if got := faults[0]; got.Field != c.field || got.Message != c.want {
 			t.Errorf("%s: %v\nwant %s: %s", name, got, c.field, c.want)
 		}
+
 		if fault.Message != "is wrong" {
 			t.Errorf("%s: the fault itself was changed, which others may hold", name)
 		}

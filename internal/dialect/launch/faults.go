@@ -43,6 +43,7 @@ func (l *Launch[A]) Settings() []dialect.Setting {
 	if err != nil {
 		return nil
 	}
+
 	var all []dialect.Setting
 	for key, value := range c.All() {
 		all = append(all, dialect.Setting{Key: key, Value: value, Field: l.Attempt.Field(key, value)})
@@ -63,11 +64,14 @@ func (l *Launch[A]) described() (pods []dialect.Pod, faults []*dialect.FieldErro
 		runner.Container = nil
 		pods = append(pods, runner)
 	}
+
 	driver, err := l.Driver()
 	if err != nil {
 		return nil, dialect.AsFaults(err)
 	}
+
 	pods = append(pods, l.Attempt.Describe(RoleDriver, driver))
+
 	executor, err := l.Executor()
 	switch {
 	case errors.Is(err, ErrNoExecutors):
@@ -75,6 +79,7 @@ func (l *Launch[A]) described() (pods []dialect.Pod, faults []*dialect.FieldErro
 	case err != nil:
 		return nil, dialect.AsFaults(err)
 	}
+
 	worker := l.Attempt.Describe(RoleExecutor, executor)
 	worker.Worker = true
 	return append(pods, worker), nil

@@ -164,11 +164,14 @@ func (l *Launch[A]) Pods() []dialect.Pods {
 	if err != nil || driver == nil {
 		return nil
 	}
+
 	pods := []dialect.Pods{{Role: RoleDriver, Pod: driver, Count: 1}}
+
 	c, err := l.Configuration()
 	if err != nil {
 		return pods
 	}
+
 	if _, initial := l.Attempt.Workers(c); initial > 0 {
 		if pod, err := l.Executor(); err == nil {
 			pods = append(pods, dialect.Pods{Role: RoleExecutor, Pod: pod, Count: initial})
@@ -196,6 +199,7 @@ func Attached[A Attempt](action lifecycle.Action, id Identity, compute func() *L
 		made, _, err := l.Objects()
 		return l, made, err
 	}
+
 	made, _, err := l.Objects()
 	return l, made.DeepCopy(), err
 }

@@ -38,6 +38,7 @@ func (p *pi) call(method string) {
 
 func (p *pi) Configuration() (*conf.Conf, error) {
 	p.call("Configuration")
+
 	if p.settings["spark.wrong"] != "" {
 		return nil, &dialect.FieldError{Field: "spec.wrong", Message: "is wrong"}
 	}
@@ -46,9 +47,11 @@ func (p *pi) Configuration() (*conf.Conf, error) {
 
 func (p *pi) Request(c *conf.Conf) error {
 	p.call("Request")
+
 	c = c.Clone()
 	c.SetIfMissing("spark.kubernetes.container.image", "apache/spark:4.1.4")
 	c.SetIfMissing("spark.kubernetes.executor.podNamePrefix", "pi-1")
+
 	p.Name = func(refused *submit.Error) *dialect.FieldError {
 		return &dialect.FieldError{Field: "spec." + refused.Key, Message: refused.Message}
 	}
@@ -62,6 +65,7 @@ func (p *pi) Request(c *conf.Conf) error {
 
 func (p *pi) Build() (submit.Objects, *lifecycle.Cause, error) {
 	p.call("Build")
+
 	m := Mode{}
 	if p.submits {
 		m.Required = "a test"
@@ -76,6 +80,7 @@ func (p *pi) Driver() (*corev1.Pod, error) {
 
 func (p *pi) Executor(id int, driver types.UID) (*corev1.Pod, error) {
 	p.call("Executor")
+
 	switch {
 	case p.executors < 0:
 		return nil, ErrNoExecutors
@@ -98,10 +103,12 @@ func (p *pi) Describe(role string, pod *corev1.Pod) dialect.Pod {
 // Judge reports the facts that the rules see, as a fault.
 func (p *pi) Judge(s *dialect.Subject) []*dialect.FieldError {
 	var words []string
+
 	pods, faults := s.Pods()
 	for _, pod := range pods {
 		words = append(words, fmt.Sprint(pod.Role, " ", pod.Meta.Name, " ", pod.Worker, " ", pod.Container != nil))
 	}
+
 	words = append(words, fmt.Sprint(s.Workers().Max), fmt.Sprint(len(s.Settings())))
 	return append(faults, &dialect.FieldError{Field: "spec", Message: strings.Join(words, ", ")})
 }
@@ -139,12 +146,15 @@ func TestEachPartIsComputedOnce(t *testing.T) {
 				l.PodFaults()
 				l.RuleFaults()
 			}
+
 			l.Settings()
 			l.Pods()
+
 			if _, err := l.Executor(); (err != nil) != (name == "a fault") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+
 		if diff := cmp.Diff(c.want, c.pi.calls); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -164,6 +174,7 @@ func TestFactsOfALaunchForRules(t *testing.T) {
 			t.Errorf("%v, want %s", faults, want)
 		}
 	}
+
 	free := New(&pi{}, Identity{}, nil, dialect.PodSources{}, nil)
 	if faults := First(free.BuildFaults, free.RuleFaults); faults != nil {
 		t.Errorf("without rules: %v", faults)
@@ -188,6 +199,7 @@ func TestPodsOfALaunch(t *testing.T) {
 		for _, p := range launchOf(c.pi).Pods() {
 			words = append(words, fmt.Sprintf("%s %s %d", p.Role, p.Pod.Name, p.Count))
 		}
+
 		if got := strings.Join(words, ", "); got != c.want {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)
 		}
@@ -206,15 +218,18 @@ func TestLaunchGoesToTheActionOfItsAttempt(t *testing.T) {
 	}
 	l := launchOf(&pi{})
 	l.Attach(lifecycle.Plan{Actions: actions})
+
 	for i, action := range actions {
 		if got, want := action.Built != nil, i == 4; got != want {
 			t.Errorf("action %d (%s %s %d): has a launch is %v, want %v", i, action.Verb, action.Part, action.Attempt, got, want)
 		}
 	}
+
 	if actions[4].Built != l {
 		t.Errorf("the action has %v", actions[4].Built)
 	}
 	var none *Launch[*pi]
+
 	fresh := []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}}
 	if none.Attach(lifecycle.Plan{Actions: fresh}); fresh[0].Built != nil {
 		t.Errorf("without a launch the action has %v", fresh[0].Built)
@@ -225,6 +240,7 @@ func TestLaunchGoesToTheActionOfItsAttempt(t *testing.T) {
 // of the submission and the id are part of the objects.
 func TestAttachedReusesOnlyTheSameLaunch(t *testing.T) {
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+
 	l := New(&pi{}, Identity{Number: 2, ID: "id", At: at}, nil, dialect.PodSources{}, nil)
 	for name, c := range map[string]struct {
 		built  any
@@ -244,11 +260,13 @@ func TestAttachedReusesOnlyTheSameLaunch(t *testing.T) {
 			t.Errorf("%s: reused %t, %v", name, got == l, err)
 			continue
 		}
+
 		objects.Driver.Name = "changed by the caller"
 		if own, _, _ := l.Objects(); own.Driver.Name != "pi-1-driver" {
 			t.Fatalf("%s: the caller shares memory with the decision", name)
 		}
 	}
+
 	_, _, err := Attached(lifecycle.Action{}, Identity{}, func() *Launch[*pi] { return launchOf(&pi{settings: map[string]string{"spark.wrong": "x"}}) })
 	if fault, ok := errors.AsType[*dialect.FieldError](err); !ok || fault.Field != "spec.wrong" {
 		t.Errorf("the error is %v", err)
@@ -271,18 +289,23 @@ func TestSubmittedByTheModes(t *testing.T) {
 		"nobody can":                    {Mode{}, map[string]string{"spark.driver.memory": "much"}, "", "spec.spark.driver.memory: "},
 	} {
 		p := &pi{settings: maps.Clone(c.settings)}
+
 		l := launchOf(p)
 		if err := l.prepare(); err != nil {
 			t.Fatal(err)
 		}
+
 		objects, why, err := Submitted(c.mode, p.Native, p.Runner)
+
 		message, text := "", ""
 		if why != nil {
 			message = why.Message
 		}
+
 		if err != nil {
 			text = err.Error()
 		}
+
 		if !strings.HasPrefix(message, c.why) || (message == "") != (c.why == "") || !strings.Contains(text, c.err) || (text == "") != (c.err == "") || (objects.Driver == nil) != (err != nil) {
 			t.Errorf("%s: %q, %v", name, message, err)
 		}
@@ -295,6 +318,7 @@ func TestErrorsNameTheFieldAndKeepTheirCause(t *testing.T) {
 	b := Builder{Name: func(*submit.Error) *dialect.FieldError {
 		return &dialect.FieldError{Field: "spec.a", Message: "is wrong"}
 	}}
+
 	other := errors.New("something else")
 	for _, c := range []struct {
 		err           error
@@ -302,6 +326,7 @@ func TestErrorsNameTheFieldAndKeepTheirCause(t *testing.T) {
 	}{{nil, false, false}, {other, false, false}, {&submit.Error{Key: "a"}, true, false}, {&submit.Error{Key: "a", NotNative: true}, true, true}} {
 		named := b.Named(c.err)
 		_, fault := errors.AsType[*dialect.FieldError](named)
+
 		refused, native := errors.AsType[*submit.Error](named)
 		if fault != c.fault || native != c.native || native && !refused.NotNative || !fault && !errors.Is(named, c.err) {
 			t.Errorf("%v becomes %v", c.err, named)

@@ -15,13 +15,16 @@ func FallbackKey(key string) string {
 		if key == "spark."+role+".memoryOverheadFactor" {
 			return kube + "memoryOverheadFactor"
 		}
+
 		rest, ok := strings.CutPrefix(key, kube+role+".")
 		if !ok {
 			continue
 		}
+
 		if name, ok := strings.CutPrefix(rest, "secretKeyRef."); ok {
 			return env + name // Spark adds the variables from Secrets last (EnvSecretsFeatureStep)
 		}
+
 		switch {
 		case strings.HasPrefix(rest, "node.selector."), rest == "scheduler.name",
 			rest == "securityContext.allowPrivilegeEscalation":

@@ -28,6 +28,7 @@ func TestFallbackKeys(t *testing.T) {
 		if got := FallbackKey(key); got != want {
 			t.Errorf("the fallback of %q is %q, want %q", key, got, want)
 		}
+
 		if again := FallbackKey(want); again != "" {
 			t.Errorf("the fallback %q has the fallback %q", want, again)
 		}
@@ -46,6 +47,7 @@ func TestSetsFallback(t *testing.T) {
 			t.Errorf("%s: %v, want %v", key, got, want)
 		}
 	}
+
 	if SetsFallback(nil, "spark.kubernetes.driver.scheduler.name") {
 		t.Error("no configuration sets a fallback")
 	}

@@ -34,6 +34,7 @@ func lost(before, after any, path string) string {
 		if !isMap {
 			return path
 		}
+
 		for key, value := range before {
 			if found := lost(value, after[key], path+"."+key); found != "" {
 				return found
@@ -42,12 +43,15 @@ func lost(before, after any, path string) string {
 		return ""
 	case []any:
 		after, isList := after.([]any)
+
 		if len(before) == 0 {
 			return ""
 		}
+
 		if !isList || len(after) < len(before) {
 			return path
 		}
+
 		if firstLost(before, after[len(after)-len(before):], path) == "" {
 			return ""
 		}
@@ -57,6 +61,7 @@ func lost(before, after any, path string) string {
 			return ""
 		}
 	}
+
 	if !reflect.DeepEqual(before, after) {
 		return path
 	}
@@ -76,19 +81,23 @@ func firstLost(before, after []any, path string) string {
 // setting of another role.
 func filledPart(tree map[string]any, setting, role string, container Container) string {
 	containers, _ := peek(tree, "spec")["containers"].([]any)
+
 	var spark map[string]any
 	if at := container.index(containers); at >= 0 {
 		spark, _ = containers[at].(map[string]any)
 	}
+
 	if setting == container.ImageSetting {
 		return jsonOf(spark["image"])
 	}
+
 	if setting != "imagePullSecrets" {
 		var isRole bool
 		if setting, isRole = strings.CutPrefix(setting, role+"."); !isRole {
 			return ""
 		}
 	}
+
 	field, name, _ := strings.Cut(strings.NewReplacer("[", " ", "]", "", ".", " ").Replace(setting), " ")
 	switch field {
 	case "labels", "annotations":
@@ -114,30 +123,37 @@ func filledPart(tree map[string]any, setting, role string, container Container) 
 // nothing.
 func checkFill(t *testing.T, s *Settings, raw []byte, role string, container Container) bool {
 	t.Helper()
+
 	before := slices.Clone(raw)
+
 	filled, used := s.Fill(raw, role, container, Taken{})
 	if !slices.Equal(before, raw) {
 		t.Fatalf("the template %s was changed to %s", before, raw)
 	}
+
 	if len(used) == 0 {
 		if string(filled) != string(raw) {
 			t.Fatalf("%s becomes %s without a setting", raw, filled)
 		}
 		return false
 	}
+
 	after := treeOf(filled)
 	if found := lost(treeOf(raw), after, ""); after == nil || found != "" {
 		t.Fatalf("%s\nbecomes %s\nwhich lacks %s", raw, filled, found)
 	}
+
 	if unique := slices.Compact(slices.Sorted(slices.Values(used))); len(unique) != len(used) {
 		t.Fatalf("%s: a setting is named twice: %v", raw, used)
 	}
+
 	for _, setting := range append(slices.Sorted(maps.Keys(s.Values())), container.ImageSetting) {
 		old, now := filledPart(treeOf(raw), setting, role, container), filledPart(after, setting, role, container)
 		if (old != now) != slices.Contains(used, setting) {
 			t.Fatalf("%s\nbecomes %s\nwith %v, but %s changes %s to %s", raw, filled, used, setting, old, now)
 		}
 	}
+
 	if again, more := s.Fill(filled, role, container, Taken{}); len(more) > 0 || string(again) != string(filled) {
 		t.Fatalf("%s\nbecomes %s\nand then with %v %s", raw, filled, more, again)
 	}
@@ -151,6 +167,7 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 		"metadata", "labels", "annotations", "team", "note", "spec", "nodeSelector", "pool", "tolerations", "priorityClassName", "priority", "securityContext", "fsGroup",
 		"imagePullSecrets", "containers", "name", "image", "env", "runAsNonRoot", "runAsUser", "allowPrivilegeEscalation", "privileged", "capabilities",
 	}
+
 	filled := 0
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -174,11 +191,13 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 			return []string{`null`, `true`, `false`, `0`, `185`, `""`, `"spark"`, `"HTTP_PROXY"`, `1.5`}[r.IntN(9)]
 		}
 		raw := fmt.Sprintf(`{"metadata":%s,"spec":%s}`, value(1), value(1))
+
 		container := Container{Name: "spark", Alone: seed%2 == 0, Image: "default", ImageSetting: "images[4.1]"}
 		if checkFill(t, full(), []byte(raw), []string{Driver, Executor}[seed%3%2], container) {
 			filled++
 		}
 	}
+
 	if filled < 500 {
 		t.Errorf("only %d templates were filled", filled)
 	}
@@ -191,6 +210,7 @@ func FuzzFill(f *testing.F) {
 	} {
 		f.Add([]byte(text), true)
 	}
+
 	f.Fuzz(func(t *testing.T, raw []byte, alone bool) {
 		checkFill(t, full(), raw, Executor, Container{Name: "spark", Alone: alone, Image: "default", ImageSetting: "images[4.1]"})
 	})
@@ -239,13 +259,16 @@ func TestDefaultsDoNotContradictTheApplication(t *testing.T) {
 		"dropped CAP_SYS_ADMIN and no escalation": {&corev1.SecurityContext{Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"CAP_SYS_ADMIN"}}}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
 	} {
 		own := c.own.DeepCopy()
+
 		got, used := FillFields("driver.securityContext", c.own, c.defaults)
 		if len(used) > 0 != c.used || !c.used && got != c.own {
 			t.Errorf("%s: used are %v", name, used)
 		}
+
 		if diff := cmp.Diff(own, c.own); diff != "" {
 			t.Errorf("%s: the application's context was changed (-want +got):\n%s", name, diff)
 		}
+
 		template := []byte(`{"spec":{"containers":[{"name":"spark","securityContext":` + jsonOf(c.own) + `}]}}`)
 		if _, used := (&Settings{Executor: Pod{SecurityContext: c.defaults}}).Fill(template, Executor, Container{Name: "spark"}, Taken{}); len(used) > 0 != c.used {
 			t.Errorf("%s: used in a template are %v", name, used)
@@ -264,10 +287,12 @@ func TestFillReadsTheRole(t *testing.T) {
 			t.Errorf("%s: %s with %v, want %s with %s", role, got, used, want[0], want[1])
 		}
 	}
+
 	var none *Settings
 	if got, used := none.Fill([]byte(`{ }`), Driver, Container{}, Taken{}); string(got) != `{ }` || used != nil {
 		t.Errorf("without settings: %s with %v", got, used)
 	}
+
 	if used := none.FillTree(map[string]any{}, Driver, Container{}, Taken{}); used != nil {
 		t.Errorf("without settings a tree gets %v", used)
 	}
@@ -296,6 +321,7 @@ func TestFillKeepsWhatIsSetElsewhere(t *testing.T) {
 	} {
 		_, used := full().Fill(nil, Driver, Container{Name: "spark"}, c.taken)
 		slices.Sort(used)
+
 		want := slices.DeleteFunc(slices.Clone(all), func(setting string) bool { return strings.Contains(setting, c.without) })
 		if diff := cmp.Diff(want, used); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -316,6 +342,7 @@ func TestEachFieldOfATemplateHoldsBackItsDefault(t *testing.T) {
 			t.Errorf("%s: the default priority class is used: %v", text, got)
 		}
 	}
+
 	for text, want := range map[string]bool{
 		`{"spec":{"imagePullSecrets":[{"name":"own"}]}}`: false, `{"spec":{"imagePullSecrets":[]}}`: true, `{"spec":{"imagePullSecrets":null}}`: true, `{}`: true,
 	} {
@@ -346,10 +373,12 @@ func TestSparkContainer(t *testing.T) {
 	} {
 		text := `{"spec":{"containers":` + c.containers + `}}`
 		got, used := (&Settings{}).Fill([]byte(text), Driver, Container{Name: "spark", Alone: c.alone, Image: "i", ImageSetting: "images[4.1]"}, Taken{})
+
 		want, uses := text, 0
 		if c.want != "" {
 			want, uses = `{"spec":{"containers":`+c.want+`}}`, 1
 		}
+
 		if diff := cmp.Diff(treeOf([]byte(want)), treeOf(got)); diff != "" || len(used) != uses {
 			t.Errorf("%s: used are %v (-want +got):\n%s", name, used, diff)
 		}
@@ -373,27 +402,33 @@ func TestTakenByConf(t *testing.T) {
 	} {
 		for _, role := range []string{Driver, Executor} {
 			taken := TakenByConf(map[string]string{key: "x"}, role)
+
 			var got []string
 			if taken.Env("REGION") {
 				got = append(got, env)
 			}
+
 			for _, entry := range []string{label, annotation, node} {
 				field, name, _ := strings.Cut(entry, " ")
 				if taken.Key(field, name) {
 					got = append(got, entry)
 				}
 			}
+
 			if taken.PullSecrets {
 				got = append(got, secrets)
 			}
+
 			if text := strings.Join(got, ", "); text != want[role] {
 				t.Errorf("%s takes %q of the %s, want %q", key, text, role, want[role])
 			}
+
 			if taken.Priority || taken.Security || taken.PodSecurity {
 				t.Errorf("%s takes what no key sets", key)
 			}
 		}
 	}
+
 	if TakenByConf(map[string]string{kube + "container.image.pullSecrets": " "}, Driver).PullSecrets {
 		t.Error("a blank counts as a pull secret")
 	}

@@ -31,6 +31,7 @@ func (s *Settings) Used(filled []string, value func(key string) (string, bool), 
 	if s == nil {
 		return nil
 	}
+
 	used := slices.Clone(filled)
 	for _, key := range sortedKeys(s.SparkConf) {
 		if text, set := value(key); set && text == s.SparkConf[key] && !isOwn(key) {
@@ -47,14 +48,17 @@ func (s *Settings) Annotate(object metav1.Object, used []string) {
 	if s == nil {
 		return
 	}
+
 	annotations := maps.Clone(object.GetAnnotations())
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
+
 	annotations[VersionAnnotation] = s.Version
 	if text := s.originsOf(used); text != "" {
 		annotations[OriginsAnnotation] = text
 	}
+
 	object.SetAnnotations(annotations)
 }
 
@@ -62,7 +66,9 @@ func (s *Settings) originsOf(used []string) string {
 	if len(used) == 0 {
 		return ""
 	}
+
 	origins, size := map[string]string{}, len(`{"...":"2147483647 more"}`)
+
 	used = slices.Compact(slices.Sorted(slices.Values(used))) // two pods may use the same setting
 	for i, setting := range used {
 		origin := cmp.Or(s.Origins[setting], "defaults")
@@ -70,8 +76,10 @@ func (s *Settings) originsOf(used []string) string {
 			origins[restOfOrigins] = strconv.Itoa(len(used)-i) + " more"
 			break
 		}
+
 		origins[setting] = origin
 	}
+
 	text, err := json.Marshal(origins)
 	if err != nil {
 		return "" // unreachable: a map of texts
@@ -97,21 +105,27 @@ func (s *Settings) Values() map[string]string {
 	if s == nil {
 		return values
 	}
+
 	for key, value := range s.SparkConf {
 		values[ConfSetting(key)] = conf.Redact(key, value)
 	}
+
 	for line, image := range s.Images {
 		if line == "" {
 			values[ConfSetting(ImageKey)] = image
 			continue
 		}
+
 		values["images["+line+"]"] = image
 	}
+
 	if len(s.PullSecrets) > 0 {
 		values["imagePullSecrets"] = jsonOf(s.PullSecrets)
 	}
+
 	s.Driver.values(Driver, values)
 	s.Executor.values(Executor, values)
+
 	for name, limit := range s.limits() {
 		values[name] = strconv.FormatInt(*limit, 10)
 	}
@@ -149,12 +163,15 @@ func (p *Pod) values(role string, values map[string]string) {
 			values[role+"."+name+"["+key+"]"] = value
 		}
 	}
+
 	if len(p.Tolerations) > 0 {
 		values[role+".tolerations"] = jsonOf(p.Tolerations)
 	}
+
 	if p.PriorityClassName != "" {
 		values[role+".priorityClassName"] = p.PriorityClassName
 	}
+
 	for name, context := range map[string]map[string]any{
 		"securityContext": asTree(p.SecurityContext), "podSecurityContext": asTree(p.PodSecurityContext),
 	} {
@@ -162,8 +179,10 @@ func (p *Pod) values(role string, values map[string]string) {
 			values[role+"."+name+"."+field] = jsonOf(value)
 		}
 	}
+
 	for i := range p.Env {
 		v := &p.Env[i]
+
 		values[role+".env["+v.Name+"]"] = conf.Redact(v.Name, v.Value)
 		if v.ValueFrom != nil {
 			values[role+".env["+v.Name+"]"] = jsonOf(v.ValueFrom)

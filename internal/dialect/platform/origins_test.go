@@ -35,9 +35,11 @@ func TestAnnotate(t *testing.T) {
 		maps.Copy(shared, c.before)
 		object := &metav1.ObjectMeta{Annotations: shared}
 		c.settings.Annotate(object, c.used)
+
 		if diff := cmp.Diff(c.want, object.Annotations); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+
 		if len(shared) != len(c.before) {
 			t.Errorf("%s: the shared annotations are %v", name, shared)
 		}
@@ -49,14 +51,18 @@ func TestAnnotate(t *testing.T) {
 func TestOriginsNameEachSettingOnce(t *testing.T) {
 	object := &metav1.ObjectMeta{}
 	(&Settings{}).Annotate(object, []string{"imagePullSecrets", "driver.tolerations", "imagePullSecrets"})
+
 	if diff := cmp.Diff(map[string]string{"driver.tolerations": "defaults", "imagePullSecrets": "defaults"}, Origins(object.Annotations)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	var used []string
 	for i := range 3000 {
 		used = append(used, fmt.Sprintf("driver.env[VARIABLE_%04d]", i), fmt.Sprintf("driver.env[VARIABLE_%04d]", i))
 	}
+
 	(&Settings{}).Annotate(object, used)
+
 	origins := Origins(object.Annotations)
 	if want := fmt.Sprintf("%d more", 3000-(len(origins)-1)); origins["..."] != want || len(origins) < 300 {
 		t.Errorf("%d origins and %q, want %q", len(origins)-1, origins["..."], want)
@@ -70,8 +76,10 @@ func TestOriginsAreBoundedAsJSON(t *testing.T) {
 		for i := range 2000 {
 			used = append(used, fmt.Sprintf("sparkConf[spark.%s.%04d]", part, i))
 		}
+
 		object := &metav1.ObjectMeta{}
 		(&Settings{}).Annotate(object, used)
+
 		text := object.Annotations[OriginsAnnotation]
 		if !json.Valid([]byte(text)) || len(text) > 16<<10 || len(text) < 15<<10 {
 			t.Errorf("%s: the annotation has %d bytes", name, len(text))
@@ -86,6 +94,7 @@ func TestOriginsOfForeignAnnotations(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
+
 	if got := Origins(nil); got != nil {
 		t.Errorf("without annotations: %v", got)
 	}
@@ -98,13 +107,16 @@ func TestUsedDefaultsOfTheConfiguration(t *testing.T) {
 	value := map[string]string{"spark.a": "1", "spark.b": "2", "spark.c": "1", "spark.e": "1"}
 	filled := make([]string, 1, 9)
 	filled[0] = "driver.tolerations"
+
 	got := s.Used(filled, func(key string) (string, bool) { text, ok := value[key]; return text, ok }, func(key string) bool { return key == "spark.c" })
 	if diff := cmp.Diff([]string{"driver.tolerations", "sparkConf[spark.a]"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if filled[:2][1] != "" {
 		t.Error("the list of filled settings was written to")
 	}
+
 	var none *Settings
 	if got := none.Used(filled, nil, nil); got != nil {
 		t.Errorf("without settings: %v", got)
@@ -122,6 +134,7 @@ func TestValues(t *testing.T) {
 	s.Images = map[string]string{"": "spark:4", "4.1": "spark:4.1"}
 	s.Timeouts = Timeouts{DriverStartSeconds: new(int64(1)), DriverReadySeconds: new(int64(2)), ExecutorsStartSeconds: new(int64(3)), RunSeconds: new(int64(0))}
 	s.TimeToLiveSeconds = new(int64(5))
+
 	want := map[string]string{
 		"sparkConf[spark.a]": "1", "sparkConf[spark.ssl.keyPassword]": conf.Redacted, "sparkConf[spark.kubernetes.container.image]": "spark:4", "images[4.1]": "spark:4.1",
 		"imagePullSecrets": `["registry"]`, "driver.labels[team]": "platform", "driver.annotations[note]": "default", "driver.nodeSelector[pool]": "spark",
@@ -133,6 +146,7 @@ func TestValues(t *testing.T) {
 	if diff := cmp.Diff(want, s.Values()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	var none *Settings
 	if got := none.Values(); got == nil || len(got) > 0 {
 		t.Errorf("no settings have the values %v", got)
@@ -142,12 +156,14 @@ func TestValues(t *testing.T) {
 // TestUsedLimits checks that a limit counts as used only if the application could set it and does not.
 func TestUsedLimits(t *testing.T) {
 	s := &Settings{TimeToLiveSeconds: new(int64(1)), Timeouts: Timeouts{RunSeconds: new(int64(0)), DriverStartSeconds: new(int64(2)), DriverReadySeconds: new(int64(3))}}
+
 	own := map[string]*int64{
 		"timeouts.driverStartSeconds": nil, "timeouts.driverReadySeconds": new(int64(0)), "timeouts.executorsStartSeconds": nil, "timeouts.runSeconds": nil,
 	}
 	if diff := cmp.Diff("timeouts.driverStartSeconds timeouts.runSeconds", strings.Join(s.UsedLimits(own), " ")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if got := (&Settings{}).UsedLimits(own); got != nil {
 		t.Errorf("without limits: %v", got)
 	}

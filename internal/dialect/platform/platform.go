@@ -90,15 +90,19 @@ func (s *Settings) Image(version string) (image, setting string) {
 	if s == nil {
 		return "", ""
 	}
+
 	parts := strings.SplitN(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".", 3)
 	line := strings.Join(parts[:min(len(parts), 2)], ".")
+
 	image, setting = s.Images[line], "images["+line+"]"
 	if line == "" || image == "" {
 		image, setting = s.Images[""], ConfSetting(ImageKey)
 	}
+
 	if replaced, err := conf.Substitute(image, conf.VersionMarker, version, conf.MaxImage); err == nil {
 		image = replaced
 	}
+
 	if image == "" {
 		return "", ""
 	}
@@ -113,12 +117,14 @@ func (s *Settings) Conf(own map[string]string, isSet func(key string) bool) map[
 	if s == nil || len(s.SparkConf) == 0 {
 		return own
 	}
+
 	merged := make(map[string]string, len(own)+len(s.SparkConf))
 	for key, value := range s.SparkConf {
 		if isSet == nil || !isSet(key) {
 			merged[key] = value
 		}
 	}
+
 	maps.Copy(merged, own)
 	return merged
 }
@@ -129,6 +135,7 @@ func With(own map[string]string, key, value string) map[string]string {
 	if changed == nil {
 		changed = map[string]string{}
 	}
+
 	changed[key] = value
 	return changed
 }
@@ -148,6 +155,7 @@ func (s *Settings) afterLaunch() *Settings {
 			if kept.SparkConf == nil {
 				kept.SparkConf = map[string]string{}
 			}
+
 			kept.SparkConf[key] = value
 		}
 	}
@@ -187,9 +195,11 @@ func (s *Settings) WithoutSecrets() *Settings {
 	if s == nil {
 		return nil
 	}
+
 	plain := *s
 	plain.SparkConf = maps.Clone(s.SparkConf)
 	maps.DeleteFunc(plain.SparkConf, func(key, value string) bool { return conf.Redact(key, value) != value })
+
 	for _, pod := range []*Pod{&plain.Driver, &plain.Executor} {
 		pod.Env = slices.DeleteFunc(slices.Clone(pod.Env), mayBeSecret)
 	}
@@ -209,10 +219,12 @@ func Recall(stored *statusv1.OperatorDefaults) *Settings {
 	if stored == nil {
 		return nil
 	}
+
 	s := &Settings{}
 	if stored.Settings != "" && utiljson.Unmarshal([]byte(stored.Settings), s) != nil {
 		s = &Settings{} // somebody edited the status
 	}
+
 	s.Version = stored.Version
 	return s
 }

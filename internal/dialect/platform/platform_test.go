@@ -84,19 +84,24 @@ func TestFill(t *testing.T) {
 			if settings == nil {
 				settings = full()
 			}
+
 			if c.container.Name == "" {
 				c.container.Name = "spark"
 			}
+
 			got, used := settings.Fill([]byte(c.template), Driver, c.container, c.taken)
 			if c.want == "" && string(got) != c.template {
 				t.Errorf("the template becomes %s", got)
 			}
+
 			if diff := cmp.Diff(treeOf([]byte(c.want)), treeOf(got)); c.want != "" && diff != "" {
 				t.Errorf("template (-want +got):\n%s", diff)
 			}
+
 			if names := strings.ReplaceAll(strings.Join(used, " "), "driver.", ""); names != c.used {
 				t.Errorf("used are %s\nwant %s", names, c.used)
 			}
+
 			again, more := settings.Fill(got, Driver, c.container, c.taken)
 			if string(again) != string(got) || len(more) > 0 {
 				t.Errorf("a second time changes it to %s, with %v", again, more)
@@ -107,13 +112,16 @@ func TestFill(t *testing.T) {
 
 func TestFillFields(t *testing.T) {
 	own := &corev1.SecurityContext{RunAsUser: new(int64(0)), ReadOnlyRootFilesystem: new(false)}
+
 	got, used := FillFields("driver.securityContext", own, &corev1.SecurityContext{RunAsNonRoot: new(true), ReadOnlyRootFilesystem: new(true), RunAsGroup: new(int64(7))})
 	if diff := cmp.Diff(&corev1.SecurityContext{RunAsUser: new(int64(0)), ReadOnlyRootFilesystem: new(false), RunAsGroup: new(int64(7))}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]string{"driver.securityContext.runAsGroup"}, used); diff != "" {
 		t.Error(diff)
 	}
+
 	if got, _ := FillFields("x", nil, own); got != nil {
 		t.Errorf("a missing struct became %v", got)
 	}
@@ -126,12 +134,15 @@ func TestImage(t *testing.T) {
 			t.Errorf("%q: %s, want %s", version, got, want)
 		}
 	}
+
 	if got, _ := (&Settings{Images: map[string]string{"4.1": "a:{{SPARK_VERSION}}"}}).Image("4.1.2"); got != "a:4.1.2" {
 		t.Errorf("the image is %s", got)
 	}
+
 	if got, _ := (&Settings{Images: map[string]string{"4.1": "a"}}).Image("4.0.0"); got != "" {
 		t.Errorf("another line has the image %s", got)
 	}
+
 	var none *Settings
 	if got, _ := none.Image("4.1.4"); got != "" {
 		t.Errorf("no settings have the image %s", got)
@@ -141,10 +152,12 @@ func TestImage(t *testing.T) {
 func TestConf(t *testing.T) {
 	s := &Settings{SparkConf: map[string]string{"a": "default", "b": "default", "c": "default"}}
 	own := map[string]string{"a": "own"}
+
 	got := s.Conf(own, func(key string) bool { return key == "c" })
 	if diff := cmp.Diff(map[string]string{"a": "own", "b": "default"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if len(own) != 1 || len(s.SparkConf) != 3 {
 		t.Errorf("the arguments were changed: %v, %v", own, s.SparkConf)
 	}
@@ -155,24 +168,30 @@ func TestRemember(t *testing.T) {
 	s := full()
 	s.SparkConf = map[string]string{"spark.ui.port": "4050", "spark.eventLog.dir": "s3a://x", "spark.dynamicAllocation.enabled": "true"}
 	s.Timeouts.RunSeconds = new(int64(7))
+
 	stored := s.Remember()
 	if want := `{"sparkConf":{"spark.dynamicAllocation.enabled":"true","spark.ui.port":"4050"},"timeouts":{"runSeconds":7}}`; stored.Settings != want || stored.Version != "v1" {
 		t.Errorf("stored is %+v", stored)
 	}
+
 	if got := Recall(stored); got.SparkConf["spark.ui.port"] != "4050" || *got.Timeouts.RunSeconds != 7 || !got.IsVersion(stored) {
 		t.Errorf("recalled is %+v", got)
 	}
+
 	if got := full().Remember(); got.Settings != "" {
 		t.Errorf("pod settings are stored: %+v", got)
 	}
+
 	all := Recall(s.RememberAll())
 	if diff := cmp.Diff(s, all); diff != "" {
 		t.Errorf("a cluster's settings (-want +got):\n%s", diff)
 	}
+
 	var none *Settings
 	if none.Remember() != nil || none.RememberAll() != nil || Recall(nil) != nil || !none.IsVersion(nil) || none.IsVersion(stored) {
 		t.Error("no settings are stored as some")
 	}
+
 	stored.Settings = "{"
 	if broken := Recall(stored); broken == nil || len(broken.SparkConf) > 0 || broken.Version != "v1" {
 		t.Errorf("a broken record is %+v", broken)
@@ -184,6 +203,7 @@ func TestWithoutSecrets(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"spark.eventLog.dir": "y"}, s.WithoutSecrets().SparkConf); diff != "" {
 		t.Error(diff)
 	}
+
 	if len(s.SparkConf) != 2 {
 		t.Error("the settings were changed")
 	}
@@ -197,17 +217,21 @@ func TestOriginsAreBounded(t *testing.T) {
 		s.SparkConf[fmt.Sprintf("spark.key%04d", i)] = "x"
 		s.Origins[ConfSetting(fmt.Sprintf("spark.key%04d", i))] = "defaults[0] (all)"
 	}
+
 	used := s.Used(nil, func(key string) (string, bool) { return "x", true }, func(key string) bool { return key == "spark.key0000" })
 	if len(used) != 1999 {
 		t.Errorf("%d are used", len(used))
 	}
+
 	object := &metav1.ObjectMeta{}
 	s.Annotate(object, used)
 	text := object.Annotations[OriginsAnnotation]
+
 	origins := Origins(object.Annotations)
 	if len(text) > maxOrigins+100 || !strings.HasSuffix(origins[restOfOrigins], " more") {
 		t.Errorf("%d bytes, with the rest %q", len(text), origins[restOfOrigins])
 	}
+
 	if object.Annotations[VersionAnnotation] != "v" || origins["sparkConf[spark.key0001]"] != "defaults[0] (all)" {
 		t.Errorf("annotations: %.200v", object.Annotations)
 	}

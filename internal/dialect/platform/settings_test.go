@@ -14,6 +14,7 @@ import (
 // TestImageAndItsSetting checks the image and the name of its setting for every way of writing a version.
 func TestImageAndItsSetting(t *testing.T) {
 	const general = "sparkConf[spark.kubernetes.container.image]"
+
 	images := map[string]string{"4.1": "r/line:{{SPARK_VERSION}}", "3.5": "", "": "r/all:{{SPARK_VERSION}}-{{SPARK_VERSION}}"}
 	for name, c := range map[string]struct {
 		images               map[string]string
@@ -41,24 +42,30 @@ func TestImageAndItsSetting(t *testing.T) {
 // never replaces an empty value, which users set to switch a default off.
 func TestConfOfNoDefaults(t *testing.T) {
 	own := map[string]string{"spark.a": ""}
+
 	var none *Settings
 	for name, s := range map[string]*Settings{"no settings": none, "settings without configuration": {Version: "v"}} {
 		if got := s.Conf(own, nil); !maps.Equal(got, own) {
 			t.Errorf("%s: %v", name, got)
 		}
+
 		if got := s.Conf(nil, nil); got != nil {
 			t.Errorf("%s: without a configuration: %v", name, got)
 		}
 	}
+
 	s := &Settings{SparkConf: map[string]string{"spark.a": "1", "spark.b": "2"}}
 	if diff := cmp.Diff(map[string]string{"spark.a": "", "spark.b": "2"}, s.Conf(own, nil)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if diff := cmp.Diff(s.SparkConf, s.Conf(nil, nil)); diff != "" {
 		t.Errorf("without an own configuration (-want +got):\n%s", diff)
 	}
+
 	if got := s.Conf(nil, nil); len(got) > 0 {
 		got["spark.a"] = "changed by the caller"
+
 		if s.SparkConf["spark.a"] != "1" {
 			t.Error("the caller shares memory with the defaults")
 		}
@@ -70,6 +77,7 @@ func TestWith(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "3", "b": "2"}, With(own, "a", "3")); diff != "" || own["a"] != "1" {
 		t.Errorf("the argument is %v (-want +got):\n%s", own, diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"a": "3"}, With(nil, "a", "3")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -83,13 +91,16 @@ func TestRememberedKeys(t *testing.T) {
 		"spark.connect.grpc.binding.port", "spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port",
 	}
 	dropped := []string{"spark.executor.memory", "spark.driver.memory", "spark.eventLog.dir", "spark.connect.grpc.interceptor.classes", "spark.uiRoot", "spark.hadoop.fs.s3a.secret.key"}
+
 	s, want := &Settings{Version: "v", SparkConf: map[string]string{}}, map[string]string{}
 	for _, key := range kept {
 		s.SparkConf[key], want[key] = "1", "1"
 	}
+
 	for _, key := range dropped {
 		s.SparkConf[key] = "1"
 	}
+
 	if diff := cmp.Diff(want, Recall(s.Remember()).SparkConf); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -101,13 +112,16 @@ func TestSettingsAreRecalledAsTheyWere(t *testing.T) {
 	s.SparkConf, s.Images = map[string]string{"spark.a": `"<&>`}, map[string]string{"": "a", "4.1": "b"}
 	s.Timeouts = Timeouts{DriverStartSeconds: new(int64(0)), RunSeconds: new(int64(7))}
 	s.TimeToLiveSeconds = new(int64(0))
+
 	s.Origins = map[string]string{"imagePullSecrets": "defaults[0]"}
 	if diff := cmp.Diff(s, Recall(s.RememberAll())); diff != "" {
 		t.Errorf("a cluster (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(&Settings{Version: "v1", Timeouts: s.Timeouts}, Recall(s.Remember())); diff != "" {
 		t.Errorf("an attempt (-want +got):\n%s", diff)
 	}
+
 	if got := (&Settings{Version: "v2"}).RememberAll(); *got != (statusv1.OperatorDefaults{Version: "v2"}) {
 		t.Errorf("settings without content are stored as %+v", got)
 	}
@@ -141,6 +155,7 @@ func TestPathsOfFilesAreNoSecrets(t *testing.T) {
 		{Name: "TOKEN_FILES", Value: "/var/run/secrets/token"}:                 false,
 	} {
 		s := &Settings{Driver: Pod{Env: []corev1.EnvVar{v}}, Executor: Pod{Env: []corev1.EnvVar{v}}}
+
 		plain := s.WithoutSecrets()
 		if got := len(plain.Driver.Env) + len(plain.Executor.Env); got != map[bool]int{true: 2}[stays] {
 			t.Errorf("%s=%s is left %d times", v.Name, v.Value, got)
@@ -150,6 +165,7 @@ func TestPathsOfFilesAreNoSecrets(t *testing.T) {
 
 func TestIsVersion(t *testing.T) {
 	var none *Settings
+
 	v1, stored := &Settings{Version: "v1"}, &statusv1.OperatorDefaults{Version: "v1"}
 	for name, c := range map[string]struct {
 		settings *Settings
@@ -175,18 +191,22 @@ func TestStatusOfAClusterContainsNoSecret(t *testing.T) {
 	}
 	plain := s.WithoutSecrets()
 	wantEnv := []corev1.EnvVar{{Name: "REGION", Value: "eu"}, {Name: "API_TOKEN", ValueFrom: reference}}
+
 	want := &Settings{
 		Version: "v1", SparkConf: map[string]string{"spark.a": "1"}, Driver: Pod{Env: wantEnv}, Executor: Pod{Env: wantEnv, PriorityClassName: "low"}, PullSecrets: []string{"registry-secret"},
 	}
 	if diff := cmp.Diff(want, plain); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if stored := plain.RememberAll().Settings; strings.Contains(stored, "hunter2") {
 		t.Errorf("the status contains %s", stored)
 	}
+
 	if len(s.SparkConf) != 3 || s.Driver.Env[0].Name != "DB_PASSWORD" || len(s.Driver.Env) != 4 || len(s.Executor.Env) != 4 {
 		t.Errorf("the settings were changed: %+v", s)
 	}
+
 	var none *Settings
 	if none.WithoutSecrets() != nil {
 		t.Error("no settings become some")

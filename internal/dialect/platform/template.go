@@ -42,17 +42,21 @@ func (s *Settings) Fill(raw []byte, role string, container Container, taken Take
 	if s == nil {
 		return raw, nil
 	}
+
 	tree := map[string]any{}
 	if len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
 		return raw, nil
 	}
+
 	if tree == nil { // the JSON text is null, which is valid and means an empty template
 		tree = map[string]any{}
 	}
+
 	used = s.FillTree(tree, role, container, taken)
 	if len(used) == 0 {
 		return raw, nil
 	}
+
 	text, err := json.Marshal(tree)
 	if err != nil {
 		return raw, nil // unreachable: the tree comes from JSON
@@ -67,28 +71,36 @@ func (s *Settings) FillTree(tree map[string]any, role string, container Containe
 	if s == nil || !fits(tree, container) {
 		return nil
 	}
+
 	pod := s.Pod(role)
 	f := &filler{role: role, taken: taken}
 	f.entries(tree, "metadata", "labels", pod.Labels)
 	f.entries(tree, "metadata", "annotations", pod.Annotations)
 	f.entries(tree, "spec", "nodeSelector", pod.NodeSelector)
 	f.tolerations(tree, pod.Tolerations)
+
 	prioritized := has(peek(tree, "spec"), "priorityClassName") || has(peek(tree, "spec"), "priority")
 	if pod.PriorityClassName != "" && !taken.Priority && !prioritized {
 		below(tree, "spec")["priorityClassName"] = pod.PriorityClassName
+
 		f.use("priorityClassName")
 	}
+
 	if !taken.PodSecurity {
 		f.fields(tree, "spec", "securityContext", "podSecurityContext", asTree(pod.PodSecurityContext))
 	}
+
 	if !taken.PullSecrets && len(s.PullSecrets) > 0 && !has(peek(tree, "spec"), "imagePullSecrets") {
 		secrets := []any{}
 		for _, name := range s.PullSecrets {
 			secrets = append(secrets, map[string]any{"name": name})
 		}
+
 		below(tree, "spec")["imagePullSecrets"] = secrets
+
 		f.used = append(f.used, "imagePullSecrets")
 	}
+
 	f.container(tree, pod, container)
 	return f.used
 }
@@ -99,10 +111,12 @@ func (s *Settings) FillTree(tree map[string]any, role string, container Containe
 func fits(tree map[string]any, wanted Container) bool {
 	metadata, spec := peek(tree, "metadata"), peek(tree, "spec")
 	containers, _ := spec["containers"].([]any)
+
 	var container any
 	if at := wanted.index(containers); at >= 0 {
 		container = containers[at]
 	}
+
 	spark, _ := container.(map[string]any)
 	for _, part := range []any{
 		tree["metadata"], metadata["labels"], metadata["annotations"],
@@ -113,6 +127,7 @@ func fits(tree map[string]any, wanted Container) bool {
 			return false
 		}
 	}
+
 	for _, part := range []any{spec["tolerations"], spec["containers"], spark["env"]} {
 		if _, isList := part.([]any); part != nil && !isList {
 			return false
@@ -142,9 +157,11 @@ func FillFields[T any](setting string, own, defaults *T) (*T, []string) {
 	if own == nil || defaults == nil {
 		return own, nil
 	}
+
 	f := &filler{}
 	tree := map[string]any{"own": asTree(own)}
 	f.fields(map[string]any{"": tree}, "", "own", setting, asTree(defaults))
+
 	filled := new(T)
 	if len(f.used) == 0 || utiljson.Unmarshal([]byte(jsonOf(tree["own"])), filled) != nil {
 		return own, nil
@@ -163,6 +180,7 @@ func (f *filler) use(setting string) {
 	if f.role != "" {
 		setting = f.role + "." + setting
 	}
+
 	f.used = append(f.used, setting)
 }
 
@@ -172,6 +190,7 @@ func (f *filler) entries(tree map[string]any, section, field string, defaults ma
 		if has(peek(tree, section, field), key) || f.taken.Key != nil && f.taken.Key(field, key) {
 			continue
 		}
+
 		below(tree, section, field)[key] = defaults[key]
 		f.use(field + "[" + key + "]")
 	}
@@ -179,20 +198,25 @@ func (f *filler) entries(tree map[string]any, section, field string, defaults ma
 
 func (f *filler) tolerations(tree map[string]any, defaults []corev1.Toleration) {
 	existing, _ := peek(tree, "spec")["tolerations"].([]any)
+
 	known := map[string]bool{}
 	for _, toleration := range existing {
 		known[jsonOf(toleration)] = true
 	}
+
 	added := false
 	for i := range defaults {
 		toleration := asTree(&defaults[i])
 		if key := jsonOf(toleration); !known[key] {
 			known[key], added = true, true
+
 			existing = append(existing, toleration)
 		}
 	}
+
 	if added {
 		below(tree, "spec")["tolerations"] = existing
+
 		f.use("tolerations")
 	}
 }
@@ -205,6 +229,7 @@ func (f *filler) fields(tree map[string]any, section, field, setting string, def
 		if has(own, name) || contradicts(own, name, defaults[name]) {
 			continue
 		}
+
 		below(tree, section, field)[name] = defaults[name]
 		f.use(setting + "." + name)
 	}
@@ -240,27 +265,34 @@ func addsSysAdmin(capabilities any) bool {
 func (f *filler) container(tree map[string]any, pod *Pod, wanted Container) {
 	containers, _ := peek(tree, "spec")["containers"].([]any)
 	at := wanted.index(containers)
+
 	spark := map[string]any{}
 	if at >= 0 {
 		existing, isMap := containers[at].(map[string]any)
 		if !isMap {
 			return
 		}
+
 		spark = existing
 	}
+
 	before := len(f.used)
 	if !f.taken.Security {
 		holder := map[string]any{"container": spark}
 		f.fields(holder, "container", "securityContext", "securityContext", asTree(pod.SecurityContext))
 	}
+
 	f.env(spark, pod.Env)
+
 	if wanted.Image != "" && (spark["image"] == nil || spark["image"] == "") {
 		spark["image"] = wanted.Image
 		f.used = append(f.used, wanted.ImageSetting)
 	}
+
 	if len(f.used) == before || at >= 0 {
 		return
 	}
+
 	spark["name"] = wanted.Name
 	below(tree, "spec")["containers"] = slices.Insert(containers, 0, any(spark))
 }
@@ -270,14 +302,17 @@ func (c Container) index(containers []any) int {
 	unnamed := -1
 	for i := range containers {
 		container, _ := containers[i].(map[string]any)
+
 		name, _ := container["name"].(string)
 		if name == c.Name {
 			return i
 		}
+
 		if name == "" && unnamed < 0 {
 			unnamed = i
 		}
 	}
+
 	if c.Alone {
 		return unnamed
 	}
@@ -288,6 +323,7 @@ func (f *filler) env(spark map[string]any, defaults []corev1.EnvVar) {
 	existing, _ := spark["env"].([]any)
 	for i := range defaults {
 		name := defaults[i].Name
+
 		own := slices.ContainsFunc(existing, func(item any) bool {
 			variable, _ := item.(map[string]any)
 			return variable["name"] == name
@@ -295,8 +331,10 @@ func (f *filler) env(spark map[string]any, defaults []corev1.EnvVar) {
 		if own || f.taken.Env != nil && f.taken.Env(name) {
 			continue
 		}
+
 		existing = append(existing, asTree(&defaults[i]))
 		spark["env"] = existing
+
 		f.use("env[" + name + "]")
 	}
 }
@@ -317,6 +355,7 @@ func below(tree map[string]any, path ...string) map[string]any {
 			next = map[string]any{}
 			tree[field] = next
 		}
+
 		tree = next
 	}
 	return tree
@@ -358,6 +397,7 @@ func TakenByConf(own map[string]string, role string) Taken {
 	set := func(keys ...string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { _, set := own[key]; return set })
 	}
+
 	kube, env := "spark.kubernetes."+role+".", "spark.kubernetes.driverEnv."
 	if role == Executor {
 		env = "spark.executorEnv."

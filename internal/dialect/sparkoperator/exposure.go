@@ -119,6 +119,7 @@ func (e *Exposure) refuse(faults []*dialect.FieldError) bool {
 	for _, fault := range faults {
 		e.Problems = append(e.Problems, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 	}
+
 	e.Refused = append(e.Refused, faults...)
 	return len(faults) == 0
 }
@@ -170,31 +171,38 @@ func (u UI) AddRoute(e *Exposure, w RouteRequest) {
 	case asked == nil:
 		asked = &v1beta2.RouteConfiguration{}
 	}
+
 	w.Route.Parents = u.Route.Parents
 	if len(asked.ParentRefs) > 0 {
 		w.Route.Parents = parentsOf(asked.ParentRefs)
 	}
+
 	if len(w.Route.Parents) == 0 {
 		e.AddProblem(ReasonNoGateway, w.Field+".parentRefs", "no Gateway is named, and the operator's configuration names none in ui.route.parentRefs; name a Gateway")
 		return
 	}
+
 	address, ok := e.routeAddress(w)
 	if !ok {
 		return
 	}
+
 	hosts := asked.Hostnames
 	if len(hosts) > 0 {
 		address.Host, address.Port = hosts[0], ""
 	} else if address.Host != "" {
 		hosts = []string{address.Host}
 	}
+
 	if len(hosts) == 0 && address.Path == "" {
 		e.AddProblem(ReasonInvalidAddress, w.Field+".hostnames", "without a host and a path the route would match every request; name a host, or set %s", RouteFormatField)
 		return
 	}
+
 	if !e.Allowed(w.exposing(asked.Hostnames, address.Host)) {
 		return
 	}
+
 	w.Route.Hosts, w.Route.Path, w.Route.Service, w.Route.Port = hosts, address.Path, e.Service, e.Port
 	object := expose.DriverRoute(w.Route)
 	e.Objects = append(e.Objects, submit.Object(object))
@@ -209,6 +217,7 @@ func (w RouteRequest) exposing(hostnames []string, host string) *dialect.Exposin
 	for _, name := range hostnames {
 		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: w.Field + ".hostnames", Value: name})
 	}
+
 	own := w.FormatField == IngressFormatField || w.FormatField == RouteFormatField // the operator's configuration
 	if len(hostnames) == 0 && host != "" && !own {
 		asked.Hosts = []dialect.FieldValue{{Field: w.FormatField, Value: host}}
@@ -227,6 +236,7 @@ func (e *Exposure) routeAddress(w RouteRequest) (expose.Address, bool) {
 			return address, false
 		}
 	}
+
 	if len(e.Links) > 0 && e.Links[0].Address.Path != address.Path {
 		e.AddProblem(ReasonInvalidAddress, w.FormatField, "%q has another path than %s, and a driver can have only one path (spark.ui.proxyBase); use the same path in both", address, IngressFormatField)
 		return address, false
@@ -256,6 +266,7 @@ func parentsOf(refs []v1beta2.RouteParentReference) []expose.Parent {
 		if ref.Port != nil {
 			parent.Port = *ref.Port
 		}
+
 		parents = append(parents, parent)
 	}
 	return parents

@@ -39,6 +39,7 @@ func TestProblemsNameTheField(t *testing.T) {
 	var e Exposure
 	e.AddProblem(ReasonInvalidAddress, "spec.ui", "%q is wrong; write %d", "100%d", 7)
 	e.AddProblem(dialect.ReasonSwitchedOff, "spec.ui.route", "nothing")
+
 	want := []lifecycle.Cause{
 		{Reason: "InvalidAddress", Message: `spec.ui: "100%d" is wrong; write 7`},
 		{Reason: "SwitchedOff", Message: "spec.ui.route: nothing"},
@@ -55,10 +56,12 @@ func TestPortsAreChecked(t *testing.T) {
 		if got := e.ValidPort("spec.port", port); got != valid {
 			t.Errorf("%d: %t, want %t", port, got, valid)
 		}
+
 		want := []lifecycle.Cause{{Reason: "InvalidPort", Message: fmt.Sprintf("spec.port: %d is not a port; write a number from 1 to 65535", port)}}
 		if valid {
 			want = nil
 		}
+
 		if diff := cmp.Diff(want, e.Problems); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", port, diff)
 		}
@@ -75,10 +78,12 @@ func TestRulesDecideAboutExposure(t *testing.T) {
 		}
 		return asked
 	}
+
 	var free Exposure
 	if !free.Allowed(host("b", "")) || len(free.Problems)+len(free.Refused) > 0 {
 		t.Errorf("without rules: %+v", free)
 	}
+
 	e := Exposure{Rules: &hostRules{hosts: []string{"a"}}}
 	for i, test := range []struct {
 		asked *dialect.Exposing
@@ -88,9 +93,11 @@ func TestRulesDecideAboutExposure(t *testing.T) {
 			t.Errorf("object %d is allowed: %t, want %t", i, got, test.want)
 		}
 	}
+
 	wantProblems := []lifecycle.Cause{
 		{Reason: "InvalidSpec", Message: "spec.host: the host b is not allowed"}, {Reason: "InvalidSpec", Message: "spec.host: the host c is not allowed"},
 	}
+
 	wantRefused := []*dialect.FieldError{{Field: "spec.host", Message: "the host b is not allowed"}, {Field: "spec.host", Message: "the host c is not allowed"}}
 	if diff := cmp.Diff(wantProblems, e.Problems) + cmp.Diff(wantRefused, e.Refused); diff != "" {
 		t.Errorf("problems and faults (-want +got):\n%s", diff)
@@ -99,10 +106,12 @@ func TestRulesDecideAboutExposure(t *testing.T) {
 
 func TestTLSHosts(t *testing.T) {
 	got := TLSHosts("spec.tls", []networkingv1.IngressTLS{{Hosts: []string{"a", ""}}, {SecretName: "s"}, {Hosts: []string{"a"}}})
+
 	want := []dialect.FieldValue{{Field: "spec.tls[0].hosts", Value: "a"}, {Field: "spec.tls[0].hosts", Value: ""}, {Field: "spec.tls[2].hosts", Value: "a"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
+
 	if got := TLSHosts("spec.tls", nil); got != nil {
 		t.Errorf("no settings: %v", got)
 	}
@@ -141,10 +150,12 @@ func routeOf(ui UI, e *Exposure, spec *v1beta2.RouteConfiguration, format, forma
 // briefRoute returns the parts of a route that these tests compare, as one line of text.
 func briefRoute(t *testing.T, e *Exposure) string {
 	t.Helper()
+
 	route, ok := e.Objects[len(e.Objects)-1].(*unstructured.Unstructured)
 	if !ok {
 		t.Fatalf("the object is %T", e.Objects[len(e.Objects)-1])
 	}
+
 	hosts, _, _ := unstructured.NestedStringSlice(route.Object, "spec", "hostnames")
 	parents, _, _ := unstructured.NestedSlice(route.Object, "spec", "parentRefs")
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
@@ -160,6 +171,7 @@ func TestRoutes(t *testing.T) {
 	public := &UIRoute{Parents: []expose.Parent{{Name: "public", Namespace: "gates"}}}
 	const shared = "map[name:public namespace:gates]"
 	type address = expose.Address
+
 	for name, test := range map[string]struct {
 		route          *UIRoute
 		ingress        *expose.Address // of an Ingress that was added before
@@ -193,12 +205,15 @@ func TestRoutes(t *testing.T) {
 			if test.ingress != nil {
 				e.Links = []Link{{Kind: "Ingress", Name: "i", Address: *test.ingress}}
 			}
+
 			links := len(e.Links)
 			before := test.spec.DeepCopy()
 			routeOf(UI{Route: test.route}, &e, test.spec, test.format, test.field)
+
 			if diff := cmp.Diff(before, test.spec); diff != "" {
 				t.Errorf("the spec was changed:\n%s", diff)
 			}
+
 			if test.object == "" {
 				if len(e.Objects) > 0 || len(e.Links) != links {
 					t.Errorf("there is a route: %v", e.Links)
@@ -208,6 +223,7 @@ func TestRoutes(t *testing.T) {
 			} else if link := e.Links[links]; len(e.Links) != links+1 || link.Kind != "HTTPRoute" || link.Name != "pi-ui-route" || link.Address.String() != test.link {
 				t.Errorf("the link is %+v, want %s", link, test.link)
 			}
+
 			switch {
 			case test.reason == "" && len(e.Problems) > 0:
 				t.Errorf("problems: %v", e.Problems)
@@ -238,13 +254,16 @@ func TestHostsThatRulesCheck(t *testing.T) {
 		rules := &hostRules{}
 		e := Exposure{Rules: rules}
 		routeOf(ui, &e, &v1beta2.RouteConfiguration{Hostnames: test.hostnames}, test.format, test.field)
+
 		if len(rules.asked) != 1 || rules.asked[0].Kind != "HTTPRoute" {
 			t.Errorf("%s: the rules were asked %+v", name, rules.asked)
 			continue
 		}
+
 		if diff := cmp.Diff(test.want, rules.asked[0].Hosts); diff != "" {
 			t.Errorf("%s: hosts (-want +got):\n%s", name, diff)
 		}
+
 		if refused := len(test.want) > 0; refused != (len(e.Objects) == 0) || len(e.Refused) != len(test.want) {
 			t.Errorf("%s: refused: %t, objects %d, faults %v", name, refused, len(e.Objects), e.Refused)
 		}
@@ -258,30 +277,38 @@ func FuzzRoutes(f *testing.F) {
 		f.Add(format, "")
 		f.Add(format, "c.d")
 	}
+
 	f.Fuzz(func(t *testing.T, format, host string) {
 		spec := &v1beta2.RouteConfiguration{}
 		if host != "" {
 			spec.Hostnames = []string{host}
 		}
+
 		e := Exposure{}
 		routeOf(UI{Route: &UIRoute{Parents: []expose.Parent{{Name: "gate"}}}}, &e, spec, format, ownFormat)
+
 		if len(e.Problems) == 1 && len(e.Objects) == 0 && len(e.Links) == 0 {
 			if !strings.HasPrefix(e.Problems[0].Message, "spec.ui.") {
 				t.Errorf("the problem names no field: %s", e.Problems[0].Message)
 			}
 			return
 		}
+
 		if len(e.Problems) > 0 || len(e.Objects) != 1 || len(e.Links) != 1 {
 			t.Fatalf("%d problems, %d objects, %d links", len(e.Problems), len(e.Objects), len(e.Links))
 		}
+
 		link := e.Links[0].Address
+
 		text := briefRoute(t, &e)
 		if strings.HasPrefix(text, "jobs/pi-ui-route []/ ") {
 			t.Errorf("the route matches every request: %s", text)
 		}
+
 		if want := "]" + "/" + strings.TrimPrefix(link.Path, "/") + " [map["; !strings.Contains(text, want) {
 			t.Errorf("the link has the path %q, and the route is %s", link.Path, text)
 		}
+
 		if host != "" && link.Host != host {
 			t.Errorf("the link has the host %q, want %q", link.Host, host)
 		}

@@ -36,20 +36,25 @@ func CheckDynamicAllocation(d *v1beta2.DynamicAllocation) (wrong []*dialect.Fiel
 	if d == nil || !d.Enabled {
 		return nil
 	}
+
 	add := func(field, message string) {
 		wrong = append(wrong, &dialect.FieldError{Field: "spec.dynamicAllocation." + field, Message: message})
 	}
 	const above = "is above maxExecutors, so Spark would not start; lower it, or raise maxExecutors"
+
 	least, most, first := d.MinExecutors, d.MaxExecutors, d.InitialExecutors
 	if least != nil && *least < 0 {
 		add("minExecutors", "is negative, so Spark would not start; write 0 or more")
 	}
+
 	if most != nil && *most < 1 {
 		add("maxExecutors", "is below 1, so Spark would not start; write 1 or more, or leave it out")
 	}
+
 	if least != nil && most != nil && *least > *most {
 		add("minExecutors", above)
 	}
+
 	if first != nil && most != nil && *first > *most {
 		add("initialExecutors", above)
 	}
@@ -69,13 +74,16 @@ func CheckTemplate(field string, template *runtime.RawExtension) (faults []*dial
 	if template == nil || len(template.Raw) == 0 {
 		return nil
 	}
+
 	_, err := dialect.ReadPodTemplate(template)
 	if err == nil {
 		return nil
 	}
+
 	for _, fault := range bounds.Misfits(template.Raw, bounds.RawShape[corev1.PodTemplateSpec](), field) {
 		faults = append(faults, &dialect.FieldError{Field: fault.Path, Message: fault.Message})
 	}
+
 	if len(faults) == 0 {
 		faults = append(faults, &dialect.FieldError{Field: field, Message: fmt.Sprintf("is not a pod template: %v", err)})
 	}

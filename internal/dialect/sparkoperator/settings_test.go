@@ -44,6 +44,7 @@ func TestDynamicAllocationLimits(t *testing.T) {
 		negative  = "spec.dynamicAllocation.minExecutors: is negative, so Spark would not start; write 0 or more"
 		none      = "spec.dynamicAllocation.maxExecutors: is below 1, so Spark would not start; write 1 or more, or leave it out"
 	)
+
 	n := func(n int32) *int32 { return &n }
 	for name, test := range map[string]struct {
 		first, least, most *int32
@@ -67,15 +68,19 @@ func TestDynamicAllocationLimits(t *testing.T) {
 		if wrong := CheckDynamicAllocation(field); len(wrong) > 0 {
 			t.Errorf("%s, disabled: %v", name, wrong)
 		}
+
 		field.Enabled = true
+
 		var got []string
 		for _, fault := range CheckDynamicAllocation(field) {
 			got = append(got, fault.Error())
 		}
+
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+
 	if wrong := CheckDynamicAllocation(nil); len(wrong) > 0 {
 		t.Errorf("no field: %v", wrong)
 	}
@@ -96,6 +101,7 @@ func TestTemplatesAreChecked(t *testing.T) {
 		`{"spec":{"containers":[` + strings.Repeat("{},", 10_000) + `{}]}}`: "spec.driver.template.spec.containers: has more than 1000 items; ",
 	} {
 		shown := raw[:min(len(raw), 40)]
+
 		wrong := CheckTemplate("spec.driver.template", &runtime.RawExtension{Raw: []byte(raw)})
 		switch {
 		case (len(wrong) > 0) != (says != ""):
@@ -104,6 +110,7 @@ func TestTemplatesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %q", shown, wrong[0], says)
 		}
 	}
+
 	if wrong := CheckTemplate("spec.driver.template", nil); len(wrong) > 0 {
 		t.Errorf("no template: %v", wrong)
 	}
@@ -117,12 +124,14 @@ func TestMemorySizes(t *testing.T) {
 			t.Errorf("%q: %v", size, err)
 		}
 	}
+
 	for _, size := range []string{"", " ", "0", "0g", "-1", "-1g", "+", "1.5g", "1Gi", "2gi", "g", "1 gb x", "1e3", "0x10", "١g", "1g\x00x", "9223372036854775808b", "9000p"} {
 		err := CheckMemorySize(size)
 		if err == nil {
 			t.Errorf("%q is accepted", size)
 			continue
 		}
+
 		if !strings.Contains(err.Error(), "is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g") {
 			t.Errorf("%q: %v", size, err)
 		}
@@ -135,6 +144,7 @@ func FuzzMemorySize(f *testing.F) {
 	for _, size := range []string{"", "1g", "-1g", "1.5g", "1Gi", "9223372036854775807p", "1g\n", "\x00"} {
 		f.Add(size)
 	}
+
 	f.Fuzz(func(t *testing.T, size string) {
 		err := CheckMemorySize(size)
 		switch {

@@ -18,10 +18,12 @@ func pathOf(t reflect.Type, names string) (steps path, last reflect.Type) {
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
+
 		step := stepOf(t, name)
 		if step == nil {
 			panic("table: " + t.String() + " has no field " + name + " of " + names)
 		}
+
 		steps, t = append(steps, step), t.FieldByIndex(step).Type
 	}
 	return steps, t
@@ -50,11 +52,14 @@ func (p path) in(object reflect.Value, allocate bool) (field reflect.Value, foun
 			if object.IsNil() && !allocate {
 				return reflect.Value{}, false
 			}
+
 			if object.IsNil() {
 				object.Set(reflect.New(object.Type().Elem()))
 			}
+
 			object = object.Elem()
 		}
+
 		object = object.FieldByIndex(step)
 	}
 	return object, true
@@ -99,6 +104,7 @@ func write(field reflect.Value, text string) bool {
 		if err != nil {
 			return false
 		}
+
 		*field = new(int32(n))
 	default:
 		return false

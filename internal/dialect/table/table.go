@@ -29,12 +29,14 @@ type field struct {
 // the two roles. They replace Role in paths. Rows of a role that stand together are ordered by the role.
 func New[T any](driver, executor string, rows ...Row) *Table[T] {
 	t := &Table[T]{byPath: map[string][]*field{}}
+
 	roles := []struct{ name, path, part string }{{"driver", driver, "Driver"}, {"executor", executor, "Executor"}}
 	for len(rows) > 0 {
 		together := slices.IndexFunc(rows, func(r Row) bool { return !r.ofRoles() })
 		if together < 0 {
 			together = len(rows)
 		}
+
 		together = max(together, 1)
 		for _, role := range roles {
 			for _, row := range rows[:together] {
@@ -44,12 +46,15 @@ func New[T any](driver, executor string, rows ...Row) *Table[T] {
 					f.Path, f.From = strings.ReplaceAll(row.Path, Role, role.path), strings.ReplaceAll(row.From, Role, role.path)
 					f.Key, f.Part = strings.ReplaceAll(row.Key, Role, role.name), strings.ReplaceAll(row.Part, Role, role.part)
 				}
+
 				t.add(f)
 			}
+
 			if !rows[0].ofRoles() {
 				break
 			}
 		}
+
 		rows = rows[together:]
 	}
 	return t
@@ -63,9 +68,11 @@ func (t *Table[T]) add(f *field) {
 		f.at, last = pathOf(reflect.TypeFor[T](), from)
 		f.isMap = last.Kind() == reflect.Map
 	}
+
 	if f.If != "" {
 		f.on, _ = pathOf(reflect.TypeFor[T](), f.If)
 	}
+
 	t.fields = append(t.fields, f)
 	t.byPath[f.Path] = append(t.byPath[f.Path], f)
 }
@@ -105,10 +112,12 @@ func (t *Table[T]) Values(object *T) iter.Seq[Value] {
 				}
 				continue
 			}
+
 			entries := f.entries(root)
 			if len(entries) == 0 {
 				continue
 			}
+
 			for _, name := range slices.Sorted(maps.Keys(entries)) {
 				if !yield(Value{&f.Row, name, entries[name]}) {
 					return
@@ -126,6 +135,7 @@ func (f *field) value(root reflect.Value) any {
 			return nil
 		}
 	}
+
 	if v, found := f.at.in(root, false); found && f.at != nil && (f.Text != nil || !v.IsZero()) {
 		return v.Interface()
 	}
@@ -138,6 +148,7 @@ func (f *field) text(root reflect.Value) (text string, set bool) {
 		text = f.Text(f.role, value)
 		return text, text != ""
 	}
+
 	text = textOf(value)
 	list, _ := value.([]string)
 	return text, text != "" || len(list) > 0
@@ -148,6 +159,7 @@ func (f *field) entries(root reflect.Value) map[string]string {
 	if f.Entries != nil && value != nil {
 		return f.Entries(value)
 	}
+
 	entries, _ := value.(map[string]string)
 	return entries
 }
@@ -178,6 +190,7 @@ func (t *Table[T]) of(key string) iter.Seq2[*field, string] {
 			if f.family() {
 				entry, found = strings.CutPrefix(key, f.Key)
 			}
+
 			if found && !yield(f, entry) {
 				return
 			}
@@ -191,6 +204,7 @@ func (f *field) sets(object reflect.Value, entry string) bool {
 		_, set := f.text(object)
 		return set
 	}
+
 	_, set := f.entries(object)[entry]
 	return set
 }
@@ -213,6 +227,7 @@ func (t *Table[T]) FieldOf(object *T, key string) (named string) {
 		if f.Precedence == Replaces || named != "" && !f.sets(reflect.ValueOf(object), entry) {
 			continue
 		}
+
 		named = f.Path
 		if f.family() && f.isMap {
 			named += "[" + entry + "]"
@@ -237,6 +252,7 @@ func (t *Table[T]) Key(path string) string {
 			return f.Key
 		}
 	}
+
 	panic("table: no key of " + path)
 }
 
@@ -256,6 +272,7 @@ func (t *Table[T]) Effective(object *T, sparkConf map[string]string, path string
 		if text, set := f.text(reflect.ValueOf(object)); set {
 			return text
 		}
+
 		if text := sparkConf[f.Key]; text != "" {
 			return text
 		}
@@ -284,6 +301,7 @@ func (t *Table[T]) Take(c *conf.Conf, object *T) {
 		if f.FromKey == nil || !set || !f.FromKey(text) {
 			continue
 		}
+
 		field, _ := f.at.in(reflect.ValueOf(object), true)
 		if !field.IsZero() || write(field, text) {
 			c.Delete(f.Key)

@@ -75,6 +75,7 @@ func sampleThing() *thing {
 func TestConfigure(t *testing.T) {
 	c := conf.FromMap(map[string]string{"s.driver.memory": "own", "s.keep": "own", "s.driver.options": "own", "s.class": "own", "s.most": "own", "s.other": "own"})
 	things.Configure(c, sampleThing())
+
 	want := map[string]string{
 		"s.driver.memory": "1g", "s.keep": "own", "s.driver.options": "own -Dx", "s.class": "own", "s.most": "9", "s.other": "own", "s.executor.cores": "2",
 		"s.driver.label.a": "own", "s.driver.label.b": "meta", "s.executor.label.a": "meta", "s.executor.label.b": "meta",
@@ -83,8 +84,10 @@ func TestConfigure(t *testing.T) {
 	if diff := cmp.Diff(want, c.Map()); diff != "" {
 		t.Errorf("over keys (-want +got):\n%s", diff)
 	}
+
 	c = conf.New()
 	things.Configure(c, &thing{Spec: spec{Executor: pod{Keep: new(false), Options: new("-Dx")}, Class: "c", Scaling: &scaling{Most: new(int32(9))}}})
+
 	if diff := cmp.Diff(map[string]string{"s.keep": "false", "s.executor.options": "-Dx", "s.class": "c!"}, c.Map()); diff != "" {
 		t.Errorf("without keys (-want +got):\n%s", diff)
 	}
@@ -106,17 +109,21 @@ func TestNamesOfFields(t *testing.T) {
 			t.Errorf("%s is %q, set %v; want %+v", key, field, sets, want)
 		}
 	}
+
 	if things.Sets(object, "s.driver.memory", Yields, Follows) {
 		t.Error("a field counts with a precedence that it does not have")
 	}
+
 	for part, want := range map[string]string{"Files": "spec.files", "Driver.Mount": "spec.mount", "Executor.Mount": "spec.mount", "Other": ""} {
 		if got := things.FieldOfPart(part); got != want {
 			t.Errorf("the part %s is %q, want %q", part, got, want)
 		}
 	}
+
 	if got := things.FirstSet(object, "spec.executor.memory", "spec.driver.memory", "spec.files"); got != "spec.driver.memory" {
 		t.Errorf("the first field is %q", got)
 	}
+
 	if diff := cmp.Diff(map[string]string{"s.driver.memory": "use spec.driver.memory", "s.executor.memory": "use spec.executor.memory", "s.master": "remove the key"}, things.Reserved()); diff != "" {
 		t.Errorf("reserved (-want +got):\n%s", diff)
 	}
@@ -144,13 +151,16 @@ func TestTake(t *testing.T) {
 	c := conf.FromMap(map[string]string{"s.driver.memory": "1g", "s.memory": "2g", "s.driver.cores": "many", "s.executor.cores": "3", "s.files": "f, g", "s.driver.options": "-Dx"})
 	var object thing
 	things.Take(c, &object)
+
 	want := thing{Spec: spec{Driver: &pod{Memory: new("1g")}, Executor: pod{Cores: new(int32(3))}, Files: []string{"f", "g"}}}
 	if diff := cmp.Diff(want, object); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"s.driver.cores": "many", "s.driver.options": "-Dx"}, c.Map()); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
+
 	c = conf.FromMap(map[string]string{"s.files": "stay"})
 	if things.Take(c, &object); c.Len() != 1 {
 		t.Error("a value that the row does not accept is moved")
@@ -163,10 +173,12 @@ func TestOrder(t *testing.T) {
 	for v := range things.Values(sampleThing()) {
 		keys = append(keys, v.Key+v.Entry)
 	}
+
 	want := []string{"s.driver.memory", "s.driver.label.a", "s.driver.label.b", "s.driver.label.a", "s.executor.cores", "s.executor.label.a", "s.executor.label.b"}
 	if diff := cmp.Diff(want, keys[:len(want)]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if rows := slices.Collect(things.Rows()); rows[0].Key != "s.driver.memory" || rows[1].Key != "s.driver.cores" || rows[4].Key != "s.executor.memory" {
 		t.Errorf("the rows begin with %v", rows[:5])
 	}
@@ -179,5 +191,6 @@ func TestUnknownField(t *testing.T) {
 			t.Error("a table with an unknown field")
 		}
 	}()
+
 	New[thing]("driver", "executor", Row{Path: "spec.driver.none"})
 }

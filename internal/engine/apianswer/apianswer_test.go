@@ -86,6 +86,7 @@ func TestRejection(t *testing.T) {
 			t.Errorf("%s: %+v, permanent %t; want %s, %t", test.name, cause, permanent, test.reason, test.permanent)
 		}
 	}
+
 	if cause, permanent := Rejection(nil); cause != (lifecycle.Cause{}) || permanent {
 		t.Errorf("no error: %+v, permanent %t", cause, permanent)
 	}
@@ -141,6 +142,7 @@ func TestNotServed(t *testing.T) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	resource := schema.GroupResource{Group: kind.Group, Resource: "podgroups"}
+
 	noPath := apierrors.NewGenericServerResponse(404, "post", resource, "", "404 page not found", 0, true)
 	for name, err := range map[string]error{
 		"the path": noPath, "wrapped": fmt.Errorf("create: %w", noPath),
@@ -151,6 +153,7 @@ func TestNotServed(t *testing.T) {
 			t.Errorf("%s: %v %t", name, cause, missing)
 		}
 	}
+
 	for name, err := range map[string]error{
 		"a namespace":       apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "n"),
 		"a transient error": errors.New("connection refused"),
@@ -184,16 +187,20 @@ func TestOfCreation(t *testing.T) {
 			(err == nil) != (cause != nil) {
 			t.Errorf("%s: rejection %+v, error %v", name, cause, err)
 		}
+
 		wait := WaitOf(err)
 		if wait != nil {
 			if wait.Message == "" {
 				t.Errorf("%s: the wait has no message", name)
 			}
+
 			wait = &Wait{After: wait.After, Reason: wait.Reason}
 		}
+
 		if diff := cmp.Diff(test.wait, wait); diff != "" {
 			t.Errorf("%s: wait (-want +got):\n%s", name, diff)
 		}
+
 		if errors.Is(test.err, refused) && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "create *v1.Pod pi-driver")) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -234,6 +241,7 @@ func TestOfWebhook(t *testing.T) {
 		"spec": map[string]any{"volumes": []any{map[string]any{"name": "data"}}, "unknown": "field"},
 	}}
 	second := field.NewPath("spec", "volumes").Index(1).Child("name")
+
 	doubled := fmt.Errorf("create: %w", invalid(field.Duplicate(second, "data")))
 	for _, test := range []struct {
 		name   string
@@ -279,6 +287,7 @@ func TestHasDuplicates(t *testing.T) {
 	} {
 		pod := driverPod()
 		test.change(&pod.Spec)
+
 		if got := hasDuplicates(&pod.Spec); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
@@ -289,6 +298,7 @@ func TestHasDuplicates(t *testing.T) {
 // immutable. It must return false if only one field of the spec is invalid or must not change.
 func TestImmutableSpec(t *testing.T) {
 	spec := field.NewPath("spec")
+
 	immutable := invalid(field.Forbidden(spec, "updates to statefulset spec for fields other than"))
 	for name, test := range map[string]struct {
 		err  error
@@ -332,6 +342,7 @@ func TestQuotaCountsPredecessor(t *testing.T) {
 		const text = "exceeded quota: q, requested: count/%s=1, used: count/%s=%s, limited: count/%s=%s"
 		return sets(fmt.Sprintf(text, kind, kind, used, kind, limit))
 	}
+
 	const full = "used: count/statefulsets.apps=2, limited: count/statefulsets.apps=2"
 	for name, test := range map[string]struct {
 		err  error

@@ -46,18 +46,22 @@ func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
 	if meta.IsNoMatchError(err) { // the definition of the kind is not installed
 		return lifecycle.Cause{Reason: ReasonInvalid, Message: err.Error()}, true
 	}
+
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return lifecycle.Cause{}, false
 	}
+
 	code, message := int(status.Status().Code), status.Status().Message
 	switch code {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return lifecycle.Cause{}, false
 	}
+
 	if code < 400 || code >= 500 || isUnsettled(message) {
 		return lifecycle.Cause{}, false
 	}
+
 	reason := rejectionReason(code, message)
 	return lifecycle.Cause{Reason: reason, Message: message}, reason != ReasonOperatorForbidden
 }
@@ -76,6 +80,7 @@ func rejectionReason(code int, message string) string {
 	if code != http.StatusForbidden {
 		return ReasonInvalid
 	}
+
 	for _, known := range []struct{ text, reason string }{
 		{"exceeded quota", ReasonQuota},
 		{"failed quota", ReasonQuota}, // a quota on a resource that the pod does not name
@@ -86,6 +91,7 @@ func rejectionReason(code int, message string) string {
 			return known.reason
 		}
 	}
+
 	if lacksRight(message) {
 		return ReasonOperatorForbidden
 	}
@@ -109,11 +115,13 @@ func lacksRight(message string) bool {
 func NotServed(object client.Object, err error) (cause lifecycle.Cause, missing bool) {
 	kind := object.GetObjectKind().GroupVersionKind()
 	var status apierrors.APIStatus
+
 	noPath := apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
 		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	if !meta.IsNoMatchError(err) && !noPath {
 		return lifecycle.Cause{}, false
 	}
+
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	const message = "the cluster does not serve %s of %s, which this resource needs: install the " +
 		"CustomResourceDefinition %s and the program that it belongs to, or remove the field that needs it"

@@ -39,6 +39,7 @@ func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) 
 	if r.First(q, uid, attempt) {
 		return lifecycle.Cause{}, false
 	}
+
 	last, _ := r.Get(q)
 	return last.Cause, now.Before(last.Until)
 }

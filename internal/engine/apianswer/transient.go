@@ -33,6 +33,7 @@ func TransientReason(err error) string {
 	case !errors.As(err, &status):
 		return ReasonNoAnswer
 	}
+
 	switch code := int(status.Status().Code); code {
 	case http.StatusUnauthorized:
 		return ReasonUnauthorized

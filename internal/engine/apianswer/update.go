@@ -40,10 +40,12 @@ func QuotaCountsPredecessor(err error) bool {
 	if cause, _ := Rejection(err); cause.Reason != ReasonQuota {
 		return false
 	}
+
 	figures := setsCounted.FindStringSubmatch(err.Error())
 	if figures == nil {
 		return false
 	}
+
 	used, err := bounds.Quantity(figures[1])
 	limit, err2 := bounds.Quantity(figures[2])
 	return errors.Join(err, err2) == nil && used.Cmp(limit) <= 0

@@ -41,6 +41,7 @@ func WaitOf(err error) *Wait {
 	if wait, ok := errors.AsType[*Wait](err); ok {
 		return wait
 	}
+
 	if cause, _ := Rejection(err); cause.Reason == ReasonOperatorForbidden {
 		return &Wait{Reason: cause.Reason, Message: cause.Message}
 	}
@@ -61,12 +62,15 @@ func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 	if NamespaceTerminating(err) {
 		return nil, &Wait{After: terminatingInterval, Message: "the namespace is being deleted, so nothing can be created in it"}
 	}
+
 	if cause, missing := NotServed(object, err); missing {
 		return nil, &Wait{Reason: cause.Reason, Message: cause.Message}
 	}
+
 	if wait := OfWebhook(object, err); wait != nil {
 		return nil, wait
 	}
+
 	if cause, permanent := Rejection(err); permanent {
 		return &cause, nil
 	}
@@ -86,9 +90,11 @@ func OfDryRun(pod *corev1.Pod, err error) (lifecycle.Cause, error) {
 	case strings.Contains(err.Error(), "does not support dry run"):
 		return lifecycle.Cause{}, nil
 	}
+
 	if wait := OfWebhook(pod, err); wait != nil {
 		return lifecycle.Cause{Reason: wait.Reason, Message: wait.Message}, nil //nolint:nilerr // the error is the answer
 	}
+
 	if cause, permanent := Rejection(err); permanent {
 		return cause, nil
 	}

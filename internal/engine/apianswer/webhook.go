@@ -34,6 +34,7 @@ func OfWebhook(object client.Object, err error) *Wait {
 	if text := err.Error(); apierrors.IsInternalError(err) && strings.Contains(text, "failed calling webhook") {
 		return &Wait{Reason: ReasonWebhookFailed, Message: text + "; " + remedy}
 	}
+
 	if doubled := doubledField(object, err); doubled != "" {
 		return &Wait{Reason: ReasonPodMutated, Message: fmt.Sprintf(
 			"an admission webhook adds to pod %s a part that the pod already has (%s); %s", object.GetName(), doubled, remedy)}
@@ -48,10 +49,12 @@ func doubledField(object client.Object, err error) string {
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return ""
 	}
+
 	pod := identity.PodOf(object)
 	if pod == nil || hasDuplicates(&pod.Spec) {
 		return ""
 	}
+
 	for _, cause := range status.Status().Details.Causes {
 		if cause.Type == metav1.CauseTypeFieldValueDuplicate {
 			return cause.Field + ": " + cause.Message
@@ -64,6 +67,7 @@ func doubledField(object client.Object, err error) string {
 // can contain such duplicates.
 func hasDuplicates(spec *corev1.PodSpec) bool {
 	seen := map[string]bool{}
+
 	twice := func(kind, name string) bool {
 		key := kind + "/" + name
 		repeated := seen[key] && name != ""
@@ -75,11 +79,13 @@ func hasDuplicates(spec *corev1.PodSpec) bool {
 			return true
 		}
 	}
+
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			if twice("container", containers[i].Name) {
 				return true
 			}
+
 			for _, port := range containers[i].Ports {
 				if twice("port of "+containers[i].Name, port.Name) {
 					return true

@@ -72,15 +72,18 @@ func (o Outcome) Add(next Outcome) Outcome {
 	if o.Fact == nil {
 		o.Fact = next.Fact
 	}
+
 	if o.Rejected == nil {
 		o.Rejected = next.Rejected
 	}
+
 	o.Restored = slices.Concat(o.Restored, next.Restored)
 	o.Found, o.Created = o.Found.Add(next.Found), slices.Concat(o.Created, next.Created)
 	o.Warnings, o.Started = slices.Concat(o.Warnings, next.Warnings), slices.Concat(o.Started, next.Started)
 	o.Expired = o.Expired || next.Expired
 	o.RequeueAfter = lifecycle.Soonest(o.RequeueAfter, next.RequeueAfter)
 	o.Spent.Acting += next.Spent.Acting
+
 	o.Spent.Rendering += next.Spent.Rendering
 	if !next.Spent.Submitted.IsZero() {
 		o.Spent.Submitted = next.Spent.Submitted
@@ -102,15 +105,19 @@ func (a Applier) Apply(ctx context.Context, view dependents.View, d Decision) (O
 		begin := time.Now()
 		outcome, err := a.act(ctx, view, d, action)
 		end := time.Now()
+
 		outcome.Spent.Acting += end.Sub(begin)
 		if outcome.Fact == nil && err == nil && action.Verb == lifecycle.Create && action.Part == lifecycle.Submission {
 			outcome.Spent.Submitted = end
 		}
+
 		view = view.Add(outcome.Found, outcome.Created)
+
 		all = all.Add(outcome)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", inWords(action), err)
 		}
+
 		if outcome.Fact != nil {
 			return all, nil
 		}
@@ -129,6 +136,7 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 	if action.Part == lifecycle.ScheduledRun {
 		return a.actOnRun(ctx, view, d, action)
 	}
+
 	switch action.Verb {
 	case lifecycle.Create:
 		switch action.Part {
@@ -155,30 +163,38 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 func (a Applier) create(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	begin := time.Now()
 	objects, cause := a.render(d, action)
+
 	outcome := Outcome{Warnings: objects.Warnings, Spent: Spent{Rendering: time.Since(begin)}}
 	if cause != nil {
 		outcome.Fact = RejectionFact(*cause)
 		return outcome, nil
 	}
+
 	driver, err := objects.DriverObject()
 	if err != nil {
 		return outcome, err
 	}
+
 	before := make([]client.Object, 0, len(objects.Before)+1)
 	for _, object := range objects.Before {
 		before = append(before, object)
 	}
+
 	dependents.CountObjects(driver, before)
+
 	for _, object := range append(before, driver) {
 		if err := identity.Verify(object, view.Owner, action.Attempt); err != nil {
 			return outcome, err
 		}
 	}
+
 	first, err := a.createAll(ctx, view, before, objects.Driver)
+
 	outcome = outcome.Add(first)
 	if outcome.Fact != nil || err != nil {
 		return outcome, err
 	}
+
 	last, err := a.createOne(ctx, view, driver, objects.Driver)
 	return outcome.Add(last), err
 }
@@ -198,14 +214,17 @@ func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *l
 func (a Applier) createAll(ctx context.Context, view dependents.View, objects []client.Object, driver *corev1.Pod) (Outcome, error) {
 	each, errs := make([]Outcome, len(objects)), make([]error, len(objects))
 	dependents.InParallel(len(objects), func(i int) { each[i], errs[i] = a.createOne(ctx, view, objects[i], driver) })
+
 	var all Outcome
 	for _, outcome := range each {
 		all = all.Add(outcome)
 	}
+
 	err := errors.Join(errs...)
 	if err == nil {
 		return all, nil
 	}
+
 	all.Fact = nil
 	if wait := apianswer.WaitOf(err); wait != nil {
 		return all, wait
@@ -248,9 +267,11 @@ func foundOlder(view dependents.View, existing client.Object) (Outcome, error) {
 	if view.Set.Has(existing) {
 		return Outcome{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s of attempt %d still exists", kind, existing.GetName(), attempt)}
 	}
+
 	if pod, isPod := existing.(*corev1.Pod); isPod {
 		return foundPod(pod), nil
 	}
+
 	other := metav1.PartialObjectMetadata{
 		TypeMeta: metav1.TypeMeta{Kind: kind, APIVersion: existing.GetObjectKind().GroupVersionKind().GroupVersion().String()},
 		ObjectMeta: metav1.ObjectMeta{

@@ -1,11 +1,6 @@
 package apply
 
 import (
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"errors"
 	"fmt"
 	"maps"
@@ -14,9 +9,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
@@ -39,6 +38,7 @@ func TestTargets(t *testing.T) {
 	app.Spec.Image = new("image")
 	pod := func(name string, attempt int32, phase corev1.PodPhase, deleting bool) corev1.Pod {
 		p := *tiny.Driver(app, attempt)
+
 		p.Name, p.Status.Phase = name, phase
 		switch name[0] {
 		case 'e':
@@ -46,6 +46,7 @@ func TestTargets(t *testing.T) {
 		case 's':
 			p.Labels[identity.RoleLabel] = identity.RoleSubmitter
 		}
+
 		if deleting {
 			p.DeletionTimestamp = new(metav1.Now())
 		}
@@ -69,6 +70,7 @@ func TestTargets(t *testing.T) {
 	}
 	made := other("made", 2)
 	driver := pod("made-driver", 2, "", false)
+
 	view.Created = []client.Object{&made, &driver}
 	for part, want := range map[lifecycle.Part][]string{
 		lifecycle.Attempt:   {"d2", "e2", "e3", "e4", "made-driver", "pi-b2", "pi-c2", "pi-made", "s2"},
@@ -79,6 +81,7 @@ func TestTargets(t *testing.T) {
 		for _, target := range dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 2}) {
 			names[target.GetName()] = true
 		}
+
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(names))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", part, diff)
 		}
@@ -89,14 +92,18 @@ func TestTargets(t *testing.T) {
 // end of an attempt does not delete them. The package auxiliary deletes them.
 func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 	labels := map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"}
+
 	view := dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: labels}}}}}
 	if remains := view.Set.Facts().RemainingAttempts; len(remains) > 0 {
 		t.Errorf("%v remain", remains)
 	}
+
 	if targets := dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); len(targets) > 0 {
 		t.Errorf("%d are deleted", len(targets))
 	}
+
 	delete(labels, lifecycle.ContentLabel)
+
 	if len(view.Set.Facts().RemainingAttempts) != 1 || len(dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
 		t.Error("what belongs to the attempt does not count")
 	}
@@ -105,17 +112,21 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 // TestRejectedDeletion checks that a rejected deletion becomes a fact, unless an earlier rejection is already a fact.
 func TestRejectedDeletion(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
+
 	var view dependents.View
 	if outcome, err := reportRejection(view, errors.New("timeout")); outcome.Fact != nil || err == nil || outcome.Rejected != nil {
 		t.Errorf("transient error: %v, %v", err, outcome.Rejected)
 	}
+
 	outcome, err := reportRejection(view, fmt.Errorf("delete pi: %w", invalid))
 	if outcome.Fact == nil || err != nil || outcome.Rejected.Reason != apianswer.ReasonInvalid {
 		t.Fatalf("refused: %v, %v", err, outcome.Rejected)
 	}
+
 	if view = view.WithFact(outcome.Fact); view.Seen.Rejection == nil || view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
 		t.Errorf("the fact is %+v", view.Seen.Rejection)
 	}
+
 	if again, err := reportRejection(view, invalid); again.Fact != nil || err != nil || outcome.Add(again).Rejected != outcome.Rejected {
 		t.Errorf("after a refusal: %v", err)
 	}
@@ -132,16 +143,20 @@ func TestDeleteTakesOnlyWhatWasSeen(t *testing.T) {
 		w.Create(object)
 		return object
 	}
+
 	first := conf()
 	if err := c.DeleteOne(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
+
 	second := conf()
+
 	for range 2 {
 		if err := c.DeleteOne(t.Context(), first); err != nil {
 			t.Errorf("deleting what is gone: %v", err)
 		}
 	}
+
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(second), second); err != nil {
 		t.Errorf("the second was deleted: %v", err)
 	}
@@ -153,17 +168,21 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Client: w.API}}
 	expire := lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Application}}}
 	app := w.Application("pi")
+
 	stale := dependents.View{Owner: w.Get("pi")}
 	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	if outcome, err := a.Apply(t.Context(), stale, Decision{Plan: expire}); err == nil || outcome.Expired {
 		t.Errorf("deleted although it was changed meanwhile (%v)", err)
 	}
+
 	now := dependents.View{Owner: w.Get("pi")}
 	if outcome, err := a.Apply(t.Context(), now, Decision{Plan: expire}); err != nil || !outcome.Expired {
 		t.Errorf("not deleted: %v", err)
 	}
+
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(app), app); !apierrors.IsNotFound(err) {
 		t.Errorf("it is there: %v", err)
 	}

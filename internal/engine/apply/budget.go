@@ -23,6 +23,7 @@ const budgetInterval = 15 * time.Second
 func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	asked := apianswer.Question{Key: identity.Key(view.Owner), Part: lifecycle.DriverBudget}
 	cause, known := a.Replies.Last(asked, view.Owner.GetUID(), action.Attempt, view.Now)
+
 	var outcome Outcome
 	if !known {
 		var err error
@@ -30,10 +31,12 @@ func (a Applier) createBudget(ctx context.Context, view dependents.View, d Decis
 			return outcome, err
 		}
 	}
+
 	if cause.Reason == "" {
 		a.Replies.Forget(asked)
 		return outcome, nil
 	}
+
 	if !known {
 		a.Replies.Set(asked, apianswer.Reply{UID: view.Owner.GetUID(), Attempt: action.Attempt, Until: view.Now.Add(budgetInterval), Cause: cause})
 	}
@@ -47,11 +50,14 @@ func (a Applier) makeBudget(ctx context.Context, owner client.Object, d Decision
 	if cause != nil {
 		return nil, *cause, nil
 	}
+
 	for _, object := range objects.Before {
 		if err := identity.Verify(object, owner, action.Attempt); err != nil {
 			return all, lifecycle.Cause{}, err
 		}
+
 		made := object.DeepCopyObject().(client.Object)
+
 		err := a.Dependents.Client.Create(ctx, made)
 		switch cause, _ := apianswer.Rejection(err); {
 		case err == nil:
@@ -78,6 +84,7 @@ func (a Applier) takeBudgetOver(ctx context.Context, owner, object client.Object
 		made, err := a.replaceBudget(ctx, existing, object)
 		return made, lifecycle.Cause{}, err
 	}
+
 	if err != nil || identity.BelongsTo(existing, owner) || a.Dependents.WhyNameFrees(existing, gvk.Kind, owner) != "" {
 		return nil, lifecycle.Cause{}, client.IgnoreNotFound(err)
 	}
@@ -89,6 +96,7 @@ func (a Applier) replaceBudget(ctx context.Context, existing, object client.Obje
 	if err := a.Dependents.DeleteOne(ctx, existing); err != nil {
 		return nil, err
 	}
+
 	made := object.DeepCopyObject().(client.Object)
 	if err := a.Dependents.Client.Create(ctx, made); err != nil {
 		return nil, client.IgnoreAlreadyExists(err)

@@ -26,17 +26,21 @@ import (
 // that the driver mounts. To confirm a whole attempt, it also reads the executor pods.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
+
 	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("read the driver pods: %w", err)
 	}
+
 	if slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return released(&pod, owner) }) {
 		if err := a.stillExists(ctx, owner); err != nil {
 			return Outcome{}, err
 		}
 	}
+
 	live := dependents.SortPods(dependents.WithIdentities(a.Kind.Inherited, owner, pods), owner.GetUID())
 	var unseen Outcome
+
 	var facts []Fact
 	for _, pod := range append(live.Drivers, live.Submitters...) {
 		if !view.Set.Has(&pod) {
@@ -44,6 +48,7 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 			unseen.Found, facts = unseen.Found.Add(outcome.Found), append(facts, outcome.Fact)
 		}
 	}
+
 	switch {
 	case len(facts) > 0:
 		unseen.Fact = func(seen *lifecycle.Observed) {
@@ -56,6 +61,7 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 		fact, err := a.inspect(ctx, live.Drivers, action.Attempt)
 		return Outcome{Fact: fact}, err
 	}
+
 	behind := view.Set.Behind(live, all)
 	return Outcome{Fact: func(seen *lifecycle.Observed) {
 		seen.Confirmed, seen.PodsConfirmed, seen.CacheBehind = true, all, behind
@@ -76,6 +82,7 @@ func (a Applier) stillExists(ctx context.Context, owner client.Object) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read whether the owner of the pods is being deleted: %w", err)
 	}
+
 	if err != nil || live.UID != owner.GetUID() || live.DeletionTimestamp != nil {
 		return &apianswer.Wait{Message: "the custom resource is being deleted"}
 	}
@@ -91,16 +98,20 @@ func (a Applier) inspect(ctx context.Context, drivers []corev1.Pod, attempt int3
 		if identity.Attempt(driver) != attempt {
 			continue
 		}
+
 		torn := false
 		for _, volume := range driver.Spec.Volumes {
 			if volume.Name != trim.ConfVolume || volume.ConfigMap == nil {
 				continue
 			}
+
 			object := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+
 			err := a.Dependents.Live.Get(ctx, client.ObjectKey{Namespace: driver.Namespace, Name: volume.ConfigMap.Name}, object)
 			if client.IgnoreNotFound(err) != nil {
 				return nil, fmt.Errorf("read the ConfigMap of driver pod %s: %w", driver.Name, err)
 			}
+
 			torn = torn || apierrors.IsNotFound(err)
 		}
 		return func(seen *lifecycle.Observed) {
@@ -123,6 +134,7 @@ func foundPod(pod *corev1.Pod) Outcome {
 			Fact:  func(seen *lifecycle.Observed) { seen.Submitters = append(slices.Clip(seen.Submitters), facts) },
 		}
 	}
+
 	facts := dependents.DriverFacts(pod)
 	return Outcome{
 		Found: dependents.Set{Drivers: []corev1.Pod{*pod}},

@@ -1,12 +1,11 @@
 package apply
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"context"
 	"fmt"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +35,7 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 		var seen lifecycle.Observed
 		outcome.Fact(&seen)
 		view = view.Add(outcome.Found, outcome.Created)
+
 		if (seen.Driver(1) != nil) != found || seen.Confirmed == found {
 			t.Errorf("found should be %t: %+v", found, seen)
 		}
@@ -63,28 +63,36 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var seen lifecycle.Observed
 	if outcome.Fact(&seen); !seen.Confirmed || seen.Driver(1) != nil {
 		t.Errorf("the owner stays: %+v", seen)
 	}
 
 	held := app.DeepCopy()
+
 	held.Finalizers = []string{"example.com/held"}
 	if err := w.API.Patch(t.Context(), held, client.MergeFrom(app)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := w.API.Delete(t.Context(), held.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
+
 	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
 		t.Errorf("the owner is being deleted: %v, %v", outcome.Fact, err)
 	}
+
 	w.Patch("pi", `{"metadata":{"finalizers":null}}`)
 	w.WaitGone(app)
+
 	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
 		t.Errorf("the owner is gone: %v, %v", outcome.Fact, err)
 	}
+
 	w.Application("pi")
+
 	if outcome, err := confirm(); apianswer.WaitOf(err) == nil || outcome.Fact != nil {
 		t.Errorf("another application has the name of the owner: %v, %v", outcome.Fact, err)
 	}
@@ -108,6 +116,7 @@ func TestLiveListsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	app := w.Application("pi")
+
 	const drivers = dependents.LivePage + 3
 	for i := range drivers {
 		driver := tiny.Driver(app, 1)
@@ -118,17 +127,21 @@ func TestLiveListsAreBounded(t *testing.T) {
 		}}}
 		w.Create(driver)
 	}
+
 	read := &pages{Client: w.API}
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Live: read}}
+
 	outcome, err := a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seen lifecycle.Observed
 	outcome.Fact(&seen)
+
 	if len(seen.Drivers) != drivers || read.items != dependents.LivePage {
 		t.Errorf("%d drivers were found, with pages of %d items", len(seen.Drivers), read.items)
 	}
+
 	for _, driver := range outcome.Found.Drivers {
 		if driver.Annotations["large"] != "" || len(driver.Spec.Volumes) != 1 || driver.Spec.Volumes[0].ConfigMap.Name != "conf" {
 			t.Errorf("kept are %d annotations and %d volumes", len(driver.Annotations), len(driver.Spec.Volumes))

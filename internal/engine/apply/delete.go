@@ -21,23 +21,28 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 		}
 		return Outcome{Expired: true}, nil
 	}
+
 	having := view.Deletable()
+
 	var how []client.DeleteOption
 	if action.Force {
 		how = append(how, client.GracePeriodSeconds(0))
 	}
+
 	errs := dependents.ForEach(dependents.Targets(having, action), func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
 	// The caches hold no Secrets. Only the pod that reads a Secret at its start shows that the Secret exists, so both
 	// are deleted together.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Secrets, having, action.Attempt) {
 		errs = append(errs, a.Dependents.DeleteSecrets(ctx, view.Owner, action.Attempt))
 	}
+
 	var all Outcome
 	for i, err := range errs { // in the order of the targets, so that the same objects give the same fact
 		var outcome Outcome
 		outcome, errs[i] = reportRejection(view, err)
 		all = all.Add(outcome)
 	}
+
 	err := errors.Join(errs...)
 	if err != nil {
 		all.Fact = nil

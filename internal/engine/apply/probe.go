@@ -23,11 +23,13 @@ func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, ac
 	if driver := view.Seen.Driver(action.Attempt); driver != nil {
 		short.Driver, short.Account, short.Created = types.UID(driver.UID), view.Set.AccountOf(driver.UID), driver.CreatedAt
 	}
+
 	if a.Kind.Executors.Render != nil {
 		short.Executor = func() (*corev1.Pod, error) {
 			return a.Kind.Executors.Render(d.Object, action.Attempt, nextExecutor(view.Seen.Executors, action.Attempt), short.Driver, view.Now)
 		}
 	}
+
 	answer := a.Explainer.Executors(ctx, short, view.Now)
 	if answer.Cause.Reason == apianswer.ReasonInvalid && short.Executor != nil {
 		if pod, err := short.Executor(); err == nil {

@@ -25,12 +25,15 @@ func TestLeftWithPod(t *testing.T) {
 	w.Create(stays)
 	w.Create(goes)
 	w.TakesItsTime(goes)
+
 	if err := w.API.Delete(t.Context(), goes.DeepCopy(), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	pod := func(name string, uid types.UID) metav1.OwnerReference {
 		return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: uid}
 	}
+
 	gone := pod("gone", "1")
 	for _, test := range []struct {
 		name   string

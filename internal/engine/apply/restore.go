@@ -33,17 +33,20 @@ func (a Applier) remembered(view dependents.View, action lifecycle.Action, creat
 	if cause, fresh := a.Replies.Last(asked, asker, action.Attempt, view.Now); fresh {
 		return Outcome{Fact: RejectionFact(cause)}, nil
 	}
+
 	outcome, err := create()
 	if outcome.Fact == nil || err != nil {
 		return outcome, err
 	}
 	var seen lifecycle.Observed
 	outcome.Fact(&seen)
+
 	if why := seen.Rejection; why != nil && (action.Part == lifecycle.DriverObjects || why.Reason == lifecycle.ReasonQuota) {
 		since := view.Now
 		if last, _ := a.Replies.Get(asked); last.UID == asker && last.Attempt == action.Attempt {
 			since = last.Since
 		}
+
 		again := max(replyLifetime, lifecycle.QueryInterval(view.Now.Sub(since)))
 		a.Replies.Set(asked, apianswer.Reply{UID: asker, Attempt: action.Attempt, Since: since, Until: view.Now.Add(again), Cause: *why})
 	}
@@ -58,10 +61,12 @@ func (a Applier) restore(ctx context.Context, view dependents.View, d Decision, 
 	}
 
 	action.Part, d.Begun = lifecycle.Submission, d.Plan.Next.SubmittedAt
+
 	objects, cause := a.render(d, action)
 	if cause != nil {
 		return Outcome{Fact: RejectionFact(*cause)}, nil
 	}
+
 	var missing []client.Object
 	for _, object := range objects.Before {
 		exists := slices.ContainsFunc(view.Set.Others, func(other metav1.PartialObjectMetadata) bool {
@@ -70,15 +75,19 @@ func (a Applier) restore(ctx context.Context, view dependents.View, d Decision, 
 		if exists || !dependents.IsDriverObject(object) {
 			continue
 		}
+
 		if err := identity.Verify(object, view.Owner, action.Attempt); err != nil {
 			return Outcome{}, err
 		}
+
 		missing = append(missing, object)
 	}
+
 	outcome, err := a.createAll(ctx, view, missing, objects.Driver)
 	if err == nil && outcome.Fact == nil {
 		a.Replies.Forget(stopQuestion(view))
 	}
+
 	outcome.Restored = outcome.Created
 	return outcome, err
 }
@@ -91,13 +100,16 @@ const absence = 2 * time.Minute
 // until they have been missing for lifecycle.StopDuration.
 func (a Applier) mayBeStopping(view dependents.View, action lifecycle.Action) bool {
 	asked, reply := stopQuestion(view), apianswer.Reply{UID: view.Owner.GetUID(), Attempt: action.Attempt, Until: view.Now.Add(lifecycle.StopDuration)}
+
 	last, known := a.Replies.Get(asked)
 	if known && last.UID == reply.UID && last.Attempt == action.Attempt && view.Now.Before(last.Until.Add(absence)) {
 		if view.Now.Before(last.Until) {
 			return true
 		}
+
 		reply.Until = view.Now
 	}
+
 	a.Replies.Set(asked, reply)
 	return reply.Until.After(view.Now)
 }

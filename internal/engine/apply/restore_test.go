@@ -18,6 +18,7 @@ import (
 func TestStoppingDriverKeepsNoService(t *testing.T) {
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u"}}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 	type pass struct {
 		at       time.Duration // the objects are missing at this time
 		attempt  int32
@@ -36,6 +37,7 @@ func TestStoppingDriverKeepsNoService(t *testing.T) {
 			a := Applier{Replies: new(apianswer.Replies)}
 			for _, p := range passes {
 				view := dependents.View{Owner: app, Now: begin.Add(p.at)}
+
 				action := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.DriverObjects, Attempt: p.attempt}
 				if got := a.mayBeStopping(view, action); got != p.stopping {
 					t.Errorf("after %s: may be stopping %t, want %t", p.at, got, p.stopping)
@@ -51,17 +53,21 @@ func TestRepeatedRejections(t *testing.T) {
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u", Generation: 1}}
 	a, tries := Applier{Replies: new(apianswer.Replies)}, 0
 	quota := lifecycle.Cause{Reason: lifecycle.ReasonQuota, Message: "exceeded"}
+
 	pass := func(at time.Duration) {
 		t.Helper()
+
 		view := dependents.View{Owner: app, Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(at)}
 		outcome, err := a.remembered(view, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}, func() (Outcome, error) {
 			tries++
 			return Outcome{Fact: RejectionFact(quota)}, nil
 		})
 		var seen lifecycle.Observed
+
 		if err != nil || outcome.Fact == nil {
 			t.Fatalf("after %s: no rejection, error %v", at, err)
 		}
+
 		if outcome.Fact(&seen); seen.Rejection == nil || seen.Rejection.Reason != quota.Reason {
 			t.Fatalf("after %s: %v", at, seen.Rejection)
 		}
@@ -69,11 +75,14 @@ func TestRepeatedRejections(t *testing.T) {
 	for at := time.Duration(0); at < time.Hour; at += time.Second {
 		pass(at)
 	}
+
 	if tries < 60 || tries > 100 {
 		t.Errorf("%d creations in an hour, want 60 to 100", tries)
 	}
+
 	before := tries
 	app.Generation = 2
+
 	if pass(time.Hour); tries != before+1 {
 		t.Error("an edit waits for the interval")
 	}

@@ -35,10 +35,12 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 	if slices.ContainsFunc(view.Created, func(made client.Object) bool { return made.GetName() == action.Name }) {
 		return Outcome{}, nil
 	}
+
 	run, cause := a.renderRun(d, action)
 	if cause != nil {
 		return Outcome{Fact: RejectionFact(*cause)}, nil
 	}
+
 	created, err := acts.Create(ctx, run, action)
 	switch {
 	case err != nil:

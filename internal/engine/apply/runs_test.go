@@ -1,12 +1,11 @@
 package apply
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,13 +22,16 @@ import (
 // owner is empty, the run has no owner reference. If the label is empty, the run has no label of a schedule.
 func existingRun(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
 	w.T.Helper()
+
 	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
 	if label != "" {
 		run.Labels = map[string]string{sparkoperator.LabelScheduledAppName: label}
 	}
+
 	if owner != "" {
 		run.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "ScheduledSparkApplication", Name: s.Name, UID: owner}}
 	}
+
 	w.Create(run)
 	return run
 }
@@ -51,28 +53,34 @@ func TestConfirmRuns(t *testing.T) {
 
 	a := Applier{Kind: kinds.Schedules(config.Default, nil), Dependents: dependents.Client{Live: w.API}}
 	view := dependents.View{Owner: s, Set: dependents.Set{Runs: []client.Object{seen}}}
+
 	view.Seen.Runs = []lifecycle.Run{a.Kind.Runs.Facts(seen)}
 	for range 2 { // the second read must not add the runs that the first one found
 		outcome, err := a.Apply(t.Context(), view, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		view.Seen.Confirmed = false
 		if view = view.Add(outcome.Found, outcome.Created).WithFact(outcome.Fact); !view.Seen.Confirmed {
 			t.Error("a live read confirms nothing")
 		}
 	}
+
 	got := map[string]lifecycle.Outcome{}
 	for _, run := range view.Seen.Runs {
 		if _, twice := got[run.Name]; twice {
 			t.Errorf("%s is seen twice", run.Name)
 		}
+
 		got[run.Name] = run.Outcome
 	}
+
 	want := map[string]lifecycle.Outcome{"nightly-1": lifecycle.Undecided, "nightly-2": lifecycle.Undecided, "nightly-3": lifecycle.Succeeded}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the runs that are seen (-want +got):\n%s", diff)
 	}
+
 	if len(view.Set.Runs) != len(want) {
 		t.Errorf("%d runs can be acted on, want %d", len(view.Set.Runs), len(want))
 	}
@@ -85,6 +93,7 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	w := scene.New(t)
 	s := w.Schedule("nightly", scene.Seldom)
 	existingRun(w, s, "nightly-1", s.UID, "nightly")
+
 	a := Applier{Kind: kinds.Schedules(config.Default, nil), Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
 	for _, name := range []string{"", "nightly-1"} {
 		outcome, err := a.Apply(t.Context(), dependents.View{Owner: s}, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name}}}})

@@ -28,22 +28,28 @@ import (
 func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: "Secret", Name: object.GetName()}
 	key := identity.Key(w.Owner)
+
 	interval := EditInterval
 	if slices.ContainsFunc(w.Seen.Members, func(m lifecycle.Member) bool { return m.Phase == lifecycle.DriverPending }) {
 		interval = LookInterval
 	}
+
 	if looked := k.Memory.seen(key, object).verifiedAt; !looked.IsZero() && w.Now.Sub(looked) < interval {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+
 		if state.Current = true; interval == LookInterval {
 			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, interval-w.Now.Sub(looked))
 		}
 		return state, nil
 	}
+
 	if err := k.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return state, fmt.Errorf("create Secret %s: %w", state.Name, err)
 	}
+
 	k.Memory.verified(key, object, w.Now)
+
 	state.Current = true
 	return state, nil
 }
@@ -55,10 +61,12 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []submit.Objec
 	if !k.Auxiliary.Sets {
 		return
 	}
+
 	key, digest := identity.Key(w.Owner), DigestOf(wanted, nil)
 	if k.Memory.swept(key, digest) || !w.allMadeFrom(wanted) {
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	// The Secrets to keep are selected by name only. Other fields of a wanted Secret, such as a label with the version
@@ -70,13 +78,16 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []submit.Objec
 			names = append(names, nameOf(object))
 		}
 	}
+
 	k.Memory.forgetSecrets(key, names) // before the request: a deletion without an answer may have been carried out
+
 	err := k.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(w.Owner.GetNamespace()),
 		client.MatchingLabels{identity.AppUIDLabel: string(w.Owner.GetUID())}, client.MatchingFieldsSelector{Selector: keep})
 	if err != nil && !apierrors.IsForbidden(err) { // without the right to delete Secrets, the operator has created none
 		log.FromContext(ctx).Info("Could not delete Secrets that a cluster no longer needs", "cause", err.Error())
 		return
 	}
+
 	k.Memory.sweep(key, digest)
 }
 
@@ -89,16 +100,20 @@ func (w *work) allMadeFrom(wanted []submit.Object) bool {
 		if !isSet(object) {
 			continue
 		}
+
 		tree, err := AppliedTree(object)
 		if err != nil {
 			return false
 		}
+
 		digest, _, _ := unstructured.NestedString(tree, "spec", "template", "metadata", "annotations", lifecycle.SpecHashAnnotation)
 		made = append(made, digest)
 	}
+
 	if len(w.Seen.Members) == 0 && len(made) > 0 {
 		return false // the pods are not created yet
 	}
+
 	another := func(generation string) bool { return !slices.Contains(made, generation) }
 	return !slices.ContainsFunc(w.Seen.Members, func(m lifecycle.Member) bool { return another(m.Generation) }) &&
 		!slices.ContainsFunc(w.Set.Strays, func(pod corev1.Pod) bool { return another(pod.Annotations[lifecycle.SpecHashAnnotation]) })

@@ -88,6 +88,7 @@ func RecordResults(wanted dialect.AuxiliaryObjects, results []lifecycle.Auxiliar
 	if wanted.Decide == nil {
 		return Outcome{Events: wanted.Record(results, now)}
 	}
+
 	plan := wanted.Decide(results, now)
 	return Outcome{Plan: &plan, RequeueAfter: plan.RequeueAfter}
 }
@@ -112,38 +113,48 @@ func (k Keeper) Ensure(ctx context.Context, view dependents.View, wanted dialect
 func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted dialect.AuxiliaryObjects, within time.Duration) {
 	k.sweepSecrets(ctx, w, wanted.Objects)
 	key, uid := identity.Key(w.Owner), w.Owner.GetUID()
+
 	remove := w.unwanted(wanted.Objects)
 	if wanted.KeepServices {
 		remove = slices.DeleteFunc(remove, func(object client.Object) bool { return dependents.KindOf(object) == "Service" })
 	}
+
 	last := k.Memory.last(key, uid)
+
 	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].isRecent(gone, w.Now) })
 	if len(wanted.Objects) == 0 && len(remove) == 0 {
 		if wanted.KeepServices || len(last.made) == 0 || len(w.unwanted(nil)) == 0 {
 			k.Memory.clear(key)
 		}
+
 		w.report(wanted, nil)
 		return
 	}
+
 	asked := DigestOf(wanted.Objects, remove)
 	if last.digest != asked || w.objectsMissing(last.results) {
 		last.failures, last.until, last.results = 0, time.Time{}, nil
 	}
+
 	if w.Now.Before(last.until) {
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, last.until.Sub(w.Now))
 		w.report(wanted, last.results)
 		return
 	}
+
 	if len(wanted.Objects) == 0 {
 		w.report(wanted, last.results)
 		w.Remove = remove
 		return
 	}
+
 	next := k.ensureAll(ctx, w, within, wanted, remove, last)
+
 	next.digest = asked
 	if !next.until.IsZero() {
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
 	}
+
 	k.Memory.note(key, next)
 	w.report(wanted, next.results)
 }
@@ -155,13 +166,17 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 	if len(remove) == 0 {
 		return 0
 	}
+
 	w := &work{View: view}
 	key, asked := identity.Key(w.Owner), DigestOf(nil, remove)
+
 	last := k.Memory.last(key, w.Owner.GetUID())
 	if last.digest != asked {
 		last.failures = 0
 	}
+
 	next := k.ensureAll(ctx, w, Timeout, dialect.AuxiliaryObjects{}, remove, last)
+
 	next.digest = asked
 	if next.failures > 0 {
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, next.until.Sub(w.Now))
@@ -169,12 +184,14 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 		for _, object := range remove {
 			next.made[nameOf(object)] = write{gone, w.Now} // until the cache shows the deletion
 		}
+
 		if last.failures > 0 {
 			// Another pass is needed: the failure in the status is outdated now, and the deletion event triggers no
 			// pass (OwnDeletion).
 			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, retryDelay)
 		}
 	}
+
 	k.Memory.note(key, next)
 	return w.RequeueAfter
 }
@@ -184,6 +201,7 @@ func (k Keeper) Clear(ctx context.Context, view dependents.View, remove []client
 func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wanted dialect.AuxiliaryObjects, remove []client.Object, last attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+
 	w.scaled, w.inheritedMark = autoscaled(wanted.Objects), inheritedContent(w.Owner.GetGeneration())
 	results := make([]lifecycle.AuxiliaryObject, len(wanted.Objects)+len(remove))
 	errs := make([]error, len(results))
@@ -191,32 +209,39 @@ func (k Keeper) ensureAll(ctx context.Context, w *work, within time.Duration, wa
 		object := wanted.Objects[i]
 		results[i], errs[i] = k.ensure(ctx, w, object, slices.Contains(wanted.ReadAddresses, object.GetName()), last.made[nameOf(object)])
 	})
+
 	stay, goes := k.separateKept(remove, results[:len(wanted.Objects)])
 	for i, object := range slices.Concat(goes, stay) {
 		at := len(wanted.Objects) + i
 		results[at] = lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(), Outdated: i >= len(goes)}
 	}
+
 	dependents.InParallel(len(goes), func(i int) { errs[len(wanted.Objects)+i] = k.DeleteOne(ctx, goes[i]) })
+
 	next := attempt{uid: w.Owner.GetUID(), made: map[string]write{}}
 	for i, object := range wanted.Objects {
 		content := object.GetLabels()[lifecycle.ContentLabel]
 		if cached := w.cached(object); !results[i].Current || dependents.IsSecret(object) || cached == content || w.keptAsInherited(object, cached) {
 			continue
 		}
+
 		made, name := last.made[nameOf(object)], nameOf(object)
 		if !made.isRecent(content, w.Now) {
 			made = write{content, w.Now}
 		}
+
 		if next.made[name] = made; made.at.Before(w.Now) || !dependents.AlwaysWatched(object) {
 			// There may be no creation event that starts the next pass, so it is requested here. Somebody may have deleted
 			// the object by then.
 			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, OwnTrust-w.Now.Sub(made.at))
 		}
 	}
+
 	if errors.Join(errs...) == nil {
 		next.results = results[:len(wanted.Objects)] // the unwanted objects are deleted
 		return next
 	}
+
 	next.failures = last.failures + 1
 	next.until = w.Now.Add(k.addCauses(ctx, results, errs, next.failures))
 	next.results = slices.DeleteFunc(results, func(s lifecycle.AuxiliaryObject) bool {
@@ -232,7 +257,9 @@ func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObje
 		if err == nil {
 			continue
 		}
+
 		cause, _ := apianswer.Rejection(err)
+
 		known, found := errors.AsType[*causeError](err)
 		switch {
 		case found:
@@ -241,10 +268,12 @@ func (k Keeper) addCauses(ctx context.Context, results []lifecycle.AuxiliaryObje
 			cause = lifecycle.Cause{} // Kubernetes deletes everything
 		case cause.Reason == "":
 			first = retryDelay
+
 			if failures >= transientTries {
 				cause = lifecycle.Cause{Reason: ReasonUnavailable, Message: err.Error()}
 			}
 		}
+
 		results[i].Cause = cause
 		if failures == 1 || cause.Reason == ReasonUnavailable {
 			log.FromContext(ctx).Info("Could not ensure an auxiliary object", "kind", results[i].Kind, "name", results[i].Name, "cause", err.Error())
@@ -265,21 +294,26 @@ func (e *causeError) Error() string { return e.cause.Message }
 // show it yet. Even then, ensure reads the object if the caller needs its address (read).
 func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read bool, made write) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
+
 	content := object.GetLabels()[lifecycle.ContentLabel]
 	if err := checkRendered(object, w.Owner); err != nil {
 		return state, err
 	}
+
 	if dependents.IsSecret(object) {
 		return k.ensureSecret(ctx, w, object)
 	}
+
 	cached := w.cached(object)
 	asItIs := w.keptAsInherited(object, cached)
+
 	edited := cached == content && k.edited(w, object)
 	if asItIs || !edited && (cached == content || made.isRecent(content, w.Now)) {
 		if state.Current = true; !read {
 			return state, nil
 		}
 	}
+
 	existed := cached != "" || state.Current
 	if existed {
 		if state, err := k.corrected(ctx, w, object, edited); !apierrors.IsNotFound(err) {
@@ -289,6 +323,7 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 		// yet.
 		state.Current = false
 	}
+
 	first, err := k.createFirst(ctx, w, object, existed)
 	if err == nil {
 		state.Current, state.Address = true, clusterAddress(first)
@@ -297,9 +332,11 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 		k.noteWrite(w, first, time.Time{})
 		return state, nil
 	}
+
 	if cause, missing := apianswer.NotServed(object, err); missing {
 		return state, &causeError{cause}
 	}
+
 	if !apierrors.IsAlreadyExists(err) {
 		return state, fmt.Errorf("create %s %s: %w", state.Kind, state.Name, err)
 	}
@@ -310,6 +347,7 @@ func (k Keeper) ensure(ctx context.Context, w *work, object client.Object, read 
 func (k Keeper) corrected(ctx context.Context, w *work, object client.Object, edited bool) (lifecycle.AuxiliaryObject, error) {
 	state := lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName()}
 	existing, old, err := k.correct(ctx, w, object, edited)
+
 	state.Current, state.Outdated = err == nil, old
 	if err == nil {
 		state.Address = clusterAddress(existing)
@@ -326,13 +364,16 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 		there := k.vital(object) && w.inCache(object) != nil && !apierrors.IsNotFound(err)
 		return nil, there, err // after a transient error, the object is assumed to exist
 	}
+
 	if err := k.notOurs(w, object, existing); err != nil {
 		return nil, false, err
 	}
+
 	tree, err := w.treeOver(object, existing)
 	if err != nil {
 		return nil, false, err
 	}
+
 	switch {
 	case isInheritedSet(existing):
 		marked, err := k.markSet(ctx, w, object, existing, tree)
@@ -342,20 +383,25 @@ func (k Keeper) correct(ctx context.Context, w *work, object client.Object, edit
 	case isInherited(existing): // our apply could not remove the fields that the other operator has applied
 		return nil, false, k.replaceSet(ctx, existing, tree)
 	}
+
 	old = k.vital(object) && selectsSamePods(tree, existing.Object)
+
 	differs := existing.GetLabels()[lifecycle.ContentLabel] != object.GetLabels()[lifecycle.ContentLabel]
 	if edited && !differs {
 		if differs, err = k.needsRewrite(w, tree, existing); err != nil {
 			return nil, old, err
 		}
 	}
+
 	if !differs {
 		return existing, false, nil
 	}
+
 	updated, err := k.update(ctx, existing, tree)
 	if err != nil {
 		return nil, old, err
 	}
+
 	k.noteWrite(w, updated, w.Now)
 	return updated, false, nil
 }
@@ -380,6 +426,7 @@ func (k Keeper) notOurs(w *work, object client.Object, existing *unstructured.Un
 	case w.drivenElsewhere(existing):
 		return &causeError{lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "another operator created this object together with the driver, so this operator does not change it"}}
 	}
+
 	if why := k.WhyNameFrees(existing, dependents.KindOf(object), w.Owner); why != "" {
 		// The object will be deleted. The operator retries soon, and reports the object if it still exists later.
 		return &apianswer.Wait{Message: why, Unwatched: true}
@@ -406,19 +453,23 @@ func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured,
 	if err := k.clearPorts(ctx, existing, tree); err != nil {
 		return nil, err
 	}
+
 	upgrade, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(identity.FieldOwner), identity.FieldOwner)
 	if err != nil {
 		return nil, fmt.Errorf("read the owners of the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}
+
 	if len(upgrade) > 0 {
 		if err := k.Patch(ctx, existing, client.RawPatch(types.JSONPatchType, upgrade)); err != nil {
 			return nil, fmt.Errorf("take over the fields of %s %s: %w", existing.GetKind(), existing.GetName(), err)
 		}
 	}
+
 	applied := &unstructured.Unstructured{Object: tree}
 	applied.SetGroupVersionKind(existing.GroupVersionKind())
 	applied.SetUID(existing.GetUID())
 	applied.SetResourceVersion(existing.GetResourceVersion())
+
 	err = k.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
 	if apianswer.UndeclaredField(err) {
 		if known := declared(k.Scheme(), applied.Object); known != nil {
@@ -426,6 +477,7 @@ func (k Keeper) update(ctx context.Context, existing *unstructured.Unstructured,
 			err = k.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership)
 		}
 	}
+
 	switch {
 	case isSet(existing) && apianswer.ImmutableSpec(err):
 		return nil, k.replaceSet(ctx, existing, tree)
@@ -441,8 +493,10 @@ func (k Keeper) readTree(ctx context.Context, object client.Object) (*unstructur
 	if err != nil {
 		return nil, err
 	}
+
 	tree := &unstructured.Unstructured{}
 	tree.SetGroupVersionKind(gvk)
+
 	if err := k.Live.Get(ctx, client.ObjectKeyFromObject(object), tree); err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", gvk.Kind, object.GetName(), err)
 	}

@@ -24,6 +24,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // Without the identity, a later pass could not find the object. Without the digest, it could not detect a difference.
 func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	owner := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "pi", UID: "u"}}
+
 	whole := func() *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "n", Name: "s", Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"},
@@ -33,6 +34,7 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 	if err := checkRendered(whole(), owner); err != nil {
 		t.Error(err)
 	}
+
 	for name, change := range map[string]func(*corev1.Service){
 		"digest":    func(s *corev1.Service) { delete(s.Labels, lifecycle.ContentLabel) },
 		"owner":     func(s *corev1.Service) { s.OwnerReferences = nil },
@@ -50,6 +52,7 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 // has longer intervals than a transient error.
 func TestRetryIntervals(t *testing.T) {
 	var k Keeper
+
 	var got [2][]time.Duration
 	for i, err := range []error{errors.New("transient"), apierrors.NewBadRequest("for good")} {
 		for failures := range 12 {
@@ -57,6 +60,7 @@ func TestRetryIntervals(t *testing.T) {
 		}
 	}
 	const s = time.Second
+
 	wantGot := [2][]time.Duration{
 		{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 300 * s, 300 * s, 300 * s},
 		{15 * s, 30 * s, 60 * s, 120 * s, 240 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s},
@@ -77,10 +81,12 @@ func TestUnwanted(t *testing.T) {
 		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
 		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
 	}}}}
+
 	var got []string
 	for _, o := range w.unwanted([]submit.Object{&w.Set.Others[1]}) {
 		got = append(got, nameOf(o))
 	}
+
 	if diff := cmp.Diff([]string{"Service/ui", "HTTPRoute/ui"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -90,10 +96,12 @@ func TestUnwanted(t *testing.T) {
 // left to do for the owner. All other deletion events and a second event of the same object start a pass.
 func TestOwnDeletionNeedsNoPass(t *testing.T) {
 	t.Parallel()
+
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
 	service := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
 	service.SetNamespace("ns")
 	service.SetName("pi-ui-svc")
+
 	const name, other = "Service/pi-ui-svc", "Ingress/pi-ui-ingress"
 	for _, test := range []struct {
 		what      string
@@ -112,11 +120,13 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 			if test.last != nil {
 				m.note(key, *test.last)
 			}
+
 			for i, want := range test.needsPass {
 				if got := !m.OwnDeletion(key, service); got != want {
 					t.Errorf("deletion %d starts a pass: %t", i+1, got)
 				}
 			}
+
 			if got := m.tries.Len(); got != test.left {
 				t.Errorf("the memory contains %d keys, want %d", got, test.left)
 			}

@@ -44,23 +44,28 @@ const (
 // in LookInterval.
 func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
+
 	var wait time.Duration
 	if k.vital(object) || cached.Generation == 0 {
 		last := k.Memory.seen(identity.Key(w.Owner), cached)
 		if last.uid == "" && !k.vital(object) || !last.olderThan(cached) {
 			return false
 		}
+
 		wait = LookInterval - w.Now.Sub(last.verifiedAt)
 	} else {
 		last, known := k.Memory.lastWrite(identity.Key(w.Owner), cached)
 		if !known || cached.Generation <= last.generation {
 			return false
 		}
+
 		wait = EditInterval - w.Now.Sub(last.at)
 	}
+
 	if wait > 0 {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+
 		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, wait)
 		return false
 	}
@@ -89,13 +94,16 @@ func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructure
 	if !byVersion && !isSet(existing) {
 		return true, nil
 	}
+
 	if k.matches(tree, existing) {
 		k.Memory.verified(identity.Key(w.Owner), existing, w.Now)
 		return false, nil
 	}
+
 	if !byVersion {
 		return true, nil
 	}
+
 	if wait := EditInterval - w.Now.Sub(k.Memory.seen(identity.Key(w.Owner), existing).at); wait > 0 {
 		return false, &causeError{lifecycle.Cause{Reason: ReasonEdited, Message: fmt.Sprintf(
 			"another client repeatedly changes this object, and the operator reverts its changes at most once in %s; find the client in metadata.managedFields, and stop it", EditInterval)}}
@@ -109,6 +117,7 @@ func (k Keeper) matches(tree map[string]any, existing *unstructured.Unstructured
 	if matchesAll(tree, existing) {
 		return true
 	}
+
 	known := declared(k.Scheme(), tree)
 	return known != nil && matchesAll(known, existing)
 }
@@ -125,6 +134,7 @@ func selectsSamePods(wanted, existing map[string]any) bool {
 	if existing["kind"] != "Service" {
 		return true
 	}
+
 	to := func(tree map[string]any) map[string]string {
 		selector, _, _ := unstructured.NestedStringMap(tree, "spec", "selector")
 		return selector
@@ -143,8 +153,10 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil
 	}
+
 	ports, _, _ := unstructured.NestedSlice(tree, "spec", "ports")
 	there, _, _ := unstructured.NestedSlice(existing.Object, "spec", "ports")
+
 	clash := func(port any) bool {
 		if k.isClosedPort(port) && !samePort(ports, port) {
 			return true
@@ -158,6 +170,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	if !slices.ContainsFunc(there, clash) {
 		return nil
 	}
+
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion()},
 		"spec":     map[string]any{"ports": slices.Concat(ports, slices.DeleteFunc(there, func(port any) bool { return clash(port) || samePort(ports, port) }))},
@@ -165,6 +178,7 @@ func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructu
 	if err != nil {
 		return err
 	}
+
 	if err := k.Patch(ctx, existing, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("remove the ports that others added to %s %s: %w", existing.GetKind(), existing.GetName(), err)
 	}
@@ -198,6 +212,7 @@ func contains(tree, wanted any) bool {
 		if !ok {
 			return len(wanted) == 0 && have == nil
 		}
+
 		for key, value := range wanted {
 			if !contains(have[key], value) {
 				return false
@@ -220,6 +235,7 @@ func AppliedTree(object client.Object) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	unstructured.RemoveNestedField(tree, "status")
 	unstructured.RemoveNestedField(tree, "metadata", "creationTimestamp")
 	return tree, nil
@@ -237,10 +253,12 @@ func declared(scheme *runtime.Scheme, tree map[string]any) map[string]any {
 	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(tree, typed) != nil {
 		return nil
 	}
+
 	object, ok := typed.(client.Object)
 	if !ok {
 		return nil
 	}
+
 	known, err := AppliedTree(object)
 	if err != nil {
 		return nil

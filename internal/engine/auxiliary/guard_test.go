@@ -46,10 +46,12 @@ func TestMatchesAll(t *testing.T) {
 	} {
 		edited := wanted()
 		test.change(edited)
+
 		tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(edited)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		applied, err := AppliedTree(wanted())
 		if got := matchesAll(applied, &unstructured.Unstructured{Object: tree}); err != nil || got != test.want {
 			t.Errorf("%s: it says all: %t, %v", name, got, err)
@@ -63,22 +65,28 @@ func TestEdited(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
 	}
+
 	a, key := &Memory{}, types.NamespacedName{Namespace: "n", Name: "x"}
 	if !a.seen(key, object("u", "7")).olderThan(object("u", "7")) {
 		t.Error("what nobody knows needs no look")
 	}
+
 	a.noteWrite(key, object("u", "9"), noon)
 	a.verified(key, object("u", "10"), noon)
+
 	for version, want := range map[string]bool{"9": false, "10": false, "11": true, "100": true} {
 		if got := a.seen(key, object("u", version)).olderThan(object("u", version)); got != want {
 			t.Errorf("at version %s it may be edited: %t", version, got)
 		}
 	}
+
 	other := object("u", "10")
+
 	other.UID = "another"
 	if !a.seen(key, other).olderThan(other) {
 		t.Error("another object of that name is taken for it")
 	}
+
 	if known := a.seen(key, object("u", "10")); !known.at.Equal(noon) || !known.verifiedAt.Equal(noon) {
 		t.Errorf("remembered: %+v", known)
 	}
@@ -88,6 +96,7 @@ func TestEdited(t *testing.T) {
 // objects are deleted.
 func TestKept(t *testing.T) {
 	k := Keeper{Auxiliary: kinds.SparkConnects(config.Default, nil).Auxiliary}
+
 	remove := []client.Object{
 		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
@@ -105,6 +114,7 @@ func TestKept(t *testing.T) {
 			t.Errorf("%+v: %d stay, %d go", test.wanted, len(stay), len(goes))
 		}
 	}
+
 	k.Auxiliary.Vital = nil
 	if stay, _ := k.separateKept(remove, []lifecycle.AuxiliaryObject{{Kind: "Service"}}); len(stay) > 0 {
 		t.Error("something stays of a kind that has nothing vital")

@@ -50,6 +50,7 @@ func (e revision) olderThan(object client.Object) bool {
 	if e.uid != object.GetUID() {
 		return true
 	}
+
 	order, err := resourceversion.CompareResourceVersion(e.version, object.GetResourceVersion())
 	return err != nil || order < 0
 }
@@ -99,10 +100,12 @@ func (m *Memory) remember(key types.NamespacedName, object client.Object, change
 		if all == nil {
 			all = map[string]revision{}
 		}
+
 		state := all[nameOf(object)]
 		if state.uid != object.GetUID() {
 			state = revision{uid: object.GetUID()}
 		}
+
 		state.generation, state.version = object.GetGeneration(), object.GetResourceVersion()
 		change(&state)
 		all[nameOf(object)] = state
@@ -174,6 +177,7 @@ func (m *Memory) OwnDeletion(key types.NamespacedName, object client.Object) (de
 		if !known || last.failures > 0 || last.made[nameOf(object)].content != gone {
 			return last, known
 		}
+
 		last.made, deleted = maps.Clone(last.made), true // callers still read the old map
 		delete(last.made, nameOf(object))
 		return last, len(last.made) > 0

@@ -39,6 +39,7 @@ func clusterAddress(object client.Object) string {
 	case *unstructured.Unstructured:
 		address, _, _ = unstructured.NestedString(o.Object, "spec", "clusterIP")
 	}
+
 	if address == corev1.ClusterIPNone {
 		return ""
 	}
@@ -55,11 +56,13 @@ func (w *work) unwanted(wanted []submit.Object) []client.Object {
 	var remove []client.Object
 	for i := range w.Set.Others {
 		other := &w.Set.Others[i]
+
 		keep := slices.ContainsFunc(wanted, func(object submit.Object) bool { return nameOf(object) == nameOf(other) })
 		if identity.IsAuxiliary(other) && slices.Contains(auxiliaryKinds, dependents.KindOf(other)) && !keep && other.DeletionTimestamp == nil {
 			remove = append(remove, other)
 		}
 	}
+
 	if len(wanted) == 0 {
 		for i := range w.Set.Strays {
 			remove = append(remove, &w.Set.Strays[i])
@@ -85,6 +88,7 @@ func (w *work) cached(object client.Object) string {
 	if other == nil {
 		return ""
 	}
+
 	if content := other.Labels[lifecycle.ContentLabel]; content != "" && other.DeletionTimestamp == nil {
 		return content
 	}
@@ -101,9 +105,11 @@ func DigestOf(wanted []submit.Object, remove []client.Object) string {
 	for _, object := range wanted {
 		words = append(words, nameOf(object)+"="+object.GetLabels()[lifecycle.ContentLabel])
 	}
+
 	for _, object := range remove {
 		words = append(words, nameOf(object)+"-")
 	}
+
 	slices.Sort(words)
 	return strings.Join(words, " ")
 }

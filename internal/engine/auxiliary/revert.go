@@ -39,11 +39,13 @@ func (l Launch) render(edited map[string]*metav1.PartialObjectMetadata, all *Rev
 			parts[lifecycle.DriverBudget] = true
 		}
 	}
+
 	for part := range parts {
 		objects, err := l.Render(l.Object, lifecycle.Action{Verb: lifecycle.Create, Part: part, Attempt: l.Attempt}, l.At)
 		if err != nil {
 			all.Failures = append(all.Failures, err)
 		}
+
 		wanted = append(wanted, objects.Before...)
 	}
 	return wanted
@@ -53,30 +55,38 @@ func (l Launch) render(edited map[string]*metav1.PartialObjectMetadata, all *Rev
 func (k Keeper) Revert(ctx context.Context, view dependents.View, launch Launch) Reverted {
 	w := &work{View: view}
 	edited := map[string]*metav1.PartialObjectMetadata{}
+
 	key := identity.Key(view.Owner)
 	for i := range w.Set.Others {
 		other := &w.Set.Others[i]
+
 		known := k.Memory.seen(key, other).uid != "" && identity.Attempt(other) == launch.Attempt
 		if known && dependents.IsAttemptObject(other) && other.DeletionTimestamp == nil && k.edited(w, other) {
 			edited[nameOf(other)] = other
 		}
 	}
+
 	all := Reverted{RequeueAfter: w.RequeueAfter}
 	if len(edited) == 0 {
 		return all
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
+
 	for _, object := range launch.render(edited, &all) {
 		cached := edited[nameOf(object)]
 		if cached == nil {
 			continue
 		}
+
 		if _, _, err := k.correct(ctx, w, object, true); err != nil {
 			k.Memory.postpone(key, cached, w.Now)
+
 			all.Failures = append(all.Failures, fmt.Errorf("%s: %w", nameOf(object), err))
 			continue
 		}
+
 		if k.Memory.seen(key, cached).at.Equal(w.Now) {
 			all.Objects = append(all.Objects, object)
 		}

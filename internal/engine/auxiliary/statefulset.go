@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +44,7 @@ func autoscaled(objects []submit.Object) (names []string) {
 		if dependents.KindOf(object) != autoscaler.Kind {
 			continue
 		}
+
 		if tree, err := AppliedTree(object); err == nil {
 			kind, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "kind")
 			if name, _, _ := unstructured.NestedString(tree, "spec", "scaleTargetRef", "name"); kind == dependents.StatefulSet.Kind {
@@ -64,6 +64,7 @@ func (w *work) keepScale(tree map[string]any, existing *unstructured.Unstructure
 	if !isSet(existing) || !slices.Contains(w.scaled, existing.GetName()) {
 		return nil
 	}
+
 	replicas, found, err := unstructured.NestedInt64(existing.Object, "spec", "replicas")
 	if err != nil || !found || replicas == 0 {
 		return err
@@ -89,9 +90,11 @@ func (k Keeper) objectToCreate(ctx context.Context, w *work, object client.Objec
 	if !isSet(object) || !slices.Contains(w.scaled, name) {
 		return object, nil
 	}
+
 	if !existed && replicasFor(name, slices.Concat(w.Set.Strays, w.Set.Members)) == 0 {
 		return object, nil
 	}
+
 	pods, err := k.LivePods(ctx, client.InNamespace(object.GetNamespace()), client.MatchingLabels{identity.ClusterNameLabel: w.Owner.GetName()})
 	if err != nil {
 		return nil, fmt.Errorf("count the pods of the previous StatefulSet: %w", err)
@@ -109,10 +112,12 @@ func isOwnedBySet(pod *corev1.Pod, name string) bool {
 // belong to it.
 func adoptStrays(object client.Object, pods []corev1.Pod) client.Object {
 	left := replicasFor(object.GetName(), pods)
+
 	tree, err := AppliedTree(object)
 	if err != nil {
 		return object
 	}
+
 	if replicas, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); left <= replicas || unstructured.SetNestedField(tree, left, "spec", "replicas") != nil {
 		return object
 	}
@@ -170,14 +175,17 @@ func (k Keeper) markSet(ctx context.Context, w *work, object client.Object, exis
 	patch := map[string]any{"metadata": map[string]any{
 		"uid": existing.GetUID(), "resourceVersion": existing.GetResourceVersion(), "labels": marks,
 	}}
+
 	there, known, _ := unstructured.NestedInt64(existing.Object, "spec", "replicas")
 	if replicas, found, _ := unstructured.NestedInt64(tree, "spec", "replicas"); found && known && replicas > there {
 		patch["spec"] = map[string]any{"replicas": replicas}
 	}
+
 	text, err := json.Marshal(patch)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := k.Patch(ctx, existing, client.RawPatch(types.MergePatchType, text)); err != nil {
 		return nil, fmt.Errorf("take over StatefulSet %s: %w", existing.GetName(), err)
 	}
@@ -197,6 +205,7 @@ func (k Keeper) replaceSet(ctx context.Context, existing *unstructured.Unstructu
 	if err := k.Create(ctx, next, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) && !apianswer.QuotaCountsPredecessor(err) {
 		return fmt.Errorf("check in a dry run whether the new StatefulSet %s can be created: %w", existing.GetName(), err)
 	}
+
 	if err := k.DeleteOne(ctx, existing, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ func workerSet(replicas *int32) *appsv1.StatefulSet {
 
 func asTree(t *testing.T, object client.Object) *unstructured.Unstructured {
 	t.Helper()
+
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +41,7 @@ func asTree(t *testing.T, object client.Object) *unstructured.Unstructured {
 // autoscaler has fields that the operator's types do not declare.
 func TestAutoscaled(t *testing.T) {
 	t.Parallel()
+
 	scaler := func(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
 		s := &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: name},
@@ -77,6 +79,7 @@ func (l *livePods) List(_ context.Context, list client.ObjectList, _ ...client.L
 // previous StatefulSet had. Without an autoscaler, it starts with the wanted number of pods.
 func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	t.Parallel()
+
 	stray := func(name string) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", appsv1.StatefulSetPodNameLabel: name}}}
 	}
@@ -91,6 +94,7 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	unlike.Labels[identity.RoleLabel] = identity.RoleExecutor
 	workers := []string{"c-worker"}
 	single := []corev1.Pod{stray("c-worker-0")}
+
 	two := []corev1.Pod{stray("c-worker-2"), stray("c-worker-1")}
 	for name, test := range map[string]struct {
 		scaled  []string
@@ -120,10 +124,12 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 			lost := min(1, len(test.cached)) // the other pods still belong to the previous set
 			w := &work{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
 			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
+
 			first, err := k.objectToCreate(t.Context(), w, object, test.existed)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got, _, err := unstructured.NestedInt64(asTree(t, first).Object, "spec", "replicas")
 			if err != nil || got != test.want {
 				t.Errorf("%s: %d pods (%v), want %d", name, got, err, test.want)
@@ -135,12 +141,15 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 // TestKeepScale checks that an apply keeps the current number of pods of an autoscaled StatefulSet.
 func TestKeepScale(t *testing.T) {
 	t.Parallel()
+
 	for scaled, want := range map[string]int64{"c-worker": 7, "d-worker": 2} {
 		w := &work{scaled: []string{scaled}}
+
 		tree := asTree(t, workerSet(new(int32(2)))).Object
 		if err := w.keepScale(tree, asTree(t, workerSet(new(int32(7))))); err != nil {
 			t.Fatal(err)
 		}
+
 		if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != want {
 			t.Errorf("with %s scaled it is applied with %d pods, want %d", scaled, got, want)
 		}
@@ -151,6 +160,7 @@ func TestKeepScale(t *testing.T) {
 // value is valid.
 func TestInheritedContent(t *testing.T) {
 	t.Parallel()
+
 	if first, other := inheritedContent(1), inheritedContent(math.MaxInt64); first == other || len(other) > 63 {
 		t.Errorf("%q and %q", first, other)
 	}
@@ -160,11 +170,14 @@ func TestInheritedContent(t *testing.T) {
 // that has no pods.
 func TestKeepScaleIgnoresZero(t *testing.T) {
 	t.Parallel()
+
 	w := &work{scaled: []string{"c-worker"}}
+
 	tree := asTree(t, workerSet(new(int32(2)))).Object
 	if err := w.keepScale(tree, asTree(t, workerSet(new(int32(0))))); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, _, _ := unstructured.NestedInt64(tree, "spec", "replicas"); got != 2 {
 		t.Errorf("it is applied with %d pods, want 2", got)
 	}

@@ -27,10 +27,12 @@ func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.
 	if r.kind.Auxiliary.Wanted == nil {
 		return o, 0
 	}
+
 	left := passTimeout
 	if end, bounded := ctx.Deadline(); bounded {
 		left = time.Until(end)
 	}
+
 	result := r.keeper().Ensure(ctx, o.View, r.kind.Auxiliary.Wanted(o.object, o.Seen), auxiliaryTimeout(time.Since(began), left))
 	return o.withAuxiliary(result), result.RequeueAfter
 }
@@ -64,9 +66,11 @@ func (r *Reconciler) revertEdits(ctx context.Context, o outcome) time.Duration {
 	if !o.plan.Next.Phase.Live() || !o.Set.HasCountedObjects(attempt) {
 		return 0
 	}
+
 	keeper := r.keeper()
 	keeper.Memory = &r.edits
 	result := keeper.Revert(ctx, o.View, auxiliary.Launch{Object: o.object, Attempt: attempt, At: o.plan.Next.SubmittedAt, Render: r.kind.Render})
+
 	warn := func(reason, message string) {
 		log.FromContext(ctx).Info(message)
 		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, reason, conf.HideAddresses(message))
@@ -74,6 +78,7 @@ func (r *Reconciler) revertEdits(ctx context.Context, o outcome) time.Duration {
 	for _, object := range result.Objects {
 		warn(dialect.EventObjectRestored, fmt.Sprintf("%s %s of the driver was changed by another client; the operator reverted the change", r.reference(object).Kind, object.GetName()))
 	}
+
 	for _, err := range result.Failures {
 		cause, _ := apianswer.Rejection(err)
 		warn(cmp.Or(cause.Reason, auxiliary.ReasonEdited), "an object of the driver was changed by another client, and the operator could not revert the change: "+err.Error())

@@ -11,6 +11,7 @@ import (
 // the lower and the upper bound of this limit, and that the limit is at most half of the remaining time.
 func TestAuxiliaryTimeout(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct{ spent, left, want time.Duration }{
 		{0, passTimeout, auxiliary.Timeout},
 		{auxiliary.Timeout, passTimeout, auxiliary.Timeout},

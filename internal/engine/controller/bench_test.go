@@ -35,12 +35,15 @@ func BenchmarkStatusPatch(b *testing.B) {
 				step.change(&o.Seen)
 				o.object = o.Owner.DeepCopyObject().(client.Object)
 				o.plan = kind.Decide(o.object, o.Seen, o.Now)
+
 				b.ReportAllocs()
+
 				for b.Loop() {
 					patch, err := statuswrite.Patch(o.Owner, o.object, kind.Status)
 					if err != nil || (patch == nil) != (step.name == "nothing") {
 						b.Fatalf("%s, %v", patch, err)
 					}
+
 					if patch != nil && statuswrite.OnlyExecutorChurn(kind.ExecutorChurn, o.plan, patch) != (step.name == "executor") {
 						b.Fatal("it is not what is expected to rest")
 					}
@@ -54,6 +57,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 // already has the phase Running.
 func atWork(b *testing.B, kind Kind, executors int) outcome {
 	b.Helper()
+
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "8a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", Generation: 1, ResourceVersion: "4711"},
 		Spec: v1beta2.SparkApplicationSpec{
@@ -66,6 +70,7 @@ func atWork(b *testing.B, kind Kind, executors int) outcome {
 	kind.Decide(app, lifecycle.Observed{}, scene.Noon)
 	kind.Decide(app, lifecycle.Observed{Confirmed: true}, scene.Noon)
 	o := outcome{View: dependents.View{Now: scene.Noon.Add(time.Minute)}}
+
 	o.Seen = lifecycle.Observed{RemainingAttempts: []int32{1}, Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: scene.Noon, StartedAt: scene.Noon, ReadyAt: scene.Noon, AppID: "spark-1",
 	}}}
@@ -74,9 +79,11 @@ func atWork(b *testing.B, kind Kind, executors int) outcome {
 			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: scene.Noon,
 		})
 	}
+
 	if plan := kind.Decide(app, o.Seen, scene.Noon); plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", plan.Next.Phase)
 	}
+
 	o.Owner = readBack(b, app)
 	return o
 }
@@ -84,6 +91,7 @@ func atWork(b *testing.B, kind Kind, executors int) outcome {
 // readBack returns a copy of an application as a client gets it from the API server.
 func readBack(b *testing.B, app *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	b.Helper()
+
 	read := &v1beta2.SparkApplication{}
 	if err := json.Unmarshal(jsonOf(b, app), read); err != nil {
 		b.Fatal(err)

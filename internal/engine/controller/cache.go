@@ -21,10 +21,12 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into cl
 	if err := r.dependents.Client.Get(ctx, key, into); err != nil {
 		return err
 	}
+
 	cached, ok := any(into).(trim.SpecDropper)
 	if !ok || !cached.DropLargeSpec(trim.MaxSpec) {
 		return nil
 	}
+
 	live := r.kind.New()
 	switch err := r.dependents.Live.Get(ctx, key, live); {
 	case apierrors.IsNotFound(err):
@@ -34,6 +36,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into cl
 	case err != nil:
 		return fmt.Errorf("read a spec of more than %d bytes, which the cache does not keep: %w", trim.MaxSpec, err)
 	}
+
 	trim.DropClientNotes(live)
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(live).Elem())
 	return nil
@@ -59,6 +62,7 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 	if !ahead {
 		return false, nil
 	}
+
 	key := client.ObjectKeyFromObject(stored)
 	if !doubted {
 		// The write may have reached the cache after the pass read the object. Its event may have been dropped as an
@@ -67,16 +71,20 @@ func (r *Reconciler) stale(ctx context.Context, stored client.Object) (bool, err
 		if err := r.read(ctx, key, stored); err != nil {
 			return true, client.IgnoreNotFound(err)
 		}
+
 		ahead, _ = r.writes.CacheIsStale(stored, r.clock())
 		return ahead, nil
 	}
+
 	live := r.kind.New()
 	if err := r.dependents.Live.Get(ctx, key, live); err != nil {
 		return true, client.IgnoreNotFound(err)
 	}
+
 	if !r.writes.NewerThan(live) {
 		return true, nil
 	}
+
 	log.FromContext(ctx).Info("The API server returned a status that is older than the last written status, as after a restore; continuing from the older status")
 	r.writes.Forget(key)
 	return false, nil

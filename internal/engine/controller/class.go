@@ -27,6 +27,7 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 	return func(request reconcile.Request) queue.Class {
 		object := objects.Get().(client.Object)
 		defer objects.Put(object)
+
 		err := r.dependents.Client.Get(ctx, request.NamespacedName, object, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -37,6 +38,7 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 		case err != nil:
 			return queue.Changed // the pass meets the same error and reports it
 		}
+
 		class := classOf(r.kind, object)
 		if class == queue.Fresh && r.writes.NewerThan(object) {
 			return queue.Changed

@@ -24,6 +24,7 @@ func (r *Reconciler) Deletions(elected <-chan struct{}) predicate.Predicate {
 		if e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(object) {
 			return true
 		}
+
 		select {
 		case <-elected:
 			r.deleted.Note(object)
@@ -53,6 +54,7 @@ func (r *Reconciler) NoteEdits(owner handler.MapFunc) predicate.Predicate {
 		if identity.IsAuxiliary(e.ObjectNew) {
 			edits = &r.auxiliary
 		}
+
 		for _, request := range owner(context.Background(), e.ObjectNew) {
 			edits.NoteEdit(request.NamespacedName, e.ObjectOld)
 		}

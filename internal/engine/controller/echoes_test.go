@@ -16,10 +16,12 @@ import (
 // events of other writes, and events that the informer sends again.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
+
 	app := func(version string) *v1beta2.SparkApplication {
 		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u", ResourceVersion: version}}
 	}
 	again := app("10")
+
 	again.UID = "another"
 	for _, test := range []struct {
 		what        string
@@ -43,11 +45,13 @@ func TestEchoes(t *testing.T) {
 			if test.wrote != "" {
 				r.writes.Wrote(app(test.wrote))
 			}
+
 			if test.met != nil {
 				if ahead, _ := r.writes.CacheIsStale(test.met, time.Unix(100, 0)); !ahead {
 					t.Fatal("the object that the pass read is not older than the written object")
 				}
 			}
+
 			if got := r.NoEchoes().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}); got != test.needsPass {
 				t.Errorf("the event is passed on: %t", got)
 			}

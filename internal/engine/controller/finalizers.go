@@ -18,10 +18,12 @@ import (
 // object was changed or deleted meanwhile, a later pass handles it.
 func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, error) {
 	theirs := func(finalizer string) bool { return slices.Contains(r.kind.Inherited.Finalizers, finalizer) }
+
 	has := stored.GetFinalizers()
 	if !slices.ContainsFunc(has, theirs) {
 		return false, nil
 	}
+
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": stored.GetUID(), "resourceVersion": stored.GetResourceVersion(),
 		"finalizers": slices.DeleteFunc(slices.Clone(has), theirs),
@@ -29,10 +31,12 @@ func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, e
 	if err != nil {
 		return true, err
 	}
+
 	target, err := r.metadataOf(stored)
 	if err != nil {
 		return true, err
 	}
+
 	err = r.dependents.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
@@ -40,6 +44,7 @@ func (r *Reconciler) release(ctx context.Context, stored client.Object) (bool, e
 	case err != nil:
 		return true, fmt.Errorf("release the finalizers %v of another operator: %w", r.kind.Inherited.Finalizers, err)
 	}
+
 	log.FromContext(ctx).Info("Removed the finalizers of another operator", "finalizers", slices.DeleteFunc(slices.Clone(has), func(f string) bool { return !theirs(f) }))
 	return true, nil
 }

@@ -56,14 +56,17 @@ type meter func(object []byte) (cost, error)
 // "spark.apache.org/v1 SparkCluster".
 func meters(t testing.TB) map[string]meter {
 	t.Helper()
+
 	scheme := apiruntime.NewScheme()
 	for _, add := range []func(*apiruntime.Scheme) error{clientgoscheme.AddToScheme, v1beta2.AddToScheme, v1alpha1.AddToScheme, sparkv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	kindsWithout, reviews := hostileKinds(hostileConfig()), reviewsOf(t, hostileConfig())
 	kindsUnderRules, reviewsUnderRules := hostileKinds(ruledConfig(t)), reviewsOf(t, ruledConfig(t))
+
 	out := map[string]meter{}
 	for name, kind := range kindsWithout {
 		out[name] = meterOf(scheme, ruled{kind, reviews[name]}, ruled{kindsUnderRules[name], reviewsUnderRules[name]})
@@ -96,6 +99,7 @@ func hostileConfig() config.Configuration {
 // because the review of an object that is refused ends early. Each set has its own list of patterns.
 func ruledConfig(t testing.TB) config.Configuration {
 	t.Helper()
+
 	cfg := hostileConfig()
 	for i := range 5 {
 		set := fmt.Sprintf(`
@@ -112,15 +116,19 @@ ingress: {hosts: {allowed: ["regexp:(?s).*"]}, classes: {allowed: ["regexp:(?s).
 packages: {allowed: ["org.apache.spark-%[1]d:*", "regexp:(?s).*"]}
 repositories: {allowed: ["https://maven-%[1]d.example.com/*", "regexp:(?s).*"]}
 `, i)
+
 		var rules policy.Rules
 		if err := yaml.UnmarshalStrict([]byte(set), &rules); err != nil {
 			t.Fatal(err)
 		}
+
 		cfg.Policy.Rules = append(cfg.Policy.Rules, rules)
 	}
+
 	if errs := cfg.Policy.Prepare(field.NewPath("policy")); len(errs) > 0 {
 		t.Fatal(errs)
 	}
+
 	text := `
 - name: everybody
   sparkConf: {spark.eventLog.enabled: "true", spark.ui.port: "4040"}
@@ -172,6 +180,7 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 		if err != nil {
 			return nil, err
 		}
+
 		if got, want := reflect.TypeOf(decoded), reflect.TypeOf(kind.New()); got != want {
 			return nil, fmt.Errorf("decoded a %s, want a %s", got, want)
 		}
@@ -182,6 +191,7 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 		frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(bytes.NewReader(event)))
 		decoder := restclientwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), objects)
 		defer decoder.Close()
+
 		_, decoded, err := decoder.Decode()
 		return typed(decoded, err)
 	}
@@ -191,9 +201,11 @@ func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte)
 // reviews sends an object to the webhook twice, as a creation and as an update.
 func (l *hostileLife) reviews(raw []byte) (failed error) {
 	l.step("review of the creation"+l.suffix, func() { failed = l.review(raw, nil) })
+
 	if failed != nil {
 		return failed
 	}
+
 	before := edited(raw)
 	l.step("review of an update"+l.suffix, func() { failed = l.review(raw, before) })
 	return failed
@@ -204,9 +216,11 @@ func (l *hostileLife) underRules(raw []byte) (failed error) {
 	open := l.ruled
 	l.ruled, l.suffix = l.rules, " under rules"
 	defer func() { l.ruled, l.suffix = open, "" }()
+
 	if err := l.reviews(raw); err != nil {
 		return err
 	}
+
 	l.step("first pass"+l.suffix, func() {
 		o := &outcome{View: dependents.View{Now: scene.Noon}}
 		if o.Owner, failed = l.read(raw); failed == nil {
@@ -224,19 +238,24 @@ func (l *hostileLife) lead(raw []byte) error {
 	if err := l.underRules(raw); err != nil {
 		return err
 	}
+
 	o := &outcome{View: dependents.View{Now: scene.Noon}}
 	var failed error
+
 	if err := l.reviews(raw); err != nil {
 		return err
 	}
+
 	l.step("first pass", func() {
 		if o.Owner, failed = l.read(raw); failed == nil {
 			failed = l.pass(o)
 		}
 	})
+
 	if failed != nil {
 		return failed
 	}
+
 	created := scene.Noon.Add(time.Second)
 	for _, next := range []struct {
 		name string
@@ -249,6 +268,7 @@ func (l *hostileLife) lead(raw []byte) error {
 		o.Owner = o.object.DeepCopyObject().(client.Object)
 		o.Seen, o.Now = next.seen, o.Now.Add(time.Minute)
 		l.step(next.name, func() { failed = l.pass(o) })
+
 		if failed != nil {
 			return failed
 		}
@@ -263,13 +283,16 @@ func (l *hostileLife) read(raw []byte) (client.Object, error) {
 	if err != nil {
 		return object, fmt.Errorf("decode: %w", err)
 	}
+
 	if _, err := trim.Resource(object); err != nil {
 		return object, err
 	}
+
 	if large, ok := any(object).(trim.SpecDropper); ok && large.DropLargeSpec(trim.MaxSpec) {
 		if object, err = l.asked(raw); err != nil {
 			return object, fmt.Errorf("decode: %w", err)
 		}
+
 		trim.DropClientNotes(object)
 	}
 	return object, nil
@@ -281,15 +304,21 @@ func (l *hostileLife) step(name string, do func()) {
 	l.spent = cost{Step: name, Renders: l.worst.Renders, Refusal: l.worst.Refusal}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+
 	began := processCPU()
+
 	do()
+
 	l.spent.CPU = processCPU() - began
+
 	runtime.ReadMemStats(&after)
 	l.spent.Bytes = after.TotalAlloc - before.TotalAlloc
+
 	worst := l.worst
 	if l.spent.CPU > worst.CPU {
 		worst.Step, worst.CPU = name, l.spent.CPU
 	}
+
 	worst.Bytes, worst.Objects = max(worst.Bytes, l.spent.Bytes), max(worst.Objects, l.spent.Objects)
 	worst.Written, worst.Sent = max(worst.Written, l.spent.Written), max(worst.Sent, l.spent.Sent)
 	worst.Renders, worst.Refusal = l.spent.Renders, l.spent.Refusal
@@ -314,28 +343,37 @@ func (l *hostileLife) pass(o *outcome) error {
 		o.plan = l.kind.Decide(o.object, o.Seen, o.Now)
 		fact, objects := l.apply(o)
 		sent = append(sent, objects...)
+
 		if fact == nil {
 			break
 		}
+
 		fact(&o.Seen)
 	}
+
 	if l.kind.Auxiliary.Wanted != nil {
 		sent = append(sent, l.ensureAuxiliary(o)...)
 	}
+
 	if l.kind.Executors.Render != nil && len(o.Seen.Executors) > 0 {
 		if pod, err := l.kind.Executors.Render(o.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", o.Now); err == nil {
 			l.send(pod)
 		}
 	}
+
 	for _, object := range sent {
 		l.send(object)
 	}
+
 	l.spent.Objects = len(sent)
+
 	patch, err := statuswrite.Patch(o.Owner, o.object, l.kind.Status)
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}
+
 	observed("status", patch)
+
 	l.spent.Written += len(patch)
 	for _, event := range append(l.kind.Events(o.object, o.plan), o.events...) {
 		l.spent.Written += len(event.Message)
@@ -363,17 +401,22 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 			if err != nil {
 				return apply.RejectionFact(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
+
 			l.spent.Renders = true
+
 			sent = append(sent, run)
 		case action.Verb == lifecycle.Create && action.Part != lifecycle.DriverBudget:
 			objects, err := l.kind.Render(o.object, action, o.Now)
 			if err != nil {
 				return apply.RejectionFact(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
+
 			l.spent.Renders = true
+
 			for _, object := range objects.Before {
 				sent = append(sent, object)
 			}
+
 			if driver, err := objects.DriverObject(); err == nil {
 				sent = append(sent, driver)
 			}
@@ -389,17 +432,21 @@ func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
 	if wanted.Unsettled {
 		return nil
 	}
+
 	auxiliary.DigestOf(wanted.Objects, nil)
 	var objects []client.Object
+
 	var stand []lifecycle.AuxiliaryObject
 	for _, object := range wanted.Objects {
 		objects = append(objects, object)
 		l.spent.Renders = true
+
 		stand = append(stand, lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(), Current: true})
 		if _, err := auxiliary.AppliedTree(object); err != nil {
 			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 		}
 	}
+
 	*o = o.withAuxiliary(auxiliary.RecordResults(wanted, stand, o.Now))
 	return objects
 }
@@ -426,6 +473,7 @@ func runningFacts(at time.Time) lifecycle.Observed {
 			Name: fmt.Sprintf("hostile-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: at,
 		})
 	}
+
 	for _, role := range []lifecycle.Role{lifecycle.Master, lifecycle.Worker} {
 		seen.Members = append(seen.Members, lifecycle.Member{Name: "hostile-" + string(role) + "-0", Role: role, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: at})
 	}
@@ -453,6 +501,7 @@ func TestMeterRendersAnOrdinaryApplication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	known := meters(t)
 	for _, d := range definitions {
 		for _, c := range hostile.Ordinary(d) {
@@ -460,10 +509,12 @@ func TestMeterRendersAnOrdinaryApplication(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			spent, err := known[d.Stored+" "+d.Kind](object)
 			if err != nil || !spent.Renders {
 				t.Errorf("%s: %+v, %v", c.Name(), spent, err)
 			}
+
 			t.Logf("%s: %+v", c.Name(), spent)
 		}
 	}

@@ -29,7 +29,9 @@ type reviewOf func(object, old []byte) error
 // object.
 func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 	t.Helper()
+
 	quota := corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}}}
+
 	out := map[string]reviewOf{}
 	for _, kind := range kinds.Admission(nil) {
 		handler, err := webhook.Handler([]*webhook.Reviewer{{
@@ -42,6 +44,7 @@ func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		out[kind.Kind.GroupVersion().String()+" "+kind.Kind.Kind] = func(object, old []byte) error {
 			return post(handler, webhook.Path(kind.Kind), object, old)
 		}
@@ -55,20 +58,26 @@ var observed = func(what string, text []byte) {}
 // post sends one review to a handler, in the form in which the API server sends it.
 func post(handler http.Handler, path string, object, old []byte) error {
 	var body bytes.Buffer
+
 	operation := admissionv1.Create
 	if old != nil {
 		operation = admissionv1.Update
 	}
+
 	fmt.Fprintf(&body, `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","namespace":"default","operation":%q,"object":%s`, operation, object)
+
 	if old != nil {
 		fmt.Fprintf(&body, `,"oldObject":%s`, old)
 	}
+
 	body.WriteString("}}")
 	req := httptest.NewRequest(http.MethodPost, path, &body)
 	req.Header.Set("Content-Type", "application/json")
+
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, req)
 	observed("review", answer.Body.Bytes())
+
 	if answer.Code != http.StatusOK || !bytes.Contains(answer.Body.Bytes(), []byte(`"uid":"u"`)) || bytes.Contains(answer.Body.Bytes(), []byte("the object was not checked")) {
 		return fmt.Errorf("review: %d %.300s", answer.Code, answer.Body)
 	}

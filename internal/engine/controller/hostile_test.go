@@ -61,17 +61,20 @@ func TestHostileObjects(t *testing.T) {
 		work(t)
 		return
 	}
+
 	if testing.Short() {
 		t.Skip("measures for about a minute")
 	}
 	var mu sync.Mutex
 	var all []report
+
 	var running sync.WaitGroup
 	for i := range hostileWorkers {
 		running.Go(func() {
 			err := supervise(i, func(r report) {
 				mu.Lock()
 				defer mu.Unlock()
+
 				if all = append(all, r); (os.Getenv(hostile.SoakVariable) != "" || os.Getenv("HOSTILE_TABLE") != "") && (len(all)%500 == 0 || r.over() > 1) {
 					fmt.Printf("%6d %s %8.1f ms %6.1f MB %6d objects %s %s %s\n", len(all), time.Now().Format(time.TimeOnly),
 						float64(r.Cost.CPU)/1e6, float64(r.Cost.Bytes)/(1<<20), r.Cost.Objects, r.Name, r.Err, strings.ReplaceAll(r.Stack, "\n", " < "))
@@ -82,6 +85,7 @@ func TestHostileObjects(t *testing.T) {
 			}
 		})
 	}
+
 	running.Wait()
 	measureAgain(t, all)
 	judgeHostile(t, all)
@@ -91,26 +95,32 @@ func TestHostileObjects(t *testing.T) {
 // processor's caches.
 func measureAgain(t *testing.T, all []report) {
 	t.Helper()
+
 	exceed := map[int]*report{}
 	for i := range all {
 		if r := &all[i]; r.Err == "" && r.Cost.CPU > hostileCPU {
 			exceed[r.Index] = r
 		}
 	}
+
 	if len(exceed) == 0 {
 		return
 	}
+
 	known, index := meters(t), 0
 	for c := range hostile.Cases(t).All() {
 		index++
+
 		r, found := exceed[index]
 		if !found {
 			continue
 		}
+
 		object, err := c.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		spent, err := measured(known[c.Definition.Stored+" "+c.Definition.Kind], object, func(string, cost) {})
 		if t.Logf("%s: %v beside another, %v alone, %v", r.Name, r.Cost.CPU, spent.CPU, err); err == nil && spent.CPU < r.Cost.CPU {
 			r.Cost = spent
@@ -130,6 +140,7 @@ func supervise(worker int, tell func(report)) error {
 		case last <= after:
 			return fmt.Errorf("worker %d ended before its first case: %w", worker, err)
 		}
+
 		after = last
 	}
 	return errors.New("too many cases were given up")
@@ -141,17 +152,23 @@ func superviseOnce(worker, after int, tell func(report)) (last int, err error) {
 		return after, err
 	}
 	defer reader.Close()
+
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHostileObjects$", "-test.timeout=0")
+
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", workerVariable, worker), fmt.Sprintf("%s=%d", afterVariable, after), "GOMAXPROCS=1", "GOGC=100")
 	var output bytes.Buffer
+
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &output, &output, []*os.File{writer}
 	if err := cmd.Start(); err != nil {
 		writer.Close()
 		return after, err
 	}
+
 	writer.Close()
+
 	last = after
 	var current report
+
 	lines := bufio.NewReaderSize(reader, 1<<20)
 	for {
 		line, readErr := lines.ReadBytes('\n')
@@ -159,16 +176,20 @@ func superviseOnce(worker, after int, tell func(report)) (last int, err error) {
 			if err := json.Unmarshal(line, &current); err != nil {
 				break
 			}
+
 			last = current.Index
 			if current.Done {
 				tell(current)
 			}
 		}
+
 		if readErr != nil {
 			break
 		}
 	}
+
 	_, _ = io.Copy(io.Discard, reader)
+
 	err = cmd.Wait()
 	if err != nil && last > after && !current.Done { // the runtime ended it, for example since memory ran out
 		text := output.String()
@@ -185,25 +206,31 @@ func work(t *testing.T) {
 	out := json.NewEncoder(os.NewFile(3, "reports"))
 	only := regexp.MustCompile(os.Getenv(onlyVariable))
 	known := meters(t)
+
 	index := 0
 	for c := range hostile.Cases(t).All() {
 		if index++; index <= after || index%hostileWorkers != worker || !only.MatchString(c.Name()) {
 			continue
 		}
+
 		r := report{Index: index, Name: c.Name(), Field: c.Definition.Name() + " " + c.Field, Value: c.Value}
 		_ = out.Encode(r)
+
 		object, err := c.JSON()
 		if err == nil {
 			r.Cost, err = measured(known[c.Definition.Stored+" "+c.Definition.Kind], object, func(stack string, spent cost) {
 				r.Done, r.Err, r.Stack, r.Cost = true, "given up", stack, spent
 				_ = out.Encode(r)
+
 				os.Exit(3)
 			})
 		}
+
 		if r.Done = true; err != nil {
 			r.Err = err.Error()
 			r.Err = r.Err[:min(len(r.Err), 300)]
 		}
+
 		_ = out.Encode(r)
 	}
 }
@@ -212,18 +239,23 @@ func work(t *testing.T) {
 // measurements and returns the lowest CPU time, since a case costs more CPU time on a busy machine.
 func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 	var least cost
+
 	var err error
 	for try := range 3 {
 		done := watchCase(giveUp)
 		var spent cost
 		spent, err = m(object)
+
 		done()
+
 		if try == 0 || spent.CPU < least.CPU {
 			least = spent
 		}
+
 		if spent.Bytes > 16<<20 {
 			runtime.GC() // so that the next case does not pay for it
 		}
+
 		if least.CPU <= hostileCPU {
 			break
 		}
@@ -235,10 +267,12 @@ func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
 // the watch.
 func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 	stop := make(chan struct{})
+
 	began := processCPU()
 	go func() {
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
+
 		for {
 			select {
 			case <-stop:
@@ -247,6 +281,7 @@ func watchCase(giveUp func(stack string, spent cost)) (done func()) {
 			}
 			var memory runtime.MemStats
 			runtime.ReadMemStats(&memory)
+
 			if spent := processCPU() - began; spent > abandonCPU || memory.HeapAlloc > abandonBytes {
 				var stack bytes.Buffer
 				_ = pprof.Lookup("goroutine").WriteTo(&stack, 2)
@@ -264,6 +299,7 @@ func innermost(stacks string) string {
 		if !found {
 			continue
 		}
+
 		var names []string
 		for line := range strings.Lines(inside) {
 			if name := line[:max(strings.LastIndex(line, "("), 0)]; name != "" && !strings.HasPrefix(line, "\t") && !strings.HasPrefix(line, "goroutine") {
@@ -284,40 +320,50 @@ func (r *report) over() float64 {
 // that exceeds a bound.
 func judgeHostile(t *testing.T, all []report) {
 	t.Helper()
+
 	worst := map[string]report{}
+
 	rendered, failed := 0, 0
 	for _, r := range all {
 		if r.Cost.Renders {
 			rendered++
 		}
+
 		if r.Err != "" {
 			failed++
 		}
+
 		if known, found := worst[r.Field]; !found || r.over() > known.over() {
 			worst[r.Field] = r
 		}
 	}
+
 	var fields []report
 	for _, r := range worst {
 		fields = append(fields, r)
 	}
+
 	slices.SortFunc(fields, func(a, b report) int { return cmp.Or(cmp.Compare(b.over(), a.over()), cmp.Compare(a.Field, b.Field)) })
 	t.Logf("%d objects, of which %d were rendered; %d ended with an error", len(all), rendered, failed)
 	t.Logf("the ten most expensive of %d fields:\n%s", len(fields), hostileTable(fields[:min(len(fields), 10)]))
+
 	if file := os.Getenv("HOSTILE_TABLE"); file != "" {
 		if err := os.WriteFile(file, []byte(hostileTable(fields)), 0o600); err != nil {
 			t.Error(err)
 		}
 	}
+
 	exceed := 0
 	for _, r := range fields {
 		if r.over() <= 1 && (r.Err == "" || strings.HasPrefix(r.Err, "decode")) {
 			continue
 		}
+
 		if exceed++; exceed <= 40 {
 			t.Errorf("%s: CPU %v, allocations %d MB, %d objects, in the %s; %s %s\n%s", r.Name, r.Cost.CPU, r.Cost.Bytes>>20, r.Cost.Objects, r.Cost.Step, r.Err, r.Cost.Refusal, r.Stack)
 		}
 	}
+
 	if exceed > 40 {
 		t.Errorf("and %d more fields", exceed-40)
 	}
@@ -326,6 +372,7 @@ func judgeHostile(t *testing.T, all []report) {
 func hostileTable(fields []report) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%9s %8s %7s  %s\n", "CPU ms", "MB", "objects", "field = value (pass)")
+
 	for _, r := range fields {
 		fmt.Fprintf(&out, "%9.1f %8.1f %7d  %s = %s (%s) %s\n", float64(r.Cost.CPU)/1e6, float64(r.Cost.Bytes)/(1<<20), r.Cost.Objects, r.Field, r.Value, r.Cost.Step, r.Err)
 	}

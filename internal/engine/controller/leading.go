@@ -27,6 +27,7 @@ func (r *Reconciler) whileLeading(reconciling context.Context) (_ context.Contex
 			end(fence.ErrOver)
 		}
 	})
+
 	over, leading := func() {}, true
 	if r.lead != nil {
 		ctx, over, leading = r.lead.Begin(ctx)
@@ -46,6 +47,7 @@ func ended(ctx context.Context, result reconcile.Result, err error) (reconcile.R
 	if errors.Is(context.Cause(ctx), fence.ErrOver) || errors.Is(err, fence.ErrOver) {
 		return reconcile.Result{RequeueAfter: requeueSoon}, nil
 	}
+
 	if err != nil {
 		return reconcile.Result{}, err // the backoff determines the next pass; with a time, controller-runtime warns
 	}

@@ -16,6 +16,7 @@ func TestErrorHasNoTime(t *testing.T) {
 	if result, err := ended(t.Context(), later, failure); !errors.Is(err, failure) || result != (reconcile.Result{}) {
 		t.Errorf("a failed pass ends with %v, %v", result, err)
 	}
+
 	if result, err := ended(t.Context(), later, nil); err != nil || result != later {
 		t.Errorf("a pass ends with %v, %v", result, err)
 	}
@@ -34,17 +35,21 @@ func TestShutdownLetsPassesFinish(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			looked := make(chan struct{})
+
 			r := &Reconciler{term: term{limit: time.Hour}}
 			if test.asked != nil {
 				r.asked = func() bool { defer close(looked); return test.asked() }
 			} else {
 				close(looked)
 			}
+
 			reconciling, stop := context.WithCancel(t.Context())
 			ctx, cancel, _ := r.whileLeading(reconciling)
 			defer cancel()
+
 			stop()
 			<-looked
+
 			if test.ends {
 				<-ctx.Done() // otherwise the test never ends
 			} else if ctx.Err() != nil {

@@ -35,6 +35,7 @@ func (r *Reconciler) standing(object client.Object) lifecycle.Standing {
 func (r *Reconciler) measure(o outcome, began time.Time) {
 	r.metrics.Stored(r.subject(o.Owner), r.standing(o.Owner), o.plan)
 	spent := o.applied.Spent
+
 	now := time.Now()
 	for _, t := range o.plan.Transitions {
 		driver := o.Seen.Driver(t.Attempt)

@@ -38,34 +38,42 @@ import (
 func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconciler {
 	w.T.Helper()
 	rc, scheme := kit.Rest(w.T), w.API.Scheme()
+
 	caches, err := cache.New(rc, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	watched := []client.Object{&corev1.Pod{}}
 	for _, kind := range dependents.Kinds {
 		watched = append(watched, identity.MetadataOnly(kind))
 	}
+
 	for _, object := range watched {
 		if err := caches.IndexField(w.T.Context(), object, identity.CacheIndex, identity.IndexKeys); err != nil {
 			w.T.Fatal(err)
 		}
 	}
+
 	if _, err := caches.GetInformer(w.T.Context(), &v1beta2.SparkApplication{}, cache.BlockUntilSynced(false)); err != nil {
 		w.T.Fatal(err)
 	}
 	go func() { _ = caches.Start(w.T.Context()) }()
+
 	if !caches.WaitForCacheSync(w.T.Context()) {
 		w.T.Fatal("the caches are not full")
 	}
+
 	cached, err := client.New(rc, client.Options{Scheme: scheme, Cache: &client.CacheOptions{Reader: caches}})
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	cached = client.WithFieldOwner(cached, identity.FieldOwner)
 	for _, over := range wrap {
 		cached = over(cached)
 	}
+
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	return &Reconciler{
 		kind: tiny.Kind(), clock: time.Now, scope: scene.Everywhere{}, explains: explain.New(w.API, cached, nil),
@@ -83,9 +91,11 @@ func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 		var pods corev1.PodList
 		maps := metav1.PartialObjectMetadataList{}
 		maps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+
 		if err := r.dependents.Client.List(ctx, &pods, options...); err != nil {
 			return err
 		}
+
 		if err := r.dependents.Client.List(ctx, &maps, options...); err != nil {
 			return err
 		}
@@ -96,6 +106,7 @@ func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 // configMap creates a ConfigMap that has the labels of an application's dependents and the given owners.
 func configMap(w *scene.World, app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 	w.T.Helper()
+
 	meta := tiny.Meta(app, name, 1)
 	meta.OwnerReferences = owners
 	object := &corev1.ConfigMap{ObjectMeta: meta}
@@ -124,6 +135,7 @@ func TestSweepDeletesOrphans(t *testing.T) {
 	executor("exec-1", byDriver)
 	executor("exec-2", byDriver, appRef(app))
 	executor("exec-of-others", appRef(other))
+
 	shared := tiny.Driver(app, 2)
 	shared.Name, shared.OwnerReferences = "driver-of-two", append(shared.OwnerReferences, appRef(other))
 	w.Create(shared)
@@ -142,10 +154,12 @@ func TestSweepDeletesOrphans(t *testing.T) {
 		again, err := r.dependents.Sweep(ctx, &r.deleted, identity.Key(app))
 		return errors.Join(err, want(again, false))
 	})
+
 	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
 	if diff := cmp.Diff(left, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
+
 	if uids, known := r.deleted.Get(identity.Key(app)); known {
 		t.Errorf("it is still remembered: %v", uids)
 	}
@@ -171,6 +185,7 @@ func (c *racing) Delete(ctx context.Context, object client.Object, options ...cl
 // is deleted by the next sweep.
 func TestSweepKeepsReleasedObjects(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct {
 		name  string
 		patch string
@@ -194,12 +209,15 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 			configMap(w, app, "conf", appRef(app))
 			waitCached(w, r, app.UID, 2)
 			r.deleted.Note(app)
+
 			if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || !again {
 				t.Errorf("sweep = %v, %v, want another look", again, err)
 			}
+
 			if diff := cmp.Diff([]string{"map pi-conf"}, w.Stays()); diff != "" {
 				t.Errorf("what is left at first (-want +got):\n%s", diff)
 			}
+
 			kit.Wait(t, "no further pass to be needed", func(ctx context.Context) error {
 				again, err := r.dependents.Sweep(ctx, &r.deleted, identity.Key(app))
 				if err != nil {
@@ -207,6 +225,7 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 				}
 				return want(again, false)
 			})
+
 			if diff := cmp.Diff(c.left, w.Stays()); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
 			}
@@ -218,6 +237,7 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 // its driver. The sweep must delete the executor if it still has this owner, and keep it otherwise.
 func TestSweepOfAChangedExecutor(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct {
 		name  string
 		patch string
@@ -247,16 +267,19 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 					t.Error(err)
 				}
 			})
+
 			executor := tiny.Driver(app, 1)
 			executor.Name, executor.Labels[identity.RoleLabel] = "exec-1", identity.RoleExecutor
 			executor.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
 			w.Create(executor)
 			waitCached(w, r, app.UID, 2)
 			r.deleted.Note(app)
+
 			released := c.name == "removed owner"
 			if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || again != released {
 				t.Errorf("sweep = %v, %v", again, err)
 			}
+
 			if diff := cmp.Diff(c.left, w.Stays()); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
 			}
@@ -273,12 +296,15 @@ func TestSweepKeepsObjectsOfANamesake(t *testing.T) {
 	app := w.Application("pi")
 	before := app.DeepCopy()
 	before.UID = "before"
+
 	w.Create(tiny.Driver(app, 1))
 	waitCached(w, r, app.UID, 1)
 	r.deleted.Note(before)
+
 	if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || again {
 		t.Errorf("sweep = %v, %v", again, err)
 	}
+
 	if diff := cmp.Diff([]string{"pod pi-driver"}, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
@@ -314,6 +340,7 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 		return r.dependents.Client.Get(ctx, identity.Key(app), &v1beta2.SparkApplication{})
 	})
 	keeps.fails.Store(true)
+
 	keys := []types.NamespacedName{identity.Key(app), {Namespace: w.Namespace, Name: "gone"}}
 	for _, key := range keys {
 		r.deleted.Update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
@@ -322,35 +349,44 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > requeueSoon {
 		t.Errorf("the pass over the other one ended with %v, %v", result, err)
 	}
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("its state is %q", state)
 	}
+
 	served := r.kind.Served
+
 	r.kind.Served.Selects = func(client.Object) bool { return false }
 	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 {
 		t.Errorf("the pass over an application that this operator does not select ended with %v, %v", result, err)
 	}
+
 	r.kind.Served = served
 	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[1]}); err == nil {
 		t.Error("without a namesake the failure is not reported")
 	}
+
 	if diff := cmp.Diff([]string{"map other-conf", "map pi-conf", "pod pi-driver"}, w.Stays()); diff != "" {
 		t.Errorf("what is left at first (-want +got):\n%s", diff)
 	}
 
 	keeps.fails.Store(false)
+
 	for _, key := range keys {
 		if _, known := r.deleted.Get(key); !known {
 			t.Errorf("what %s has left is forgotten", key)
 		}
+
 		kit.Wait(t, "the sweep", func(ctx context.Context) error {
 			if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key}); err != nil {
 				return err
 			}
+
 			_, known := r.deleted.Get(key)
 			return want(known, false)
 		})
 	}
+
 	if diff := cmp.Diff([]string{"map pi-conf", "pod pi-driver"}, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
@@ -359,11 +395,13 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 // TestDeletionsAreNoted checks which deleted custom resources are noted for a sweep of their orphans.
 func TestDeletionsAreNoted(t *testing.T) {
 	t.Parallel()
+
 	named := func(uid types.UID, finalizers ...string) *v1beta2.SparkApplication {
 		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: uid, Finalizers: finalizers}}
 	}
 	leads, standsBy := make(chan struct{}), make(chan struct{})
 	close(leads)
+
 	for _, c := range []struct {
 		name string
 		kind Kind
@@ -381,21 +419,25 @@ func TestDeletionsAreNoted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+
 			r := &Reconciler{kind: c.kind}
 			for _, app := range c.gone {
 				if !r.Deletions(leads).Delete(event.DeleteEvent{Object: app}) {
 					t.Error("the deletion wakes nobody")
 				}
 			}
+
 			got, _ := r.deleted.Get(types.NamespacedName{Namespace: "ns", Name: "pi"})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("remembered (-want +got):\n%s", diff)
 			}
+
 			reconciler := &Reconciler{kind: c.kind}
 			for _, app := range c.gone {
 				reconciler.Deletions(standsBy).Delete(event.DeleteEvent{Object: app})
 				reconciler.Deletions(leads).Delete(event.DeleteEvent{Object: app, DeleteStateUnknown: true})
 			}
+
 			if got, known := reconciler.deleted.Get(types.NamespacedName{Namespace: "ns", Name: "pi"}); known {
 				t.Errorf("one that stands by, or has seen no deletion, remembers %v", got)
 			}

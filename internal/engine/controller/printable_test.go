@@ -18,6 +18,7 @@ import (
 func TestMessagesArePrintable(t *testing.T) {
 	known := meters(t)
 	defer func(before func(string, []byte), text string) { observed, failure = before, text }(observed, failure)
+
 	failure = "exit code 1: " + unprintable.Text
 	cases, texts := 0, 0
 	name, fromStatus, failed := "", false, map[string]bool{}
@@ -25,21 +26,26 @@ func TestMessagesArePrintable(t *testing.T) {
 		if len(text) == 0 {
 			return
 		}
+
 		var tree any
 		if err := json.Unmarshal(text, &tree); err != nil {
 			t.Errorf("%s: %s: %v", name, what, err)
 		}
+
 		eachText("", tree, func(path, text string) {
 			texts++
+
 			if what == "status" && fromStatus && text == unprintable.Text {
 				return // the operator keeps what others wrote there
 			}
+
 			if found := unprintable.First(text); found != "" && !failed[what+path] {
 				failed[what+path] = true
 				t.Errorf("%s: %s%s: %q", name, what, path, found)
 			}
 		})
 	}
+
 	generator := hostile.Cases(t)
 	for _, d := range generator.Definitions {
 		for c := range generator.Unprintable(d) {
@@ -47,16 +53,20 @@ func TestMessagesArePrintable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			name, fromStatus = c.Name(), strings.HasPrefix(c.Field, "status.")
 			cases++
+
 			if _, err := known[d.Stored+" "+d.Kind](object); err != nil && !bytes.Contains([]byte(err.Error()), []byte("decode")) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
+
 	if cases < 500 || texts < 20*cases {
 		t.Errorf("%d cases, %d texts", cases, texts)
 	}
+
 	t.Logf("%d cases, %d texts", cases, texts)
 }
 

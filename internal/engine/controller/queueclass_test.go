@@ -24,6 +24,7 @@ import (
 // TestClasses checks the queue class of objects of each kind in different states.
 func TestClasses(t *testing.T) {
 	t.Parallel()
+
 	remembers := func(phase lifecycle.Phase) *v1beta2.OperatorStatus {
 		return &v1beta2.OperatorStatus{Phase: string(phase)}
 	}
@@ -62,15 +63,20 @@ func TestClassOfDeletedObject(t *testing.T) {
 	r := &Reconciler{kind: tiny.Kind(), dependents: dependents.Client{Client: w.API}}
 	left, class := &r.deleted, r.Class(t.Context())
 	gone := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "gone", UID: "1"}}
+
 	request := reconcile.Request{NamespacedName: identity.Key(gone)}
 	if got := class(request); got != queue.Settled {
 		t.Errorf("without orphans: class %d", got)
 	}
+
 	left.Note(gone)
+
 	if got := class(request); got != queue.Leaving {
 		t.Errorf("with orphans: class %d", got)
 	}
+
 	left.DropUID(identity.Key(gone), gone.UID)
+
 	if got := class(request); got != queue.Settled {
 		t.Errorf("after the orphans were swept: class %d", got)
 	}
@@ -81,6 +87,7 @@ func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64
 	if ends {
 		over = queue.Settled
 	}
+
 	cases := []struct {
 		name     string
 		deleting bool
@@ -103,10 +110,13 @@ func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64
 		t.Run(c.name, func(t *testing.T) {
 			object := kind.New()
 			object.SetGeneration(2)
+
 			if c.deleting {
 				object.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
 			}
+
 			decided(object.(T), c.seen, c.phase)
+
 			if got := classOf(kind, object); got != c.want {
 				t.Errorf("class %d, want %d", got, c.want)
 			}

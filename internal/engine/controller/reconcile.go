@@ -96,6 +96,7 @@ func (m *memories) forget(key types.NamespacedName) {
 	} {
 		forget(key)
 	}
+
 	for _, part := range []lifecycle.Part{lifecycle.DriverBudget, lifecycle.DriverObjects, lifecycle.DriverPod, lifecycle.Submission} {
 		m.replies.Forget(apianswer.Question{Key: key, Part: part})
 	}
@@ -135,13 +136,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil // shutting down: passes in flight are finished, no new one begins
 	}
+
 	ctx, done, leads := r.whileLeading(ctx)
 	defer done()
 	defer r.sentinels.PassEnded()
+
 	if !leads {
 		return reconcile.Result{RequeueAfter: requeueSoon}, nil // the lease may still be renewed, late
 	}
 	defer r.hangs.Pass(r.kind.Name, req.NamespacedName, r.limit)()
+
 	result, err := r.pass(ctx, req)
 	return ended(ctx, result, err)
 }
@@ -157,20 +161,24 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	case !served:
 		r.forget(req.NamespacedName)
 		r.deleted.Forget(req.NamespacedName)
+
 		if area := r.listed(req.Namespace); area != metav1.NamespaceAll {
 			r.caught.Forget(area) // its cache may be filled anew
 		}
 		return reconcile.Result{}, nil
 	}
+
 	if err := r.catchUp(ctx, r.listed(req.Namespace)); err != nil {
 		return r.waitForCatchUp(ctx, req.NamespacedName, err)
 	}
 
 	again := time.Duration(0)
+
 	changed, unswept := r.dependents.Sweep(ctx, &r.deleted, req.NamespacedName)
 	if changed {
 		again = requeueSoon
 	}
+
 	stored := r.kind.New()
 	switch err := r.read(ctx, req.NamespacedName, stored); {
 	case apierrors.IsNotFound(err):
@@ -178,18 +186,24 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("read the custom resource: %w", err)
 	}
+
 	if unswept != nil { // no reason to stop: if an orphan blocks a name that this object needs, its status reports it
 		log.FromContext(ctx).V(1).Info("Orphans of a deleted object with the same name still exist", "cause", unswept.Error())
+
 		again = requeueSoon
 	}
+
 	if stale, err := r.stale(ctx, stored); stale || err != nil {
 		return reconcile.Result{RequeueAfter: requeueSoon}, err
 	}
+
 	if handled, result, err := r.handledElsewhere(ctx, stored); handled || err != nil {
 		result.RequeueAfter = lifecycle.Soonest(result.RequeueAfter, again)
 		return result, err
 	}
+
 	began := time.Now()
+
 	r.metrics.RecordFirst(r.subject(stored), r.standing(stored))
 	// The status stores times with this precision. The current time is truncated to it, so that a later pass reads the
 	// same time that this pass used.
@@ -197,6 +211,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+
 	sight.RequeueAfter = lifecycle.Soonest(sight.RequeueAfter, again)
 	sight.Seen.ShortSince = r.debouncer.ShortSince(req.NamespacedName)
 	sight.Seen.Shortages, _ = r.shortages.Get(req.NamespacedName)
@@ -209,6 +224,7 @@ func (r *Reconciler) catchUp(ctx context.Context, area string) error {
 	if r.lead == nil || r.caught.In(r.lead.TermNumber(), area) {
 		return nil
 	}
+
 	from := statuswrite.Sources{Cache: r.dependents.Client, Live: r.dependents.Live, Empty: r.kind.New(), Namespace: area}
 	return r.caught.CatchUp(ctx, r.lead.TermNumber(), &r.writes, from, r.clock())
 }
@@ -232,7 +248,9 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, next
 	if sweepErr != nil || nextSweep > 0 {
 		return reconcile.Result{RequeueAfter: nextSweep}, sweepErr
 	}
+
 	r.forget(key)
+
 	if !r.kind.Auxiliary.Sets {
 		return reconcile.Result{}, nil
 	}
@@ -249,20 +267,25 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, next
 //   - The caches that the object's kind needs are not synced.
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}
+
 	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
 		r.forget(identity.Key(stored))
 		return true, reconcile.Result{}, nil
 	}
+
 	if r.sentinels.Has(stored) {
 		r.metrics.Remove(r.kind.Name, identity.Key(stored)) // it may have been an application before
 		r.sentinels.Observe(stored)
+
 		released, err := r.release(ctx, stored)
 		if !released && err == nil {
 			later = reconcile.Result{}
 		}
 		return true, later, err
 	}
+
 	r.sentinels.Forget(identity.Key(stored))
+
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // the write comes back as an event
 	}
@@ -277,6 +300,7 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 	note := func(err error) *hold.Hold { return r.waits.Note(key, sight.Now, r.clock(), err) }
 	done, err := r.settle(ctx, outcome{View: sight.View})
 	held := note(err)
+
 	stands := held == nil
 	if held != nil && held.Lasts() {
 		done.View = done.WithFact(func(seen *lifecycle.Observed) {
@@ -290,23 +314,30 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 			stands = true
 		}
 	}
+
 	r.traces.Decided(ctx, r.standing(done.Owner).Phase, done.plan)
+
 	var result reconcile.Result
 	if stands {
 		if result, err = r.finish(ctx, key, done, sight, began); err != nil {
 			held = note(err)
 		}
 	}
+
 	if held != nil {
 		after, err := r.wait(ctx, key, done.View, &r.waits, held)
 		return reconcile.Result{RequeueAfter: lifecycle.Soonest(result.RequeueAfter, after)}, err
 	}
+
 	r.waits.Forget(key)
+
 	if done.applied.Rejected == nil {
 		r.refusals.Forget(key)
 		return result, nil
 	}
+
 	refused := r.refusals.Note(key, sight.Now, r.clock(), done.applied.Rejected)
+
 	after, err := r.wait(ctx, key, done.View, &r.refusals, refused)
 	if !refused.Lasts() { // the next pass reports the rejection; later, the decision sets the time of the next try
 		result.RequeueAfter = lifecycle.Soonest(result.RequeueAfter, after)
@@ -332,13 +363,16 @@ func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 		o.View = o.Add(result.Found, result.Created)
 		fact := result.Fact
 		result.Fact, o.applied.Warnings = nil, nil
+
 		o.applied = o.applied.Add(result)
 		if err != nil {
 			return o, err
 		}
+
 		if fact == nil {
 			return o, nil
 		}
+
 		o.View = o.WithFact(fact)
 	}
 	return o, fmt.Errorf("the pass found a new fact in each of %d rounds and ended without a final decision; last actions: %v; if this lasts, it is a bug of the operator, report it", maxRounds, o.plan.Actions)
@@ -351,6 +385,7 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 		r.forget(key)
 		return reconcile.Result{}, nil
 	}
+
 	r.shortages.Update(key, func(lifecycle.Shortages, bool) (lifecycle.Shortages, bool) {
 		return o.plan.Shortages, o.plan.Shortages != lifecycle.Shortages{}
 	})
@@ -358,10 +393,12 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	check := lifecycle.Soonest(lifecycle.Soonest(sight.RequeueAfter, o.applied.RequeueAfter), r.revertEdits(ctx, o))
 	o, again := r.ensureAuxiliary(ctx, o, began)
 	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.RequeueAfter)
+
 	written, rest, err := r.record(ctx, o)
 	if err != nil {
 		r.warn(o) // the next pass finds the objects, and does not render them again
 	}
+
 	switch {
 	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: requeueSoon}, nil
@@ -372,9 +409,11 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	case rest > 0:
 		return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, rest)}, nil
 	}
+
 	if written {
 		r.report(ctx, o, began)
 	}
+
 	r.ends.Counted(key, sight.Ended)
 	r.metrics.Record(r.subject(o.object), r.standing(o.object))
 	return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, r.keeper().Clear(ctx, o.View, o.remove))}, nil

@@ -20,14 +20,17 @@ import (
 // which the decision was made. Any later change of the object therefore leads to a conflict, which ends the pass.
 func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay time.Duration, _ error) {
 	key := identity.Key(o.Owner)
+
 	patch, err := statuswrite.Patch(o.Owner, o.object, r.kind.Status)
 	if err != nil {
 		return false, 0, err
 	}
+
 	if patch == nil {
 		r.debouncer.Reset(key)
 		return false, 0, nil
 	}
+
 	crowd := !o.acted() && statuswrite.OnlyExecutorChurn(r.kind.ExecutorChurn, o.plan, patch)
 	switch {
 	case crowd && len(o.plan.Notices) > 0:
@@ -35,19 +38,24 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay
 	case crowd:
 		delay = r.debouncer.Delay(key, o.Now, statuswrite.WindowOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
 	}
+
 	if delay > 0 {
 		r.debouncer.SetShortSince(key, o.plan.Next.ShortSince)
 		return false, delay, nil
 	}
+
 	target, err := r.metadataOf(o.Owner)
 	if err != nil {
 		return false, 0, err
 	}
+
 	err = r.dependents.Client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	r.metrics.StatusWrite(r.kind.Name, writeResult(err))
+
 	if err != nil {
 		return false, 0, err
 	}
+
 	r.writes.Wrote(target)
 	r.debouncer.Wrote(key, o.Now, crowd && r.kind.ExecutorChurn.DebounceEvents)
 	return true, 0, nil
@@ -67,6 +75,7 @@ func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMeta
 	if err != nil {
 		return nil, err
 	}
+
 	target := identity.MetadataOnly(gvk)
 	target.SetNamespace(stored.GetNamespace())
 	target.SetName(stored.GetName())

@@ -30,6 +30,7 @@ import (
 
 func jsonOf(t testing.TB, value any) []byte {
 	t.Helper()
+
 	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
@@ -45,10 +46,12 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 		kind: tiny.Kind(), dependents: dependents.Client{Client: w.API},
 		reports: reports{metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})},
 	}
+
 	read := w.Get("pi")
 	if err := w.API.Patch(t.Context(), w.Get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	submitted := func(stored *v1beta2.SparkApplication) outcome {
 		object := stored.DeepCopy()
 		object.Status.SubmissionID = "x"
@@ -57,13 +60,16 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	if _, _, err := r.record(t.Context(), submitted(read)); !apierrors.IsConflict(err) {
 		t.Errorf("a status was written over a change of the object: %v", err)
 	}
+
 	o := submitted(w.Get("pi"))
 	if written, _, err := r.record(t.Context(), o); err != nil || !written {
 		t.Errorf("written %t, %v", written, err)
 	}
+
 	if ahead, _ := r.writes.CacheIsStale(o.Owner, scene.Noon); !ahead {
 		t.Error("the read from before the write does not count as stale")
 	}
+
 	if ahead, _ := r.writes.CacheIsStale(w.Get("pi"), scene.Noon); ahead {
 		t.Error("the read of the write counts as stale")
 	}
@@ -99,6 +105,7 @@ func TestStaleObjectEndsThePass(t *testing.T) {
 		return tiny.Decide(app, seen, now)
 	})
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
+
 	r := &Reconciler{
 		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: time.Now,
 		dependents: dependents.Client{Client: frozen{w.API, w.Get("pi")}, Live: w.API},
@@ -109,10 +116,12 @@ func TestStaleObjectEndsThePass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if pass > 1 && result.RequeueAfter != requeueSoon {
 			t.Errorf("pass %d requeues after %s, want %s", pass, result.RequeueAfter, requeueSoon)
 		}
 	}
+
 	if decided != 1 {
 		t.Errorf("decided %d times from one read", decided)
 	}
@@ -124,6 +133,7 @@ func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	app := w.Application("pi")
+
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	for operator := 1; operator <= 3; operator++ { // each has caches of its own
 		r := &Reconciler{
@@ -135,10 +145,12 @@ func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(pods.Items) != 1 {
 		t.Errorf("%d driver pods", len(pods.Items))
 	}
@@ -147,6 +159,7 @@ func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 func TestNoPassDuringShutdown(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	r := &Reconciler{} // any use would panic
 	if result, err := r.Reconcile(ctx, reconcile.Request{}); err != nil || result != (reconcile.Result{}) {
 		t.Errorf("%v, %v", result, err)
@@ -173,18 +186,23 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return now }, dependents: dependents.Client{Client: late, Live: w.API}}
 	stale := func(at time.Duration, want bool) {
 		t.Helper()
+
 		now = scene.Noon.Add(at)
 		if got, err := r.stale(t.Context(), cached); err != nil || got != want {
 			t.Errorf("after %s: stale is %t, %v", at, got, err)
 		}
 	}
+
 	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	r.writes.Wrote(app)
+
 	for _, at := range []time.Duration{0, 29 * time.Second, 31 * time.Second, time.Minute, time.Hour} {
 		stale(at, true)
 	}
+
 	restored := app.DeepCopy()
 	restored.ResourceVersion = "9223372036854775807" // the write is newer than everything in the store
 	r.writes.Wrote(restored)
@@ -199,26 +217,33 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 // NoEchoes may have dropped this event.
 func TestWriteArrivesDuringThePass(t *testing.T) {
 	t.Parallel()
+
 	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
 	written := older.DeepCopy()
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
 	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return scene.Noon }, dependents: dependents.Client{Client: frozen{app: written}}}
 	r.writes.Wrote(written)
+
 	if !r.writes.IsEcho(written) {
 		t.Error("the event of the operator's own write is no echo")
 	}
+
 	read := older.DeepCopy()
 	if stale, err := r.stale(t.Context(), read); stale || err != nil {
 		t.Errorf("stale is %t, %v", stale, err)
 	}
+
 	if diff := cmp.Diff(written, read); diff != "" {
 		t.Errorf("the pass continues with this object (-want +got):\n%s", diff)
 	}
+
 	r.dependents.Client = frozen{app: older} // the event of the write has not arrived yet
 	r.writes.Wrote(written)
+
 	if stale, err := r.stale(t.Context(), older.DeepCopy()); !stale || err != nil {
 		t.Errorf("stale is %t, %v, although the cache never shows the write", stale, err)
 	}
+
 	if r.writes.IsEcho(written) {
 		t.Error("the event that a pass waits for is an echo, so NoEchoes would drop it")
 	}

@@ -31,8 +31,10 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 		if driver := o.Seen.Driver(t.Attempt); driver != nil && driver.HasExit {
 			values = append(values, "exitCode", driver.ExitCode)
 		}
+
 		logger.Info("phase entered", values...)
 	}
+
 	r.reportRuns(ctx, o)
 	r.measure(o, began)
 
@@ -40,6 +42,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	for _, event := range append(r.kind.Events(o.object, o.plan), o.events...) {
 		r.events.Event(ref, o.Now, event.Type, event.Reason, conf.HideAddresses(event.Message))
 	}
+
 	r.warn(o)
 }
 
@@ -62,6 +65,7 @@ func (r *Reconciler) reportRestored(ctx context.Context, o outcome) {
 		if stopped && kind == "Service" {
 			level = corev1.EventTypeNormal
 		}
+
 		log.FromContext(ctx).Info("Created a deleted object of a running attempt again", "kind", kind, "name", object.GetName())
 		r.events.Event(r.reference(o.Owner), o.Now, level, dialect.EventObjectRestored, fmt.Sprintf(
 			"%s %s, which the driver and its executors need, was deleted; the operator created it again", kind, object.GetName()))
@@ -95,19 +99,23 @@ func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 	if r.kind.Runs == nil {
 		return
 	}
+
 	for _, run := range o.applied.Started {
 		logger := log.FromContext(ctx).WithValues("run", run.Name)
 		if !run.Due.IsZero() {
 			logger = logger.WithValues("due", run.Due)
 		}
+
 		logger.Info("run started")
 		r.metrics.RunStarted(r.kind.Name, run.Due, run.At)
 	}
+
 	for _, notice := range o.plan.Notices {
 		if result := r.kind.Runs.Result(notice); result != "" {
 			r.metrics.Run(r.kind.Name, result)
 		}
 	}
+
 	for _, action := range o.plan.Actions {
 		if action.Part == lifecycle.ScheduledRun && action.Verb == lifecycle.Delete {
 			log.FromContext(ctx).Info("run deleted", "run", action.Name)

@@ -38,10 +38,12 @@ func TestFewWarnings(t *testing.T) {
 // last output, which belongs to the application's owner.
 func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	var message scene.Lines
+
 	log, err := telemetry.NewLogger(&message, "debug", "text")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	kind := tiny.Kind()
 	kind.Events = typed.With(func(*v1beta2.SparkApplication, lifecycle.Plan) []dialect.Event { return nil })
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
@@ -57,6 +59,7 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 		plan: lifecycle.Plan{Transitions: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
 			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
 	}, time.Now())
+
 	got := message.String()
 	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") || !strings.Contains(got, "reason=Error") {
 		t.Errorf("logged: %s", got)
@@ -70,6 +73,7 @@ func TestWarningsOfALaunchThatWasNotStored(t *testing.T) {
 	w := scene.New(t)
 	app := w.Application("pi")
 	w.Patch("pi", `{"metadata":{"labels":{"edited":"yes"}}}`) // after the cache has read the application
+
 	kind := tiny.Kind()
 	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 		objects, err := tiny.Render(app, action, now)
@@ -79,21 +83,27 @@ func TestWarningsOfALaunchThatWasNotStored(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	recorder := telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)
 	ctx, cancel := context.WithCancel(t.Context())
+
 	written := make(chan error, 1)
 	go func() { written <- recorder.Start(ctx) }()
+
 	r := &Reconciler{
 		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: func() time.Time { return scene.Noon },
 		dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
 		reports:    reports{metrics: metrics, events: recorder}, term: term{limit: passTimeout},
 	}
+
 	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
 	if state := w.Get("pi").Status.AppState.State; err != nil || result.RequeueAfter != requeueSoon || state != "" {
 		t.Errorf("the pass ended with %v, %v, and the state is %q", result, err, state)
 	}
+
 	cancel()
+
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
+
 	if got := w.EventsOf(app); got[dialect.EventSubmissionWarning] != "spark.a has no effect" || got["TinyLaunched"] != "" {
 		t.Errorf("the events are %v", got)
 	}

@@ -36,6 +36,7 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	counted := &listed{Client: w.API}
 	at := func(now time.Time) {
 		t.Helper()
+
 		r := &Reconciler{
 			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kinds.Schedules(config.Default, nil),
 			clock: func() time.Time { return now }, dependents: dependents.Client{Client: emptyCache{w.API}, Live: counted},
@@ -46,9 +47,11 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 		}
 	}
 	at(s.CreationTimestamp.UTC())
+
 	if counted.lists != 0 {
 		t.Errorf("%d live reads of all runs while none is due", counted.lists)
 	}
+
 	going := machine.RunName("nightly", first, machine.Seconds)
 	w.Create(&v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{
@@ -60,22 +63,29 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 
 	late := first.Add(2*time.Hour + 10*time.Minute)
 	at(late)
+
 	if diff := cmp.Diff([]string{going}, w.RunsOf(s)); diff != "" {
 		t.Errorf("beside a running one (-want +got):\n%s", diff)
 	}
+
 	if counted.lists == 0 {
 		t.Error("a cache without runs is believed")
 	}
+
 	w.EndRun(going, v1beta2.ApplicationStateCompleted)
 	at(late.Add(time.Minute))
 	want := []string{going, machine.RunName("nightly", first.Add(2*time.Hour), machine.Nanos)}
 	slices.Sort(want)
+
 	got := w.RunsOf(s)
 	slices.Sort(got)
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("when it has ended (-want +got):\n%s", diff)
 	}
+
 	at(late.Add(2 * time.Minute))
+
 	if again := w.RunsOf(s); len(again) != 2 {
 		t.Errorf("later: %v", again)
 	}

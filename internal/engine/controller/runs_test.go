@@ -35,6 +35,7 @@ func TestRunMissingInTheCacheIsFound(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	pass := func() {
 		t.Helper()
+
 		r := &Reconciler{
 			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Schedules(), clock: time.Now,
 			dependents: dependents.Client{Client: blindToRuns{w.API}, Live: w.API},
@@ -45,35 +46,46 @@ func TestRunMissingInTheCacheIsFound(t *testing.T) {
 		}
 	}
 	pass()
+
 	first := w.Get("nightly-a")
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil {
 		t.Fatal(err)
 	}
+
 	s.Status.LastRunName = "" // the operator crashed before it wrote that
 	if err := w.API.Status().Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
+
 	pass()
+
 	if got := w.Get("nightly-a"); got.UID != first.UID {
 		t.Error("the run was made twice")
 	}
+
 	w.WaitSchedule("nightly", "the run that was found", lastRun("nightly-a"))
 
 	w.EditSchedule("nightly", `{"schedule":"b"}`)
 	pass()
+
 	if diff := cmp.Diff([]string{"nightly-a"}, w.RunsOf(s)); diff != "" {
 		t.Errorf("beside a running one (-want +got):\n%s", diff)
 	}
+
 	w.EndRun("nightly-a", v1beta2.ApplicationStateFailed)
 	pass()
+
 	if diff := cmp.Diff([]string{"nightly-a", "nightly-b"}, w.RunsOf(s)); diff != "" {
 		t.Errorf("after its end (-want +got):\n%s", diff)
 	}
+
 	if err := w.API.Delete(t.Context(), w.Get("nightly-b")); err != nil {
 		t.Fatal(err)
 	}
+
 	w.EditSchedule("nightly", `{"schedule":"c"}`)
 	pass()
+
 	if diff := cmp.Diff([]string{"nightly-a", "nightly-c"}, w.RunsOf(s)); diff != "" {
 		t.Errorf("after the last run was deleted (-want +got):\n%s", diff)
 	}

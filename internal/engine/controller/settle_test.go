@@ -24,6 +24,7 @@ func TestSettleGivesUp(t *testing.T) {
 		return submit.Objects{}, fmt.Errorf("never")
 	})
 	r := &Reconciler{kind: kind}
+
 	_, err := r.settle(t.Context(), outcome{View: dependents.View{Owner: &v1beta2.SparkApplication{}}})
 	if err == nil || rounds != maxRounds {
 		t.Errorf("%d rounds, then %v", rounds, err)

@@ -23,6 +23,7 @@ func (r *Reconciler) waitForCatchUp(ctx context.Context, key types.NamespacedNam
 	if apianswer.WaitOf(err) == nil || r.read(ctx, key, stored) != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
 		return reconcile.Result{}, err
 	}
+
 	now := r.clock().UTC()
 	after, err := r.wait(ctx, key, dependents.View{Owner: stored, Now: now}, &r.waits, r.waits.Note(key, now, now, err))
 	return reconcile.Result{RequeueAfter: after}, err
@@ -33,15 +34,20 @@ func (r *Reconciler) waitForCatchUp(ctx context.Context, key types.NamespacedNam
 // second, and need no report. The argument `memory` holds the wait h.
 func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view dependents.View, memory *hold.Memory, h *hold.Hold) (time.Duration, error) {
 	r.metrics.RecordWait(r.kind.Name, key, h.Reason)
+
 	if err := h.RecentError(); err != nil {
 		return 0, err
 	}
+
 	tell := memory.ShouldReport(key, r.clock())
+
 	logger := log.FromContext(ctx)
 	if !h.First && (!tell || h.Err == nil) {
 		logger = logger.V(1)
 	}
+
 	logger.Info("waiting", "cause", h.Message)
+
 	if tell {
 		r.events.Event(r.reference(view.Owner), view.Now, corev1.EventTypeWarning, h.Reason, "waiting: "+conf.HideAddresses(h.Message))
 	}

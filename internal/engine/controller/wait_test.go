@@ -34,6 +34,7 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	recorder := telemetry.NewRecorder(w.API, w.API, log, metrics)
 	ctx, cancel := context.WithCancel(ctrllog.IntoContext(t.Context(), log))
+
 	written := make(chan error, 1)
 	go func() { written <- recorder.Start(ctx) }()
 
@@ -42,6 +43,7 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 		dependents: dependents.Client{Client: frozen{w.Powerless(), w.Get("pi")}, Live: w.API},
 		reports:    reports{metrics: metrics, events: recorder}, term: term{limit: passTimeout},
 	}
+
 	pass := func() time.Duration {
 		result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
 		if err != nil {
@@ -58,21 +60,29 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 			t.Errorf("after %s: again after %s, want %s", test.at, again, test.again)
 		}
 	}
+
 	if state := w.Get("pi").Status.AppState.State; state != "" {
 		t.Errorf("the state is %s", state)
 	}
+
 	r.dependents.Client = frozen{w.API, w.Get("pi")}
+
 	pass()
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted || r.waits.Len() != 0 {
 		t.Errorf("the state is %s, %d waits", state, r.waits.Len())
 	}
+
 	cancel()
+
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
+
 	if reported := w.EventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(reported, "cannot create resource") || strings.Contains(reported, "\n") {
 		t.Errorf("reported: %q", reported)
 	}
+
 	if log := w.Log.String(); strings.Count(log, "msg=waiting") != 1 {
 		t.Errorf("logged:\n%s", log)
 	}
@@ -106,6 +116,7 @@ func TestErrorAfterRejectionsIsNew(t *testing.T) {
 		dependents: dependents.Client{Client: frozen{w.Powerless(), w.Get("pi")}, Live: w.API},
 		reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
 	}
+
 	pass := func() error {
 		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
 		return err
@@ -114,12 +125,16 @@ func TestErrorAfterRejectionsIsNew(t *testing.T) {
 		if err := pass(); err != nil || r.waits.Len() != 0 || r.refusals.Len() != 1 {
 			t.Fatalf("a pass with a rejected budget ends with %v; %d waits and %d rejections are remembered", err, r.waits.Len(), r.refusals.Len())
 		}
+
 		now = now.Add(20 * time.Minute)
 	}
+
 	part = lifecycle.Submission
+
 	if err := pass(); !lifecycle.IsBug(err) {
 		t.Errorf("the first pass with an error ends with %v", err)
 	}
+
 	if r.forget(client.ObjectKeyFromObject(app)); r.refusals.Len() != 0 {
 		t.Error("a rejection is remembered after the application was forgotten")
 	}

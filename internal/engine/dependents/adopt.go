@@ -70,10 +70,12 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	if secret, ok := object.(*corev1.Secret); ok {
 		return c.recreateSecret(ctx, owner, secret, mount)
 	}
+
 	existing, gvk, err := c.ReadLive(ctx, object)
 	if err == nil {
 		existing = withIdentity(in, owner, existing)
 	}
+
 	switch {
 	case apierrors.IsNotFound(err):
 		return Creation{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s existed and was deleted just now; the next pass creates it", gvk.Kind, object.GetName())}
@@ -106,9 +108,11 @@ func (c Client) otherOwner(ctx context.Context, existing client.Object, kind str
 			return Creation{}, err
 		}
 	}
+
 	if why != "" {
 		return Creation{}, &apianswer.Wait{Reason: ReasonNameTaken, Message: why, Unwatched: true}
 	}
+
 	cause := NameTaken(existing, kind)
 	return Creation{Refused: &cause}, nil
 }
@@ -139,6 +143,7 @@ func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kin
 		if !identity.OfKind(ref, schema.GroupKind{Kind: "Pod"}) {
 			return "", nil
 		}
+
 		pod, _, err := c.ReadLive(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: existing.GetNamespace(), Name: ref.Name}})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -148,6 +153,7 @@ func (c Client) WhyPodFreesName(ctx context.Context, existing client.Object, kin
 			return "", nil
 		}
 	}
+
 	if len(refs) == 0 {
 		return "", nil
 	}
@@ -170,6 +176,7 @@ func sameContent(existing, wanted client.Object) bool {
 	if !ok {
 		return true
 	}
+
 	have := existing.(*corev1.ConfigMap)
 	return equality.Semantic.DeepEqual(have.Data, config.Data) && equality.Semantic.DeepEqual(have.BinaryData, config.BinaryData)
 }
@@ -192,12 +199,14 @@ func (c Client) recreate(ctx context.Context, owner, object, existing client.Obj
 			return Creation{}, err
 		}
 	}
+
 	if err := c.DeleteOne(ctx, existing); err != nil {
 		if cause, permanent := apianswer.Rejection(err); permanent {
 			return Creation{}, &apianswer.Wait{Reason: cause.Reason, Message: err.Error()}
 		}
 		return Creation{}, err
 	}
+
 	made := object.DeepCopyObject().(client.Object)
 	if err := c.Create(ctx, made); err != nil {
 		if apierrors.IsAlreadyExists(err) {
@@ -216,10 +225,13 @@ func (c Client) recreateSecret(ctx context.Context, owner client.Object, secret 
 	if mounted, err := c.mounted(ctx, owner, secret, mount); mounted || err != nil {
 		return Creation{}, err
 	}
+
 	if err := c.DeleteSecrets(ctx, owner, identity.Attempt(secret)); err != nil {
 		return Creation{}, err
 	}
+
 	made := secret.DeepCopy()
+
 	err := c.Create(ctx, made)
 	switch {
 	case err == nil:

@@ -37,16 +37,20 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 	// The options are created once for the lists of all kinds.
 	byUID := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(identity.CacheIndex, string(owner.GetUID()))}
 	options := []client.ListOption{client.InNamespace(owner.GetNamespace()), byUID, client.UnsafeDisableDeepCopy}
+
 	var list corev1.PodList
 	if err := c.List(ctx, &list, options...); err != nil {
 		return nil, nil, fmt.Errorf("list pods in the cache: %w", err)
 	}
+
 	add := func(from client.Reader, kind schema.GroupVersionKind) error {
 		items := &metav1.PartialObjectMetadataList{}
 		items.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+
 		if err := from.List(ctx, items, options...); err != nil {
 			return fmt.Errorf("list objects of kind %s in the cache: %w", kind.Kind, err)
 		}
+
 		for i := range items.Items {
 			if item := &items.Items[i]; identity.OwnedBy(item, owner.GetUID()) {
 				item.SetGroupVersionKind(kind)
@@ -60,6 +64,7 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 			return nil, nil, err
 		}
 	}
+
 	kinds, caches := c.Optional.Full()
 	for i, kind := range kinds {
 		if err := add(caches[i], kind); err != nil {
@@ -90,6 +95,7 @@ func (c Client) EachLive(ctx context.Context, empty func() client.ObjectList, vi
 		if err != nil || next == "" {
 			return err
 		}
+
 		more = next
 	}
 }
@@ -103,6 +109,7 @@ func (c Client) onePage(ctx context.Context, page client.ObjectList, visit func(
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+
 	if err := c.Live.List(ctx, page, options...); err != nil {
 		return "", err
 	}
@@ -119,16 +126,19 @@ func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]c
 		if !ok {
 			return lifecycle.Bugf("a list of pods contains a %T", item)
 		}
+
 		trimmed, err := trim.Pod(pod)
 		if err != nil {
 			return err
 		}
+
 		kept := trimmed.(*corev1.Pod)
 		for _, volume := range pod.Spec.Volumes {
 			if volume.Name == trim.ConfVolume {
 				kept.Spec.Volumes = []corev1.Volume{volume}
 			}
 		}
+
 		pods = append(pods, *kept)
 		return nil
 	}, options...)
@@ -142,14 +152,17 @@ func (c Client) ReadLive(ctx context.Context, object client.Object) (client.Obje
 	if err != nil {
 		return nil, gvk, err
 	}
+
 	var existing client.Object = identity.MetadataOnly(gvk)
 	if c.Scheme().Recognizes(gvk) {
 		empty, err := c.Scheme().New(gvk)
 		if err != nil {
 			return nil, gvk, err
 		}
+
 		existing = empty.(client.Object)
 	}
+
 	if err := c.Live.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
 		return nil, gvk, fmt.Errorf("read %s %s: %w", gvk.Kind, object.GetName(), err)
 	}
@@ -163,6 +176,7 @@ func (c Client) ReadLiveMetadata(ctx context.Context, object client.Object) (*me
 	if err != nil {
 		return nil, err
 	}
+
 	live := identity.MetadataOnly(gvk)
 	return live, c.Live.Get(ctx, client.ObjectKeyFromObject(object), live)
 }
@@ -173,6 +187,7 @@ func (c Client) DeleteOne(ctx context.Context, object client.Object, how ...clie
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
+
 	if err != nil {
 		return fmt.Errorf("delete %s: %w", object.GetName(), err)
 	}
@@ -187,14 +202,18 @@ const requestsAtOnce = 8
 // have returned.
 func InParallel(n int, f func(i int)) {
 	slots := make(chan struct{}, requestsAtOnce)
+
 	var all sync.WaitGroup
 	for i := range n {
 		slots <- struct{}{}
+
 		all.Go(func() {
 			defer func() { <-slots }()
+
 			f(i)
 		})
 	}
+
 	all.Wait()
 }
 

@@ -23,6 +23,7 @@ func TestSideBySide(t *testing.T) {
 			at.Add(-1)
 			done.Add(1)
 		})
+
 		if done.Load() != 100 || most.Load() != requestsAtOnce {
 			t.Errorf("%d were done, %d at a time; want 100, %d at a time", done.Load(), most.Load(), requestsAtOnce)
 		}
@@ -35,6 +36,7 @@ func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	taken := 0
 	for full := false; !full; {
 		select {
@@ -49,6 +51,7 @@ func TestLivePagesWaitNoLongerThanTheirPass(t *testing.T) {
 			<-pagesInMemory
 		}
 	}()
+
 	if _, err := (Client{}).LivePods(ctx); err == nil {
 		t.Error("a pass that is over has read a page")
 	}
@@ -65,10 +68,12 @@ func (p *pager) List(_ context.Context, list client.ObjectList, options ...clien
 	asked.ApplyOptions(options)
 	from, _ := strconv.Atoi(asked.Continue)
 	to := min(p.pods, from+int(asked.Limit))
+
 	list.(*corev1.PodList).Items = make([]corev1.Pod, to-from)
 	if to < p.pods {
 		list.SetContinue(strconv.Itoa(to))
 	}
+
 	p.most = max(p.most, len(pagesInMemory))
 	return nil
 }
@@ -78,6 +83,7 @@ func (p *pager) List(_ context.Context, list client.ObjectList, options ...clien
 func TestLivePagesAreGivenBack(t *testing.T) {
 	const n = 3*LivePage + 1
 	from := &pager{pods: n}
+
 	pods, err := Client{Live: from}.LivePods(t.Context())
 	if err != nil || len(pods) != n || from.most == 0 || from.most > livePages {
 		t.Errorf("%d pods, %d pages at a time, %v", len(pods), from.most, err)

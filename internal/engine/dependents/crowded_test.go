@@ -23,6 +23,7 @@ func claimedPods(n int) []corev1.Pod {
 			Labels: map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "u", identity.AttemptLabel: "1", submit.SelectorLabel: "s"},
 		}}
 	}
+
 	var pods []corev1.Pod
 	for i := range n {
 		driver := pod(identity.RoleDriver, fmt.Sprint("driver-", i), metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "a", UID: "u"})

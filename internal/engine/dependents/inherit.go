@@ -28,6 +28,7 @@ func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.O
 	if in.Adopt == nil {
 		return nil, nil
 	}
+
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, client.InNamespace(owner.GetNamespace()),
 		client.MatchingFields{identity.CacheIndex: identity.NameKey(in.NameLabel, owner.GetName())}, client.UnsafeDisableDeepCopy); err != nil {
@@ -41,6 +42,7 @@ func (c Client) Inherited(ctx context.Context, in kind.Inherited, owner client.O
 // result. The result is nil if no such pod group exists.
 func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectMetadata, owner client.Object) (*metav1.PartialObjectMetadata, error) {
 	existing := identity.MetadataOnly(group.GroupVersionKind())
+
 	err := c.Live.Get(ctx, client.ObjectKeyFromObject(group), existing)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
@@ -50,6 +52,7 @@ func (c Client) InheritedGroup(ctx context.Context, group *metav1.PartialObjectM
 	case !identity.Unlabelled(existing) || !identity.OwnedBy(existing, owner.GetUID()):
 		return nil, nil
 	}
+
 	existing.Labels = group.Labels
 	existing.SetGroupVersionKind(group.GroupVersionKind())
 	return existing, nil
@@ -61,6 +64,7 @@ func WithIdentities(in kind.Inherited, owner client.Object, pods []corev1.Pod) [
 	if in.Adopt == nil {
 		return pods
 	}
+
 	theirs := slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
 		return !identity.Unlabelled(&pod) || pod.Labels[in.NameLabel] != owner.GetName()
 	})
@@ -88,6 +92,7 @@ func Selector(in kind.Inherited, owner client.Object, all bool) labels.Selector 
 	if in.Adopt == nil {
 		key, value = identity.AppUIDLabel, string(owner.GetUID())
 	}
+
 	if all {
 		return identity.PodsNamed(key, value)
 	}

@@ -31,18 +31,22 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 			set.Strays = append(set.Strays, strayPod(pods[i]))
 			continue
 		}
+
 		ref := metav1.GetControllerOfNoCopy(&pods[i])
 		if !identity.IsClusterPod(&pods[i]) || ref == nil || !identity.OfKind(*ref, StatefulSet.GroupKind()) {
 			continue
 		}
+
 		keeper, known := asked[ref.UID]
 		if !known {
 			var err error
 			if keeper, err = c.setOwnerOf(ctx, set, owner, ref); err != nil {
 				return err
 			}
+
 			asked[ref.UID] = keeper
 		}
+
 		switch {
 		case keeper == setOurs:
 			set.Members = append(set.Members, pods[i])
@@ -50,6 +54,7 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 			set.Strays = append(set.Strays, strayPod(pods[i]))
 		}
 	}
+
 	slices.SortFunc(set.Members, func(a, b corev1.Pod) int { return CompareNames(a.Name, b.Name) })
 	return nil
 }
@@ -77,7 +82,9 @@ func (c Client) setOwnerOf(ctx context.Context, set *Set, owner client.Object, r
 	if slices.ContainsFunc(set.Others, func(other metav1.PartialObjectMetadata) bool { return other.UID == ref.UID }) {
 		return setOurs, nil
 	}
+
 	live := identity.MetadataOnly(StatefulSet)
+
 	err := c.Live.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: ref.Name}, live)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -97,20 +104,24 @@ func (c Client) setOwnerOf(ctx context.Context, set *Set, owner client.Object, r
 // without our labels belong to somebody else and stay. The argument empty is an empty object of the cluster's kind.
 func (c Client) SweepStrays(ctx context.Context, key types.NamespacedName, empty client.Object) error {
 	var pods corev1.PodList
+
 	err := c.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{identity.ClusterNameLabel: key.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list pods in the cache: %w", err)
 	}
+
 	strays := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !IsStray(&pod) || identity.Unlabelled(&pod) })
 	if len(strays) == 0 {
 		return nil
 	}
+
 	switch err := c.Live.Get(ctx, key, empty); {
 	case err == nil:
 		return nil // a new cluster has this name and adopts the pods
 	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("read whether %s still exists: %w", key, err)
 	}
+
 	for i := range strays {
 		if err := c.DeleteOne(ctx, &strays[i]); err != nil {
 			return err

@@ -37,6 +37,7 @@ func (d *DeletedOwners) Note(object client.Object) {
 	if slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 		return
 	}
+
 	d.Update(identity.Key(object), func(uids []types.UID, _ bool) ([]types.UID, bool) {
 		if slices.Contains(uids, object.GetUID()) {
 			return uids, true
@@ -62,6 +63,7 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 		if err != nil {
 			return false, err
 		}
+
 		changed, err := c.deleteOrphans(ctx, orphans, ownedByDrivers)
 		switch cause, _ := apianswer.Rejection(err); {
 		case err != nil && cause.Reason == "":
@@ -70,6 +72,7 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 			again = true
 			continue
 		}
+
 		deleted.DropUID(key, uid) // also after a rejected deletion, because the garbage collector has the right
 	}
 	return again, nil
@@ -83,9 +86,11 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 	if err != nil {
 		return nil, nil, err
 	}
+
 	set := SortPods(pods, uid)
 	set.Others = others
 	owners := map[types.UID]bool{uid: true}
+
 	stays := func(object client.Object) bool {
 		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return !owners[ref.UID] })
 	}
@@ -94,6 +99,7 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 			owners[driver.UID] = true
 		}
 	}
+
 	for _, object := range set.Deletable() {
 		switch refs := object.GetOwnerReferences(); {
 		case object.GetDeletionTimestamp() != nil, stays(object):
@@ -133,10 +139,12 @@ func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) 
 	if !apierrors.IsConflict(conflict) {
 		return conflict
 	}
+
 	live, err := c.ReadLiveMetadata(ctx, object)
 	if err != nil {
 		return err
 	}
+
 	if live.UID != object.GetUID() || !equality.Semantic.DeepEqual(live.OwnerReferences, object.GetOwnerReferences()) {
 		return conflict
 	}
@@ -147,6 +155,7 @@ func (c Client) deleteUnlessReleased(ctx context.Context, object client.Object) 
 // which objects still exist.
 func deleteEach(objects []client.Object, del func(client.Object) error) (changed bool, kept map[types.UID]bool, err error) {
 	kept = map[types.UID]bool{}
+
 	errs := ForEach(objects, del)
 	for i, err := range errs {
 		kept[objects[i].GetUID()] = err != nil && !apierrors.IsNotFound(err)

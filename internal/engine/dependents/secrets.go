@@ -36,12 +36,15 @@ func MayHaveSecrets(secrets kind.Secrets, left []client.Object, attempt int32) b
 	if secrets.Servers {
 		return true
 	}
+
 	known := false
 	for _, object := range left {
 		if identity.Attempt(object) != attempt {
 			continue
 		}
+
 		known = true
+
 		if madeBySubmitter(object) {
 			return true
 		}
@@ -53,6 +56,7 @@ func madeBySubmitter(object metav1.Object) bool {
 	if _, isSecret := object.(*corev1.Secret); isSecret {
 		return true
 	}
+
 	_, bySubmitter := object.GetAnnotations()[lifecycle.SubmitterAnnotation]
 	return bySubmitter || object.GetLabels()[identity.RoleLabel] == identity.RoleSubmitter
 }

@@ -41,15 +41,18 @@ type Set struct {
 // of a driver. The labels of a pod are not enough, because anybody who may create pods can set labels.
 func SortPods(pods []corev1.Pod, uid types.UID) Set {
 	var s Set
+
 	executors := 0
 	for i := range pods {
 		pod := &pods[i]
 		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 			executors++
 		}
+
 		if ref := metav1.GetControllerOfNoCopy(pod); ref == nil || ref.UID != uid {
 			continue
 		}
+
 		switch {
 		case identity.IsDriver(pod):
 			s.Drivers = append(s.Drivers, *pod)
@@ -57,16 +60,19 @@ func SortPods(pods []corev1.Pod, uid types.UID) Set {
 			s.Submitters = append(s.Submitters, *pod)
 		}
 	}
+
 	s.driverUIDs, s.setDrivers = indexOf(s.Drivers)
 	if executors > 0 {
 		s.Executors = make([]corev1.Pod, 0, executors)
 	}
+
 	for i := range pods {
 		pod := &pods[i]
 		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor && (identity.OwnedBy(pod, uid) || s.Drives(pod)) {
 			s.Executors = append(s.Executors, *pod)
 		}
 	}
+
 	byName := func(a, b corev1.Pod) int { return CompareNames(a.Name, b.Name) }
 	slices.SortFunc(s.Drivers, byName)
 	slices.SortFunc(s.Submitters, byName)
@@ -94,6 +100,7 @@ func mayHaveSetExecutors(driver *corev1.Pod) bool {
 	if driver.Labels[submit.SelectorLabel] == "" {
 		return false
 	}
+
 	switch lifecycle.DriverFacts(driver, overlay.DriverContainer).Phase {
 	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
 		return false
@@ -116,6 +123,7 @@ func CompareNames(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}
+
 	if a < b {
 		return -1
 	}
@@ -129,15 +137,19 @@ func (s *Set) Facts() lifecycle.Observed {
 	for i := range s.Drivers {
 		seen.Drivers = append(seen.Drivers, DriverFacts(&s.Drivers[i]))
 	}
+
 	for i := range s.Submitters {
 		seen.Submitters = append(seen.Submitters, lifecycle.SubmitterFacts(&s.Submitters[i], submit.RunnerContainer))
 	}
+
 	for i := range s.Executors {
 		seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&s.Executors[i]))
 	}
+
 	for i := range s.Members {
 		seen.Members = append(seen.Members, lifecycle.MemberFacts(&s.Members[i]))
 	}
+
 	seen.AuxiliaryCount += len(s.Strays)
 	for i := range s.Others {
 		attempt := identity.Attempt(&s.Others[i])
@@ -145,19 +157,25 @@ func (s *Set) Facts() lifecycle.Observed {
 			seen.AuxiliaryCount++
 			continue
 		}
+
 		if attempt <= 0 {
 			continue
 		}
+
 		seen.RemainingAttempts = append(seen.RemainingAttempts, attempt)
+
 		going := s.Others[i].DeletionTimestamp != nil
 		if isBudget(&s.Others[i]) && !going {
 			seen.Budgets = append(seen.Budgets, attempt)
 		}
+
 		if isPodGroup(&s.Others[i]) && !going {
 			seen.Groups = append(seen.Groups, attempt)
 		}
 	}
+
 	slices.Sort(seen.RemainingAttempts)
+
 	seen.RemainingAttempts = slices.Compact(seen.RemainingAttempts)
 	for i := range seen.Drivers {
 		seen.Drivers[i].MissingObjects = s.missingObjects(&s.Drivers[i])
@@ -171,6 +189,7 @@ func (s *Set) missingObjects(driver *corev1.Pod) int32 {
 	if err != nil {
 		return 0
 	}
+
 	exist := 0
 	for i := range s.Others {
 		if object := &s.Others[i]; identity.Attempt(object) == identity.Attempt(driver) && IsDriverObject(object) {
@@ -206,16 +225,19 @@ func CountObjects(driver client.Object, objects []client.Object) {
 	if !identity.IsDriver(driver) {
 		return // spark-submit creates the objects of its driver
 	}
+
 	count := 0
 	for _, object := range objects {
 		if IsDriverObject(object) {
 			count++
 		}
 	}
+
 	annotations := maps.Clone(driver.GetAnnotations())
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
+
 	annotations[lifecycle.ObjectsAnnotation] = strconv.Itoa(count)
 	driver.SetAnnotations(annotations)
 }
@@ -247,19 +269,23 @@ func (s *Set) Behind(live Set, executors bool) bool {
 		phase lifecycle.DriverPhase
 		ready bool
 	}
+
 	seen := map[types.UID]state{}
 	for i := range s.Drivers {
 		d := DriverFacts(&s.Drivers[i])
 		seen[s.Drivers[i].UID] = state{d.Phase, d.Ready}
 	}
+
 	for i := range live.Drivers {
 		if d := DriverFacts(&live.Drivers[i]); seen[live.Drivers[i].UID] != (state{d.Phase, d.Ready}) {
 			return true
 		}
 	}
+
 	if !executors {
 		return false
 	}
+
 	for i := range s.Executors {
 		seen[s.Executors[i].UID] = state{phase: lifecycle.ExecutorFacts(&s.Executors[i]).Phase}
 	}
@@ -275,12 +301,15 @@ func (s *Set) Deletable() []client.Object {
 	for i := range s.Drivers {
 		all = append(all, &s.Drivers[i])
 	}
+
 	for i := range s.Submitters {
 		all = append(all, &s.Submitters[i])
 	}
+
 	for i := range s.Executors {
 		all = append(all, &s.Executors[i])
 	}
+
 	for i := range s.Others {
 		all = append(all, &s.Others[i])
 	}

@@ -53,6 +53,7 @@ func inSet(controllerKind string) func(*corev1.Pod) {
 // that the operator never deletes such an executor.
 func TestSortExecutorsOfSets(t *testing.T) {
 	t.Parallel()
+
 	driver := func(changes ...func(*corev1.Pod)) corev1.Pod {
 		return attemptPod(identity.RoleDriver, "driver", changes...)
 	}
@@ -63,6 +64,7 @@ func TestSortExecutorsOfSets(t *testing.T) {
 	version := func(pod *corev1.Pod) { pod.OwnerReferences[0].APIVersion = "example.com/v1" }
 	unowned := func(pod *corev1.Pod) { pod.OwnerReferences = nil }
 	failed := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
+
 	foreign := func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" }
 	for _, test := range []struct {
 		name             string
@@ -84,10 +86,12 @@ func TestSortExecutorsOfSets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
+
 			set := SortPods([]corev1.Pod{test.executor, test.driver}, owner)
 			if got := len(set.Executors); got != test.want {
 				t.Errorf("%d executors, want %d", got, test.want)
 			}
+
 			for _, part := range []lifecycle.Part{lifecycle.Attempt, lifecycle.Executors} {
 				action := lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 1}
 				for _, target := range Targets(set.Deletable(), action) {
@@ -104,6 +108,7 @@ func TestSortExecutorsOfSets(t *testing.T) {
 // may exist, or if no object of the attempt remains. It also checks that Secrets are never deleted by name.
 func TestMayHaveSecrets(t *testing.T) {
 	t.Parallel()
+
 	native, submitter := attemptPod(identity.RoleDriver, "driver"), attemptPod(identity.RoleSubmitter, "submitter")
 	submitted := attemptPod(identity.RoleDriver, "driver", func(pod *corev1.Pod) {
 		pod.Annotations = map[string]string{lifecycle.SubmitterAnnotation: "s"}
@@ -111,6 +116,7 @@ func TestMayHaveSecrets(t *testing.T) {
 	secret := func(attempt string) client.Object {
 		return &corev1.Secret{ObjectMeta: attemptPod("", "s", setLabel(identity.AttemptLabel, attempt)).ObjectMeta}
 	}
+
 	runners := kind.Secrets{Runners: true}
 	for _, test := range []struct {
 		name    string
@@ -132,6 +138,7 @@ func TestMayHaveSecrets(t *testing.T) {
 		if got := MayHaveSecrets(test.secrets, left, 1); got != test.want {
 			t.Errorf("%s: %t, want %t", test.name, got, test.want)
 		}
+
 		targets := Targets(left, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})
 		if slices.ContainsFunc(targets, func(o client.Object) bool { _, isSecret := o.(*corev1.Secret); return isSecret }) {
 			t.Errorf("%s: a Secret is deleted by name", test.name)
@@ -142,16 +149,19 @@ func TestMayHaveSecrets(t *testing.T) {
 // TestSortOrder checks that pods are sorted by the numbers in their names, and that pods of other owners are left out.
 func TestSortOrder(t *testing.T) {
 	t.Parallel()
+
 	set := SortPods([]corev1.Pod{
 		attemptPod(identity.RoleExecutor, "exec-10"), attemptPod(identity.RoleExecutor, "exec-9"),
 		attemptPod(identity.RoleDriver, "b"), attemptPod(identity.RoleSubmitter, "c"), attemptPod(identity.RoleDriver, "a"),
 		attemptPod(identity.RoleDriver, "foreign", func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" }),
 		attemptPod(identity.RoleDriver, "owned", func(pod *corev1.Pod) { pod.OwnerReferences[0].Controller = nil }),
 	}, owner)
+
 	var got []string
 	for _, object := range set.Deletable() {
 		got = append(got, object.GetName())
 	}
+
 	if diff := cmp.Diff([]string{"a", "b", "c", "exec-9", "exec-10"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -161,11 +171,13 @@ func TestSortOrder(t *testing.T) {
 // executors are compared only if the caller wants that.
 func TestBehind(t *testing.T) {
 	t.Parallel()
+
 	pending := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending }
 	running := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodRunning }
 	driver := func(change func(*corev1.Pod)) []corev1.Pod {
 		return []corev1.Pod{attemptPod(identity.RoleDriver, "d", change)}
 	}
+
 	executor := []corev1.Pod{attemptPod(identity.RoleExecutor, "e", running)}
 	for _, test := range []struct {
 		name         string

@@ -24,6 +24,7 @@ func TestViewIsNotChanged(t *testing.T) {
 	first := View{Set: Set{Drivers: pods("d1")}, Created: roomy, Seen: lifecycle.Observed{Drivers: make([]lifecycle.Driver, 1, 10)}}
 	second := first.Add(Set{Drivers: pods("d2")}, []client.Object{&corev1.ConfigMap{}})
 	third := first.Add(Set{Drivers: pods("d3")}, nil)
+
 	learned := first.WithFact(func(seen *lifecycle.Observed) {
 		seen.Drivers[0].MissingConfigMap, seen.Confirmed = true, true
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{})
@@ -31,12 +32,15 @@ func TestViewIsNotChanged(t *testing.T) {
 	if len(first.Set.Drivers) != 1 || len(first.Created) != 0 || first.Seen.Confirmed || first.Seen.Drivers[0].MissingConfigMap {
 		t.Errorf("the view was changed: %+v", first)
 	}
+
 	if second.Set.Drivers[1].Name != "d2" || third.Set.Drivers[1].Name != "d3" || len(second.Created) != 1 || len(third.Created) != 0 {
 		t.Errorf("two views have each other's: %+v, %+v", second.Set, third.Set)
 	}
+
 	if !learned.Seen.Confirmed || len(learned.Seen.Drivers) != 2 || !learned.Seen.Drivers[0].MissingConfigMap {
 		t.Errorf("the fact is missing: %+v", learned.Seen)
 	}
+
 	if having := second.Deletable(); len(having) != 3 {
 		t.Errorf("%d dependents may be deleted", len(having))
 	}
@@ -44,6 +48,7 @@ func TestViewIsNotChanged(t *testing.T) {
 
 func TestAccountOf(t *testing.T) {
 	named := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "1"}, Spec: corev1.PodSpec{ServiceAccountName: "spark"}}
+
 	set := Set{Drivers: []corev1.Pod{named, {ObjectMeta: metav1.ObjectMeta{UID: "2"}}}}
 	for uid, want := range map[string]string{"1": "spark", "2": "default", "3": "default"} {
 		if got := set.AccountOf(uid); got != want {

@@ -59,6 +59,7 @@ func (a account) plus(sum time.Duration) account {
 // it called the function. The argument first says that the question was never answered.
 func (a *Allowance) try(namespace string, first bool, send func()) bool {
 	began := time.Now()
+
 	done, may := a.take(namespace, first, began)
 	if may {
 		send()
@@ -73,23 +74,29 @@ func (a *Allowance) take(namespace string, first bool, now time.Time) (done func
 	if a == nil {
 		return func(time.Duration) {}, true
 	}
+
 	a.mu.Lock()
 	defer a.mu.Unlock()
+
 	a.all = a.all.decayed(now, allowedShare)
 	account := a.namespaces[namespace].decayed(now, 2*allowedShare)
+
 	expected, limit := a.last, allowedMost/4
 	if first {
 		limit = allowedMost / 2
 	}
+
 	if a.all.owed >= allowedMost || account.owed >= limit {
 		a.put(namespace, account)
 		return nil, false
 	}
+
 	a.all = a.all.plus(expected)
 	a.put(namespace, account.plus(expected))
 	return func(took time.Duration) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
+
 		a.last = took
 		a.all = a.all.plus(took - expected)
 		a.put(namespace, a.namespaces[namespace].plus(took-expected))
@@ -101,6 +108,7 @@ func (a *Allowance) put(namespace string, current account) {
 	if a.namespaces == nil {
 		a.namespaces = map[string]account{}
 	}
+
 	a.namespaces[namespace] = current
 	for name, other := range a.namespaces {
 		if other.decayed(current.at, 2*allowedShare).owed == 0 && name != namespace {

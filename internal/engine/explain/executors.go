@@ -44,15 +44,18 @@ type Shortage struct {
 // known does not mean that the API server accepts the executor.
 func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) Answer {
 	asked := apianswer.Question{Key: s.Of, Part: lifecycle.Executors}
+
 	cause, fresh := e.replies.Last(asked, s.UID, s.Attempt, now)
 	if s.Driver == "" || fresh {
 		last, _ := e.replies.Get(asked)
 		return Answer{Cause: cause, Skipped: cause.Reason == "" && (!fresh || last.Failed)}
 	}
+
 	answered, first := false, e.replies.First(asked, s.UID, s.Attempt)
 	if !e.allowed.try(s.Of.Namespace, first, func() { cause, answered = e.probed(ctx, s, cause, now) }) {
 		return skipped(cause)
 	}
+
 	failed := !answered && cause.Reason == ""
 	e.replies.Set(asked, apianswer.Reply{
 		UID: s.UID, Attempt: s.Attempt, Until: now.Add(lifecycle.QueryInterval(now.Sub(s.Since))), Cause: cause, Failed: failed,
@@ -65,6 +68,7 @@ func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) An
 func (e *Explainer) probed(ctx context.Context, s Shortage, before lifecycle.Cause, now time.Time) (lifecycle.Cause, bool) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+
 	cause, err := e.executorCause(ctx, s, now)
 	if err != nil {
 		log.FromContext(ctx).V(1).Info("Could not determine why executors are missing", "cause", err.Error())
@@ -81,6 +85,7 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 	if s.Executor == nil {
 		return lifecycle.Cause{}, nil
 	}
+
 	pod, unmade := s.Executor()
 	switch {
 	case unmade != nil:
@@ -92,7 +97,9 @@ func (e *Explainer) executorCause(ctx context.Context, s Shortage, now time.Time
 			return cause, err
 		}
 	}
+
 	cause, err := e.accountCause(ctx, s, now)
+
 	refused, _ := errors.AsType[*submit.Error](unmade)
 	if err == nil && cause.Reason == "" && unmade != nil && (refused == nil || !refused.NotNative) {
 		cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: unmade.Error()}
@@ -108,6 +115,7 @@ func (e *Explainer) accountCause(ctx context.Context, s Shortage, now time.Time)
 	if _, fresh := e.replies.Last(asked, s.Driver, s.Attempt, now); fresh {
 		return e.voidToken(ctx, s.Of.Namespace, s.Account, s.Created)
 	}
+
 	cause, err := e.accountFault(ctx, s.Of.Namespace, s.Account, s.Created)
 	if err == nil && cause.Reason == "" {
 		e.replies.Set(asked, apianswer.Reply{UID: s.Driver, Attempt: s.Attempt, Until: now.Add(rightsLifetime)})

@@ -31,6 +31,7 @@ func (a dryRunClient) Create(_ context.Context, _ client.Object, options ...clie
 	for _, option := range options {
 		option.ApplyToCreate(dry)
 	}
+
 	if len(dry.DryRun) != 1 || dry.DryRun[0] != metav1.DryRunAll {
 		return errors.New("it is to be created in earnest")
 	}
@@ -59,6 +60,7 @@ func TestExecutorsAnswerIsKept(t *testing.T) {
 		return executorPod()
 	}
 	e := New(api, api, nil)
+
 	quota := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: "exceeded quota"}}
 	for i, step := range []struct {
 		after  time.Duration
@@ -71,11 +73,13 @@ func TestExecutorsAnswerIsKept(t *testing.T) {
 		{5*time.Minute + 20*time.Second, quota, apianswer.ReasonQuota, 5},
 	} {
 		api.err = step.says
+
 		got := e.Executors(t.Context(), shortage("d", executor), noon.Add(step.after))
 		if got.Cause.Reason != step.reason || got.Skipped != (step.reason == "") || asked != step.asked {
 			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, got, asked, step.reason, step.asked)
 		}
 	}
+
 	if got := e.Executors(t.Context(), shortage("", executor), noon.Add(time.Hour)); got.Cause.Reason != apianswer.ReasonQuota || asked != 5 {
 		t.Errorf("without a driver: %+v, asked %d times", got, asked)
 	}
@@ -87,6 +91,7 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 	elsewhere := func() (*corev1.Pod, error) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "theirs"}}, nil
 	}
+
 	api := &rightsClient{}
 	if got := New(api, api, nil).Executors(t.Context(), shortage("d", elsewhere), noon); got.Cause.Reason != "" || api.executors+api.rightsSeen != 0 {
 		t.Errorf("%+v; %d executors and %d rights were asked for", got, api.executors, api.rightsSeen)
@@ -123,6 +128,7 @@ func (a *rightsClient) Create(_ context.Context, object client.Object, _ ...clie
 func TestExecutorThatCannotBeRendered(t *testing.T) {
 	api := &rightsClient{}
 	wrong := errors.New("spec.sparkConf[spark.executor.cores]: should be a whole number")
+
 	e := New(api, api, nil)
 	for i, step := range []struct {
 		lacks, reason, says string
@@ -132,6 +138,7 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
 	} {
 		api.lacks = step.lacks
+
 		cause, err := e.executorCause(t.Context(), shortage("d", func() (*corev1.Pod, error) { return nil, step.refused }), noon)
 		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) || api.executors != 0 {
 			t.Errorf("%d: %+v, %v, %d executors", i, cause, err, api.executors)
@@ -144,6 +151,7 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 func TestRightsAreTrusted(t *testing.T) {
 	api := &rightsClient{lacks: "watch"}
 	e := New(api, api, nil)
+
 	all := len(DriverRights)
 	for i, step := range []struct {
 		after             time.Duration
@@ -157,11 +165,13 @@ func TestRightsAreTrusted(t *testing.T) {
 		{72 * time.Second, "another", "watch", 7, 9 + 2*all, apianswer.ReasonForbidden},
 	} {
 		api.lacks = step.lacks
+
 		cause, err := e.executorCause(t.Context(), shortage(step.driver, executorPod), noon.Add(step.after))
 		if err != nil || cause.Reason != step.reason || api.executors != step.executors || api.rightsSeen != step.rights {
 			t.Errorf("%d: %+v, %v; asked for %d executors and %d rights, want %d and %d", i, cause, err, api.executors, api.rightsSeen, step.executors, step.rights)
 		}
 	}
+
 	if e.Forget(pi); e.replies.Len() != 0 {
 		t.Errorf("%d answers are remembered", e.replies.Len())
 	}

@@ -32,7 +32,9 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 	if age < pod.grace {
 		return Answer{QueryAfter: pod.grace - max(age, 0)}
 	}
+
 	asked := apianswer.Question{Key: owner, Part: partWarnings}
+
 	cause, fresh := e.replies.Last(asked, pod.uid, pod.attempt, now)
 	if !fresh {
 		asks := func() {
@@ -43,6 +45,7 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 		if !e.allowed.try(owner.Namespace, e.replies.First(asked, pod.uid, pod.attempt), asks) {
 			return skipped(cause)
 		}
+
 		e.replies.Set(asked, apianswer.Reply{UID: pod.uid, Attempt: pod.attempt, Until: now.Add(lifecycle.QueryInterval(age)), Cause: cause})
 	}
 	return Answer{Cause: unlessUnresponsive(cause, pod.name, pod.silent, age), QueryAfter: e.replies.RetryAfter(asked, now)}
@@ -63,11 +66,13 @@ func (e *Explainer) warningCause(ctx context.Context, namespace, name string, ui
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var events corev1.EventList
+
 	err := e.live.List(ctx, &events, client.InNamespace(namespace), client.Limit(maxEventsRead), client.MatchingFields{"involvedObject.uid": string(uid)})
 	if err != nil {
 		e.logUnreadable(ctx, name, err)
 		return lifecycle.Cause{}, false
 	}
+
 	e.eventsUnreadable.Store(false)
 	return latestWarning(events.Items, uid), true
 }
@@ -79,6 +84,7 @@ func (e *Explainer) logUnreadable(ctx context.Context, pod string, err error) {
 	if e.eventsUnreadable.Swap(true) {
 		logger = logger.V(1)
 	}
+
 	logger.Info("Could not read the events of a pending pod, so its wait reason is unknown", "pod", pod, "cause", err.Error())
 }
 
@@ -91,11 +97,13 @@ func latestWarning(events []corev1.Event, uid types.UID) lifecycle.Cause {
 		if event.InvolvedObject.UID != uid {
 			continue
 		}
+
 		if newest == nil || eventTime(event).After(eventTime(newest)) ||
 			eventTime(event).Equal(eventTime(newest)) && event.Type == corev1.EventTypeWarning {
 			newest = event
 		}
 	}
+
 	if newest == nil || newest.Type != corev1.EventTypeWarning {
 		return lifecycle.Cause{}
 	}
@@ -111,6 +119,7 @@ func eventTime(e *corev1.Event) time.Time {
 			latest = t
 		}
 	}
+
 	if e.Series != nil && e.Series.LastObservedTime.After(latest) {
 		latest = e.Series.LastObservedTime.Time
 	}

@@ -34,6 +34,7 @@ func TestLatestWarning(t *testing.T) {
 		}
 		return e
 	}
+
 	const normal, warning = corev1.EventTypeNormal, corev1.EventTypeWarning
 	for _, test := range []struct {
 		name   string
@@ -58,6 +59,7 @@ func TestLatestWarning(t *testing.T) {
 		if test.want != "" {
 			want = lifecycle.Cause{Reason: test.want, Message: test.want + " message"}
 		}
+
 		if diff := cmp.Diff(want, latestWarning(test.events, "u")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
@@ -77,6 +79,7 @@ func (w *warnings) List(_ context.Context, list client.ObjectList, options ...cl
 	w.lists++
 	var asked client.ListOptions
 	asked.ApplyOptions(options)
+
 	uid, _ := asked.FieldSelector.RequiresExactMatch("involvedObject.uid")
 	if reason := w.causes[types.UID(uid)]; reason != "" && asked.Namespace == pi.Namespace {
 		list.(*corev1.EventList).Items = []corev1.Event{
@@ -127,6 +130,7 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 func TestEventsThatCannotBeRead(t *testing.T) {
 	var log strings.Builder
 	ctx := ctrllog.IntoContext(t.Context(), funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}))
+
 	e := New(&warnings{err: errors.New("forbidden")}, nil, nil)
 	for range 2 {
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{
@@ -137,6 +141,7 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 			t.Errorf("look again after %s", again)
 		}
 	}
+
 	if got := log.String(); strings.Count(got, "Could not read the events") != 1 || !strings.Contains(got, "forbidden") {
 		t.Errorf("logged:\n%s", got)
 	}
@@ -162,6 +167,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 	tells := func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	}
+
 	oldest := pendingPod("exec-1", "old", time.Minute)
 	for _, test := range []struct {
 		name    string
@@ -188,6 +194,7 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 		{"a pod of a cluster that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
 	} {
 		reads := &warnings{causes: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}
+
 		e := New(reads, nil, nil)
 		for range 3 { // only the first round reads
 			seen, executors, members := lifecycle.Observed{}, test.pods, test.pods
@@ -197,29 +204,37 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 			} else {
 				executors = nil
 			}
+
 			for i := range executors {
 				seen.Executors = append(seen.Executors, lifecycle.ExecutorFacts(&executors[i]))
 			}
+
 			for i := range members {
 				seen.Members = append(seen.Members, lifecycle.MemberFacts(&members[i]))
 			}
+
 			again := query(t.Context(), e, &seen, executors, members, noon)
+
 			why := map[string]string{}
 			for _, executor := range seen.Executors {
 				why[executor.Name] = executor.Why.Reason
 			}
+
 			for _, member := range seen.Members {
 				why[member.Name] = member.Why.Reason
 			}
+
 			for name, reason := range why {
 				if reason != test.why[name] {
 					t.Errorf("%s: %s waits for %q, want %q", test.name, name, reason, test.why[name])
 				}
 			}
+
 			if again != test.again {
 				t.Errorf("%s: look again after %s, want %s", test.name, again, test.again)
 			}
 		}
+
 		if reads.lists != test.lists {
 			t.Errorf("%s: %d reads, want %d", test.name, reads.lists, test.lists)
 		}
@@ -240,9 +255,11 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 	reads.causes["d"] = "FailedMount"
 	second, third := ask(23*time.Second), ask(24*time.Second)
 	reads.err = errors.New("forbidden")
+
 	if got, want := [4]string{first, second, third, ask(40 * time.Second)}, [4]string{"", "", "FailedMount", "FailedMount"}; got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}
+
 	if e.Forget(pi); ask(40*time.Second) != "" || reads.lists != 4 {
 		t.Errorf("what was forgotten is told; %d reads", reads.lists)
 	}
@@ -260,14 +277,19 @@ func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	}
 	owe := func() { busy.all, busy.namespaces = account{owed: owedMost, at: time.Now()}, nil }
 	owe()
+
 	if got := ask(20 * time.Second); got.Cause.Reason != "" || !got.Skipped || got.QueryAfter != lifecycle.QueryInterval(0) || reads.lists != 0 {
 		t.Errorf("without a request and a last answer: %+v, %d reads", got, reads.lists)
 	}
+
 	busy.all = account{}
+
 	if got := ask(20 * time.Second); got.Cause.Reason != "FailedMount" || got.Skipped {
 		t.Errorf("with a request: %+v", got)
 	}
+
 	owe()
+
 	if got := ask(time.Hour); got.Cause.Reason != "FailedMount" || got.Skipped || reads.lists != 1 {
 		t.Errorf("with an answer of an hour ago: %+v, %d reads", got, reads.lists)
 	}

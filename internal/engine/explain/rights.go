@@ -47,16 +47,20 @@ func (e *Explainer) FailedDriver(ctx context.Context, owner types.NamespacedName
 	if driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 1 || now.Sub(driver.EndedAt) > rightsWindow || !isUnclear(driver.Why) {
 		return driver.Why
 	}
+
 	asked := apianswer.Question{Key: owner, Part: partRights}
+
 	cause, fresh := e.replies.Last(asked, types.UID(driver.UID), driver.Attempt, now)
 	if !fresh {
 		var again time.Duration
 		cause, again = e.failedAccountCause(ctx, owner.Namespace, account, driver)
 		e.replies.Set(asked, apianswer.Reply{UID: types.UID(driver.UID), Attempt: driver.Attempt, Until: now.Add(again), Cause: cause})
 	}
+
 	if cause.Reason == "" {
 		return driver.Why
 	}
+
 	_, detail, _ := strings.Cut(driver.Why.Message, ": ")
 	cause.Log = cmp.Or(driver.Why.Log, detail)
 	return cause
@@ -79,6 +83,7 @@ func isUnclear(why lifecycle.Cause) bool {
 func (e *Explainer) failedAccountCause(ctx context.Context, namespace, account string, driver *lifecycle.Driver) (lifecycle.Cause, time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+
 	cause, err := e.accountFault(ctx, namespace, account, driver.CreatedAt)
 	if err != nil {
 		log.FromContext(ctx).V(1).Info("Could not review the service account of a failed driver", "pod", driver.Name, "cause", err.Error())
@@ -93,6 +98,7 @@ func (e *Explainer) accountFault(ctx context.Context, namespace, account string,
 	if cause, err := e.voidToken(ctx, namespace, account, driverCreated); err != nil || cause.Reason != "" {
 		return cause, err
 	}
+
 	missing, err := e.missingRight(ctx, namespace, account)
 	if err != nil || missing == "" {
 		return lifecycle.Cause{}, err
@@ -109,6 +115,7 @@ func (e *Explainer) voidToken(ctx context.Context, namespace, account string, dr
 	const restart = "restart the application: sparkctl restart NAME"
 	live := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
 	err := e.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: account}, live)
+
 	created := live.CreationTimestamp.Time
 	switch {
 	case apierrors.IsNotFound(err):
@@ -146,6 +153,7 @@ func missingRightOf(account, right, namespace string) lifecycle.Cause {
 func (e *Explainer) missingRight(ctx context.Context, namespace, account string) (string, error) {
 	for _, right := range DriverRights {
 		right.Namespace = namespace
+
 		review := &authorizationv1.LocalSubjectAccessReview{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
 			Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -157,6 +165,7 @@ func (e *Explainer) missingRight(ctx context.Context, namespace, account string)
 		if err := e.writer.Create(ctx, review); err != nil {
 			return "", err
 		}
+
 		if !review.Status.Allowed {
 			return right.Verb + " " + right.Resource, nil
 		}

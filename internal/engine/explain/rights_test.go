@@ -40,10 +40,12 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 		{"it succeeded", failedDriver("u", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
 	} {
 		api := &rightsClient{lacks: "get"}
+
 		why := New(api, api, nil).FailedDriver(t.Context(), pi, test.driver, "powerless", noon)
 		if !test.asked && (why != test.driver.Why || api.rightsSeen != 0) {
 			t.Errorf("%s: cause %+v, %d reviews", test.name, why, api.rightsSeen)
 		}
+
 		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" has no right to get pods`) || !strings.HasSuffix(why.Log, "at frame") ||
 			why.Advice != "kubectl create rolebinding spark-driver-powerless --clusterrole=edit --serviceaccount="+pi.Namespace+":powerless -n "+pi.Namespace) {
 			t.Errorf("%s: cause %+v", test.name, why)
@@ -59,18 +61,22 @@ func TestFailedDriverIsAskedAboutOnce(t *testing.T) {
 	look := func(uid types.UID, after time.Duration) lifecycle.Cause {
 		return e.FailedDriver(t.Context(), pi, failedDriver(string(uid)), "powerless", noon.Add(after))
 	}
+
 	first := look("u", 0)
 	for i := range 5 {
 		if again := look("u", time.Duration(i)*time.Second); again != first {
 			t.Errorf("told %+v, then %+v", first, again)
 		}
 	}
+
 	if api.rightsSeen != 1 {
 		t.Errorf("asked %d times", api.rightsSeen)
 	}
+
 	if look("v", 0); api.rightsSeen != 2 {
 		t.Errorf("another driver is asked about %d times", api.rightsSeen-1)
 	}
+
 	if e.Forget(pi); e.replies.Len() != 0 {
 		t.Errorf("%d answers are remembered", e.replies.Len())
 	}

@@ -39,6 +39,7 @@ func Pods(seen *lifecycle.Observed, executors, members []corev1.Pod) []PendingPo
 	if pod, facts := waitingExecutor(seen, executors); pod != nil {
 		pods = append(pods, waiting(pod, facts.Attempt, facts.UnresponsiveScheduler, &facts.Why))
 	}
+
 	if pod, facts := waitingMember(seen, members); pod != nil {
 		pods = append(pods, waiting(pod, 0, lifecycle.UnresponsiveScheduler(pod), &facts.Why))
 	}
@@ -55,9 +56,11 @@ func drivers(seen *lifecycle.Observed) []PendingPod {
 			if d.Submitter != "" {
 				grace = submittedGrace
 			}
+
 			pods = append(pods, PendingPod{&d.Why, d.Name, types.UID(d.UID), d.Attempt, d.CreatedAt, grace, d.UnresponsiveScheduler})
 		}
 	}
+
 	for i := range seen.Submitters {
 		s := &seen.Submitters[i]
 		if s.Phase == lifecycle.DriverPending && !s.Deleting && s.Why.Reason == "" {
@@ -80,9 +83,11 @@ func waitingExecutor(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev
 		if d := seen.Driver(e.Attempt); d == nil || d.Phase != lifecycle.DriverRunning || e.Phase != lifecycle.DriverPending || pod.DeletionTimestamp != nil {
 			continue
 		}
+
 		if e.Why.Reason != "" {
 			return nil, nil
 		}
+
 		if oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) {
 			oldest, facts = pod, e
 		}
@@ -98,9 +103,11 @@ func waitingMember(seen *lifecycle.Observed, pods []corev1.Pod) (oldest *corev1.
 		if m.Phase != lifecycle.DriverPending || m.Deleting {
 			continue
 		}
+
 		if m.Why.Reason != "" {
 			return nil, nil
 		}
+
 		if oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) {
 			oldest, facts = pod, m
 		}

@@ -66,6 +66,7 @@ func (h *Hold) RequeueAfter() time.Duration {
 	if h.Unwatched {
 		waited /= unwatchedShare
 	}
+
 	after := max(h.After, min(max(waited, minRequeueDelay), MaxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
 		after = min(after, left) // repeat the pass when the wait is to be reported
@@ -90,7 +91,9 @@ func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error)
 	if err == nil {
 		return nil
 	}
+
 	h := &Hold{}
+
 	var what string
 	if wait := apianswer.WaitOf(err); wait != nil {
 		h.Wait, what = *wait, wait.Message
@@ -99,6 +102,7 @@ func (m *Memory) Note(key types.NamespacedName, began, now time.Time, err error)
 		// same.
 		h.Err, h.Wait, what = err, apianswer.Wait{Reason: apianswer.TransientReason(err), Message: err.Error()}, apianswer.TransientReason(err)
 	}
+
 	h.Reason, h.Message = cmp.Or(h.Reason, reasonWaiting), lifecycle.Cut(h.Message, maxMessage)
 	h.Since, h.First = m.begin(key, what, began)
 	h.Waited = now.Sub(h.Since) // includes the time that the pass took
@@ -114,9 +118,11 @@ func (m *Memory) begin(key types.NamespacedName, why string, began time.Time) (s
 		if !known {
 			current.begun = began
 		}
+
 		if first = !known || current.why != digest; first {
 			current = state{begun: current.begun, why: digest, since: began}
 		}
+
 		since = current.begun
 		return current, true
 	})

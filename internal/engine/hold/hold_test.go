@@ -15,6 +15,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // reported again when the new reason has lasted for 3 s. A new reason must not change the start of the wait.
 func TestMemory(t *testing.T) {
 	var w Memory
+
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
 	for _, test := range []struct {
 		at          time.Duration
@@ -37,12 +38,15 @@ func TestMemory(t *testing.T) {
 			t.Errorf("at %s: since %s, first %t, tell %t", test.at, since, first, tell)
 		}
 	}
+
 	if begun := w.Begun(key, noon.Add(time.Hour)); !begun.Equal(noon) {
 		t.Errorf("begun at %s", begun)
 	}
+
 	if w.Forget(key); w.Len() != 0 || w.ShouldReport(key, noon) {
 		t.Errorf("%d are remembered", w.Len())
 	}
+
 	if begun := w.Begun(key, noon.Add(time.Hour)); !begun.Equal(noon.Add(time.Hour)) {
 		t.Errorf("begun at %s", begun)
 	}

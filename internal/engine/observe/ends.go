@@ -24,15 +24,18 @@ func (o Observer) missingPods(owner client.Object, pods []corev1.Pod, ends []han
 	if len(ends) == 0 {
 		return nil
 	}
+
 	there := make(map[types.UID]bool, len(pods))
 	for i := range pods {
 		there[pods[i].UID] = true
 	}
+
 	awaited := false
 	if o.Kind.Executors.Remembers != nil {
 		status := o.Kind.Executors.Remembers(owner)
 		awaited = status != nil && (lifecycle.Phase(status.Phase).Live() || lifecycle.Phase(status.Phase) == lifecycle.Suspending)
 	}
+
 	var failed []corev1.Pod
 	for i := range ends {
 		if end := &ends[i]; !end.Gone && !there[end.Pod.UID] && (awaited || !identity.IsDriver(&end.Pod)) {
@@ -54,18 +57,23 @@ func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 	if o.Kind.Executors.Remembers == nil || !slices.ContainsFunc(s.Ended, func(end handlers.End) bool { return end.Gone }) {
 		return nil
 	}
+
 	status := o.Kind.Executors.Remembers(s.Owner)
 	if status == nil {
 		return nil
 	}
+
 	phase, tally, uid := lifecycle.Phase(status.Phase), dialect.DecodeTally(status.Executors), s.Owner.GetUID()
+
 	names := make(map[string]bool, len(s.Set.Executors))
 	for i := range s.Set.Executors {
 		names[s.Set.Executors[i].Name] = true
 	}
+
 	var gone, counted []handlers.End
 	for _, end := range s.Ended {
 		attempt := identity.Attempt(&end.Pod)
+
 		end.Taken = end.Taken && driverWorks(s.Seen.Driver(attempt))
 		switch {
 		case !end.Gone, attempt > status.Attempt:
@@ -75,6 +83,7 @@ func (o Observer) uncountedExecutors(s Observation) []lifecycle.Executor {
 			gone = append(gone, end)
 		}
 	}
+
 	o.Ended.Counted(identity.Key(s.Owner), counted)
 	slices.SortFunc(gone, func(a, b handlers.End) int {
 		return cmp.Or(dependents.CompareNames(a.Pod.Name, b.Pod.Name), cmp.Compare(a.Pod.UID, b.Pod.UID))
@@ -96,6 +105,7 @@ func factsOfEnded(gone []handlers.End) []lifecycle.Executor {
 		if gone[i].Taken {
 			executor = executor.AsDeleted()
 		}
+
 		facts = append(facts, executor)
 	}
 	return facts

@@ -2,16 +2,14 @@ package observe
 
 import (
 	"context"
+	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
@@ -46,6 +44,7 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 // them. An executor that the status has counted is forgotten.
 func TestObserveGone(t *testing.T) {
 	t.Parallel()
+
 	remembers := func(phase lifecycle.Phase, attempt int32, seen string) *v1beta2.OperatorStatus {
 		return &v1beta2.OperatorStatus{Phase: string(phase), Attempt: attempt, Executors: &v1beta2.OperatorExecutors{Seen: seen}}
 	}
@@ -54,6 +53,7 @@ func TestObserveGone(t *testing.T) {
 	successor := end.DeepCopy()
 	successor.UID = "another"
 	stranger := end.DeepCopy()
+
 	stranger.OwnerReferences[0].UID = "another"
 	for _, test := range []struct {
 		name   string
@@ -80,17 +80,21 @@ func TestObserveGone(t *testing.T) {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.status
 		o.Ended.Note(key, handlers.End{Pod: handlers.LastState(test.gone), Gone: true})
+
 		s := Observation{View: dependents.View{Owner: app, Set: dependents.SortPods(test.there, app.UID)}, Ended: o.Ended.Of(key)}
 		if failed := o.missingPods(app, test.there, s.Ended); len(failed) > 0 {
 			t.Errorf("%s: decisions use %d deleted pods", test.name, len(failed))
 		}
+
 		var got []string
 		for _, e := range o.uncountedExecutors(s) {
 			got = append(got, e.Name)
 		}
+
 		if diff := cmp.Diff(test.want, got); diff != "" || len(o.Ended.Of(key)) != test.kept {
 			t.Errorf("%s: %d ended executors are still recorded: %s", test.name, len(o.Ended.Of(key)), diff)
 		}
+
 		o.Kind.Executors.Remembers = nil
 		if got := o.uncountedExecutors(s); len(got) > 0 {
 			t.Errorf("%s: a kind without executor counts in its status counts an executor", test.name)
@@ -102,12 +106,14 @@ func TestObserveGone(t *testing.T) {
 // status has already counted the executor as running.
 func TestObserveTaken(t *testing.T) {
 	t.Parallel()
+
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
 	taken := endedExecutor("7", -1)
 	taken.Status.Phase = corev1.PodRunning
 	const failed, completed = lifecycle.DriverFailed, lifecycle.DriverSucceeded
 	works := lifecycle.Driver{Attempt: 1, Phase: lifecycle.DriverRunning}
 	over, deleted, lost := works, works, works
+
 	over.Phase, deleted.Deleting, lost.Phase = lifecycle.DriverSucceeded, true, lifecycle.DriverUnknown
 	for name, c := range map[string]struct {
 		tally  v1beta2.OperatorExecutors
@@ -127,8 +133,10 @@ func TestObserveTaken(t *testing.T) {
 		o := Observer{Kind: kinds.SparkApplications(config.Default, nil), Ended: &handlers.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
+
 		o.Ended.Note(key, handlers.End{Pod: handlers.LastState(taken), Gone: true, Taken: true})
 		s := Observation{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ended: o.Ended.Of(key)}
+
 		var got []lifecycle.DriverPhase
 		for _, e := range o.uncountedExecutors(s) {
 			got = append(got, e.Phase)
@@ -136,6 +144,7 @@ func TestObserveTaken(t *testing.T) {
 				t.Errorf("%s: %+v", name, e)
 			}
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -146,12 +155,15 @@ func TestObserveTaken(t *testing.T) {
 // decides as if the pod existed.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
+
 	failed := endedExecutor("1", 1)
 	ends := []handlers.End{{Pod: *failed}}
+
 	o, app := Observer{Kind: kinds.SparkApplications(config.Default, nil)}, &v1beta2.SparkApplication{}
 	if pods := o.missingPods(app, []corev1.Pod{*failed}, ends); len(pods) != 0 {
 		t.Errorf("while the pod exists: %d pods", len(pods))
 	}
+
 	if pods := o.missingPods(app, nil, ends); len(pods) != 1 || pods[0].UID != failed.UID {
 		t.Errorf("when the pod is gone: %d pods", len(pods))
 	}
@@ -161,12 +173,14 @@ func TestUnseen(t *testing.T) {
 // attempt is live or is being suspended. After that, its pod does not count as existing.
 func TestUnseenSuccess(t *testing.T) {
 	t.Parallel()
+
 	driver := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", UID: "d", Labels: map[string]string{identity.RoleLabel: identity.RoleDriver}}}
 	for phase, want := range map[lifecycle.Phase]int{
 		lifecycle.Running: 1, lifecycle.Launched: 1, lifecycle.Suspending: 1, lifecycle.Suspended: 0, lifecycle.Waiting: 0, lifecycle.Retained: 0, lifecycle.Editing: 0,
 	} {
 		app := &v1beta2.SparkApplication{}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(phase)}
+
 		o := Observer{Kind: kinds.SparkApplications(config.Default, nil)}
 		if pods := o.missingPods(app, nil, []handlers.End{{Pod: driver}}); len(pods) != want {
 			t.Errorf("%s: %d pods, want %d", phase, len(pods), want)
@@ -182,6 +196,7 @@ func TestLookAgainAfterWhatIsGone(t *testing.T) {
 	app := w.Application("pi")
 	failed := endedExecutor("1", 1)
 	failed.Labels[identity.AppUIDLabel], failed.OwnerReferences[0].UID = string(app.UID), app.UID
+
 	o := Observer{
 		Kind: kinds.SparkApplications(config.Default, nil), Ended: &handlers.Ended{}, Explainer: explain.New(w.API, w.API, nil),
 		Dependents: dependents.Client{Client: empty{w.API}, Live: w.API},
@@ -194,9 +209,11 @@ func TestLookAgainAfterWhatIsGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(s.Seen.Executors) != want.executors || s.RequeueAfter != want.check {
 			t.Errorf("%d executors, and the next pass is in %s; want %v", len(s.Seen.Executors), s.RequeueAfter, want)
 		}
+
 		o.Ended.Note(identity.Key(app), handlers.End{Pod: *failed})
 	}
 }

@@ -47,35 +47,44 @@ type Observation struct {
 // Observe finds the dependents of a stored custom resource and reads their facts.
 func (o Observer) Observe(ctx context.Context, owner client.Object, now time.Time) (Observation, error) {
 	s := Observation{View: dependents.View{Owner: owner, Now: now}}
+
 	labels, err := o.labels(ctx, owner.GetNamespace())
 	if err != nil {
 		return s, err
 	}
+
 	if o.Kind.Runs != nil {
 		s.Seen.NamespaceLabels = labels
 		s.Set.Runs, s.Seen.Runs, err = runs.Observe(ctx, o.Dependents, o.Kind.Runs, owner)
 		return s, err
 	}
+
 	pods, others, err := o.Dependents.Labelled(ctx, owner)
 	if err != nil {
 		return s, err
 	}
+
 	theirs, err := o.Dependents.Inherited(ctx, o.Kind.Inherited, owner)
 	if err != nil {
 		return s, err
 	}
+
 	all := append(pods, theirs...)
+
 	s.Ended = o.Ended.Of(identity.Key(owner))
 	if failed := o.missingPods(owner, all, s.Ended); len(failed) > 0 {
 		all, s.RequeueAfter = append(all, failed...), requeueDelay
 	}
+
 	s.Set = dependents.SortPods(all, owner.GetUID())
+
 	s.Set.Others = others
 	if o.Kind.Auxiliary.Sets {
 		if err := o.Dependents.AddMembers(ctx, &s.Set, owner, all); err != nil {
 			return s, err
 		}
 	}
+
 	s.Seen = s.Set.Facts()
 	o.addGroup(ctx, &s) // it reads all facts again, so facts from elsewhere come after it
 	s.Seen.NamespaceLabels = labels
@@ -98,16 +107,20 @@ func (o Observer) addGroup(ctx context.Context, s *Observation) {
 	if o.Kind.Inherited.PodGroup == nil || s.Owner.GetDeletionTimestamp() != nil {
 		return
 	}
+
 	group := o.Kind.Inherited.PodGroup(s.Owner, s.Seen)
 	if group == nil {
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
+
 	existing, err := o.Dependents.InheritedGroup(ctx, group, s.Owner)
 	switch {
 	case err != nil:
 		log.FromContext(ctx).V(1).Info("Could not read the PodGroup that another operator created", "cause", err.Error())
+
 		s.RequeueAfter = lifecycle.Soonest(s.RequeueAfter, groupRequeueDelay)
 	case existing != nil:
 		s.Set.Others = append(s.Set.Others, *existing)
@@ -125,6 +138,7 @@ func (o Observer) explain(ctx context.Context, s *Observation) {
 		s.RequeueAfter = lifecycle.Soonest(s.RequeueAfter, answer.QueryAfter)
 		s.Seen.QuerySkipped = s.Seen.QuerySkipped || answer.Skipped
 	}
+
 	for i := range s.Seen.Drivers {
 		driver := &s.Seen.Drivers[i]
 		driver.Why = o.Explainer.FailedDriver(ctx, key, driver, s.Set.AccountOf(driver.UID), s.Now)

@@ -1,15 +1,14 @@
 package observe
 
 import (
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
@@ -33,6 +32,7 @@ func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
 	w := scene.New(t)
 	w.Warn("explained", "pi-driver", "FailedScheduling", "the queue is full")
+
 	pod := func(uid types.UID, role, scheduler string, age time.Duration, conditions ...corev1.PodCondition) corev1.Pod {
 		kept, err := trim.Pod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -47,6 +47,7 @@ func TestSilentScheduler(t *testing.T) {
 		}
 		return *kept.(*corev1.Pod)
 	}
+
 	refuses := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}
 	for _, test := range []struct {
 		name string
@@ -64,6 +65,7 @@ func TestSilentScheduler(t *testing.T) {
 	} {
 		o := Observer{Explainer: explain.New(w.API, w.API, nil)}
 		s := Observation{View: dependents.View{Now: scene.Noon, Owner: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}}
+
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {
 			s.Set.Drivers = []corev1.Pod{test.pod}
@@ -75,10 +77,13 @@ func TestSilentScheduler(t *testing.T) {
 			s.Seen.Drivers = []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverRunning}}
 			why = func() lifecycle.Cause { return s.Seen.Executors[0].Why }
 		}
+
 		o.explain(t.Context(), &s)
+
 		if why().Reason != test.want {
 			t.Errorf("%s: %+v, want %q", test.name, why(), test.want)
 		}
+
 		if test.pod.Status.Conditions == nil && (s.RequeueAfter <= 0 || s.RequeueAfter > time.Minute) {
 			t.Errorf("%s: the next pass is after %s", test.name, s.RequeueAfter)
 		}

@@ -41,6 +41,7 @@ func (a Client) Create(ctx context.Context, run client.Object, action lifecycle.
 	if err := verify(run, a.Owner, action); err != nil {
 		return Created{}, err
 	}
+
 	made := run.DeepCopyObject().(client.Object)
 	switch err := a.Dependents.Client.Create(ctx, made); {
 	case err == nil:
@@ -98,14 +99,17 @@ func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object
 	if name == "" {
 		return a.confirmAll(ctx)
 	}
+
 	wanted := a.Kind.New()
 	wanted.SetNamespace(a.Owner.GetNamespace())
 	wanted.SetName(name)
 	run, _, err := a.Dependents.ReadLive(ctx, wanted)
+
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
 		return nil, nil, err
 	}
+
 	known := func(other client.Object) bool { return other.GetUID() == run.GetUID() }
 	if missing || !identity.OwnedBy(run, a.Owner.GetUID()) || slices.ContainsFunc(a.Known, known) {
 		return nil, nil, nil
@@ -119,11 +123,13 @@ func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []
 	for _, run := range a.Known {
 		known[run.GetUID()] = true
 	}
+
 	err = a.Dependents.EachLive(ctx, a.Kind.List, func(item runtime.Object) error {
 		run := item.(client.Object)
 		if !identity.OwnedBy(run, a.Owner.GetUID()) || known[run.GetUID()] {
 			return nil
 		}
+
 		known[run.GetUID()] = true
 		heads, facts = append(heads, a.Kind.Summary(run)), append(facts, a.Kind.Facts(run))
 		return nil
@@ -143,6 +149,7 @@ func (a Client) Delete(ctx context.Context, name string) error {
 		if run.GetName() != name || run.GetDeletionTimestamp() != nil {
 			continue
 		}
+
 		how := metav1.DeletePropagationBackground
 		if a.Kind.Facts(run).Outcome == lifecycle.Undecided {
 			how = metav1.DeletePropagationForeground

@@ -16,10 +16,12 @@ func TestVerify(t *testing.T) {
 	s := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s", UID: "u"}}
 	s.Spec.Template.Image = new("i")
 	action := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "s-a"}
+
 	run, err := tiny.RenderRun(s, action)
 	if err != nil || verify(run, s, action) != nil {
 		t.Fatalf("%v, %v", err, verify(run, s, action))
 	}
+
 	for name, spoil := range map[string]func(client.Object){
 		"another namespace": func(run client.Object) { run.SetNamespace("other") },
 		"another name":      func(run client.Object) { run.SetName("other") },

@@ -24,11 +24,13 @@ import (
 // that the same objects lead to the same decision.
 func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
 	list := runKind.List()
+
 	err = cache.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexOwner: string(owner.GetUID())},
 		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list runs in the cache: %w", err)
 	}
+
 	err = meta.EachListItem(list, func(item runtime.Object) error {
 		runs = append(runs, item.(client.Object))
 		return nil
@@ -36,10 +38,13 @@ func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner
 	if err != nil {
 		return nil, nil, err
 	}
+
 	slices.SortFunc(runs, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
+
 	for _, run := range runs {
 		facts = append(facts, runKind.Facts(run))
 	}
+
 	stopping, err := stoppingRuns(ctx, cache, runKind, owner, facts)
 	return runs, append(facts, stopping...), err
 }
@@ -60,34 +65,42 @@ func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, 
 		return nil, nil
 	}
 	var pods corev1.PodList
+
 	err := cache.List(ctx, &pods, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexPods: owner.GetName()},
 		client.UnsafeDisableDeepCopy)
 	if err != nil || len(pods.Items) == 0 {
 		return nil, err
 	}
+
 	gvk, err := cache.GroupVersionKindFor(runKind.New())
 	if err != nil {
 		return nil, err
 	}
+
 	born := owner.GetCreationTimestamp()
+
 	var stopping []lifecycle.Run
 	for i := range pods.Items {
 		pod := &pods.Items[i]
+
 		ref := identity.SoleOwner(pod, gvk.GroupKind())
 		if ref == nil || hasStopped(pod) || pod.CreationTimestamp.Before(&born) || slices.ContainsFunc(stopping, hasUID(ref.UID)) ||
 			slices.ContainsFunc(there, hasUID(ref.UID)) {
 			continue
 		}
+
 		gone, err := isGone(ctx, cache, runKind, owner.GetNamespace(), *ref)
 		if err != nil {
 			return nil, err
 		}
+
 		if gone {
 			stopping = append(stopping, lifecycle.Run{
 				Name: ref.Name, UID: string(ref.UID), CreatedAt: pod.CreationTimestamp.Time, Deleting: true, Deleted: true,
 			})
 		}
 	}
+
 	slices.SortFunc(stopping, func(a, b lifecycle.Run) int { return strings.Compare(a.Name+a.UID, b.Name+b.UID) })
 	return stopping, nil
 }
@@ -101,6 +114,7 @@ func hasUID(uid types.UID) func(lifecycle.Run) bool {
 // exists, its pods need not be counted: the application is counted as a run itself, or does not belong to the schedule.
 func isGone(ctx context.Context, cache client.Reader, runKind *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
 	run := runKind.New()
+
 	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, run)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -39,9 +39,11 @@ func Index(ctx context.Context, runKind *kind.Runs, indexer client.FieldIndexer)
 	if err := indexer.IndexField(ctx, runKind.New(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs: %w", err)
 	}
+
 	if runKind.PodLabel == "" {
 		return nil
 	}
+
 	err := indexer.IndexField(ctx, &corev1.Pod{}, indexPods, func(pod client.Object) []string {
 		if name := pod.GetLabels()[runKind.PodLabel]; name != "" && identity.IsLaunched(pod) {
 			return []string{name}
@@ -130,6 +132,7 @@ func hasStopped(pod *corev1.Pod) bool {
 	if pod.Labels[identity.RoleLabel] == identity.RoleSubmitter {
 		phase = lifecycle.SubmitterFacts(pod, submit.RunnerContainer).Phase
 	}
+
 	switch phase {
 	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
 		return true

@@ -37,6 +37,7 @@ func TestStops(t *testing.T) {
 		"a running driver disappears":                   podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
 		"an ended driver disappears":                    podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
 	}
+
 	want := map[string]bool{
 		"a driver is created": false, "a driver starts": false, "the deletion of a running driver is requested": false, "a driver ends": true, "a submitter ends": true, "an executor ends": false,
 		"a driver without a node is deleted": true, "a running driver disappears": true, "an ended driver disappears": false,
@@ -56,10 +57,12 @@ func TestOwnerOfRun(t *testing.T) {
 		{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkConnect", Name: "v", UID: "4"},
 		{APIVersion: "a/b/c", Kind: "ScheduledSparkApplication", Name: "w", UID: "5"},
 	}}}
+
 	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "n", Name: "s"}}, {NamespacedName: types.NamespacedName{Namespace: "n", Name: "t"}}}
 	if diff := cmp.Diff(want, ownerOfRun(kind)(t.Context(), run)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]string{"1", "2", "3", "4", "5"}, byOwners(run)); diff != "" {
 		t.Errorf("index (-want +got):\n%s", diff)
 	}

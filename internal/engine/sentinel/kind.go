@@ -37,6 +37,7 @@ func (k *Kind) Observe(object client.Object) {
 	if !k.set.probes(name.Namespace) {
 		return
 	}
+
 	k.set.observe(k.key(name), object.GetGeneration(), probePath{
 		write: func(ctx context.Context, number int64) (int64, error) {
 			generation, err := k.write(ctx, k.client, name, number)
@@ -79,9 +80,11 @@ func (k *Kind) write(ctx context.Context, from client.Reader, name types.Namespa
 	if err := from.Get(ctx, name, object); err != nil {
 		return 0, err
 	}
+
 	if !Is(object) {
 		return 0, errors.New("the object is no longer a sentinel")
 	}
+
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q,"resourceVersion":%q},"spec":{"sparkConf":{"sentinel.dummy.number":"%d"}}}`,
 		object.GetUID(), object.GetResourceVersion(), number)
 	err := k.client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))

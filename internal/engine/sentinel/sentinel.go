@@ -109,15 +109,18 @@ func (s *Set) ProbeAll(ctx context.Context) {
 	if !s.settings.Now().Apache.Sentinels.Enabled {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+
 		for _, entry := range s.known {
 			entry.wrote, entry.lost = 0, ""
 		}
 		return
 	}
+
 	for _, key := range s.keys() {
 		if ctx.Err() != nil {
 			return
 		}
+
 		s.probe(ctx, key)
 	}
 }
@@ -130,9 +133,11 @@ func (s *Set) Known() int { return len(s.keys()) }
 func (s *Set) keys() (keys []key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	for key := range s.known {
 		keys = append(keys, key)
 	}
+
 	slices.SortFunc(keys, func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -143,20 +148,25 @@ func (s *Set) keys() (keys []key) {
 func (s *Set) probe(ctx context.Context, key key) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+
 	s.mu.Lock()
 	entry := s.known[key]
 	s.mu.Unlock()
+
 	if entry == nil {
 		return
 	}
+
 	s.evaluate(ctx, key, entry)
 	s.mu.Lock()
 	number := entry.generation + 1
 	s.mu.Unlock()
 	passes, at := entry.ended(), s.clock()
 	generation, err := entry.write(ctx, number)
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	switch {
 	case apierrors.IsNotFound(err):
 		delete(s.known, key)
@@ -177,9 +187,11 @@ func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	late := out && s.clock().Sub(entry.at) >= delay
 	wrote, passes := entry.wrote, entry.passes
 	s.mu.Unlock()
+
 	if !late {
 		return
 	}
+
 	lost := ""
 	switch generation, err := entry.cached(ctx); {
 	case apierrors.IsNotFound(err): // deleted; a later pass forgets it
@@ -190,8 +202,10 @@ func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	case entry.ended() == passes:
 		lost = "no pass has ended since the write"
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if entry.wrote == wrote && entry.generation < wrote && lost != entry.lost {
 		entry.lost = lost
 		if lost != "" {
@@ -205,11 +219,13 @@ func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 func (s *Set) observe(key key, generation int64, how probePath) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	entry := s.known[key]
 	if entry == nil {
 		entry = &sentinel{probePath: how}
 		s.known[key] = entry
 	}
+
 	entry.generation = generation
 	if generation >= entry.wrote {
 		entry.lost = ""
@@ -228,6 +244,7 @@ func (s *Set) probes(namespace string) bool {
 func (s *Set) forget(key key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	delete(s.known, key)
 }
 
@@ -235,6 +252,7 @@ func (s *Set) forget(key key) {
 func (s *Set) Check(*http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	for key, entry := range s.known {
 		if entry.lost != "" {
 			return fmt.Errorf("%s %s: a write to this sentinel was not handled in time: %s", key.kind, key.NamespacedName, entry.lost)

@@ -71,6 +71,7 @@ func TestExemptFromReviews(t *testing.T) {
 	} {
 		cfg := config.Default()
 		cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace = test.enabled, test.configured, test.own
+
 		object := &metav1.ObjectMeta{Namespace: test.namespace, Labels: map[string]string{Label: test.label}}
 		if got := Exempt(cfg, test.group, object); got != test.want {
 			t.Errorf("%s: exempt: %t, want %t", test.name, got, test.want)
@@ -103,20 +104,26 @@ func TestSentinelThatIsLost(t *testing.T) {
 	} {
 		p := newProbed()
 		p.ProbeAll(t.Context())
+
 		if err := p.Check(nil); err != nil {
 			t.Errorf("%s: after the first ProbeAll: %v", test.name, err)
 		}
+
 		p.now = p.now.Add(time.Minute)
 		test.then(p)
 		p.ProbeAll(t.Context())
+
 		err := p.Check(nil)
 		if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
+
 		if test.want == "" {
 			continue
 		}
+
 		p.observe(p.key, 5, probePath{})
+
 		if err := p.Check(nil); err != nil {
 			t.Errorf("%s: after a pass has read the write: %v", test.name, err)
 		}
@@ -127,11 +134,13 @@ func TestSentinelThatIsLost(t *testing.T) {
 // fail.
 func TestSentinelThatCannotBeWritten(t *testing.T) {
 	p := newProbed()
+
 	p.fail = errors.New("the API server is away")
 	for range 5 {
 		p.ProbeAll(t.Context())
 		p.now = p.now.Add(time.Hour)
 	}
+
 	if err := p.Check(nil); err != nil || len(p.keys()) != 1 {
 		t.Errorf("%v; the known sentinels are %v", err, p.keys())
 	}
@@ -140,11 +149,14 @@ func TestSentinelThatCannotBeWritten(t *testing.T) {
 // TestSentinelsAreBounded checks that ProbeAll writes to at most maxWritten sentinels.
 func TestSentinelsAreBounded(t *testing.T) {
 	p := newProbed()
+
 	entry := p.known[p.key]
 	for i := range 10 * maxWritten {
 		p.observe(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, 1, entry.probePath)
 	}
+
 	p.ProbeAll(t.Context())
+
 	if p.writes != maxWritten {
 		t.Errorf("%d writes, want %d", p.writes, maxWritten)
 	}
@@ -168,6 +180,7 @@ func TestOtherNamespaces(t *testing.T) {
 		{"", "", "a", true}, {"ops", "", "ops", true}, {"ops", "", "a", false}, {"ops", "a", "a", true}, {"ops", "a", "ops", false},
 	} {
 		cfg := config.Default()
+
 		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
 		if got := (&Set{settings: live.New(cfg)}).probes(test.object); got != test.want {
 			t.Errorf("%+v: %v", test, got)

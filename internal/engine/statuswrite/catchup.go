@@ -39,9 +39,11 @@ type caughtUp struct {
 func (c *CaughtUp) of(namespace string) *caughtUp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if c.all == nil {
 		c.all = map[string]*caughtUp{}
 	}
+
 	if c.all[namespace] == nil {
 		c.all[namespace] = &caughtUp{}
 	}
@@ -71,35 +73,45 @@ func (c *CaughtUp) CatchUp(ctx context.Context, term uint64, own *OwnWrites, fro
 	in := c.of(from.Namespace)
 	in.mu.Lock()
 	defer in.mu.Unlock()
+
 	if in.term.Load() == term {
 		return nil
 	}
+
 	gvk, err := apiutil.GVKForObject(from.Empty, from.Cache.Scheme())
 	if err != nil {
 		return err
 	}
+
 	gvk.Kind += "List"
+
 	empty, err := from.Cache.Scheme().New(gvk)
 	if err != nil {
 		return err
 	}
+
 	cached := empty.(client.ObjectList)
 	if err := from.Cache.List(ctx, cached, client.InNamespace(from.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list custom resources in the cache: %w", err)
 	}
+
 	live, listed := map[types.NamespacedName]types.UID{}, "" // listed is the version of the list
 	page := &metav1.PartialObjectMetadataList{}
 	page.SetGroupVersionKind(gvk)
+
 	for more := true; more; more = page.Continue != "" {
 		if err := from.Live.List(ctx, page, client.InNamespace(from.Namespace), client.Limit(catchUpPage), client.Continue(page.Continue)); err != nil {
 			return fmt.Errorf("read the last write of the previous leader: %w", err)
 		}
+
 		for i := range page.Items {
 			live[identity.Key(&page.Items[i])] = page.Items[i].UID
 			own.Await(&page.Items[i], page.Items[i].ResourceVersion, now)
 		}
+
 		listed = cmp.Or(listed, page.ResourceVersion)
 	}
+
 	err = meta.EachListItem(cached, func(item runtime.Object) error {
 		if object := item.(client.Object); live[identity.Key(object)] != object.GetUID() {
 			own.Await(object, listed, now) // all versions of the deleted object are older than the list

@@ -1,16 +1,14 @@
 package statuswrite
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"context"
 	"testing"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/kit"
@@ -62,13 +60,16 @@ func TestLeaderAwaits(t *testing.T) {
 		"gone":     {func(app *v1beta2.SparkApplication) { w.Remove(app.DeepCopy()) }, true},
 		"replaced": {replace, true},
 	}
+
 	cache := &staleCache{Client: w.API}
 	for name := range tests {
 		cache.stored = append(cache.stored, *w.Application(name))
 	}
+
 	for i := range cache.stored {
 		tests[cache.stored[i].Name].meanwhile(&cache.stored[i])
 	}
+
 	unknown := *w.Application("unknown")
 	edit(&unknown)
 	var own OwnWrites
@@ -81,27 +82,34 @@ func TestLeaderAwaits(t *testing.T) {
 		}
 	}
 	catchUp()
+
 	if !own.NewerThan(&unknown) {
 		t.Error("passes do not wait for an object that the cache lacks")
 	}
+
 	for i := range cache.stored {
 		name := cache.stored[i].Name
 		if got := own.NewerThan(&cache.stored[i]); got != tests[name].awaited {
 			t.Errorf("%s: passes wait: %t", name, got)
 		}
+
 		if name == "gone" {
 			continue
 		}
+
 		if read := w.Get(name); own.NewerThan(read) || own.IsEcho(read) {
 			t.Errorf("%s: passes wait although they have the newest version, or that version counts as an echo", name)
 		}
 	}
+
 	read := w.Get("same")
 	edit(read.DeepCopy())
+
 	if catchUp(); own.NewerThan(read) {
 		t.Error("the leader lists the objects twice in one term")
 	}
 	term++
+
 	if catchUp(); !own.NewerThan(read) {
 		t.Error("in the next term the leader does not list the objects again")
 	}
@@ -139,10 +147,12 @@ func TestLeaderAwaitsDeletionsBeforeTheList(t *testing.T) {
 	}}
 	var own OwnWrites
 	var caught CaughtUp
+
 	from := Sources{Cache: cache, Live: live, Empty: &v1beta2.SparkApplication{}, Namespace: w.Namespace}
 	if err := caught.CatchUp(t.Context(), 1, &own, from, time.Now()); err != nil {
 		t.Fatal(err)
 	}
+
 	if !own.NewerThan(edited) {
 		t.Error("passes do not wait for the deletion if the cache shows the edit before it")
 	}

@@ -26,14 +26,17 @@ func OnlyExecutorChurn(churn kind.ExecutorChurn, plan lifecycle.Plan, patch []by
 	if len(churn.Fields) == 0 || slices.ContainsFunc(plan.Notices, pressing) || slices.ContainsFunc(plan.Transitions, major) {
 		return false
 	}
+
 	paths := churn.Fields
 	if len(plan.Transitions) > 0 {
 		paths = slices.Concat(paths, minorPaths)
 	}
+
 	var change map[string]any
 	if err := utiljson.Unmarshal(patch, &change); err != nil {
 		return false
 	}
+
 	status, _ := change["status"].(map[string]any)
 	return len(status) > 0 && within(status, "", paths)
 }
@@ -45,6 +48,7 @@ func within(patch map[string]any, at string, paths []string) bool {
 		if slices.Contains(paths, path) {
 			continue
 		}
+
 		if inner, ok := value.(map[string]any); !ok || len(inner) == 0 || !within(inner, path+".", paths) {
 			return false
 		}

@@ -12,6 +12,7 @@ import (
 // executors, and that a write that changes other fields, such as the state, is not debounced.
 func TestChurnOfServerIsDebounced(t *testing.T) {
 	t.Parallel()
+
 	churn := kinds.SparkConnects(config.Default, nil).ExecutorChurn
 	for patch, want := range map[string]bool{
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z"}}`:                               true,

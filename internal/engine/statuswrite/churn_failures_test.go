@@ -20,6 +20,7 @@ func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 	)
 	failed := lifecycle.Notice{Part: lifecycle.Executors, Name: "x-exec-7", Attempt: 1, Cause: lifecycle.Cause{Reason: "Error"}}
 	waits := failed
+
 	waits.Waits = true
 	for _, test := range []struct {
 		name, patch string
@@ -35,10 +36,12 @@ func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
 		churn := kinds.SparkConnects(config.Default, nil).ExecutorChurn
+
 		plan := lifecycle.Plan{Notices: test.tell}
 		if got := OnlyExecutorChurn(churn, plan, []byte(test.patch)); got != test.want {
 			t.Errorf("%s: debounced: %t", test.name, got)
 		}
+
 		if churn.DebounceEvents = false; len(test.tell) > 0 && OnlyExecutorChurn(churn, plan, []byte(test.patch)) {
 			t.Errorf("%s: debounced for a kind that does not debounce events", test.name)
 		}

@@ -19,6 +19,7 @@ func TestOnlyExecutorChurn(t *testing.T) {
 	scaling := func(plan *lifecycle.Plan) {
 		plan.Transitions = []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
 	}
+
 	kind := kinds.SparkApplications(config.Default, nil)
 	for _, test := range []struct {
 		name   string
@@ -52,10 +53,12 @@ func TestOnlyExecutorChurn(t *testing.T) {
 			if test.change != nil {
 				test.change(&plan)
 			}
+
 			churn := kind.ExecutorChurn
 			if got := OnlyExecutorChurn(churn, plan, []byte(test.patch)); got != test.want {
 				t.Errorf("got %v", got)
 			}
+
 			churn.Fields = nil
 			if OnlyExecutorChurn(churn, plan, []byte(test.patch)) {
 				t.Error("a kind without fields of executor churn debounces a write")

@@ -63,6 +63,7 @@ func (p *Debouncer) EventDelay(key types.NamespacedName, now time.Time) time.Dur
 // executor churn alone. After such a write, the next events of failed executors are delayed (EventDelay).
 func (p *Debouncer) Wrote(key types.NamespacedName, now time.Time, churn bool) {
 	p.Reset(key)
+
 	if churn {
 		p.lastChurnWrite.Set(key, now)
 	}
@@ -105,16 +106,20 @@ func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window,
 	if executors > manyExecutors {
 		times = slower
 	}
+
 	p.Update(key, func(change unwritten, known bool) (unwritten, bool) {
 		digest := maphash.Bytes(digests, content)
 		clockSetBack := now.Before(change.changed)
+
 		anew := !known || clockSetBack || change.first && !until.First
 		if anew {
 			change.since = now
 		}
+
 		if anew || change.content != digest {
 			change.changed, change.content = now, digest
 		}
+
 		change.first = until.First && (change.first || !known)
 		rest = max(0, min(change.changed.Add(until.Quiet*times).Sub(now), change.since.Add(until.Max*times).Sub(now)))
 		return change, rest > 0

@@ -16,6 +16,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	const few, ms = 10, time.Millisecond
+
 	type look struct {
 		after   time.Duration
 		content string
@@ -36,17 +37,21 @@ func TestDelay(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
+
 			var p Debouncer
 			for i, l := range test.looks {
 				if got := p.Delay(key, noon.Add(l.after), Window{Quiet: Quiet, Max: MaxDelay}, test.executors, []byte(l.content)); got != l.want {
 					t.Errorf("pass %d, after %s: the write waits for %s, want %s", i, l.after, got, l.want)
 				}
 			}
+
 			if got := p.Delay(other, noon, Window{Quiet: Quiet, Max: MaxDelay}, few, nil); got != Quiet {
 				t.Errorf("the write of another object waits for %s", got)
 			}
+
 			p.Forget(key)
 			p.Forget(other)
+
 			if p.Len() > 0 {
 				t.Errorf("%d forgotten objects are still remembered", p.Len())
 			}
@@ -58,21 +63,27 @@ func TestDelay(t *testing.T) {
 // are delayed.
 func TestEventDelay(t *testing.T) {
 	t.Parallel()
+
 	key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
 	var p Debouncer
 	p.Wrote(key, noon, false)
+
 	if rest := p.EventDelay(key, noon); rest != 0 {
 		t.Errorf("the first event waits for %s", rest)
 	}
+
 	p.Wrote(key, noon, true)
+
 	for after, want := range map[time.Duration]time.Duration{0: Quiet, Quiet - time.Millisecond: time.Millisecond, Quiet: 0, -time.Hour: 0} {
 		if got := p.EventDelay(key, noon.Add(after)); got != want {
 			t.Errorf("after %s the event waits for %s, want %s", after, got, want)
 		}
 	}
+
 	if rest := p.EventDelay(other, noon); rest != 0 {
 		t.Errorf("the event of another object waits for %s", rest)
 	}
+
 	if p.Forget(key); p.EventDelay(key, noon) != 0 || p.lastChurnWrite.Len() > 0 {
 		t.Error("the Debouncer remembers a forgotten object")
 	}
@@ -82,6 +93,7 @@ func TestEventDelay(t *testing.T) {
 // transition does not begin anew if the content changes in later passes.
 func TestWindowOf(t *testing.T) {
 	t.Parallel()
+
 	in := func(phases ...lifecycle.DriverPhase) (executors []lifecycle.Executor) {
 		for _, phase := range phases {
 			executors = append(executors, lifecycle.Executor{Phase: phase})
@@ -89,6 +101,7 @@ func TestWindowOf(t *testing.T) {
 		return executors
 	}
 	const pending, runs, done = lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded
+
 	minor := []lifecycle.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}}
 	for _, test := range []struct {
 		name      string
@@ -113,11 +126,13 @@ func TestWindowOf(t *testing.T) {
 		{"a minor transition, all executors are gone", minor, nil, lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
 	} {
 		plan := lifecycle.Plan{Transitions: test.trail}
+
 		plan.Next.Phase, plan.Next.ShortSince = test.phase, test.short
 		if got := WindowOf(plan, test.executors); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
+
 	var p Debouncer
 	for _, l := range []struct{ after, want time.Duration }{{0, ArrivalDelay}, {Quiet, ArrivalDelay - Quiet}, {ArrivalDelay, 0}} {
 		if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), Window{Quiet: ArrivalDelay, Max: ArrivalDelay}, 1, []byte(l.after.String())); got != l.want {
@@ -130,7 +145,9 @@ func TestWindowOf(t *testing.T) {
 // wait for the others begins when the first executor has started. It does not begin again if this executor ends.
 func TestFirstArrival(t *testing.T) {
 	t.Parallel()
+
 	first, others := Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}
+
 	type look struct {
 		after time.Duration
 		until Window

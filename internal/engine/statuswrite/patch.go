@@ -19,17 +19,21 @@ import (
 func Patch(object, decided client.Object, status func(client.Object) any) ([]byte, error) {
 	stored := reflect.ValueOf(status(object))
 	old, changed := differing(stored, reflect.ValueOf(status(decided)))
+
 	before, err := json.Marshal(old.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("encode the stored status: %w", err)
 	}
+
 	after, err := json.Marshal(changed.Interface())
 	if err != nil {
 		return nil, fmt.Errorf("encode the status: %w", err)
 	}
+
 	if bytes.Equal(before, after) {
 		return nil, nil
 	}
+
 	diff := after
 	// The first status is sent whole, because its difference from the zero value would lack fields that the schema
 	// requires.
@@ -38,6 +42,7 @@ func Patch(object, decided client.Object, status func(client.Object) any) ([]byt
 			return nil, fmt.Errorf("compare the status: %w", err)
 		}
 	}
+
 	if string(diff) == "{}" {
 		return nil, nil
 	}
@@ -57,9 +62,11 @@ func differing(old, changed reflect.Value) (before, after reflect.Value) {
 		if reflect.DeepEqual(a.Addr().Interface(), b.Addr().Interface()) {
 			continue
 		}
+
 		if a.Kind() == reflect.Pointer && a.Type().Elem().Kind() == reflect.Struct && !a.IsNil() && !b.IsNil() && !a.Type().Implements(marshaler) {
 			a, b = differing(a, b)
 		}
+
 		before.Elem().Field(i).Set(a)
 		after.Elem().Field(i).Set(b)
 	}

@@ -46,10 +46,13 @@ func TestOwnWrites(t *testing.T) {
 		if test.wrote != nil {
 			w.Wrote(test.wrote)
 		}
+
 		if got, doubted := w.CacheIsStale(test.read, noon); got != test.stale || doubted {
 			t.Errorf("%s: stale is %t", test.name, got)
 		}
+
 		w.Forget(identity.Key(test.read))
+
 		if ahead, _ := w.CacheIsStale(test.read, noon); ahead {
 			t.Errorf("%s: the write is remembered after Forget", test.name)
 		}
@@ -77,6 +80,7 @@ func TestStatusPatch(t *testing.T) {
 		stored := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Status: test.stored}
 		object := stored.DeepCopy()
 		test.change(object)
+
 		got, err := Patch(stored, object, tiny.Kind().Status)
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s: %s, %v; want %s", test.name, got, err, test.want)
@@ -119,19 +123,24 @@ func wholeDifference(kind kind.Kind) func(*testing.T) {
 			fill.Fill(kind.Status(app))
 			fill.Fill(kind.Status(other))
 			before := jsonOf(t, kind.Status(app))
+
 			stored := kind.New()
 			if err := json.Unmarshal(before, kind.Status(stored)); err != nil {
 				t.Fatal(err)
 			}
+
 			mix(reflect.ValueOf(kind.Status(app)).Elem(), reflect.ValueOf(kind.Status(other)).Elem(), random)
+
 			patch, err := Patch(stored, app, kind.Status)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want, err := jsonpatch.CreateMergePatch(before, jsonOf(t, kind.Status(app)))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var got struct{ Status json.RawMessage }
 			switch {
 			case patch == nil:
@@ -141,10 +150,12 @@ func wholeDifference(kind kind.Kind) func(*testing.T) {
 			default:
 				parts++
 			}
+
 			if string(got.Status) != string(want) {
 				t.Errorf("seed %d:\n%s, want\n%s", seed, got.Status, want)
 			}
 		}
+
 		if parts == 0 || nothing == 0 {
 			t.Errorf("%d pairs of statuses differ, %d are equal", parts, nothing)
 		}
@@ -158,6 +169,7 @@ func TestDifferingCopiesSelfEncodingTypesWhole(t *testing.T) {
 		Name string
 		Port *intstr.IntOrString
 	}
+
 	before, after := differing(reflect.ValueOf(&status{"a", new(intstr.FromString("http"))}), reflect.ValueOf(&status{"a", new(intstr.FromString("https"))}))
 	for got, want := range map[reflect.Value]string{before: `{"Name":"","Port":"http"}`, after: `{"Name":"","Port":"https"}`} {
 		if text := string(jsonOf(t, got.Interface())); text != want {
@@ -171,6 +183,7 @@ func mix(into, from reflect.Value, random *rand.Rand) {
 	if random.IntN(4) == 0 {
 		return
 	}
+
 	for i := range into.NumField() {
 		a, b := into.Field(i), from.Field(i)
 		switch {
@@ -184,6 +197,7 @@ func mix(into, from reflect.Value, random *rand.Rand) {
 
 func jsonOf(t testing.TB, value any) []byte {
 	t.Helper()
+
 	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ type ByKey[K comparable, V any] struct {
 func (m *ByKey[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	value, known := m.keys[key]
 	return value, known
 }
@@ -28,15 +29,19 @@ func (m *ByKey[K, V]) Set(key K, value V) {
 func (m *ByKey[K, V]) Update(key K, change func(value V, known bool) (next V, keep bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	value, known := m.keys[key]
+
 	next, keep := change(value, known)
 	if !keep {
 		delete(m.keys, key)
 		return
 	}
+
 	if m.keys == nil {
 		m.keys = map[K]V{}
 	}
+
 	m.keys[key] = next
 }
 
@@ -44,6 +49,7 @@ func (m *ByKey[K, V]) Update(key K, change func(value V, known bool) (next V, ke
 func (m *ByKey[K, V]) Forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	delete(m.keys, key)
 }
 

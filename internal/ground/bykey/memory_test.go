@@ -10,9 +10,11 @@ import (
 func TestMemory(t *testing.T) {
 	var m ByKey[string, int]
 	m.Forget("a")
+
 	if value, known := m.Get("a"); value != 0 || known {
 		t.Errorf("an empty map returns %d, %v", value, known)
 	}
+
 	m.Update("a", func(value int, known bool) (int, bool) {
 		if value != 0 || known {
 			t.Errorf("a missing key has the value %d, %v", value, known)
@@ -27,14 +29,19 @@ func TestMemory(t *testing.T) {
 		}
 		return 5, true
 	})
+
 	if a, _ := m.Get("a"); a != 5 {
 		t.Errorf("after a second Set the value is %d", a)
 	}
+
 	m.Update("a", func(value int, _ bool) (int, bool) { return value, false })
+
 	if _, known := m.Get("a"); known || len(m.keys) != 1 {
 		t.Errorf("the key exists although change returned keep=false: %v", m.keys)
 	}
+
 	m.Forget("b")
+
 	if len(m.keys) != 0 {
 		t.Errorf("the key exists after Forget: %v", m.keys)
 	}
@@ -47,7 +54,9 @@ func TestMemory(t *testing.T) {
 			}
 		})
 	}
+
 	workers.Wait()
+
 	if n, _ := m.Get("n"); n != 8000 {
 		t.Errorf("%d of 8000 updates were kept", n)
 	}

@@ -22,6 +22,7 @@ func TestWritesOutsideOfTerms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		response, err := transport.RoundTrip(req)
 		if err == nil {
 			_ = response.Body.Close()
@@ -40,13 +41,16 @@ func TestWritesOutsideOfTerms(t *testing.T) {
 				if got := leaves(t.Context(), method, path); got != leads {
 					t.Errorf("leading %t, %s %s leaves: %t", leads, method, path, got)
 				}
+
 				if !leaves(Unfenced(t.Context()), method, path) {
 					t.Errorf("leading %t, %s %s does not leave with a context of Unfenced", leads, method, path)
 				}
 			}
+
 			if got := leaves(t.Context(), http.MethodGet, path); got != reads {
 				t.Errorf("leading %t, GET %s leaves: %t", leads, path, got)
 			}
+
 			if !leaves(Unfenced(t.Context()), http.MethodGet, path) {
 				t.Errorf("leading %t, GET %s does not leave with a context of Unfenced", leads, path)
 			}
@@ -55,10 +59,13 @@ func TestWritesOutsideOfTerms(t *testing.T) {
 	check(false, true) // a replica that has never led keeps its caches
 	lead.Extend(time.Now().Add(time.Hour))
 	check(true, true)
+
 	pass, done, _ := lead.Begin(t.Context())
 	defer done()
+
 	lead.End()
 	check(false, false)
+
 	if leaves(pass, http.MethodPost, "/api/v1/namespaces/n/secrets") || leaves(pass, http.MethodGet, "/") {
 		t.Error("a request of a pass leaves after the term")
 	}
@@ -70,11 +77,13 @@ func TestFirstTermBeginsDuringBegin(t *testing.T) {
 		lead := &Leadership{}
 		var extended sync.WaitGroup
 		extended.Go(func() { lead.Extend(time.Now().Add(time.Hour)) })
+
 		for leads := false; !leads; {
 			var done func()
 			_, done, leads = lead.Begin(t.Context())
 			done()
 		}
+
 		extended.Wait()
 		lead.End()
 	}

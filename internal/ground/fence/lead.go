@@ -30,10 +30,12 @@ type Leadership struct {
 func (l *Leadership) Extend(end time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if l.term == nil || !l.term.lasts() {
 		l.term = newTerm()
 		l.terms++
 	}
+
 	l.term.extend(end)
 }
 
@@ -59,6 +61,7 @@ func (l *Leadership) Begin(ctx context.Context) (_ context.Context, done func(),
 	if t == nil {
 		return ctx, func() {}, false
 	}
+
 	ctx, done = t.within(ctx)
 	return ctx, done, true
 }
@@ -70,6 +73,7 @@ func (l *Leadership) Leads() bool { return l.current() != nil }
 func (l *Leadership) current() *term {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if l.term == nil || !l.term.lasts() {
 		return nil
 	}

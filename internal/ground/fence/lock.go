@@ -64,13 +64,17 @@ func (l *Lock) write(record resourcelock.LeaderElectionRecord, send func() error
 			l.Lead.End()
 			return errNotHolder
 		}
+
 		if l.BeforeRelease != nil {
 			l.BeforeRelease()
 		}
+
 		l.Lead.End()
 		return send()
 	}
+
 	begun := time.Now()
+
 	err := send()
 	if err == nil {
 		l.read = record.HolderIdentity

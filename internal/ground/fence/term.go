@@ -30,15 +30,19 @@ func newTerm() *term {
 func (t *term) extend(end time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if t.over || !end.After(t.end) {
 		return
 	}
+
 	t.end = end
+
 	left := time.Until(end)
 	if t.timer == nil {
 		t.timer = time.AfterFunc(left, func() { t.lasts() })
 		return
 	}
+
 	t.timer.Reset(left)
 }
 
@@ -47,12 +51,15 @@ func (t *term) extend(end time.Time) {
 // clock may be set back.
 func (t *term) lasts() bool {
 	now := time.Now()
+
 	t.mu.Lock()
 	if !t.over && (!now.Before(t.end) || !now.Round(0).Before(t.end.Round(0))) {
 		t.over = true
 	}
+
 	over := t.over
 	t.mu.Unlock()
+
 	if over {
 		t.stop()
 	}
@@ -62,6 +69,7 @@ func (t *term) lasts() bool {
 // stop ends the term permanently, and with it all passes in flight.
 func (t *term) stop() {
 	t.mu.Lock()
+
 	t.over = true
 	if t.timer != nil {
 		t.timer.Stop()

@@ -29,10 +29,12 @@ func Reserve(size string) error {
 	if size == "" {
 		return nil
 	}
+
 	mib, err := strconv.Atoi(size)
 	if err != nil || mib < 0 || mib > most {
 		return fmt.Errorf("environment variable %s: %q is no number of MiB between 0 and %d", Variable, size, most)
 	}
+
 	reserve = make([]byte, mib<<20)
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64-int64(len(reserve)) {
 		debug.SetMemoryLimit(limit + int64(len(reserve)))

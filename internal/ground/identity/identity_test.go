@@ -67,12 +67,14 @@ func TestRoles(t *testing.T) {
 	} {
 		pod := podWith(map[string]string{RoleLabel: role, "a": "b"})
 		set := labels.Set(pod.Labels)
+
 		got := judged{
 			SparkPods(false).Matches(set), SparkPods(true).Matches(set), IsLaunched(pod), IsDriver(pod), IsClusterPod(pod),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("role %q (-want +got):\n%s", role, diff)
 		}
+
 		if found := LaunchedPodsNamed("a", "b").Matches(set); found != want.Launched {
 			t.Errorf("role %q: a live list of launched pods has it: %t", role, found)
 		}
@@ -116,6 +118,7 @@ func TestAttempt(t *testing.T) {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
+
 	if got := Attempt(podWith(nil)); got != 0 {
 		t.Errorf("without a label: %d", got)
 	}
@@ -148,6 +151,7 @@ func TestIndexKeys(t *testing.T) {
 // custom resource.
 func TestCustomResource(t *testing.T) {
 	const nameLabel = sparkoperator.LabelAppName
+
 	ours := map[string]string{AppUIDLabel: "u"}
 	for name, test := range map[string]struct {
 		dependent *corev1.Pod
@@ -175,6 +179,7 @@ func TestCustomResource(t *testing.T) {
 		if test.want != "" {
 			want = types.NamespacedName{Namespace: "ns", Name: test.want}
 		}
+
 		key, found := CustomResource(test.dependent, applications, test.nameLabel)
 		if key != want || found != (test.want != "") {
 			t.Errorf("%s: %s, found %t", name, key, found)
@@ -206,6 +211,7 @@ func TestSoleOwner(t *testing.T) {
 		if ref := SoleOwner(test.pod, applications); ref != nil {
 			got = ref.UID
 		}
+
 		if got != test.want {
 			t.Errorf("%s: owner %q, want %q", name, got, test.want)
 		}
@@ -217,6 +223,7 @@ func TestSoleOwner(t *testing.T) {
 func TestWhose(t *testing.T) {
 	owner := podWith(nil)
 	owner.UID = "u"
+
 	ours := map[string]string{AppUIDLabel: "u"}
 	for name, test := range map[string]struct {
 		object               client.Object
@@ -237,6 +244,7 @@ func TestWhose(t *testing.T) {
 		if got := BelongsTo(test.object, owner); got != test.belongs {
 			t.Errorf("%s belongs to the owner: %t", name, got)
 		}
+
 		if got := Inherited(test.object, owner); got != test.isInherited {
 			t.Errorf("%s is inherited: %t", name, got)
 		}
@@ -247,6 +255,7 @@ func TestWhose(t *testing.T) {
 // deleted, and for no other names.
 func TestWhyFreed(t *testing.T) {
 	owner := podWith(nil)
+
 	owner.Name, owner.UID = "pi", "second"
 	for name, test := range map[string]struct {
 		owners   []metav1.OwnerReference
@@ -276,6 +285,7 @@ func TestWhyFreed(t *testing.T) {
 		if test.deleting {
 			pod.DeletionTimestamp = new(metav1.Now())
 		}
+
 		why := WhyNameFrees(pod, "Pod", owner, applications)
 		if (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
 			t.Errorf("%s: %q, want %q", name, why, test.want)
@@ -287,6 +297,7 @@ func TestWhyFreed(t *testing.T) {
 // namespace and nothing without identity, whatever a dialect renders.
 func TestVerifyRejectsOtherNamespacesAndMissingIdentity(t *testing.T) {
 	owner := podWith(nil)
+
 	owner.UID = "u"
 	for name, test := range map[string]struct {
 		change func(*corev1.Pod)
@@ -300,6 +311,7 @@ func TestVerifyRejectsOtherNamespacesAndMissingIdentity(t *testing.T) {
 	} {
 		pod := podWith(map[string]string{AppUIDLabel: "u", AttemptLabel: "1"}, application("u"))
 		test.change(pod)
+
 		err := Verify(pod, owner, 1)
 		if (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%s: %v", name, err)
@@ -319,12 +331,15 @@ func TestInSet(t *testing.T) {
 		if got := InSet(podWith(nil, ref)); got != want {
 			t.Errorf("%s %s: %t", ref.APIVersion, ref.Kind, got)
 		}
+
 		if notController(&ref); InSet(podWith(nil, ref)) {
 			t.Errorf("%s %s keeps a pod that it does not control", ref.APIVersion, ref.Kind)
 		}
 	}
+
 	driver := podWith(map[string]string{submit.SelectorLabel: "spark-1", AttemptLabel: "1", RoleLabel: RoleDriver})
 	executor := podWith(map[string]string{submit.SelectorLabel: "spark-1", AttemptLabel: "1", RoleLabel: RoleExecutor})
+
 	later := podWith(map[string]string{submit.SelectorLabel: "spark-1", AttemptLabel: "2"})
 	if SetDriverOf(driver) != SetDriverOf(executor) || SetDriverOf(driver) == SetDriverOf(later) {
 		t.Errorf("the driver is %v, its executor's %v, a later one's %v",

@@ -115,6 +115,7 @@ func CustomResource(dependent metav1.Object, kind schema.GroupKind, nameLabel st
 			return types.NamespacedName{Namespace: dependent.GetNamespace(), Name: ref.Name}, true
 		}
 	}
+
 	if name := dependent.GetLabels()[nameLabel]; nameLabel != "" && name != "" {
 		return types.NamespacedName{Namespace: dependent.GetNamespace(), Name: name}, true
 	}
@@ -128,6 +129,7 @@ func SoleOwner(pod *corev1.Pod, kind schema.GroupKind) *metav1.OwnerReference {
 	if len(pod.OwnerReferences) != 1 {
 		return nil
 	}
+
 	ref := metav1.GetControllerOfNoCopy(pod)
 	if ref == nil || !OfKind(*ref, kind) || !Unlabelled(pod) && pod.Labels[AppUIDLabel] != string(ref.UID) {
 		return nil

@@ -39,9 +39,11 @@ func (s *slots) take(value string) string {
 	if s.taken[value] {
 		return value
 	}
+
 	if len(s.taken) >= s.limit {
 		return otherValue
 	}
+
 	s.taken[value] = true
 	return value
 }
@@ -81,6 +83,7 @@ func newLabelSets(labels []string) *labelSets {
 	for _, label := range labels {
 		s.names = append(s.names, labelName(label))
 	}
+
 	if len(s.names) == 0 {
 		s.known[""] = nil // the only combination exists from the start
 	}
@@ -103,15 +106,20 @@ func (s *labelSets) valuesOf(namespace string, labels map[string]string) []strin
 	for i, name := range s.names {
 		values[i] = clean(labelValue(name, namespace, labels))
 	}
+
 	key := setKey(values)
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if known, found := s.known[key]; found {
 		return known
 	}
+
 	if len(s.known) >= maxLabelSets {
 		return slices.Repeat([]string{otherValue}, len(s.names))
 	}
+
 	s.known[key] = values
 	return values
 }
@@ -125,6 +133,7 @@ func labelValue(name, namespace string, labels map[string]string) string {
 	if name == namespaceLabel {
 		value = namespace
 	}
+
 	for key, v := range labels {
 		if labelName(key) == name && (first == "" || key < first) {
 			first, value = key, v
@@ -138,6 +147,7 @@ func setKey(values []string) string { return strings.Join(values, "\xff") }
 func (s *labelSets) all() [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	sets := make([][]string, 0, len(s.known))
 	for _, values := range s.known {
 		sets = append(sets, values)
@@ -160,15 +170,18 @@ func init() {
 		phases[phase] = string(phase)
 		reasons[string(phase)] = true
 	}
+
 	for _, outcome := range []lifecycle.Outcome{
 		lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused, lifecycle.StartTimedOut,
 		lifecycle.ReadyTimedOut, lifecycle.ExecutorsTimedOut, lifecycle.RunTimedOut,
 	} {
 		reasons[string(outcome)] = true
 	}
+
 	for i := range cause.Rules {
 		reasons[cause.Rules[i].Reason] = true
 	}
+
 	for _, reason := range []string{
 		"New", "AwaitingExecutors", lifecycle.ReasonSchedulerSilent, lifecycle.ReasonSuspended, lifecycle.ReasonInvalid, lifecycle.ReasonDriverFailed,
 		lifecycle.ReasonDriverDeleting, lifecycle.ReasonExecutorDeleted, lifecycle.ReasonSubmitFailed, lifecycle.ReasonSubmitterDeleted,

@@ -19,6 +19,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 	const n = 3000
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{Labels: []string{"app_type", "namespace", "team"}})
+
 	hostile := []string{"", "other", "Other", "\xff", "a\xffb", "a\nb", `a"b`, "{}", strings.Repeat("x", 63)}
 	for i := range n {
 		word := fmt.Sprint(hostile[i%len(hostile)], i)
@@ -40,22 +41,27 @@ func TestCardinalityIsBounded(t *testing.T) {
 			Next: lifecycle.Memory{SubmittedAt: time.Now(), EndedAt: time.Now()},
 		})
 		m.RecordWait("k", subject.Key, word)
+
 		request := httptest.NewRequest(http.MethodPost, "/apis/group/v1/namespaces/x/whatever-"+fmt.Sprint(i)+"/a/b", nil)
 		request.Method = fmt.Sprint("VERB", i)
 		m.requestSeconds.WithLabelValues(requestOf(request)).Observe(1)
 	}
+
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	bounds := map[string]int{ // metrics with names from tenants; the others have fixed values
 		"sparkoperator_applications":                         (maxNamespaces + 1) * (maxStates + 1) * (len(phases) + 1),
 		"sparkoperator_applications_waiting":                 (len(phases) + 1) * (len(reasons) + 1),
 		"sparkoperator_applications_waiting_longest_seconds": (len(phases) + 1) * (len(reasons) + 1),
 	}
+
 	total := 0
 	for _, family := range families {
 		series := len(family.GetMetric())
+
 		bound := 20
 		switch {
 		case bounds[family.GetName()] > 0:
@@ -63,10 +69,13 @@ func TestCardinalityIsBounded(t *testing.T) {
 		case strings.HasPrefix(family.GetName(), "spark_"):
 			bound = maxLabelSets + 1
 		}
+
 		if series > bound {
 			t.Errorf("%s has %d series, more than %d", family.GetName(), series, bound)
 		}
+
 		total += series
+
 		namespaces := map[string]bool{}
 		for _, metric := range family.GetMetric() {
 			for _, label := range metric.GetLabel() {
@@ -75,11 +84,14 @@ func TestCardinalityIsBounded(t *testing.T) {
 				}
 			}
 		}
+
 		if family.GetName() == "sparkoperator_applications" && len(namespaces) > maxNamespaces+1 {
 			t.Errorf("the label app_namespace has %d values, more than %d", len(namespaces), maxNamespaces)
 		}
 	}
+
 	t.Logf("%d applications with labels of their own come to %d series", n, total)
+
 	for name, want := range map[string]float64{
 		"spark_application_count": n, "spark_application_failure_count": n, "spark_executor_running_count": n, "sparkoperator_applications{": n,
 		"sparkoperator_applications_waiting{": n, "spark_executor_success_count": n * (n - 1) / 2,
@@ -88,6 +100,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 		for _, value := range samples(t, reg, strings.TrimSuffix(name, "{")) {
 			sum += value
 		}
+
 		if strings.HasSuffix(name, "{") {
 			sum = 0
 			for series, value := range samples(t, reg, strings.TrimSuffix(name, "{")) {
@@ -96,6 +109,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 				}
 			}
 		}
+
 		if sum != want {
 			t.Errorf("%s sums up to %v, want %v", name, sum, want)
 		}
@@ -106,20 +120,27 @@ func TestCardinalityIsBounded(t *testing.T) {
 // short-lived namespaces do not use up the places.
 func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 	reg := prometheus.NewRegistry()
+
 	m := NewMetrics(reg, MetricsOptions{})
 	for round := range 3 {
 		for i := range maxNamespaces {
 			m.Record(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"), lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
 		}
+
 		late := app("k", "late", "a")
 		got := samples(t, reg, "sparkoperator_applications")
+
 		m.Record(late, lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
+
 		with := samples(t, reg, "sparkoperator_applications")
+
 		const other = "sparkoperator_applications{app_namespace=other,kind=k,phase=Running,state=RUNNING}"
 		if len(got) != maxNamespaces || got[other] != 0 || with[other] != 1 || len(with) != maxNamespaces+1 {
 			t.Errorf("round %d: %d series, then %d with %v others", round, len(got), len(with), with[other])
 		}
+
 		m.Remove("k", late.Key)
+
 		for i := range maxNamespaces {
 			m.Remove("k", app("k", fmt.Sprintf("round-%d-%d", round, i), "a").Key)
 		}
@@ -141,10 +162,12 @@ func FuzzRequestOf(f *testing.F) {
 	f.Add("DELETE", "/apis/apps/v1/namespaces/x/y/z", "")
 	f.Fuzz(func(t *testing.T, method, path, query string) {
 		request := &http.Request{Method: method, URL: urlOf(path, query)}
+
 		verb, resource := requestOf(request)
 		if resource != "" && resource != otherValue && !resources[resource] {
 			t.Errorf("resource %q is not a value of the label resource", resource)
 		}
+
 		switch verb {
 		case "", "create", "update", "patch", "delete", "deletecollection", "get", "list", "watch", otherValue:
 		default:

@@ -27,10 +27,12 @@ func (r registered) MustRegister(all ...prometheus.Collector) {
 		descs := make(chan *prometheus.Desc, 100)
 		c.Describe(descs)
 		close(descs)
+
 		for desc := range descs {
 			r.names[fqName.FindStringSubmatch(desc.String())[1]] = true
 		}
 	}
+
 	r.Registerer.MustRegister(all...)
 }
 
@@ -38,12 +40,14 @@ func (r registered) MustRegister(all ...prometheus.Collector) {
 // labels.
 func everything(t *testing.T, options MetricsOptions) map[string]string {
 	t.Helper()
+
 	reg := prometheus.NewRegistry()
 	all := registered{reg, map[string]bool{}}
 	m := NewMetrics(all, options)
 	now := time.Now()
 	subject := app("k", "ns", "a")
 	m.Record(subject, lifecycle.Standing{Phase: lifecycle.Launched, Waits: "Unschedulable"})
+
 	step := func(from, to lifecycle.Phase, outcome lifecycle.Outcome) lifecycle.Transition {
 		return lifecycle.Transition{From: from, To: to, Attempt: 1, Outcome: outcome, At: now}
 	}
@@ -56,25 +60,30 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 			},
 		})
 	}
+
 	m.Submitted("k", time.Second, time.Second)
 	m.Lag("k", lifecycle.Started, now, now)
 	m.StatusWrite("k", WriteStored)
 	m.Unwatched.WithLabelValues("ns").Set(1)
 	m.RunStarted("k", now, now)
 	m.requestSeconds.WithLabelValues("create", "pods").Observe(1)
+
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	table := map[string]string{}
 	for _, family := range families {
 		var labels []string
 		for _, label := range family.GetMetric()[0].GetLabel() {
 			labels = append(labels, label.GetName())
 		}
+
 		table[family.GetName()] = strings.TrimSpace(strings.ToLower(dto.MetricType_name[int32(family.GetType())]) + " " + strings.Join(labels, ", "))
 		delete(all.names, family.GetName())
 	}
+
 	if len(all.names) > 0 {
 		t.Errorf("this test creates no series of %v", all.names)
 	}
@@ -87,20 +96,24 @@ func TestMetricsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ours, _, found := strings.Cut(string(page), "\n## Of the libraries\n")
 	if !found {
 		t.Fatal("docs/metrics.md has changed its headings")
 	}
+
 	listed := map[string]string{}
 	for line := range strings.Lines(ours) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") && len(cells) == 6 {
 			cell := func(i int) string { return strings.ReplaceAll(strings.TrimSpace(cells[i]), "`", "") }
+
 			listed[cell(1)] = strings.TrimSpace(cell(2) + " " + cell(3))
 			if cell(4) == "" {
 				t.Errorf("docs/metrics.md does not describe %s", cell(1))
 			}
 		}
 	}
+
 	if diff := cmp.Diff(listed, everything(t, MetricsOptions{Labels: []string{"app_type"}})); diff != "" {
 		t.Errorf("docs/metrics.md and what is served (-page +served):\n%s", diff)
 	}
@@ -131,6 +144,7 @@ func TestFixedValues(t *testing.T) {
 	if maxNamespaces != 100 || maxLabelSets != 500 {
 		t.Error("docs/metrics.md states other bounds")
 	}
+
 	for reason := range reasons {
 		if reasonValue(reason) != reason || clean(reason) != reason {
 			t.Errorf("reason %q is not used unchanged as a label value", reason)

@@ -76,11 +76,13 @@ func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason
 	// The events of one object stay in order because they all go to the same worker.
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(ref.UID))
+
 	who := waiter{int(h.Sum32() % eventWorkers), ref.Namespace}
 	if !r.enter(who) {
 		r.drop(event, fmt.Errorf("more than %d events of the namespace wait to be written", eventShare))
 		return
 	}
+
 	select {
 	case r.queues[who.worker] <- event:
 	default:
@@ -93,6 +95,7 @@ func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason
 func (r *Recorder) enter(who waiter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if r.waiting[who] >= eventShare {
 		return false
 	}
@@ -103,6 +106,7 @@ func (r *Recorder) enter(who waiter) bool {
 func (r *Recorder) leave(who waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if r.waiting[who]--; r.waiting[who] == 0 {
 		delete(r.waiting, who)
 	}
@@ -137,11 +141,14 @@ func (r *Recorder) Start(ctx context.Context) error {
 	// A write in flight is cancelled at the end of the drain, and not already at the end of ctx.
 	writing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+
 	context.AfterFunc(ctx, func() { time.AfterFunc(drainTimeout, stop) })
+
 	var workers sync.WaitGroup
 	for worker := range r.queues {
 		workers.Go(func() { r.work(ctx, writing, worker) })
 	}
+
 	workers.Wait()
 	return nil
 }
@@ -178,14 +185,17 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 		if err == nil {
 			return
 		}
+
 		if try == eventTries || !worthRetrying(err) || ctx.Err() != nil {
 			r.drop(event, err)
 			return
 		}
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		}
+
 		wait *= 4
 	}
 }
@@ -200,6 +210,7 @@ func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
 	if err := r.writer.Create(ctx, event.DeepCopy()); !apierrors.IsAlreadyExists(err) {
 		return err
 	}
+
 	var stored corev1.Event
 	if err := r.reader.Get(ctx, client.ObjectKeyFromObject(event), &stored); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -207,12 +218,14 @@ func (r *Recorder) store(ctx context.Context, event *corev1.Event) error {
 		}
 		return err
 	}
+
 	patch := fmt.Appendf(nil, `{"count":%d,"lastTimestamp":%q}`, stored.Count+1, event.LastTimestamp.UTC().Format(time.RFC3339))
 	return r.writer.Patch(ctx, &stored, client.RawPatch(types.MergePatchType, patch))
 }
 
 func (r *Recorder) drop(event *corev1.Event, err error) {
 	r.metrics.EventDropped()
+
 	ref := event.InvolvedObject
 	r.log.Info("Dropped an event", "object", types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, "kind", ref.Kind, "reason", event.Reason, "cause", err.Error())
 }

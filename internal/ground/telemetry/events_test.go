@@ -37,15 +37,18 @@ func TestEventsOnTheServer(t *testing.T) {
 	metrics := NewMetrics(prometheus.NewRegistry(), MetricsOptions{})
 	r := NewRecorder(c, c, logr.Discard(), metrics)
 	ctx, stop := context.WithCancel(t.Context())
+
 	ended := make(chan error)
 	go func() { ended <- r.Start(ctx) }()
 
 	for i := range 30 { // more than client-go's recorder lets through for one object
 		r.Event(reference(namespace), now, corev1.EventTypeNormal, "Step", fmt.Sprintf("step %d", i))
 	}
+
 	r.Event(reference(namespace), now, corev1.EventTypeWarning, "Failed", "out of memory")
 	r.Event(reference(namespace), now.Add(time.Minute), corev1.EventTypeWarning, "Failed", "out of memory")
 	stop() // events that wait in the queue are still written
+
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -54,16 +57,20 @@ func TestEventsOnTheServer(t *testing.T) {
 	if err := c.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.name": "pi"}); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(list.Items) != 31 {
 		t.Errorf("%d events, want 30 steps and one failure", len(list.Items))
 	}
+
 	for _, event := range list.Items {
 		if event.Reason != "Failed" {
 			continue
 		}
+
 		if event.Count != 2 || !event.LastTimestamp.Time.Equal(now.Add(time.Minute)) || !event.FirstTimestamp.Time.Equal(now) {
 			t.Errorf("recorded twice: count %d, from %s to %s", event.Count, event.FirstTimestamp, event.LastTimestamp)
 		}
+
 		if event.Source.Component != Component || event.Type != corev1.EventTypeWarning || event.Message != "out of memory" {
 			t.Errorf("the event is %+v", event)
 		}
@@ -107,6 +114,7 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 			w := &writer{answer: test.answer}
 			r := NewRecorder(w, w, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
 			r.write(t.Context(), newEvent(reference("x"), now, corev1.EventTypeNormal, "Reason", "message"))
+
 			if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; w.calls != test.calls || dropped != float64(test.dropped) {
 				t.Errorf("%d calls, %v dropped; want %d, %d", w.calls, dropped, test.calls, test.dropped)
 			}
@@ -116,12 +124,14 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 
 func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 	reg := prometheus.NewRegistry()
+
 	r := NewRecorder(nil, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{})) // without workers
 	for i := range eventQueue + 3 {
 		ref := reference("x")
 		ref.Namespace = fmt.Sprint("team-", i%4)
 		r.Event(ref, now, corev1.EventTypeNormal, "Reason", "message")
 	}
+
 	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; dropped != 3 {
 		t.Errorf("%v dropped, want 3", dropped)
 	}
@@ -131,19 +141,24 @@ func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 // namespaces. Events that were written do not count any more.
 func TestNoNamespaceFillsTheQueue(t *testing.T) {
 	reg := prometheus.NewRegistry()
+
 	r := NewRecorder(discarding{}, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
 	for range eventQueue {
 		r.Event(reference("hostile"), now, corev1.EventTypeNormal, "Reason", "message")
 	}
+
 	before := counts(t, reg)["sparkoperator_events_dropped_total"]
 	other := reference("hostile") // on the same worker's queue
 	other.Namespace = "other"
 	r.Event(other, now, corev1.EventTypeNormal, "Reason", "message")
+
 	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; before != eventQueue-eventShare || dropped != before {
 		t.Errorf("%v events were dropped of the one namespace, and %v of the other", before, dropped-before)
 	}
+
 	ended, end := context.WithCancel(t.Context())
 	end()
+
 	if err := r.Start(ended); err != nil || len(r.waiting) > 0 {
 		t.Errorf("%v written events still count as waiting: %v", r.waiting, err)
 	}
@@ -161,10 +176,12 @@ func TestEventNames(t *testing.T) {
 		return newEvent(ref, now, corev1.EventTypeNormal, reason, message).Name
 	}
 	same := func(*corev1.ObjectReference) {}
+
 	first := name(same, "A", "m")
 	if again := name(same, "A", "m"); again != first {
 		t.Errorf("the same event has two names, %s and %s", first, again)
 	}
+
 	for what, other := range map[string]string{
 		"reason":  name(same, "B", "m"),
 		"message": name(same, "A", "n"),
@@ -174,6 +191,7 @@ func TestEventNames(t *testing.T) {
 			t.Errorf("another %s has the same name", what)
 		}
 	}
+
 	if long := name(func(r *corev1.ObjectReference) { r.Name = strings.Repeat("n", 253) }, "A", "m"); len(long) > 253 {
 		t.Errorf("a name of %d characters", len(long))
 	}
@@ -187,10 +205,12 @@ func FuzzTruncate(f *testing.F) {
 		if n < 0 {
 			return
 		}
+
 		got := truncate(s, n)
 		if len(got) > n || !strings.HasPrefix(s, got) {
 			t.Errorf("truncate(%q, %d) = %q", s, n, got)
 		}
+
 		if utf8.ValidString(s) && !utf8.ValidString(got) {
 			t.Errorf("a character of %q was cut: %q", s, got)
 		}

@@ -23,6 +23,7 @@ func NewLogger(w io.Writer, level, format string) (logr.Logger, error) {
 	if err := threshold.UnmarshalText([]byte(level)); err != nil {
 		return logr.Logger{}, fmt.Errorf("log level %q: use debug, info, warn or error: %w", level, err)
 	}
+
 	options := &slog.HandlerOptions{Level: threshold, ReplaceAttr: plainAttr}
 	switch format {
 	case "json":
@@ -57,6 +58,7 @@ func plainAttr(groups []string, a slog.Attr) slog.Attr {
 		if named, ok := value.(fmt.Stringer); ok {
 			text = named.String()
 		}
+
 		a.Value = slog.StringValue(text)
 	}
 	return a

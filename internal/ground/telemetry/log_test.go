@@ -22,10 +22,12 @@ import (
 
 func TestJSONLog(t *testing.T) {
 	var out bytes.Buffer
+
 	log, err := NewLogger(&out, "debug", "json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	log.WithName("controller").Info("phase entered", "application", klog.KRef("team-a", "pi"), "attempt", 2)
 	log.V(1).Info("details")
 	log.V(9).Info("too much")
@@ -37,21 +39,26 @@ func TestJSONLog(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &record); err != nil {
 			t.Fatalf("not JSON: %v: %s", err, line)
 		}
+
 		records = append(records, record)
 	}
+
 	if len(records) != 3 {
 		t.Fatalf("%d records, want 3:\n%s", len(records), out.String())
 	}
+
 	for i, want := range []struct{ level, msg, key, value string }{
 		{"INFO", "phase entered", "logger", "controller"}, {"DEBUG", "details", "", ""}, {"ERROR", "write the status", "err", "boom"},
 	} {
 		if records[i]["level"] != want.level || records[i]["msg"] != want.msg {
 			t.Errorf("record %d is %v, want %s %q", i, records[i], want.level, want.msg)
 		}
+
 		if want.key != "" && records[i][want.key] != want.value {
 			t.Errorf("record %d: %s is %v, want %s", i, want.key, records[i][want.key], want.value)
 		}
 	}
+
 	object, _ := json.Marshal(records[0]["application"])
 	if string(object) != `{"name":"pi","namespace":"team-a"}` {
 		t.Errorf("the object's reference is %s", object)
@@ -67,14 +74,18 @@ func TestLevelsAndFormats(t *testing.T) {
 		{"chatty", "json", false, true}, {"info", "xml", false, true},
 	} {
 		var out bytes.Buffer
+
 		log, err := NewLogger(&out, test.level, test.format)
 		if (err != nil) != test.fails {
 			t.Errorf("%s, %s: %v", test.level, test.format, err)
 		}
+
 		if err != nil {
 			continue
 		}
+
 		log.Info("hello")
+
 		if got := out.Len() > 0; got != test.info {
 			t.Errorf("%s shows info: %t, want %t", test.level, got, test.info)
 		}
@@ -85,6 +96,7 @@ func TestLevelsAndFormats(t *testing.T) {
 // holds functions.
 func TestLogEventSource(t *testing.T) {
 	pods := source.Kind[client.Object](nil, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
+
 	function := source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
 	for _, test := range []struct {
 		source source.Source
@@ -94,11 +106,14 @@ func TestLogEventSource(t *testing.T) {
 		{function, `"source":"func source: `},
 	} {
 		var out strings.Builder
+
 		log, err := NewLogger(&out, "info", "json")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		log.Info("Starting EventSource", "source", test.source)
+
 		if !strings.Contains(out.String(), test.want) {
 			t.Errorf("%s does not contain %s", out.String(), test.want)
 		}
@@ -110,18 +125,23 @@ func TestLogEventSource(t *testing.T) {
 func TestLogsAndEventsArePrintable(t *testing.T) {
 	for _, format := range []string{"json", "text"} {
 		var out strings.Builder
+
 		logger, err := NewLogger(&out, "info", format)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		logger.WithName(unprintable.Text).Error(errors.New(unprintable.Text), unprintable.Text, unprintable.Text, unprintable.Text, "list", []string{unprintable.Text})
+
 		if found := unprintable.First(out.String()); found != "" || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s: %q in %q", format, found, out.String())
 		}
+
 		if format == "json" && !json.Valid([]byte(out.String())) {
 			t.Errorf("not JSON: %s", out.String())
 		}
 	}
+
 	event := newEvent(corev1.ObjectReference{Name: "a"}, time.Now(), corev1.EventTypeWarning, unprintable.Text, unprintable.Text)
 	if found := unprintable.First(event.Message + event.Reason); found != "" || strings.Contains(event.Reason, "\n") {
 		t.Errorf("%q in %q", found, event.Message)

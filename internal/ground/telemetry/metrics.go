@@ -102,6 +102,7 @@ func (m *Metrics) registerPeers(reg prometheus.Registerer, options MetricsOption
 	m.submitHistogram = histogram("spark_application_submit_latency_seconds_histogram", submit, options.SubmitBuckets, defaultSubmitBuckets())
 	m.startHistogram = histogram("spark_application_start_latency_seconds_histogram", start, options.StartBuckets, defaultStartBuckets())
 	m.executorsSucceeded = counter("spark_executor_success_count", "Executors that succeeded, or were no longer needed.")
+
 	m.executorsFailed = counter("spark_executor_failure_count", "Executors that failed.")
 	if len(labels) == 0 { // the only series exists from the start
 		for _, vec := range []*prometheus.CounterVec{m.seen, m.submitted, m.refused, m.succeeded, m.failed, m.executorsSucceeded, m.executorsFailed} {
@@ -171,20 +172,26 @@ func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecy
 		if t.To == lifecycle.Waiting && t.From == lifecycle.Ended && t.Outcome != lifecycle.Undecided {
 			m.retries.WithLabelValues(subject.Kind, string(t.Outcome)).Inc()
 		}
+
 		if t.From == lifecycle.New {
 			since = subject.Created
 		}
+
 		if !since.IsZero() {
 			m.phaseSeconds.WithLabelValues(subject.Kind, phaseValue(t.From)).Observe(between(since, t.At))
 		}
+
 		since = t.At
 	}
+
 	if len(plan.Transitions) == 0 || subject.NoApplication {
 		return
 	}
+
 	labels := m.sets.valuesOf(subject.Key.Namespace, subject.Labels)
 	for _, t := range plan.Transitions {
 		m.entered(subject, t, labels)
+
 		if t.To.Terminal() && !t.From.Terminal() {
 			m.ended(t, plan.Next, labels)
 		}
@@ -197,6 +204,7 @@ func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []stri
 	if t.From == lifecycle.New {
 		m.seen.WithLabelValues(labels...).Inc()
 	}
+
 	switch {
 	case t.To == lifecycle.Launched && t.From != lifecycle.Unknown:
 		m.launched(t, subject.Created, labels)
@@ -209,6 +217,7 @@ func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []stri
 
 func (m *Metrics) launched(t lifecycle.Transition, created time.Time, labels []string) {
 	m.submitted.WithLabelValues(labels...).Inc()
+
 	if t.Attempt == 1 {
 		m.submitSummary.WithLabelValues(labels...).Observe(between(created, t.At))
 		m.submitHistogram.WithLabelValues(labels...).Observe(between(created, t.At))
@@ -227,7 +236,9 @@ func (m *Metrics) ended(t lifecycle.Transition, next lifecycle.Memory, labels []
 	if t.Outcome == lifecycle.Succeeded {
 		count, lasted = m.succeeded, m.succeededTime
 	}
+
 	count.WithLabelValues(labels...).Inc()
+
 	if !next.SubmittedAt.IsZero() && !next.EndedAt.IsZero() {
 		lasted.WithLabelValues(labels...).Observe(between(next.SubmittedAt, next.EndedAt))
 	}
@@ -251,6 +262,7 @@ func (m *Metrics) Record(subject Subject, now lifecycle.Standing) {
 	if subject.NoApplication {
 		return
 	}
+
 	m.executorsSucceeded.WithLabelValues(ended.labels...).Add(float64(ended.completed))
 	m.executorsFailed.WithLabelValues(ended.labels...).Add(float64(ended.failed))
 }

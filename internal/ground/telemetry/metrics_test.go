@@ -18,10 +18,12 @@ import (
 // value is the number of observations.
 func counts(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
+
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]float64{}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
@@ -37,6 +39,7 @@ func counts(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 
 func TestStoredCounts(t *testing.T) {
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
 	step := func(from, to lifecycle.Phase, attempt int32, outcome lifecycle.Outcome) lifecycle.Transition {
 		return lifecycle.Transition{From: from, To: to, Attempt: attempt, Outcome: outcome, At: created.Add(time.Second)}
 	}
@@ -78,6 +81,7 @@ func TestStoredCounts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()
 			NewMetrics(reg, MetricsOptions{}).Stored(Subject{Kind: "sparkapplication", Created: created}, lifecycle.Standing{}, lifecycle.Plan{Transitions: test.trail})
+
 			if diff := cmp.Diff(test.want, counts(t, reg)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
@@ -89,20 +93,24 @@ func TestStoredCounts(t *testing.T) {
 // histograms, the value is the number of observations.
 func samples(t *testing.T, reg *prometheus.Registry, prefix string) map[string]float64 {
 	t.Helper()
+
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]float64{}
 	for _, family := range families {
 		if !strings.HasPrefix(family.GetName(), prefix) {
 			continue
 		}
+
 		for _, m := range family.GetMetric() {
 			var labels []string
 			for _, label := range m.GetLabel() {
 				labels = append(labels, label.GetName()+"="+label.GetValue())
 			}
+
 			got[family.GetName()+"{"+strings.Join(labels, ",")+"}"] = m.GetCounter().GetValue() + m.GetGauge().GetValue() +
 				float64(m.GetHistogram().GetSampleCount()) + float64(m.GetSummary().GetSampleCount())
 		}
@@ -112,6 +120,7 @@ func samples(t *testing.T, reg *prometheus.Registry, prefix string) map[string]f
 
 func wantSamples(t *testing.T, reg *prometheus.Registry, prefix string, want map[string]float64) {
 	t.Helper()
+
 	if diff := cmp.Diff(want, samples(t, reg, prefix)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", prefix, diff)
 	}
@@ -121,6 +130,7 @@ func wantSamples(t *testing.T, reg *prometheus.Registry, prefix string, want map
 // in the kubeflow operator.
 func TestConfiguredLabels(t *testing.T) {
 	reg := prometheus.NewRegistry()
+
 	m := NewMetrics(reg, MetricsOptions{Prefix: "team-a_", Labels: []string{"app-type", "namespace", "none"}})
 	for _, labels := range []map[string]string{
 		{"app_type": "etl", "app-type": "not this"}, // the exact name wins
@@ -132,6 +142,7 @@ func TestConfiguredLabels(t *testing.T) {
 			Transitions: []lifecycle.Transition{{To: lifecycle.Launched, Attempt: 2}},
 		})
 	}
+
 	wantSamples(t, reg, "team_a_spark_application_submit_count", map[string]float64{
 		"team_a_spark_application_submit_count{app_type=etl,namespace=jobs,none=Unknown}":     2,
 		"team_a_spark_application_submit_count{app_type=Unknown,namespace=mine,none=Unknown}": 1,
@@ -173,17 +184,21 @@ func TestEnds(t *testing.T) {
 	})
 	wantSamples(t, reg, "spark_application_success_execution_time_seconds", map[string]float64{"spark_application_success_execution_time_seconds{}": 1})
 	wantSamples(t, reg, "spark_application_failure_count", map[string]float64{"spark_application_failure_count{}": 1})
+
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			sum := metric.GetSummary().GetSampleSum() + metric.GetHistogram().GetSampleSum()
+
 			want := map[string]float64{"spark_application_success_execution_time_seconds": 99}[family.GetName()]
 			if family.GetName() == "sparkoperator_phase_duration_seconds" {
 				want = map[string]float64{"Running": 90, "Ended": 1, "Waiting": 0}[metric.GetLabel()[1].GetValue()]
 			}
+
 			if sum != want {
 				t.Errorf("%s%v sums up to %v, want %v", family.GetName(), metric.GetLabel(), sum, want)
 			}
@@ -196,15 +211,19 @@ func TestTimes(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
 	now := time.Now()
+
 	m.Submitted("k", 30*time.Millisecond, 20*time.Millisecond)
 	m.Submitted("k", time.Millisecond, 2*time.Millisecond)
 	m.Lag("k", lifecycle.Started, now.Add(-time.Second), now)
 	m.Lag("k", lifecycle.Ended, now.Add(time.Hour), now)
+
 	sums := map[string]float64{}
+
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			if h := metric.GetHistogram(); h.GetSampleCount() > 0 {
@@ -212,6 +231,7 @@ func TestTimes(t *testing.T) {
 			}
 		}
 	}
+
 	want := map[string]float64{
 		"sparkoperator_submission_duration_seconds operator": 10, "sparkoperator_submission_duration_seconds api": 22,
 		"sparkoperator_status_lag_seconds Started": 1000, "sparkoperator_status_lag_seconds Ended": 0,
@@ -231,16 +251,19 @@ func TestBuckets(t *testing.T) {
 		m := NewMetrics(reg, test.options)
 		m.submitHistogram.WithLabelValues().Observe(1)
 		m.startHistogram.WithLabelValues().Observe(1)
+
 		families, err := reg.Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got := map[string]int{}
 		for _, family := range families {
 			if family.GetType() == dto.MetricType_HISTOGRAM {
 				got[family.GetName()] = len(family.GetMetric()[0].GetHistogram().GetBucket())
 			}
 		}
+
 		want := map[string]int{"spark_application_submit_latency_seconds_histogram": test.submit, "spark_application_start_latency_seconds_histogram": test.start}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("buckets (-want +got):\n%s", diff)

@@ -55,6 +55,7 @@ func newExporter(endpoint string, log logr.Logger, metrics *Metrics) (*exporter,
 	if err != nil {
 		return nil, fmt.Errorf("endpoint of traces: %w", err)
 	}
+
 	if u.Path == "" || u.Path == "/" {
 		u.Path = tracesPath
 	}
@@ -71,6 +72,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		return nil
 	}
 	defer e.waiting.Add(-int64(len(spans)))
+
 	if err := e.send(ctx, spans); err != nil {
 		e.metrics.SpansDropped(len(spans))
 		e.complain(err, len(spans))
@@ -97,6 +99,7 @@ func (q spanLimiter) OnEnd(span sdktrace.ReadOnlySpan) {
 		q.to.complain(errors.New("the collector accepts spans more slowly than they arrive"), 1)
 		return
 	}
+
 	q.SpanProcessor.OnEnd(span)
 }
 
@@ -109,9 +112,11 @@ func (e *exporter) Shutdown(context.Context) error {
 func (e *exporter) complain(err error, spans int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	if time.Since(e.complained) < complainAgain {
 		return
 	}
+
 	e.complained = time.Now()
 	e.log.Info("Dropped spans of traces", "spans", spans, "cause", err.Error())
 }
@@ -122,28 +127,35 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) erro
 		return err
 	}
 	var packed bytes.Buffer
+
 	z := gzip.NewWriter(&packed)
 	if _, err := z.Write(content); err != nil {
 		return err
 	}
+
 	if err := z.Close(); err != nil {
 		return err
 	}
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, &packed)
 	if err != nil {
 		return err
 	}
+
 	request.Header.Set("Content-Type", "application/x-protobuf")
 	request.Header.Set("Content-Encoding", "gzip")
 	request.Header.Set("User-Agent", Component)
+
 	response, err := e.client.Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
+
 	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil { // reuse the connection
 		return err
 	}
+
 	if response.StatusCode/100 != 2 {
 		return fmt.Errorf("%s answered %s", e.endpoint, response.Status)
 	}
@@ -153,15 +165,18 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) erro
 // requestFor returns the request that exports the spans. It has one resource, because all spans come from one process.
 func requestFor(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequest {
 	byScope := map[string]*tracepb.ScopeSpans{}
+
 	resource := &tracepb.ResourceSpans{Resource: &resourcepb.Resource{Attributes: keyValues(spans[0].Resource().Attributes())}}
 	for _, span := range spans {
 		scope := span.InstrumentationScope()
+
 		entry := byScope[scope.Name]
 		if entry == nil {
 			entry = &tracepb.ScopeSpans{Scope: &common.InstrumentationScope{Name: scope.Name, Version: scope.Version}}
 			byScope[scope.Name] = entry
 			resource.ScopeSpans = append(resource.ScopeSpans, entry)
 		}
+
 		entry.Spans = append(entry.Spans, spanMessage(span))
 	}
 	return &collector.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{resource}}
@@ -169,6 +184,7 @@ func requestFor(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequ
 
 func spanMessage(span sdktrace.ReadOnlySpan) *tracepb.Span {
 	traceID, id := span.SpanContext().TraceID(), span.SpanContext().SpanID()
+
 	message := &tracepb.Span{
 		TraceId: traceID[:], SpanId: id[:], Name: valid(span.Name()), Kind: spanKind(span.SpanKind()), Attributes: keyValues(span.Attributes()),
 		StartTimeUnixNano: uint64(span.StartTime().UnixNano()), EndTimeUnixNano: uint64(span.EndTime().UnixNano()),
@@ -177,12 +193,14 @@ func spanMessage(span sdktrace.ReadOnlySpan) *tracepb.Span {
 	if parent := span.Parent().SpanID(); parent.IsValid() {
 		message.ParentSpanId = parent[:]
 	}
+
 	switch status := span.Status(); status.Code {
 	case codes.Error:
 		message.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: valid(status.Description)}
 	case codes.Ok:
 		message.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_OK}
 	}
+
 	for _, event := range span.Events() {
 		message.Events = append(message.Events, &tracepb.Span_Event{
 			Name: event.Name, TimeUnixNano: uint64(event.Time.UnixNano()), Attributes: keyValues(event.Attributes),

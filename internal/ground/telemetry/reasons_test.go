@@ -27,29 +27,35 @@ var nameOfReason = regexp.MustCompile(`^[rR]eason[A-Z]`)
 // name of the constant or, for phases and outcomes, by the type.
 func reasonsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
+
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files, found := token.NewFileSet(), map[string]string{}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
+
 		file, err := parser.ParseFile(files, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ast.Inspect(file, func(node ast.Node) bool {
 			spec, ok := node.(*ast.ValueSpec)
 			if !ok {
 				return true
 			}
+
 			kind, _ := spec.Type.(*ast.Ident)
 			for i, name := range spec.Names {
 				if i >= len(spec.Values) || !nameOfReason.MatchString(name.Name) && (kind == nil || kind.Name != "Phase" && kind.Name != "Outcome") {
 					continue
 				}
+
 				if literal, ok := spec.Values[i].(*ast.BasicLit); ok && literal.Kind == token.STRING {
 					found[strings.Trim(literal.Value, `"`)] = files.Position(name.Pos()).String()
 				}
@@ -72,6 +78,7 @@ func TestEveryReasonIsToldApart(t *testing.T) {
 		if len(found) < least {
 			t.Errorf("%s has %d reasons, at least %d were expected: do their constants have other names now?", folder, len(found), least)
 		}
+
 		for reason, where := range found {
 			all[reason] = where
 			if reason != "" && !otherReasons[reason] && reasonValue(reason) != reason {
@@ -79,11 +86,13 @@ func TestEveryReasonIsToldApart(t *testing.T) {
 			}
 		}
 	}
+
 	for reason := range otherReasons {
 		if all[reason] == "" {
 			t.Errorf("no constant has the reason %q any more", reason)
 		}
 	}
+
 	if got := reasonValue("SomethingOfTheKubelet"); got != otherReason {
 		t.Errorf("an unknown reason is %q", got)
 	}

@@ -27,6 +27,7 @@ func (t timed) RoundTrip(request *http.Request) (*http.Response, error) {
 	if verb == "watch" || resource == "" {
 		return t.next.RoundTrip(request)
 	}
+
 	begin := time.Now()
 	response, err := t.next.RoundTrip(request)
 	t.metrics.requestSeconds.WithLabelValues(verb, resource).Observe(time.Since(begin).Seconds())
@@ -52,14 +53,18 @@ func requestOf(request *http.Request) (verb, resource string) {
 	default:
 		return "", ""
 	}
+
 	if len(parts) > 2 && parts[0] == "namespaces" {
 		parts = parts[2:]
 	}
+
 	named := len(parts) > 1
+
 	resource = parts[0]
 	if len(parts) > 2 {
 		resource += "/" + parts[2]
 	}
+
 	if !resources[resource] {
 		resource = otherValue
 	}
@@ -83,6 +88,7 @@ func verbOf(request *http.Request, named bool) string {
 		if watch := request.URL.Query().Get("watch"); watch == "true" || watch == "1" {
 			return "watch"
 		}
+
 		if named {
 			return "get"
 		}

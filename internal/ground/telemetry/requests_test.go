@@ -57,6 +57,7 @@ func TestTransport(t *testing.T) {
 		}
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	}))
+
 	ask := func(path, query string) error {
 		response, err := timed.RoundTrip(&http.Request{Method: http.MethodGet, URL: urlOf(path, query)})
 		if err == nil {
@@ -67,14 +68,17 @@ func TestTransport(t *testing.T) {
 	if err := ask("/api/v1/pods", ""); err != nil {
 		t.Error(err)
 	}
+
 	if err := ask("/api/v1/pods", ""); !errors.Is(err, gone) {
 		t.Errorf("error %v, want the transport's", err)
 	}
+
 	for path, query := range map[string]string{"/api/v1/pods": "watch=true", "/version": ""} {
 		if err := ask(path, query); err != nil {
 			t.Error(err)
 		}
 	}
+
 	wantSamples(t, reg, "sparkoperator_api_request_duration_seconds", map[string]float64{
 		"sparkoperator_api_request_duration_seconds{resource=pods,verb=list}": 2,
 	})

@@ -26,6 +26,7 @@ func (m *Metrics) RunStarted(kind string, due, start time.Time) {
 		m.Run(kind, schedule.ResultAsked)
 		return
 	}
+
 	m.Run(kind, schedule.ResultStarted)
 	m.runDelaySeconds.WithLabelValues(kind).Observe(between(due, start))
 }

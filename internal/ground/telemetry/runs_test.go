@@ -16,15 +16,18 @@ func TestRuns(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
 	due := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
 	m.ExpectRuns("schedule")
 	m.RunStarted("schedule", due, due.Add(3*time.Second))
 	m.RunStarted("schedule", due, due.Add(-time.Second))
 	m.RunStarted("schedule", time.Time{}, due)
 	m.Run("schedule", schedule.ResultSkipped)
+
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -36,6 +39,7 @@ func TestRuns(t *testing.T) {
 			}
 		}
 	}
+
 	want := map[string]float64{schedule.ResultStarted: 2, schedule.ResultAsked: 1, schedule.ResultSkipped: 1, schedule.ResultRefused: 0, schedule.ResultReplaced: 0, schedule.ResultSucceeded: 0, schedule.ResultFailed: 0, "delays": 2, "delay": 3}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

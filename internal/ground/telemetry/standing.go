@@ -76,6 +76,7 @@ type counted struct {
 func (s *standings) has(subject Subject) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	_, known := s.all[subjectKey{subject.Kind, subject.Key}]
 	return known
 }
@@ -85,22 +86,28 @@ func (s *standings) record(subject Subject, now lifecycle.Standing) counted {
 	if now.Since.IsZero() {
 		now.Since = subject.Created
 	}
+
 	if subject.NoApplication {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+
 		s.all[key] = entry{Standing: now, noApplication: true}
 		return counted{}
 	}
+
 	labels := s.sets.valuesOf(subject.Key.Namespace, subject.Labels)
+
 	executorLabels := labels
 	if len(subject.ExecutorLabels) > 0 && len(s.sets.names) > 0 {
 		executorLabels = s.sets.valuesOf(subject.Key.Namespace, merged(subject.Labels, subject.ExecutorLabels))
 	}
+
 	next := entry{Standing: now, labels: labels, executorLabels: executorLabels, completed: now.ExecutorsCompleted, failed: now.ExecutorsFailed}
 	ended := counted{labels: executorLabels}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	last, known := s.all[key]
 	switch {
 	case !known: // the previous process counted the executors that the status contains at the start
@@ -110,6 +117,7 @@ func (s *standings) record(subject Subject, now lifecycle.Standing) counted {
 	default:
 		ended.completed, ended.failed = next.completed, next.failed
 	}
+
 	s.all[key] = next
 	return ended
 }
@@ -124,6 +132,7 @@ func merged(a, b map[string]string) map[string]string {
 func (s *standings) recordWait(kind string, key types.NamespacedName, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if e, known := s.all[subjectKey{kind, key}]; known {
 		e.Waits = reason
 		s.all[subjectKey{kind, key}] = e
@@ -133,6 +142,7 @@ func (s *standings) recordWait(kind string, key types.NamespacedName, reason str
 func (s *standings) remove(kind string, key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	delete(s.all, subjectKey{kind, key})
 }
 
@@ -148,14 +158,17 @@ func (s *standings) Collect(to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
+
 	sum := s.sum()
 	for _, set := range sum.sets {
 		gauge(s.running, float64(set.running), set.labels...)
 		gauge(s.executors, float64(set.executors), set.labels...)
 	}
+
 	for key, n := range sum.states {
 		gauge(s.applications, float64(n), key.kind, key.namespace, key.state, key.phase)
 	}
+
 	now := s.now()
 	for key, waits := range sum.waits {
 		gauge(s.waiting, float64(waits.count), key.kind, key.phase, key.reason)
@@ -187,30 +200,40 @@ func (s *standings) sum() sums {
 	for _, labels := range s.sets.all() {
 		t.set(labels) // a combination keeps its series, with 0, because dashboards for these names expect that
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	used := map[string]bool{}
 	for subject := range s.all {
 		used[clean(subject.key.Namespace)] = true
 	}
+
 	s.namespaces.keep(func(namespace string) bool { return used[namespace] })
+
 	for id, e := range s.all {
 		if !e.noApplication {
 			if runs(e.Phase) {
 				t.set(e.labels).running++
 			}
+
 			t.set(e.executorLabels).executors += int(e.ExecutorsRunning)
 		}
+
 		phase := phaseValue(e.Phase)
+
 		t.states[stateKey{id.kind, s.namespaces.take(id.key.Namespace), s.states.take(cmp.Or(e.State, "NEW")), phase}]++
 		if e.Waits == "" {
 			continue
 		}
+
 		key := waitKey{id.kind, phase, reasonValue(e.Waits)}
+
 		w := t.waits[key]
 		if w.count++; w.count == 1 || e.Since.Before(w.since) {
 			w.since = e.Since
 		}
+
 		t.waits[key] = w
 	}
 	return t

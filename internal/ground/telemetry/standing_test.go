@@ -20,6 +20,7 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 	m := NewMetrics(reg, MetricsOptions{})
 	a, b := app("k", "x", "a"), app("k", "x", "b")
 	other := app("other", "x", "a")
+
 	in := func(phase lifecycle.Phase) lifecycle.Standing { return lifecycle.Standing{Phase: phase} }
 	for i, step := range []struct {
 		do   func()
@@ -38,6 +39,7 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 		{func() { m.Remove("other", a.Key) }, 0},
 	} {
 		step.do()
+
 		if got := samples(t, reg, "spark_application_running_count")["spark_application_running_count{}"]; got != step.want {
 			t.Errorf("after step %d running is %v, want %v", i, got, step.want)
 		}
@@ -66,12 +68,14 @@ func TestServersAreNoApplications(t *testing.T) {
 	for _, prefix := range []string{"spark_application_", "spark_executor_"} {
 		wantSamples(t, reg, prefix, map[string]float64{})
 	}
+
 	wantSamples(t, reg, "sparkoperator_applications", map[string]float64{
 		"sparkoperator_applications{app_namespace=a,kind=server,phase=Running,state=Ready}":                  1,
 		"sparkoperator_applications_waiting{kind=server,phase=Running,reason=Unschedulable}":                 1,
 		"sparkoperator_applications_waiting_longest_seconds{kind=server,phase=Running,reason=Unschedulable}": 60,
 	})
 	wantSamples(t, reg, "sparkoperator_retries", map[string]float64{"sparkoperator_retries_total{kind=server,outcome=Failed}": 1})
+
 	if got := samples(t, reg, "sparkoperator_transitions_total")["sparkoperator_transitions_total{kind=server,outcome=Failed,phase=Waiting}"]; got != 1 {
 		t.Errorf("a transition is counted %v times", got)
 	}
@@ -93,6 +97,7 @@ func TestStandings(t *testing.T) {
 	red := app("k", "b", "5")
 	red.Labels, red.ExecutorLabels = map[string]string{"team": "red"}, map[string]string{"team": "blue"}
 	m.Record(red, lifecycle.Standing{Phase: lifecycle.Running, State: "RUNNING", ExecutorsRunning: 3})
+
 	fresh := app("k", "b", "6")
 	fresh.Created = now.Add(-2 * time.Second)
 	m.RecordFirst(fresh, lifecycle.Standing{Waits: "New"})
@@ -115,13 +120,16 @@ func TestStandings(t *testing.T) {
 	m.RecordWait("k", fresh.Key, "OperatorForbidden")
 	m.RecordWait("k", types.NamespacedName{Name: "nobody"}, "OperatorForbidden")
 	m.Record(app("k", "b", "4"), lifecycle.Standing{Phase: lifecycle.Done, State: "FAILED"})
+
 	got := samples(t, reg, "sparkoperator_applications_waiting")
 	if got["sparkoperator_applications_waiting{kind=k,phase=New,reason=OperatorForbidden}"] != 1 {
 		t.Errorf("what holds up a pass is not told: %v", got)
 	}
+
 	if _, still := got["sparkoperator_applications_waiting{kind=k,phase=Launched,reason=Other}"]; still {
 		t.Errorf("one that is over still waits: %v", got)
 	}
+
 	wantSamples(t, reg, "spark_executor_running_count", map[string]float64{
 		"spark_executor_running_count{team=Unknown}": 0, "spark_executor_running_count{team=red}": 0, "spark_executor_running_count{team=blue}": 3,
 	})
@@ -137,6 +145,7 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := NewMetrics(reg, MetricsOptions{})
 	a := app("k", "x", "a")
+
 	ended := func(attempt, completed, failed int32) lifecycle.Standing {
 		return lifecycle.Standing{Phase: lifecycle.Running, Attempt: attempt, ExecutorsCompleted: completed, ExecutorsFailed: failed}
 	}
@@ -160,6 +169,7 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 		} else {
 			m.Record(a, step.standing)
 		}
+
 		got := samples(t, reg, "spark_executor")
 		if got["spark_executor_success_count{}"] != step.completed || got["spark_executor_failure_count{}"] != step.failed {
 			t.Errorf("after step %d: %v, want %v and %v", i, got, step.completed, step.failed)
@@ -171,21 +181,26 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 // counts nothing a second time.
 func TestRestart(t *testing.T) {
 	before, after := prometheus.NewRegistry(), prometheus.NewRegistry()
+
 	old, fresh := NewMetrics(before, MetricsOptions{}), NewMetrics(after, MetricsOptions{})
 	for i := range 30 {
 		subject := app("k", fmt.Sprint("ns-", i%3), fmt.Sprint(i))
+
 		standing := lifecycle.Standing{Phase: lifecycle.Running, State: "RUNNING", Attempt: 1, ExecutorsRunning: 2, ExecutorsCompleted: 4}
 		if i%2 == 0 {
 			standing = lifecycle.Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1, Waits: "Unschedulable"}
 		}
+
 		old.Record(subject, lifecycle.Standing{Phase: lifecycle.Launched, Attempt: 1})
 		old.Record(subject, standing)
 		fresh.RecordFirst(subject, standing)
 		fresh.Record(subject, standing)
 	}
+
 	for _, gauge := range []string{"spark_application_running_count", "spark_executor_running_count", "sparkoperator_applications{", "sparkoperator_applications_waiting{"} {
 		wantSamples(t, after, gauge, samples(t, before, gauge))
 	}
+
 	wantSamples(t, before, "spark_executor_success_count", map[string]float64{"spark_executor_success_count{}": 60})
 	wantSamples(t, after, "spark_executor_success_count", map[string]float64{"spark_executor_success_count{}": 0})
 }

@@ -66,12 +66,14 @@ func (t *Traces) Pass(ctx context.Context, kind string, key types.NamespacedName
 	if t == nil {
 		return ctx, func(error) {}
 	}
+
 	ctx, span := t.tracer.Start(ctx, "reconcile "+kind, trace.WithAttributes(
 		attribute.String("spark.kind", kind), attribute.String("k8s.namespace.name", key.Namespace), attribute.String("spark.name", key.Name)))
 	return ctx, func(err error) {
 		if err != nil {
 			span.SetStatus(codes.Error, kindOf(err))
 		}
+
 		span.End()
 	}
 }
@@ -95,17 +97,21 @@ func (t *Traces) Decided(ctx context.Context, from lifecycle.Phase, plan lifecyc
 	if t == nil {
 		return
 	}
+
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
 		return
 	}
+
 	actions := make([]string, len(plan.Actions))
 	for i, action := range plan.Actions {
 		actions[i] = string(action.Verb) + " " + string(action.Part)
 	}
+
 	span.SetAttributes(
 		attribute.String("spark.phase.from", phaseValue(from)), attribute.String("spark.phase.to", phaseValue(plan.Next.Phase)),
 		attribute.Int("spark.attempt", int(plan.Next.Attempt)), attribute.StringSlice("spark.actions", actions))
+
 	for _, t := range plan.Transitions {
 		span.AddEvent("phase entered", trace.WithAttributes(
 			attribute.String("spark.phase", phaseValue(t.To)), attribute.String("spark.outcome", string(t.Outcome)),
@@ -135,6 +141,7 @@ func (t *Traces) Close() error {
 	if t == nil {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	return t.provider.Shutdown(ctx)

@@ -72,9 +72,12 @@ func (a *Watches) NewInformer(next NewInformer) NewInformer {
 		if gvk, err := apiutil.GVKForObject(object, a.scheme); err == nil { // an unknown kind is refused nowhere
 			w.place.kind = gvk.GroupKind()
 		}
+
 		w.informer = next(&toolscache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.watch}, object, resync, indexers)
+
 		a.mu.Lock()
 		defer a.mu.Unlock()
+
 		a.all = append(a.all, w)
 		return w.informer
 	}
@@ -86,6 +89,7 @@ func (a *Watches) Refused(namespace string, kinds ...schema.GroupKind) error {
 	if len(refused) == 0 {
 		return nil
 	}
+
 	for _, kind := range kinds {
 		for _, at := range []place{{namespace, kind}, {metav1.NamespaceAll, kind}} {
 			if err := refused[at]; err != nil {
@@ -104,6 +108,7 @@ func (a *Watches) RefusedInAll(namespaces []string, kinds ...schema.GroupKind) e
 		if err == nil {
 			return nil
 		}
+
 		all = append(all, err)
 	}
 	return errors.Join(all...)
@@ -113,6 +118,7 @@ func (a *Watches) RefusedInAll(namespaces []string, kinds ...schema.GroupKind) e
 func (a *Watches) OnChange(wake func(namespace string)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+
 	a.wakes = append(a.wakes, wake)
 }
 
@@ -123,11 +129,13 @@ func (*Watches) NeedLeaderElection() bool { return false }
 func (a *Watches) Start(ctx context.Context) error {
 	var probes sync.WaitGroup
 	defer probes.Wait()
+
 	probes.Go(func() {
 		for sleep(ctx, a.Probe) {
 			a.probe(ctx)
 		}
 	})
+
 	before := map[place]error{}
 	for sleep(ctx, min(time.Second, a.Retry)) {
 		a.mu.Lock()
@@ -137,11 +145,13 @@ func (a *Watches) Start(ctx context.Context) error {
 		a.regained = map[string]bool{}
 		a.mu.Unlock()
 		a.publish(before, now, regained)
+
 		for namespace := range regained {
 			for _, wake := range wakes {
 				wake(namespace)
 			}
 		}
+
 		before = now
 	}
 	return nil
@@ -152,6 +162,7 @@ func (a *Watches) publish(before, now map[place]error, regained map[string]bool)
 	lost := minus(now, before)
 	changed := maps.Clone(lost)
 	maps.Copy(changed, regained)
+
 	for namespace := range changed {
 		var kinds []string
 		for at := range now {
@@ -159,7 +170,9 @@ func (a *Watches) publish(before, now map[place]error, regained map[string]bool)
 				kinds = append(kinds, at.kind.String())
 			}
 		}
+
 		slices.Sort(kinds)
+
 		log := a.log.WithValues("namespace", cmp.Or(namespace, "*"))
 		if len(kinds) == 0 {
 			a.gauge.DeleteLabelValues(cmp.Or(namespace, "*"))
@@ -167,6 +180,7 @@ func (a *Watches) publish(before, now map[place]error, regained map[string]bool)
 		} else {
 			a.gauge.WithLabelValues(cmp.Or(namespace, "*")).Set(float64(len(kinds)))
 		}
+
 		if lost[namespace] {
 			log.Info("Cannot watch some kinds in a namespace; what needs them waits there, and all other namespaces are served. "+
 				"If the namespace exists, restore the operator's Role and RoleBinding in it (helm upgrade); otherwise remove it from the list of namespaces",
@@ -194,6 +208,7 @@ func (a *Watches) probe(ctx context.Context) {
 		return w.place.namespace == metav1.NamespaceAll || w.place.kind != pods
 	})
 	a.mu.Unlock()
+
 	for _, w := range probed {
 		if err := w.tryList(ctx); err == nil || apierrors.IsForbidden(err) {
 			w.record(err, true)
@@ -217,6 +232,7 @@ func (l located) RoundTrip(request *http.Request) (*http.Response, error) {
 	if w, ok := request.Context().Value(pathKey{}).(*watched); ok {
 		_, rest, _ := strings.Cut(request.URL.Path, "/namespaces/")
 		namespace, _, _ := strings.Cut(rest, "/")
+
 		w.mu.Lock()
 		w.place.namespace, w.located = namespace, true
 		w.mu.Unlock()

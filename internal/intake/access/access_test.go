@@ -19,7 +19,9 @@ import (
 // occur. After a refusal of the informer, only the informer itself ends it, because until then its store lacks objects.
 func TestProbeEndsNoRefusalOfTheInformer(t *testing.T) {
 	t.Parallel()
+
 	forbidden := errors.New("forbidden")
+
 	results := []struct {
 		err     error
 		byProbe bool
@@ -28,15 +30,18 @@ func TestProbeEndsNoRefusalOfTheInformer(t *testing.T) {
 		watches := New(runtime.NewScheme(), logr.Discard(), nil)
 		w := &watched{Watches: watches, place: place{"n", pods}, located: true}
 		watches.all = append(watches.all, w)
+
 		var informer, probe bool // what has refused
 		for _, at := range []int{i / len(results) / len(results), i / len(results) % len(results), i % len(results)} {
 			result := results[at]
 			w.record(result.err, result.byProbe)
+
 			if result.byProbe {
 				probe = result.err != nil
 			} else {
 				informer, probe = result.err != nil, false
 			}
+
 			if refused := watches.Refused("n", pods) != nil; refused != (informer || probe) {
 				t.Errorf("order %d, after %+v: refused %t", i, result, refused)
 			}
@@ -55,13 +60,17 @@ func TestShortRefusalWakes(t *testing.T) {
 		watches.all = append(watches.all, w)
 		var woken []string
 		watches.OnChange(func(namespace string) { woken = append(woken, namespace) })
+
 		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
 		defer stop()
+
 		w.record(errors.New("forbidden"), false)
 		w.record(nil, false)
+
 		if err := watches.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
+
 		if len(woken) != 1 || woken[0] != "n" {
 			t.Errorf("queued namespaces: %q, want n once", woken)
 		}

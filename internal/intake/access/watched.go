@@ -46,7 +46,9 @@ func (w *watched) list(ctx context.Context, options metav1.ListOptions) (runtime
 		case !apierrors.IsForbidden(err):
 			return found, err
 		}
+
 		w.record(err, false)
+
 		if !sleep(ctx, w.Retry) {
 			return nil, ctx.Err()
 		}
@@ -62,6 +64,7 @@ func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	case !streams && options.ResourceVersion == "": // after the empty list
 		return nil, w.awaitFirstList(ctx)
 	}
+
 	for {
 		events, err := w.from.WatchWithContext(context.WithValue(ctx, pathKey{}, w), options)
 		switch {
@@ -71,7 +74,9 @@ func (w *watched) watch(ctx context.Context, options metav1.ListOptions) (watch.
 			w.complete(ctx, options.ResourceVersion)
 			return events, nil
 		}
+
 		w.record(err, false)
+
 		if !sleep(ctx, w.Retry) {
 			return nil, ctx.Err()
 		}
@@ -85,6 +90,7 @@ func (w *watched) awaitFirstList(ctx context.Context) error {
 		if err == nil {
 			return apierrors.NewResourceExpired("the objects can be listed now")
 		}
+
 		if ctx.Err() == nil {
 			w.record(err, false)
 		}
@@ -104,9 +110,11 @@ func (w *watched) complete(ctx context.Context, version string) {
 	if !w.isRefused() {
 		return
 	}
+
 	_ = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 5*time.Second, true, func(context.Context) (bool, error) {
 		return w.informer.GetStore().LastStoreSyncResourceVersion() == version, nil
 	})
+
 	w.record(nil, false)
 }
 
@@ -122,6 +130,7 @@ func (w *watched) isRefused() bool {
 func (w *watched) record(err error, byProbe bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	if w.located && (!byProbe || w.byProbe || w.refused == nil) {
 		w.refused, w.byProbe = err, byProbe
 		w.update()
@@ -137,8 +146,10 @@ func (a *Watches) update() {
 			refused[w.place] = w.refused
 		}
 	}
+
 	before := *a.refused.Load()
 	maps.Copy(a.regained, minus(before, refused))
+
 	if !maps.EqualFunc(refused, before, func(a, b error) bool { return a.Error() == b.Error() }) {
 		a.refused.Store(&refused)
 	}

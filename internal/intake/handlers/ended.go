@@ -52,6 +52,7 @@ func (e *Ended) full(namespace string, gone bool) bool {
 	if gone {
 		most = maxGone
 	}
+
 	own := e.held[endsOf{namespace, gone}]
 	return own >= most || own >= most/ownEnds && e.held[endsOf{"", gone}] >= most*allEnds
 }
@@ -78,15 +79,19 @@ type End struct {
 func (e *Ended) Note(key types.NamespacedName, end End) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	if _, known := e.keys[key][end.Pod.UID]; known || e.full(key.Namespace, end.Gone) {
 		return
 	}
+
 	if e.keys == nil {
 		e.keys, e.held = map[types.NamespacedName]map[types.UID]End{}, map[endsOf]int{}
 	}
+
 	if e.keys[key] == nil {
 		e.keys[key] = map[types.UID]End{}
 	}
+
 	e.keys[key][end.Pod.UID] = end
 	e.reserve(key.Namespace, end.Gone, 1)
 }
@@ -102,9 +107,11 @@ func (e *Ended) Of(key types.NamespacedName) []End {
 func (e *Ended) Counted(key types.NamespacedName, ends []End) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	for i := range ends {
 		e.drop(key, ends[i].Pod.UID)
 	}
+
 	if len(e.keys[key]) == 0 {
 		delete(e.keys, key)
 	}
@@ -121,9 +128,11 @@ func (e *Ended) drop(key types.NamespacedName, uid types.UID) {
 func (e *Ended) Forget(key types.NamespacedName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
 	for uid := range e.keys[key] {
 		e.drop(key, uid)
 	}
+
 	delete(e.keys, key)
 }
 
@@ -135,6 +144,7 @@ func LastState(pod *corev1.Pod) corev1.Pod {
 	if facts.Phase == lifecycle.DriverFailed {
 		return *pod
 	}
+
 	over := corev1.PodSucceeded
 	if dialect.IsLeaving(&facts) {
 		over = corev1.PodFailed

@@ -99,6 +99,7 @@ func (s *Source) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	registration, err := s.register(ctx, informer)
 	if err == nil && !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		err = ctx.Err()
@@ -112,13 +113,16 @@ func (s *Source) register(ctx context.Context, informer cache.Informer) (toolsca
 	if !s.shared {
 		return informer.AddEventHandler(s)
 	}
+
 	s.mu.Lock()
+
 	s.sources = append(s.sources, s)
 	if s.awaited--; s.awaited == 0 {
 		s.registration, s.err = informer.AddEventHandler(s.Listener)
 		close(s.all)
 	}
 	s.mu.Unlock()
+
 	select {
 	case <-s.all:
 		return s.registration, s.err
@@ -154,28 +158,33 @@ func (s *Source) OnAdd(object any, initial bool) {
 	if !ok {
 		return
 	}
+
 	created := event.CreateEvent{Object: come, IsInInitialList: initial}
 	for _, p := range s.predicates {
 		if !p.Create(created) {
 			return
 		}
 	}
+
 	s.handler.Create(s.ctx, created, s.queue)
 }
 
 // OnUpdate implements toolscache.ResourceEventHandler.
 func (s *Source) OnUpdate(old, changed any) {
 	before, ok := old.(client.Object)
+
 	now, both := changed.(client.Object)
 	if !ok || !both {
 		return
 	}
+
 	update := event.UpdateEvent{ObjectOld: before, ObjectNew: now}
 	for _, p := range s.predicates {
 		if !p.Update(update) {
 			return
 		}
 	}
+
 	s.handler.Update(s.ctx, update, s.queue)
 }
 
@@ -186,15 +195,18 @@ func (s *Source) OnDelete(object any) {
 	if unseen {
 		object = last.Obj
 	}
+
 	gone, ok := object.(client.Object)
 	if !ok {
 		return
 	}
+
 	deleted := event.DeleteEvent{Object: gone, DeleteStateUnknown: unseen}
 	for _, p := range s.predicates {
 		if !p.Delete(deleted) {
 			return
 		}
 	}
+
 	s.handler.Delete(s.ctx, deleted, s.queue)
 }

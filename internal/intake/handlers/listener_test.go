@@ -33,6 +33,7 @@ func TestMissedDeletionReachesTheQueue(t *testing.T) {
 				reported = append(reported, "went "+e.Object.GetName())
 			}}
 			NewListener(pod, nil).Source(false, notes).OnDelete(test.object)
+
 			if diff := cmp.Diff(test.want, reported); diff != "" {
 				t.Error(diff)
 			}

@@ -75,6 +75,7 @@ func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.Typed
 	} else if ok && w.Counts && succeededDriver(pod) {
 		w.note(ctx, End{Pod: *pod})
 	}
+
 	w.EventHandler.Delete(ctx, e, gatherUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
 }
 
@@ -99,6 +100,7 @@ func isStart(object client.Object) bool {
 	if !ok || !identity.IsDriver(pod) || pod.DeletionTimestamp != nil {
 		return false
 	}
+
 	driver := lifecycle.DriverFacts(pod, trim.SparkContainer(pod))
 	return driver.Phase == lifecycle.DriverPending && driver.Why.Reason == ""
 }
@@ -109,6 +111,7 @@ func (w Pods) noteEnds(ctx context.Context, before, now client.Object) (fails bo
 	if !failedExecutor(now) || failedExecutor(before) {
 		return false
 	}
+
 	w.note(ctx, End{Pod: *now.(*corev1.Pod)})
 	return true
 }
@@ -120,6 +123,7 @@ func (w Pods) note(ctx context.Context, end End) {
 	default:
 		return
 	}
+
 	for _, request := range w.Owner(ctx, &end.Pod) {
 		w.Ended.Note(request.NamespacedName, end)
 	}

@@ -43,6 +43,7 @@ func endedExecutor(uid string, code int32) *corev1.Pod {
 // this process leads.
 func TestFailedExecutorIsNoted(t *testing.T) {
 	t.Parallel()
+
 	runs, failed, done := endedExecutor("1", -1), endedExecutor("1", 1), endedExecutor("1", 0)
 	driver := endedExecutor("1", 1)
 	driver.Labels[identity.RoleLabel] = identity.RoleDriver
@@ -50,6 +51,7 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 	succeeded.Labels[identity.RoleLabel] = identity.RoleDriver
 	open, closed := make(chan struct{}), make(chan struct{})
 	close(closed)
+
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
 	for _, test := range []struct {
 		name        string
@@ -76,6 +78,7 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			owner := OwnerOf(v1beta2.Kind("SparkApplication"), "")
+
 			w := Pods{handler.Funcs{}, owner, &Ended{}, test.leads, test.counts}
 			switch {
 			case test.now == nil:
@@ -85,6 +88,7 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 			default:
 				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, nil)
 			}
+
 			if got := w.Ended.Of(key); len(got) != test.want {
 				t.Errorf("noted %d, want %d", len(got), test.want)
 			}
@@ -96,9 +100,11 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 // its pod.
 func TestLastState(t *testing.T) {
 	t.Parallel()
+
 	runs := endedExecutor("1", -1)
 	runs.Status.Phase = corev1.PodRunning
 	evicted := runs.DeepCopy()
+
 	evicted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}
 	for name, c := range map[string]struct {
 		pod  *corev1.Pod
@@ -111,6 +117,7 @@ func TestLastState(t *testing.T) {
 		"it was evicted":   {evicted, lifecycle.DriverFailed},
 	} {
 		last := LastState(c.pod)
+
 		facts := lifecycle.ExecutorFacts(&last)
 		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || last.UID != c.pod.UID || len(last.OwnerReferences) != 1 {
 			t.Errorf("%s: %+v of %+v", name, facts, last)
@@ -123,9 +130,12 @@ func TestLastState(t *testing.T) {
 // may be outdated, so Taken must be false.
 func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	t.Parallel()
+
 	runs, leads := endedExecutor("1", -1), make(chan struct{})
 	runs.Status.Phase = corev1.PodRunning
+
 	close(leads)
+
 	owner := OwnerOf(v1beta2.Kind("SparkApplication"), "")
 	for name, c := range map[string]struct {
 		deleted event.DeleteEvent
@@ -139,6 +149,7 @@ func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 	} {
 		w := Pods{handler.Funcs{}, owner, &Ended{}, leads, true}
 		w.Delete(t.Context(), c.deleted, nil)
+
 		got := w.Ended.Of(types.NamespacedName{Namespace: "ns", Name: "pi"})
 		if len(got) != 1 || !got[0].Gone || got[0].Taken != c.want {
 			t.Errorf("%s: noted %+v", name, got)
@@ -150,6 +161,7 @@ func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 func graceless(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
+
 	trimmed, err := trim.Pod(pod)
 	if err != nil {
 		panic(err)
@@ -180,8 +192,10 @@ func (q *strictQueue) AddAfter(_ reconcile.Request, after time.Duration) {
 // of a driver that is starting queue the application with a delay.
 func TestEventsAreNotRateLimited(t *testing.T) {
 	t.Parallel()
+
 	leads := make(chan struct{})
 	close(leads)
+
 	owner := OwnerOf(v1beta2.Kind("SparkApplication"), "")
 	w := Pods{handler.EnqueueRequestsFromMapFunc(owner), owner, &Ended{}, leads, true}
 	driver := endedExecutor("d", -1)
@@ -191,6 +205,7 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	stuck, going := waits.DeepCopy(), waits.DeepCopy()
 	stuck.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 	going.DeletionTimestamp = new(metav1.Now())
+
 	runs, failed := endedExecutor("1", -1), endedExecutor("1", 1)
 	for _, test := range []struct {
 		name        string
@@ -209,18 +224,23 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			q := &strictQueue{t: t, later: map[time.Duration]int{}}
 			w.Create(t.Context(), event.CreateEvent{Object: test.before}, q)
+
 			for range 100 {
 				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, q)
 			}
+
 			w.Delete(t.Context(), event.DeleteEvent{Object: test.now}, q)
+
 			if len(q.added) != test.atOnce {
 				t.Errorf("102 events are added at once %d times, want %d", len(q.added), test.atOnce)
 			}
+
 			for _, added := range q.added {
 				if added.NamespacedName != (types.NamespacedName{Namespace: "ns", Name: "pi"}) {
 					t.Errorf("%v is added", added)
 				}
 			}
+
 			if diff := cmp.Diff(test.later, q.later); diff != "" {
 				t.Errorf("added later (-want +got):\n%s", diff)
 			}
@@ -235,37 +255,48 @@ func TestEndsAreBounded(t *testing.T) {
 	var e Ended
 	key := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)} }
 	failed, gone := endsOf{"ns", false}, endsOf{"ns", true}
+
 	for i := range maxEnds + 10 {
 		end := End{Pod: *endedExecutor(strconv.Itoa(i), 1)}
 		e.Note(key(i%7), end)
 		e.Note(key(i%7), end) // noting it twice has no effect
 		e.Note(key(i%7), End{Pod: end.Pod, Gone: true})
 	}
+
 	held := 0
 	for i := range 7 {
 		held += len(e.Of(key(i)))
 	}
+
 	if held != maxEnds+10 || e.held[failed] != maxEnds || e.held[gone] != 10 { // the last ten are known only as deleted
 		t.Errorf("%d held, said to be %v, want %d", held, e.held, maxEnds)
 	}
+
 	for i := range maxGone {
 		e.Note(key(7), End{Pod: *endedExecutor(strconv.Itoa(i), 0), Gone: true})
 	}
+
 	if got := e.Of(key(7)); len(got) != maxGone-10 || e.held[gone] != maxGone {
 		t.Errorf("%d are held that are gone, said to be %v, want %d", len(got), e.held, maxGone)
 	}
+
 	e.Forget(key(7))
 	first := slices.DeleteFunc(e.Of(key(0)), func(e2 End) bool { return e2.Gone })
 	e.Counted(key(0), first[:3])
 	e.Counted(key(0), first[:3])
+
 	if e.held[failed] != maxEnds-3 {
 		t.Errorf("of %d, %v are held", len(first), e.held)
 	}
+
 	e.Counted(key(0), first)
+
 	for i := 1; i < 7; i++ {
 		e.Forget(key(i))
 	}
+
 	e.Forget(key(0))
+
 	if len(e.held) != 0 || len(e.keys) != 0 {
 		t.Errorf("%v are held still: %v", e.held, e.keys)
 	}
@@ -275,18 +306,22 @@ func TestEndsAreBounded(t *testing.T) {
 // other namespaces.
 func TestEndsOfOthersStay(t *testing.T) {
 	t.Parallel()
+
 	var e Ended
 	for i := range 20 * maxEnds {
 		key := types.NamespacedName{Namespace: "busy-" + strconv.Itoa(i%10), Name: "app"}
 		e.Note(key, End{Pod: *endedExecutor(strconv.Itoa(i), 1)})
 	}
+
 	if all := e.held[endsOf{}]; all != allEnds*maxEnds {
 		t.Errorf("%d of all namespaces are remembered, want %d", all, allEnds*maxEnds)
 	}
+
 	calm := types.NamespacedName{Namespace: "calm", Name: "app"}
 	for i := range maxEnds {
 		e.Note(calm, End{Pod: *endedExecutor(strconv.Itoa(i), 1)})
 	}
+
 	if own := len(e.Of(calm)); own != maxEnds/ownEnds {
 		t.Errorf("%d of another namespace are remembered, want %d", own, maxEnds/ownEnds)
 	}

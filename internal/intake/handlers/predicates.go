@@ -51,6 +51,7 @@ func isEdit(e event.UpdateEvent) bool {
 	if before.GetLabels()[lifecycle.ContentLabel] != after.GetLabels()[lifecycle.ContentLabel] {
 		return false
 	}
+
 	if after.GetGeneration() == 0 {
 		return before.GetResourceVersion() != after.GetResourceVersion()
 	}

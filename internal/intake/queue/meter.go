@@ -65,6 +65,7 @@ func registered[C prometheus.Collector](like C) C {
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		return there.ExistingCollector.(C)
 	}
+
 	if err != nil {
 		panic(err)
 	}
@@ -89,7 +90,9 @@ func newMeter(name string) *meter {
 	if name == "" {
 		return nil
 	}
+
 	c := registeredCollectors()
+
 	m := &meter{
 		adds: c.adds.WithLabelValues(name, name), retries: c.retries.WithLabelValues(name, name),
 		latency: c.latency.WithLabelValues(name, name), workDuration: c.workDuration.WithLabelValues(name, name),
@@ -141,6 +144,7 @@ func (m *meter) countRetry() {
 func (q *Queue[T]) measureWork() {
 	every := time.NewTicker(measureEvery)
 	defer every.Stop()
+
 	for {
 		select {
 		case <-q.end:
@@ -157,6 +161,7 @@ func (q *Queue[T]) measureWork() {
 func (q *Queue[T]) atWork(now time.Time) (all, longest time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	for _, job := range q.working {
 		all += now.Sub(job.since)
 		longest = max(longest, now.Sub(job.since))

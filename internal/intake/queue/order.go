@@ -68,15 +68,18 @@ type place struct {
 
 func (o *order[T]) add(e *entry[T], now time.Time) {
 	l := &o.lanes[e.class]
+
 	owner, known := l.tenants[e.tenant]
 	if !known {
 		if l.tenants == nil {
 			l.tenants = map[string]*tenant{}
 		}
+
 		owner = &tenant{name: e.tenant}
 		owner.turn = l.turns.PushBack(owner)
 		l.tenants[e.tenant] = owner
 	}
+
 	e.place = place{arrived: now, inLane: l.all.PushBack(e), inTenant: owner.queue.PushBack(e)}
 	o.size++
 }
@@ -86,10 +89,12 @@ func (o *order[T]) remove(e *entry[T]) {
 	owner := l.tenants[e.tenant]
 	l.all.Remove(e.place.inLane)
 	owner.queue.Remove(e.place.inTenant)
+
 	if owner.queue.Len() == 0 {
 		l.turns.Remove(owner.turn)
 		delete(l.tenants, owner.name)
 	}
+
 	e.place = place{}
 	o.size--
 }
@@ -101,10 +106,12 @@ func (o *order[T]) take(now time.Time) *entry[T] {
 	s, _ := o.sieve()
 	class := o.next(s, now)
 	l := &o.lanes[class]
+
 	at := l.turns.Front()
 	for !s.admits(class, at.Value.(*tenant).name) { // at most two tenants are skipped
 		at = at.Next()
 	}
+
 	owner := at.Value.(*tenant)
 	l.turns.MoveToBack(owner.turn)
 	e := owner.queue.Front().Value.(*entry[T])
@@ -124,6 +131,7 @@ func (o *order[T]) release(tenant string, class Class) { o.hold(tenant, class, -
 
 func (o *order[T]) hold(tenant string, class Class, more int) {
 	o.workers.add(tenant, more)
+
 	if class == Fresh {
 		o.fresh.add(tenant, more)
 	}
@@ -137,6 +145,7 @@ func (o *order[T]) next(s sieve, now time.Time) Class {
 	if (o.turns+1)%turnsOfOthers != 0 {
 		return next
 	}
+
 	for class := range Class(classes) {
 		if o.overdue(s, class, now) && o.last[class] < o.last[next] {
 			next = class

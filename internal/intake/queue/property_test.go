@@ -72,6 +72,7 @@ func (m *model) holds(tenant string, places int, counts func(Class) bool) (own, 
 			held[tenantOf(key)]++
 		}
 	}
+
 	for _, n := range held {
 		counted += min(n, (places+1)/2)
 	}
@@ -87,6 +88,7 @@ func (m *model) may(key string, places int, counts func(Class) bool) (may, light
 	if places == 0 {
 		return true, true
 	}
+
 	own, counted := m.holds(tenantOf(key), places, counts)
 	half := (places + 1) / 2
 	return counted-min(own, half)+own < places, own < half
@@ -98,6 +100,7 @@ func (m *model) open() map[string]bool {
 	open, heavy := map[string]bool{}, map[string]bool{}
 	for key, w := range m.waits {
 		may, light := m.may(key, m.workers, anyClass)
+
 		fresh, _ := m.may(key, m.most, isFresh)
 		switch {
 		case !may || w.class == Fresh && !fresh:
@@ -107,9 +110,11 @@ func (m *model) open() map[string]bool {
 			heavy[key] = true
 		}
 	}
+
 	if len(open) == 0 {
 		open = heavy
 	}
+
 	lightFresh := func(key string) bool {
 		_, light := m.may(key, m.most, isFresh)
 		return m.waits[key].class == Fresh && light
@@ -125,6 +130,7 @@ func (m *model) open() map[string]bool {
 func (m *model) canGet(q *testQueue) bool {
 	for key := range m.open() {
 		w := m.waits[key]
+
 		becomes := w.class == Leaving && time.Since(w.classified) > q.doubt && q.classes.get(key) == Fresh
 		if fresh, _ := m.may(key, m.most, isFresh); fresh || !becomes {
 			return true
@@ -140,6 +146,7 @@ func (m *model) come(key string, as claim) {
 			ahead++
 		}
 	}
+
 	m.waits[key] = &waiting{as, time.Now(), ahead, map[string]int{}}
 }
 
@@ -147,12 +154,16 @@ func (m *model) add(key string, class Class) {
 	if m.at(key) && class == Fresh {
 		class = Changed
 	}
+
 	next := claim{class, time.Now()}
 	if late, known := m.later[key]; known {
 		next = late.raised(class)
+
 		delete(m.later, key)
 	}
+
 	waits, ready := m.waits[key]
+
 	pending, again := m.again[key]
 	switch {
 	case again:
@@ -166,11 +177,13 @@ func (m *model) add(key string, class Class) {
 
 func (m *model) addAfter(key string, class Class, after time.Duration) {
 	_, ready := m.waits[key]
+
 	_, again := m.again[key]
 	if ready || again {
 		m.add(key, class)
 		return
 	}
+
 	next := late{claim{class, time.Now()}, time.Now().Add(after)}
 	if known, scheduled := m.later[key]; scheduled {
 		next.claim = known.raised(class)
@@ -178,6 +191,7 @@ func (m *model) addAfter(key string, class Class, after time.Duration) {
 			next.at = known.at
 		}
 	}
+
 	m.later[key] = next
 }
 
@@ -190,10 +204,13 @@ func (m *model) pass() {
 			arrived = append(arrived, key)
 		}
 	}
+
 	slices.SortFunc(arrived, func(a, b string) int { return m.later[a].at.Compare(m.later[b].at) })
+
 	for _, key := range arrived {
 		at := m.later[key].at
 		m.add(key, m.later[key].class)
+
 		if w := m.waits[key]; w != nil {
 			w.since = at
 		}
@@ -223,6 +240,7 @@ func (m *model) has(open map[string]bool, class Class) bool {
 // class, computed again, is lower now. get updates the model for each of these items.
 func (m *model) get(q *testQueue) string {
 	m.t.Helper()
+
 	got, _ := q.Get()
 	for class := range q.ready.lanes {
 		for at := q.ready.lanes[class].all.Front(); at != nil; at = at.Next() {
@@ -231,6 +249,7 @@ func (m *model) get(q *testQueue) string {
 			}
 		}
 	}
+
 	if w := m.waits[got]; w != nil && time.Since(w.classified) > q.doubt && q.classes.get(got) < w.class {
 		m.fell(q, got, q.classes.get(got))
 	}
@@ -239,9 +258,11 @@ func (m *model) get(q *testQueue) string {
 
 func (m *model) fell(q *testQueue, key string, to Class) {
 	m.t.Helper()
+
 	if w := m.waits[key]; to >= w.class || to != q.classes.get(key) || time.Since(w.classified) <= q.doubt {
 		m.t.Fatalf("%s, of class %d for %s, was put back as %d; it is of class %d", key, w.class, time.Since(w.classified), to, q.classes.get(key))
 	}
+
 	m.come(key, claim{to, time.Now()})
 	m.put++
 }
@@ -249,19 +270,23 @@ func (m *model) fell(q *testQueue, key string, to Class) {
 // took checks that the queue was allowed to hand out an item now, and records that the item is in work.
 func (m *model) took(key string) {
 	m.t.Helper()
+
 	got, ready := m.waits[key]
 	if !ready || m.at(key) {
 		m.t.Fatalf("%s was handed out; ready %t, in work %t", key, ready, m.at(key))
 	}
+
 	open := m.open()
 	if !open[key] {
 		m.t.Fatalf("%s of class %d was handed out, but is not one of the %d available items; in work: %v", key, got.class, len(open), m.working)
 	}
+
 	for class := got.class + 1; class <= Leaving; class++ {
 		if m.has(open, class) && !m.overdue(open, got.class) {
 			m.t.Fatalf("%s of class %d was handed out before an item of class %d, and is not overdue", key, got.class, class)
 		}
 	}
+
 	m.share(open, got.class)
 	m.fair(open, key, got)
 	delete(m.waits, key)
@@ -272,11 +297,13 @@ func (m *model) took(key string) {
 // several classes are overdue, each other class may get one of these turns first.
 func (m *model) share(open map[string]bool, took Class) {
 	m.t.Helper()
+
 	for class := Settled; class <= Leaving; class++ {
 		if class == took || !m.overdue(open, class) {
 			m.neglect[class] = 0
 			continue
 		}
+
 		if m.neglect[class]++; m.neglect[class] >= turnsOfOthers*classes {
 			m.t.Fatalf("class %d has waited for %d turns", class, m.neglect[class])
 		}
@@ -287,11 +314,13 @@ func (m *model) share(open map[string]bool, took Class) {
 // Here n is the number of earlier items of the item's own tenant.
 func (m *model) fair(open map[string]bool, key string, got *waiting) {
 	m.t.Helper()
+
 	for other := range open {
 		w := m.waits[other]
 		if w.class != got.class || tenantOf(other) == tenantOf(key) {
 			continue
 		}
+
 		if w.turns[tenantOf(key)]++; w.turns[tenantOf(key)] > w.ahead+1 {
 			m.t.Fatalf("tenant %s had %d turns since %s was added behind %d items of its own tenant", tenantOf(key), w.turns[tenantOf(key)], other, w.ahead)
 		}
@@ -300,6 +329,7 @@ func (m *model) fair(open map[string]bool, key string, got *waiting) {
 
 func (m *model) done(key string) {
 	delete(m.working, key)
+
 	if as, again := m.again[key]; again {
 		delete(m.again, key)
 		m.come(key, as)
@@ -314,12 +344,14 @@ func (m *model) done(key string) {
 //   - tenants share the turns, and each has at most half of the workers while other tenants wait.
 func TestProperty(t *testing.T) {
 	t.Parallel()
+
 	var put atomic.Int64
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { put.Add(int64(play(t, rand.New(rand.NewPCG(seed, 0))))) })
 		})
 	}
+
 	if put.Load() < 1000 {
 		t.Errorf("only %d items were put back in all histories", put.Load())
 	}
@@ -329,6 +361,7 @@ func TestProperty(t *testing.T) {
 func play(t *testing.T, random *rand.Rand) (put int) {
 	q, m := newTestQueue(), newModel(t)
 	defer q.ShutDown()
+
 	q.doubt = []time.Duration{Doubt, time.Second, 200 * time.Millisecond, time.Millisecond}[random.IntN(4)]
 	m.most = []int{0, 0, 1, 3}[random.IntN(4)]
 	m.workers = []int{0, 1, 2, 5, 8}[random.IntN(5)]
@@ -336,6 +369,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	keys := 2 + random.IntN(60)
 	tenants := 1 + random.IntN(4)
 	busy := random.IntN(10) // how often an item is added rather than worked on
+
 	anyKey := func() string { i := random.IntN(keys); return fmt.Sprintf("%d/%d", i*i%tenants, i) }
 	for range 3000 {
 		switch key := anyKey(); {
@@ -356,16 +390,19 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 			m.pass()
 		case len(m.working) > 0 && random.IntN(2) == 0:
 			q.Done(key)
+
 			if m.at(key) {
 				m.done(key)
 			}
 		case m.canGet(q):
 			m.took(m.get(q))
 		}
+
 		if q.Len() != len(m.waits)+len(m.again) {
 			t.Fatalf("%d items wait, want %d ready and %d that were added again while in work", q.Len(), len(m.waits), len(m.again))
 		}
 	}
+
 	m.drain(q)
 	return m.put
 }
@@ -376,10 +413,12 @@ func (m *model) drain(q *testQueue) {
 		q.Done(key)
 		m.done(key)
 	}
+
 	for len(m.waits)+len(m.later) > 0 {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		m.pass()
+
 		for len(m.waits) > 0 {
 			got := m.get(q)
 			m.took(got)
@@ -387,6 +426,7 @@ func (m *model) drain(q *testQueue) {
 			m.done(got)
 		}
 	}
+
 	if n := q.Len(); n != 0 {
 		m.t.Errorf("the queue has %d items that the model lacks", n)
 	}
@@ -406,6 +446,7 @@ func TestNoneIsForgotten(t *testing.T) {
 				q.ready.workers.places = 4
 				q.ready.fresh.places, q.doubt = 1+random.IntN(3), 50*time.Millisecond
 				var fresh, most atomic.Int64
+
 				var workers sync.WaitGroup
 				for worker := range 4 + Reserve(4) {
 					lasts := rand.New(rand.NewPCG(seed, uint64(3+worker)))
@@ -415,38 +456,51 @@ func TestNoneIsForgotten(t *testing.T) {
 							if class == Fresh {
 								most.Store(max(most.Load(), fresh.Add(1)))
 							}
+
 							time.Sleep(time.Duration(lasts.IntN(100)) * time.Millisecond)
+
 							if class == Fresh {
 								fresh.Add(-1)
 							}
+
 							q.Done(key)
 						}
 					})
 				}
+
 				for range 300 {
 					key := fmt.Sprintf("%d/%d", random.IntN(3), random.IntN(40))
 					q.addAs(Class(random.IntN(classes)), key)
+
 					if random.IntN(4) == 0 {
 						q.classes.set(key, Class(random.IntN(classes))) // an item that has waited long has its class computed again
 					}
+
 					time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
 				}
+
 				time.Sleep(time.Minute)
 				synctest.Wait()
+
 				if n := q.Len(); n != 0 {
 					t.Errorf("%d items are left", n)
 				}
+
 				places := q.ready.fresh.places
+
 				got := int(most.Load())
 				if got > places+Reserve(places) {
 					t.Errorf("%d Fresh items were in work, at most %d may be", got, places)
 				}
+
 				filled[places] = filled[places] || got >= places
+
 				q.ShutDown()
 				workers.Wait()
 			})
 		})
 	}
+
 	for places := 1; places <= 3; places++ {
 		if !filled[places] {
 			t.Errorf("there were never %d Fresh items in work, although as many may be", places)
@@ -465,15 +519,18 @@ func (q *testQueue) handed(key string) Class {
 // item is worked on after it was last added.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
+
 	q := newTestQueue()
 	q.doubt = -1 // doubt every class
 	const keys, adds = 50, 4000
 	var asked, seen [keys]atomic.Int64
 	var at [keys]atomic.Bool
+
 	names := make([]string, keys)
 	for i := range names {
 		names[i] = fmt.Sprintf("%d/%d", i%3, i)
 	}
+
 	var workers, askers sync.WaitGroup
 	for range 8 {
 		workers.Go(func() {
@@ -482,18 +539,21 @@ func TestWorkers(t *testing.T) {
 				if at[i].Swap(true) {
 					t.Errorf("%s is in work at two workers", key)
 				}
+
 				seen[i].Store(asked[i].Load())
 				at[i].Store(false)
 				q.Done(key)
 			}
 		})
 	}
+
 	for asker := range 4 {
 		askers.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(asker), 1))
 			for range adds {
 				i := random.IntN(keys)
 				asked[i].Add(1)
+
 				if random.IntN(10) == 0 {
 					q.AddAfter(names[i], time.Microsecond)
 				} else {
@@ -502,13 +562,17 @@ func TestWorkers(t *testing.T) {
 			}
 		})
 	}
+
 	askers.Wait()
+
 	for i := range names { // do not wait for items queued for later
 		asked[i].Add(1)
 		q.Add(names[i])
 	}
+
 	q.ShutDown()
 	workers.Wait()
+
 	for i := range names {
 		if asked[i].Load() != seen[i].Load() {
 			t.Errorf("%s was added %d times, and last handed out after %d of them", names[i], asked[i].Load(), seen[i].Load())

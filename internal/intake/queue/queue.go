@@ -102,11 +102,13 @@ func New[T comparable](options Options[T]) *Queue[T] {
 	if options.Patience == 0 {
 		options.Patience = Patience
 	}
+
 	q := &Queue[T]{
 		options: options, meter: newMeter(options.Name), doubt: Doubt,
 		ready:   order[T]{patience: options.Patience, workers: quota{places: options.Workers}, fresh: quota{places: options.FreshAtOnce}},
 		entries: map[T]*entry[T]{}, working: map[T]work{}, end: make(chan struct{}),
 	}
+
 	q.more, q.idle = sync.NewCond(&q.mu), sync.NewCond(&q.mu)
 	if q.meter != nil {
 		go q.measureWork()
@@ -123,8 +125,10 @@ func (q *Queue[T]) AddAfter(key T, after time.Duration) {
 	class := q.options.Class(key)
 	if after > 0 {
 		q.meter.countRetry()
+
 		class = begun(class)
 	}
+
 	q.put(key, class, after)
 }
 
@@ -151,13 +155,17 @@ func begun(class Class) Class {
 func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	if q.down {
 		return
 	}
+
 	now := time.Now()
+
 	if _, worked := q.working[key]; worked {
 		class = begun(class)
 	}
+
 	e, known := q.entries[key]
 	switch {
 	case !known:
@@ -167,20 +175,24 @@ func (q *Queue[T]) put(key T, class Class, after time.Duration) {
 		if class > e.class {
 			e.class, e.classified = class, now
 		}
+
 		if after > 0 && !now.Add(after).Before(e.due.at) {
 			return
 		}
+
 		q.later.remove(&e.due)
 	default:
 		q.raise(e, class, now)
 		return
 	}
+
 	if after > 0 {
 		e.state = isLater
 		q.later.add(e, &e.due, now.Add(after))
 		q.rewind()
 		return
 	}
+
 	q.arrive(e, now)
 }
 
@@ -190,13 +202,16 @@ func (q *Queue[T]) raise(e *entry[T], class Class, now time.Time) {
 		e.claim = max(e.claim, class)
 		return
 	}
+
 	if class <= e.class {
 		return
 	}
+
 	if e.state == isHeld {
 		q.setClass(e, class, now)
 		return
 	}
+
 	q.ready.remove(e)
 	q.setClass(e, class, now)
 	q.ready.add(e, now)
@@ -213,11 +228,13 @@ func (q *Queue[T]) setClass(e *entry[T], class Class, now time.Time) {
 func (q *Queue[T]) arrive(e *entry[T], now time.Time) {
 	e.since = now
 	q.meter.countArrival(e.class)
+
 	if _, worked := q.working[e.key]; worked {
 		e.state = isHeld
 		q.held++
 		return
 	}
+
 	e.state = isReady
 	q.ready.add(e, now)
 	q.more.Signal()
@@ -228,15 +245,19 @@ func (q *Queue[T]) arrive(e *entry[T], now time.Time) {
 func (q *Queue[T]) Get() (key T, shutdown bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	for {
 		for !q.ready.open() && !q.down {
 			q.more.Wait()
 		}
+
 		if !q.ready.open() {
 			return key, true
 		}
+
 		if e, stands := q.take(); stands {
 			now := time.Now()
+
 			delete(q.entries, e.key)
 			q.working[e.key] = work{now, e.class, e.tenant}
 			q.ready.countTurn(e.class)
@@ -258,11 +279,14 @@ func (q *Queue[T]) take() (e *entry[T], stands bool) {
 	if time.Since(e.classified) <= q.doubt {
 		return e, true
 	}
+
 	class := q.classify(e)
 	if class >= e.class {
 		return e, true
 	}
+
 	now := time.Now()
+
 	q.ready.release(e.tenant, e.class)
 	q.setClass(e, class, now)
 	e.state = isReady
@@ -298,20 +322,26 @@ func (q *Queue[T]) classUnlocked(key T) Class {
 func (q *Queue[T]) Done(key T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	now := time.Now()
+
 	had, worked := q.working[key]
 	if !worked {
 		return
 	}
+
 	delete(q.working, key)
 	q.ready.release(had.tenant, had.class)
 	q.meter.countWork(now.Sub(had.since))
+
 	if e := q.entries[key]; e != nil && e.state == isHeld {
 		q.held--
 		e.state = isReady
 		q.ready.add(e, now)
 	}
+
 	q.wake()
+
 	if len(q.working) == 0 {
 		q.idle.Broadcast()
 	}
@@ -328,6 +358,7 @@ func (q *Queue[T]) Len() int {
 func (q *Queue[T]) ShutDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	q.shut()
 }
 
@@ -335,7 +366,9 @@ func (q *Queue[T]) ShutDown() {
 func (q *Queue[T]) ShutDownWithDrain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	q.shut()
+
 	for len(q.working) > 0 {
 		q.idle.Wait()
 	}
@@ -352,12 +385,15 @@ func (q *Queue[T]) shut() {
 	if q.down {
 		return
 	}
+
 	q.down = true
 	q.ready.workers.free() // all ready items become available
 	q.ready.fresh.free()
 	close(q.end)
+
 	if q.timer != nil {
 		q.timer.Stop()
 	}
+
 	q.more.Broadcast()
 }

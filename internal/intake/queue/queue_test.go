@@ -31,9 +31,11 @@ func (c *classesOf) get(key string) Class {
 func (c *classesOf) set(key string, class Class) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if c.classes == nil {
 		c.classes = map[string]Class{}
 	}
+
 	c.classes[key] = class
 }
 
@@ -79,6 +81,7 @@ const all = 1 << 20
 
 func TestOrder(t *testing.T) {
 	t.Parallel()
+
 	cases := []struct {
 		name string
 		add  func(*testQueue)
@@ -121,7 +124,9 @@ func TestOrder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTestQueue()
 				defer q.ShutDown()
+
 				c.add(q)
+
 				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
 					t.Errorf("order (-want +got):\n%s", diff)
 				}
@@ -137,12 +142,14 @@ func TestBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
+
 		q.addAs(Fresh, "a/1", "a/2", "a/3", "a/4")
 		first, _ := q.Get()
 		q.addAs(Fresh, first) // the cache does not show the result of the pass yet
 		q.Done(first)
 		time.Sleep(Patience + 1)
 		q.addAs(Changed, first)
+
 		if diff := cmp.Diff([]string{"a/1", "a/2", "a/3", "a/4"}, q.take(all)); diff != "" || first != "a/1" {
 			t.Errorf("order after %s (-want +got):\n%s", first, diff)
 		}
@@ -163,17 +170,21 @@ func TestFreshAtOnce(t *testing.T) {
 						taken = append(taken, key)
 					}
 				}()
+
 				synctest.Wait()
 			}
 		}
 		holds := func(when string, want ...string) {
 			t.Helper()
 			synctest.Wait()
+
 			if diff := cmp.Diff(want, taken); diff != "" {
 				t.Fatalf("%s, taken (-want +got):\n%s", when, diff)
 			}
+
 			taken = nil
 		}
+
 		q.addAs(Fresh, "a/1", "a/2", "a/3", "a/4", "a/5")
 		take(4)
 		holds("of what is new", "a/1", "a/2")
@@ -188,6 +199,7 @@ func TestFreshAtOnce(t *testing.T) {
 		holds("when a first pass is done", "a/3")
 		q.ShutDown()
 		holds("when no more is taken in", "a/4")
+
 		if q.ready.size != 0 {
 			t.Errorf("%d are left", q.ready.size)
 		}
@@ -201,12 +213,15 @@ func TestOneAmongThousands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
+
 		for i := range 5000 {
 			q.addAs(Fresh, "a/"+string(rune('A'+i)))
 		}
+
 		q.take(10)
 		time.Sleep(time.Minute) // all of them have waited longer than the patience
 		q.addAs(Fresh, "b/1")
+
 		if taken := q.take(2); !slices.Contains(taken, "b/1") {
 			t.Errorf("these were handed out before the other tenant's only item: %v", taken)
 		}
@@ -216,6 +231,7 @@ func TestOneAmongThousands(t *testing.T) {
 // TestShares checks how many turns each class gets under overload.
 func TestShares(t *testing.T) {
 	t.Parallel()
+
 	cases := []struct {
 		name string
 		busy []Class // classes that always have items
@@ -234,6 +250,7 @@ func TestShares(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTestQueue()
 				defer q.ShutDown()
+
 				next := 'A'
 				for _, class := range c.busy {
 					for range 240 {
@@ -241,11 +258,14 @@ func TestShares(t *testing.T) {
 						q.addAs(class, "a/"+string(next))
 					}
 				}
+
 				time.Sleep(c.wait)
+
 				got := map[Class]int{}
 				for _, key := range q.take(240) {
 					got[q.classes.get(key)]++
 				}
+
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Errorf("turns (-want +got):\n%s", diff)
 				}
@@ -257,6 +277,7 @@ func TestShares(t *testing.T) {
 // TestFell checks that an item that has waited long is put back with its new class if the item is less urgent now.
 func TestFell(t *testing.T) {
 	t.Parallel()
+
 	cases := []struct {
 		name string
 		wait time.Duration
@@ -278,11 +299,13 @@ func TestFell(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTestQueue()
 				defer q.ShutDown()
+
 				q.addAs(Fresh, "a/1", "a/2")
 				time.Sleep(c.wait)
 				q.addAs(Fresh, "a/new")
 				q.addAs(Changed, "b/changed")
 				c.then(q)
+
 				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
 					t.Errorf("order (-want +got):\n%s", diff)
 				}
@@ -295,6 +318,7 @@ func TestFell(t *testing.T) {
 // and gets at least the class with which it was added.
 func TestAddedWhileDoubted(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct {
 		as   Class
 		want []string
@@ -302,12 +326,16 @@ func TestAddedWhileDoubted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			q := newTestQueue()
 			defer q.ShutDown()
+
 			q.addAs(Fresh, "a/1", "a/2")
 			time.Sleep(Doubt + 1)
+
 			class := q.options.Class
+
 			q.options.Class = func(key string) Class { // the call of take
 				q.options.Class = class
 				q.addAs(c.as, key)
+
 				if n := q.Len(); n != 2 {
 					t.Errorf("%d wait, want 2", n)
 				}
@@ -323,6 +351,7 @@ func TestAddedWhileDoubted(t *testing.T) {
 // TestLate checks that an item that is queued for later becomes ready at its time, or sooner if it is added again.
 func TestLate(t *testing.T) {
 	t.Parallel()
+
 	cases := []struct {
 		name string
 		add  func(*testQueue)
@@ -349,15 +378,19 @@ func TestLate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTestQueue()
 				defer q.ShutDown()
+
 				c.add(q)
+
 				got := map[time.Duration][]string{}
 				for at := time.Duration(0); at <= 5*time.Second; at += time.Second {
 					if taken := q.take(all); taken != nil {
 						got[at] = taken
 					}
+
 					time.Sleep(time.Second)
 					synctest.Wait() // until the timer's function has returned
 				}
+
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Errorf("items by the time when they became ready (-want +got):\n%s", diff)
 				}
@@ -373,14 +406,17 @@ func TestNoMoreNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
+
 		for key, class := range map[string]Class{"a/fresh": Fresh, "a/leaving": Leaving, "a/settled": Settled} {
 			q.classes.set(key, class)
 			q.AddAfter(key, time.Second)
 		}
+
 		time.Sleep(time.Second)
 		synctest.Wait()
 		q.addAs(Fresh, "b/fresh")
 		q.addAs(Changed, "a/changed")
+
 		want := []string{"a/leaving", "b/fresh", "a/fresh", "a/changed", "a/settled"}
 		if diff := cmp.Diff(want, q.take(all)); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
@@ -394,13 +430,18 @@ func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
+
 		wait := func(key string) time.Duration {
 			t.Helper()
+
 			began := time.Now()
+
 			q.AddRateLimited(key)
+
 			if got, _ := q.Get(); got != key {
 				t.Fatalf("got %s, want %s", got, key)
 			}
+
 			q.Done(key)
 			return time.Since(began)
 		}
@@ -409,10 +450,13 @@ func TestBackoff(t *testing.T) {
 				t.Errorf("error %d delays the item by %s, want %s", q.NumRequeues("a/1"), got, want)
 			}
 		}
+
 		if got := wait("a/2"); got != 100*time.Millisecond {
 			t.Errorf("the first error of another item delays it by %s", got)
 		}
+
 		q.Forget("a/1")
+
 		if got := wait("a/1"); got != 100*time.Millisecond || q.NumRequeues("a/1") != 1 {
 			t.Errorf("after Forget the item is delayed by %s, as error %d", got, q.NumRequeues("a/1"))
 		}
@@ -423,6 +467,7 @@ func TestBackoff(t *testing.T) {
 // lost.
 func TestAddedWhileWorkedOn(t *testing.T) {
 	t.Parallel()
+
 	cases := []struct {
 		name string
 		add  func(*testQueue)
@@ -439,19 +484,26 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTestQueue()
 				defer q.ShutDown()
+
 				q.addAs(Changed, "a/1", "a/2")
+
 				if key, _ := q.Get(); key != "a/1" {
 					t.Fatalf("got %s", key)
 				}
+
 				c.add(q)
+
 				if n := q.Len(); n != len(c.want) {
 					t.Errorf("%d items wait, want %v", n, c.want)
 				}
+
 				if taken := q.take(1); !slices.Equal(taken, []string{"a/2"}) {
 					t.Errorf("while a/1 is in work: %v", taken)
 				}
+
 				q.addAs(Changed, "a/2")
 				q.Done("a/1")
+
 				if diff := cmp.Diff(c.want, q.take(all)); diff != "" {
 					t.Errorf("order (-want +got):\n%s", diff)
 				}
@@ -476,13 +528,17 @@ func TestShutDown(t *testing.T) {
 		q.AddAfter("a/5", time.Second)
 		time.Sleep(time.Minute)
 		synctest.Wait()
+
 		if !q.ShuttingDown() {
 			t.Error("ShuttingDown returns false after ShutDown")
 		}
+
 		q.Done(key)
+
 		if diff := cmp.Diff([]string{"a/2", "a/1"}, q.take(all)); diff != "" {
 			t.Errorf("after ShutDown (-want +got):\n%s", diff)
 		}
+
 		if key, shutdown := q.Get(); !shutdown || key != "" {
 			t.Errorf("Get = %q, %t", key, shutdown)
 		}
@@ -494,24 +550,31 @@ func TestShutDownWakesAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
+
 		var ended sync.WaitGroup
 		for range 3 {
 			ended.Go(func() {
 				if _, shutdown := q.Get(); shutdown {
 					return
 				}
+
 				time.Sleep(time.Second)
 				q.Done("a/1")
 			})
 		}
+
 		synctest.Wait()
 		q.Add("a/1")
 		synctest.Wait()
+
 		began := time.Now()
+
 		q.ShutDownWithDrain()
+
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("the drain ended after %s, the work takes 1 s", took)
 		}
+
 		ended.Wait()
 	})
 }
@@ -522,9 +585,11 @@ func TestDoneTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
+
 		q.Done("a/1")
 		q.Add("a/1")
 		q.Done("a/1")
+
 		if diff := cmp.Diff([]string{"a/1"}, q.take(all)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -545,6 +610,7 @@ func (w *workers) start(n int) {
 				w.mu.Lock()
 				w.taken = append(w.taken, key)
 				w.mu.Unlock()
+
 				for w.q.at(key) {
 					time.Sleep(time.Millisecond)
 				}
@@ -557,6 +623,7 @@ func (w *workers) start(n int) {
 func (q *testQueue) at(key string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	_, at := q.working[key]
 	return at
 }
@@ -566,10 +633,12 @@ func (w *workers) since() map[string]int {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	counts := map[string]int{}
 	for _, key := range w.taken {
 		counts[tenantOf(key)]++
 	}
+
 	w.taken = nil
 	return counts
 }
@@ -579,6 +648,7 @@ func (w *workers) since() map[string]int {
 // many.
 func TestHalfOfTheWorkers(t *testing.T) {
 	t.Parallel()
+
 	numbered := func(tenant string, n int) (keys []string) {
 		for i := range n {
 			keys = append(keys, fmt.Sprintf("%s/%d", tenant, i))
@@ -606,27 +676,35 @@ func TestHalfOfTheWorkers(t *testing.T) {
 				w := &workers{q: q}
 				w.start(c.workers + Reserve(c.workers))
 				q.addAs(c.class, numbered("a", 100)...)
+
 				if diff := cmp.Diff(c.first, w.since()); diff != "" {
 					t.Errorf("items of the first tenant, which is alone (-want +got):\n%s", diff)
 				}
+
 				q.addAs(c.class, numbered("b", 100)...)
+
 				if diff := cmp.Diff(c.other, w.since()); diff != "" {
 					t.Errorf("items of the second tenant (-want +got):\n%s", diff)
 				}
+
 				q.addAs(c.class, "c/0")
+
 				if diff := cmp.Diff(c.last, w.since()); diff != "" {
 					t.Errorf("items of the third tenant (-want +got):\n%s", diff)
 				}
+
 				if c.workers > 1 {
 					for _, done := range []string{"b/0", "b/1"} {
 						q.Done(done)
 						time.Sleep(time.Second)
 						synctest.Wait()
 					}
+
 					if diff := cmp.Diff(map[string]int{"b": 1, "c": 1}, w.since()); diff != "" {
 						t.Errorf("when the second tenant has finished two items (-want +got):\n%s", diff)
 					}
 				}
+
 				q.ShutDown()
 				finish(q)
 			})
@@ -640,9 +718,11 @@ func finish(q *testQueue) {
 		q.mu.Lock()
 		keys := slices.Collect(maps.Keys(q.working))
 		q.mu.Unlock()
+
 		for _, key := range keys {
 			q.Done(key)
 		}
+
 		time.Sleep(time.Second)
 	}
 }
@@ -659,19 +739,24 @@ func TestHeavyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue()
 		defer q.ShutDown()
+
 		q.ready.workers.places = 4
 		q.addAs(Changed, "a/1", "a/2", "a/3", "a/4", "b/1", "b/2")
 		q.addAs(Leaving, "a/5", "a/6")
 		q.addAs(Settled, "c/1", "c/2")
+
 		var taken []string
 		for range 4 {
 			key, _ := q.Get()
 			taken = append(taken, key)
 		}
+
 		if diff := cmp.Diff([]string{"a/5", "a/6", "b/1", "b/2"}, taken); diff != "" {
 			t.Errorf("taken (-want +got):\n%s", diff)
 		}
+
 		q.Done("b/1")
+
 		if key, _ := q.Get(); key != "c/1" {
 			t.Errorf("%s was taken, want the Settled item of the tenant that has no item in work", key)
 		}

@@ -23,12 +23,15 @@ func (q *quota) add(tenant string, more int) {
 	if q.held == nil {
 		q.held = map[string]int{}
 	}
+
 	before, half := q.held[tenant], q.half()
 	after := before + more
+
 	q.held[tenant] = after
 	if after == 0 {
 		delete(q.held, tenant)
 	}
+
 	q.counted += min(after, half) - min(before, half)
 	if half > 0 {
 		q.heavies += oneIf(after >= half) - oneIf(before >= half)
@@ -51,6 +54,7 @@ func (q *quota) heavy() string {
 	if q.places == 0 || q.heavies == 0 {
 		return noTenant
 	}
+
 	for tenant, held := range q.held {
 		if held >= q.half() {
 			return tenant
@@ -81,13 +85,16 @@ func (o *order[T]) sieve() (s sieve, some bool) {
 	if o.size == 0 || o.workers.closed() {
 		return s, false
 	}
+
 	heavy := o.workers.heavy()
 	if s = o.sift(heavy); o.any(s) {
 		return s, true
 	}
+
 	if heavy == noTenant || !o.workers.open(heavy) {
 		return s, false
 	}
+
 	s = o.sift(noTenant)
 	return s, o.any(s)
 }
@@ -96,11 +103,14 @@ func (o *order[T]) sieve() (s sieve, some bool) {
 // half of the places for Fresh items, as long as other tenants have Fresh items.
 func (o *order[T]) sift(tenant string) sieve {
 	s := sieve{tenant: tenant, fresh: noTenant, noFresh: o.fresh.closed()}
+
 	heavy := o.fresh.heavy()
 	if s.noFresh || heavy == noTenant {
 		return s
 	}
+
 	without := s
+
 	without.fresh = heavy
 	if !o.fresh.open(heavy) || o.count(without, Fresh) > 0 {
 		return without
@@ -129,6 +139,7 @@ func (o *order[T]) count(s sieve, class Class) int {
 	if class == Fresh && s.noFresh {
 		return 0
 	}
+
 	count := l.all.Len() - l.length(s.tenant)
 	if class == Fresh && s.fresh != s.tenant {
 		count -= l.length(s.fresh)
@@ -147,13 +158,16 @@ func (l *lane[T]) length(tenant string) int {
 // oldest returns the item of a class that has waited longest and passes the sieve, or nil.
 func (o *order[T]) oldest(s sieve, class Class) *entry[T] {
 	l := &o.lanes[class]
+
 	first := l.all.Front()
 	if first == nil || class == Fresh && s.noFresh {
 		return nil
 	}
+
 	if e := first.Value.(*entry[T]); s.admits(class, e.tenant) {
 		return e
 	}
+
 	var oldest *entry[T]
 	for at := l.turns.Front(); at != nil; at = at.Next() {
 		owner := at.Value.(*tenant)

@@ -62,11 +62,13 @@ func (q *Queue[T]) rewind() {
 	if len(q.later) == 0 {
 		return
 	}
+
 	after := time.Until(q.later[0].due.at)
 	if q.timer == nil {
 		q.timer = time.AfterFunc(after, q.arriveDue)
 		return
 	}
+
 	q.timer.Reset(after)
 }
 
@@ -74,12 +76,15 @@ func (q *Queue[T]) rewind() {
 func (q *Queue[T]) arriveDue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	if q.down {
 		return
 	}
+
 	now := time.Now()
 	for e, ok := q.later.next(now); ok; e, ok = q.later.next(now) {
 		q.arrive(e, now)
 	}
+
 	q.rewind()
 }

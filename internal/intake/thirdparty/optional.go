@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -20,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -80,10 +79,12 @@ func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Opt
 // controller once.
 func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler, also predicate.Predicate) error {
 	to := fed{work, toOwner, also}
+
 	c.mu.Lock()
 	c.feeding = append(c.feeding, to)
 	full := maps.Clone(c.caches)
 	c.mu.Unlock()
+
 	for kind, children := range full {
 		if err := to.watch(children, kind); err != nil {
 			return err
@@ -105,10 +106,12 @@ func (c *Caches) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create a client for the list of served kinds: %w", err)
 	}
+
 	var all sync.WaitGroup
 	for _, kind := range c.Kinds {
 		all.Go(func() { c.follow(ctx, client, kind) })
 	}
+
 	all.Wait()
 	return nil
 }
@@ -120,21 +123,25 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 	again := time.NewTicker(c.Interval)
 	defer again.Stop()
 	var now *kindWatch // nil if the kind is not watched
+
 	logged := false
 	for {
 		if now.failed() {
 			now.stop()
 			now = nil
 		}
+
 		served, err := now != nil && builtIn, error(nil)
 		if !served {
 			served, err = isServed(client, kind)
 		}
+
 		switch {
 		case err != nil:
 			log.V(1).Info("Could not determine whether the API server serves an optional kind", "cause", err.Error())
 		case served && now == nil:
 			log.Info("Watching an optional kind")
+
 			now = c.watch(ctx, kind)
 		case !served && now != nil:
 			log.Info("An optional kind is no longer served")
@@ -142,8 +149,10 @@ func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface
 			now = nil
 		case !served && !logged:
 			logged = true
+
 			log.Info("An optional kind is not served yet; objects that need it wait until its CustomResourceDefinition is installed")
 		}
+
 		select {
 		case <-again.C:
 		case <-ctx.Done():
@@ -166,6 +175,7 @@ func (w *kindWatch) failed() bool {
 	if w == nil {
 		return false
 	}
+
 	select {
 	case <-w.gone:
 		return true
@@ -181,9 +191,11 @@ func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
+
 	if err != nil {
 		return false, err
 	}
+
 	for _, resource := range list.APIResources {
 		if resource.Kind == kind.Kind {
 			return true, nil
@@ -219,23 +231,29 @@ func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.Grou
 	if err != nil {
 		return err
 	}
+
 	if err := children.IndexField(ctx, identity.MetadataOnly(kind), identity.CacheIndex, identity.IndexKeys); err != nil {
 		return err
 	}
+
 	all.Go(func() {
 		if err := children.Start(ctx); err != nil {
 			c.mgr.GetLogger().Error(err, "The cache of an optional kind stopped", "kind", kind.Kind, "group", kind.Group)
 		}
 	})
+
 	if !children.WaitForCacheSync(ctx) {
 		return ctx.Err()
 	}
+
 	c.mu.Lock()
 	if ctx.Err() == nil {
 		c.caches[kind] = children
 	}
+
 	feeding := slices.Clone(c.feeding)
 	c.mu.Unlock()
+
 	for _, to := range feeding {
 		if err := to.watch(children, kind); err != nil {
 			return err
@@ -249,6 +267,7 @@ func (c *Caches) Has(namespace string, kinds []schema.GroupVersionKind) bool {
 	if len(kinds) == 0 {
 		return true
 	}
+
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return !slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool {
@@ -262,8 +281,10 @@ func (c *Caches) Full() (kinds []schema.GroupVersionKind, caches []client.Reader
 	if c == nil {
 		return nil, nil // only the reconciler in a test has no caches
 	}
+
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+
 	for _, kind := range c.Kinds {
 		if children := c.caches[kind]; children != nil {
 			kinds, caches = append(kinds, kind), append(caches, children)

@@ -33,6 +33,7 @@ func (f *frames) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+
 	n := copy(p, f.left)
 	f.left = f.left[n:]
 	return n, nil
@@ -44,16 +45,20 @@ func (f *frames) next() error {
 	if _, err := io.ReadFull(f.from, length[:]); err != nil {
 		return err
 	}
+
 	size := binary.BigEndian.Uint32(length[:])
 	if size > maxFrame {
 		return fmt.Errorf("a watch event has %d bytes; the limit is %d", size, maxFrame)
 	}
+
 	if size <= keptFrame && cap(f.in) > keptFrame {
 		f.in, f.out = nil, nil // otherwise one large event would take memory until the watch ends
 	}
+
 	if int(size) > cap(f.in) {
 		f.in = make([]byte, size)
 	}
+
 	f.in = f.in[:size]
 	if _, err := io.ReadFull(f.from, f.in); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -61,10 +66,12 @@ func (f *frames) next() error {
 		}
 		return err
 	}
+
 	out, err := f.event.shed(append(f.out[:0], length[:]...), f.in)
 	if err != nil {
 		out = append(append(out[:0], length[:]...), f.in...)
 	}
+
 	binary.BigEndian.PutUint32(out, uint32(len(out)-len(length)))
 	f.out, f.left = out, out
 	return nil
@@ -84,6 +91,7 @@ func (l *list) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+
 		l.left = bytes.NewReader(l.objects.shed(make([]byte, 0, len(all)/2), all))
 	}
 	return l.left.Read(p)

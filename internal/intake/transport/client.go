@@ -25,15 +25,19 @@ import (
 // received bytes begins and ends.
 func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
+
 	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as in client-go
 	if own.Dial != nil {
 		dial = own.Dial
 	}
+
 	own.Dial = dial.gather(pause)
+
 	client, err := rest.HTTPClientFor(own)
 	if err != nil {
 		return nil, fmt.Errorf("create a client for pods: %w", err)
 	}
+
 	objects := kept.objects()
 	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.event(), decode: decode}
 	// The client that HTTPClientFor returns may be shared, so it is not changed.
@@ -65,15 +69,19 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(request.URL.Path, podsPath) {
 		next = r.pods
 	}
+
 	work := workOf(request.Context())
 	if work != nil {
 		work.End() // the work of the previous try
 	}
+
 	response, err := next.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusOK {
 		return response, err
 	}
+
 	r.shed(request, response)
+
 	switch {
 	case work != nil:
 		response.Body = &received{response.Body, work}
@@ -88,7 +96,9 @@ func (r *router) shed(request *http.Request, response *http.Response) {
 	if response.Header.Get("Content-Encoding") != "" {
 		return
 	}
+
 	kind, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+
 	body := response.Body
 	switch {
 	case kind == runtime.ContentTypeJSON && request.URL.Query().Has("watch"):

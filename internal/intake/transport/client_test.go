@@ -44,16 +44,21 @@ func clients(t *testing.T, format string) (lean, plain kubernetes.Interface, oth
 	t.Helper()
 	rc := kit.Rest(t)
 	rc.QPS = -1
+
 	ordinary, err := rest.HTTPClientFor(rc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	others = &counting{RoundTripper: ordinary.Transport}
+
 	client, err := Client(rc, &http.Client{Transport: others}, kinds(), gap, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rc.ContentType = format
+
 	lean, err = kubernetes.NewForConfigAndClient(rc, client)
 	if err != nil {
 		t.Fatal(err)
@@ -82,19 +87,23 @@ func TestClientListsAndWatches(t *testing.T) {
 	namespace := kit.Namespace(t)
 	ctx := t.Context()
 	const many = 300 // enough for a compressed response
+
 	events, err := lean.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer events.Stop()
+
 	want := map[string]*corev1.Pod{}
 	for i := range many {
 		name := fmt.Sprintf("p%d", i)
+
 		want[name] = keptPod(namespace, name)
 		if _, err := plain.CoreV1().Pods(namespace).Create(ctx, podOf(name), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	watched := map[string]*corev1.Pod{}
 	for len(watched) < many {
 		select {
@@ -103,32 +112,40 @@ func TestClientListsAndWatches(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s of %T", event.Type, event.Object)
 			}
+
 			pod.TypeMeta = metav1.TypeMeta{}
 			watched[pod.Name] = pod
 		case <-ctx.Done():
 			t.Fatal(ctx.Err())
 		}
 	}
+
 	if diff := cmp.Diff(want, watched); diff != "" {
 		t.Errorf("watched (-want +got):\n%s", diff)
 	}
+
 	list, err := lean.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	listed := map[string]*corev1.Pod{}
 	for _, pod := range list.Items {
 		listed[pod.Name] = &pod
 	}
+
 	if diff := cmp.Diff(want, listed); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
+
 	if list.ResourceVersion == "" {
 		t.Error("a list without a version: nothing could be watched from there")
 	}
+
 	if others.asked.Load() != 0 {
 		t.Errorf("%d requests about pods by the others' connection", others.asked.Load())
 	}
+
 	if _, err := lean.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{}); err != nil || others.asked.Load() != 1 {
 		t.Errorf("Deployments: %v, %d requests by the others' connection, want 1", err, others.asked.Load())
 	}
@@ -139,21 +156,27 @@ func TestClientListsAndWatches(t *testing.T) {
 func TestClientLeavesTheRest(t *testing.T) {
 	namespace := kit.Namespace(t)
 	lean, plain, _ := clients(t, runtime.ContentTypeProtobuf)
+
 	ctx := t.Context()
 	if _, err := plain.CoreV1().Pods(namespace).Create(ctx, podOf("p"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := lean.CoreV1().Pods(namespace).Get(ctx, "none", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("of a pod that is not there: %v", err)
 	}
+
 	if _, err := lean.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "!!"}); !apierrors.IsBadRequest(err) {
 		t.Errorf("of a bad selector: %v", err)
 	}
+
 	written, _, _ := clients(t, runtime.ContentTypeJSON)
+
 	pod, err := written.CoreV1().Pods(namespace).Get(ctx, "p", metav1.GetOptions{})
 	if err != nil || pod.Labels["z"] != "not" {
 		t.Errorf("as JSON: %v, labels %v", err, pod.Labels)
 	}
+
 	made, err := lean.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Data: map[string]string{"k": "v"}}, metav1.CreateOptions{})
 	if err != nil || made.Data["k"] != "v" {
 		t.Errorf("a kind that is kept whole: %v, %v", err, made)
@@ -164,11 +187,14 @@ func TestClientLeavesTheRest(t *testing.T) {
 func TestClientEnds(t *testing.T) {
 	lean, _, _ := clients(t, runtime.ContentTypeProtobuf)
 	ctx, cancel := context.WithCancel(t.Context())
+
 	events, err := lean.CoreV1().Pods(kit.Namespace(t)).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cancel()
+
 	for range events.ResultChan() {
 		t.Log("an event of an empty namespace")
 	}

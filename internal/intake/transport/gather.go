@@ -39,6 +39,7 @@ func (c *gathering) Read(p []byte) (int, error) {
 	if c.drained && max(c.come, c.previous) < much && c.read.Sub(c.begun) >= beginning {
 		time.Sleep(c.pause - time.Since(c.read))
 	}
+
 	n, err := c.Conn.Read(p)
 	c.drained, c.read = n < len(p), time.Now()
 	c.count(n)
@@ -53,6 +54,7 @@ func (c *gathering) count(n int) {
 	case past >= c.pause:
 		c.since, c.come, c.previous = c.read, 0, c.come
 	}
+
 	c.come += n
 }
 

@@ -15,13 +15,18 @@ const gap = 50 * time.Millisecond
 // connected returns a gathering connection and its other end.
 func connected(t *testing.T) (near, far net.Conn) {
 	t.Helper()
+
 	left, other := net.Pipe()
+
 	near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return left, nil }).gather(gap)(t.Context(), "tcp", "")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	time.Sleep(beginning)
+
 	go func() { _, _ = other.Write([]byte("hello")) }()
+
 	read(t, near, 8) // after the time named beginning
 	time.Sleep(gap)
 	return near, other
@@ -30,7 +35,9 @@ func connected(t *testing.T) (near, far net.Conn) {
 // read reads once from a connection, with a buffer of the given size. It returns the text and the duration of the read.
 func read(t *testing.T, c net.Conn, into int) (string, time.Duration) {
 	t.Helper()
+
 	began, p := time.Now(), make([]byte, into)
+
 	n, err := c.Read(p)
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +63,7 @@ func TestGathering(t *testing.T) {
 				for i, s := range steps {
 					time.Sleep(s.after)
 					go func() { _, _ = far.Write([]byte(s.sent)) }()
+
 					if got, took := read(t, near, 8); got != s.sent || took != s.took {
 						t.Errorf("step %d: read %q after %v, want %q after %v", i, got, took, s.sent, s.took)
 					}
@@ -70,12 +78,15 @@ func TestGathering(t *testing.T) {
 func TestGatheringBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left, far := net.Pipe()
+
 		near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return left, nil }).gather(gap)(t.Context(), "tcp", "")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for range 5 {
 			go func() { _, _ = far.Write([]byte("a")) }()
+
 			if _, took := read(t, near, 8); took != 0 {
 				t.Errorf("read after %v", took)
 			}
@@ -116,21 +127,28 @@ func TestGatheringMuch(t *testing.T) {
 			}
 		}
 		began, reads := time.Now(), 0
+
 		go send()
+
 		for left := part * parts; left > 0; {
 			got, _ := read(t, near, much)
 			left -= len(got)
 			reads++
 		}
+
 		if took := time.Since(began); took > parts*time.Millisecond+gap {
 			t.Errorf("%d parts, one a millisecond, took %v", parts, took)
 		}
+
 		if reads < parts*9/10 {
 			t.Errorf("%d parts were read %d times: some were gathered", parts, reads)
 		}
+
 		time.Sleep(3 * gap)
+
 		for i, wait := range []time.Duration{0, gap} {
 			sent <- []byte("a")
+
 			if _, took := read(t, near, 8); took != wait {
 				t.Errorf("after that, event %d was read after %v, want %v", i, took, wait)
 			}
@@ -143,7 +161,9 @@ func TestGatheringEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := connected(t)
 		go func() { _, _ = far.Write([]byte("a")); _ = far.Close() }()
+
 		read(t, near, 8)
+
 		if _, err := near.Read(make([]byte, 8)); !errors.Is(err, io.EOF) {
 			t.Errorf("of a connection that was closed: %v", err)
 		}
@@ -153,6 +173,7 @@ func TestGatheringEnds(t *testing.T) {
 // TestGatherNoConnection checks that the error of the dialer is returned unchanged.
 func TestGatherNoConnection(t *testing.T) {
 	refused := errors.New("refused")
+
 	dial := dialer(func(context.Context, string, string) (net.Conn, error) { return nil, refused }).gather(gap)
 	if c, err := dial(t.Context(), "tcp", ""); !errors.Is(err, refused) || c != nil {
 		t.Errorf("%v, %v", c, err)

@@ -23,6 +23,7 @@ type shedding struct{ next http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (s shedding) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := s.next.RoundTrip(request)
+
 	kept, wanted := request.Context().Value(keptKey{}).(Kinds)
 	if err == nil && wanted && response.StatusCode == http.StatusOK {
 		objects := kept.objects()

@@ -51,15 +51,18 @@ func (u *unmanaged) keep(p []byte) int {
 	kept := 0
 	for at := 0; at < len(p); {
 		size := 1
+
 		before := u.cut
 		if u.text {
 			size = u.inString(p[at:])
 		} else {
 			u.between(p[at])
 		}
+
 		if before == 0 || u.cut == 0 { // keep the bytes outside of the removed list, and the list's brackets
 			kept += copy(p[kept:], p[at:at+size])
 		}
+
 		at += size
 	}
 	return kept
@@ -76,6 +79,7 @@ func (u *unmanaged) inString(p []byte) int {
 	} else {
 		size, u.text, u.escape = end+1, p[end] != '"', p[end] == '\\'
 	}
+
 	u.last.add(p[:size])
 	return size
 }

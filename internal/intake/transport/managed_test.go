@@ -14,6 +14,7 @@ import (
 // unmanagedOf reads a whole body through unmanaged and returns the result.
 func unmanagedOf(t testing.TB, in io.Reader) string {
 	t.Helper()
+
 	out, err := io.ReadAll(&unmanaged{Closer: io.NopCloser(in), from: in})
 	if err != nil {
 		t.Fatal(err)
@@ -81,19 +82,24 @@ func FuzzUnmanaged(f *testing.F) {
 	} {
 		f.Add([]byte(seed), byte(3))
 	}
+
 	f.Fuzz(func(t *testing.T, in []byte, at byte) {
 		split := min(int(at), len(in))
+
 		out := unmanagedOf(t, io.MultiReader(bytes.NewReader(in[:split]), bytes.NewReader(in[split:])))
 		if len(out) > len(in) {
 			t.Fatalf("%q became %q", in, out)
 		}
+
 		var before, after map[string]any
 		if json.Unmarshal(in, &before) != nil || strings.Contains(string(in), `\u`) || bytes.Count(in, []byte(`"metadata"`)) > 1 || bytes.Count(in, []byte(`"object"`)) > 1 {
 			return // the API server does not escape keys or repeat them
 		}
+
 		if err := json.Unmarshal([]byte(out), &after); err != nil {
 			t.Fatalf("%q became %q: %v", in, out, err)
 		}
+
 		if object, _ := before["object"].(map[string]any); object != nil {
 			if metadata, _ := object["metadata"].(map[string]any); metadata != nil {
 				if _, list := metadata["managedFields"].([]any); list {
@@ -101,6 +107,7 @@ func FuzzUnmanaged(f *testing.F) {
 				}
 			}
 		}
+
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Fatalf("%q became %q (-want +got):\n%s", in, out, diff)
 		}

@@ -46,12 +46,15 @@ func (m *Message) shed(out, in []byte) ([]byte, error) {
 		if tag < 0 {
 			return out, errMalformed
 		}
+
 		size := protowire.ConsumeFieldValue(number, kind, in[tag:])
 		if size < 0 {
 			return out, errMalformed
 		}
+
 		field, value := in[:tag+size], in[tag:tag+size]
 		in = in[tag+size:]
+
 		var err error
 		if out, err = m.field(number).keep(out, field, value, number, kind); err != nil {
 			return out, err
@@ -76,6 +79,7 @@ func (m *Message) keep(out, field, value []byte, number protowire.Number, kind p
 	case m.whole || kind != protowire.BytesType:
 		return append(out, field...), nil
 	}
+
 	inner, _ := protowire.ConsumeBytes(value)
 	switch {
 	case m.as != nil:
@@ -99,6 +103,7 @@ func first(message []byte) []byte {
 	if tag < 0 || number != 1 || kind != protowire.BytesType {
 		return nil
 	}
+
 	value, size := protowire.ConsumeBytes(message[tag:])
 	if size < 0 {
 		return nil
@@ -111,10 +116,12 @@ func first(message []byte) []byte {
 func within(out []byte, number protowire.Number, inner func([]byte) ([]byte, error)) ([]byte, error) {
 	out = protowire.AppendTag(out, number, protowire.BytesType)
 	begin := len(out)
+
 	out, err := inner(out)
 	if err != nil {
 		return out, err
 	}
+
 	size := len(out) - begin
 	prefix := protowire.SizeVarint(uint64(size))
 	out = append(out, make([]byte, prefix)...)
@@ -164,11 +171,14 @@ func (o objects) event() *Message {
 // cannot be read, it appends the input unchanged. In the second case, the client reports the error.
 func (o objects) shed(out, in []byte) []byte {
 	unknown, found := bytes.CutPrefix(in, magic)
+
 	kept := o[string(valueOf(valueOf(unknown, unknownTypeMeta), typeMetaKind))]
 	if !found || kept == nil {
 		return append(out, in...)
 	}
+
 	begin := len(out)
+
 	out, err := kept.shed(append(out, magic...), unknown)
 	if err != nil {
 		return append(out[:begin], in...)
@@ -183,14 +193,17 @@ func valueOf(message []byte, want protowire.Number) []byte {
 		if tag < 0 {
 			return nil
 		}
+
 		size := protowire.ConsumeFieldValue(number, kind, message[tag:])
 		if size < 0 {
 			return nil
 		}
+
 		if number == want && kind == protowire.BytesType {
 			value, _ := protowire.ConsumeBytes(message[tag:])
 			return value
 		}
+
 		message = message[tag+size:]
 	}
 	return nil

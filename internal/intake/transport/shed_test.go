@@ -32,6 +32,7 @@ var codec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 // encoded returns an object in the API server's encoding.
 func encoded(t testing.TB, object runtime.Object) []byte {
 	t.Helper()
+
 	var out bytes.Buffer
 	if err := codec.Encode(object, &out); err != nil {
 		t.Fatal(err)
@@ -41,6 +42,7 @@ func encoded(t testing.TB, object runtime.Object) []byte {
 
 func decoded(t testing.TB, object []byte) runtime.Object {
 	t.Helper()
+
 	out, _, err := codec.Decode(object, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -78,10 +80,12 @@ func TestShed(t *testing.T) {
 			in := encoded(t, test.in)
 			out := names.Shed(in)
 			got := decoded(t, out)
+
 			want := decoded(t, encoded(t, test.want)) // protobuf changes empty messages in both
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+
 			if len(out) > len(in) {
 				t.Errorf("%d bytes became %d", len(in), len(out))
 			}
@@ -106,6 +110,7 @@ func TestShedMalformed(t *testing.T) {
 			}
 		})
 	}
+
 	cut := protowire.AppendTag(nil, 1, protowire.BytesType)
 	if _, err := Fields(parts{1: Whole}).shed(nil, append(cut, 9)); err == nil {
 		t.Error("a field that is longer than its message is no error")
@@ -116,6 +121,7 @@ func TestShedMalformed(t *testing.T) {
 func frame(t *testing.T, kind string, object runtime.Object) []byte {
 	t.Helper()
 	event := &metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: encoded(t, object)}}
+
 	body, err := event.Marshal()
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +139,7 @@ func TestFrames(t *testing.T) {
 	}
 	expired := &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Message: "too old resource version"}
 	in := bytes.Join([][]byte{frame(t, "ADDED", pod("one")), frame(t, "MODIFIED", pod("two")), frame(t, "ERROR", expired)}, nil)
+
 	bare := func(name string) *corev1.Pod {
 		return &corev1.Pod{TypeMeta: podMeta, ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
@@ -149,18 +156,23 @@ func TestFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []runtime.Object
+
 			var kinds []string
 			for len(out) > 0 {
 				size := binary.BigEndian.Uint32(out)
+
 				var event metav1.WatchEvent
 				if err := event.Unmarshal(out[4 : 4+size]); err != nil {
 					t.Fatal(err)
 				}
+
 				kinds, got, out = append(kinds, event.Type), append(got, decoded(t, event.Object.Raw)), out[4+size:]
 			}
+
 			if diff := cmp.Diff([]string{"ADDED", "MODIFIED", "ERROR"}, kinds); diff != "" {
 				t.Errorf("types (-want +got):\n%s", diff)
 			}
+
 			want := []runtime.Object{decoded(t, encoded(t, bare("one"))), decoded(t, encoded(t, bare("two"))), expired}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
@@ -189,6 +201,7 @@ func TestFramesCut(t *testing.T) {
 			}
 		})
 	}
+
 	huge := binary.BigEndian.AppendUint32(nil, maxFrame+1)
 	if _, err := bodyOf(bytes.NewReader(huge)).Read(make([]byte, 10)); err == nil || !strings.Contains(err.Error(), "16777217 bytes") {
 		t.Errorf("of an event that is too large: %v", err)

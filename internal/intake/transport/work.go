@@ -39,6 +39,7 @@ type streamed struct {
 // Read implements io.Reader.
 func (s *streamed) Read(p []byte) (int, error) {
 	s.work.End()
+
 	n, err := s.ReadCloser.Read(p)
 	if n > 0 {
 		s.work.Begin()

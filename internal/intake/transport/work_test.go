@@ -28,6 +28,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 // read. The Work of a list begins when its body is closed.
 func TestWork(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		name, query string
 		status      int
@@ -46,11 +47,14 @@ func TestWork(t *testing.T) {
 				work.notes = append(work.notes, "watch "+strings.TrimPrefix(path, "a watch of "))
 				return work
 			}}
+
 			ctx := t.Context()
 			if test.list {
 				ctx = WithWork(ctx, work)
 			}
+
 			fetch(ctx, t, r, "http://host/apis/x/pods"+test.query)
+
 			if !slices.Equal(work.notes, test.want) {
 				t.Errorf("%v, want %v", work.notes, test.want)
 			}
@@ -60,17 +64,21 @@ func TestWork(t *testing.T) {
 
 func fetch(ctx context.Context, t *testing.T, r *router, url string) {
 	t.Helper()
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	response, err := r.RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := io.ReadAll(response.Body); err != nil {
 		t.Error(err)
 	}
+
 	if err := response.Body.Close(); err != nil {
 		t.Error(err)
 	}

@@ -22,6 +22,7 @@ func SparkContainer(pod *corev1.Pod) string {
 	if pod.Labels[identity.RoleLabel] != identity.RoleServer || slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.DriverContainer }) {
 		return overlay.DriverContainer
 	}
+
 	for _, c := range pod.Spec.Containers {
 		if slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == ServerVariable }) {
 			return c.Name

@@ -33,6 +33,7 @@ var wireCodec = func() runtime.Serializer {
 // sent returns an object in the API server's encoding.
 func sent(t *testing.T, object runtime.Object) []byte {
 	t.Helper()
+
 	var out bytes.Buffer
 	if err := wireCodec.Encode(object, &out); err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func sent(t *testing.T, object runtime.Object) []byte {
 // received returns the object that a client would decode from these bytes.
 func received(t *testing.T, object []byte) runtime.Object {
 	t.Helper()
+
 	out, _, err := wireCodec.Decode(object, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -62,11 +64,13 @@ func anyObjects(seed int64) *randfill.Filler {
 		func(s *string, c randfill.Continue) { *s = fmt.Sprintf("s%d", c.Intn(1000)) },
 		func(c1 *corev1.PodCondition, c randfill.Continue) {
 			c.FillNoCustom(c1)
+
 			all := append([]corev1.PodConditionType{corev1.PodInitialized}, executorConditions...)
 			c1.Type = all[c.Intn(len(all))]
 		},
 		func(e *corev1.EnvVar, c randfill.Continue) {
 			c.FillNoCustom(e)
+
 			if c.Intn(4) == 0 {
 				e.Name = ServerVariable
 			}
@@ -78,6 +82,7 @@ func anyObjects(seed int64) *randfill.Filler {
 		},
 		func(end *corev1.ContainerStateTerminated, c randfill.Continue) {
 			c.FillNoCustom(end)
+
 			if c.Intn(2) == 0 {
 				end.Reason = lifecycle.ReasonOOMKilled
 			}
@@ -87,13 +92,16 @@ func anyObjects(seed int64) *randfill.Filler {
 		},
 		func(m *metav1.ObjectMeta, c randfill.Continue) {
 			c.FillNoCustom(m)
+
 			m.Labels, m.Annotations = map[string]string{"other": "x"}, map[string]string{"other": "x"}
 			for _, label := range childLabels {
 				if c.Intn(2) == 0 {
 					m.Labels[label] = fmt.Sprintf("v%d", c.Intn(1000))
 				}
 			}
+
 			roles := append([]string{identity.RoleExecutor, identity.RoleServer}, identity.RoleDriver, identity.RoleServer)
+
 			m.Labels[identity.RoleLabel] = roles[c.Intn(len(roles))]
 			for _, annotation := range podAnnotations {
 				if c.Intn(2) == 0 {
@@ -109,6 +117,7 @@ func anyObjects(seed int64) *randfill.Filler {
 func TestKeptIsWhatTrimReads(t *testing.T) {
 	trimmed := func(t *testing.T, trim func(any) (any, error), in []byte) any {
 		t.Helper()
+
 		out, err := trim(received(t, in))
 		if err != nil {
 			t.Fatal(err)
@@ -129,10 +138,12 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 			anyObjects(seed).Fill(object)
 			object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(test.version, test.kind))
 			whole := sent(t, object)
+
 			less := Kept.Shed(whole)
 			if len(less) >= len(whole) {
 				t.Fatalf("%s, seed %d: nothing was left out of %d bytes", test.kind, seed, len(whole))
 			}
+
 			if diff := cmp.Diff(trimmed(t, test.trim, whole), trimmed(t, test.trim, less)); diff != "" {
 				t.Fatalf("%s, seed %d (-decoded whole +decoded less):\n%s", test.kind, seed, diff)
 			}
@@ -146,6 +157,7 @@ func TestKeptOfLists(t *testing.T) {
 	remaining := int64(7)
 	meta := metav1.ListMeta{ResourceVersion: "42", Continue: "more", RemainingItemCount: &remaining}
 	var pods corev1.PodList
+
 	var partial metav1.PartialObjectMetadataList
 	for seed := range int64(20) {
 		var pod corev1.Pod
@@ -154,28 +166,36 @@ func TestKeptOfLists(t *testing.T) {
 		pods.Items = append(pods.Items, pod)
 		partial.Items = append(partial.Items, metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta})
 	}
+
 	pods.TypeMeta, pods.ListMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, meta
 	partial.TypeMeta, partial.ListMeta = metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadataList"}, meta
 
 	whole := received(t, sent(t, &pods)).(*corev1.PodList)
+
 	less := received(t, Kept.Shed(sent(t, &pods))).(*corev1.PodList)
 	if diff := cmp.Diff(meta, less.ListMeta); diff != "" {
 		t.Errorf("of pods (-want +got):\n%s", diff)
 	}
+
 	for i := range whole.Items {
 		want, _ := Pod(&whole.Items[i])
+
 		got, _ := Pod(&less.Items[i])
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("pod %d (-decoded whole +decoded less):\n%s", i, diff)
 		}
 	}
+
 	wholeMeta := received(t, sent(t, &partial)).(*metav1.PartialObjectMetadataList)
+
 	lessMeta := received(t, Kept.Shed(sent(t, &partial))).(*metav1.PartialObjectMetadataList)
 	if diff := cmp.Diff(meta, lessMeta.ListMeta); diff != "" {
 		t.Errorf("of metadata (-want +got):\n%s", diff)
 	}
+
 	for i := range wholeMeta.Items {
 		want, _ := Child(&wholeMeta.Items[i])
+
 		got, _ := Child(&lessMeta.Items[i])
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("metadata %d (-decoded whole +decoded less):\n%s", i, diff)

@@ -38,26 +38,33 @@ func TestTrimBoundsMetadata(t *testing.T) {
 	} {
 		app := &v1beta2.SparkApplication{}
 		meta(&app.ObjectMeta)
+
 		text, err := json.Marshal(app)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		before := heap()
+
 		var kept []any
 		for range objects {
 			var stored v1beta2.SparkApplication
 			if err := json.Unmarshal(text, &stored); err != nil {
 				t.Fatal(err)
 			}
+
 			trimmed, err := Resource(&stored)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			kept = append(kept, trimmed)
 		}
+
 		if grown := heap() - before; grown > int64(len(text)) {
 			t.Errorf("%s: %d objects of %d KiB take %d KiB", name, objects, len(text)>>10, grown>>10)
 		}
+
 		runtime.KeepAlive(kept)
 	}
 }
@@ -65,6 +72,7 @@ func TestTrimBoundsMetadata(t *testing.T) {
 // TestTrimKeepsMetadataThatIsRead checks that trimming keeps the metadata that decisions use.
 func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	t.Parallel()
+
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		v1beta2.RunNowAnnotation: "1", v1beta2.ScheduledAtAnnotation: "2", corev1.LastAppliedConfigAnnotation: "{}", "other": "x",
 	}}}
@@ -72,20 +80,26 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 		app.Finalizers = append(app.Finalizers, fmt.Sprint("example.com/", i))
 		app.OwnerReferences = append(app.OwnerReferences, metav1.OwnerReference{UID: types.UID(fmt.Sprint(i))})
 	}
+
 	app.Finalizers = append(app.Finalizers, metav1.FinalizerOrphanDependents)
+
 	app.OwnerReferences = append(app.OwnerReferences, metav1.OwnerReference{UID: "controller", Controller: new(true)})
 	if _, err := Resource(app); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(app.Annotations) != 2 || app.Annotations[v1beta2.RunNowAnnotation] != "1" || app.Annotations[v1beta2.ScheduledAtAnnotation] != "2" {
 		t.Errorf("annotations %v", app.Annotations)
 	}
+
 	if len(app.Finalizers) != 1 || app.Finalizers[0] != metav1.FinalizerOrphanDependents {
 		t.Errorf("finalizers %v", app.Finalizers)
 	}
+
 	if len(app.OwnerReferences) != maxOwners || !identity.OwnedBy(app, "controller") || !identity.OwnedBy(app, "0") {
 		t.Errorf("owners %v", app.OwnerReferences)
 	}
+
 	few := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b", "c/d"}, OwnerReferences: []metav1.OwnerReference{{UID: "o"}}}}
 	if _, err := Resource(few); err != nil || len(few.Finalizers) != 2 || !identity.OwnedBy(few, "o") {
 		t.Errorf("%+v, %v", few.ObjectMeta, err)
@@ -97,25 +111,32 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 func TestTrimBoundsContainers(t *testing.T) {
 	const pods, most = 10, 4 << 20 // without the bound, 94 MiB
 	before := heap()
+
 	var kept []any
 	for i := range pods {
 		pod := &corev1.Pod{}
 		pod.Name, pod.UID = fmt.Sprint("p", i), types.UID(fmt.Sprint("p", i))
+
 		pod.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, identity.AppUIDLabel: "u"}
 		for j := range 20_000 {
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprint("c", j)})
 		}
+
 		pod.Spec.Containers[15_000].Name = overlay.DriverContainer
+
 		trimmed, err := Pod(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		kept = append(kept, trimmed)
+
 		containers := trimmed.(*corev1.Pod).Spec.Containers
 		if n := len(containers); n > maxContainers+2 || containers[n-1].Name != overlay.DriverContainer || containers[n-2].Name != "c19999" {
 			t.Errorf("%d containers are kept", n)
 		}
 	}
+
 	if grown := heap() - before; grown > most {
 		t.Errorf("%d pods take %d MiB", len(kept), grown>>20)
 	}

@@ -47,9 +47,11 @@ func Pod(in any) (any, error) {
 	if !ok {
 		return in, nil
 	}
+
 	if identity.Unlabelled(pod) && identity.NameKeys(pod) == nil { // a Spark pod that no operator manages
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion}}, nil
 	}
+
 	trimmed := &corev1.Pod{
 		ObjectMeta: childMeta(&pod.ObjectMeta),
 		Spec: corev1.PodSpec{
@@ -63,31 +65,38 @@ func Pod(in any) (any, error) {
 	if own := pod.Spec.TerminationGracePeriodSeconds; own != nil && *own <= 0 {
 		trimmed.Spec.TerminationGracePeriodSeconds = own // only a grace period of 0 or less is a fact
 	}
+
 	for _, gate := range pod.Spec.SchedulingGates[:min(len(pod.Spec.SchedulingGates), maxGates)] {
 		trimmed.Spec.SchedulingGates = append(trimmed.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: words.intern(shortened(gate.Name))})
 	}
+
 	spark := SparkContainer(pod)
 	facts := append([]string{spark, overlay.ExecutorContainer, pod.Labels[identity.RoleLabel]}, lastContainer(pod)...)
 	trimmed.Status.ContainerStatuses = containersRead(pod.Status.ContainerStatuses, facts)
 	trimmed.Status.InitContainerStatuses = containersRead(pod.Status.InitContainerStatuses, nil)
 	keepMemoryLimits(trimmed.Status.ContainerStatuses, pod.Spec.Containers)
+
 	if identity.IsDriver(pod) {
 		trimmed.Status.PodIP = pod.Status.PodIP // the addresses of executors are not read
 	}
+
 	for _, finalizer := range pod.Finalizers[:min(len(pod.Finalizers), maxPodFinalizers)] {
 		trimmed.Finalizers = append(trimmed.Finalizers, words.intern(shortened(finalizer)))
 	}
+
 	for _, key := range podAnnotations {
 		if value, found := pod.Annotations[key]; found {
 			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, conf.HideAddresses(brieflySaid(value)))
 		}
 	}
+
 	if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 		trimmed.Status.StartTime, trimmed.Status.Conditions = nil, conditionsRead(trimmed.Status.Conditions)
 		if slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == overlay.ExecutorContainer }) {
 			return trimmed, nil // readers find this container by its name, so they do not need the container list
 		}
 	}
+
 	trimmed.Spec.Containers = containerNames(pod.Spec.Containers, facts)
 	slices.SortStableFunc(trimmed.Spec.Containers, func(a, b corev1.Container) int { return lastIf(a.Name == spark) - lastIf(b.Name == spark) })
 	return trimmed, nil
@@ -123,6 +132,7 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 		if i >= maxContainers && !slices.Contains(names, c.Name) {
 			continue
 		}
+
 		kept = append(kept, corev1.ContainerStatus{
 			Name: words.intern(c.Name), State: stateRead(c.State), LastTerminationState: stateRead(c.LastTerminationState),
 			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.intern(shortened(c.Image)), Started: c.Started,
@@ -154,6 +164,7 @@ func keepMemoryLimits(statuses []corev1.ContainerStatus, containers []corev1.Con
 		if end := statuses[i].State.Terminated; end == nil || end.Reason != lifecycle.ReasonOOMKilled {
 			continue
 		}
+
 		for j := range containers {
 			limit, found := containers[j].Resources.Limits[corev1.ResourceMemory]
 			if found && containers[j].Name == statuses[i].Name {
@@ -170,6 +181,7 @@ func stateRead(state corev1.ContainerState) corev1.ContainerState {
 	if w := state.Waiting; w != nil {
 		w.Reason, w.Message = shortened(w.Reason), conf.HideAddresses(brieflySaid(w.Message))
 	}
+
 	if t := state.Terminated; t != nil {
 		t.Reason, t.Message, t.ContainerID = shortened(t.Reason), conf.HideAddresses(brieflySaid(t.Message)), shortened(t.ContainerID)
 	}
@@ -191,6 +203,7 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	if len(all) > maxConditions {
 		all = slices.Clone(all[:maxConditions])
 	}
+
 	for i := range all {
 		c := &all[i]
 		c.Type, c.Reason, c.Message = corev1.PodConditionType(shortened(string(c.Type))), shortened(c.Reason), brieflySaid(c.Message)
@@ -216,10 +229,13 @@ func Bound(object metav1.Object) {
 			if annotations == nil {
 				annotations = map[string]string{}
 			}
+
 			annotations[key] = value
 		}
 	}
+
 	object.SetAnnotations(annotations)
+
 	if all := object.GetFinalizers(); len(all) > maxFinalizers {
 		var kept []string
 		for _, finalizer := range resourceFinalizers {
@@ -227,8 +243,10 @@ func Bound(object metav1.Object) {
 				kept = append(kept, finalizer)
 			}
 		}
+
 		object.SetFinalizers(kept)
 	}
+
 	if all := object.GetOwnerReferences(); len(all) > maxOwners {
 		object.SetOwnerReferences(ownersRead(all, ""))
 	}
@@ -252,8 +270,10 @@ func Resource(in any) (any, error) {
 	if !ok {
 		return in, nil // not an object, but a tombstone: the watch missed a deletion
 	}
+
 	object.SetManagedFields(nil)
 	Bound(object)
+
 	if large, ok := in.(SpecDropper); ok {
 		large.DropLargeSpec(MaxSpec)
 	}
@@ -264,6 +284,7 @@ func Resource(in any) (any, error) {
 // resource.
 func DropClientNotes(object metav1.Object) {
 	object.SetManagedFields(nil)
+
 	if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		annotations = maps.Clone(annotations)
 		delete(annotations, corev1.LastAppliedConfigAnnotation)
@@ -277,6 +298,7 @@ func Child(in any) (any, error) {
 	if !ok {
 		return in, nil
 	}
+
 	trimmed := &metav1.PartialObjectMetadata{TypeMeta: partial.TypeMeta, ObjectMeta: childMeta(&partial.ObjectMeta)}
 	trimmed.Generation = partial.Generation
 	return trimmed, nil
@@ -289,6 +311,7 @@ func Metadata(in any) (any, error) {
 		trimmed.Generation = partial.Generation // shows edits of an Ingress or a route
 		return trimmed, nil
 	}
+
 	if object, err := meta.Accessor(in); err == nil {
 		object.SetManagedFields(nil)
 	}
@@ -342,9 +365,11 @@ func ownersRead(all []metav1.OwnerReference, uid string) []metav1.OwnerReference
 				theirs = append(theirs, owner)
 			}
 		}
+
 		all = slices.Concat(ours[:min(len(ours), maxOwners/2)], theirs)
 		all = all[:min(len(all), maxOwners)]
 	}
+
 	var kept []metav1.OwnerReference
 	for _, owner := range all {
 		owner.APIVersion, owner.Kind, owner.Name = words.intern(shortened(owner.APIVersion)), words.intern(shortened(owner.Kind)), words.intern(shortened(owner.Name))
@@ -368,12 +393,14 @@ func Meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 func childMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	trimmed := Meta(m)
 	trimmed.Namespace = words.intern(m.Namespace)
+
 	trimmed.Labels = make(map[string]string, len(childLabels)/2)
 	for _, key := range childLabels {
 		if value, found := m.Labels[key]; found {
 			trimmed.Labels[key] = words.intern(value)
 		}
 	}
+
 	trimmed.OwnerReferences = ownersRead(m.OwnerReferences, m.Labels[identity.AppUIDLabel])
 	return trimmed
 }
@@ -400,14 +427,18 @@ func (v *vocabulary) intern(word string) string {
 	if len(word) > maxWord {
 		return word
 	}
+
 	v.mu.Lock()
 	defer v.mu.Unlock()
+
 	if shared, known := v.known[word]; known {
 		return shared
 	}
+
 	if v.known == nil || len(v.known) >= maxWords {
 		v.known = map[string]string{}
 	}
+
 	word = strings.Clone(word) // word may be a part of a larger text
 	v.known[word] = word
 	return word

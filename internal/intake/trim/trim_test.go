@@ -41,6 +41,7 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 	}
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}
 	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}}
+
 	status := map[string]corev1.PodStatus{
 		"new":         {Phase: corev1.PodPending},
 		"unscheduled": {Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}}},
@@ -72,11 +73,14 @@ func TestTrimmedExecutorsTellTheSame(t *testing.T) {
 			if name == "stopped" {
 				pod.DeletionTimestamp = &at
 			}
+
 			want := lifecycle.ExecutorFacts(pod)
+
 			trimmed, err := Pod(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(want, lifecycle.ExecutorFacts(trimmed.(*corev1.Pod))); diff != "" {
 				t.Errorf("%s, container %s (-whole +trimmed):\n%s", name, container, diff)
 			}
@@ -93,6 +97,7 @@ func TestTrimChildKeepsIdentity(t *testing.T) {
 	want := whole.DeepCopy()
 	want.Annotations, want.ManagedFields = nil, nil
 	delete(want.Labels, "team")
+
 	if got, err := Child(whole); err != nil || !cmp.Equal(any(want), got) {
 		t.Errorf("%v\n%s", err, cmp.Diff(any(want), got))
 	}
@@ -103,14 +108,17 @@ func TestTrimResource(t *testing.T) {
 		Name: "pi", Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "mine": "yes"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 	}}
+
 	got, err := Resource(app)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	kept := got.(client.Object)
 	if len(kept.GetManagedFields()) > 0 || len(kept.GetAnnotations()) > 0 {
 		t.Errorf("kept %v and %v", kept.GetManagedFields(), kept.GetAnnotations())
 	}
+
 	if got, err := Resource("gone"); err != nil || got != any("gone") {
 		t.Errorf("what is no object: %v, %v", got, err)
 	}
@@ -118,14 +126,17 @@ func TestTrimResource(t *testing.T) {
 
 func TestVocabularySharesAndIsBounded(t *testing.T) {
 	var v vocabulary
+
 	say := func(i int) string { return v.intern(fmt.Sprintf("word-%d", i)) }
 	if first, again := say(1), say(1); first != "word-1" || unsafe.StringData(first) != unsafe.StringData(again) {
 		t.Errorf("%q and %q are two", first, again)
 	}
+
 	for i := range 3 * maxWords {
 		if got, want := say(i), fmt.Sprintf("word-%d", i); got != want {
 			t.Fatalf("said %q, want %q", got, want)
 		}
+
 		if len(v.known) > maxWords {
 			t.Fatalf("%d words are kept", len(v.known))
 		}
@@ -145,11 +156,14 @@ func TestTrimPodHidesAddresses(t *testing.T) {
 			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: message}},
 		}}},
 	}
+
 	out, err := Pod(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	trimmed := out.(*corev1.Pod)
+
 	status := trimmed.Status.ContainerStatuses[0]
 	for where, got := range map[string]string{
 		"state": status.State.Terminated.Message, "last": status.LastTerminationState.Terminated.Message, "annotation": trimmed.Annotations["spark.exit-exception"],
@@ -171,10 +185,12 @@ func TestTrimPod(t *testing.T) {
 			Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
 	}
+
 	got, err := Pod(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.AppUIDLabel: "u"},
@@ -187,6 +203,7 @@ func TestTrimPod(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if text, _ := json.Marshal(got); strings.Contains(string(text), "SECRET") {
 		t.Error("the environment is kept")
 	}
@@ -198,10 +215,12 @@ func TestTrimPodOfNobody(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1", Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor}},
 		Spec:       corev1.PodSpec{NodeName: "node"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
 	}
+
 	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n", Namespace: "ns", UID: "u", ResourceVersion: "1"}}
 	if got, err := Pod(pod); err != nil || !cmp.Equal(any(want), got) {
 		t.Errorf("%+v, %v", got, err)
 	}
+
 	pod.Labels["sparkoperator.k8s.io/app-name"] = "pi" // another operator's label
 	if got, err := Pod(pod); err != nil || got.(*corev1.Pod).Spec.NodeName != "node" {
 		t.Errorf("%+v, %v", got, err)

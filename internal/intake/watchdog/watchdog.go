@@ -64,9 +64,11 @@ func (h *Watchdog) newJob(what, kind string, key types.NamespacedName, slow time
 	j := &job{owner: h, what: what, kind: kind, key: key, slow: int64(slow / Tick)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	if h.jobs == nil {
 		h.jobs = map[*job]struct{}{}
 	}
+
 	h.jobs[j] = struct{}{}
 	return j
 }
@@ -81,7 +83,9 @@ func (j *job) End() { j.begun.Store(0) }
 func (j *job) Drop() {
 	j.owner.mu.Lock()
 	defer j.owner.mu.Unlock()
+
 	delete(j.owner.jobs, j)
+
 	if j.reported && j.begun.Load() != 0 {
 		j.owner.logger.Info("Hanging work has ended", "work", j.what, "kind", j.kind, "object", j.key)
 	}
@@ -101,6 +105,7 @@ func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Durati
 	if h == nil {
 		return func() {}
 	}
+
 	j := h.newJob("pass", kind, key, limit+PassSlow)
 	j.Begin()
 	return j.Drop
@@ -110,6 +115,7 @@ func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Durati
 func (h *Watchdog) Start(ctx context.Context) error {
 	every := time.NewTicker(Tick)
 	defer every.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -129,14 +135,17 @@ func (h *Watchdog) Count() {
 	now := h.ticks.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	for j := range h.jobs {
 		age := j.age(now)
 		if age == 0 {
 			j.reported = false
 		}
+
 		if age < j.slow || j.reported {
 			continue
 		}
+
 		j.reported = true
 		h.logger.Error(errHangs, "Work hangs; the operator is not ready, and its liveness probe fails if this lasts",
 			"work", j.what, "kind", j.kind, "object", j.key, "seconds", age*int64(Tick/time.Second))
@@ -160,6 +169,7 @@ func (h *Watchdog) findJob(bad func(j *job, age int64) bool) error {
 	now := h.ticks.Load()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	for j := range h.jobs {
 		if age := j.age(now); age > 0 && bad(j, age) {
 			return fmt.Errorf("%w: a %s of %s %s has run for %d s", errHangs, j.what, j.kind, j.key, age*int64(Tick/time.Second))

@@ -27,27 +27,35 @@ func TestHangs(t *testing.T) {
 	end := h.Pass("SparkApplication", key, time.Minute)
 	watch := h.decode("a watch of pods")
 	defer watch.Drop()
+
 	holds := func(when string, ready, alive bool) {
 		t.Helper()
+
 		if got := h.Ready(nil) == nil; got != ready {
 			t.Errorf("%s: ready %t", when, got)
 		}
+
 		if got := h.Alive(nil) == nil; got != alive {
 			t.Errorf("%s: alive %t", when, got)
 		}
 	}
+
 	h.advance(time.Minute + PassSlow - Tick)
 	holds("a pass that is within its time", true, true)
 	h.advance(Tick)
 	holds("a pass that is not", false, true)
+
 	if got := log.String(); !strings.Contains(got, "SparkApplication") || !strings.Contains(got, "team") || !strings.Contains(got, "app") {
 		t.Errorf("the log does not name the object: %s", got)
 	}
+
 	h.advance(Limit - time.Minute - PassSlow)
 	holds("a pass that does not end", false, false)
+
 	if err := h.Alive(nil); err == nil || !strings.Contains(err.Error(), "SparkApplication team/app") {
 		t.Errorf("%v, want it to name the object", err)
 	}
+
 	end()
 	holds("a pass that has ended", true, true)
 
@@ -61,6 +69,7 @@ func TestHangs(t *testing.T) {
 	watch.Begin()
 	h.advance(Limit)
 	holds("an object whose decoding does not end", false, false)
+
 	if lines := strings.Count(log.String(), errHangs.Error()); lines != 3 {
 		t.Errorf("%d lines in the log, want one for each", lines)
 	}

@@ -10,6 +10,7 @@ import (
 // steady returns a running application with a ready driver. The application has as many executors as it wants.
 func steady(executors int) (lifecycle.App, lifecycle.Memory, lifecycle.Observed) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.MinExecutors = int32(executors), int32(executors) })
+
 	seen := driver(lifecycle.DriverRunning, readyAt(10))
 	for i := range executors {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
@@ -25,7 +26,9 @@ func BenchmarkStep(b *testing.B) {
 	for _, executors := range []int{5, 1000} {
 		b.Run(fmt.Sprintf("%d-executors", executors), func(b *testing.B) {
 			app, mem, seen := steady(executors)
+
 			b.ReportAllocs()
+
 			for b.Loop() {
 				if plan := Step(app, mem, seen, at(60)); plan.Next.Phase != lifecycle.Running {
 					b.Fatalf("the application is %s", plan.Next.Phase)

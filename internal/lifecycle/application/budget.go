@@ -17,7 +17,9 @@ func (s *step) ensureBudget() {
 	if s.app.Deleting {
 		return
 	}
+
 	d, has := s.seen.Driver(s.m.Attempt), slices.Contains(s.seen.Budgets, s.m.Attempt)
+
 	live := s.m.Phase.Live()
 	switch {
 	case live && s.app.Budget == has, live && d == nil, !live && !has:
@@ -27,14 +29,18 @@ func (s *step) ensureBudget() {
 	case slices.ContainsFunc(s.plan.Actions, s.deletesBudget):
 		return
 	}
+
 	s.requeueAfter(repeatDelay)
+
 	if s.actionsBlocked() {
 		return
 	}
+
 	verb := lifecycle.Delete
 	if live && !has {
 		verb = lifecycle.Create
 	}
+
 	s.do(verb, lifecycle.DriverBudget, s.m.Attempt)
 }
 

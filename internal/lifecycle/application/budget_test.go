@@ -25,6 +25,7 @@ func TestBudget(t *testing.T) {
 	runs := func(change ...func(*lifecycle.Driver)) lifecycle.Observed {
 		return driver(lifecycle.DriverRunning, append(change, readyAt(7))...)
 	}
+
 	with := func(o lifecycle.Observed, cause string) lifecycle.Observed {
 		o.Rejection = &lifecycle.Cause{Reason: cause, Message: "no"}
 		return o
@@ -64,6 +65,7 @@ func TestBudget(t *testing.T) {
 		if c.name == "not seen yet" {
 			now = at(1)
 		}
+
 		plan := stored(t, c.app, c.m, c.seen, now)
 		if diff := cmp.Diff(c.do, plan.Actions); diff != "" || plan.RequeueAfter != c.check {
 			t.Errorf("%s: check %s, want %s; actions (-want +got):\n%s", c.name, plan.RequeueAfter, c.check, diff)
@@ -75,6 +77,7 @@ func TestBudget(t *testing.T) {
 func TestBudgetIsNoObstacle(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
+
 	plan := Step(appWith(budgeted), memoryIn(lifecycle.Launched), seen, at(60))
 	if plan.Next.Phase != lifecycle.Running || plan.Next.Cause != (lifecycle.Cause{}) || len(plan.Notices) > 0 {
 		t.Errorf("phase %s, cause %+v, reported %v", plan.Next.Phase, plan.Next.Cause, plan.Notices)

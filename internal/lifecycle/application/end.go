@@ -26,9 +26,11 @@ func (s *step) ended() bool {
 	if s.deleteRunningPods() {
 		return false
 	}
+
 	if !s.mayRestart() {
 		return s.finish()
 	}
+
 	s.m.NextAttempt = s.m.EndedAt.Add(s.restartDelay())
 	s.countRestart(s.m.Outcome)
 	return s.enter(lifecycle.Waiting, s.m.Cause)
@@ -44,6 +46,7 @@ func (s *step) deleteRunningPods() bool {
 	case d != nil && driverEnded(d), d == nil && (r == nil || endedPhase(r.Phase)):
 		return false
 	}
+
 	s.deleteAll([]int32{s.m.Attempt})
 	return true
 }
@@ -76,7 +79,9 @@ func (s *step) finish() bool {
 	case !keeps && !s.released():
 		return false
 	}
+
 	s.m.NextAttempt = time.Time{}
+
 	cause := s.invalidServerCause()
 	if limit := cmp.Or(s.exceededLimit(), s.invalidSpec()); limit != "" {
 		cause = exhaustedCause(limit, s.m)
@@ -84,6 +89,7 @@ func (s *step) finish() bool {
 			cause.Reason = lifecycle.ReasonInvalid
 		}
 	}
+
 	if keeps {
 		return s.enter(lifecycle.Retained, cause)
 	}
@@ -99,6 +105,7 @@ func (s *step) mayRestart() bool {
 	if s.app.Invalid != nil || s.m.Attempt == maxAttempt {
 		return false
 	}
+
 	rule := s.app.Restart
 	switch {
 	case s.m.Outcome == lifecycle.Refused && s.rejections() <= extraRetries(s.m) && (rule.Limits == nil || extraRetries(s.m) > 0):
@@ -137,6 +144,7 @@ func (s *step) policyDelay() time.Duration {
 	if rule.Limits != nil {
 		return rule.Limits.Delay(s.m.Outcome)
 	}
+
 	interval, failures := rule.FailureInterval, s.failures()
 	switch s.m.Outcome {
 	case lifecycle.Refused:
@@ -144,15 +152,19 @@ func (s *step) policyDelay() time.Duration {
 	case lifecycle.Succeeded:
 		return max(interval, 0)
 	}
+
 	factor := float64(max(s.m.Submissions-s.m.SuspendedRuns, 1)) // linear growth
 	if rule.Factor > 0 {
 		factor = math.Pow(rule.Factor, float64(max(failures, 1)-1))
 	}
+
 	delay := float64(max(interval, 0)) * factor
+
 	limit := time.Duration(math.MaxInt64 / 2)
 	if rule.Max > 0 {
 		limit = rule.Max
 	}
+
 	if !(delay < float64(limit)) { // also true for NaN
 		return limit
 	}
@@ -166,21 +178,26 @@ func (s *step) waiting() bool {
 	if s.app.Suspend {
 		return s.suspend()
 	}
+
 	if !s.m.NextAttempt.IsZero() {
 		// The user may correct an invalid spec until the interval is over. If the spec is still invalid then, the next
 		// attempt fails because of it.
 		if !s.mayRestart() && s.invalidSpec() == "" {
 			return s.finish()
 		}
+
 		if left := s.m.NextAttempt.Sub(s.now); left > 0 {
 			if !s.deleteRunningPods() {
 				s.releaseExecutors()
 			}
+
 			s.requeueAfter(left)
 			return false
 		}
+
 		s.m.NextAttempt = time.Time{}
 	}
+
 	if !s.cleared(s.m.Attempt) {
 		return false
 	}
@@ -193,31 +210,39 @@ func (s *step) finished() bool {
 	if s.m.EndedAt.IsZero() {
 		s.m.EndedAt = s.now // another operator's status may lack it
 	}
+
 	if s.app.TTL != nil {
 		left := s.m.EndedAt.Add(*s.app.TTL).Sub(s.now)
 		if left <= 0 {
 			s.requeueAfter(repeatDelay)
+
 			if !s.actionsBlocked() {
 				s.do(lifecycle.Delete, lifecycle.Application, 0)
 			}
 			return false
 		}
+
 		s.requeueAfter(left)
 	}
+
 	if s.app.IsServer && s.mayRestart() {
 		// The spec is valid now although nobody edited it: the operator's configuration, which had made it invalid, has
 		// changed.
 		return s.enter(lifecycle.Waiting, s.m.Cause)
 	}
+
 	if s.m.Phase == lifecycle.Retained && s.retentionOver() {
 		return s.released() && s.enter(lifecycle.Done, s.m.Cause)
 	}
+
 	if s.m.Phase == lifecycle.Done && s.hasRetention() {
 		s.released() // deletes objects that appear late
 		return false
 	}
+
 	s.nameSidecar()
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
+
 	if !s.deleteRunningPods() {
 		s.releaseExecutors()
 		s.releaseAttempt()
@@ -238,12 +263,15 @@ func (s *step) nameSidecar() {
 		}
 		return
 	}
+
 	if left := s.m.EndedAt.Add(sidecarGrace).Sub(s.now); left > 0 {
 		s.requeueAfter(left)
 		return
 	}
+
 	cause := lifecycle.Cause{Reason: lifecycle.ReasonSidecarRuns, Message: fmt.Sprintf("container %s of driver pod %s still runs after the end of the driver, "+
 		"so the pod keeps its resources; end the container with the driver, or declare it as an init container with restartPolicy Always", d.Lingering, d.Name)}.Bounded()
+
 	before := s.m.Cause
 	switch {
 	case before.Reason == "", before.Reason == cause.Reason:
@@ -252,6 +280,7 @@ func (s *step) nameSidecar() {
 		before.Message += "; " + cause.Message
 		s.m.Cause = before.Bounded()
 	}
+
 	if s.m.Cause != s.stored.Cause {
 		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{Part: lifecycle.Application, Attempt: s.m.Attempt, Cause: cause})
 	}
@@ -267,6 +296,7 @@ func (s *step) releaseExecutors() {
 	if d == nil || !driverEnded(d) || s.actionsBlocked() {
 		return
 	}
+
 	goesOn := func(e lifecycle.Executor) bool { return e.Attempt == s.m.Attempt && !endedPhase(e.Phase) }
 	if slices.ContainsFunc(s.seen.Executors, goesOn) || slices.Contains(s.seen.Groups, s.m.Attempt) {
 		s.remove(lifecycle.Executors, s.m.Attempt)
@@ -280,9 +310,11 @@ func (s *step) releaseAttempt() {
 	if s.podKept() || len(s.attemptsAt(s.m.Attempt)) == 0 || s.actionsBlocked() {
 		return
 	}
+
 	if !s.seen.Confirmed {
 		s.confirm(lifecycle.DriverPod, s.m.Attempt)
 		return
 	}
+
 	s.deleteAll([]int32{s.m.Attempt})
 }

@@ -26,20 +26,25 @@ func TestExecutorFailureIsRemembered(t *testing.T) {
 
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
 	seen.Executors = []lifecycle.Executor{executor(2, killed), executor(1, other)}
+
 	m := Step(appWith(), memoryIn(lifecycle.Running), seen, at(40)).Next
 	if m.ExecutorFailure != killed {
 		t.Fatalf("remembered %+v", m.ExecutorFailure)
 	}
+
 	m = Step(appWith(), m, driver(lifecycle.DriverRunning, readyAt(7)), at(45)).Next
 	if m.ExecutorFailure != killed {
 		t.Errorf("remembered %+v without pods", m.ExecutorFailure)
 	}
+
 	older := driver(lifecycle.DriverRunning, readyAt(7))
 	older.Executors = []lifecycle.Executor{executor(1, other)}
+
 	m = Step(appWith(), m, older, at(47)).Next
 	if m.ExecutorFailure != killed {
 		t.Errorf("remembered %+v when only the pod of an older executor exists", m.ExecutorFailure)
 	}
+
 	for code, want := range map[int32]lifecycle.Cause{
 		11: {Reason: "ExecutorsFailed", Message: "the driver ended with exit code 11: too many executors failed, last: " + killed.Message, Advice: "raise it", Log: "the end of the log"},
 		1:  {Reason: "Error", Message: "driver container failed", Log: "the end of the log"},
@@ -48,12 +53,15 @@ func TestExecutorFailureIsRemembered(t *testing.T) {
 			t.Errorf("exit code %d: %+v, want %+v", code, got, want)
 		}
 	}
+
 	uncounted := driver(lifecycle.DriverFailed, exits(11))
 	uncounted.UncountedExecutors = []lifecycle.Executor{executor(3, other)}
+
 	ended := Step(appWith(retries(1)), m, uncounted, at(60)).Next
 	if got := ended.Cause.Message; got != "the driver ended with exit code 11: too many executors failed, last: evicted" {
 		t.Errorf("with an executor that was never counted: %q", got)
 	}
+
 	ended.Phase, ended.NextAttempt = lifecycle.Waiting, at(61)
 	if got := Step(appWith(retries(1)), ended, confirmed, at(100)).Next; got.Attempt != 2 || got.ExecutorFailure != (lifecycle.Cause{}) || !got.FailedExecutorCreatedAt.IsZero() {
 		t.Errorf("attempt %d remembers %+v", got.Attempt, got.ExecutorFailure)

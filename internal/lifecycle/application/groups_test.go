@@ -16,6 +16,7 @@ func TestGroupGoesWithTheRun(t *testing.T) {
 	}
 	retained := memoryIn(lifecycle.Retained)
 	waiting := memoryIn(lifecycle.Waiting)
+
 	waiting.Outcome, waiting.EndedAt, waiting.NextAttempt = lifecycle.Failed, at(50), at(60)
 	for _, c := range []struct {
 		name string
@@ -39,12 +40,14 @@ func TestGroupGoesWithTheRun(t *testing.T) {
 		if got := slices.Contains(plan.Actions, removeExecutors); got != c.want {
 			t.Errorf("%s: %v", c.name, plan.Actions)
 		}
+
 		if c.want && plan.RequeueAfter <= 0 {
 			t.Errorf("%s: no pass is requested after the deletion", c.name)
 		}
 	}
 	// A rejected deletion is not requested again in the same pass.
 	seen := group(driver(lifecycle.DriverSucceeded), 1)
+
 	seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	if plan := Step(appWith(), retained, seen, at(58)); slices.Contains(plan.Actions, removeExecutors) {
 		t.Errorf("after a rejected deletion: %v", plan.Actions)

@@ -46,10 +46,12 @@ func (s *step) postponeDeletions() {
 	if len(s.plan.Transitions) == 0 {
 		return
 	}
+
 	s.plan.Actions = slices.DeleteFunc(s.plan.Actions, func(a lifecycle.Action) bool {
 		if a.Verb != lifecycle.Delete || s.deletesLeftovers(a) {
 			return false
 		}
+
 		s.requeueAfter(0)
 		return true
 	})

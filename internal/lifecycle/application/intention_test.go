@@ -14,6 +14,7 @@ func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen 
 		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
 			continue
 		}
+
 		if !slices.ContainsFunc(Unstored, func(e Exception) bool {
 			return slices.Contains(e.Parts, a.Part) && exceptions[e.When](app, mem, seen, a)
 		}) {
@@ -61,23 +62,27 @@ func TestUnstoredIsWhatHappens(t *testing.T) {
 	if len(exceptions) != len(Unstored) {
 		t.Errorf("%d rules for %d exceptions", len(exceptions), len(Unstored))
 	}
+
 	needed := map[string]bool{}
 	randomDecisions(20000, func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 		for _, a := range plan.Actions {
 			if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
 				continue
 			}
+
 			var hold []string
 			for _, e := range Unstored {
 				if slices.Contains(e.Parts, a.Part) && exceptions[e.When](app, mem, seen, a) {
 					hold = append(hold, e.When)
 				}
 			}
+
 			if len(hold) == 1 {
 				needed[hold[0]] = true
 			}
 		}
 	})
+
 	for _, e := range Unstored {
 		if !needed[e.When] {
 			t.Errorf("%v: %s: no plan needs the exception", e.Parts, e.When)

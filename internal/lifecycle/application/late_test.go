@@ -72,27 +72,35 @@ func (w *world) advanceLatePass() {
 func (w *world) latePass(l *overtakenPass, rest func() bool) {
 	for range 5 {
 		plan := Step(l.app, l.stored, l.seen, l.now)
+
 		var fact func(*lifecycle.Observed)
 		for _, action := range plan.Actions {
 			if !rest() {
 				return
 			}
+
 			var crashed bool
 			if fact, crashed = w.lateCall(l, action); crashed {
 				return
 			}
+
 			if fact != nil {
 				break
 			}
 		}
+
 		if fact != nil {
 			fact(&l.seen)
 			continue
 		}
+
 		if rest() && w.version == l.version {
 			w.Tell("late: the status is written")
+
 			l.acts = true
+
 			w.record(plan)
+
 			l.acts = false
 		}
 		return
@@ -107,10 +115,12 @@ func (w *world) lateCall(l *overtakenPass, action lifecycle.Action) (fact func(*
 	w.app, w.name, l.acts = l.app, l.name, true
 	w.Tell("late:")
 	gone := w.gone
+
 	crash := lives.Caught(func() { fact = w.apply(lifecycle.Plan{Actions: []lifecycle.Action{action}}, l.seen) })
 	if crash == nil && w.gone && !gone && w.version != l.version {
 		w.gone = false // a conflict: the deletion requires the resourceVersion that the late pass read
 	}
+
 	w.app, w.name, l.acts = app, name, false
 	return fact, crash != nil
 }
@@ -123,9 +133,11 @@ func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach stri
 		w := newWorld(seed)
 		w.slow, w.beside = 15*time.Second, beside
 		w.live(t)
+
 		if w.late != nil {
 			w.late.stop()
 		}
+
 		overtaken += w.overtaken
 		if w.Breach != "" {
 			return overtaken, "life " + strconv.Itoa(int(seed)) + ": " + w.Breach + "\n" + w.Story()
@@ -139,11 +151,14 @@ func lateLives(t *testing.T, count int, beside bool) (overtaken int, breach stri
 func TestLateLives(t *testing.T) {
 	t.Parallel()
 	count := effort.Count(t, 250)
+
 	overtaken, breach := lateLives(t, count, false)
 	if breach != "" {
 		t.Fatal(breach)
 	}
+
 	t.Logf("%d lives, %d passes whose operator lost its lease", count, overtaken)
+
 	if overtaken < count {
 		t.Error("hardly any operator lost its lease")
 	}
@@ -155,6 +170,7 @@ func TestLateLives(t *testing.T) {
 func TestLatePassBesideAnother(t *testing.T) {
 	effort.Long(t)
 	t.Parallel()
+
 	_, breach := lateLives(t, 20000, true)
 	if !strings.Contains(breach, "is started twice") {
 		t.Errorf("breach %q, want a driver that is started twice: no life showed the harm of a late pass beside the next operator.\n"+

@@ -13,14 +13,18 @@ import (
 // The result reports whether the decision entered another phase.
 func (s *step) live() bool {
 	s.rememberExecutorFailure()
+
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil && driverEnded(d) {
 		return s.driverEnd(d)
 	}
+
 	if s.app.Suspend {
 		return s.suspend()
 	}
+
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
+
 	switch {
 	case d == nil:
 		return s.driverMissing()
@@ -30,16 +34,20 @@ func (s *step) live() bool {
 		}
 		return s.lostNode(d)
 	}
+
 	s.rememberUngated(d)
+
 	if outcome, cause, over := s.deadlines(d); over {
 		return !s.needsLiveRead(outcome) && s.timedOut(d, outcome, cause)
 	}
+
 	switch s.inspectMounts(d) {
 	case mountsUnknown:
 		return false
 	case mountsMissing:
 		return s.endInterrupted(d)
 	}
+
 	s.progress(d)
 	s.restoreObjects(d)
 	s.rememberWait(d)
@@ -50,6 +58,7 @@ func (s *step) live() bool {
 // true.
 func (s *step) driverEnd(d *lifecycle.Driver) bool {
 	s.enterMissedPhases(d)
+
 	switch {
 	case d.Phase == lifecycle.DriverFailed:
 		why := orReason(d.Why, lifecycle.ReasonDriverFailed, s.noun("driver")+" container failed")
@@ -72,6 +81,7 @@ func (s *step) rememberExecutorFailure() {
 			}
 		}
 	}
+
 	if last != nil && (s.m.FailedExecutorCreatedAt.IsZero() || last.CreatedAt.After(s.m.FailedExecutorCreatedAt)) {
 		s.m.FailedExecutorCreatedAt = last.CreatedAt
 		s.m.ExecutorFailure = last.Why.Bounded()
@@ -86,10 +96,12 @@ func (s *step) restoreObjects(d *lifecycle.Driver) {
 	if d.MissingObjects <= 0 || d.Deleting || s.actionsBlocked() {
 		return
 	}
+
 	if left := lifecycle.NotInFuture(d.CreatedAt, s.now).Add(youngDriver).Sub(s.now); left > 0 {
 		s.requeueAfter(left)
 		return
 	}
+
 	s.do(lifecycle.Create, lifecycle.DriverObjects, s.m.Attempt)
 	s.requeueAfter(lifecycle.StopDuration)
 }
@@ -101,20 +113,25 @@ func (s *step) rememberWait(d *lifecycle.Driver) {
 	if r := s.seen.Submitter(s.m.Attempt); d.Phase == lifecycle.DriverPending && r != nil && !endedPhase(r.Phase) {
 		cause = lifecycle.Cause{} // the submitter is still creating the objects that the driver lacks
 	}
+
 	if cause.Reason == "" && d.MissingObjects > 0 && s.seen.Rejection != nil {
 		cause = lifecycle.Cause{Reason: s.seen.Rejection.Reason, Message: fmt.Sprintf(
 			"objects that driver pod %s and its executors need were deleted and cannot be created again: %s", d.Name, s.seen.Rejection.Message)}
 		s.requeueAfter(repeatDelay)
 	}
+
 	if cause.Reason != "" || rank[s.m.Phase] < rank[lifecycle.Ready] {
 		s.waitFor(lifecycle.DriverPod, d.Name, cause)
 		return
 	}
+
 	s.rememberShortage()
+
 	name, cause := s.pendingExecutor()
 	if cause.Reason == "" {
 		cause = s.missingExecutorsCause()
 	}
+
 	s.waitFor(lifecycle.Executors, name, cause)
 }
 
@@ -132,19 +149,23 @@ func (s *step) pendingExecutor() (name string, cause lifecycle.Cause) {
 		if e.Attempt != s.m.Attempt || e.Phase != lifecycle.DriverPending {
 			continue
 		}
+
 		switch e.Why.Reason {
 		case "", lifecycle.ReasonEvicted, lifecycle.ReasonPreempted, lifecycle.ReasonNodeLost:
 			continue
 		case s.m.Cause.Reason:
 			return e.Name, s.m.Cause
 		}
+
 		if s.justGated(e.Why, e.CreatedAt) {
 			continue
 		}
+
 		if left := youngExecutor - s.now.Sub(e.CreatedAt); s.m.Phase.Runs() && left > 0 {
 			s.requeueAfter(min(left, youngExecutor))
 			continue
 		}
+
 		if cause.Reason == "" {
 			name, cause = e.Name, orReason(e.Why, "", "it cannot start")
 			cause.Message = fmt.Sprintf("executor pod %s waits: %s", e.Name, cause.Message)
@@ -164,6 +185,7 @@ func orReason(c lifecycle.Cause, reason, message string) lifecycle.Cause {
 	if c.Reason == "" {
 		c.Reason = reason
 	}
+
 	if c.Message == "" {
 		c.Message = message
 	}
@@ -177,9 +199,11 @@ func (s *step) pendingCause(d *lifecycle.Driver) lifecycle.Cause {
 	if s.justGated(why, d.CreatedAt) {
 		why = lifecycle.Cause{}
 	}
+
 	if kept := s.finalizersCause(d); kept.Reason != "" {
 		return kept
 	}
+
 	if d.Deleting && why.Reason == "" {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf("%s pod %s is being deleted", s.noun("driver"), d.Name)}
 	}
@@ -203,21 +227,25 @@ func (s *step) driverMissing() bool {
 	if s.m.Phase == lifecycle.Launched && r != nil && !endedPhase(r.Phase) {
 		return s.submitting(r)
 	}
+
 	if s.m.Phase == lifecycle.Launched && r == nil {
 		if left := s.m.SubmittedAt.Add(s.app.MissingGrace).Sub(s.now); left > 0 {
 			s.requeueAfter(left)
 			return false
 		}
 	}
+
 	if !s.seen.Confirmed {
 		if s.seen.TransientError != nil { // no live read is possible, but deadlines still apply
 			if outcome, cause, over := s.deadlines(nil); over {
 				return s.end(outcome, cause, s.now)
 			}
 		}
+
 		s.confirm(lifecycle.DriverPod, s.m.Attempt)
 		return false
 	}
+
 	if over, ended := s.endUnsubmitted(r); over {
 		return ended
 	}
@@ -244,6 +272,7 @@ func (s *step) driverMissing() bool {
 // Running and the remembered cause. After that, the node counts as lost until Kubernetes reports that it works again.
 func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	seen := *d
+
 	var since time.Time
 	switch {
 	case s.finalizersCause(seen).Reason != "":
@@ -257,11 +286,14 @@ func (s *step) nodeLost(d **lifecycle.Driver) bool {
 	default:
 		return false
 	}
+
 	left := since.Sub(s.now)
 	if left <= 0 {
 		return true
 	}
+
 	s.requeueAfter(left)
+
 	if seen.Phase == lifecycle.DriverUnknown {
 		doubted := *seen
 		// The real state becomes visible when the node reports again.
@@ -281,12 +313,15 @@ func (s *step) lostNode(d *lifecycle.Driver) bool {
 			"%s pod %s should have been deleted before %s, but its node does not carry out the deletion; the operator waits until the pod is gone",
 			s.noun("driver"), d.Name, d.GoneBy.UTC().Format(time.RFC3339))}
 	}
+
 	if before := s.m.Phase; before != lifecycle.Unknown {
 		s.enter(lifecycle.Unknown, cause)
+
 		if s.app.Thresholds != nil {
 			s.m.PhaseBeforeUnknown = before
 		}
 	}
+
 	s.m.Cause = cause.Bounded()
 	return false
 }
@@ -336,6 +371,7 @@ func (s *step) enterPhasesUpTo(target lifecycle.Phase) {
 		case rank[phase] == rank[target]:
 			phase = target
 		}
+
 		s.enter(phase, s.shortageCause(phase))
 	}
 }
@@ -353,6 +389,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 		running := s.running()
 		return s.phaseByThresholds(running, running)
 	}
+
 	seen, started := s.executors()
 	switch {
 	case started >= s.app.InitialExecutors:
@@ -371,6 +408,7 @@ func (s *step) executors() (seen, started int32) {
 			continue
 		}
 		seen++
+
 		if e.Phase == lifecycle.DriverRunning || e.Phase == lifecycle.DriverSucceeded {
 			started++
 		}
@@ -400,6 +438,7 @@ func (s *step) needsLiveRead(outcome lifecycle.Outcome) bool {
 	if outcome == lifecycle.ExecutorsTimedOut {
 		looked, part = s.seen.PodsConfirmed, lifecycle.Attempt
 	}
+
 	switch {
 	case s.seen.TransientError != nil:
 		return false
@@ -429,6 +468,7 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 			first = &next
 		}
 	}
+
 	switch {
 	case first == nil:
 		return "", lifecycle.Cause{}, false
@@ -436,10 +476,12 @@ func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, b
 		s.requeueAfter(first.at.Sub(s.now))
 		return "", lifecycle.Cause{}, false
 	}
+
 	why := s.m.Cause
 	if s.seen.TransientError != nil {
 		why = s.seen.TransientError.Cause
 	}
+
 	if why.Reason != "" {
 		first.cause.Message += fmt.Sprintf("; it waited for %s: %s", why.Reason, why.Message)
 	}
@@ -468,6 +510,7 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 	if d.Gated {
 		return nil
 	}
+
 	from := s.m.SubmittedAt
 	if s.m.UngatedAt.After(from) {
 		from = s.m.UngatedAt
@@ -489,6 +532,7 @@ func (s *step) rememberUngated(d *lifecycle.Driver) {
 // phaseDeadlines returns the deadlines that apply in the driver's current phase.
 func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	limits := s.app.Deadlines
+
 	phase := lifecycle.Launched
 	switch {
 	case d != nil:
@@ -498,9 +542,11 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	default:
 		d = &lifecycle.Driver{}
 	}
+
 	if stage := s.stage(); rank[stage] > rank[phase] {
 		phase = stage // the attempt was further before: an executor no longer exists, or the read is late
 	}
+
 	var here []deadline
 	switch phase {
 	case lifecycle.Launched:

@@ -41,6 +41,7 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	if len(p.states) == 0 {
 		p.states = append(p.states, "Submitted")
 	}
+
 	switch {
 	case tr.To == lifecycle.Unknown, tr.From == lifecycle.Unknown && tr.To == p.last:
 		return
@@ -56,6 +57,7 @@ func (p *projection) enter(tr lifecycle.Transition) {
 	default:
 		p.states = append(p.states, stateOf[tr.To])
 	}
+
 	p.last = tr.To
 }
 
@@ -66,6 +68,7 @@ var successors = func() map[string][]string {
 	ends := []string{"Succeeded", "Failed", "DriverEvicted"}
 	running := []string{"RunningHealthy", "RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors"}
 	over := []string{"ScheduledToRestart", "ResourceReleased", "TerminatedWithoutReleaseResources"}
+
 	table := map[string][]string{
 		"Submitted":                          {"DriverRequested", "SchedulingFailure", "Failed"},
 		"ScheduledToRestart":                 {"DriverRequested", "SchedulingFailure", "Failed", "ResourceReleased", "TerminatedWithoutReleaseResources"},
@@ -78,6 +81,7 @@ var successors = func() map[string][]string {
 	for _, state := range running {
 		table[state] = slices.Concat(slices.DeleteFunc(slices.Clone(running), func(s string) bool { return s == state }), ends)
 	}
+
 	for _, end := range endOf {
 		table[end] = over
 	}
@@ -90,9 +94,11 @@ func (p *projection) forbiddenPair() (pair []string) {
 		if i == 0 {
 			continue
 		}
+
 		if p.restarts && state == "ScheduledToRestart" {
 			continue
 		}
+
 		if before := p.states[i-1]; !slices.Contains(successors[before], state) {
 			return []string{before, state}
 		}
@@ -112,28 +118,34 @@ type observation struct {
 func play(t *testing.T, app lifecycle.App, story []observation) (states []string, m lifecycle.Memory, done []lifecycle.Action) {
 	t.Helper()
 	var p projection
+
 	var lacks lifecycle.Shortages
 	for i, s := range story {
 		until := s.at
 		if i+1 < len(story) {
 			until = story[i+1].at - 1
 		}
+
 		for now := at(s.at); !now.After(at(until)); {
 			s.seen.Shortages = lacks
 			plan := Step(app, m, s.seen, now)
 			checkPlan(t, app, m, s.seen, now, plan)
+
 			if slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
 				sure := s.seen
 				sure.Confirmed, sure.PodsConfirmed = true, true
 				plan = Step(app, m, sure, now)
 			}
+
 			for _, tr := range plan.Transitions {
 				p.enter(tr)
 			}
+
 			m, lacks, done = plan.Next, plan.Shortages, append(done, plan.Actions...)
 			if plan.RequeueAfter == 0 {
 				break
 			}
+
 			now = now.Add(plan.RequeueAfter)
 		}
 	}
@@ -187,6 +199,7 @@ func TestHistories(t *testing.T) {
 	well := []string{"Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy"}
 	then := func(more ...string) []string { return slices.Concat(well, more) }
 	image := func(d *lifecycle.Driver) { why("ImagePullBackOff")(d) }
+
 	neverStarted := func(d *lifecycle.Driver) { d.StartedAt = time.Unix(0, 0) } // as the kubelet reports it
 	for _, c := range []struct {
 		name  string
@@ -281,6 +294,7 @@ func TestHistories(t *testing.T) {
 			if diff := cmp.Diff(c.want, states); diff != "" {
 				t.Errorf("history (-want +got):\n%s", diff)
 			}
+
 			if pair := (&projection{states: states}).forbiddenPair(); pair != nil {
 				t.Errorf("%v does not follow in the reference", pair)
 			}

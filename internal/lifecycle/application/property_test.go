@@ -26,6 +26,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
+
 	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Transitions, inTable); wrong != "" {
 		t.Fatalf("%s (app %+v, memory %+v, seen %+v)", wrong, app, mem, seen)
 	}
@@ -34,15 +35,18 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	if plan.Next.Phase == lifecycle.New && app.Hold == nil && !app.Deleting && !asks && seen.TransientError == nil {
 		t.Fatalf("New is stored: %+v", plan)
 	}
+
 	if !slices.ContainsFunc(Waits, func(w Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
 		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
+
 	checkAttempts(t, mem, plan)
 	checkHold(t, app, mem, plan)
 	checkIntention(t, app, mem, seen, plan)
 	checkSecond(t, app, mem, now, plan)
 	checkTransientError(t, app, seen, now, plan)
 	checkBounded(t, app, seen, now, plan)
+
 	if app.MissingGrace > 0 && !asks {
 		checkQuiet(t, app, seen, now, plan)
 	}
@@ -54,11 +58,13 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt || int64(plan.Next.Attempt) > int64(mem.Attempt)+maxUnremembered+1 {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
+
 	creates := 0
 	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Create {
 			continue
 		}
+
 		if a.Part == lifecycle.DriverBudget || a.Part == lifecycle.DriverObjects {
 			if a.Attempt != plan.Next.Attempt || !plan.Next.Phase.Live() {
 				t.Fatalf("%v is created in %s of attempt %d", a, plan.Next.Phase, plan.Next.Attempt)
@@ -66,13 +72,16 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 			continue
 		}
 		creates++
+
 		if a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
 			t.Fatalf("%v is created, while %d is remembered after %d, in %s", a, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
 		}
 	}
+
 	if creates > 1 {
 		t.Fatalf("%d launches in one plan", creates)
 	}
+
 	if creates == 1 && len(plan.Actions) != 1 {
 		t.Fatalf("a launch together with other actions: %v", plan.Actions)
 	}
@@ -85,10 +94,13 @@ func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observe
 	if seen.TransientError == nil {
 		return
 	}
+
 	limit := app.Deadlines.DriverStart
+
 	over := limit > 0 && !now.Before(seen.TransientError.Since.Add(limit))
 	for _, a := range plan.Actions {
 		refuses := over && (a.Verb == lifecycle.Confirm && a.Part == lifecycle.DriverPod || a == lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: plan.Next.Attempt})
+
 		asks := a.Verb == lifecycle.Confirm && a.Part == lifecycle.Executors
 		if !refuses && !asks && seen.Rejection == nil {
 			t.Fatalf("%v during transient errors since %s", a, now.Sub(seen.TransientError.Since))
@@ -102,10 +114,13 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	if plan.RequeueAfter < 0 {
 		t.Fatalf("requeue after %s", plan.RequeueAfter)
 	}
+
 	if plan.RequeueAfter > 0 || app.Deleting {
 		return
 	}
+
 	m := plan.Next
+
 	d := seen.Driver(m.Attempt)
 	switch {
 	case m.Phase == lifecycle.Retained && app.Retain.For != nil:
@@ -138,14 +153,17 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	if refused && plan.Next.Cause.Reason == lifecycle.ReasonQuota && !plan.Next.Phase.Live() {
 		return // the next pass tries the launch again
 	}
+
 	if len(second.Transitions) > 0 && !due {
 		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
 	}
+
 	for _, a := range second.Actions {
 		if a.Verb == lifecycle.Create && a.Part == lifecycle.Submission {
 			t.Fatalf("a second launch: %v after %v", second.Actions, plan.Actions)
 		}
 	}
+
 	if len(second.Notices) > 0 && !due && !refused {
 		t.Fatalf("reported twice: %v", second.Notices)
 	}
@@ -157,11 +175,13 @@ func checkHold(t *testing.T, app lifecycle.App, mem lifecycle.Memory, plan lifec
 	if app.Hold == nil {
 		return
 	}
+
 	for _, a := range plan.Actions {
 		if a.Verb == lifecycle.Create && a.Part == lifecycle.Submission {
 			t.Fatalf("a held application is launched: %v", plan.Actions)
 		}
 	}
+
 	if plan.Next.RestartRequest != mem.RestartRequest && plan.Next.Attempt == mem.Attempt && mem.Phase != lifecycle.New {
 		t.Fatalf("the restart request of a held application is carried out in %s", mem.Phase)
 	}
@@ -197,17 +217,22 @@ func (a generator) app() lifecycle.App {
 		limit := func() time.Duration { return time.Duration(a.below(200)) * time.Second }
 		app.Deadlines = lifecycle.Deadlines{DriverStart: limit(), DriverReady: limit(), ExecutorsStart: limit(), Run: limit()}
 	}
+
 	if a.below(5) == 0 {
 		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.driver.memory"}
 	}
+
 	if a.below(3) == 0 {
 		app.Submitter = &lifecycle.Cause{Reason: "SparkSubmit", Message: "why"}
 	}
+
 	if a.below(5) == 0 {
 		app.Hold = held
 	}
+
 	app.Budget = a.below(3) == 0
 	app.RestartRequest = []string{"", "", "r1", "r2"}[a.below(4)]
+
 	app.MinExecutors = int32(a.below(5))
 	if a.below(3) == 0 {
 		app.TTL = new(time.Duration(a.below(100)-10) * time.Second)
@@ -219,6 +244,7 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	if a.below(8) == 0 {
 		return lifecycle.Memory{}
 	}
+
 	phases := []lifecycle.Phase{
 		lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Unknown,
 		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
@@ -226,6 +252,7 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	outcomes := []lifecycle.Outcome{
 		lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused, lifecycle.RunTimedOut,
 	}
+
 	m := lifecycle.Memory{
 		Phase: phases[a.below(len(phases))], Since: a.time(now), Attempt: int32(1 + a.below(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.below(3)],
 		Runs: int32(a.below(4)), Submissions: int32(a.below(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
@@ -234,6 +261,7 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	if a.below(2) == 0 {
 		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded", lifecycle.ReasonSchedulingGated}[a.below(6)], Message: "m"}
 	}
+
 	if m.Phase.Live() {
 		m.ShortSince = a.time(now)
 	}
@@ -244,48 +272,60 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
+
 	seen := lifecycle.Observed{Confirmed: a.below(3) == 0}
 	if seen.Confirmed {
 		seen.PodsConfirmed, seen.CacheBehind = a.below(2) == 0, a.below(3) == 0
 	}
+
 	for range a.below(3) {
 		attempt := int32(a.below(5))
 		if seen.Driver(attempt) != nil {
 			continue
 		}
+
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 			Name: "d", Attempt: attempt, Phase: phases[a.below(5)], Ready: a.below(2) == 0, Deleting: a.below(5) == 0, CreatedAt: a.time(now),
 			Finalizers: []string{"f"}[a.below(2):], Lingering: []string{"", "proxy"}[a.below(2)], MissingObjects: int32(max(a.below(4)-2, 0)),
 			Gated: a.below(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.below(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.below(3)],
 		})
 	}
+
 	a.submitters(now, &seen)
+
 	if a.below(3) == 0 {
 		seen.ProbeResult = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.below(3)], Message: "e"}
 	}
+
 	for range a.below(6) {
 		e := lifecycle.Executor{Name: "e", Attempt: int32(a.below(5)), Phase: phases[a.below(5)]}
 		if a.below(40) == 0 {
 			e.Attempt = math.MaxInt32 - int32(a.below(2)) // forged
 		}
+
 		e.CreatedAt = a.time(now)
 		if a.below(2) == 0 {
 			e.Why = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, "Unschedulable", "ImagePullBackOff"}[a.below(3)], Message: "e"}
 		}
+
 		seen.Executors = append(seen.Executors, e)
 	}
+
 	for range a.below(2) {
 		seen.RemainingAttempts = append(seen.RemainingAttempts, int32(1+a.below(4)))
 		if a.below(2) == 0 {
 			seen.Budgets = append(seen.Budgets, seen.RemainingAttempts[len(seen.RemainingAttempts)-1])
 		}
+
 		if a.below(3) == 0 {
 			seen.Groups = append(seen.Groups, seen.RemainingAttempts[len(seen.RemainingAttempts)-1])
 		}
 	}
+
 	if a.below(5) == 0 {
 		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.below(200)) * time.Second)}
 	}
+
 	if a.below(5) == 0 {
 		seen.Rejection = &lifecycle.Cause{Reason: []string{"Forbidden", lifecycle.ReasonQuota}[a.below(2)], Message: "no"}
 	}
@@ -302,16 +342,19 @@ func (a generator) submitters(now time.Time, seen *lifecycle.Observed) {
 		if seen.Submitter(attempt) != nil {
 			continue
 		}
+
 		seen.Submitters = append(seen.Submitters, lifecycle.Submitter{
 			Name: "s", Attempt: attempt, Phase: phases[a.below(5)], Deleting: a.below(5) == 0, GoneBy: a.time(now), CreatedAt: a.time(now), EndedAt: a.time(now),
 			SpecHash: []string{"", "1:a", "1:b"}[a.below(3)], Why: lifecycle.Cause{Reason: []string{"", "Error", "ImagePullBackOff"}[a.below(3)]},
 		})
 	}
+
 	for i := range seen.Drivers {
 		if a.below(2) == 0 {
 			seen.Drivers[i].Submitter, seen.Drivers[i].MissingConfigMap = "s", a.below(2) == 0
 		}
 	}
+
 	if seen.Inspected = a.below(3) == 0; seen.Inspected {
 		seen.Confirmed = true
 	}
@@ -325,10 +368,12 @@ var decisionTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
 	for seed := range decisions {
 		a := generator{rand.New(rand.NewPCG(seed, 11))}
+
 		app, mem, seen := a.app(), a.memory(decisionTime), a.observed(decisionTime)
 		if seed%2 == 1 {
 			generator{rand.New(rand.NewPCG(seed, 13))}.addApacheSettings(decisionTime, &app, &mem, &seen)
 		}
+
 		check(app, mem, seen, Step(app, mem, seen, decisionTime))
 	}
 }
@@ -341,13 +386,16 @@ func TestAnything(t *testing.T) {
 	randomDecisions(uint64(count), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 		checkPlan(t, app, mem, seen, decisionTime, plan)
 		used.Add(plan.Transitions)
+
 		if len(plan.Transitions) >= maxMoves {
 			t.Fatalf("the trail does not end: %v", plan.Transitions)
 		}
 	})
+
 	if count < enough {
 		return
 	}
+
 	for _, e := range Transitions {
 		used.Holds(t, e.From, e.To, e.When)
 	}

@@ -25,7 +25,9 @@ func (s *step) noticeRestart() {
 	case !lifecycle.RestartRequested(s.m.RestartRequest, s.app.RestartRequest), s.m.Phase == lifecycle.New, s.app.Hold != nil, s.app.IsServer && s.app.Invalid != nil:
 		return
 	}
+
 	s.restartDone(s.app.RestartRequest)
+
 	switch s.m.Phase {
 	case lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming:
 		s.replaceSuspending()
@@ -34,22 +36,27 @@ func (s *step) noticeRestart() {
 	case lifecycle.Editing:
 		return
 	}
+
 	if !s.app.Suspend || s.m.Phase.Terminal() {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns, s.m.Restarts = 0, 0, 0, lifecycle.Restarts{}
 	}
+
 	if s.app.Suspend {
 		s.suspend()
 		s.replaceSuspending()
 		return
 	}
+
 	waits := s.m.Phase == lifecycle.Waiting
 	cause := lifecycle.Cause{Reason: lifecycle.ReasonRestartRequested, Message: "a restart was requested; the " + s.noun("application") + " runs again"}
 	s.noticeRequest(s.restartEffect())
+
 	s.m.NextAttempt = time.Time{}
 	if waits {
 		s.m.Cause = cause
 		return
 	}
+
 	s.m.Outcome, s.m.EndedAt = lifecycle.Undecided, time.Time{}
 	s.enter(lifecycle.Waiting, cause)
 }

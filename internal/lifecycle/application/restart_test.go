@@ -71,12 +71,14 @@ func TestRestartRequests(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			plan := Step(test.app, test.mem, test.seen, at(60))
+
 			reports := 0
 			for _, n := range plan.Notices {
 				if n.Part == lifecycle.Application && n.Cause.Reason == lifecycle.ReasonRestartRequested && strings.HasPrefix(n.Cause.Message, "a restart was requested: ") {
 					reports++
 				}
 			}
+
 			got := []any{names(plan), append([]lifecycle.Action(nil), plan.Actions...), plan.Next.RestartRequest, plan.Next.Runs, reports}
 			if diff := cmp.Diff([]any{test.trail, test.actions, test.request, test.runs, test.reports}, got); diff != "" {
 				t.Errorf("trail, actions, request, runs, reports (-want +got):\n%s", diff)
@@ -89,6 +91,7 @@ func TestRestartRequests(t *testing.T) {
 // attempt, its memory contains neither an outcome nor an end, so that its time to live does not expire meanwhile.
 func TestRestartKeepsNoTimeOfTheLastRun(t *testing.T) {
 	app := appWith(asks("r1"), func(a *lifecycle.App) { a.TTL = new(time.Minute) })
+
 	plan := Step(app, memoryIn(lifecycle.Retained, outcome(lifecycle.Succeeded, "", 50)), driver(lifecycle.DriverSucceeded), at(1000))
 	if m := plan.Next; m.Phase != lifecycle.Waiting || m.Outcome != lifecycle.Undecided || !m.EndedAt.IsZero() || len(plan.Actions) > 0 {
 		t.Errorf("%+v, actions %v", m, plan.Actions)

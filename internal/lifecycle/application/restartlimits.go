@@ -50,10 +50,12 @@ func (s *step) nextRestarts(outcome lifecycle.Outcome) lifecycle.Restarts {
 	if after := s.app.Restart.Limits.ResetAfter; after != nil && !s.m.EndedAt.IsZero() && s.m.EndedAt.Sub(s.m.SubmittedAt) >= *after {
 		return lifecycle.Restarts{Total: 1}
 	}
+
 	next := lifecycle.Restarts{Total: increment(s.m.Restarts.Total)}
 	if outcome != lifecycle.Succeeded {
 		next.Failures = increment(s.m.Restarts.Failures)
 	}
+
 	if outcome == lifecycle.Refused {
 		next.Rejections = increment(s.m.Restarts.Rejections)
 	}
@@ -69,7 +71,9 @@ func (s *step) invalidSpec() string {
 	if s.app.Invalid == nil || s.app.IsServer || ofIt {
 		return ""
 	}
+
 	fit := *s
+
 	fit.app.Invalid = nil
 	if !fit.mayRestart() {
 		return ""
@@ -92,6 +96,7 @@ func (s *step) exceededLimit() string {
 	if rule.Limits == nil || s.app.Invalid != nil || !allowsRestart(rule.Policy, s.m.Outcome) {
 		return ""
 	}
+
 	next := s.m.Restarts // in the phase Waiting, they already include the next restart
 	if s.m.Phase != lifecycle.Waiting {
 		next = s.nextRestarts(s.m.Outcome)
@@ -123,6 +128,7 @@ func exhaustedCause(limit string, m lifecycle.Memory) lifecycle.Cause {
 	if m.Cause.Reason != "" && m.Cause.Reason != last {
 		last += ", " + m.Cause.Reason
 	}
+
 	if m.Cause.Message != "" {
 		last += ": " + m.Cause.Message
 	}

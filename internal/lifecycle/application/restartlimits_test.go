@@ -17,6 +17,7 @@ func TestPolicies(t *testing.T) {
 	failures := append([]lifecycle.Outcome{
 		lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.ReadyTimedOut, lifecycle.RunTimedOut,
 	}, infrastructure...)
+
 	all := append([]lifecycle.Outcome{lifecycle.Succeeded}, failures...)
 	for policy, again := range map[lifecycle.RestartPolicy][]lifecycle.Outcome{
 		lifecycle.Never: nil, "": nil, lifecycle.Always: all, lifecycle.OnFailure: failures, lifecycle.OnInfrastructureFailure: infrastructure,
@@ -26,12 +27,14 @@ func TestPolicies(t *testing.T) {
 			for _, o := range again {
 				want = want || o == how
 			}
+
 			s := &step{app: secondFamily(restarts(policy, math.MaxInt64)), m: memoryIn(lifecycle.Ended, outcome(how, "r", 50)), now: at(60)}
 			if got := s.mayRestart(); got != want {
 				t.Errorf("%q after %s: again %v", policy, how, got)
 			}
 			// The counts of sparkoperator.k8s.io support the policies too.
 			s.app.Restart = lifecycle.Restart{Policy: policy, FailureRetries: 9, SubmissionRetries: 9}
+
 			s.m.Submissions++
 			if got := s.mayRestart(); got != want {
 				t.Errorf("%q after %s, by retries: again %v", policy, how, got)
@@ -61,6 +64,7 @@ func TestRestartsAreCounted(t *testing.T) {
 	most := func(n int64) func(*lifecycle.RestartLimits) {
 		return limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts = n })
 	}
+
 	reset := func(seconds int) func(*lifecycle.RestartLimits) {
 		return limits(func(c *lifecycle.RestartLimits) { c.MaxRestarts, c.ResetAfter = 3, new(time.Duration(seconds)*second) })
 	}
@@ -113,10 +117,12 @@ func TestRestartsAreCounted(t *testing.T) {
 			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50), func(m *lifecycle.Memory) { m.Restarts, m.Submissions = restartsOf(c.before), 9 })
 			plan := Step(app, mem, nothing, at(51))
 			checkPlan(t, app, mem, nothing, at(51), plan)
+
 			if c.limit == "" {
 				if plan.Next.Phase != lifecycle.Waiting {
 					t.Fatalf("%s: %+v", plan.Next.Phase, plan.Next.Cause)
 				}
+
 				if diff := cmp.Diff(restartsOf(c.want), plan.Next.Restarts); diff != "" {
 					t.Errorf("counters of the next attempt (-want +got):\n%s", diff)
 				}
@@ -126,9 +132,11 @@ func TestRestartsAreCounted(t *testing.T) {
 				}
 				return
 			}
+
 			if plan.Next.Phase != lifecycle.Done || plan.Next.Restarts != restartsOf(c.before) || plan.Next.Outcome != c.how {
 				t.Errorf("%s %s %+v, want Done with the counters of the last attempt", plan.Next.Phase, plan.Next.Outcome, plan.Next.Restarts)
 			}
+
 			if got := plan.Next.Cause; got.Reason != lifecycle.ReasonRestartsExhausted || !strings.Contains(got.Message, c.limit) {
 				t.Errorf("cause %+v, want %q", got, c.limit)
 			}
@@ -169,13 +177,16 @@ func TestBackoffs(t *testing.T) {
 			mem := memoryIn(lifecycle.Ended, outcome(c.how, "r", 50))
 			plan := Step(app, mem, nothing, at(50))
 			checkPlan(t, app, mem, nothing, at(50), plan)
+
 			if next := at(50).Add(c.want); !plan.Next.NextAttempt.Equal(next) || plan.RequeueAfter != c.want {
 				t.Fatalf("next attempt at %s, requeue after %s; want %s", plan.Next.NextAttempt, plan.RequeueAfter, c.want)
 			}
+
 			early, due := plan.Next.NextAttempt.Add(-time.Millisecond), plan.Next.NextAttempt
 			if plan := Step(app, plan.Next, confirmed, early); len(plan.Actions) > 0 || plan.RequeueAfter != time.Millisecond {
 				t.Errorf("a millisecond before: %v, requeue after %s", plan.Actions, plan.RequeueAfter)
 			}
+
 			if plan := Step(app, plan.Next, confirmed, due); plan.Next.Phase != lifecycle.Launched || plan.Next.Attempt != 2 {
 				t.Errorf("when it is due: %s of attempt %d", plan.Next.Phase, plan.Next.Attempt)
 			}
@@ -213,6 +224,7 @@ func TestUnrememberedRestarts(t *testing.T) {
 	app := secondFamily(restarts(lifecycle.Always, 9))
 	before := lifecycle.Restarts{Total: 3, Failures: 1, Rejections: 1}
 	counted := func(m *lifecycle.Memory) { m.Restarts = before }
+
 	newer := driver(lifecycle.DriverPending, attempt(2))
 	for _, c := range []struct {
 		name string
@@ -228,7 +240,9 @@ func TestUnrememberedRestarts(t *testing.T) {
 			t.Errorf("%s: %s %+v, want %+v", c.name, plan.Next.Phase, plan.Next.Restarts, c.want)
 		}
 	}
+
 	app.SpecHash = "1:b"
+
 	mem := memoryIn(lifecycle.Running, counted)
 	if plan := Step(app, mem, driver(lifecycle.DriverRunning), at(60)); plan.Next.Phase != lifecycle.Editing || plan.Next.Restarts != (lifecycle.Restarts{}) {
 		t.Errorf("after an edit: %s %+v", plan.Next.Phase, plan.Next.Restarts)

@@ -36,6 +36,7 @@ func (s *step) retentionOver() bool {
 	case s.app.Retain.For == nil:
 		return false
 	}
+
 	left := s.m.Since.Add(*s.app.Retain.For).Sub(s.now)
 	if left > 0 {
 		s.requeueAfter(left)
@@ -52,6 +53,7 @@ func (s *step) released() bool {
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
 		last = min(last, maxAttempt-1) + 1
 	}
+
 	left := s.seenAttempts(last)
 	s.deleteAll(left)
 	return len(left) == 0
@@ -70,6 +72,7 @@ func (s *step) forced(attempt int32) bool {
 	if s.app.ForceAfter <= 0 || from.IsZero() {
 		return false
 	}
+
 	left := from.Add(s.app.ForceAfter).Sub(s.now)
 	if left > 0 {
 		s.requeueAfter(left)

@@ -47,6 +47,7 @@ func (s *step) invalidServerCause() lifecycle.Cause {
 	if !s.app.IsServer || s.app.Invalid == nil {
 		return s.m.Cause
 	}
+
 	s.m.SpecHash = s.app.SpecHash
 	return *s.app.Invalid
 }

@@ -75,10 +75,12 @@ func TestCausesOfEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Step(c.app, c.mem, c.seen, at(60))
+
 			got := []string{names(plan), plan.Next.Cause.Reason, plan.Next.Cause.Message}
 			if diff := cmp.Diff([]string{c.trail, c.reason, c.says}, got); diff != "" {
 				t.Errorf("trail, reason, message (-want +got):\n%s", diff)
 			}
+
 			if c.app.IsServer && plan.Next.Outcome == lifecycle.Succeeded {
 				t.Error("a server succeeded")
 			}
@@ -111,16 +113,20 @@ func TestServerFollowsItsReadiness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Step(app, c.mem, c.seen, at(60))
+
 			got := []string{names(plan), string(plan.Next.Phase), plan.Next.Cause.Reason, plan.Next.Cause.Message}
 			if diff := cmp.Diff([]string{c.trail, string(c.phase), c.reason, c.says}, got); diff != "" {
 				t.Errorf("trail, phase, reason, message (-want +got):\n%s", diff)
 			}
+
 			if len(plan.Actions) > 0 {
 				t.Errorf("it does %v", plan.Actions)
 			}
 		})
 	}
+
 	first := Step(app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60))
+
 	want := lifecycle.Cause{Reason: "ServerNotReady", Message: "pod app-driver is no longer ready"}
 	if len(first.Transitions) != 1 || first.Transitions[0].Cause != want {
 		t.Errorf("the transition of a server that is no longer ready is %+v, want the cause %+v", first.Transitions, want)
@@ -132,19 +138,24 @@ func TestServerFollowsItsReadiness(t *testing.T) {
 // spec.
 func TestInvalidEditKeepsTheServer(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(6))
+
 	kept := Step(appWith(asServer, edited, invalid), memoryIn(lifecycle.Running), seen, at(60))
 	if names(kept) != "" || len(kept.Actions) > 0 || kept.Next.SpecHash != "1:a" || kept.Next.Phase != lifecycle.Running {
 		t.Fatalf("the plan is %+v", kept)
 	}
+
 	if plan := Step(appWith(asServer), kept.Next, seen, at(70)); names(plan) != "" || len(plan.Actions) > 0 {
 		t.Errorf("the launched spec is back, and the plan is %+v", plan)
 	}
+
 	if plan := Step(appWith(asServer, edited), kept.Next, seen, at(70)); names(plan) != "Editing" || plan.Next.SpecHash != "1:b" {
 		t.Errorf("the spec is valid, and the plan is %+v", plan)
 	}
+
 	if plan := Step(appWith(asServer, suspended, edited, invalid), memoryIn(lifecycle.Running), seen, at(60)); names(plan) != "Suspending" || plan.Next.SpecHash != "1:b" {
 		t.Errorf("a suspension stops the server, but the plan is %+v", plan)
 	}
+
 	application := Step(appWith(edited, invalid), memoryIn(lifecycle.Running), seen, at(60))
 	if names(application) != "Editing" {
 		t.Errorf("an application with an invalid edit enters %q", names(application))
@@ -169,6 +180,7 @@ func TestEndedServerStartsWhenItsSpecIsValid(t *testing.T) {
 			t.Errorf("%s: it enters %q, want %q; actions (-want +got):\n%s", name, names(plan), c.trail, diff)
 		}
 	}
+
 	stopped := Step(appWith(asServer, edited, invalid), memoryIn(lifecycle.Running), confirmed, at(60)).Next
 	if stopped.SpecHash != "1:b" || stopped.Phase != lifecycle.Done {
 		t.Errorf("a server that ends after an invalid edit is %s with the hash %s, want the hash of the invalid spec", stopped.Phase, stopped.SpecHash)
@@ -181,6 +193,7 @@ func TestLongRunForgetsFailures(t *testing.T) {
 	resets := func(after time.Duration) func(*lifecycle.App) {
 		return func(a *lifecycle.App) { a.Restart.ResetAfter = after }
 	}
+
 	counted := func(phase lifecycle.Phase) lifecycle.Memory {
 		return memoryIn(phase, func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns = 5, 7, 2 })
 	}

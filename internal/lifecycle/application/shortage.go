@@ -29,12 +29,15 @@ func (s *step) missingExecutorsCause() lifecycle.Cause {
 	if s.m.ShortSince.IsZero() {
 		return lifecycle.Cause{}
 	}
+
 	short := max(s.now.Sub(s.m.ShortSince), 0)
 	if left := queryDelay(s.m.Phase) - short; left > 0 {
 		s.requeueAfter(left)
 		return lifecycle.Cause{}
 	}
+
 	s.requeueAfter(lifecycle.QueryInterval(short))
+
 	answer := s.seen.ProbeResult
 	switch {
 	case answer == nil:
@@ -52,6 +55,7 @@ func (s *step) missingExecutorsCause() lifecycle.Cause {
 		s.m.Cause = s.stored.Cause
 		return s.stored.Cause
 	}
+
 	why := lifecycle.Cause{Reason: answer.Reason, Message: "executors cannot be created: " + answer.Message, Advice: answer.Advice}
 	if why.Reason == lifecycle.ReasonPodInvalid {
 		why.Message += "; the driver requests them again and again until the spec is edited"
@@ -74,6 +78,7 @@ func (s *step) lacksExecutors() bool {
 	if s.m.Phase.Runs() {
 		wanted = s.app.MinExecutors
 	}
+
 	for i := range s.seen.Executors {
 		if e := &s.seen.Executors[i]; e.Attempt == s.m.Attempt && !endedPhase(e.Phase) {
 			exist++
@@ -93,9 +98,11 @@ func (s *step) rememberShortage() {
 	case s.m.ShortSince.IsZero():
 		s.m.ShortSince = lifecycle.NotInFuture(s.seen.ShortSince, s.now)
 	}
+
 	if s.stored.Cause.Reason != "" {
 		return
 	}
+
 	for i := range s.seen.Executors {
 		// The clocks of other machines may differ: a time in the future would move with every pass.
 		if e := &s.seen.Executors[i]; e.Attempt == s.m.Attempt && e.CreatedAt.After(s.m.ShortSince) && !e.CreatedAt.After(s.now) {

@@ -57,6 +57,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		o.Executors[0].Why = lifecycle.Cause{Reason: reason, Message: "m"}
 		return o
 	}
+
 	const running, pending, failed, unknown = lifecycle.DriverRunning, lifecycle.DriverPending, lifecycle.DriverFailed, lifecycle.DriverUnknown
 	for _, c := range []struct {
 		name     string
@@ -124,13 +125,16 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 	} {
 		plan := Step(c.app, c.m, c.seen, at(60))
 		checkPlan(t, c.app, c.m, c.seen, at(60), plan)
+
 		short := time.Time{}
 		if c.short != -1 {
 			short = at(c.short)
 		}
+
 		if !plan.Next.ShortSince.Equal(short) || plan.RequeueAfter != c.check {
 			t.Errorf("%s: short since %s, want %s; check %s, want %s", c.name, plan.Next.ShortSince, short, plan.RequeueAfter, c.check)
 		}
+
 		if diff := cmp.Diff(c.do, plan.Actions); diff != "" {
 			t.Errorf("%s: actions (-want +got):\n%s", c.name, diff)
 		}
@@ -138,6 +142,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		if diff := cmp.Diff(c.cause, plan.Next.Cause); diff != "" && !slices.Equal(plan.Actions, ask) {
 			t.Errorf("%s: cause (-want +got):\n%s", c.name, diff)
 		}
+
 		if reported := len(plan.Notices) > 0; reported != c.reported {
 			t.Errorf("%s: reported %v", c.name, plan.Notices)
 		}
@@ -150,40 +155,54 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 func TestShortageIsToldOnce(t *testing.T) {
 	app, m, reported := appWith(executorNumbers(4, 4)), memoryIn(lifecycle.Started), 0
 	seen := driver(lifecycle.DriverRunning, readyAt(7))
+
 	pass := func(seconds int, used string) {
 		t.Helper()
+
 		seen.ProbeResult = nil
+
 		plan := Step(app, m, seen, at(seconds))
 		if slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Part == lifecycle.Executors }) {
 			seen.ProbeResult = &lifecycle.Cause{}
 			if used != "" {
 				seen.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: used}
 			}
+
 			plan = Step(app, m, seen, at(seconds))
 		}
+
 		checkPlan(t, app, m, seen, at(seconds), plan)
 		m, reported = plan.Next, reported+len(plan.Notices)
 	}
 	for i, used := range []string{"used 0", "used 1", "used 2", "used 2", "used 2"} {
 		pass(10*i, used)
+
 		if i < 2 { // with room for two only
 			seen = withExecutors(seen, lifecycle.DriverRunning)
 			seen.Executors[len(seen.Executors)-1].CreatedAt = at(10*i + 1)
 		}
 	}
+
 	if reported != 1 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Scaling {
 		t.Fatalf("reported %d times; %s, %+v", reported, m.Phase, m.Cause)
 	}
+
 	pass(100, "")
+
 	seen = withExecutors(seen, lifecycle.DriverRunning, lifecycle.DriverRunning)
+
 	pass(110, "")
+
 	if reported != 1 || m.Cause != (lifecycle.Cause{}) || m.Phase != lifecycle.Running || !m.ShortSince.IsZero() {
 		t.Fatalf("with enough executors: reported %d times; %+v", reported, m)
 	}
+
 	seen.Executors[0].Phase = lifecycle.DriverFailed
+
 	pass(120, "used 3")
 	pass(130, "used 3")
 	pass(140, "used 3")
+
 	if reported != 2 || m.Cause.Reason != "QuotaExceeded" || m.Phase != lifecycle.Running {
 		t.Errorf("after the second shortage: reported %d times; %+v", reported, m)
 	}
@@ -194,16 +213,20 @@ func TestShortageIsToldOnce(t *testing.T) {
 func TestRampUpAsksNobody(t *testing.T) {
 	const all = 300
 	app, m := appWith(executorNumbers(all, all)), memoryIn(lifecycle.Ready)
+
 	seen := driver(lifecycle.DriverRunning, readyAt(0))
 	for i := range all {
 		seen = withExecutors(seen, lifecycle.DriverRunning)
 		seen.Executors[i].CreatedAt = at(i)
+
 		plan := Step(app, m, seen, at(i+1))
 		if len(plan.Actions) > 0 {
 			t.Fatalf("after %d s it does %v", i, plan.Actions)
 		}
+
 		m = plan.Next
 	}
+
 	if m.Phase != lifecycle.Running {
 		t.Errorf("phase %s", m.Phase)
 	}

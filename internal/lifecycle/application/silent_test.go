@@ -36,6 +36,7 @@ func TestExitZeroWhileSuspending(t *testing.T) {
 		{"an edit that is seen together with the end replaces the run", appWith(edited), memoryIn(lifecycle.Running), done, at(60),
 			want{trail: phases(lifecycle.Editing), do: again, check: repeatDelay, reason: lifecycle.ReasonEdited}},
 	})
+
 	plan := Step(appWith(suspended), memoryIn(lifecycle.Suspending, withRuns(2, 2)), done, at(60))
 	if plan.Next.SuspendedRuns != 1 {
 		t.Errorf("%d of 2 runs are suspended, want 1", plan.Next.SuspendedRuns)
@@ -47,6 +48,7 @@ func TestExitZeroWhileSuspending(t *testing.T) {
 func TestRestartWaitsForQuota(t *testing.T) {
 	limited := func(a *lifecycle.App) { a.Deadlines.DriverStart = 100 * second }
 	leftover := acts(remove(2))
+
 	failed := outcome(lifecycle.Failed, "Error", 50)
 	for _, c := range []struct {
 		name  string
@@ -65,10 +67,12 @@ func TestRestartWaitsForQuota(t *testing.T) {
 			{c.name + " launches when there is room", appWith(c.app, limited), memoryIn(c.phase, c.m, remembers(lifecycle.ReasonQuota, "m")), confirmed, at(90),
 				want{trail: phases(lifecycle.Launched), do: acts(create(2)), check: 10 * second, attempt: 2}},
 		})
+
 		if plan := Step(appWith(c.app, limited), memoryIn(c.phase, c.m), quotaRefused(nothing), at(170)); plan.Next.Outcome != lifecycle.Refused {
 			t.Errorf("%s: the deadline of the start has passed, and the outcome is %q", c.name, plan.Next.Outcome)
 		}
 	}
+
 	run(t, []row{
 		{"a new application ends", appWith(), lifecycle.Memory{}, quotaRefused(nothing), at(60),
 			want{trail: phases(lifecycle.Ended, lifecycle.Done), do: acts(remove(1)), outcome: lifecycle.Refused, reason: lifecycle.ReasonQuota}},
@@ -77,6 +81,7 @@ func TestRestartWaitsForQuota(t *testing.T) {
 	})
 	waits := Step(appWith(retries(1)), memoryIn(lifecycle.Waiting, failed), quotaRefused(nothing), at(90)).Next
 	again := quotaRefused(nothing)
+
 	again.Rejection.Message = "exceeded quota: pods, used 7"
 	if plan := Step(appWith(retries(1)), waits, again, at(105)); len(plan.Notices) > 0 || plan.Next != waits {
 		t.Errorf("the next try changes the status: %+v after %+v, %v", plan.Next, waits, plan.Notices)
@@ -115,17 +120,21 @@ func TestSidecarIsNamed(t *testing.T) {
 	lingering := func(d *lifecycle.Driver) { d.Lingering = "proxy" }
 	for _, phase := range []lifecycle.DriverPhase{lifecycle.DriverSucceeded, lifecycle.DriverFailed} {
 		seen := driver(phase, lingering, why("Error"))
+
 		first := Step(appWith(), memoryIn(lifecycle.Running), seen, at(55))
 		if first.Next.Phase != lifecycle.Retained || strings.Contains(first.Next.Cause.Message, "proxy") || first.RequeueAfter != 5*second {
 			t.Fatalf("%s: at the end: %+v, requeue after %s", phase, first.Next, first.RequeueAfter)
 		}
+
 		named := Step(appWith(), first.Next, seen, at(60))
 		if !strings.Contains(named.Next.Cause.Message, "container proxy of driver pod app-driver still runs") || len(named.Notices) != 1 || named.Next.Outcome != first.Next.Outcome {
 			t.Errorf("%s: %+v, %v", phase, named.Next, named.Notices)
 		}
+
 		if again := Step(appWith(), named.Next, seen, at(90)); again.Next != named.Next || len(again.Notices) > 0 {
 			t.Errorf("%s: named again: %+v, %v", phase, again.Next, again.Notices)
 		}
+
 		if over := Step(appWith(), named.Next, driver(phase), at(90)).Next; phase == lifecycle.DriverSucceeded && over.Cause != (lifecycle.Cause{}) {
 			t.Errorf("the sidecar has ended: %+v", over.Cause)
 		}
@@ -136,22 +145,26 @@ func TestSidecarIsNamed(t *testing.T) {
 // names them if it cannot.
 func TestDeletedObjectsAreRestored(t *testing.T) {
 	lacks := func(d *lifecycle.Driver) { d.MissingObjects = 1 }
+
 	restore := acts(lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.DriverObjects, Attempt: 1})
 	for _, phase := range []lifecycle.Phase{lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running} {
 		of := lifecycle.DriverRunning
 		if phase == lifecycle.Launched {
 			of = lifecycle.DriverPending
 		}
+
 		seen := driver(of, lacks, func(d *lifecycle.Driver) {
 			d.Ready, d.ReadyAt = phase != lifecycle.Launched && phase != lifecycle.Started, at(7)
 		})
 		run(t, []row{{fmt.Sprint(phase), appWith(), memoryIn(phase), seen, at(60), stepWant(t, appWith(), memoryIn(phase), seen, restore)}})
 		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no Services here"}
+
 		plan := Step(appWith(), memoryIn(phase), seen, at(60))
 		if c := plan.Next.Cause; c.Reason != "Forbidden" || !strings.Contains(c.Message, "were deleted and cannot be created again: no Services here") || plan.RequeueAfter != repeatDelay {
 			t.Errorf("%s: the rejection is not named: %+v, requeue after %s", phase, c, plan.RequeueAfter)
 		}
 	}
+
 	for name, seen := range map[string]lifecycle.Observed{
 		"a driver that is being deleted": driver(lifecycle.DriverRunning, readyAt(7), lacks, deleting),
 		"a driver that has ended":        driver(lifecycle.DriverFailed, lacks),
@@ -168,6 +181,7 @@ func TestDeletedObjectsAreRestored(t *testing.T) {
 // stepWant returns what a decision must do besides the phases that it enters.
 func stepWant(t *testing.T, app lifecycle.App, m lifecycle.Memory, seen lifecycle.Observed, do []lifecycle.Action) want {
 	t.Helper()
+
 	w := want{do: do, check: lifecycle.StopDuration}
 	for _, tr := range Step(app, m, seen, at(60)).Transitions {
 		w.trail = append(w.trail, tr.To)

@@ -63,12 +63,15 @@ func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now 
 	s.run()
 	s.ensureBudget()
 	s.postponeDeletions()
+
 	if rank[s.m.Phase] < rank[lifecycle.Ready] {
 		s.m.ShortSince = time.Time{} // no executors are expected before the driver is Ready
 	}
+
 	if s.m.Attempt != mem.Attempt {
 		s.m.ExecutorFailure, s.m.FailedExecutorCreatedAt = lifecycle.Cause{}, time.Time{}
 	}
+
 	s.plan.Next = s.m
 	return s.plan
 }
@@ -91,18 +94,22 @@ func (s *step) run() {
 	if s.app.Deleting && s.app.Orphan {
 		return // the dependents no longer belong to the application
 	}
+
 	if s.app.Deleting {
 		s.deleteAll(s.seenAttempts(maxAttempt))
 		return
 	}
+
 	s.adopt()
 	s.noticeEdit()
 	s.noticeRestart()
+
 	for range maxMoves {
 		if !s.move() {
 			return
 		}
 	}
+
 	s.requeueAfter(rereadDelay) // not reached, as a test with random decisions shows
 }
 
@@ -134,6 +141,7 @@ func (s *step) move() bool {
 // result is always true, so that callers can return it.
 func (s *step) enter(phase lifecycle.Phase, cause lifecycle.Cause) bool {
 	cause = cause.Bounded()
+
 	s.resetFailures()
 	s.plan.Transitions = append(s.plan.Transitions, lifecycle.Transition{
 		From: s.m.Phase, To: phase, Attempt: s.m.Attempt, Outcome: s.m.Outcome, Cause: cause, At: s.now,
@@ -165,11 +173,13 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 	if cause = cause.Bounded(); cause.Reason == "" && s.seen.QuerySkipped {
 		return
 	}
+
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason {
 		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{
 			Part: part, Name: name, Waits: part == lifecycle.Executors || s.m.Phase == lifecycle.Launched, Attempt: s.m.Attempt, Cause: cause,
 		})
 	}
+
 	s.m.Cause = cause
 }
 
@@ -202,6 +212,7 @@ func (s *step) launch() bool {
 		if s.seen.Rejection = s.launchTimedOut(); s.seen.Rejection != nil {
 			return s.launch()
 		}
+
 		s.requeueAfter(repeatDelay)
 		return false
 	case s.confirmsBeforeLaunch():
@@ -210,6 +221,7 @@ func (s *step) launch() bool {
 	case s.waitsForQuota():
 		return false
 	}
+
 	s.launchTried = true
 	s.m.Attempt++
 	s.m.Submissions++
@@ -217,10 +229,12 @@ func (s *step) launch() bool {
 	s.m.SpecHash = s.app.SpecHash
 	s.restartDone(s.app.RestartRequest)
 	s.m.SubmittedAt, s.m.UngatedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}, time.Time{}
+
 	s.m.Outcome = lifecycle.Undecided
 	if s.app.Invalid != nil {
 		return s.end(lifecycle.Refused, *s.app.Invalid, s.now)
 	}
+
 	if s.seen.Rejection != nil {
 		s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt) // objects created before the rejection
 		return s.end(lifecycle.Refused, *s.seen.Rejection, s.now)
@@ -245,17 +259,21 @@ func (s *step) waitsForQuota() bool {
 	case s.app.IsServer, s.m.Phase == lifecycle.New, s.m.Outcome == lifecycle.Refused:
 		return false
 	}
+
 	due := s.m.Since
 	if s.m.Phase == lifecycle.Waiting && !s.m.EndedAt.IsZero() {
 		due = lifecycle.NotInFuture(s.m.EndedAt.Add(s.restartDelay()), s.now)
 	}
+
 	if limit := s.app.Deadlines.DriverStart; limit > 0 && s.now.Sub(due) >= limit {
 		return false
 	}
+
 	cause := lifecycle.Cause{Reason: refused.Reason, Message: "the next attempt waits for quota: " + refused.Message}
 	if s.stored.Cause.Reason == cause.Reason {
 		cause = s.stored.Cause // the numbers in the message change with every pod in the namespace
 	}
+
 	s.do(lifecycle.Delete, lifecycle.Attempt, s.m.Attempt+1) // objects created before the rejection
 	s.waitFor(lifecycle.Application, "", cause)
 	s.requeueAfter(repeatDelay)
@@ -283,6 +301,7 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 	if s.seen.TransientError == nil {
 		return nil
 	}
+
 	if outcome, cause, over := s.expired(deadlineAfter(s.seen.TransientError.Since, s.app.Deadlines.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
 		"the driver pod could not be created")); over && outcome == lifecycle.Refused {
 		return &cause
@@ -301,6 +320,7 @@ func (s *step) confirm(part lifecycle.Part, attempt int32) {
 	if s.seen.TransientError == nil || launches && s.launchTimedOut() != nil {
 		s.do(lifecycle.Confirm, part, attempt)
 	}
+
 	s.requeueAfter(rereadDelay)
 }
 
@@ -319,6 +339,7 @@ func (s *step) submission() lifecycle.Cause {
 // that its driver existed.
 func (s *step) adopt() {
 	newest := s.m.Attempt
+
 	take := func(attempt int32) {
 		if int64(attempt)-int64(s.m.Attempt) <= maxUnremembered {
 			newest = max(newest, attempt)
@@ -327,12 +348,15 @@ func (s *step) adopt() {
 	for i := range s.seen.Drivers {
 		take(s.seen.Drivers[i].Attempt)
 	}
+
 	for i := range s.seen.Submitters {
 		take(s.seen.Submitters[i].Attempt)
 	}
+
 	for i := range s.seen.Executors {
 		take(s.seen.Executors[i].Attempt)
 	}
+
 	d, r := s.seen.Driver(newest), s.seen.Submitter(newest)
 	if newest > s.m.Attempt {
 		s.countUnremembered()
@@ -342,6 +366,7 @@ func (s *step) adopt() {
 		s.m.Runs++
 		s.m.Submissions++
 		s.m.SubmittedAt, s.m.UngatedAt, s.m.EndedAt, s.m.NextAttempt = s.now, time.Time{}, time.Time{}, time.Time{}
+
 		cause := lifecycle.Cause{}
 		switch {
 		case d != nil:
@@ -353,9 +378,11 @@ func (s *step) adopt() {
 			s.restartDone(r.RestartRequest)
 			cause = s.submission()
 		}
+
 		s.m.Outcome = lifecycle.Undecided
 		s.enter(lifecycle.Launched, cause)
 	}
+
 	if !s.m.Phase.Live() {
 		return
 	}
@@ -388,19 +415,23 @@ func (s *step) noticeEdit() {
 		s.m.SpecHash = s.app.SpecHash
 		return
 	}
+
 	s.m.SpecHash = s.app.SpecHash
 	switch s.m.Phase {
 	case lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming:
 		s.replaceSuspending()
 		return
 	}
+
 	if !s.app.Suspend || s.m.Phase.Terminal() {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns, s.m.Restarts = 0, 0, 0, lifecycle.Restarts{}
 	}
+
 	if s.app.Suspend {
 		s.suspend()
 		return
 	}
+
 	s.m.Outcome, s.m.EndedAt, s.m.NextAttempt = lifecycle.Undecided, time.Time{}, time.Time{}
 	s.enter(lifecycle.Editing, lifecycle.Cause{Reason: lifecycle.ReasonEdited, Message: "the spec was edited; the " + s.noun("run") + " of the old spec is replaced"})
 }

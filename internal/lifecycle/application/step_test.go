@@ -77,6 +77,7 @@ func driver(phase lifecycle.DriverPhase, change ...func(*lifecycle.Driver)) life
 	case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
 		d.StartedAt, d.EndedAt = at(5), at(50)
 	}
+
 	for _, c := range change {
 		c(&d)
 	}
@@ -170,23 +171,29 @@ type row struct {
 
 func run(t *testing.T, rows []row) {
 	t.Helper()
+
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			t.Helper()
+
 			if r.now.IsZero() {
 				r.now = at(60)
 			}
+
 			plan := stored(t, r.app, r.mem, r.seen, r.now)
+
 			got := want{do: plan.Actions, check: plan.RequeueAfter, attempt: plan.Next.Attempt, outcome: plan.Next.Outcome, reason: plan.Next.Cause.Reason}
 			for _, tr := range plan.Transitions {
 				got.trail = append(got.trail, tr.To)
 			}
+
 			switch r.want.attempt {
 			case 0:
 				r.want.attempt = 1
 			case none:
 				r.want.attempt = 0
 			}
+
 			if diff := cmp.Diff(r.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
@@ -199,16 +206,21 @@ func run(t *testing.T, rows []row) {
 // decision.
 func stored(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	t.Helper()
+
 	plan := Step(app, mem, seen, now)
 	checkPlan(t, app, mem, seen, now, plan)
+
 	if len(plan.Transitions) == 0 || plan.RequeueAfter != time.Millisecond {
 		return plan
 	}
+
 	next := Step(app, plan.Next, seen, now)
 	checkPlan(t, app, plan.Next, seen, now, next)
+
 	if diff := cmp.Diff(plan.Next, next.Next); len(next.Transitions) > 0 || diff != "" {
 		t.Errorf("the pass after the status write enters %v (-want +got):\n%s", next.Transitions, diff)
 	}
+
 	plan.Actions, plan.RequeueAfter = next.Actions, next.RequeueAfter
 	return plan
 }
@@ -293,6 +305,7 @@ func pending(o lifecycle.Observed, reasons ...string) lifecycle.Observed {
 		if reason != "" {
 			e.Why = lifecycle.Cause{Reason: reason, Message: fmt.Sprint("m", i+1)}
 		}
+
 		o.Executors = append(o.Executors, e)
 	}
 	return o
@@ -315,12 +328,15 @@ func TestManyExecutorsWait(t *testing.T) {
 	seen := withExecutors(driver(lifecycle.DriverRunning, readyAt(7)), lifecycle.DriverRunning)
 	m := memoryIn(lifecycle.Running)
 	changes, events := 0, 0
+
 	pass := func(now int) {
 		plan := Step(app, m, seen, at(now))
 		checkPlan(t, app, m, seen, at(now), plan)
+
 		if plan.Next != m {
 			changes++
 		}
+
 		events += len(plan.Notices)
 		m = plan.Next
 	}
@@ -328,12 +344,15 @@ func TestManyExecutorsWait(t *testing.T) {
 		e := lifecycle.Executor{Name: fmt.Sprint("exec-", i), Attempt: 1, Phase: lifecycle.DriverPending, CreatedAt: at(60 + i/50)}
 		e.Why = lifecycle.Cause{Reason: "Unschedulable", Message: fmt.Sprintf("0/%d nodes are available", i)}
 		seen.Executors = append(seen.Executors, e)
+
 		pass(60 + i/20)
 	}
+
 	for i := range many { // the first executors get capacity first
 		seen.Executors[1+i].Phase, seen.Executors[1+i].Why = lifecycle.DriverRunning, lifecycle.Cause{}
 		pass(100 + i)
 	}
+
 	if changes != 2 || events != 1 || m.Cause.Reason != "" {
 		t.Errorf("%d changes of the memory and %d events; want 2 and 1; remembers %+v", changes, events, m.Cause)
 	}
@@ -346,6 +365,7 @@ func TestExecutorsWait(t *testing.T) {
 	ready := driver(lifecycle.DriverRunning, readyAt(7))
 	enough := withExecutors(ready, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverRunning)
 	known0 := lifecycle.Cause{Reason: "Unschedulable", Message: "executor pod gone waits: 0/3"}
+
 	known := func(m *lifecycle.Memory) { m.Cause = known0 }
 	for _, c := range []struct {
 		name string
@@ -388,10 +408,12 @@ func TestExecutorsWait(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			plan := Step(app, c.mem, c.seen, at(60))
 			checkPlan(t, app, c.mem, c.seen, at(60), plan)
+
 			reported := ""
 			for _, n := range plan.Notices {
 				reported += n.Name
 			}
+
 			if diff := cmp.Diff(c.want, plan.Next.Cause); diff != "" || reported != c.pod {
 				t.Errorf("reported %q, want %q; cause (-want +got):\n%s", reported, c.pod, diff)
 			}
@@ -404,6 +426,7 @@ func TestExecutorsWaitInADeadline(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.InitialExecutors, a.Deadlines.ExecutorsStart = 2, 30*second })
 	seen := pending(driver(lifecycle.DriverRunning, readyAt(7)), "Unschedulable")
 	first := Step(app, memoryIn(lifecycle.Scaling), seen, at(20))
+
 	got := Step(app, first.Next, afterLiveRead(seen), at(40)).Next.Cause.Message
 	if want := "fewer than 2 executors ran within 30s; it waited for Unschedulable: executor pod exec-1 waits: m1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -447,6 +470,7 @@ func TestGatedDriver(t *testing.T) {
 			late(why("Unschedulable")), at(3660), over},
 		{"never gated", appWith(limited), memoryIn(lifecycle.Launched), late(), at(60), over},
 	})
+
 	relaunched := Step(appWith(always), memoryIn(lifecycle.Waiting, ungated(10), outcome(lifecycle.Failed, "Error", 50)), confirmed, at(70))
 	if !relaunched.Next.UngatedAt.IsZero() || relaunched.Next.Attempt != 2 {
 		t.Errorf("attempt %d counts from %s", relaunched.Next.Attempt, relaunched.Next.UngatedAt)
@@ -616,6 +640,7 @@ func TestDeadlines(t *testing.T) {
 func TestDeadlineTellsWhatItWaitedFor(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.Deadlines.DriverStart = 30 * second })
 	mem := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes"} })
+
 	got := Step(app, mem, live(driver(lifecycle.DriverPending, why("Unschedulable"))), at(30)).Next.Cause.Message
 	if want := "the driver did not start within 30s; it waited for Unschedulable: 0/3 nodes"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -833,11 +858,13 @@ func TestEditsOfAQueue(t *testing.T) {
 	m := memoryIn(lifecycle.Running)
 	pass := func(seen lifecycle.Observed) {
 		t.Helper()
+
 		now += 60
 		plan := Step(app, m, seen, at(now))
 		checkPlan(t, app, m, seen, at(now), plan)
 		m = plan.Next
 	}
+
 	write := func(suspend bool) {
 		hash++
 		app.Suspend, app.SpecHash = suspend, fmt.Sprint("1:", hash)
@@ -845,29 +872,37 @@ func TestEditsOfAQueue(t *testing.T) {
 	for range 3 {
 		write(true)
 		pass(driver(lifecycle.DriverRunning, attempt(m.Attempt)))
+
 		if m.Phase != lifecycle.Suspending {
 			t.Fatalf("suspended and edited: phase %s", m.Phase)
 		}
+
 		pass(confirmed)
 		write(false)
 		pass(confirmed)
 		pass(driver(lifecycle.DriverRunning, attempt(m.Attempt), readyAt(now)))
 	}
+
 	if m.Phase != lifecycle.Running || m.Attempt != 4 || m.Runs != 4 || m.Submissions != 4 || m.SuspendedRuns != 3 {
 		t.Fatalf("after the last admission: %+v", m)
 	}
+
 	pass(driver(lifecycle.DriverFailed, attempt(4)))
+
 	if m.Phase != lifecycle.Waiting {
 		t.Fatalf("after the first failure: phase %s", m.Phase)
 	}
+
 	pass(confirmed)
 	pass(driver(lifecycle.DriverFailed, attempt(5)))
+
 	if m.Phase != lifecycle.Retained || m.Runs != 5 {
 		t.Fatalf("after the second failure: phase %s with %d runs", m.Phase, m.Runs)
 	}
 	// After an edit, a finished application counts as a new one, even if it is suspended.
 	write(true)
 	pass(confirmed)
+
 	if m.Phase != lifecycle.Suspended || m.Runs != 0 || m.SuspendedRuns != 0 {
 		t.Fatalf("edited and suspended after the end: phase %s with %d runs, %d suspended", m.Phase, m.Runs, m.SuspendedRuns)
 	}
@@ -875,6 +910,7 @@ func TestEditsOfAQueue(t *testing.T) {
 
 func TestEditStartsCountingAnew(t *testing.T) {
 	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Runs, m.Submissions, m.SuspendedRuns, m.Attempt = 3, 4, 2, 4 })
+
 	next := Step(appWith(edited), mem, confirmed, at(60)).Next
 	if next.Runs != 1 || next.Submissions != 1 || next.SuspendedRuns != 0 || next.Attempt != 5 || next.SpecHash != "1:b" {
 		t.Errorf("runs %d, submissions %d, attempt %d, hash %s; want 1, 1, 5, 1:b", next.Runs, next.Submissions, next.Attempt, next.SpecHash)
@@ -909,10 +945,12 @@ func TestExpiry(t *testing.T) {
 // driver and the time at which the driver should have been deleted. It is the same in every pass.
 func TestStuckDeletion(t *testing.T) {
 	stuck := driver(lifecycle.DriverRunning, dueToGo(60))
+
 	want := "driver pod app-driver should have been deleted before 2026-03-01T12:01:00Z, so its node may be dead; the next attempt starts when the pod is gone"
 	for _, mem := range []lifecycle.Memory{memoryIn(lifecycle.Editing), memoryIn(lifecycle.Suspending), memoryIn(lifecycle.Resuming)} {
 		app := appWith(func(a *lifecycle.App) { a.Suspend = mem.Phase == lifecycle.Suspending })
 		first := Step(app, mem, stuck, at(100))
+
 		second := Step(app, first.Next, stuck, at(200))
 		if first.Next.Cause.Message != want || len(first.Notices) != 1 || second.Next.Cause != first.Next.Cause || len(second.Notices) != 0 {
 			t.Errorf("%s: reported %v, then %v; remembers %q", mem.Phase, first.Notices, second.Notices, second.Next.Cause.Message)
@@ -926,12 +964,14 @@ func TestTellsOnce(t *testing.T) {
 		return driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: message} })
 	}
 	first := Step(appWith(), memoryIn(lifecycle.Launched), waiting("0/3"), at(20))
+
 	want := []lifecycle.Notice{{
 		Part: lifecycle.DriverPod, Name: "app-driver", Waits: true, Attempt: 1, Cause: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3"},
 	}}
 	if diff := cmp.Diff(want, first.Notices); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
+
 	second := Step(appWith(), first.Next, waiting("0/4"), at(25))
 	if len(second.Notices) > 0 || second.Next.Cause.Message != "0/4" {
 		t.Errorf("second pass: reported %v, remembers %q; want nothing reported, 0/4 remembered", second.Notices, second.Next.Cause.Message)
@@ -953,12 +993,15 @@ func TestUnasked(t *testing.T) {
 		{"the pod's status contains the reason", true, "ErrImagePull", "ErrImagePull"},
 	} {
 		seen := driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: test.says} })
+
 		seen.QuerySkipped = test.unasked
 		if got := Step(appWith(), known, seen, at(20)).Next.Cause.Reason; got != test.want {
 			t.Errorf("%s: it remembers %q, want %q", test.name, got, test.want)
 		}
 	}
+
 	runs := driver(lifecycle.DriverRunning)
+
 	runs.QuerySkipped = true
 	if next := Step(appWith(), known, runs, at(20)).Next; next.Phase == lifecycle.Launched || next.Cause.Reason == "FailedMount" {
 		t.Errorf("a driver that runs is in phase %s and waits for %q", next.Phase, next.Cause.Reason)
@@ -970,6 +1013,7 @@ func TestUnasked(t *testing.T) {
 func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("é", 40000)
 	seen := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Invalid", Message: long}}
+
 	waiting := driver(lifecycle.DriverPending, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: long} })
 	for _, plan := range []lifecycle.Plan{
 		Step(appWith(), lifecycle.Memory{}, seen, t0),

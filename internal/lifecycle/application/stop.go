@@ -32,11 +32,13 @@ func (s *step) suspendedCause() lifecycle.Cause {
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
 	s.enter(lifecycle.Suspending, s.suspendedCause()) // may reset the counts (resetFailures)
+
 	if spared {
 		s.m.SuspendedRuns++
 		s.m.EndedAt = time.Time{}
 		return true
 	}
+
 	s.replaceSuspending()
 	return true
 }
@@ -57,14 +59,17 @@ func (s *step) replaceSuspending() {
 // as in a suspended Job of Kubernetes, and does not run again.
 func (s *step) suspending() bool {
 	s.m.Outcome, s.m.NextAttempt = lifecycle.Undecided, time.Time{}
+
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil && d.Phase == lifecycle.DriverSucceeded && s.m.EndedAt.IsZero() && !s.app.IsServer {
 		s.m.SuspendedRuns = max(s.m.SuspendedRuns-1, 0)
 		return s.end(lifecycle.Succeeded, lifecycle.Cause{}, d.EndedAt)
 	}
+
 	if !s.cleared(maxAttempt) {
 		return false
 	}
+
 	s.m.EndedAt = time.Time{}
 	return s.enter(lifecycle.Suspended, s.suspendedCause())
 }
@@ -85,6 +90,7 @@ func (s *step) resuming() bool {
 	if s.app.Suspend {
 		return s.enter(lifecycle.Suspended, s.suspendedCause())
 	}
+
 	if !s.cleared(s.m.Attempt) {
 		return false
 	}
@@ -98,6 +104,7 @@ func (s *step) editing() bool {
 	if s.app.Suspend {
 		return s.suspend()
 	}
+
 	if !s.cleared(maxAttempt) {
 		return false
 	}
@@ -118,6 +125,7 @@ func (s *step) cleared(upTo int32) bool {
 		s.waitFor(lifecycle.DriverPod, name, cause)
 		return false
 	}
+
 	if s.m.Attempt > 0 && !s.seen.Confirmed {
 		s.confirm(lifecycle.DriverPod, s.m.Attempt)
 		return false
@@ -132,11 +140,13 @@ func (s *step) waitForLeftovers(left []int32) (pod string, cause lifecycle.Cause
 	if s.seen.Rejection != nil {
 		return "", *s.seen.Rejection
 	}
+
 	for _, attempt := range left {
 		if d := s.seen.Driver(attempt); d != nil {
 			if cause := s.finalizersCause(d); cause.Reason != "" {
 				return d.Name, cause
 			}
+
 			if cause := s.stuckPodCause(s.noun("driver")+" pod "+d.Name, d.Phase, d.Deleting, d.GoneBy); cause.Reason != "" {
 				return d.Name, cause
 			}
@@ -157,6 +167,7 @@ func (s *step) finalizersCause(d *lifecycle.Driver) lifecycle.Cause {
 	if !d.Deleting || len(d.Finalizers) == 0 || d.Phase != lifecycle.DriverPending && !driverEnded(d) {
 		return lifecycle.Cause{}
 	}
+
 	if left := d.GoneBy.Add(finalizersGrace).Sub(s.now); left > 0 {
 		s.requeueAfter(left)
 		return lifecycle.Cause{}
@@ -173,6 +184,7 @@ func (s *step) stuckPodCause(what string, phase lifecycle.DriverPhase, deleting 
 		return lifecycle.Cause{Reason: lifecycle.ReasonNodeLost, Message: fmt.Sprintf(
 			"%s is on a node that does not answer; the next attempt starts when the pod is gone", what)}
 	}
+
 	if deleting && !goneBy.IsZero() && s.now.Sub(goneBy) > overdue {
 		return lifecycle.Cause{Reason: lifecycle.ReasonDriverDeleting, Message: fmt.Sprintf(
 			"%s should have been deleted before %s, so its node may be dead; the next attempt starts when the pod is gone",
@@ -191,10 +203,13 @@ func (s *step) deleteAll(attempts []int32) {
 	if len(attempts) == 0 {
 		return
 	}
+
 	s.requeueAfter(s.cleanupInterval())
+
 	if s.actionsBlocked() {
 		return
 	}
+
 	for _, attempt := range attempts {
 		switch {
 		case s.stillStops(attempt) && !s.app.Deleting:
@@ -214,6 +229,7 @@ func (s *step) stillStops(attempt int32) bool {
 		if endedPhase(phase) || deleting && !goneBy.IsZero() && late > 0 {
 			return false
 		}
+
 		if deleting && !goneBy.IsZero() {
 			s.requeueAfter(max(-late, time.Second))
 		}
@@ -222,6 +238,7 @@ func (s *step) stillStops(attempt int32) bool {
 	if d := s.seen.Driver(attempt); d != nil && goesOn(d.Phase, d.Deleting, d.GoneBy) {
 		return true
 	}
+
 	r := s.seen.Submitter(attempt)
 	return r != nil && goesOn(r.Phase, r.Deleting, r.GoneBy)
 }
@@ -247,6 +264,7 @@ func (s *step) attemptsAt(attempt int32) []int32 {
 
 func (s *step) attempts(wanted func(int32) bool) []int32 {
 	var found []int32
+
 	add := func(attempt int32) {
 		if wanted(attempt) {
 			found = append(found, attempt)
@@ -255,15 +273,19 @@ func (s *step) attempts(wanted func(int32) bool) []int32 {
 	for i := range s.seen.Drivers {
 		add(s.seen.Drivers[i].Attempt)
 	}
+
 	for i := range s.seen.Submitters {
 		add(s.seen.Submitters[i].Attempt)
 	}
+
 	for i := range s.seen.Executors {
 		add(s.seen.Executors[i].Attempt)
 	}
+
 	for _, attempt := range s.seen.RemainingAttempts {
 		add(attempt)
 	}
+
 	slices.Sort(found)
 	return slices.Compact(found)
 }

@@ -13,6 +13,7 @@ func (s *step) submitting(r *lifecycle.Submitter) bool {
 	if outcome, cause, over := s.deadlines(nil); over {
 		return !s.needsLiveRead(outcome) && s.end(outcome, cause, s.now)
 	}
+
 	cause := r.Why
 	switch {
 	case cause.Reason != "":
@@ -39,6 +40,7 @@ func (s *step) endUnsubmitted(r *lifecycle.Submitter) (ended, entered bool) {
 	if s.m.Phase != lifecycle.Launched {
 		return false, false // the driver existed earlier
 	}
+
 	switch {
 	case r != nil && r.Phase == lifecycle.DriverFailed && !r.Deleting:
 		cause := orReason(r.Why, lifecycle.ReasonSubmitFailed, "spark-submit failed")
@@ -73,9 +75,11 @@ func (s *step) inspectMounts(d *lifecycle.Driver) mountState {
 	if d.Submitter == "" || d.Phase != lifecycle.DriverPending || d.Deleting {
 		return mountsComplete
 	}
+
 	if r := s.seen.Submitter(s.m.Attempt); r != nil && r.Phase != lifecycle.DriverFailed {
 		return mountsComplete
 	}
+
 	switch {
 	case !s.seen.Inspected:
 		s.confirm(lifecycle.Submission, s.m.Attempt)

@@ -16,9 +16,11 @@ func submitter(phase lifecycle.DriverPhase, change ...func(*lifecycle.Submitter)
 	if endedPhase(phase) {
 		r.EndedAt = at(40)
 	}
+
 	if phase == lifecycle.DriverFailed {
 		r.Why = lifecycle.Cause{Reason: "Error", Message: "spark-submit container failed with exit code 1: no jar"}
 	}
+
 	for _, c := range change {
 		c(&r)
 	}
@@ -211,19 +213,24 @@ func TestSubmitterCounts(t *testing.T) {
 // its normal work is not reported.
 func TestSubmitterIsToldOf(t *testing.T) {
 	app := appWith(submitted)
+
 	launched := memoryIn(lifecycle.Launched, func(m *lifecycle.Memory) { m.Cause = bySubmit })
 	if plan := Step(app, launched, submitter(lifecycle.DriverRunning), at(20)); len(plan.Notices) != 0 {
 		t.Errorf("reported %v", plan.Notices)
 	}
+
 	waits := submitter(lifecycle.DriverPending, submitterWaits("ImagePullBackOff"))
+
 	first := Step(app, launched, waits, at(20))
 	if len(first.Notices) != 1 || first.Notices[0].Part != lifecycle.SubmitterPod || first.Notices[0].Name != "app-submit" || !first.Notices[0].Waits ||
 		!strings.Contains(first.Next.Cause.Message, "app-submit") {
 		t.Errorf("reported %v, remembers %+v", first.Notices, first.Next.Cause)
 	}
+
 	if again := Step(app, first.Next, waits, at(25)); len(again.Notices) != 0 {
 		t.Errorf("reported again: %v", again.Notices)
 	}
+
 	torn := Step(app, launched, inspected(true, mergePods(submitter(lifecycle.DriverFailed), driver(lifecycle.DriverPending))), at(60))
 	if m := torn.Next.Cause.Message; !strings.Contains(m, "app-driver") || !strings.Contains(m, "no jar") {
 		t.Errorf("the message of an interrupted submission is %q", m)

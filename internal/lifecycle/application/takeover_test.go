@@ -12,6 +12,7 @@ import (
 // from the attempt number.
 func TestLaunchOfAnotherOperator(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 	app := lifecycle.App{UID: "u", SpecHash: "1:a"}
 	for _, c := range []struct {
 		name string
@@ -27,10 +28,12 @@ func TestLaunchOfAnotherOperator(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			driver := lifecycle.Driver{Name: "d", Attempt: 1, AttemptID: c.id, Phase: lifecycle.DriverRunning, CreatedAt: now.Add(-time.Minute)}
+
 			plan := Step(app, c.mem, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, now)
 			if m := plan.Next; m.Attempt != 1 || m.AttemptID != c.want || m.Phase != lifecycle.Started {
 				t.Errorf("remembered %+v, want id %s", m, c.want)
 			}
+
 			for _, a := range plan.Actions {
 				if a.Verb != lifecycle.Confirm {
 					t.Errorf("it does %v", a)

@@ -36,6 +36,7 @@ const shortageGrace = 5 * time.Second
 // delay at the end of the start, because executors that never ran were not lost.
 func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 	t, from := s.app.Thresholds, s.stage()
+
 	starts := !from.Runs()
 	switch {
 	case starts && started < t.Init:
@@ -59,6 +60,7 @@ func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
 // start, because the end of an executor whose pod no longer exists is unknown.
 func (s *step) shortageLasts(since time.Time, note *time.Time) bool {
 	*note = lifecycle.NotInFuture(since, s.now)
+
 	left := note.Add(shortageGrace).Sub(s.now)
 	if left > 0 {
 		s.requeueAfter(left)
@@ -112,7 +114,9 @@ func (s *step) enterMissedPhases(d *lifecycle.Driver) {
 	if !s.app.EnterMissedPhases || s.app.IsServer || d.StartedAt.Unix() <= 0 {
 		return
 	}
+
 	_, started := s.executors()
+
 	target := lifecycle.Running
 	switch {
 	case s.app.Thresholds != nil:
@@ -122,5 +126,6 @@ func (s *step) enterMissedPhases(d *lifecycle.Driver) {
 	case started < s.app.InitialExecutors:
 		target = lifecycle.Ready
 	}
+
 	s.enterPhasesUpTo(target)
 }

@@ -33,6 +33,7 @@ func running(n int) lifecycle.Observed {
 func TestThresholds(t *testing.T) {
 	const ready, scaling, healthy, partial, below = lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type limits = lifecycle.Thresholds
+
 	all, dynamic := limits{Init: 2, Min: 1, Max: 3}, limits{Init: 2, Min: 1, Max: 3, Dynamic: true}
 	for _, c := range []struct {
 		name   string
@@ -61,9 +62,11 @@ func TestThresholds(t *testing.T) {
 			seen := withShortages(running(n))
 			plan := Step(app, mem, seen, at(60))
 			checkPlan(t, app, mem, seen, at(60), plan)
+
 			if plan.Next.Phase != want {
 				t.Errorf("%s: from %s with %d executors: %s, want %s", c.name, c.from, n, plan.Next.Phase, want)
 			}
+
 			if entered := len(plan.Transitions); entered > 1 || (entered == 1) != (want != c.from) {
 				t.Errorf("%s: from %s with %d executors: %v", c.name, c.from, n, plan.Transitions)
 			}
@@ -77,6 +80,7 @@ func TestThresholds(t *testing.T) {
 func TestLackGrace(t *testing.T) {
 	const healthy, partial, below = lifecycle.Running, lifecycle.Partial, lifecycle.Below
 	type lacks = lifecycle.Shortages
+
 	app := secondFamily(thresholds(0, 1, 2))
 	for _, c := range []struct {
 		name  string
@@ -110,6 +114,7 @@ func TestLackGrace(t *testing.T) {
 		seen.Shortages = c.seen
 		plan := Step(app, mem, seen, at(60))
 		checkPlan(t, app, mem, seen, at(60), plan)
+
 		if plan.Next.Phase != c.want || plan.RequeueAfter != c.check || plan.Shortages != c.notes {
 			t.Errorf("%s: %s, again in %s, notes %v; want %s, %s, %v", c.name, plan.Next.Phase, plan.RequeueAfter, plan.Shortages,
 				c.want, c.check, c.notes)
@@ -121,14 +126,17 @@ func TestLackGrace(t *testing.T) {
 // again, and that no shortage is recorded for a driver that is not Ready.
 func TestLackOfALostDriver(t *testing.T) {
 	app, mem := secondFamily(thresholds(0, 1, 2)), memoryIn(lifecycle.Running)
+
 	lost := Step(app, mem, withShortages(driver(lifecycle.DriverUnknown)), at(60))
 	if lost.Next.Phase != lifecycle.Unknown || lost.Shortages != (lifecycle.Shortages{}) {
 		t.Errorf("lost: %s, notes %v", lost.Next.Phase, lost.Shortages)
 	}
+
 	back := Step(app, lost.Next, running(0), at(90))
 	if want := (lifecycle.Shortages{Min: at(90), Max: at(90)}); back.Next.Phase != lifecycle.Running || back.Shortages != want {
 		t.Errorf("back: %s, notes %v, want %v", back.Next.Phase, back.Shortages, want)
 	}
+
 	if unready := Step(app, mem, withShortages(driver(lifecycle.DriverRunning)), at(60)); unready.Shortages != (lifecycle.Shortages{}) {
 		t.Errorf("not Ready: notes %v", unready.Shortages)
 	}
@@ -150,12 +158,16 @@ func TestWhichExecutorsCount(t *testing.T) {
 			want{trail: phases(lifecycle.Below)}},
 		{"a driver that is no longer Ready keeps its phase", app, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), at(60), want{}},
 	})
+
 	unready := running(2)
+
 	unready.Executors[1].Unready = true
 	if plan := Step(app, memoryIn(lifecycle.Running), withShortages(unready), at(60)); plan.Next.Phase != lifecycle.Below {
 		t.Errorf("an executor that is not Ready counts: %s", plan.Next.Phase)
 	}
+
 	mem := memoryIn(lifecycle.Running, func(m *lifecycle.Memory) { m.Attempt = 2 })
+
 	seen := other(withExecutors(driver(lifecycle.DriverRunning, readyAt(7), attempt(2)), lifecycle.DriverRunning))
 	if plan := Step(app, mem, withShortages(seen), at(60)); plan.Next.Phase != lifecycle.Below {
 		t.Errorf("an executor of the attempt before counts: %s", plan.Next.Phase)
@@ -173,6 +185,7 @@ func TestLackIsTold(t *testing.T) {
 		if len(plan.Transitions) != 1 || plan.Transitions[0].Cause != want {
 			t.Errorf("with %d: %v, want %v", n, plan.Transitions, want)
 		}
+
 		if plan.Next.Cause != (lifecycle.Cause{}) {
 			t.Errorf("with %d executors: remembers %+v; a changing count must not be the stored cause", n, plan.Next.Cause)
 		}
@@ -202,6 +215,7 @@ func TestExecutorDeadlines(t *testing.T) {
 		{"no deadline while the application runs", app(true), memoryIn(lifecycle.Below), running(0), at(9000), want{trail: phases(lifecycle.Running)}},
 		{"no deadline without initial executors", secondFamily(thresholds(0, 3, 0)), memoryIn(lifecycle.Below), running(0), at(9000), want{}},
 	})
+
 	if plan := Step(app(true), memoryIn(lifecycle.Ready), afterLiveRead(running(0)), at(107)); plan.Next.Cause.Message != "fewer than 2 executors ran within 1m40s" {
 		t.Errorf("message %q", plan.Next.Cause.Message)
 	}
@@ -217,20 +231,25 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 		seen := driver(lifecycle.DriverUnknown)
 		plan := Step(app, mem, seen, at(60))
 		checkPlan(t, app, mem, seen, at(60), plan)
+
 		if plan.Next.Phase != lifecycle.Unknown || plan.Next.PhaseBeforeUnknown != before {
 			t.Fatalf("from %s: %s before %q", before, plan.Next.Phase, plan.Next.PhaseBeforeUnknown)
 		}
+
 		lost := plan.Next
 		if again := Step(app, lost, seen, at(70)); again.Next.PhaseBeforeUnknown != before {
 			t.Errorf("a second pass in %s: phase before Unknown %q", before, again.Next.PhaseBeforeUnknown)
 		}
+
 		if edited := Step(lifecycle.App{UID: "uid"}, memoryIn(before), seen, at(60)); edited.Next.PhaseBeforeUnknown != lifecycle.New {
 			t.Errorf("remembered without thresholds: %q", edited.Next.PhaseBeforeUnknown)
 		}
+
 		late := at(9000)
 		seen = driver(lifecycle.DriverRunning, readyAt(8990))
 		plan = Step(app, lost, seen, late)
 		checkPlan(t, app, lost, seen, late, plan)
+
 		want := map[lifecycle.Phase]lifecycle.Phase{lifecycle.Launched: lifecycle.Ready, lifecycle.Started: lifecycle.Ready}[before]
 		switch {
 		case before.Runs():
@@ -238,6 +257,7 @@ func TestLostNodeKeepsItsPlace(t *testing.T) {
 		case want == lifecycle.New:
 			want = before
 		}
+
 		if plan.Next.Phase != want || plan.Next.PhaseBeforeUnknown != lifecycle.New {
 			t.Errorf("back from %s: %v", before, plan.Transitions)
 		}
@@ -253,6 +273,7 @@ func TestEnterMissedPhases(t *testing.T) {
 	kept := retain(lifecycle.RetainAlways)
 	family := func(change ...func(*lifecycle.App)) lifecycle.App { return secondFamily(append(change, kept)...) }
 	const started, ready, healthy = lifecycle.Started, lifecycle.Ready, lifecycle.Running
+
 	succeeded := driver(lifecycle.DriverSucceeded)
 	for _, c := range []struct {
 		name string
@@ -286,10 +307,12 @@ func TestEnterMissedPhases(t *testing.T) {
 		mem := memoryIn(c.from)
 		plan := Step(c.app, mem, c.seen, at(60))
 		checkPlan(t, c.app, mem, c.seen, at(60), plan)
+
 		var got []lifecycle.Phase
 		for _, tr := range plan.Transitions {
 			got = append(got, tr.To)
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}

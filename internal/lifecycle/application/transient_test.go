@@ -76,6 +76,7 @@ func TestTransientErrorIsTheCause(t *testing.T) {
 		if mem.Attempt > 0 {
 			plan = Step(appWith(startsIn(second)), mem, withTransientErrors(nothing, 0), at(60))
 		}
+
 		if m := plan.Next.Cause.Message; !strings.Contains(m, "within 1s") || !strings.HasSuffix(m, "WebhookFailed: nobody answers") {
 			t.Errorf("%q", m)
 		}

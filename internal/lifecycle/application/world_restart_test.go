@@ -16,10 +16,12 @@ func (w *world) requestRestart() {
 		return
 	}
 	w.requests++
+
 	w.app.RestartRequest = "r" + strconv.Itoa(w.requests)
 	for attempt := range w.carried {
 		w.asked[w.app.RestartRequest] = max(w.asked[w.app.RestartRequest], attempt)
 	}
+
 	w.Tell("user: restart request %s", w.app.RestartRequest)
 }
 
@@ -39,9 +41,11 @@ func (w *world) restartsDone() {
 	if w.gone || request == "" || w.app.Deleting {
 		return
 	}
+
 	if w.stored.RestartRequest != request {
 		w.Fail("the request %s was never carried out; the last one is %s", request, w.stored.RestartRequest)
 	}
+
 	carried, launched := w.carried[w.stored.Attempt]
 	if late := w.stored.Attempt <= w.asked[request] || carried != "" && carried != request; launched && w.stored.Phase.Terminal() && late {
 		w.Fail("finished in attempt %d, which was created for %q; the last request is %s", w.stored.Attempt, carried, request)

@@ -37,17 +37,21 @@ func newSecondWorld(seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 17))
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	w.app.SpecHash, w.app.Suspend, w.app.EnterMissedPhases = "", false, true
+
 	w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), RestartAtScaling: r.IntN(2) == 0}
 	if r.IntN(4) == 0 {
 		w.app.Deadlines.Run = seconds(600)
 	}
+
 	if r.IntN(2) == 0 {
 		w.app.ForceAfter = 30*time.Second + seconds(60)
 	}
+
 	w.app.CleanupInterval = seconds(4)
 	if r.IntN(4) == 0 {
 		w.app.TTL = new(seconds(100))
 	}
+
 	w.chooseSettings(r)
 	return w
 }
@@ -89,10 +93,12 @@ func (w *world) stop(p *pod) {
 		if q.driver || q.submits || q.attempt != p.attempt || q.phase != lifecycle.DriverRunning {
 			continue
 		}
+
 		if q.phase, q.ended = lifecycle.DriverSucceeded, w.Now; w.Chance(0.5) {
 			w.remove(q)
 		}
 	}
+
 	w.Tell("the executors of attempt %d have stopped, and its driver stops", p.attempt)
 }
 
@@ -102,8 +108,10 @@ func (w *world) finishStop() bool {
 		if !p.stopping || p.phase != lifecycle.DriverRunning {
 			continue
 		}
+
 		w.Now = w.Now.Add(100 * time.Millisecond)
 		p.stopping, p.phase, p.ended = false, lifecycle.DriverSucceeded, w.Now
+
 		w.second.stops++
 		if w.Chance(0.6) {
 			w.sync()
@@ -122,6 +130,7 @@ func (l *ledger) recordShortages(w *world, seen lifecycle.Observed) {
 			running++
 		}
 	}
+
 	for phase, lack := range map[lifecycle.Phase]bool{lifecycle.Below: running < t.Min, lifecycle.Partial: !t.Dynamic && running < t.Max} {
 		if since, known := l.lacks[phase]; !lack {
 			delete(l.lacks, phase)
@@ -140,6 +149,7 @@ func (l *ledger) checkEnd(w *world, plan lifecycle.Plan) {
 		switch {
 		case tr.To == lifecycle.Below || tr.To == lifecycle.Partial && tr.From != lifecycle.Below:
 			unseen = true
+
 			if since := l.lacks[tr.To]; tr.From.Runs() && tr.At.Sub(since) < shortageGrace {
 				l.hasty = tr.At
 			}
@@ -198,6 +208,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	if restartRequested(plan) && !slices.ContainsFunc(plan.Transitions, isRestart) {
 		l.restart(w)
 	}
+
 	for i, tr := range plan.Transitions {
 		launch := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
 		last := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool {
@@ -205,9 +216,11 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		})
 		before := l.states.last
 		l.states.enter(tr)
+
 		switch tr.To {
 		case lifecycle.Launched:
 			l.launched(w, tr, before)
+
 			if launch {
 				l.begun = plan.Next.SubmittedAt
 			}
@@ -215,6 +228,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 			if !before.Live() {
 				l.begun = tr.At // the submission was rejected, so there was no launch
 			}
+
 			l.how, l.failed, l.ended = tr.Outcome, true, tr.At
 			if last {
 				l.ended = plan.Next.EndedAt
@@ -224,6 +238,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 				l.restart(w)
 				continue
 			}
+
 			l.checkRestart(w, tr, before, true)
 			l.count(w)
 			l.due = l.ended.Add(backoff(w.app.Restart.Limits, l.how))
@@ -231,9 +246,11 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 			l.checkRestart(w, tr, before, false)
 		}
 	}
+
 	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Rejections: l.counts[2]}) {
 		w.Fail("restarts are %+v, the ledger has %v", got, l.counts)
 	}
+
 	if m := plan.Next; m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && !m.NextAttempt.Equal(l.due) {
 		w.Fail("the next attempt is due at %s, in the ledger at %s", m.NextAttempt, l.due)
 	}
@@ -245,6 +262,7 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 	if pair := l.states.forbiddenPair(); pair != nil && !back(pair) {
 		w.Fail("%s follows %s: %v", pair[1], pair[0], l.states.states)
 	}
+
 	w.checkPhasesEntered(plan)
 	l.checkEnd(w, plan)
 }
@@ -262,6 +280,7 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Ph
 	case before == lifecycle.Waiting && tr.At.Before(l.due) && !slices.ContainsFunc(w.cache, func(p pod) bool { return p.attempt == tr.Attempt }):
 		w.Fail("launched %s before the end of the interval", l.due.Sub(tr.At))
 	}
+
 	l.failed = false
 }
 
@@ -269,16 +288,20 @@ func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Ph
 func (l *ledger) count(w *world) {
 	rule := w.app.Restart.Limits
 	failure, refusal := l.how != lifecycle.Succeeded, l.how == lifecycle.Refused
+
 	next := [3]int64{l.counts[0] + 1, 0, 0}
 	if failure {
 		next[1] = l.counts[1] + 1
 	}
+
 	if refusal {
 		next[2] = l.counts[2] + 1
 	}
+
 	if rule.ResetAfter != nil && !l.ended.IsZero() && l.ended.Sub(l.begun) >= *rule.ResetAfter {
 		next = [3]int64{1, 0, 0}
 	}
+
 	l.counts, l.failed = next, false
 }
 
@@ -288,19 +311,23 @@ func (l *ledger) checkRestart(w *world, tr lifecycle.Transition, previous lifecy
 	if previous == lifecycle.Retained {
 		return
 	}
+
 	rule := w.app.Restart
 	wanted := map[lifecycle.RestartPolicy]bool{
 		lifecycle.Always: true, lifecycle.OnFailure: l.how != lifecycle.Succeeded,
 		lifecycle.OnInfrastructureFailure: l.how == lifecycle.Refused || l.how == lifecycle.StartTimedOut || l.how == lifecycle.ExecutorsTimedOut,
 	}[rule.Policy]
+
 	before := *l
 	if previous == lifecycle.Ended {
 		l.count(w)
 	}
+
 	next := l.counts
 	if previous == lifecycle.Ended {
 		*l = before
 	}
+
 	limited := next[0] > rule.Limits.MaxRestarts
 	switch {
 	case limited:
@@ -309,10 +336,12 @@ func (l *ledger) checkRestart(w *world, tr lifecycle.Transition, previous lifecy
 	case l.how != lifecycle.Succeeded && rule.Limits.MaxFailures != nil:
 		limited = next[1] > *rule.Limits.MaxFailures
 	}
+
 	interrupted := tr.Cause.Reason == lifecycle.ReasonInterrupted // retried once, whatever the policy
 	if want := wanted && !limited; retry != want && !interrupted {
 		w.Fail("%s after %s with %v of %s: retry %v", rule.Policy, l.how, next, counted(rule.Limits), retry)
 	}
+
 	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !retry) && !interrupted {
 		w.Fail("exhausted: %v, by %+v", wanted && limited, tr.Cause)
 	}
@@ -328,6 +357,7 @@ func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
 	default:
 		byKind = byKind[1:]
 	}
+
 	for _, d := range byKind {
 		if d != nil {
 			return max(*d, MinDelay)
@@ -342,10 +372,12 @@ func (w *world) checkPhasesEntered(plan lifecycle.Plan) {
 		if tr.To != lifecycle.Ended || tr.Outcome != lifecycle.Succeeded {
 			continue
 		}
+
 		before := tr.From
 		if i == 0 && before == lifecycle.Unknown {
 			continue // the state does not change on a lost node
 		}
+
 		if init := w.app.Thresholds.Init; !before.Runs() && (init == 0 || rank[before] < rank[lifecycle.Ready]) {
 			w.Fail("succeeded from %s, with %d executors to wait for", before, init)
 		}
@@ -355,12 +387,14 @@ func (w *world) checkPhasesEntered(plan lifecycle.Plan) {
 // checkDeadlines checks that the application has not exceeded the time limit of its phase.
 func (w *world) checkDeadlines() {
 	m, limits := w.stored, w.app.Deadlines
+
 	var d *pod
 	for _, p := range w.pods {
 		if p.driver && p.attempt == m.Attempt {
 			d = p
 		}
 	}
+
 	late := func(what string, from time.Time, limit time.Duration) {
 		if limit > 0 && w.Now.Sub(from) >= limit {
 			w.Fail("in %s for %s, with a limit of %s (%s)", m.Phase, w.Now.Sub(from), limit, what)
@@ -373,6 +407,7 @@ func (w *world) checkDeadlines() {
 		if m.UngatedAt.After(from) {
 			from = m.UngatedAt
 		}
+
 		late("start", from, limits.DriverStart)
 	case m.Phase == lifecycle.Started && d != nil:
 		late("ready", d.began, limits.DriverReady)
@@ -385,6 +420,7 @@ func (w *world) checkDeadlines() {
 		if w.cleared.After(from) {
 			from = w.cleared // the driver on a lost node was force-deleted, and the next pass launches the next attempt
 		}
+
 		late("next attempt", from, time.Nanosecond)
 	case m.Phase == lifecycle.Retained && w.app.Retain.For != nil:
 		if slices.ContainsFunc(w.pods, func(p *pod) bool { return !p.deleting }) {
@@ -396,6 +432,7 @@ func (w *world) checkDeadlines() {
 // ended reports whether the simulated life cycle is over.
 func (w *world) ended() bool {
 	empty := len(w.pods) == 0 && len(w.remains) == 0
+
 	retained := w.stored.Phase == lifecycle.Retained && w.app.Retain.For == nil
 	switch {
 	case w.gone:
@@ -420,26 +457,32 @@ func (w *world) liveSecond(t *testing.T) {
 		if w.gone || w.Breach != "" {
 			break
 		}
+
 		if w.turn(t, false); w.stored.Phase.Terminal() && w.Chance(0.3) {
 			break
 		}
 	}
+
 	w.faults, w.users = false, false
+
 	w.Due, w.held = w.Now, time.Time{}
 	if w.app.Restart.Policy == lifecycle.Always {
 		w.edits++
 		w.app.Restart.Policy = lifecycle.Never // attempts that live long enough would restart forever
 	}
+
 	for turns := 0; turns < 600 && !w.ended() && w.Breach == ""; turns++ {
 		if looked := w.turn(t, true); looked && !w.gone && !w.app.Deleting {
 			w.checkBudget()
 			w.checkShortageReported()
 		}
+
 		if !w.gone && !w.app.Deleting && turns > 2 {
 			w.checkDeadlines()
 			w.checkRunDeadline()
 		}
 	}
+
 	switch {
 	case !w.ended():
 		w.Fail("stuck in %s, pods %d, remains %v", w.stored.Phase, len(w.pods), w.remains)
@@ -455,10 +498,12 @@ func (w *world) liveSecond(t *testing.T) {
 // the test prints its seed and its story.
 func TestSecondLives(t *testing.T) {
 	t.Parallel()
+
 	stops, ends, states, most := 0, map[string]int{}, map[string]int{}, int64(0)
 	lives.Play(t, 750, func(seed uint64) *lives.Life {
 		w := newSecondWorld(seed)
 		w.liveSecond(t)
+
 		stops += w.second.stops
 		switch {
 		case w.gone:
@@ -468,15 +513,19 @@ func TestSecondLives(t *testing.T) {
 		default:
 			ends[string(w.stored.Phase)]++
 		}
+
 		for _, state := range w.second.states.states {
 			states[state]++
 		}
+
 		most = max(most, w.second.counts[0])
 		return &w.Life
 	})
+
 	if stops == 0 {
 		t.Error("no driver ended shortly after its executors: the simulation causes too few such ends")
 	}
+
 	t.Logf("restarts of one: %d", most)
 	lives.CameTo(t, states, slices.Collect(maps.Keys(successors))...)
 	lives.CameTo(t, ends, "expired", "deleted", "Retained", "Done")

@@ -103,6 +103,7 @@ func newWorld(seed uint64) *world {
 	r := w.Rand
 	policies := []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
+
 	w.app = lifecycle.App{
 		UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, InitialExecutors: int32(r.IntN(3)),
 		Restart: lifecycle.Restart{
@@ -113,13 +114,16 @@ func newWorld(seed uint64) *world {
 	if r.IntN(2) == 0 {
 		w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), Run: seconds(600)}
 	}
+
 	if r.IntN(4) == 0 {
 		w.app.Suspend = true
 	}
+
 	w.app.Budget = r.IntN(2) == 0
 	if r.IntN(2) == 0 {
 		w.app.MinExecutors = w.app.InitialExecutors
 	}
+
 	w.chooseMode()
 	return w
 }
@@ -137,15 +141,19 @@ func (w *world) tick() {
 	if w.second != nil && w.finishStop() {
 		return
 	}
+
 	w.Now = w.Now.Add(time.Duration(1+w.IntN(9)) * time.Second)
 	for _, p := range slices.Clone(w.pods) {
 		w.progress(p)
 	}
+
 	w.use()
+
 	if w.Chance(0.05) {
 		w.full = !w.full
 		w.Tell("capacity for executors: %v", !w.full)
 	}
+
 	if w.Chance(0.6) {
 		w.sync()
 	}
@@ -170,13 +178,16 @@ func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
 	}
+
 	if p.dead {
 		return
 	}
+
 	if p.phase != lifecycle.DriverUnknown && !p.over() && (p.hung || w.faults && w.Chance(0.01)) {
 		p.hung = w.faults && !w.Chance(0.1)
 		return
 	}
+
 	switch {
 	case p.phase == lifecycle.DriverUnknown:
 		if w.Chance(0.2) { // the node is back, or was removed with its pods
@@ -229,6 +240,7 @@ func (w *world) submit(p *pod) {
 	if !w.faults {
 		trouble = 0
 	}
+
 	end := func(phase lifecycle.DriverPhase) { p.phase, p.ended = phase, w.Now }
 	switch {
 	case w.Chance(trouble):
@@ -250,6 +262,7 @@ func (w *world) submit(p *pod) {
 				q.torn = false
 			}
 		}
+
 		end(lifecycle.DriverSucceeded)
 	}
 }
@@ -258,6 +271,7 @@ func (w *world) remove(p *pod) {
 	if p.torn {
 		w.never++
 	}
+
 	w.pods, w.cleared = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p }), w.Now
 }
 
@@ -276,9 +290,11 @@ func (w *world) user() {
 		w.app.SpecHash, w.app.Edited = "1:"+strconv.Itoa(w.hash), true
 		w.edits++
 		w.chooseMode()
+
 		if w.Chance(0.5) {
 			w.name++ // spec.driver.podName
 		}
+
 		w.Tell("user: edit to %s, name %d", w.app.SpecHash, w.name)
 	case w.Chance(0.02):
 		if w.app.Hold == nil {
@@ -286,6 +302,7 @@ func (w *world) user() {
 		} else {
 			w.app.Hold = nil
 		}
+
 		w.Tell("user: held=%v", w.app.Hold != nil)
 	case w.Chance(0.02):
 		w.app.Budget = !w.app.Budget
@@ -298,6 +315,7 @@ func (w *world) user() {
 				p.deleting, w.lost = true, true
 				w.Tell("user: deletes driver of attempt %d", p.attempt)
 			}
+
 			if p.submits && p.attempt <= w.stored.Attempt && w.Chance(0.5) {
 				p.deleting = true
 				w.Tell("user: deletes submitter of attempt %d", p.attempt)
@@ -311,6 +329,7 @@ func (w *world) observed() lifecycle.Observed {
 	for i := range w.cache {
 		w.add(&seen, &w.cache[i])
 	}
+
 	seen.RemainingAttempts = append(slices.Clone(w.remains), w.budgets...)
 	seen.Budgets = slices.Clone(w.budgets)
 	seen.Shortages = w.lacks
@@ -326,15 +345,18 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 		if p.phase == lifecycle.DriverFailed {
 			r.Why = lifecycle.Cause{Reason: "Error", Message: "spark-submit failed"}
 		}
+
 		seen.Submitters = append(seen.Submitters, r)
 		return
 	}
+
 	if !p.driver {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
 			Name: strconv.Itoa(p.exec), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.made, Why: p.why(),
 		})
 		return
 	}
+
 	d := lifecycle.Driver{
 		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, CreatedAt: p.made,
 		NodeLostSince: p.silent, StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
@@ -343,12 +365,15 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	if p.placed {
 		d.ScheduledAt = p.ungated
 	}
+
 	if p.submitted {
 		d.Submitter = "s"
 	}
+
 	if p.ready {
 		d.ReadyAt = p.began
 	}
+
 	seen.Drivers = append(seen.Drivers, d)
 }
 
@@ -358,6 +383,7 @@ func (w *world) injectError(where string) {
 	if !w.held.IsZero() {
 		often = 0.5 // a long outage
 	}
+
 	if w.faults && (w.late == nil || !w.late.acts) && w.Chance(often) {
 		lives.CutShort(where)
 	}
@@ -369,7 +395,9 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 	if crash == nil {
 		return check
 	}
+
 	w.Tell("pass cut short: %s", crash.Where)
+
 	if w.Chance(0.3) {
 		w.sync() // a new process lists everything
 		w.held, w.lacks = time.Time{}, lifecycle.Shortages{}
@@ -379,22 +407,27 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 
 func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	w.Passes++
+
 	seen := w.observed()
 	if w.second != nil {
 		w.second.recordShortages(w, seen)
 	}
+
 	for range 5 {
 		plan := Step(w.app, w.stored, seen, w.Now)
 		checkPlan(t, w.app, w.stored, seen, w.Now, plan)
+
 		fact, failed := w.attempt(plan, seen)
 		switch {
 		case failed != nil && seen.TransientError == nil:
 			if w.held.IsZero() {
 				w.held = w.Now
 			}
+
 			if w.Now.Sub(w.held) < 3*time.Second {
 				panic(*failed)
 			}
+
 			w.Tell("transient error: %s", failed.Where)
 			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
 			// The failed action may have changed the objects that were read.
@@ -410,12 +443,14 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			w.lacks = plan.Shortages
 			w.checkGateGrace(plan, seen)
 			w.record(plan)
+
 			if seen.TransientError == nil {
 				w.held = time.Time{}
 			}
 			return plan.RequeueAfter
 		}
 	}
+
 	w.Fail("the pass decides again and again")
 	return 0
 }
@@ -445,6 +480,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	if !w.users || w.late != nil && w.late.acts || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
 	}
+
 	before := w.spec()
 	if w.Chance(0.5) && w.earlier.app.UID != "" {
 		edited := w.app.Edited || w.earlier.app.SpecHash != w.app.SpecHash
@@ -455,9 +491,11 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	} else {
 		w.use()
 	}
+
 	if reflect.DeepEqual(before, w.spec()) {
 		return false
 	}
+
 	w.earlier = before
 	w.version++
 	w.clashes++
@@ -467,26 +505,34 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 
 func (w *world) record(plan lifecycle.Plan) {
 	w.injectError("before the status write")
+
 	if plan.Next.Attempt < w.stored.Attempt {
 		w.Fail("the attempt number decreases from %d to %d", w.stored.Attempt, plan.Next.Attempt)
 	}
+
 	for _, tr := range plan.Transitions {
 		w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
+
 		if tr.From.Live() && tr.To == lifecycle.Suspending {
 			w.spared++
 		}
+
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
 			w.Fail("attempt %d counts as ended by itself (%s), but the operator stopped it", tr.Attempt, tr.Outcome)
 		}
 	}
+
 	w.checkRestarts(plan)
+
 	if !reflect.DeepEqual(w.stored, plan.Next) {
 		w.version++
 	}
+
 	w.stored = plan.Next
 	if w.second != nil {
 		w.second.enter(w, plan)
 	}
+
 	w.injectError("after the status write")
 }
 
@@ -494,6 +540,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 	for _, a := range plan.Actions {
 		w.Tell("do %v", a)
 		w.injectError("before an action")
+
 		switch {
 		case a.Part == lifecycle.DriverBudget:
 			if fact := w.budget(a); fact != nil {
@@ -510,6 +557,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 		case a.Verb == lifecycle.Delete:
 			w.delete(a, seen)
 		}
+
 		w.injectError("after an action")
 	}
 	return nil
@@ -521,6 +569,7 @@ func (w *world) budget(a lifecycle.Action) func(*lifecycle.Observed) {
 	if w.faults && w.Chance(0.2) {
 		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"} }
 	}
+
 	w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
 	if a.Verb == lifecycle.Create {
 		w.budgets = append(w.budgets, a.Attempt)
@@ -534,12 +583,14 @@ func (w *world) checkBudget() {
 	if w.stored.Since.Equal(w.Now) {
 		return // this pass entered a phase, so it was not allowed to delete the budget
 	}
+
 	for _, p := range w.pods {
 		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning && !p.deleting &&
 			w.app.Budget != slices.Contains(w.budgets, p.attempt) {
 			w.Fail("driver %d runs, budget requested: %v, budgets of attempts %v", p.attempt, w.app.Budget, w.budgets)
 		}
 	}
+
 	if !w.stored.Phase.Live() && slices.Contains(w.budgets, w.stored.Attempt) {
 		w.Fail("in %s, attempt %d still has its budget", w.stored.Phase, w.stored.Attempt)
 	}
@@ -551,7 +602,9 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 	if a.Part == lifecycle.Executors {
 		return w.probe(a.Attempt, seen)
 	}
+
 	inspects := a.Part == lifecycle.Submission
+
 	again := seen.Confirmed
 	switch a.Part {
 	case lifecycle.Submission:
@@ -559,14 +612,17 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 	case lifecycle.Attempt:
 		again = seen.PodsConfirmed
 	}
+
 	if again {
 		w.Fail("the same live read is requested twice in one pass")
 	}
+
 	for _, p := range w.pods {
 		if p.driver && seen.Driver(p.attempt) == nil || p.submits && seen.Submitter(p.attempt) == nil {
 			return func(o *lifecycle.Observed) { w.add(o, p) }
 		}
 	}
+
 	behind := w.behind(seen)
 	torn := slices.ContainsFunc(w.pods, func(p *pod) bool { return p.driver && p.attempt == a.Attempt && p.torn })
 	return func(o *lifecycle.Observed) {
@@ -592,16 +648,20 @@ func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 		if tr.To != lifecycle.Ended || seen.TransientError != nil {
 			continue
 		}
+
 		for _, p := range w.pods {
 			if !p.driver || p.attempt != tr.Attempt {
 				continue
 			}
+
 			if p.gated && tr.Outcome == lifecycle.StartTimedOut {
 				w.Fail("attempt %d ends by %s while its pod is gated", tr.Attempt, tr.Outcome)
 			}
+
 			if since := plan.Next.UngatedAt; tr.Outcome == lifecycle.StartTimedOut && !since.IsZero() && since.Before(p.ungated) {
 				w.Fail("attempt %d counts from %s, before its gates were removed at %s", tr.Attempt, since, p.ungated)
 			}
+
 			if started := !p.began.IsZero(); started && tr.Outcome == lifecycle.StartTimedOut || !p.ended.IsZero() && tr.Outcome == lifecycle.RunTimedOut {
 				w.Fail("attempt %d ends by %s, but its driver is %s", tr.Attempt, tr.Outcome, p.phase)
 			}
@@ -618,11 +678,13 @@ func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 		if n.Cause.Reason != lifecycle.ReasonSchedulingGated {
 			continue
 		}
+
 		for _, d := range seen.Drivers {
 			if n.Part == lifecycle.DriverPod && d.Attempt == n.Attempt && young(d.Why, d.CreatedAt) {
 				w.Fail("a gate is reported too early: %+v", n)
 			}
 		}
+
 		for _, e := range seen.Executors {
 			if n.Part == lifecycle.Executors && e.Name == n.Name && young(e.Why, e.CreatedAt) {
 				w.Fail("a gate is reported too early: %+v", n)
@@ -636,6 +698,7 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || driverEnded(d) || d.Phase == lifecycle.DriverPending {
 		w.Fail("a probe for executors of attempt %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
 	}
+
 	answer := lifecycle.Cause{}
 	if w.full {
 		answer = lifecycle.Cause{Reason: "QuotaExceeded", Message: fmt.Sprint("quota, ", w.Int())}
@@ -647,6 +710,7 @@ func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Ob
 // the shortage has lasted for the time that queryDelay returns, and must end with the shortage.
 func (w *world) checkShortageReported() {
 	m := w.stored
+
 	reported := m.Cause.Reason == "QuotaExceeded"
 	switch short := !m.ShortSince.IsZero() && w.Now.Sub(m.ShortSince) >= queryDelay(m.Phase); {
 	case !m.Phase.Live() || rank[m.Phase] < rank[lifecycle.Ready]:
@@ -681,11 +745,13 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 			return nil
 		}
 	}
+
 	for _, p := range w.pods {
 		if p.submits && !p.over() {
 			w.Fail("submitter %d is created while submitter %d is %s", attempt, p.attempt, p.phase)
 		}
 	}
+
 	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
 	w.carried[attempt] = w.app.RestartRequest
 	return nil
@@ -697,6 +763,7 @@ func (w *world) makeDriver(made *pod) {
 	if w.started[made.attempt]++; w.started[made.attempt] > 1 {
 		w.Fail("attempt %d is started twice", made.attempt)
 	}
+
 	for _, p := range w.pods {
 		if p.driver && (!p.over() || w.second != nil) {
 			w.Fail("driver %d is created while driver %d is %s", made.attempt, p.attempt, p.phase)
@@ -707,6 +774,7 @@ func (w *world) makeDriver(made *pod) {
 			w.Fail("driver %d is created while attempt %d is being submitted", made.attempt, p.attempt)
 		}
 	}
+
 	made.gated = w.Chance(0.2)
 	w.carried[made.attempt] = made.request
 	w.pods = append(w.pods, made)
@@ -727,33 +795,41 @@ func (w *world) rejection() func(*lifecycle.Observed) {
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	if w.app.Submitter != nil {
 		w.injectError("between the Secret and the pod")
+
 		if w.faults && w.Chance(0.15) {
 			return w.rejection()
 		}
 		return w.launchSubmitter(attempt)
 	}
+
 	if !slices.Contains(w.remains, attempt) {
 		w.remains = append(w.remains, attempt)
 	}
+
 	w.injectError("between the ConfigMap and the pod")
+
 	if w.faults && w.Chance(0.15) {
 		return w.rejection()
 	}
+
 	for _, p := range w.pods {
 		if !p.driver || p.name != w.name {
 			continue
 		}
+
 		if p.attempt == attempt {
 			if p.deleting {
 				lives.CutShort("the driver is being deleted")
 			}
 			return nil
 		}
+
 		if seen.Driver(p.attempt) != nil {
 			lives.CutShort("the old driver still exists")
 		}
 		return func(o *lifecycle.Observed) { w.add(o, p) }
 	}
+
 	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
 	return nil
 }
@@ -768,30 +844,38 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 		case !p.driver:
 			known = slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.exec) })
 		}
+
 		if p.attempt != a.Attempt || !known {
 			continue
 		}
+
 		leads := p.driver || p.submits
 		if a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !leads || a.Part == lifecycle.DriverPod && leads {
 			if !leads {
 				w.checkExecutorDeletion(a, seen)
 			}
+
 			if p.driver && !p.over() {
 				w.stopped[p.attempt] = true
 			}
+
 			if w.second != nil && p.driver && !w.app.Deleting && w.stored.Phase.Live() && w.stored.Attempt == p.attempt {
 				w.Fail("driver %d is deleted before its end is stored", p.attempt)
 			}
+
 			p.deleting = true
+
 			p.dead = p.dead || w.app.ForceAfter > 0 && !w.stored.Phase.Live() && w.Chance(0.1)
 			if a.Force {
 				w.remove(p)
 			}
 		}
 	}
+
 	if a.Part == lifecycle.DriverPod {
 		w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
 	}
+
 	if a.Part == lifecycle.Attempt {
 		w.remains = slices.DeleteFunc(w.remains, func(n int32) bool { return n == a.Attempt })
 		w.budgets = slices.DeleteFunc(w.budgets, func(n int32) bool { return n == a.Attempt })
@@ -817,25 +901,31 @@ func (w *world) settled() bool {
 func (w *world) turn(t *testing.T, sync bool) bool {
 	app, name, before := w.app, w.name, w.observed()
 	w.tick()
+
 	if !reflect.DeepEqual(app, w.app) {
 		w.version++
 		w.earlier = spec{app, name}
 	}
+
 	if w.advanceLatePass(); w.late != nil && !w.beside {
 		return false
 	}
+
 	if sync {
 		w.sync()
 	}
+
 	if w.Waits() && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
 		return false
 	}
+
 	if w.slow > 0 && w.faults && w.late == nil && w.Chance(0.1) {
 		if w.overtake(); !w.beside {
 			w.Due = w.Now
 			return false
 		}
 	}
+
 	w.Wake(w.pass(t))
 	return true
 }
@@ -848,35 +938,44 @@ func (w *world) live(t *testing.T) {
 		if w.gone || w.Breach != "" {
 			break
 		}
+
 		if w.turn(t, false); w.stored.Phase.Terminal() && w.Chance(0.3) {
 			break
 		}
 	}
+
 	w.faults, w.users = false, false
+
 	w.app.Hold = nil
 	if w.app.Restart.Policy == lifecycle.Always {
 		w.app.Restart.Policy = lifecycle.Never
 	}
+
 	w.Due = w.Now
 	for range 400 {
 		if w.settled() && w.quiet() {
 			break
 		}
+
 		if !w.turn(t, true) {
 			continue
 		}
+
 		if !w.gone {
 			w.checkBudget()
 			w.checkShortageReported()
 			w.checkRunDeadline()
 		}
 	}
+
 	if !w.settled() || !w.quiet() {
 		w.Fail("stuck in %s, pods %d", w.stored.Phase, len(w.pods))
 	}
+
 	if w.stored.Phase.Terminal() && (w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero()) {
 		w.Fail("finished without an outcome or an end: %+v", w.stored)
 	}
+
 	w.checkRestartPolicy()
 	w.restartsDone()
 }
@@ -891,6 +990,7 @@ func (w *world) checkRestartPolicy() {
 	if w.edits > 0 || w.lost || w.app.Restart.Policy != lifecycle.OnFailure {
 		return
 	}
+
 	if runs := int32(len(w.started) - w.never - w.spared); runs > w.app.Restart.FailureRetries+1 {
 		w.Fail("%d runs and %d suspended runs, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
 	}
@@ -907,6 +1007,7 @@ func (w *world) checkRestartPolicy() {
 // TestLives simulates many life cycles. If one of them breaks an invariant, the test prints its seed and its story.
 func TestLives(t *testing.T) {
 	t.Parallel()
+
 	phases := map[lifecycle.Phase]int{}
 	lives.Play(t, 750, func(seed uint64) *lives.Life {
 		w := newWorld(seed)

@@ -13,11 +13,13 @@ func Advice(reason, message string) (advice string) {
 		if Rules[i].Reason != reason {
 			continue
 		}
+
 		advice = Rules[i].Advice
 		if Rules[i].isAbout(message) {
 			break
 		}
 	}
+
 	if advice == schedule {
 		if at := slices.IndexFunc(Scheduling, func(rule Rule) bool { return rule.isAbout(message) }); at >= 0 {
 			advice = Scheduling[at].Advice

@@ -37,9 +37,11 @@ func TestAdviceFitsTheMessage(t *testing.T) {
 			t.Errorf("%s: %s\nhas the advice %q, want %q", c.reason, c.message, got, c.has)
 		}
 	}
+
 	if got := cause.Advice("AwaitingExecutors", "0 of 1 executors run"); got != "" {
 		t.Errorf("a wait that is no problem has the advice %q", got)
 	}
+
 	if got := cause.Of("", `io.fabric8.kubernetes.client.KubernetesClientException: pods is forbidden: User "system:serviceaccount:data:etl" cannot create resource "pods"`).Advice; !strings.Contains(got, "spark-driver-etl --clusterrole") {
 		t.Errorf("the advice about a log does not have its account: %q", got)
 	}

@@ -40,16 +40,20 @@ func Search(how, log string) Found {
 			lines = append(lines, known.line)
 		}
 	}
+
 	if rule := match([]string{how}, how, &Rules[0]); rule != "" {
 		return Found{Rules[0].Reason, Rules[0].Line, Rules[0].Advice}
 	}
+
 	if python >= 0 && !isWrapper(lines[python]) {
 		lines = lines[python : python+1]
 	}
+
 	for _, group := range [][]string{lines, {how}} {
 		all := strings.Join(group, "\n")
 		for i := range Rules {
 			rule := &Rules[i]
+
 			line := match(group, all, rule)
 			switch {
 			case line == "":
@@ -75,6 +79,7 @@ func unruled(lines []string, log string, python bool, worker string) Found {
 	case line != "" && !isWrapper(line):
 		return Found{Line: line, Advice: Unknown}
 	}
+
 	if place := placeOf(log); place.Line != "" {
 		return place
 	}
@@ -96,6 +101,7 @@ func match(lines []string, all string, rule *Rule) string {
 	if !rule.isAbout(all) {
 		return ""
 	}
+
 	for _, text := range rule.Has {
 		for _, line := range slices.Backward(lines) {
 			if strings.Contains(line, text) {
@@ -113,6 +119,7 @@ func match(lines []string, all string, rule *Rule) string {
 func candidates(log string) (lines []string, python int, worker string) {
 	python = -1
 	frame := false // the last line belongs to a Python traceback
+
 	cut := isCut(log)
 	for line := range strings.Lines(log) {
 		line = visible(line)
@@ -122,6 +129,7 @@ func candidates(log string) (lines []string, python int, worker string) {
 			if python >= 0 { // the traceback is part of a Java exception
 				worker = lines[python]
 			}
+
 			frame, python = false, -1
 		case strings.HasPrefix(line, "\t"): // Suppressed: ...
 		case strings.HasPrefix(line, " "), strings.HasPrefix(line, traceback):
@@ -133,6 +141,7 @@ func candidates(log string) (lines []string, python int, worker string) {
 				frame, python = false, len(lines)-1
 			}
 		}
+
 		cut = false
 	}
 	return lines, python, worker
@@ -193,6 +202,7 @@ func innermost(lines []string) string {
 			third = line
 		}
 	}
+
 	if second != "" {
 		return second
 	}
@@ -207,14 +217,17 @@ func essence(line string) string {
 			line = message
 		}
 	}
+
 	if _, task, found := strings.Cut(line, ": Lost task "); found {
 		if _, message, found := strings.Cut(task, "): "); found {
 			line = message
 		}
 	}
+
 	if _, message, found := strings.Cut(line, "] terminated with exception: "); found {
 		line = message
 	}
+
 	line = strings.TrimPrefix(strings.TrimPrefix(line, "Caused by: "), ": ")
 	if thread, found := strings.CutPrefix(line, `Exception in thread "`); found {
 		if _, exception, found := strings.Cut(thread, `" `); found {

@@ -30,13 +30,16 @@ func visible(line string) string {
 // leaves out a first line whose beginning the kubelet cut off, unless the line has an error.
 func Excerpt(output string) string {
 	var kept strings.Builder
+
 	cut := isCut(output)
 	for line := range strings.Lines(bounded(output)) {
 		if line = visible(line); line != "" && !isTraceFrame(line) && !isChatter(line) && (!cut || isEntry(line) || hasError(line)) {
 			kept.WriteString(line + "\n")
 		}
+
 		cut = false
 	}
+
 	text := strings.TrimSpace(kept.String())
 	if len(text) > MaxExcerpt {
 		text = strings.ToValidUTF8(text[len(text)-MaxExcerpt:], "")

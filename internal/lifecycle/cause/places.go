@@ -53,6 +53,7 @@ func placeOf(log string) Found {
 			frames.WriteString(line)
 		}
 	}
+
 	for _, place := range Places {
 		if strings.Contains(frames.String(), place.Frame) {
 			return Found{Line: place.Line, Advice: Unread}

@@ -16,6 +16,7 @@ func isTraceFrame(line string) bool {
 	if strings.HasPrefix(begun, "at ") || endsInSource(line) {
 		return true
 	}
+
 	count, found := strings.CutPrefix(begun, "... ")
 	what := strings.TrimLeft(count, "0123456789")
 	return found && len(what) < len(count) && (what == " more" || what == " common frames omitted")
@@ -24,18 +25,22 @@ func isTraceFrame(line string) bool {
 // endsInSource reports whether a line ends with a place in a source file, like a frame: (Main.scala:42).
 func endsInSource(line string) bool {
 	place, found := strings.CutSuffix(strings.TrimRight(line, blanks), ")")
+
 	open := strings.LastIndexByte(place, '(')
 	if !found || open < 0 {
 		return false
 	}
+
 	file, number, found := strings.Cut(place[open+1:], ":")
 	if !found || number == "" || strings.Trim(number, "0123456789") != "" {
 		return false
 	}
+
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 1 || strings.Trim(file, fileLetters) != "" {
 		return false
 	}
+
 	switch file[dot+1:] {
 	case "java", "scala", "kt":
 		return true
@@ -54,6 +59,7 @@ func isEntry(line string) bool {
 	if len(line) < len(layout) {
 		return false
 	}
+
 	for i, want := range []byte(layout) {
 		if char := line[i]; want == '0' && (char < '0' || char > '9') || want != '0' && char != want {
 			return false
@@ -67,6 +73,7 @@ func isChatter(line string) bool {
 	if !isEntry(line) {
 		return false
 	}
+
 	level, _, found := strings.Cut(line[len(layout):], " ")
 	return found && (level == "INFO" || level == "DEBUG" || level == "TRACE")
 }

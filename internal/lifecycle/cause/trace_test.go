@@ -19,10 +19,12 @@ func FuzzTraceLines(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, line string) {
 		if got, want := isTraceFrame(line), framePattern.MatchString(line); got != want {
 			t.Errorf("isTraceFrame(%q) = %t", line, got)
 		}
+
 		if got, want := isChatter(line), chatterPattern.MatchString(line); got != want {
 			t.Errorf("isChatter(%q) = %t", line, got)
 		}

@@ -41,6 +41,7 @@ func (s *step) gated() bool {
 			begun = m.ScheduledAt
 		}
 	}
+
 	if s.m.Cause.Reason == lifecycle.ReasonSchedulingGated && begun.After(s.m.Begun) {
 		s.m.Begun = begun
 	}
@@ -58,6 +59,7 @@ func (s *step) outdated() bool {
 	if s.m.Rolling() || !s.objects.Stand {
 		return false
 	}
+
 	for i := range s.seen.Members {
 		if m := &s.seen.Members[i]; !m.Deleting && s.outdatedPod(m) {
 			return true
@@ -75,6 +77,7 @@ func (s *step) current(c counts) bool {
 		if m.Deleting || s.outdatedPod(m) {
 			return false
 		}
+
 		if m.Role == lifecycle.Worker {
 			workers++
 		}
@@ -121,15 +124,19 @@ func (s *step) withPodReason(role lifecycle.Role, cause lifecycle.Cause) shortag
 		if m.Role != role {
 			continue
 		}
+
 		there = true
+
 		if left := lifecycle.GateGrace(m.Why, m.CreatedAt, s.now); left > 0 {
 			s.requeueAfter(left)
 			continue
 		}
+
 		if !ready(m) && m.Why.Reason != "" {
 			return shortage{pod: m.Name, explained: true, cause: lifecycle.Cause{Reason: m.Why.Reason, Message: cause.Message + ": pod " + m.Name + ": " + m.Why.Message}}
 		}
 	}
+
 	if !there {
 		cause.Message += fmt.Sprintf("; the StatefulSet of the %s has no pod yet; if it stays without a pod, its events show why", role)
 	}

@@ -26,18 +26,22 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 	if again := Step(want, mem, seen, objects, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
+
 	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Transitions, inTable); wrong != "" {
 		t.Fatalf("%s (want %+v, memory %+v, seen %+v, objects %+v)", wrong, want, mem, seen, objects)
 	}
+
 	if want.Deleting {
 		if !reflect.DeepEqual(plan, Plan{Next: mem}) {
 			t.Fatalf("a cluster that is being deleted: %+v", plan)
 		}
 		return
 	}
+
 	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) {
 		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
+
 	checkRules(t, want, mem, seen, objects, now, plan)
 	checkQuiet(t, want, seen, objects, now, plan)
 }
@@ -45,6 +49,7 @@ func checkPlan(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, 
 // checkRules checks a plan against the rules in the package comment.
 func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time, plan Plan) {
 	ends := slices.ContainsFunc(plan.Transitions, func(tr lifecycle.Transition) bool { return tr.To == lifecycle.Ended })
+
 	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
 	switch m := plan.Next; {
 	case mem.Phase == lifecycle.Running && m.Phase != lifecycle.Running:
@@ -66,6 +71,7 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 	case m.Adopted && !mem.Adopted:
 		t.Fatal("the state machine set Adopted")
 	}
+
 	masters, workers := 0, int32(0)
 	for _, m := range seen.Members {
 		if m.Ready && !m.Deleting && m.Phase == lifecycle.DriverRunning {
@@ -76,9 +82,11 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 			}
 		}
 	}
+
 	if runs && (masters == 0 || workers < want.Workers) {
 		t.Fatalf("the cluster is Running with %d masters and %d of %d workers", masters, workers, want.Workers)
 	}
+
 	if plan.Next.Phase == lifecycle.Running && plan.Next.Cause.Reason == "" && masters == 0 && !plan.Next.Rolling() {
 		t.Fatal("the cluster has no master, and no cause")
 	}
@@ -91,6 +99,7 @@ func checkQuiet(t *testing.T, want Cluster, seen lifecycle.Observed, objects Obj
 	if len(second.Transitions) > 0 || len(second.Notices) > 0 || !reflect.DeepEqual(second.Next, plan.Next) {
 		t.Fatalf("the second decision changes something: %+v\nafter %+v\nseen %+v objects %+v", second, plan, seen, objects)
 	}
+
 	if second.RequeueAfter != plan.RequeueAfter {
 		t.Fatalf("the second decision requests a pass after %s, the first after %s", second.RequeueAfter, plan.RequeueAfter)
 	}
@@ -119,6 +128,7 @@ func (a generator) cluster() Cluster {
 	if a.IntN(4) == 0 {
 		c.Invalid, c.Workers, c.Made = invalid, 0, nil
 	}
+
 	if a.IntN(5) == 0 {
 		c.Hold = held
 	}
@@ -129,6 +139,7 @@ func (a generator) memory(now time.Time) Memory {
 	if a.IntN(8) == 0 {
 		return Memory{}
 	}
+
 	m := Memory{
 		Phase: pick(a, lifecycle.New, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Ended, lifecycle.Done, lifecycle.Resuming),
 		Since: a.time(now), Attempt: int32(1 + a.IntN(3)), Generation: int64(a.IntN(4)), RestartRequest: pick(a, "", "r1", "r1"), Adopted: a.IntN(3) == 0,
@@ -137,9 +148,11 @@ func (a generator) memory(now time.Time) Memory {
 	case lifecycle.Launched, lifecycle.Started, lifecycle.Running:
 		m.Begun = now.Add(-time.Duration(a.IntN(600)) * time.Second)
 	}
+
 	if m.Phase == lifecycle.Running {
 		m.Complete = a.time(now)
 	}
+
 	if a.IntN(2) == 0 {
 		m.Cause = lifecycle.Cause{Reason: pick(a, lifecycle.ReasonInvalid, ReasonStartTimedOut, ReasonMasterNotReady, "QuotaExceeded", "ImagePullBackOff"), Message: "m"}
 	}
@@ -154,6 +167,7 @@ func (a generator) observed() lifecycle.Observed {
 		if !m.Ready && a.IntN(2) == 0 {
 			m.Why = lifecycle.Cause{Reason: pick(a, "ImagePullBackOff", lifecycle.ReasonNodeLost), Message: "why"}
 		}
+
 		seen.Members = append(seen.Members, m)
 	}
 	return seen
@@ -171,6 +185,7 @@ func TestAnything(t *testing.T) {
 		checkPlan(t, want, mem, seen, objects, began, plan)
 		used.Add(plan.Transitions)
 	}
+
 	for _, e := range Transitions {
 		used.Holds(t, e.From, e.To, e.When)
 	}

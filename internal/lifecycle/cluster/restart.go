@@ -17,14 +17,17 @@ func (s *step) noticeRestart() {
 	case !lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest), s.want.Hold != nil, !s.m.Wants(), s.m.Phase == lifecycle.Running && s.want.Invalid != nil:
 		return
 	}
+
 	s.m.RestartRequest = s.want.RestartRequest
 	if s.m.Phase == lifecycle.New && !s.m.Adopted {
 		return
 	}
+
 	s.m.Adopted = false
 	if s.m.Begun.IsZero() {
 		return
 	}
+
 	s.m.Begun, s.m.Complete = s.now, time.Time{}
 	if s.m.Phase == lifecycle.Running {
 		s.m.Cause = lifecycle.Cause{}

@@ -36,10 +36,12 @@ func TestRestartRequests(t *testing.T) {
 	} {
 		t.Run(r.name, r.run)
 	}
+
 	plan := Step(two(asks("r1")), memory(lifecycle.Running, adopted), whole, stand, began.Add(time.Minute))
 	if m := plan.Next; m.RestartRequest != "r1" || m.Adopted || !m.Rolling() {
 		t.Errorf("the memory is %+v", m)
 	}
+
 	if m := Step(two(asks("r1"), broken), memory(lifecycle.Running), whole, unknown, began).Next; m.RestartRequest != "" {
 		t.Errorf("a request is carried out while the spec is invalid: %+v", m)
 	}

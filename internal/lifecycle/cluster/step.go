@@ -28,6 +28,7 @@ func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, no
 	if !want.Deleting {
 		s.run()
 	}
+
 	s.plan.Next = s.m
 	return s.plan
 }
@@ -47,13 +48,16 @@ func (s *step) run() {
 	if s.m.Generation == 0 {
 		s.m.Generation = s.want.Generation
 	}
+
 	s.noticeEdit()
 	s.noticeRestart()
+
 	for range maxMoves {
 		if !s.move() {
 			return
 		}
 	}
+
 	s.requeueAfter(repeatDelay) // not reached, as a test with random decisions shows
 }
 
@@ -64,10 +68,12 @@ func (s *step) noticeEdit() {
 	if s.want.Hold != nil || s.m.Generation == s.want.Generation || !s.m.Wants() || s.m.Phase == lifecycle.Running && s.want.Invalid != nil {
 		return
 	}
+
 	s.m.Generation, s.m.Adopted = s.want.Generation, false
 	if s.m.Begun.IsZero() {
 		return
 	}
+
 	s.m.Begun, s.m.Complete = s.now, time.Time{}
 	if s.m.Phase == lifecycle.Running {
 		s.m.Cause = lifecycle.Cause{}
@@ -133,11 +139,13 @@ func (s *step) waitFor(what shortage) {
 	if s.seen.QuerySkipped && !what.explained && cause.Reason != "" && s.m.Cause.Reason != "" {
 		return
 	}
+
 	if cause.Reason != "" && cause.Reason != s.m.Cause.Reason && (what.explained || s.m.Phase == lifecycle.Running) {
 		s.plan.Notices = append(s.plan.Notices, lifecycle.Notice{
 			Part: what.part(), Name: what.pod, Waits: s.m.Phase != lifecycle.Running, Attempt: s.m.Attempt, Cause: cause,
 		})
 	}
+
 	s.m.Cause = cause
 }
 
@@ -176,6 +184,7 @@ func (s *step) bound() time.Duration {
 // cluster with too few workers is still useful. The result reports whether the decision entered another phase.
 func (s *step) starting() bool {
 	counts := s.count()
+
 	master := counts.masters > 0
 	switch {
 	case s.want.Invalid != nil && s.want.Hold == nil:
@@ -190,6 +199,7 @@ func (s *step) starting() bool {
 		s.m.Begun = s.now
 		return s.enter(lifecycle.Launched, lifecycle.Cause{})
 	}
+
 	lacks := s.shortage(counts)
 	if !master && s.want.Start > 0 && !s.gated() {
 		left := s.m.Begun.Add(s.want.Start).Sub(s.now)
@@ -197,8 +207,10 @@ func (s *step) starting() bool {
 			return s.enter(lifecycle.Ended, lifecycle.Cause{Reason: ReasonStartTimedOut,
 				Message: fmt.Sprintf("no master was ready within %s: %s", s.want.Start, lacks.cause.Message)})
 		}
+
 		s.requeueAfter(left)
 	}
+
 	s.waitFor(lacks)
 	s.requeueAfter(s.bound())
 	return false
@@ -212,7 +224,9 @@ func (s *step) running() bool {
 		// This version of the operator renders other StatefulSets than the previous version.
 		s.m.Begun, s.m.Complete = s.now, time.Time{}
 	}
+
 	s.rolledOut(counts)
+
 	lacks := s.shortage(counts)
 	switch overdue := s.overdue(); {
 	case s.objects.Refused != nil:
@@ -222,9 +236,11 @@ func (s *step) running() bool {
 	case s.m.Rolling() && !lacks.explained:
 		lacks = shortage{} // a pod that is being replaced is not ready for a while
 	}
+
 	if s.m.Cause.Reason != "" && lacks.cause.Reason == "" && !s.m.Rolling() {
 		s.notice(ReasonRecovered, "the cluster has recovered from %s", s.m.Cause.Reason)
 	}
+
 	s.waitFor(lacks)
 	return false
 }
@@ -234,7 +250,9 @@ func (s *step) rolledOut(counts counts) {
 	if !s.m.Rolling() || !s.objects.Stand || s.want.Invalid != nil || !s.current(counts) {
 		return
 	}
+
 	s.m.Complete = s.now
+
 	s.m.Cause = lifecycle.Cause{}
 	if !s.m.Adopted && s.m.Begun.After(s.m.Since) {
 		s.notice(ReasonRolledOut, "all pods of the cluster match its spec")
@@ -256,12 +274,14 @@ func (s *step) overdue() bool {
 	if !s.m.Rolling() || s.want.Start <= 0 {
 		return false
 	}
+
 	since := s.m.Begun
 	for i := range s.seen.Members {
 		if m := &s.seen.Members[i]; m.CreatedAt.After(since) && !s.outdatedPod(m) {
 			since = m.CreatedAt
 		}
 	}
+
 	left := min(since.Add(s.want.Start).Sub(s.now), s.want.Start)
 	if left > 0 {
 		s.requeueAfter(left)
@@ -275,6 +295,7 @@ func (s *step) releasing() bool {
 	if len(s.seen.Members) == 0 && s.seen.AuxiliaryCount == 0 {
 		return s.enter(lifecycle.Done, s.m.Cause)
 	}
+
 	s.requeueAfter(repeatDelay)
 	return false
 }
@@ -287,13 +308,16 @@ func (s *step) over() bool {
 	if s.want.Hold != nil {
 		return false
 	}
+
 	edited := s.m.Generation != s.want.Generation
 	cause := lifecycle.Cause{Reason: ReasonEdited, Message: "the spec changed; the cluster starts again"}
+
 	restart := s.want.Invalid == nil && lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest)
 	if restart {
 		s.m.RestartRequest = s.want.RestartRequest
 		cause = lifecycle.Cause{Reason: ReasonRestarted, Message: "a restart was requested; the cluster starts again"}
 	}
+
 	switch {
 	case s.want.Invalid != nil:
 		if edited {

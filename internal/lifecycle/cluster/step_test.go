@@ -46,6 +46,7 @@ func member(name string, change ...func(*lifecycle.Member)) lifecycle.Member {
 	if name == "master" {
 		m.Role, m.Generation = lifecycle.Master, "m1"
 	}
+
 	for _, change := range change {
 		change(&m)
 	}
@@ -85,6 +86,7 @@ func memory(phase lifecycle.Phase, change ...func(*Memory)) Memory {
 	if phase == lifecycle.Running {
 		m.Complete = began
 	}
+
 	for _, change := range change {
 		change(&m)
 	}
@@ -117,13 +119,16 @@ func (r row) run(t *testing.T) {
 	now := began.Add(r.after)
 	plan := Step(r.want, r.mem, r.seen, r.objects, now)
 	checkPlan(t, r.want, r.mem, r.seen, r.objects, now, plan)
+
 	var trail, reported []string
 	for _, tr := range plan.Transitions {
 		trail = append(trail, string(tr.To))
 	}
+
 	for _, n := range plan.Notices {
 		reported = append(reported, n.Cause.Reason)
 	}
+
 	got := []any{strings.Join(trail, " "), strings.Join(reported, " "), plan.Next.Cause.Reason, plan.RequeueAfter}
 	if diff := cmp.Diff([]any{r.trail, r.reported, r.cause, r.check}, got); diff != "" {
 		t.Errorf("entered, reported, cause, requeue: %s\nnext %+v", diff, plan.Next)
@@ -292,6 +297,7 @@ func TestAdopted(t *testing.T) {
 	} {
 		t.Run(r.name, r.run)
 	}
+
 	plan := Step(two(edited), memory(lifecycle.Running, adopted), theirs, stand, began)
 	if plan.Next.Adopted || !plan.Next.Rolling() {
 		t.Errorf("after an edit: %+v", plan.Next)
@@ -300,6 +306,7 @@ func TestAdopted(t *testing.T) {
 
 func TestOver(t *testing.T) {
 	none := lifecycle.Observed{}
+
 	failed := func(phase lifecycle.Phase) Memory { return memory(phase, because(ReasonStartTimedOut)) }
 	for _, r := range []row{
 		{name: "releasing: an object is left", want: two(), mem: failed(lifecycle.Ended), seen: lifecycle.Observed{AuxiliaryCount: 1}, cause: ReasonStartTimedOut, check: repeatDelay},
@@ -319,7 +326,9 @@ func TestOver(t *testing.T) {
 	} {
 		t.Run(r.name, r.run)
 	}
+
 	plan := Step(two(edited), failed(lifecycle.Done), none, unknown, began)
+
 	want := Memory{Phase: lifecycle.Resuming, Since: began, Attempt: 2, Generation: 2, Cause: plan.Next.Cause}
 	if diff := cmp.Diff(want, plan.Next); diff != "" {
 		t.Errorf("started again: %s", diff)
@@ -352,11 +361,13 @@ func TestMessages(t *testing.T) {
 		if tc.mem.Generation == 2 {
 			want = two(edited)
 		}
+
 		got := Step(want, tc.mem, tc.seen, tc.objects, began.Add(tc.after)).Next.Cause.Message
 		if got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
+
 	long := lifecycle.Cause{Reason: "Invalid", Message: strings.Repeat("x", 100_000)}
 	if got := Step(two(), Memory{}, lifecycle.Observed{}, Objects{Refused: &long}, began).Next.Cause.Message; len(got) > 5000 {
 		t.Errorf("a message of %d bytes is remembered", len(got))

@@ -42,6 +42,7 @@ type world struct {
 
 func newWorld(seed uint64) *world {
 	w := &world{Life: lives.New(seed, 21, began), want: two()}
+
 	w.want.Scales = w.IntN(4) == 0
 	if w.IntN(6) == 0 { // another operator created the cluster
 		w.stored = Memory{Phase: pick(generator{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New), Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
@@ -58,7 +59,9 @@ func (w *world) tick() {
 	if !w.kind {
 		w.trouble()
 	}
+
 	w.keepPods()
+
 	if w.kind || w.Chance(0.7) {
 		w.cache, w.seen = slices.Clone(w.pods), w.objects
 	}
@@ -91,6 +94,7 @@ func (w *world) trouble() {
 func (w *world) requestRestart() {
 	w.earlier = w.want
 	w.requests++
+
 	w.want.RestartRequest = "r" + strconv.Itoa(w.requests)
 	if w.want.Invalid == nil {
 		made := map[lifecycle.Role]string{}
@@ -98,8 +102,10 @@ func (w *world) requestRestart() {
 			spec, _, _ := strings.Cut(digest, "/")
 			made[role] = spec + "/" + w.want.RestartRequest
 		}
+
 		w.want.Made = made
 	}
+
 	w.Tell("user: restart request %s", w.want.RestartRequest)
 }
 
@@ -107,12 +113,14 @@ func (w *world) requestRestart() {
 func (w *world) toggleHold() {
 	w.earlier = w.want
 	w.edits++
+
 	w.want.Generation, w.known = int64(1+w.edits), unknown
 	if w.want.Hold == nil {
 		w.want.Hold = held
 	} else {
 		w.want.Hold = nil
 	}
+
 	w.Tell("user: held %v", w.want.Hold != nil)
 }
 
@@ -125,10 +133,12 @@ func (w *world) edit() {
 	w.want.RestartRequest, w.want.Hold = request, hold
 	w.want.Generation, w.known = int64(1+w.edits), unknown
 	w.want.Workers = int32(w.IntN(4))
+
 	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)) + "/" + request, lifecycle.Worker: strconv.Itoa(w.IntN(3)) + "/" + request}
 	if w.Chance(0.2) {
 		broken(&w.want)
 	}
+
 	w.Tell("user: edit to %d, invalid %v", w.want.Generation, w.want.Invalid != nil)
 }
 
@@ -144,6 +154,7 @@ func (w *world) conflict() {
 		w.want.Generation, w.known = int64(1+w.edits), unknown
 		w.Tell("user: restores the earlier spec, generation %d", w.want.Generation)
 	}
+
 	w.Tell("the status write conflicts with a change of the spec")
 	w.Due = w.Now
 }
@@ -154,10 +165,12 @@ func (w *world) keepPods() {
 		w.pods = slices.DeleteFunc(w.pods, func(lifecycle.Member) bool { return w.kind || w.Chance(0.5) })
 		return
 	}
+
 	names := map[string]lifecycle.Role{"m": lifecycle.Master}
 	for i := range w.workers {
 		names["w-"+strconv.Itoa(int(i))] = lifecycle.Worker
 	}
+
 	w.pods = slices.DeleteFunc(w.pods, func(m lifecycle.Member) bool {
 		role, wanted := names[m.Name]
 		delete(names, m.Name)
@@ -172,6 +185,7 @@ func (w *world) keepPods() {
 			p.Phase, p.Ready, p.Why = lifecycle.DriverRunning, true, lifecycle.Cause{}
 		}
 	}
+
 	for _, name := range slices.Sorted(keys(names)) {
 		w.pods = append(w.pods, lifecycle.Member{Name: name, Role: names[name], Phase: lifecycle.DriverPending, Generation: w.made[names[name]]})
 	}
@@ -196,6 +210,7 @@ func (w *world) pass(t *testing.T) {
 	plan := Step(w.want, before, seen, w.known, w.Now)
 	checkPlan(t, w.want, before, seen, w.known, w.Now, plan)
 	check, trail := plan.RequeueAfter, plan.Transitions
+
 	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
 	if plan.Next.Wants() && w.want.Invalid == nil && w.want.Hold == nil {
 		w.known = w.ensureObjects()
@@ -203,22 +218,28 @@ func (w *world) pass(t *testing.T) {
 		checkPlan(t, w.want, plan.Next, seen, w.known, w.Now, reported)
 		trail, plan = append(slices.Clone(trail), reported.Transitions...), reported
 	}
+
 	if !w.kind && w.Chance(0.1) {
 		w.Tell("the operator dies")
 		w.known = Objects{}
 		return
 	}
+
 	if !w.kind && !reflect.DeepEqual(before, plan.Next) && w.Chance(0.2) {
 		w.conflict()
 		return
 	}
+
 	w.checkDecision(before, plan.Next, trail, seen)
+
 	if plan.Next.RestartRequest != before.RestartRequest && plan.Next.RestartRequest != w.want.RestartRequest {
 		w.Fail("the request %s is carried out, and the last one is %s", plan.Next.RestartRequest, w.want.RestartRequest)
 	}
+
 	if w.stored = plan.Next; goes {
 		w.objects = 0 // after it is stored that the objects are not wanted
 	}
+
 	w.Wake(check)
 }
 
@@ -230,6 +251,7 @@ func (w *world) ensureObjects() Objects {
 	case !w.kind && w.Chance(0.1):
 		return unknown
 	}
+
 	w.objects, w.made, w.workers = 7, w.want.Made, w.want.Workers
 	return stand
 }
@@ -241,20 +263,25 @@ func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition
 	if after.Begun != before.Begun {
 		w.ready = w.Now
 	}
+
 	for _, m := range seen.Members {
 		if m.Role == lifecycle.Master && ready(&m) {
 			w.ready = w.Now
 		}
 	}
+
 	for _, tr := range trail {
 		w.entered = append(w.entered, tr.To)
 		w.Tell("%s -> %s: %s", tr.From, tr.To, tr.Cause.Reason)
+
 		if tr.To == lifecycle.Ended && tr.Cause.Reason == ReasonStartTimedOut && w.Now.Sub(w.ready) < w.want.Start {
 			w.Fail("failed %s after the master was last ready, or after its time limit began", w.Now.Sub(w.ready))
 		}
+
 		if tr.To == lifecycle.Ended && before.Phase == lifecycle.Running {
 			w.Fail("a running cluster was ended")
 		}
+
 		if tr.To == lifecycle.Resuming && before.Generation == w.want.Generation && before.RestartRequest == w.want.RestartRequest && before.Cause.Reason != lifecycle.ReasonInvalid {
 			w.Fail("started again without an edit")
 		}
@@ -277,19 +304,23 @@ func (w *world) settled() bool {
 // and match its spec, or have failed and have no object left.
 func TestWorlds(t *testing.T) {
 	ends := map[lifecycle.Phase]int{}
+
 	count := lives.Play(t, 50, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		for range 80 {
 			w.tick()
 			w.pass(t)
 		}
+
 		if w.kind, w.quota, w.noImage = true, false, false; w.want.Hold != nil {
 			w.toggleHold()
 		}
+
 		for range 200 {
 			w.tick()
 			w.pass(t)
 		}
+
 		if !w.settled() {
 			w.Fail("not settled: %+v, %d objects, pods %v, wanted %+v", w.stored, w.objects, w.pods, w.want)
 		}
@@ -307,20 +338,25 @@ func TestIdleWorld(t *testing.T) {
 	w := newWorld(1)
 	w.want, w.stored, w.kind = two(), Memory{}, true
 	w.pass(t) // no pod is ever created
+
 	for range 50 {
 		if w.stored.Phase == lifecycle.Done {
 			break
 		}
+
 		if w.Due.IsZero() {
 			t.Fatalf("%s has no timer", w.stored.Phase)
 		}
+
 		w.Now = w.Due
 		w.seen, w.cache = w.objects, nil
 		w.pass(t)
 	}
+
 	if w.stored.Phase != lifecycle.Done || w.stored.Since.Sub(began) > start+time.Minute {
 		t.Errorf("after %s: %s\n%s", w.stored.Since.Sub(began), w.stored.Phase, w.Story())
 	}
+
 	want := []lifecycle.Phase{lifecycle.Launched, lifecycle.Ended, lifecycle.Done}
 	if !slices.Equal(w.entered, want) {
 		t.Errorf("entered %v, want %v", w.entered, want)

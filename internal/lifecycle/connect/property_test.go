@@ -27,18 +27,23 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
+
 	if wrong := lives.Trail(mem.Phase, plan.Next.Phase, plan.Transitions, inTable); wrong != "" {
 		t.Fatalf("%s (app %+v, memory %+v, seen %+v)", wrong, app, mem, seen)
 	}
+
 	asks := slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
 	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
 		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
+
 	if end := plan.Next.Phase.Terminal(); end && app.Invalid == nil && !app.Deleting && !asks {
 		t.Fatalf("finished (%s) although the spec is valid: %+v, after %+v", plan.Next.Phase, plan.Next, mem)
 	}
+
 	checkMade(t, mem, plan)
 	checkWoken(t, app, seen, plan)
+
 	if !asks {
 		checkQuiet(t, app, seen, now, plan)
 	}
@@ -50,10 +55,12 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
+
 	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Create {
 			continue
 		}
+
 		if len(plan.Actions) != 1 || a.Part != lifecycle.Submission || a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
 			t.Fatalf("%v of %v, while %d is remembered after %d, in %s", a, plan.Actions, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
 		}
@@ -79,15 +86,18 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	refused := seen.Rejection != nil
 	seen.Rejection, seen.Confirmed, seen.ProbeResult = nil, false, nil
 	second := Step(app, plan.Next, seen, now)
+
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
 	if len(second.Transitions) > 0 && !due {
 		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
 	}
+
 	for _, a := range second.Actions {
 		if a.Verb == lifecycle.Create && app.MissingGrace > 0 {
 			t.Fatalf("a second server: %v after %v", second.Actions, plan.Actions)
 		}
 	}
+
 	if len(second.Notices) > 0 && !due && !refused {
 		t.Fatalf("reported twice: %v", second.Notices)
 	}
@@ -110,6 +120,7 @@ func (a generator) app() lifecycle.App {
 		UID: "u", SpecHash: pick(a, "1:a", "1:b", "2:a", ""), Deleting: a.IntN(20) == 0, Orphan: a.IntN(2) == 0, Suspend: a.IntN(4) == 0,
 		MinExecutors: int32(a.IntN(4)), MissingGrace: time.Duration(1+a.IntN(20)) * time.Second,
 	}
+
 	app.RestartRequest = pick(a, "", "", "r1", "r2")
 	if a.IntN(4) == 0 {
 		app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory"}
@@ -121,6 +132,7 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	if a.IntN(8) == 0 {
 		return lifecycle.Memory{}
 	}
+
 	m := lifecycle.Memory{
 		Phase: pick(a, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained,
 			lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing),
@@ -132,6 +144,7 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	if a.IntN(2) == 0 {
 		m.Cause = lifecycle.Cause{Reason: pick(a, lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded"), Message: "m"}
 	}
+
 	if m.Phase == lifecycle.Running {
 		m.ShortSince = a.time(now)
 	}
@@ -152,18 +165,23 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 			})
 		}
 	}
+
 	for range a.IntN(5) {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: int32(a.IntN(6)), Phase: a.phase(), CreatedAt: a.time(now)})
 	}
+
 	for range a.IntN(2) {
 		seen.RemainingAttempts = append(seen.RemainingAttempts, int32(1+a.IntN(4)))
 	}
+
 	if a.IntN(3) == 0 {
 		seen.ProbeResult = &lifecycle.Cause{Reason: pick(a, "", "QuotaExceeded"), Message: "e"}
 	}
+
 	if a.IntN(5) == 0 {
 		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.IntN(200)) * time.Second)}
 	}
+
 	if a.IntN(5) == 0 {
 		seen.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
 	}
@@ -174,6 +192,7 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 // situations cannot occur in reality. The test also checks that every transition in the table occurs.
 func TestAnything(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 	used := lives.Used{}
 	for seed := range uint64(effort.Count(t, 20000)) {
 		a := generator{rand.New(rand.NewPCG(seed, 13))}
@@ -182,6 +201,7 @@ func TestAnything(t *testing.T) {
 		checkPlan(t, app, mem, seen, now, plan)
 		used.Add(plan.Transitions)
 	}
+
 	for _, e := range Transitions {
 		used.Holds(t, e.From, e.To, e.When)
 	}

@@ -44,6 +44,7 @@ func (s *story) passAfter(d time.Duration, seen lifecycle.Observed) *story {
 // expect fails the test unless the memory has the given phase and reason.
 func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	s.t.Helper()
+
 	if s.m.Phase != phase || s.m.Cause.Reason != reason {
 		s.t.Fatalf("the server is %q because of %q, want %q because of %q; trail %v", s.m.Phase, s.m.Cause.Reason, phase, reason, s.plan.Transitions)
 	}
@@ -53,6 +54,7 @@ func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 // expectActions fails the test unless the last plan has exactly the given actions.
 func (s *story) expectActions(want ...lifecycle.Action) *story {
 	s.t.Helper()
+
 	if !slices.Equal(s.plan.Actions, want) {
 		s.t.Fatalf("requested %v, want %v", s.plan.Actions, want)
 	}
@@ -94,12 +96,15 @@ func TestServerComesUp(t *testing.T) {
 	s.passAfter(time.Second, server(1, lifecycle.DriverPending, func(d *lifecycle.Driver) {
 		d.Why = lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
 	})).expectActions().expect(lifecycle.Launched, "ImagePullBackOff")
+
 	if len(s.plan.Notices) != 1 || !s.plan.Notices[0].Waits {
 		t.Errorf("reported about the image: %+v", s.plan.Notices)
 	}
+
 	s.passAfter(48*time.Hour, server(1, lifecycle.DriverPending)).expect(lifecycle.Launched, "") // without a time limit
 	s.passAfter(time.Second, server(1, lifecycle.DriverRunning)).expect(lifecycle.Started, "")
 	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
+
 	if s.plan.RequeueAfter != 0 {
 		t.Errorf("a server that runs is looked at every %s", s.plan.RequeueAfter)
 	}
@@ -114,18 +119,23 @@ func TestBackOff(t *testing.T) {
 		s.passAfter(time.Second, server(attempt, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
 			d.Why = lifecycle.Cause{Reason: "OOMKilled", Message: "it was too big"}
 		})).expectActions().expect(lifecycle.Waiting, "OOMKilled")
+
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.plan.RequeueAfter != wait {
 			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait, s.plan.RequeueAfter, want)
 		}
+
 		ended := server(attempt, lifecycle.DriverFailed)
 		s.passAfter(want*time.Second-time.Second, ended).expectActions().expect(lifecycle.Waiting, "OOMKilled")
 		s.passAfter(time.Second, ended).expectActions(deletes(lifecycle.Attempt, attempt)).expect(lifecycle.Waiting, "OOMKilled")
 		s.passAfter(time.Second, nothing).expectActions(makes(attempt+1)).passAfter(time.Second, serves(attempt+1)).expect(lifecycle.Running, "")
 	}
+
 	s.passAfter(Settled, server(8, lifecycle.DriverSucceeded)).expect(lifecycle.Waiting, lifecycle.ReasonServerEnded)
+
 	if wait := s.m.NextAttempt.Sub(s.m.EndedAt); wait != FirstInterval {
 		t.Errorf("a server that ran well is followed after %s", wait)
 	}
+
 	if s.m.Runs != 1 || s.m.Submissions != 1 {
 		t.Errorf("the counts do not start again: %+v", s.m)
 	}
@@ -166,13 +176,17 @@ func TestHowServersEnd(t *testing.T) {
 			for _, before := range tc.before {
 				s.passAfter(time.Second, before)
 			}
+
 			s.passAfter(time.Second, tc.seen).expect(lifecycle.Waiting, tc.reason)
+
 			if s.m.Outcome != tc.outcome || s.m.NextAttempt.Sub(s.m.EndedAt) != FirstInterval {
 				t.Errorf("ended %s, followed after %s", s.m.Outcome, s.m.NextAttempt.Sub(s.m.EndedAt))
 			}
+
 			if strings.Contains(s.m.Cause.Message, "driver") || s.m.Cause.Message == "" {
 				t.Errorf("the message calls a server a driver, or is empty: %q", s.m.Cause.Message)
 			}
+
 			s.passAfter(FirstInterval, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 		})
 	}
@@ -180,11 +194,13 @@ func TestHowServersEnd(t *testing.T) {
 
 func TestNotReady(t *testing.T) {
 	s := running(t).passAfter(time.Minute, server(1, lifecycle.DriverRunning)).expectActions().expect(lifecycle.Started, "")
+
 	want := []lifecycle.Transition{{From: lifecycle.Running, To: lifecycle.Started, Attempt: 1, At: s.now,
 		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is no longer ready"}}}
 	if diff := cmp.Diff(want, s.plan.Transitions); diff != "" {
 		t.Errorf("trail (-want +got):\n%s", diff)
 	}
+
 	s.passAfter(time.Hour, server(1, lifecycle.DriverRunning)).expectActions().expect(lifecycle.Started, "")
 	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
 }
@@ -208,18 +224,23 @@ func TestServerThatGoes(t *testing.T) {
 			s := running(t)
 			s.m.Runs, s.m.Submissions = 4, 6
 			s.passAfter(Settled, tc.seen).expectActions().expect(lifecycle.Started, tc.reason)
+
 			if len(s.plan.Transitions) != 1 || s.plan.Transitions[0].Cause.Reason != tc.reason {
 				t.Errorf("trail: %+v", s.plan.Transitions)
 			}
+
 			if s.m.Runs != 1 || s.m.Submissions != 1 {
 				t.Errorf("the counts of failures are not reset: %+v", s.m)
 			}
+
 			s.passAfter(time.Second, tc.seen).expectActions().expect(lifecycle.Started, tc.reason)
+
 			if len(s.plan.Transitions)+len(s.plan.Notices) > 0 {
 				t.Errorf("reported again: %+v, %+v", s.plan.Transitions, s.plan.Notices)
 			}
 		})
 	}
+
 	coming := tell(t).passAfter(0, nothing).expectActions(makes(1))
 	coming.passAfter(time.Second, server(1, lifecycle.DriverPending, deleting)).expect(lifecycle.Launched, lifecycle.ReasonDriverDeleting)
 	coming.passAfter(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started, lifecycle.ReasonDriverDeleting)
@@ -240,6 +261,7 @@ func TestLostNode(t *testing.T) {
 // it ends during that time, no other server is created until a later edit.
 func TestUnusableEdit(t *testing.T) {
 	wrong := &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.executor.memory: is no size"}
+
 	edited := func(seen lifecycle.Observed) *story {
 		s := running(t)
 		s.app.SpecHash, s.app.Invalid = "1:b", wrong
@@ -250,6 +272,7 @@ func TestUnusableEdit(t *testing.T) {
 			t.Errorf("%s: %+v", name, s.m)
 		}
 	}
+
 	s := edited(serves(1)).expect(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:a", nil
 	s.passAfter(time.Minute, serves(1)).expectActions().expect(lifecycle.Running, "") // the edit is reverted
@@ -282,14 +305,17 @@ func TestEdit(t *testing.T) {
 	going := server(1, lifecycle.DriverRunning, ready, deleting)
 	going.Executors = []lifecycle.Executor{{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning}}
 	going.RemainingAttempts = []int32{1}
+
 	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	s.passAfter(time.Second, going).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	going.Drivers = nil
 	s.passAfter(time.Second, going).expectActions(deletes(lifecycle.Attempt, 1))
 	s.passAfter(time.Second, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
+
 	if s.m.SpecHash != "1:b" || s.m.Runs != 1 || s.m.Submissions != 1 {
 		t.Errorf("remembered: %+v", s.m)
 	}
+
 	s.app.SpecHash = "2:a" // an upgrade of the operator
 	s.passAfter(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).expectActions().expect(lifecycle.Running, "")
 }
@@ -300,6 +326,7 @@ func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
 	s.passAfter(2*Settled, serves(1)).expect(lifecycle.Editing, lifecycle.ReasonEdited).passAfter(time.Second, nothing).expectActions(makes(2))
+
 	if s.m.Runs != 1 || s.m.Submissions != 1 || s.m.SuspendedRuns != 0 {
 		t.Errorf("remembered: %+v", s.m)
 	}
@@ -309,6 +336,7 @@ func TestSuspend(t *testing.T) {
 	s := running(t)
 	s.app.Suspend = true
 	left := lifecycle.Observed{RemainingAttempts: []int32{1}, Confirmed: true}
+
 	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
 	s.passAfter(time.Second, left).expectActions(deletes(lifecycle.Attempt, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
 	s.passAfter(time.Second, nothing).expectActions().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
@@ -317,6 +345,7 @@ func TestSuspend(t *testing.T) {
 	s.passAfter(time.Second, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.Suspend = false
 	s.passAfter(time.Second, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
+
 	if s.m.SpecHash != "1:b" {
 		t.Errorf("resumed with %s", s.m.SpecHash)
 	}
@@ -326,14 +355,18 @@ func TestSuspend(t *testing.T) {
 // raised without an edit of the spec.
 func TestRefused(t *testing.T) {
 	refused := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
+
 	s := tell(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
 		s.passAfter(0, refused).expectActions(deletes(lifecycle.Attempt, int32(i+1))).expect(lifecycle.Waiting, "QuotaExceeded")
+
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.m.Outcome != lifecycle.Refused {
 			t.Fatalf("refusal %d, %s, is followed after %s, want %ds", i+1, s.m.Outcome, wait, want)
 		}
+
 		s.now = s.m.NextAttempt
 	}
+
 	s.passAfter(0, nothing).expectActions(makes(8)).expect(lifecycle.Launched, "")
 }
 
@@ -349,9 +382,11 @@ func TestInvalid(t *testing.T) {
 			s.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.image: is missing"}
 			s.passAfter(0, nothing).expectActions().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 			s.passAfter(time.Hour, nothing).expectActions().expect(lifecycle.Done, lifecycle.ReasonInvalid)
+
 			if s.plan.RequeueAfter != 0 {
 				t.Errorf("looked at every %s", s.plan.RequeueAfter)
 			}
+
 			mend(&s.app)
 			s.passAfter(time.Second, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 		})
@@ -362,10 +397,12 @@ func TestInvalid(t *testing.T) {
 // the spec. A later edit replaces it like any other server.
 func TestTakenOver(t *testing.T) {
 	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
+
 	s := tell(t).passAfter(0, theirs).expectActions().expect(lifecycle.Running, "")
 	if s.m.Attempt != 1 || s.m.AttemptID != "pod-uid" || s.m.Runs != 1 {
 		t.Errorf("remembered: %+v", s.m)
 	}
+
 	s.app.SpecHash = "1:b"
 	s.passAfter(time.Second, theirs).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 }
@@ -379,13 +416,16 @@ func TestShortOfExecutors(t *testing.T) {
 	probed := serves(1)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
 	s.passAfter(0, probed).expectActions().expect(lifecycle.Running, "QuotaExceeded")
+
 	if len(s.plan.Notices) != 1 || s.plan.Notices[0].Part != lifecycle.Executors {
 		t.Errorf("reported: %+v", s.plan.Notices)
 	}
+
 	there := serves(1)
 	for range 2 {
 		there.Executors = append(there.Executors, lifecycle.Executor{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning})
 	}
+
 	s.passAfter(time.Second, there).expectActions().expect(lifecycle.Running, "")
 }
 
@@ -393,10 +433,12 @@ func TestShortOfExecutors(t *testing.T) {
 // that it creates the server afterwards.
 func TestTransientErrors(t *testing.T) {
 	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: startTime}}
+
 	s := tell(t).passAfter(time.Minute, bad).expectActions().expect(lifecycle.New, "")
 	if s.plan.RequeueAfter == 0 {
 		t.Error("no pass is requested")
 	}
+
 	s.passAfter(time.Minute, nothing).expectActions(makes(1)).expect(lifecycle.Launched, "")
 }
 
@@ -416,6 +458,7 @@ func TestUnremembered(t *testing.T) {
 	s.m = lifecycle.Memory{}
 	s.app.SpecHash = "1:b" // edited meanwhile: the pod carries the hash of its spec
 	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+
 	if s.m.Attempt != 1 || s.m.SpecHash == "" {
 		t.Errorf("remembered: %+v", s.m)
 	}

@@ -63,6 +63,7 @@ func (p *pod) over() bool {
 
 func newWorld(seed uint64) *world {
 	w := &world{Life: lives.New(seed, 17, startTime), made: map[int32]bool{}, stopped: map[int32]bool{}}
+
 	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)), Suspend: w.IntN(6) == 0}
 	if w.IntN(5) == 0 { // another operator created a server
 		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: startTime})
@@ -80,15 +81,19 @@ func (w *world) tick() {
 	for _, p := range slices.Clone(w.pods) {
 		w.progress(p)
 	}
+
 	if !w.kind {
 		w.user()
+
 		if w.Chance(0.04) {
 			w.quota = !w.quota
 		}
+
 		if w.Chance(0.04) {
 			w.short = !w.short
 		}
 	}
+
 	if w.kind || w.Chance(0.6) {
 		w.sync()
 	}
@@ -99,10 +104,12 @@ func (w *world) progress(p *pod) {
 	if p.deleting && p.goneBy.IsZero() {
 		p.goneBy = w.Now.Add(time.Duration(w.IntN(30)) * time.Second)
 	}
+
 	trouble := 0.04
 	if w.kind {
 		trouble = 0
 	}
+
 	switch {
 	case p.phase == lifecycle.DriverUnknown:
 		if w.Chance(0.15) {
@@ -124,6 +131,7 @@ func (w *world) progress(p *pod) {
 		if w.Chance(0.3) {
 			p.phase, p.evicted = lifecycle.DriverSucceeded, false
 		}
+
 		w.Tell("server of attempt %d ends: %s", p.attempt, p.phase)
 	case w.Chance(trouble / 2):
 		p.phase, p.ready, p.silent = lifecycle.DriverUnknown, false, w.Now
@@ -152,10 +160,12 @@ func (w *world) user() {
 	case w.Chance(0.02):
 		w.edits++
 		w.app.SpecHash = "1:" + strconv.Itoa(w.edits)
+
 		w.app.Invalid = nil
 		if w.Chance(0.3) {
 			w.app.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.server.memory"}
 		}
+
 		w.Tell("user: edit to %s, invalid %v", w.app.SpecHash, w.app.Invalid != nil)
 	case w.edits > 0 && w.Chance(0.01):
 		w.app.SpecHash, w.app.Invalid = "1:0", nil
@@ -190,6 +200,7 @@ func add(seen *lifecycle.Observed, p *pod) {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.number), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.created})
 		return
 	}
+
 	seen.Drivers = append(seen.Drivers, lifecycle.Driver{
 		Name: "s-server", Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, NodeLostSince: p.silent,
 		CreatedAt: p.created, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash, RestartRequest: p.request,
@@ -209,7 +220,9 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 	if crash == nil {
 		return check
 	}
+
 	w.Tell("pass cut short: %s", crash.Where)
+
 	if w.Chance(0.3) {
 		w.sync() // a new process lists everything
 	}
@@ -218,30 +231,39 @@ func (w *world) pass(t *testing.T) (check time.Duration) {
 
 func (w *world) reconcile(t *testing.T) (check time.Duration) {
 	w.Passes++
+
 	seen := w.observed()
 	if !w.kind && w.Chance(0.03) {
 		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"}, Since: w.Now.Add(-5 * time.Second)}
 	}
+
 	for range 6 {
 		plan := Step(w.app, w.stored, seen, w.Now)
 		checkPlan(t, w.app, w.stored, seen, w.Now, plan)
+
 		if fact := w.apply(plan, seen); fact != nil {
 			fact(&seen)
 			continue
 		}
+
 		w.injectError("before the status write")
+
 		if w.conflict(plan) {
 			return time.Second
 		}
+
 		w.checkBackOff(plan)
 		w.checkEnds(plan)
+
 		w.stored = plan.Next
 		for _, tr := range plan.Transitions {
 			w.Tell("%s -> %s, attempt %d, %s %s", tr.From, tr.To, tr.Attempt, tr.Outcome, tr.Cause.Reason)
 		}
+
 		w.injectError("after the status write")
 		return plan.RequeueAfter
 	}
+
 	w.Fail("the pass decides again and again")
 	return 0
 }
@@ -253,6 +275,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	if w.kind || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
 	}
+
 	before := w.app
 	if w.Chance(0.5) && w.earlier.UID != "" {
 		w.app = w.earlier
@@ -260,9 +283,11 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	} else {
 		w.user()
 	}
+
 	if reflect.DeepEqual(before, w.app) {
 		return false
 	}
+
 	w.earlier = before
 	w.clashes++
 	w.Tell("the status write conflicts with a change of the spec")
@@ -276,6 +301,7 @@ func (w *world) checkEnds(plan lifecycle.Plan) {
 		if tr.From.Live() && tr.Cause.Reason == lifecycle.ReasonRestartRequested && w.carries(tr.Attempt) {
 			w.Fail("the server of attempt %d was created for the request %s, and is replaced because of it", tr.Attempt, w.app.RestartRequest)
 		}
+
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
 			w.Fail("the server of attempt %d counts as ended by itself (%s), but the operator stopped it", tr.Attempt, tr.Outcome)
 		}
@@ -303,6 +329,7 @@ func (w *world) checkBackOff(plan lifecycle.Plan) {
 func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecycle.Observed) {
 	for _, a := range plan.Actions {
 		w.injectError("before an action")
+
 		switch {
 		case a.Verb == lifecycle.Create:
 			if fact := w.create(a.Attempt, seen); fact != nil {
@@ -324,6 +351,7 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 		case a.Verb == lifecycle.Delete:
 			w.delete(a, seen)
 		}
+
 		w.injectError("after an action")
 	}
 	return nil
@@ -336,14 +364,18 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 	if w.app.Suspend || w.app.Invalid != nil {
 		w.Fail("a server is created, suspend=%v invalid=%v", w.app.Suspend, w.app.Invalid != nil)
 	}
+
 	if !slices.Contains(w.remains, attempt) {
 		w.remains = append(w.remains, attempt)
 	}
+
 	w.injectError("between the ConfigMap and the pod")
+
 	for _, p := range w.pods {
 		if !p.server {
 			continue
 		}
+
 		switch {
 		case p.attempt == attempt && p.deleting:
 			lives.CutShort("the server is being deleted")
@@ -354,14 +386,17 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		}
 		return func(o *lifecycle.Observed) { add(o, p) } // the name is taken
 	}
+
 	if w.quota {
 		return func(o *lifecycle.Observed) {
 			o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"}
 		}
 	}
+
 	if w.made[attempt] {
 		w.Fail("the server of attempt %d is created twice", attempt)
 	}
+
 	w.made[attempt] = true
 	w.Tell("server of attempt %d is created from %s", attempt, w.app.SpecHash)
 	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, request: w.app.RestartRequest, phase: lifecycle.DriverPending, created: w.Now})
@@ -377,10 +412,12 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 			if p.server && !p.over() && w.app.Invalid != nil && !w.app.Suspend && w.stored.Phase.Live() && p.attempt == w.stored.Attempt {
 				w.Fail("the server of attempt %d is stopped because of an invalid spec", p.attempt)
 			}
+
 			w.stopped[p.attempt] = w.stopped[p.attempt] || p.server && !p.over()
 			p.deleting = true
 		}
 	}
+
 	if a.Part == lifecycle.Attempt {
 		w.remains = slices.DeleteFunc(w.remains, func(n int32) bool { return n == a.Attempt })
 	}
@@ -392,12 +429,15 @@ func (w *world) turn(t *testing.T) {
 	if w.tick(); !reflect.DeepEqual(app, w.app) {
 		w.earlier = app
 	}
+
 	if servers := w.servers(); servers > 1 {
 		w.Fail("%d servers at once", servers)
 	}
+
 	if w.Waits() && reflect.DeepEqual(app, w.app) && reflect.DeepEqual(before, w.observed()) {
 		return
 	}
+
 	w.Wake(w.pass(t))
 }
 
@@ -415,12 +455,14 @@ func (w *world) servers() (n int) {
 // no difference. It is used after the faults have ended.
 func (w *world) deviation() string {
 	m := w.stored
+
 	var server *pod
 	for _, p := range w.pods {
 		if p.server && !p.over() {
 			server = p
 		}
 	}
+
 	switch {
 	case w.app.Suspend && m.Phase.Terminal() && w.app.Invalid != nil && server == nil: // nothing to suspend
 	case w.app.Suspend:
@@ -449,16 +491,20 @@ func (w *world) live(t *testing.T) {
 		if w.Breach != "" {
 			return
 		}
+
 		w.turn(t)
 	}
+
 	w.kind, w.quota, w.short = true, false, false
 	w.Due = w.Now
 	w.Tell("the faults have ended")
+
 	for range 400 {
 		if w.turn(t); w.Breach != "" || w.deviation() == "" && w.stored.Cause.Reason != "QuotaExceeded" {
 			break
 		}
 	}
+
 	if left := w.deviation(); left != "" {
 		w.Fail("stuck: %s", left)
 	}

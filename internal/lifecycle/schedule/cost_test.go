@@ -19,6 +19,7 @@ func TestTicksCostLittle(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, years := range []int{1, 10, 130} {
 				until := began.AddDate(years, 0, 0)
 				if took := worst.CPU(2, func() { times.Next(began, until); times.Latest(began, began, until) }); took > 50*time.Millisecond {
@@ -33,18 +34,22 @@ func TestTicksCostLittle(t *testing.T) {
 // observed runs.
 func TestHistoriesCostLinearTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 	times, err := Parse("@daily", "", time.LoadLocation)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	worst.Linear(t, "runs that ended", func(n int) func() {
 		m := Memory{Since: now, Key: "k"}
+
 		seen := lifecycle.Observed{Confirmed: true}
 		for i := range 4 * n {
 			name := fmt.Sprintf("nightly-%d", i)
 			m.Succeeded = append(m.Succeeded, fmt.Sprintf("other-%d", i))
 			seen.Runs = append(seen.Runs, lifecycle.Run{Name: name, Outcome: lifecycle.Succeeded, CreatedAt: now, EndedAt: now})
 		}
+
 		want := Schedule{Name: "nightly", UID: "u", Key: "k", Times: times, Successful: 1 << 30, Failed: 1}
 		return func() { Step(want, m, seen, now) }
 	})

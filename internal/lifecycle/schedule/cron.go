@@ -65,21 +65,26 @@ func Parse(spec, zone string, zones Zones) (*Times, error) {
 	if len(spec) > maxSpec {
 		return nil, wrong("has %d characters, more than %d", len(spec), maxSpec)
 	}
+
 	location, err := loadZone(FieldZone, zone, zones)
 	if err != nil {
 		return nil, err
 	}
+
 	rest := strings.TrimSpace(spec)
 	if name, after, ok := cutZone(rest); ok {
 		if location, err = loadZone(FieldSchedule, name, zones); err != nil {
 			return nil, err
 		}
+
 		zone, rest = name, after
 	}
+
 	times, err := parseIn(rest, location)
 	if err != nil {
 		return nil, err
 	}
+
 	times.local = zone == localZone
 	return times, nil
 }
@@ -96,6 +101,7 @@ func parseIn(rest string, location *time.Location) (*Times, error) {
 		if !known {
 			return nil, wrong("%q is not a descriptor; the descriptors are @hourly, @daily (or @midnight), @weekly, @monthly, @yearly (or @annually) and @every with a duration", rest)
 		}
+
 		rest = fields
 	}
 	return parseFields(strings.Fields(rest), location)
@@ -114,6 +120,7 @@ func Key(spec, zone string) string {
 	if own, after, ok := cutZone(rest); ok {
 		zone, rest = own, after
 	}
+
 	rest = strings.Join(strings.Fields(rest), " ")
 	if zone == "" || zone == "UTC" || zone == localZone {
 		return rest
@@ -156,6 +163,7 @@ func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
 		}
 		return nil, &Error{field, subject + fmt.Sprintf(format, args...)}
 	}
+
 	const unknown = "%q is not in the IANA database; write a name such as UTC or Europe/Vienna"
 	switch {
 	case name == "" && field == FieldZone, name == localZone, name == "UTC":
@@ -167,9 +175,11 @@ func loadZone(field Field, name string, zones Zones) (*time.Location, error) {
 	case !zoneName.MatchString(name) || notZones.MatchString(name):
 		return fail("%q is not in the IANA time zone database; write a name such as UTC or Europe/Vienna", name)
 	}
+
 	if zones == nil {
 		return fail(unknown, name)
 	}
+
 	location, err := zones(name)
 	if err != nil {
 		return fail(unknown, name)
@@ -195,6 +205,7 @@ const maxEvery = 100 * 365 * 24 * time.Hour
 // below one second becomes one second.
 func parseEvery(spec string, zone *time.Location) (*Times, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(spec, "@every"))
+
 	every, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
@@ -226,6 +237,7 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 	if len(fields) != 5 {
 		return nil, wrong("has %d fields instead of five: minute, hour, day of the month, month, day of the week; there are no fields for seconds or years", len(fields))
 	}
+
 	t := &Times{zone: zone}
 	for i, f := range []struct {
 		bounds
@@ -237,6 +249,7 @@ func parseFields(fields []string, zone *time.Location) (*Times, error) {
 			return nil, err
 		}
 	}
+
 	if t.never() {
 		return nil, wrong("is never due: no such day exists, because the longest of its months has %d days", t.longestMonth())
 	}
@@ -253,11 +266,13 @@ func (b bounds) parse(text string) (set uint64, star bool, err error) {
 	if len(items) == 0 {
 		return 0, false, wrong("%s %q names no value", b.what, text)
 	}
+
 	for _, item := range items {
 		values, all, err := b.item(item)
 		if err != nil {
 			return 0, false, err
 		}
+
 		set, star = set|values, star || all
 	}
 	return set, star, nil
@@ -270,6 +285,7 @@ func (b bounds) item(text string) (set uint64, star bool, err error) {
 	span, stepText, stepped := strings.Cut(text, "/")
 	first, last, step := b.min, b.max, 1
 	low, high, ranged := strings.Cut(span, "-")
+
 	star = low == "*" || low == "?"
 	switch {
 	case star && ranged:
@@ -279,6 +295,7 @@ func (b bounds) item(text string) (set uint64, star bool, err error) {
 		if first, ok = b.value(low); !ok {
 			return fail("is not from %d to %d%s", b.min, b.max, b.hint())
 		}
+
 		switch {
 		case ranged:
 			if last, ok = b.value(high); !ok {
@@ -288,16 +305,20 @@ func (b bounds) item(text string) (set uint64, star bool, err error) {
 			last = first
 		}
 	}
+
 	if first > last {
 		return fail("ends before it begins; write two ranges with a comma between them")
 	}
+
 	if stepped {
 		var ok bool
 		if step, ok = digits(stepText); !ok || step == 0 {
 			return fail("needs a step of 1 or more after its slash")
 		}
+
 		star = star && step == 1
 	}
+
 	for v := first; v <= last; v += step {
 		set |= 1 << v
 	}
@@ -320,6 +341,7 @@ func (b bounds) value(text string) (int, bool) {
 			return b.min + i, true
 		}
 	}
+
 	n, ok := digits(text)
 	return n, ok && n >= b.min && n <= b.max
 }
@@ -330,6 +352,7 @@ func digits(text string) (int, bool) {
 	if text == "" || len(text) > 6 || strings.Trim(text, "0123456789") != "" {
 		return 0, false
 	}
+
 	n, err := strconv.Atoi(text)
 	return n, err == nil
 }

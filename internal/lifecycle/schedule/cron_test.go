@@ -10,6 +10,7 @@ import (
 
 func parse(t testing.TB, spec, zone string) *Times {
 	t.Helper()
+
 	times, err := Parse(spec, zone, time.LoadLocation)
 	if err != nil {
 		t.Fatalf("%q in %q: %v", spec, zone, err)
@@ -72,6 +73,7 @@ func TestParse(t *testing.T) {
 		if want, err := time.Parse(time.RFC3339, test.next); err == nil && !want.After(from) {
 			test.next = want.AddDate(0, 0, 1).Format(time.RFC3339)
 		}
+
 		if got != test.next {
 			t.Errorf("%q in %q: next is %s, want %s", test.spec, test.zone, got, test.next)
 		}
@@ -149,6 +151,7 @@ func TestParseRefuses(t *testing.T) {
 		{"@daily", "+01:00", FieldZone, "not in the IANA time zone database"},
 	} {
 		_, err := Parse(test.spec, test.zone, time.LoadLocation)
+
 		refused, ok := errors.AsType[*Error](err)
 		if !ok || refused.Field != test.field || !strings.Contains(refused.Message, test.says) {
 			t.Errorf("%q in %q: %v, want one about %s with %q", test.spec, test.zone, err, test.field, test.says)
@@ -196,18 +199,22 @@ func TestKey(t *testing.T) {
 		if keys[test.want] {
 			t.Errorf("%q is the key of two schedules", test.want)
 		}
+
 		keys[test.want] = true
 		for _, pair := range test.pairs {
 			if got := Key(pair[0], pair[1]); got != test.want {
 				t.Errorf("%q in %q is known as %q, want %q", pair[0], pair[1], got, test.want)
 			}
+
 			if again := Key(test.want, ""); again != test.want {
 				t.Errorf("the key of %q is %q, want the same text", test.want, again)
 			}
+
 			times, err := Parse(pair[0], pair[1], time.LoadLocation)
 			if err != nil {
 				continue
 			}
+
 			if same := parse(t, test.want, "").Next(from, from); !same.Equal(times.Next(from, from)) {
 				t.Errorf("%q in %q comes due at %s, its key at %s", pair[0], pair[1], times.Next(from, from), same)
 			}
@@ -221,6 +228,7 @@ func FuzzParse(f *testing.F) {
 	for _, spec := range []string{"*/5 2-3 * * *", "0 0 29 2 *", "@every 7h", "TZ=America/New_York 30 1,2 * * 0", "@weekly", "59 23 31 12 ?", "0 0 1 1 0/3"} {
 		f.Add(spec, "Europe/Vienna", int64(1_774_745_999))
 	}
+
 	f.Add("30 2 * * *", "Australia/Lord_Howe", int64(1_791_000_000))
 	f.Fuzz(func(t *testing.T, spec, zone string, at int64) {
 		times, err := Parse(spec, zone, time.LoadLocation)
@@ -230,24 +238,31 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
+
 		since := time.Unix(at%4_000_000_000, 0)
+
 		last := since
 		for range 5 {
 			next := times.Next(since, last)
 			if next.IsZero() {
 				t.Fatalf("%q ends after %s", spec, last)
 			}
+
 			if !next.After(last) || next.Nanosecond() != 0 || next.Location() != time.UTC {
 				t.Fatalf("%q: %s follows %s", spec, next, last)
 			}
+
 			if latest := times.Latest(since, last, next); !latest.Equal(next) {
 				t.Fatalf("%q: the latest until %s is %s", spec, next, latest)
 			}
+
 			if latest := times.Latest(since, last, next.Add(-1)); !latest.IsZero() {
 				t.Fatalf("%q: %s is between %s and %s", spec, latest, last, next)
 			}
+
 			last = next
 		}
+
 		if latest := times.Latest(since, since, last); !latest.Equal(last) {
 			t.Fatalf("%q: the latest of five is %s, want %s", spec, latest, last)
 		}

@@ -25,11 +25,13 @@ func (s *step) candidates() (due []candidate) {
 	if s.runRequested() {
 		due = append(due, candidate{name: RequestName(s.want.Name, s.want.UID, s.want.Request)})
 	}
+
 	if !s.want.Suspend {
 		if tick := s.tick(); !tick.IsZero() {
 			due = append(due, candidate{RunName(s.want.Name, tick, cmp.Or(s.want.Precision, Seconds)), tick})
 		}
 	}
+
 	if len(due) == 2 && !s.m.Requested.Since.IsZero() {
 		slices.Reverse(due)
 	}
@@ -43,10 +45,12 @@ func (s *step) waitsForRetry(c candidate) bool {
 	if c.tick.IsZero() {
 		refused, retry = s.m.Requested.Run, s.m.Requested.Retry
 	}
+
 	left := retry.Sub(s.now)
 	if c.name != refused || left <= 0 || left > maxRetry { // if the retry is further ahead, the clock was set back
 		return false
 	}
+
 	s.requeueAfter(left)
 	return true
 }
@@ -61,18 +65,22 @@ func (s *step) request() {
 	if s.runRequested() {
 		name = RequestName(s.want.Name, s.want.UID, s.want.Request)
 	}
+
 	old := s.m.Requested.Run
 	if old == name {
 		return
 	}
+
 	s.m.Requested = Waiting{Run: name}
 	if old == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == old }) {
 		return
 	}
+
 	if name == "" {
 		s.notice(ReasonDropped, old, "was requested and does not start: the request was withdrawn")
 		return
 	}
+
 	s.notice(ReasonDropped, old, "was requested and does not start: another request replaced it")
 }
 
@@ -88,13 +96,16 @@ func (s *step) tick() time.Time {
 	if !tick.IsZero() && s.startOf(tick).After(s.now) {
 		tick = s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1)) // the latest tick still waits for its jitter
 	}
+
 	if tick.IsZero() {
 		s.requeueForTick(s.base())
 		return tick
 	}
+
 	s.requeueForTick(tick)
 	start := s.startOf(tick)
 	late := s.now.Sub(start)
+
 	expired := s.want.Deadline != nil && late.Truncate(time.Second) > *s.want.Deadline
 	if missed := s.want.Times.Next(s.m.Since, s.base()).Before(tick); missed || expired {
 		if s.seen.TransientError != nil {
@@ -103,17 +114,21 @@ func (s *step) tick() time.Time {
 			}
 			return tick // the caller starts no run during transient errors
 		}
+
 		if !s.seen.Confirmed {
 			s.do(lifecycle.Confirm, "")
 			return time.Time{}
 		}
 	}
+
 	s.skipTicksBefore(tick)
+
 	if expired {
 		s.m.LastTick = tick
 		s.notice(ReasonSkipped, "", "the run of %s is not started: it is %s late, which is more than its deadline allows%s", s.clock(tick), late.Truncate(time.Second), s.missedReason())
 		return time.Time{}
 	}
+
 	s.plan.NextRun = start
 	if s.want.Deadline != nil {
 		if left := *s.want.Deadline - late; left < maxRequeue { // a deadline may be the largest duration
@@ -127,14 +142,17 @@ func (s *step) tick() time.Time {
 // ticks.
 func (s *step) skipTicksBefore(tick time.Time) {
 	first := s.want.Times.Next(s.m.Since, s.base())
+
 	last := s.want.Times.Latest(s.m.Since, s.base(), tick.Add(-1))
 	if first.IsZero() || last.IsZero() {
 		return
 	}
+
 	if s.m.LastTick = last; first.Equal(last) {
 		s.notice(ReasonMissed, "", "the run of %s is not started: the run of %s takes its place%s", s.clock(first), s.clock(tick), s.missedReason())
 		return
 	}
+
 	s.notice(ReasonMissed, "", "the runs from %s to %s are not started: the run of %s takes their place%s", s.clock(first), s.clock(last), s.clock(tick), s.missedReason())
 }
 
@@ -158,10 +176,12 @@ func (s *step) missedReason() string {
 func (s *step) requeueForTick(after time.Time) {
 	next := s.want.Times.Next(s.m.Since, after)
 	s.requeueAfter(maxRequeue)
+
 	if next.IsZero() {
 		s.plan.NextRun = time.Time{}
 		return
 	}
+
 	s.plan.NextRun = s.startOf(next)
 	s.requeueAfter(s.plan.NextRun.Sub(s.now))
 }
@@ -174,9 +194,11 @@ func (s *step) startOf(tick time.Time) time.Time {
 	if room < time.Second {
 		return tick
 	}
+
 	if next := s.want.Times.Next(s.m.Since, tick); !next.IsZero() {
 		room = min(room, next.Sub(tick)-time.Second)
 	}
+
 	digest := sha256.Sum256([]byte(s.want.UID))
 	return tick.Add(time.Duration(binary.BigEndian.Uint64(digest[:8])%uint64(room/time.Second+1)) * time.Second)
 }
@@ -200,19 +222,24 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 			runs = append(runs, run)
 		}
 	}
+
 	places := make(map[string]int, len(known))
 	for i := range slices.Backward(known) {
 		places[known[i]] = i
 	}
+
 	slices.SortFunc(runs, func(a, b lifecycle.Run) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(s.age(a.Name, places), s.age(b.Name, places)), cmp.Compare(b.Name, a.Name))
 	})
+
 	for i, run := range runs {
 		_, listed := places[run.Name]
+
 		reported := i >= maxListed || listed
 		switch {
 		case !reported:
 			s.noticeEnd(run)
+
 			if i >= limit {
 				s.requeueAfter(0) // the next pass deletes it, after its name is stored
 			}
@@ -226,6 +253,7 @@ func (s *step) ended(outcome lifecycle.Outcome, limit int, known []string) (kept
 		default:
 			s.do(lifecycle.Delete, run.Name) // its name stays listed while it exists, so its end is reported once
 		}
+
 		if i < maxListed {
 			kept = append(kept, run.Name)
 		}
@@ -240,6 +268,7 @@ func (s *step) age(name string, places map[string]int) int {
 	if name == s.m.LastRunName {
 		return -2
 	}
+
 	if place, known := places[name]; known {
 		return place
 	}
@@ -259,5 +288,6 @@ func (s *step) noticeEnd(run lifecycle.Run) {
 		s.notice(ReasonCompleted, run.Name, "completed")
 		return
 	}
+
 	s.notice(ReasonFailed, run.Name, "failed; its own conditions and events show the cause")
 }

@@ -65,6 +65,7 @@ func TickOf(name, run string) time.Time {
 	if !found || strings.Trim(number, "0123456789") != "" {
 		return time.Time{}
 	}
+
 	for _, u := range units {
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err == nil && len(number) == u.digits && number[0] != '0' && n <= math.MaxInt64/int64(u.unit) {
@@ -91,6 +92,7 @@ func Request(value string) string {
 	if len(value) <= maxRequest {
 		return value
 	}
+
 	sum := sha256.Sum256([]byte(value))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -14,6 +14,7 @@ import (
 // request.
 func TestRequestAsBefore(t *testing.T) {
 	a, b := RequestName("etl", "u", "a"), RequestName("etl", "u", "b")
+
 	at := noon.Add(-10 * time.Minute)
 	for _, outcome := range []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed, lifecycle.Undecided} {
 		want := hourly(t, func(s *Schedule) { s.Request = "a" })
@@ -27,10 +28,12 @@ func TestRequestAsBefore(t *testing.T) {
 				m.Failed = []string{a}
 			}
 		})
+
 		plan := Step(want, mem, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at)
 		if summary(plan) != ReasonHonored || plan.Notices[0].Name != a || plan.Next.LastRequest != "a" || !plan.Next.LastRun.Equal(mem.LastRun) {
 			t.Errorf("%s: %s, %+v", outcome, summary(plan), plan.Next)
 		}
+
 		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Notices != nil || again.Actions != nil {
 			t.Errorf("%s: again %s", outcome, summary(again))
 		}
@@ -63,6 +66,7 @@ func TestLastRunGoesForward(t *testing.T) {
 func TestRequestOvertaken(t *testing.T) {
 	at := noon.Add(-10 * time.Minute)
 	a := RequestName("etl", "u", "a")
+
 	busy := lifecycle.Observed{Runs: []lifecycle.Run{going(eleven)}}
 	for _, test := range []struct {
 		about string
@@ -73,19 +77,24 @@ func TestRequestOvertaken(t *testing.T) {
 		{"transient error", lifecycle.Observed{TransientError: &lifecycle.TransientError{}}},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Policy, s.Request = Forbid, "a" })
+
 		waits := Step(want, memoryAtEleven(want), test.seen, at)
 		if waits.Actions != nil || waits.Next.Requested.Run != a {
 			t.Fatalf("%s: %s, %+v", test.about, summary(waits), waits.Next)
 		}
+
 		for _, next := range []string{"b", ""} {
 			want.Request = next
+
 			plan := Step(want, waits.Next, busy, at)
 			if i := slices.IndexFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 || plan.Notices[i].Name != a {
 				t.Errorf("%s, then %q: %s", test.about, next, summary(plan))
 			}
+
 			if (plan.Next.Requested.Run == "") != (next == "") || !plan.Next.Requested.Since.IsZero() {
 				t.Errorf("%s, then %q: %+v", test.about, next, plan.Next.Requested)
 			}
+
 			if again := Step(want, plan.Next, busy, at); again.Notices != nil {
 				t.Errorf("%s, then %q, reported twice: %s", test.about, next, summary(again))
 			}
@@ -134,6 +143,7 @@ func TestSpellingIsNoEdit(t *testing.T) {
 		{"0 * * * *", Key("0 1 * * *", ""), true},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Key = test.request })
+
 		plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.Key = test.stored }), lifecycle.Observed{}, noon.Add(-time.Minute))
 		if edit := summary(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.request {
 			t.Errorf("%q after %q: %s, %+v", test.request, test.stored, summary(plan), plan.Next)

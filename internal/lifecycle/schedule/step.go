@@ -32,16 +32,20 @@ func Step(want Schedule, mem Memory, seen lifecycle.Observed, now time.Time) Pla
 	if want.Deleting {
 		return Plan{Next: mem} // the user's deletion request decides whether the runs stay
 	}
+
 	s := &step{want: want, stored: mem, m: mem, seen: seen, now: now}
 	s.begin()
 	s.request()
 	s.adopt()
+
 	if s.mayStart() {
 		s.start()
 	}
+
 	if !s.confirms() {
 		s.history()
 	}
+
 	s.plan.Next = s.m
 	return s.plan
 }
@@ -90,16 +94,19 @@ func (s *step) begin() {
 		if s.m.Since.IsZero() || s.m.Since.After(s.now) {
 			s.m.Since = s.now
 		}
+
 		s.m.Since = s.m.Since.UTC()
 	case Key(s.m.Key, "") != Key(s.want.Key, ""):
 		s.m.Since = s.now
 		s.notice(ReasonEdited, "", "the schedule changed from %q to %q; runs that were due before the change are not started", s.m.Key, s.want.Key)
 	}
+
 	s.m.Key = s.want.Key
 	if s.m.Generation != s.want.Generation {
 		s.m.Generation = s.want.Generation
 		s.forgetRejections()
 	}
+
 	if s.want.Suspend != s.m.Suspended {
 		if s.m.Suspended = s.want.Suspend; s.want.Suspend {
 			s.notice(ReasonSuspended, "", "the schedule is suspended: only requested runs start until it is resumed; active runs continue")
@@ -132,6 +139,7 @@ func (s *step) adopt() {
 		}
 	}
 	var newest candidate
+
 	var at time.Time
 	for _, run := range s.seen.Runs {
 		tick := TickOf(s.want.Name, run.Name)
@@ -139,15 +147,18 @@ func (s *step) adopt() {
 			newest, at = candidate{run.Name, tick}, lifecycle.NotInFuture(run.CreatedAt, s.now)
 		}
 	}
+
 	if newest.name == "" {
 		return
 	}
+
 	if s.want.Times != nil {
 		// Another operator names its runs by the time of their creation.
 		if tick := s.want.Times.Latest(s.m.Since, s.base(), newest.tick); !tick.IsZero() {
 			s.skipTicksBefore(tick)
 		}
 	}
+
 	s.m.LastTick = newest.tick
 	s.started(newest, at)
 }
@@ -162,14 +173,17 @@ func (s *step) adopt() {
 func (s *step) finishRequest(run lifecycle.Run) {
 	s.m.LastRequest = s.want.Request
 	known := slices.Contains(s.m.Succeeded, run.Name) || slices.Contains(s.m.Failed, run.Name)
+
 	older := run.Outcome == lifecycle.Undecided && run.CreatedAt.Before(s.m.LastRun)
 	if !known && !older {
 		s.started(candidate{name: run.Name}, lifecycle.NotInFuture(run.CreatedAt, s.now))
 		return
 	}
+
 	if older {
 		s.m.LastRunName = run.Name
 	}
+
 	s.m.Requested = Waiting{}
 	s.notice(ReasonHonored, run.Name, "was started for this request before; use another value to request another run")
 }
@@ -180,12 +194,14 @@ func (s *step) started(c candidate, at time.Time) {
 	if at = at.UTC().Truncate(time.Second); at.After(s.m.LastRun) || s.m.LastRun.After(s.now) {
 		s.m.LastRun = at
 	}
+
 	s.m.LastRunName = c.name
 	if c.tick.IsZero() {
 		s.m.Requested = Waiting{}
 		s.notice(ReasonStarted, c.name, "was requested by annotation")
 		return
 	}
+
 	s.forgetTickRejection()
 	s.notice(ReasonStarted, c.name, "is the run of %s", s.clock(c.tick))
 }
@@ -208,13 +224,16 @@ func (s *step) mayStart() bool {
 		}
 		return true
 	}
+
 	cause := lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "there is no schedule"}
 	if s.want.Invalid != nil {
 		cause = s.want.Invalid.Bounded()
 	}
+
 	if s.m.Cause = cause; cause != s.stored.Cause {
 		s.notice(cause.Reason, "", "%s", cause.Message)
 	}
+
 	s.forgetRejections()
 	return false
 }
@@ -224,14 +243,17 @@ func (s *step) start() {
 	if s.confirmsEdit() {
 		return
 	}
+
 	due := s.candidates()
 	if s.confirms() {
 		return
 	}
+
 	if len(due) == 0 {
 		s.nothingDue()
 		return
 	}
+
 	if s.seen.TransientError != nil {
 		s.requeueAfter(repeatDelay)
 		return
@@ -241,9 +263,11 @@ func (s *step) start() {
 		s.forgetTickRejection()
 		s.m.Cause = lifecycle.Cause{}
 	}
+
 	if due = slices.DeleteFunc(due, s.waitsForRetry); len(due) == 0 {
 		return
 	}
+
 	c := due[0]
 	switch {
 	case s.seen.Rejection != nil && !s.seen.Confirmed:
@@ -258,6 +282,7 @@ func (s *step) start() {
 	default:
 		s.create(c)
 	}
+
 	if len(due) > 1 {
 		s.requeueAfter(0)
 	}
@@ -266,6 +291,7 @@ func (s *step) start() {
 // nothingDue handles a pass in which no run is due.
 func (s *step) nothingDue() {
 	s.forgetRejections()
+
 	s.m.Cause = lifecycle.Cause{}
 	if s.m.LastTick.Sub(s.now) > maxClockSkew && !s.want.Suspend {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonClock, Message: fmt.Sprintf(
@@ -285,6 +311,7 @@ func (s *step) needsLiveRead(c candidate) bool {
 	if s.want.Policy == Allow || s.seen.Confirmed {
 		return false
 	}
+
 	last := s.m.LastRunName
 	switch {
 	case c.tick.IsZero() || s.runRequested():
@@ -292,6 +319,7 @@ func (s *step) needsLiveRead(c candidate) bool {
 	case last == "" || slices.ContainsFunc(s.seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }):
 		return false
 	}
+
 	s.do(lifecycle.Confirm, last)
 	return true
 }
@@ -304,10 +332,12 @@ func (s *step) confirmsEdit() bool {
 	if s.stored.Generation == s.want.Generation || s.want.Generation == asCreated || s.want.Policy == Allow || s.seen.Confirmed {
 		return false
 	}
+
 	if s.seen.TransientError != nil {
 		s.m.Generation = s.stored.Generation
 		return false
 	}
+
 	s.do(lifecycle.Confirm, "")
 	return true
 }
@@ -325,6 +355,7 @@ func (s *step) noticeCause(reason, run string) {
 
 func (s *step) create(c candidate) {
 	s.do(lifecycle.Create, c.name)
+
 	if !c.tick.IsZero() {
 		s.forgetTickRejection()
 		s.m.LastTick = c.tick
@@ -332,9 +363,11 @@ func (s *step) create(c candidate) {
 	} else {
 		s.m.LastRequest = s.want.Request
 	}
+
 	if s.m.Rejected == "" {
 		s.m.Cause = lifecycle.Cause{}
 	}
+
 	s.started(c, s.now)
 }
 
@@ -343,19 +376,23 @@ func (s *step) create(c candidate) {
 // tick, the rejected run is then reported as missed.
 func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 	why = why.Bounded()
+
 	since, reported := s.m.RejectedSince, s.stored.Rejected != "" && s.stored.Cause.Reason == why.Reason
 	if c.tick.IsZero() {
 		since, reported = s.m.Requested.Since, s.m.Requested.Cause.Reason == why.Reason
 	}
+
 	if since.IsZero() {
 		since = s.now
 	}
+
 	retry := s.now.Add(lifecycle.QueryInterval(s.now.Sub(since)).Truncate(time.Microsecond)) // the precision of a status
 	if s.requeueAfter(retry.Sub(s.now)); c.tick.IsZero() {
 		s.m.Requested = Waiting{Run: c.name, Since: since, Retry: retry, Cause: why}
 	} else {
 		s.m.Rejected, s.m.RejectedSince, s.m.Retry, s.m.Cause = c.name, since, retry, why
 	}
+
 	if !reported {
 		s.notice(ReasonRefused, c.name, "could not be created and will be retried: %s: %s", why.Reason, why.Message)
 	}
@@ -382,6 +419,7 @@ func (s *step) waitsForOthers(c candidate) bool {
 			if run.Deleted {
 				name += " (deleted, its pods still stop)"
 			}
+
 			active = append(active, name)
 			switch {
 			case run.Deleting:
@@ -394,17 +432,22 @@ func (s *step) waitsForOthers(c candidate) bool {
 			}
 		}
 	}
+
 	if len(active) == 0 || s.want.Policy == Allow && len(active) < MaxActive {
 		return false
 	}
+
 	slices.Sort(active)
 	s.requeueAfter(maxRequeue)
+
 	if why := s.policyWait(active); why != "" {
 		s.m.Cause = lifecycle.Cause{Reason: ReasonWaiting, Message: why}
 		s.noticeCause(ReasonWaiting, c.name)
 		return true
 	}
+
 	s.requeueAfter(repeatDelay)
+
 	for _, name := range stay {
 		if s.stored.Cause.Reason == ReasonReplacing {
 			s.do(lifecycle.Delete, name)
@@ -415,6 +458,7 @@ func (s *step) waitsForOthers(c candidate) bool {
 		s.notice(ReasonReplaced, name, "is active and is deleted, because run %s is due", c.name)
 		s.requeueAfter(0)
 	}
+
 	s.m.Cause = lifecycle.Cause{Reason: ReasonReplacing, Message: fmt.Sprintf("run %s waits until the runs that it replaces are gone: %s", c.name, list(active))}
 	if len(ahead) > 0 {
 		// Somebody created these runs by hand, or the clock was ahead. If such a run were deleted, its tick would

@@ -55,6 +55,7 @@ func summary(p Plan) string {
 	for _, a := range p.Actions {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s", a.Verb, a.Name)))
 	}
+
 	for _, n := range p.Notices {
 		out = append(out, n.Cause.Reason)
 	}
@@ -69,14 +70,17 @@ const (
 // edit requires. The edit must have no effect until the live read succeeds after the errors.
 func TestEditIsNotLostDuringTransientError(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Policy, s.Generation = Forbid, 3 })
+
 	mem := memoryAtEleven(want, func(m *Memory) { m.Generation = 2 })
 	for _, late := range []time.Duration{-time.Minute, time.Minute} {
 		plan := Step(want, mem, lifecycle.Observed{TransientError: &lifecycle.TransientError{}}, noon.Add(late))
 		if plan.Next.Generation != 2 || len(plan.Actions) > 0 {
 			t.Errorf("%s after noon: generation %d is stored, actions %v", late, plan.Next.Generation, plan.Actions)
 		}
+
 		mem = plan.Next
 	}
+
 	if got := summary(Step(want, mem, lifecycle.Observed{}, noon.Add(2*time.Minute))); got != "Confirm" {
 		t.Errorf("after the transient error: %s", got)
 	}
@@ -90,6 +94,7 @@ func TestStep(t *testing.T) {
 	asks := func(s *Schedule) { s.Request = "1" }
 	within := func(d time.Duration) func(*Schedule) { return func(s *Schedule) { s.Deadline = new(d) } }
 	now := RequestName("etl", "u", "1")
+
 	quota := &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}
 	for _, test := range []struct {
 		about   string
@@ -175,21 +180,26 @@ func TestStep(t *testing.T) {
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			want := hourly(t, test.want...)
+
 			mem := memoryAtEleven(want)
 			if test.mem != nil {
 				test.mem(&mem)
 			}
+
 			plan := Step(want, mem, test.seen, noon.Add(test.late))
 			if got := summary(plan); got != test.summary {
 				t.Errorf("%s; want %s", got, test.summary)
 			}
+
 			next := ""
 			if !plan.NextRun.IsZero() {
 				next = plan.NextRun.Format("15:04:05")
 			}
+
 			if asksLive := strings.HasPrefix(test.summary, "Confirm"); next != test.next && !asksLive {
 				t.Errorf("the next run is at %q, want %q", next, test.next)
 			}
+
 			if test.check != 0 && plan.RequeueAfter != test.check {
 				t.Errorf("requeue after %s, want %s", plan.RequeueAfter, test.check)
 			}
@@ -204,6 +214,7 @@ func TestNewSchedule(t *testing.T) {
 	if got := summary(plan); got != "Create "+twelve+", RunsMissed, RunStarted" || !plan.Next.Since.Equal(from) {
 		t.Errorf("%s, since %s", got, plan.Next.Since)
 	}
+
 	ahead := hourly(t, func(s *Schedule) { s.Created = noon.Add(time.Minute) }) // the API server's clock may differ
 	if plan = Step(ahead, Memory{}, lifecycle.Observed{}, noon); !plan.Next.Since.Equal(noon) || plan.Actions != nil {
 		t.Errorf("%+v", plan)
@@ -217,21 +228,26 @@ func TestHistory(t *testing.T) {
 		ended("etl-1769940000", lifecycle.Succeeded, 120), ended(eleven, lifecycle.Succeeded, 60), ended("by-hand", lifecycle.Failed, 90), going("etl-1769936400"),
 		{Name: "etl-1769932800", Outcome: lifecycle.Failed, Deleting: true},
 	}}
+
 	first := Step(want, memoryAtEleven(want), seen, now)
 	if got := summary(first); got != "RunCompleted, RunCompleted, RunFailed" || first.RequeueAfter != time.Millisecond {
 		t.Errorf("the first pass must only report the ends: %s, requeue after %s", got, first.RequeueAfter)
 	}
+
 	second := Step(want, first.Next, seen, now)
 	if got := summary(second); got != "Delete etl-1769940000, Delete by-hand" {
 		t.Errorf("the second pass must delete the runs beyond the limits: %s", got)
 	}
+
 	seen.Runs = []lifecycle.Run{seen.Runs[1], seen.Runs[3]}
+
 	third := Step(want, second.Next, seen, now)
 	if diff := cmp.Diff([]string{eleven}, third.Next.Succeeded); diff != "" || third.Next.Failed != nil || third.Actions != nil || third.Notices != nil {
 		t.Errorf("%s%+v", diff, third)
 	}
 	// If a run is deleted although its tick is not stored in the memory, the tick starts it again.
 	unknown := lifecycle.Observed{Runs: []lifecycle.Run{ended("etl-1769961600", lifecycle.Failed, 0)}}
+
 	plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.Failed = []string{"etl-1769961600"} }), unknown, now)
 	if plan.Actions != nil || plan.RequeueAfter != maxRequeue {
 		t.Errorf("%+v", plan)
@@ -242,6 +258,7 @@ func TestHistory(t *testing.T) {
 // must be the last started run or, if that run is not among them, the run that ended last. The names must not matter.
 func TestHistoryOfOneSecond(t *testing.T) {
 	want := hourly(t, func(s *Schedule) { s.Successful = 1 })
+
 	now := noon.Add(-30 * time.Minute)
 	for _, test := range []struct {
 		name        string
@@ -259,6 +276,7 @@ func TestHistoryOfOneSecond(t *testing.T) {
 		for _, run := range test.runs {
 			seen.Runs = append(seen.Runs, ended(run, lifecycle.Succeeded, 60))
 		}
+
 		plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.LastRunName, m.Succeeded = test.last, test.known }), seen, now)
 		if diff := cmp.Diff(test.want, plan.Next.Succeeded); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
@@ -273,20 +291,24 @@ func TestJitter(t *testing.T) {
 	for n := range 300 {
 		want := hourly(t, func(s *Schedule) { s.UID, s.Jitter = fmt.Sprint("u", n), 5*time.Minute })
 		early := Step(want, memoryAtEleven(want), lifecycle.Observed{}, noon)
+
 		offset := early.NextRun.Sub(noon)
 		if offset > 0 && (early.Actions != nil || early.RequeueAfter > offset) || offset < 0 || offset > 5*time.Minute {
 			t.Fatalf("%s: %+v", offset, early)
 		}
+
 		plan := Step(want, memoryAtEleven(want), lifecycle.Observed{}, noon.Add(offset))
 		if summary(plan) != "Create "+twelve+", RunStarted" || !offsetIs(plan, offset) {
 			t.Fatalf("after %s: %s, next %s", offset, summary(plan), plan.NextRun)
 		}
 		offsets[offset]++
+
 		dense := hourly(t, func(s *Schedule) { s.UID, s.Jitter, s.Times = want.UID, time.Hour, parse(t, "* * * * *", "") })
 		if next := Step(dense, memoryAtEleven(dense, func(m *Memory) { m.LastTick = noon }), lifecycle.Observed{}, noon).NextRun; next.Sub(noon) >= 2*time.Minute || next.Sub(noon) < time.Minute {
 			t.Fatalf("the run of 12:01 is due at %s", next)
 		}
 	}
+
 	if len(offsets) < 100 {
 		t.Errorf("300 schedules start at %d times", len(offsets))
 	}

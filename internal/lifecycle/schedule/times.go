@@ -32,15 +32,18 @@ func (t *Times) Next(since, after time.Time) time.Time {
 		}
 		return since.Add((after.Sub(since)/t.every + 1) * t.every).UTC()
 	}
+
 	limit := after.AddDate(horizon, 0, 0)
 	for at := after; at.Before(limit); {
 		stretch := t.stretchAt(at)
 		if tick := stretch.next(t, after, limit); !tick.IsZero() {
 			return tick
 		}
+
 		if stretch.end.IsZero() {
 			break
 		}
+
 		at = stretch.end
 	}
 	return time.Time{}
@@ -67,6 +70,7 @@ func (t *Times) Latest(since, after, until time.Time) time.Time {
 			high = middle
 		}
 	}
+
 	tick := t.Next(since, low)
 	if next := t.Next(since, tick); !next.IsZero() && !next.After(until) {
 		return next // both within the last second
@@ -94,7 +98,9 @@ func (t *Times) stretchAt(at time.Time) stretch {
 		local = local.Add(day)
 		_, s.end = local.ZoneBounds()
 	}
+
 	local = at.In(t.zone)
+
 	s.offset = offsetOf(local)
 	if !s.begin.IsZero() {
 		s.shift = s.offset - offsetOf(s.begin.Add(-1))
@@ -111,6 +117,7 @@ func offsetOf(local time.Time) time.Duration {
 func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 	// wall returns the local time, written as UTC.
 	wall := func(at time.Time) time.Time { return at.UTC().Add(s.offset) }
+
 	from := wall(after).Add(1)
 	if !s.begin.IsZero() {
 		begin := wall(s.begin)
@@ -122,14 +129,17 @@ func (s stretch) next(t *Times, after, limit time.Time) time.Time {
 		case s.shift < 0 && !t.hourly():
 			begin = begin.Add(-s.shift) // until then every local time occurs for the second time
 		}
+
 		if begin.After(from) {
 			from = begin
 		}
 	}
+
 	to := wall(limit)
 	if !s.end.IsZero() && s.end.Before(limit) {
 		to = wall(s.end)
 	}
+
 	tick := t.match(from, to)
 	if tick.IsZero() {
 		return tick
@@ -152,6 +162,7 @@ func (t *Times) match(from, to time.Time) time.Time {
 	if at.Before(from) {
 		at = at.Add(time.Minute)
 	}
+
 	for at.Before(to) {
 		year, month, day := at.Date()
 		switch {

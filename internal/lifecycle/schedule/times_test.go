@@ -23,6 +23,7 @@ type model struct {
 
 func (m model) matches(wall time.Time) bool {
 	inMonth, inWeek := slices.Contains(m.day, wall.Day()), slices.Contains(m.weekday, int(wall.Weekday()))
+
 	onDay := inMonth && inWeek
 	if !m.starDay && !m.starWeekday {
 		onDay = inMonth || inWeek
@@ -41,16 +42,20 @@ func wallOf(at time.Time, zone *time.Location) time.Time {
 func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []time.Time) {
 	everyHour := len(m.hour) == 24
 	seen := map[time.Time]bool{}
+
 	last := wallOf(begin.Add(-30*time.Hour), zone)
 	for at := begin.Add(-30 * time.Hour); at.Before(end); at = at.Add(time.Minute) {
 		wall := wallOf(at, zone)
+
 		due := m.matches(wall) && (everyHour || !seen[wall])
 		if jump := wall.Sub(last) - time.Minute; jump > 0 && (!everyHour || jump%time.Hour != 0) {
 			for skipped := last.Add(time.Minute); skipped.Before(wall); skipped = skipped.Add(time.Minute) {
 				due = due || m.matches(skipped)
 			}
 		}
+
 		seen[wall], last = true, wall
+
 		if due && at.After(begin) {
 			ticks = append(ticks, at.UTC())
 		}
@@ -62,6 +67,7 @@ func bruteForce(m model, zone *time.Location, begin, end time.Time) (ticks []tim
 // change at that time.
 func randomModel(r *rand.Rand) model {
 	m := model{day: span(1, 31), month: span(1, 12), weekday: span(0, 6), starDay: true, starWeekday: true}
+
 	minute, hour, day, weekday := "*", "*", "*", "*"
 	switch r.IntN(4) {
 	case 0:
@@ -73,6 +79,7 @@ func randomModel(r *rand.Rand) model {
 		m.minute = some(r, 0, 59, 1+r.IntN(3))
 		minute = join(m.minute)
 	}
+
 	switch r.IntN(5) {
 	case 0:
 		m.hour = span(0, 23)
@@ -90,14 +97,17 @@ func randomModel(r *rand.Rand) model {
 		m.hour = some(r, 0, 23, 1+r.IntN(3))
 		hour = join(m.hour)
 	}
+
 	if r.IntN(5) == 0 {
 		m.weekday, m.starWeekday = some(r, 0, 6, 1+r.IntN(3)), false
 		weekday = join(m.weekday)
 	}
+
 	if r.IntN(5) == 0 {
 		m.day, m.starDay = some(r, 1, 31, 10), false
 		day = join(m.day)
 	}
+
 	m.text = strings.Join([]string{minute, hour, day, "*", weekday}, " ")
 	return m
 }
@@ -115,6 +125,7 @@ func some(r *rand.Rand, low, high, n int) (out []int) {
 	for range n {
 		out = append(out, low+r.IntN(high-low+1))
 	}
+
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -167,15 +178,18 @@ var zones = []struct {
 // around a time without a change.
 func TestTicksAroundChanges(t *testing.T) {
 	models := effort.Count(t, 2)
+
 	compared, changes := 0, 0
 	for n, z := range zones {
 		zone, err := time.LoadLocation(z.name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r := rand.New(rand.NewPCG(uint64(n), 1))
 		for _, year := range z.years {
 			around := changesOf(zone, year)
+
 			changes += len(around)
 			for _, at := range append(around, time.Date(year, 6, 15, 12, 0, 0, 0, time.UTC)) {
 				begin, end := at.Add(-26*time.Hour-time.Duration(r.IntN(3600))*time.Second).Truncate(time.Minute), at.Add(50*time.Hour)
@@ -185,7 +199,9 @@ func TestTicksAroundChanges(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d ticks around %d changes of %d zones", compared, changes, len(zones))
+
 	if compared < 1000 || changes < 40 {
 		t.Errorf("%d ticks around %d changes are too few for a test", compared, changes)
 	}
@@ -198,6 +214,7 @@ func changesOf(zone *time.Location, year int) (out []time.Time) {
 		if end.IsZero() || end.Year() > year {
 			return out
 		}
+
 		out, at = append(out, end), end
 	}
 }
@@ -206,13 +223,16 @@ func compare(t *testing.T, m model, name string, zone *time.Location, begin, end
 	t.Helper()
 	times := parse(t, m.text, name)
 	want := bruteForce(m, zone, begin, end)
+
 	var got []time.Time
 	for tick := times.Next(begin, begin); !tick.IsZero() && tick.Before(end); tick = times.Next(begin, tick) {
 		got = append(got, tick)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%q in %s from %s (-brute force +computed):\n%s", m.text, name, begin, diff)
 	}
+
 	if len(want) > 0 {
 		if latest := times.Latest(begin, begin, end.Add(-1)); !latest.Equal(want[len(want)-1]) {
 			t.Errorf("%q in %s: the latest is %s, want %s", m.text, name, latest, want[len(want)-1])
@@ -259,6 +279,7 @@ func TestChangesOfTheClock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			times, since := parse(t, test.spec, test.zone), at
 			for _, want := range test.want {
 				at = times.Next(since, at)
@@ -275,18 +296,21 @@ func TestChangesOfTheClock(t *testing.T) {
 func TestFarAhead(t *testing.T) {
 	for _, zone := range []string{"Europe/Vienna", "America/New_York", "Australia/Sydney", "UTC"} {
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 		leaps, days := parse(t, "30 2 29 2 *", zone), parse(t, "30 2 * * *", zone)
 		for year := 2028; year < 2096; year += 4 {
 			if at = leaps.Next(at, at); at.In(leaps.zone).Format("2006-01-02 15:04") != fmt.Sprintf("%d-02-29 02:30", year) {
 				t.Fatalf("%s: %s, want the 29th of February of %d", zone, at.In(leaps.zone), year)
 			}
 		}
+
 		at = time.Date(2037, 1, 1, 12, 0, 0, 0, time.UTC)
 		for n := range 366 * 24 {
 			next := days.Next(at, at)
 			if far := next.Sub(at); far > 26*time.Hour || far <= 0 || n > 0 && far < 22*time.Hour {
 				t.Fatalf("%s: %s follows %s", zone, next, at)
 			}
+
 			at = next
 		}
 	}
@@ -296,6 +320,7 @@ func TestFarAhead(t *testing.T) {
 // each tick.
 func TestLongAgo(t *testing.T) {
 	since := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+
 	until := time.Date(2026, 7, 1, 12, 0, 30, 0, time.UTC)
 	for _, test := range []struct{ spec, want string }{
 		{"* * * * *", "2026-07-01T12:00:00Z"},
@@ -308,6 +333,7 @@ func TestLongAgo(t *testing.T) {
 			t.Errorf("%q: the latest is %s, want %s", test.spec, got, test.want)
 		}
 	}
+
 	times := parse(t, "@daily", "")
 	if got := times.Latest(since, until, since); !got.IsZero() {
 		t.Errorf("the latest of no time at all is %s", got)
@@ -318,13 +344,16 @@ func TestLongAgo(t *testing.T) {
 // effect.
 func TestIntervalsHaveAnAnchor(t *testing.T) {
 	times, since := parse(t, "@every 7m", ""), time.Date(2026, 1, 1, 0, 0, 0, 123456000, time.UTC)
+
 	first := times.Next(since, since)
 	if want := time.Date(2026, 1, 1, 0, 7, 0, 0, time.UTC); !first.Equal(want) {
 		t.Errorf("the first tick is %s, want %s", first, want)
 	}
+
 	if early := times.Next(since, since.AddDate(-1, 0, 0)); !early.Equal(first) {
 		t.Errorf("before it holds the next tick is %s", early)
 	}
+
 	for after := range 1000 {
 		at := since.Add(time.Duration(after) * time.Second)
 		if tick := times.Next(since, at); tick.Sub(first)%(7*time.Minute) != 0 || tick.Sub(at) > 7*time.Minute {

@@ -69,6 +69,7 @@ func (w *world) edit() {
 	w.spec = w.IntN(len(specs))
 	zone := []string{"", "Europe/Vienna"}[w.IntN(2)]
 	w.want.Key, w.want.Invalid = Key(specs[w.spec], zone), nil
+
 	var err error
 	if w.want.Times, err = Parse(specs[w.spec], zone, time.LoadLocation); err != nil {
 		w.want.Invalid = &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
@@ -83,16 +84,20 @@ func (w *world) configure() { w.want.Precision = []Precision{"", Nanos, Seconds,
 func (w *world) choose() {
 	w.want.Policy = []Policy{Allow, Forbid, Forbid, Replace}[w.IntN(4)]
 	w.want.Successful, w.want.Failed = w.IntN(4), w.IntN(4)
+
 	w.want.Deadline, w.want.Jitter = nil, 0
 	if w.IntN(3) == 0 {
 		w.want.Deadline = new(time.Duration(w.IntN(300)) * time.Second)
 	}
+
 	if w.IntN(3) == 0 {
 		w.want.Jitter = time.Duration(w.IntN(200)) * time.Second
 	}
+
 	if w.IntN(8) == 0 {
 		w.want.Deadline = new(forEver)
 	}
+
 	if w.IntN(12) == 0 {
 		w.want.Jitter = forEver
 	}
@@ -124,6 +129,7 @@ func (w *world) tick() {
 		w.sync()
 		w.Due = w.Now
 	}
+
 	for _, r := range slices.Clone(w.runs) {
 		switch {
 		case r.deleting && w.Chance(0.4):
@@ -134,13 +140,16 @@ func (w *world) tick() {
 			w.Tell("run %s: %s", r.name, r.outcome)
 		}
 	}
+
 	if w.users {
 		w.user()
 	}
+
 	if w.faults && w.Chance(0.03) {
 		w.full = !w.full
 		w.Tell("quota full: %v", w.full)
 	}
+
 	if w.Chance(0.6) {
 		w.sync()
 	}
@@ -163,10 +172,12 @@ func (w *world) user() {
 		w.Tell("user: %s, %d and %d kept, deadline %v, jitter %v", w.want.Policy, w.want.Successful, w.want.Failed, w.want.Deadline, w.want.Jitter)
 	case w.Chance(0.02):
 		w.asked++
+
 		w.want.Request = strconv.Itoa(w.asked)
 		if w.taken = ""; w.Chance(0.3) {
 			w.taken = RequestName("etl", w.want.UID, w.want.Request)
 		}
+
 		w.Tell("user: run now, %s, taken: %q", w.want.Request, w.taken)
 	case w.asked > 0 && w.Chance(0.005):
 		before := w.want.Request
@@ -174,6 +185,7 @@ func (w *world) user() {
 		if w.want.Request = []string{"", strconv.Itoa(w.IntN(w.asked + 1))}[w.IntN(2)]; w.want.Request == before {
 			break
 		}
+
 		w.made[RequestName("etl", w.want.UID, w.want.Request)], w.taken = 0, ""
 		w.Tell("user: run now, %q", w.want.Request)
 	case w.Chance(0.02):
@@ -204,6 +216,7 @@ func (w *world) injectError(where string) {
 	if !w.held.IsZero() {
 		often = 0.4
 	}
+
 	if w.faults && w.Chance(often) {
 		lives.CutShort(where)
 	}
@@ -215,11 +228,14 @@ func (w *world) pass() (check time.Duration) {
 	if crash == nil {
 		return check
 	}
+
 	w.Tell("pass cut short: %s", crash.Where)
+
 	if w.Chance(0.3) {
 		if w.sync(); w.Chance(0.1) { // a new process lists everything
 			w.configure()
 		}
+
 		w.held = time.Time{}
 	}
 	return time.Second
@@ -227,19 +243,23 @@ func (w *world) pass() (check time.Duration) {
 
 func (w *world) reconcile() (check time.Duration) {
 	w.Passes++
+
 	seen := w.observed()
 	for range 5 {
 		plan := Step(w.want, w.stored, seen, w.now())
 		w.checkShape(plan, seen)
+
 		fact, failed := w.attempt(plan, seen)
 		switch {
 		case failed != nil && seen.TransientError == nil:
 			if w.held.IsZero() {
 				w.held = w.Now
 			}
+
 			if w.Now.Sub(w.held) < 3*time.Second {
 				panic(*failed)
 			}
+
 			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
 			seen.Confirmed = false
 		case failed != nil:
@@ -250,12 +270,14 @@ func (w *world) reconcile() (check time.Duration) {
 			return time.Second
 		default:
 			w.record(plan)
+
 			if seen.TransientError == nil {
 				w.held = time.Time{}
 			}
 			return plan.RequeueAfter
 		}
 	}
+
 	w.Fail("the pass does not end after 5 decisions")
 	return 0
 }
@@ -274,6 +296,7 @@ func (w *world) attempt(plan Plan, seen lifecycle.Observed) (fact func(*lifecycl
 func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed)) {
 	for _, a := range plan.Actions {
 		w.injectError("before an action")
+
 		switch a.Verb {
 		case lifecycle.Create:
 			fact = w.create(a.Name)
@@ -286,9 +309,11 @@ func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.
 				}
 			}
 		}
+
 		if fact != nil {
 			return fact
 		}
+
 		w.injectError("after an action")
 	}
 	return nil
@@ -298,14 +323,17 @@ func (w *world) apply(plan Plan, seen lifecycle.Observed) (fact func(*lifecycle.
 // the deletion: either the end of the run was reported, or the run is being replaced.
 func (w *world) deleted(r *run) {
 	w.Tell("do Delete %s (%s)", r.name, r.outcome)
+
 	r.deleting = true
 	if !w.writtenDown(r.name) {
 		w.Fail("run %s is deleted before it was stored", r.name)
 	}
+
 	reported := slices.Contains(w.stored.Succeeded, r.name) || slices.Contains(w.stored.Failed, r.name)
 	if !reported && w.stored.Cause.Reason != ReasonReplacing {
 		w.Fail("run %s (%s) is deleted, and the memory does not contain the reason", r.name, r.outcome)
 	}
+
 	if !reported && w.want.Policy != Replace {
 		w.Fail("run %s (%s) is deleted under %s, and its end was not reported", r.name, r.outcome, w.want.Policy)
 	}
@@ -316,20 +344,25 @@ func (w *world) deleted(r *run) {
 // decides again. Otherwise it is nil.
 func (w *world) create(name string) func(*lifecycle.Observed) {
 	w.Tell("do Create %s", name)
+
 	if w.full {
 		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "quota"} }
 	}
+
 	if name == w.taken {
 		w.counts["taken"]++
 		return func(o *lifecycle.Observed) { o.Rejection = &lifecycle.Cause{Reason: "NameTaken", Message: "another's"} }
 	}
+
 	if slices.ContainsFunc(w.runs, func(r *run) bool { return r.name == name }) {
 		w.counts["found"]++
 		return nil
 	}
+
 	if w.made[name]++; w.made[name] > 1 {
 		w.Fail("run %s is started twice", name)
 	}
+
 	if w.want.Policy != Allow {
 		for _, r := range w.runs {
 			if r.outcome == lifecycle.Undecided {
@@ -337,6 +370,7 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 			}
 		}
 	}
+
 	tick := TickOf("etl", name)
 	switch {
 	case tick.IsZero() && name != RequestName("etl", w.want.UID, w.want.Request):
@@ -361,12 +395,14 @@ func (w *world) confirm(name string, seen lifecycle.Observed) func(*lifecycle.Ob
 		w.Fail("a second live read in one pass")
 	}
 	var found []lifecycle.Run
+
 	there := name == ""
 	for _, r := range w.runs {
 		if known := slices.ContainsFunc(seen.Runs, func(k lifecycle.Run) bool { return k.Name == r.name }); !known {
 			found, there = append(found, factsOf(*r)), there || name == r.name
 		}
 	}
+
 	if !there {
 		found = nil // the read covered only that run
 	}
@@ -381,19 +417,24 @@ func (w *world) checkShape(plan Plan, seen lifecycle.Observed) {
 		if a.Part != lifecycle.ScheduledRun || seen.TransientError != nil {
 			w.Fail("%v during a transient error %v", a, seen.TransientError)
 		}
+
 		if a.Verb == lifecycle.Create {
 			creates++
 		}
+
 		if a.Verb == lifecycle.Confirm && (i > 0 || len(plan.Actions) > 1) {
 			w.Fail("a plan with a live read has other actions: %v", plan.Actions)
 		}
+
 		if seen.Rejection != nil && a.Verb == lifecycle.Create {
 			w.Fail("a rejected run is created again at once: %v", plan.Actions)
 		}
 	}
+
 	if creates > 1 {
 		w.Fail("%d runs at once", creates)
 	}
+
 	if plan.RequeueAfter < 0 || plan.RequeueAfter > maxRequeue {
 		w.Fail("requeue after %s", plan.RequeueAfter)
 	}
@@ -406,6 +447,7 @@ func (w *world) conflict(plan Plan) bool {
 	if !w.users || reflect.DeepEqual(w.stored, plan.Next) || !w.Chance(0.2) {
 		return false
 	}
+
 	before := w.want
 	if w.Chance(0.5) && w.earlier.UID != "" && w.earlier.Request == w.want.Request {
 		w.want = w.earlier
@@ -414,9 +456,11 @@ func (w *world) conflict(plan Plan) bool {
 	} else {
 		w.user()
 	}
+
 	if reflect.DeepEqual(before, w.want) {
 		return false
 	}
+
 	w.earlier = before
 	w.counts["conflict"]++
 	w.Tell("the status write conflicts with a change of the schedule")
@@ -427,11 +471,13 @@ func (w *world) conflict(plan Plan) bool {
 func (w *world) record(plan Plan) {
 	w.injectError("before the status write")
 	w.checkTicks(plan)
+
 	w.stored = plan.Next
 	for _, n := range plan.Notices {
 		w.counts[n.Cause.Reason]++
 		w.Tell("reported: %s %s %s", n.Cause.Reason, n.Name, n.Cause.Message)
 	}
+
 	w.injectError("after the status write")
 }
 
@@ -442,13 +488,16 @@ func (w *world) checkTicks(plan Plan) {
 	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
 		w.Fail("the last tick goes back from %s to %s", before.LastTick, after.LastTick)
 	}
+
 	base := after.Since
 	if before.LastTick.After(base) {
 		base = before.LastTick
 	}
+
 	if w.want.Times == nil || !after.LastTick.After(base) {
 		return
 	}
+
 	has := func(reason string) bool {
 		return slices.ContainsFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == reason })
 	}
@@ -460,6 +509,7 @@ func (w *world) checkTicks(plan Plan) {
 		// After an edit, a run may belong to no tick of this schedule. It then counts for the latest tick before it,
 		// like the run of another operator (adopt).
 		next := w.want.Times.Next(after.Since, tick)
+
 		started = started || tick.Before(after.LastTick) && (next.IsZero() || next.After(after.LastTick)) && w.made[after.LastRunName] > 0 &&
 			TickOf("etl", after.LastRunName).Equal(after.LastTick)
 		if skipped := tick.Equal(after.LastTick) && has(ReasonSkipped); !started && !skipped && !has(ReasonMissed) {
@@ -473,9 +523,11 @@ func (w *world) checkTicks(plan Plan) {
 func (w *world) turn(sync bool) bool {
 	want, before := w.want, w.observed()
 	w.tick()
+
 	if sync {
 		w.sync()
 	}
+
 	if w.Waits() && reflect.DeepEqual(want, w.want) && reflect.DeepEqual(before, w.observed()) {
 		return false
 	}
@@ -493,14 +545,18 @@ func (w *world) live() {
 			return
 		}
 	}
+
 	w.faults, w.users, w.full, w.drift = false, false, false, 0
 	w.sync()
+
 	w.Due = w.Now
 	for n := range 200 {
 		w.turn(true)
+
 		if w.Breach != "" {
 			return
 		}
+
 		if n > 20 {
 			w.checkPeace()
 		}
@@ -511,6 +567,7 @@ func (w *world) live() {
 // are kept, the schedule does not wait without a reason, and no request and no tick is forgotten.
 func (w *world) checkPeace() {
 	limits := map[lifecycle.Outcome]int{lifecycle.Succeeded: w.want.Successful, lifecycle.Failed: w.want.Failed}
+
 	ended := map[lifecycle.Outcome]int{}
 	for _, r := range w.runs {
 		// Other runs are kept until the clock, which went back, reaches their tick again.
@@ -518,23 +575,29 @@ func (w *world) checkPeace() {
 			ended[r.outcome]++
 		}
 	}
+
 	for outcome, limit := range limits {
 		if ended[outcome] > limit && w.Due.Sub(w.Now) > time.Minute {
 			w.Fail("%d %s runs are kept, the limit is %d", ended[outcome], outcome, limit)
 		}
 	}
+
 	waits := w.stored.Cause.Reason == ReasonWaiting || w.stored.Cause.Reason == ReasonReplacing
+
 	active := slices.ContainsFunc(w.runs, func(r *run) bool { return r.outcome == lifecycle.Undecided })
 	if waits && !active && w.Due.Sub(w.Now) > time.Minute {
 		w.Fail("the schedule waits for other runs although none is active: %+v", w.stored.Cause)
 	}
+
 	if w.want.Invalid != nil || waits || !w.Due.IsZero() && w.Due.Sub(w.Now) < time.Second {
 		return
 	}
+
 	waiting := w.want.Request != w.stored.LastRequest && w.want.Request != ""
 	if waiting && w.taken == "" {
 		w.Fail("request %q is not honored; the last was %q", w.want.Request, w.stored.LastRequest)
 	}
+
 	if w.want.Suspend || w.stored.LastTick.After(w.now()) {
 		return
 	}
@@ -543,6 +606,7 @@ func (w *world) checkPeace() {
 	if w.stored.LastTick.After(base) {
 		base = w.stored.LastTick
 	}
+
 	if tick := w.want.Times.Next(w.stored.Since, base); w.want.Jitter != forEver && w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
 		w.Fail("the tick %s has been due for %s, and is neither started nor reported: %+v", tick, w.now().Sub(tick), w.stored)
 	}
@@ -554,6 +618,7 @@ func TestLives(t *testing.T) {
 	lives.Play(t, 75, func(seed uint64) *lives.Life {
 		w := newWorld(seed)
 		w.live()
+
 		for what, n := range w.counts {
 			counts[what] += n
 		}

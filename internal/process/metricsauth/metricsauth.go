@@ -78,11 +78,13 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, http.StatusText(http.StatusUnauthorized), http.StatusUnauthorized)
 		return
 	}
+
 	status := g.admit(req, token)
 	if status != http.StatusOK {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
+
 	g.handler.ServeHTTP(w, req)
 }
 
@@ -90,26 +92,33 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // server unless a cached review is still valid.
 func (g *guard) admit(req *http.Request, token string) int {
 	key := admissionKey{sha256.Sum256([]byte(token)), strings.ToLower(req.Method), req.URL.Path}
+
 	g.mu.Lock()
 	last, known := g.known[key]
 	g.mu.Unlock()
+
 	if known && g.now().Before(last.until) {
 		return last.status
 	}
+
 	status, err := g.review(req, key, token)
 	if err != nil {
 		g.log.Error(err, "Could not review whether a client may read metrics")
 		return http.StatusInternalServerError
 	}
+
 	holds := deniedFor
 	if status == http.StatusOK {
 		holds = admittedFor
 	}
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	if len(g.known) >= maxAdmissions {
 		clear(g.known)
 	}
+
 	g.known[key] = admission{status, g.now().Add(holds)}
 	return status
 }
@@ -118,18 +127,23 @@ func (g *guard) admit(req *http.Request, token string) int {
 // returns the HTTP status for the request.
 func (g *guard) review(req *http.Request, key admissionKey, token string) (int, error) {
 	ctx := fence.Unfenced(req.Context()) // each replica serves its metrics
+
 	who := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := g.reviewer.Create(ctx, who); err != nil {
 		return 0, err
 	}
+
 	if !who.Status.Authenticated {
 		return http.StatusUnauthorized, nil
 	}
+
 	user := who.Status.User
+
 	extra := map[string]authorizationv1.ExtraValue{}
 	for name, values := range user.Extra {
 		extra[name] = authorizationv1.ExtraValue(values)
 	}
+
 	may := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: key.path, Verb: key.verb},
@@ -137,6 +151,7 @@ func (g *guard) review(req *http.Request, key admissionKey, token string) (int, 
 	if err := g.reviewer.Create(ctx, may); err != nil {
 		return 0, err
 	}
+
 	if !may.Status.Allowed {
 		return http.StatusForbidden, nil
 	}

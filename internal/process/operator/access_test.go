@@ -32,14 +32,17 @@ import (
 // chartRules returns the rules that the chart gives to the operator if everything is enabled.
 func chartRules(t *testing.T) (rules []rbacv1.PolicyRule) {
 	t.Helper()
+
 	root, err := kit.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := os.ReadFile(filepath.Join(root, "charts/spark-operator/templates/controller/_rules.tpl"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	plain := regexp.MustCompile(`(?s)\{\{.*?\}\}`).ReplaceAllString(string(text), "")
 	if err := yaml.UnmarshalStrict([]byte(plain), &rules); err != nil || len(rules) < 10 {
 		t.Fatalf("%d rules, %v:\n%s", len(rules), err, plain)
@@ -84,10 +87,12 @@ func newLimited(t *testing.T, names ...string) *limited {
 // start starts the operator and waits until it is ready.
 func (l *limited) start(change ...func(*Environment)) (op *Operator, stop func()) {
 	l.t.Helper()
+
 	env := l.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	env.Rest.Impersonate.UserName = l.user
 	// The manager logs the end of the lease late, when the test may have ended.
 	env.Log = logr.FromSlogHandler(slog.NewTextHandler(l.Log, nil))
@@ -95,6 +100,7 @@ func (l *limited) start(change ...func(*Environment)) (op *Operator, stop func()
 		return roundTrip(func(request *http.Request) (*http.Response, error) {
 			if _, rest, found := strings.Cut(request.URL.Path, "/namespaces/"); found && request.Method != http.MethodGet {
 				namespace, _, _ := strings.Cut(rest, "/")
+
 				l.writes.mu.Lock()
 				if l.writes.counts == nil {
 					l.writes.counts = map[string]int{}
@@ -105,10 +111,12 @@ func (l *limited) start(change ...func(*Environment)) (op *Operator, stop func()
 			return next.RoundTrip(request)
 		})
 	})
+
 	op, err := NewOperator(l.t.Context(), l.cfg, env)
 	if err != nil {
 		l.t.Fatal(err)
 	}
+
 	op.watches.Retry, op.watches.Probe, op.optional.Interval = 200*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
 	stop = l.run(op)
 	l.operatorReady(l.cfg.Health.BindAddress)
@@ -118,6 +126,7 @@ func (l *limited) start(change ...func(*Environment)) (op *Operator, stop func()
 // stillReady fails the test if the operator is not ready.
 func (l *limited) stillReady() {
 	l.t.Helper()
+
 	if status, text, err := fetch(l.t.Context(), "http://"+l.cfg.Health.BindAddress+"/readyz"); err != nil || status != http.StatusOK {
 		l.t.Errorf("/readyz: %d %s %v", status, text, err)
 	}
@@ -129,6 +138,7 @@ func (l *limited) allow(w *world) { l.t.Helper(); w.grant("operator", l.user, ch
 // forbid does what an administrator of the namespace may do: it deletes the operator's RoleBinding and Role there.
 func (l *limited) forbid(w *world) {
 	l.t.Helper()
+
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"}
 	for _, object := range []client.Object{&rbacv1.RoleBinding{ObjectMeta: meta}, &rbacv1.Role{ObjectMeta: meta}} {
 		if err := w.API.Delete(l.t.Context(), object); err != nil {
@@ -143,6 +153,7 @@ func (l *limited) allowAll() {
 	l.t.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: l.Namespace}, Rules: append(chartRules(l.t),
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"list", "watch"}})}
+
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: l.user}}}
 	for _, object := range []client.Object{role, binding} {
@@ -171,10 +182,12 @@ func (w *world) serves(name string) *v1beta2.SparkApplication {
 // deleteNamespace deletes the namespace of a world, and waits until it is gone.
 func (w *world) deleteNamespace() {
 	w.T.Helper()
+
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 	if err := w.API.Delete(w.T.Context(), namespace); err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.WaitGone(namespace)
 }
 
@@ -224,13 +237,16 @@ func TestKindWithoutRightsInOneNamespace(t *testing.T) {
 	l.allow(good)
 	partly.grant("operator", l.user, slices.DeleteFunc(chartRules(t), func(r rbacv1.PolicyRule) bool { return r.Resources[0] == "sparkconnects" })...)
 	served, later := good.server("server"), partly.server("server")
+
 	l.start()
 	good.serverPod(served, 1)
 	partly.serves("pi")
 	l.reported(partly, true)
+
 	if !strings.Contains(l.Log.String(), "kinds=SparkConnect.sparkoperator.k8s.io ") {
 		t.Errorf("the log does not name the kind:\n%s", l.Log)
 	}
+
 	l.forbid(partly)
 	l.allow(partly)
 	partly.serverPod(later, 1)
@@ -249,15 +265,19 @@ func TestNamespaceWithoutRightsStopsNobody(t *testing.T) {
 	l := newLimited(t, good.Namespace, never.Namespace, loses.Namespace, "there-is-none-"+good.Namespace)
 	l.allow(good)
 	l.allow(loses)
+
 	waiting := never.Get(never.Application("waiting", scene.WithDriver).Name)
 
 	_, stop := l.start()
+
 	good.serves("first")
 	kept := loses.serves("kept")
 	loses.kubelet("kept-driver", corev1.PodRunning, running())
 	kept = loses.waitState(kept.Name, v1beta2.ApplicationStateRunning)
+
 	l.reported(never, true)
 	never.untouched(waiting, 0)
+
 	report := regexp.MustCompile(`msg="Cannot watch [^\n]* namespace=` + never.Namespace + ` `)
 	if n := len(report.FindAllString(l.Log.String(), -1)); n != 1 {
 		t.Errorf("the missing rights in one namespace were logged %d times:\n%s", n, l.Log)
@@ -268,18 +288,22 @@ func TestNamespaceWithoutRightsStopsNobody(t *testing.T) {
 	before := l.writes.in(loses.Namespace)
 	loses.kubelet("kept-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	late := loses.Get(loses.Application("late", scene.WithDriver).Name)
+
 	good.serves("second")
 	l.stillReady()
 	loses.untouched(loses.Get(late.Name), 1)
+
 	if now := loses.Get(kept.Name); now.Status.AppState.State != v1beta2.ApplicationStateRunning {
 		t.Errorf("the state of an application is %q without rights", now.Status.AppState.State)
 	}
+
 	if after := l.writes.in(loses.Namespace); after != before {
 		t.Errorf("%d writes into a namespace without rights", after-before)
 	}
 
 	stop()
 	_, stop = l.start()
+
 	good.serves("third")
 	l.reported(never, true)
 	l.reported(loses, true)
@@ -296,6 +320,7 @@ func TestNamespaceWithoutRightsStopsNobody(t *testing.T) {
 	l.forbid(loses)
 	l.reported(loses, true)
 	later := loses.Application("later", scene.WithDriver)
+
 	good.serves("fourth")
 	l.allow(loses)
 	loses.driverOf(later, 1)
@@ -303,6 +328,7 @@ func TestNamespaceWithoutRightsStopsNobody(t *testing.T) {
 	l.stillReady()
 	stop()
 	l.start()
+
 	for i, w := range []*world{good, never, loses} {
 		w.serves(fmt.Sprintf("last-%d", i))
 	}
@@ -313,20 +339,24 @@ func TestNamespaceWithoutRightsStopsNobody(t *testing.T) {
 // while the namespace does not exist.
 func TestDeletedNamespaceStopsNobody(t *testing.T) {
 	kit.NeedsControllers(t, namespaceDeletion)
+
 	for _, mode := range []string{"list", "selector", "dynamic"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			good, goes := newWorld(t), newWorld(t)
 			l := newLimited(t, good.Namespace, goes.Namespace)
 			var labels map[string]string
+
 			restore := func() {}
 			switch mode {
 			case "list":
 				l.allow(good)
 				l.allow(goes)
+
 				restore = func() { l.allow(goes) }
 			case "selector":
 				l.allowAll()
+
 				key := "access-" + good.Namespace
 				labels, l.cfg.Namespaces = map[string]string{key: "yes"}, config.Namespaces{Selector: key + "=yes"}
 				good.relabel(key, "yes")
@@ -337,28 +367,35 @@ func TestDeletedNamespaceStopsNobody(t *testing.T) {
 				l.cfg.DynamicConfig.Enabled, l.cfg.DynamicConfig.Namespace = true, l.Namespace
 				l.Create(l.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: good.Namespace + "," + goes.Namespace}))
 			}
+
 			op, stop := l.start()
+
 			good.serves("first")
 			old := goes.serves("same")
 
 			goes.deleteNamespace()
 			good.serves("second")
 			l.stillReady()
+
 			if mode == "list" {
 				l.reported(goes, true)
 			}
+
 			goes.createNamespace(labels)
 			restore()
+
 			again := goes.serves("same")
 			if again.UID == old.UID {
 				t.Error("it is the application of the deleted namespace")
 			}
+
 			l.reported(goes, false)
 			kit.Wait(t, "the old objects to leave the caches", func(ctx context.Context) error {
 				var all v1beta2.SparkApplicationList
 				if err := op.GetClient().List(ctx, &all, client.InNamespace(goes.Namespace)); err != nil {
 					return err
 				}
+
 				if len(all.Items) != 1 || all.Items[0].UID != again.UID {
 					return fmt.Errorf("the cache has %d applications", len(all.Items))
 				}

@@ -55,14 +55,17 @@ func (w *world) leftover(url string, ca []byte) *admissionregistrationv1.Mutatin
 func doublingWebhook(t *testing.T) (url string, ca []byte) {
 	t.Helper()
 	kit.NeedsLoopback(t)
+
 	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(in.Body).Decode(&review); err != nil {
 			http.Error(out, err.Error(), http.StatusBadRequest)
 			return
 		}
+
 		patch := `[{"op":"add","path":"/spec/volumes/-","value":{"name":"data","emptyDir":{}}},
 			{"op":"add","path":"/spec/containers/0/volumeMounts/-","value":{"name":"data","mountPath":"/data"}}]`
+
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: []byte(patch), PatchType: new(admissionv1.PatchTypeJSONPatch)}
 		if err := json.NewEncoder(out).Encode(review); err != nil {
 			t.Error(err)
@@ -87,6 +90,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	w.runReal()
 	app := w.Application("pi", withVolume)
 	w.waitEvent(app, apianswer.ReasonPodMutated, "docs/migrate-kubeflow.md")
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Errorf("the application is in state %s", state)
 	}
@@ -95,16 +99,19 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 	if err := w.API.Patch(t.Context(), configuration, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
+
 	driver := w.driverOf(app, 1)
 	if n := volumesNamed(driver, "data"); n != 1 {
 		t.Errorf("the driver has the volume %d times", n)
 	}
+
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	theirs := w.theirPod(app, "theirs-exec-1", identity.RoleExecutor, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID})
 	theirs.Spec.Volumes = []corev1.Volume{{Name: "local", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	theirs.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "local", MountPath: "/local"}}
 	w.Create(theirs)
+
 	if n := volumesNamed(theirs, "data"); n != 1 {
 		t.Errorf("an executor of the other operator has the volume %d times", n)
 	}
@@ -115,6 +122,7 @@ func TestLeftoverWebhookThatDoubles(t *testing.T) {
 // reason by a dry run, which gets the same answer as Spark itself.
 func TestLeftoverWebhookThatDoublesExecutors(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		webhook func(*testing.T) (string, []byte)
 		reason  string
@@ -165,8 +173,10 @@ func TestLeftoverWebhookThatIsDead(t *testing.T) {
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver)
 	w.waitEvent(app, apianswer.ReasonWebhookFailed, "kubectl get mutatingwebhookconfigurations")
+
 	if err := w.API.Delete(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}
+
 	w.driverOf(app, 1)
 }

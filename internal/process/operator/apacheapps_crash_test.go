@@ -40,12 +40,14 @@ func apachesLife(t *testing.T, crash *crashing) (died bool) {
 		s := w.getApache("pi").Status.CurrentAttemptSummary
 		return want(s != nil && s.AttemptInfo != nil && s.AttemptInfo.ID == 1, true)
 	})
+
 	second := w.readyDriver(app, 2)
 	w.mustExist(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}})
 	w.kubelet(second.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	w.waitNothing(app)
 	checkHistory(t, got, append([]apacheState{sparkv1.ApplicationScheduledToRestart}, ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased)[1:]...))
+
 	if before := got.Status.PreviousAttemptSummary; before == nil || len(history(before.StateTransitionHistory)) != 6 {
 		t.Errorf("the previous attempt is %+v", before)
 	}

@@ -9,14 +9,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
@@ -42,6 +41,7 @@ func (w *world) runApache(cfg config.Configuration, clock controller.Clock, chan
 // apacheApp creates a SparkApplication of spark.apache.org.
 func (w *world) apacheApp(name string, change ...func(*apacheApp)) *apacheApp {
 	w.T.Helper()
+
 	app := &apacheApp{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec: sparkv1.ApplicationSpec{
@@ -57,6 +57,7 @@ func (w *world) apacheApp(name string, change ...func(*apacheApp)) *apacheApp {
 	for _, c := range change {
 		c(app)
 	}
+
 	w.Create(app)
 	return app
 }
@@ -74,6 +75,7 @@ func restartConfig(policy sparkv1.RestartPolicy, most int64) *sparkv1.RestartCon
 
 func (w *world) getApache(name string) *apacheApp {
 	w.T.Helper()
+
 	app := &apacheApp{}
 	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
 		w.T.Fatal(err)
@@ -83,6 +85,7 @@ func (w *world) getApache(name string) *apacheApp {
 
 func (w *world) patchApache(name, patch string) {
 	w.T.Helper()
+
 	if err := w.API.Patch(w.T.Context(), w.getApache(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		w.T.Fatal(err)
 	}
@@ -97,15 +100,18 @@ func (w *world) triggerApachePass(name string) {
 // waitApache waits until an application is in the given state and meets all given conditions.
 func (w *world) waitApache(name string, state apacheState, holds ...func(*apacheApp) error) *apacheApp {
 	w.T.Helper()
+
 	app := &apacheApp{}
 	kit.Wait(w.T, fmt.Sprintf("%s to be %s", name, state), func(ctx context.Context) error {
 		app = &apacheApp{}
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
 			return err
 		}
+
 		if current := app.Status.CurrentState; current == nil || current.CurrentStateSummary != state {
 			return fmt.Errorf("it is %+v: %+v", current, app.Status.Conditions)
 		}
+
 		for _, check := range holds {
 			if err := check(app); err != nil {
 				return fmt.Errorf("%w: %+v", err, app.Status.Conditions)
@@ -181,11 +187,13 @@ func (w *world) waitNothing(owner client.Object, kept ...client.Object) {
 	w.T.Helper()
 	kit.Wait(w.T, "the deletion of all objects of "+owner.GetName(), func(ctx context.Context) error {
 		lists := []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}}
+
 		var errs []error
 		for _, list := range lists {
 			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(owner.GetUID())}); err != nil {
 				return err
 			}
+
 			if n := metaLen(list); n != 0 {
 				errs = append(errs, fmt.Errorf("%d in %T", n, list))
 			}

@@ -42,21 +42,25 @@ func (w *world) createInheritedApache(a leftApache) (*apacheApp, *corev1.Pod) {
 	})
 	before := app.DeepCopy()
 	app.Status.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
+
 	began := time.Now().Add(-time.Minute)
 	for i, state := range a.past {
 		entry := sparkv1.ApplicationState{CurrentStateSummary: state, LastTransitionTime: began.Add(time.Duration(i) * time.Second).UTC().Format(time.RFC3339Nano), Message: "theirs"}
 		app.Status.StateTransitionHistory[fmt.Sprint(i)] = entry
 		app.Status.CurrentState = &entry
 	}
+
 	if len(a.past) > 0 {
 		app.Status.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{}}
 		if err := w.API.Status().Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
 			w.T.Fatal(err)
 		}
 	}
+
 	if a.driver == "" {
 		return app, nil
 	}
+
 	driver := w.theirDriver(app)
 	switch a.driver {
 	case corev1.PodRunning:
@@ -73,6 +77,7 @@ func (w *world) createInheritedApache(a leftApache) (*apacheApp, *corev1.Pod) {
 // It also creates the ConfigMap and the Service that the driver owns.
 func (w *world) theirDriver(app *apacheApp) *corev1.Pod {
 	w.T.Helper()
+
 	id := app.Name + "-0"
 	labels := map[string]string{
 		"spark.operator/name": "spark-kubernetes-operator", identity.ApacheAppNameLabel: app.Name, identity.RoleLabel: identity.RoleDriver, "spark-app-selector": id, "spark-version": "4.1.4",
@@ -120,6 +125,7 @@ func TestApacheTakeOver(t *testing.T) {
 			change: func(app *apacheApp) { app.Spec.DeploymentMode = sparkv1.ClientMode }})
 	})
 	t.Parallel()
+
 	runs := map[string]leftApache{
 		"unwritten":  {driver: corev1.PodPending}, // created, but not in the status
 		"requested":  {past: ran()[:2], driver: corev1.PodPending},
@@ -127,11 +133,13 @@ func TestApacheTakeOver(t *testing.T) {
 		"running":    {past: ran(), driver: corev1.PodRunning},
 		"ended-well": {past: ran(), driver: corev1.PodSucceeded}, // while no operator ran
 	}
+
 	drivers := map[string]*corev1.Pod{}
 	for name, a := range runs {
 		a.name = name
 		_, drivers[name] = w.createInheritedApache(a)
 	}
+
 	done := []apacheState{sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased}
 	released, _ := w.createInheritedApache(leftApache{name: "released", past: ran(done...)})
 	kept, keptDriver := w.createInheritedApache(leftApache{name: "kept", past: ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources), driver: corev1.PodFailed,
@@ -143,27 +151,33 @@ func TestApacheTakeOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if name != "ended-well" {
 				w.ready(driver.Name)
+
 				got := w.waitApache(name, sparkv1.ApplicationRunningHealthy, isTakenOver, func(app *apacheApp) error {
 					return want(app.Status.Executors != nil && app.Status.Executors.Running == 1, true)
 				})
 				if w.uidOf(driver.Name) != driver.UID || got.Status.CurrentAttemptSummary.AttemptInfo.ID != 0 {
 					t.Errorf("the driver was replaced: %+v", got.Status.CurrentAttemptSummary)
 				}
+
 				w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 			}
+
 			checkHistory(t, w.waitApache(name, sparkv1.ApplicationResourceReleased, isTakenOver), ran(done...))
 			w.WaitGone(driver)
 		})
 	}
+
 	checkHistory(t, w.waitApache("released", sparkv1.ApplicationResourceReleased, func(app *apacheApp) error { return want(len(app.Finalizers), 0) }), ran(done...))
 	checkHistory(t, w.waitApache("not-cleaned", sparkv1.ApplicationResourceReleased, isTakenOver), ran(done...))
 	w.waitApache("kept", sparkv1.ApplicationTerminatedWithoutReleaseResources, func(app *apacheApp) error { return want(len(app.Finalizers), 0) })
 	w.mustExist(keptDriver)
 	w.waitApache("stuck", sparkv1.ApplicationResourceReleased, isTakenOver) // the Java operator looped there for ever
+
 	for _, app := range []*apacheApp{released, kept, stuck} {
 		w.Remove(app)
 		w.WaitGone(app)
 	}
+
 	w.WaitGone(keptDriver)
 }
 

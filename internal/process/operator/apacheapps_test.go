@@ -32,6 +32,7 @@ func ran(then ...apacheState) []apacheState {
 
 func checkHistory(t *testing.T, app *apacheApp, states []apacheState) {
 	t.Helper()
+
 	if diff := cmp.Diff(states, history(app.Status.StateTransitionHistory)); diff != "" {
 		t.Errorf("%s has another history (-want +got):\n%s", app.Name, diff)
 	}
@@ -44,30 +45,37 @@ func TestApacheApplicationCompletes(t *testing.T) {
 	w := newWorld(t)
 	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi")
+
 	driver := w.apacheDriver(app, 1)
 	if driver.Name != "pi-0-driver" || driver.Labels[identity.ApacheAppNameLabel] != "pi" || !metav1.IsControlledBy(driver, app) ||
 		driver.Spec.Containers[0].Image != "docker.io/apache/spark:4.1.4" {
 		t.Errorf("the driver is %s of %v, labelled %v, owned by %v", driver.Name, driver.Spec.Containers[0].Image, driver.Labels, driver.OwnerReferences)
 	}
+
 	for _, object := range []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-0-driver-svc"}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-0-spark-drv-conf-map"}},
 	} {
 		w.mustExist(object)
 	}
+
 	w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 	w.readyDriver(app, 1)
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	checkHistory(t, got, ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 	w.waitNothing(app)
+
 	if info := got.Status.CurrentAttemptSummary; info == nil || info.AttemptInfo == nil || info.AttemptInfo.ID != 0 {
 		t.Errorf("the attempt is %+v", info)
 	}
+
 	if got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("generation %d of %d was observed", got.Status.ObservedGeneration, got.Generation)
 	}
+
 	w.waitEvent(app, "SparkApplicationCompleted")
+
 	if n := w.metricOf("sparkoperator_transitions_total", "kind", kinds.ApacheApplicationName); n == 0 {
 		t.Error("no transition is counted")
 	}
@@ -77,6 +85,7 @@ func TestApacheApplicationCompletes(t *testing.T) {
 // a driver that the operator observed in each state.
 func TestApacheHistoryOfAFastDriver(t *testing.T) {
 	t.Parallel()
+
 	for name, end := range map[string]int32{"well": 0, "badly": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,20 +109,25 @@ func TestApacheRetention(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	w.runApache(testConfig(w.Namespace), clock.now)
+
 	keeps := withTolerations(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: new(int64(3600_000))})
 	app := w.apacheApp("bad", keeps)
 	driver := w.readyDriver(app, 1)
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(3, "no input"))
 	got := w.waitApache("bad", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	checkHistory(t, got, ran(sparkv1.ApplicationFailed, sparkv1.ApplicationTerminatedWithoutReleaseResources))
+
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bad-0-spark-drv-conf-map"}}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "bad-0-driver-svc"}}
+
 	clock.advance(59 * time.Minute)
 	w.waitApachePass(app, clock)
 	w.waitApache("bad", sparkv1.ApplicationTerminatedWithoutReleaseResources)
+
 	for _, object := range []client.Object{driver, config, service} {
 		w.mustExist(object)
 	}
+
 	clock.advance(time.Minute)
 	w.triggerApachePass("bad")
 	w.waitApache("bad", sparkv1.ApplicationResourceReleased)
@@ -128,7 +142,9 @@ func TestApacheRetention(t *testing.T) {
 // waitApachePass triggers a pass over an application, and waits until that pass has ended.
 func (w *world) waitApachePass(app client.Object, clock *later) {
 	w.T.Helper()
+
 	before := clock.readCount.Load()
+
 	w.triggerApachePass(app.GetName())
 	kit.Wait(w.T, app.GetName()+" to get a pass", func(context.Context) error { return want(clock.readCount.Load() > before+1, true) })
 }
@@ -141,33 +157,42 @@ func TestApacheRestarts(t *testing.T) {
 	w := newWorld(t)
 	w.runApache(testConfig(w.Namespace), time.Now)
 	app := w.apacheApp("pi", withTolerations(sparkv1.ApplicationTolerations{RestartConfig: restartConfig(sparkv1.RestartOnFailure, 2), ResourceRetainPolicy: sparkv1.RetainAlways}))
+
 	var last *corev1.Pod
 	for attempt := 1; attempt <= 3; attempt++ {
 		driver := w.readyDriver(app, attempt)
 		if name := fmt.Sprintf("pi-%d-driver", attempt-1); driver.Name != name {
 			t.Errorf("the driver of attempt %d is %s", attempt, driver.Name)
 		}
+
 		if last != nil {
 			w.WaitGone(last)
 		}
+
 		if attempt == 2 {
 			got := w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
+
 			info, before := got.Status.CurrentAttemptSummary.AttemptInfo, got.Status.PreviousAttemptSummary
 			if info.ID != 1 || info.RestartCounter != 1 || info.FailureRestartCounter != 1 || info.SchedulingFailureRestartCounter != 0 || before == nil {
 				t.Fatalf("the attempt is %+v, the previous attempt %+v", info, before)
 			}
+
 			if diff := cmp.Diff(ran(sparkv1.ApplicationFailed), history(before.StateTransitionHistory)); diff != "" {
 				t.Errorf("the previous attempt has another history:\n%s", diff)
 			}
+
 			checkHistory(t, got, append([]apacheState{sparkv1.ApplicationScheduledToRestart}, ran()[1:]...))
 		}
+
 		w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(3, "again"))
 		last = driver
 	}
+
 	got := w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)
 	if !strings.Contains(got.Status.CurrentState.Message, "2") {
 		t.Errorf("the message does not contain the limit of restarts: %q", got.Status.CurrentState.Message)
 	}
+
 	w.mustExist(last)
 }
 
@@ -175,6 +200,7 @@ func TestApacheRestarts(t *testing.T) {
 // no event queues the application at the deadline.
 func TestApacheDeadlines(t *testing.T) {
 	t.Parallel()
+
 	const limit, hour = 2500, 3600_000
 	for _, test := range []struct {
 		name    string
@@ -198,6 +224,7 @@ func TestApacheDeadlines(t *testing.T) {
 			limits := test.limits(&ms)
 			return withTolerations(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &limits, InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: new(int64(1))}})
 		}
+
 		after := append(slices.Clone(test.after), test.out, sparkv1.ApplicationResourceReleased)
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -236,8 +263,10 @@ func TestApacheDeletedWhileItRuns(t *testing.T) {
 	executor := w.apacheExecutor(app, driver, 1)
 	w.Remove(w.getApache("pi"))
 	w.WaitGone(app)
+
 	for _, pod := range []*corev1.Pod{driver, executor} {
 		w.WaitGone(pod)
 	}
+
 	w.waitNothing(app)
 }

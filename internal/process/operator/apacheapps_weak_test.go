@@ -41,11 +41,14 @@ func TestApacheClientMode(t *testing.T) {
 	got := w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 	checkHistory(t, got, []apacheState{sparkv1.ApplicationSubmitted, sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased})
 	version := got.ResourceVersion
+
 	w.waitNothing(app)
 	w.triggerApachePass("pi")
+
 	if again := w.waitApache("pi", sparkv1.ApplicationResourceReleased); len(again.Status.StateTransitionHistory) != 3 {
 		t.Errorf("after resourceVersion %s the status changed to %+v", version, again.Status)
 	}
+
 	w.Remove(app)
 	w.WaitGone(app)
 }
@@ -54,6 +57,7 @@ func TestApacheClientMode(t *testing.T) {
 // has no container status.
 func TestApachePodWithoutStatuses(t *testing.T) {
 	t.Parallel()
+
 	for reason, state := range map[string]apacheState{"UnexpectedAdmissionError": sparkv1.ApplicationFailed, "Evicted": sparkv1.ApplicationDriverEvicted} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -62,11 +66,14 @@ func TestApachePodWithoutStatuses(t *testing.T) {
 			app := w.apacheApp("pi", withTolerations(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways}))
 			driver := w.apacheDriver(app, 1)
 			before := driver.DeepCopy()
+
 			driver.Status.Phase, driver.Status.Reason, driver.Status.Message = corev1.PodFailed, reason, "the node had no room"
 			if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 				t.Fatal(err)
 			}
+
 			got := w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)
+
 			past := history(got.Status.StateTransitionHistory)
 			if past[len(past)-2] != state {
 				t.Errorf("its history is %v", past)
@@ -88,19 +95,24 @@ func TestApacheSidecarEnds(t *testing.T) {
 	driver := w.readyDriver(app, 1)
 	before := driver.DeepCopy()
 	driver.Status.Phase = corev1.PodRunning
+
 	driver.Status.ContainerStatuses = []corev1.ContainerStatus{
 		{Name: "logger", State: scene.Exited(0, "")}, {Name: "proxy", State: scene.Exited(1, "")}, {Name: overlay.DriverContainer, State: running(), Ready: true},
 	}
 	if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitApachePass(app, clock)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
+
 	before = driver.DeepCopy()
+
 	driver.Status.ContainerStatuses[2] = corev1.ContainerStatus{Name: overlay.DriverContainer, State: scene.Exited(0, "")}
 	if err := w.API.Status().Patch(t.Context(), driver, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationSucceeded, sparkv1.ApplicationResourceReleased))
 }
 
@@ -121,16 +133,20 @@ func TestApachePodsOfAnEarlierAttempt(t *testing.T) {
 	w.waitDeleting(driver)
 	w.waitDeleting(executor)
 	w.waitApache("pi", sparkv1.ApplicationScheduledToRestart)
+
 	if same := w.apacheDriver(app, 1); same.UID != driver.UID {
 		t.Fatal("another driver was created")
 	}
+
 	for _, gone := range goes {
 		gone()
 	}
+
 	next := w.readyDriver(app, 2)
 	if next.UID == driver.UID {
 		t.Error("the driver of the first attempt counts as the driver of the second attempt")
 	}
+
 	w.kubelet(next.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
 }
@@ -152,6 +168,7 @@ func TestApacheForeignObjects(t *testing.T) {
 		if before == nil {
 			return errors.New("there is no previous attempt")
 		}
+
 		for _, state := range before.StateTransitionHistory {
 			if state.CurrentStateSummary == sparkv1.ApplicationSchedulingFailure {
 				return says(state.Message, `ConfigMap "settings" already exists`)
@@ -162,12 +179,15 @@ func TestApacheForeignObjects(t *testing.T) {
 	w.untouchedObject(theirs)
 	w.Remove(theirs)
 	var driver *corev1.Pod
+
 	w.waitApache("pi", sparkv1.ApplicationDriverRequested)
 	ours := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}}
 	w.mustExist(ours)
+
 	if ours.Data["a"] != "ours" || ours.Labels[identity.AppUIDLabel] != string(app.UID) {
 		t.Errorf("the ConfigMap is %+v", ours)
 	}
+
 	attempt := w.getApache("pi").Status.Operator.Attempt
 	driver = w.readyDriver(app, int(attempt))
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
@@ -211,13 +231,16 @@ func TestApacheErrorIsNoAbsence(t *testing.T) {
 	})
 	app := w.apacheApp("pi")
 	driver := w.readyDriver(app, 1)
+
 	broken.Store(true)
 	w.Remove(driver)
 	w.WaitGone(driver)
 	w.waitLog("read the driver pods")
+
 	if got := w.getApache("pi"); got.Status.CurrentState.CurrentStateSummary != sparkv1.ApplicationRunningHealthy {
 		t.Errorf("the state is %+v", got.Status.CurrentState)
 	}
+
 	broken.Store(false)
 	w.triggerApachePass("pi")
 	checkHistory(t, w.waitApache("pi", sparkv1.ApplicationResourceReleased), ran(sparkv1.ApplicationFailed, sparkv1.ApplicationResourceReleased))
@@ -232,18 +255,21 @@ func TestApacheUnselected(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	cfg.Apache.LabelSelector = "team=a"
 	w.runApache(cfg, time.Now)
+
 	finalized := func(app *apacheApp) { app.Finalizers = []string{theirFinalizer} }
 	outside := w.apacheApp("outside", finalized)
 	probe := w.apacheApp("sentinel", func(app *apacheApp) { app.Labels = map[string]string{"team": "a", sentinel.Label: "true"} })
 	inside := w.apacheApp("inside", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} })
 	w.apacheDriver(inside, 1)
 	w.waitApache("inside", sparkv1.ApplicationDriverRequested)
+
 	for _, app := range []*apacheApp{outside, probe} {
 		got := w.getApache(app.Name)
 		if diff := cmp.Diff(sparkv1.ApplicationStatus{}, got.Status); diff != "" || got.ResourceVersion != app.ResourceVersion {
 			t.Errorf("%s was changed: %s", app.Name, diff)
 		}
 	}
+
 	w.patchApache("outside", `{"metadata":{"labels":{"team":"a"}}}`)
 	w.apacheDriver(outside, 1)
 }
@@ -261,9 +287,11 @@ func TestApacheFinalizerIsReleased(t *testing.T) {
 	w.runApache(testConfig(w.Namespace), time.Now)
 	w.WaitGone(going)
 	w.apacheDriver(app, 1)
+
 	if got := w.getApache("pi"); len(got.Finalizers) != 1 || got.Finalizers[0] != others {
 		t.Errorf("the finalizers are %v", got.Finalizers)
 	}
+
 	w.waitLog("Removed the finalizers of another operator")
 	w.patchApache("pi", `{"metadata":{"finalizers":null}}`)
 }

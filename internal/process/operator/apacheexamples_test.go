@@ -23,27 +23,34 @@ import (
 func TestApacheExamples(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	files, err := filepath.Glob("../../../examples/apache-*.yaml")
 	if err != nil || len(files) < 6 {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
+
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(text, object); err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
+
 		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); object.GetName() != name {
 			t.Errorf("the object in %s has the name %s", file, object.GetName())
 		}
+
 		object.SetNamespace(w.Namespace)
+
 		if err := w.API.Create(t.Context(), object, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
+
 		checkLaunch(t, file, object.GetKind(), text)
 	}
 }
@@ -52,6 +59,7 @@ func TestApacheExamples(t *testing.T) {
 // cluster its objects.
 func checkLaunch(t *testing.T, file, kind string, text []byte) {
 	t.Helper()
+
 	now := time.Unix(1_800_000_000, 0).UTC()
 	if kind == "SparkCluster" {
 		cluster := &sparkv1.SparkCluster{}
@@ -59,21 +67,26 @@ func checkLaunch(t *testing.T, file, kind string, text []byte) {
 			t.Errorf("%s: %v", file, err)
 			return
 		}
+
 		cluster.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0001"
 		clusters := apachecluster.Clusters{}
 		clusters.Decide(cluster, lifecycle.Observed{}, now)
+
 		if s := clusters.AuxiliaryObjects(cluster, lifecycle.Observed{}); len(s.Objects) < 5 {
 			t.Errorf("%s leads to %d objects; %+v", file, len(s.Objects), cluster.Status)
 		}
 		return
 	}
+
 	app := &sparkv1.SparkApplication{}
 	if err := yaml.UnmarshalStrict(text, app); err != nil {
 		t.Errorf("%s: %v", file, err)
 		return
 	}
+
 	app.UID = "5b7b3b9e-7a0e-4d7a-9b58-3f6c3a7c0002"
 	applications := kinds.ApacheApplications(config.Default, nil)
+
 	plan := applications.Decide(app, lifecycle.Observed{}, now)
 	for _, action := range plan.Actions {
 		if action.Verb == lifecycle.Create {
@@ -83,5 +96,6 @@ func checkLaunch(t *testing.T, file, kind string, text []byte) {
 			return
 		}
 	}
+
 	t.Errorf("%s is not launched: %+v, %+v", file, plan.Actions, app.Status.CurrentState)
 }

@@ -18,10 +18,12 @@ import (
 // application. The keys of the result are the samples' values of a second label, which the argument key names.
 func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric {
 	w.T.Helper()
+
 	families, err := w.registry.Gather()
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	found := map[string]*dto.Metric{}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
@@ -29,6 +31,7 @@ func (w *world) samplesOf(name, key, label, value string) map[string]*dto.Metric
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
+
 			if family.GetName() == name && labels[label] == value {
 				found[labels[key]] = m
 			}
@@ -55,23 +58,28 @@ func TestApacheMetrics(t *testing.T) {
 	for phase, m := range w.samplesOf("sparkoperator_transitions_total", "phase", "kind", kinds.ApacheApplicationName) {
 		entered[phase] = m.GetCounter().GetValue()
 	}
+
 	if diff := cmp.Diff(map[string]float64{"Launched": 1, "Started": 1, "Ready": 1, "Running": 1, "Ended": 1, "Done": 1}, entered); diff != "" {
 		t.Errorf("phases entered (-want +got):\n%s", diff)
 	}
+
 	left := w.samplesOf("sparkoperator_phase_duration_seconds", "phase", "kind", kinds.ApacheApplicationName)
 	for _, phase := range []string{"Launched", "Started", "Ready", "Running", "Ended"} {
 		if n := left[phase].GetHistogram().GetSampleCount(); n != 1 {
 			t.Errorf("%d durations of %s are reported", n, phase)
 		}
 	}
+
 	made := w.samplesOf("sparkoperator_api_request_duration_seconds", "verb", "resource", "pods")["create"].GetHistogram()
 	if made.GetSampleCount() != 1 || made.GetSampleSum() <= 0 {
 		t.Errorf("%d pods were created in %v s", made.GetSampleCount(), made.GetSampleSum())
 	}
+
 	families, err := w.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, family := range families {
 		if strings.Contains(family.GetName(), strings.ReplaceAll(w.Namespace, "-", "_")) {
 			t.Errorf("the name of the metric %s contains the namespace", family.GetName())

@@ -22,10 +22,12 @@ func TestApacheRelabelled(t *testing.T) {
 	cfg.Apache.LabelSelector = "team in (a, b), !closed"
 	w.runApache(cfg, time.Now)
 	app := w.apacheApp("pi", func(app *apacheApp) { app.Labels = map[string]string{"team": "b"} })
+
 	driver := w.apacheDriver(app, 1)
 	if _, found := driver.Labels["team"]; found {
 		t.Fatal("the driver pod has the label that the selector selects, so the test would prove nothing")
 	}
+
 	w.ready(driver.Name)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy)
 
@@ -34,6 +36,7 @@ func TestApacheRelabelled(t *testing.T) {
 	w.kubelet(driver.Name, corev1.PodRunning, scene.Exited(0, ""))
 	// When the operator has launched another application, it would also have acted on the first one.
 	w.apacheDriver(w.apacheApp("later", func(app *apacheApp) { app.Labels = map[string]string{"team": "a"} }), 1)
+
 	if diff := cmp.Diff(before.Status, w.getApache("pi").Status); diff != "" {
 		t.Errorf("the status was changed (-before +now):\n%s", diff)
 	}
@@ -53,13 +56,17 @@ func TestApacheNamespacesChangeLive(t *testing.T) {
 	op := a.apacheOperator(cfg)
 	a.run(op)
 	a.apacheDriver(a.apacheApp("first"), 1)
+
 	if got := b.getApache("waiting"); got.ResourceVersion != waiting.ResourceVersion {
 		t.Errorf("the application was changed: %+v", got.Status)
 	}
+
 	a.Create(a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: b.Namespace}))
 	b.apacheDriver(waiting, 1)
+
 	late := a.apacheApp("late")
 	b.apacheDriver(b.apacheApp("also"), 1)
+
 	if got := a.getApache("late"); got.ResourceVersion != late.ResourceVersion {
 		t.Errorf("an application in a namespace that is no longer served was changed: %+v", got.Status)
 	}

@@ -63,27 +63,33 @@ func TestApacheServices(t *testing.T) {
 	}))
 	driver := w.readyDriver(app, 1)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionTrue, ""))
+
 	service, ingress := &corev1.Service{}, &networkingv1.Ingress{}
 	for name, object := range map[string]client.Object{"pi-ui": service, "pi-door": ingress} {
 		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, object); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(driver.Labels)) || service.Spec.Ports[0].Port != 80 || service.Labels["team"] != "a" {
 		t.Errorf("the Service is %+v, the driver has %v", service.Spec, driver.Labels)
 	}
+
 	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
 	if *ingress.Spec.IngressClassName != "nginx" || ingress.Spec.TLS[0].SecretName != "s" || backend.Name != "pi-ui" || backend.Port.Number != 80 {
 		t.Errorf("the Ingress is %+v", ingress.Spec)
 	}
+
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationTerminatedWithoutReleaseResources)
+
 	for _, object := range []client.Object{service, ingress} {
 		uid := object.GetUID()
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil || object.GetUID() != uid || object.GetDeletionTimestamp() != nil {
 			t.Errorf("%T is not retained: %v", object, err)
 		}
 	}
+
 	later.Add(int64(2 * time.Hour))
 	w.triggerApachePass("pi")
 	w.waitApache("pi", sparkv1.ApplicationResourceReleased)
@@ -99,6 +105,7 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	w := newWorld(t)
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "taken"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
 	w.Create(theirs)
+
 	later := &atomic.Int64{}
 	w.runApache(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 	app := w.apacheApp("pi", withExposure("taken", "pi-door"), func(app *apacheApp) {
@@ -108,9 +115,11 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 		}}
 	})
 	w.readyDriver(app, 1)
+
 	for _, says := range []string{`Service "taken" already exists`, "GRPCRoute pi-grpc: "} {
 		w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionFalse, says))
 	}
+
 	after := &corev1.Service{}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), after); err != nil || after.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("the object was changed: %v", err)
@@ -119,6 +128,7 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 	definition := gatewayDefinition(t, "grpcroutes")
 	w.Create(definition)
 	t.Cleanup(func() { _ = w.API.Delete(context.Background(), definition) })
+
 	route := &unstructured.Unstructured{}
 	route.SetGroupVersionKind(expose.GRPCRouteKind)
 	kit.Wait(t, "the route", func(ctx context.Context) error {
@@ -126,6 +136,7 @@ func TestApacheServicesThatCannotBeCreated(t *testing.T) {
 		w.triggerApachePass("pi")
 		return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: "pi-grpc"}, route)
 	})
+
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
 	if backend := fmt.Sprint(rules); len(rules) != 1 || !strings.Contains(backend, "pi-connect") || !strings.Contains(backend, "15002") || !identity.OwnedBy(route, app.UID) {
 		t.Errorf("the route is %v", route.Object["spec"])
@@ -149,6 +160,7 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 	}}
 	w.Create(ingress)
 	w.runApache(testConfig(w.Namespace), time.Now)
+
 	app := w.waitApache("pi", sparkv1.ApplicationRunningHealthy, isTakenOver, apacheExposed(metav1.ConditionTrue, ""))
 	for _, object := range []client.Object{service, ingress} {
 		before := object.GetResourceVersion()
@@ -160,10 +172,12 @@ func TestApacheServicesOfAnotherOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.readyDriver(app, 2)
 	kit.Wait(t, "a Service of ours", func(ctx context.Context) error {
 		w.triggerApachePass("pi")
+
 		now := &corev1.Service{}
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(service), now); err != nil {
 			return err

@@ -27,18 +27,23 @@ func TestLackOutlivesTheOperator(t *testing.T) {
 	w.waitApache("below", sparkv1.ApplicationRunningHealthy)
 
 	w.kubelet(executor.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+
 	if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(executor)
 	stop()
+
 	begun := time.Now()
 	w.runApache(testConfig(w.Namespace), time.Now)
 	below := w.waitApache("below", sparkv1.ApplicationRunningWithBelowThresholdExecutors).Status.CurrentState
+
 	at, err := time.Parse(time.RFC3339Nano, below.LastTransitionTime)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if took := at.Sub(begun); took < 5*time.Second {
 		t.Errorf("the new process reported the lack of executors after %s", took)
 	}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
@@ -49,6 +48,7 @@ func heldKind() controller.Kind {
 
 func (w *world) release(name string) {
 	w.T.Helper()
+
 	app := w.Get(name)
 	if err := w.API.Patch(w.T.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))); err != nil {
 		w.T.Fatal(err)
@@ -59,9 +59,11 @@ func (w *world) release(name string) {
 // The cases differ in the existing object.
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
+
 	foreign := func(app *v1beta2.SparkApplication) client.Object {
 		return scene.ForeignPod(app.Namespace, driverName(app.Name))
 	}
+
 	configMap := func(change func(*corev1.ConfigMap)) func(*v1beta2.SparkApplication) client.Object {
 		return func(app *v1beta2.SparkApplication) client.Object {
 			object := &corev1.ConfigMap{ObjectMeta: tiny.Meta(app, "conf", 1), Immutable: new(true), Data: map[string]string{"class": *app.Spec.MainClass}}
@@ -104,6 +106,7 @@ func TestNameIsTaken(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			app := w.Application("pi", suspended)
+
 			var objects []client.Object
 			for _, taken := range test.taken {
 				object := taken(app)
@@ -111,19 +114,24 @@ func TestNameIsTaken(t *testing.T) {
 				w.Create(object)
 				objects = append(objects, object)
 			}
+
 			w.runTiny(heldKind())
 			w.release("pi")
+
 			got := w.waitState("pi", test.state)
 			if got.Status.SubmissionID != test.cause {
 				t.Errorf("cause %q (%s), want %q", got.Status.SubmissionID, got.Status.AppState.ErrorMessage, test.cause)
 			}
+
 			if test.cause != "" && !strings.Contains(got.Status.AppState.ErrorMessage, objects[0].GetName()) {
 				t.Errorf("the message does not name %s: %s", objects[0].GetName(), got.Status.AppState.ErrorMessage)
 			}
+
 			uid := objects[0].GetUID()
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(objects[0]), objects[0]); err != nil {
 				t.Fatal(err)
 			}
+
 			if kept := uid == objects[0].GetUID(); kept != test.kept {
 				t.Errorf("kept is %t, want %t", kept, test.kept)
 			}
@@ -138,20 +146,25 @@ func TestObjectBeingDeletedIsWaitedFor(t *testing.T) {
 	held := &corev1.ConfigMap{ObjectMeta: tiny.Meta(app, "conf", 1)}
 	held.Finalizers = []string{"example.com/hold"}
 	w.Create(held)
+
 	if err := w.API.Delete(t.Context(), held); err != nil {
 		t.Fatal(err)
 	}
+
 	w.runTiny(heldKind())
 	w.release("pi")
 	kit.Wait(t, "the wait in the log", func(context.Context) error {
 		return want(strings.Contains(w.Log.String(), "ConfigMap pi-conf is being deleted"), true)
 	})
+
 	if state := w.Get("pi").Status.AppState.State; state != "" {
 		t.Errorf("the application did not wait and is in state %s", state)
 	}
+
 	if err := w.API.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 }
 
@@ -159,6 +172,7 @@ func TestObjectBeingDeletedIsWaitedFor(t *testing.T) {
 // object of the application remains.
 func TestRefusedByTheServer(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		name    string
 		prepare func(*world)
@@ -171,6 +185,7 @@ func TestRefusedByTheServer(t *testing.T) {
 		}, func(*corev1.Pod) {}, apianswer.ReasonQuota, "no-pods"},
 		{"pod security", func(w *world) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+
 			patch := []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`)
 			if err := w.API.Patch(w.T.Context(), namespace, client.RawPatch(types.MergePatchType, patch)); err != nil {
 				w.T.Fatal(err)
@@ -183,6 +198,7 @@ func TestRefusedByTheServer(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			test.prepare(w)
+
 			kind := tiny.Kind()
 			kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
 				objects, err := tiny.Render(app, action, now)
@@ -191,18 +207,22 @@ func TestRefusedByTheServer(t *testing.T) {
 			})
 			w.runTiny(kind)
 			app := w.Application("pi")
+
 			got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 			if got.Status.SubmissionID != test.reason || !strings.Contains(got.Status.AppState.ErrorMessage, test.says) {
 				t.Errorf("%s: %s; want %s with %q", got.Status.SubmissionID, got.Status.AppState.ErrorMessage, test.reason, test.says)
 			}
+
 			for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
 				if err := w.API.List(t.Context(), list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 					t.Fatal(err)
 				}
+
 				if n := metaLen(list); n != 0 {
 					t.Errorf("%d left in %T", n, list)
 				}
 			}
+
 			w.waitMetric("spark_application_failed_submission_count", 1)
 		})
 	}
@@ -254,10 +274,12 @@ func TestNewApplicationHasAState(t *testing.T) {
 	w := newWorld(t)
 	pod := scene.ForeignPod(w.Namespace, driverName("pi"))
 	w.Create(pod)
+
 	goes := w.TakesItsTime(pod)
 	if err := w.API.Delete(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
+
 	w.runReal()
 	app := w.Application("pi")
 	stored := &unstructured.Unstructured{}
@@ -266,12 +288,15 @@ func TestNewApplicationHasAState(t *testing.T) {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(app), stored); err != nil {
 			return err
 		}
+
 		conditions, _, err := unstructured.NestedSlice(stored.Object, "status", "conditions")
 		return errors.Join(err, want(strings.Contains(fmt.Sprint(conditions), dependents.ReasonNameTaken), true))
 	})
+
 	if state, found, err := unstructured.NestedString(stored.Object, "status", "applicationState", "state"); err != nil || !found || state != "" {
 		t.Errorf("the state is %q, found %v, %v", state, found, err)
 	}
+
 	goes()
 	w.driverOf(app, 1)
 }

@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-	"github.com/sparkoperator/spark-operator/test/kit/scene"
-
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,11 +21,13 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 const exposed = "Exposed"
@@ -37,11 +36,13 @@ const exposed = "Exposed"
 // operator's own passes have to bring the Service into this state.
 func (w *world) uiService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
 	w.T.Helper()
+
 	service := &corev1.Service{}
 	kit.Wait(w.T, "the UI's Service of "+name, func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name + "-ui-svc"}, service); err != nil {
 			return err
 		}
+
 		for _, check := range holds {
 			if err := check(service); err != nil {
 				return err
@@ -59,10 +60,12 @@ func (w *world) waitExposed(name string, status metav1.ConditionStatus, reason s
 	var app *v1beta2.SparkApplication
 	kit.Wait(w.T, fmt.Sprintf("Exposed to be %s of %s", status, name), func(context.Context) error {
 		app = w.Get(name)
+
 		c := condition(app, exposed)
 		if err := errors.Join(want(c.Status, status), want(c.Reason, reason)); err != nil {
 			return fmt.Errorf("%w; it says %q", err, c.Message)
 		}
+
 		for _, text := range says {
 			if !strings.Contains(c.Message, text) {
 				return fmt.Errorf("it says %q, not %q", c.Message, text)
@@ -79,6 +82,7 @@ func (w *world) edit(name string, change func(*v1beta2.SparkApplicationSpec)) {
 	app := w.Get(name)
 	before := app.DeepCopy()
 	change(&app.Spec)
+
 	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
 	}
@@ -90,6 +94,7 @@ func (w *world) triggerPass(name string) {
 	app := w.Get(name)
 	before := app.DeepCopy()
 	metav1.SetMetaDataAnnotation(&app.ObjectMeta, "poked", time.Now().String())
+
 	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
 	}
@@ -108,30 +113,38 @@ func TestUIService(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	service := w.uiService("pi")
+
 	wantInfo := v1beta2.DriverInfo{PodName: driverName("pi"), WebUIServiceName: "pi-ui-svc", WebUIPort: 4040, WebUIAddress: service.Spec.ClusterIP + ":4040"}
 	if diff := cmp.Diff(wantInfo, got.Status.DriverInfo); diff != "" {
 		t.Errorf("driverInfo (-want +got):\n%s", diff)
 	}
+
 	if c := condition(got, exposed); c.Status != metav1.ConditionTrue {
 		t.Errorf("Exposed is %+v", c)
 	}
+
 	driver := w.driverOf(app, 1)
 	for key, value := range service.Spec.Selector {
 		if driver.Labels[key] != value {
 			t.Errorf("the Service selects %s=%s, the driver has %q", key, value, driver.Labels[key])
 		}
 	}
+
 	if port := service.Spec.Ports[0]; port.Name != "spark-driver-ui-port" || port.TargetPort != intstr.FromInt32(4040) {
 		t.Errorf("the port is %+v", port)
 	}
+
 	if ref := metav1.GetControllerOf(service); ref == nil || ref.UID != app.UID {
 		t.Errorf("the Service is owned by %+v", ref)
 	}
+
 	w.execute(driver, scene.Exited(0, ""))
+
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.DriverInfo != wantInfo {
 		t.Errorf("in the end driverInfo is %+v", got.Status.DriverInfo)
 	}
+
 	if c := condition(got, exposed); c.Type != "" {
 		t.Errorf("in the end Exposed is %+v", c)
 	}
@@ -140,18 +153,23 @@ func TestUIService(t *testing.T) {
 	kit.Wait(t, "a pass over the ended application", func(context.Context) error {
 		return want(w.Get("pi").Status.ObservedGeneration, w.Get("pi").Generation)
 	})
+
 	costs := made.since(nil)
 	// The two Services are the driver's Service for its executors and the Service of the UI.
 	if costs["POST services"] != 2 || costs["GET services"] > 1 || costs["PATCH services"] > 0 || costs["DELETE services"] > 0 || costs["PATCH sparkapplications/status"] > 4 {
 		t.Errorf("the whole life of the application causes the requests %v", costs)
 	}
+
 	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
 		t.Errorf("the Service of the retained driver was replaced or is being deleted: %+v", now.ObjectMeta)
 	}
+
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(service)
+
 	if got := w.Get("pi").Status.DriverInfo; got != wantInfo {
 		t.Errorf("without its pod driverInfo is %+v", got)
 	}
@@ -165,6 +183,7 @@ func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	w := newWorld(t)
 	c := &keeping{}
 	c.keeps.Store(true)
+
 	later := &atomic.Int64{}
 	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
 		env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
@@ -174,9 +193,11 @@ func TestAuxiliaryObjectsThatCannotBeDeleted(t *testing.T) {
 	service := w.uiService("pi")
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the remaining objects to be reported", func(context.Context) error {
 		w.triggerPass("pi")
 		c := condition(w.Get("pi"), exposed)
@@ -217,15 +238,19 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(first.DeepCopy())
+
 	if info := w.Get("pi").Status.DriverInfo; info.WebUIServiceName != "" || info.WebUIAddress != "" {
 		t.Errorf("driverInfo of the suspended application is %+v", info)
 	}
+
 	w.suspend("pi", false)
 	w.ready(w.driverOf(app, 2).Name)
+
 	second := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
 	if err := w.API.Delete(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
+
 	third := w.uiService("pi", func(s *corev1.Service) error { return want(s.UID != second.UID, true) })
 	kit.Wait(t, "the new address", func(context.Context) error {
 		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, third.Spec.ClusterIP+":4040")
@@ -233,9 +258,11 @@ func TestUIServiceGoesWithItsAttempt(t *testing.T) {
 	w.kubelet(driverName("pi"), corev1.PodFailed, scene.Exited(1, "again"))
 	w.driverOf(app, 3)
 	w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 3) })
+
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitNothingOf(app)
 }
 
@@ -256,21 +283,26 @@ func TestUIServiceOfTheNextAttempt(t *testing.T) {
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80))}
 	})
+
 	if now := w.uiService("pi"); now.UID != first.UID || identity.Attempt(now) != 1 {
 		t.Errorf("while the retry waits there is %+v", now.ObjectMeta)
 	}
+
 	later.Store(int64(2 * time.Hour))
 	w.triggerPass("pi")
 	driver := w.driverOf(app, 2)
+
 	second := w.uiService("pi", func(s *corev1.Service) error {
 		return errors.Join(want(identity.Attempt(s), 2), want(s.Spec.Ports[0].Port, 80))
 	})
 	if second.UID != first.UID || second.Spec.ClusterIP != first.Spec.ClusterIP || len(second.Spec.Ports) != 1 {
 		t.Errorf("the Service of attempt 2 is %+v", second)
 	}
+
 	if !labels.SelectorFromSet(second.Spec.Selector).Matches(labels.Set(driver.Labels)) {
 		t.Errorf("the Service selects %v, the driver has %v", second.Spec.Selector, driver.Labels)
 	}
+
 	kit.Wait(t, "the port in the status", func(context.Context) error {
 		return want(w.Get("pi").Status.DriverInfo.WebUIAddress, first.Spec.ClusterIP+":80")
 	})
@@ -294,42 +326,53 @@ func TestUIServiceIsUpdatedInPlace(t *testing.T) {
 	})
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
+
 	before := w.uiService("pi")
 	if before.Labels["team"] != "a" || before.Labels[identity.AppUIDLabel] != string(app.UID) || before.Labels["sparkoperator.k8s.io/app-name"] != "pi" {
 		t.Errorf("the labels are %v", before.Labels)
 	}
+
 	theirs := before.DeepCopy()
 	metav1.SetMetaDataAnnotation(&theirs.ObjectMeta, "theirs", "kept")
+
 	if err := w.API.Patch(t.Context(), theirs, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, port := range []int32{81, 82} { // the second update starts from the result of the first
 		w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 			spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{
 				ServicePort: &port, ServiceType: new(corev1.ServiceTypeNodePort), ServiceAnnotations: map[string]string{"both": fmt.Sprint(port)},
 			}
 		})
+
 		after := w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Ports[0].Port, port) })
 		if after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
 			t.Error("the Service was replaced")
 		}
+
 		wantAnnotations := map[string]string{"theirs": "kept", "both": fmt.Sprint(port)}
 		if diff := cmp.Diff(wantAnnotations, after.Annotations); diff != "" {
 			t.Errorf("annotations (-want +got):\n%s", diff)
 		}
+
 		if p := after.Spec.Ports; len(p) != 1 || p[0].Name != "spark-driver-ui-port" || after.Spec.Type != corev1.ServiceTypeNodePort || after.Labels["team"] != "" {
 			t.Errorf("the ports are %+v of type %s, the labels %v", p, after.Spec.Type, after.Labels)
 		}
+
 		kit.Wait(t, "the new port in the status", func(context.Context) error {
 			info := w.Get("pi").Status.DriverInfo
 			return errors.Join(want(info.WebUIPort, port), want(info.WebUIAddress, fmt.Sprintf("%s:%d", before.Spec.ClusterIP, port)))
 		})
 	}
+
 	patches := made.since(nil)["PATCH services"]
+
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.SparkConf = nil; spec.SparkUIOptions = nil })
 	w.uiService("pi", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeClusterIP) })
 	w.triggerPass("pi")
 	w.execute(driver, scene.Exited(0, ""))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutionAttempts != 1 {
 		t.Errorf("%d runs, want 1", got.Status.ExecutionAttempts)
@@ -351,6 +394,7 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}, Selector: map[string]string{"a": "b"}},
 	}
 	w.Create(theirs)
+
 	made := &requests{}
 	later := &atomic.Int64{}
 	w.runWith(testConfig(w.Namespace), func() time.Time { return time.Now().Add(time.Duration(later.Load())) }, func(env *Environment) {
@@ -360,13 +404,16 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
+
 	got := w.waitExposed("pi", metav1.ConditionFalse, dependents.ReasonNameTaken, `"pi-ui-svc"`, "does not belong to this resource", "the application continues to run")
 	if got.Status.DriverInfo.WebUIServiceName != "" {
 		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
 	}
+
 	for i := range 20 {
 		w.Create(w.executor(app, driver, i+1))
 	}
+
 	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (debounce.go)
 	kit.Wait(t, "the executors in the status", func(context.Context) error {
 		if counts := w.Get("pi").Status.Executors; counts == nil || counts.Pending != 19 {
@@ -374,20 +421,26 @@ func TestUIServiceOfSomebodyElse(t *testing.T) {
 		}
 		return nil
 	})
+
 	if asked := made.since(nil)["POST services"]; asked > 3 {
 		t.Errorf("the creation was repeated %d times", asked-1)
 	}
+
 	w.waitEvent(app, dependents.ReasonNameTaken, "does not belong to this resource")
+
 	if reported := w.EventsOf(app)[dependents.ReasonNameTaken]; strings.Contains(reported, "\n") {
 		t.Errorf("reported more than once:\n%s", reported)
 	}
+
 	still := &corev1.Service{}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), still); err != nil || still.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("somebody else's Service was changed: %v", err)
 	}
+
 	if err := w.API.Delete(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
+
 	later.Store(int64(time.Minute))
 	w.triggerPass("pi")
 	w.uiService("pi", func(s *corev1.Service) error { return want(metav1.IsControlledBy(s, app), true) })
@@ -406,11 +459,15 @@ func TestUIServiceIsAdopted(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver)
 	w.driverOf(app, 1)
 	made := w.uiService("pi")
+
 	stop()
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Fatalf("the status was written: %s", state)
 	}
+
 	w.runReal()
+
 	got := w.waitExposed("pi", metav1.ConditionTrue, exposed)
 	if now := w.uiService("pi"); now.UID != made.UID || got.Status.DriverInfo.WebUIAddress != made.Spec.ClusterIP+":4040" {
 		t.Errorf("driverInfo is %+v", got.Status.DriverInfo)
@@ -432,6 +489,7 @@ func (failingStatus) Patch(context.Context, client.Object, client.Patch, ...clie
 // the creation of an auxiliary object. A rejection is reported at once, and a transient error only if it lasts.
 func TestAuxiliaryObjectsThatFail(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		name   string
 		err    error
@@ -456,6 +514,7 @@ func TestAuxiliaryObjectsThatFail(t *testing.T) {
 			driver := w.driverOf(app, 1)
 			w.ready(driver.Name)
 			w.waitState("pi", v1beta2.ApplicationStateRunning)
+
 			if test.reason == "" {
 				w.uiService("pi")
 				w.waitExposed("pi", metav1.ConditionTrue, exposed)
@@ -463,6 +522,7 @@ func TestAuxiliaryObjectsThatFail(t *testing.T) {
 				w.waitExposed("pi", metav1.ConditionFalse, test.reason, "Service pi-ui-svc: ")
 				w.waitEvent(app, test.reason, "Service pi-ui-svc")
 			}
+
 			w.execute(driver, scene.Exited(0, ""))
 			w.waitState("pi", v1beta2.ApplicationStateCompleted)
 			w.waitPod(driver.Name)
@@ -488,14 +548,17 @@ func (c *unwilling) Create(ctx context.Context, object client.Object, options ..
 // clock.
 func (w *world) runWith(cfg config.Configuration, clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
+
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, kinds.SparkApplications(op.Settings, nil), clock); err != nil {
 		w.T.Fatal(err)
 	}

@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-	"github.com/sparkoperator/spark-operator/test/kit/scene"
-
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // BenchmarkPass measures a pass over a running application, with real caches. The pass changes nothing.
@@ -32,12 +31,15 @@ func BenchmarkPass(b *testing.B) {
 		b.Helper()
 		kit.Wait(b, fmt.Sprintf("to be %q", state), func(ctx context.Context) error {
 			var cached v1beta2.SparkApplication
+
 			if err := pass(ctx); err != nil {
 				return err
 			}
+
 			if err := op.GetClient().Get(ctx, client.ObjectKeyFromObject(app), &cached); err != nil {
 				return err
 			}
+
 			for _, hold := range holds {
 				if err := hold(&cached); err != nil {
 					return err
@@ -47,6 +49,7 @@ func BenchmarkPass(b *testing.B) {
 		})
 	}
 	become(v1beta2.ApplicationStateSubmitted)
+
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.ready(driver.Name)
@@ -55,6 +58,7 @@ func BenchmarkPass(b *testing.B) {
 		return want(cached.Status.Executors != nil && *cached.Status.Executors == (v1beta2.ExecutorCounts{Running: executors}), true)
 	})
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if err := pass(b.Context()); err != nil {
 			b.Fatal(err)

@@ -29,6 +29,7 @@ func withBudget(app *v1beta2.SparkApplication) { app.Spec.DriverPodDisruptionBud
 // budgets returns the PodDisruptionBudgets of an application.
 func (w *world) budgets(app *v1beta2.SparkApplication) []policyv1.PodDisruptionBudget {
 	w.T.Helper()
+
 	var list policyv1.PodDisruptionBudgetList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 		w.T.Fatal(err)
@@ -45,6 +46,7 @@ func (w *world) waitBudgets(app *v1beta2.SparkApplication, attempt int32) {
 		if attempt == 0 {
 			return want(len(got), 0)
 		}
+
 		if err := want(len(got), 1); err != nil {
 			return err
 		}
@@ -57,6 +59,7 @@ func (w *world) budget(name string, asked bool) {
 	w.T.Helper()
 	app := w.Get(name)
 	before := app.DeepCopy()
+
 	app.Spec.DriverPodDisruptionBudget = new(asked)
 	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
@@ -81,6 +84,7 @@ func (w *world) ready(name string) {
 		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
 		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
 	}
+
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running(), Ready: true}}
 	if err := w.API.Status().Patch(w.T.Context(), pod, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
@@ -97,10 +101,12 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitBudgets(app, 1)
+
 	made := w.budgets(app)[0]
 	if owner := metav1.GetControllerOf(&made); made.Name != driver.Name || owner == nil || owner.UID != app.UID {
 		t.Errorf("the budget is %s of %v", made.Name, owner)
 	}
+
 	kit.Wait(t, "an eviction to be refused", func(context.Context) error {
 		if err := w.evict(driver); !apierrors.IsTooManyRequests(err) {
 			return errors.Join(errors.New("the eviction is not refused"), err)
@@ -111,6 +117,7 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	if err := w.API.Delete(t.Context(), &made); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "another budget", func(context.Context) error {
 		if now := w.budgets(app); len(now) != 1 || now[0].UID == made.UID {
 			return fmt.Errorf("there are %d", len(now))
@@ -119,9 +126,11 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	})
 	w.budget("pi", false)
 	w.waitBudgets(app, 0)
+
 	if err := w.evict(driver); err != nil {
 		t.Errorf("the spec no longer requests a budget, but an eviction returns %v", err)
 	}
+
 	w.budget("pi", true)
 	w.waitBudgets(app, 1)
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(1, "again"))
@@ -132,9 +141,11 @@ func TestDriverIsKeptFromEvictions(t *testing.T) {
 	w.kubelet(second.Name, corev1.PodRunning, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitBudgets(app, 0)
+
 	if got.Status.ExecutionAttempts != 2 {
 		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
 	}
+
 	w.waitPod(second.Name) // kept for its log
 }
 
@@ -151,9 +162,11 @@ func TestBudgetGoesWithItsApplication(t *testing.T) {
 	w.suspend("pi", false)
 	w.ready(w.driverOf(app, 2).Name)
 	w.waitBudgets(app, 2)
+
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitBudgets(app, 0)
 	w.waitNothingOf(app)
 }
@@ -174,6 +187,7 @@ func TestBudgetOfSomebodyElse(t *testing.T) {
 	w.waitEvent(app, dependents.ReasonNameTaken, "not protected from evictions", "does not belong to this resource")
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil {
 		t.Errorf("somebody else's budget: %v", err)
 	}
@@ -192,18 +206,22 @@ func TestBudgetIsForbidden(t *testing.T) {
 	w.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
+
 	made := &requests{}
 	w.runReal(func(env *Environment) {
 		env.Rest.Impersonate.UserName = user
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
 	})
+
 	begun := time.Now()
 	app := w.Application("pi", scene.WithDriver, withBudget)
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
+
 	for i := range 20 {
 		w.Create(w.executor(app, driver, i+1))
 	}
+
 	kit.Wait(t, "the executors in the status", func(context.Context) error {
 		if counts := w.Get("pi").Status.Executors; counts == nil || counts.Pending != 20 {
 			return fmt.Errorf("the counts are %+v", counts)
@@ -211,10 +229,12 @@ func TestBudgetIsForbidden(t *testing.T) {
 		return nil
 	})
 	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "not protected from evictions", "cannot create resource")
+
 	asked, most := made.since(nil)["POST poddisruptionbudgets"], 1+int(time.Since(begun)/budgetInterval)
 	if asked < 1 || asked > most {
 		t.Errorf("the creation was requested %d times, want at most %d", asked, most)
 	}
+
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }

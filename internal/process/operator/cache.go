@@ -28,6 +28,7 @@ func newCache(hangs *watchdog.Watchdog, watches *access.Watches, rc *rest.Config
 	if err != nil {
 		return nil, err
 	}
+
 	options.HTTPClient, options.NewInformer = client, watches.NewInformer(hangs.NewInformer)
 	return cache.New(rc, options)
 }
@@ -45,16 +46,20 @@ func cacheOptions(cfg config.Configuration) cache.Options {
 	for _, kind := range dependents.Kinds {
 		options.ByObject[identity.MetadataOnly(kind)] = cache.ByObject{Label: identity.Dependents(), Transform: trim.Child}
 	}
+
 	if cfg.WatchesNamespaces() {
 		options.ByObject[identity.MetadataOnly(namespaceKind)] = cache.ByObject{Transform: trim.Metadata}
 	}
+
 	if cfg.WatchesAll() {
 		return options // any namespace may become served at any time
 	}
+
 	for _, name := range cfg.Namespaces.Names {
 		if options.DefaultNamespaces == nil {
 			options.DefaultNamespaces = map[string]cache.Config{}
 		}
+
 		options.DefaultNamespaces[name] = cache.Config{}
 	}
 	return options

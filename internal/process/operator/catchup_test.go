@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-	"github.com/sparkoperator/spark-operator/test/kit/scene"
-
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,11 +19,13 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // laggingWatch is a transport from an operator to the API server. It can suppress the watch events of one resource, so
@@ -56,12 +55,15 @@ func (d *laggingWatch) RoundTrip(request *http.Request) (*http.Response, error) 
 // begin suppresses all watch events until the returned function is called.
 func (d *laggingWatch) begin() (end func()) {
 	hear := make(chan struct{})
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	d.hear = hear
 	return sync.OnceFunc(func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
+
 		d.hear = nil
 		close(hear)
 	})
@@ -78,6 +80,7 @@ func (b *behindBody) Read(p []byte) (int, error) {
 	b.client.mu.Lock()
 	hear := b.client.hear
 	b.client.mu.Unlock()
+
 	if hear != nil {
 		select {
 		case <-hear:
@@ -106,14 +109,17 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 	hears := &laggingWatch{resource: "sparkclusters"}
 	env := w.environment()
 	env.Rest.Wrap(hears.over)
+
 	next, err := newOperator(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	next.optional.Interval = 100 * time.Millisecond
 	if err := AddWhenServed(t.Context(), next, kinds.SparkClusters(next.Settings, nil), time.Now); err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(next)
 	kit.Wait(t, "the next leader's cache to contain both clusters", func(ctx context.Context) error {
 		for _, name := range []string{"c", "d"} {
@@ -123,18 +129,22 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 		}
 		return nil
 	})
+
 	end := hears.begin()
 	defer end()
+
 	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":3,"maxWorkers":3}}}}`)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 	set, before := w.set("c-worker"), w.memberUIDs("c")
 	kit.Wait(t, "the next leader's cache to contain the current StatefulSet", func(ctx context.Context) error {
 		known := identity.MetadataOnly(dependents.StatefulSet)
 		kinds, caches := next.optional.Full()
+
 		at := slices.Index(kinds, dependents.StatefulSet)
 		if at < 0 {
 			return errors.New("its cache of sets is not full yet")
 		}
+
 		if err := caches[at].Get(ctx, client.ObjectKeyFromObject(set), known); err != nil {
 			return err
 		}
@@ -149,11 +159,14 @@ func TestNextLeaderCatchesUp(t *testing.T) {
 		w.Remove(deleted)
 		kit.Wait(t, service+" to be put back", func(ctx context.Context) error { return w.API.Get(ctx, client.ObjectKeyFromObject(deleted), deleted) })
 	}
+
 	end()
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
+
 	if now := w.set("c-worker"); now.Generation != set.Generation {
 		t.Errorf("the set has %d pods: it is at generation %d, and was at %d", *now.Spec.Replicas, now.Generation, set.Generation)
 	}
+
 	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
 		t.Errorf("pods were replaced:\n%s", diff)
 	}
@@ -194,12 +207,15 @@ func TestStaleEndDeletesNothingNew(t *testing.T) {
 	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
 	w.runningDriver(app, 2)
 	service := w.uiService("pi", func(s *corev1.Service) error { return want(identity.Attempt(s), 2) })
+
 	stop()
 
 	op, lead := w.runIdle(), &fence.Leadership{}
 	lead.Extend(time.Now().Add(time.Hour))
+
 	next := &lateCache{op.GetClient(), over}
 	r := w.reconciler(op, func(o *controller.Options) { o.Lead, o.Client = lead, next })
+
 	kit.Wait(t, "the caches to show the new run", func(ctx context.Context) error {
 		known := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Service"))
 		if err := next.Get(ctx, client.ObjectKeyFromObject(service), known); err != nil {
@@ -207,8 +223,10 @@ func TestStaleEndDeletesNothingNew(t *testing.T) {
 		}
 		return want(identity.Attempt(known), 2)
 	})
+
 	look := func() reconcile.Result {
 		t.Helper()
+
 		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: identity.Key(app)})
 		if err != nil {
 			t.Error(err)
@@ -219,11 +237,14 @@ func TestStaleEndDeletesNothingNew(t *testing.T) {
 		if result := look(); result.RequeueAfter != time.Second {
 			t.Errorf("pass %d requeues after %s", pass, result.RequeueAfter)
 		}
+
 		if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
 			t.Fatalf("the new run's Service was deleted: %+v", now.ObjectMeta)
 		}
 	}
+
 	over.ResourceVersion = w.Get("pi").ResourceVersion // as if it had not been restarted
+
 	look()
 	w.WaitGone(service)
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
@@ -61,15 +60,18 @@ func (w *world) sparkCluster(name string, change ...func(*sparkCluster)) *sparkC
 	sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	sc.Spec.SparkConf = map[string]string{"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4"}
 	workers(1, 1, 1)(sc)
+
 	for _, c := range change {
 		c(sc)
 	}
+
 	w.Create(sc)
 	return sc
 }
 
 func (w *world) getCluster(name string) *sparkCluster {
 	w.T.Helper()
+
 	sc := &sparkCluster{}
 	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
 		w.T.Fatal(err)
@@ -79,6 +81,7 @@ func (w *world) getCluster(name string) *sparkCluster {
 
 func (w *world) patchCluster(name, patch string) {
 	w.T.Helper()
+
 	if err := w.API.Patch(w.T.Context(), w.getCluster(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		w.T.Fatal(err)
 	}
@@ -93,9 +96,11 @@ func (w *world) waitCluster(name string, state clusterState, holds ...func(*spar
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
 			return err
 		}
+
 		if current := sc.Status.CurrentState; current == nil || current.CurrentStateSummary != state {
 			return fmt.Errorf("it is %+v: %+v", current, sc.Status.Conditions)
 		}
+
 		for _, check := range holds {
 			if err := check(sc); err != nil {
 				return fmt.Errorf("%w: %+v", err, sc.Status.Conditions)
@@ -114,6 +119,7 @@ func clusterHolds(kind string, status metav1.ConditionStatus, says ...string) fu
 		if c == nil || c.Status != status {
 			return fmt.Errorf("%s is %+v", kind, c)
 		}
+
 		for _, text := range says {
 			if !strings.Contains(c.Reason+" "+c.Message, text) {
 				return fmt.Errorf("%s says %q, not %q", kind, c.Message, text)
@@ -151,10 +157,12 @@ func clusterHistory(sc *sparkCluster) (states []clusterState) {
 // members returns the existing pods of a cluster, in the order of their names.
 func (w *world) members(name string) (pods []corev1.Pod) {
 	w.T.Helper()
+
 	var list corev1.PodList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.ClusterNameLabel: name}); err != nil {
 		w.T.Fatal(err)
 	}
+
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items
 }
@@ -162,6 +170,7 @@ func (w *world) members(name string) (pods []corev1.Pod) {
 // secretNames returns the names of a cluster's Secrets.
 func (w *world) secretNames(sc *sparkCluster) (names []string) {
 	w.T.Helper()
+
 	for _, secret := range w.secretsOf(sc) {
 		names = append(names, secret.Name)
 	}
@@ -194,9 +203,11 @@ func (w *world) waitOwned(name string, set *appsv1.StatefulSet) {
 // function.
 func (w *world) kubelets() (stop func()) {
 	ctx, cancel := context.WithCancel(w.T.Context())
+
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+
 		for {
 			var pods corev1.PodList
 			if err := w.API.List(ctx, &pods, client.InNamespace(w.Namespace)); err == nil {
@@ -204,6 +215,7 @@ func (w *world) kubelets() (stop func()) {
 					w.start(ctx, &pods.Items[i])
 				}
 			}
+
 			select {
 			case <-ctx.Done():
 				return
@@ -211,6 +223,7 @@ func (w *world) kubelets() (stop func()) {
 			}
 		}
 	}()
+
 	end := func() { cancel(); <-done }
 	w.T.Cleanup(end)
 	return end
@@ -221,23 +234,28 @@ func (w *world) start(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
 		return
 	}
+
 	before := pod.DeepCopy()
 	pod.Status.Phase = corev1.PodRunning
+
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 	for _, c := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: running(), Ready: true})
 	}
+
 	_ = w.API.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
 // set waits until a StatefulSet meets all conditions, and returns it.
 func (w *world) set(name string, holds ...func(*appsv1.StatefulSet) error) *appsv1.StatefulSet {
 	w.T.Helper()
+
 	set := &appsv1.StatefulSet{}
 	kit.Wait(w.T, "StatefulSet "+name, func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, set); err != nil {
 			return err
 		}
+
 		for _, check := range holds {
 			if err := check(set); err != nil {
 				return err
@@ -257,6 +275,7 @@ func replicas(n int32) func(*appsv1.StatefulSet) error {
 func (w *world) scale(set string, n int) {
 	w.T.Helper()
 	object := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: set}}
+
 	patch := client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)))
 	if err := w.API.SubResource("scale").Patch(w.T.Context(), object, patch); err != nil {
 		w.T.Fatal(err)

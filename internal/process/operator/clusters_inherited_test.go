@@ -27,10 +27,12 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 	w.kubelets()
 	sc := w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy)
 	theirs := `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"worker","image":"spark","env":[{"name":"THEIRS","value":"x"}]}]}}}}`
+
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c-worker"}}
 	if err := w.API.Patch(t.Context(), set, client.RawPatch(types.StrategicMergePatchType, []byte(theirs))); err != nil {
 		t.Fatal(err)
 	}
+
 	hasTheirs := func(pod *corev1.Pod) bool {
 		return slices.ContainsFunc(pod.Spec.Containers[0].Env, func(e corev1.EnvVar) bool { return e.Name == "THEIRS" })
 	}
@@ -43,10 +45,12 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 		}
 		return want(old, 3)
 	})
+
 	left := w.uidsOf("c")
 	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.set("c-worker", replicas(3), func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3), clusterHolds("Ready", metav1.ConditionTrue), clusterLacks("Degraded"))
+
 	if now := w.uidsOf("c"); fmt.Sprint(now) != fmt.Sprint(left) {
 		t.Fatalf("the pods were %v and are %v", left, now)
 	}
@@ -78,9 +82,11 @@ func TestSetThatCannotBeReplacedStays(t *testing.T) {
 		"volumeClaimTemplates":[{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],
 		"template":{"spec":{"containers":[{"name":"worker","imagePullPolicy":"Sometimes"}]}}}}}}`)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Degraded", metav1.ConditionTrue, "imagePullPolicy"))
+
 	if now := w.set("c-worker"); now.UID != set.UID || now.DeletionTimestamp != nil {
 		t.Errorf("StatefulSet %s of %v was replaced by %s of %v", set.UID, set.CreationTimestamp, now.UID, now.CreationTimestamp)
 	}
+
 	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetSpec":{"template":null}}}}`)
 	w.set("c-worker", func(live *appsv1.StatefulSet) error {
 		return want(live.UID != set.UID && live.DeletionTimestamp == nil, true)

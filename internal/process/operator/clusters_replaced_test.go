@@ -64,6 +64,7 @@ const claims = `{"spec":{"workerSpec":{"statefulSetSpec":{"updateStrategy":{"typ
 // StatefulSet is replaced.
 func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range obstaclesToSets {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,6 +76,7 @@ func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 			set, before := w.set("c-worker"), w.memberUIDs("c")
 			obstacle := test.create(w)
 			t.Cleanup(func() { _ = w.API.Delete(context.Background(), obstacle) })
+
 			refused := func(ctx context.Context) error {
 				err := w.API.Create(ctx, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: set.Spec}, client.DryRunAll)
 				return says(fmt.Sprint(err), test.message)
@@ -82,13 +84,16 @@ func TestSetStaysIfTheNextIsRejected(t *testing.T) {
 			kit.Wait(t, "the StatefulSet to be rejected", refused)
 			w.patchCluster("c", claims)
 			w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Degraded", metav1.ConditionTrue, test.message))
+
 			replaced := &appsv1.StatefulSet{}
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(set), replaced); err != nil || replaced.UID != set.UID || replaced.DeletionTimestamp != nil {
 				t.Fatalf("the StatefulSet does not exist (%v) or is being deleted since %v", err, replaced.DeletionTimestamp)
 			}
+
 			if err := w.API.Delete(t.Context(), obstacle); err != nil {
 				t.Fatal(err)
 			}
+
 			kit.Wait(t, "the StatefulSet to be admitted", func(ctx context.Context) error { return want(refused(ctx) != nil, true) })
 			clock.advance(auxiliary.MaxInterval)
 			w.patchCluster("c", `{"metadata":{"annotations":{"poked":"yes"}}}`)
@@ -121,6 +126,7 @@ func (w *world) waitReplaced(name string, set *appsv1.StatefulSet, uids map[stri
 		return want(live.UID != set.UID && live.DeletionTimestamp == nil, true)
 	})
 	w.waitOwned(name, next)
+
 	if diff := cmp.Diff(uids, w.memberUIDs(name)); diff != "" {
 		w.T.Errorf("pods were replaced:\n%s", diff)
 	}

@@ -60,10 +60,12 @@ func TestStraysGoWithTheirCluster(t *testing.T) {
 	}
 	set := w.set("c-worker")
 	w.refuseSets()
+
 	orphan := &client.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}
 	if err := w.API.Delete(t.Context(), set, orphan); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the workers to have no owner", func(context.Context) error {
 		for _, pod := range w.members("c") {
 			if pod.Labels[identity.RoleLabel] == identity.RoleWorker {
@@ -91,8 +93,11 @@ func TestNextLeaderSweepsStrays(t *testing.T) {
 	f := newFleet(t)
 	first := f.start()
 	<-first.op.Elected()
+
 	next := f.start()
+
 	first.kill()
+
 	stray := scene.ForeignPod(f.Namespace, "c-worker-0")
 	stray.Labels = map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", identity.AppUIDLabel: "gone", appsv1.StatefulSetPodNameLabel: "c-worker-0"}
 	f.Create(stray)
@@ -111,11 +116,14 @@ func TestStraysAreReleased(t *testing.T) {
 		o := w.getCluster("c").Status.Operator
 		return want(o != nil && o.BegunAt != nil, true)
 	})
+
 	set := w.set("c-worker")
 	w.refuseSets()
+
 	if err := w.API.Delete(t.Context(), set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitCluster("c", sparkv1.ClusterSchedulingFailure)
 	w.patchCluster("c", `{"spec":{"sparkConf":{"a=b":"no name of a property"}}}`)
 	w.waitCluster("c", sparkv1.ClusterResourceReleased)
@@ -132,6 +140,7 @@ func TestTakenOverScaleIsTheAutoscalers(t *testing.T) {
 	w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy, workers(1, 1, 9))
 	w.scale("c-worker", 4)
 	kit.Wait(t, "the pods of the inherited cluster", func(context.Context) error { return want(len(w.members("c")), 5) })
+
 	left := w.set("c-worker")
 	w.runClusters(testConfig(w.Namespace), time.Now)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(4))
@@ -169,8 +178,10 @@ func TestSetDeletedDuringAPassKeepsItsPods(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 	set = w.set("c-worker")
 	before := w.memberUIDs("c")
+
 	armed.Store(true)
 	w.patchCluster("c", `{"spec":{"workerSpec":{"statefulSetMetadata":{"annotations":{"edited":"yes"}}}}}`)
+
 	if got := *w.waitReplaced("c", set, before).Spec.Replicas; got != 3 {
 		t.Errorf("the next StatefulSet begins with %d pods", got)
 	}
@@ -183,24 +194,31 @@ func TestNewSetCountsItsPodsLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
+
 	hears, made := &laggingWatch{resource: "pods"}, &requests{}
 	w.runClusters(testConfig(w.Namespace), time.Now, func(env *Environment) {
 		env.Rest.Wrap(hears.over)
 		env.Rest.Wrap(made.over)
 	})
+
 	first := made.since(nil)
+
 	w.sparkCluster("c", workers(1, 1, 9), notRolled)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+
 	if n := made.since(first)["GET pods"]; n > 0 {
 		t.Errorf("pods were listed %d times", n)
 	}
 	defer hears.begin()()
+
 	w.scale("c-worker", 3)
 	kit.Wait(t, "the pods", func(context.Context) error { return want(len(w.members("c")), 4) })
+
 	set, before := w.set("c-worker"), w.memberUIDs("c")
 	if err := w.orphan(t.Context(), set.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := *w.waitReplaced("c", set, before).Spec.Replicas; got != 3 {
 		t.Errorf("the next StatefulSet begins with %d pods", got)
 	}

@@ -31,6 +31,7 @@ func (w *world) createInheritedCluster(name string, state clusterState, change .
 	podLabels := func(role string) map[string]string {
 		return map[string]string{identity.RoleLabel: role, identity.ClusterNameLabel: name, "spark-version": "4.1.4"}
 	}
+
 	metaOf := func(suffix, role string) metav1.ObjectMeta {
 		labels := podLabels(role)
 		labels["spark.operator/name"] = "spark-kubernetes-operator"
@@ -51,14 +52,17 @@ func (w *world) createInheritedCluster(name string, state clusterState, change .
 			}},
 		}})
 	}
+
 	w.Create(&policyv1.PodDisruptionBudget{ObjectMeta: metaOf("-worker-pdb", identity.RoleWorker), Spec: policyv1.PodDisruptionBudgetSpec{
 		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: name}},
 	}})
+
 	before := sc.DeepCopy()
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
 	entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: at, Message: "theirs"}
 	sc.Status.StateTransitionHistory = map[string]sparkv1.ClusterState{"0": {CurrentStateSummary: sparkv1.ClusterSubmitted, LastTransitionTime: at}, "1": entry}
 	sc.Status.CurrentState = &entry
+
 	sc.Status.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{AttemptInfo: &sparkv1.ClusterAttemptInfo{}}
 	if err := w.API.Status().Patch(w.T.Context(), sc, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
@@ -69,10 +73,12 @@ func (w *world) createInheritedCluster(name string, state clusterState, change .
 // uidsOf returns the UIDs of the pods and StatefulSets of a cluster.
 func (w *world) uidsOf(name string) map[string]types.UID {
 	w.T.Helper()
+
 	uids := map[string]types.UID{}
 	for _, pod := range w.members(name) {
 		uids[pod.Name] = pod.UID
 	}
+
 	for _, set := range []string{name + "-master", name + "-worker"} {
 		uids[set] = w.set(set).UID
 	}
@@ -88,14 +94,17 @@ func TestClusterIsTakenOver(t *testing.T) {
 	w.kubelets()
 	sc := w.createInheritedCluster("c", sparkv1.ClusterRunningHealthy)
 	kit.Wait(t, "the pods of the inherited cluster", func(context.Context) error { return want(len(w.members("c")), 2) })
+
 	left := w.uidsOf("c")
 	stop := w.runClusters(testConfig(w.Namespace), time.Now)
+
 	got := w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue), func(sc *sparkCluster) error {
 		return want(len(sc.Finalizers), 0)
 	})
 	if diff := cmp.Diff([]clusterState{sparkv1.ClusterSubmitted, sparkv1.ClusterRunningHealthy}, clusterHistory(got)); diff != "" {
 		t.Error(diff)
 	}
+
 	w.set("c-worker", func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.set("c-master", func(set *appsv1.StatefulSet) error { return want(set.Labels[identity.AppUIDLabel], string(sc.UID)) })
 	w.serverService("c-master-svc", func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(sc.UID)) })
@@ -104,6 +113,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 	w.Remove(w.waitPod("c-worker-0"))
 	kit.Wait(t, "the worker to exist again", func(context.Context) error { return want(w.uidOf("c-worker-0") != left["c-worker-0"], true) })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue))
+
 	left["c-worker-0"] = w.uidOf("c-worker-0")
 	if diff := cmp.Diff(left, w.uidsOf("c")); diff != "" {
 		t.Fatalf("pods or StatefulSets were replaced:\n%s", diff)
@@ -121,6 +131,7 @@ func TestClusterIsTakenOver(t *testing.T) {
 		return want(len(pods), 3)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2))
+
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
 		t.Errorf("%d states are reported", n)
 	}
@@ -153,11 +164,14 @@ func TestClusterSecrets(t *testing.T) {
 	w.runClusters(testConfig(w.Namespace), time.Now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush-hush-1" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
+
 	secrets := func() []string { return w.secretNames(sc) }
+
 	before := secrets()
 	if len(before) != 1 {
 		t.Fatalf("the Secrets of the cluster are %v", before)
 	}
+
 	for _, pod := range w.members("c") {
 		for _, env := range pod.Spec.Containers[0].Env {
 			if err := says(env.Value, "hush"); err == nil {
@@ -165,12 +179,14 @@ func TestClusterSecrets(t *testing.T) {
 			}
 		}
 	}
+
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush-2"}}}`)
 	kit.Wait(t, "exactly one Secret, which is new", func(context.Context) error {
 		now := secrets()
 		return want(len(now) == 1 && now[0] != before[0], true)
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, clusterHolds("Ready", metav1.ConditionTrue))
+
 	if err := says(w.Log.String(), "hush"); err == nil {
 		t.Error("the log contains the secret value")
 	}

@@ -46,15 +46,18 @@ func TestClusterLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runClusters(testConfig(w.Namespace), time.Now)
+
 	sc := w.sparkCluster("c", workers(2, 1, 3))
 	for _, object := range w.objectsOf("c") {
 		kit.Wait(t, fmt.Sprintf("%T %s", object, object.GetName()), func(ctx context.Context) error {
 			return w.API.Get(ctx, client.ObjectKeyFromObject(object), object)
 		})
+
 		if !metav1.IsControlledBy(object, sc) || object.GetLabels()[identity.ClusterNameLabel] != "c" || object.GetLabels()[identity.AppUIDLabel] != string(sc.UID) {
 			t.Errorf("%T %s is labelled %v and owned by %v", object, object.GetName(), object.GetLabels(), object.GetOwnerReferences())
 		}
 	}
+
 	w.set("c-worker", replicas(2))
 	w.waitCluster("c", sparkv1.ClusterSubmitted, clusterHolds("Ready", metav1.ConditionFalse))
 	w.ready("c-master-0")
@@ -63,30 +66,36 @@ func TestClusterLives(t *testing.T) {
 	})
 	w.ready("c-worker-0")
 	w.ready("c-worker-1")
+
 	got := w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2), clusterHolds("Ready", metav1.ConditionTrue))
 	if diff := cmp.Diff([]clusterState{sparkv1.ClusterSubmitted, sparkv1.ClusterRunningHealthy}, clusterHistory(got)); diff != "" {
 		t.Error(diff)
 	}
+
 	w.waitEvent(sc, "SparkClusterRunning")
 
 	for _, pod := range []string{"c-worker-0", "c-worker-1"} {
 		w.Remove(w.waitPod(pod))
 	}
+
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(0), clusterHolds("Degraded", metav1.ConditionTrue))
 	w.waitEvent(sc, "SparkClusterDegraded")
 	w.ready("c-worker-0")
 	w.ready("c-worker-1")
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(2), clusterLacks("Degraded"))
 	w.waitEvent(sc, "SparkClusterRecovered")
+
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
 		t.Errorf("%d states are reported", n)
 	}
 
 	w.Remove(w.getCluster("c"))
 	w.WaitGone(sc)
+
 	for _, object := range w.objectsOf("c") {
 		w.WaitGone(object)
 	}
+
 	kit.Wait(t, "the deletion of the pods", func(context.Context) error { return want(len(w.members("c")), 0) })
 }
 
@@ -104,9 +113,11 @@ func TestClusterIsEdited(t *testing.T) {
 
 	w.patchCluster("c", `{"spec":{"clusterTolerations":{"instanceConfig":{"initWorkers":3,"minWorkers":3,"maxWorkers":3}}}}`)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
+
 	if w.uidOf("c-master-0") != master {
 		t.Error("the master was restarted to scale the workers")
 	}
+
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.kubernetes.container.image":"docker.io/apache/spark:4.1.5","spark.worker.cleanup.enabled":"true"}}}`)
 	kit.Wait(t, "all pods to match the edit", func(context.Context) error {
 		pods := w.members("c")
@@ -119,6 +130,7 @@ func TestClusterIsEdited(t *testing.T) {
 	})
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3), clusterHolds("Ready", metav1.ConditionTrue))
 	w.waitEvent(sc, "SparkClusterRolledOut")
+
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
 		t.Errorf("%d states are reported", n)
 	}
@@ -163,6 +175,7 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 	// With the update strategy OnDelete the new StatefulSet keeps the pods that it adopts, so the test can check that
 	// the replacement itself deletes none of them.
 	keep := `{"statefulSetSpec":{"updateStrategy":{"type":"OnDelete"}%s}}`
+
 	w.sparkCluster("c", workers(1, 1, 9), notRolled)
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
 	set := w.set("c-worker")
@@ -174,9 +187,11 @@ func TestReplacedSetKeepsItsPods(t *testing.T) {
 		return want(live.UID != set.UID && live.DeletionTimestamp == nil, true)
 	}, replicas(3))
 	w.waitOwned("c", next)
+
 	if diff := cmp.Diff(before, w.memberUIDs("c")); diff != "" {
 		t.Errorf("pods were replaced:\n%s", diff)
 	}
+
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(3))
 }
 
@@ -200,18 +215,23 @@ func TestRefusedClusterIsTriedAgain(t *testing.T) {
 	sc := w.sparkCluster("c")
 	w.waitCluster("c", sparkv1.ClusterSchedulingFailure, clusterHolds("Ready", metav1.ConditionFalse, "exceeded quota"))
 	w.waitEvent(sc, "SparkClusterSchedulingFailure", "exceeded quota")
+
 	for range 3 {
 		clock.advance(auxiliary.MaxInterval)
 		readCount := clock.readCount.Load()
+
 		w.patchCluster("c", fmt.Sprintf(`{"metadata":{"annotations":{"poked":%q}}}`, time.Now()))
 		kit.Wait(t, "another try", func(context.Context) error { return want(clock.readCount.Load() > readCount+1, true) })
 	}
+
 	if n := len(w.getCluster("c").Status.StateTransitionHistory); n != 2 {
 		t.Errorf("%d states are reported", n)
 	}
+
 	w.Remove(quota)
 	clock.advance(auxiliary.MaxInterval)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"again"}}}`)
+
 	past := clusterHistory(w.waitCluster("c", sparkv1.ClusterRunningHealthy))
 	if len(past) > 4 || past[1] != sparkv1.ClusterSchedulingFailure {
 		t.Errorf("the history is %v", past)
@@ -236,13 +256,16 @@ func TestClusterWithoutAMaster(t *testing.T) {
 	w.waitCluster("c", sparkv1.ClusterSubmitted)
 	clock.advance(2 * time.Minute)
 	w.patchCluster("c", `{"metadata":{"annotations":{"poked":"twice"}}}`)
+
 	got := w.waitCluster("c", sparkv1.ClusterResourceReleased)
 	if diff := cmp.Diff([]clusterState{sparkv1.ClusterSubmitted, sparkv1.ClusterFailed, sparkv1.ClusterResourceReleased}, clusterHistory(got)); diff != "" {
 		t.Error(diff)
 	}
+
 	for _, object := range w.objectsOf("c") {
 		w.WaitGone(object)
 	}
+
 	w.waitEvent(sc, "SparkClusterFailed")
 	w.kubelets()
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.worker.cleanup.enabled":"true"}}}`)

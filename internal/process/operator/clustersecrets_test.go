@@ -27,6 +27,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	w.runClusters(testConfig(w.Namespace), time.Now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
+
 	secret := func() *corev1.Secret {
 		all := w.secretsOf(sc)
 		if len(all) != 1 {
@@ -35,6 +36,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 		return &all[0]
 	}
 	before := secret()
+
 	w.patchCluster("c", `{"spec":{"runtimeVersions":{"sparkVersion":"4.1.5"},"sparkConf":{"spark.kubernetes.container.image":null}}}`)
 	kit.Wait(t, "all pods to match the edit", func(context.Context) error {
 		pods := w.members("c")
@@ -50,6 +52,7 @@ func TestSecretOfAnEditedClusterStays(t *testing.T) {
 	if now := secret(); now.UID != before.UID {
 		t.Errorf("Secret %s of %s is now %s of %s", before.Name, before.UID, now.Name, now.UID)
 	}
+
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
 	kit.Wait(t, "exactly one Secret, which is new", func(context.Context) error {
 		now := secret()
@@ -64,6 +67,7 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.kubelets()
+
 	began := time.Now()
 	// This clock is slow, so that a minute on it is longer than the test waits. The operator does not wait for that
 	// minute if it retries after a transient error.
@@ -76,19 +80,27 @@ func TestSecretThatIsWantedAgain(t *testing.T) {
 			if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 				return err
 			}
+
 			if len(list.Items) != 1 || list.Items[0].UID == not {
 				return fmt.Errorf("there are %d Secrets", len(list.Items))
 			}
+
 			secret = list.Items[0]
 			return nil
 		})
 		return secret
 	}
+
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy)
+
 	first := alone("a Secret", "")
+
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
+
 	second := alone("exactly one Secret, which is new", first.UID)
+
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush"}}}`)
+
 	if again := alone("the first Secret again, and no other", second.UID); again.Name != first.Name {
 		t.Errorf("Secret %s, not %s", again.Name, first.Name)
 	}
@@ -103,16 +115,22 @@ func TestSecretOfStraysStays(t *testing.T) {
 	w.runClusters(testConfig(w.Namespace), clock.now)
 	sc := w.sparkCluster("c", func(sc *sparkCluster) { sc.Spec.SparkConf["spark.authenticate.secret"] = "hush" })
 	w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1))
+
 	secrets := func() []string { return w.secretNames(sc) }
 	first := secrets()
+
 	stop()
+
 	master, set := w.uidOf("c-master-0"), w.set("c-worker")
+
 	quota := w.refuseSets()
 	if err := w.orphan(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
+
 	w.patchCluster("c", `{"spec":{"sparkConf":{"spark.authenticate.secret":"hush-hush"}}}`)
 	kit.Wait(t, "a new master", func(context.Context) error { return want(w.uidOf("c-master-0") != master, true) })
+
 	masters := func(n int32) func(*sparkCluster) error {
 		return func(sc *sparkCluster) error {
 			return want(sc.Status.Masters != nil && sc.Status.Masters.Ready == n, true)
@@ -125,6 +143,7 @@ func TestSecretOfStraysStays(t *testing.T) {
 	if now := secrets(); len(now) != 2 || !slices.Contains(now, first[0]) {
 		t.Errorf("the workers' Secret is %s, and there are %v", first[0], now)
 	}
+
 	w.Remove(quota)
 	w.kubelets()
 	clock.advance(auxiliary.MaxInterval)

@@ -39,6 +39,7 @@ func serversLife(t *testing.T, crash *crashing) (died bool) {
 	w.waitNoServer(sc)
 	w.patchServer("x", `{"spec":{"suspend":false}}`)
 	last := w.readyServer(sc, 3)
+
 	after := w.serverService("x-server", selects(last))
 	if after.UID != service.UID {
 		t.Errorf("the Service was %s and is %s", service.UID, after.UID)

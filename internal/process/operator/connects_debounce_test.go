@@ -31,15 +31,18 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	writes := func() (made, most float64) {
 		return w.metric("sparkoperator_status_writes_total") - before, 2 + time.Since(began).Seconds()/quiet.Seconds()
 	}
+
 	var kept *corev1.Pod
 	for id := 2; id < 2+many; id++ {
 		executor := w.serverExecutor(pod, id)
 		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodFailed, scene.Exited(1, fmt.Sprintf("crash %d", id)))
+
 		if kept = executor; id < 1+many {
 			w.Remove(executor)
 		}
 	}
+
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Executors["failed"], 1), want(sc.Status.Executors["running"], 1))
 	})
@@ -50,13 +53,16 @@ func TestFailedExecutorsOfAServerAreStoredTogether(t *testing.T) {
 		}
 		return nil
 	})
+
 	if made, most := writes(); made > most {
 		t.Errorf("%v writes for %d executors that failed, want at most %v", made, many, most)
 	}
+
 	w.Remove(kept)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(len(sc.Status.Executors), 1), want(sc.Status.Operator.Executors == nil, true))
 	})
+
 	if made, most := writes(); made > most {
 		t.Errorf("%v writes until the status counts no failed executor, want at most %v", made, most)
 	}

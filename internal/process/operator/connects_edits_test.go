@@ -17,6 +17,7 @@ func TestUnusableEditLeavesTheServer(t *testing.T) {
 	w, clock := newWorld(t), &later{}
 	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
+
 	old := w.readyServer(sc, 1)
 	for _, edit := range []struct{ patch, says string }{
 		{`{"spec":{"executor":{"memory":null},"sparkConf":{"spark.executor.memory":"lots"}}}`, "spec.sparkConf[spark.executor.memory]"},
@@ -31,10 +32,12 @@ func TestUnusableEditLeavesTheServer(t *testing.T) {
 		clock.advance(time.Minute)
 		w.triggerServerPass("x")
 		w.mustExist(old)
+
 		if old.DeletionTimestamp != nil || got.Status.Operator.Attempt != 1 {
 			t.Fatalf("the server is stopped: %v, %+v", old.DeletionTimestamp, got.Status)
 		}
 	}
+
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.executor.cores":"1"}}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, absent("Stalled"), holds("Progressing", metav1.ConditionTrue, "RollingOut"),
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Operator.Attempt, int32(2)) })

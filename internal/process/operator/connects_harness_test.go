@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
@@ -49,16 +48,19 @@ func (w *world) server(name string, change ...func(*v1alpha1.SparkConnect)) *v1a
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec:       v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4")},
 	}
+
 	sc.Spec.Executor.Instances = new(int32(1))
 	for _, c := range change {
 		c(sc)
 	}
+
 	w.Create(sc)
 	return sc
 }
 
 func (w *world) getServer(name string) *v1alpha1.SparkConnect {
 	w.T.Helper()
+
 	sc := &v1alpha1.SparkConnect{}
 	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
 		w.T.Fatal(err)
@@ -69,6 +71,7 @@ func (w *world) getServer(name string) *v1alpha1.SparkConnect {
 // patchServer patches a SparkConnect.
 func (w *world) patchServer(name, patch string) {
 	w.T.Helper()
+
 	if err := w.API.Patch(w.T.Context(), w.getServer(name), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		w.T.Fatal(err)
 	}
@@ -77,6 +80,7 @@ func (w *world) patchServer(name, patch string) {
 // serverPod waits for the server pod of an attempt, and returns it.
 func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 	w.T.Helper()
+
 	pod := &corev1.Pod{}
 	kit.Wait(w.T, fmt.Sprintf("the server of %s, attempt %d", sc.Name, attempt), func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: sc.Name + "-server"}, pod); err != nil {
@@ -90,14 +94,17 @@ func (w *world) serverPod(sc *v1alpha1.SparkConnect, attempt int) *corev1.Pod {
 // waitServer waits until a SparkConnect is in the given state and meets all given conditions.
 func (w *world) waitServer(name string, state v1alpha1.SparkConnectState, holds ...func(*v1alpha1.SparkConnect) error) *v1alpha1.SparkConnect {
 	w.T.Helper()
+
 	sc := &v1alpha1.SparkConnect{}
 	kit.Wait(w.T, fmt.Sprintf("%s to be %q", name, state), func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, sc); err != nil {
 			return err
 		}
+
 		if sc.Status.State != state {
 			return fmt.Errorf("the state is %q: %+v", sc.Status.State, sc.Status.Conditions)
 		}
+
 		for _, check := range holds {
 			if err := check(sc); err != nil {
 				return fmt.Errorf("%w: %+v", err, sc.Status.Conditions)
@@ -116,9 +123,11 @@ func holds(kind string, status metav1.ConditionStatus, reason string, says ...st
 		if c == nil {
 			return fmt.Errorf("there is no condition %s", kind)
 		}
+
 		if err := errors.Join(want(c.Status, status), want(c.Reason, reason)); err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
+
 		for _, text := range says {
 			if !strings.Contains(c.Message, text) {
 				return fmt.Errorf("%s says %q, not %q", kind, c.Message, text)
@@ -138,11 +147,13 @@ func absent(kind string) func(*v1alpha1.SparkConnect) error {
 // serverService waits until a Service meets all conditions, and returns it.
 func (w *world) serverService(name string, holds ...func(*corev1.Service) error) *corev1.Service {
 	w.T.Helper()
+
 	service := &corev1.Service{}
 	kit.Wait(w.T, "Service "+name, func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, service); err != nil {
 			return err
 		}
+
 		for _, check := range holds {
 			if err := check(service); err != nil {
 				return err
@@ -224,6 +235,7 @@ func (w *world) waitNoServer(sc *v1alpha1.SparkConnect) {
 			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 				return err
 			}
+
 			if n := metaLen(list); n != 0 {
 				return fmt.Errorf("%d in %T", n, list)
 			}

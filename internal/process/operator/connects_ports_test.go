@@ -35,6 +35,7 @@ func TestServiceForClientsHasTheirPortAlone(t *testing.T) {
 	t.Parallel()
 	w, clock := newWorld(t), &later{}
 	w.runServers(testConfig(w.Namespace), clock.now)
+
 	for i, kind := range []corev1.ServiceType{"", corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer} {
 		name := fmt.Sprintf("x%d", i)
 		w.server(name, func(sc *v1alpha1.SparkConnect) {
@@ -58,9 +59,12 @@ func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 	stop := w.runServers(testConfig(w.Namespace), clock.now)
 	pod := w.readyServer(w.server("x"), 1)
 	service := w.serverService("x-server")
+
 	stop()
+
 	old := service.DeepCopy()
 	old.Labels["sparkoperator.dev/content"] = "of-an-older-operator"
+
 	old.Spec.Ports = []corev1.ServicePort{
 		{Name: "driver-rpc", Port: 7078, TargetPort: intstr.FromInt32(7078), AppProtocol: new("tcp")},
 		{Name: "blockmanager", Port: 7079, TargetPort: intstr.FromInt32(7079), AppProtocol: new("tcp")},
@@ -70,11 +74,13 @@ func TestServiceOfAnOlderOperatorLosesItsPorts(t *testing.T) {
 	if err := w.API.Update(t.Context(), old, client.FieldOwner(identity.FieldOwner)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.runServers(testConfig(w.Namespace), clock.now)
 	w.serverService("x-server", hasPorts("spark-connect-server:15002"), untouchedService(service), selects(pod))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Operator.Attempt, int32(1)), want(sc.Status.Executors["running"], 1))
 	})
+
 	if uid := w.uidOf("x-server"); uid != pod.UID {
 		t.Error("the server was replaced")
 	}

@@ -40,6 +40,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 		says   []string
 		stalls bool
 	}
+
 	edit := func(patch string) func(*world) func() {
 		return func(w *world) func() { return func() { w.patchServer("x", patch) } }
 	}
@@ -133,16 +134,20 @@ func TestServersThatCannotBeMade(t *testing.T) {
 				}
 			})
 			w.server("y", func(sc *v1alpha1.SparkConnect) { sc.Spec.Suspend = new(true) })
+
 			if test.after != nil {
 				w.serverPod(sc, 1)
 				test.after(w)
 			}
+
 			w.waitServer("x", test.state, holds("Ready", metav1.ConditionFalse, test.reason, test.says...),
 				holds("ServerPodReady", metav1.ConditionFalse, test.reason), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"))
 			w.waitEvent(sc, test.event, test.says[0])
+
 			if test.stalls {
 				w.waitServer("x", test.state, holds("Stalled", metav1.ConditionTrue, test.reason), absent("Reconciling"))
 			}
+
 			w.waitServer("y", v1alpha1.SparkConnectStateNotReady, holds("Suspended", metav1.ConditionTrue, "Suspended"))
 			lift()
 			clock.advance(connect.FirstInterval)
@@ -156,6 +161,7 @@ func TestServersThatCannotBeMade(t *testing.T) {
 // untouchedObject checks that somebody else's object is unchanged.
 func (w *world) untouchedObject(object client.Object) {
 	w.T.Helper()
+
 	now := object.DeepCopyObject().(client.Object)
 	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), now); err != nil || now.GetUID() != object.GetUID() || len(now.GetLabels()) > 0 {
 		w.T.Errorf("%s of somebody else was touched: %v, %+v", object.GetName(), err, now)
@@ -170,6 +176,7 @@ func (w *world) playNextServer(sc *v1alpha1.SparkConnect) {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: sc.Name + "-server"}, pod); err != nil {
 			return err
 		}
+
 		waits := len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].State.Waiting != nil
 		return errors.Join(want(pod.Labels[identity.AppUIDLabel], string(sc.UID)), want(waits, false), want(pod.DeletionTimestamp == nil, true))
 	})
@@ -194,6 +201,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 		holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken), holds("ServerPodReady", metav1.ConditionTrue, "ServerPodReady"),
 		func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "") })
 	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
+
 	quiet := w.getServer("x")
 	for range 3 { // every pass reports the same
 		readCount := clock.readCount.Load()
@@ -201,9 +209,11 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 		w.triggerServerPass("x")
 		kit.Wait(t, "a pass", func(context.Context) error { return want(clock.readCount.Load() > readCount, true) })
 	}
+
 	if now := w.getServer("x"); !now.Status.LastUpdateTime.Equal(&quiet.Status.LastUpdateTime) {
 		t.Errorf("the status was written:\n%+v\n%+v", quiet.Status, now.Status)
 	}
+
 	w.untouchedObject(theirs)
 	w.Remove(theirs)
 	clock.advance(auxiliary.MaxInterval)
@@ -217,6 +227,7 @@ func TestServiceOfSomebodyElse(t *testing.T) {
 // of the spec. A condition and an event give the reason.
 func TestServiceThatCannotBe(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct{ service, reason, says string }{
 		"the operator rejects the Service":   {`{"spec":{"type":"ExternalName","externalName":"else.where"}}`, "InvalidService", "spec.server.service"},
 		"the API server rejects the Service": {`{"spec":{"sessionAffinity":"Sometimes"}}`, "Invalid", "spec.sessionAffinity"},
@@ -230,9 +241,11 @@ func TestServiceThatCannotBe(t *testing.T) {
 			w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":%s}}}`, test.service))
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, test.reason, test.says))
 			w.waitEvent(sc, test.reason, test.says)
+
 			if now := w.serverPod(sc, 1); now.UID != pod.UID {
 				t.Error("the server was replaced")
 			}
+
 			w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
 			clock.advance(auxiliary.MaxInterval)
 			w.triggerServerPass("x")
@@ -261,6 +274,7 @@ func TestServerWithoutRights(t *testing.T) {
 // the reason says that the API server would create one. The condition goes when Spark has created the executor.
 func TestExecutorsOfAServerThatCannotBeMade(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		hinder func(*world) func()
 		reason string

@@ -27,6 +27,7 @@ func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Sec
 		if err := w.API.List(ctx, &secrets, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(sc.UID)}); err != nil {
 			return err
 		}
+
 		switch {
 		case attempt == 0:
 			return want(len(secrets.Items), 0)
@@ -35,6 +36,7 @@ func (w *world) serverSecret(sc *v1alpha1.SparkConnect, attempt int) *corev1.Sec
 		}
 		return want(secrets.Items[0].Labels[identity.AttemptLabel], fmt.Sprint(attempt))
 	})
+
 	if attempt == 0 {
 		return nil
 	}
@@ -51,12 +53,15 @@ func TestSecretsOfAServer(t *testing.T) {
 		sc.Spec.SparkConf = map[string]string{"spark.connect.authenticate.token": "Xyzzy-1"}
 	})
 	pod := w.readyServer(sc, 1)
+
 	first := w.serverSecret(sc, 1)
 	if ref := metav1.GetControllerOf(first); ref == nil || ref.UID != sc.UID || !strings.Contains(string(first.Data["spark.properties"]), "Xyzzy-1") {
 		t.Errorf("the Secret is %+v", first)
 	}
+
 	objects := []client.Object{pod, w.serverService("x-server"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}}
 	w.mustExist(objects[2])
+
 	for _, object := range objects {
 		if text, err := yaml.Marshal(object); err != nil || strings.Contains(string(text), "Xyzzy") {
 			t.Errorf("%s has the token (%v):\n%s", object.GetName(), err, text)
@@ -66,9 +71,11 @@ func TestSecretsOfAServer(t *testing.T) {
 	clock.advance(time.Second)
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.connect.authenticate.token":"Xyzzy-2"}}}`)
 	w.readyServer(sc, 2)
+
 	if second := w.serverSecret(sc, 2); second.UID == first.UID || !strings.Contains(string(second.Data["spark.properties"]), "Xyzzy-2") {
 		t.Errorf("the Secret of the edited server is %+v", second)
 	}
+
 	clock.advance(time.Second)
 	w.patchServer("x", `{"spec":{"sparkConf":null}}`)
 	w.readyServer(sc, 3)
@@ -88,6 +95,7 @@ func TestOperatorWithoutRightsOnSecretsDeletesNone(t *testing.T) {
 	w.readyServer(sc, 1)
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.x":"y"}}}`)
 	w.readyServer(sc, 2)
+
 	for request, n := range made.since(nil) {
 		if strings.Contains(request, "secrets") {
 			t.Errorf("%d times %s", n, request)

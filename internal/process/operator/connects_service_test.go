@@ -39,6 +39,7 @@ func (w *world) waitServerPass(name string, clock *later, after time.Duration) {
 	w.T.Helper()
 	clock.advance(after)
 	readCount := clock.readCount.Load()
+
 	w.triggerServerPass(name)
 	kit.Wait(w.T, "a pass", func(context.Context) error { return want(clock.readCount.Load() > readCount, true) })
 }
@@ -83,11 +84,14 @@ func TestServiceIsRenamed(t *testing.T) {
 		w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":%s}}}`, step.service))
 		w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, step.reason),
 			holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
+
 		for range 3 {
 			w.waitServerPass("x", clock, auxiliary.MaxInterval)
 		}
+
 		w.serverService("x-server", untouchedService(old), selects(pod))
 	}
+
 	w.waitEvent(sc, dependents.ReasonNameTaken, "does not belong to this resource")
 	w.untouchedObject(theirs)
 	w.Remove(theirs)
@@ -124,6 +128,7 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
+
 	old := w.serverService("x-server")
 	for spec, says := range map[string]string{`{"clusterIP":"None"}`: "spec.clusterIP", `{"sessionAffinity":"Sometimes"}`: "spec.sessionAffinity"} {
 		w.patchServer("x", fmt.Sprintf(`{"spec":{"server":{"service":{"spec":%s}}}}`, spec))
@@ -145,6 +150,7 @@ func TestUpdateOfAServiceIsRefused(t *testing.T) {
 // editService patches a Service under a field manager that is not the operator's.
 func (w *world) editService(name, patch string) {
 	w.T.Helper()
+
 	service := w.serverService(name)
 	if err := w.API.Patch(w.T.Context(), service, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("somebody")); err != nil {
 		w.T.Fatal(err)
@@ -171,6 +177,7 @@ const astray = `{"spec":{"selector":{"astray":"yes"}}}`
 // although no event of the Service has queued the server. The pass keeps fields that others added.
 func TestServiceIsEditedByHand(t *testing.T) {
 	t.Parallel()
+
 	for name, patch := range map[string]string{
 		"an additional selector": astray,
 		"another selector":       `{"spec":{"selector":{"spark-role":"driver"}}}`,
@@ -189,10 +196,12 @@ func TestServiceIsEditedByHand(t *testing.T) {
 			w.editService("x-server", patch)
 			clock.advance(auxiliary.LookInterval)
 			w.triggerServerPass("x")
+
 			now := w.serverService("x-server", led(pod))
 			if now.UID != before || now.Annotations["added"] != "yes" {
 				t.Errorf("the Service is %+v", now)
 			}
+
 			w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), servedBy("x-server"))
 		})
 	}
@@ -224,6 +233,7 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	w.runServers(testConfig(w.Namespace), clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	w.serverService("x-server", led(pod))
 	kit.Wait(t, "a read of the other Service", func(context.Context) error { return want(made.since(nil)["GET services"], 4) })
+
 	for range 4 {
 		w.waitServerPass("x", clock, time.Hour)
 		w.waitServerPass("y", clock, time.Hour)
@@ -232,6 +242,7 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	if got := made.since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
 		t.Errorf("the requests are %v", got)
 	}
+
 	if now := w.serverService("y-server", untouchedService(y)); now.ResourceVersion != y.ResourceVersion {
 		t.Errorf("a Service that nobody changed was written: %+v", now)
 	}
@@ -250,18 +261,23 @@ func TestRepeatedServiceEditIsReversedOnceAMinute(t *testing.T) {
 	w.serverService("x-server")
 	w.editService("x-server", astray)
 	w.serverService("x-server", led(pod))
+
 	before := made.since(nil)
+
 	w.editService("x-server", astray)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionFalse, auxiliary.ReasonEdited, "repeatedly changes this object"),
 		holds("Ready", metav1.ConditionFalse, auxiliary.ReasonEdited), servedBy(""))
 	w.waitEvent(sc, auxiliary.ReasonEdited, "managedFields")
+
 	for range 10 {
 		w.editService("x-server", `{"metadata":{"annotations":{"at":"`+time.Now().String()+`"}}}`)
 		w.waitServerPass("x", clock, 0)
 	}
+
 	if got := made.since(before); got["PATCH services"] > 0 || got["GET services"] > 2 {
 		t.Errorf("the repeated edits cause the requests %v", got)
 	}
+
 	clock.advance(auxiliary.EditInterval)
 	w.triggerServerPass("x")
 	w.serverService("x-server", led(pod))
@@ -281,20 +297,25 @@ func TestServiceThatOthersWriteTo(t *testing.T) {
 	}), 1)
 	service := w.serverService("x-server")
 	before := made.since(nil)
+
 	for i := range 10 {
 		service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("192.0.2.%d", i+1)}}
 		if err := w.API.Status().Update(t.Context(), service); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	kit.Wait(t, "a read of the Service", func(context.Context) error { return want(made.since(before)["GET services"] > 0, true) })
 	w.waitServerPass("x", clock, auxiliary.LookInterval)
 	kit.Wait(t, "the last read of the Service", func(context.Context) error {
 		w.waitServerPass("x", clock, time.Hour)
+
 		reads := made.since(before)["GET services"]
+
 		w.waitServerPass("x", clock, time.Hour)
 		return want(made.since(before)["GET services"], reads)
 	})
+
 	if got := made.since(before); got["GET services"] > 3 || got["PATCH services"] > 0 {
 		t.Errorf("ten writes by another party cause the requests %v", got)
 	}

@@ -60,6 +60,7 @@ func (w *world) createInheritedServer(name string, runs bool) leftServer {
 	}
 	w.Create(left.config)
 	w.Create(left.service)
+
 	status := v1alpha1.SparkConnectStatus{
 		State: v1alpha1.SparkConnectStateNotReady, StartTime: metav1.NewTime(time.Now().Add(-time.Hour)), LastUpdateTime: metav1.Now(),
 		Server:     v1alpha1.SparkConnectServerStatus{PodName: name + "-server", ServiceName: name + "-server"},
@@ -76,10 +77,13 @@ func (w *world) createInheritedServer(name string, runs bool) leftServer {
 		left.executor = w.serverExecutor(left.pod, 1)
 		w.Create(left.executor)
 		w.kubelet(left.executor.Name, corev1.PodRunning, running())
+
 		status.State, status.Executors = v1alpha1.SparkConnectStateReady, map[string]int{"running": 1}
 		status.Conditions[0].Status, status.Conditions[0].Reason = metav1.ConditionTrue, "ServerPodReady"
 	}
+
 	before := sc.DeepCopy()
+
 	sc.Status = status
 	if err := w.API.Status().Patch(w.T.Context(), sc, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
@@ -94,6 +98,7 @@ func TestServerIsTakenOver(t *testing.T) {
 	w, clock := newWorld(t), &later{}
 	left := w.createInheritedServer("x", true)
 	stop := w.runServers(testConfig(w.Namespace), clock.now)
+
 	got := w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"),
 		func(sc *v1alpha1.SparkConnect) error {
 			return errors.Join(want(sc.Status.Operator != nil, true), want(sc.Status.Executors["running"], 1))
@@ -101,7 +106,9 @@ func TestServerIsTakenOver(t *testing.T) {
 	if !got.Status.StartTime.Equal(&left.sc.Status.StartTime) || got.Status.Operator.Attempt != 1 {
 		t.Errorf("the server started at %s, attempt %d", got.Status.StartTime, got.Status.Operator.Attempt)
 	}
+
 	w.waitEvent(left.sc, "SparkConnectTakenOver", "its server continues")
+
 	service := w.serverService("x-server", selects(left.pod), func(s *corev1.Service) error { return want(s.Labels[identity.AppUIDLabel], string(left.sc.UID)) })
 	if service.UID != left.service.UID || service.Spec.ClusterIP != left.service.Spec.ClusterIP || service.Spec.Selector["spark-version"] != "" || portsOf(service) != "spark-connect-server:15002" {
 		t.Errorf("the Service is %+v", service)
@@ -111,9 +118,11 @@ func TestServerIsTakenOver(t *testing.T) {
 	w.runServers(testConfig(w.Namespace), clock.now)
 	w.kubelet(left.executor.Name, corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Executors["failed"], 1) })
+
 	if uid := w.uidOf("x-server"); uid != left.pod.UID {
 		t.Fatal("the server was replaced")
 	}
+
 	if w.mustExist(left.config); left.config.Labels[identity.AppUIDLabel] != "" {
 		t.Error("the ConfigMap that the server mounts was changed")
 	}
@@ -121,10 +130,12 @@ func TestServerIsTakenOver(t *testing.T) {
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.ui.enabled":"true"}}}`)
 	next := w.readyServer(left.sc, 2)
 	w.WaitGone(left.executor)
+
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	if w.mustExist(config); config.UID == left.config.UID || config.Labels[identity.AttemptLabel] != "2" {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
 	}
+
 	if after := w.serverService("x-server", selects(next)); after.UID != service.UID {
 		t.Errorf("the Service is %+v", after)
 	}
@@ -143,6 +154,7 @@ func TestTakenOverServerThatEnds(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateFailed, holds("Ready", metav1.ConditionFalse, "Error", "the next server starts at"))
 	clock.advance(time.Minute)
 	w.triggerServerPass("x")
+
 	if next := w.readyServer(left.sc, 2); next.UID == left.pod.UID {
 		t.Error("the server was not replaced")
 	}
@@ -155,10 +167,12 @@ func TestLeftWithoutServer(t *testing.T) {
 	w, clock := newWorld(t), &later{}
 	left := w.createInheritedServer("x", false)
 	w.runServers(testConfig(w.Namespace), clock.now)
+
 	pod := w.readyServer(left.sc, 1)
 	if service := w.serverService("x-server", selects(pod)); service.UID != left.service.UID {
 		t.Errorf("the Service is %+v", service)
 	}
+
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	if w.mustExist(config); config.UID == left.config.UID || config.Labels[identity.AppUIDLabel] != string(left.sc.UID) {
 		t.Errorf("the ConfigMap is %+v", config.ObjectMeta)
@@ -181,10 +195,12 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Operator != nil, true), want(sc.Status.Executors["running"], 1))
 	})
+
 	alone := func(name string, executors int32) {
 		t.Helper()
 		kit.Wait(t, "the executors of "+name, func(context.Context) error {
 			status := w.Get(name).Status
+
 			var runs int32
 			if status.Executors != nil {
 				runs = status.Executors.Running
@@ -199,6 +215,7 @@ func TestApplicationAndServerOfOneName(t *testing.T) {
 	w.WaitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-driver"}})
 	w.patchServer("y", `{"spec":{"suspend":true}}`)
 	w.waitNoServer(ourServer)
+
 	for name, uid := range map[string]types.UID{"x-server": left.pod.UID, left.executor.Name: left.executor.UID, "y-driver": w.driverOf(ourApp, 1).UID} {
 		if got := w.uidOf(name); got != uid {
 			t.Errorf("%s was changed", name)
@@ -216,19 +233,23 @@ func TestServersAreSwitchedOff(t *testing.T) {
 	made := &requests{}
 	env := w.environment()
 	env.Rest.Wrap(made.over)
+
 	op, err := NewOperator(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	stop := w.run(op)
 	w.server("x")
 	w.driverOf(w.Application("pi", scene.WithDriver), 1)
 	stop()
+
 	for what := range made.since(nil) {
 		if what == "GET sparkconnects" || what == "PATCH sparkconnects/status" {
 			t.Errorf("the operator sent the request %s", what)
 		}
 	}
+
 	if got := w.getServer("x"); got.Status.Operator != nil || got.Status.State != v1alpha1.SparkConnectStateNew {
 		t.Errorf("the status is %+v", got.Status)
 	}

@@ -31,22 +31,27 @@ func TestServerLives(t *testing.T) {
 	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.serverPod(sc, 1)
+
 	got := w.waitServer("x", v1alpha1.SparkConnectStateProvisioning,
 		holds("Ready", metav1.ConditionFalse, "Launched"), holds("Progressing", metav1.ConditionTrue, "ServerStarting"),
 		holds("ServerPodReady", metav1.ConditionFalse, "ServerPodNotReady"), holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"))
 	if got.Status.Server.PodName != "x-server" || got.Status.Server.ServiceName != "x-server" {
 		t.Errorf("server is %+v", got.Status.Server)
 	}
+
 	service := w.serverService("x-server", selects(pod))
+
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "x-conf"}}
 	for _, object := range []client.Object{pod, service, config} {
 		if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 			t.Fatal(err)
 		}
+
 		if ref := metav1.GetControllerOf(object); ref == nil || ref.UID != sc.UID {
 			t.Errorf("%s is owned by %+v", object.GetName(), ref)
 		}
 	}
+
 	w.readyServer(sc, 1)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Ready", metav1.ConditionTrue, "Running"), holds("Progressing", metav1.ConditionFalse, "ServerReady"),
 		holds("ServerPodReady", metav1.ConditionTrue, "ServerPodReady"), absent("Reconciling"), absent("Stalled"))
@@ -59,10 +64,12 @@ func TestServerLives(t *testing.T) {
 	w.waitEvent(sc, "SparkServerBackOff", "10s")
 	clock.advance(connect.FirstInterval)
 	w.triggerServerPass("x")
+
 	next := w.readyServer(sc, 2)
 	if next.UID == pod.UID {
 		t.Error("the server is the same pod")
 	}
+
 	after := w.serverService("x-server", selects(next))
 	if after.UID != service.UID || after.Spec.ClusterIP != service.Spec.ClusterIP || after.ResourceVersion != service.ResourceVersion {
 		t.Errorf("the Service was %s at %s, and is %s at %s", service.UID, service.Spec.ClusterIP, after.UID, after.Spec.ClusterIP)
@@ -91,17 +98,21 @@ func TestEditedServerIsReplaced(t *testing.T) {
 	w.WaitGone(executor)
 	next := w.serverPod(sc, 2)
 	w.mustExist(config)
+
 	if config.UID == configUID || config.Labels[identity.AttemptLabel] != "2" || !strings.Contains(config.Data["executor-pod-template.yaml"], `"new": "one"`) {
 		t.Errorf("the ConfigMap is %+v", config)
 	}
+
 	w.readyServer(sc, 2)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Progressing", metav1.ConditionFalse, "ServerReady"), holds("Ready", metav1.ConditionTrue, "Running"))
 	w.waitEvent(sc, "SparkConnectSpecChanged")
 	w.waitEvent(sc, "SparkConnectRolledOut")
+
 	after := w.serverService("x-server", selects(next))
 	if after.ResourceVersion != service.ResourceVersion {
 		t.Errorf("the Service was written: %+v", after)
 	}
+
 	if next.Labels["spark-version"] != "4.0.1" || next.UID == old.UID {
 		t.Errorf("the server is %s with the labels %v", next.UID, next.Labels)
 	}
@@ -119,18 +130,23 @@ func TestServiceIsEditedInPlace(t *testing.T) {
 
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"annotations":{"lb":"internal"}},
 		"spec":{"type":"NodePort","ports":[{"name":"metrics","port":8090}]}}}}}`)
+
 	edited := w.serverService("x-server", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeNodePort) })
 	if edited.UID != before.UID || edited.Spec.ClusterIP != before.Spec.ClusterIP || edited.Annotations["lb"] != "internal" || portsOf(edited) != "spark-connect-server:15002 metrics:8090" {
 		t.Errorf("the Service is %+v", edited)
 	}
+
 	w.patchServer("x", `{"spec":{"server":{"service":null}}}`)
+
 	plain := w.serverService("x-server", func(s *corev1.Service) error { return want(s.Spec.Type, corev1.ServiceTypeClusterIP) }, selects(pod))
 	if plain.UID != before.UID || plain.Spec.ClusterIP != before.Spec.ClusterIP || plain.Annotations["lb"] != "" || portsOf(plain) != "spark-connect-server:15002" {
 		t.Errorf("the Service is %+v", plain)
 	}
+
 	w.patchServer("x", `{"spec":{"server":{"service":{"metadata":{"name":"sql"}}}}}`)
 	w.serverService("sql", selects(pod))
 	w.WaitGone(plain)
+
 	got := w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.ServiceName, "sql") })
 	if now := w.serverPod(sc, 1); now.UID != pod.UID || got.Status.Operator.Attempt != 1 {
 		t.Error("the server was replaced")
@@ -146,6 +162,7 @@ func TestServiceThatSomebodyDeletes(t *testing.T) {
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
 	service := w.serverService("x-server")
+
 	clock.advance(auxiliary.OwnTrust)
 	w.Remove(service)
 	w.serverService("x-server", selects(pod), func(s *corev1.Service) error { return want(s.UID != service.UID, true) })
@@ -168,6 +185,7 @@ func TestServerSuspends(t *testing.T) {
 	w.patchServer("x", `{"spec":{"suspend":false}}`)
 	next := w.readyServer(sc, 2)
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Suspended"))
+
 	if after := w.serverService("x-server", selects(next)); after.UID != service.UID || after.Spec.ClusterIP != service.Spec.ClusterIP {
 		t.Errorf("the Service is %+v", after)
 	}
@@ -184,17 +202,22 @@ func TestEditWaitsForTheOldServer(t *testing.T) {
 	goes := w.TakesItsTime(pod)
 	w.patchServer("x", `{"spec":{"image":"other"}}`)
 	w.waitDeleting(pod)
+
 	got := w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Progressing", metav1.ConditionTrue, "RollingOut"),
 		holds("Reconciling", metav1.ConditionTrue, lifecycle.ReasonEdited, "spec"))
 	if got.Status.Operator.Attempt != 1 {
 		t.Errorf("the server is at attempt %d", got.Status.Operator.Attempt)
 	}
+
 	clock.advance(time.Hour)
 	w.triggerServerPass("x")
+
 	if w.mustExist(pod); pod.Labels[identity.AttemptLabel] != "1" {
 		t.Errorf("the server is of attempt %s", pod.Labels[identity.AttemptLabel])
 	}
+
 	goes()
+
 	if next := w.readyServer(sc, 2); next.Spec.Containers[0].Image != "other" {
 		t.Errorf("the server runs %s", next.Spec.Containers[0].Image)
 	}
@@ -210,24 +233,30 @@ func TestServerIsMadeAnew(t *testing.T) {
 	first := w.server("x")
 	pod := w.readyServer(first, 1)
 	service := w.serverService("x-server")
+
 	hold := `{"metadata":{"finalizers":["example.com/grace"]}}`
 	if err := w.API.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(hold))); err != nil {
 		t.Fatal(err)
 	}
+
 	goes := w.TakesItsTime(pod)
 	w.Remove(first)
 	w.WaitGone(first)
 	second := w.server("x")
 	w.waitServer("x", v1alpha1.SparkConnectStateProvisioning, holds("Ready", metav1.ConditionFalse, dependents.ReasonNameTaken, "a deleted resource of the same name"))
 	goes()
+
 	if err := w.API.Patch(t.Context(), service, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)
 	}
+
 	next := w.readyServer(second, 1)
 	if after := w.serverService("x-server", selects(next)); after.UID == service.UID {
 		t.Error("the Service belongs to the older SparkConnect")
 	}
+
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
+
 	for reason, reported := range w.EventsOf(second) {
 		if strings.Contains(reported, "already exists") || reason == "SparkServerRefused" {
 			t.Errorf("reported %s: %s", reason, reported)
@@ -257,16 +286,19 @@ func TestServerThatIsDeleted(t *testing.T) {
 
 	before := next.DeepCopy()
 	w.mustExist(next)
+
 	next.Status.Conditions[0].Status = corev1.ConditionFalse // as the node controller does
 	if err := w.API.Status().Patch(t.Context(), next, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	clock.advance(time.Minute)
 	w.waitServer("x", v1alpha1.SparkConnectStateNotReady, holds("Ready", metav1.ConditionFalse, "NodeLost"))
 	w.waitEvent(sc, "SparkServerUnknown", "NodeLost")
 	clock.advance(time.Hour)
 	w.triggerServerPass("x")
 	w.ready("x-server")
+
 	got := w.waitServer("x", v1alpha1.SparkConnectStateReady)
 	if now := w.serverPod(sc, 2); now.UID != before.UID || got.Status.Operator.Attempt != 2 {
 		t.Error("the server was replaced while it could have run")
@@ -299,9 +331,12 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	stop := w.runServers(cfg, clock.now, func(env *Environment) { env.Rest.Wrap(made.over) })
 	// The first server syncs the caches and opens the connections.
 	w.readyServer(w.server("first"), 1)
+
 	before := made.since(nil)
+
 	w.readyServer(w.server("second"), 1)
 	stop() // every event is written
+
 	got := made.since(before)
 	delete(got, "POST events") // they may include Events of the first server
 	// The status is written after the launch, when the server runs, and for the executor, which may be in the same
@@ -309,7 +344,9 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 	if n := got["PATCH sparkconnects/status"]; n < 2 || n > 4 {
 		t.Errorf("%d status writes", n)
 	}
+
 	delete(got, "PATCH sparkconnects/status")
+
 	if diff := cmp.Diff(map[string]int{"POST configmaps": 1, "POST services": 2, "POST networkpolicies": 1, "POST pods": 1}, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
@@ -325,26 +362,33 @@ func TestQuietServer(t *testing.T) {
 	sc := w.server("x")
 	w.readyServer(sc, 1)
 	clock.advance(auxiliary.OwnTrust)
+
 	version := w.getServer("x").ResourceVersion
 	kit.Wait(t, "the last write", func(context.Context) error { // of the debounced changes
 		old := version
 		version = w.getServer("x").ResourceVersion
 		return errors.Join(want(version, old), want(made.since(nil)["POST events"] > 1, true))
 	})
+
 	before := made.since(nil)
+
 	for range 5 {
 		readCount := clock.readCount.Load()
+
 		w.triggerServerPass("x")
 		kit.Wait(t, "a pass", func(context.Context) error { return want(clock.readCount.Load() > readCount, true) })
 		clock.advance(time.Hour)
 	}
+
 	for _, check := range []struct {
 		metric string
 		want   float64
 	}{{"sparkoperator_applications", 1}, {"spark_application_count", 0}, {"spark_application_running_count", 0}, {"spark_executor_running_count", 0}} {
 		w.waitMetric(check.metric, check.want)
 	}
+
 	stop()
+
 	if got := made.since(before); len(got) > 0 {
 		t.Errorf("the passes over a Ready server cause the requests %v", got)
 	}
@@ -359,18 +403,22 @@ func TestExecutorsOfAServerAreStoredTogether(t *testing.T) {
 	w.runServers(testConfig(w.Namespace), clock.now)
 	sc := w.server("x")
 	pod := w.readyServer(sc, 1)
+
 	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
 	for id := 2; id < 2+many; id++ {
 		executor := w.serverExecutor(pod, id)
 		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
+
 		if id%2 == 0 {
 			w.Remove(executor)
 		}
 	}
+
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, func(sc *v1alpha1.SparkConnect) error {
 		return errors.Join(want(sc.Status.Executors["running"], 1+many/2), want(len(sc.Status.Executors), 1))
 	})
+
 	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/quiet.Seconds()
 	if t.Logf("%v writes in %s", writes, time.Since(began)); writes > most {
 		t.Errorf("%v writes for %d executors, want at most %v", writes, many, most)

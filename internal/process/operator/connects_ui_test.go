@@ -35,9 +35,11 @@ func TestServersUIFromOutside(t *testing.T) {
 			if err := w.API.List(ctx, &ingresses, client.InNamespace(w.Namespace)); err != nil {
 				return err
 			}
+
 			if err := want(len(ingresses.Items), 1); err != nil {
 				return err
 			}
+
 			for _, check := range checks {
 				if err := check(&ingresses.Items[0]); err != nil {
 					return err
@@ -51,32 +53,39 @@ func TestServersUIFromOutside(t *testing.T) {
 		return func(ingress *networkingv1.Ingress) error { return want(ingress.Spec.Rules[0].Host, name) }
 	}
 	ingress := waitIngress(host("x.example.com"))
+
 	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
 	if ref := metav1.GetControllerOf(ingress); ref == nil || ref.UID != sc.UID || backend.Name != "x-server-ui-svc" || ingress.Annotations["a"] != "b" {
 		t.Errorf("the Ingress is %+v", ingress)
 	}
+
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("Exposed", metav1.ConditionTrue, "Exposed"),
 		func(sc *v1alpha1.SparkConnect) error {
 			return want(sc.Status.Server.WebUIAddress, "http://x.example.com")
 		})
 
 	w.patchServer("x", `{"spec":{"ui":{"ingressURLFormat":"sql.example.com"}}}`)
+
 	if edited := waitIngress(host("sql.example.com")); edited.UID != ingress.UID {
 		t.Error("the Ingress was replaced")
 	}
+
 	w.patchServer("x", `{"spec":{"suspend":true}}`)
 	w.waitServer("x", v1alpha1.SparkConnectStateNotReady, holds("Suspended", metav1.ConditionTrue, "Suspended"))
 	waitIngress(func(now *networkingv1.Ingress) error { return want(now.UID, ingress.UID) })
 	w.patchServer("x", `{"spec":{"suspend":false}}`)
+
 	next := w.readyServer(sc, 2)
 	if next.UID == pod.UID {
 		t.Fatal("the server was not replaced")
 	}
+
 	w.patchServer("x", `{"spec":{"ui":null}}`)
 	kit.Wait(t, "no Ingress", func(ctx context.Context) error {
 		return errors.Join(w.API.List(ctx, &ingresses, client.InNamespace(w.Namespace)), want(len(ingresses.Items), 0))
 	})
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, absent("Exposed"), func(sc *v1alpha1.SparkConnect) error { return want(sc.Status.Server.WebUIAddress, "") })
+
 	if now := w.serverPod(sc, 2); now.UID != next.UID {
 		t.Error("the server was replaced")
 	}
@@ -106,9 +115,11 @@ func TestPortOfAServerIsEdited(t *testing.T) {
 	sc := w.server("x")
 	w.readyServer(sc, 1)
 	before := w.serverService("x-server")
+
 	clock.advance(time.Second)
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.connect.grpc.binding.port":"15003"}}}`)
 	next := w.readyServer(sc, 2)
+
 	after := w.serverService("x-server", selects(next), func(s *corev1.Service) error {
 		for _, port := range s.Spec.Ports {
 			if port.Port == 15002 {

@@ -45,6 +45,7 @@ func longLife(t *testing.T, crash *crashing) (died bool) {
 	w.kubelet("pi-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.waitBudgets(app, 0)
+
 	if got.Status.ExecutionAttempts != 2 || got.Status.Operator.Attempt != 4 {
 		t.Errorf("%d runs since the edit, the last is attempt %d", got.Status.ExecutionAttempts, got.Status.Operator.Attempt)
 	}
@@ -59,17 +60,21 @@ func (w *world) attemptRuns(attempt int32) {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: driverName("pi")}, driver); err != nil {
 			return err
 		}
+
 		if driver.Labels[identity.AttemptLabel] != fmt.Sprint(attempt) {
 			return errors.New("the driver belongs to another attempt")
 		}
+
 		if driver.DeletionTimestamp == nil && driver.Status.Phase != corev1.PodRunning {
 			before := driver.DeepCopy()
 			driver.Status.Phase = corev1.PodRunning
+
 			driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.DriverContainer, State: running()}}
 			if err := w.API.Status().Patch(ctx, driver, client.MergeFrom(before)); err != nil {
 				return err
 			}
 		}
+
 		status := w.Get("pi").Status
 		if status.Operator == nil || status.Operator.Attempt != attempt {
 			return errors.New("the status does not show that attempt")
@@ -81,6 +86,7 @@ func (w *world) attemptRuns(attempt int32) {
 // patchPi patches the application named pi.
 func (w *world) patchPi(patch string) {
 	w.T.Helper()
+
 	app := w.Get("pi")
 	if err := w.API.Patch(w.T.Context(), app, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		w.T.Fatal(err)

@@ -32,6 +32,7 @@ func crashStride(sample int) int {
 func forCrashPoints(t *testing.T, points, sample int, play func(*testing.T, *crashing) (died bool)) {
 	t.Helper()
 	kit.Rest(t) // skips the test if there is no control plane
+
 	stride := crashStride(sample)
 	ended := map[bool]int{}
 	var mu sync.Mutex
@@ -40,16 +41,20 @@ func forCrashPoints(t *testing.T, points, sample int, play func(*testing.T, *cra
 			t.Run(fmt.Sprintf("at-%d-%t", point/2+1, point%2 == 1), func(t *testing.T) {
 				t.Parallel()
 				died := play(t, &crashing{at: point/2 + 1, after: point%2 == 1, killed: make(chan struct{})})
+
 				mu.Lock()
 				defer mu.Unlock()
 				ended[died]++
 			})
 		}
 	})
+
 	if t.Failed() {
 		return
 	}
+
 	t.Logf("%d lives with a crash, %d without", ended[true], ended[false])
+
 	if ended[true] < points/stride/2 || ended[false] == 0 && stride == 1 {
 		t.Errorf("the number of crash points does not match the number of writes: %v", ended)
 	}
@@ -75,6 +80,7 @@ func (w *world) startCrashLife(crash *crashing, run func(...func(*Environment)) 
 		select {
 		case <-crash.killed:
 			m.died = true
+
 			stop()
 			run()
 		case <-m.over:
@@ -93,14 +99,17 @@ func (m *crashLife) checkSingle(object client.Object, role string) {
 		}); err != nil {
 			m.w.T.Error(err)
 		}
+
 		if len(pods.Items) > 1 {
 			m.w.T.Errorf("%d pods of role %s at once", len(pods.Items), role)
 		}
+
 		for i := range pods.Items {
 			attempt := pods.Items[i].Labels[identity.AttemptLabel]
 			if m.started[attempt] == nil {
 				m.started[attempt] = map[types.UID]bool{}
 			}
+
 			m.started[attempt][pods.Items[i].UID] = true
 		}
 	}
@@ -122,11 +131,13 @@ func (m *crashLife) end(attempts int) (died bool) {
 	m.w.T.Helper()
 	close(m.over)
 	m.others.Wait()
+
 	for attempt, pods := range m.started {
 		if len(pods) > 1 {
 			m.w.T.Errorf("attempt %s was started %d times", attempt, len(pods))
 		}
 	}
+
 	if len(m.started) != attempts {
 		m.w.T.Errorf("started: %v", m.started)
 	}

@@ -33,15 +33,18 @@ func TestDeadline(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, timeouts(v1beta2.Timeouts{DriverStartSeconds: new(int64(2))}))
 	driver := w.driverOf(app, 1)
 	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "not found"))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	for _, says := range []string{"the driver did not start within 2s", "ImagePullBackOff", "not found"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, says) {
 			t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
 		}
 	}
+
 	if ran := got.Status.Operator.EndedAt.Sub(got.Status.Operator.SubmittedAt.Time); ran < 2*time.Second {
 		t.Errorf("the attempt ended %s after the submission", ran)
 	}
+
 	w.WaitGone(driver)
 }
 
@@ -64,19 +67,23 @@ func TestDeadlineBehindAGate(t *testing.T) {
 		}
 		return nil
 	})
+
 	if gated := w.Get("pi"); gated.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
 		t.Fatalf("%s behind a gate", gated.Status.AppState.State)
 	}
 
 	lifted := time.Now()
+
 	ungated := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/schedulingGates"}]`))
 	if err := w.API.Patch(t.Context(), driver, ungated); err != nil {
 		t.Fatal(err)
 	}
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if says := "the driver did not start within 2s"; !strings.Contains(got.Status.AppState.ErrorMessage, says) {
 		t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
 	}
+
 	o := got.Status.Operator
 	if o.UngatedAt == nil || o.UngatedAt.Before(new(metav1.NewMicroTime(lifted))) || o.EndedAt.Sub(o.UngatedAt.Time) < 2*time.Second {
 		t.Errorf("the gate was removed at %s; the operator says at %v, and ended the attempt at %v", lifted, o.UngatedAt, o.EndedAt)
@@ -103,16 +110,21 @@ func TestRunOnALostNode(t *testing.T) {
 			t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
 		}
 	}
+
 	if ran := got.Status.Operator.EndedAt.Sub(got.Status.Operator.SubmittedAt.Time); ran < 5*time.Second {
 		t.Errorf("the attempt ended %s after the submission", ran)
 	}
+
 	w.waitDeleting(driver)
+
 	if n := w.drivers(app); n != 1 {
 		t.Fatalf("there are %d drivers although the first may still run", n)
 	}
+
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
@@ -124,6 +136,7 @@ func (w *world) waitDeleting(pod *corev1.Pod) {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(pod), &now); err != nil {
 			return err
 		}
+
 		if now.DeletionTimestamp == nil {
 			return fmt.Errorf("it is not")
 		}
@@ -134,6 +147,7 @@ func (w *world) waitDeleting(pod *corev1.Pod) {
 // drivers counts an application's driver pods.
 func (w *world) drivers(app *v1beta2.SparkApplication) int {
 	w.T.Helper()
+
 	var pods corev1.PodList
 	if err := w.API.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID), identity.RoleLabel: identity.RoleDriver}); err != nil {
 		w.T.Fatal(err)

@@ -31,6 +31,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.ready(driver.Name)
 	w.startExecutors(app, driver, 1)
+
 	counts := func(want v1beta2.ExecutorCounts) {
 		t.Helper()
 		kit.Wait(t, fmt.Sprintf("%+v executors", want), func(context.Context) error {
@@ -41,6 +42,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 		})
 	}
 	counts(v1beta2.ExecutorCounts{Running: 1})
+
 	before, began := w.metric("sparkoperator_status_writes_total"), time.Now()
 	for id := 2; id < 2+many; id++ {
 		executor := w.executor(app, driver, id)
@@ -48,7 +50,9 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 		w.kubelet(executor.Name, corev1.PodRunning, running())
 		w.kubelet(executor.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	}
+
 	counts(v1beta2.ExecutorCounts{Running: 1, Completed: many})
+
 	writes, most := w.metric("sparkoperator_status_writes_total")-before, 2+time.Since(began).Seconds()/quiet.Seconds()
 	if t.Logf("%v writes in %s", writes, time.Since(began)); writes > most {
 		t.Errorf("%v writes for %d executors, want at most %v", writes, many, most)
@@ -58,6 +62,7 @@ func TestExecutorsAreStoredTogether(t *testing.T) {
 	w.Create(w.executor(app, driver, many+2))
 	w.Create(w.executor(app, driver, many+3))
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if n := len(got.Status.ExecutorState); n < many+1 {
 		t.Errorf("%d executors are named in the end", n)
@@ -99,6 +104,7 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 			return errors.Join(err, want(len(pods.Items), executors))
 		})
 		clock.offset.Add(int64(after))
+
 		for range 2 {
 			before := clock.readCount.Load()
 			kit.Wait(t, "a pass", func(context.Context) error {
@@ -117,32 +123,40 @@ func TestExecutorsThatAreGoneBeforeTheirDriver(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
+
 	for id := 1; id <= executors; id++ {
 		w.Create(w.executor(app, driver, id))
 		waitPass(id, arrival/2)
 		writes(2)
 	}
+
 	for id := 1; id <= executors; id++ {
 		w.kubelet(fmt.Sprintf("pi-exec-%d", id), corev1.PodRunning, running())
 		waitPass(executors, arrival/10)
 	}
+
 	w.waitAllRunning("pi", executors)
 	writes(3)
 
 	for id := 1; id <= executors; id++ {
 		executor := w.executor(app, driver, id)
 		w.kubelet(executor.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+
 		if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 			t.Fatal(err)
 		}
+
 		w.WaitGone(executor)
 	}
+
 	waitPass(0, 0)
 	waitPass(0, arrival/2)
 	writes(3)
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+
 	writes(4)
+
 	if diff := cmp.Diff(&v1beta2.ExecutorCounts{Completed: executors}, got.Status.Executors); diff != "" {
 		t.Errorf("the executors in the end: %s", diff)
 	}

@@ -34,10 +34,12 @@ import (
 func withDefaults(w *world, text string) config.Configuration {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
+
 	var entries []platformdefaults.Default
 	if err := yaml.UnmarshalStrict([]byte(text), &entries); err != nil {
 		w.T.Fatal(err)
 	}
+
 	cfg.Defaults = entries
 	if err := cfg.Validate(); err != nil {
 		w.T.Fatal(err)
@@ -54,15 +56,18 @@ func (w *world) runApplications(cfg config.Configuration, clock controller.Clock
 // configOf returns the ConfigMap with the Spark configuration of an attempt.
 func (w *world) configOf(uid, attempt string) *corev1.ConfigMap {
 	w.T.Helper()
+
 	var list corev1.ConfigMapList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: uid, identity.AttemptLabel: attempt}); err != nil {
 		w.T.Fatal(err)
 	}
+
 	for i := range list.Items {
 		if list.Items[i].Data["spark.properties"] != "" {
 			return &list.Items[i]
 		}
 	}
+
 	w.T.Fatalf("no ConfigMap of attempt %s among %d", attempt, len(list.Items))
 	return nil
 }
@@ -98,15 +103,18 @@ func TestDefaultsByNamespace(t *testing.T) {
 		app.Spec.Driver.Labels = map[string]string{"own": "label"}
 	})
 	driver := w.driverOf(app, 1)
+
 	config := w.configOf(string(app.UID), "1")
 	for _, line := range []string{"spark.sql.shuffle.partitions=18", "spark.executor.memory=2g", "spark.eventLog.dir=s3a\\://mine", "spark.eventLog.enabled=true", "spark.ui.port=4050"} {
 		if !strings.Contains(config.Data["spark.properties"], line+"\n") {
 			t.Errorf("no line %s in\n%s", line, config.Data["spark.properties"])
 		}
 	}
+
 	if driver.Labels["cost-center"] != "batch" || driver.Labels["own"] != "label" || driver.Spec.Containers[0].Image != "example.org/batch:4.1" {
 		t.Errorf("the driver has the labels %v and the image %s", driver.Labels, driver.Spec.Containers[0].Image)
 	}
+
 	if diff := cmp.Diff(map[string]string{
 		"sparkConf[spark.sql.shuffle.partitions]": "defaults[1] (batch)", "sparkConf[spark.ui.port]": "defaults[1] (batch)",
 		"sparkConf[spark.eventLog.enabled]": "defaults[0] (all)", "images[4.1]": "defaults[1] (batch)",
@@ -114,13 +122,16 @@ func TestDefaultsByNamespace(t *testing.T) {
 	}, platform.Origins(config.Annotations)); diff != "" {
 		t.Errorf("origins (-want +got):\n%s", diff)
 	}
+
 	status := w.waitState("pi", v1beta2.ApplicationStateSubmitted).Status.Operator.Defaults
 	if status == nil || status.Version == "" || driver.Annotations[platform.VersionAnnotation] != status.Version || config.Annotations[platform.VersionAnnotation] != status.Version {
 		t.Errorf("the status has %+v, the driver %v", status, driver.Annotations)
 	}
+
 	w.serverService("pi-ui-svc", func(service *corev1.Service) error { return want(service.Spec.Ports[0].Port, int32(4050)) })
 
 	elsewhere := other.Application("pi", scene.WithDriver)
+
 	driver = other.driverOf(elsewhere, 1)
 	if properties := other.configOf(string(elsewhere.UID), "1").Data["spark.properties"]; !strings.Contains(properties, "spark.sql.shuffle.partitions=17\n") || driver.Labels["cost-center"] != "" {
 		t.Errorf("a namespace without the label has the labels %v and\n%s", driver.Labels, properties)
@@ -131,11 +142,13 @@ func TestDefaultsByNamespace(t *testing.T) {
 // written by Kubernetes itself and are left out.
 func (w *world) versions(kinds ...client.ObjectList) map[string]string {
 	w.T.Helper()
+
 	all := map[string]string{}
 	for _, list := range append(kinds, &corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &networkingv1.NetworkPolicyList{}) {
 		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace)); err != nil {
 			w.T.Fatal(err)
 		}
+
 		_ = meta.EachListItem(list, func(item runtime.Object) error {
 			object := item.(client.Object)
 			all[fmt.Sprintf("%T %s", object, object.GetName())] = object.GetResourceVersion()
@@ -169,6 +182,7 @@ const (
 // sameVersions fails the test if one of the objects was written.
 func sameVersions(t *testing.T, then, now map[string]string) {
 	t.Helper()
+
 	for key, version := range then {
 		if now[key] != version {
 			t.Errorf("%s was written: version %s became %q", key, version, now[key])
@@ -199,17 +213,21 @@ func TestChangedDefaultsLeaveApplication(t *testing.T) {
 	clock.advance(10 * time.Minute) // past the deadlines of the changed defaults
 	w.runApplications(withDefaults(w, changedDefaults), clock.now)
 	w.waitReads(clock, readCount)
+
 	next := w.Application("next", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.1.4" })
 	if pod := w.driverOf(next, 1); pod.Labels["defaults"] != "after" {
 		t.Errorf("the labels of a new driver are %v", pod.Labels)
 	}
+
 	sameVersions(t, then, w.versions(&v1beta2.SparkApplicationList{}))
 
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(1, "broken"))
+
 	retried := w.driverOf(app, 2)
 	if retried.Labels["defaults"] != "after" || len(retried.Spec.Tolerations) == 0 {
 		t.Errorf("the labels of the retried driver are %v", retried.Labels)
 	}
+
 	kit.Wait(t, "the version of the changed defaults", func(context.Context) error {
 		o := w.Get("pi").Status.Operator
 		return want(o.Attempt == 2 && o.Defaults != nil && o.Defaults.Version != first.Version && o.Defaults.Version == retried.Annotations[platform.VersionAnnotation], true)
@@ -232,10 +250,12 @@ func TestChangedDefaultsLeaveServer(t *testing.T) {
 	w, clock := newWorld(t), &later{}
 	stop := w.runServers(withDefaults(w, firstDefaults), clock.now)
 	sc := w.server("x", func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = nil })
+
 	pod := w.readyServer(sc, 1)
 	if pod.Labels["defaults"] != "before" || pod.Spec.Containers[0].Image != "example.org/before:4.1" {
 		t.Errorf("the server has the labels %v and the image %s", pod.Labels, pod.Spec.Containers[0].Image)
 	}
+
 	w.waitServer("x", v1alpha1.SparkConnectStateReady, holds("ServiceReady", metav1.ConditionTrue, "ServiceReady"), holds("Ready", metav1.ConditionTrue, "Running"))
 	stop()
 
@@ -248,6 +268,7 @@ func TestChangedDefaultsLeaveServer(t *testing.T) {
 	sameVersions(t, then, w.versions(&v1alpha1.SparkConnectList{}))
 
 	w.patchServer("x", `{"spec":{"sparkConf":{"spark.sql.ansi.enabled":"true"}}}`)
+
 	if edited := w.serverPod(sc, 2); edited.Labels["defaults"] != "after" || edited.Spec.Containers[0].Image != "example.org/after:4.1" {
 		t.Errorf("the edited server has the labels %v and the image %s", edited.Labels, edited.Spec.Containers[0].Image)
 	}
@@ -264,10 +285,12 @@ func TestChangedDefaultsLeaveCluster(t *testing.T) {
 	w.ready("c-worker-0")
 	healthy := w.waitCluster("c", sparkv1.ClusterRunningHealthy, readyWorkers(1), clusterHolds("Ready", metav1.ConditionTrue), clusterHolds("ObjectsApplied", metav1.ConditionTrue),
 		func(sc *sparkCluster) error { return want(sc.Status.Operator.CompleteAt != nil, true) })
+
 	master := w.set("c-master").Spec.Template
 	if master.Labels["defaults"] != "before" || master.Spec.Containers[0].Image != "example.org/before:4.1" || master.Spec.Containers[0].Env[0].Name != "DEFAULTS" {
 		t.Errorf("the master's template is %+v", master)
 	}
+
 	stop()
 
 	then := w.versions(&sparkv1.SparkClusterList{}, &appsv1.StatefulSetList{})
@@ -297,10 +320,12 @@ func TestChangedDefaultsLeaveApacheApplication(t *testing.T) {
 		delete(app.Spec.SparkConf, "spark.kubernetes.container.image")
 		delete(app.Spec.SparkConf, "spark.executor.instances")
 	})
+
 	driver := w.readyDriver(app, 1)
 	if driver.Labels["defaults"] != "before" || driver.Spec.Containers[0].Image != "example.org/before:4.1" {
 		t.Errorf("the driver has the labels %v and the image %s", driver.Labels, driver.Spec.Containers[0].Image)
 	}
+
 	executor := w.apacheExecutor(app, driver, 1)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy, func(app *apacheApp) error {
@@ -313,9 +338,11 @@ func TestChangedDefaultsLeaveApacheApplication(t *testing.T) {
 	clock.advance(10 * time.Minute)
 	w.runApache(withDefaults(w, changedDefaults), clock.now)
 	w.waitReads(clock, readCount)
+
 	other := w.apacheApp("other")
 	if pod := w.apacheDriver(other, 1); pod.Labels["defaults"] != "after" {
 		t.Errorf("the labels of a new driver are %v", pod.Labels)
 	}
+
 	sameVersions(t, then, w.versions(&sparkv1.SparkApplicationList{}))
 }

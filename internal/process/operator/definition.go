@@ -52,14 +52,17 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the schema of %s: %w", kind.Kind, err)
 	}
+
 	paths, err := discoveryClient.OpenAPIV3().Paths()
 	if err != nil {
 		return nil, fmt.Errorf("list published schemas: %w", err)
 	}
+
 	published, found := paths[path.Join("apis", kind.Group, kind.Version)]
 	if !found {
 		return nil, fmt.Errorf("the API server publishes no schema of %s yet", kind.GroupVersion())
 	}
+
 	text, err := published.Schema(runtime.ContentTypeJSON)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", kind.GroupVersion(), err)
@@ -71,10 +74,12 @@ func pruned(config *rest.Config, client *http.Client, kind schema.GroupVersionKi
 // cannot be read, the result is the zero value, and the rules are strict.
 func serverVersion(mgr manager.Manager) api.Version {
 	var info *version.Info
+
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err == nil {
 		info, err = client.ServerVersion()
 	}
+
 	if err != nil {
 		mgr.GetLogger().Error(err, "Could not read the version of the API server; Pod Security is judged by the oldest and by the latest version")
 		return api.Version{}
@@ -93,10 +98,12 @@ func missing(text []byte, kind schema.GroupVersionKind, fields []string) (droppe
 	if err := utiljson.Unmarshal(text, &document); err != nil {
 		return nil, fmt.Errorf("decode the schema of %s: %w", kind.GroupVersion(), err)
 	}
+
 	for _, d := range document.Components.Schemas {
 		if len(d.Kinds) != 1 || schema.GroupVersionKind(d.Kinds[0]) != kind {
 			continue
 		}
+
 		for _, field := range fields {
 			if !d.keeps(strings.Split(field, ".")) {
 				dropped = append(dropped, field)

@@ -25,6 +25,7 @@ func TestDefinitionOfAnother(t *testing.T) {
 	definitions := kit.Client(t, apiextensionsv1.AddToScheme)
 	gvk := schema.GroupVersionKind{Group: w.Namespace + ".example.org", Version: "v1", Kind: "Job"}
 	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
+
 	theirs := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "jobs." + gvk.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
@@ -40,10 +41,13 @@ func TestDefinitionOfAnother(t *testing.T) {
 	if err := definitions.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = definitions.Delete(t.Context(), theirs) })
+
 	waiting := func(limit time.Duration) *Operator {
 		cfg := testConfig(w.Namespace)
 		cfg.Controller.CacheSyncTimeout.Duration = limit
+
 		op, err := newOperator(t.Context(), cfg, w.environment())
 		if err != nil {
 			t.Fatal(err)
@@ -51,19 +55,23 @@ func TestDefinitionOfAnother(t *testing.T) {
 		return op
 	}
 	fields := []string{"status.state", "status.operator"}
+
 	err := waiting(3*time.Second).waitServed(t.Context(), gvk, fields)
 	if err == nil || !strings.Contains(err.Error(), "belongs to another operator: the API server would drop status.operator, ") || !strings.Contains(err.Error(), "crds.install") {
 		t.Errorf("with another operator's definition: %v", err)
 	}
+
 	if !strings.Contains(w.Log.String(), "Waiting until the API server serves a kind") {
 		t.Error("the operator did not log that it waits")
 	}
 
 	before := theirs.DeepCopy()
+
 	theirs.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["operator"] = text
 	if err := definitions.Patch(t.Context(), theirs, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := waiting(time.Minute).waitServed(t.Context(), gvk, fields); err != nil {
 		t.Errorf("with a corrected definition: %v", err)
 	}
@@ -73,11 +81,14 @@ func TestDefinitionOfAnother(t *testing.T) {
 // operator stores its decisions.
 func TestDefinitionsKeepWhatIsRemembered(t *testing.T) {
 	t.Parallel()
+
 	kind := kinds.SparkApplications(config.Default, nil)
+
 	op, err := newOperator(t.Context(), testConfig(kit.Namespace(t)), newWorld(t).environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if why, err := op.unserved(v1beta2.GroupVersion.WithKind("SparkApplication"), kind.Definition.RequiredFields); why != nil || err != nil || len(kind.Definition.RequiredFields) == 0 {
 		t.Errorf("%v, %v", why, err)
 	}
@@ -91,10 +102,12 @@ func TestMissing(t *testing.T) {
 			"spec": {"x-kubernetes-preserve-unknown-fields": true},
 			"status": {"properties": {"state": {"type": "string"}}}}}}}}`
 	job := schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Job"}
+
 	got, err := missing([]byte(document), job, []string{"spec.any.thing", "status", "status.state", "status.operator", "status.state.deep", "other"})
 	if diff := cmp.Diff([]string{"status.operator", "status.state.deep", "other"}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+
 	for name, c := range map[string]struct {
 		text string
 		kind schema.GroupVersionKind

@@ -43,6 +43,7 @@ func TestTakenExecutors(t *testing.T) {
 		play.executor = func(id int) *corev1.Pod { return w.executor(app, driver, id) }
 		play.counts = func() *v1beta2.ExecutorCounts { return w.Get("pi").Status.Executors }
 		play.play()
+
 		want := map[string]v1beta2.ExecutorState{"pi-exec-1": v1beta2.ExecutorStateFailed, "pi-exec-2": v1beta2.ExecutorStateCompleted,
 			"pi-exec-3": v1beta2.ExecutorStateCompleted, "pi-exec-4": v1beta2.ExecutorStateCompleted}
 		if diff := cmp.Diff(want, w.Get("pi").Status.ExecutorState); diff != "" {
@@ -65,6 +66,7 @@ func TestTakenExecutors(t *testing.T) {
 func (p takenExecutors) play() {
 	p.T.Helper()
 	p.ready(p.driver.Name)
+
 	var executors []*corev1.Pod
 	for id := 1; id <= 4; id++ {
 		executor := p.executor(id)
@@ -73,6 +75,7 @@ func (p takenExecutors) play() {
 		p.kubelet(executor.Name, corev1.PodRunning, running())
 		executors = append(executors, executor)
 	}
+
 	p.await(v1beta2.ExecutorCounts{Running: 4})
 
 	p.delete(executors[0], client.GracePeriodSeconds(0)) // somebody
@@ -88,6 +91,7 @@ func (p takenExecutors) play() {
 	p.await(v1beta2.ExecutorCounts{Completed: 3, Failed: 1})
 	p.delete(executors[3], client.GracePeriodSeconds(0))
 	p.WaitGone(executors[3])
+
 	if reported := p.EventsOf(p.app)["SparkExecutorFailed"]; strings.Contains(reported, "\n") {
 		p.T.Errorf("the events say %q", reported)
 	}
@@ -95,6 +99,7 @@ func (p takenExecutors) play() {
 
 func (p takenExecutors) delete(pod *corev1.Pod, options ...client.DeleteOption) {
 	p.T.Helper()
+
 	if err := p.API.Delete(p.T.Context(), pod, options...); client.IgnoreNotFound(err) != nil {
 		p.T.Fatal(err)
 	}

@@ -23,30 +23,38 @@ import (
 // policy of the deletion, as for Kubernetes' own kinds.
 func TestApplicationIsDeleted(t *testing.T) {
 	t.Parallel()
+
 	for policy, stays := range map[metav1.DeletionPropagation]bool{
 		metav1.DeletePropagationBackground: false, metav1.DeletePropagationForeground: false, metav1.DeletePropagationOrphan: true,
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
+
 			if policy != metav1.DeletePropagationBackground {
 				kit.NeedsControllers(t, cascade)
 			}
+
 			w := newWorld(t)
 			w.runReal()
 			app, last := w.Application("pi", scene.WithDriver), w.Application("last", scene.WithDriver)
 			w.runningDriver(app, 1)
 			driver := w.runningDriver(last, 1)
+
 			had := w.dependentsOf(app)
 			if len(had) < 4 {
 				t.Fatalf("the application has %d objects", len(had))
 			}
+
 			if stays {
 				w.collectorKnows() // the collector orphans only objects that it has received, and deletes all others
 			}
+
 			if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
 			}
+
 			w.WaitGone(app)
+
 			if !stays {
 				for _, object := range had {
 					w.WaitGone(object)
@@ -58,12 +66,15 @@ func TestApplicationIsDeleted(t *testing.T) {
 			if err := w.API.Delete(t.Context(), last); err != nil {
 				t.Fatal(err)
 			}
+
 			w.WaitGone(driver)
+
 			for _, object := range w.dependentsOf(app) {
 				if object.GetDeletionTimestamp() != nil || len(object.GetOwnerReferences()) > 0 {
 					t.Errorf("the deletion time of %s %s is %v, its owners are %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), object.GetDeletionTimestamp(), object.GetOwnerReferences())
 				}
 			}
+
 			if left := w.dependentsOf(app); len(left) != len(had) {
 				t.Errorf("%d objects are left of %d: %v of %v", len(left), len(had), kindsOf(left), kindsOf(had))
 			}
@@ -76,14 +87,17 @@ func TestApplicationIsDeleted(t *testing.T) {
 // has deleted these three.
 func (w *world) collectorKnows() {
 	w.T.Helper()
+
 	nobody := []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "nobody", UID: "00000000-0000-4000-8000-000000000000"}}
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "heard", OwnerReferences: nobody}
 	pod := scene.ForeignPod(w.Namespace, "heard")
 	pod.OwnerReferences = nobody
+
 	all := []client.Object{&corev1.ConfigMap{ObjectMeta: meta}, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}, pod}
 	for _, object := range all {
 		w.Create(object)
 	}
+
 	for _, object := range all {
 		w.WaitGone(object)
 	}
@@ -92,12 +106,15 @@ func (w *world) collectorKnows() {
 // dependentsOf returns the objects with an application's labels.
 func (w *world) dependentsOf(app *v1beta2.SparkApplication) (children []client.Object) {
 	w.T.Helper()
+
 	for _, kind := range append(slices.Clone(dependents.Kinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+
 		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 			w.T.Fatal(err)
 		}
+
 		for i := range list.Items {
 			list.Items[i].SetGroupVersionKind(kind)
 			children = append(children, &list.Items[i])
@@ -114,21 +131,27 @@ func TestOperatorDeletesDependentsAtOnce(t *testing.T) {
 	made := &requests{}
 	stop := w.runTiny(tiny.Kind(), func(env *Environment) { env.Rest.Wrap(made.over) })
 	const n = 30
+
 	var apps []*v1beta2.SparkApplication
 	for i := range n {
 		apps = append(apps, w.Application(fmt.Sprintf("pi-%d", i)))
 	}
+
 	for _, app := range apps {
 		w.waitState(app.Name, v1beta2.ApplicationStateSubmitted)
 	}
+
 	before := made.since(nil)
+
 	for _, app := range apps {
 		if err := w.API.Delete(t.Context(), app); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	kit.Wait(t, "the namespace to be empty", func(context.Context) error { return want(len(w.Stays()), 0) })
 	stop()
+
 	got := made.since(before)
 	for _, resource := range []string{"pods", "configmaps", "services"} {
 		// The operator may request a deletion twice if its cache is old or the collector works on the same object. The
@@ -137,6 +160,7 @@ func TestOperatorDeletesDependentsAtOnce(t *testing.T) {
 			t.Errorf("the operator deleted %d %s of %d applications", deleted, resource, n)
 		}
 	}
+
 	for request := range got {
 		writes := !strings.HasPrefix(request, "GET ") && !strings.HasSuffix(request, " events")
 		if writes && !slices.Contains([]string{"DELETE pods", "DELETE configmaps", "DELETE services", "PATCH sparkapplications/status"}, request) {

@@ -90,14 +90,17 @@ var changesOfDependents = []struct {
 		if !known {
 			edit = [3]string{"add", "/data/edited", "eWVz"}
 		}
+
 		value := any(edit[2])
 		if number, err := strconv.Atoi(edit[2]); err == nil {
 			value = number
 		}
+
 		patch, err := json.Marshal([]any{map[string]any{"op": edit[0], "path": edit[1], "value": value}})
 		if err == nil {
 			err = api.Patch(ctx, object.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 		}
+
 		if !known && apierrors.IsInvalid(err) {
 			return false, nil
 		}
@@ -114,17 +117,21 @@ var changesOfDependents = []struct {
 		other.SetGroupVersionKind(object.GroupVersionKind())
 		other.SetNamespace(object.GetNamespace())
 		other.SetName(object.GetName())
+
 		for _, part := range []string{"spec", "data"} {
 			if content, found := object.Object[part]; found {
 				other.Object[part] = content
 			}
 		}
+
 		unstructured.RemoveNestedField(other.Object, "spec", "clusterIP")
 		unstructured.RemoveNestedField(other.Object, "spec", "clusterIPs")
+
 		for { // the operator may have created the object again in between
 			if err := api.Delete(ctx, object.DeepCopy(), client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 				return true, err
 			}
+
 			if err := api.Create(ctx, other.DeepCopy()); !apierrors.IsAlreadyExists(err) {
 				return true, err
 			}
@@ -150,15 +157,18 @@ func takePicture(ctx context.Context, api client.Client, dependentKinds []schema
 		for _, namespace := range namespaces {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(kind)
+
 			if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {
 				return err
 			}
+
 			for i := range list.Items {
 				visit(&list.Items[i])
 			}
 		}
 		return nil
 	}
+
 	var errs []error
 	for _, kind := range dependentKinds {
 		errs = append(errs, each(kind, func(object *unstructured.Unstructured) {
@@ -167,6 +177,7 @@ func takePicture(ctx context.Context, api client.Client, dependentKinds []schema
 			p.of[uid] = append(p.of[uid], object)
 		}))
 	}
+
 	for _, owner := range ownerKinds {
 		errs = append(errs, each(owner.gvk, func(object *unstructured.Unstructured) {
 			conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
@@ -176,6 +187,7 @@ func takePicture(ctx context.Context, api client.Client, dependentKinds []schema
 			}
 		}))
 	}
+
 	errs = append(errs, each(corev1.SchemeGroupVersion.WithKind("Event"), func(event *unstructured.Unstructured) {
 		uid, _, _ := unstructured.NestedString(event.Object, "involvedObject", "uid")
 		p.reports[types.UID(uid)] = append(p.reports[types.UID(uid)], fmt.Sprintf("%s: %s", event.Object["reason"], event.Object["message"]))
@@ -202,6 +214,7 @@ func (c *changed) outcome(p *picture) string {
 			return "named: " + text
 		}
 	}
+
 	now := p.objects[pictureKey(c.before)]
 	switch {
 	case now == nil, now.GetLabels()[identity.AppUIDLabel] != string(c.owner.GetUID()), now.GetDeletionTimestamp() != nil:
@@ -209,9 +222,11 @@ func (c *changed) outcome(p *picture) string {
 	case now.GetUID() == c.before.GetUID() && now.GetResourceVersion() == c.before.GetResourceVersion():
 		return ""
 	}
+
 	if c.before.GetKind() == "Pod" {
 		return "restored"
 	}
+
 	for _, part := range []string{"spec", "data"} {
 		if !equality.Semantic.DeepEqual(withoutAddresses(now.Object[part]), withoutAddresses(c.before.Object[part])) {
 			return ""
@@ -226,6 +241,7 @@ func withoutAddresses(spec any) any {
 	if !ok {
 		return spec
 	}
+
 	kept := maps.Clone(fields)
 	for _, assigned := range []string{"clusterIP", "clusterIPs", "replicas"} {
 		delete(kept, assigned)
@@ -244,10 +260,12 @@ func TestEachDependentIsRestoredOrNamed(t *testing.T) {
 	cfg := testConfig(pending.Namespace, started.Namespace)
 	pending.grantSparkRights()
 	started.grantSparkRights()
+
 	op, err := NewOperator(t.Context(), cfg, pending.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	op.optional.Interval = 100 * time.Millisecond
 	pending.run(op)
 	started.kubelets()
@@ -256,17 +274,20 @@ func TestEachDependentIsRestoredOrNamed(t *testing.T) {
 	look := func(ctx context.Context) (*picture, error) {
 		return takePicture(ctx, pending.API, all, pending.Namespace, started.Namespace)
 	}
+
 	var firsts []client.Object
 	for i, kind := range ownerKinds {
 		for _, w := range []*world{pending, started} {
 			firsts = append(firsts, kind.create(w, fmt.Sprintf("k%d-first", i)))
 		}
 	}
+
 	executorsOf(t, look, started, firsts)
 	shapes := shapesOf(t, look, firsts)
 
 	var cases []*changed
 	var makes []func(context.Context, client.Client, *unstructured.Unstructured) (bool, error)
+
 	var owners []client.Object
 	for i, kind := range ownerKinds {
 		// Each change of each dependent has its turn in one of the phases. An executor exists in one phase only.
@@ -275,22 +296,26 @@ func TestEachDependentIsRestoredOrNamed(t *testing.T) {
 				if leftOut(dependent, change.name) {
 					continue
 				}
+
 				w := started
 				if (d+c)%2 == 0 && slices.Contains(shapes[2*i], dependent) {
 					w = pending
 				}
+
 				owner := kind.create(w, fmt.Sprintf("k%d-%d-%d", i, d, c))
 				owners, makes = append(owners, owner), append(makes, change.make)
 				cases = append(cases, &changed{what: fmt.Sprintf("%s of %s, %s", dependent, kind.gvk.GroupKind(), change.name), shape: dependent, owner: owner})
 			}
 		}
 	}
+
 	executorsOf(t, look, started, owners)
 	kit.Wait(t, "the dependents of all", func(ctx context.Context) error {
 		p, err := look(ctx)
 		if err != nil {
 			return err
 		}
+
 		var missing []error
 		for _, c := range cases {
 			c.said, c.before = p.reports[c.owner.GetUID()], nil
@@ -299,6 +324,7 @@ func TestEachDependentIsRestoredOrNamed(t *testing.T) {
 					c.before = object
 				}
 			}
+
 			if c.before == nil {
 				missing = append(missing, fmt.Errorf("%s: it does not exist yet: %s", c.what, c.owner.GetName()))
 			}
@@ -333,18 +359,22 @@ func testChanges(t *testing.T, look func(context.Context) (*picture, error), cas
 	dependents.InParallel(len(cases), func(i int) {
 		c := cases[i]
 		c.since = time.Now()
+
 		permitted, err := makes[i](t.Context(), api, c.before)
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 		}
+
 		c.over = !permitted || err != nil
 	})
+
 	var open []*changed
 	for _, c := range cases {
 		if !c.over {
 			open = append(open, c)
 		}
 	}
+
 	t.Logf("%d changes, %d of which the API server permits", len(cases), len(open))
 	kit.Wait(t, "each dependent to be restored or named", func(ctx context.Context) error {
 		p, err := look(ctx)
@@ -359,6 +389,7 @@ func testChanges(t *testing.T, look func(context.Context) (*picture, error), cas
 					strings.Join(p.reports[c.owner.GetUID()], "\n\t")))
 				return false
 			}
+
 			t.Logf("%s: within %s: %s", c.what, time.Since(c.since).Round(100*time.Millisecond), outcome)
 			return true
 		})
@@ -377,25 +408,31 @@ func shapeOf(object *unstructured.Unstructured) string {
 // shapesOf returns the shapes of the dependents that each custom resource has, when all of them exist.
 func shapesOf(t *testing.T, look func(context.Context) (*picture, error), owners []client.Object) (shapes [][]string) {
 	t.Helper()
+
 	same := 0
 	kit.Wait(t, "the dependents of the first custom resources", func(ctx context.Context) error {
 		p, err := look(ctx)
 		if err != nil {
 			return err
 		}
+
 		before := shapes
+
 		shapes = nil
 		for _, owner := range owners {
 			var names []string
 			for _, object := range p.of[owner.GetUID()] {
 				names = append(names, shapeOf(object))
 			}
+
 			slices.Sort(names)
 			shapes = append(shapes, slices.Compact(names))
 		}
+
 		if same++; !equality.Semantic.DeepEqual(before, shapes) {
 			same = 0
 		}
+
 		if same < 8 { // the last steps of the wait are long
 			return fmt.Errorf("they still change: %v", shapes)
 		}
@@ -407,20 +444,24 @@ func shapesOf(t *testing.T, look func(context.Context) (*picture, error), owners
 // executorsOf plays Spark: it creates an executor of each driver in a world.
 func executorsOf(t *testing.T, look func(context.Context) (*picture, error), w *world, owners []client.Object) {
 	t.Helper()
+
 	for _, owner := range owners {
 		gvk, err := apiutil.GVKForObject(owner, w.API.Scheme())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		i := slices.IndexFunc(ownerKinds, func(kind ownerKind) bool { return kind.gvk == gvk })
 		if ownerKinds[i].executor == nil || owner.GetNamespace() != w.Namespace {
 			continue
 		}
+
 		kit.Wait(t, "the driver of "+owner.GetName(), func(ctx context.Context) error {
 			p, err := look(ctx)
 			if err != nil {
 				return err
 			}
+
 			for _, object := range p.of[owner.GetUID()] {
 				driver := &corev1.Pod{}
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, driver); err == nil && object.GetKind() == "Pod" && identity.IsDriver(driver) {

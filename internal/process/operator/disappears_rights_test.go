@@ -29,6 +29,7 @@ var rightsOfALife = []string{
 // singleRights returns the rights of the chart's rules, one in each rule.
 func singleRights(t *testing.T) (single []rbacv1.PolicyRule) {
 	t.Helper()
+
 	for _, rule := range chartRules(t) {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
@@ -66,14 +67,17 @@ func (p *placeWithout) play(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+
 	driver := &corev1.Pod{}
 	if err := p.API.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: driverName(p.app.Name)}, driver); err != nil {
 		return err
 	}
+
 	services := &corev1.ServiceList{}
 	if err := p.API.List(ctx, services, client.InNamespace(p.Namespace)); err != nil {
 		return err
 	}
+
 	headless := slices.IndexFunc(services.Items, func(s corev1.Service) bool { return s.Spec.ClusterIP == corev1.ClusterIPNone })
 	switch {
 	case driver.Status.Phase == corev1.PodPending:
@@ -98,18 +102,23 @@ func TestRightThatTheOperatorLacksIsNamed(t *testing.T) {
 	t.Parallel()
 	rights := singleRights(t)
 	var places []*placeWithout
+
 	var names []string
 	for _, right := range rights {
 		if !slices.Contains(rightsOfALife, right.APIGroups[0]+"/"+right.Resources[0]) {
 			continue
 		}
+
 		places = append(places, &placeWithout{world: newWorld(t), right: right})
 		names = append(names, places[len(places)-1].Namespace)
 	}
+
 	if len(places) < 30 {
 		t.Fatalf("only %d rights", len(places))
 	}
+
 	l := newLimited(t, names...)
+
 	var checks []check
 	for _, p := range places {
 		p.grant("operator", l.user, slices.DeleteFunc(slices.Clone(rights), func(r rbacv1.PolicyRule) bool { return rightName(r) == rightName(p.right) })...)
@@ -118,14 +127,17 @@ func TestRightThatTheOperatorLacksIsNamed(t *testing.T) {
 		})
 		checks = append(checks, check{"without " + rightName(p.right), time.Now(), func(ctx context.Context) error {
 			unwatched := l.metricWhere("sparkoperator_namespace_unwatched_kinds", func(labels []*dto.LabelPair) bool { return labels[0].GetValue() == p.Namespace })
+
 			lacks := fmt.Sprintf("cannot %s resource %q", p.right.Verbs[0], p.right.Resources[0])
 			if strings.HasSuffix(p.right.Resources[0], "/finalizers") { // checked by an admission plugin
 				lacks = "cannot set blockOwnerDeletion"
 			}
+
 			err := p.play(ctx)
 			if err == nil || unwatched > 0 && (p.right.Verbs[0] == "list" || p.right.Verbs[0] == "watch") {
 				return nil
 			}
+
 			if slices.ContainsFunc(p.reportsOf(p.app), func(text string) bool {
 				return strings.Contains(text, apianswer.ReasonOperatorForbidden) && strings.Contains(text, lacks)
 			}) {
@@ -134,6 +146,7 @@ func TestRightThatTheOperatorLacksIsNamed(t *testing.T) {
 			return fmt.Errorf("%w; reported are:\n%s", err, strings.Join(p.reportsOf(p.app), "\n"))
 		}})
 	}
+
 	l.start()
 	l.waitChecks(checks)
 }

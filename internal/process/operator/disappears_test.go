@@ -47,10 +47,12 @@ var livePhases = []struct {
 // reportsOf returns every text that a user can read about an application: its conditions and its Events.
 func (w *world) reportsOf(app *v1beta2.SparkApplication) (texts []string) {
 	live := &v1beta2.SparkApplication{}
+
 	_ = w.API.Get(w.T.Context(), client.ObjectKeyFromObject(app), live) // a deleted application has no conditions
 	for _, c := range live.Status.Conditions {
 		texts = append(texts, fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
 	}
+
 	for reason, message := range w.EventsOf(app) {
 		for line := range strings.SplitSeq(message, "\n") {
 			texts = append(texts, reason+": "+line)
@@ -76,6 +78,7 @@ func (w *world) waitChecks(checks []check) {
 				missing = append(missing, fmt.Errorf("%s: %w", c.what, err))
 				return false
 			}
+
 			w.T.Logf("%s: within %s", c.what, time.Since(c.since).Round(100*time.Millisecond))
 			return true
 		})
@@ -100,12 +103,15 @@ func (w *world) named(app *v1beta2.SparkApplication, before []string, words ...s
 // that is the same for all applications.
 func (w *world) allDependents(app *v1beta2.SparkApplication) (all []client.Object) {
 	w.T.Helper()
+
 	for _, kind := range append(slices.Clone(dependents.Kinds), corev1.SchemeGroupVersion.WithKind("Pod")) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
+
 		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 			w.T.Fatal(err)
 		}
+
 		for i := range list.Items {
 			list.Items[i].SetGroupVersionKind(kind)
 			all = append(all, &list.Items[i])
@@ -125,12 +131,14 @@ func (w *world) allDependents(app *v1beta2.SparkApplication) (all []client.Objec
 // nor named: new executors died, and the application ended with an exit code that did not say why.
 func TestWhatDisappearsIsRestoredOrNamed(t *testing.T) {
 	t.Parallel()
+
 	for _, phase := range livePhases {
 		t.Run(phase.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.grantSparkRights()
 			w.runReal()
+
 			live := func(name string) (*v1beta2.SparkApplication, []client.Object) {
 				app := w.Application(name, scene.WithDriver, func(app *v1beta2.SparkApplication) {
 					app.Spec.SparkVersion, app.Spec.DriverPodDisruptionBudget = "4.2.0", new(true)
@@ -141,19 +149,23 @@ func TestWhatDisappearsIsRestoredOrNamed(t *testing.T) {
 				w.uiService(name)
 				return app, w.allDependents(app)
 			}
+
 			var checks []check
 			for i, count := 0, 1; i < count; i++ {
 				app, all := live(fmt.Sprintf("a%d", i))
 				count = len(all)
 				checks = append(checks, w.disappears(app, all[i])...)
 			}
+
 			kinds := map[string]bool{}
 			for _, c := range checks {
 				kinds[strings.Fields(c.what)[0]] = true
 			}
+
 			if len(kinds) != len(dependents.Kinds)+1 {
 				t.Errorf("the applications have only objects of the kinds %v", kinds)
 			}
+
 			w.waitChecks(checks)
 		})
 	}
@@ -162,19 +174,23 @@ func TestWhatDisappearsIsRestoredOrNamed(t *testing.T) {
 // disappears deletes an object of an application, and returns what must follow.
 func (w *world) disappears(app *v1beta2.SparkApplication, object client.Object) []check {
 	w.T.Helper()
+
 	before, kind, since := w.reportsOf(app), dependents.KindOf(object), time.Now()
 	if err := w.API.Delete(w.T.Context(), object, client.GracePeriodSeconds(0)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	what := kind + " " + object.GetName()
 	if kind == "Pod" {
 		return []check{{what, since, w.named(app, before, object.GetLabels()[identity.RoleLabel])}}
 	}
+
 	checks := []check{{what, since, func(ctx context.Context) error {
 		live := identity.MetadataOnly(object.GetObjectKind().GroupVersionKind())
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 			return err
 		}
+
 		if live.UID == object.GetUID() {
 			return errors.New("it is not deleted")
 		}
@@ -200,21 +216,25 @@ func TestDriverThatStopsItsContextIsNoWarning(t *testing.T) {
 	w.Create(executor)
 	w.ready(executor.Name)
 	w.waitReady(app.Name, "Running")
+
 	for _, object := range w.allDependents(app) {
 		if dependents.KindOf(object) == "Service" && dependents.IsDriverObject(object) {
 			w.Remove(object)
 		}
 	}
+
 	w.Stopped(executor)
 	kit.Wait(t, "the event", func(ctx context.Context) error {
 		var events corev1.EventList
 		if err := w.API.List(ctx, &events, client.InNamespace(w.Namespace)); err != nil {
 			return err
 		}
+
 		i := slices.IndexFunc(events.Items, func(event corev1.Event) bool { return event.Reason == "ObjectRestored" })
 		if i < 0 {
 			return errors.New("there is none")
 		}
+
 		if event := events.Items[i]; event.Type != corev1.EventTypeNormal {
 			t.Errorf("%s event: %s", event.Type, event.Message)
 		}
@@ -228,6 +248,7 @@ func TestDriverThatStopsItsContextIsNoWarning(t *testing.T) {
 func TestAccountThatDisappearsIsNamed(t *testing.T) {
 	t.Parallel()
 	kit.NeedsControllers(t, editRules)
+
 	changes := map[string]func(*world, string, *corev1.Pod) (says []string){
 		"deleted": func(w *world, account string, _ *corev1.Pod) []string {
 			w.Remove(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: account}})
@@ -236,10 +257,12 @@ func TestAccountThatDisappearsIsNamed(t *testing.T) {
 		"created again": func(w *world, account string, driver *corev1.Pod) []string {
 			kit.Wait(w.T, "an account that is younger than the driver", func(ctx context.Context) error {
 				again := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: account}}
+
 				_ = w.API.Delete(ctx, again.DeepCopy())
 				if err := w.API.Create(ctx, again); err != nil {
 					return err
 				}
+
 				if !again.CreationTimestamp.After(driver.CreationTimestamp.Time) { // in whole seconds
 					return errors.New("it was created in the same second")
 				}
@@ -257,12 +280,14 @@ func TestAccountThatDisappearsIsNamed(t *testing.T) {
 			return []string{"Forbidden", fmt.Sprintf("service account %q has no right to", account)}
 		}
 	}
+
 	for _, right := range explain.DriverRights {
 		changes["without "+right.Verb+" "+right.Resource] = func(w *world, account string, _ *corev1.Pod) []string {
 			role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: account}}
 			if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(role), role); err != nil {
 				w.T.Fatal(err)
 			}
+
 			role.Rules = driverRules(func(verb, resource string) bool { return verb != right.Verb || resource != right.Resource })
 			if err := w.API.Update(w.T.Context(), role); err != nil {
 				w.T.Fatal(err)
@@ -270,11 +295,13 @@ func TestAccountThatDisappearsIsNamed(t *testing.T) {
 			return []string{"Forbidden", fmt.Sprintf("service account %q has no right to %s %s", account, right.Verb, right.Resource)}
 		}
 	}
+
 	for _, phase := range livePhases {
 		t.Run(phase.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runReal()
+
 			var checks []check
 			for name, change := range changes {
 				id := fmt.Sprintf("a%d", len(checks))
@@ -284,6 +311,7 @@ func TestAccountThatDisappearsIsNamed(t *testing.T) {
 				driver := w.driverOf(app, 1)
 				phase.enter(w, app, driver)
 				before := w.reportsOf(app)
+
 				says := change(w, id, driver)
 				switch {
 				case phase.name == "running": // the executor dies, and the driver cannot create another
@@ -293,8 +321,10 @@ func TestAccountThatDisappearsIsNamed(t *testing.T) {
 				case !phase.wants: // Spark's context cannot start
 					w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(1, "io.fabric8.kubernetes.client.KubernetesClientException"))
 				}
+
 				checks = append(checks, check{name, time.Now(), w.named(app, before, says...)})
 			}
+
 			w.waitChecks(checks)
 		})
 	}
@@ -311,6 +341,7 @@ func driverRules(has func(verb, resource string) bool) (rules []rbacv1.PolicyRul
 				rule.Verbs = append(rule.Verbs, verb)
 			}
 		}
+
 		rules = append(rules, rule)
 	}
 	return slices.DeleteFunc(rules, func(rule rbacv1.PolicyRule) bool { return len(rule.Verbs) == 0 })

@@ -34,6 +34,7 @@ type release struct {
 // startRelease starts an operator that serves the namespaces that a label selector selects.
 func (w *world) startRelease(selector string) *release {
 	w.T.Helper()
+
 	r := &release{namespaces: config.Namespaces{Selector: selector}, wrote: map[string]map[string]int{}}
 	cfg := testConfig()
 	cfg.Namespaces = r.namespaces
@@ -47,10 +48,12 @@ func (w *world) startRelease(selector string) *release {
 			return next.RoundTrip(req)
 		})
 	})
+
 	var err error
 	if r.op, err = NewOperator(w.T.Context(), cfg, env); err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.run(r.op)
 	return r
 }
@@ -59,8 +62,10 @@ func (w *world) startRelease(selector string) *release {
 func (r *release) note(req *http.Request) {
 	_, inside, _ := strings.Cut(req.URL.Path, "/namespaces/")
 	parts := append(strings.Split(inside, "/"), "", "", "")
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if r.wrote[parts[0]] == nil {
 		r.wrote[parts[0]] = map[string]int{}
 	}
@@ -82,6 +87,7 @@ func (r *release) waitUnserved(w *world) {
 		if err != nil {
 			return err
 		}
+
 		served, err := s.Serves(ctx, w.Namespace)
 		return want(fmt.Sprint(served, err), "false <nil>")
 	})
@@ -91,15 +97,19 @@ func (r *release) waitUnserved(w *world) {
 // attempt and has an Event.
 func (w *world) finishApplications(names ...string) {
 	w.T.Helper()
+
 	apps := map[string]*v1beta2.SparkApplication{}
 	for _, name := range names {
 		apps[name] = w.Application(name, scene.WithDriver)
 	}
+
 	for name, app := range apps {
 		w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
+
 		if now := w.waitState(name, v1beta2.ApplicationStateCompleted); now.Status.Operator.Attempt != 1 {
 			w.T.Errorf("%s/%s took %d attempts", w.Namespace, name, now.Status.Operator.Attempt)
 		}
+
 		kit.Wait(w.T, "the events of "+name, func(context.Context) error { return want(len(w.EventsOf(app)) > 0, true) })
 	}
 }
@@ -118,21 +128,26 @@ func TestDisjointSelectors(t *testing.T) {
 
 	moving := moves.Application("moving", scene.WithDriver)
 	driver := moves.runningDriver(moving, 1)
+
 	a.finishApplications("one", "two", "three")
 	b.finishApplications("one", "two", "three") // both operators have all names
 
 	moves.relabel(key, "")
 	ofA.waitUnserved(moves)
+
 	before := ofA.writes(moves.Namespace)
 	if got := ofB.writes(moves.Namespace); got != nil {
 		t.Errorf("the second operator wrote in a namespace that it did not serve yet: %v", got)
 	}
+
 	moves.relabel(key, "b")
 	moves.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	moves.waitState("moving", v1beta2.ApplicationStateCompleted)
 	delete(before, "POST events") // which are written later than the status
+
 	after := ofA.writes(moves.Namespace)
 	delete(after, "POST events")
+
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the first operator wrote in a namespace that it no longer served (-before +after):\n%s", diff)
 	}
@@ -146,15 +161,19 @@ func TestDisjointSelectors(t *testing.T) {
 		if own["POST pods"] != 3 || own["PATCH sparkapplications/status"] == 0 || own["POST events"] == 0 {
 			t.Errorf("in a served namespace an operator wrote %v, want 3 driver pods, statuses and events", own)
 		}
+
 		if got := c.other.writes(c.w.Namespace); got != nil {
 			t.Errorf("an operator wrote %v in a namespace that it does not serve", got)
 		}
 	}
+
 	if n := before["POST pods"] + ofB.writes(moves.Namespace)["POST pods"]; n != 1 {
 		t.Errorf("%d drivers were created for the application that moved", n)
 	}
+
 	for w, n := range map[*world]int{a: 3, b: 3, moves: 1} {
 		var pods corev1.PodList
+
 		err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver})
 		if err != nil || len(pods.Items) != n {
 			t.Errorf("there are %d drivers, want %d; %v", len(pods.Items), n, err)

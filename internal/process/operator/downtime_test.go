@@ -22,6 +22,7 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 	stop := w.runReal()
 	app := w.Application("pi", scene.WithDriver)
 	first := w.runningDriver(app, 1)
+
 	stop()
 	w.Patch("pi", `{"metadata":{"labels":{"team":"b"}},"spec":{"timeToLiveSeconds":3600}}`)
 	stop = w.runReal()
@@ -30,19 +31,23 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 		return want(now.Status.ObservedGeneration, now.Generation)
 	})
 	stop()
+
 	if got := w.driverOf(app, 1); got.UID != first.UID || got.DeletionTimestamp != nil {
 		t.Fatal("the edit of timeToLiveSeconds has replaced the run")
 	}
 
 	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
 	stop = w.runReal()
+
 	second := w.driverOf(app, 2)
 	if !strings.Contains(strings.Join(second.Spec.Containers[0].Args, " "), "100") {
 		t.Errorf("the new driver's arguments are %q", second.Spec.Containers[0].Args)
 	}
+
 	stop()
 	w.runReal()
 	w.execute(second, scene.Exited(0, ""))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.Operator.Attempt != 2 || got.Status.ExecutionAttempts != 1 {
 		t.Errorf("attempt %d, %d runs since the edit; want 2 and 1", got.Status.Operator.Attempt, got.Status.ExecutionAttempts)
@@ -58,16 +63,22 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 	stop := w.runReal()
 	app := w.Application("pi", scene.WithDriver)
 	driver := w.runningDriver(app, 1)
+
 	stop()
+
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(driver)
 	foreign := scene.ForeignPod(w.Namespace, driver.Name)
 	w.Create(foreign)
+
 	untouched := func(when string) {
 		t.Helper()
+
 		now := &corev1.Pod{}
+
 		err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), now)
 		if err != nil || now.UID != foreign.UID || now.DeletionTimestamp != nil {
 			t.Fatalf("%s: somebody else's pod was changed: %v", when, err)
@@ -78,6 +89,7 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 	w.runReal()
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	untouched("suspended")
+
 	for _, edit := range []string{`{"spec":{"suspend":false}}`, `{"spec":{"arguments":["100"]}}`} {
 		w.Patch("pi", edit)
 		kit.Wait(t, edit+" to fail because the name is taken", func(context.Context) error {
@@ -85,6 +97,7 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 			if err := want(now.Status.ObservedGeneration, now.Generation); err != nil {
 				return err
 			}
+
 			if err := want(now.Status.AppState.State, v1beta2.ApplicationStateFailed); err != nil {
 				return err
 			}
@@ -92,10 +105,13 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 		})
 		untouched(edit)
 	}
+
 	w.Patch("pi", `{"spec":{"suspend":true}}`)
+
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitNothingOf(app)
 	untouched("deleted")
 }

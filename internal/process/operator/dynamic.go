@@ -23,6 +23,7 @@ func namespaceChanges(onChange func(wake func(namespace string)), keysIn handler
 		onChange(func(name string) {
 			namespace := identity.MetadataOnly(namespaceKind)
 			namespace.SetName(name)
+
 			for _, request := range keysIn(ctx, namespace) {
 				queue.Add(request)
 			}

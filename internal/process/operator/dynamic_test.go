@@ -55,10 +55,12 @@ func TestNamespacesChangeLive(t *testing.T) {
 	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.Namespace
 	waiting := b.Get(b.Application("waiting", scene.WithDriver).Name)
 	first := a.Application("first", scene.WithDriver)
+
 	op, err := NewOperator(t.Context(), cfg, a.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	a.run(op)
 	a.driverOf(first, 1)
 	b.untouched(waiting, 0)
@@ -66,6 +68,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	dynamic := a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: a.Namespace + "," + b.Namespace, "spark.nonsense": "1"})
 	a.Create(dynamic)
 	b.driverOf(waiting, 1)
+
 	for _, want := range []string{"Served namespaces changed", a.Namespace + "," + b.Namespace, "spark.nonsense"} {
 		if !strings.Contains(a.Log.String(), want) {
 			t.Errorf("the log does not contain %q:\n%s", want, a.Log)
@@ -77,10 +80,13 @@ func TestNamespacesChangeLive(t *testing.T) {
 	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
+
 	a.waitServed(op, b.Namespace)
+
 	if *op.Settings().Apache.TrimHistory {
 		t.Error("the other setting of the same ConfigMap was not applied")
 	}
+
 	late := a.Get(a.Application("late", scene.WithDriver).Name)
 	b.driverOf(b.Application("also", scene.WithDriver), 1)
 	a.untouched(late, 1)
@@ -90,6 +96,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the rejection to be reported", func(context.Context) error {
 		if !strings.Contains(a.Log.String(), "No_Name") {
 			return fmt.Errorf("the log is\n%s", a.Log)
@@ -102,8 +109,10 @@ func TestNamespacesChangeLive(t *testing.T) {
 	if err := a.API.Delete(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
+
 	a.waitServed(op, a.Namespace)
 	a.driverOf(late, 1)
+
 	if !*op.Settings().Apache.TrimHistory {
 		t.Error("the other setting does not have its initial value again")
 	}
@@ -117,26 +126,33 @@ func TestSettingsFromAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dynamic.properties")
 	write := func(text string) {
 		t.Helper()
+
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cfg := testConfig("there-is-none")
 	cfg.DynamicConfig = config.DynamicConfig{Enabled: true, Source: config.SourceFile, File: file, Selector: "a=b", ReloadInterval: metav1.Duration{Duration: 20 * time.Millisecond}}
+
 	write(propertyNamespaces + " = " + w.Namespace + "\n")
+
 	op, err := newOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if served := op.Settings().Namespaces.Names; !slices.Equal(served, []string{w.Namespace}) {
 		t.Fatalf("before the start %v are served", served)
 	}
+
 	w.run(op)
 	write(propertyNamespaces + " = one, two\n")
 	w.waitServed(op, "one", "two")
+
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitServed(op, "there-is-none")
 }
 
@@ -149,12 +165,15 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	w.Create(w.dynamicConfigMap("a", map[string]string{propertyNamespaces: "earlier", propertyTrim: "false"}))
 	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c"}, Data: map[string]string{propertyNamespaces: "unlabelled"}})
 	other.Create(other.dynamicConfigMap("d", map[string]string{propertyNamespaces: "elsewhere"}))
+
 	cfg := testConfig("first")
 	cfg.DynamicConfig.Enabled, cfg.LeaderElection.Namespace = true, w.Namespace
+
 	op, err := newOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if settings := op.Settings(); !slices.Equal(settings.Namespaces.Names, []string{"later"}) || *settings.Apache.TrimHistory {
 		t.Errorf("served are %v, trimmed %v", settings.Namespaces.Names, *settings.Apache.TrimHistory)
 	}
@@ -166,6 +185,7 @@ func TestSettingsOfNoNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
+
 	cfg.DynamicConfig.Enabled = true
 	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
 		t.Errorf("the error outside a pod and without a namespace is %v", err)
@@ -178,6 +198,7 @@ func TestScopeThatChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.relabel("team", "a")
+
 	for _, test := range []struct {
 		start  config.Namespaces
 		now    map[string]string
@@ -198,11 +219,14 @@ func TestScopeThatChanges(t *testing.T) {
 		cfg := testConfig()
 		cfg.Namespaces = test.start
 		live := live.New(cfg)
+
 		s, err := newScope(cfg.Namespaces, w.API)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s.live = live
+
 		next, _, err := peer.Override(&cfg, test.now)
 		if err != nil {
 			t.Fatal(err)
@@ -210,9 +234,11 @@ func TestScopeThatChanges(t *testing.T) {
 		var woken []string
 		live.OnNamespaceChange(func(name string) { woken = append(woken, name) })
 		live.Update(next)
+
 		if served, err := s.Serves(t.Context(), w.Namespace); err != nil || served != test.served {
 			t.Errorf("%+v, then %v: served %v, %v", test.start, test.now, served, err)
 		}
+
 		if (test.now != nil) != (len(woken) > 0) {
 			t.Errorf("%+v, then %v: the function was called for %v", test.start, test.now, woken)
 		}

@@ -60,6 +60,7 @@ func apacheProbes(healthy, ready func(*http.Request) error) http.Handler {
 				_, _ = fmt.Fprintf(w, "%s: %v\n", bad, err)
 				return
 			}
+
 			_, _ = w.Write([]byte(good))
 		}
 	}
@@ -89,11 +90,13 @@ func readOnly(handler http.Handler) http.Handler {
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("X-Frame-Options", "DENY")
 		header.Set("Content-Security-Policy", "default-src 'none'")
+
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
 			header.Set("Allow", "GET, HEAD")
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
 		}
+
 		handler.ServeHTTP(w, req)
 	})
 }

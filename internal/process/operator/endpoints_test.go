@@ -24,14 +24,18 @@ func TestApacheEndpoints(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
 	cfg.Apache.Health.BindAddress, cfg.Apache.Metrics.BindAddress = freeAddress(t), freeAddress(t)
+
 	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
+
 	for url, says := range map[string]string{
 		"http://" + cfg.Health.BindAddress + "/healthz":            "ok",
 		"http://" + cfg.Metrics.BindAddress + "/metrics":           "controller_runtime_max_concurrent_reconciles",
@@ -54,12 +58,15 @@ func TestApacheEndpoints(t *testing.T) {
 func TestApacheEndpointThatIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
+
 	cfg := testConfig(w.Namespace)
+
 	cfg.Apache.Health.BindAddress = taken.Addr().String()
 	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), taken.Addr().String()) {
 		t.Errorf("%v, want it to name %s", err, taken.Addr())
@@ -68,6 +75,7 @@ func TestApacheEndpointThatIsTaken(t *testing.T) {
 
 func TestAnswersOfApacheProbes(t *testing.T) {
 	good := func(*http.Request) error { return nil }
+
 	bad := func(*http.Request) error { return errors.New("some reason") }
 	for _, test := range []struct {
 		name           string
@@ -89,10 +97,12 @@ func TestAnswersOfApacheProbes(t *testing.T) {
 	} {
 		answer := httptest.NewRecorder()
 		readOnly(test.handler).ServeHTTP(answer, httptest.NewRequest(test.method, test.path, nil))
+
 		body := answer.Body.String()
 		if answer.Code != test.code || test.says != "" && body != test.says || !strings.Contains(body, test.contains) {
 			t.Errorf("%s: %d %.100q", test.name, answer.Code, body)
 		}
+
 		for key, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store"} {
 			if got := answer.Header().Get(key); got != want {
 				t.Errorf("%s: %s is %q", test.name, key, got)

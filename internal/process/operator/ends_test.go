@@ -31,15 +31,19 @@ func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 	slow.gate() // blocks the status write that reports the running driver
 	w.ready(driver.Name)
 	<-slow.held
+
 	for id := 1; id <= 5; id++ {
 		executor := w.executor(app, driver, id)
 		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
+
 		if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 			t.Fatal(err)
 		}
+
 		w.WaitGone(executor)
 	}
+
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	// An executor that is deleted while its driver runs would count as failed. Wait until the cache shows the driver's
 	// end.
@@ -56,6 +60,7 @@ func TestExecutorsThatComeAndGoBetweenPasses(t *testing.T) {
 		}
 		return nil
 	})
+
 	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
 		t.Errorf("%v status writes", writes)
 	}
@@ -71,12 +76,14 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = new(int32(2)) })
+
 	driver := w.runningDriver(app, 1)
 	for id := 1; id <= 2; id++ {
 		executor := w.executor(app, driver, id)
 		w.Create(executor)
 		w.kubelet(executor.Name, corev1.PodRunning, running())
 	}
+
 	counts := func(want v1beta2.ExecutorCounts) {
 		t.Helper()
 		kit.Wait(t, fmt.Sprintf("%+v executors", want), func(context.Context) error {
@@ -93,11 +100,14 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	slow.gate()
 	w.Create(w.executor(app, driver, 3))
 	<-slow.held
+
 	gone := w.executor(app, driver, 1)
 	w.kubelet(gone.Name, corev1.PodFailed, scene.Exited(7, "boom"))
+
 	if err := w.API.Delete(t.Context(), gone, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(gone)
 	close(slow.hold)
 	counts(v1beta2.ExecutorCounts{Running: 1, Pending: 1, Failed: 1})
@@ -107,6 +117,7 @@ func TestFailedExecutorDeletedBetweenPasses(t *testing.T) {
 	w.kubelet("pi-exec-3", corev1.PodRunning, running())
 	counts(v1beta2.ExecutorCounts{Running: 2, Failed: 1})
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutorState[gone.Name] != v1beta2.ExecutorStateFailed || got.Status.Executors.Failed != 1 {
 		t.Errorf("in the end %+v, %v", got.Status.Executors, got.Status.ExecutorState)
@@ -140,6 +151,7 @@ func (g gatedWriter) Patch(ctx context.Context, object client.Object, patch clie
 	select {
 	case <-g.status.gates:
 		close(g.status.held)
+
 		select {
 		case <-g.status.hold:
 		case <-ctx.Done():

@@ -38,7 +38,9 @@ func (w *world) grantSparkRights() {
 // label sets or removes a label of the test's namespace.
 func (w *world) label(key string, value any) {
 	w.T.Helper()
+
 	patch := fmt.Sprintf(`{"metadata": {"labels": {%q: %v}}}`, key, value)
+
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 	if err := w.API.Patch(w.T.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		w.T.Fatal(err)
@@ -50,6 +52,7 @@ func (w *world) label(key string, value any) {
 // The application stays RUNNING.
 func TestExecutorsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
+
 	const enforce = "pod-security.kubernetes.io/enforce"
 	for _, test := range []struct {
 		name   string
@@ -71,6 +74,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 				if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 					return err
 				}
+
 				pod := &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "try"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 				}
@@ -113,34 +117,43 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.runReal()
+
 			if test.hinder != nil {
 				w.grantSparkRights()
 			}
+
 			app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 				if test.app != nil {
 					test.app(w, app)
 				}
 			})
 			driver := w.driverOf(app, 1)
+
 			lift := w.grantSparkRights
 			if test.hinder != nil {
 				lift = test.hinder(w)
 			}
+
 			w.ready(driver.Name)
 			w.waitReady("pi", test.reason, "executors cannot be created: ", test.says)
 			w.waitEvent(app, "SparkExecutorPending", test.reason, test.says)
+
 			got := w.Get("pi")
 			if got.Status.AppState.State != v1beta2.ApplicationStateRunning || got.Status.AppState.ErrorMessage != "" || got.Status.Operator.ShortSince == nil {
 				t.Errorf("the state is %+v, short since %v", got.Status.AppState, got.Status.Operator.ShortSince)
 			}
+
 			lift()
 			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executor run")
+
 			if reported := w.EventsOf(app)["SparkExecutorPending"]; strings.Contains(reported, "\n") {
 				t.Errorf("reported more than once: %s", reported)
 			}
+
 			w.Create(w.executor(app, driver, 1))
 			w.kubelet("pi-exec-1", corev1.PodRunning, running())
 			w.waitReady("pi", "Running", "")
+
 			if got := w.Get("pi").Status.Operator.ShortSince; got != nil {
 				t.Errorf("short since %v", got)
 			}
@@ -179,6 +192,7 @@ func TestExecutorLostToAQuota(t *testing.T) {
 	w.noPods()
 	w.kubelet(executor.Name, corev1.PodFailed, scene.Exited(1, "boom"))
 	w.waitEvent(app, "SparkExecutorPending", apianswer.ReasonQuota, "no-pods", "-exec-2")
+
 	got := w.Get("pi")
 	if ready, degraded := condition(got, "Ready"), condition(got, "Degraded"); ready.Status != metav1.ConditionTrue || degraded.Reason != apianswer.ReasonQuota {
 		t.Errorf("Ready is %+v, Degraded %+v", ready, degraded)
@@ -212,6 +226,7 @@ func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 	for i := range 30 {
 		w.Create(w.executor(app, driver, i+1))
 	}
+
 	w.kubelet("pi-exec-1", corev1.PodRunning, running()) // while none runs, the counts are debounced longer (debounce.go)
 	kit.Wait(t, "the executors to be counted", func(context.Context) error {
 		counts := w.Get("pi").Status.Executors
@@ -220,27 +235,35 @@ func TestNoDryRunsWhileExecutorsExist(t *testing.T) {
 		}
 		return want(*counts, v1beta2.ExecutorCounts{Pending: 29, Running: 1})
 	})
+
 	most := 1 + int(time.Since(begun)/lifecycle.QueryInterval(0))
+
 	all := made.since(nil)
 	if asked := all["POST localsubjectaccessreviews"]; asked < 1 || asked > most {
 		t.Errorf("%d requests for a review of rights, want at most %d", asked, most)
 	}
+
 	if pods := all["POST pods"]; pods < 3 || pods > 2+most {
 		t.Errorf("%d requests to create pods, want two drivers and at most %d dry runs", pods, most)
 	}
+
 	if events := made.since(before)["POST events"]; events > 1 {
 		t.Errorf("%d events", events)
 	}
+
 	if now := w.Get("pi").Status; now.Operator.ShortSince.Time != status.Operator.ShortSince.Time || condition(w.Get("pi"), "Ready").Reason != apianswer.ReasonForbidden {
 		t.Errorf("short since %v, then %v; Ready is %+v", status.Operator.ShortSince, now.Operator.ShortSince, condition(w.Get("pi"), "Ready"))
 	}
+
 	if w.Get("well").Status.Operator.ShortSince != nil {
 		t.Error("an application with all its executors is short of them")
 	}
+
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(pods.Items) != 2+1+30 {
 		t.Errorf("there are %d pods: a dry run has created an executor", len(pods.Items))
 	}

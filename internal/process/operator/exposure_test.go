@@ -30,13 +30,16 @@ func TestNothingOutside(t *testing.T) {
 	})
 	driver := w.readyDriver(app, 1)
 	w.waitApache("pi", sparkv1.ApplicationRunningHealthy, apacheExposed(metav1.ConditionFalse, "exposure.enabled: true"))
+
 	service := &corev1.Service{}
 	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-ui"}, service); err != nil {
 		t.Fatal(err)
 	}
+
 	if service.Spec.Type != corev1.ServiceTypeClusterIP || service.Spec.Selector["app"] != "" || service.Spec.Selector["spark-role"] != driver.Labels["spark-role"] {
 		t.Errorf("the Service is %+v", service.Spec)
 	}
+
 	err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "pi-door"}, &networkingv1.Ingress{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the read of the Ingress returns %v", err)
@@ -52,12 +55,14 @@ func TestSentinelsOfOthers(t *testing.T) {
 	cfg := testConfig(w.Namespace)
 	cfg.Identity.Namespace = "elsewhere"
 	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 10*time.Millisecond
+
 	w.apacheApp("sentinel", sentinelApp)
 	op := w.apacheOperator(cfg)
 	w.run(op)
 	app := w.apacheApp("pi")
 	w.readyDriver(app, 1) // a pass after the sentinel's
 	op.sentinels.ProbeAll(t.Context())
+
 	live := w.getApache("sentinel")
 	if err := errors.Join(want(op.sentinels.Known(), 0), want(live.Generation, int64(1)), want(live.Status.CurrentState == nil, true)); err != nil {
 		t.Error(err)

@@ -21,10 +21,12 @@ import (
 // runBoth starts an operator that serves both API groups, as the binary does.
 func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
+
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	op, err := NewOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
@@ -45,20 +47,25 @@ func TestBothFamilies(t *testing.T) {
 	w.ready("pi-master-0")
 	w.ready("pi-worker-0")
 	w.waitCluster("pi", sparkv1.ClusterRunningHealthy)
+
 	if first.Name != "pi-driver" || second.Name != "pi-0-driver" || first.Labels[identity.ApacheAppNameLabel] != "" || second.Labels[identity.AppUIDLabel] != string(ours.UID) {
 		t.Errorf("the drivers are %s with %v and %s with %v", first.Name, first.Labels, second.Name, second.Labels)
 	}
+
 	for _, kind := range []string{"sparkapplication", kinds.ApacheApplicationName, kinds.ClusterName} {
 		if n := w.standingNow(kind); n != 1 {
 			t.Errorf("%v of %s are counted", n, kind)
 		}
 	}
+
 	w.Remove(w.getApache("pi"))
 	w.WaitGone(ours)
 	w.WaitGone(second)
+
 	if w.uidOf(first.Name) != first.UID {
 		t.Error("the other API's driver was replaced")
 	}
+
 	w.kubelet(first.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.Remove(w.Get("pi"))
@@ -70,10 +77,12 @@ func TestBothFamilies(t *testing.T) {
 // standingNow returns the number of custom resources of a kind according to the gauge sparkoperator_applications.
 func (w *world) standingNow(kind string) (sum float64) {
 	w.T.Helper()
+
 	families, err := w.registry.Gather()
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
@@ -89,6 +98,7 @@ func (w *world) standingNow(kind string) (sum float64) {
 // TestFamilySwitchedOff checks that the operator does not change the objects of an API group that is switched off.
 func TestFamilySwitchedOff(t *testing.T) {
 	t.Parallel()
+
 	for name, off := range map[string]func(*config.Configuration){
 		"sparkoperator.k8s.io": func(cfg *config.Configuration) { cfg.SparkOperator.Enabled = new(false) },
 		"spark.apache.org":     func(cfg *config.Configuration) { cfg.Apache.Enabled = new(false) },
@@ -99,17 +109,21 @@ func TestFamilySwitchedOff(t *testing.T) {
 			cfg := testConfig(w.Namespace)
 			off(&cfg)
 			w.runBoth(cfg)
+
 			theirs, ours := w.Application("theirs", scene.WithDriver), w.apacheApp("ours")
 			if cfg.Applications() {
 				w.driverOf(theirs, 1)
 				w.waitState("theirs", v1beta2.ApplicationStateSubmitted)
+
 				if live := w.getApache("ours"); live.ResourceVersion != ours.ResourceVersion {
 					t.Errorf("the object was changed: %+v", live.Status)
 				}
 				return
 			}
+
 			w.apacheDriver(ours, 1)
 			w.waitApache("ours", sparkv1.ApplicationDriverRequested)
+
 			if live := w.Get("theirs"); live.ResourceVersion != theirs.ResourceVersion {
 				t.Errorf("the object was changed: %+v", live.Status)
 			}
@@ -132,6 +146,7 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 						StatusCode: http.StatusNotFound, Request: request, Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(bytes.NewReader([]byte("404 page not found"))),
 					}, nil
 				}
+
 				response, err := next.RoundTrip(request)
 				if err == nil && hidden.Load() && strings.Trim(request.URL.Path, "/") == "apis" {
 					err = withoutGroup(response)
@@ -156,6 +171,7 @@ func withoutGroup(response *http.Response) error {
 	if err != nil {
 		return err
 	}
+
 	hidden := bytes.ReplaceAll(text, []byte("sparkoperator.k8s.io"), []byte("hiddenoperator.k8s.io"))
 	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(hidden)), int64(len(hidden))
 	response.Header.Del("Content-Length")

@@ -52,6 +52,7 @@ func (f *frozenLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecor
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
+
 	record, raw, err := f.Interface.Get(ctx)
 	if f.freezes.Load() {
 		f.read()
@@ -67,6 +68,7 @@ func (f *frozenLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecor
 // Before, the frozen leader wiped the lease of its successor in 4 of 12 takeovers.
 func TestFrozenLeaderReleasesNothing(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct {
 		name    string
 		before  string   // who takes the lease before the leader continues; "" if no replica does
@@ -85,17 +87,21 @@ func TestFrozenLeaderReleasesNothing(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
 			w := f.world
+
 			replicas := map[string]*lock{}
 			for _, name := range []string{"first", "second", "third"} {
 				replicas[name] = f.leaseLock(name)
 			}
+
 			take := func(name string) {
 				l := replicas[name]
+
 				record, _, err := l.Get(t.Context())
 				if err != nil {
 					t.Error(err)
 					return
 				}
+
 				record.HolderIdentity, record.RenewTime = name, metav1.Now()
 				if err := l.Update(t.Context(), *record); err != nil {
 					t.Error(err)
@@ -106,11 +112,13 @@ func TestFrozenLeaderReleasesNothing(t *testing.T) {
 				if len(c.between) > 0 {
 					name := c.between[0]
 					c.between = c.between[1:]
+
 					take(name)
 				}
 			}
 			leads, ctx := make(chan struct{}), t.Context()
 			ctx, stop := context.WithCancel(ctx)
+
 			elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 				Lock: first, ReleaseOnCancel: true, LeaseDuration: time.Hour, RenewDeadline: time.Minute, RetryPeriod: 50 * time.Millisecond,
 				Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(leads) }, OnStoppedLeading: func() {}},
@@ -118,24 +126,31 @@ func TestFrozenLeaderReleasesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			over := make(chan struct{})
 			go func() { defer close(over); elector.Run(ctx) }()
+
 			<-leads
 			first.freezes.Store(true)
 			<-first.frozen
+
 			if c.before != "" {
 				take(c.before)
 			}
+
 			stop() // the elector gives up, as it does when its deadline has passed
 			<-over
+
 			var stored coordinationv1.Lease
 			if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "lock"}, &stored); err != nil {
 				t.Fatal(err)
 			}
+
 			holder := ""
 			if h := stored.Spec.HolderIdentity; h != nil {
 				holder = *h
 			}
+
 			if holder != c.want || len(c.between) > 0 {
 				t.Errorf("the lease is held by %q, want %q; not reached: %v", holder, c.want, c.between)
 			}
@@ -146,10 +161,12 @@ func TestFrozenLeaderReleasesNothing(t *testing.T) {
 // leaseLock returns the lock of a replica with the given name.
 func (f *fleet) leaseLock(name string) *lock {
 	f.T.Helper()
+
 	leases, err := coordinationv1client.NewForConfig(kit.Rest(f.T))
 	if err != nil {
 		f.T.Fatal(err)
 	}
+
 	l := newLock(f.cfg)
 	l.Interface = &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "lock"}, Client: leases, LockConfig: resourcelock.ResourceLockConfig{Identity: name}}
 	return l
@@ -173,6 +190,7 @@ func (s *sentRequests) wrap(next http.RoundTripper) http.RoundTripper {
 func (s *sentRequests) take() (sent []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	sent, s.sent = s.sent, nil
 	return sent
 }
@@ -190,17 +208,22 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 	env, requests := w.environment(), &sentRequests{}
 	env.Rest = rest.CopyConfig(env.Rest)
 	env.Rest.Wrap(requests.wrap)
+
 	op, err := NewOperator(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	other, err := client.New(op.GetConfig(), client.Options{Scheme: op.GetScheme(), Mapper: op.GetRESTMapper()})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	recording, stop := context.WithCancel(t.Context())
+
 	recorded := make(chan error, 1)
 	go func() { recorded <- op.recorder.Start(recording) }()
+
 	event := func(text string) {
 		op.recorder.Event(corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: "p", UID: "u"}, time.Now(), corev1.EventTypeNormal, "Reason", text)
 	}
@@ -210,6 +233,7 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 				&v1alpha1.SparkConnect{}, &sparkv1.SparkApplication{}, &sparkv1.SparkCluster{}} {
 				object.SetNamespace(w.Namespace)
 				object.SetName("n")
+
 				patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))
 				for _, send := range []func() error{
 					func() error { return c.Create(t.Context(), object, client.DryRunAll) },
@@ -226,6 +250,7 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 					}
 				}
 			}
+
 			_ = c.Create(fence.Unfenced(t.Context()), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "t"}})
 		}
 		return refused
@@ -238,15 +263,18 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 		if refused := sendAll(); refused != each {
 			t.Errorf("%s %d of %d writes were refused", when, refused, each)
 		}
+
 		for _, sent := range requests.take() {
 			if !strings.HasPrefix(sent, "POST /apis/authentication.k8s.io/v1/tokenreviews") {
 				t.Errorf("%s %s left", when, sent)
 			}
 		}
 	}
+
 	if err := read(); errors.Is(err, fence.ErrOver) {
 		t.Error("a replica that has never led cannot read")
 	}
+
 	requests.take()
 	outside("before the term")
 	op.lock.Lead.Extend(time.Now().Add(time.Hour))
@@ -259,21 +287,28 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 		}
 		return errors.New("it has not left")
 	})
+
 	if refused := sendAll(); refused != 0 || len(requests.take()) < each {
 		t.Errorf("during the term %d writes were refused", refused)
 	}
+
 	op.lock.Lead.End()
+
 	if err := read(); !errors.Is(err, fence.ErrOver) {
 		t.Errorf("a read after the term ends with %v", err)
 	}
+
 	for i := range 50 {
 		event(fmt.Sprint("after the term ", i))
 	}
+
 	outside("after the term")
 	stop() // drains the Events
+
 	if err := <-recorded; err != nil {
 		t.Error(err)
 	}
+
 	if sent := requests.take(); len(sent) > 0 {
 		t.Errorf("after the term %v left", sent)
 	}

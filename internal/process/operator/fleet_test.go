@@ -86,22 +86,28 @@ func (f *fleet) start() *replica {
 			if r.dead.Load() {
 				return nil, errDead
 			}
+
 			r.recordSent(req)
 			return next.RoundTrip(req)
 		})
 	})
 	env.wrap = func(c client.Client) client.Client { r.Client = c; return r }
+
 	op, err := NewOperator(f.T.Context(), f.cfg, env)
 	if err != nil {
 		f.T.Fatal(err)
 	}
+
 	op.lock.Interface = suspendableLock{op.lock.Interface, r}
 	r.op = op
 	ctx, cancel := context.WithCancel(context.Background())
+
 	r.over = make(chan struct{})
 	go func() { err = op.Start(ctx); close(r.over) }()
+
 	r.stop = sync.OnceFunc(func() {
 		cancel()
+
 		if <-r.over; err != nil && !r.dead.Load() {
 			f.T.Errorf("%s ended with %v", r.name, err)
 		}
@@ -120,6 +126,7 @@ func (r *replica) kill() {
 // is about to send waits until then.
 func (r *replica) suspend() (resume func()) {
 	on := make(chan struct{})
+
 	r.mu.Lock()
 	r.frozen = on
 	r.mu.Unlock()
@@ -136,8 +143,10 @@ func (r *replica) recordSent(req *http.Request) {
 	if req.Method == http.MethodGet || strings.Contains(req.URL.Path, "/leases") || strings.Contains(req.URL.Path, "/events") {
 		return
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.sent = append(r.sent, entry{replica: r.name, what: req.Method + " " + req.URL.Path, begun: time.Now()})
 }
 
@@ -145,6 +154,7 @@ func (r *replica) recordSent(req *http.Request) {
 func (r *replica) since(when time.Time) []entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	i := slices.IndexFunc(r.sent, func(w entry) bool { return w.begun.After(when) })
 	if i < 0 {
 		return nil
@@ -156,6 +166,7 @@ func (r *replica) waits() {
 	r.mu.Lock()
 	frozen := r.frozen
 	r.mu.Unlock()
+
 	if frozen != nil {
 		<-frozen
 	}
@@ -167,22 +178,28 @@ func (r *replica) write(ctx context.Context, what string, object client.Object, 
 	if _, isEvent := object.(*corev1.Event); isEvent {
 		return send()
 	}
+
 	key := identity.Key(object)
 	for _, ref := range object.GetOwnerReferences() {
 		key.Name = ref.Name
 	}
+
 	r.held.Add(1)
 	r.waits()
 	r.held.Add(-1)
+
 	late := ctx.Err() != nil // the client sends nothing then
 	begun := time.Now()
 	err := send()
 	ended := time.Now()
+
 	if late || errors.Is(err, errDead) || errors.Is(err, fence.ErrOver) {
 		return err
 	}
+
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()
+
 	r.fleet.account = append(r.fleet.account, entry{r.name, what + " of " + key.Name, begun, ended})
 	if pod, isPod := object.(*corev1.Pod); isPod && what == "create" && err == nil && pod.Labels[identity.RoleLabel] == identity.RoleDriver {
 		r.fleet.drivers[key]++
@@ -231,8 +248,11 @@ func (f *fleet) audit() (wrote map[string]int) {
 	f.T.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	slices.SortFunc(f.account, func(a, b entry) int { return a.begun.Compare(b.begun) })
+
 	last := map[string]entry{}
+
 	wrote = map[string]int{}
 	for _, w := range f.account {
 		wrote[w.replica]++
@@ -242,6 +262,7 @@ func (f *fleet) audit() (wrote map[string]int) {
 					w.begun.Format("15:04:05.000"), before.what, other, before.ended.Format("15:04:05.000"))
 			}
 		}
+
 		if before, known := last[w.replica]; !known || w.ended.After(before.ended) {
 			last[w.replica] = w
 		}
@@ -257,8 +278,10 @@ func (f *fleet) kubelets(ctx context.Context) {
 		if err := f.API.List(ctx, &pods, client.InNamespace(f.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver}); err != nil {
 			continue // the end of the test
 		}
+
 		for i := range pods.Items {
 			pod := &pods.Items[i]
+
 			before := pod.DeepCopy()
 			switch pod.Status.Phase {
 			case corev1.PodPending:
@@ -269,15 +292,18 @@ func (f *fleet) kubelets(ctx context.Context) {
 				if time.Since(seen[pod.UID]) < time.Second {
 					continue
 				}
+
 				pod.Status.Phase = corev1.PodSucceeded
 				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: scene.Exited(0, "")}}
 			default:
 				continue
 			}
+
 			if err := f.API.Status().Patch(ctx, pod, client.MergeFrom(before)); err != nil && ctx.Err() == nil {
 				f.T.Errorf("play the kubelet of %s: %v", pod.Name, err)
 			}
 		}
+
 		time.Sleep(20 * time.Millisecond)
 	}
 }
@@ -305,6 +331,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 		func(leader, _ *replica) { leader.kill() },
 		func(leader, next *replica) {
 			resume := leader.suspend()
+
 			<-next.op.Elected()
 			resume()
 			<-leader.over
@@ -326,21 +353,27 @@ func TestReplicasTakeTurns(t *testing.T) {
 		change(leader, next)
 		<-next.op.Elected()
 		created.Wait()
+
 		leader = next
 	}
+
 	for i := range applications {
 		app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted)
 		if app.Status.Operator.Attempt != 1 {
 			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
 		}
 	}
+
 	wrote := f.audit()
 	t.Logf("writes by replica: %v", wrote)
+
 	if len(wrote) <= len(changes) {
 		t.Errorf("only these replicas wrote: %v", wrote)
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	for i := range applications {
 		key := namespaced(f.Namespace, fmt.Sprintf("app-%d", i))
 		// A driver is not counted if the replica that created it was killed before it had the answer.

@@ -35,10 +35,12 @@ import (
 // definitions are not part of the repository. If they are absent on the machine, the test is skipped.
 func (w *world) definitionsOfGroups() {
 	w.T.Helper()
+
 	folder := filepath.Join(crd.Root(w.T), "..", "shared", "data", "crds")
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
 		w.T.Skip("the schedulers' definitions are not beside the repository (../shared/data/crds)")
 	}
+
 	for file, kind := range map[string]schema.GroupVersionKind{
 		"scheduling.volcano.sh_podgroups.yaml": gang.VolcanoKind, "scheduling.x-k8s.io_podgroups.yaml": gang.CoschedulingKind,
 	} {
@@ -46,13 +48,16 @@ func (w *world) definitionsOfGroups() {
 		if err != nil { // including one that is missing: the test is skipped only if all are missing
 			w.T.Fatal(err)
 		}
+
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(text, object); err != nil {
 			w.T.Fatal(err)
 		}
+
 		if err := client.IgnoreAlreadyExists(w.API.Create(w.T.Context(), object)); err != nil {
 			w.T.Fatal(err)
 		}
+
 		kit.Wait(w.T, kind.String()+" to be served", func(ctx context.Context) error {
 			return w.API.List(ctx, listOf(kind), client.InNamespace(w.Namespace))
 		})
@@ -65,10 +70,12 @@ func (w *world) runGangs() *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
 	cfg.BatchScheduler.Enabled, cfg.BatchScheduler.KubeSchedulerNames = true, []string{"tuned"}
+
 	op, err := NewOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	op.optional.Interval = 20 * time.Millisecond
 	w.run(op)
 	return op
@@ -89,6 +96,7 @@ func groupOf(kind schema.GroupVersionKind, app client.Object) *unstructured.Unst
 	group.SetGroupVersionKind(kind)
 	group.SetNamespace(app.GetNamespace())
 	group.SetName(gang.VolcanoName(app.GetName()))
+
 	if kind == gang.CoschedulingKind {
 		group.SetName(gang.CoschedulingName(app.GetName()))
 	}
@@ -98,6 +106,7 @@ func groupOf(kind schema.GroupVersionKind, app client.Object) *unstructured.Unst
 // waitGroup waits for the PodGroup of an application's attempt and returns it.
 func (w *world) waitGroup(kind schema.GroupVersionKind, app client.Object, attempt int) *unstructured.Unstructured {
 	w.T.Helper()
+
 	group := groupOf(kind, app)
 	kit.Wait(w.T, fmt.Sprintf("the pod group of attempt %d", attempt), func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(group), group); err != nil {
@@ -123,18 +132,21 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 	w.waitState("plain", v1beta2.ApplicationStateSubmitted)
 	w.waitReady("pi", apianswer.ReasonNotServed, "PodGroup of scheduling.volcano.sh/v1beta1", "CustomResourceDefinition podgroups.scheduling.volcano.sh")
 	w.waitEvent(app, apianswer.ReasonNotServed, "podgroups.scheduling.volcano.sh")
+
 	got := w.waitState("hurried", v1beta2.ApplicationStateFailed)
 	for _, part := range []string{"within 5s", "CustomResourceDefinition podgroups.scheduling.volcano.sh"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, part) {
 			t.Errorf("%q does not say %q", got.Status.AppState.ErrorMessage, part)
 		}
 	}
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateNew {
 		t.Errorf("the waiting application is in state %s", state)
 	}
 
 	w.definitionsOfGroups()
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(groupOf(gang.VolcanoKind, app)), groupOf(gang.VolcanoKind, app)); err != nil {
 		t.Error(err)
 	}
@@ -144,6 +156,7 @@ func TestSchedulerIsNotInstalled(t *testing.T) {
 // deleted at the end, although the driver's pod still exists.
 func TestGangLives(t *testing.T) {
 	t.Parallel()
+
 	for scheduler, kind := range map[string]schema.GroupVersionKind{"volcano": gang.VolcanoKind, "tuned": gang.CoschedulingKind} {
 		t.Run(scheduler, func(t *testing.T) {
 			t.Parallel()
@@ -156,26 +169,33 @@ func TestGangLives(t *testing.T) {
 				}
 			})
 			driver := w.driverOf(app, 1)
+
 			first := w.waitGroup(kind, app, 1)
 			if order, err := resourceversion.CompareResourceVersion(first.GetResourceVersion(), driver.ResourceVersion); err != nil || order >= 0 {
 				t.Errorf("the group (%s) is not older than the driver (%s): %v", first.GetResourceVersion(), driver.ResourceVersion, err)
 			}
+
 			if driver.Spec.SchedulerName != scheduler {
 				t.Errorf("the driver's scheduler is %q", driver.Spec.SchedulerName)
 			}
+
 			if mark := driver.Annotations[gang.VolcanoAnnotation] + driver.Labels[gang.CoschedulingLabel]; mark != first.GetName() {
 				t.Errorf("the driver has the group %q", mark)
 			}
+
 			w.checkGroup(first, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
 
 			// While the next attempt waits for its time, no capacity is reserved for the previous one.
 			w.execute(driver, scene.Exited(1, "first"))
 			w.waitState("pi", v1beta2.ApplicationStateFailing)
 			w.WaitGone(first)
+
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
 				t.Errorf("the driver was deleted with the group: %v", err)
 			}
+
 			driver = w.driverOf(app, 2)
+
 			second := w.waitGroup(kind, app, 2)
 			if second.GetUID() == first.GetUID() {
 				t.Error("both attempts have one group")
@@ -184,6 +204,7 @@ func TestGangLives(t *testing.T) {
 			w.execute(driver, scene.Exited(0, ""))
 			w.waitState("pi", v1beta2.ApplicationStateCompleted)
 			w.WaitGone(second)
+
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(driver), driver); err != nil {
 				t.Errorf("the driver pod is not kept: %v", err)
 			}
@@ -195,14 +216,17 @@ func TestGangLives(t *testing.T) {
 // application owns it.
 func (w *world) checkGroup(group *unstructured.Unstructured, app *v1beta2.SparkApplication, minResources map[string]string) {
 	w.T.Helper()
+
 	spec, _ := group.Object["spec"].(map[string]any)
 	if spec["minMember"] != int64(1) {
 		w.T.Errorf("minMember is %v", spec["minMember"])
 	}
+
 	stored, _, _ := unstructured.NestedStringMap(group.Object, "spec", "minResources")
 	if fmt.Sprint(stored) != fmt.Sprint(minResources) {
 		w.T.Errorf("minResources are %v, want %v", stored, minResources)
 	}
+
 	if !identity.OwnedBy(group, app.UID) {
 		w.T.Errorf("owners are %v", group.GetOwnerReferences())
 	}
@@ -220,6 +244,7 @@ func TestGangIsEdited(t *testing.T) {
 	w.driverOf(app, 2)
 	group := w.waitGroup(gang.VolcanoKind, app, 2)
 	w.checkGroup(group, app, map[string]string{"cpu": "6", "memory": "5376Mi"})
+
 	if queue, _, _ := unstructured.NestedString(group.Object, "spec", "queue"); queue != "research" {
 		t.Errorf("the queue is %q", queue)
 	}
@@ -240,10 +265,12 @@ func TestGroupOfSomebodyElse(t *testing.T) {
 	w.Create(theirs)
 	w.runGangs()
 	w.Patch("pi", `{"spec":{"suspend":false}}`)
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, `PodGroup "spark-pi-pg" already exists and does not belong to this resource`) {
 		t.Errorf("%q", got.Status.AppState.ErrorMessage)
 	}
+
 	now := groupOf(gang.VolcanoKind, got)
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil || now.GetUID() != theirs.GetUID() {
 		t.Errorf("somebody else's PodGroup is gone: %v", err)
@@ -279,17 +306,21 @@ func TestGangBySparkSubmit(t *testing.T) {
 	submitter := w.submitterOf(app, 1)
 	group := w.waitGroup(gang.VolcanoKind, app, 1)
 	w.checkGroup(group, app, map[string]string{"cpu": "3", "memory": "2688Mi"})
+
 	if submitter.Annotations[gang.VolcanoAnnotation] != "" || submitter.Spec.SchedulerName == "volcano" {
 		t.Errorf("the submitter has the group %q and the scheduler %q", submitter.Annotations[gang.VolcanoAnnotation], submitter.Spec.SchedulerName)
 	}
+
 	var secret corev1.Secret
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {
 		t.Fatal(err)
 	}
+
 	settings, err := conf.UnmarshalProperties(string(secret.Data["spark.properties"]))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for key, want := range map[string]string{
 		"spark.kubernetes.driver.scheduler.name":                            "volcano",
 		"spark.kubernetes.executor.scheduler.name":                          "volcano",
@@ -300,6 +331,7 @@ func TestGangBySparkSubmit(t *testing.T) {
 			t.Errorf("spark-submit reads %s as %q, want %q", key, got, want)
 		}
 	}
+
 	driver := w.sparkSubmit(submitter, true)
 	w.execute(driver, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
@@ -313,6 +345,7 @@ func TestUnknownScheduler(t *testing.T) {
 	w := newWorld(t)
 	w.runGangs()
 	w.Application("pi", asGang("volcanoo"))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	for _, part := range []string{`"volcanoo" is not a batch scheduler`, "volcano, yunikorn, tuned"} {
 		if !strings.Contains(condition(got, "Failed").Message, part) {
@@ -330,10 +363,12 @@ func TestTaskGroups(t *testing.T) {
 	app := w.Application("pi", asGang("yunikorn"), func(app *v1beta2.SparkApplication) {
 		app.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.research")}
 	})
+
 	driver := w.driverOf(app, 1)
 	if driver.Labels[gang.QueueLabel] != "root.research" || driver.Spec.SchedulerName != gang.YuniKornScheduler {
 		t.Errorf("queue %q of %q", driver.Labels[gang.QueueLabel], driver.Spec.SchedulerName)
 	}
+
 	const groups = `[{"name":"spark-driver","minMember":1,"minResource":{"cpu":"1","memory":"896Mi"}},` +
 		`{"name":"spark-executor","minMember":2,"minResource":{"cpu":"1","memory":"896Mi"}}]`
 	if got := driver.Annotations[gang.TaskGroupsAnnotation]; got != groups {

@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-	"github.com/sparkoperator/spark-operator/internal/intake/access"
-
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/intake/access"
 	"github.com/sparkoperator/spark-operator/internal/intake/watchdog"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit"
@@ -40,13 +39,16 @@ func (w *world) runHanging(kind controller.Kind) (op *Operator, probe func(path 
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
+
 	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, kind, time.Now); err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.run(op)
 	return op, func(path string, status int) {
 		w.T.Helper()
@@ -66,6 +68,7 @@ func TestHangingPass(t *testing.T) {
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "hangs" {
 			at <- struct{}{}
+
 			<-hold
 		}
 		return tiny.Decide(app, seen, now)
@@ -80,10 +83,12 @@ func TestHangingPass(t *testing.T) {
 	advanceWatchdog(op.hangs, watchdog.Limit)
 	probe("/healthz", http.StatusInternalServerError)
 	close(hold)
+
 	go func() {
 		for range at { // its later passes
 		}
 	}()
+
 	probe("/healthz", http.StatusOK)
 	probe("/readyz", http.StatusOK)
 }
@@ -97,25 +102,32 @@ func TestHangingNamespace(t *testing.T) {
 	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Namespace == hostile.Namespace {
 			at <- struct{}{}
+
 			<-hold
 		}
 		return tiny.Decide(app, seen, now)
 	})
 	cfg := testConfig(hostile.Namespace, calm.Namespace)
+
 	op, err := newOperator(t.Context(), cfg, hostile.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Add(t.Context(), op, kind, time.Now); err != nil {
 		t.Fatal(err)
 	}
+
 	hostile.run(op)
+
 	for i := range 3 * cfg.Controller.Workers {
 		hostile.Application(fmt.Sprint("hangs-", i))
 	}
+
 	for range firstPasses(cfg.Controller.Workers) { // as many as make first passes at a time
 		<-at
 	}
+
 	calm.Application("pi")
 	calm.waitPod("pi-driver")
 	close(hold)
@@ -136,6 +148,7 @@ func (s *slowSpec) UnmarshalJSON(data []byte) error {
 	if strings.Contains(string(data), "hangs") {
 		<-slowHold
 	}
+
 	s.text = data
 	return nil
 }
@@ -168,49 +181,64 @@ func TestHangingDecode(t *testing.T) {
 	scheme.AddKnownTypeWithName(kind, &slowApplication{})
 	scheme.AddKnownTypeWithName(v1beta2.GroupVersion.WithKind("SparkApplicationList"), &slowList{})
 	metav1.AddToGroupVersion(scheme, v1beta2.GroupVersion)
+
 	noStreams := func(next http.RoundTripper) http.RoundTripper { return unstreamed{next} }
 	for name, wrap := range map[string]func(http.RoundTripper) http.RoundTripper{"by watch": nil, "by list": noStreams} {
 		h := watchdog.New(logr.Discard())
+
 		rc := kit.Rest(t)
 		if wrap != nil {
 			rc.Wrap(wrap)
 		}
+
 		client, err := rest.HTTPClientFor(rc)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		c, err := newCache(h, access.New(scheme, w.Logger(), nil), rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if name == "by watch" {
 			if _, err := c.GetInformer(t.Context(), &slowApplication{}, cache.BlockUntilSynced(false)); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		go func() { _ = c.Start(t.Context()) }()
+
 		w.Application(strings.ReplaceAll(name, " ", "-"), func(app *v1beta2.SparkApplication) { app.Spec.MainClass = new("hangs") })
+
 		if name == "by list" {
 			if _, err := c.GetInformer(t.Context(), &slowApplication{}, cache.BlockUntilSynced(false)); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		kit.Wait(t, name, func(context.Context) error {
 			advanceWatchdog(h, watchdog.DecodeSlow)
+
 			if h.Ready(nil) == nil {
 				return errors.New("nothing hangs")
 			}
 			return nil
 		})
+
 		if err := h.Ready(nil); !strings.Contains(err.Error(), strings.TrimPrefix(name, "by ")) {
 			t.Errorf("the error is %v, want it to name the source: %s", err, name)
 		}
+
 		advanceWatchdog(h, watchdog.Limit)
+
 		if h.Alive(nil) == nil {
 			t.Errorf("%s: /healthz passes", name)
 		}
+
 		close(slowHold)
 		kit.Wait(t, name+", decoded", func(context.Context) error { return h.Alive(nil) })
+
 		slowHold = make(chan struct{})
 	}
 }

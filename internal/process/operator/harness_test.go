@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +15,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
@@ -63,14 +62,17 @@ func testConfig(namespaces ...string) config.Configuration {
 // serveAlone starts an operator that serves only one kind.
 func serveAlone(w *world, cfg config.Configuration, clock controller.Clock, kind func(*Operator) controller.Kind, change []func(*Environment)) (stop func()) {
 	w.T.Helper()
+
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	op.optional.Interval = 100 * time.Millisecond // the control plane may have just started and serve no definition yet
 	if err := AddWhenServed(w.T.Context(), op, kind(op), clock); err != nil {
 		w.T.Fatal(err)
@@ -88,11 +90,15 @@ func (w *world) environment() Environment {
 // stopped then.
 func (w *world) run(op *Operator) (stop func()) {
 	w.T.Helper()
+
 	ctx, cancel := context.WithCancel(context.Background())
+
 	done := make(chan error, 1)
 	go func() { done <- op.Start(ctx) }()
+
 	stop = sync.OnceFunc(func() {
 		cancel()
+
 		if err := <-done; err != nil {
 			w.T.Errorf("the operator ended with %v", err)
 		}
@@ -104,14 +110,18 @@ func (w *world) run(op *Operator) (stop func()) {
 // runIdle starts an operator without reconcilers, and waits until its caches contain the SparkApplications.
 func (w *world) runIdle() *Operator {
 	w.T.Helper()
+
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.run(op)
+
 	if _, err := op.GetCache().GetInformer(w.T.Context(), &v1beta2.SparkApplication{}); err != nil {
 		w.T.Fatal(err)
 	}
+
 	if !op.GetCache().WaitForCacheSync(w.T.Context()) {
 		w.T.Fatal("the caches are not full")
 	}
@@ -122,6 +132,7 @@ func (w *world) runIdle() *Operator {
 // calls the reconciler: the test itself starts its passes.
 func (w *world) reconciler(op *Operator, change func(*controller.Options)) *controller.Reconciler {
 	w.T.Helper()
+
 	options := controller.Options{
 		Kind: kinds.SparkApplications(config.Default, nil), Client: op.GetClient(), Live: op.GetAPIReader(), Events: op.recorder, Metrics: op.metrics,
 		Clock: time.Now, Scope: scene.Everywhere{}, Explainer: explain.New(op.GetAPIReader(), op.GetClient(), nil), Optional: op.optional,
@@ -140,14 +151,17 @@ func (w *world) runTiny(kind controller.Kind, change ...func(*Environment)) (sto
 // runTinyBy starts an operator that serves only the given kind of package tiny and uses the given clock.
 func (w *world) runTinyBy(clock controller.Clock, kind controller.Kind, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
+
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, kind, clock); err != nil {
 		w.T.Fatal(err)
 	}
@@ -157,11 +171,13 @@ func (w *world) runTinyBy(clock controller.Clock, kind controller.Kind, change .
 // waitState waits until the application is in the given state, and returns the application.
 func (w *world) waitState(name string, state v1beta2.ApplicationStateType) *v1beta2.SparkApplication {
 	w.T.Helper()
+
 	app := &v1beta2.SparkApplication{}
 	kit.Wait(w.T, fmt.Sprintf("%s to be %q", name, state), func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
 			return err
 		}
+
 		if app.Status.AppState.State != state {
 			return fmt.Errorf("it is %q (%s)", app.Status.AppState.State, app.Status.AppState.ErrorMessage)
 		}
@@ -173,6 +189,7 @@ func (w *world) waitState(name string, state v1beta2.ApplicationStateType) *v1be
 // waitPod waits until a pod exists, and returns it.
 func (w *world) waitPod(name string) *corev1.Pod {
 	w.T.Helper()
+
 	pod := &corev1.Pod{}
 	kit.Wait(w.T, "pod "+name, func(ctx context.Context) error {
 		return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, pod)
@@ -186,6 +203,7 @@ func (w *world) kubelet(pod string, phase corev1.PodPhase, state corev1.Containe
 	object := w.waitPod(pod)
 	before := object.DeepCopy()
 	object.Status.Phase = phase
+
 	object.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: object.Spec.Containers[0].Name, State: state}}
 	if err := w.API.Status().Patch(w.T.Context(), object, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)

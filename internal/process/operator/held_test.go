@@ -42,10 +42,12 @@ var heldKinds = map[string]struct{ plural, spec string }{
 // enumeration.
 func statesOf(t *testing.T, plural string) []string {
 	t.Helper()
+
 	states := []string{""}
 	for _, v := range crd.Ours(t, "spark.apache.org_"+plural+".yaml").Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["currentState"].Properties["currentStateSummary"].Enum {
 		states = append(states, strings.Trim(string(v.Raw), `"`))
 	}
+
 	if !slices.Contains(states, "Suspended") {
 		t.Fatalf("%s has the states %v", plural, states)
 	}
@@ -66,6 +68,7 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 		state   string
 		suspend bool
 	}
+
 	var all []held
 	for kind, k := range heldKinds {
 		for i, state := range append(statesOf(t, k.plural), invented) {
@@ -73,6 +76,7 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 				if unknown := state == "Suspended" || state == invented; !suspend && !unknown {
 					continue
 				}
+
 				object := w.object(`{"apiVersion": "spark.apache.org/v1", "kind": "`+kind+`", "spec": `+k.spec+`}`, fmt.Sprintf("%s-%d-%t", strings.ToLower(kind), i, suspend))
 				object.Object["spec"].(map[string]any)["suspend"] = suspend
 				w.Create(object)
@@ -80,11 +84,13 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 			}
 		}
 	}
+
 	w.storedBefore(func() { // by an operator whose definitions have the invented state
 		for _, h := range all {
 			if h.state == "" {
 				continue
 			}
+
 			status := fmt.Appendf(nil, `{"status": {"currentState": {"currentStateSummary": %q, "suspendReason": "SpecSuspend", "lastTransitionTime": "2026-01-02T03:04:05Z"}}}`, h.state)
 			kit.Wait(t, h.object.GetName()+" to have a state", func(ctx context.Context) error {
 				return w.API.Status().Patch(ctx, h.object, client.RawPatch(types.MergePatchType, status))
@@ -92,30 +98,37 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 		}
 	})
 	t.Parallel()
+
 	stop := w.runHeld()
 	for _, h := range all {
 		reason, says := apache.ReasonSuspendHeld, fmt.Sprintf("%q", h.state)
 		if h.state == "" {
 			says = "before its start"
 		}
+
 		if h.state == "Suspended" || h.state == invented {
 			reason = dialect.ReasonOtherOperator
 		}
+
 		kit.Wait(t, h.object.GetName()+" to be held", func(ctx context.Context) error {
 			ready, stored, err := w.readyOf(ctx, h.object)
 			if err != nil {
 				return err
 			}
+
 			event := w.warningsOf(h.object)[reason]
 			return errors.Join(want(ready.Status, metav1.ConditionFalse), want(ready.Reason, reason), want(strings.Contains(event, says), true),
 				want(strings.Contains(ready.Message, says), true), want(stored, h.suspend))
 		})
 	}
+
 	stop()
+
 	stop = w.runHeld() // another process holds them too, and reports nothing again
 	for _, h := range all {
 		w.patchWith(h.object, fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now()))
 	}
+
 	begins := w.object(`{"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": `+heldKinds["SparkApplication"].spec+`}`, "begins")
 	w.Create(begins)
 	w.waitPod("begins-0-driver")
@@ -124,10 +137,12 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 	for _, h := range all {
 		w.patchWith(h.object, `{"spec":{"suspend":false}}`)
 	}
+
 	for _, h := range all {
 		if h.state != "" && h.state != "Submitted" {
 			continue
 		}
+
 		kit.Wait(t, h.object.GetName()+" to start", func(ctx context.Context) error {
 			if h.object.GetKind() == "SparkCluster" {
 				return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: h.object.GetName() + "-master"}, &appsv1.StatefulSet{})
@@ -135,19 +150,23 @@ func TestHeldResourcesStartNothing(t *testing.T) {
 			return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: h.object.GetName() + "-0-driver"}, &corev1.Pod{})
 		})
 	}
+
 	for _, h := range all {
 		if h.state != "Suspended" && h.state != invented {
 			continue
 		}
+
 		if ready, _, err := w.readyOf(t.Context(), h.object); err != nil || ready.Reason != dialect.ReasonOtherOperator {
 			t.Errorf("%s in state %s is %+v, %v", h.object.GetName(), h.state, ready, err)
 		}
+
 		if h.object.GetKind() == "SparkCluster" {
 			if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: h.object.GetName() + "-master"}, &appsv1.StatefulSet{}); err == nil {
 				t.Errorf("%s in state %s was started", h.object.GetName(), h.state)
 			}
 		}
 	}
+
 	stop()
 }
 
@@ -166,16 +185,19 @@ func TestRunningResourcesOutliveSuspend(t *testing.T) {
 	driver, before := w.uidOf("pi-0-driver"), w.uidsOf("c")
 	w.patchApache("pi", `{"spec":{"suspend":true},"metadata":{"annotations":{"sparkoperator.dev/restart":"now"}}}`)
 	w.patchCluster("c", `{"spec":{"suspend":true,"clusterTolerations":{"instanceConfig":{"initWorkers":2,"minWorkers":2,"maxWorkers":2}}}}`)
+
 	app, sc := w.getApache("pi"), w.getCluster("c")
 	for _, object := range []client.Object{app, sc} {
 		kit.Wait(t, object.GetName()+" to be reported", func(ctx context.Context) error {
 			if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 				return err
 			}
+
 			conditions := app.Status.Conditions
 			if object == client.Object(sc) {
 				conditions = sc.Status.Conditions
 			}
+
 			ready := meta.FindStatusCondition(conditions, dialect.ConditionReady)
 			if ready == nil {
 				return errors.New("no condition Ready")
@@ -183,9 +205,11 @@ func TestRunningResourcesOutliveSuspend(t *testing.T) {
 			return errors.Join(want(ready.Reason, apache.ReasonSuspendHeld), want(ready.Status, metav1.ConditionFalse), want(w.EventsOf(object)[apache.ReasonSuspendHeld] != "", true))
 		})
 	}
+
 	if set := w.set("c-worker"); *set.Spec.Replicas != 1 || w.uidOf("pi-0-driver") != driver || fmt.Sprint(w.uidsOf("c")) != fmt.Sprint(before) {
 		t.Errorf("%d workers; the pods or the StatefulSets were changed", *set.Spec.Replicas)
 	}
+
 	w.kubelet("pi-0-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitApache("pi", sparkv1.ApplicationScheduledToRestart, func(app *apacheApp) error {
 		return want(meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionReady).Reason, apache.ReasonSuspendHeld)
@@ -205,10 +229,12 @@ func TestRunningResourcesOutliveSuspend(t *testing.T) {
 func (w *world) runHeld() (stop func()) {
 	w.T.Helper()
 	kit.NeedsControllers(w.T, podsOfSets)
+
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	op.optional.Interval = 100 * time.Millisecond
 	for _, kind := range []func() error{
 		func() error {
@@ -227,11 +253,13 @@ func (w *world) runHeld() (stop func()) {
 func (w *world) holdsNothing(except ...string) {
 	w.T.Helper()
 	var pods corev1.PodList
+
 	var sets appsv1.StatefulSetList
 	for _, list := range []client.ObjectList{&pods, &sets} {
 		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace)); err != nil {
 			w.T.Fatal(err)
 		}
+
 		_ = meta.EachListItem(list, func(o runtime.Object) error {
 			object := o.(client.Object)
 			if !slices.ContainsFunc(except, func(name string) bool { return strings.HasPrefix(object.GetName(), name+"-") }) {
@@ -251,13 +279,16 @@ func (w *world) readyOf(ctx context.Context, object *unstructured.Unstructured) 
 		Spec   struct{ Suspend bool }
 		Status struct{ Conditions []metav1.Condition }
 	}
+
 	raw, err := json.Marshal(object.Object)
 	if err != nil {
 		return ready, false, err
 	}
+
 	if err := json.Unmarshal(raw, &decoded); err != nil {
 		return ready, false, err
 	}
+
 	found := meta.FindStatusCondition(decoded.Status.Conditions, dialect.ConditionReady)
 	if found == nil {
 		return ready, decoded.Spec.Suspend, errors.New("no condition Ready")
@@ -268,10 +299,12 @@ func (w *world) readyOf(ctx context.Context, object *unstructured.Unstructured) 
 // warningsOf returns the messages of the Events of the type Warning about an object, by their reason.
 func (w *world) warningsOf(object client.Object) map[string]string {
 	w.T.Helper()
+
 	var list corev1.EventList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	warnings := map[string]string{}
 	for _, event := range list.Items {
 		if event.InvolvedObject.UID == object.GetUID() && event.Type == corev1.EventTypeWarning {

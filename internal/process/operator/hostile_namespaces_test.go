@@ -49,32 +49,43 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 
 	crowd := w.createHostile(t, theirs, hostileCount(150))
 	during := w.measureLaunches("during", 5)
+
 	crowd.wait()
+
 	after := w.measureLaunches("after", 3)
 	t.Logf("drivers after %v; beside hostile objects that were being created %v, that were there %v", baseline, during, after)
 	t.Logf("%d objects of %d KiB were created, %d were refused by the API server", crowd.created, crowd.bytes>>10, crowd.refused)
+
 	for _, launches := range [][]launch{during, after} {
 		if late := typical(launches) - typical(baseline); late > hostileDelay {
 			t.Errorf("a hostile namespace delays a driver by %v; the bound is %v", late, hostileDelay)
 		}
 	}
+
 	if crowd.created < hostileCount(150)/3 {
 		t.Errorf("only %d objects were created: %v", crowd.created, crowd.last)
 	}
+
 	grown := heapInUse() - heap
 	t.Logf("the heap grew by %d MiB", grown>>20)
+
 	if grown > hostileHeap+heapPerByte*crowd.bytes {
 		t.Errorf("the heap grew by %d MiB for %d MiB of objects", grown>>20, crowd.bytes>>20)
 	}
+
 	crowd.delete()
+
 	var left int64
 	for range 20 { // until the caches have it
 		if left = heapInUse() - heap; left <= hostileHeap/2 {
 			break
 		}
+
 		time.Sleep(500 * time.Millisecond)
 	}
+
 	t.Logf("the heap is %d MiB larger once they are gone", left>>20)
+
 	if left > hostileHeap {
 		t.Errorf("the heap still contains %d MiB after the objects were deleted", left>>20)
 	}
@@ -88,31 +99,39 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
 		t.Fatal(err)
 	}
+
 	restore := w.admitAnything("sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
 	stop := w.serveHostile(theirs)
 	w.measureLaunches("first", 1) // waits for the caches
 	baseline := w.measureLaunches("before", 3)
+
 	var stored []client.Object
 	for i, quantity := range []string{"1e2000000000", "1234567890123456789012e2000000000", strings.Repeat("9", 300_000), "1e-2000000000"} {
 		stored = append(stored, w.storeUnbounded(theirs, fmt.Sprintf("huge-%d", i), quantity)...)
 	}
+
 	w.deleteAtEnd(stored)
 	during := w.measureLaunches("during", 3)
+
 	stop()
 	w.serveHostile(theirs)
 	restarted := w.measureLaunches("restarted", 1)
 	t.Logf("drivers after %v; beside unbounded quantities %v, of an operator that started with them %v", baseline, during, restarted)
+
 	if late := typical(during) - typical(baseline); late > hostileDelay {
 		t.Errorf("unbounded quantities delay a driver by %v; the bound is %v", late, hostileDelay)
 	}
+
 	for _, object := range stored {
 		if err := w.API.Delete(t.Context(), object); client.IgnoreNotFound(err) != nil {
 			t.Error(err)
 		}
 	}
+
 	for _, object := range stored {
 		w.WaitGone(object)
 	}
+
 	restore()
 }
 
@@ -144,6 +163,7 @@ func (w *world) serveHostile(theirs string) (stop func()) {
 	env := w.environment()
 	log := env.Log
 	env.Log = log.V(0)
+
 	op, err := NewOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
@@ -161,13 +181,18 @@ func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plai
 // measureLaunches starts the given number of applications, one after the other, and returns how long each launch took.
 func (w *world) measureLaunches(name string, count int) []launch {
 	w.T.Helper()
+
 	var took []launch
 	for i := range count {
 		name := fmt.Sprintf("%s-%d", name, i)
+
 		plain := make(chan time.Duration, 1)
 		go func() { plain <- w.plainLaunch("plain-" + name) }()
+
 		began := time.Now()
+
 		w.driverOf(w.Application(name, func(a *v1beta2.SparkApplication) { scene.WithDriver(a) }), 1)
+
 		took = append(took, launch{driver: time.Since(began).Round(time.Millisecond), plain: <-plain})
 	}
 	return took
@@ -178,6 +203,7 @@ func (w *world) measureLaunches(name string, count int) []launch {
 func (w *world) plainLaunch(name string) time.Duration {
 	began := time.Now()
 	pod := scene.ForeignPod(w.Namespace, name)
+
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: name}
 	for _, object := range []client.Object{
 		&corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"spec": strings.Repeat("x", 1000)}}, &corev1.ConfigMap{ObjectMeta: meta},
@@ -187,6 +213,7 @@ func (w *world) plainLaunch(name string) time.Duration {
 			w.T.Error(err)
 		}
 	}
+
 	if err := w.API.Status().Patch(w.T.Context(), pod, client.RawPatch(types.MergePatchType, []byte(`{"status":{"message":"x"}}`))); err != nil {
 		w.T.Error(err)
 	}
@@ -233,15 +260,19 @@ type hostileObjects struct {
 // shares of the objects that expensiveObjects returns.
 func (w *world) createHostile(t *testing.T, namespace string, count int) *hostileObjects {
 	t.Helper()
+
 	c := &hostileObjects{w: w}
 	cases := w.expensiveObjects(t)
+
 	next := make(chan int)
 	go func() {
 		defer close(next)
+
 		for i := range count {
 			next <- i
 		}
 	}()
+
 	for range 3 {
 		c.all.Go(func() {
 			for i := range next {
@@ -257,6 +288,7 @@ func (w *world) createHostile(t *testing.T, namespace string, count int) *hostil
 func (w *world) expensiveObjects(t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte
+
 	g := hostile.Cases(t)
 	for _, d := range g.Definitions {
 		var lists []*hostile.Case
@@ -265,15 +297,18 @@ func (w *world) expensiveObjects(t *testing.T) [][]byte {
 				lists = append(lists, c)
 			}
 		}
+
 		few := slices.Collect(g.Filled(d))
 		for i := range 16 {
 			few = append(few, lists[i*len(lists)/16])
 		}
+
 		for _, c := range few {
 			object, err := c.JSON()
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			all = append(all, object)
 		}
 	}
@@ -282,17 +317,21 @@ func (w *world) expensiveObjects(t *testing.T) [][]byte {
 
 func (c *hostileObjects) create(namespace, name string, text []byte) {
 	object := &unstructured.Unstructured{}
+
 	err := yaml.Unmarshal(text, &object.Object)
 	if err == nil {
 		for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "ownerReferences", "managedFields"} {
 			unstructured.RemoveNestedField(object.Object, "metadata", field)
 		}
+
 		object.SetNamespace(namespace)
 		object.SetName(name)
 		err = c.w.API.Create(c.w.T.Context(), object)
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if err != nil {
 		c.refused++
 		c.last = fmt.Errorf("%.300s", err.Error())
@@ -300,6 +339,7 @@ func (c *hostileObjects) create(namespace, name string, text []byte) {
 	}
 	c.created++
 	c.bytes += int64(len(text))
+
 	unstructured.RemoveNestedField(object.Object, "spec")
 	c.objects = append(c.objects, object)
 }
@@ -309,14 +349,17 @@ func (c *hostileObjects) wait() { c.all.Wait() }
 // delete deletes all objects and waits until they are gone.
 func (c *hostileObjects) delete() {
 	c.w.T.Helper()
+
 	for _, object := range c.objects {
 		if err := c.w.API.Delete(c.w.T.Context(), object); client.IgnoreNotFound(err) != nil {
 			c.w.T.Fatal(err)
 		}
 	}
+
 	for _, object := range c.objects {
 		c.w.WaitGone(object)
 	}
+
 	c.objects = nil
 }
 
@@ -324,15 +367,19 @@ func (c *hostileObjects) delete() {
 // return when the test ends or calls the returned function.
 func (w *world) admitAnything(names ...string) (restore func()) {
 	w.T.Helper()
+
 	original := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
+
 	change := func(ctx context.Context, name string, to func(*apiextensionsv1.CustomResourceDefinitionSpec)) error {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := w.API.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
 			return err
 		}
+
 		if _, known := original[name]; !known {
 			original[name] = *crd.Spec.DeepCopy()
 		}
+
 		to(&crd.Spec)
 		return w.API.Update(ctx, crd)
 	}
@@ -345,6 +392,7 @@ func (w *world) admitAnything(names ...string) (restore func()) {
 			w.T.Fatal(err)
 		}
 	}
+
 	restore = sync.OnceFunc(func() {
 		for _, name := range slices.Sorted(maps.Keys(original)) {
 			if err := change(context.Background(), name, func(spec *apiextensionsv1.CustomResourceDefinitionSpec) { spec.Versions = original[name].Versions }); err != nil {
@@ -361,9 +409,11 @@ func (w *world) admitAnything(names ...string) (restore func()) {
 // changed definitions.
 func (w *world) storeUnbounded(namespace, name, quantity string) []client.Object {
 	w.T.Helper()
+
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}
 	container := map[string]any{"name": "c", "image": "i", "resources": limits}
 	conf := map[string]any{"spark.kubernetes.container.image": "i", "spark.kubernetes.driver.limit.cores": quantity, "spark.kubernetes.executor.request.cores": quantity}
+
 	var all []client.Object
 	for suffix, object := range map[string]map[string]any{
 		"sidecar": {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": map[string]any{

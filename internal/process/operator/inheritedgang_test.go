@@ -52,15 +52,19 @@ func TestGroupOfARunThatWasTakenOver(t *testing.T) {
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "other"}}
 	w.Create(other)
 	foreign := leave("foreign", "volcano", gang.VolcanoKind, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: other.Name, UID: other.UID})
+
 	w.runGangs()
+
 	for _, l := range []left{ends, tuned, stops, foreign} {
 		w.waitOurs(l.app.Name, v1beta2.ApplicationStateRunning)
 		w.mustExist(l.group)
 	}
+
 	for _, l := range []left{ends, tuned, foreign} {
 		w.kubelet(driverName(l.app.Name), corev1.PodSucceeded, scene.Exited(0, ""))
 		w.waitState(l.app.Name, v1beta2.ApplicationStateCompleted)
 	}
+
 	w.WaitGone(ends.group)
 	w.WaitGone(tuned.group)
 	w.Patch("stops", `{"spec":{"suspend":true}}`)
@@ -97,9 +101,11 @@ func TestGoneBesideAGroup(t *testing.T) {
 	w.waitState("tiny", v1beta2.ApplicationStateRunning)
 	executor := w.executor(app, driver, 1)
 	w.Create(executor)
+
 	if err := w.API.Delete(t.Context(), executor, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the executor to be reported", func(context.Context) error {
 		return want(w.Get("tiny").Status.ExecutorState[executor.Name], v1beta2.ExecutorStateCompleted)
 	})
@@ -108,6 +114,7 @@ func TestGoneBesideAGroup(t *testing.T) {
 // mustExist reads an object, and fails the test if the object does not exist.
 func (w *world) mustExist(object client.Object) {
 	w.T.Helper()
+
 	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 		w.T.Error(err)
 	}

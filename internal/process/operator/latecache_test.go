@@ -38,14 +38,18 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 				case request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/pods"):
 					return next.RoundTrip(request)
 				}
+
 				var beside corev1.PodList
 				if err := w.API.List(request.Context(), &beside, client.InNamespace(w.Namespace)); err != nil || len(beside.Items) > 0 {
 					t.Errorf("the operator creates a driver although %d pods exist (%v)", len(beside.Items), err)
 				}
+
 				hold.Do(func() { end = hears.begin() })
+
 				response, err := next.RoundTrip(request)
 				rename.Do(func() { // the new name sorts before the old one, so a second driver would hide the first
 					patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"driver":{"podName":"a-driver"}}}`))
+
 					app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi"}}
 					if err := w.API.Patch(request.Context(), app, patch); err != nil {
 						t.Error(err)
@@ -55,6 +59,7 @@ func TestDriverIsRenamedBeforeItsLaunchIsStored(t *testing.T) {
 			})
 		})
 	})
+
 	app := w.Application("pi", scene.WithDriver)
 	if name := w.driverOf(app, 2).Name; name != "a-driver" {
 		t.Errorf("the driver of the edited spec has the name %s", name)
@@ -75,10 +80,12 @@ func TestDriverStartsUnseen(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	driver := w.driverOf(app, 1)
 	end, before := hears.begin(), made.since(nil)
+
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	kit.Wait(t, "a live read", func(context.Context) error { return want(made.since(before)["GET pods"] > 0, true) })
 	end()
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
+
 	if now := w.driverOf(app, 1); now.UID != driver.UID || now.DeletionTimestamp != nil {
 		t.Errorf("the driver is %+v", now.ObjectMeta)
 	}

@@ -32,8 +32,10 @@ func (h *hangingClient) Create(ctx context.Context, object client.Object, option
 	if _, isPod := object.(*corev1.Pod); !isPod {
 		return h.Client.Create(ctx, object, options...)
 	}
+
 	h.once.Do(func() { close(h.begun) })
 	<-ctx.Done()
+
 	select {
 	case h.ended <- context.Cause(ctx):
 	default:
@@ -46,6 +48,7 @@ func (h *hangingClient) Create(ctx context.Context, object client.Object, option
 // pass.
 func TestLostLeaseEndsPasses(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct {
 		name  string
 		asked bool
@@ -64,23 +67,31 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			h := &hangingClient{begun: make(chan struct{}), ended: make(chan error, 1)}
 			env := w.environment()
 			env.wrap = func(c client.Client) client.Client { h.Client = c; return h }
+
 			op, err := NewOperator(t.Context(), cfg, env)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
+
 			over := make(chan error, 1)
 			go func() { over <- op.Start(ctx) }()
+
 			w.Application("pi", scene.WithDriver)
 			<-h.begun
+
 			if c.asked {
 				stop()
 			}
+
 			w.takeLease("lock")
+
 			if cause := <-h.ended; !errors.Is(cause, fence.ErrOver) {
 				t.Errorf("the pass was ended by %v", cause)
 			}
+
 			if err := <-over; err == nil && !c.asked {
 				t.Error("the operator ended without an error, as after a requested shutdown")
 			}
@@ -96,6 +107,7 @@ func (w *world) takeLease(name string) {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, lease); err != nil {
 			return err
 		}
+
 		lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("another"), new(int32(3600))
 		return w.API.Update(ctx, lease)
 	})
@@ -123,6 +135,7 @@ func TestLock(t *testing.T) {
 	t.Parallel()
 	const term, retry = 10 * time.Second, 2 * time.Second
 	mine, nobody := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, resourcelock.LeaderElectionRecord{}
+
 	read := func(l *lock) error { _, _, err := l.Get(t.Context()); return err }
 	for _, c := range []struct {
 		name string
@@ -146,32 +159,43 @@ func TestLock(t *testing.T) {
 				if _, _, given := l.Lead.Begin(t.Context()); given {
 					t.Error("a pass may begin before this replica holds the lease")
 				}
+
 				if err := l.Create(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
+
 				pass, done, given := l.Lead.Begin(t.Context())
 				if !given {
 					t.Fatal("no pass may begin although this replica has just created the lease")
 				}
 				defer done()
+
 				time.Sleep(retry)
+
 				began := time.Now()
+
 				if err := c.asks(l, inner); !errors.Is(err, inner.fails) {
 					t.Errorf("the request ended with %v, want %v", err, inner.fails)
 				}
+
 				if c.want > 0 {
 					time.Sleep(c.want - 1)
 					synctest.Wait()
+
 					_, done, given := l.Lead.Begin(t.Context())
 					done()
+
 					if !given || pass.Err() != nil {
 						t.Errorf("lost after %s", time.Since(began))
 					}
 				}
+
 				<-pass.Done()
+
 				if lost := errors.Is(context.Cause(pass), fence.ErrOver); !lost || time.Since(began) != c.want {
 					t.Errorf("lost %t after %s, want after %s", lost, time.Since(began), c.want)
 				}
+
 				if _, _, given := l.Lead.Begin(t.Context()); given {
 					t.Error("a pass may begin after the lease is lost")
 				}
@@ -179,14 +203,18 @@ func TestLock(t *testing.T) {
 				// A renewal after the end of the term begins a new term: new passes may begin, but the pass of the old
 				// term stays ended.
 				inner.fails = nil
+
 				if err := l.Update(t.Context(), mine); err != nil {
 					t.Fatal(err)
 				}
+
 				_, done, given = l.Lead.Begin(t.Context())
 				done()
+
 				if !given || pass.Err() == nil {
 					t.Errorf("renewed after the lease was lost: a new pass may begin: %t, the old pass has ended: %t", given, pass.Err() != nil)
 				}
+
 				l.Lead.End() // stops the timer, for which synctest would wait
 			})
 		})
@@ -214,6 +242,7 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	f := newFleet(t)
 	first := f.start()
 	<-first.op.Elected()
+
 	second := f.start()
 	ctx, cancel := context.WithCancel(context.Background())
 	var kubelets sync.WaitGroup
@@ -225,21 +254,27 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	for i := range applications / 2 {
 		f.Application(fmt.Sprintf("app-%d", i), scene.WithDriver)
 	}
+
 	f.waitState("app-0", v1beta2.ApplicationStateRunning)
+
 	resume := first.suspend()
+
 	for i := range applications / 2 {
 		// Their passes wait before their first write.
 		f.Application(fmt.Sprintf("app-%d", applications/2+i), scene.WithDriver)
 	}
+
 	f.waitWrite(second)
 	resume()
 	<-first.over
 	first.dead.Store(true) // it has lost its lease, and ends
+
 	for i := range applications {
 		if app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted); app.Status.Operator.Attempt != 1 {
 			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
 		}
 	}
+
 	begun := second.since(time.Time{})[0]
 	for _, late := range first.since(begun.begun) {
 		t.Errorf("the first replica sent %s %s after %s by the second replica", late.what, late.begun.Sub(begun.begun), begun.what)
@@ -255,7 +290,9 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	only := f.start()
 	f.Application("before", scene.WithDriver)
 	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have started
+
 	resume := only.suspend()
+
 	f.Application("early", scene.WithDriver)
 	kit.Wait(t, "a write of the pass to be blocked", func(context.Context) error {
 		if only.held.Load() == 0 {
@@ -263,6 +300,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 		}
 		return nil
 	})
+
 	lasts := func() bool {
 		_, done, given := only.op.lock.Lead.Begin(t.Context())
 		done()

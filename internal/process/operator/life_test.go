@@ -31,10 +31,12 @@ import (
 // runReal starts an operator for the test's namespace, as the binary starts it.
 func (w *world) runReal(change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
+
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	op, err := NewOperator(w.T.Context(), testConfig(w.Namespace), env)
 	if err != nil {
 		w.T.Fatal(err)
@@ -70,10 +72,12 @@ func (w *world) runningDriver(app *v1beta2.SparkApplication, attempt int) *corev
 func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
 	w.T.Helper()
 	w.kubelet(driver.Name, corev1.PodRunning, running())
+
 	phase := corev1.PodSucceeded
 	if end.Terminated.ExitCode != 0 {
 		phase = corev1.PodFailed
 	}
+
 	w.kubelet(driver.Name, phase, end)
 }
 
@@ -95,24 +99,31 @@ func TestApplicationCompletes(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver)
+
 	driver := w.driverOf(app, 1)
 	if driver.Name != driverName("pi") {
 		t.Errorf("the driver is %s", driver.Name)
 	}
+
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	w.kubelet(driver.Name, corev1.PodRunning, running())
+
 	got := w.waitState("pi", v1beta2.ApplicationStateRunning)
 	if got.Status.DriverInfo.PodName != driver.Name || got.Status.SubmissionID == "" || got.Status.ExecutionAttempts != 1 {
 		t.Errorf("the status is %+v", got.Status)
 	}
+
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if c := condition(got, "Succeeded"); c.Status != metav1.ConditionTrue || got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("Succeeded is %+v, generation %d of %d", c, got.Status.ObservedGeneration, got.Generation)
 	}
+
 	if got.Status.TerminationTime.IsZero() {
 		t.Error("no termination time")
 	}
+
 	kit.Wait(t, "the events", func(context.Context) error {
 		reported := w.EventsOf(app)
 		for _, reason := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted"} {
@@ -126,9 +137,11 @@ func TestApplicationCompletes(t *testing.T) {
 	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
 		t.Errorf("%v status writes", writes)
 	}
+
 	if reported := w.EventsOf(app); len(strings.Split(strings.Join(slices.Collect(maps.Values(reported)), "\n"), "\n")) > 4 {
 		t.Errorf("more than 4 events: %v", reported)
 	}
+
 	w.waitMetric("spark_application_success_count", 1)
 }
 
@@ -138,12 +151,14 @@ func TestApplicationFails(t *testing.T) {
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver)
 	w.execute(w.driverOf(app, 1), scene.Exited(3, "java.lang.IllegalStateException: no input"))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	for _, says := range []string{"driver container failed", "3", "no input"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, says) {
 			t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
 		}
 	}
+
 	if c := condition(got, "Failed"); c.Status != metav1.ConditionTrue {
 		t.Errorf("Failed is %+v", c)
 	}
@@ -156,14 +171,17 @@ func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 	w.Create(foreign)
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver)
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, foreign.Name) {
 		t.Errorf("the message does not name the pod: %s", got.Status.AppState.ErrorMessage)
 	}
+
 	uid := foreign.UID
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
 		t.Errorf("somebody else's pod was changed: %v", err)
 	}
+
 	w.waitNothingOf(app)
 }
 
@@ -175,6 +193,7 @@ func (w *world) waitNothingOf(app *v1beta2.SparkApplication) {
 			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 				return err
 			}
+
 			if n := metaLen(list); n != 0 {
 				return fmt.Errorf("%d in %T", n, list)
 			}
@@ -196,10 +215,12 @@ func TestRetriesAfterFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
+
 	app := w.Application("pi", scene.WithDriver, onFailure(2))
 	for attempt := 1; attempt <= 3; attempt++ {
 		w.execute(w.driverOf(app, attempt), scene.Exited(1, "again"))
 	}
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if got.Status.ExecutionAttempts != 3 {
 		t.Errorf("%d runs, want 3", got.Status.ExecutionAttempts)
@@ -219,18 +240,25 @@ func TestRetryWaitsForQuota(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	quota := w.noPods()
 	w.execute(driver, scene.Exited(1, "again"))
+
 	begun := time.Now()
+
 	w.waitReady("pi", lifecycle.ReasonQuota, "the next attempt waits for quota", "no-pods")
 	w.waitEvent(app, lifecycle.ReasonQuota, "the next attempt waits for quota")
+
 	for i := range 10 { // each pass decides the launch again
 		w.Patch("pi", fmt.Sprintf(`{"metadata":{"labels":{"pass":"%d"}}}`, i))
 	}
+
 	w.triggerPass("pi")
+
 	if tries, most := made.since(nil)["POST pods"], 2+int(time.Since(begun)/budgetInterval); tries < 2 || tries > most {
 		t.Errorf("%d requests for pods, want at most %d", tries, most)
 	}
+
 	w.Remove(quota)
 	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
+
 	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 2 {
 		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
 	}
@@ -248,17 +276,21 @@ func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 		if err := w.API.List(t.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 			t.Fatal(err)
 		}
+
 		for i := range list.Items {
 			attempts = append(attempts, identity.Attempt(&list.Items[i]))
 		}
 		return attempts
 	}
 	first := w.driverOf(app, 1)
+
 	if diff := cmp.Diff([]int32{1}, policies()); diff != "" {
 		t.Errorf("policies of the first attempt (-want +got):\n%s", diff)
 	}
+
 	w.execute(first, scene.Exited(1, "again"))
 	w.driverOf(app, 2)
+
 	if diff := cmp.Diff([]int32{2}, policies()); diff != "" {
 		t.Errorf("policies of the second attempt (-want +got):\n%s", diff)
 	}
@@ -278,6 +310,7 @@ func TestRetrySucceeds(t *testing.T) {
 // that other applications continue to run.
 func TestBadApplicationsStopNobody(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		name   string
 		change func(*v1beta2.SparkApplication)
@@ -294,15 +327,19 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			bad := &v1beta2.SparkApplication{}
 			if !created(w, func() { bad = w.Application("bad", scene.WithDriver, test.change) }, test.change) {
 				return
 			}
+
 			w.runReal()
+
 			got := w.waitState("bad", v1beta2.ApplicationStateFailed)
 			if c := condition(got, "Failed"); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, test.names) {
 				t.Errorf("Failed is %+v, want it to name %s", c, test.names)
 			}
+
 			w.waitNothingOf(bad)
 			w.execute(w.driverOf(w.Application("good", scene.WithDriver), 1), scene.Exited(0, ""))
 			w.waitState("good", v1beta2.ApplicationStateCompleted)
@@ -319,10 +356,12 @@ func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bo
 	}
 	scene.WithDriver(app)
 	change(app)
+
 	if err := w.API.Create(w.T.Context(), app, client.DryRunAll); err != nil {
 		w.T.Logf("refused by the schema: %v", err)
 		return false
 	}
+
 	create()
 	return true
 }
@@ -337,6 +376,7 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, onFailure(1))
 	first := w.driverOf(app, 1)
 	stop = restart(stop)
+
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	w.kubelet(first.Name, corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
@@ -345,12 +385,16 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	stop = w.runReal()
 	second := w.driverOf(app, 2)
 	stop = restart(stop)
+
 	w.execute(second, scene.Exited(0, ""))
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+
 	stop()
+
 	if got.Status.ExecutionAttempts != 2 {
 		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
 	}
+
 	if again := w.driverOf(app, 2); again.UID != second.UID {
 		t.Error("the second driver was created twice")
 	}
@@ -358,12 +402,14 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 
 func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
 	w.T.Helper()
+
 	var pods corev1.PodList
 	if err := w.API.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{
 		identity.AppUIDLabel: string(app.UID), identity.RoleLabel: identity.RoleDriver,
 	}); err != nil {
 		w.T.Fatal(err)
 	}
+
 	uids := map[string]string{}
 	for _, pod := range pods.Items {
 		uids[string(pod.UID)] = pod.Labels[identity.AttemptLabel]
@@ -402,10 +448,12 @@ func TestDriverDeletedByHand(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver)
+
 	driver := w.runningDriver(app, 1)
 	if err := w.API.Delete(t.Context(), driver); err != nil {
 		t.Fatal(err)
 	}
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, "driver pod") {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
@@ -432,6 +480,7 @@ func TestExitZeroWhileSuspended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
+
 	for name, gone := range map[string]bool{"stays": false, "goes": true} {
 		app := w.Application(name, scene.WithDriver)
 		driver := w.driverOf(app, 1)
@@ -440,12 +489,15 @@ func TestExitZeroWhileSuspended(t *testing.T) {
 		w.suspend(name, true)
 		w.waitDeleting(driver)
 		w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+
 		if gone {
 			w.Stopped(driver)
 		}
+
 		w.waitState(name, v1beta2.ApplicationStateCompleted)
 		w.suspend(name, false)
 		w.triggerPass(name)
+
 		if got := w.waitState(name, v1beta2.ApplicationStateCompleted).Status.Operator; got.Attempt != 1 {
 			t.Errorf("%s: attempt %d follows", name, got.Attempt)
 		}
@@ -456,6 +508,7 @@ func (w *world) suspend(name string, suspend bool) {
 	w.T.Helper()
 	app := w.Get(name)
 	before := app.DeepCopy()
+
 	app.Spec.Suspend = &suspend
 	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
@@ -470,14 +523,17 @@ func TestSpecEditReplacesTheRun(t *testing.T) {
 	w.runningDriver(app, 1)
 	edited := w.Get("pi")
 	before := edited.DeepCopy()
+
 	edited.Spec.Arguments = []string{"100"}
 	if err := w.API.Patch(t.Context(), edited, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	second := w.driverOf(app, 2)
 	if !strings.Contains(strings.Join(second.Spec.Containers[len(second.Spec.Containers)-1].Args, " "), "100") {
 		t.Errorf("the new driver's arguments are %q", second.Spec.Containers[0].Args)
 	}
+
 	w.execute(second, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
@@ -501,18 +557,21 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	shown := func(reason, says string) {
 		kit.Wait(t, reason+" in the status", func(context.Context) error {
 			got := w.Get("pi")
+
 			ready, event := condition(got, "Ready"), ""
 			for _, message := range w.EventsOf(app) {
 				if strings.Contains(message, says) {
 					event = message
 				}
 			}
+
 			if ready.Reason != reason || !strings.Contains(ready.Message, says) || event == "" {
 				return fmt.Errorf("the condition is %+v, the event %q", ready, event)
 			}
 			return nil
 		})
 	}
+
 	w.Create(&corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: w.Namespace, Name: "mount"},
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: driver.Name, UID: driver.UID},
@@ -521,12 +580,15 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 	shown("FailedMount", `configmap "absent" not found`)
 	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
 	shown("ImagePullBackOff", "no such image")
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("the state is %s", state)
 	}
+
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitNothingOf(app)
 }
 
@@ -538,12 +600,15 @@ func TestQuotaRejectionIsReported(t *testing.T) {
 	quota := w.noPods()
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver, onFailure(100))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailedSubmission)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, quota.Name) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
 	}
+
 	if err := w.API.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "a driver", func(context.Context) error { return want(len(w.driverUIDs(app)), 1) })
 }

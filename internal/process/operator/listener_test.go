@@ -34,6 +34,7 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 func (h *eventRecorder) note(what string, object client.Object) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	h.events = append(h.events, what+" "+object.GetName())
 }
 
@@ -55,6 +56,7 @@ func (h *eventRecorder) all() []string {
 // wait waits until at least n events are recorded, and returns all recorded events.
 func (h *eventRecorder) wait(t *testing.T, n int) []string {
 	t.Helper()
+
 	for end := time.Now().Add(20 * time.Second); len(h.all()) < n && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -67,10 +69,12 @@ func TestListener(t *testing.T) {
 	w := newWorld(t)
 	must := func(err error) {
 		t.Helper()
+
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	children, err := cache.New(kit.Rest(t), cache.Options{DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +86,7 @@ func TestListener(t *testing.T) {
 
 	old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "old"}}
 	must(w.API.Create(ctx, old))
+
 	l := handlers.NewListener(identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Secret")), children)
 	var first, second, late eventRecorder
 	noChanges := predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
@@ -90,13 +95,17 @@ func TestListener(t *testing.T) {
 	must(sources[0].Start(ctx, nil))
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
+
 	if err := sources[0].WaitForSync(short); err == nil {
 		t.Error("a source did not wait for the other source of the same listener, which has not started")
 	}
+
 	must(sources[1].Start(ctx, nil))
+
 	for _, e := range sources {
 		must(e.WaitForSync(ctx))
 	}
+
 	later := l.Source(false, late.handler())
 	must(later.Start(ctx, nil))
 	must(later.WaitForSync(ctx))
@@ -105,12 +114,14 @@ func TestListener(t *testing.T) {
 	must(w.API.Update(ctx, old))
 	must(w.API.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "new"}}))
 	must(w.API.Delete(ctx, old))
+
 	all := []string{"came new", "came old", "changed old", "went old"}
 	for name, h := range map[string]*eventRecorder{"the controller that starts first": &first, "the controller that starts late": &late} {
 		if diff := cmp.Diff(all, h.wait(t, len(all))); diff != "" {
 			t.Errorf("%s received (-want +got):\n%s", name, diff)
 		}
 	}
+
 	some := []string{"came new", "came old", "went old"}
 	if diff := cmp.Diff(some, second.wait(t, len(some))); diff != "" {
 		t.Errorf("the controller that ignores updates received (-want +got):\n%s", diff)

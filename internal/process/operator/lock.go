@@ -34,6 +34,7 @@ func (l *lock) connect(rc *rest.Config, events recorder.Provider, election confi
 	if l == nil {
 		return nil
 	}
+
 	l.Interface, err = leaderelection.NewResourceLock(rest.CopyConfig(rc), events, leaderelection.Options{
 		LeaderElection: true, LeaderElectionNamespace: election.Namespace, LeaderElectionID: election.LeaseName, RenewDeadline: l.Term,
 	})

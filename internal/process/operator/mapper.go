@@ -30,10 +30,12 @@ func (m *mappings) RESTMapping(kind schema.GroupKind, versions ...string) (*meta
 	if len(versions) != 1 {
 		return m.RESTMapper.RESTMapping(kind, versions...)
 	}
+
 	gvk := kind.WithVersion(versions[0])
 	if mapping, known := m.known.Get(gvk); known {
 		return mapping, nil
 	}
+
 	mapping, err := m.RESTMapper.RESTMapping(kind, versions...)
 	if err == nil {
 		m.known.Set(gvk, mapping)

@@ -30,21 +30,26 @@ func TestMappingsAskOnceForWhatIsServed(t *testing.T) {
 			t.Fatalf("a kind that is not served: %v", err)
 		}
 	}
+
 	if behind.asked != 2 {
 		t.Errorf("the underlying mapper was queried %d times for a kind that is not served, want 2", behind.asked)
 	}
 
 	served.Add(pod, meta.RESTScopeNamespace)
+
 	behind.asked = 0
+
 	for range 3 {
 		mapping, err := m.RESTMapping(pod.GroupKind(), pod.Version)
 		if err != nil || mapping.Resource.Resource != "pods" {
 			t.Fatalf("%+v, %v", mapping, err)
 		}
 	}
+
 	if behind.asked != 1 {
 		t.Errorf("the underlying mapper was queried %d times for a served kind, want once", behind.asked)
 	}
+
 	if _, err := m.RESTMapping(pod.GroupKind()); err != nil || behind.asked != 2 {
 		t.Errorf("without a version: %v, the underlying mapper was queried %d times", err, behind.asked)
 	}

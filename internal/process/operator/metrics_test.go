@@ -29,19 +29,24 @@ import (
 // metrics, and the values have the form "type labels".
 func documentedMetrics(t *testing.T, heading string) map[string]string {
 	t.Helper()
+
 	root, err := kit.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	page, err := os.ReadFile(filepath.Join(root, "docs", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, section, found := strings.Cut(string(page), "\n## "+heading+"\n")
 	if !found {
 		t.Fatalf("docs/metrics.md has no %q", heading)
 	}
+
 	section, _, _ = strings.Cut(section, "\n## ")
+
 	table := map[string]string{}
 	for line := range strings.Lines(section) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") && len(cells) >= 5 {
@@ -56,10 +61,12 @@ func documentedMetrics(t *testing.T, heading string) map[string]string {
 // metrics, and the values have the form "type labels".
 func servedMetrics(t *testing.T, from prometheus.Gatherer) map[string]string {
 	t.Helper()
+
 	families, err := from.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	table := map[string]string{}
 	for _, family := range families {
 		names := []string{}
@@ -70,13 +77,16 @@ func servedMetrics(t *testing.T, from prometheus.Gatherer) map[string]string {
 				}
 			}
 		}
+
 		slices.Sort(names)
+
 		name := family.GetName()
 		for _, prefix := range []string{"go_", "process_"} { // the metrics of the process itself, which are many
 			if strings.HasPrefix(name, prefix) {
 				name = ""
 			}
 		}
+
 		if name != "" {
 			table[name] = strings.TrimSpace(strings.ToLower(dto.MetricType_name[int32(family.GetType())]) + " " + strings.Join(names, ", "))
 		}
@@ -94,12 +104,15 @@ func TestMetricsThatAreServed(t *testing.T) {
 	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
 	cfg.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
 	chain := writeCertificate(t, cfg.Webhook.CertDir)
+
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
 	review(t, cfg.Webhook.BindAddress, chain)
+
 	good, bad := w.Application("good"), w.Application("bad")
 	// Each driver is reported as running before it ends, so that the lag of two statuses of each application is
 	// measured.
@@ -110,21 +123,25 @@ func TestMetricsThatAreServed(t *testing.T) {
 
 	all := documentedMetrics(t, "For dashboards of sparkoperator.k8s.io")
 	maps.Copy(all, documentedMetrics(t, "The operator's own"))
+
 	got := servedMetrics(t, w.registry)
 	for name, value := range got {
 		if all[name] != value {
 			t.Errorf("%s is served as %q, docs/metrics.md has %q", name, value, all[name])
 		}
 	}
+
 	for _, name := range []string{"spark_application_running_count", "sparkoperator_applications", "sparkoperator_phase_duration_seconds",
 		"sparkoperator_submission_duration_seconds", "sparkoperator_status_lag_seconds", "sparkoperator_api_request_duration_seconds"} {
 		if got[name] == "" {
 			t.Errorf("%s is not served", name)
 		}
 	}
+
 	if diff := cmp.Diff(documentedMetrics(t, "Of the libraries"), servedMetrics(t, ctrlmetrics.Registry)); diff != "" {
 		t.Errorf("docs/metrics.md and what controller-runtime and client-go serve (-page +served):\n%s", diff)
 	}
+
 	for name, want := range map[string]float64{
 		"spark_application_count": 2, "spark_application_submit_count": 2, "spark_application_success_count": 1, "spark_application_failure_count": 1,
 		"sparkoperator_submission_duration_seconds": 4, "sparkoperator_status_lag_seconds": 4, "spark_application_running_count": 0,
@@ -153,6 +170,7 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	w.execute(w.driverOf(over, 1), scene.Exited(0, ""))
 	w.waitState("runs", v1beta2.ApplicationStateRunning)
 	w.waitState("over", v1beta2.ApplicationStateCompleted)
+
 	gauges := func() error {
 		for name, want := range map[string]float64{
 			// One application waits for an image, and one for executors.
@@ -172,15 +190,18 @@ func TestMetricsAcrossRestarts(t *testing.T) {
 	w.kubelet(driverName("runs"), corev1.PodSucceeded, scene.Exited(0, ""))
 	w.runReal()
 	w.waitState("runs", v1beta2.ApplicationStateCompleted)
+
 	for name, want := range map[string]float64{
 		"sparkoperator_applications": 3, "spark_application_running_count": 0, "sparkoperator_applications_waiting": 1,
 		"spark_application_success_count": 1, "spark_application_submit_count": 0, "spark_application_count": 0,
 	} {
 		kit.Wait(t, name, func(context.Context) error { return want64(w.metric(name), want) })
 	}
+
 	if err := w.API.Delete(t.Context(), waits); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the gauge not to count a deleted application", func(context.Context) error {
 		return want64(w.metric("sparkoperator_applications_waiting"), 0)
 	})
@@ -194,6 +215,7 @@ func TestTracesOfAPass(t *testing.T) {
 	var received sync.Map
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received.Store(r.URL.Path, r.ContentLength) }))
 	defer collector.Close()
+
 	cfg := testConfig(w.Namespace)
 	cfg.Tracing.Endpoint, cfg.Tracing.Insecure = collector.URL, true
 	var reported, watched sync.Map
@@ -208,29 +230,37 @@ func TestTracesOfAPass(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 	})
+
 	op, err := NewOperator(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	stop := w.run(op)
 	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	stop() // sends the rest
+
 	pod, _ := reported.Load("POST pods")
 	configMap, _ := reported.Load("POST configmaps")
+
 	status, _ := reported.Load("PATCH status")
 	if pod == nil || pod != configMap || pod != status {
 		t.Errorf("the traces of one pass's requests are %v, %v and %v", pod, configMap, status)
 	}
+
 	if _, found := reported.Load("POST events"); found {
 		t.Error("events belong to a trace, although they are written in the background")
 	}
+
 	if _, found := watched.Load("sparkapplications"); !found {
 		t.Error("no watch was recorded, or a watch belongs to a trace")
 	}
+
 	if size, found := received.Load("/v1/traces"); !found || size.(int64) == 0 {
 		t.Error("nothing was sent to the collector")
 	}
+
 	if dropped := w.metric("sparkoperator_spans_dropped_total"); dropped != 0 {
 		t.Errorf("%v spans were dropped", dropped)
 	}

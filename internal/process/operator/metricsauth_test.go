@@ -25,9 +25,11 @@ func TestMetricsAuthentication(t *testing.T) {
 	cfg := w.standbyConfig()
 	cfg.Metrics.BindAddress, cfg.Metrics.Authentication = freeAddress(t), true
 	w.runApache(cfg, time.Now)
+
 	token := func(name string) string {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 		w.Create(account)
+
 		request := &authenticationv1.TokenRequest{}
 		if err := w.API.SubResource("token").Create(t.Context(), account, request); err != nil {
 			t.Fatal(err)
@@ -36,6 +38,7 @@ func TestMetricsAuthentication(t *testing.T) {
 	}
 	admitted, stranger := token("prometheus"), token("stranger")
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}}
+
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: w.Namespace},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: w.Namespace, Name: "prometheus"}},
@@ -44,25 +47,31 @@ func TestMetricsAuthentication(t *testing.T) {
 		w.Create(object)
 		t.Cleanup(func() { _ = w.API.Delete(context.Background(), object) })
 	}
+
 	ask := func(bearer string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+cfg.Metrics.BindAddress+"/metrics", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if bearer != "" {
 			req.Header.Set("Authorization", "Bearer "+bearer)
 		}
+
 		scraper := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 		defer scraper.CloseIdleConnections()
+
 		answer, err := scraper.Do(req)
 		if err != nil {
 			return 0
 		}
 		defer answer.Body.Close()
+
 		_, _ = io.Copy(io.Discard, answer.Body)
 		return answer.StatusCode
 	}
 	kit.Wait(t, "the metrics", func(context.Context) error { return want(ask(admitted), http.StatusOK) })
+
 	for name, test := range map[string]struct {
 		token string
 		want  int

@@ -35,26 +35,32 @@ func TestMetricsConfigMapGoesWithItsAttempt(t *testing.T) {
 		return &config
 	}
 	driver := w.driverOf(app, 1)
+
 	first := config()
 	if identity.Attempt(first) != 1 || len(first.Data) != 2 {
 		t.Errorf("the ConfigMap of the first attempt is %+v", first)
 	}
 	// The operator itself creates the pod with this mount. Other operators need a webhook for that.
 	at := len(driver.Spec.Containers) - 1
+
 	var mounts []string
 	for _, m := range driver.Spec.Containers[at].VolumeMounts {
 		if m.Name == "pi-prom-conf-vol" {
 			mounts = append(mounts, m.MountPath)
 		}
 	}
+
 	if diff := cmp.Diff([]string{"/etc/metrics/conf"}, mounts); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
+
 	w.execute(driver, scene.Exited(1, "again"))
 	second := w.driverOf(app, 2)
+
 	if again := config(); identity.Attempt(again) != 2 || again.UID == first.UID {
 		t.Errorf("the ConfigMap of the second attempt is %+v", again.ObjectMeta)
 	}
+
 	w.execute(second, scene.Exited(0, ""))
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 }
@@ -66,16 +72,21 @@ func TestMetricsConfigMapOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runReal()
+
 	theirs := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
+
 	theirs.Namespace, theirs.Name = w.Namespace, "pi-prom-conf"
 	if err := w.API.Create(t.Context(), theirs); err != nil {
 		t.Fatal(err)
 	}
+
 	w.Application("pi", scene.WithDriver, monitored)
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if message := got.Status.AppState.ErrorMessage; !strings.Contains(message, `"pi-prom-conf"`) || !strings.Contains(message, "does not belong") {
 		t.Errorf("errorMessage is %q", message)
 	}
+
 	var now corev1.ConfigMap
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(theirs), &now); err != nil || now.UID != theirs.UID || len(now.Data) != 1 {
 		t.Errorf("somebody else's ConfigMap is %v: %v", now.Data, err)

@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -60,9 +59,11 @@ func (w *world) define(kind schema.GroupVersionKind) {
 // undefine deletes the definition of a kind, and with it all objects of the kind.
 func (w *world) undefine(kind schema.GroupVersionKind) {
 	w.T.Helper()
+
 	if err := w.API.Delete(w.T.Context(), definition(kind)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.WaitGone(definition(kind))
 }
 
@@ -104,14 +105,17 @@ func wantsWidget(app *v1beta2.SparkApplication) { app.Spec.Arguments = []string{
 // checks often whether widgets are served.
 func (w *world) runWidgets(kind controller.Kind) *Operator {
 	w.T.Helper()
+
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), w.environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
 	if err := Add(w.T.Context(), op, withWidgets(kind, w.widgets()), time.Now); err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.run(op)
 	return op
 }
@@ -145,6 +149,7 @@ func TestOptionalKindIsMissing(t *testing.T) {
 	late := w.Application("late", wantsWidget)
 	w.waitState("late", v1beta2.ApplicationStateSubmitted)
 	w.waitState("early", v1beta2.ApplicationStateSubmitted)
+
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(widget(w.widgets(), late, 1)), widget(w.widgets(), late, 1)); err != nil {
 		t.Error(err)
 	}
@@ -155,6 +160,7 @@ func TestOptionalKindIsMissing(t *testing.T) {
 // early, the next pass adopts the objects that the first pass created.
 func TestOptionalDependents(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		name   string
 		object func(*v1beta2.SparkApplication, schema.GroupVersionKind) *unstructured.Unstructured
@@ -184,10 +190,12 @@ func TestOptionalDependents(t *testing.T) {
 			w.waitWatched(op, true)
 			w.release("pi")
 			got := w.waitState("pi", test.state)
+
 			now := widget(w.widgets(), app, 1)
 			if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(now), now); err != nil {
 				t.Fatal(err)
 			}
+
 			if kept := now.GetUID() == object.GetUID(); kept != test.kept {
 				t.Errorf("the object still exists: %t, want %t (%s)", kept, test.kept, got.Status.AppState.ErrorMessage)
 			}
@@ -209,6 +217,7 @@ func TestOptionalDependentGoesWithItsAttempt(t *testing.T) {
 	if err := w.API.Delete(t.Context(), w.waitPod("pi-driver"), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitState("pi", v1beta2.ApplicationStateFailed)
 	w.WaitGone(widget(w.widgets(), app, 1))
 }
@@ -246,10 +255,12 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	env := w.environment()
 	flaky := &failingTransport{about: w.widgets().Group, times: 3}
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { flaky.next = next; return flaky })
+
 	op, err := newOperator(t.Context(), testConfig(w.Namespace), env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	op.optional.Kinds, op.optional.Interval = []schema.GroupVersionKind{w.widgets()}, 20*time.Millisecond
 	w.run(op)
 	kit.Wait(t, "requests for the kind", func(context.Context) error {
@@ -257,6 +268,7 @@ func TestOptionalKindIsTriedAgain(t *testing.T) {
 	})
 	w.define(w.widgets())
 	w.waitWatched(op, true)
+
 	if !strings.Contains(w.Log.String(), "Could not watch an optional kind; retrying") {
 		t.Error("no request failed, or no failure was logged")
 	}
@@ -278,6 +290,7 @@ func (d *failingTransport) RoundTrip(request *http.Request) (*http.Response, err
 	if about && d.found.Load() && d.failed.Add(1) <= d.times {
 		return nil, errors.New("no answer")
 	}
+
 	response, err := d.next.RoundTrip(request)
 	if about && err == nil && response.StatusCode == http.StatusOK {
 		d.found.Store(true)

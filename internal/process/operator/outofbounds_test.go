@@ -52,21 +52,26 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	restore := w.acceptAnySpec()
 	defer restore()
+
 	for _, bad := range outOfBounds {
 		w.stored(bad.object, "listed")
 	}
+
 	w.runBoth(testConfig(w.Namespace, other.Namespace))
 	before := other.Application("before")
 	other.waitPod("before-driver")
 
 	for _, bad := range outOfBounds {
 		w.stored(bad.object, "watched")
+
 		for _, name := range []string{"listed", "watched"} {
 			w.waitReported(w.object(bad.object, name), bad.state, bad.message)
 		}
 	}
+
 	other.Application("after")
 	other.waitPod("after-driver")
+
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
 		t.Errorf("%d pods were created from objects that cannot be decoded: %v", len(pods.Items), err)
@@ -75,6 +80,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	app := w.object(outOfBounds[0].object, "listed")
 	w.patchWith(app, `{"spec": {"driver": {"sidecars": null}}}`)
 	w.waitPod("listed-driver")
+
 	for _, bad := range outOfBounds {
 		watched := w.object(bad.object, "watched")
 		w.Remove(watched)
@@ -84,6 +90,7 @@ func TestStoredObjectsBeyondTheLimits(t *testing.T) {
 	// A running application that is edited beyond a limit ends as after any other invalid edit.
 	w.patchWith(w.object(outOfBounds[0].object, "listed"), `{"spec": {"driver": {"sidecars": [{"name": "s", "resources": {"limits": {"cpu": "1e100"}}}]}}}`)
 	w.waitReported(app, "FAILED", "at most 2 digits")
+
 	if other.uidOf("before-driver") == "" || other.Get("before").UID != before.UID {
 		t.Error("the application in the other namespace was changed")
 	}
@@ -107,16 +114,19 @@ func (w *world) storedBefore(create func()) {
 	w.T.Helper()
 	restore := w.acceptAnySpec()
 	defer restore()
+
 	create()
 }
 
 // object returns the custom resource that a JSON text describes, with the given name and the test's namespace.
 func (w *world) object(text, name string) *unstructured.Unstructured {
 	w.T.Helper()
+
 	object := &unstructured.Unstructured{}
 	if err := json.Unmarshal([]byte(text), &object.Object); err != nil {
 		w.T.Fatal(err)
 	}
+
 	object.SetNamespace(w.Namespace)
 	object.SetName(name)
 	return object
@@ -133,6 +143,7 @@ func (w *world) stored(text, name string) {
 
 func (w *world) patchWith(object client.Object, patch string) {
 	w.T.Helper()
+
 	if err := w.API.Patch(w.T.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		w.T.Fatal(err)
 	}
@@ -146,14 +157,17 @@ func (w *world) waitReported(object *unstructured.Unstructured, state, why strin
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
+
 		text, err := json.Marshal(object.Object["status"])
 		if err != nil {
 			return err
 		}
+
 		var events []string
 		for _, message := range w.EventsOf(object) {
 			events = append(events, message)
 		}
+
 		got := strings.Contains(string(text), why) && strings.Contains(strings.Join(events, "\n"), why)
 		if !got || !strings.Contains(string(text), `"`+state+`"`) {
 			return fmt.Errorf("its status is %s, its events %q", text, events)
@@ -167,6 +181,7 @@ func (w *world) waitReported(object *unstructured.Unstructured, state, why strin
 func (w *world) acceptAnySpec() (restore func()) {
 	w.T.Helper()
 	definitions := kit.Client(w.T, apiextensionsv1.AddToScheme)
+
 	var before []*apiextensionsv1.CustomResourceDefinition
 	for _, bad := range outOfBounds {
 		var original *apiextensionsv1.CustomResourceDefinition
@@ -176,6 +191,7 @@ func (w *world) acceptAnySpec() (restore func()) {
 			if err := definitions.Get(ctx, client.ObjectKey{Name: bad.crd}, definition); err != nil {
 				return err
 			}
+
 			original = definition.DeepCopy()
 			for i := range definition.Spec.Versions {
 				definition.Spec.Versions[i].Schema.OpenAPIV3Schema.XValidations = nil
@@ -185,6 +201,7 @@ func (w *world) acceptAnySpec() (restore func()) {
 			}
 			return definitions.Update(ctx, definition)
 		})
+
 		before = append(before, original)
 	}
 	return func() {
@@ -194,10 +211,12 @@ func (w *world) acceptAnySpec() (restore func()) {
 				if err := definitions.Get(ctx, client.ObjectKeyFromObject(definition), live); err != nil {
 					return err
 				}
+
 				live.Spec = definition.Spec
 				return definitions.Update(ctx, live)
 			})
 		}
+
 		for _, bad := range outOfBounds[:2] { // the API server does not look into templates
 			kit.Wait(w.T, bad.crd+" to reject objects again", func(ctx context.Context) error {
 				if err := w.API.Create(ctx, w.object(bad.object, "probe"), client.DryRunAll); !apierrors.IsInvalid(err) {

@@ -30,9 +30,11 @@ func TestPendingDriverIsExplained(t *testing.T) {
 	}
 	tell("mount", corev1.EventTypeWarning, "FailedMount", `secret "missing" not found`)
 	w.WaitCause("pi", "FailedMount")
+
 	if message := w.Get("pi").Status.AppState.ErrorMessage; message != `secret "missing" not found` {
 		t.Errorf("the message is %q", message)
 	}
+
 	w.kubelet("pi-driver", corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
 	w.WaitCause("pi", "ImagePullBackOff")
 	w.kubelet("pi-driver", corev1.PodRunning, running())

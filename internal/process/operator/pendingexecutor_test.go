@@ -26,6 +26,7 @@ func TestExecutorThatWaitsIsShown(t *testing.T) {
 	w.waitEvent(app, "SparkExecutorPending", "pi-exec-1", `secret "absent" not found`)
 	w.kubelet(executor.Name, corev1.PodRunning, running())
 	w.waitReady("pi", "Running")
+
 	if reported := w.Get("pi").Status.Conditions; condition(w.Get("pi"), "Degraded").Status == metav1.ConditionTrue {
 		t.Errorf("the conditions are %+v", reported)
 	}

@@ -54,6 +54,7 @@ func TestPodsOfTwoKinds(t *testing.T) {
 		}
 		return l
 	}
+
 	named := func(role, label string) map[string]string {
 		return map[string]string{identity.RoleLabel: role, label: "x"}
 	}
@@ -83,6 +84,7 @@ func TestPodsOfTwoKinds(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
+
 			wakes := func(kind schema.GroupVersionKind, label string) bool {
 				woken := handlers.OwnerOf(kind.GroupKind(), label)(t.Context(), test.pod)
 				if len(woken) > 1 || len(woken) == 1 && woken[0].NamespacedName != (types.NamespacedName{Namespace: "here", Name: "x"}) {
@@ -93,12 +95,15 @@ func TestPodsOfTwoKinds(t *testing.T) {
 			if got := wakes(applicationKind, sparkoperator.LabelAppName); got != test.app {
 				t.Errorf("the pod queues the application: %t", got)
 			}
+
 			if got := wakes(serverKind, identity.ConnectNameLabel); got != test.server {
 				t.Errorf("the pod queues the server: %t", got)
 			}
+
 			if diff := cmp.Diff(test.index, identity.IndexKeys(test.pod)); diff != "" {
 				t.Errorf("index (-want +got):\n%s", diff)
 			}
+
 			for _, uid := range []types.UID{app, server} {
 				pods := []corev1.Pod{*test.pod}
 				// An executor counts only together with its driver.
@@ -106,7 +111,9 @@ func TestPodsOfTwoKinds(t *testing.T) {
 					pods = append(pods, *someonesPod("x-server", ours(identity.RoleServer, server), ref(serverKind, "x", true)),
 						*someonesPod("x-driver", ours(identity.RoleDriver, app), ref(applicationKind, "x", true)))
 				}
+
 				c := dependents.SortPods(pods, uid)
+
 				counted := slices.ContainsFunc(slices.Concat(c.Drivers, c.Submitters, c.Executors), func(pod corev1.Pod) bool { return pod.UID == test.pod.UID })
 				if want := test.owner == string(uid); counted != want {
 					t.Errorf("%s counts the pod: %t", uid, counted)
@@ -120,16 +127,20 @@ func TestPodsOfTwoKinds(t *testing.T) {
 // the operator reads the same fields of both.
 func TestServersAreCached(t *testing.T) {
 	t.Parallel()
+
 	for role, kept := range map[string]bool{identity.RoleDriver: true, identity.RoleServer: true, identity.RoleExecutor: false} {
 		pod := someonesPod("x", map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "uid"})
+
 		pod.Status.PodIP = "10.0.0.1"
 		if trimmed, err := trim.Pod(pod); err != nil || (trimmed.(*corev1.Pod).Status.PodIP != "") != kept {
 			t.Errorf("the cache keeps the address %[2]q of a pod with the role %[1]q (%[3]v)", role, trimmed.(*corev1.Pod).Status.PodIP, err)
 		}
 	}
+
 	for label, kept := range map[string]bool{identity.AppUIDLabel: true, sparkoperator.LabelAppName: true, identity.ConnectNameLabel: true, identity.ApacheAppNameLabel: true, identity.ClusterNameLabel: true, "else": false} {
 		pod := someonesPod("x", map[string]string{identity.RoleLabel: identity.RoleServer, label: "x"})
 		pod.Spec.NodeName = "node"
+
 		trimmed, err := trim.Pod(pod)
 		if err != nil || (trimmed.(*corev1.Pod).Spec.NodeName != "") != kept {
 			t.Errorf("with the label %s the cache keeps the pod as %+v (%v)", label, trimmed, err)
@@ -141,12 +152,14 @@ func TestServersAreCached(t *testing.T) {
 // or from the cache.
 func TestContainerOfAServer(t *testing.T) {
 	t.Parallel()
+
 	named := func(names ...string) (all []corev1.Container) {
 		for _, name := range names {
 			c := corev1.Container{Name: strings.TrimSuffix(name, "*")}
 			if c.Name != name { // the container in which the operator runs the server
 				c.Env = []corev1.EnvVar{{Name: trim.ServerVariable, Value: "true"}}
 			}
+
 			all = append(all, c)
 		}
 		return all
@@ -165,15 +178,18 @@ func TestContainerOfAServer(t *testing.T) {
 		{identity.RoleDriver, named("spark-kubernetes-driver", "sidecar"), "spark-kubernetes-driver"},
 	} {
 		pod := someonesPod("x", map[string]string{identity.RoleLabel: test.role, identity.AppUIDLabel: "uid"})
+
 		pod.Spec.Containers = test.containers
 		for i, c := range test.containers {
 			code := int32(i + 1)
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, State: scene.Exited(code, "")})
 		}
+
 		cached, err := trim.Pod(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for where, read := range map[string]*corev1.Pod{"live": pod, "cached": cached.(*corev1.Pod)} {
 			code := dependents.DriverFacts(read).ExitCode
 			if code < 1 || int(code) > len(test.containers) || test.containers[code-1].Name != test.spark {

@@ -25,10 +25,12 @@ import (
 // withPolicy returns a configuration with the given section policy.
 func withPolicy(t *testing.T, cfg config.Configuration, text string) config.Configuration {
 	t.Helper()
+
 	cfg.Policy = policy.Policy{}
 	if err := yaml.UnmarshalStrict([]byte(text), &cfg.Policy); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -58,19 +60,23 @@ func TestPolicyByNamespace(t *testing.T) {
 	}), 1)
 	tenant.Application("bad", scene.WithDriver)
 	failed := tenant.waitState("bad", v1beta2.ApplicationStateFailed)
+
 	const words = " is not allowed by the rule images of the policy tenants (owner: data team, #spark); allowed are: registry.example.com/spark/*"
 	if message := failed.Status.AppState.ErrorMessage; !strings.HasPrefix(message, "spec.image: the image ") || !strings.HasSuffix(message, words) {
 		t.Errorf("the message of the failed application is %q", message)
 	}
+
 	if reason := failed.Status.Conditions[0].Reason; !strings.Contains(fmt.Sprint(failed.Status.Conditions), lifecycle.ReasonInvalid) {
 		t.Errorf("the reason is %s, want %s in %v", reason, lifecycle.ReasonInvalid, failed.Status.Conditions)
 	}
+
 	var pods corev1.PodList
 	if err := tenant.API.List(t.Context(), &pods, client.InNamespace(tenant.Namespace)); err != nil || len(pods.Items) != 1 {
 		t.Errorf("%d pods: %v", len(pods.Items), err)
 	}
 
 	tenant.reviewBy("https://"+cfg.Webhook.BindAddress, chain, tenant.Namespace, other.Namespace)
+
 	create := func(namespace string) error {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "again"}}
 		app.Spec = failed.Spec
@@ -83,12 +89,15 @@ func TestPolicyByNamespace(t *testing.T) {
 		}
 		return nil
 	})
+
 	if !strings.HasSuffix(refused.Error(), "denied the request: "+failed.Status.AppState.ErrorMessage) {
 		t.Errorf("refused with %v, failed with %q", refused, failed.Status.AppState.ErrorMessage)
 	}
+
 	if err := create(other.Namespace); err != nil {
 		t.Errorf("in a namespace without rules the webhook rejects the application: %v", err)
 	}
+
 	tenant.relabel("tier", "")
 	kit.Wait(t, "the namespace to have no rules", func(context.Context) error { return create(tenant.Namespace) })
 }
@@ -96,10 +105,12 @@ func TestPolicyByNamespace(t *testing.T) {
 // startLive starts an operator whose settings the test can change.
 func (w *world) startLive(cfg config.Configuration) *Operator {
 	w.T.Helper()
+
 	op, err := NewOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.run(op)
 	return op
 }
@@ -111,23 +122,29 @@ func TestStricterPolicyLetsAttemptsContinue(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
 	w.grantSparkRights()
+
 	op := w.startLive(cfg)
 	if version := op.settings.Now().Policy.ServerVersion; version.Minor() < 30 {
 		t.Errorf("the rules judge pods by version %s of Kubernetes", version)
 	}
+
 	app := w.Application("pi", scene.WithDriver, onFailure(3))
 	driver := w.driverOf(app, 1)
+
 	op.settings.Update(withPolicy(t, cfg, ownImages))
 	w.kubelet(driver.Name, corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(1, ""))
+
 	failed := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if message := failed.Status.AppState.ErrorMessage; !strings.Contains(message, "rule images of the policy images (owner: data team)") {
 		t.Errorf("the message of the failed application is %q", message)
 	}
+
 	if attempt := failed.Status.Operator.Attempt; attempt != 1 {
 		t.Errorf("attempt %d was started", attempt)
 	}
+
 	w.Application("later", scene.WithDriver)
 	w.waitState("later", v1beta2.ApplicationStateFailed)
 }
@@ -141,11 +158,14 @@ func TestStricterPolicyLetsServersContinue(t *testing.T) {
 	op := w.startLive(cfg)
 	sc := w.server("notebooks")
 	pod := w.serverPod(sc, 1)
+
 	op.settings.Update(withPolicy(t, cfg, ownImages))
 	w.startedServer(sc, 1) // it becomes ready under the stricter rules
+
 	if err := w.API.Delete(t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitServer("notebooks", v1alpha1.SparkConnectStateFailed, func(sc *v1alpha1.SparkConnect) error {
 		text, err := json.Marshal(sc.Status)
 		if err == nil && !strings.Contains(string(text), "rule images of the policy images (owner: data team)") {
@@ -169,6 +189,7 @@ func TestRefusedIngressOfRunningApplication(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	before := w.Get("pi")
 	edited := before.DeepCopy()
+
 	edited.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{
 		ServicePort: new(int32(4040)), ServicePortName: new("ui"), IngressURLFormat: "pi.example.com",
 		IngressAnnotations: map[string]string{"nginx.ingress.kubernetes.io/server-snippet": "x"},
@@ -176,5 +197,6 @@ func TestRefusedIngressOfRunningApplication(t *testing.T) {
 	if err := w.API.Patch(t.Context(), edited, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.waitExposed("pi", metav1.ConditionFalse, "InvalidSpec", "spec.driverIngressOptions[0].ingressAnnotations", "policy.allowSnippetAnnotations", "the application continues to run")
 }

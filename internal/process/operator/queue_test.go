@@ -38,6 +38,7 @@ func queued(app *v1beta2.SparkApplication) {
 // Kueue does.
 func (w *world) admit(name, flavor string) {
 	w.T.Helper()
+
 	pod := fmt.Sprintf(`{"nodeSelector":{"flavor":%q},"tolerations":[{"key":"flavor","operator":"Exists"}],
 		"labels":{"kueue.x-k8s.io/podset":"%%s"},"annotations":{"kueue.x-k8s.io/workload":"wl"},"template":{"metadata":{},"spec":{"containers":[]}}}`, flavor)
 	w.Patch(name, `{"spec":{"suspend":false,"driver":`+fmt.Sprintf(pod, "driver")+`,"executor":`+fmt.Sprintf(pod, "executor")+`}}`)
@@ -53,6 +54,7 @@ func (w *world) takeBack(name string) {
 // startExecutors creates n executors as a driver would, lets them run, and returns them.
 func (w *world) startExecutors(app *v1beta2.SparkApplication, driver *corev1.Pod, n int) (executors []*corev1.Pod) {
 	w.T.Helper()
+
 	for i := range n {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -83,6 +85,7 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 	app := w.waitState(name, v1beta2.ApplicationStateRunning)
 	kit.Wait(w.T, "all executors to be reported", func(context.Context) error {
 		ready := 0
+
 		app = w.Get(name)
 		for _, state := range app.Status.ExecutorState {
 			if state == v1beta2.ExecutorStateRunning || state == v1beta2.ExecutorStateCompleted {
@@ -98,15 +101,18 @@ func (w *world) waitAllReady(name string) *v1beta2.SparkApplication {
 // pods use quota.
 func (w *world) usingQuota(app *v1beta2.SparkApplication) (names []string) {
 	w.T.Helper()
+
 	var pods corev1.PodList
 	if err := w.API.List(w.T.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 		w.T.Fatal(err)
 	}
+
 	for i := range pods.Items {
 		if phase := pods.Items[i].Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
 			names = append(names, pods.Items[i].Name)
 		}
 	}
+
 	slices.Sort(names)
 	return names
 }
@@ -135,6 +141,7 @@ func TestQueueHoldsWhatItHasNotAdmitted(t *testing.T) {
 		now := w.Get("pi")
 		return want(now.Status.ObservedGeneration, now.Generation)
 	})
+
 	if made := w.usingQuota(app); len(made) > 0 || w.Get("pi").Status.AppState.State != v1beta2.ApplicationStateSuspended {
 		t.Errorf("the pods %v exist in state %s", made, w.Get("pi").Status.AppState.State)
 	}
@@ -159,14 +166,17 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 		w.waitAllReady("pi")
 
 		w.takeBack("pi")
+
 		got := w.waitState("pi", v1beta2.ApplicationStateSuspended)
 		if left := w.usingQuota(app); len(left) > 0 {
 			t.Errorf("the state is SUSPENDED, but %v still use quota", left)
 		}
+
 		if got.Status.ExecutionAttempts != int32(attempt+1) || len(got.Status.ExecutorState) > 2 {
 			t.Errorf("after eviction %d: %d attempts, executors %v", attempt+1, got.Status.ExecutionAttempts, got.Status.ExecutorState)
 		}
 	}
+
 	w.admit("pi", "reserved")
 	driver := w.driverOf(app, 3)
 	w.execute(driver, scene.Exited(0, ""))
@@ -178,17 +188,21 @@ func TestQueueAdmitsAndEvicts(t *testing.T) {
 // that it has no label by which Kueue would queue it as a workload of its own.
 func (w *world) checkAdmitted(driver *corev1.Pod, flavor string) {
 	w.T.Helper()
+
 	if driver.Spec.NodeSelector["flavor"] != flavor || !slices.ContainsFunc(driver.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == "flavor" }) {
 		w.T.Errorf("node selector %v, tolerations %v", driver.Spec.NodeSelector, driver.Spec.Tolerations)
 	}
+
 	if driver.Labels["kueue.x-k8s.io/podset"] != "driver" || driver.Annotations["kueue.x-k8s.io/workload"] != "wl" || driver.Labels["team"] != "a" {
 		w.T.Errorf("labels %v, annotations %v", driver.Labels, driver.Annotations)
 	}
+
 	for _, ofWorkload := range []string{"kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"} {
 		if _, found := driver.Labels[ofWorkload]; found {
 			w.T.Errorf("the driver has the workload's label %s, by which it would be queued itself", ofWorkload)
 		}
 	}
+
 	if ref := metav1.GetControllerOf(driver); ref == nil || ref.Kind != "SparkApplication" || !strings.HasPrefix(ref.APIVersion, "sparkoperator.k8s.io/") {
 		w.T.Errorf("the driver's controller is %v, not the application that the queue has admitted", ref)
 	}
@@ -212,10 +226,12 @@ func TestQuotaOfARestart(t *testing.T) {
 
 	// A driver that dies leaves its executors. The operator does not wait until they notice.
 	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "lost"))
+
 	second := w.driverOf(app, 2)
 	for _, executor := range executors {
 		w.WaitGone(executor)
 	}
+
 	if left := w.usingQuota(app); len(left) != 1 {
 		t.Errorf("when the retry has its driver, %v use quota", left)
 	}
@@ -226,6 +242,7 @@ func TestQuotaOfARestart(t *testing.T) {
 	w.startExecutors(app, second, 2)
 	w.waitAllReady("pi")
 	w.Patch("pi", `{"spec":{"arguments":["1000"]}}`)
+
 	third := w.driverOf(app, 3)
 	if left := w.usingQuota(app); !slices.Equal(left, []string{third.Name}) {
 		t.Errorf("when the edited run has its driver, %v use quota", left)

@@ -33,6 +33,7 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 	app := w.Application("pi")
 
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+
 	driver := w.waitPod("pi-driver")
 	for _, object := range []client.Object{&corev1.ConfigMap{}, &corev1.Service{}} {
 		name := map[bool]string{true: "pi-conf", false: "pi-svc"}[fmt.Sprintf("%T", object) == "*v1.ConfigMap"]
@@ -42,6 +43,7 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 			t.Errorf("%s was created after the pod that mounts it", name)
 		}
 	}
+
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	w.kubelet("pi-driver", corev1.PodSucceeded, scene.Exited(0, ""))
@@ -56,6 +58,7 @@ func TestLifeFromCreationToEnd(t *testing.T) {
 		}
 		return nil
 	})
+
 	for name, want := range map[string]float64{
 		"spark_application_count": 1, "spark_application_submit_count": 1, "spark_application_success_count": 1,
 		"spark_application_failure_count": 0, "spark_application_failed_submission_count": 0, "spark_application_running_count": 0,
@@ -75,9 +78,11 @@ func TestRunningIsCountedWhileItRuns(t *testing.T) {
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
 	kit.Wait(t, "the gauge to rise", func(context.Context) error { return want(w.metric("spark_application_running_count"), 1.0) })
+
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the gauge to fall", func(context.Context) error { return want(w.metric("spark_application_running_count"), 0.0) })
 }
 
@@ -104,14 +109,17 @@ func (w *world) metricOf(name, label, value string) float64 {
 
 func (w *world) metricWhere(name string, counts func([]*dto.LabelPair) bool) (sum float64) {
 	w.T.Helper()
+
 	families, err := w.registry.Gather()
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	for _, family := range families {
 		if family.GetName() != name {
 			continue
 		}
+
 		for _, m := range family.GetMetric() {
 			if counts(m.GetLabel()) {
 				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
@@ -140,9 +148,11 @@ func TestDeletionLeavesNothing(t *testing.T) {
 	app := w.Application("pi")
 	driver := w.waitPod("pi-driver")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(driver)
 	w.WaitGone(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-conf"}})
 	w.WaitGone(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-svc"}})
@@ -168,11 +178,14 @@ func (c *crashing) write(do func() error) error {
 	c.seen++
 	n := c.seen
 	c.mu.Unlock()
+
 	if n < c.at {
 		return do()
 	}
+
 	if n == c.at {
 		defer close(c.killed)
+
 		if c.after {
 			_ = do()
 		}
@@ -215,6 +228,7 @@ func (c *crashingStatus) Patch(ctx context.Context, object client.Object, patch 
 func TestCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	const writes = 4 // ConfigMap, Service, pod, status
 	for at := 1; at <= writes; at++ {
 		for _, after := range []bool{false, true} {
@@ -228,15 +242,19 @@ func TestCrashAtEveryWrite(t *testing.T) {
 			stop()
 
 			var first corev1.Pod
+
 			key := client.ObjectKey{Namespace: w.Namespace, Name: name + "-driver"}
 			if err := client.IgnoreNotFound(w.API.Get(t.Context(), key, &first)); err != nil {
 				t.Fatal(err)
 			}
+
 			stop = w.runTiny(tiny.Kind())
 			w.waitState(name, v1beta2.ApplicationStateSubmitted)
+
 			if driver := w.waitPod(name + "-driver"); first.UID != "" && driver.UID != first.UID {
 				t.Errorf("%s: the driver was created twice", name)
 			}
+
 			w.kubelet(name+"-driver", corev1.PodSucceeded, scene.Exited(0, ""))
 			w.waitState(name, v1beta2.ApplicationStateCompleted)
 			stop()
@@ -250,9 +268,11 @@ func TestMissingDriverIsConfirmedLive(t *testing.T) {
 	w.runTiny(tiny.Kind())
 	w.Application("pi")
 	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+
 	if err := w.API.Delete(t.Context(), w.waitPod("pi-driver")); err != nil {
 		t.Fatal(err)
 	}
+
 	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if app.Status.SubmissionID != "Lost" {
 		t.Errorf("the application failed with the reason %q, want Lost", app.Status.SubmissionID)
@@ -290,6 +310,7 @@ func TestRenderErrorIsTheApplications(t *testing.T) {
 	})
 	w.runTiny(kind)
 	w.Application("pi")
+
 	app := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if diff := cmp.Diff([2]string{lifecycle.ReasonInvalid, `spec.driver.memory: "lots" is not a size`},
 		[2]string{app.Status.SubmissionID, app.Status.AppState.ErrorMessage}); diff != "" {

@@ -29,8 +29,10 @@ func TestSkippedWritesAreNotReported(t *testing.T) {
 	// The next event is handled after it.
 	w.Application("later")
 	w.waitState("later", v1beta2.ApplicationStateSubmitted)
+
 	if got := w.Get("pi").ResourceVersion; got != version {
 		t.Error("written although nothing changed")
 	}
+
 	kit.Wait(t, "both to be counted", func(context.Context) error { return want(w.metric("sparkoperator_status_writes_total"), 3.0) })
 }

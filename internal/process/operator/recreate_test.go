@@ -19,10 +19,12 @@ func (w *world) recreate(change ...func(*v1beta2.SparkApplication)) (app *v1beta
 	w.T.Helper()
 	first := w.Application("pi", scene.WithDriver)
 	driver := w.runningDriver(first, 1)
+
 	stop = w.TakesItsTime(driver)
 	if err := w.API.Delete(w.T.Context(), first); err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.WaitGone(first)
 	return w.Application("pi", append(change, scene.WithDriver)...), stop
 }
@@ -37,6 +39,7 @@ func TestRecreatedApplication(t *testing.T) {
 	app, goes := w.recreate()
 	kit.Wait(t, "the wait to be reported", func(context.Context) error {
 		got := w.Get("pi")
+
 		ready, reported := condition(got, "Ready"), w.EventsOf(app)[dependents.ReasonNameTaken]
 		if ready.Reason != dependents.ReasonNameTaken || !strings.Contains(ready.Message, driverName("pi")) || !strings.Contains(reported, "same name") {
 			return fmt.Errorf("Ready is %+v, the event %q", ready, reported)
@@ -45,6 +48,7 @@ func TestRecreatedApplication(t *testing.T) {
 	})
 	goes()
 	w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
+
 	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.SubmissionAttempts != 1 {
 		t.Errorf("%d submissions", got.Status.SubmissionAttempts)
 	}
@@ -59,6 +63,7 @@ func TestRecreatedApplicationIsBounded(t *testing.T) {
 	_, _ = w.recreate(func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64(4))}
 	})
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if c := condition(got, "Failed"); c.Reason != lifecycle.ReasonStartTimedOut || !strings.Contains(c.Message, driverName("pi")) {
 		t.Errorf("Failed is %+v", c)

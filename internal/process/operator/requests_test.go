@@ -37,6 +37,7 @@ func (r *requests) over(next http.RoundTripper) http.RoundTripper {
 
 func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 	resource := path.Base(request.URL.Path)
+
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	for i, part := range parts { // .../namespaces/<namespace>/<resource>[/<name>[/status]]
 		if part == "namespaces" && i+2 < len(parts) {
@@ -46,13 +47,16 @@ func (r *requests) RoundTrip(request *http.Request) (*http.Response, error) {
 			}
 		}
 	}
+
 	r.mu.Lock()
 	if r.counts == nil {
 		r.counts, r.contents = map[string]int{}, map[string]string{}
 	}
+
 	if request.URL.Query().Get("watch") == "" && !discovers(parts) {
 		r.counts[request.Method+" "+resource]++
 	}
+
 	if content := request.Header.Get("Content-Type"); content != "" {
 		r.contents[resource] = content
 	}
@@ -71,6 +75,7 @@ func discovers(path []string) bool {
 func (r *requests) since(before map[string]int) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	made := map[string]int{}
 	for what, n := range r.counts {
 		if n -= before[what]; n > 0 {
@@ -94,20 +99,26 @@ func TestRequestsOfALife(t *testing.T) {
 	})
 	// The first life syncs the caches and opens the connections.
 	w.playLife("first")
+
 	before := made.since(nil)
+
 	w.playLife("second")
 	stop() // every event is written
+
 	got := made.since(before)
 	// The first life's events may be written late; they are the same as the second's.
 	events := got["POST events"]
 	delete(got, "POST events")
+
 	want := map[string]int{"POST configmaps": 1, "POST services": 1, "POST pods": 1, "PATCH sparkapplications/status": 3}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
+
 	if events < 3 || events > 6 {
 		t.Errorf("%d events", events)
 	}
+
 	for resource, content := range map[string]string{
 		"pods": "application/vnd.kubernetes.protobuf", "configmaps": "application/vnd.kubernetes.protobuf",
 		"events": "application/vnd.kubernetes.protobuf", "sparkapplications/status": "application/merge-patch+json",
@@ -134,23 +145,28 @@ func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runTiny(tiny.Kind())
+
 	const n = 40
 	for i := range n {
 		w.Application(fmt.Sprintf("pi-%d", i))
 	}
+
 	for i := range n {
 		w.waitState(fmt.Sprintf("pi-%d", i), v1beta2.ApplicationStateSubmitted)
 	}
+
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods); err != nil {
 		t.Fatal(err)
 	}
+
 	names := map[string]bool{}
 	for _, pod := range pods.Items {
 		if pod.Namespace == w.Namespace {
 			names[pod.Name] = true
 		}
 	}
+
 	if len(names) != n {
 		t.Errorf("%d drivers for %d applications: %v", len(names), n, slices.Sorted(maps.Keys(names)))
 	}

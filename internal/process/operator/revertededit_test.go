@@ -42,6 +42,7 @@ type takeback struct {
 func (c *takeback) arm(back func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	c.back, c.seen = back, 0
 }
 
@@ -57,12 +58,15 @@ func (c *takeback) acted() bool {
 func (c *takeback) countWrite() func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if c.back == nil {
 		return nil
 	}
+
 	if c.seen++; c.seen != c.at {
 		return nil
 	}
+
 	back := c.back
 	c.back = nil
 	return back
@@ -73,6 +77,7 @@ func (c *takeback) write(do func() error) error {
 	if back == nil {
 		return do()
 	}
+
 	if !c.after {
 		return errors.Join(back(), do())
 	}
@@ -139,6 +144,7 @@ func forTakebacks(t *testing.T, requests int, play func(*testing.T, *takeback, [
 					play(t, c, change)
 					mu.Lock()
 					defer mu.Unlock()
+
 					if c.acted() {
 						acted[name]++
 					}
@@ -146,6 +152,7 @@ func forTakebacks(t *testing.T, requests int, play func(*testing.T, *takeback, [
 			}
 		}
 	})
+
 	for name := range changes {
 		if !t.Failed() && acted[name] < requests/stride {
 			t.Errorf("%s: in only %d of %d runs the change was reverted while the operator carried it out", name, acted[name], 2*requests/stride)
@@ -164,12 +171,15 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 			env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 		})
 		defer w.kubelets()()
+
 		w.Application("pi", scene.WithDriver, onFailure(1))
 		w.isRunning("pi")
 		c.arm(func() error { return w.patched(t.Context(), &v1beta2.SparkApplication{}, "pi", change[1]) })
+
 		if err := w.patched(t.Context(), &v1beta2.SparkApplication{}, "pi", change[0]); err != nil {
 			t.Fatal(err)
 		}
+
 		kit.Wait(t, "the change to be reverted or carried out", func(context.Context) error {
 			if app := w.Get("pi"); !c.acted() && (app.Spec.Suspend == nil || !*app.Spec.Suspend || app.Status.AppState.State != v1beta2.ApplicationStateSuspended) &&
 				app.Status.Operator.Attempt == 1 {
@@ -177,9 +187,11 @@ func TestSpecTakenBackBetweenRequests(t *testing.T) {
 			}
 			return nil
 		})
+
 		if app := w.Get("pi"); app.Spec.Suspend != nil && *app.Spec.Suspend {
 			w.patchPi(change[1])
 		}
+
 		w.wellUsed("pi")
 	})
 }
@@ -195,15 +207,19 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 			env.wrap = func(inner client.Client) client.Client { c.Client = inner; return c }
 		})
 		defer w.kubelets()()
+
 		w.server("x")
 		w.waitServer("x", v1alpha1.SparkConnectStateReady)
 		before := w.getServer("x").Status.Operator.DeepCopy()
 		c.arm(func() error { return w.patched(t.Context(), &v1alpha1.SparkConnect{}, "x", change[1]) })
+
 		if err := w.patched(t.Context(), &v1alpha1.SparkConnect{}, "x", change[0]); err != nil {
 			t.Fatal(err)
 		}
+
 		kit.Wait(t, "the change to be reverted or carried out", func(context.Context) error {
 			sc := w.getServer("x")
+
 			suspended := sc.Spec.Suspend != nil && *sc.Spec.Suspend && sc.Status.State == v1alpha1.SparkConnectStateNotReady
 			if !c.acted() && !suspended && sc.Status.Operator.Attempt == before.Attempt {
 				return fmt.Errorf("the state is %s", sc.Status.State)
@@ -212,6 +228,7 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 		})
 		w.patchServer("x", change[1])
 		w.waitServer("x", v1alpha1.SparkConnectStateReady)
+
 		if events := w.EventsOf(w.getServer("x")); events[sparkconnect.EventServerFailed] != "" {
 			t.Errorf("%s", events[sparkconnect.EventServerFailed])
 		}
@@ -223,17 +240,21 @@ func TestServerSpecTakenBackBetweenRequests(t *testing.T) {
 // run fails and that no retry is used up.
 func TestSpecTakenBackSoon(t *testing.T) {
 	t.Parallel()
+
 	times := 20
 	if n, err := strconv.Atoi(os.Getenv("TAKE_BACK")); err == nil {
 		times = n
 	}
+
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, r := newWorld(t), rand.New(rand.NewPCG(1, 2))
 			w.runReal()
 			defer w.kubelets()()
+
 			w.Application("pi", scene.WithDriver, onFailure(1))
+
 			for i := range times {
 				w.isRunning("pi")
 				w.patchPi(change[0])
@@ -241,6 +262,7 @@ func TestSpecTakenBackSoon(t *testing.T) {
 				time.Sleep(time.Duration(r.IntN([]int{300, 20}[i%2])) * time.Millisecond)
 				w.patchPi(change[1])
 			}
+
 			w.wellUsed("pi")
 			t.Logf("%d times, the last attempt is %d", times, w.Get("pi").Status.Operator.Attempt)
 		})
@@ -271,10 +293,12 @@ func (w *world) wellUsed(name string) {
 	w.T.Helper()
 	w.isRunning(name)
 	w.driverSucceeds(name)
+
 	status := w.Get(name).Status
 	if runs := status.ExecutionAttempts - status.Operator.SuspendedRuns; runs != 1 {
 		w.T.Errorf("%d runs, besides %d that were suspended", runs, status.Operator.SuspendedRuns)
 	}
+
 	events := w.EventsOf(w.Get(name))
 	for _, reason := range []string{"SparkApplicationFailed", "SparkDriverFailed", "SparkApplicationPendingRerun"} {
 		if events[reason] != "" {
@@ -292,6 +316,7 @@ func (w *world) driverSucceeds(name string) {
 		if state == v1beta2.ApplicationStateFailed {
 			w.T.Fatalf("it has failed: %s", w.Get(name).Status.AppState.ErrorMessage)
 		}
+
 		driver := &corev1.Pod{}
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: driverName(name)}, driver); err == nil &&
 			driver.Status.Phase == corev1.PodRunning && driver.DeletionTimestamp == nil && state == v1beta2.ApplicationStateRunning {

@@ -28,18 +28,22 @@ func TestMissingRights(t *testing.T) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "able", Namespace: w.Namespace}},
 	}
 	viewer := binding.DeepCopy()
+
 	viewer.Name, viewer.RoleRef.Name, viewer.Subjects[0].Name = "viewer", "view", "viewer"
 	for _, b := range []*rbacv1.RoleBinding{binding, viewer} {
 		if err := w.API.Create(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, account := range []string{"able", "viewer", "powerless"} {
 		w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: account}})
 	}
+
 	for account, lacks := range map[string]string{"able": "", "viewer": "create pods", "powerless": "get pods"} {
 		kit.Wait(t, "the authorizer to receive the binding", func(ctx context.Context) error {
 			failed := &lifecycle.Driver{UID: "u", Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: scene.Noon}
+
 			why := explain.New(w.API, w.API, nil).FailedDriver(ctx, namespaced(w.Namespace, "pi"), failed, account, scene.Noon)
 			if reported := fmt.Sprintf("service account %q has no right to %s in namespace", account, lacks); lacks != "" && !strings.Contains(why.Message, reported) || lacks == "" && why.Reason != "" {
 				return fmt.Errorf("%s: %+v, want the missing right to be %q", account, why, lacks)

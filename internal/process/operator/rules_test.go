@@ -29,22 +29,28 @@ func TestRulesDoNotBlockStoredObjects(t *testing.T) {
 				if r.By != refusal.ByDefinition {
 					continue
 				}
+
 				object := w.object(string(file.JSON(t, r.Piece)), "")
 				object.SetName(fmt.Sprintf("x%d", i))
+
 				if r.Field == "metadata.name" {
 					object.SetName("1x")
 				}
+
 				object.SetFinalizers([]string{"example.com/mine"})
 				w.Create(object)
 				stored = append(stored, object)
 			}
 		}
 	})
+
 	if len(stored) < 45 {
 		t.Errorf("only %d objects are stored", len(stored))
 	}
+
 	for _, object := range stored {
 		w.refusedAnew(object)
+
 		for what, patch := range map[string]string{
 			"a label": `{"metadata":{"labels":{"a":"b"}}}`, "finalizers": `{"metadata":{"finalizers":["example.com/mine","example.com/other"]}}`,
 		} {
@@ -52,17 +58,22 @@ func TestRulesDoNotBlockStoredObjects(t *testing.T) {
 				t.Errorf("%s of %s %s: %v", what, object.GetKind(), object.GetName(), err)
 			}
 		}
+
 		status := `{"status":{"observedGeneration":1}}`
 		if object.GetAPIVersion() == "sparkoperator.k8s.io/v1beta2" && object.GetKind() == "SparkApplication" {
 			status = `{"status":{"driverInfo":{},"applicationState":{"state":"FAILED"}}}`
 		}
+
 		if err := w.API.Status().Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(status))); err != nil {
 			t.Errorf("the status of %s %s: %v", object.GetKind(), object.GetName(), err)
 		}
+
 		w.Remove(object)
+
 		if err := w.API.Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 			t.Errorf("the removal of the finalizers of %s %s: %v", object.GetKind(), object.GetName(), err)
 		}
+
 		w.WaitGone(object)
 	}
 }
@@ -71,6 +82,7 @@ func TestRulesDoNotBlockStoredObjects(t *testing.T) {
 // take a moment, because the API server does not use an edited definition at once.
 func (w *world) refusedAnew(stored *unstructured.Unstructured) {
 	w.T.Helper()
+
 	again := stored.DeepCopy()
 	again.SetResourceVersion("")
 	again.SetUID("")

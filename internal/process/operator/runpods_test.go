@@ -20,12 +20,14 @@ import (
 // until the test removes it.
 func (w *world) makeRun(pod *corev1.Pod) {
 	w.T.Helper()
+
 	if pod.Spec.NodeName == "" {
 		node := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
 		if err := w.API.SubResource("binding").Create(w.T.Context(), pod, node); err != nil {
 			w.T.Fatal(err)
 		}
 	}
+
 	w.T.Cleanup(func() { w.Stopped(pod) })
 	w.kubelet(pod.Name, corev1.PodRunning, running())
 }
@@ -54,10 +56,12 @@ func TestScheduleReplacesWhatSparkSubmitMade(t *testing.T) {
 	run := w.Get(first)
 	submitter := w.submitterOf(run, 1)
 	w.kubelet(submitter.Name, corev1.PodRunning, running())
+
 	driver := w.sparkSubmit(submitter, true)
 	if driver.Labels[sparkoperator.LabelScheduledAppName] != "nightly" || driver.OwnerReferences[0].BlockOwnerDeletion != nil {
 		t.Fatalf("the driver has labels %v and owners %+v", driver.Labels, driver.OwnerReferences)
 	}
+
 	w.makeRun(driver)
 	w.kubelet(submitter.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.waitState(first, v1beta2.ApplicationStateRunning)
@@ -82,10 +86,12 @@ func TestScheduleForbidsBesideWhatStops(t *testing.T) {
 	driver := w.waitPod(first + "-driver")
 	w.makeRun(driver)
 	w.waitState(first, v1beta2.ApplicationStateRunning)
+
 	run := w.Get(first)
 	if err := w.API.Delete(t.Context(), run, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(run)
 	second := w.requestRun(s, "two")
 	w.WaitSchedule("nightly", "to wait for the driver", waitsForPodsOf(first))
@@ -120,7 +126,9 @@ func TestScheduleIgnoresOtherPods(t *testing.T) {
 	}
 	driver("of-an-earlier-schedule", byGone)
 	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of seconds
+
 	s := w.Schedule("nightly", scene.Seldom, forbid)
+
 	driver("nobodys")
 	driver("of-settings", bySettingsAlone)
 	driver("of-another", byApp)

@@ -27,14 +27,17 @@ type schedule = v1beta2.ScheduledSparkApplication
 // schedules are SparkApplications, which the operator does not serve.
 func (w *world) runTinySchedules(change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
+
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	op, err := newOperator(w.T.Context(), testConfig(w.Namespace), env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := AddWhenServed(w.T.Context(), op, tiny.Schedules(), time.Now); err != nil {
 		w.T.Fatal(err)
 	}
@@ -62,17 +65,21 @@ func TestRunsAreSeenAndDeleted(t *testing.T) {
 	w.WaitSchedule("nightly", "the end of the first run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{"nightly-a"})
 	})
+
 	if diff := cmp.Diff([]string{"nightly-a", "nightly-b"}, w.RunsOf(s)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
+
 	writes := w.metric("sparkoperator_status_writes_total")
 	w.EditSchedule("nightly", `{"suspend":true}`)
 	w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "nightly-a"}})
 	w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "nightly-b"}})
 	w.WaitSchedule("nightly", "a status without past runs", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return len(s.PastSuccessfulRunNames) == 0 })
+
 	if got := w.metric("sparkoperator_status_writes_total") - writes; got > 2 {
 		t.Errorf("%v status writes", got)
 	}
+
 	for name, want := range map[string]float64{"sparkoperator_runs_total": 2, "sparkoperator_run_delay_seconds": 2} {
 		w.waitMetric(name, want)
 	}
@@ -84,11 +91,13 @@ func TestRunIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runTinySchedules()
+
 	says := func(parts ...string) func(*v1beta2.ScheduledSparkApplicationStatus) bool {
 		return func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(s.Reason, part) })
 		}
 	}
+
 	w.Schedule("bare", "a", func(s *schedule) { s.Spec.Template.Image = nil })
 	w.WaitSchedule("bare", "the rendering error", says("InvalidSpec: spec.template.image"))
 	w.EditSchedule("bare", `{"template":{"image":"docker.io/apache/spark:4.1.4"}}`)
@@ -97,13 +106,17 @@ func TestRunIsRefused(t *testing.T) {
 	taken := w.Application("taken-a")
 	s := w.Schedule("taken", "a")
 	w.WaitSchedule("taken", "a message that names the existing application", says("NameTaken", `SparkApplication "taken-a" already exists`, "it has no owner"))
+
 	if got := w.Get("taken-a"); !cmp.Equal(got, taken) {
 		t.Errorf("somebody else's application was changed:\n%s", cmp.Diff(taken, got))
 	}
+
 	if err := w.API.Delete(t.Context(), taken); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitSchedule("taken", "its run", lastRun("taken-a"))
+
 	if !identity.OwnedBy(w.Get("taken-a"), s.UID) {
 		t.Error("the schedule does not own the run")
 	}
@@ -111,9 +124,11 @@ func TestRunIsRefused(t *testing.T) {
 	quota := w.quotaOnRuns()
 	w.Schedule("poor", "a")
 	w.WaitSchedule("poor", "the quota", says("QuotaExceeded", "exceeded quota: none"))
+
 	if err := w.API.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitSchedule("poor", "its run", lastRun("poor-a"))
 }
 
@@ -131,10 +146,12 @@ func (w *world) quotaOnRuns() *corev1.ResourceQuota {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
 		}
+
 		quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: corev1.ResourceList{counted: resource.MustParse("0")}}
 		if err := w.API.Status().Update(ctx, quota); err != nil {
 			return err
 		}
+
 		probe := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}, Spec: v1beta2.SparkApplicationSpec{
 			Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4",
 		}}
@@ -163,11 +180,15 @@ func TestRequestsOfARun(t *testing.T) {
 		w.WaitSchedule(name, "its end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return len(s.PastSuccessfulRunNames) == 1 })
 	}
 	live("first") // syncs the caches and opens the connections
+
 	before := made.since(nil)
+
 	live("second")
 	stop()
+
 	got := made.since(before)
 	delete(got, "POST events")
+
 	want := map[string]int{"POST sparkapplications": 1, "PATCH scheduledsparkapplications/status": 2}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)

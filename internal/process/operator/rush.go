@@ -17,15 +17,18 @@ type rush struct {
 func (u *rush) watch(name string, due func() int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	if u.queues == nil {
 		u.queues = map[string]func() int{}
 	}
+
 	u.queues[name] = due
 }
 
 func (u *rush) on() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	for _, due := range u.queues {
 		if due() > u.atOnce {
 			return true

@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-	"github.com/sparkoperator/spark-operator/test/kit/scene"
-
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,29 +21,36 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	machine "github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
 // runSchedules starts an operator that serves schedules and their runs and uses the given clock.
 func (w *world) runSchedules(clock controller.Clock, change ...func(*Environment)) (stop func()) {
 	w.T.Helper()
+
 	env := w.environment()
 	for _, c := range change {
 		c(&env)
 	}
+
 	cfg := testConfig(w.Namespace)
+
 	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, kinds.SparkApplications(op.Settings, nil), clock); err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := AddWhenServed(w.T.Context(), op, kinds.Schedules(op.Settings, nil), clock); err != nil {
 		w.T.Fatal(err)
 	}
@@ -145,30 +149,38 @@ func TestScheduleLife(t *testing.T) {
 		return s.ScheduleState == v1beta2.ScheduleStateScheduled && s.NextRun.Time.Equal(minute) && isTrue(s, dialect.ConditionReady)
 	})
 	before := w.metric("sparkoperator_status_writes_total")
+
 	release()
+
 	name := machine.RunName("nightly", minute, machine.Nanos)
 	w.WaitSchedule("nightly", "the run", lastRun(name))
+
 	run := w.Get(name)
 	if diff := cmp.Diff(map[string]string{sparkoperator.LabelScheduledAppName: "nightly", "team": "a"}, run.Labels); diff != "" {
 		t.Errorf("labels of the run (-want +got):\n%s", diff)
 	}
+
 	owner := metav1.OwnerReference{
 		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "nightly", UID: s.UID, BlockOwnerDeletion: new(true),
 	}
 	if diff := cmp.Diff([]metav1.OwnerReference{owner}, run.OwnerReferences); diff != "" {
 		t.Errorf("owners of the run (-want +got):\n%s", diff)
 	}
+
 	if due := kinds.Schedules(config.Default, nil).Runs.Due(s, run); !due.Equal(minute) {
 		t.Errorf("the run has the due time %s", due)
 	}
+
 	w.waitPod(name + "-driver")
 	w.succeedRun(name)
+
 	got := w.WaitSchedule("nightly", "the run's end", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return slices.Equal(s.PastSuccessfulRunNames, []string{name})
 	})
 	if got.Status.NextRun.Time.Before(minute.AddDate(0, 11, 0)) || got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("the next run is at %s, the generation %d of %d", got.Status.NextRun, got.Status.ObservedGeneration, got.Generation)
 	}
+
 	for metric, want := range map[string]float64{"sparkoperator_run_delay_seconds": 1, "sparkoperator_runs_total": 2} {
 		w.waitMetric(metric, want)
 	}
@@ -177,6 +189,7 @@ func TestScheduleLife(t *testing.T) {
 	if writes := w.metricOf("sparkoperator_status_writes_total", "kind", "scheduledsparkapplication"); writes > 4 {
 		t.Errorf("%v status writes of the schedule from its creation to its run's end (%v of everything before)", writes, before)
 	}
+
 	kit.Wait(t, "the events", func(context.Context) error {
 		if reported := w.EventsOf(s); len(reported) < 2 {
 			return fmt.Errorf("events: %v", reported)
@@ -198,9 +211,11 @@ func TestScheduleForbids(t *testing.T) {
 	w.WaitSchedule("nightly", "the wait", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && s.Operator.Cause != nil && strings.Contains(s.Operator.Cause.Message, first)
 	})
+
 	if diff := cmp.Diff([]string{first}, w.RunsOf(s)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
+
 	w.fails(first)
 	w.WaitSchedule("nightly", "the second run", lastRun(second))
 	w.waitPod(second + "-driver")
@@ -222,7 +237,9 @@ func TestScheduleReplaces(t *testing.T) {
 	over := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { w.neverTwoDrivers(over) })
+
 	second := w.startRequestedRun(s, "two")
+
 	close(over)
 	watching.Wait()
 	w.waitRuns(s, second)
@@ -237,10 +254,12 @@ func (w *world) neverTwoDrivers(done <-chan struct{}) {
 			w.T.Error(err)
 			return
 		}
+
 		if len(pods.Items) > 1 {
 			w.T.Errorf("%d drivers at a time", len(pods.Items))
 			return
 		}
+
 		select {
 		case <-done:
 			return
@@ -287,6 +306,7 @@ func TestScheduleSuspended(t *testing.T) {
 		return isTrue(s, dialect.ConditionSuspended)
 	})
 	run := w.startRequestedRun(s, "one")
+
 	release()
 	kit.Wait(t, "the end of the starting deadline", func(context.Context) error {
 		if clock().Before(minute.Add(3 * time.Second)) {
@@ -319,11 +339,13 @@ func TestScheduleIsEdited(t *testing.T) {
 			return s.ScheduleState == v1beta2.ScheduleStateFailedValidation && strings.Contains(s.Reason, field) && isTrue(s, dialect.ConditionStalled)
 		}
 	}
+
 	w.WaitSchedule("nightly", "February", at(time.February, 29, 0))
 	w.EditSchedule("nightly", `{"schedule":"0 3 30 6 *"}`)
 	w.WaitSchedule("nightly", "June", at(time.June, 30, 3))
 	w.EditSchedule("nightly", `{"timeZone":"Asia/Tokyo"}`)
 	w.WaitSchedule("nightly", "June in Tokyo", at(time.June, 29, 18))
+
 	for _, c := range []struct{ spec, field string }{
 		{`{"schedule":"every now and then"}`, "spec.schedule"}, {`{"schedule":"0 3 30 6 *","timeZone":"Mars/Olympus"}`, "spec.timeZone"},
 		{`{"timeZone":"Etc/UTC","template":{"image":null}}`, "spec.template.image"},
@@ -331,6 +353,7 @@ func TestScheduleIsEdited(t *testing.T) {
 		w.EditSchedule("nightly", c.spec)
 		w.WaitSchedule("nightly", c.field, wrong(c.field))
 	}
+
 	kit.Wait(t, "an event that names the field", func(context.Context) error {
 		for _, message := range w.EventsOf(s) {
 			if strings.Contains(message, "spec.timeZone") {
@@ -365,16 +388,20 @@ func TestScheduleNameIsTaken(t *testing.T) {
 	name := machine.RequestName("nightly", string(s.UID), "one")
 	other := w.Application(name)
 	w.requestRun(s, "one")
+
 	refused := w.WaitSchedule("nightly", "a message that names the existing application", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return waitingFor(s) == dependents.ReasonNameTaken && strings.Contains(s.Operator.WaitingRequest.Cause.Message, name)
 	})
 	if refused.Status.LastRunName != "" {
 		t.Errorf("the last run is %s", refused.Status.LastRunName)
 	}
+
 	if err := w.API.Delete(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitSchedule("nightly", "the run", lastRun(name))
+
 	if run := w.Get(name); run.UID == other.UID || !identity.OwnedBy(run, s.UID) {
 		t.Error("the schedule does not own the run")
 	}
@@ -392,9 +419,11 @@ func TestScheduleOverQuota(t *testing.T) {
 	w.WaitSchedule("nightly", "the quota", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return waitingFor(s) == apianswer.ReasonQuota
 	})
+
 	if err := w.API.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitSchedule("nightly", "the run", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.LastRunName == run && s.Operator.WaitingRequest == nil
 	})
@@ -405,6 +434,7 @@ func TestScheduleOverQuota(t *testing.T) {
 func TestScheduleIsDeleted(t *testing.T) {
 	t.Parallel()
 	kit.NeedsControllers(t, cascade)
+
 	for policy, stays := range map[metav1.DeletionPropagation]bool{
 		metav1.DeletePropagationBackground: false, metav1.DeletePropagationForeground: false, metav1.DeletePropagationOrphan: true,
 	} {
@@ -414,17 +444,22 @@ func TestScheduleIsDeleted(t *testing.T) {
 			w.runSchedules(time.Now)
 			s := w.Schedule("nightly", scene.Seldom)
 			name := w.startRequestedRun(s, "one")
+
 			driver := w.waitPod(name + "-driver")
 			if err := w.API.Delete(t.Context(), s, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
 			}
+
 			w.WaitGone(s)
+
 			if !stays {
 				w.WaitGone(w.absent(name))
 				w.WaitGone(driver)
 				return
 			}
+
 			w.succeedRun(name)
+
 			if owners := w.Get(name).OwnerReferences; len(owners) > 0 {
 				t.Errorf("the kept run has owners: %v", owners)
 			}
@@ -459,11 +494,13 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 		select {
 		case <-crash.killed:
 			died = true
+
 			stop()
 			w.runSchedules(time.Now)
 		case <-over:
 		}
 	})
+
 	s := w.Schedule("nightly", scene.Seldom, forbid, keeps(1, 1))
 	witness := w.recordRuns(s, over, &others)
 	first := w.requestRun(s, "one")
@@ -482,6 +519,7 @@ func scheduledLife(t *testing.T, crash *crashing) (died bool) {
 	})
 	close(over)
 	others.Wait()
+
 	want := map[string]int{first: 1, second: 1}
 	if diff := cmp.Diff(want, witness()); diff != "" {
 		t.Errorf("number of creations of each run (-want +got):\n%s", diff)
@@ -500,14 +538,17 @@ func (w *world) recordRuns(s *schedule, done <-chan struct{}, others *sync.WaitG
 				w.T.Error(err)
 				return
 			}
+
 			for _, run := range list.Items {
 				if identity.OwnedBy(&run, s.UID) {
 					if seen[run.Name] == nil {
 						seen[run.Name] = map[string]bool{}
 					}
+
 					seen[run.Name][string(run.UID)] = true
 				}
 			}
+
 			select {
 			case <-done:
 				return
@@ -537,6 +578,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	stop := w.runSchedules(clock, func(env *Environment) {
 		env.wrap = func(c client.Client) client.Client { crash.Client = c; return crash }
 	})
+
 	var creating sync.WaitGroup
 	for part := range 8 {
 		creating.Go(func() {
@@ -545,6 +587,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 			}
 		})
 	}
+
 	creating.Wait()
 	w.WaitSchedule(fmt.Sprintf("s-%d", n-1), "to be seen", func(s *v1beta2.ScheduledSparkApplicationStatus) bool { return !s.NextRun.IsZero() })
 	kit.Wait(t, "a status of every schedule", func(context.Context) error {
@@ -557,13 +600,16 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 	<-crash.killed
 	stop()
 	w.runSchedules(clock)
+
 	runs := map[string]int{}
 	kit.Wait(t, "every schedule to have its run", func(ctx context.Context) error {
 		var list v1beta2.SparkApplicationList
 		if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 			return err
 		}
+
 		clear(runs)
+
 		for _, run := range list.Items {
 			runs[run.OwnerReferences[0].Name]++
 		}
@@ -574,6 +620,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 		if err := w.API.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 			return err
 		}
+
 		for _, s := range list.Items {
 			if s.Status.LastRunName != machine.RunName(s.Name, minute, machine.Nanos) {
 				return fmt.Errorf("the last run of %s is %q", s.Name, s.Status.LastRunName)
@@ -582,6 +629,7 @@ func TestSchedulesOfOneMinute(t *testing.T) {
 		return nil
 	})
 	maps.DeleteFunc(runs, func(_ string, n int) bool { return n == 1 })
+
 	if len(runs) > 0 {
 		t.Errorf("runs that were created twice: %v", runs)
 	}
@@ -607,8 +655,11 @@ func TestScheduleIsTakenOver(t *testing.T) {
 		return name
 	}
 	oldest, failed := left(48*time.Hour, v1beta2.ApplicationStateCompleted), left(24*time.Hour, v1beta2.ApplicationStateFailed)
+
 	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of seconds, and the newest run is kept
+
 	last := left(0, v1beta2.ApplicationStateCompleted)
+
 	s.Status = v1beta2.ScheduledSparkApplicationStatus{
 		LastRun: metav1.NewTime(began), NextRun: metav1.NewTime(began.AddDate(1, 0, 0)), LastRunName: last, ScheduleState: v1beta2.ScheduleStateScheduled,
 		PastSuccessfulRunNames: []string{oldest, last}, PastFailedRunNames: []string{failed},
@@ -616,13 +667,16 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	if err := w.API.Status().Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
+
 	w.runSchedules(time.Now)
 	got := w.WaitSchedule("nightly", "to be taken over", func(s *v1beta2.ScheduledSparkApplicationStatus) bool {
 		return s.Operator != nil && slices.Equal(s.PastSuccessfulRunNames, []string{last})
 	})
 	w.waitRuns(s, failed, last)
+
 	if got.Status.LastRunName != last || got.Status.ScheduleState != v1beta2.ScheduleStateScheduled {
 		t.Errorf("its status is %+v", got.Status)
 	}
+
 	w.startRequestedRun(s, "one")
 }

@@ -18,9 +18,11 @@ func TestSchedulerThatNobodyRuns(t *testing.T) {
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.Driver.SchedulerName = new("nobody") })
 	w.waitReady("pi", lifecycle.ReasonSchedulerSilent, `scheduler "nobody"`, "pi-driver")
+
 	if got := w.Get("pi").Status.AppState.State; got != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("the state is %s", got)
 	}
+
 	w.waitEvent(app, "SparkDriverPending", `scheduler "nobody"`)
 	w.kubelet("pi-driver", corev1.PodRunning, running())
 	w.waitState("pi", v1beta2.ApplicationStateRunning)

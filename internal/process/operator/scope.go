@@ -50,6 +50,7 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 	if cfg.Selector == "" {
 		return s, nil
 	}
+
 	var err error
 	if s.selector, err = labels.Parse(cfg.Selector); err != nil {
 		return s, fmt.Errorf("namespaces.selector: %w", err)
@@ -62,6 +63,7 @@ func newScope(cfg config.Namespaces, cache client.Reader) (*scope, error) {
 func (op *Operator) newScope() (*scope, error) {
 	s, err := newScope(op.config.Namespaces, op.GetClient())
 	s.labels = platformdefaults.Selects(op.config.Defaults)
+
 	s.config = op.Settings
 	if err == nil && op.config.DynamicConfig.Enabled {
 		s.live = op.settings
@@ -96,6 +98,7 @@ func (s *scope) selects(ctx context.Context, name string) (bool, error) {
 		now := s.live.Now().Namespaces
 		names, all = now.Names, now.All()
 	}
+
 	named := all || slices.Contains(names, name)
 	switch {
 	case named && !s.labels:
@@ -103,6 +106,7 @@ func (s *scope) selects(ctx context.Context, name string) (bool, error) {
 	case !named && s.selector == nil:
 		return false, nil
 	}
+
 	found, err := readLabels(ctx, s.cache, name)
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -125,6 +129,7 @@ func (s *scope) Labels(ctx context.Context, name string) (map[string]string, err
 	if !s.config().Policy.NeedsNamespaceLabels() {
 		return nil, nil
 	}
+
 	found, err := readLabels(ctx, s.cache, name)
 	if err == nil && found == nil {
 		found = map[string]string{} // known, but empty
@@ -171,6 +176,7 @@ func (op *Operator) requiredKinds() []schema.GroupKind {
 	for _, kind := range dependents.Kinds {
 		all = append(all, kind.GroupKind())
 	}
+
 	if op.config.WatchesNamespaces() {
 		all = append(all, namespaceKind.GroupKind())
 	}
@@ -185,6 +191,7 @@ func inNamespace(cache client.Reader, scheme *runtime.Scheme, kind schema.GroupV
 		if err != nil {
 			return nil // Add could not have watched the kind without a type
 		}
+
 		list := empty.(client.ObjectList)
 		if err := cache.List(ctx, list, client.InNamespace(namespace.GetName())); err != nil {
 			return nil // the cache is stopping

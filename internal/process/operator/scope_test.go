@@ -23,10 +23,12 @@ import (
 func (w *world) relabel(key, value string) {
 	w.T.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
 	if value == "" {
 		patch = fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, key)
 	}
+
 	if err := w.API.Patch(w.T.Context(), namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		w.T.Fatal(err)
 	}
@@ -36,14 +38,17 @@ func (w *world) relabel(key, value string) {
 // number is 0, the application may have no Events either.
 func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
 	w.T.Helper()
+
 	now := w.Get(before.Name)
 	if diff := cmp.Diff(before, now); diff != "" {
 		w.T.Errorf("%s was written (-before +now):\n%s", before.Name, diff)
 	}
+
 	var list corev1.PodList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil || len(list.Items) != pods {
 		w.T.Errorf("%d pods in its namespace, want %d; %v", len(list.Items), pods, err)
 	}
+
 	if pods == 0 && len(w.EventsOf(before)) > 0 {
 		w.T.Errorf("events about it: %v", w.EventsOf(before))
 	}
@@ -57,17 +62,21 @@ func TestNamespacesByLabel(t *testing.T) {
 	key := "scope-" + inside.Namespace // other tests share the API server
 	inside.relabel(key, "yes")
 	outside.relabel(key, "no")
+
 	cfg := testConfig(listed.Namespace)
 	cfg.Namespaces.Selector = key + "=yes"
 
 	early := inside.Application("early", scene.WithDriver)
 	not := outside.Get(outside.Application("not", scene.WithDriver).Name)
+
 	op, err := NewOperator(t.Context(), cfg, inside.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	inside.run(op)
 	inside.driverOf(early, 1)
+
 	named := listed.Application("named", scene.WithDriver)
 	listed.driverOf(named, 1)
 	outside.untouched(not, 0)
@@ -85,9 +94,11 @@ func TestNamespacesByLabel(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		served, err := s.Serves(ctx, outside.Namespace)
 		return want(fmt.Sprint(served, err), "false <nil>")
 	})
+
 	running = outside.Get(running.Name)
 	outside.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	listed.execute(listed.driverOf(named, 1), scene.Exited(0, "")) // the later events are handled
@@ -107,11 +118,14 @@ func TestNewNamespaceIsServed(t *testing.T) {
 	key := "scope-" + w.Namespace
 	cfg := testConfig()
 	cfg.Namespaces.Selector = key
+
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
+
 	later := newWorld(t)
 	later.relabel(key, "yes")
 	later.driverOf(later.Application("pi", scene.WithDriver), 1)
@@ -121,6 +135,7 @@ func TestScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.relabel("team", "a")
+
 	for _, c := range []struct {
 		namespaces config.Namespaces
 		served     bool
@@ -138,17 +153,21 @@ func TestScope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if served, err := s.Serves(t.Context(), w.Namespace); err != nil || served != c.served {
 			t.Errorf("%+v: served %v, %v", c.namespaces, served, err)
 		}
 	}
+
 	s, err := newScope(config.Namespaces{Selector: "team"}, w.API)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if served, err := s.Serves(t.Context(), "there-is-none"); served || err != nil {
 		t.Errorf("a namespace that the cache lacks: %v, %v", served, err)
 	}
+
 	if _, err := newScope(config.Namespaces{Selector: "a==b==c"}, w.API); err == nil {
 		t.Error("an invalid selector was accepted")
 	}
@@ -158,10 +177,12 @@ func TestRelabelled(t *testing.T) {
 	namespace := func(labels map[string]string) client.Object {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: labels}}
 	}
+
 	p := handlers.Relabelled()
 	if !p.Create(event.CreateEvent{Object: namespace(nil)}) || p.Delete(event.DeleteEvent{Object: namespace(nil)}) {
 		t.Error("the predicate must admit the creation of a namespace and drop its deletion")
 	}
+
 	if p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(map[string]string{"a": "1"})}) ||
 		!p.Update(event.UpdateEvent{ObjectOld: namespace(map[string]string{"a": "1"}), ObjectNew: namespace(nil)}) {
 		t.Error("the predicate must admit only updates that change the labels")
@@ -176,6 +197,7 @@ func TestInNamespace(t *testing.T) {
 	w.Application("two")
 	got := inNamespace(w.API, w.API.Scheme(), v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))(t.Context(),
 		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
+
 	want := []reconcile.Request{{NamespacedName: namespaced(w.Namespace, "one")}, {NamespacedName: namespaced(w.Namespace, "two")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -44,6 +44,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		env.Log = log
 	})
 	native := w.Application("native", withSecrets, onFailure(1))
@@ -73,14 +74,17 @@ func TestSecretsAreNotLogged(t *testing.T) {
 		func(app *v1beta2.SparkApplication) { app.Spec.SparkConf["spark.driver.memoryOverhead"] = secretText },
 	} {
 		refused := w.Application(fmt.Sprint("refused-", i), withSecrets, change)
+
 		got := w.waitState(refused.Name, v1beta2.ApplicationStateFailed)
 		if !strings.Contains(got.Status.AppState.ErrorMessage, secretText) {
 			t.Errorf("the message for %s does not quote the request, so the test would prove nothing: %s", refused.Name, got.Status.AppState.ErrorMessage)
 		}
 	}
+
 	kit.Wait(t, "the log of all applications", func(context.Context) error {
 		return want(strings.Contains(w.Log.String(), "refused-2"), true)
 	})
+
 	for line := range strings.Lines(w.Log.String()) {
 		if strings.Contains(line, secretText) {
 			t.Errorf("the log contains a secret: %s", line)

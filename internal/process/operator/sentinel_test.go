@@ -33,10 +33,12 @@ func sentinelApp(app *apacheApp) {
 // started.
 func (w *world) apacheOperator(cfg config.Configuration) *Operator {
 	w.T.Helper()
+
 	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, kinds.ApacheApplications(op.Settings, nil), time.Now); err != nil {
 		w.T.Fatal(err)
 	}
@@ -46,6 +48,7 @@ func (w *world) apacheOperator(cfg config.Configuration) *Operator {
 // healthOf returns the HTTP status and the body of the answer of /healthz at an address.
 func healthOf(t testing.TB, address string) (int, string) {
 	t.Helper()
+
 	code, body, err := fetch(t.Context(), "http://"+address+"/healthz")
 	if err != nil {
 		t.Fatal(err)
@@ -65,8 +68,10 @@ func TestSentinel(t *testing.T) {
 	app := w.apacheApp("sentinel", sentinelApp, func(app *apacheApp) { app.Finalizers = []string{theirFinalizer} })
 	op := w.apacheOperator(cfg)
 	w.run(op)
+
 	rounds := func(more int64) {
 		t.Helper()
+
 		from := w.getApache("sentinel").Generation
 		kit.Wait(t, "more writes", func(context.Context) error {
 			if generation := w.getApache("sentinel").Generation; generation < from+more {
@@ -76,13 +81,16 @@ func TestSentinel(t *testing.T) {
 		})
 	}
 	rounds(5)
+
 	if code, body := healthOf(t, cfg.Health.BindAddress); code != http.StatusOK {
 		t.Errorf("healthz returns %d %s", code, body)
 	}
+
 	live := w.getApache("sentinel")
 	if live.Status.CurrentState != nil || live.Status.Operator != nil || len(live.Finalizers) > 0 || live.Spec.SparkConf["mine"] != "stays" {
 		t.Errorf("the sentinel has unexpected changes: finalizers %v, conf %v, status %+v", live.Finalizers, live.Spec.SparkConf, live.Status)
 	}
+
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace)); err != nil || len(pods.Items) > 0 {
 		t.Errorf("the sentinel was launched: %d pods, %v", len(pods.Items), err)
@@ -91,7 +99,9 @@ func TestSentinel(t *testing.T) {
 	if err := w.API.Delete(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the deleted sentinel to be forgotten", func(context.Context) error { return want(op.sentinels.Known(), 0) })
+
 	if code, body := healthOf(t, cfg.Health.BindAddress); code != http.StatusOK {
 		t.Errorf("after the deletion of the sentinel healthz returns %d %s", code, body)
 	}
@@ -99,11 +109,14 @@ func TestSentinel(t *testing.T) {
 	// A new object with the same name is a new sentinel. An object that loses the label is no longer a sentinel.
 	w.apacheApp("sentinel", sentinelApp)
 	rounds(2)
+
 	again := w.getApache("sentinel")
+
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":null}}`))
 	if err := w.API.Patch(t.Context(), again, patch); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the object to be forgotten as a sentinel", func(context.Context) error { return want(op.sentinels.Known(), 0) })
 }
 
@@ -114,13 +127,16 @@ func TestSentinelWithoutTheSwitch(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
 	cfg.Apache.Sentinels.Delay.Duration = time.Millisecond
+
 	w.apacheApp("sentinel", sentinelApp)
 	op := w.apacheOperator(cfg)
 	w.run(op)
 	kit.Wait(t, "a pass over the sentinel", func(context.Context) error { return want(op.sentinels.Known(), 1) })
+
 	for range 3 {
 		op.sentinels.ProbeAll(t.Context())
 	}
+
 	if live := w.getApache("sentinel"); live.Generation != 1 || live.Status.CurrentState != nil {
 		t.Errorf("the sentinel was changed: generation %d, %+v", live.Generation, live.Status)
 	}
@@ -130,6 +146,7 @@ func TestSentinelWithoutTheSwitch(t *testing.T) {
 // writes to it. The write has an effect only if the object is still a sentinel.
 func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		meanwhile func(*world)
 		want      map[string]string
@@ -152,6 +169,7 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 			w := newWorld(t)
 			cfg := testConfig(w.Namespace)
 			cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, time.Hour
+
 			w.apacheApp("a", sentinelApp)
 			env := w.environment()
 			var armed atomic.Bool
@@ -163,20 +181,25 @@ func TestSentinelIsNoneWhenItIsWrittenTo(t *testing.T) {
 					return next.RoundTrip(request)
 				})
 			})
+
 			op, err := newOperator(t.Context(), cfg, env)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if err := Add(t.Context(), op, kinds.ApacheApplications(op.Settings, nil), time.Now); err != nil {
 				t.Fatal(err)
 			}
+
 			w.run(op)
 			kit.Wait(t, "a pass over the sentinel", func(context.Context) error { return want(op.sentinels.Known(), 1) })
 			armed.Store(true)
 			op.sentinels.ProbeAll(t.Context())
+
 			if armed.Load() {
 				t.Error("the operator sent no write")
 			}
+
 			if diff := cmp.Diff(test.want, w.getApache("a").Spec.SparkConf); diff != "" {
 				t.Error(diff)
 			}
@@ -194,28 +217,35 @@ func TestSentinelThatIsACluster(t *testing.T) {
 	object := &sparkv1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "sentinel", Labels: map[string]string{sentinel.Label: "true"}}}
 	object.Spec.RuntimeVersions.SparkVersion = "dummy"
 	w.Create(object)
+
 	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, kinds.SparkClusters(op.Settings, nil), time.Now); err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
+
 	live := &sparkv1.SparkCluster{}
 	kit.Wait(t, "writes to the sentinel", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 			return err
 		}
+
 		if live.Generation < 4 {
 			return fmt.Errorf("generation %d; the log is\n%s", live.Generation, w.Log)
 		}
 		return nil
 	})
+
 	var sets appsv1.StatefulSetList
 	if err := w.API.List(t.Context(), &sets, client.InNamespace(w.Namespace)); err != nil || len(sets.Items) > 0 || live.Status.CurrentState != nil {
 		t.Errorf("%d StatefulSets, state %+v, %v", len(sets.Items), live.Status.CurrentState, err)
 	}
+
 	if err := op.sentinels.Check(nil); err != nil {
 		t.Error(err)
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 )
 
@@ -31,16 +30,20 @@ const servedInterval = time.Second
 func (op *Operator) waitServed(ctx context.Context, gvk schema.GroupVersionKind, fields []string) error {
 	ctx, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()
+
 	logged := false
 	for {
 		why, err := op.unserved(gvk, fields)
 		if err != nil || why == nil {
 			return err
 		}
+
 		if !logged {
 			logged = true
+
 			op.GetLogger().Info("Waiting until the API server serves a kind", "kind", gvk.Kind, "group", gvk.Group, "why", why.Error())
 		}
+
 		select {
 		case <-ctx.Done():
 			return why
@@ -63,6 +66,7 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (reas
 	case len(fields) == 0:
 		return nil, nil
 	}
+
 	dropped, err := pruned(op.GetConfig(), op.GetHTTPClient(), gvk, fields)
 	switch {
 	case apierrors.IsForbidden(err):
@@ -87,18 +91,23 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 	if err != nil {
 		return err
 	}
+
 	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
+
 	later := &servedWatcher{op: op, kind: gvk, needs: kind.Definition.RequiredKinds, fields: kind.Definition.RequiredFields, begin: begin}
 	if kind.Runs != nil {
 		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
 		if err != nil {
 			return err
 		}
+
 		later.needs = append(slices.Clone(later.needs), run)
 	}
+
 	if later.obstacle(ctx) == nil {
 		return begin(ctx)
 	}
+
 	later.begin = func(ctx context.Context) error {
 		if err := op.fillCache(ctx, kind.New()); err != nil {
 			return err
@@ -117,6 +126,7 @@ func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) e
 			if err := runs.Index(ctx, kind.Runs, op.GetFieldIndexer()); err != nil {
 				return err
 			}
+
 			indexed = true
 		}
 		return begin(ctx)
@@ -164,10 +174,12 @@ func (s *servedWatcher) Start(ctx context.Context) error {
 				return nil
 			}
 		}
+
 		if what := why.Error(); what != logged && ctx.Err() == nil {
 			logged = what
 			log.Info("A kind is not served yet; the operator serves the other kinds now, and this kind as soon as the obstacle is gone", "why", logged)
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -190,6 +202,7 @@ func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, f
 	for _, namespace := range op.watchedNamespaces() {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+
 		switch err := op.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1)); {
 		case apierrors.IsForbidden(err):
 			obstacle = fmt.Errorf("the operator has no right to list %s: update its role (the chart's role has the right), or disable the kind: %w", gvk.Kind, err)
@@ -207,6 +220,7 @@ func (op *Operator) obstacle(ctx context.Context, gvk schema.GroupVersionKind, f
 func (op *Operator) fillCache(ctx context.Context, object client.Object) error {
 	limited, cancel := context.WithTimeout(ctx, op.config.Controller.CacheSyncTimeout.Duration)
 	defer cancel()
+
 	if _, err := op.GetCache().GetInformer(limited, object); err != nil {
 		return errors.Join(fmt.Errorf("watch %T: %w", object, err), op.GetCache().RemoveInformer(ctx, object))
 	}

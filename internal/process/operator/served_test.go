@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -66,6 +65,7 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 	for _, field := range fields {
 		properties[field] = map[string]any{"type": "string"}
 	}
+
 	crd := definition(kind)
 	crd.SetName("gadgets." + kind.Group)
 	names := map[string]any{"kind": kind.Kind, "listKind": kind.Kind + "List", "plural": "gadgets", "singular": "gadget"}
@@ -86,22 +86,27 @@ func (w *world) runGadgets(user string) *Operator {
 	w.T.Helper()
 	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
+
 	env := w.environment()
 	if user != "" {
 		env.Rest.Impersonate.UserName = user
 	}
+
 	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	version := w.gadgets().GroupVersion()
 	op.GetScheme().AddKnownTypeWithName(w.gadgets(), &gadget{})
 	op.GetScheme().AddKnownTypeWithName(version.WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(op.GetScheme(), version)
+
 	op.optional.Interval = 50 * time.Millisecond
 	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		w.T.Fatal(err)
 	}
+
 	kind := controller.Kind{
 		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: kind.Definition{RequiredFields: []string{"status.state"}},
 		Status: typed.Of(func(g *gadget) any { return &g.Status }),
@@ -114,6 +119,7 @@ func (w *world) runGadgets(user string) *Operator {
 	if err := AddWhenServed(w.T.Context(), op, kind, time.Now); err != nil {
 		w.T.Fatal(err)
 	}
+
 	w.run(op)
 	w.operatorReady(cfg.Health.BindAddress)
 	return op
@@ -134,6 +140,7 @@ func (w *world) operatorReady(address string) {
 // seesGadget creates a gadget, and waits until the operator has handled it in a pass.
 func (w *world) seesGadget(name string) {
 	w.T.Helper()
+
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(w.gadgets())
 	object.SetNamespace(w.Namespace)
@@ -143,6 +150,7 @@ func (w *world) seesGadget(name string) {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
+
 		state, _, _ := unstructured.NestedString(object.Object, "status", "state")
 		return want(state, "seen")
 	})
@@ -184,11 +192,13 @@ func TestServedLater(t *testing.T) {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(theirs), theirs); err != nil {
 			return err
 		}
+
 		ours.SetResourceVersion(theirs.GetResourceVersion())
 		return w.API.Update(ctx, ours)
 	})
 	w.waitLog("Started to serve a kind")
 	w.seesGadget("one")
+
 	if n := strings.Count(w.Log.String(), "A kind is not served yet"); n > 4 {
 		t.Errorf("the obstacle was logged %d times", n)
 	}
@@ -196,6 +206,7 @@ func TestServedLater(t *testing.T) {
 	if err := w.API.Delete(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(ours)
 	w.Create(gadgetDefinition(w.gadgets(), "phase", "state"))
 	w.seesGadget("two")
@@ -210,6 +221,7 @@ func TestServedOnceAllowed(t *testing.T) {
 	definition := gadgetDefinition(w.gadgets(), "state")
 	w.Create(definition)
 	t.Cleanup(func() { _ = w.API.Delete(context.Background(), definition) })
+
 	account := "system:serviceaccount:" + w.Namespace + ":operator"
 	w.grant("operator", account, rbacv1.PolicyRule{
 		APIGroups: []string{"", "sparkoperator.k8s.io", "networking.k8s.io", "policy"}, Resources: []string{"*"}, Verbs: []string{"*"},

@@ -45,6 +45,7 @@ func TestExecutorsOfAStatefulSet(t *testing.T) {
 	})
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+
 	if left := w.waitPod(executor.Name); left.UID != executor.UID || left.DeletionTimestamp != nil {
 		t.Error("a pod was deleted by its labels")
 	}

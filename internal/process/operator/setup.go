@@ -101,39 +101,50 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		sparkv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
+
 	metrics := telemetry.NewMetrics(env.Registerer, metricsOptions(cfg.Metrics))
 	rc, lock := unlimited(env.Rest), newLock(cfg)
 	rc.Wrap(transport.Shedding)
 	rc.Wrap(fence.Gate(lock.terms()))
 	rc.Wrap(metrics.Transport)
 	rc.Wrap(access.Transport)
+
 	traces, err := newTraces(cfg.Tracing, env, metrics)
 	if err != nil {
 		return nil, err
 	}
+
 	rc.Wrap(traces.Transport)
+
 	hangs := watchdog.New(env.Log.WithName("watchdog"))
 	watches := access.New(scheme, env.Log.WithName("namespaces"), metrics.Unwatched)
+
 	mgr, err := manager.New(rc, managerOptions(cfg, env, scheme, lock, hangs, watches))
 	if err != nil {
 		return nil, err
 	}
+
 	if err := lock.connect(rc, mgr, cfg.LeaderElection); err != nil {
 		return nil, err
 	}
+
 	cfg.Policy.ServerVersion = serverVersion(mgr)
 	if texts := cfg.Policy.SegmentPatterns(); len(texts) > 0 {
 		mgr.GetLogger().Info("In these patterns of images and repositories, * stands for no slash; ** stands for any characters", "patterns", texts)
 	}
+
 	op := &Operator{Manager: mgr, config: cfg, settings: live.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, watches: watches, rush: rush{atOnce: cfg.Controller.Workers}}
 	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
+
 	op.sentinels = sentinel.New(op.settings, op.GetLogger())
 	if err := errors.Join(op.Add(op.hangs), op.Add(op.watches), op.Add(op.sentinels), live.Follow(ctx, op, op.settings)); err != nil {
 		return nil, err
 	}
+
 	if err := op.watchDependents(ctx); err != nil {
 		return nil, err
 	}
+
 	op.optional = thirdparty.New(op, kinds.Optional(cfg), cacheOptions(cfg), op.watches)
 	if err := mgr.Add(op.optional); err != nil {
 		return nil, err
@@ -153,9 +164,12 @@ func (op *Operator) Start(ctx context.Context) error {
 	op.until.Store(&ctx)
 	running, stop := context.WithCancel(ctx)
 	defer stop()
+
 	recording, finish := context.WithCancel(context.WithoutCancel(ctx))
+
 	written := make(chan error, 1)
 	go func() { written <- op.recorder.Start(recording) }()
+
 	drained := sync.OnceValue(func() error {
 		finish()
 		return <-written
@@ -164,8 +178,10 @@ func (op *Operator) Start(ctx context.Context) error {
 		// No Event leaves after the term, which ends with the release of the lease. At that time no pass is left.
 		op.lock.BeforeRelease = func() { _ = drained() }
 	}
+
 	reviewed := op.serveWebhook(running, stop)
 	err := op.Manager.Start(running)
+
 	stop()
 	return errors.Join(err, drained(), reviewed(), op.traces.Close())
 }
@@ -182,6 +198,7 @@ func unlimited(base *rest.Config) *rest.Config {
 
 func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.Scheme, lock *lock, hangs *watchdog.Watchdog, watches *access.Watches) manager.Options {
 	election := cfg.LeaderElection
+
 	options := manager.Options{
 		Scheme: scheme,
 		Logger: env.Log,
@@ -195,6 +212,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 			if err != nil {
 				return nil, err
 			}
+
 			c = client.WithFieldOwner(c, identity.FieldOwner)
 			if env.wrap != nil {
 				c = env.wrap(c)
@@ -232,11 +250,13 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 // index also starts the watch of the indexed kind.
 func (op *Operator) watchDependents(ctx context.Context) error {
 	objects := []client.Object{&corev1.Pod{}}
+
 	op.pods = handlers.NewListener(objects[0], op.GetCache())
 	for _, kind := range dependents.Kinds {
 		object := identity.MetadataOnly(kind)
 		objects, op.others = append(objects, object), append(op.others, handlers.NewListener(object, op.GetCache()))
 	}
+
 	for _, object := range objects {
 		if err := op.GetFieldIndexer().IndexField(ctx, object, identity.CacheIndex, identity.IndexKeys); err != nil {
 			return fmt.Errorf("index %T: %w", object, err)
@@ -266,6 +286,7 @@ func (op *Operator) serves(*http.Request) error {
 func (op *Operator) synced(req *http.Request) error {
 	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 	defer cancel()
+
 	if !op.GetCache().WaitForCacheSync(ctx) {
 		return errors.New("the caches are not synced yet")
 	}
@@ -292,7 +313,9 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	if err != nil {
 		return nil, err
 	}
+
 	labels := op.namespaceLabels()
+
 	var errs []error
 	switch {
 	case cfg.Applications() && cfg.ApacheApplications():
@@ -300,18 +323,23 @@ func NewOperator(ctx context.Context, cfg config.Configuration, env Environment)
 	case cfg.Applications():
 		errs = append(errs, Add(ctx, op, kinds.SparkApplications(op.Settings, labels), time.Now))
 	}
+
 	if cfg.Schedules() {
 		errs = append(errs, AddWhenServed(ctx, op, kinds.Schedules(op.Settings, labels), time.Now))
 	}
+
 	if cfg.ConnectServers() {
 		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkConnects(op.Settings, labels), time.Now))
 	}
+
 	if cfg.ApacheApplications() {
 		errs = append(errs, AddWhenServed(ctx, op, kinds.ApacheApplications(op.Settings, labels), time.Now))
 	}
+
 	if cfg.SparkClusters() {
 		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkClusters(op.Settings, labels), time.Now))
 	}
+
 	errs = append(errs, op.addWebhook())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -324,6 +352,7 @@ func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) 
 	if cfg.Endpoint == "" {
 		return nil, nil
 	}
+
 	options := telemetry.TracesOptions{Endpoint: cfg.Endpoint, SamplingRatio: *cfg.SamplingRatio, Version: env.Version}
 	return telemetry.NewTraces(options, env.Log.WithName("traces"), metrics)
 }

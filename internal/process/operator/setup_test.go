@@ -28,6 +28,7 @@ import (
 // freeAddress returns an address on which no process listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
+
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -41,11 +42,13 @@ func fetch(ctx context.Context, url string) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, "", err
 	}
 	defer func() { _ = response.Body.Close() }()
+
 	body, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(body), err
 }
@@ -55,14 +58,18 @@ func TestEndpoints(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
 	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
+
 	op, err := newOperator(w.T.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
+
 	for url, says := range map[string]string{
 		"http://" + cfg.Health.BindAddress + "/healthz":  "ok",
 		"http://" + cfg.Health.BindAddress + "/readyz":   "ok",
@@ -88,14 +95,18 @@ func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	env := w.environment()
 	hold := make(chan struct{})
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return blockingTransport{next, hold} })
+
 	op, err := newOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
+
 	probe := func(path string, status int) {
 		kit.Wait(t, fmt.Sprintf("%s to answer %d", path, status), func(ctx context.Context) error {
 			got, _, err := fetch(ctx, "http://"+cfg.Health.BindAddress+path)
@@ -135,6 +146,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 			t.Fatal(err)
 		}
@@ -142,26 +154,34 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	}
 	holder := func() string {
 		lease := &coordinationv1.Lease{}
+
 		key := client.ObjectKey{Namespace: w.Namespace, Name: cfg.LeaderElection.LeaseName}
 		if err := w.API.Get(t.Context(), key, lease); client.IgnoreNotFound(err) != nil {
 			t.Fatal(err)
 		}
+
 		if lease.Spec.HolderIdentity == nil {
 			return ""
 		}
 		return *lease.Spec.HolderIdentity
 	}
 	stopFirst := start()
+
 	w.Application("one")
 	w.waitState("one", v1beta2.ApplicationStateSubmitted)
+
 	first := holder()
+
 	start() // on standby
 	stopFirst()
+
 	if got := holder(); got == first {
 		t.Errorf("%s still holds the lease after it ended", first)
 	}
+
 	w.Application("two")
 	w.waitState("two", v1beta2.ApplicationStateSubmitted)
+
 	if got := holder(); got == first || got == "" {
 		t.Errorf("the lease is held by %q, before that by %q", got, first)
 	}
@@ -185,13 +205,16 @@ func TestWorkInFlightIsFinished(t *testing.T) {
 	stop := w.runTiny(kind)
 	w.Application("pi")
 	<-entered
+
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); stop() }()
+
 	kit.Wait(t, "the shutdown to begin", func(context.Context) error {
 		return want(strings.Contains(w.Log.String(), "waiting for all workers to finish"), true)
 	})
 	close(leave)
 	<-stopped
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("the state is %q", state)
 	}
@@ -204,6 +227,7 @@ func TestOnlyItsNamespaces(t *testing.T) {
 	other.Application("theirs")
 	served.Application("ours")
 	served.waitState("ours", v1beta2.ApplicationStateSubmitted)
+
 	if state := other.Get("theirs").Status.AppState.State; state != "" {
 		t.Errorf("the operator acted in another namespace: %s", state)
 	}
@@ -213,18 +237,22 @@ func TestOnlyItsNamespaces(t *testing.T) {
 // operator or create an application meanwhile.
 func TestAllNamespaces(t *testing.T) {
 	a, b := newWorld(t), newWorld(t)
+
 	op, err := newOperator(t.Context(), testConfig(), a.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Add(t.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
+
 	stop := a.run(op)
 	for _, w := range []*world{a, b} {
 		w.Application("pi")
 		w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	}
+
 	stop()
 }
 
@@ -243,18 +271,22 @@ func TestKindThatIsNotServed(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
 	cfg.Controller.CacheSyncTimeout.Duration = 10 * time.Millisecond
+
 	op, err := newOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	gvk := v1beta2.GroupVersion.WithKind("SparkApplication")
 	if err := op.waitServed(t.Context(), gvk, nil); err != nil {
 		t.Errorf("waitServed for a served kind returns %v", err)
 	}
+
 	gvk.Kind = "SparkNothing"
 	if err := op.waitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
 		t.Errorf("waitServed for a kind that is never served returns %v", err)
 	}
+
 	if !strings.Contains(w.Log.String(), "Waiting until the API server serves a kind") {
 		t.Error("the operator did not log that it waits")
 	}
@@ -278,6 +310,7 @@ type slowWriter struct {
 
 func (s slowWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	go s.patches.stop()
+
 	for !s.patches.stopped() {
 		select {
 		case <-ctx.Done():
@@ -302,13 +335,16 @@ func TestLastEvents(t *testing.T) {
 	w.Application("pi")
 	<-stopping
 	stop()
+
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
 		t.Fatalf("the state is %q", state)
 	}
+
 	var events corev1.EventList
 	if err := w.API.List(t.Context(), &events, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(events.Items) != 1 || events.Items[0].Reason != "TinyLaunched" {
 		t.Errorf("the events are %+v, want only the event of the launch", events.Items)
 	}
@@ -318,6 +354,7 @@ func TestLastEvents(t *testing.T) {
 // workers are reserved for objects that are already running. Of fewer than four workers, it reserves no worker.
 func TestFirstPasses(t *testing.T) {
 	t.Parallel()
+
 	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
 		if got := firstPasses(workers); got != want {
 			t.Errorf("firstPasses returns %d of %d workers, want %d", got, workers, want)

@@ -45,12 +45,15 @@ func TestStopsCleanly(t *testing.T) {
 	kit.Wait(t, "the second pass", func(context.Context) error {
 		return want(w.Get("pi").Status.ObservedGeneration, w.Get("pi").Generation)
 	})
+
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(executor), executor); err != nil || executor.DeletionTimestamp != nil {
 		t.Errorf("the executor is deleted before its driver has ended: %v, %v", err, executor.DeletionTimestamp)
 	}
+
 	if services, configs := w.mountsOf(app); services == 0 || configs == 0 {
 		t.Errorf("%d Services and %d ConfigMaps are left", services, configs)
 	}
+
 	w.kubelet(driver.Name, corev1.PodFailed, scene.Exited(143, ""))
 	w.WaitGone(executor)
 	kit.Wait(t, "the deletion of the remaining objects", func(context.Context) error {
@@ -70,10 +73,12 @@ func (w *world) mountsOf(app client.Object) (services, configs int) {
 	w.T.Helper()
 	var s corev1.ServiceList
 	var c corev1.ConfigMapList
+
 	options := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}}
 	if err := errors.Join(w.API.List(w.T.Context(), &s, options...), w.API.List(w.T.Context(), &c, options...)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	for i := range s.Items {
 		if !identity.IsAuxiliary(&s.Items[i]) {
 			services++

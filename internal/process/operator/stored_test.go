@@ -19,6 +19,7 @@ import (
 // the kind is available, the test also creates objects that have every property of that definition.
 func TestFullObjectsAreStored(t *testing.T) {
 	api, namespace := kit.Client(t), kit.Namespace(t)
+
 	sent := 0
 	for _, kind := range []struct{ file, peers, version string }{
 		{"sparkoperator.k8s.io_sparkapplications.yaml", "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2"},
@@ -27,32 +28,39 @@ func TestFullObjectsAreStored(t *testing.T) {
 		{"spark.apache.org_sparkclusters.yaml", "sparkclusters.spark.apache.org-v1-1.1.yaml", "v1"},
 	} {
 		file, version := kind.file, kind.version
+
 		definitions := map[string]string{"ours": filepath.Join(crd.Root(t), "config", "crd", file)}
 		if theirs := filepath.Join(crd.Root(t), "..", "shared", "data", "peer-crds", kind.peers+".gz"); exists(theirs) {
 			definitions["theirs"] = theirs
 		}
+
 		for name, path := range definitions {
 			definition, err := crd.Read(path)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for variant := range crd.Variants(definition, version) {
 				obj := &unstructured.Unstructured{Object: crd.Full(definition, version, variant, crd.Sizes)}
 				obj.SetNamespace(namespace)
 				obj.SetName("")
 				obj.SetGenerateName("full-")
+
 				want := obj.DeepCopy()
 				if err := api.Create(t.Context(), obj, client.FieldValidation("Strict")); err != nil {
 					t.Errorf("%s %s, variant %d: %v", name, file, variant, err)
 					continue
 				}
+
 				obj.Object["status"] = want.DeepCopy().Object["status"]
 				if err := api.Status().Update(t.Context(), obj); err != nil {
 					t.Errorf("%s %s, the status of variant %d: %v", name, file, variant, err)
 				}
+
 				if err := api.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
 					t.Fatal(err)
 				}
+
 				for _, part := range []string{"spec", "status"} {
 					if diff := cmp.Diff(want.Object[part], obj.Object[part]); diff != "" {
 						t.Errorf("%s %s, %s of variant %d (-sent +stored):\n%s", name, file, part, variant, diff)
@@ -62,6 +70,7 @@ func TestFullObjectsAreStored(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d objects with everything were stored whole", sent)
 }
 

@@ -52,18 +52,22 @@ func (w *world) submitterOf(app *v1beta2.SparkApplication, attempt int) *corev1.
 // If withConfigMap is true, it also creates the ConfigMap that the driver pod mounts.
 func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.Pod {
 	w.T.Helper()
+
 	var secret corev1.Secret
 	if err := w.API.Get(w.T.Context(), client.ObjectKeyFromObject(submitter), &secret); err != nil {
 		w.T.Fatal(err)
 	}
+
 	settings, err := conf.UnmarshalProperties(string(secret.Data["spark.properties"]))
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	driver := &corev1.Pod{}
 	if err := json.Unmarshal(secret.Data["driver.json"], driver); err != nil {
 		w.T.Fatal(err)
 	}
+
 	driver.Namespace = w.Namespace
 	driver.Name, _ = settings.Get("spark.kubernetes.driver.pod.name")
 	driver.Labels = map[string]string{identity.RoleLabel: identity.RoleDriver, "spark-app-selector": "spark-of-" + submitter.Name}
@@ -75,6 +79,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: submitter.Name + "-conf"}},
 	}})
 	w.Create(driver)
+
 	if withConfigMap {
 		w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: submitter.Name + "-conf"}})
 	}
@@ -84,6 +89,7 @@ func (w *world) sparkSubmit(submitter *corev1.Pod, withConfigMap bool) *corev1.P
 // secretsOf returns the Secrets that the operator created for a custom resource.
 func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 	w.T.Helper()
+
 	var list corev1.SecretList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(owner.GetUID())}); err != nil {
 		w.T.Fatal(err)
@@ -94,9 +100,11 @@ func (w *world) secretsOf(owner client.Object) []corev1.Secret {
 // secretAttempts returns the attempts for which an application has Secrets, in ascending order.
 func (w *world) secretAttempts(app *v1beta2.SparkApplication) (attempts []int32) {
 	w.T.Helper()
+
 	for _, secret := range w.secretsOf(app) {
 		attempts = append(attempts, identity.Attempt(&secret))
 	}
+
 	slices.Sort(attempts)
 	return attempts
 }
@@ -119,24 +127,30 @@ func TestSparkSubmitCompletes(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
+
 	submitter := w.submitterOf(app, 1)
 	if submitter.Spec.ServiceAccountName != "default" || submitter.Spec.Containers[0].Image != *app.Spec.Image {
 		t.Errorf("it runs %s as %q", submitter.Spec.Containers[0].Image, submitter.Spec.ServiceAccountName)
 	}
+
 	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	if c := condition(got, "Ready"); c.Reason != "SparkSubmit" || got.Status.SparkApplicationID != "" {
 		t.Errorf("Ready is %+v, the id %q", c, got.Status.SparkApplicationID)
 	}
+
 	w.waitEvent(app, "SparkApplicationSubmitted", submitter.Name, "spec.submission.mode is SparkSubmit")
 	w.kubelet(submitter.Name, corev1.PodRunning, running())
 	driver := w.sparkSubmit(submitter, true)
 	w.kubelet(submitter.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 	w.kubelet(driver.Name, corev1.PodRunning, running())
+
 	got = w.waitState("pi", v1beta2.ApplicationStateRunning)
 	if id := got.Status.SparkApplicationID; id != driver.Labels["spark-app-selector"] || got.Status.DriverInfo.PodName != "pi-driver" {
 		t.Errorf("the id is %q, the driver %q", id, got.Status.DriverInfo.PodName)
 	}
+
 	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+
 	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutionAttempts != 1 || got.Status.SubmissionAttempts != 1 {
 		t.Errorf("%d runs of %d submissions", got.Status.ExecutionAttempts, got.Status.SubmissionAttempts)
@@ -164,16 +178,20 @@ func TestSparkSubmitSwitchedOff(t *testing.T) {
 	w := newWorld(t)
 	cfg := testConfig(w.Namespace)
 	cfg.Submission.Mode = config.SubmissionNative
+
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
 	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if m := got.Status.AppState.ErrorMessage; !strings.Contains(m, "spec.submission.mode") || !strings.Contains(m, "submission.mode: Native") {
 		t.Errorf("the message is %q", m)
 	}
+
 	if secrets := w.secretAttempts(app); len(secrets) != 0 {
 		t.Errorf("Secrets of attempts %v", secrets)
 	}
@@ -186,21 +204,26 @@ func TestSparkSubmitFails(t *testing.T) {
 	w := newWorld(t)
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver, bySparkSubmit, onFailure(1))
+
 	const message = "26/01/01 INFO x\nException in thread \"main\" org.apache.spark.SparkException: no such jar\n\tat org.apache.spark.X"
 	for attempt := 1; attempt <= 2; attempt++ {
 		submitter := w.submitterOf(app, attempt)
 		if diff := cmp.Diff([]int32{int32(attempt)}, w.secretAttempts(app)); diff != "" {
 			t.Errorf("attempts with Secrets (-want +got):\n%s", diff)
 		}
+
 		w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(1, message))
 	}
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if m := got.Status.AppState.ErrorMessage; !strings.Contains(m, "exit code 1") || !strings.Contains(m, "SparkException: no such jar") {
 		t.Errorf("the message is %q", m)
 	}
+
 	if got.Status.ExecutionAttempts != 0 || got.Status.SubmissionAttempts != 2 {
 		t.Errorf("%d runs of %d submissions, want 0 of 2", got.Status.ExecutionAttempts, got.Status.SubmissionAttempts)
 	}
+
 	w.waitEvent(app, "SparkApplicationSubmissionFailed", "no such jar")
 	w.submitterOf(app, 2) // kept for its log
 }
@@ -215,6 +238,7 @@ func TestSparkSubmitWaits(t *testing.T) {
 	submitter := w.submitterOf(app, 1)
 	w.kubelet(submitter.Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
 	w.waitEvent(app, "SparkSubmitterPending", submitter.Name, "no such image")
+
 	if c := condition(w.waitState("pi", v1beta2.ApplicationStateSubmitted), "Ready"); c.Reason != "ImagePullBackOff" {
 		t.Errorf("Ready is %+v", c)
 	}
@@ -231,6 +255,7 @@ func TestSparkSubmitFindsItsDriver(t *testing.T) {
 	driver := w.sparkSubmit(submitter, true)
 	w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(1, `pods "pi-driver" already exists`))
 	w.execute(driver, scene.Exited(0, ""))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.ExecutionAttempts != 1 || w.driverOf(app, 1).UID != driver.UID {
 		t.Errorf("%d runs", got.Status.ExecutionAttempts)
@@ -247,10 +272,12 @@ func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 	w.runReal()
 	app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 	w.kubelet(w.submitterOf(app, 1).Name, corev1.PodFailed, scene.Exited(1, `Exception: pods "pi-driver" already exists`))
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, `"pi-driver" already exists`) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
 	}
+
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.DeletionTimestamp != nil {
 		t.Errorf("somebody else's pod was changed: %v", err)
 	}
@@ -262,6 +289,7 @@ func TestSparkSubmitMeetsAForeignDriver(t *testing.T) {
 // driver.
 func TestSparkSubmitIsInterrupted(t *testing.T) {
 	t.Parallel()
+
 	for _, how := range []string{"killed", "gone", "killed after the ConfigMap"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -270,7 +298,9 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 			app := w.Application("pi", scene.WithDriver, bySparkSubmit)
 			submitter := w.submitterOf(app, 1)
 			w.kubelet(submitter.Name, corev1.PodRunning, running())
+
 			torn := how != "killed after the ConfigMap"
+
 			driver := w.sparkSubmit(submitter, !torn)
 			if how == "gone" {
 				if err := w.API.Delete(t.Context(), submitter, client.GracePeriodSeconds(0)); err != nil {
@@ -279,16 +309,19 @@ func TestSparkSubmitIsInterrupted(t *testing.T) {
 			} else {
 				w.kubelet(submitter.Name, corev1.PodFailed, scene.Exited(137, ""))
 			}
+
 			if !torn {
 				w.execute(driver, scene.Exited(0, ""))
 				w.waitState("pi", v1beta2.ApplicationStateCompleted)
 				return
 			}
+
 			w.waitEvent(app, "SparkApplicationSubmissionFailed", "SubmissionInterrupted", driver.Name)
 			second := w.submitterOf(app, 2)
 			again := w.sparkSubmit(second, true)
 			w.kubelet(second.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 			w.execute(again, scene.Exited(0, ""))
+
 			got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
 			if got.Status.ExecutionAttempts != 1 || got.Status.SubmissionAttempts != 2 {
 				t.Errorf("%d runs of %d submissions, want 1 of 2", got.Status.ExecutionAttempts, got.Status.SubmissionAttempts)
@@ -310,9 +343,11 @@ func TestSuspendedWhileItSubmits(t *testing.T) {
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(submitter)
+
 	if secrets := w.secretAttempts(app); len(secrets) != 0 {
 		t.Errorf("Secrets of attempts %v are left", secrets)
 	}
+
 	w.suspend("pi", false)
 	w.submitterOf(app, 2)
 }
@@ -327,7 +362,9 @@ func TestSecretsOfOthers(t *testing.T) {
 	stop := w.runReal()
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	stop()
+
 	settings := func() config.Configuration { return testConfig() }
+
 	objects, err := kinds.SparkApplications(settings, nil).Render(w.Get("pi"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
@@ -340,31 +377,38 @@ func TestSecretsOfOthers(t *testing.T) {
 	w.runReal()
 	w.suspend("pi", false)
 	submitter := w.submitterOf(app, 1)
+
 	secret := &corev1.Secret{}
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(submitter), secret); err != nil {
 		t.Fatal(err)
 	}
+
 	if secret.UID == left.UID || secret.Data["driver.json"] == nil {
 		t.Error("a pod reads a Secret with outdated content")
 	}
 
 	other := w.Application("other", scene.WithDriver, bySparkSubmit, func(app *v1beta2.SparkApplication) { app.Spec.Suspend = new(true) })
 	w.waitState("other", v1beta2.ApplicationStateSuspended)
+
 	objects, err = kinds.SparkApplications(settings, nil).Render(w.Get("other"), lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, metav1.Now().Time)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: objects.Before[0].GetName()}}
 	w.Create(foreign)
 	w.suspend("other", false)
+
 	got := w.waitState("other", v1beta2.ApplicationStateFailed)
 	if c := condition(got, "Failed"); c.Reason != dependents.ReasonNameTaken || !strings.Contains(c.Message, foreign.Name) {
 		t.Errorf("Failed is %+v", c)
 	}
+
 	uid := foreign.UID
 	if err := w.API.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != uid {
 		t.Errorf("somebody else's Secret was changed: %v", err)
 	}
+
 	w.waitNothingOf(other)
 }
 
@@ -401,6 +445,7 @@ func TestSparkSubmitCrash(t *testing.T) {
 			stop()
 			w.runReal()
 			played.until(name, func() bool { return w.Get(name).Status.AppState.State == v1beta2.ApplicationStateCompleted })
+
 			got := w.Get(name).Status
 			if got.ExecutionAttempts != 1 || played.drivers != 2 || len(played.seen) != 2 {
 				t.Errorf("%d runs, %d drivers of %d submitters; want 1 run, 2 drivers (the first one incomplete) and 2 submitters", got.ExecutionAttempts, played.drivers, len(played.seen))
@@ -424,10 +469,12 @@ func (p *submissionPlayer) until(name string, done func() bool) {
 		if done() {
 			return nil
 		}
+
 		var pods corev1.PodList
 		if err := p.API.List(ctx, &pods, client.InNamespace(p.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(p.app.UID)}); err != nil {
 			return err
 		}
+
 		for i := range pods.Items {
 			p.play(&pods.Items[i])
 		}
@@ -437,6 +484,7 @@ func (p *submissionPlayer) until(name string, done func() bool) {
 
 func (p *submissionPlayer) play(pod *corev1.Pod) {
 	p.T.Helper()
+
 	attempt := int(identity.Attempt(pod))
 	switch {
 	case pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
@@ -444,6 +492,7 @@ func (p *submissionPlayer) play(pod *corev1.Pod) {
 		p.seen[string(pod.UID)] = attempt
 		p.drivers++
 		p.sparkSubmit(pod, attempt > 1)
+
 		if attempt == 1 {
 			p.kubelet(pod.Name, corev1.PodFailed, scene.Exited(137, ""))
 		} else {

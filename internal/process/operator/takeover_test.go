@@ -51,23 +51,29 @@ func theirSubmission(name string) string {
 // them. It returns the application.
 func (w *world) createInherited(a theirs) *v1beta2.SparkApplication {
 	w.T.Helper()
+
 	change := []func(*v1beta2.SparkApplication){scene.WithDriver}
 	if a.spec != nil {
 		change = append(change, a.spec)
 	}
+
 	app := w.Application(a.name, change...)
+
 	ref := *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))
 	if a.state != v1beta2.ApplicationStateNew {
 		w.createAuxiliary(app, ref)
 		w.theirStatus(app, a)
 	}
+
 	if a.driver == "" {
 		return app
 	}
+
 	driver := w.theirPod(app, app.Name+"-driver", identity.RoleDriver, ref)
 	if a.unowned {
 		driver.OwnerReferences = nil
 	}
+
 	w.Create(driver)
 	w.phase(driver, a.driver)
 	w.createDriverObjects(driver)
@@ -123,6 +129,7 @@ func (w *world) createAuxiliary(app *v1beta2.SparkApplication, ref metav1.OwnerR
 		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, identity.RoleLabel: identity.RoleDriver},
 		Ports:    []corev1.ServicePort{{Name: "spark-driver-ui-port", Port: 4040, TargetPort: intstr.FromInt32(4040)}},
 	}})
+
 	if b := app.Spec.DriverPodDisruptionBudget; b != nil && *b {
 		w.Create(&policyv1.PodDisruptionBudget{ObjectMeta: meta(app.Name + "-driver"), Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{sparkoperator.LabelAppName: app.Name, identity.RoleLabel: identity.RoleDriver}},
@@ -147,10 +154,12 @@ func (w *world) theirStatus(app *v1beta2.SparkApplication, a theirs) {
 	s.SubmissionID, s.SubmissionAttempts, s.ExecutionAttempts = theirSubmission(app.Name), 1, 1
 	s.LastSubmissionAttemptTime = metav1.NewTime(time.Now().Add(-time.Minute))
 	s.SparkApplicationID, s.DriverInfo.PodName = "spark-"+app.Name, app.Name+"-driver"
+
 	s.DriverInfo.WebUIServiceName = app.Name + "-ui-svc"
 	if a.status != nil {
 		a.status(s)
 	}
+
 	if err := w.API.Status().Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
 	}
@@ -195,12 +204,15 @@ func TestTakeOverRunning(t *testing.T) {
 			s.AppState.ErrorMessage = "driver pod not found"
 		}},
 	}
+
 	drivers := map[string]types.UID{}
 	for _, a := range left {
 		w.createInherited(a)
 		drivers[a.name] = w.uidOf(driverName(a.name))
 	}
+
 	w.runReal()
+
 	for _, a := range left {
 		t.Run(a.name, func(t *testing.T) {
 			if a.driver == corev1.PodPending {
@@ -208,11 +220,13 @@ func TestTakeOverRunning(t *testing.T) {
 				w.kubelet(driverName(a.name), corev1.PodRunning, running())
 				w.kubelet(a.name+"-exec-1", corev1.PodRunning, running())
 			}
+
 			got := w.waitOurs(a.name, v1beta2.ApplicationStateRunning)
 			if got.Status.SubmissionID != theirSubmission(a.name) || got.Status.SubmissionAttempts != 1 || got.Status.ExecutionAttempts != 1 ||
 				got.Status.SparkApplicationID != "spark-"+a.name || got.Status.AppState.ErrorMessage != "" {
 				t.Errorf("status %+v", got.Status)
 			}
+
 			kit.Wait(t, "the executor of the application", func(context.Context) error {
 				c := w.Get(a.name).Status.Executors
 				if c == nil {
@@ -221,13 +235,16 @@ func TestTakeOverRunning(t *testing.T) {
 				return want(c.Running, int32(1))
 			})
 			w.kubelet(driverName(a.name), corev1.PodSucceeded, scene.Exited(0, ""))
+
 			got = w.waitState(a.name, v1beta2.ApplicationStateCompleted)
 			if uid := w.uidOf(driverName(a.name)); uid != drivers[a.name] {
 				t.Errorf("the driver was replaced")
 			}
+
 			if c := condition(got, sparkapp.ConditionSparkVersionMismatch); c.Type != "" {
 				t.Errorf("the status reports the Spark version of the other operator's image: %s", c.Message)
 			}
+
 			reported := func(context.Context) error {
 				if w.EventsOf(got)[dialect.EventTakenOver] == "" && a.state != v1beta2.ApplicationStateNew {
 					return fmt.Errorf("no event reports the take-over")
@@ -237,6 +254,7 @@ func TestTakeOverRunning(t *testing.T) {
 			kit.Wait(t, "the event", reported)
 		})
 	}
+
 	t.Run("the budget is ours, and goes with the end", func(t *testing.T) {
 		w.WaitGone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: driverName("budgeted")}})
 	})
@@ -256,6 +274,7 @@ func TestTakeOverEnded(t *testing.T) {
 		endedThen(s)
 		s.AppState.ErrorMessage = "driver container failed with ExitCode: 1, Reason: Error"
 	}
+
 	long := func(s *v1beta2.SparkApplicationStatus) {
 		failed(s)
 		s.TerminationTime = metav1.NewTime(time.Now().Add(-time.Hour))
@@ -291,6 +310,7 @@ func TestTakeOverEnded(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) { w.checkTaken(t, c.theirs, c.becomes, c.attempt) })
 		}()
 	}
+
 	w.runReal()
 }
 
@@ -299,6 +319,7 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 		w.WaitGone(&v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: a.name}})
 		return
 	}
+
 	if attempt > 0 {
 		driver := w.driverOf(w.Get(a.name), attempt)
 		w.kubelet(driver.Name, corev1.PodRunning, running())
@@ -307,21 +328,27 @@ func (w *world) checkTaken(t *testing.T, a theirs, becomes v1beta2.ApplicationSt
 		w.waitState(a.name, v1beta2.ApplicationStateCompleted)
 		return
 	}
+
 	got := w.waitOurs(a.name, becomes)
+
 	var pods corev1.PodList
 	if err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{sparkoperator.LabelAppName: a.name, identity.RoleLabel: identity.RoleDriver}); err != nil {
 		t.Fatal(err)
 	}
+
 	keeps := a.driver == corev1.PodSucceeded || a.driver == corev1.PodFailed
 	if keeps != (len(pods.Items) == 1) {
 		t.Errorf("the application has %d drivers", len(pods.Items))
 	}
+
 	if becomes == v1beta2.ApplicationStateSuspended {
 		before := got.DeepCopy()
+
 		got.Spec.Suspend = new(false)
 		if err := w.API.Patch(t.Context(), got, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
+
 		w.driverOf(got, 2)
 	}
 }
@@ -344,10 +371,12 @@ func TestTakeOverReplacesWhatIsNamedAlike(t *testing.T) {
 	}}}})
 	w.runTiny(kind)
 	w.waitState("mine", v1beta2.ApplicationStateSubmitted)
+
 	config := &corev1.ConfigMap{}
 	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "mine-conf"}, config); err != nil || identity.Attempt(config) != 1 || config.Data["class"] == "" {
 		t.Errorf("the ConfigMap is %+v, %v", config, err)
 	}
+
 	err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "users-driver"}, &corev1.Pod{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("a driver exists without its ConfigMap: %v", err)
@@ -366,25 +395,32 @@ func TestTakeOverOfAuxiliaryObjects(t *testing.T) {
 	running := w.createInherited(theirs{name: "running", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning, spec: monitored})
 	rerun := w.createInherited(theirs{name: "rerun", state: v1beta2.ApplicationStatePendingRerun, status: cleared, spec: monitored})
 	w.runReal()
+
 	labels := func(object client.Object, name string) map[string]string {
 		if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, object); err != nil {
 			t.Fatal(err)
 		}
 		return object.GetLabels()
 	}
+
 	w.waitOurs("running", v1beta2.ApplicationStateRunning)
+
 	before := &corev1.Service{}
 	labels(before, "running-ui-svc")
 	kit.Wait(t, "the UI's Service to be adopted", func(context.Context) error {
 		return want(labels(&corev1.Service{}, "running-ui-svc")[identity.AppUIDLabel], string(running.UID))
 	})
+
 	if after := (&corev1.Service{}); labels(after, "running-ui-svc") == nil || after.UID != before.UID || after.Spec.ClusterIP != before.Spec.ClusterIP {
 		t.Error("the UI's Service was replaced although clients may use it")
 	}
+
 	if config := (&corev1.ConfigMap{}); labels(config, "running-prom-conf")[identity.AppUIDLabel] != "" || config.Data["metrics.properties"] != "theirs" {
 		t.Errorf("the running driver's metrics configuration was changed: %v", config.Data)
 	}
+
 	w.driverOf(rerun, 2)
+
 	if config := (&corev1.ConfigMap{}); labels(config, "rerun-prom-conf")[identity.AttemptLabel] != "2" || config.Data["metrics.properties"] == "theirs" {
 		t.Errorf("the new driver's metrics configuration is %v", config)
 	}
@@ -404,27 +440,33 @@ func TestTakeOverOfTheLease(t *testing.T) {
 	}}
 	w.Create(lease)
 	w.createInherited(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
+
 	op, err := NewOperator(t.Context(), cfg, w.environment())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.run(op)
 	// The other operator renews its lease for longer than this operator would wait for a lease without renewals.
 	for range 10 {
 		before := lease.DeepCopy()
+
 		lease.Spec.RenewTime = new(metav1.NowMicro())
 		if err := w.API.Patch(t.Context(), lease, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			t.Fatalf("somebody else has the lease: %v", err)
 		}
+
 		if w.Get("pi").Status.Operator != nil {
 			t.Fatal("the application was taken over while the other operator renewed")
 		}
+
 		select {
 		case <-op.Elected():
 			t.Fatal("both operators lead at the same time")
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
+
 	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
 }
 
@@ -437,9 +479,11 @@ func TestTakeOverDelete(t *testing.T) {
 	app := w.createInherited(theirs{name: "pi", state: v1beta2.ApplicationStateRunning, driver: corev1.PodRunning})
 	w.runReal()
 	w.waitOurs("pi", v1beta2.ApplicationStateRunning)
+
 	if err := w.API.Delete(t.Context(), app, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: driverName("pi")}})
 	w.WaitGone(app)
 }

@@ -40,6 +40,7 @@ func (w *world) podWebhookDown() (up func()) {
 			Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}}},
 	}}}
 	w.Create(hook)
+
 	remove := func() {
 		if err := client.IgnoreNotFound(w.API.Delete(context.Background(), hook)); err != nil {
 			w.T.Error(err)
@@ -116,6 +117,7 @@ func (f *failing) Create(ctx context.Context, object client.Object, options ...c
 // delays grow, the ConfigMaps are not created again, and the status shows the reason.
 func TestLaunchDuringTransientErrors(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range transientErrors {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -133,31 +135,40 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 			kit.Wait(t, "the reason in the status", func(context.Context) error {
 				w.sameConfigs(app, configs)
 				got := w.Get("pi")
+
 				ready = condition(got, "Ready")
 				if ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) || ready.Status != metav1.ConditionFalse || got.Status.AppState.State != "" {
 					return fmt.Errorf("Ready is %+v, the state %q", ready, got.Status.AppState.State)
 				}
+
 				if reported := w.EventsOf(app)[test.reason]; !strings.Contains(reported, test.message) || strings.Contains(reported, "\n") {
 					return fmt.Errorf("the event says %q", reported)
 				}
 				return nil
 			})
+
 			if took := ready.LastTransitionTime.Sub(app.CreationTimestamp.Time); took > 5*time.Second {
 				t.Errorf("reported after %s", took)
 			}
+
 			for ; time.Since(began) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
 				w.sameConfigs(app, configs)
 			}
+
 			counts := made.since(nil)
 			if counts["POST configmaps"] > 20 || counts["DELETE configmaps"] > 0 || counts["PATCH sparkapplications/status"] > 1 || counts["POST pods"] > 10 || len(configs) == 0 {
 				t.Errorf("%d ConfigMaps after the requests %v", len(configs), counts)
 			}
+
 			over()
+
 			driver := w.driverOf(app, 1)
 			if got := condition(w.waitState("pi", v1beta2.ApplicationStateSubmitted), "Ready"); got.Reason == test.reason {
 				t.Errorf("the reason is still reported: %+v", got)
 			}
+
 			w.execute(driver, scene.Exited(0, ""))
+
 			if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 1 {
 				t.Errorf("%d runs", got.Status.ExecutionAttempts)
 			}
@@ -169,15 +180,18 @@ func TestLaunchDuringTransientErrors(t *testing.T) {
 // call stores the UIDs of the ConfigMaps in configs, by name.
 func (w *world) sameConfigs(app client.Object, configs map[string]types.UID) {
 	w.T.Helper()
+
 	var list corev1.ConfigMapList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.GetUID())}); err != nil {
 		w.T.Fatal(err)
 	}
+
 	for i := range list.Items {
 		name, uid := list.Items[i].Name, list.Items[i].UID
 		if configs[name] != "" && configs[name] != uid {
 			w.T.Fatalf("ConfigMap %s was created again", name)
 		}
+
 		configs[name] = uid
 	}
 }
@@ -192,10 +206,12 @@ func TestTransientErrorsOfALaunchAreBounded(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64(4))}
 	})
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if c := condition(got, "Failed"); c.Reason != lifecycle.ReasonStartTimedOut || !strings.Contains(c.Message, "etcdserver: no leader") {
 		t.Errorf("Failed is %+v", c)
 	}
+
 	w.waitNothingOf(app)
 }
 
@@ -219,10 +235,12 @@ func TestTransientErrorsInALife(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) {
 		app.Spec.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(8))}
 	})
+
 	driver := w.runningDriver(app, 1)
 	if err := w.API.Delete(t.Context(), driver, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the reason in the status", func(context.Context) error {
 		for _, c := range w.Get("pi").Status.Conditions {
 			if c.Reason == apianswer.ReasonNoAnswer && strings.Contains(c.Message, "connection reset by peer") {
@@ -231,6 +249,7 @@ func TestTransientErrorsInALife(t *testing.T) {
 		}
 		return errors.New("no condition reports it")
 	})
+
 	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
 	if c := condition(got, "Failed"); c.Reason != lifecycle.ReasonRunTimedOut || !strings.Contains(c.Message, "connection reset by peer") {
 		t.Errorf("Failed is %+v", c)

@@ -37,10 +37,12 @@ import (
 // withUI returns testConfig with the given YAML as the value of ui.
 func withUI(t testing.TB, namespace, ui string) config.Configuration {
 	t.Helper()
+
 	parsed, err := config.Parse([]byte("ui: " + ui))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cfg := testConfig(namespace)
 	cfg.UI = parsed.UI
 	return cfg
@@ -50,11 +52,13 @@ const belowAPath = `{ingress: {urlFormat: "https://spark.example.com/{{$appNames
 
 func (w *world) ingress(name string, holds ...func(*networkingv1.Ingress) error) *networkingv1.Ingress {
 	w.T.Helper()
+
 	ingress := &networkingv1.Ingress{}
 	kit.Wait(w.T, "Ingress "+name, func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, ingress); err != nil {
 			return err
 		}
+
 		for _, check := range holds {
 			if err := check(ingress); err != nil {
 				return err
@@ -78,30 +82,38 @@ func TestUIIngress(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver)
 	got := w.waitState("pi", v1beta2.ApplicationStateSubmitted)
 	ingress := w.ingress("pi-ui-ingress")
+
 	address := "https://spark.example.com/" + w.Namespace + "/pi"
 	if info := got.Status.DriverInfo; info.WebUIIngressName != "pi-ui-ingress" || info.WebUIIngressAddress != address || info.WebUIServiceName != "pi-ui-svc" {
 		t.Errorf("driverInfo is %+v", info)
 	}
+
 	if path := ingress.Spec.Rules[0].HTTP.Paths[0]; path.Path != "/"+w.Namespace+"/pi(/|$)(.*)" || path.Backend.Service.Name != "pi-ui-svc" || *ingress.Spec.IngressClassName != "nginx" {
 		t.Errorf("the Ingress is %+v", ingress.Spec)
 	}
+
 	driver := w.driverOf(app, 1)
 	if properties := w.properties(app); !strings.Contains(properties, "spark.ui.proxyBase=/"+w.Namespace+"/pi\n") || !strings.Contains(properties, "spark.ui.proxyRedirectUri=/\n") {
 		t.Errorf("the driver reads\n%s", properties)
 	}
+
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
+
 	costs := made.since(nil)
 	if costs["POST ingresses"] != 1 || costs["POST services"] != 2 || costs["PATCH ingresses"]+costs["DELETE ingresses"] > 0 || costs["PATCH sparkapplications/status"] > 2 {
 		t.Errorf("the requests are %v", costs)
 	}
+
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(int32(80)), IngressAnnotations: map[string]string{"mine": "yes"}}
 	})
+
 	after := w.ingress("pi-ui-ingress", func(i *networkingv1.Ingress) error { return want(i.Annotations["mine"], "yes") })
 	if after.UID != ingress.UID || after.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number != 80 {
 		t.Errorf("the Ingress is now %+v", after.Spec)
 	}
+
 	w.suspend("pi", true)
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(ingress)
@@ -125,22 +137,27 @@ func TestUIIngressGoesWithItsDriver(t *testing.T) {
 	w.waitState("pi", v1beta2.ApplicationStateCompleted)
 	w.WaitGone(ingress)
 	w.triggerPass("pi")
+
 	if now := w.uiService("pi"); now.UID != service.UID || now.DeletionTimestamp != nil {
 		t.Errorf("the Service of the retained driver was replaced or is being deleted: %+v", now.ObjectMeta)
 	}
+
 	if err := w.API.Delete(t.Context(), w.waitPod(driver.Name), client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.WaitGone(service)
 }
 
 // properties returns the text of the properties that the driver's JVM reads.
 func (w *world) properties(app *v1beta2.SparkApplication) string {
 	w.T.Helper()
+
 	var list corev1.ConfigMapList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
 		w.T.Fatal(err)
 	}
+
 	text := ""
 	for _, item := range list.Items {
 		text += item.Data["spark.properties"]
@@ -162,6 +179,7 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	w.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "operator"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
+
 	later := &atomic.Int64{}
 	w.runWith(withUI(t, w.Namespace, belowAPath), func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
 		func(env *Environment) { env.Rest.Impersonate.UserName = user })
@@ -169,16 +187,21 @@ func TestUIIngressIsForbidden(t *testing.T) {
 	driver := w.driverOf(app, 1)
 	w.ready(driver.Name)
 	w.waitState("pi", v1beta2.ApplicationStateRunning)
+
 	got := w.waitExposed("pi", metav1.ConditionFalse, apianswer.ReasonOperatorForbidden, "Ingress pi-ui-ingress: ", "cannot create resource", "the application continues to run")
 	if info := got.Status.DriverInfo; info.WebUIIngressName != "" || info.WebUIServiceName != "pi-ui-svc" {
 		t.Errorf("driverInfo is %+v", info)
 	}
+
 	w.waitEvent(app, apianswer.ReasonOperatorForbidden, "Ingress pi-ui-ingress")
+
 	before := role.DeepCopy()
+
 	role.Rules[1].Resources = append(role.Rules[1].Resources, "ingresses")
 	if err := w.API.Patch(t.Context(), role, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the Ingress", func(context.Context) error {
 		later.Add(int64(auxiliary.MaxInterval))
 		w.triggerPass("pi")
@@ -202,6 +225,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver)
 	w.ready(w.driverOf(app, 1).Name)
 	w.waitExposed("pi", metav1.ConditionTrue, exposed)
+
 	host := func(expected string) func(*networkingv1.Ingress) error {
 		return func(i *networkingv1.Ingress) error { return want(i.Spec.Rules[0].Host, expected) }
 	}
@@ -210,20 +234,24 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 		before := ingress.DeepCopy()
 		ingress.Spec.Rules[0].Host = "evil.example.com"
 		metav1.SetMetaDataAnnotation(&ingress.ObjectMeta, "added", "yes")
+
 		if err := w.API.Patch(t.Context(), ingress, client.MergeFrom(before), client.FieldOwner("somebody")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	edit()
+
 	after := w.ingress("pi-ui-ingress", host("spark.example.com"))
 	if after.Annotations["added"] != "yes" {
 		t.Error("fields that others added are gone")
 	}
 	// The reversal of another edit waits.
 	edit()
+
 	for range 3 {
 		w.triggerPass("pi")
 	}
+
 	w.ingress("pi-ui-ingress", host("evil.example.com"))
 	later.Store(int64(2 * auxiliary.EditInterval))
 	w.triggerPass("pi")
@@ -236,6 +264,7 @@ func TestUIIngressIsEditedByHand(t *testing.T) {
 		return want(i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number, 80)
 	})
 	w.triggerPass("pi")
+
 	if got := made.since(nil); got["PATCH ingresses"] != 4 || got["POST ingresses"] != 1 {
 		t.Errorf("the requests are %v, want four patches", got)
 	}
@@ -263,6 +292,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.runWith(withUI(t, w.Namespace, `{service: false, ingress: {enabled: true}}`), time.Now)
+
 	entry := func(port int32, format string) v1beta2.DriverIngressConfiguration {
 		return v1beta2.DriverIngressConfiguration{ServicePort: &port, ServicePortName: new(fmt.Sprintf("p%d", port)), IngressURLFormat: format}
 	}
@@ -284,6 +314,7 @@ func TestPortsOfTheDriver(t *testing.T) {
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) { spec.DriverIngressOptions = nil })
 	w.waitAuxiliaryObjects(app)
 	w.execute(driver, scene.Exited(0, ""))
+
 	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 1 || condition(got, exposed).Type != "" {
 		t.Errorf("%d runs, Exposed is %+v", got.Status.ExecutionAttempts, condition(got, exposed))
 	}
@@ -295,19 +326,23 @@ func (w *world) waitAuxiliaryObjects(app *v1beta2.SparkApplication, names ...str
 	kit.Wait(w.T, fmt.Sprintf("the auxiliary objects %v", names), func(ctx context.Context) error {
 		var services corev1.ServiceList
 		var ingresses networkingv1.IngressList
+
 		options := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}}
 		if err := errors.Join(w.API.List(ctx, &ingresses, options...), w.API.List(ctx, &services, options...)); err != nil {
 			return err
 		}
+
 		var got []string
 		for i := range ingresses.Items {
 			got = append(got, "Ingress/"+ingresses.Items[i].Name)
 		}
+
 		for i := range services.Items {
 			if identity.IsAuxiliary(&services.Items[i]) {
 				got = append(got, "Service/"+services.Items[i].Name)
 			}
 		}
+
 		if diff := cmp.Diff(names, got); diff != "" {
 			return errors.New(diff)
 		}
@@ -322,14 +357,17 @@ func httpRoutes(t testing.TB) *unstructured.Unstructured { return gatewayDefinit
 // kind.
 func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 	t.Helper()
+
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := os.ReadFile(filepath.Join(string(bytes.TrimSpace(out)), "config", "crd", "standard", "gateway.networking.k8s.io_"+plural+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	crd := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(text, &crd.Object); err != nil {
 		t.Fatal(err)
@@ -342,10 +380,12 @@ func gatewayDefinition(t testing.TB, plural string) *unstructured.Unstructured {
 // the options update the route.
 func TestUIRoute(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	if err := gatewayv1.Install(w.API.Scheme()); err != nil {
 		t.Fatal(err)
 	}
+
 	later := &atomic.Int64{}
 	w.runWith(withUI(t, w.Namespace, `{route: {urlFormat: "/{{$appNamespace}}/{{$appName}}", parentRefs: [{name: public, namespace: gateways, sectionName: https}]}}`),
 		func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
@@ -358,6 +398,7 @@ func TestUIRoute(t *testing.T) {
 	crd := httpRoutes(t)
 	w.Create(crd)
 	t.Cleanup(func() { _ = w.API.Delete(context.Background(), crd) })
+
 	route := &gatewayv1.HTTPRoute{}
 	key := client.ObjectKey{Namespace: w.Namespace, Name: "pi-ui-route"}
 	kit.Wait(t, "the route", func(ctx context.Context) error {
@@ -365,18 +406,23 @@ func TestUIRoute(t *testing.T) {
 		w.triggerPass("pi")
 		return w.API.Get(ctx, key, route)
 	})
+
 	got := w.waitExposed("pi", metav1.ConditionTrue, exposed)
+
 	path := "/" + w.Namespace + "/pi"
 	if info := got.Status.DriverInfo; info.WebUIIngressName != "pi-ui-route" || info.WebUIIngressAddress != path {
 		t.Errorf("driverInfo is %+v", info)
 	}
+
 	rule := route.Spec.Rules[0]
 	if *rule.Matches[0].Path.Value != path || *rule.Filters[0].URLRewrite.Path.ReplacePrefixMatch != "/" || rule.BackendRefs[0].Name != "pi-ui-svc" || *rule.BackendRefs[0].Port != 4040 {
 		t.Errorf("the rule is %+v", rule)
 	}
+
 	if parent := route.Spec.ParentRefs[0]; parent.Name != "public" || *parent.Namespace != "gateways" || *parent.SectionName != "https" {
 		t.Errorf("the parent is %+v", parent)
 	}
+
 	w.edit("pi", func(spec *v1beta2.SparkApplicationSpec) {
 		spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{Route: &v1beta2.RouteConfiguration{Hostnames: []string{"pi.example.com"}}}
 	})
@@ -394,6 +440,7 @@ func TestUIRoute(t *testing.T) {
 	if err := w.API.Delete(t.Context(), route); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "another route", func(ctx context.Context) error {
 		now := &gatewayv1.HTTPRoute{}
 		if err := w.API.Get(ctx, key, now); err != nil {

@@ -100,6 +100,7 @@ func TestPolicyOfTheExamples(t *testing.T) {
 		}
 		return nil
 	})
+
 	for kind, cases := range policyCases {
 		for piece, refused := range cases {
 			if err := w.policyRefuses(kind, piece); (err != nil) != refused {
@@ -113,16 +114,21 @@ func TestPolicyOfTheExamples(t *testing.T) {
 // other tests share the API server.
 func (w *world) installPolicy(path string) {
 	w.T.Helper()
+
 	text, err := os.ReadFile(path)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	first, second, _ := bytes.Cut(text, []byte("---\n"))
+
 	policy, binding := &admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}
 	if err := errors.Join(yaml.UnmarshalStrict(first, policy), yaml.UnmarshalStrict(second, binding)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	policy.Name, binding.Name, binding.Spec.PolicyName = w.Namespace, w.Namespace, w.Namespace
+
 	binding.Spec.MatchResources = &admissionv1.MatchResources{
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.Namespace}},
 	}
@@ -137,12 +143,15 @@ func (w *world) installPolicy(path string) {
 // merged.
 func (w *world) policyRefuses(kind, piece string) error {
 	w.T.Helper()
+
 	subject := policyKinds[kind]
 	var spec, over map[string]any
+
 	text := bytes.ReplaceAll([]byte(piece), []byte("HOST"), []byte("a."+w.Namespace+".spark.example.com"))
 	if err := errors.Join(yaml.Unmarshal([]byte(subject.spec), &spec), yaml.Unmarshal(text, &over)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	layOver(spec, over)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetAPIVersion(subject.apiVersion)
@@ -160,6 +169,7 @@ func layOver(target, values map[string]any) {
 			layOver(base, below)
 			continue
 		}
+
 		target[key] = value
 	}
 }

@@ -34,6 +34,7 @@ func TestDeletionIsForbidden(t *testing.T) {
 	w.execute(w.driverOf(app, 1), scene.Exited(1, "again"))
 	kit.Wait(t, "the cause in the conditions", func(context.Context) error {
 		conditions := w.Get("pi").Status.Conditions
+
 		shown := slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 			return c.Reason == apianswer.ReasonOperatorForbidden && strings.Contains(c.Message, "cannot delete resource")
 		})
@@ -42,10 +43,12 @@ func TestDeletionIsForbidden(t *testing.T) {
 		}
 		return nil
 	})
+
 	role.Rules[0].Verbs = append(verbs, "delete")
 	if err := w.API.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
+
 	w.suspend("pi", true) // triggers a pass now, and not when the deletion is due again
 	w.waitState("pi", v1beta2.ApplicationStateSuspended)
 	w.waitNothingOf(app)

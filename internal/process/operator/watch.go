@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -13,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
 	"github.com/sparkoperator/spark-operator/internal/engine/runs"
@@ -28,6 +27,7 @@ func Add(ctx context.Context, op *Operator, kind controller.Kind, clock controll
 	if err != nil {
 		return err
 	}
+
 	if err := op.waitServed(ctx, gvk, kind.Definition.RequiredFields); err != nil {
 		return err
 	}
@@ -53,6 +53,7 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 	if err != nil {
 		return err
 	}
+
 	owner := handlers.OwnerOf(gvk.GroupKind(), kind.Inherited.NameLabel)
 	toOwner := handler.EnqueueRequestsFromMapFunc(owner)
 	options := ctrl.Options{
@@ -60,31 +61,38 @@ func attach(ctx context.Context, op *Operator, kind controller.Kind, gvk schema.
 		MaxConcurrentReconciles: op.config.Controller.Workers + queue.Reserve(op.config.Controller.Workers),
 		RateLimiter:             backoff[reconcile.Request](), NewQueue: op.queueOf(kind.Runs != nil, r.Class(ctx)),
 	}
+
 	work := builder.ControllerManagedBy(op).Named(kind.Name).For(kind.New(), builder.WithPredicates(r.Deletions(op.Elected()), r.NoEchoes())).WithOptions(options)
 	if kind.Runs != nil {
 		work = runs.Watch(kind.Runs, work, gvk.GroupKind())
 	} else {
 		early := op.until.Load() == nil // all sources that are created before the operator starts are started with it
+
 		work = work.WatchesRawSource(op.pods.Source(early, handlers.Pods{EventHandler: toOwner, Owner: owner, Ended: r.Ended(), Leads: op.Elected(), Counts: kind.Executors.Remembers != nil}))
 		for i, child := range dependents.Kinds {
 			work = work.WatchesRawSource(op.others[i].Source(early, handlers.Arrivals{EventHandler: toOwner}, handlers.ChangesOf(child.Kind, kind.Auxiliary.Vital), r.NoteEdits(owner), r.Unexpected(owner)))
 		}
 	}
+
 	inside := inNamespace(op.GetClient(), op.GetScheme(), gvk)
 	if op.config.WatchesNamespaces() {
 		work = work.WatchesMetadata(identity.MetadataOnly(namespaceKind), handler.EnqueueRequestsFromMapFunc(inside), builder.WithPredicates(handlers.Relabelled()))
 	}
+
 	work = work.WatchesRawSource(namespaceChanges(op.watches.OnChange, inside))
 	if scope.live != nil {
 		work = work.WatchesRawSource(namespaceChanges(scope.live.OnNamespaceChange, inside))
 	}
+
 	if kind.Runs != nil {
 		op.metrics.ExpectRuns(kind.Name)
 	}
+
 	built, err := work.Build(r)
 	if err != nil {
 		return fmt.Errorf("create the controller of %s: %w", kind.Name, err)
 	}
+
 	if kind.Runs == nil {
 		if err := op.optional.Feed(built, toOwner, r.NoteEdits(owner)); err != nil {
 			return fmt.Errorf("create the controller of %s: %w", kind.Name, err)
@@ -104,14 +112,17 @@ func (op *Operator) reconciler(kind controller.Kind, gvk schema.GroupVersionKind
 	if err != nil {
 		return nil, nil, err
 	}
+
 	needed := append(op.requiredKinds(), gvk.GroupKind())
 	if kind.Runs != nil {
 		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
 		if err != nil {
 			return nil, nil, err
 		}
+
 		needed = append(needed, run.GroupKind())
 	}
+
 	scope.refused = func(namespace string) error { return op.watches.Refused(namespace, needed...) }
 	return controller.New(controller.Options{
 		Kind: kind, Client: op.GetClient(), Live: op.GetAPIReader(), Clock: clock, Scope: scope, NamespaceLabels: scope.Labels,

@@ -28,29 +28,36 @@ func (op *Operator) addWebhook() error {
 	if op.config.Policy.JudgesPods() && cfg.Pods == (config.PodAdmission{}) {
 		log.Info("Rules about pods are advisory for executors, because nothing judges pods at admission; set webhook.pods.enable of the chart (docs/policy.md)")
 	}
+
 	if cfg.BindAddress == config.Off {
 		return nil
 	}
+
 	scope, err := op.newScope()
 	if err != nil {
 		return err
 	}
+
 	quotas, err := op.quotas(cfg.ResourceQuotaEnforcement)
 	if err != nil {
 		return err
 	}
+
 	var reviewers []*webhook.Reviewer
 	for _, kind := range kinds.Admission(op.namespaceLabels()) {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Labels: scope.Labels, Quotas: quotas, Clock: time.Now, Log: log})
 	}
+
 	var executors *webhook.Executors
 	if cfg.Executors.Webhook {
 		executors = &webhook.Executors{Log: log}
 	}
+
 	handler, err := webhook.Handler(reviewers, executors, op.podReviews(cfg.Pods, scope, log))
 	if err != nil {
 		return err
 	}
+
 	serving := &certs.Serving{}
 	if op.webhook, err = webhook.NewServer(cfg.BindAddress, handler, serving, cfg.ShutdownDelay.Duration); err != nil {
 		return err
@@ -63,6 +70,7 @@ func (op *Operator) podReviews(cfg config.PodAdmission, scope *scope, log logr.L
 	if !cfg.Webhook {
 		return nil
 	}
+
 	reader := op.GetAPIReader()
 	return &webhook.Pods{Settings: op.Settings, Serves: scope.Reviews, Labels: scope.Labels, Log: log, DefaultClass: func(ctx context.Context, name string) (bool, error) {
 		var class schedulingv1.PriorityClass
@@ -79,9 +87,11 @@ func (op *Operator) serveWebhook(ctx context.Context, stop func()) (wait func() 
 	if op.webhook == nil {
 		return func() error { return nil }
 	}
+
 	done := make(chan error, 1)
 	go func() {
 		err := op.webhook.Serve(ctx)
+
 		stop()
 		done <- err
 	}()
@@ -95,13 +105,16 @@ func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Co
 	if !cfg.Enabled {
 		return nil, nil
 	}
+
 	options := cacheOptions(op.config)
 	options.Scheme, options.Mapper, options.HTTPClient, options.DefaultTransform = op.GetScheme(), op.GetRESTMapper(), op.GetHTTPClient(), nil
 	options.NewInformer = op.watches.NewInformer(toolscache.NewSharedIndexInformer)
+
 	quotas, err := quota.NewCache(op.GetConfig(), options)
 	if err != nil {
 		return nil, err
 	}
+
 	kind := corev1.SchemeGroupVersion.WithKind("ResourceQuota").GroupKind()
 	in := func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error) {
 		if err := op.watches.Refused(namespace, kind); err != nil {
@@ -122,7 +135,9 @@ func (op *Operator) certificates(cfg config.Webhook, serving *certs.Serving) man
 	if cfg.CertDir != "" {
 		return &certs.Files{Dir: cfg.CertDir, Serving: serving, Log: log}
 	}
+
 	self := cfg.SelfSigned
+
 	mutating := ""
 	if cfg.Executors.Webhook {
 		mutating = self.Configuration

@@ -42,15 +42,18 @@ func TestWebhookOfAStandby(t *testing.T) {
 	standby.Health.BindAddress = freeAddress(t)
 	standby.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
 	w.runBoth(standby)
+
 	ready := func() error {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+standby.Health.BindAddress+"/readyz", nil)
 		if err != nil {
 			return err
 		}
+
 		answer, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return err
 		}
+
 		if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
 			return errors.New(answer.Status)
 		}
@@ -76,6 +79,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 		return nil
 	})
 	w.reviewBy("https://"+standby.Webhook.BindAddress, chain, w.Namespace, other.Namespace)
+
 	invalid := func(namespace string) error {
 		app := stored.DeepCopy()
 		app.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: stored.Name + "-2"}
@@ -89,9 +93,11 @@ func TestWebhookOfAStandby(t *testing.T) {
 		}
 		return nil
 	})
+
 	if said := refused.Error(); !strings.HasSuffix(said, "denied the request: "+stored.Status.AppState.ErrorMessage) {
 		t.Errorf("refused with %q, failed with %q", said, stored.Status.AppState.ErrorMessage)
 	}
+
 	if err := invalid(other.Namespace); err != nil {
 		t.Errorf("a namespace that is not served: %v", err)
 	}
@@ -101,6 +107,7 @@ func TestWebhookOfAStandby(t *testing.T) {
 // and the CA certificate of the webhook's server.
 func (w *world) reviewBy(url string, ca []byte, namespaces ...string) {
 	w.T.Helper()
+
 	kind := kinds.Admission(nil)[0].Kind
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "webhook-" + w.Namespace},
@@ -135,22 +142,27 @@ func TestSelfSignedWebhook(t *testing.T) {
 	cfg := w.standbyConfig()
 	cfg.Webhook.BindAddress = freeAddress(t)
 	cfg.Webhook.SelfSigned.Secret, cfg.Webhook.SelfSigned.Namespace = "certs", w.Namespace
+
 	cfg.Webhook.SelfSigned.Configuration, cfg.Webhook.SelfSigned.Service = "webhook-"+w.Namespace, "hook"
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
+
 	w.runBoth(cfg)
 	kit.Wait(t, "the certificate", func(ctx context.Context) error {
 		configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 		if err := w.API.Get(ctx, client.ObjectKey{Name: "webhook-" + w.Namespace}, configuration); err != nil {
 			return err
 		}
+
 		trusted := x509.NewCertPool()
 		if !trusted.AppendCertsFromPEM(configuration.Webhooks[0].ClientConfig.CABundle) {
 			return errors.New("the webhook configuration has no CA bundle")
 		}
+
 		name := "hook." + w.Namespace + ".svc"
 		dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, ServerName: name}}
+
 		connection, err := dialer.DialContext(ctx, "tcp", cfg.Webhook.BindAddress)
 		if err != nil {
 			return err
@@ -174,10 +186,12 @@ func (w *world) standbyConfig() config.Configuration {
 // writeCertificate writes a certificate for 127.0.0.1 and its key into a directory, and returns the certificate.
 func writeCertificate(t *testing.T, dir string) []byte {
 	t.Helper()
+
 	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string][]byte{"tls.crt": chain, "tls.key": key} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
@@ -190,21 +204,27 @@ func writeCertificate(t *testing.T, dir string) []byte {
 // 200.
 func review(t *testing.T, address string, chain []byte) {
 	t.Helper()
+
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(chain)
 	to := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}}}
 	defer to.CloseIdleConnections()
+
 	kit.Wait(t, "the answer to a review", func(ctx context.Context) error {
 		const text = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"DELETE"}}`
+
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+webhook.Path(kinds.Admission(nil)[0].Kind), strings.NewReader(text))
 		if err != nil {
 			return err
 		}
+
 		req.Header.Set("Content-Type", "application/json")
+
 		answer, err := to.Do(req)
 		if err != nil {
 			return err
 		}
+
 		if _ = answer.Body.Close(); answer.StatusCode != http.StatusOK {
 			return errors.New(answer.Status)
 		}

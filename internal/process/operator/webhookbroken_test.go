@@ -26,14 +26,17 @@ import (
 // serveWith serves a handler with a certificate for 127.0.0.1 that is valid for the given time.
 func serveWith(t *testing.T, valid time.Duration) (url string, chain []byte) {
 	t.Helper()
+
 	chain, key, err := certs.Issue([]string{"127.0.0.1"}, time.Now(), valid)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pair, err := tls.X509KeyPair(chain, key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	server.StartTLS()
@@ -47,6 +50,7 @@ func serveWith(t *testing.T, valid time.Duration) (url string, chain []byte) {
 func TestBrokenWebhook(t *testing.T) {
 	t.Parallel()
 	kit.NeedsLoopback(t)
+
 	path := webhook.Path(kinds.Admission(nil)[0].Kind)
 	for name, c := range map[string]struct {
 		to   func(*world) admissionregistrationv1.WebhookClientConfig
@@ -78,6 +82,7 @@ func TestBrokenWebhook(t *testing.T) {
 			w.reviewBy("https://127.0.0.1:1", nil, w.Namespace)
 			to := c.to(w)
 			w.call(to, admissionregistrationv1.Fail)
+
 			fresh := func() *v1beta2.SparkApplication {
 				return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "fresh"}, Spec: running.Spec}
 			}
@@ -99,12 +104,15 @@ func TestBrokenWebhook(t *testing.T) {
 // call changes the address and the failure policy of the webhook that reviewBy registered.
 func (w *world) call(to admissionregistrationv1.WebhookClientConfig, policy admissionregistrationv1.FailurePolicyType) {
 	w.T.Helper()
+
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := w.API.Get(w.T.Context(), client.ObjectKey{Name: "webhook-" + w.Namespace}, configuration); err != nil {
 		w.T.Fatal(err)
 	}
+
 	hook := &configuration.Webhooks[0]
 	hook.ClientConfig, hook.FailurePolicy, hook.TimeoutSeconds = to, &policy, new(int32(1))
+
 	if err := w.API.Update(w.T.Context(), configuration); err != nil {
 		w.T.Fatal(err)
 	}

@@ -30,6 +30,7 @@ func TestQuotaEnforcement(t *testing.T) {
 	chain := writeCertificate(t, cfg.Webhook.CertDir)
 	w.runBoth(cfg)
 	review(t, cfg.Webhook.BindAddress, chain)
+
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "compute"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1500m")}}}
 	w.Create(quota)
@@ -39,9 +40,11 @@ func TestQuotaEnforcement(t *testing.T) {
 		}
 		return nil
 	})
+
 	stored := w.Application("pi", scene.WithDriver) // without a webhook
 	w.driverOf(stored, 1)
 	w.reviewBy("https://"+cfg.Webhook.BindAddress, chain, w.Namespace)
+
 	again := func(ctx context.Context) error {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-2"}, Spec: stored.Spec}
 		return w.API.Create(ctx, app, client.DryRunAll)
@@ -53,10 +56,13 @@ func TestQuotaEnforcement(t *testing.T) {
 		}
 		return nil
 	})
+
 	before := quota.DeepCopy()
+
 	quota.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("100")
 	if err := w.API.Patch(t.Context(), quota, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+
 	kit.Wait(t, "the webhook to receive the raised quota", again)
 }

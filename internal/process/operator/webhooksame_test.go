@@ -29,9 +29,11 @@ import (
 func TestSameObjectsWithTheWebhook(t *testing.T) {
 	t.Parallel()
 	kit.NeedsLoopback(t)
+
 	var objects []map[string]any
 	for _, reviewed := range []bool{false, true} {
 		w := newWorld(t)
+
 		cfg := testConfig(w.Namespace)
 		if reviewed {
 			cfg.Webhook = config.Webhook{BindAddress: freeAddress(t), CertDir: t.TempDir()}
@@ -49,6 +51,7 @@ func TestSameObjectsWithTheWebhook(t *testing.T) {
 		} else {
 			w.runBoth(cfg)
 		}
+
 		app := w.Application("pi", scene.WithDriver, withVolume)
 		w.driverOf(app, 1)
 		kit.Wait(t, "the submission id", func(context.Context) error {
@@ -57,13 +60,16 @@ func TestSameObjectsWithTheWebhook(t *testing.T) {
 			}
 			return nil
 		})
+
 		objects = append(objects, w.madeFor(w.Get("pi")))
 	}
+
 	for kind, n := range map[string]int{"Pod": 1, "ConfigMap": 1, "Service": 2} {
 		if got := countKeys(objects[0], kind+" "); got < n {
 			t.Errorf("%d objects of the kind %s, want at least %d: %v", got, kind, n, objects[0])
 		}
 	}
+
 	if diff := cmp.Diff(objects[0], objects[1]); diff != "" {
 		t.Errorf("(-without +with the webhook):\n%s", diff)
 	}
@@ -89,40 +95,51 @@ var (
 // replace the texts that differ between two equal applications.
 func (w *world) madeFor(app *v1beta2.SparkApplication) map[string]any {
 	w.T.Helper()
+
 	id := app.Status.SubmissionID
 	digest := sha256.Sum256([]byte(id))
 	words := strings.NewReplacer(w.Namespace, "NAMESPACE", string(app.UID), "UID", id, "SUBMISSION", strings.ReplaceAll(id, "-", ""), "APPLICATION", hex.EncodeToString(digest[:4]), "DIGEST")
+
 	out := map[string]any{}
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceList{}} {
 		err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)})
 		if err != nil {
 			w.T.Fatal(err)
 		}
+
 		tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
 		if err != nil {
 			w.T.Fatal(err)
 		}
+
 		for _, item := range tree["items"].([]any) {
 			object := item.(map[string]any)
+
 			meta, spec := object["metadata"].(map[string]any), object["spec"]
 			for _, key := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"} {
 				delete(meta, key)
 			}
+
 			if service, ok := spec.(map[string]any); ok {
 				delete(service, "clusterIP")
 				delete(service, "clusterIPs")
 			}
+
 			delete(object, "status")
+
 			text, err := json.Marshal(object)
 			if err != nil {
 				w.T.Fatal(err)
 			}
+
 			plain := content.ReplaceAllString(submitTime.ReplaceAllString(words.Replace(string(text)), "${1}TIME"), "${1}CONTENT")
 			plain = tokenMount.ReplaceAllString(plain, "TOKEN")
+
 			var read any
 			if err := json.Unmarshal([]byte(plain), &read); err != nil {
 				w.T.Fatal(err)
 			}
+
 			kind := strings.TrimSuffix(fmt.Sprintf("%T", list)[len("*v1."):], "List")
 			out[kind+" "+words.Replace(fmt.Sprint(meta["name"]))] = read
 		}

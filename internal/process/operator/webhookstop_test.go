@@ -37,25 +37,31 @@ type backend struct {
 // balance starts a balancer, which ends with the test.
 func balance(t *testing.T, replicas ...*backend) *balancer {
 	t.Helper()
+
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b := &balancer{listener: listener, replicas: replicas}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() {
 		cancel()
+
 		_ = listener.Close()
 	})
+
 	for _, r := range replicas {
 		go r.poll(ctx)
 	}
+
 	go func() {
 		for {
 			from, err := listener.Accept()
 			if err != nil {
 				return
 			}
+
 			go b.forward(ctx, from)
 		}
 	}()
@@ -65,9 +71,11 @@ func balance(t *testing.T, replicas ...*backend) *balancer {
 func (r *backend) poll(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		status, _, err := fetch(ctx, "http://"+r.probe+"/readyz")
 		r.ready.Store(err == nil && status == http.StatusOK)
+
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -78,22 +86,27 @@ func (r *backend) poll(ctx context.Context) {
 
 func (b *balancer) forward(ctx context.Context, from net.Conn) {
 	defer from.Close()
+
 	first := int(b.turn.Add(1))
 	for i := range b.replicas {
 		r := b.replicas[(first+i)%len(b.replicas)]
 		if !r.ready.Load() {
 			continue
 		}
+
 		to, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.webhook)
 		if err != nil {
 			return // as kube-proxy, it tries no other replica
 		}
 		defer to.Close()
+
 		r.connections.Add(1)
+
 		go func() {
 			_, _ = io.Copy(to, from)
 			_ = to.(*net.TCPConn).CloseWrite()
 		}()
+
 		_, _ = io.Copy(from, to)
 		return
 	}
@@ -108,6 +121,7 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 	dir := t.TempDir()
 	chain := writeCertificate(t, dir)
 	var replicas []*backend
+
 	var stops []func()
 	for range 2 {
 		cfg := testConfig(w.Namespace)
@@ -118,6 +132,7 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 		stops = append(stops, w.runBoth(cfg))
 		replicas = append(replicas, &backend{webhook: cfg.Webhook.BindAddress, probe: cfg.Health.BindAddress})
 	}
+
 	b := balance(t, replicas...)
 	for i, r := range replicas {
 		kit.Wait(t, fmt.Sprintf("replica %d to be ready", i), func(context.Context) error {
@@ -127,7 +142,9 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 			return nil
 		})
 	}
+
 	w.reviewBy("https://"+b.listener.Addr().String(), chain, w.Namespace)
+
 	call := func(ctx context.Context) error {
 		app := refusedByWebhook(w.Namespace)
 		if err := w.API.Create(ctx, app, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "denied the request") {
@@ -139,6 +156,7 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls, failed atomic.Int64
+
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -147,10 +165,12 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 					failed.Add(1)
 					t.Errorf("call %d: %v", calls.Load(), err)
 				}
+
 				calls.Add(1)
 			}
 		})
 	}
+
 	more := func(r *backend) {
 		before, open := calls.Load(), r.connections.Load()
 		kit.Wait(t, "calls", func(context.Context) error {
@@ -163,12 +183,15 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 	}
 	more(replicas[0])
 	stops[0]()
+
 	if replicas[0].ready.Load() {
 		t.Error("the stopped replica is still ready")
 	}
+
 	more(replicas[1])
 	cancel()
 	group.Wait()
+
 	if failed.Load() > 0 || replicas[0].connections.Load() == 0 || replicas[1].connections.Load() == 0 {
 		t.Errorf("%d of %d calls failed; connections: %d and %d", failed.Load(), calls.Load(), replicas[0].connections.Load(), replicas[1].connections.Load())
 	}

@@ -137,6 +137,7 @@ func (a *Apache) applyDefaults() {
 			*on = new(true)
 		}
 	}
+
 	setDefault(&a.OperatorName, "spark-kubernetes-operator")
 	setDefault(&a.Clusters.MasterStartTimeout.Duration, 10*time.Minute)
 	setDefault(&a.Clusters.Domain, "cluster.local")
@@ -153,20 +154,26 @@ func validateApache(c *Configuration) (errs field.ErrorList) {
 	if !c.Applications() && !c.ApacheApplications() {
 		errs = append(errs, field.Invalid(path.Child("enabled"), false, "sparkOperator.enabled is false as well, so nothing would be served; set one of the two to true"))
 	}
+
 	for _, problem := range validation.IsValidLabelValue(a.OperatorName) {
 		errs = append(errs, field.Invalid(path.Child("operatorName"), a.OperatorName, problem))
 	}
+
 	if _, err := labels.Parse(a.LabelSelector); err != nil {
 		errs = append(errs, field.Invalid(path.Child("labelSelector"), a.LabelSelector, err.Error()))
 	}
+
 	for _, problem := range validation.IsDNS1123Subdomain(a.Clusters.Domain) {
 		errs = append(errs, field.Invalid(path.Child("clusters", "domain"), a.Clusters.Domain, problem))
 	}
+
 	if clients := []string{MasterClientsDrivers, MasterClientsNamespace, MasterClientsAnyone}; !slices.Contains(clients, a.Clusters.MasterClients) {
 		errs = append(errs, field.NotSupported(path.Child("clusters", "masterClients"), a.Clusters.MasterClients, clients))
 	}
+
 	errs = append(errs, positive(path.Child("clusters", "masterStartTimeout"), a.Clusters.MasterStartTimeout)...)
 	errs = append(errs, positive(path.Child("missingDriverGracePeriod"), a.MissingDriverGracePeriod)...)
+
 	errs = append(errs, positive(path.Child("sentinels", "delay"), a.Sentinels.Delay)...)
 	if p := a.Metrics.Path; !IsPath(p) {
 		errs = append(errs, field.Invalid(path.Child("metrics", "path"), p, NotPath))

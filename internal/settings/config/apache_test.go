@@ -6,6 +6,7 @@ import "testing"
 // switches are.
 func TestSwitchedOffAPIDisablesItsKinds(t *testing.T) {
 	type served struct{ applications, schedules, connect, apache, clusters bool }
+
 	for _, test := range []struct {
 		name, file string
 		want       served
@@ -22,6 +23,7 @@ func TestSwitchedOffAPIDisablesItsKinds(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
+
 		if got := (served{c.Applications(), c.Schedules(), c.ConnectServers(), c.ApacheApplications(), c.SparkClusters()}); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}

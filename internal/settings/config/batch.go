@@ -26,17 +26,21 @@ type BatchScheduler struct {
 
 func validateBatchScheduler(c *Configuration) (errs field.ErrorList) {
 	path, b := field.NewPath("batchScheduler"), &c.BatchScheduler
+
 	known := []string{gang.VolcanoScheduler, gang.YuniKornScheduler}
 	for i, name := range b.KubeSchedulerNames {
 		at := path.Child("kubeSchedulerNames").Index(i)
 		for _, problem := range validation.IsDNS1123Subdomain(name) {
 			errs = append(errs, field.Invalid(at, name, problem))
 		}
+
 		if slices.Contains(known, name) {
 			errs = append(errs, field.Duplicate(at, name))
 		}
+
 		known = append(known, name)
 	}
+
 	if b.Default != "" && !slices.Contains(known, b.Default) {
 		errs = append(errs, field.NotSupported(path.Child("default"), b.Default, known))
 	}

@@ -23,6 +23,7 @@ func TestBatchScheduler(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
+
 		if diff := cmp.Diff(test.want, got.BatchScheduler); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}

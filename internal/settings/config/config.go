@@ -224,10 +224,12 @@ type Timeouts struct {
 // defaults that look like secrets.
 func (c Configuration) String() string {
 	c.Defaults = platformdefaults.Redacted(c.Defaults)
+
 	c.Application.KubernetesMaster = conf.HideAddresses(c.Application.KubernetesMaster)
 	if endpoint, err := url.Parse(c.Tracing.Endpoint); err == nil {
 		c.Tracing.Endpoint = endpoint.Redacted()
 	}
+
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err.Error() // unreachable: all types of the configuration can be encoded
@@ -264,9 +266,11 @@ func Default() Configuration {
 func (c *Configuration) applyDefaults() {
 	setDefault(&c.APIVersion, APIVersion)
 	setDefault(&c.Kind, Kind)
+
 	if c.LeaderElection.Enabled == nil {
 		c.LeaderElection.Enabled = new(true)
 	}
+
 	setDefault(&c.LeaderElection.LeaseName, "spark-operator-controller-lock")
 	setDefault(&c.LeaderElection.LeaseDuration.Duration, 15*time.Second)
 	setDefault(&c.LeaderElection.RenewDeadline.Duration, 10*time.Second)
@@ -280,9 +284,11 @@ func (c *Configuration) applyDefaults() {
 	setDefault(&c.Controller.Workers, 16)
 	setDefault(&c.Controller.CacheSyncTimeout.Duration, 2*time.Minute)
 	setDefault(&c.Controller.ShutdownTimeout.Duration, 20*time.Second)
+
 	if c.Application.MaxTrackedExecutorPerApp == nil {
 		c.Application.MaxTrackedExecutorPerApp = new(int32(1000))
 	}
+
 	setDefault(&c.Application.DriverPodCreationGracePeriod.Duration, 10*time.Second)
 	setDefault(&c.Submission.Mode, SubmissionAuto)
 	setDefault(&c.Submission.Runners, new(true))

@@ -19,6 +19,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := Configuration{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind},
 		LeaderElection: LeaderElection{
@@ -89,6 +90,7 @@ submission: {mode: SparkSubmit}
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, check := range []struct {
 		name      string
 		got, want any
@@ -217,13 +219,16 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := Load(path)
 	if err != nil || c.Controller.Workers != 5 {
 		t.Errorf("Load = %d workers, %v; want 5", c.Controller.Workers, err)
 	}
+
 	if _, err := Load(path + ".missing"); err == nil || !strings.Contains(err.Error(), path+".missing") {
 		t.Errorf("error of a missing file does not name it: %v", err)
 	}
+
 	if c, err := Load(""); err != nil || cmp.Diff(Default(), c) != "" {
 		t.Errorf("no file is not the defaults: %v", err)
 	}
@@ -242,17 +247,21 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		if err := c.Validate(); err != nil {
 			t.Fatalf("accepted, but not valid: %v", err)
 		}
+
 		written, err := yaml.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		again, err := Parse(written)
 		if err != nil {
 			t.Fatalf("cannot read back: %v\n%s", err, written)
 		}
+
 		if diff := cmp.Diff(c, again); diff != "" {
 			t.Errorf("changed by writing and reading:\n%s", diff)
 		}
@@ -262,6 +271,7 @@ func FuzzParse(f *testing.F) {
 // TestStringHidesAddresses checks that the logged configuration contains no password of an address.
 func TestStringHidesAddresses(t *testing.T) {
 	c := Default()
+
 	c.Application.KubernetesMaster = "k8s://https://user:word@api:6443"
 	if text := c.String(); strings.Contains(text, "word") || !strings.Contains(text, "k8s://https://api:6443") {
 		t.Error(text)
@@ -285,6 +295,7 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%s: %v, want %s named", text, err, field)
 		}
 	}
+
 	if _, err := Parse([]byte("{identity: {namespace: a, serviceAccount: operator}, metrics: {bindAddress: '10.0.0.1:9000'}, pprof: {bindAddress: '127.0.0.1:9000'}}")); err != nil {
 		t.Error(err)
 	}

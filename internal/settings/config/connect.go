@@ -28,6 +28,7 @@ func (c *Connect) applyDefaults() {
 	if c.Enabled == nil {
 		c.Enabled = new(true)
 	}
+
 	setDefault(&c.NetworkPolicy, PolicyAnywhere)
 }
 

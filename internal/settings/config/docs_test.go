@@ -20,10 +20,12 @@ const page = "../../../docs/configuration.md"
 // field.
 func examples(t *testing.T) []string {
 	t.Helper()
+
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var found []string
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		if strings.Contains(block[1], "kind: "+Kind) {
@@ -40,26 +42,32 @@ func TestPageOfTheConfiguration(t *testing.T) {
 	if len(found) != 2 {
 		t.Fatalf("%s has %d whole files, want 2", page, len(found))
 	}
+
 	for i, text := range found {
 		got, err := Parse([]byte(text))
 		if err != nil {
 			t.Errorf("example %d: %v", i+1, err)
 			continue
 		}
+
 		want := Default()
+
 		want.TypeMeta = metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
 		if i == 1 {
 			// The file with every field lists the default buckets, which Default leaves out.
 			want.Metrics.JobSubmitLatencyBuckets, want.Metrics.JobStartLatencyBuckets = got.Metrics.JobSubmitLatencyBuckets, got.Metrics.JobStartLatencyBuckets
 		}
+
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("example %d is not at its defaults (-default +page):\n%s", i+1, diff)
 		}
 	}
+
 	var written map[string]any
 	if err := yaml.UnmarshalStrict([]byte(found[1]), &written); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, field := range unwritten(reflect.TypeFor[Configuration](), written, "") {
 		t.Errorf("%s does not show %s in the file with every field", page, field)
 	}
@@ -73,19 +81,23 @@ func unwritten(kind reflect.Type, written map[string]any, path string) (missing 
 		if !field.IsExported() {
 			continue // not in the file
 		}
+
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "-" {
 			continue // not in the file
 		}
+
 		if field.Anonymous && name == "" {
 			missing = append(missing, unwritten(field.Type, written, path)...)
 			continue
 		}
+
 		value, found := written[name]
 		if !found {
 			missing = append(missing, path+name)
 			continue
 		}
+
 		if within, isMap := value.(map[string]any); isMap && field.Type.Kind() == reflect.Struct && field.Type != reflect.TypeFor[metav1.Duration]() {
 			missing = append(missing, unwritten(field.Type, within, path+name+".")...)
 		}
@@ -101,6 +113,7 @@ func TestUnwritten(t *testing.T) {
 			t.Errorf("%v does not have %s", got, want)
 		}
 	}
+
 	if strings.Contains(strings.Join(got, " "), "ui.service") {
 		t.Errorf("%v has what is written", got)
 	}

@@ -54,11 +54,13 @@ func validateDynamicConfig(c *Configuration) (errs field.ErrorList) {
 	if sources := []string{SourceConfigMap, SourceFile}; !slices.Contains(sources, d.Source) {
 		errs = append(errs, field.NotSupported(path.Child("source"), d.Source, sources))
 	}
+
 	if d.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(d.Namespace) {
 			errs = append(errs, field.Invalid(path.Child("namespace"), d.Namespace, problem))
 		}
 	}
+
 	switch selector, err := labels.Parse(d.Selector); {
 	case err != nil:
 		errs = append(errs, field.Invalid(path.Child("selector"), d.Selector, err.Error()))

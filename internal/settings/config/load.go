@@ -15,10 +15,12 @@ func Load(path string) (Configuration, error) {
 	if path == "" {
 		return Default(), nil
 	}
+
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Configuration{}, fmt.Errorf("read the configuration: %w", err)
 	}
+
 	c, err := Parse(data)
 	if err != nil {
 		return Configuration{}, fmt.Errorf("configuration %s: %w", path, err)
@@ -33,7 +35,9 @@ func Parse(data []byte) (Configuration, error) {
 	if err := decode(data, &c); err != nil {
 		return Configuration{}, fmt.Errorf("not a %s of %s: %w", Kind, APIVersion, err)
 	}
+
 	c.applyDefaults()
+
 	if err := c.Validate(); err != nil {
 		return Configuration{}, err
 	}
@@ -54,10 +58,12 @@ func decode(data []byte, c *Configuration) error {
 	if err != nil {
 		return err
 	}
+
 	strict, err := json.UnmarshalStrict(asJSON, c)
 	if err != nil {
 		return err
 	}
+
 	for i, err := range strict {
 		for name, instead := range removed {
 			if err.Error() == fmt.Sprintf("unknown field %q", name) {

@@ -48,6 +48,7 @@ type Tracing struct {
 
 func (m *Metrics) applyDefaults() {
 	setDefault(&m.BindAddress, "127.0.0.1:8080")
+
 	if m.Labels == nil {
 		m.Labels = &[]string{"app_type"}
 	}
@@ -77,9 +78,11 @@ func validateMetrics(c *Configuration) (errs field.ErrorList) {
 	if m.Prefix != "" && !metricPrefix.MatchString(m.Prefix) {
 		errs = append(errs, field.Invalid(path.Child("prefix"), m.Prefix, "must be letters, digits, hyphens and underscores, and not begin with a digit or a hyphen"))
 	}
+
 	if len(*m.Labels) > maxMetricLabels {
 		errs = append(errs, field.TooMany(path.Child("labels"), len(*m.Labels), maxMetricLabels))
 	}
+
 	var names []string
 	for i, label := range *m.Labels {
 		at, name := path.Child("labels").Index(i), notInLabel.ReplaceAllString(label, "_")
@@ -91,8 +94,10 @@ func validateMetrics(c *Configuration) (errs field.ErrorList) {
 		case slices.Contains(names, name):
 			errs = append(errs, field.Duplicate(at, label))
 		}
+
 		names = append(names, name)
 	}
+
 	errs = append(errs, validateBuckets(path.Child("jobSubmitLatencyBuckets"), m.JobSubmitLatencyBuckets)...)
 	return append(errs, validateBuckets(path.Child("jobStartLatencyBuckets"), m.JobStartLatencyBuckets)...)
 }
@@ -101,6 +106,7 @@ func validateBuckets(path *field.Path, buckets []float64) (errs field.ErrorList)
 	if len(buckets) > maxBuckets {
 		errs = append(errs, field.TooMany(path, len(buckets), maxBuckets))
 	}
+
 	for i, bound := range buckets {
 		switch {
 		case bound <= 0 || math.IsInf(bound, 0) || math.IsNaN(bound):
@@ -117,10 +123,13 @@ func validateTracing(c *Configuration) (errs field.ErrorList) {
 	if r := *t.SamplingRatio; r < 0 || r > 1 || math.IsNaN(r) {
 		errs = append(errs, field.Invalid(path.Child("samplingRatio"), r, "must be between 0 and 1"))
 	}
+
 	if t.Endpoint == "" {
 		return errs
 	}
+
 	endpoint := path.Child("endpoint")
+
 	u, err := url.Parse(t.Endpoint)
 	switch {
 	case err != nil:

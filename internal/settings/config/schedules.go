@@ -26,6 +26,7 @@ func (s *ScheduledApplications) applyDefaults() {
 	if s.Enabled == nil {
 		s.Enabled = new(true)
 	}
+
 	setDefault(&s.TimestampPrecision, "nanos")
 }
 

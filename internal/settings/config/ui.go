@@ -81,9 +81,11 @@ func (u *UI) applyDefaults() {
 	if u.Service == nil {
 		u.Service = new(true)
 	}
+
 	if u.Ingress.Enabled == nil {
 		u.Ingress.Enabled = new(u.Ingress.URLFormat != "")
 	}
+
 	if u.Route.Enabled == nil {
 		u.Route.Enabled = new(len(u.Route.ParentRefs) > 0)
 	}
@@ -117,11 +119,13 @@ func validateRoute(route *UIRoute) (errs field.ErrorList) {
 func (c *Configuration) Warnings() (warnings field.ErrorList) {
 	path := field.NewPath("ui")
 	ingress, route := &c.UI.Ingress, &c.UI.Route
+
 	inside := path.Child("ingress", "urlFormat")
 	if *ingress.Enabled && ingress.URLFormat != "" {
 		_, err := expose.ParseIngressAddress(ingress.URLFormat, example)
 		warnings = append(warnings, c.checkFormat(inside, ingress.URLFormat, err)...)
 	}
+
 	if *route.Enabled {
 		warnings = append(warnings, c.checkRoute(path.Child("route", "urlFormat"))...)
 	}
@@ -136,7 +140,9 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 	case route.URLFormat == "":
 		return nil
 	}
+
 	address, err := exampleAddress(route.URLFormat)
+
 	inside, insideErr := exampleAddress(ingress.URLFormat)
 	switch {
 	case err == nil && address.Host == "" && address.Path == "":
@@ -152,6 +158,7 @@ func (c *Configuration) checkRoute(path *field.Path) field.ErrorList {
 // applications would share one address.
 func (c *Configuration) checkFormat(path *field.Path, format string, err error) field.ErrorList {
 	address, _ := exampleAddress(format)
+
 	same := func(names expose.Names) bool {
 		other, _ := expose.ParseAddress(format, names)
 		return address == other
@@ -159,10 +166,12 @@ func (c *Configuration) checkFormat(path *field.Path, format string, err error) 
 	if err == nil && same(expose.Names{Application: "other", Namespace: "namespace", ID: "spark-other"}) {
 		err = errors.New("all applications share one address, so only one of them is reachable; put {{$appName}} or {{$appId}} into the format")
 	}
+
 	several := len(c.Namespaces.Names) != 1 || c.Namespaces.Selector != ""
 	if err == nil && several && same(expose.Names{Application: "application", Namespace: "other", ID: "spark-other"}) {
 		err = errors.New("applications with the same name in several namespaces share one address; put {{$appNamespace}} or {{$appId}} into the format")
 	}
+
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, format, err.Error())}
 	}
@@ -185,11 +194,13 @@ func validateParent(path *field.Path, parent ParentRef) (errs field.ErrorList) {
 	if parent.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), "set the name of a Gateway"))
 	}
+
 	if parent.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(parent.Namespace) {
 			errs = append(errs, field.Invalid(path.Child("namespace"), parent.Namespace, problem))
 		}
 	}
+
 	if parent.Port < 0 || parent.Port > 65535 {
 		errs = append(errs, field.Invalid(path.Child("port"), parent.Port, fmt.Sprintf("must be from 1 to %d, or left out", 65535)))
 	}

@@ -24,6 +24,7 @@ ui:
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := UI{
 		Service: new(false),
 		Ingress: UIIngress{
@@ -60,6 +61,7 @@ func TestUIIsSwitchedOn(t *testing.T) {
 			t.Errorf("%s: %v", test.file, err)
 			continue
 		}
+
 		if u := c.UI; *u.Service != test.service || *u.Ingress.Enabled != test.ingress || *u.Route.Enabled != test.route {
 			t.Errorf("%s: Service %v, Ingress %v, route %v", test.file, *u.Service, *u.Ingress.Enabled, *u.Route.Enabled)
 		}
@@ -102,6 +104,7 @@ func TestInvalidUIAddressIsAWarning(t *testing.T) {
 			if err != nil {
 				t.Fatalf("it stops the start: %v", err)
 			}
+
 			doubts := c.Warnings()
 			if test.field == "" {
 				if len(doubts) > 0 {
@@ -109,11 +112,13 @@ func TestInvalidUIAddressIsAWarning(t *testing.T) {
 				}
 				return
 			}
+
 			if len(doubts) != 1 || doubts[0].Field != test.field || !strings.Contains(doubts[0].Error(), test.says) {
 				t.Errorf("%v, want one of %s that says %q", doubts, test.field, test.says)
 			}
 		})
 	}
+
 	if c := Default(); len(c.Warnings()) > 0 {
 		t.Errorf("of the defaults: %v", c.Warnings())
 	}

@@ -39,10 +39,12 @@ func (c *Configuration) Validate() error {
 			return platformdefaults.Validate(field.NewPath("defaults"), c.Defaults)
 		},
 	}
+
 	var errs field.ErrorList
 	for _, rule := range rules {
 		errs = append(errs, rule(c)...)
 	}
+
 	errs = append(errs, c.Policy.Prepare(field.NewPath("policy"))...)
 	return errs.ToAggregate()
 }
@@ -51,6 +53,7 @@ func validateVersion(c *Configuration) (errs field.ErrorList) {
 	if c.APIVersion != APIVersion {
 		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), c.APIVersion, []string{APIVersion}))
 	}
+
 	if c.Kind != Kind {
 		errs = append(errs, field.NotSupported(field.NewPath("kind"), c.Kind, []string{Kind}))
 	}
@@ -65,10 +68,12 @@ func validateNamespaces(c *Configuration) (errs field.ErrorList) {
 	case selector.Empty() && c.Namespaces.Selector != "":
 		errs = append(errs, field.Invalid(path.Child("selector"), c.Namespaces.Selector, "selects every namespace; leave it empty to serve only the namespaces in names, or every namespace if names is empty, too"))
 	}
+
 	for i, name := range c.Namespaces.Names {
 		for _, problem := range validation.IsDNS1123Label(name) {
 			errs = append(errs, field.Invalid(path.Child("names").Index(i), name, problem))
 		}
+
 		if slices.Contains(c.Namespaces.Names[:i], name) {
 			errs = append(errs, field.Duplicate(path.Child("names").Index(i), name))
 		}
@@ -81,13 +86,16 @@ func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 	for _, problem := range validation.IsDNS1123Subdomain(l.LeaseName) {
 		errs = append(errs, field.Invalid(path.Child("leaseName"), l.LeaseName, problem))
 	}
+
 	if l.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(l.Namespace) {
 			errs = append(errs, field.Invalid(path.Child("namespace"), l.Namespace, problem))
 		}
 	}
+
 	errs = append(errs, positive(path.Child("leaseDuration"), l.LeaseDuration)...)
 	errs = append(errs, positive(path.Child("renewDeadline"), l.RenewDeadline)...)
+
 	errs = append(errs, positive(path.Child("retryPeriod"), l.RetryPeriod)...)
 	if l.RenewDeadline.Duration >= l.LeaseDuration.Duration {
 		errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline.Duration.String(),
@@ -104,6 +112,7 @@ func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 
 func validateAddresses(c *Configuration) (errs field.ErrorList) {
 	type taken struct{ name, host string }
+
 	used := map[string][]taken{} // by port
 	for _, endpoint := range []struct{ name, address string }{
 		{"metrics", c.Metrics.BindAddress}, {"health", c.Health.BindAddress}, {"pprof", c.Pprof.BindAddress},
@@ -114,21 +123,26 @@ func validateAddresses(c *Configuration) (errs field.ErrorList) {
 		if endpoint.address == Off {
 			continue
 		}
+
 		if endpoint.name == "apache.metrics" && c.Metrics.Authentication {
 			errs = append(errs, field.Forbidden(path, "these metrics are served without authentication, but metrics.authentication is true; set this address to 0 or metrics.authentication to false"))
 		}
+
 		host, port, err := net.SplitHostPort(endpoint.address)
 		if err != nil {
 			errs = append(errs, field.Invalid(path, endpoint.address, `must be host:port, :port, or "0" for off`))
 			continue
 		}
+
 		if _, err := net.LookupPort("tcp", port); err != nil || port == "" {
 			errs = append(errs, field.Invalid(path, endpoint.address, "must end in a port between 0 and 65535"))
 			continue
 		}
+
 		if i := slices.IndexFunc(used[port], func(other taken) bool { return other.host == host || allHosts(other.host) || allHosts(host) }); i >= 0 && port != "0" {
 			errs = append(errs, field.Invalid(path, endpoint.address, "its port is in use by "+used[port][i].name+".bindAddress; choose another port"))
 		}
+
 		used[port] = append(used[port], taken{endpoint.name, host})
 	}
 	return errs
@@ -139,10 +153,12 @@ func allHosts(host string) bool { return host == "" || host == "0.0.0.0" || host
 
 func validateLogging(c *Configuration) (errs field.ErrorList) {
 	path := field.NewPath("logging")
+
 	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"json", "text"}
 	if !slices.Contains(levels, c.Logging.Level) {
 		errs = append(errs, field.NotSupported(path.Child("level"), c.Logging.Level, levels))
 	}
+
 	if !slices.Contains(formats, c.Logging.Format) {
 		errs = append(errs, field.NotSupported(path.Child("format"), c.Logging.Format, formats))
 	}
@@ -157,6 +173,7 @@ func validateController(c *Configuration) (errs field.ErrorList) {
 	if c.Controller.Workers < 1 || c.Controller.Workers > MaxWorkers {
 		errs = append(errs, field.Invalid(path.Child("workers"), c.Controller.Workers, fmt.Sprintf("must be between 1 and %d", MaxWorkers)))
 	}
+
 	errs = append(errs, positive(path.Child("cacheSyncTimeout"), c.Controller.CacheSyncTimeout)...)
 	return append(errs, positive(path.Child("shutdownTimeout"), c.Controller.ShutdownTimeout)...)
 }
@@ -170,6 +187,7 @@ func validateApplication(c *Configuration) (errs field.ErrorList) {
 	errs = append(errs, notNegative(timeouts.Child("driverStartSeconds"), a.Timeouts.DriverStartSeconds)...)
 	errs = append(errs, notNegative(timeouts.Child("driverReadySeconds"), a.Timeouts.DriverReadySeconds)...)
 	errs = append(errs, notNegative(timeouts.Child("executorsStartSeconds"), a.Timeouts.ExecutorsStartSeconds)...)
+
 	errs = append(errs, notNegative(timeouts.Child("runSeconds"), a.Timeouts.RunSeconds)...)
 	if !strings.HasPrefix(a.KubernetesMaster, "k8s://") {
 		errs = append(errs, field.Invalid(path.Child("kubernetesMaster"), a.KubernetesMaster, `must begin with "k8s://"`))
@@ -182,6 +200,7 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 	if !slices.Contains(modes, c.Submission.Mode) {
 		errs = append(errs, field.NotSupported(field.NewPath("submission", "mode"), c.Submission.Mode, modes))
 	}
+
 	if c.Submission.Mode == SubmissionSparkSubmit && c.Submission.Effective() != SubmissionSparkSubmit {
 		errs = append(errs, field.Invalid(field.NewPath("submission", "runners"), false, "submission.mode SparkSubmit needs runners; set it to true, or choose another mode"))
 	}
@@ -192,12 +211,14 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 // without a namespace, because the account's name identifies the account only within a namespace.
 func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	path, i := field.NewPath("identity"), &c.Identity
+
 	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)
 	if i.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(i.Namespace) {
 			errs = append(errs, field.Invalid(path.Child("namespace"), i.Namespace, problem))
 		}
 	}
+
 	if i.ServiceAccount != "" && i.Namespace == "" {
 		errs = append(errs, field.Required(path.Child("namespace"), "set it to the namespace of identity.serviceAccount"))
 	}
@@ -208,6 +229,7 @@ func accountName(path *field.Path, name string) (errs field.ErrorList) {
 	if name == "" {
 		return nil
 	}
+
 	for _, problem := range validation.IsDNS1123Subdomain(name) {
 		errs = append(errs, field.Invalid(path, name, problem))
 	}
@@ -228,6 +250,7 @@ func notNegative(path *field.Path, value int64) field.ErrorList {
 	if value < 0 {
 		return field.ErrorList{field.Invalid(path, value, "must not be negative")}
 	}
+
 	if value > MaxSeconds {
 		return field.ErrorList{field.Invalid(path, value, "must be at most 100 years")}
 	}

@@ -96,15 +96,19 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 		if w.ResourceQuotaEnforcement.Enabled {
 			errs = append(errs, field.Forbidden(path.Child("resourceQuotaEnforcement", "enabled"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
 		}
+
 		if w.Executors.Webhook {
 			errs = append(errs, field.Forbidden(path.Child("executors", "webhook"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
 		}
+
 		if w.Pods.Webhook {
 			errs = append(errs, field.Forbidden(path.Child("pods", "webhook"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
 		}
 		return errs
 	}
+
 	errs = positive(path.Child("shutdownDelay"), w.ShutdownDelay)
+
 	self := path.Child("selfSigned")
 	switch {
 	case w.CertDir != "" && w.SelfSigned.Secret != "":
@@ -114,6 +118,7 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	case w.SelfSigned.Secret == "":
 		return append(errs, field.Required(path.Child("certDir"), "set certDir or selfSigned, or switch the webhook off with bindAddress \"0\""))
 	}
+
 	for _, name := range []struct{ child, value string }{
 		{"configuration", w.SelfSigned.Configuration}, {"service", w.SelfSigned.Service}, {"namespace", w.SelfSigned.Namespace},
 	} {
@@ -121,6 +126,7 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 			errs = append(errs, field.Required(self.Child(name.child), "must be set, because selfSigned.secret is set"))
 		}
 	}
+
 	if lifetime := w.SelfSigned.Lifetime.Duration; lifetime < MinCertificateLifetime {
 		errs = append(errs, field.Invalid(self.Child("lifetime"), lifetime.String(), "must be "+MinCertificateLifetime.String()+" or more"))
 	}

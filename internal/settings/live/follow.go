@@ -60,10 +60,12 @@ func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 	if !cfg.Enabled {
 		return nil
 	}
+
 	selector, err := labels.Parse(cfg.Selector)
 	if err != nil {
 		return fmt.Errorf("dynamicConfig.selector: %w", err)
 	}
+
 	d := &follower{
 		live: live, config: cfg, selector: selector, reader: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("dynamic-settings"),
 		namespace: cmp.Or(cfg.Namespace, live.initial.LeaderElection.Namespace),
@@ -73,6 +75,7 @@ func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 			return errors.New("dynamicConfig.namespace: the operator does not run in a pod, so the namespace of its ConfigMaps must be set")
 		}
 	}
+
 	d.open = func() (cache.Cache, error) {
 		return cache.New(mgr.GetConfig(), cache.Options{
 			Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(),
@@ -94,9 +97,11 @@ func (d *follower) Start(ctx context.Context) error {
 		d.poll(ctx)
 		return nil
 	}
+
 	for ctx.Err() == nil {
 		if err := d.watch(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error(err, "Could not watch the ConfigMaps of dynamic settings; keeping the last settings", "namespace", d.namespace)
+
 			select {
 			case <-ctx.Done():
 			case <-time.After(watchAgain):
@@ -111,6 +116,7 @@ func (d *follower) Start(ctx context.Context) error {
 func (d *follower) poll(ctx context.Context) {
 	again := time.NewTicker(d.config.ReloadInterval.Duration)
 	defer again.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,14 +130,17 @@ func (d *follower) poll(ctx context.Context) {
 // watch reads the ConfigMaps whenever one of them changes, until ctx ends.
 func (d *follower) watch(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
+
 	followed, err := d.open()
 	if err != nil {
 		stop()
 		return err
 	}
+
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+
 		if err := followed.Start(ctx); err != nil {
 			d.log.Error(err, "The watch of the ConfigMaps of dynamic settings stopped; keeping the last settings")
 		}
@@ -140,11 +149,14 @@ func (d *follower) watch(ctx context.Context) error {
 		stop()
 		<-done
 	}()
+
 	informer, err := followed.GetInformer(ctx, &corev1.ConfigMap{})
 	if err != nil {
 		return err
 	}
+
 	changed := make(chan struct{}, 1) // one entry stands for all changes until the next read
+
 	notify := func() {
 		select {
 		case changed <- struct{}{}:
@@ -162,6 +174,7 @@ func (d *follower) watch(ctx context.Context) error {
 	followed.WaitForCacheSync(filling)
 	cancel()
 	notify() // all ConfigMaps may have been deleted before the watch began
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -181,6 +194,7 @@ func (d *follower) refresh(ctx context.Context, reader client.Reader) {
 		}
 		return
 	}
+
 	d.apply(values)
 }
 
@@ -194,13 +208,17 @@ func (d *follower) read(ctx context.Context, reader client.Reader) (map[string]s
 		}
 		return values, err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
+
 	var list corev1.ConfigMapList
 	if err := reader.List(ctx, &list, client.InNamespace(d.namespace), client.MatchingLabelsSelector{Selector: d.selector}); err != nil {
 		return nil, fmt.Errorf("list the ConfigMaps of dynamic settings in namespace %s: %w", d.namespace, err)
 	}
+
 	slices.SortFunc(list.Items, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
+
 	values := map[string]string{}
 	for _, configMap := range list.Items {
 		maps.Copy(values, configMap.Data)
@@ -218,13 +236,16 @@ func (d *follower) override(values map[string]string) (config.Configuration, []p
 	text, ruled := values[policyKey]
 	values = maps.Clone(values)
 	delete(values, policyKey)
+
 	next, unused, err := peer.Override(&d.live.initial, values)
 	if err != nil || !ruled || strings.TrimSpace(text) == "" {
 		return next, unused, err
 	}
+
 	if next.Policy, err = policy.Parse(text); err != nil {
 		return next, nil, err
 	}
+
 	if next.Policy.NeedsNamespaceLabels() && !d.live.initial.WatchesNamespaces() {
 		return next, nil, errors.New("policy: a selector needs the labels of namespaces, which the operator watches only if its configuration file has a selector " +
 			"in policy or in namespaces; add a selector to the file and restart the operator")
@@ -243,27 +264,35 @@ func (d *follower) apply(values map[string]string) {
 		})
 		return
 	}
+
 	next.Policy.ServerVersion = d.live.initial.Policy.ServerVersion // no setting, so no source has it
+
 	reasons := make([]string, 0, len(unused))
 	for _, property := range unused {
 		reasons = append(reasons, property.Name+": "+property.Why)
 	}
+
 	d.logOnce(strings.Join(reasons, "\n"), func() {
 		for _, property := range unused {
 			d.log.Info("Dynamic property has no effect", "property", property.Name, "why", property.Why)
 		}
 	})
+
 	previous := d.live.Now()
 	if previous.String() == next.String() {
 		return
 	}
+
 	d.live.Update(next)
+
 	if !slices.Equal(previous.Namespaces.Names, next.Namespaces.Names) {
 		d.log.Info("Served namespaces changed", "from", named(previous.Namespaces), "to", named(next.Namespaces))
 	}
+
 	if !previous.Policy.Equal(next.Policy) {
 		d.log.Info("Rules of the platform changed", "sets", len(next.Policy.Rules))
 	}
+
 	d.log.Info("Dynamic settings changed", "missingDriverGracePeriod", next.Apache.MissingDriverGracePeriod.Duration.String(), "trimHistory", *next.Apache.TrimHistory,
 		"sentinels", next.Apache.Sentinels.Enabled, "sentinelDelay", next.Apache.Sentinels.Delay.Duration.String())
 }
@@ -274,7 +303,9 @@ func (d *follower) logOnce(message string, log func()) {
 	if d.logged == message {
 		return
 	}
+
 	d.logged = message
+
 	log()
 }
 

@@ -37,6 +37,7 @@ func (s *Live) Now() config.Configuration { return *s.current.Load() }
 func (s *Live) OnNamespaceChange(wake func(namespace string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.wakes = append(s.wakes, wake)
 }
 
@@ -47,10 +48,12 @@ func (s *Live) Update(next config.Configuration) {
 	s.mu.Lock()
 	wakes := slices.Clone(s.wakes)
 	s.mu.Unlock()
+
 	changed := changedNamespaces(previous.Namespaces, next.Namespaces)
 	if !previous.Policy.Equal(next.Policy) {
 		changed = []string{metav1.NamespaceAll}
 	}
+
 	for _, namespace := range changed {
 		for _, wake := range wakes {
 			wake(namespace)
@@ -64,6 +67,7 @@ func changedNamespaces(before, after config.Namespaces) (changed []string) {
 	if before.All() != after.All() {
 		return []string{metav1.NamespaceAll}
 	}
+
 	for _, name := range slices.Concat(before.Names, after.Names) {
 		if slices.Contains(before.Names, name) != slices.Contains(after.Names, name) {
 			changed = append(changed, name)

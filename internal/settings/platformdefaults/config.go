@@ -58,16 +58,20 @@ func Redacted(entries []Default) []Default {
 	out := slices.Clone(entries)
 	for i := range out {
 		d := &out[i]
+
 		d.SparkConf = maps.Clone(d.SparkConf)
 		for key, value := range d.SparkConf {
 			d.SparkConf[key] = conf.Redact(key, value)
 		}
+
 		if parsed, err := conf.UnmarshalProperties(d.SparkDefaults); err == nil && d.SparkDefaults != "" {
 			for key, value := range parsed.Map() {
 				parsed.Set(key, conf.Redact(key, value))
 			}
+
 			d.SparkDefaults = conf.MarshalProperties(parsed)
 		}
+
 		for _, pod := range []*platform.Pod{&d.Driver, &d.Executor} {
 			pod.Env = slices.Clone(pod.Env)
 			for j := range pod.Env {

@@ -13,6 +13,7 @@ import (
 
 func parse(t *testing.T, text string) []Default {
 	t.Helper()
+
 	var entries []Default
 	if err := yaml.UnmarshalStrict([]byte(text), &entries); err != nil {
 		t.Fatal(err)
@@ -54,6 +55,7 @@ func TestEvaluation(t *testing.T) {
 	if faults := Validate(field.NewPath("defaults"), set.entries); len(faults) > 0 {
 		t.Fatal(faults.ToAggregate())
 	}
+
 	all, batch := set.For(map[string]string{"tier": "web"}), set.For(map[string]string{"tier": "batch"})
 	if diff := cmp.Diff(map[string]string{
 		"sparkConf[spark.eventLog.compress]": "true", "sparkConf[spark.ui.port]": "4060", "sparkConf[spark.executor.memory]": "2g",
@@ -65,6 +67,7 @@ func TestEvaluation(t *testing.T) {
 	}, batch.Values()); diff != "" {
 		t.Errorf("batch (-want +got):\n%s", diff)
 	}
+
 	for setting, want := range map[string]string{
 		"sparkConf[spark.ui.port]": "defaults[1] (batch)", "sparkConf[spark.executor.memory]": "defaults[0] (all)", "images[4.1]": "defaults[1] (batch)",
 		"images[3.5]": "defaults[0] (all)", "driver.securityContext.runAsNonRoot": "defaults[1] (batch)", "driver.env[B]": "defaults[0] (all)",
@@ -74,17 +77,21 @@ func TestEvaluation(t *testing.T) {
 			t.Errorf("%s comes from %q, want %q", setting, batch.Origins[setting], want)
 		}
 	}
+
 	for setting := range batch.Values() {
 		if batch.Origins[setting] == "" {
 			t.Errorf("%s has no origin", setting)
 		}
 	}
+
 	if all.SparkConf["spark.ui.port"] != "4050" || len(all.Driver.Tolerations) != 1 || *all.Driver.SecurityContext.RunAsNonRoot != true {
 		t.Errorf("the settings of one namespace changed those of another: %+v", all)
 	}
+
 	if all.Version == batch.Version || all.Version == "" {
 		t.Errorf("versions are %q and %q", all.Version, batch.Version)
 	}
+
 	if again := set.For(map[string]string{"tier": "web", "other": "label"}); again != all {
 		t.Error("the same entries were evaluated again")
 	}
@@ -94,6 +101,7 @@ func TestEvaluation(t *testing.T) {
 // or the order of entries, or with the way in which a setting is written.
 func TestVersionFollowsContent(t *testing.T) {
 	version := func(text string) string { return New(parse(t, text)).For(nil).Version }
+
 	same := []string{
 		`[{sparkConf: {spark.a: "1", spark.b: "2"}}]`, `[{name: x, sparkDefaults: "spark.a 1\nspark.b=2"}]`,
 		`[{sparkConf: {spark.b: "2"}}, {sparkConf: {spark.a: "1"}}]`, `[{sparkConf: {spark.a: "1", spark.b: "3"}}, {sparkConf: {spark.b: "2"}}, {namespaceSelector: a=b, timeToLiveSeconds: 1}]`,
@@ -103,9 +111,11 @@ func TestVersionFollowsContent(t *testing.T) {
 			t.Errorf("%s has another version", text)
 		}
 	}
+
 	if version(`[{sparkConf: {spark.a: "1", spark.b: "3"}}]`) == version(same[0]) {
 		t.Error("another value has the same version")
 	}
+
 	if New(nil).For(nil) != nil || New(parse(t, `[{namespaceSelector: a=b}]`)).For(map[string]string{"a": "c"}) != nil {
 		t.Error("a namespace without entries has settings")
 	}
@@ -118,6 +128,7 @@ func TestImageOfConfReplacesLines(t *testing.T) {
 	if image, setting := s.Image("4.1.4"); image != "b" || s.Origins[setting] != "defaults[1]" {
 		t.Errorf("the image is %s from %s", image, s.Origins[setting])
 	}
+
 	if _, set := s.SparkConf[platform.ImageKey]; set {
 		t.Error("the image is among the configuration")
 	}
@@ -175,15 +186,18 @@ func TestFaults(t *testing.T) {
 
 func TestRedacted(t *testing.T) {
 	entries := parse(t, `[{sparkConf: {spark.hadoop.fs.s3a.secret.key: hidden1, spark.a: "1"}, sparkDefaults: "spark.password hidden2\nspark.b 2", driver: {env: [{name: TOKEN, value: hidden3}]}}]`)
+
 	out, err := yaml.Marshal(Redacted(entries))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, secret := range []string{"hidden1", "hidden2", "hidden3"} {
 		if strings.Contains(string(out), secret) {
 			t.Errorf("%s is in %s", secret, out)
 		}
 	}
+
 	if entries[0].Driver.Env[0].Value != "hidden3" || entries[0].SparkConf["spark.hadoop.fs.s3a.secret.key"] != "hidden1" {
 		t.Error("the entries were changed")
 	}

@@ -43,6 +43,7 @@ func New(entries []Default) *Set {
 		if err != nil {
 			selector = labels.Nothing()
 		}
+
 		s.selectors = append(s.selectors, selector)
 	}
 	return s
@@ -56,7 +57,9 @@ func (s *Set) For(namespace map[string]string) *platform.Settings {
 	if len(s.entries) == 0 {
 		return nil
 	}
+
 	selected := make([]byte, len(s.entries))
+
 	some := false
 	for i, selector := range s.selectors {
 		selected[i] = '-'
@@ -64,18 +67,23 @@ func (s *Set) For(namespace map[string]string) *platform.Settings {
 			selected[i], some = '+', true
 		}
 	}
+
 	if !some {
 		return nil
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if known, ok := s.known[string(selected)]; ok {
 		return known
 	}
+
 	settings := evaluate(s.entries, func(i int) bool { return selected[i] == '+' })
 	if len(s.known) >= maxKnown {
 		clear(s.known)
 	}
+
 	s.known[string(selected)] = settings
 	return settings
 }
@@ -89,6 +97,7 @@ func evaluate(entries []Default, selected func(int) bool) *platform.Settings {
 			m.add(&entries[i])
 		}
 	}
+
 	out := m.Settings
 	out.Version = versionOf(out)
 	return out
@@ -107,10 +116,12 @@ func originOf(index int, name string) string {
 func versionOf(s *platform.Settings) string {
 	content := *s
 	content.Origins = nil
+
 	text, err := json.Marshal(content)
 	if err != nil {
 		text = []byte(err.Error()) // unreachable: the settings come from YAML
 	}
+
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }
@@ -128,18 +139,23 @@ func (m *merger) add(d *Default) {
 		} else {
 			set(&m.SparkConf, key, value)
 		}
+
 		m.Origins[platform.ConfSetting(key)] = m.origin
 	}
+
 	for line, image := range d.Images {
 		set(&m.Images, line, image)
 		m.Origins["images["+line+"]"] = m.origin
 	}
+
 	if len(d.ImagePullSecrets) > 0 {
 		m.PullSecrets = d.ImagePullSecrets
 		m.Origins["imagePullSecrets"] = m.origin
 	}
+
 	m.pod(platform.Driver, &m.Driver, &d.Driver)
 	m.pod(platform.Executor, &m.Executor, &d.Executor)
+
 	for _, limit := range []struct {
 		name     string
 		to, from **int64
@@ -164,13 +180,16 @@ func confOf(d *Default) map[string]string {
 	if parsed, err := conf.UnmarshalProperties(d.SparkDefaults); err == nil {
 		maps.Copy(all, parsed.Map())
 	}
+
 	maps.Copy(all, d.SparkConf)
+
 	if d.EventLogDirectory != "" {
 		all[eventLogKey] = d.EventLogDirectory
 		if _, own := all[eventLogEnabledKey]; !own {
 			all[eventLogEnabledKey] = "true"
 		}
 	}
+
 	for key, value := range all {
 		all[key] = strings.TrimSpace(value)
 	}
@@ -181,17 +200,22 @@ func (m *merger) pod(role string, to, from *platform.Pod) {
 	m.entries(role+".labels", &to.Labels, from.Labels)
 	m.entries(role+".annotations", &to.Annotations, from.Annotations)
 	m.entries(role+".nodeSelector", &to.NodeSelector, from.NodeSelector)
+
 	for i := range from.Tolerations {
 		if !slices.ContainsFunc(to.Tolerations, func(t corev1.Toleration) bool { return sameJSON(t, from.Tolerations[i]) }) {
 			to.Tolerations = append(slices.Clone(to.Tolerations), from.Tolerations[i])
 		}
+
 		m.Origins[role+".tolerations"] = m.origin
 	}
+
 	if from.PriorityClassName != "" {
 		to.PriorityClassName = from.PriorityClassName
 		m.Origins[role+".priorityClassName"] = m.origin
 	}
+
 	to.SecurityContext = mergedFields(m, role+".securityContext", to.SecurityContext, from.SecurityContext)
+
 	to.PodSecurityContext = mergedFields(m, role+".podSecurityContext", to.PodSecurityContext, from.PodSecurityContext)
 	for _, variable := range from.Env {
 		kept := slices.DeleteFunc(slices.Clone(to.Env), func(v corev1.EnvVar) bool { return v.Name == variable.Name })
@@ -213,21 +237,25 @@ func mergedFields[T any](m *merger, setting string, base, layer *T) *T {
 	if layer == nil {
 		return base
 	}
+
 	tree, merged := map[string]any{}, new(T)
 	for _, context := range []*T{base, layer} {
 		text, err := json.Marshal(context)
 		if err != nil || context == nil {
 			continue
 		}
+
 		fields := map[string]any{}
 		_ = utiljson.Unmarshal(text, &fields)
 		maps.Copy(tree, fields)
+
 		if context == layer {
 			for name := range fields {
 				m.Origins[setting+"."+name] = m.origin
 			}
 		}
 	}
+
 	text, err := json.Marshal(tree)
 	if err != nil || utiljson.Unmarshal(text, merged) != nil {
 		return layer // unreachable: both are valid values of the same type
@@ -245,5 +273,6 @@ func set(to *map[string]string, key, value string) {
 	if *to == nil {
 		*to = map[string]string{}
 	}
+
 	(*to)[key] = value
 }

@@ -74,15 +74,18 @@ func Validate(path *field.Path, entries []Default) (errs field.ErrorList) {
 	if len(entries) > maxEntries {
 		return field.ErrorList{field.TooMany(path, len(entries), maxEntries)}
 	}
+
 	if text, err := json.Marshal(entries); err == nil && len(text) > maxSize {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("must be at most %d bytes, because the statuses of custom resources contain parts of the defaults", maxSize))}
 	}
+
 	named := map[string]bool{}
 	for i := range entries {
 		d, at := &entries[i], path.Index(i)
 		if d.Name != "" && named[d.Name] {
 			errs = append(errs, field.Duplicate(at.Child("name"), d.Name))
 		}
+
 		named[d.Name] = true
 		errs = append(errs, validateEntry(at, d)...)
 	}
@@ -95,15 +98,18 @@ func validateEntry(at *field.Path, d *Default) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(at.Child("name"), d.Name, problem))
 		}
 	}
+
 	switch selector, err := labels.Parse(d.NamespaceSelector); {
 	case err != nil:
 		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, err.Error()))
 	case selector.Empty() && d.NamespaceSelector != "":
 		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, "selects every namespace; if you want every namespace, remove the selector"))
 	}
+
 	errs = append(errs, validateConf(at, d)...)
 	errs = append(errs, validateImages(at, d)...)
 	errs = append(errs, validatePod(at.Child("driver"), &d.Driver)...)
+
 	errs = append(errs, validatePod(at.Child("executor"), &d.Executor)...)
 	for _, limit := range []struct {
 		name  string
@@ -128,12 +134,14 @@ func validateSeconds(at *field.Path, value *int64) field.ErrorList {
 // key to different values.
 func validateConf(at *field.Path, d *Default) (errs field.ErrorList) {
 	inText := map[string]string{}
+
 	parsed, err := conf.UnmarshalProperties(d.SparkDefaults)
 	if err != nil {
 		errs = append(errs, field.Invalid(at.Child("sparkDefaults"), field.OmitValueType{}, err.Error()))
 	} else {
 		inText = parsed.Map()
 	}
+
 	for _, source := range []struct {
 		at   func(key string) *field.Path
 		conf map[string]string
@@ -147,11 +155,13 @@ func validateConf(at *field.Path, d *Default) (errs field.ErrorList) {
 			}
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(d.SparkConf)) {
 		if other, both := inText[key]; both && strings.TrimSpace(other) != strings.TrimSpace(d.SparkConf[key]) {
 			errs = append(errs, field.Forbidden(at.Child("sparkConf").Key(key), "sparkDefaults sets the key to another value; remove one of the two"))
 		}
 	}
+
 	keys := map[string]string{}
 	maps.Copy(keys, inText)
 	maps.Copy(keys, d.SparkConf)
@@ -174,6 +184,7 @@ func validateTyped(at *field.Path, d *Default, keys map[string]string) (errs fie
 			errs = append(errs, field.Forbidden(at.Child(typed.name), "this entry also sets "+typed.key+"; remove one of the two"))
 		}
 	}
+
 	if d.EventLogDirectory != "" && strings.EqualFold(strings.TrimSpace(keys[eventLogEnabledKey]), "false") {
 		errs = append(errs, field.Forbidden(at.Child("eventLogDirectory"), "this entry also sets "+eventLogEnabledKey+" to false; remove one of the two"))
 	}
@@ -189,10 +200,12 @@ func validateImages(at *field.Path, d *Default) (errs field.ErrorList) {
 		if !line.MatchString(key) {
 			errs = append(errs, field.Invalid(at.Child("images").Key(key), key, `must be a line of Spark, such as "4.1"`))
 		}
+
 		if image == "" || strings.ContainsAny(image, " \t\n") || len(image) > 1024 {
 			errs = append(errs, field.Invalid(at.Child("images").Key(key), image, "must be the name of an image"))
 		}
 	}
+
 	for i, name := range d.ImagePullSecrets {
 		for _, problem := range validation.IsDNS1123Subdomain(name) {
 			errs = append(errs, field.Invalid(at.Child("imagePullSecrets").Index(i), name, problem))
@@ -208,25 +221,31 @@ func validatePod(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 			errs = append(errs, field.Forbidden(at.Child("labels").Key(key), "Spark or the operator sets this label itself; give the label another name"))
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
 		for _, problem := range validation.IsQualifiedName(strings.ToLower(key)) {
 			errs = append(errs, field.Invalid(at.Child("annotations").Key(key), key, problem))
 		}
+
 		if strings.HasPrefix(key, reservedPrefix) {
 			errs = append(errs, field.Forbidden(at.Child("annotations").Key(key), "the operator sets this annotation itself; give the annotation another name"))
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(pod.NodeSelector)) {
 		errs = append(errs, validateLabel(at.Child("nodeSelector").Key(key), key, pod.NodeSelector[key])...)
 	}
+
 	for i := range pod.Tolerations {
 		errs = append(errs, validateToleration(at.Child("tolerations").Index(i), &pod.Tolerations[i])...)
 	}
+
 	if name := pod.PriorityClassName; name != "" {
 		for _, problem := range validation.IsDNS1123Subdomain(name) {
 			errs = append(errs, field.Invalid(at.Child("priorityClassName"), name, problem))
 		}
 	}
+
 	errs = append(errs, validateEnv(at.Child("env"), pod.Env)...)
 	return append(errs, validateSecurity(at, pod)...)
 }
@@ -244,9 +263,11 @@ func validateEnv(path *field.Path, env []corev1.EnvVar) (errs field.ErrorList) {
 		for _, problem := range validation.IsEnvVarName(v.Name) {
 			errs = append(errs, field.Invalid(at.Child("name"), v.Name, problem))
 		}
+
 		if names[v.Name] {
 			errs = append(errs, field.Duplicate(at.Child("name"), v.Name))
 		}
+
 		names[v.Name] = true
 		if v.Value != "" && v.ValueFrom != nil {
 			errs = append(errs, field.Forbidden(at.Child("valueFrom"), "value is set as well; remove one of the two"))
@@ -259,6 +280,7 @@ func validateLabel(at *field.Path, key, value string) (errs field.ErrorList) {
 	for _, problem := range validation.IsQualifiedName(key) {
 		errs = append(errs, field.Invalid(at, key, problem))
 	}
+
 	for _, problem := range validation.IsValidLabelValue(value) {
 		errs = append(errs, field.Invalid(at, value, problem))
 	}
@@ -271,6 +293,7 @@ func validateToleration(at *field.Path, t *corev1.Toleration) (errs field.ErrorL
 			errs = append(errs, field.Invalid(at.Child("key"), t.Key, problem))
 		}
 	}
+
 	switch t.Operator {
 	case "", corev1.TolerationOpEqual:
 		if t.Key == "" {
@@ -283,10 +306,12 @@ func validateToleration(at *field.Path, t *corev1.Toleration) (errs field.ErrorL
 	default:
 		errs = append(errs, field.NotSupported(at.Child("operator"), t.Operator, []string{string(corev1.TolerationOpEqual), string(corev1.TolerationOpExists)}))
 	}
+
 	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
 	if t.Effect != "" && !slices.Contains(effects, t.Effect) {
 		errs = append(errs, field.NotSupported(at.Child("effect"), t.Effect, effects))
 	}
+
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
 		errs = append(errs, field.Forbidden(at.Child("tolerationSeconds"), "needs the effect NoExecute"))
 	}
@@ -296,15 +321,18 @@ func validateToleration(at *field.Path, t *corev1.Toleration) (errs field.ErrorL
 // validateSecurity reports settings that would keep every pod from starting.
 func validateSecurity(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 	isTrue := func(b *bool) bool { return b != nil && *b }
+
 	isFalse := func(b *bool) bool { return b != nil && !*b }
 	if c := pod.SecurityContext; c != nil {
 		if isTrue(c.RunAsNonRoot) && c.RunAsUser != nil && *c.RunAsUser == 0 {
 			errs = append(errs, field.Forbidden(at.Child("securityContext", "runAsUser"), "0 contradicts runAsNonRoot; remove one of the two"))
 		}
+
 		if isTrue(c.Privileged) && isFalse(c.AllowPrivilegeEscalation) {
 			errs = append(errs, field.Forbidden(at.Child("securityContext", "allowPrivilegeEscalation"), "false contradicts privileged; remove one of the two"))
 		}
 	}
+
 	if c := pod.PodSecurityContext; c != nil && isTrue(c.RunAsNonRoot) && c.RunAsUser != nil && *c.RunAsUser == 0 {
 		errs = append(errs, field.Forbidden(at.Child("podSecurityContext", "runAsUser"), "0 contradicts runAsNonRoot; remove one of the two"))
 	}

@@ -25,6 +25,7 @@ func (p Policy) PodFaults(namespaceLabels map[string]string, pod *corev1.Pod) []
 	role := cmp.Or(pod.Labels[roleLabel], "program")
 	judged := []dialect.Pod{dialect.PodOf(role, "spec", &pod.ObjectMeta, &spec)}
 	workers := dialect.Workers{Max: 1}
+
 	r := refusals{server: p.ServerVersion}
 	for _, r.set = range p.sets(namespaceLabels) {
 		r.pod(&judged[0])

@@ -16,6 +16,7 @@ func known(texts ...string) (all patterns) {
 		if err != nil {
 			panic(err) // the lists below are valid
 		}
+
 		all = append(all, compiled)
 	}
 	return all
@@ -55,11 +56,13 @@ func (r *refusals) annotatedHosts(asked *dialect.Exposing) {
 		if !hostAnnotations.matches(key) {
 			continue
 		}
+
 		for _, host := range strings.FieldsFunc(asked.Annotations[key], func(c rune) bool { return c == ',' || c <= ' ' }) {
 			plain := strings.TrimSuffix(strings.ToLower(host), ".")
 			if !hostName.MatchString(plain) {
 				plain = "*" // an expression may match any host
 			}
+
 			if !r.set.hosts.matches(plain) {
 				r.add(annotationField(asked, key), "the host "+shown(host), "ingress.hosts", oneOf(*r.set.hosts, "remove it"))
 			}

@@ -44,12 +44,15 @@ func (p *Policy) Prepare(path *field.Path) (errs field.ErrorList) {
 	p.compiled = nil
 	for i := range p.Rules {
 		c := compiler{path: path.Child("rules").Index(i)}
+
 		p.compiled = append(p.compiled, c.set(p, &p.Rules[i]))
 		if name := p.Rules[i].Name; slices.ContainsFunc(p.Rules[:i], func(other Rules) bool { return other.Name == name }) && name != "" {
 			c.errs = append(c.errs, field.Duplicate(c.path.Child("name"), name))
 		}
+
 		errs = append(errs, c.errs...)
 	}
+
 	if len(errs) == 0 {
 		errs = p.contradictions(path)
 	}
@@ -62,6 +65,7 @@ func Parse(text string) (p Policy, err error) {
 	if err != nil {
 		return Policy{}, fmt.Errorf("policy: %w", err)
 	}
+
 	if strict, err := kjson.UnmarshalStrict(asJSON, &p); err != nil || len(strict) > 0 {
 		return Policy{}, fmt.Errorf("policy: %w", errors.Join(append(strict, err)...))
 	}
@@ -96,20 +100,25 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 	if r.Name == "" {
 		c.errs = append(c.errs, field.Required(c.path.Child("name"), "set a name, which refusals show to users"))
 	}
+
 	s := &set{name: r.Name, owner: p.Owner, limits: r.Limits, sums: r.Limits.sums(), podSecurity: r.PodSecurity}
 	if r.Owner != "" {
 		s.owner = r.Owner
 	}
+
 	if r.Selector != "" {
 		selector, err := labels.Parse(r.Selector)
 		if err != nil {
 			c.errs = append(c.errs, field.Invalid(c.path.Child("selector"), r.Selector, err.Error()))
 		}
+
 		s.selector = selector
 	}
+
 	if security := []string{"", PodSecurityOff, PodSecurityBaseline, PodSecurityRestricted}; !slices.Contains(security, r.PodSecurity) {
 		c.errs = append(c.errs, field.NotSupported(c.path.Child("podSecurity"), r.PodSecurity, security[1:]))
 	}
+
 	s.images = c.needed("images", r.Images)
 	s.serviceAccounts = c.needed("serviceAccounts", r.ServiceAccounts)
 	s.nodeSelectors, s.tolerations = c.allowed("nodeSelectors", r.NodeSelectors), c.allowed("tolerations", r.Tolerations)
@@ -147,6 +156,7 @@ func (c *compiler) level(s *set, level string) {
 		if s.podSecurity == "" {
 			s.podSecurity = level
 		}
+
 		if s.annotations == nil {
 			s.annotations = &harmlessAnnotations
 		}
@@ -169,10 +179,12 @@ func (c *compiler) allowed(name string, allowed *Allowed) *patterns {
 	if allowed == nil {
 		return nil
 	}
+
 	path := c.path
 	for part := range strings.SplitSeq(name, ".") {
 		path = path.Child(part)
 	}
+
 	wildcard := cmp.Or(map[string]string{"images": inImageSegment, "repositories": inURLSegment}[name], anyCharacter)
 	return new(c.patterns(path.Child("allowed"), allowed.Allowed, wildcard))
 }
@@ -185,6 +197,7 @@ func (c *compiler) patterns(path *field.Path, texts []string, wildcard string) p
 			c.errs = append(c.errs, field.Invalid(path.Index(i), text, err.Error()))
 			continue
 		}
+
 		all = append(all, compiled)
 	}
 	return all
@@ -197,6 +210,7 @@ func (c *compiler) requirements(path *field.Path, required map[string]string) (a
 			c.errs = append(c.errs, field.Invalid(path.Key(key), required[key], err.Error()))
 			continue
 		}
+
 		all = append(all, requirement{key, value})
 	}
 	return all
@@ -217,17 +231,21 @@ func (c *compiler) limits(l *Limits) {
 	if l.Cores != nil && l.Cores.Sign() <= 0 {
 		c.errs = append(c.errs, field.Invalid(path.Child("cores"), l.Cores.String(), "must be more than 0"))
 	}
+
 	if l.Memory != nil && l.Memory.Sign() <= 0 {
 		c.errs = append(c.errs, field.Invalid(path.Child("memory"), l.Memory.String(), "must be more than 0"))
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(l.Hard)) {
 		if !isCounted(string(name)) {
 			c.errs = append(c.errs, field.Invalid(path.Child("hard").Key(string(name)), string(name), "is not an amount of pods; write a name such as limits.memory or requests.nvidia.com/gpu, or use a ResourceQuota"))
 		}
+
 		if amount := l.Hard[name]; amount.Sign() < 0 {
 			c.errs = append(c.errs, field.Invalid(path.Child("hard").Key(string(name)), amount.String(), "must not be negative"))
 		}
 	}
+
 	if l.Executors != nil && *l.Executors < 0 {
 		c.errs = append(c.errs, field.Invalid(path.Child("executors"), *l.Executors, "must not be negative"))
 	}
@@ -239,6 +257,7 @@ func (c *compiler) snippets(p *Policy, r *Rules) {
 	if p.AllowSnippetAnnotations || r.Ingress.Annotations == nil {
 		return
 	}
+
 	for i, text := range r.Ingress.Annotations.Allowed {
 		if rawAnnotations.matches(text) && !strings.ContainsAny(text, "*?") {
 			c.errs = append(c.errs, field.Invalid(c.path.Child("ingress", "annotations", "allowed").Index(i), text,

@@ -27,6 +27,7 @@ func (r *refusals) exposure(asked *dialect.Exposing) {
 	s := r.set
 	if s.hosts != nil {
 		r.annotatedHosts(asked)
+
 		for _, host := range asked.Hosts {
 			switch {
 			case host.Value == "" && !s.hosts.matches("*"):
@@ -36,14 +37,18 @@ func (r *refusals) exposure(asked *dialect.Exposing) {
 			}
 		}
 	}
+
 	if asked.Kind == dialect.ServiceKind {
 		return
 	}
+
 	class := asked.Class
 	if older, ok := asked.Annotations[classAnnotation]; ok {
 		r.class(annotationField(asked, classAnnotation), older)
 	}
+
 	r.class(class.Field, class.Value)
+
 	if s.annotations != nil {
 		for _, key := range slices.Sorted(maps.Keys(asked.Annotations)) {
 			if key != classAnnotation && !s.annotations.matches(key) {

@@ -44,9 +44,11 @@ func (l Limits) sums() (all []sum) {
 	if l.Cores != nil {
 		all = append(all, sum{"limits.cores", corev1.ResourceCPU, false, *l.Cores})
 	}
+
 	if l.Memory != nil {
 		all = append(all, sum{"limits.memory", corev1.ResourceMemory, false, *l.Memory})
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(l.Hard)) {
 		plain, capped := strings.CutPrefix(string(name), limitsPrefix)
 		plain = strings.TrimPrefix(plain, requestsPrefix)
@@ -71,6 +73,7 @@ func (r *refusals) amounts(pods []dialect.Pod, workers dialect.Workers) {
 	if workers.Unlimited || len(r.set.sums) == 0 {
 		return // count refuses an unlimited number
 	}
+
 	requests, limits := amountsOf(pods, gang.Requests), amountsOf(pods, gang.Limits)
 
 	for _, limit := range r.set.sums {
@@ -78,17 +81,21 @@ func (r *refusals) amounts(pods []dialect.Pod, workers dialect.Workers) {
 		if limit.capped {
 			what, amounts = "limits", limits
 		}
+
 		var total resource.Quantity
 		for i := range pods {
 			if limit.capped {
 				r.capped(&pods[i], limit)
 			}
+
 			amount := amounts[i][limit.resource].DeepCopy() // Mul changes large amounts in place
 			if pods[i].Worker && !amount.Mul(workers.Max) {
 				amount = resource.MustParse("8E") // more than any limit
 			}
+
 			total.Add(amount)
 		}
+
 		if total.Cmp(limit.most) > 0 {
 			r.add("spec", fmt.Sprintf("the sum %s of the pods' %s for %s", total.String(), what, limit.resource), limit.rule,
 				fmt.Sprintf("use at most %s, with fewer or smaller executors", limit.most.String()))
@@ -112,6 +119,7 @@ func (r *refusals) capped(pod *dialect.Pod, limit sum) {
 	if limit.extended() || pod.Spec.Resources != nil && has(pod.Spec.Resources.Limits) {
 		return
 	}
+
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			if !has(containers[i].Resources.Limits) {

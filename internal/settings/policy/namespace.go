@@ -54,10 +54,12 @@ func (p Policy) sets(namespaceLabels map[string]string) (all []*set) {
 func (n *namespace) Faults(subject *dialect.Subject) []*dialect.FieldError {
 	once := *subject
 	once.Settings, once.Workers, once.Pods = sync.OnceValue(subject.Settings), sync.OnceValue(subject.Workers), sync.OnceValues(subject.Pods)
+
 	r := refusals{server: n.server}
 	for i := range subject.Services {
 		r.faults = append(r.faults, n.ExposureFaults(&subject.Services[i])...)
 	}
+
 	merged := sync.OnceValue(func() dialect.Merged {
 		pods, faults := once.Pods()
 		if !slices.ContainsFunc(n.sets, (*set).judgesPods) {
@@ -80,6 +82,7 @@ func (n *namespace) ExposureFaults(asked *dialect.Exposing) []*dialect.FieldErro
 		r.set = &set{owner: n.owner}
 		r.snippetAnnotations(asked)
 	}
+
 	for _, s := range n.sets {
 		r.set = s
 		r.exposure(asked)
@@ -94,6 +97,7 @@ func (p Policy) LostLabels(namespaceLabels, before, after map[string]string) []*
 	if n == nil {
 		return nil
 	}
+
 	var r refusals
 	for _, s := range n.sets {
 		for _, required := range s.labels {
@@ -129,6 +133,7 @@ func (r *refusals) add(field, value, rule, remedy string) {
 	if r.set.name == "" {
 		message = fmt.Sprintf("%s is not allowed by the operator's setting %s%s; %s", value, rule, ownedBy(r.set.owner), remedy)
 	}
+
 	r.append(&dialect.FieldError{Field: field, Message: message})
 }
 

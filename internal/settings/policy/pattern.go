@@ -33,10 +33,12 @@ func compilePattern(text, wildcard string) (pattern, error) {
 	if strings.TrimSpace(text) == "" {
 		return pattern{}, errors.New("is empty; write a pattern, such as *")
 	}
+
 	expression, isRegexp := strings.CutPrefix(text, regexpPrefix)
 	if !isRegexp {
 		expression = strings.NewReplacer(`\*\*`, `.*`, `\*`, wildcard+`*`, `\?`, wildcard).Replace(regexp.QuoteMeta(text))
 	}
+
 	re, err := regexp.Compile(`(?s)\A(?:` + expression + `)\z`)
 	return pattern{text, re}, err
 }
@@ -58,6 +60,7 @@ func (p patterns) String() string {
 			texts = append(texts, "and others")
 			break
 		}
+
 		texts = append(texts, p[i].text)
 	}
 	return strings.Join(texts, ", ")

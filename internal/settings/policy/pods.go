@@ -23,24 +23,30 @@ func (r *refusals) pods(subject *dialect.Subject) {
 	if s.limits.Executors != nil || len(s.sums) > 0 {
 		r.count(subject.Workers())
 	}
+
 	if s.priorityClasses != nil {
 		for _, class := range subject.PriorityClasses {
 			r.priorityClass(class.Field, class.Value)
 		}
 	}
+
 	if !s.judgesPods() {
 		return
 	}
+
 	pods, faults := subject.Pods()
 	for _, fault := range faults {
 		r.append(fault)
 	}
+
 	if len(faults) > 0 {
 		return
 	}
+
 	for i := range pods {
 		r.pod(&pods[i])
 	}
+
 	r.amounts(pods, subject.Workers())
 }
 
@@ -68,6 +74,7 @@ func (r *refusals) images(pod *dialect.Pod) {
 	if r.set.images == nil {
 		return
 	}
+
 	check := func(field, what, image string) {
 		if !r.set.images.matches(image, canonicalImage(image)) || strings.Contains(image, reference) {
 			r.add(field, what+" "+shown(image), "images", oneOf(*r.set.images, ""))
@@ -82,10 +89,12 @@ func (r *refusals) images(pod *dialect.Pod) {
 			}
 		}
 	}
+
 	for i := range pod.Spec.EphemeralContainers {
 		container := &pod.Spec.EphemeralContainers[i]
 		check(pod.Field, "the image of the container "+container.Name+",", container.Image)
 	}
+
 	for i := range pod.Spec.Volumes {
 		if volume := &pod.Spec.Volumes[i]; volume.Image != nil {
 			check(pod.Field, "the image of the volume "+volume.Name+",", volume.Image.Reference)
@@ -98,6 +107,7 @@ func (r *refusals) account(pod *dialect.Pod) {
 	if r.set.serviceAccounts == nil {
 		return
 	}
+
 	if account := cmp.Or(pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount, "default"); !r.set.serviceAccounts.matches(account) {
 		r.add(pod.AccountField, "the service account "+shown(account), "serviceAccounts", oneOf(*r.set.serviceAccounts, ""))
 	}
@@ -108,6 +118,7 @@ func (r *refusals) placement(pod *dialect.Pod) {
 	if r.set.nodeSelectors != nil {
 		r.nodes(pod)
 	}
+
 	if r.set.tolerations != nil {
 		for i := range pod.Spec.Tolerations {
 			if text := tolerationText(&pod.Spec.Tolerations[i]); !r.set.tolerations.matches(text) {
@@ -115,10 +126,13 @@ func (r *refusals) placement(pod *dialect.Pod) {
 			}
 		}
 	}
+
 	r.priorityClass(pod.Field, pod.Spec.PriorityClassName)
+
 	if class := pod.Spec.RuntimeClassName; class != nil {
 		r.named(pod.Field, "the runtime class", *class, "runtimeClasses", r.set.runtimeClasses)
 	}
+
 	if scheduler := pod.Spec.SchedulerName; scheduler != corev1.DefaultSchedulerName {
 		r.named(pod.Field, "the scheduler", scheduler, "schedulers", r.set.schedulers)
 	}
@@ -145,14 +159,17 @@ func (r *refusals) nodes(pod *dialect.Pod) {
 	if name := pod.Spec.NodeName; name != "" {
 		check("the node name", "nodeName="+name)
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
 		check("the node selector", key+"="+pod.Spec.NodeSelector[key])
 	}
+
 	for _, requirement := range affinityOf(pod.Spec) {
 		if requirement.Operator != corev1.NodeSelectorOpIn {
 			check("the node affinity", requirement.Key+"=*")
 			continue
 		}
+
 		for _, value := range requirement.Values {
 			check("the node affinity", requirement.Key+"="+value)
 		}
@@ -164,13 +181,16 @@ func affinityOf(spec *corev1.PodSpec) (all []corev1.NodeSelectorRequirement) {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
 		return nil
 	}
+
 	var terms []corev1.NodeSelectorTerm
 	if required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 		terms = slices.Clone(required.NodeSelectorTerms)
 	}
+
 	for _, preferred := range spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
 		terms = append(terms, preferred.Preference)
 	}
+
 	for _, term := range terms {
 		all = append(append(all, term.MatchExpressions...), term.MatchFields...)
 	}
@@ -183,6 +203,7 @@ func tolerationText(t *corev1.Toleration) string {
 	if t.Operator != corev1.TolerationOpExists {
 		text += "=" + t.Value
 	}
+
 	if t.Effect != "" {
 		text += ":" + string(t.Effect)
 	}

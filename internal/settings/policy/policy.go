@@ -156,6 +156,7 @@ func (p Policy) SegmentPatterns() (texts []string) {
 			if list == nil {
 				continue
 			}
+
 			for _, text := range list.Allowed {
 				if !strings.HasPrefix(text, regexpPrefix) && strings.ContainsAny(strings.ReplaceAll(text, "**", ""), "*?") {
 					texts = append(texts, text)

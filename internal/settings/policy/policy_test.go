@@ -16,10 +16,12 @@ import (
 // prepared parses a policy and compiles it.
 func prepared(t *testing.T, text string) Policy {
 	t.Helper()
+
 	var p Policy
 	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
+
 	if errs := p.Prepare(field.NewPath("policy")); len(errs) > 0 {
 		t.Fatalf("%v in\n%s", errs, text)
 	}
@@ -28,6 +30,7 @@ func prepared(t *testing.T, text string) Policy {
 
 func podFrom(t *testing.T, text string) (spec corev1.PodSpec) {
 	t.Helper()
+
 	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -64,6 +67,7 @@ func texts(faults []*dialect.FieldError) (all []string) {
 // and the value, and names the rule, the policy and the owner.
 func TestRules(t *testing.T) {
 	t.Parallel()
+
 	const by = " of the policy tenants (owner: data team, #spark); "
 	for _, c := range []struct {
 		rule     string
@@ -166,15 +170,19 @@ func TestRules(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(c.rule), &rules); err != nil {
 			t.Fatal(err)
 		}
+
 		rules["name"], rules["owner"] = "tenants", "data team, #spark"
+
 		text, err := yaml.Marshal(map[string]any{"rules": []any{rules}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		pod := c.pod
 		if pod == "" {
 			pod = plainPod
 		}
+
 		if diff := cmp.Diff(c.want, texts(prepared(t, string(text)).For(nil).Faults(subject(t, pod, c.settings...)))); diff != "" {
 			t.Errorf("%s with %s %v (-want +got):\n%s", c.rule, c.pod, c.settings, diff)
 		}
@@ -189,6 +197,7 @@ func TestUnlimitedExecutors(t *testing.T) {
 		return dialect.Workers{Field: "spec.dynamicAllocation.maxExecutors", Unlimited: true}
 	}
 	got := texts(prepared(t, `rules: [{name: a, limits: {cores: 100}}]`).For(nil).Faults(s))
+
 	want := []string{"spec.dynamicAllocation.maxExecutors: an unlimited or unreadable number of executors is not allowed by the rule limits of the policy a; set a maximum as a plain number"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -198,11 +207,13 @@ func TestUnlimitedExecutors(t *testing.T) {
 // TestExposure checks the rules about Ingresses and routes, and that snippet annotations are denied without any rule.
 func TestExposure(t *testing.T) {
 	t.Parallel()
+
 	asked := func(annotation, class string, hosts ...string) *dialect.Exposing {
 		e := &dialect.Exposing{Kind: "Ingress", Annotations: map[string]string{}, AnnotationsField: "a"}
 		if annotation != "" {
 			e.Annotations[annotation] = "x"
 		}
+
 		e.Class = dialect.FieldValue{Field: "c", Value: class}
 		for _, host := range hosts {
 			e.Hosts = append(e.Hosts, dialect.FieldValue{Field: "h", Value: host})
@@ -210,6 +221,7 @@ func TestExposure(t *testing.T) {
 		return e
 	}
 	const snippet = "nginx.ingress.kubernetes.io/configuration-snippet"
+
 	const denied = "]: a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations" +
 		" (owner: us); remove the annotation, or ask for policy.allowSnippetAnnotations: true in the operator's configuration"
 	for _, c := range []struct {
@@ -238,6 +250,7 @@ func TestExposure(t *testing.T) {
 			t.Errorf("%s with %+v (-want +got):\n%s", c.policy, c.asked, diff)
 		}
 	}
+
 	if prepared(t, `{allowSnippetAnnotations: true}`).For(nil) != nil {
 		t.Error("a policy that allows everything has rules")
 	}
@@ -247,6 +260,7 @@ func TestExposure(t *testing.T) {
 // labels match no selector.
 func TestSelection(t *testing.T) {
 	t.Parallel()
+
 	p := prepared(t, `rules:
 - {name: all, labels: {required: {a: "*"}}}
 - {name: tenants, selector: "tier=tenant", labels: {required: {b: "*"}}}
@@ -262,13 +276,16 @@ func TestSelection(t *testing.T) {
 		for _, s := range p.For(c.labels).(*namespace).sets {
 			names = append(names, s.name)
 		}
+
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("%v: %s, want %s", c.labels, got, c.want)
 		}
 	}
+
 	if !p.NeedsNamespaceLabels() || (Policy{}).NeedsNamespaceLabels() {
 		t.Error("it is not known whether labels are needed")
 	}
+
 	unprepared := Policy{Rules: p.Rules}
 	if n := len(unprepared.For(map[string]string{}).(*namespace).sets); n != 2 {
 		t.Errorf("a policy that was not prepared has %d sets", n)
@@ -278,6 +295,7 @@ func TestSelection(t *testing.T) {
 // TestInvalidPolicies checks that a fault of a policy names the path of the setting and what to do.
 func TestInvalidPolicies(t *testing.T) {
 	t.Parallel()
+
 	for text, want := range map[string]string{
 		`rules: [{}]`:                                         `policy.rules[0].name: Required value`,
 		`rules: [{name: a}, {name: a}]`:                       `policy.rules[1].name: Duplicate value: "a"`,
@@ -301,17 +319,20 @@ func TestInvalidPolicies(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
+
 		err := p.Prepare(field.NewPath("policy")).ToAggregate()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n got %v\nwant %s", text, err, want)
 		}
 	}
+
 	prepared(t, `rules: [{name: a, selector: "x=y", sparkConf: {denied: [spark.a]}}, {name: b, selector: "x=z", sparkConf: {required: {spark.a: "*"}}}]`)
 }
 
 // TestCanonicalImages checks that an image matches by its short name and by its full name.
 func TestCanonicalImages(t *testing.T) {
 	t.Parallel()
+
 	for image, want := range map[string]string{
 		"spark":                     "docker.io/library/spark",
 		"spark:4":                   "docker.io/library/spark:4",

@@ -28,6 +28,7 @@ var oldestServer = api.MajorMinorVersion(1, 30)
 // ServerVersion reads the version of an API server. The result is the zero value if the text is not a version.
 func ServerVersion(info version.Info) api.Version {
 	digits := func(texts ...string) string { return strings.TrimRight(cmp.Or(texts...), "+") } // some vendors write 33+
+
 	found, err := api.ParseVersion("v" + digits(info.EmulationMajor, info.Major) + "." + digits(info.EmulationMinor, info.Minor))
 	if err != nil {
 		return api.Version{}
@@ -48,15 +49,19 @@ func (r *refusals) podSecurity(pod *dialect.Pod) {
 	if level == "" || level == PodSecurityOff {
 		return
 	}
+
 	key := evaluated{pod.Spec, level}
+
 	detail, known := r.forbidden[key]
 	if !known {
 		detail = r.forbiddenBy(api.Level(level), pod)
 		if r.forbidden == nil {
 			r.forbidden = map[evaluated]string{}
 		}
+
 		r.forbidden[key] = detail
 	}
+
 	if detail != "" {
 		r.add(pod.Field, "the pod of the "+pod.Role+", with "+detail+",", "podSecurity: "+level, "change these settings")
 	}
@@ -69,6 +74,7 @@ func (r *refusals) forbiddenBy(level api.Level, pod *dialect.Pod) string {
 	if r.server == (api.Version{}) {
 		versions = []api.Version{oldestServer, api.LatestVersion()}
 	}
+
 	for _, version := range versions {
 		if result := policy.AggregateCheckResults(evaluator().EvaluatePod(api.LevelVersion{Level: level, Version: version}, pod.Meta, pod.Spec)); !result.Allowed {
 			return result.ForbiddenDetail()

@@ -16,6 +16,7 @@ import (
 func (r *refusals) labels(labels map[string]string) {
 	for _, required := range r.set.labels {
 		value, found := labels[required.key]
+
 		way := "set it to a value that matches " + required.value.text
 		switch {
 		case !found:
@@ -77,23 +78,28 @@ func (r *refusals) settings(merged func() dialect.Merged) {
 	if r.set.threatened(true) == "" {
 		return
 	}
+
 	m := merged()
 	for _, hidden := range m.Hidden {
 		if rule := r.set.threatened(hidden.Driver); rule != "" {
 			r.add(hidden.Field, hidden.What, rule, hidden.Remedy)
 		}
 	}
+
 	set := map[string]bool{}
 	for _, setting := range m.Settings {
 		if setting.Field != "" {
 			r.setting(setting)
 		}
+
 		set[setting.Key] = set[setting.Key] || !setting.Outside
 	}
+
 	for _, required := range r.set.required {
 		if !set[required.key] {
 			r.add("spec.sparkConf", fmt.Sprintf("a Spark configuration without %s", required.key), "sparkConf.required", "set it to a value that matches "+required.value.text)
 		}
+
 		for _, setting := range m.Settings {
 			if setting.Key == required.key && !required.value.re.MatchString(setting.Value) {
 				r.add(cmp.Or(setting.Field, "spec.sparkConf"), fmt.Sprintf("the value %s of %s", shown(setting.Value), required.key), "sparkConf.required",
@@ -109,10 +115,13 @@ func (r *refusals) setting(setting dialect.Setting) {
 	if r.set.denied.matches(key) {
 		r.add(field, "the key "+shown(key), "sparkConf.denied", "remove the setting")
 	}
+
 	r.download(field, key, value)
+
 	if strings.HasPrefix(key, keyPodGroup) && r.set.priorityClasses != nil {
 		r.podGroup(field, key, value)
 	}
+
 	switch rule := r.set.aboutPods(); {
 	case r.set.judgesPods() && slices.Contains(unpredictableKeys, key) && !slices.Contains(predictableValues, value):
 		r.add(field, "the key "+key+", with which the operator cannot check the pods,", "podSecurity", "remove it, and use a pod template of the custom resource")
@@ -152,6 +161,7 @@ func (r *refusals) podGroup(field, key, value string) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(value), &group); err != nil {
 		r.add(field, "the key "+key+", whose pod group may name any priority class,", "priorityClasses", "remove the key")
 	}
+
 	r.priorityClass(field, group.Spec.Class)
 }
 
@@ -162,11 +172,14 @@ func (r *refusals) ivyJars(field, jars string) {
 		if !ok {
 			continue
 		}
+
 		coordinate, query, _ := strings.Cut(address, "?")
 		r.packages(field, coordinate)
+
 		if decoded, err := url.PathUnescape(query); err == nil { // Spark splits what Java has decoded
 			query = decoded
 		}
+
 		for parameter := range strings.SplitSeq(query, "&") {
 			if name, value, _ := strings.Cut(parameter, "="); strings.EqualFold(name, "repos") {
 				r.repositories(field, value)
@@ -179,6 +192,7 @@ func (r *refusals) packages(field, value string) {
 	if r.set.packages == nil {
 		return
 	}
+
 	for _, coordinate := range list(value) {
 		if !r.set.packages.matches(coordinate) {
 			r.add(field, "the package "+shown(coordinate), "packages", oneOf(*r.set.packages, "remove it"))
@@ -190,6 +204,7 @@ func (r *refusals) repositories(field, value string) {
 	if r.set.repositories == nil {
 		return
 	}
+
 	for _, address := range list(value) {
 		if !r.set.repositories.matches(address, strings.TrimSuffix(address, "/")) || strings.Contains(address, reference) {
 			r.add(field, "the repository "+shown(address), "repositories", oneOf(*r.set.repositories, "remove it"))

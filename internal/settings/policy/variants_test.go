@@ -17,6 +17,7 @@ import (
 // TestPodsThatCircumventedRules checks ways in which a pod once met a rule in letter only.
 func TestPodsThatCircumventedRules(t *testing.T) {
 	t.Parallel()
+
 	const (
 		sizes = `containers: [{name: spark, image: "spark:4", resources: {requests: {cpu: 1, memory: 550Gi}, limits: {cpu: 2, memory: 550Gi}}}`
 		plain = `containers: [{name: spark, image: "spark:4"}]`
@@ -53,6 +54,7 @@ func TestPodsThatCircumventedRules(t *testing.T) {
 			t.Errorf("%s: %q, want %s", name, got, c.want)
 		}
 	}
+
 	for rule, pod := range map[string]string{
 		`limits: {hard: {limits.cpu: 8, limits.memory: 2200Gi, requests.cpu: 4, memory: 2200Gi, requests.nvidia.com/gpu: 0}}`: `{` + sizes + `]}`,
 		`limits: {hard: {limits.nvidia.com/gpu: 1}}`:                `{` + plain + `}`,
@@ -75,6 +77,7 @@ func TestPodsThatCircumventedRules(t *testing.T) {
 // the keys that the rules are named after.
 func TestSettingsThatCircumventedRules(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct{ rule, key, value, want string }{
 		"Hive's packages": {`packages: {allowed: ["org.apache.spark:*"]}`, "spark.sql.hive.metastore.jars", "maven",
 			`the package "org.apache.hive:hive-metastore:*" is not allowed by the rule packages`},
@@ -105,9 +108,11 @@ func TestSettingsThatCircumventedRules(t *testing.T) {
 		if rule != "" {
 			rule = ", " + c.rule
 		}
+
 		set := dialect.Setting{Key: c.key, Value: c.value, Field: "spec.x"}
 		of := subject(t, plainPod, set)
 		of.Services = dialect.DriverServices(map[string]string{c.key: c.value})
+
 		got := texts(prepared(t, `{rules: [{name: p`+rule+`}]}`).For(nil).Faults(of))
 		if len(got) != 1 || !strings.Contains(got[0], c.want) {
 			t.Errorf("%s: %q, want %s", name, got, c.want)
@@ -120,6 +125,7 @@ func TestSettingsThatCircumventedRules(t *testing.T) {
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	const allHosts, oneHost = `{rules: [{name: p, level: baseline}]}`, `{rules: [{name: p, ingress: {hosts: {allowed: ["*.a.org"]}}}]}`
+
 	refused := func(policy, kind, key, value string) string {
 		asked := &dialect.Exposing{Kind: kind, Annotations: map[string]string{key: value}, AnnotationsField: "a"}
 		return strings.Join(texts(prepared(t, policy).For(nil).ExposureFaults(asked)), "\n")
@@ -137,14 +143,17 @@ func TestAnnotations(t *testing.T) {
 			if got := refused(`{owner: us}`, kind, key, "x"); !strings.HasPrefix(got, "a["+key+"]: a snippet, ") || !strings.Contains(got, "policy.allowSnippetAnnotations (owner: us)") {
 				t.Errorf("%s of a %s: %q", key, kind, got)
 			}
+
 			if got := refused(`{allowSnippetAnnotations: true, rules: [{name: p}]}`, kind, key, "x"); got != "" {
 				t.Errorf("%s of a %s is refused although snippets are allowed: %q", key, kind, got)
 			}
 		}
+
 		if harmlessAnnotations.matches(key) {
 			t.Errorf("%s is raw and harmless", key)
 		}
 	}
+
 	for _, key := range []string{
 		"traefik.ingress.kubernetes.io/router.middlewares", "konghq.com/plugins", "projectcontour.io/auth-server", "alb.ingress.kubernetes.io/actions.a",
 		"alb.ingress.kubernetes.io/conditions.a", "alb.ingress.kubernetes.io/group.name", "nginx.ingress.kubernetes.io/proxy-ssl-secret", "nginx.ingress.kubernetes.io/rewrite-target",
@@ -153,10 +162,12 @@ func TestAnnotations(t *testing.T) {
 		if got := refused(allHosts, "Ingress", key, "x"); !strings.HasPrefix(got, "a["+key+"]: the annotation is not allowed by the rule ingress.annotations of the policy p; allowed are: ") {
 			t.Errorf("%s at the level baseline: %q", key, got)
 		}
+
 		if got := refused(`{rules: [{name: p}]}`, "Ingress", key, "x") + refused(allHosts, "Service", key, "x"); got != "" {
 			t.Errorf("%s without the level, or of a Service: %q", key, got)
 		}
 	}
+
 	for _, key := range []string{
 		"kubernetes.io/tls-acme", "cert-manager.io/cluster-issuer", "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/ssl-redirect",
 		"nginx.ingress.kubernetes.io/proxy-body-size", "haproxy.org/timeout-server", "haproxy-ingress.github.io/timeout-client", "nginx.org/proxy-connect-timeout",
@@ -166,6 +177,7 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("%s at the level baseline: %q", key, got)
 		}
 	}
+
 	for _, key := range []string{
 		"nginx.ingress.kubernetes.io/server-alias", "haproxy-ingress.github.io/server-alias", "haproxy-ingress.github.io/server-alias-regex", "konghq.com/host-aliases",
 		"external-dns.alpha.kubernetes.io/hostname", "external-dns.alpha.kubernetes.io/internal-hostname", "appgw.ingress.kubernetes.io/hostname-extension",
@@ -180,9 +192,11 @@ func TestAnnotations(t *testing.T) {
 				if host != "" {
 					want = fmt.Sprintf("a[%s]: the host %q is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.org", key, host)
 				}
+
 				if got != want {
 					t.Errorf("%s: %q of a %s: %q, want %q", key, value, kind, got, want)
 				}
+
 				if got := refused(`{rules: [{name: p, ingress: {hosts: {allowed: ["*"]}}}]}`, kind, key, value); got != "" {
 					t.Errorf("%s: %q of a %s is refused although all hosts are allowed: %q", key, value, kind, got)
 				}
@@ -197,6 +211,7 @@ func TestUserNamespaces(t *testing.T) {
 	t.Parallel()
 	const root = `{hostUsers: false, securityContext: {seccompProfile: {type: RuntimeDefault}, runAsUser: 0},
 		containers: [{name: spark, image: spark, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}`
+
 	const probe = `{containers: [{name: spark, image: spark, livenessProbe: {httpGet: {host: 169.254.169.254, port: 80}}}]}`
 	for _, c := range []struct {
 		major, minor, emulated string
@@ -210,16 +225,19 @@ func TestUserNamespaces(t *testing.T) {
 			if pod == probe {
 				p = prepared(t, `{rules: [{name: q, level: baseline}]}`)
 			}
+
 			info := version.Info{Major: c.major, Minor: c.minor}
 			if c.emulated != "" {
 				info.EmulationMajor, info.EmulationMinor = "1", c.emulated
 			}
+
 			p.ServerVersion = ServerVersion(info)
 			if got := texts(p.For(nil).Faults(subject(t, pod))); len(got) > 0 != want {
 				t.Errorf("%s.%s (as %s): %q, want it refused: %t", c.major, c.minor, c.emulated, got, want)
 			}
 		}
 	}
+
 	if got := ServerVersion(version.Info{Major: "1", Minor: "31"}); got != api.MajorMinorVersion(1, 31) {
 		t.Errorf("version %v", got)
 	}
@@ -229,6 +247,7 @@ func TestUserNamespaces(t *testing.T) {
 // no slash, and that ** stands for anything. A value that matches must also match with the meaning of earlier versions.
 func TestSegments(t *testing.T) {
 	t.Parallel()
+
 	random := rand.New(rand.NewPCG(36, 2))
 	text := func(letters string) string {
 		b := make([]byte, 1+random.IntN(7))
@@ -237,6 +256,7 @@ func TestSegments(t *testing.T) {
 		}
 		return string(b)
 	}
+
 	matched := 0
 	for range 50_000 {
 		written, value := text("ab/.*?"), text("ab/.")
@@ -245,22 +265,28 @@ func TestSegments(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%q: %v", written, err)
 			}
+
 			double := strings.Contains(written, "**")
+
 			if !p.re.MatchString(value) {
 				continue
 			}
 			matched++
+
 			if strings.Count(value, "/") != strings.Count(written, "/") && !double {
 				t.Fatalf("%q matches %q", written, value)
 			}
+
 			if loose, err := compilePattern(written, anyCharacter); err != nil || !loose.re.MatchString(value) {
 				t.Fatalf("%q matches %q, and did not in earlier versions", written, value)
 			}
 		}
 	}
+
 	if matched < 1000 {
 		t.Errorf("%d matches: too few to mean anything", matched)
 	}
+
 	got := prepared(t, `rules: [{name: p, images: {allowed: ["a/*", "a/**", "b", "regexp:.*"]}, repositories: {allowed: ["https://a/?"]}, serviceAccounts: {allowed: ["*"]}}]`).SegmentPatterns()
 	if diff := cmp.Diff([]string{"a/*", "https://a/?"}, got); diff != "" {
 		t.Errorf("the patterns with another meaning than before (-want +got):\n%s", diff)
@@ -271,6 +297,7 @@ func TestSegments(t *testing.T) {
 // container too.
 func TestMoreContainersAreNeverAllowed(t *testing.T) {
 	t.Parallel()
+
 	random := rand.New(rand.NewPCG(36, 3))
 	rules := prepared(t, `rules: [{name: p, limits: {cores: 12, memory: 40Gi, hard: {limits.memory: 60Gi, requests.nvidia.com/gpu: 4}}}]`).For(nil)
 	amounts := func() string {
@@ -279,6 +306,7 @@ func TestMoreContainersAreNeverAllowed(t *testing.T) {
 	container := func(i int) string {
 		return fmt.Sprintf(`{name: c%d, image: a, resources: {requests: %s, limits: %s}}`, i, amounts(), amounts())
 	}
+
 	refused := 0
 	for range 300 {
 		pod := container(0)
@@ -286,12 +314,14 @@ func TestMoreContainersAreNeverAllowed(t *testing.T) {
 			continue
 		}
 		refused++
+
 		for i := range 5 {
 			if more := pod + ", " + container(i+1); len(rules.Faults(subject(t, `{containers: [`+more+`]}`))) == 0 {
 				t.Fatalf("%s is refused, and allowed with another container: %s", pod, more)
 			}
 		}
 	}
+
 	if refused < 30 {
 		t.Errorf("%d pods are refused: too few to mean anything", refused)
 	}
@@ -302,6 +332,7 @@ func TestLostLabels(t *testing.T) {
 	t.Parallel()
 	p := prepared(t, `rules: [{name: p, labels: {required: {team: "a*", cost: "*"}}}, {name: q, selector: tier=x, labels: {required: {zone: "*"}}}]`)
 	good := map[string]string{"team": "a1", "cost": "1"}
+
 	with := func(key, value string) map[string]string {
 		labels := map[string]string{"team": "a1", "cost": "1"}
 		if labels[key] = value; value == "" {
@@ -327,9 +358,11 @@ func TestLostLabels(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
+
 	if got := p.LostLabels(map[string]string{"tier": "x"}, with("zone", "z"), good); len(got) != 1 {
 		t.Errorf("a rule of the namespace: %v", got)
 	}
+
 	if got := (Policy{AllowSnippetAnnotations: true}).LostLabels(nil, good, nil); got != nil {
 		t.Errorf("no rules: %v", got)
 	}
@@ -338,15 +371,18 @@ func TestLostLabels(t *testing.T) {
 // TestInvalidHardLimits checks names in limits.hard that the operator cannot count.
 func TestInvalidHardLimits(t *testing.T) {
 	t.Parallel()
+
 	for _, name := range []string{"pods", "count/pods", "requests.storage", "persistentvolumeclaims", "gold.storageclass.storage.k8s.io/requests.storage", "services", "cores"} {
 		_, err := Parse(`rules: [{name: p, limits: {hard: {` + name + `: 1}}}]`)
 		if err == nil || !strings.Contains(err.Error(), "policy.rules[0].limits.hard["+name+"]: Invalid value: ") || !strings.Contains(err.Error(), "or use a ResourceQuota") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if _, err := Parse(`rules: [{name: p, limits: {hard: {limits.cpu: -1}}}]`); err == nil || !strings.Contains(err.Error(), "must not be negative") {
 		t.Errorf("a negative limit: %v", err)
 	}
+
 	for _, name := range []corev1.ResourceName{"cpu", "requests.memory", "limits.ephemeral-storage", "hugepages-2Mi", "requests.example.com/fpga"} {
 		if _, err := Parse(`rules: [{name: p, limits: {hard: {` + string(name) + `: 1}}}]`); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -38,8 +38,10 @@ func (*Files) NeedLeaderElection() bool { return false }
 func (f *Files) Start(ctx context.Context) error {
 	tick := time.NewTicker(filesInterval)
 	defer tick.Stop()
+
 	for {
 		f.read()
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -62,14 +64,17 @@ func (f *Files) load() error {
 	if err != nil {
 		return err
 	}
+
 	key, err := os.ReadFile(filepath.Join(f.Dir, keyName))
 	if err != nil {
 		return err
 	}
+
 	certificate, err := parse(chain, key)
 	if err != nil { // harmless for a moment, if one of the two files is replaced before the other
 		return fmt.Errorf("%s: %w", f.Dir, err)
 	}
+
 	if f.Serving.set(certificate) {
 		f.Log.Info("Webhook certificate loaded", "notAfter", certificate.Leaf.NotAfter)
 	}

@@ -23,10 +23,12 @@ func Issue(names []string, now time.Time, lifetime time.Duration) (chain, key []
 	if err != nil {
 		return nil, nil, err
 	}
+
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, nil, err
 	}
+
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: names[0]}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(lifetime),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -39,10 +41,12 @@ func Issue(names []string, now time.Time, lifetime time.Duration) (chain, key []
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	encoded, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		return nil, nil, err

@@ -52,6 +52,7 @@ func (s *SelfSigned) read(data map[string][]byte, now time.Time) (held pairs) {
 		if err != nil || now.After(p.NotAfter) || now.Before(p.NotBefore) {
 			return nil
 		}
+
 		for _, name := range s.Names {
 			if p.VerifyHostname(name) != nil {
 				return nil
@@ -59,6 +60,7 @@ func (s *SelfSigned) read(data map[string][]byte, now time.Time) (held pairs) {
 		}
 		return p
 	}
+
 	held.current, held.next = usable(chainName, keyName), usable(nextChainName, nextKeyName)
 	if previous, err := readCertificate(data[previousName]); err == nil && now.Before(previous.NotAfter) {
 		held.previous = &pair{Certificate: previous}
@@ -79,13 +81,16 @@ func (held pairs) write(secret *corev1.Secret) {
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
+
 	for _, name := range []string{nextChainName, nextKeyName, previousName} {
 		delete(secret.Data, name)
 	}
+
 	secret.Data[chainName], secret.Data[keyName] = held.current.chain, held.current.key
 	if held.next != nil {
 		secret.Data[nextChainName], secret.Data[nextKeyName] = held.next.chain, held.next.key
 	}
+
 	if held.previous != nil {
 		secret.Data[previousName] = held.previous.encoded()
 	}

@@ -84,9 +84,11 @@ func (s *SelfSigned) Start(ctx context.Context) error {
 				s.logged = text
 				s.Log.Error(err, "Could not update the webhook certificate; retrying")
 			}
+
 			wait = min(wait, retry)
 			retry *= 2
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -101,36 +103,46 @@ func (s *SelfSigned) round(ctx context.Context) error {
 	// The configurations are read before the Secret. Another replica may add a certificate to both between the two
 	// reads. In that case our update of a configuration is a conflict, so it does not remove that certificate.
 	configurations, missing := s.configurations(ctx)
+
 	secret := &corev1.Secret{}
 	if err := s.Reader.Get(ctx, s.Secret, secret); err != nil {
 		return errors.Join(fmt.Errorf("read Secret %s: %w", s.Secret, err), missing)
 	}
+
 	now := time.Now()
 	held := s.read(secret.Data, now)
+
 	renewed, err := s.renew(&held, now)
 	if err != nil {
 		return err
 	}
+
 	if renewed {
 		if err := s.store(ctx, secret, held); err != nil {
 			return err
 		}
 	}
+
 	s.serve(held.current)
+
 	changed, err := s.trust(ctx, configurations, held.bundle())
 	if err = errors.Join(missing, err); err != nil || held.next == nil {
 		return err
 	}
+
 	if serial := held.next.serial(); changed || s.nextTrusted != serial {
 		s.nextTrusted, s.trustedAt = serial, now
 	}
+
 	if now.Sub(s.trustedAt) < s.settle() {
 		return nil
 	}
+
 	held = pairs{current: held.next, previous: held.current}
 	if err := s.store(ctx, secret, held); err != nil {
 		return err
 	}
+
 	s.serve(held.current)
 	return nil
 }
@@ -164,6 +176,7 @@ func (s *SelfSigned) issue(now time.Time) (*pair, error) {
 
 func (s *SelfSigned) store(ctx context.Context, secret *corev1.Secret, held pairs) error {
 	held.write(secret)
+
 	if err := s.Writer.Update(ctx, secret); err != nil {
 		return fmt.Errorf("update Secret %s: %w", s.Secret, err)
 	}
@@ -193,14 +206,18 @@ func (s *SelfSigned) configurations(ctx context.Context) (found []configuration,
 		for i := range validating.Webhooks {
 			c.bundles = append(c.bundles, &validating.Webhooks[i].ClientConfig.CABundle)
 		}
+
 		found = append(found, c)
 	}
+
 	if s.Mutating == "" {
 		return found, err
 	}
+
 	if missing := s.Reader.Get(ctx, client.ObjectKey{Name: s.Mutating}, mutating); missing != nil {
 		return found, errors.Join(err, fmt.Errorf("read MutatingWebhookConfiguration %s: %w", s.Mutating, missing))
 	}
+
 	c := configuration{Object: mutating, kind: "MutatingWebhookConfiguration"}
 	for i := range mutating.Webhooks {
 		c.bundles = append(c.bundles, &mutating.Webhooks[i].ClientConfig.CABundle)
@@ -217,13 +234,16 @@ func (s *SelfSigned) trust(ctx context.Context, configurations []configuration, 
 				*place, stale = bundle, true
 			}
 		}
+
 		if !stale {
 			continue
 		}
+
 		if failed := s.Writer.Update(ctx, c.Object); failed != nil {
 			err = errors.Join(err, fmt.Errorf("update %s %s: %w", c.kind, c.GetName(), failed))
 			continue
 		}
+
 		changed = true
 	}
 	return changed, err

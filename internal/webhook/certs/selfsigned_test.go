@@ -65,9 +65,11 @@ func newRig(t *testing.T) *rig {
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.Namespace}}
 	r.forever(role)
 	r.forever(binding)
+
 	rc := kit.Rest(t)
 	rc.QPS = -1
 	rc.Impersonate = rest.ImpersonationConfig{UserName: r.Namespace}
+
 	var err error
 	if r.limited, err = client.New(rc, client.Options{Scheme: r.API.Scheme()}); err != nil {
 		t.Fatal(err)
@@ -90,11 +92,14 @@ func (r *rig) forever(object client.Object) {
 // each time. Both run until the test ends.
 func (r *rig) replica(lifetime, renewBefore time.Duration) *certs.Serving {
 	r.T.Helper()
+
 	serving := &certs.Serving{}
+
 	listener, err := (&net.ListenConfig{}).Listen(r.T.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		r.T.Fatal(err)
 	}
+
 	r.address = listener.Addr().String()
 	secure := tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c, err := serving.Certificate(hello)
@@ -108,8 +113,10 @@ func (r *rig) replica(lifetime, renewBefore time.Duration) *certs.Serving {
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
 		return admission.Denied("by the webhook")
 	})}}
+
 	server.SetKeepAlivesEnabled(false)
 	go func() { _ = server.Serve(secure) }()
+
 	r.T.Cleanup(func() { _ = server.Close() })
 	r.run(&certs.SelfSigned{
 		Reader: r.limited, Writer: r.limited, Secret: types.NamespacedName{Namespace: r.Namespace, Name: "certs"}, Configuration: r.Namespace, Mutating: r.Namespace,
@@ -120,10 +127,13 @@ func (r *rig) replica(lifetime, renewBefore time.Duration) *certs.Serving {
 
 func (r *rig) run(s *certs.SelfSigned) {
 	ctx, cancel := context.WithCancel(context.Background())
+
 	done := make(chan error, 1)
 	go func() { done <- s.Start(ctx) }()
+
 	r.T.Cleanup(func() {
 		cancel()
+
 		if err := <-done; err != nil {
 			r.T.Error(err)
 		}
@@ -171,6 +181,7 @@ func (r *rig) call(ctx context.Context) error {
 		if err == nil {
 			return fmt.Errorf("the webhook of %s is not called", which)
 		}
+
 		if !strings.Contains(err.Error(), "denied the request: by the webhook") {
 			return err
 		}
@@ -200,6 +211,7 @@ func TestRotationUnderLoad(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls, failed atomic.Int64
+
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -208,10 +220,12 @@ func TestRotationUnderLoad(t *testing.T) {
 					failed.Add(1)
 					t.Errorf("call %d failed: %v", calls.Load(), err)
 				}
+
 				calls.Add(1)
 			}
 		})
 	}
+
 	for n := 2; n <= 3; n++ {
 		kit.Wait(t, fmt.Sprintf("certificate %d", n), func(context.Context) error {
 			if got := r.serials(); got < n {
@@ -220,11 +234,14 @@ func TestRotationUnderLoad(t *testing.T) {
 			return nil
 		})
 	}
+
 	cancel()
 	group.Wait()
+
 	if calls.Load() < 100 || failed.Load() > 0 {
 		t.Errorf("%d of %d calls failed", failed.Load(), calls.Load())
 	}
+
 	t.Logf("%d calls, %d certificates", calls.Load(), r.serials())
 }
 
@@ -237,14 +254,17 @@ func TestForeignContents(t *testing.T) {
 	serving := r.replica(time.Minute, 0)
 	r.configure()
 	kit.Wait(t, "the first call", r.call)
+
 	expired, key, err := certs.Issue([]string{"127.0.0.1", "hook.ns.svc"}, time.Now(), -time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	foreign, foreignKey, err := certs.Issue([]string{"elsewhere.example.com"}, time.Now(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, data := range map[string]map[string][]byte{
 		"an expired certificate": {"tls.crt": expired, "tls.key": key},
 		"a foreign certificate":  {"tls.crt": foreign, "tls.key": foreignKey},
@@ -264,31 +284,37 @@ func TestForeignContents(t *testing.T) {
 			return r.call(ctx)
 		})
 	}
+
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := r.API.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, configuration); err != nil {
 		t.Fatal(err)
 	}
+
 	configuration.Webhooks[0].ClientConfig.CABundle = foreign
 	r.update(configuration)
 	kit.Wait(t, "the bundle to be replaced", func(ctx context.Context) error {
 		if err := r.API.Get(ctx, client.ObjectKey{Name: r.Namespace}, configuration); err != nil {
 			return err
 		}
+
 		if string(configuration.Webhooks[0].ClientConfig.CABundle) == string(foreign) {
 			return errors.New("it is foreign")
 		}
 		return r.call(ctx)
 	})
+
 	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if err := r.API.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, mutating); err != nil {
 		t.Fatal(err)
 	}
+
 	mutating.Webhooks[0].ClientConfig.CABundle = foreign
 	r.update(mutating)
 	kit.Wait(t, "the bundle of the mutating webhook to be replaced", func(ctx context.Context) error {
 		if err := r.API.Get(ctx, client.ObjectKey{Name: r.Namespace}, mutating); err != nil {
 			return err
 		}
+
 		if string(mutating.Webhooks[0].ClientConfig.CABundle) == string(foreign) {
 			return errors.New("it is foreign")
 		}
@@ -309,6 +335,7 @@ func TestOtherSecretsAndConfigurationsAreForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "other"}})
+
 	for name, err := range map[string]error{
 		"another Secret":        r.limited.Get(t.Context(), client.ObjectKey{Namespace: r.Namespace, Name: "other"}, &corev1.Secret{}),
 		"all Secrets":           r.limited.List(t.Context(), &corev1.SecretList{}, client.InNamespace(r.Namespace)),
@@ -325,6 +352,7 @@ func TestOtherSecretsAndConfigurationsAreForbidden(t *testing.T) {
 
 func (r *rig) serial(serving *certs.Serving) string {
 	r.T.Helper()
+
 	c, err := serving.Certificate(nil)
 	if err != nil {
 		r.T.Fatal(err)
@@ -334,6 +362,7 @@ func (r *rig) serial(serving *certs.Serving) string {
 
 func (r *rig) read(name string, into client.Object) {
 	r.T.Helper()
+
 	if err := r.API.Get(r.T.Context(), client.ObjectKey{Namespace: r.Namespace, Name: name}, into); err != nil {
 		r.T.Fatal(err)
 	}
@@ -341,6 +370,7 @@ func (r *rig) read(name string, into client.Object) {
 
 func (r *rig) update(object client.Object) {
 	r.T.Helper()
+
 	if err := r.API.Update(r.T.Context(), object); err != nil {
 		r.T.Fatal(err)
 	}

@@ -35,6 +35,7 @@ func (s *Serving) Ready(*http.Request) error {
 	if c == nil {
 		return errNone
 	}
+
 	if now := time.Now(); now.After(c.Leaf.NotAfter) || now.Before(c.Leaf.NotBefore) {
 		return fmt.Errorf("the webhook's certificate is valid only from %s to %s", c.Leaf.NotBefore.Format(time.RFC3339), c.Leaf.NotAfter.Format(time.RFC3339))
 	}
@@ -53,6 +54,7 @@ func parse(chain, key []byte) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if c.Leaf == nil {
 		if c.Leaf, err = x509.ParseCertificate(c.Certificate[0]); err != nil {
 			return nil, err

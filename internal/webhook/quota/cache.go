@@ -25,6 +25,7 @@ type Cache struct {
 func NewCache(rc *rest.Config, options cache.Options) (*Cache, error) {
 	options.ByObject = map[client.Object]cache.ByObject{&corev1.ResourceQuota{}: {Transform: trimmed}}
 	options.ReaderFailOnMissingInformer = true
+
 	c, err := cache.New(rc, options)
 	if err != nil {
 		return nil, fmt.Errorf("create the cache of ResourceQuotas: %w", err)
@@ -63,6 +64,7 @@ func (c *Cache) In(ctx context.Context, namespace string) ([]corev1.ResourceQuot
 	if err := c.Ready(nil); err != nil {
 		return nil, err
 	}
+
 	var list corev1.ResourceQuotaList
 	if err := c.cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the ResourceQuotas of namespace %s in the cache: %w", namespace, err)
@@ -76,6 +78,7 @@ func trimmed(in any) (any, error) {
 	if !ok {
 		return in, nil
 	}
+
 	kept := &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: quota.Namespace, Name: quota.Name, UID: quota.UID, ResourceVersion: quota.ResourceVersion},
 		Spec:       corev1.ResourceQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector},
@@ -85,6 +88,7 @@ func trimmed(in any) (any, error) {
 			if kept.Spec.Hard == nil {
 				kept.Spec.Hard = corev1.ResourceList{}
 			}
+
 			kept.Spec.Hard[name] = amount
 		}
 	}

@@ -44,35 +44,43 @@ func Exceeded(quotas []corev1.ResourceQuota, pods []dialect.Pods) (all []Excess)
 	if len(quotas) == 0 {
 		return nil
 	}
+
 	var each []counted
 	for _, p := range pods {
 		if p.Count > 0 && p.Pod != nil {
 			each = append(each, counted{Pods: p, requests: gang.Requests(p.Pod), limits: gang.Limits(p.Pod)})
 		}
 	}
+
 	for i := range quotas {
 		all = append(all, exceededOf(&quotas[i], each)...)
 	}
+
 	slices.SortStableFunc(all, func(a, b Excess) int { return strings.Compare(a.Quota, b.Quota) })
 	return all
 }
 
 func exceededOf(quota *corev1.ResourceQuota, pods []counted) (all []Excess) {
 	pods = slices.Clone(pods)
+
 	pods = slices.DeleteFunc(pods, func(p counted) bool { return !counts(&quota.Spec, &p) })
 	if len(pods) == 0 {
 		return nil
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(quota.Spec.Hard)) {
 		var needed resource.Quantity
 		for i := range pods {
 			amount := pods[i].amount(name)
 			amount.Mul(int64(pods[i].Count))
+
 			if needed.IsZero() {
 				needed.Format = amount.Format // otherwise memory would not be printed in Mi
 			}
+
 			needed.Add(amount)
 		}
+
 		if hard := quota.Spec.Hard[name]; needed.Cmp(hard) > 0 {
 			all = append(all, Excess{Quota: quota.Name, Resource: name, Needed: needed, Hard: hard.DeepCopy(), Pods: described(pods)})
 		}
@@ -126,6 +134,7 @@ func described(pods []counted) string {
 		if pods[i].Count > 1 {
 			part += "s"
 		}
+
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, " and ")
@@ -139,9 +148,11 @@ func counts(quota *corev1.ResourceQuotaSpec, p *counted) bool {
 			return false
 		}
 	}
+
 	if quota.ScopeSelector == nil {
 		return true
 	}
+
 	for _, requirement := range quota.ScopeSelector.MatchExpressions {
 		if !inScope(requirement, p) {
 			return false
@@ -173,6 +184,7 @@ func inScope(requirement corev1.ScopedResourceSelectorRequirement, p *counted) b
 		if class == "" {
 			return false
 		}
+
 		switch requirement.Operator {
 		case corev1.ScopeSelectorOpExists:
 			return true

@@ -14,6 +14,7 @@ import (
 
 func read[T any](t *testing.T, text string) *T {
 	t.Helper()
+
 	out := new(T)
 	if err := yaml.UnmarshalStrict([]byte(text), out); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -26,6 +27,7 @@ func read[T any](t *testing.T, text string) *T {
 func TestExceeded(t *testing.T) {
 	const driver = `{spec: {overhead: {cpu: 100m}, containers: [{resources: {requests: {cpu: 1, memory: 1408Mi}, limits: {memory: 1408Mi}}}, {resources: {requests: {cpu: 500m}}}]}}`
 	const executor = `{spec: {priorityClassName: batch, activeDeadlineSeconds: 60, containers: [{resources: {requests: {cpu: 2, memory: 2Gi}, limits: {cpu: 4, memory: 2Gi, nvidia.com/gpu: 1}}}]}}`
+
 	const all = "1 driver and 3 executors"
 	for _, c := range []struct {
 		name, spec string
@@ -57,13 +59,16 @@ func TestExceeded(t *testing.T) {
 			{Role: "driver", Pod: read[corev1.Pod](t, driver), Count: 1}, {Role: "executor", Pod: read[corev1.Pod](t, executor), Count: 3},
 			{Role: "worker", Pod: read[corev1.Pod](t, executor), Count: 0}, {Role: "lost", Count: 2},
 		}
+
 		var got []string
 		for _, e := range Exceeded([]corev1.ResourceQuota{quota}, pods) {
 			if e.Quota != "compute" {
 				t.Errorf("%s: the quota is %q", c.name, e.Quota)
 			}
+
 			got = append(got, fmt.Sprint(e.Resource, " ", e.Needed.String(), " ", e.Hard.String(), " ", e.Pods))
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -77,16 +82,20 @@ func TestExceededOfSeveralQuotas(t *testing.T) {
 	for i, name := range []string{"b", "a", "c"} {
 		quotas[i].Name = name
 	}
+
 	pods := []dialect.Pods{{Role: "executor", Count: 2147483647, Pod: read[corev1.Pod](t, `{spec: {containers: [{resources: {requests: {cpu: 8E, memory: 8Ei}}}]}}`)}}
+
 	var names []string
 	for _, e := range Exceeded(quotas, pods) {
 		if names = append(names, e.Quota); len(e.Needed.String()) < 8 {
 			t.Errorf("%s needs %s", e.Quota, e.Needed.String())
 		}
 	}
+
 	if strings.Join(names, " ") != "a b" {
 		t.Errorf("the quotas are %v", names)
 	}
+
 	if got := Exceeded(nil, pods); len(got) > 0 {
 		t.Errorf("without quotas: %v", got)
 	}
@@ -108,10 +117,12 @@ spec:
   scopes: [NotTerminating]
   scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: Exists}]}
   hard: {pods: 1, count/pods: 1, cpu: 1, memory: 1, ephemeral-storage: 1, requests.cpu: 1, limits.cpu: 1, hugepages-2Mi: 1}`)
+
 	got, err := trimmed(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

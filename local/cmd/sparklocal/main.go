@@ -14,7 +14,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := cli.New().ExecuteContext(ctx)
+
 	stop()
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sparklocal:", err)
 		os.Exit(1)

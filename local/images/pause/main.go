@@ -12,6 +12,7 @@ import (
 func main() {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGTERM, syscall.SIGINT)
+
 	for s := range signals {
 		if s != syscall.SIGCHLD {
 			return

@@ -31,10 +31,12 @@ const usage = `usage: probe COMMAND
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
+
 	err := run(ctx, os.Args[1:])
 	if code := exitCode(0); errors.As(err, &code) {
 		os.Exit(int(code))
 	}
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "probe:", err)
 		os.Exit(1)
@@ -57,6 +59,7 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintln(os.Stderr, second)
 		return exitCode(code)
 	case "lookup":
@@ -84,6 +87,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Println(os.Getuid(), os.Getgid())
 		return nil
 	}
+
 	fmt.Fprintln(os.Stderr, usage)
 	return exitCode(2)
 }
@@ -100,6 +104,7 @@ func sleep(ctx context.Context, duration string) error {
 	if err != nil {
 		return err
 	}
+
 	select {
 	case <-time.After(d):
 		return nil
@@ -111,18 +116,22 @@ func sleep(ctx context.Context, duration string) error {
 func get(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
+
 	if _, err := io.Copy(os.Stdout, response.Body); err != nil {
 		return err
 	}
+
 	if response.StatusCode != http.StatusOK {
 		return errors.New(response.Status)
 	}
@@ -133,6 +142,7 @@ func serve(ctx context.Context, address string) error {
 	if address == "" {
 		address = ":8080"
 	}
+
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		host, _ := os.Hostname()
@@ -144,12 +154,15 @@ func serve(ctx context.Context, address string) error {
 		code, _ := strconv.Atoi(r.PathValue("code"))
 		os.Exit(code)
 	})
+
 	server := &http.Server{Addr: address, Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		<-ctx.Done()
 		server.Close()
 	}()
+
 	fmt.Println("serving", address)
+
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -75,18 +75,22 @@ func SourceDir() (string, error) {
 		}
 		return "", fmt.Errorf("SPARKLOCAL_SRC=%s is not the directory local/ of spark-operator: correct or unset the variable", dir)
 	}
+
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
 		if dir := filepath.Join(filepath.Dir(file), "..", ".."); isSource(dir) {
 			return dir, nil
 		}
 	}
+
 	var starts []string
 	if exe, err := os.Executable(); err == nil {
 		starts = append(starts, filepath.Dir(exe))
 	}
+
 	if wd, err := os.Getwd(); err == nil {
 		starts = append(starts, wd)
 	}
+
 	for _, dir := range starts {
 		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			for _, d := range []string{dir, filepath.Join(dir, "local")} {
@@ -128,27 +132,35 @@ func Ensure(ctx context.Context, source, cache string, p Program, progress Progr
 	if err != nil || exists {
 		return path, err
 	}
+
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", fmt.Errorf("cached binary of %s: %w", p.Name, err)
 	}
+
 	stop := report(p, progress)
 	defer stop()
+
 	unlock, err := registry.LockFile(path + ".lock")
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
+
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
+
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, append(p.flags(), "-o", path+".new", ".")...)...)
 	cmd.Dir = filepath.Join(source, p.Module)
+
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	var out bytes.Buffer
+
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("go build of %s in %s failed: %w\n%s", p.Name, cmd.Dir, err, tail(out.String(), 20))
 	}
+
 	if err := os.Rename(path+".new", path); err != nil {
 		return "", fmt.Errorf("cached binary of %s: %w", p.Name, err)
 	}
@@ -161,12 +173,16 @@ func report(p Program, progress Progress) (stop func()) {
 	if progress == nil {
 		return func() {}
 	}
+
 	start, done, finished := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(finished)
+
 		progress(p, 0)
+
 		tick := time.NewTicker(5 * time.Second)
 		defer tick.Stop()
+
 		for {
 			select {
 			case <-done:
@@ -191,7 +207,9 @@ func (p Program) flags() []string {
 func (p Program) key(ctx context.Context, dir string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
 	cmd.Dir = dir
+
 	cmd.Env = append(os.Environ(), "GOWORK=off")
+
 	env, err := cmd.Output()
 	if err != nil {
 		stderr := ""
@@ -200,8 +218,10 @@ func (p Program) key(ctx context.Context, dir string) (string, error) {
 		}
 		return "", fmt.Errorf("go env in %s failed: %w: Go 1.21 or newer must be on the PATH%s", dir, err, stderr)
 	}
+
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%q\n", env, p.flags())
+
 	if err := hashSources(hash, dir); err != nil {
 		return "", fmt.Errorf("sources of %s: %w", p.Name, err)
 	}
@@ -212,6 +232,7 @@ func (p Program) key(ctx context.Context, dir string) (string, error) {
 // them.
 func hashSources(w io.Writer, dir string) error {
 	var files []string
+
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
 		if err == nil && !d.IsDir() && !strings.HasSuffix(name, "_test.go") &&
@@ -223,17 +244,22 @@ func hashSources(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
+
 	slices.Sort(files)
+
 	for _, path := range files {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
+
 		rel, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintf(w, "%s %d\n", rel, len(b))
+
 		if _, err := w.Write(b); err != nil {
 			return err
 		}

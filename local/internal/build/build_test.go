@@ -22,10 +22,12 @@ func module(t *testing.T) (source string, p Program) {
 
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
+
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +35,7 @@ func put(t *testing.T, dir, name, text string) {
 
 func key(t *testing.T, source string, p Program) string {
 	t.Helper()
+
 	path, _, err := Cached(t.Context(), source, "/cache", p)
 	if err != nil {
 		t.Fatal(err)
@@ -42,19 +45,24 @@ func key(t *testing.T, source string, p Program) string {
 
 func TestKeyDependsOnContentOnly(t *testing.T) {
 	source, p := module(t)
+
 	first := key(t, source, p)
 	if filepath.Base(first) != "hello" || !strings.HasPrefix(first, "/cache/bin/") {
 		t.Errorf("the binary would be %s", first)
 	}
+
 	put(t, source, "hello/main_test.go", "package main\n")
 	put(t, source, "hello/README.md", "words\n")
+
 	if got := key(t, source, p); got != first {
 		t.Error("a test or a text changes the key")
 	}
+
 	other, _ := module(t)
 	if got := key(t, other, p); got != first {
 		t.Error("another clone has another key")
 	}
+
 	seen := []string{first}
 	for name, change := range map[string]func(){
 		"a source":     func() { put(t, source, "hello/main.go", "package main\n\nfunc main() {}\n") },
@@ -63,10 +71,12 @@ func TestKeyDependsOnContentOnly(t *testing.T) {
 		"the flags":    func() { p.Linker = nil },
 	} {
 		change()
+
 		got := key(t, source, p)
 		if slices.Contains(seen, got) {
 			t.Errorf("%s does not change the key", name)
 		}
+
 		seen = append(seen, got)
 	}
 }
@@ -76,6 +86,7 @@ func TestConcurrentCallsBuildOnce(t *testing.T) {
 	cache := t.TempDir()
 	var mu sync.Mutex
 	paths, reports := map[string]bool{}, 0
+
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
@@ -83,24 +94,30 @@ func TestConcurrentCallsBuildOnce(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+
 			mu.Lock()
 			paths[path] = true
 			mu.Unlock()
 		})
 	}
+
 	wg.Wait()
+
 	if len(paths) != 1 || reports == 0 {
 		t.Errorf("built %v, reported progress %d times", paths, reports)
 	}
+
 	for path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		again, err := Ensure(t.Context(), source, cache, p, func(Program, time.Duration) { t.Error("a cached program is built") })
 		if err != nil || again != path {
 			t.Errorf("Ensure() = %s, %v", again, err)
 		}
+
 		if now, err := os.Stat(path); err != nil || !now.ModTime().Equal(info.ModTime()) {
 			t.Errorf("the binary was written anew: %v", err)
 		}
@@ -111,10 +128,12 @@ func TestFailedBuildQuotesTheCompiler(t *testing.T) {
 	source, p := module(t)
 	put(t, source, "hello/main.go", "package main\n\nfunc main() { undefinedThing() }\n")
 	cache := t.TempDir()
+
 	_, err := Ensure(t.Context(), source, cache, p, nil)
 	if err == nil || !strings.Contains(err.Error(), "undefinedThing") {
 		t.Errorf("Ensure() = %v", err)
 	}
+
 	if _, there, err := Cached(t.Context(), source, cache, p); there || err != nil {
 		t.Errorf("a failed build is in the cache: %v, %v", there, err)
 	}
@@ -124,6 +143,7 @@ func TestBuildStopsWithItsContext(t *testing.T) {
 	source, p := module(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+
 	if _, err := Ensure(ctx, source, t.TempDir(), p, nil); err == nil {
 		t.Error("no error")
 	}
@@ -132,6 +152,7 @@ func TestBuildStopsWithItsContext(t *testing.T) {
 func TestMissingGoIsNamed(t *testing.T) {
 	source, p := module(t)
 	t.Setenv("PATH", t.TempDir())
+
 	if _, _, err := Cached(t.Context(), source, "/cache", p); err == nil || !strings.Contains(err.Error(), "Go 1.21") {
 		t.Errorf("without Go: %v", err)
 	}
@@ -142,11 +163,15 @@ func TestSourceDirFindsTheClone(t *testing.T) {
 	if err != nil || !isSource(got) {
 		t.Errorf("SourceDir() = %s, %v", got, err)
 	}
+
 	t.Setenv("SPARKLOCAL_SRC", t.TempDir())
+
 	if _, err := SourceDir(); err == nil {
 		t.Error("an empty directory was accepted as the sources")
 	}
+
 	t.Setenv("SPARKLOCAL_SRC", got)
+
 	if again, err := SourceDir(); err != nil || again != got {
 		t.Errorf("SourceDir() = %s, %v", again, err)
 	}
@@ -158,10 +183,12 @@ func TestKubeVersionMatchesGoMod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := os.ReadFile(filepath.Join(source, Kube.Module, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.Contains(string(b), "\tk8s.io/kubernetes "+KubeVersion+"\n") {
 		t.Errorf("go.mod of kube does not require k8s.io/kubernetes %s", KubeVersion)
 	}

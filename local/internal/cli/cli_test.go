@@ -33,6 +33,7 @@ func TestLeadingDirIsRemoved(t *testing.T) {
 		if (err == nil) != tt.ok || dir != tt.dir {
 			t.Errorf("leadingDir(%q) = %q, %v", tt.args, dir, err)
 		}
+
 		if diff := cmp.Diff(tt.rest, rest); diff != "" {
 			t.Errorf("leadingDir(%q) (-want +got):\n%s", tt.args, diff)
 		}
@@ -44,12 +45,15 @@ func TestStateDirDefaultsAndLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	check := func(flag, want string) {
 		t.Helper()
+
 		if got, err := stateDir(flag); err != nil || got != want {
 			t.Errorf("stateDir(%q) = %q, %v; want %q", flag, got, err, want)
 		}
 	}
+
 	t.Setenv("SPARKLOCAL_DIR", "")
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("HOME", base)
@@ -64,9 +68,11 @@ func TestStateDirDefaultsAndLinks(t *testing.T) {
 	if err := os.Symlink("other", filepath.Join(base, "alias")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Mkdir(filepath.Join(base, "other"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	check("alias", filepath.Join(base, "other"))
 	check("alias/not/yet", filepath.Join(base, "other/not/yet"))
 }
@@ -74,12 +80,15 @@ func TestStateDirDefaultsAndLinks(t *testing.T) {
 func TestBuildProgressIsRareWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out)
+
 	program := build.Program{Name: "kube", Hint: "long"}
 	for elapsed := time.Duration(0); elapsed <= 65*time.Second; elapsed += 5 * time.Second {
 		p.building(program, elapsed)
 	}
+
 	p.step("programs", 65*time.Second)
 	p.end()
+
 	want := "building kube for the first time (long): 0s\nbuilding kube for the first time (long): 30s\n" +
 		"building kube for the first time (long): 1m0s\n  65.0 s  programs\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -94,9 +103,11 @@ func TestBuildProgressOnATerminalUsesOneLine(t *testing.T) {
 	p.building(build.Program{Name: "kube"}, 0)
 	p.building(build.Program{Name: "kube"}, 5*time.Second)
 	p.line("done")
+
 	if got := strings.Count(out.String(), "\n"); got != 1 {
 		t.Errorf("%d lines in %q", got, out.String())
 	}
+
 	if !strings.HasSuffix(out.String(), "\r\x1b[Kdone\n") {
 		t.Errorf("the counting line is not erased: %q", out.String())
 	}
@@ -107,6 +118,7 @@ func TestStatusErrorNamesTheProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	state := func(supervisor proc.ID, phase supervise.Phase, status supervise.Status) supervise.State {
 		return supervise.State{
 			Supervisor: supervisor, Phase: phase, Error: "the reason",
@@ -125,15 +137,18 @@ func TestStatusErrorNamesTheProblem(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
+
 			err := showState(&out, "/d", "", tt.state)
 			if (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
 				t.Errorf("error %v, want %q", err, tt.wantErr)
 			}
+
 			if tt.state.Supervisor.PID != 0 && !strings.Contains(out.String(), "signal: killed") {
 				t.Errorf("the last exit is not shown:\n%s", out.String())
 			}
 		})
 	}
+
 	if err := showState(&bytes.Buffer{}, "/d", "yaml", state(self, supervise.Ready, supervise.ComponentReady)); err == nil {
 		t.Error("an unknown output format was accepted")
 	}
@@ -147,6 +162,7 @@ func TestCommandsReportAMissingCluster(t *testing.T) {
 		cmd := New()
 		cmd.SetArgs(args)
 		cmd.SetOut(&bytes.Buffer{})
+
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "no cluster in "+dir) {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -81,6 +81,7 @@ func imageSmall(name, summary, tag string) *cobra.Command {
 			if name == "probe" {
 				build = image.Probe
 			}
+
 			path, err := build(cmd.Context(), "")
 			return deliver(cmd, path, output, err)
 		},
@@ -98,15 +99,19 @@ func deliver(cmd *cobra.Command, archive, output string, err error) error {
 	if err != nil {
 		return err
 	}
+
 	if archive == "" {
 		return errors.New("the build returned no archive, which is a bug of sparklocal: please report it")
 	}
+
 	if output != "" {
 		if err := image.Copy(archive, output); err != nil {
 			return err
 		}
+
 		archive = output
 	}
+
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), archive)
 	return err
 }

@@ -25,6 +25,7 @@ func runImage(t *testing.T, args ...string) (string, error) {
 func TestImagePrintsThePathOfTheTar(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
+
 	file := filepath.Join(t.TempDir(), "new", "probe.tar")
 	for _, test := range []struct {
 		args []string
@@ -34,11 +35,13 @@ func TestImagePrintsThePathOfTheTar(t *testing.T) {
 		{[]string{"probe", "-o", file}, file},
 	} {
 		out, err := runImage(t, test.args...)
+
 		path := strings.TrimSuffix(out, "\n")
 		if err != nil || !strings.HasPrefix(path, test.want) || strings.Contains(path, "\n") {
 			t.Errorf("image %v printed %q, %v; want one line that begins with %s", test.args, out, err, test.want)
 			continue
 		}
+
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			t.Errorf("image %v: no archive at %s: %v", test.args, path, err)
 		}
@@ -47,6 +50,7 @@ func TestImagePrintsThePathOfTheTar(t *testing.T) {
 
 func TestImageErrorsNameTheProblem(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+
 	for _, test := range []struct {
 		args []string
 		want string

@@ -20,10 +20,12 @@ func kubeconfigCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			path := cluster.Kubeconfig(dir)
 			if _, err := os.Stat(path); err != nil {
 				return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 			}
+
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			return err
 		},

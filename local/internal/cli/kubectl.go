@@ -23,16 +23,20 @@ that comes first and passes all other arguments to kubectl.`,
 			if err != nil {
 				return err
 			}
+
 			if dir, err = stateDir(dir); err != nil {
 				return err
 			}
+
 			spec, err := cluster.ReadSpec(dir)
 			if err != nil {
 				return err
 			}
+
 			if spec == nil {
 				return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 			}
+
 			env := append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig(dir))
 			if err := syscall.Exec(spec.Kube, append([]string{"kubectl"}, rest...), env); err != nil {
 				return fmt.Errorf("run kubectl from %s: %w", spec.Kube, err)
@@ -48,12 +52,15 @@ func leadingDir(args []string) (dir string, rest []string, err error) {
 	if len(args) == 0 {
 		return "", args, nil
 	}
+
 	if value, ok := strings.CutPrefix(args[0], "--dir="); ok {
 		return value, args[1:], nil
 	}
+
 	if args[0] != "--dir" {
 		return "", args, nil
 	}
+
 	if len(args) == 1 {
 		return "", nil, fmt.Errorf("--dir has no value: write --dir DIRECTORY")
 	}

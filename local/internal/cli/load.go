@@ -19,6 +19,7 @@ them without a pull unless their pull policy is Always.`,
 			if err != nil {
 				return err
 			}
+
 			out := newProgress(cmd.ErrOrStderr())
 			return cluster.Load(cmd.Context(), dir, tars, out.step)
 		},

@@ -37,6 +37,7 @@ func stateDir(flag string) (string, error) {
 	if dir == "" {
 		dir = os.Getenv("SPARKLOCAL_DIR")
 	}
+
 	if dir == "" {
 		base := os.Getenv("XDG_STATE_HOME")
 		if base == "" {
@@ -44,10 +45,13 @@ func stateDir(flag string) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("find the default state directory: %w: choose a directory with --dir", err)
 			}
+
 			base = filepath.Join(home, ".local", "state")
 		}
+
 		dir = filepath.Join(base, "sparklocal", "default")
 	}
+
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("state directory: %w", err)
@@ -61,6 +65,7 @@ func resolve(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved
 	}
+
 	parent := filepath.Dir(path)
 	if parent == path {
 		return path

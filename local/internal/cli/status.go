@@ -27,10 +27,12 @@ log. The exit status is 0 if the cluster and all its components are ready, and 1
 			if err != nil {
 				return err
 			}
+
 			state, err := supervise.ReadState(dir)
 			if errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 			}
+
 			if err != nil {
 				return err
 			}
@@ -48,6 +50,7 @@ func showState(out io.Writer, dir, output string, state supervise.State) error {
 	case "json":
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
+
 		if err := encoder.Encode(state); err != nil {
 			return err
 		}
@@ -58,12 +61,15 @@ func showState(out io.Writer, dir, output string, state supervise.State) error {
 	default:
 		return fmt.Errorf("--output %q is not supported: use json, or omit the flag for a table", output)
 	}
+
 	if !alive {
 		return errors.New("the cluster is not running: start it with `sparklocal up`")
 	}
+
 	if state.Phase != supervise.Ready {
 		return fmt.Errorf("the cluster is not ready: its phase is %s; wait, or run `sparklocal down` and then `sparklocal up`", state.Phase)
 	}
+
 	for _, c := range state.Components {
 		if c.Status != supervise.ComponentReady {
 			return fmt.Errorf("component %s is %s: see its log %s", c.Name, c.Status, c.Log)
@@ -77,10 +83,13 @@ func printState(out io.Writer, dir string, state supervise.State, alive bool) er
 	if state.Error != "" {
 		_, _ = fmt.Fprintln(out, state.Error)
 	}
+
 	if !alive {
 		return nil
 	}
+
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+
 	_, _ = fmt.Fprintln(table, "COMPONENT\tSTATUS\tPID\tSINCE\tRESTARTS\tLAST EXIT\tLOG")
 	for _, c := range state.Components {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%v\t%d\t%s\t%s\n", c.Name, c.Status, c.PID, time.Since(c.Since).Round(time.Second), c.Restarts, c.LastExit, c.Log)

@@ -26,13 +26,16 @@ after a reboot it starts empty. With --control-plane-only it consists of an API 
 			if o.Dir, err = stateDir(o.Dir); err != nil {
 				return err
 			}
+
 			began := time.Now()
 			out := newProgress(cmd.ErrOrStderr())
 			err = cluster.Up(cmd.Context(), o, cluster.Reporter{Line: out.line, Step: out.step, Building: out.building})
 			out.end()
+
 			if err != nil {
 				return err
 			}
+
 			out.line(fmt.Sprintf("ready after %.1f s: export KUBECONFIG=%s", time.Since(began).Seconds(), cluster.Kubeconfig(o.Dir)))
 			return nil
 		},
@@ -72,6 +75,7 @@ func newProgress(out io.Writer) *progress {
 func (p *progress) line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	p.clear()
 	_, _ = fmt.Fprintln(p.out, text)
 }
@@ -83,6 +87,7 @@ func (p *progress) step(name string, took time.Duration) {
 func (p *progress) building(program build.Program, elapsed time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	text := fmt.Sprintf("building %s for the first time (%s): %v", program.Name, program.Hint, elapsed)
 	if p.terminal {
 		p.clear()
@@ -100,6 +105,7 @@ func (p *progress) building(program build.Program, elapsed time.Duration) {
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	p.clear()
 }
 

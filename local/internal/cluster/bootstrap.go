@@ -45,6 +45,7 @@ type bootstrapObject struct {
 // itself cannot report more CPUs than the machine has. It admits pods by the number in the API server.
 func cpuPolicy(cpus int) []bootstrapObject {
 	const api, group, name = "/apis/admissionregistration.k8s.io/v1/", "admissionregistration.k8s.io", "sparklocal-cpus"
+
 	var patches []string
 	for _, field := range []string{"capacity", "allocatable"} {
 		patches = append(patches, fmt.Sprintf(`JSONPatch{op: "add", path: "/status/%s/cpu", value: "%d"}`, field, cpus))
@@ -75,6 +76,7 @@ func bootstrapObjects(cpus int) []bootstrapObject {
 		rule("", []string{"services", "pods", "namespaces", "endpoints"}, []string{"list", "watch"}),
 		rule("discovery.k8s.io", []string{"endpointslices"}, []string{"list", "watch"}),
 	)
+
 	objects = append(objects, role(localPathUser,
 		rule("", []string{"persistentvolumes"}, append(read, "create", "delete")),
 		rule("", []string{"persistentvolumeclaims"}, read),
@@ -102,6 +104,7 @@ func (r *runner) bootstrap(ctx context.Context) error {
 		return err
 	}
 	defer admin.Close()
+
 	for _, p := range bootstrapObjects(r.Node.CPUs) {
 		if err := admin.Create(ctx, p.path, p.object); err != nil {
 			return fmt.Errorf("create the first objects of the cluster at %s: %w", p.path, err)

@@ -20,6 +20,7 @@ const superuser = "system:masters"
 // name. The Kubernetes components use the users and groups to which the API server binds its built-in roles.
 func (s *Spec) identities() map[string]pki.Leaf {
 	hosts := []string{"localhost", s.host()}
+
 	users := map[string]pki.Leaf{
 		"admin":                   {User: "sparklocal-admin", Groups: []string{superuser}},
 		"kube-controller-manager": {User: "system:kube-controller-manager", Hosts: hosts},
@@ -38,22 +39,27 @@ func (s *Spec) identities() map[string]pki.Leaf {
 // kubeconfigs contain the cluster's address, which may have changed since the last start.
 func (s *Spec) issue() error {
 	dir := s.path("pki")
+
 	ca, err := pki.LoadCA(dir, clusterCA)
 	if err != nil {
 		return err
 	}
+
 	for name, leaf := range s.identities() {
 		if err := ca.Issue(name, leaf); err != nil {
 			return err
 		}
+
 		path := s.path("pki", name+".kubeconfig")
 		if name == "admin" {
 			path = Kubeconfig(s.Dir)
 		}
+
 		if err := pki.Kubeconfig(path, s.endpoint(s.Ports.API), dir, clusterCA, name); err != nil {
 			return err
 		}
 	}
+
 	serving := pki.Leaf{User: "kube-apiserver", Hosts: []string{
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 		"localhost", "127.0.0.1", apiService, s.host(), s.advertised(),
@@ -61,9 +67,11 @@ func (s *Spec) issue() error {
 	if err := ca.Issue("kube-apiserver", serving); err != nil {
 		return err
 	}
+
 	if err := ca.Issue("kubelet-client", pki.Leaf{User: "kube-apiserver-kubelet-client", Groups: []string{superuser}}); err != nil {
 		return err
 	}
+
 	if err := s.issueOthers(dir); err != nil {
 		return err
 	}
@@ -75,12 +83,15 @@ func (s *Spec) issueOthers(dir string) error {
 	if err != nil {
 		return err
 	}
+
 	if err := etcd.Issue("etcd", pki.Leaf{User: "etcd", Hosts: []string{"localhost", "127.0.0.1", s.host()}}); err != nil {
 		return err
 	}
+
 	if err := etcd.Issue("etcd-client", pki.Leaf{User: "kube-apiserver"}); err != nil {
 		return err
 	}
+
 	front, err := pki.LoadCA(dir, frontCA)
 	if err != nil {
 		return err

@@ -31,14 +31,17 @@ func withNode(major, minor int) *Spec {
 // component's health check reads them. In the arguments, it replaces the directory of the cluster by /d.
 func render(t *testing.T, s *Spec, component func(*Spec) (supervise.Component, error)) supervise.Component {
 	t.Helper()
+
 	s.Dir = t.TempDir()
 	if err := s.issue(); err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := component(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range c.Args {
 		c.Args[i] = strings.ReplaceAll(c.Args[i], s.Dir, "/d")
 	}
@@ -72,6 +75,7 @@ func TestComponentsListenOnTheirAddresses(t *testing.T) {
 		if c.Name != tt.component {
 			t.Errorf("%s is called %s: the binary would run another program", tt.component, c.Name)
 		}
+
 		for _, want := range tt.want {
 			if !slices.Contains(c.Args, want) {
 				t.Errorf("%s has no %s in %q", tt.component, want, c.Args)
@@ -88,6 +92,7 @@ func TestNoComponentSkipsVerification(t *testing.T) {
 				t.Errorf("%s has %s", name, arg)
 			}
 		}
+
 		if c.Ready == nil && name != "local-path-provisioner" {
 			t.Errorf("%s has no health check", name)
 		}
@@ -112,7 +117,9 @@ func TestAuditLogIsOptional(t *testing.T) {
 	if audit(render(t, withoutNode(), (*Spec).apiserver).Args) {
 		t.Error("the audit log is on without the option")
 	}
+
 	s := withoutNode()
+
 	s.Audit = true
 	if !audit(render(t, s, (*Spec).apiserver).Args) {
 		t.Error("no audit log")
@@ -129,13 +136,16 @@ func TestBodiesInTheAuditLogAreOptional(t *testing.T) {
 		{Options{ControlPlaneOnly: true, AuditBodies: true}, auditPolicyBodies},
 	} {
 		tt.o.Dir = t.TempDir()
+
 		s, err := newSpec(tt.o)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := s.writeControlPlaneFiles(); err != nil {
 			t.Fatal(err)
 		}
+
 		if got, _ := os.ReadFile(s.path("audit-policy.yaml")); string(got) != tt.want || s.Audit != (tt.want != "") {
 			t.Errorf("%+v: audit log %t, policy\n%s", tt.o, s.Audit, got)
 		}
@@ -156,12 +166,14 @@ func TestContainerdConfigMatchesTheVersion(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := withNode(tt.major, tt.minor).containerdConfig()
+
 			common := []string{`address = "/run/sparklocal/1/containerd.sock"`, `root = "/d/node/containerd"`, "disable_apparmor = true"}
 			for _, want := range append(tt.want, common...) {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in\n%s", want, got)
 				}
 			}
+
 			for _, not := range tt.not {
 				if strings.Contains(got, not) {
 					t.Errorf("%q in\n%s", not, got)
@@ -207,10 +219,12 @@ func TestKubeletAuthorizesWithTheAPIServer(t *testing.T) {
 
 func TestCorefileNamesAreQuoted(t *testing.T) {
 	s := withNode(1, 6)
+
 	s.Dir = "/my clusters/a"
 	if got := s.corefile(); !strings.Contains(got, `kubeconfig "/my clusters/a/pki/coredns.kubeconfig" sparklocal`) {
 		t.Errorf("the path falls apart:\n%s", got)
 	}
+
 	if got := quoteCaddy("/plain"); got != "/plain" {
 		t.Errorf("quoteCaddy(/plain) = %s", got)
 	}
@@ -227,6 +241,7 @@ func TestParseImageListReturnsDigests(t *testing.T) {
 	out := "REF TYPE DIGEST SIZE PLATFORMS LABELS\n" +
 		"localhost/pause:1 application/vnd.docker.distribution.manifest.v2+json sha256:25 1.4 MiB linux/amd64 a=b\n" +
 		"sha256:a5 application/vnd.docker.distribution.manifest.v2+json sha256:25 1.4 MiB linux/amd64 a=b\n"
+
 	want := map[string]string{"localhost/pause:1": "sha256:25", "sha256:a5": "sha256:25"}
 	if diff := cmp.Diff(want, parseImageList(out)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -241,6 +256,7 @@ func TestNodeIsReadyWithoutTaints(t *testing.T) {
 		n.Spec.Taints, n.Status.Conditions = taints, conditions
 		return n
 	}
+
 	good := condition{Type: "Ready", Status: "True"}
 	for name, tt := range map[string]struct {
 		node nodeObject
@@ -256,6 +272,7 @@ func TestNodeIsReadyWithoutTaints(t *testing.T) {
 		if err := tt.node.ready(4); err == nil {
 			t.Errorf("%s: a node with 8 CPUs counts as one with 4", name)
 		}
+
 		if err := errors.Join(tt.node.ready(0), tt.node.ready(8)); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -265,6 +282,7 @@ func TestNodeIsReadyWithoutTaints(t *testing.T) {
 func TestComponentsGetNoVariablesOfTheUserButGOGC(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.example.com")
 	t.Setenv("GOGC", "400")
+
 	want := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/d", "LANG=C.UTF-8", "GOGC=400"}
 	if diff := cmp.Diff(want, withoutNode().environment()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -38,6 +38,7 @@ func (s *Spec) health(port int, path, ca, cert string) (func(context.Context) er
 	if err != nil {
 		return nil, err
 	}
+
 	client := kubeapi.New(s.endpoint(port), config)
 	return func(ctx context.Context) error { return client.Get(ctx, path, nil) }, nil
 }
@@ -67,6 +68,7 @@ func (s *Spec) apiserver() (supervise.Component, error) {
 	if s.Node != nil {
 		bind = "0.0.0.0"
 	}
+
 	args := []string{
 		"--etcd-servers=" + s.endpoint(s.Ports.Etcd), "--etcd-cafile=" + s.pki(etcdCA+".crt"),
 		"--etcd-certfile=" + s.pki("etcd-client.crt"), "--etcd-keyfile=" + s.pki("etcd-client.key"),
@@ -99,11 +101,13 @@ func (s *Spec) apiserver() (supervise.Component, error) {
 		// The API server rejects a loopback address as an endpoint, and no pod would use the endpoint.
 		args = append(args, "--endpoint-reconciler-type=none")
 	}
+
 	if s.Audit {
 		args = append(args, "--audit-policy-file="+s.path("audit-policy.yaml"), "--audit-log-path="+s.path("audit.log"),
 			// The audit log is read as one file, so it must not be rotated.
 			"--audit-log-maxsize=4096")
 	}
+
 	ready, err := s.health(s.Ports.API, "/readyz", clusterCA, "admin")
 	return s.kube("kube-apiserver", ready, args...), err
 }
@@ -172,10 +176,12 @@ func (s *Spec) writeControlPlaneFiles() error {
 	if !s.Audit {
 		return nil
 	}
+
 	policy := auditPolicy
 	if s.AuditBodies {
 		policy = auditPolicyBodies
 	}
+
 	if err := os.WriteFile(s.path("audit-policy.yaml"), []byte(policy), 0o644); err != nil {
 		return fmt.Errorf("write the audit policy: %w", err)
 	}
@@ -195,6 +201,7 @@ func (s *Spec) Admin() (*kubeapi.Client, error) {
 func listening(network, address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var dialer net.Dialer
+
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err == nil {
 			_ = conn.Close()

@@ -34,6 +34,7 @@ func wipe(dir string) error {
 			return fmt.Errorf("remove the cluster's files: %w", err)
 		}
 	}
+
 	err := os.Remove(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 		return fmt.Errorf("remove the cluster's directory: %w", err)
@@ -61,18 +62,23 @@ func sweep(reg registry.Registry, report func(string)) error {
 		return err
 	}
 	defer unlock()
+
 	entries, err := reg.List()
 	if err != nil {
 		return err
 	}
+
 	for _, e := range entries {
 		if !e.Dead() {
 			continue
 		}
+
 		report("removing the leftover resources of the killed cluster in " + e.Dir)
+
 		if err := release(reg, e); err != nil {
 			return err
 		}
+
 		if e.Orphan() {
 			if err := wipe(e.Dir); err != nil {
 				return err
@@ -89,29 +95,37 @@ func Down(dir string, report func(string)) error {
 	if err != nil {
 		return err
 	}
+
 	id := registry.ID(dir)
+
 	_, forget, err := reg.LockCluster(id)
 	if err != nil {
 		return err
 	}
 	defer forget()
+
 	if e, ok := reg.Get(id); ok && !e.Dead() {
 		if err := e.Supervisor.Signal(syscall.SIGTERM); err != nil {
 			return err
 		}
+
 		if !e.Supervisor.WaitGone(stopLimit) {
 			report(fmt.Sprintf("the supervisor did not stop within %v: killing it", stopLimit))
+
 			if err := e.Supervisor.Signal(syscall.SIGKILL); err != nil {
 				return err
 			}
+
 			if !e.Supervisor.WaitGone(killLimit) {
 				return fmt.Errorf("the supervisor (process %d) still runs %v after SIGKILL: end it, then run `sparklocal down` again", e.Supervisor.PID, killLimit)
 			}
 		}
 	}
+
 	if err := sweep(reg, report); err != nil {
 		return err
 	}
+
 	spec, err := ReadSpec(dir)
 	if err == nil && spec == nil {
 		if _, statErr := os.Stat(filepath.Join(dir, "state.json")); statErr != nil {

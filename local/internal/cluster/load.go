@@ -23,20 +23,26 @@ func Load(ctx context.Context, dir string, tars []string, step func(name string,
 	if err != nil {
 		return err
 	}
+
 	if spec == nil {
 		return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 	}
+
 	if spec.Node == nil {
 		return fmt.Errorf("the cluster in %s has no node, so it cannot run images: start one without --control-plane-only", dir)
 	}
+
 	for _, tar := range tars {
 		if _, err := os.Stat(tar); err != nil {
 			return fmt.Errorf("image: %w", err)
 		}
+
 		began := time.Now()
+
 		if err := spec.load(ctx, tar); err != nil {
 			return err
 		}
+
 		step(filepath.Base(tar), time.Since(began))
 	}
 	return nil
@@ -49,13 +55,16 @@ func (s *Spec) load(ctx context.Context, tar string) error {
 	if err != nil {
 		return err
 	}
+
 	if names == nil {
 		out, err := s.ctr(ctx, "images", "import", tar)
 		if err != nil {
 			return err
 		}
+
 		names = parseImport(out)
 	}
+
 	for _, name := range names {
 		if _, err := s.ctr(ctx, "images", "label", name, pinned); err != nil {
 			return err
@@ -73,24 +82,30 @@ func (s *Spec) nameLoadedImages(ctx context.Context, tar string) ([]string, erro
 		// The tar has another format or is broken. If it is broken, the import returns the error.
 		return nil, nil //nolint:nilerr // see above
 	}
+
 	out, err := s.ctr(ctx, "images", "ls")
 	if err != nil {
 		return nil, err
 	}
+
 	have := parseImageList(out)
+
 	var names []string
 	for _, m := range manifest {
 		// The CRI plugin of containerd also names each image by the digest of its configuration.
 		id := "sha256:" + digestPattern.FindString(m.Config)
+
 		target, ok := have[id]
 		if !ok || len(m.RepoTags) == 0 {
 			return nil, nil
 		}
+
 		for _, name := range m.RepoTags {
 			names = append(names, name)
 			if have[name] == target {
 				continue
 			}
+
 			if _, err := s.ctr(ctx, "images", "tag", "--force", id, name); err != nil {
 				return nil, err
 			}
@@ -128,6 +143,7 @@ func parseImport(out string) []string {
 func (s *Spec) ctr(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address", s.Node.containerdSocket(), "--namespace", "k8s.io"}, args...)...)
 	cmd.Env = s.environment()
+
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))

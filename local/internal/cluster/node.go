@@ -48,22 +48,29 @@ func prepareNode(ctx context.Context, spec *Spec, cpus int, report Reporter) err
 	began := time.Now()
 	if missing := missingPackages(); len(missing) > 0 {
 		report.Line("installing packages with apt-get: " + strings.Join(missing, " "))
+
 		if err := debian.Install(ctx, missing...); err != nil {
 			return err
 		}
+
 		if still := missingPackages(); len(still) > 0 {
 			return fmt.Errorf("the packages %s are installed, but their programs are not on the PATH: add their directory to the PATH", strings.Join(still, " "))
 		}
+
 		report.Step("packages", time.Since(began))
 	}
+
 	spec.Node = &Node{CPUs: cpus, CNIBin: cniBin()}
+
 	out, err := exec.CommandContext(ctx, "containerd", "--version").Output()
 	if err != nil {
 		return fmt.Errorf("run containerd --version: %w", err)
 	}
+
 	if spec.Node.ContainerdMajor, spec.Node.ContainerdMinor, err = containerdVersion(string(out)); err != nil {
 		return err
 	}
+
 	spec.Node.PauseTar, err = image.Pause(ctx, "")
 	return err
 }
@@ -78,6 +85,7 @@ func missingPackages() []string {
 			missing = append(missing, need.pkg)
 		}
 	}
+
 	if cniBin() == "" {
 		missing = append(missing, "containernetworking-plugins")
 	}
@@ -112,9 +120,11 @@ func containerdVersion(line string) (major, minor int, err error) {
 	if major, err = strconv.Atoi(match[1]); err != nil {
 		return 0, 0, fmt.Errorf("version number of containerd: %w", err)
 	}
+
 	if minor, err = strconv.Atoi(match[2]); err != nil {
 		return 0, 0, fmt.Errorf("version number of containerd: %w", err)
 	}
+
 	if major < 1 || (major == 1 && minor < 6) {
 		return 0, 0, fmt.Errorf("containerd %d.%d is too old: install 1.6 or newer", major, minor)
 	}
@@ -124,41 +134,53 @@ func containerdVersion(line string) (major, minor int, err error) {
 // isolateNode creates the cluster's namespaces, its control group and its link to the host.
 func (r *runner) isolateNode() error {
 	began := time.Now()
+
 	if err := r.nodeDirectories(); err != nil {
 		return err
 	}
+
 	if err := r.writeNodeFiles(); err != nil {
 		return err
 	}
+
 	if err := isolate.Host.Make(r.Node.Cgroup); err != nil {
 		return err
 	}
+
 	var binds []isolate.Bind
 	for name, to := range mountPoints {
 		binds = append(binds, isolate.Bind{From: r.path("node", name), To: to})
 	}
+
 	var err error
 	if r.thread, err = isolate.NewThread(func() error { return isolate.EnterNamespaces(r.Node.Run, binds) }); err != nil {
 		return err
 	}
+
 	tid := 0
+
 	err = r.thread.Do(func() (err error) {
 		tid = isolate.ThreadID()
+
 		if r.Node.NetNS, err = proc.Namespace("thread-self", "net"); err != nil {
 			return err
 		}
+
 		r.Node.MntNS, err = proc.Namespace("thread-self", "mnt")
 		return err
 	})
 	if err != nil {
 		return err
 	}
+
 	if err := r.recordNode(); err != nil {
 		return err
 	}
+
 	if err := r.connect(tid); err != nil {
 		return err
 	}
+
 	r.sup.Step("network and mounts", began)
 	return nil
 }
@@ -169,6 +191,7 @@ func (r *runner) nodeDirectories() error {
 	if err := os.MkdirAll(r.path("node"), 0o700); err != nil {
 		return fmt.Errorf("create the node's directories: %w", err)
 	}
+
 	for _, dir := range []string{r.Node.Run, r.path("node", "etc"), r.path("node", "volumes"), r.path("node", "cni"), r.path("node", "log")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("create the node's directories: %w", err)
@@ -178,11 +201,13 @@ func (r *runner) nodeDirectories() error {
 	if err := os.RemoveAll(r.path("node", "cni")); err != nil {
 		return fmt.Errorf("create the node's directories: %w", err)
 	}
+
 	for name := range mountPoints {
 		if err := os.MkdirAll(r.path("node", name), 0o755); err != nil {
 			return fmt.Errorf("create the node's directories: %w", err)
 		}
 	}
+
 	unlock, err := r.reg.Lock()
 	if err != nil {
 		return err
@@ -198,10 +223,12 @@ func (r *runner) recordNode() error {
 		return err
 	}
 	defer unlock()
+
 	entry, ok := r.reg.Get(r.ID)
 	if !ok {
 		return fmt.Errorf("cluster %s is not registered as running: run `sparklocal down`, then `sparklocal up`", r.ID)
 	}
+
 	entry.Node = &r.Node.Node
 	return r.reg.Put(entry)
 }
@@ -227,11 +254,13 @@ func (r *runner) connect(tid int) error {
 		{"route", "add", serviceRange, "dev", "lo", "src", gateway},
 		{"route", "add", "unreachable", "default"},
 	}
+
 	for _, args := range host {
 		if err := ip(args, (*exec.Cmd).Start); err != nil {
 			return err
 		}
 	}
+
 	for _, args := range inside {
 		if err := ip(args, r.thread.Launch); err != nil {
 			return err
@@ -257,10 +286,12 @@ func ip(args []string, start func(*exec.Cmd) error) error {
 	var out strings.Builder
 	cmd := exec.Command("ip", args...)
 	cmd.Stdout, cmd.Stderr = &out, &out
+
 	err := start(cmd)
 	if err == nil {
 		err = cmd.Wait()
 	}
+
 	if err != nil {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(out.String()))
 	}
@@ -277,6 +308,7 @@ func releaseNode(reg registry.Registry, e registry.Entry) error {
 	if err := proc.KillAll(killLimit, find); err != nil {
 		return fmt.Errorf("end the containers of the cluster in %s: %w", e.Dir, err)
 	}
+
 	if err := removeCgroup(e.Node.Cgroup); err != nil {
 		return err
 	}

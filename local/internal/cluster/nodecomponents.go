@@ -22,10 +22,13 @@ func (r *runner) withNode(ctx context.Context) error {
 			if err := r.component(ctx, r.containerd); err != nil {
 				return err
 			}
+
 			began := time.Now()
+
 			if err := r.Spec.load(ctx, r.Node.PauseTar); err != nil {
 				return err
 			}
+
 			r.sup.Step("pause image", began)
 			return nil
 		},
@@ -33,6 +36,7 @@ func (r *runner) withNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	if err := r.bootstrap(ctx); err != nil {
 		return err
 	}
@@ -65,14 +69,17 @@ func (s *Spec) kubelet() (supervise.Component, error) {
 	if err != nil {
 		return supervise.Component{}, err
 	}
+
 	healthy, err := s.health(kubeletPort, "/healthz", clusterCA, "kubelet-client")
 	if err != nil {
 		return supervise.Component{}, err
 	}
+
 	ready := func(ctx context.Context) error {
 		if err := healthy(ctx); err != nil {
 			return err
 		}
+
 		var node nodeObject
 		if err := admin.Get(ctx, "/api/v1/nodes/"+NodeName, &node); err != nil {
 			return err
@@ -104,15 +111,18 @@ func (n nodeObject) ready(cpus int) error {
 	if got := n.Status.Allocatable.CPU; cpus > 0 && got != strconv.Itoa(cpus) {
 		return fmt.Errorf("the node has %q allocatable CPUs, not yet %d", got, cpus)
 	}
+
 	for _, t := range n.Spec.Taints {
 		if strings.HasPrefix(t.Key, "node.kubernetes.io/") {
 			return fmt.Errorf("the node has the taint %s", t.Key)
 		}
 	}
+
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" && c.Status == "True" {
 			return nil
 		}
+
 		if c.Type == "Ready" {
 			return fmt.Errorf("the node is not ready: %s", c.Message)
 		}

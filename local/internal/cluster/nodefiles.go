@@ -29,6 +29,7 @@ func (s *Spec) writeNodeFiles() error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("write the node's configuration: %w", err)
 		}
+
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write the node's configuration: %w", err)
 		}

@@ -42,17 +42,21 @@ func Run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+
 	if spec == nil {
 		return fmt.Errorf("no cluster in %s: start one with `sparklocal up`", dir)
 	}
+
 	reg, err := registry.Open()
 	if err != nil {
 		return err
 	}
+
 	r := &runner{Spec: spec, reg: reg}
 	if r.sup, err = supervise.New(dir, func(cmd *exec.Cmd) error { return r.thread.Launch(cmd) }); err != nil {
 		return err
 	}
+
 	err = r.up(ctx)
 	if err == nil {
 		r.sup.SetPhase(supervise.Ready, nil)
@@ -65,16 +69,22 @@ func Run(ctx context.Context, dir string) error {
 // up starts all components.
 func (r *runner) up(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
+
 	defer cancel()
 	go r.cancelWhenUnwanted(ctx, cancel)
+
 	began := time.Now()
+
 	if err := r.issue(); err != nil {
 		return err
 	}
+
 	if err := r.writeControlPlaneFiles(); err != nil {
 		return err
 	}
+
 	r.sup.Step("certificates", began)
+
 	if r.Node == nil {
 		var err error
 		if r.thread, err = isolate.NewThread(nil); err != nil {
@@ -82,9 +92,11 @@ func (r *runner) up(ctx context.Context) error {
 		}
 		return r.controlPlane(ctx)
 	}
+
 	if err := isolate.AdoptOrphans(); err != nil {
 		return fmt.Errorf("become the parent of orphaned containers: %w", err)
 	}
+
 	if err := r.isolateNode(); err != nil {
 		return err
 	}
@@ -97,6 +109,7 @@ func (r *runner) cancelWhenUnwanted(ctx context.Context, cancel func()) {
 		if r.unwanted() {
 			cancel()
 		}
+
 		sleep(ctx, watchPause)
 	}
 }
@@ -114,9 +127,11 @@ func (r *runner) watch(ctx context.Context) {
 		if tick%logTicks == 0 {
 			r.sup.CapLogs()
 		}
+
 		if tick%reapTicks == 0 && r.Node != nil {
 			reaper.Reap()
 		}
+
 		sleep(ctx, watchPause)
 	}
 }
@@ -127,22 +142,27 @@ func (r *runner) watch(ctx context.Context) {
 // its own errors.
 func (r *runner) down(cause error) error {
 	r.sup.Stop()
+
 	if r.thread != nil {
 		r.thread.Close()
 	}
+
 	unwanted := r.unwanted()
 	if cause != nil && !unwanted {
 		r.sup.SetPhase(supervise.Failed, cause)
 	}
+
 	unlock, err := r.reg.Lock()
 	if err != nil {
 		return errors.Join(cause, err)
 	}
 	defer unlock()
+
 	entry, ok := r.reg.Get(r.ID)
 	if !ok {
 		return cause
 	}
+
 	if err := release(r.reg, entry); err != nil {
 		return errors.Join(cause, err)
 	}
@@ -150,6 +170,7 @@ func (r *runner) down(cause error) error {
 	var reaper isolate.Reaper
 	reaper.Reap()
 	reaper.Reap()
+
 	if unwanted {
 		return errors.Join(cause, wipe(r.Dir))
 	}
@@ -159,14 +180,18 @@ func (r *runner) down(cause error) error {
 // component starts a component and waits until it is ready.
 func (r *runner) component(ctx context.Context, render func() (supervise.Component, error)) error {
 	began := time.Now()
+
 	c, err := render()
 	if err != nil {
 		return err
 	}
+
 	r.sup.Start(c)
+
 	if err := r.sup.WaitReady(ctx, c.Name); err != nil {
 		return err
 	}
+
 	r.sup.Step(c.Name, began)
 	return nil
 }
@@ -177,9 +202,11 @@ func (r *runner) controlPlane(ctx context.Context) error {
 	if err := r.component(ctx, r.etcd); err != nil {
 		return err
 	}
+
 	if err := r.component(ctx, r.apiserver); err != nil {
 		return err
 	}
+
 	controllers := []func() error{
 		func() error { return r.component(ctx, r.controllerManager) },
 		func() error { return r.defaultServiceAccount(ctx) },
@@ -211,7 +238,9 @@ func poll(ctx context.Context, prefix string, check func() error) error {
 		if err == nil {
 			return nil
 		}
+
 		sleep(ctx, 30*time.Millisecond)
+
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", prefix, err)
 		}
@@ -221,10 +250,12 @@ func poll(ctx context.Context, prefix string, check func() error) error {
 // concurrently calls all functions concurrently, waits for all of them and joins their errors.
 func concurrently(functions ...func() error) error {
 	errs := make([]error, len(functions))
+
 	var wg sync.WaitGroup
 	for i, f := range functions {
 		wg.Go(func() { errs[i] = f() })
 	}
+
 	wg.Wait()
 	return errors.Join(errs...)
 }

@@ -140,9 +140,11 @@ func ReadSpec(dir string) (*Spec, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster's spec: %w", err)
 	}
+
 	var s Spec
 	if err := json.Unmarshal(b, &s); err != nil {
 		return nil, fmt.Errorf("cluster spec %s is not valid JSON: %w: remove the file to start a new cluster", specFile(dir), err)
@@ -155,6 +157,7 @@ func (s *Spec) write() error {
 	if err != nil {
 		return fmt.Errorf("write the cluster's spec: %w", err)
 	}
+
 	if err := os.WriteFile(specFile(s.Dir), append(b, '\n'), 0o644); err != nil {
 		return fmt.Errorf("write the cluster's spec: %w", err)
 	}

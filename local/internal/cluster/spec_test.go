@@ -17,23 +17,29 @@ import (
 
 func TestReadSpecReturnsWrittenSpec(t *testing.T) {
 	s := withNode(2, 1)
+
 	s.Dir, s.Owner, s.Boot = t.TempDir(), proc.ID{PID: 1, Start: 2}, "boot"
 	if err := s.write(); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := ReadSpec(s.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(s, got); diff != "" {
 		t.Errorf("(-written +read):\n%s", diff)
 	}
+
 	if got, err := ReadSpec(t.TempDir()); got != nil || err != nil {
 		t.Errorf("an empty directory gave %v, %v", got, err)
 	}
+
 	if err := os.WriteFile(specFile(s.Dir), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := ReadSpec(s.Dir); err == nil || !strings.Contains(err.Error(), specFile(s.Dir)) {
 		t.Errorf("a broken file gave %v", err)
 	}
@@ -42,6 +48,7 @@ func TestReadSpecReturnsWrittenSpec(t *testing.T) {
 func TestOtherOptionsAreRejected(t *testing.T) {
 	control := &Spec{Owner: proc.ID{PID: 7}}
 	full := withNode(1, 6)
+
 	full.Scheduler, full.Audit = true, true
 	for name, tt := range map[string]struct {
 		spec *Spec
@@ -74,21 +81,26 @@ func TestWipeKeepsForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := wipe(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "thesis.tex" {
 		t.Errorf("left are %v, %v", entries, err)
 	}
+
 	if err := os.Remove(filepath.Join(dir, "thesis.tex")); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 2 {
 		if err := wipe(dir); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the empty directory remains: %v", err)
 	}
@@ -113,30 +125,38 @@ func TestStartOverKeepsOnlyTrustworthyData(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
+
 			data := filepath.Join(dir, "etcd")
 			if err := os.WriteFile(data, nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
+
 			if tt.old != nil {
 				state := `{"phase":"` + string(tt.phase) + `"}`
 				if err := os.WriteFile(supervise.StateFile(dir), []byte(state), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			reported := ""
+
 			report := Reporter{Line: func(text string) { reported += text }}
 			if err := startOver(&Spec{Dir: dir, Boot: now}, tt.old, report); err != nil {
 				t.Fatal(err)
 			}
+
 			if _, err := os.Stat(data); (err == nil) != tt.keeps {
 				t.Errorf("data kept: %v, want %v", err == nil, tt.keeps)
 			}
+
 			if _, err := os.Stat(supervise.StateFile(dir)); err == nil {
 				t.Error("the old state remains: it would count as the new supervisor's")
 			}
+
 			if _, err := os.Stat(dir); err != nil {
 				t.Error(err)
 			}
+
 			if !strings.Contains(reported, tt.says) {
 				t.Errorf("reported %q, want %q", reported, tt.says)
 			}
@@ -146,30 +166,37 @@ func TestStartOverKeepsOnlyTrustworthyData(t *testing.T) {
 
 func TestChoosePortsKeepsOldPorts(t *testing.T) {
 	listeners := make([]net.Listener, portCount)
+
 	had := make([]int, portCount)
 	for i := range listeners {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		listeners[i], had[i] = l, l.Addr().(*net.TCPAddr).Port
 	}
+
 	old := &Spec{Ports: portsFrom(had)}
 	if got, err := choosePorts(nil, old); err != nil || got[0] == had[0] {
 		t.Errorf("ports that are in use were taken: %v, %v", got, err)
 	}
+
 	for _, l := range listeners {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	got, err := choosePorts(nil, old)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(had, got); diff != "" {
 		t.Errorf("(-had +got):\n%s", diff)
 	}
+
 	got, err = choosePorts([]registry.Entry{{Ports: had[2:3]}}, old)
 	if err != nil || got[0] == had[0] {
 		t.Errorf("a port of another cluster was chosen: %v, %v", got, err)
@@ -189,10 +216,12 @@ func TestCoveredStateDirIsRejected(t *testing.T) {
 
 func TestConcurrentlyJoinsAllErrors(t *testing.T) {
 	a, b := errors.New("a"), errors.New("b")
+
 	err := concurrently(func() error { return a }, func() error { return nil }, func() error { return b })
 	if !errors.Is(err, a) || !errors.Is(err, b) {
 		t.Errorf("concurrently() = %v", err)
 	}
+
 	if err := concurrently(func() error { return nil }); err != nil {
 		t.Error(err)
 	}
@@ -203,11 +232,14 @@ func TestLoadNeedsANode(t *testing.T) {
 	if err := Load(t.Context(), dir, []string{"x.tar"}, nil); err == nil || !strings.Contains(err.Error(), "sparklocal up") {
 		t.Errorf("no cluster: %v", err)
 	}
+
 	s := withoutNode()
+
 	s.Dir = dir
 	if err := s.write(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Load(t.Context(), dir, []string{"x.tar"}, nil); err == nil || !strings.Contains(err.Error(), "no node") {
 		t.Errorf("no node: %v", err)
 	}

@@ -56,39 +56,49 @@ func Up(ctx context.Context, o Options, report Reporter) error {
 	if err != nil {
 		return err
 	}
+
 	unlock, _, err := reg.LockCluster(registry.ID(o.Dir))
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	old, err := ReadSpec(o.Dir)
 	if err != nil {
 		return err
 	}
+
 	if e, ok := reg.Get(registry.ID(o.Dir)); ok && old != nil && !e.Dead() && !endsAfterFailure(ctx, o.Dir, e) {
 		if err := old.checkOptions(o); err != nil {
 			return err
 		}
+
 		report.Line("the cluster already runs")
 		report.Step = func(string, time.Duration) {}
 		return await(ctx, o.Dir, e.Supervisor, report)
 	}
+
 	spec, err := newSpec(o)
 	if err != nil {
 		return err
 	}
+
 	if err := prepare(ctx, o, spec, report); err != nil {
 		return err
 	}
+
 	if err := sweep(reg, report.Line); err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return fmt.Errorf("create the state directory: %w", err)
 	}
+
 	if err := startOver(spec, old, report); err != nil {
 		return err
 	}
+
 	supervisor, err := begin(reg, spec, old)
 	if err != nil {
 		return err
@@ -104,6 +114,7 @@ func endsAfterFailure(ctx context.Context, dir string, e registry.Entry) bool {
 	if err != nil || state.Phase != supervise.Failed {
 		return false
 	}
+
 	for end := time.Now().Add(10 * time.Second); !e.Dead() && ctx.Err() == nil && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -115,6 +126,7 @@ func newSpec(o Options) (*Spec, error) {
 	if o.CPUs < 0 || o.CPUs > 999 || o.CPUs > 0 && o.ControlPlaneOnly {
 		return nil, errors.New("--cpus is the number of the node's CPUs: set a number from 1 to 999, and not with --control-plane-only")
 	}
+
 	spec := &Spec{
 		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit || o.AuditBodies, AuditBodies: o.AuditBodies,
 		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
@@ -124,9 +136,11 @@ func newSpec(o Options) (*Spec, error) {
 			return nil, err
 		}
 	}
+
 	if o.OwnerPID == 0 {
 		return spec, nil
 	}
+
 	var err error
 	if spec.Owner, err = proc.Of(o.OwnerPID); err != nil {
 		return nil, fmt.Errorf("find the process of --owner-pid: %w", err)
@@ -140,6 +154,7 @@ func (s *Spec) checkOptions(o Options) error {
 		(o.CPUs != 0 && s.Node != nil && o.CPUs != s.Node.CPUs) {
 		return fmt.Errorf("the cluster in %s already runs with other options: stop it first with `sparklocal down`", o.Dir)
 	}
+
 	if o.OwnerPID != 0 && o.OwnerPID != s.Owner.PID {
 		return fmt.Errorf("the cluster in %s already runs with another owner or without one: stop it first with `sparklocal down`", o.Dir)
 	}
@@ -152,29 +167,37 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 	if err != nil {
 		return err
 	}
+
 	cache, err := build.CacheDir()
 	if err != nil {
 		return err
 	}
+
 	began := time.Now()
+
 	programs := []build.Program{build.Kube}
 	if !o.ControlPlaneOnly {
 		programs = append(programs, build.CoreDNS)
 	}
+
 	need := preflight.Need{Node: !o.ControlPlaneOnly, Dir: o.Dir, Cache: cache}
 	for _, p := range programs {
 		_, exists, err := build.Cached(ctx, source, cache, p)
 		if err != nil {
 			return err
 		}
+
 		need.Build = need.Build || !exists
 	}
+
 	if err := preflight.Check(need); err != nil {
 		return err
 	}
+
 	report.Step("machine checked", time.Since(began))
 	began = time.Now()
 	paths := make([]string, len(programs))
+
 	work := []func() error{func() error {
 		for i, p := range programs {
 			var err error
@@ -182,15 +205,18 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 				return err
 			}
 		}
+
 		report.Step("programs", time.Since(began))
 		return nil
 	}}
 	if !o.ControlPlaneOnly {
 		work = append(work, func() error { return prepareNode(ctx, spec, o.CPUs, report) })
 	}
+
 	if err := concurrently(work...); err != nil {
 		return err
 	}
+
 	spec.Kube = paths[0]
 	if !o.ControlPlaneOnly {
 		spec.CoreDNS = paths[1]
@@ -207,6 +233,7 @@ func startOver(spec, old *Spec, report Reporter) error {
 	if old == nil || err != nil {
 		return wipeKeeping(spec.Dir)
 	}
+
 	switch {
 	case old.Boot != spec.Boot:
 		report.Line("the machine has rebooted since the last start: the cluster starts empty")
@@ -220,6 +247,7 @@ func startOver(spec, old *Spec, report Reporter) error {
 		if spec.Node != nil {
 			spec.Node.CPUs = old.Node.CPUs
 		}
+
 		report.Line("the cluster starts again with its data")
 		return os.Remove(supervise.StateFile(spec.Dir))
 	}
@@ -241,23 +269,28 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 		return proc.ID{}, err
 	}
 	defer unlock()
+
 	entries, err := reg.List()
 	if err != nil {
 		return proc.ID{}, err
 	}
+
 	entry := registry.Entry{ID: spec.ID, Dir: spec.Dir, Boot: spec.Boot, Owner: spec.Owner}
 	if spec.Node == nil {
 		if entry.Ports, err = choosePorts(entries, old); err != nil {
 			return proc.ID{}, err
 		}
+
 		spec.Ports = portsFrom(entry.Ports)
 	} else {
 		if err := chooseLink(reg, entries, spec); err != nil {
 			return proc.ID{}, err
 		}
+
 		spec.Ports = nodePorts
 		entry.Node = &spec.Node.Node
 	}
+
 	if err := spec.write(); err != nil {
 		return proc.ID{}, err
 	}
@@ -265,9 +298,11 @@ func begin(reg registry.Registry, spec, old *Spec) (proc.ID, error) {
 	if entry.Supervisor, err = proc.Of(os.Getpid()); err != nil {
 		return proc.ID{}, err
 	}
+
 	if err := reg.Put(entry); err != nil {
 		return proc.ID{}, err
 	}
+
 	if entry.Supervisor, err = spawn(spec.Dir); err != nil {
 		return proc.ID{}, errors.Join(err, reg.Delete(spec.ID))
 	}
@@ -284,8 +319,10 @@ func choosePorts(entries []registry.Entry, old *Spec) ([]int, error) {
 	if old == nil || old.Node != nil {
 		return registry.FreePorts(entries, portCount, rand.IntN(10000), registry.PortFree)
 	}
+
 	p := old.Ports
 	had := []int{p.API, p.Etcd, p.EtcdPeer, p.Controllers, p.Scheduler}
+
 	held := func(port int) bool {
 		return slices.ContainsFunc(entries, func(e registry.Entry) bool { return slices.Contains(e.Ports, port) })
 	}
@@ -303,10 +340,12 @@ func chooseLink(reg registry.Registry, entries []registry.Entry, spec *Spec) err
 	if err != nil {
 		return err
 	}
+
 	index, err := registry.FreeLink(entries, inUse)
 	if err != nil {
 		return err
 	}
+
 	spec.Node.Index = index
 	// An interface's name has at most 15 bytes.
 	spec.Node.HostLink = "spark" + spec.ID
@@ -321,21 +360,26 @@ func spawn(dir string) (proc.ID, error) {
 	if err != nil {
 		return proc.ID{}, fmt.Errorf("path of this binary: %w", err)
 	}
+
 	logPath := supervise.LogFile(dir, "supervisor")
 	if err := os.MkdirAll(filepath.Dir(logPath), 0o755); err != nil {
 		return proc.ID{}, fmt.Errorf("create the log directory: %w", err)
 	}
+
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return proc.ID{}, fmt.Errorf("open the supervisor's log: %w", err)
 	}
 	defer func() { _ = log.Close() }()
+
 	cmd := exec.Command(exe, SuperviseVerb, "--dir", dir)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return proc.ID{}, fmt.Errorf("start the supervisor: %w", err)
 	}
+
 	id, err := proc.Of(cmd.Process.Pid)
 	if err != nil {
 		return proc.ID{}, fmt.Errorf("the supervisor ended at its start: %w; the last lines of its log:\n%s", err, supervise.Tail(logPath, 10))
@@ -354,12 +398,14 @@ func await(ctx context.Context, dir string, supervisor proc.ID, report Reporter)
 	shown := 0
 	for {
 		state, err := supervise.ReadState(dir)
+
 		current := err == nil && state.Supervisor == supervisor
 		if current {
 			for ; shown < len(state.Steps); shown++ {
 				report.Step(state.Steps[shown].Name, time.Duration(state.Steps[shown].Seconds*float64(time.Second)))
 			}
 		}
+
 		switch {
 		case current && state.Phase == supervise.Ready:
 			return nil
@@ -368,6 +414,7 @@ func await(ctx context.Context, dir string, supervisor proc.ID, report Reporter)
 		case !supervisor.Alive():
 			return fmt.Errorf("the supervisor ended before the cluster was ready; the last lines of its log:\n%s", supervise.Tail(supervise.LogFile(dir, "supervisor"), 20))
 		}
+
 		select {
 		case <-ctx.Done():
 			return errors.Join(context.Cause(ctx), supervisor.Signal(syscall.SIGTERM))

@@ -27,24 +27,29 @@ func Install(ctx context.Context, packages ...string) error {
 		return fmt.Errorf("packages are missing, and this machine has no apt-get: install %s with your distribution's package manager",
 			strings.Join(packages, " "))
 	}
+
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("packages are missing, and only root can install them: as root, run: apt-get install -y --no-install-recommends %s", strings.Join(packages, " "))
 	}
+
 	unlock, err := registry.LockFile(filepath.Join(os.TempDir(), "sparklocal-packages.lock"))
 	if err != nil {
 		return err
 	}
 	defer unlock()
+
 	allow, err := forbidServices()
 	if err != nil {
 		return err
 	}
 	defer allow()
+
 	if !haveLists() {
 		if err := apt(ctx, "update"); err != nil {
 			return err
 		}
 	}
+
 	install := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
 	if err := apt(ctx, install...); err != nil {
 		// The usual cause is an old package list that contains files which no longer exist.
@@ -63,9 +68,11 @@ func forbidServices() (allow func(), err error) {
 	if errors.Is(err, fs.ErrExist) {
 		return func() {}, nil
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("create "+policyFile+": %w", err)
 	}
+
 	_, err = f.WriteString("#!/bin/sh\nexit 101\n")
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, errors.Join(fmt.Errorf("create "+policyFile+": %w", err), os.Remove(policyFile))
@@ -82,6 +89,7 @@ func apt(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "DPkg::Lock::Timeout=300"}, args...)...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C")
 	var out bytes.Buffer
+
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")

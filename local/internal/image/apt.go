@@ -30,15 +30,19 @@ func parseRelease(text string) (release, error) {
 		if !ok || strings.HasPrefix(name, "#") {
 			continue
 		}
+
 		if unquoted, err := strconv.Unquote(value); err == nil {
 			value = unquoted
 		}
+
 		fields[name] = value
 	}
+
 	r := release{ID: fields["ID"], Codename: fields["VERSION_CODENAME"]}
 	if r.ID != "debian" && r.ID != "ubuntu" {
 		return release{}, fmt.Errorf("the Spark image is built from the machine's own Debian or Ubuntu packages, but this system is %q: build the image on Debian or Ubuntu", r.ID)
 	}
+
 	if r.Codename == "" {
 		return release{}, errors.New("/etc/os-release has no VERSION_CODENAME: build the image on a release of Debian or Ubuntu")
 	}
@@ -62,10 +66,12 @@ func parseTargets(text string) []aptTarget {
 		if len(f) != 6 || f[0] != "Packages" {
 			continue
 		}
+
 		t := aptTarget{uri: f[1], suite: f[2], component: f[3], origin: f[4], source: f[5]}
 		if strings.HasPrefix(t.origin, "$(") { // apt prints the name of a field that is not set.
 			t.origin = ""
 		}
+
 		if !slices.Contains(targets, t) {
 			targets = append(targets, t)
 		}
@@ -80,6 +86,7 @@ func (r release) distribution(targets []aptTarget) []aptTarget {
 		if t.origin != "" {
 			return strings.EqualFold(t.origin, r.ID)
 		}
+
 		suite := t.suite == r.Codename || strings.HasPrefix(t.suite, r.Codename+"-") || strings.HasPrefix(t.suite, r.Codename+"/")
 		return suite && slices.Contains([]string{"main", "universe"}, t.component)
 	}
@@ -92,9 +99,11 @@ func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string 
 	var lines strings.Builder
 	for _, t := range targets {
 		lines.WriteString("deb ")
+
 		if keys := signedBy(t); len(keys) > 0 {
 			fmt.Fprintf(&lines, "[signed-by=%s] ", strings.Join(keys, ","))
 		}
+
 		fmt.Fprintf(&lines, "%s %s %s\n", t.uri, t.suite, t.component)
 	}
 	return lines.String()
@@ -126,6 +135,7 @@ func parseSignedBy(text string) []string {
 // signedByFile returns the keyrings in the sources file that defines the given package index.
 func signedByFile(t aptTarget) []string {
 	file, _, _ := strings.Cut(t.source, ":")
+
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return nil // without the option, apt uses the keys that the machine trusts
@@ -139,10 +149,12 @@ func parseAcquire(text string) []string {
 	var options []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
+
 		name, value, _ := strings.Cut(line, " ")
 		if value == `"";` || strings.HasSuffix(name, "::") {
 			continue
 		}
+
 		if strings.HasPrefix(name, "Acquire::http::") || strings.HasPrefix(name, "Acquire::https::") {
 			options = append(options, line)
 		}
@@ -171,6 +183,7 @@ func hasPackage(ctx context.Context, name string) (bool, error) {
 // that root must run.
 func install(ctx context.Context, log *progress, names ...string) error {
 	defer log.step("install %s", strings.Join(names, " "))()
+
 	if err := debian.Install(ctx, names...); err != nil {
 		return fmt.Errorf("the build of the Spark image needs %s: %w", strings.Join(names, " "), err)
 	}
@@ -182,10 +195,12 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 	var out strings.Builder
 	cmd := exec.CommandContext(ctx, name, args...)
 	w := bufio.NewWriter(&out)
+
 	cmd.Stdout = w
 	if err := run(cmd); err != nil {
 		return "", err
 	}
+
 	if err := w.Flush(); err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}

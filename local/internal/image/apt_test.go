@@ -84,6 +84,7 @@ func TestSourceLines(t *testing.T) {
 		}
 		return nil
 	})
+
 	want := "deb http://m/debian/ trixie main\ndeb [signed-by=/k/a.gpg,/k/b.gpg] http://m/own/ trixie main\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -137,6 +138,7 @@ Acquire::https::CAInfo "/etc/ssl/own.pem";
 Acquire::Retries "3";
 APT::Architecture "amd64";
 `
+
 	want := []string{`Acquire::http::Proxy "http://proxy:3128/";`, `Acquire::http::Proxy::mirror "DIRECT";`, `Acquire::https::CAInfo "/etc/ssl/own.pem";`}
 	if diff := cmp.Diff(want, parseAcquire(text)); diff != "" {
 		t.Error(diff)

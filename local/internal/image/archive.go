@@ -38,6 +38,7 @@ func hashFile(path string) (v1.Hash, error) {
 		return v1.Hash{}, fmt.Errorf("digest: %w", err)
 	}
 	defer f.Close()
+
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return v1.Hash{}, fmt.Errorf("digest of %s: %w", path, err)
@@ -72,6 +73,7 @@ func (l layerFile) open() (v1.Layer, error) {
 	if !l.gzip {
 		return newPlainLayer(l.path), nil
 	}
+
 	layer, err := tarball.LayerFromFile(l.path, tarball.WithCompressionLevel(9))
 	if err != nil {
 		return nil, fmt.Errorf("layer %s: %w", l.path, err)
@@ -86,19 +88,23 @@ func writeArchive(path string, tags []string, config v1.Config, layers ...layerF
 	if err != nil {
 		return err
 	}
+
 	for _, t := range tags {
 		if _, err := name.NewTag(t); err != nil {
 			return fmt.Errorf("image tag: %w", err)
 		}
 	}
+
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	defer f.Close()
+
 	if err := writeImage(f, img, tags); err != nil {
 		return fmt.Errorf("archive %s: %w", path, err)
 	}
+
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
@@ -112,30 +118,38 @@ func writeImage(out io.Writer, img v1.Image, tags []string) error {
 	if err != nil {
 		return err
 	}
+
 	config, err := img.RawConfigFile()
 	if err != nil {
 		return err
 	}
+
 	layers, err := img.Layers()
 	if err != nil {
 		return err
 	}
+
 	w := tar.NewWriter(out)
+
 	entry := tarball.Descriptor{Config: configName.Hex + ".json", RepoTags: tags}
 	if err := writeBlob(w, entry.Config, int64(len(config)), bytes.NewReader(config)); err != nil {
 		return err
 	}
+
 	for _, l := range layers {
 		file, err := writeLayer(w, l)
 		if err != nil {
 			return err
 		}
+
 		entry.Layers = append(entry.Layers, file)
 	}
+
 	manifest, err := json.Marshal(tarball.Manifest{entry})
 	if err != nil {
 		return err
 	}
+
 	if err := writeBlob(w, "manifest.json", int64(len(manifest)), bytes.NewReader(manifest)); err != nil {
 		return err
 	}
@@ -147,15 +161,18 @@ func writeLayer(w *tar.Writer, l v1.Layer) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	size, err := l.Size()
 	if err != nil {
 		return "", err
 	}
+
 	body, err := l.Compressed()
 	if err != nil {
 		return "", err
 	}
 	defer body.Close()
+
 	file = digest.Hex + ".tar"
 	if kind, err := l.MediaType(); err == nil && kind == types.DockerLayer {
 		file += ".gz"
@@ -167,6 +184,7 @@ func writeBlob(w *tar.Writer, name string, size int64, body io.Reader) error {
 	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: epoch}); err != nil {
 		return err
 	}
+
 	_, err := io.Copy(w, body)
 	return err
 }
@@ -182,11 +200,13 @@ func assemble(config v1.Config, layers []layerFile) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("image configuration: %w", err)
 	}
+
 	for _, l := range layers {
 		layer, err := l.open()
 		if err != nil {
 			return nil, err
 		}
+
 		img, err = mutate.Append(img, mutate.Addendum{
 			Layer:   layer,
 			History: v1.History{Created: v1.Time{Time: epoch}, CreatedBy: l.note},

@@ -49,26 +49,32 @@ func newBase(ctx context.Context, s *store, java int) (base, error) {
 	if java != 0 && !slices.Contains(javas, java) {
 		return base{}, fmt.Errorf("unsupported Java version %d: use 17 or 21", java)
 	}
+
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {
 		return base{}, fmt.Errorf("read the distribution of the machine: %w", err)
 	}
+
 	r, err := parseRelease(string(text))
 	if err != nil {
 		return base{}, err
 	}
+
 	b := base{release: r, java: java}
 	if java != 0 {
 		return b, nil
 	}
+
 	for _, b.java = range javas {
 		if exists(s.path(b.id())) {
 			return b, nil
 		}
 	}
+
 	if err := prepare(ctx, s.log); err != nil {
 		return base{}, err
 	}
+
 	for _, b.java = range javas {
 		if available, err := hasPackage(ctx, b.packages()[0]); available || err != nil {
 			return b, err
@@ -85,6 +91,7 @@ func prepare(ctx context.Context, log *progress) error {
 	if err != nil {
 		return err
 	}
+
 	if available && onPath("mmdebstrap") && onPath("mount") {
 		return nil
 	}
@@ -97,34 +104,41 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 		if err := prepare(ctx, s.log); err != nil {
 			return err
 		}
+
 		if available, err := hasPackage(ctx, b.packages()[0]); err != nil {
 			return err
 		} else if !available {
 			return fmt.Errorf("%s %s has no package %s: choose the other Java version (17 or 21) with --java", b.release.ID, b.release.Codename, b.packages()[0])
 		}
 		defer s.log.step("base layer: %s %s with Java %d and Python", b.release.ID, b.release.Codename, b.java)()
+
 		cmd, err := b.command(ctx, path)
 		if err != nil {
 			return err
 		}
+
 		w, err := newLayer(path)
 		if err != nil {
 			return err
 		}
 		defer w.abort()
+
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return fmt.Errorf("read the output of mmdebstrap: %w", err)
 		}
 		var tail tailWriter
+
 		cmd.Stderr = &tail
 		if err := cmd.Start(); err != nil {
 			return fmt.Errorf("start mmdebstrap: %w", err)
 		}
+
 		copyErr := copyBase(w, out, time.Now())
 		if copyErr != nil {
 			_ = out.Close() // Otherwise mmdebstrap would wait forever for a reader.
 		}
+
 		if err := cmd.Wait(); err != nil || copyErr != nil {
 			return fmt.Errorf("mmdebstrap failed: %w; its last lines:\n%s", errors.Join(err, copyErr), lastLines(tail.String(), 25))
 		}
@@ -140,14 +154,17 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	targets := b.release.distribution(parseTargets(text))
 	if len(targets) == 0 {
 		return nil, fmt.Errorf("apt's sources name no repository of %s %s: add one to /etc/apt", b.release.ID, b.release.Codename)
 	}
+
 	settings, err := output(ctx, "apt-config", "dump")
 	if err != nil {
 		return nil, err
 	}
+
 	args := []string{
 		"--variant=essential", "--format=tar", "--include=" + strings.Join(b.packages(), ","),
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
@@ -159,8 +176,10 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 	for _, option := range parseAcquire(settings) {
 		args = append(args, "--aptopt="+option)
 	}
+
 	cmd := exec.CommandContext(ctx, "mmdebstrap", append(args, "", "-", "-")...)
 	cmd.Stdin = strings.NewReader(sourceLines(targets, signedByFile))
+
 	cmd.Env = append(os.Environ(), "TMPDIR="+path.Dir(product), "LC_ALL=C")
 	// On SIGTERM, mmdebstrap ends its children and removes the unpacked files. On SIGKILL, both would remain.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -203,29 +222,36 @@ func copyBase(w *layerWriter, r io.Reader, begin time.Time) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
 		}
+
 		name := path.Clean(h.Name)
 		if name == "." || isDropped(name) {
 			continue
 		}
+
 		h.Name = name
 		if h.Typeflag == tar.TypeLink {
 			h.Linkname = path.Clean(h.Linkname)
 		}
+
 		h.ModTime = h.ModTime.Truncate(time.Second)
 		if h.ModTime.After(begin.Add(-time.Minute)) {
 			h.ModTime = epoch
 		}
+
 		body := io.Reader(in)
 		if line := accounts[name]; line != "" {
 			h.Size += int64(len(line))
 			body = io.MultiReader(in, strings.NewReader(line))
 		}
+
 		if h.Typeflag != tar.TypeReg {
 			body = nil
 		}
+
 		if err := w.add(*h, body); err != nil {
 			return err
 		}

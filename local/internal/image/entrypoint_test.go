@@ -28,31 +28,38 @@ done
 
 func newSandbox(t *testing.T) sandbox {
 	t.Helper()
+
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash on this machine")
 	}
+
 	dir := t.TempDir()
 	b := sandbox{home: filepath.Join(dir, "spark"), bin: filepath.Join(dir, "bin")}
 	script := func(path, content string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	top, err := newTop(base{}, sparkLayer{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, content := range top.filesBelow("sbin/") {
 		script(filepath.Join(b.home, "sbin", name), content)
 	}
+
 	script(filepath.Join(b.home, "entrypoint.sh"), top.files["entrypoint.sh"])
 	// tini is the last program that the entrypoint runs. The fake prints the whole command and does not run it.
 	for _, name := range []string{"tini", "other"} {
 		script(filepath.Join(b.bin, name), fakeProgram)
 	}
+
 	script(filepath.Join(b.home, "sbin", "spark-daemon.sh"), fakeProgram)
 	script(filepath.Join(b.home, "sbin", "spark-config.sh"), "")
 	script(filepath.Join(b.home, "bin", "load-spark-env.sh"), "")
@@ -68,10 +75,12 @@ func (b sandbox) run(t *testing.T, env []string, script string, args ...string) 
 	file := filepath.Join(t.TempDir(), "told")
 	cmd := exec.Command(filepath.Join(b.home, script), args...)
 	cmd.Env = append([]string{"PATH=" + b.bin + ":/usr/bin:/bin", "SPARK_HOME=" + b.home, "TOLD=" + file}, env...)
+
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %q: %v\n%s", script, args, err, out)
 	}
+
 	split := func(s string) []string {
 		s = strings.ReplaceAll(strings.TrimRight(s, "\n"), b.home, "HOME")
 		if s == "" {
@@ -159,10 +168,12 @@ func TestEntrypointBuildsTheCommand(t *testing.T) {
 			if len(test.args) > 0 && test.args[0] == "executor" {
 				env = append(append([]string{}, executorEnv...), test.env...)
 			}
+
 			got, recorded := b.run(t, env, "entrypoint.sh", test.args...)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error("command:", diff)
 			}
+
 			if diff := cmp.Diff(test.wantEnv, recorded); diff != "" {
 				t.Error("environment:", diff)
 			}
@@ -176,6 +187,7 @@ func TestEntrypointPassesTheExitCodeThrough(t *testing.T) {
 	b := newSandbox(t)
 	cmd := exec.Command(filepath.Join(b.home, "entrypoint.sh"), "sh", "-c", "exit 7")
 	cmd.Env = []string{"PATH=" + b.bin + ":/usr/bin:/bin", "SPARK_HOME=" + b.home}
+
 	_ = cmd.Run()
 	if code := cmd.ProcessState.ExitCode(); code != 7 {
 		t.Errorf("exit code %d, want 7", code)
@@ -191,20 +203,25 @@ func TestEntrypointNamesANamelessUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	temporary := t.TempDir()
 	// The machine that runs the test lacks the library. The loader reports this on standard error and continues.
 	_, recorded := b.run(t, []string{"TMPDIR=" + temporary}, "entrypoint.sh", "driver", "x")
+
 	accounts, _ := filepath.Glob(filepath.Join(temporary, "accounts.*", "passwd"))
 	if len(accounts) != 1 {
 		t.Fatalf("account files %v, want one", accounts)
 	}
+
 	if diff := cmp.Diff([]string{"NSS_WRAPPER_PASSWD=" + accounts[0], "LD_PRELOAD=libnss_wrapper.so"}, recorded); diff != "" {
 		t.Error(diff)
 	}
+
 	content, err := os.ReadFile(accounts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.HasSuffix(string(content), "\nspark-4711:x:4711:0:Spark:"+b.home+"/work-dir:/bin/false\n") {
 		t.Errorf("last account is not the user's: %s", lastLines(string(content), 2))
 	}
@@ -256,6 +273,7 @@ func TestStandaloneScriptsStartTheirDaemons(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
+
 			if len(recorded) > 0 {
 				t.Errorf("environment of the daemon: %v", recorded)
 			}
@@ -267,6 +285,7 @@ func TestWorkerWithoutMasterPrintsUsage(t *testing.T) {
 	b := newSandbox(t)
 	cmd := exec.Command(filepath.Join(b.home, "sbin", "start-worker.sh"))
 	cmd.Env = []string{"PATH=" + b.bin + ":/usr/bin:/bin", "SPARK_HOME=" + b.home}
+
 	out, _ := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), "usage:") {
 		t.Errorf("exit code %d, output %q; want 1 and how to call it", code, out)
@@ -276,26 +295,32 @@ func TestWorkerWithoutMasterPrintsUsage(t *testing.T) {
 // TestScriptsPassShellcheck checks the image's scripts with shellcheck.
 func TestScriptsPassShellcheck(t *testing.T) {
 	shellcheck := requireProgram(t, "shellcheck", "shellcheck")
+
 	top, err := newTop(base{}, sparkLayer{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var checked int
 	for _, name := range sortedKeys(top.files) {
 		if !strings.HasSuffix(name, ".sh") {
 			continue
 		}
+
 		text, err := images.Files.ReadFile("spark/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		cmd := exec.Command(shellcheck, "--exclude=SC1091", "-") // SC1091: shellcheck cannot read the sourced files.
+
 		cmd.Stdin = strings.NewReader(string(text))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 		checked++
 	}
+
 	if checked < 9 {
 		t.Errorf("checked %d scripts only", checked)
 	}

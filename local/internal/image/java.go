@@ -34,21 +34,26 @@ type compiler struct {
 func newCompiler(dir, baseLayer, sparkLayer string) (*compiler, error) {
 	c := &compiler{dir: dir}
 	root := filepath.Join(dir, "root")
+
 	runtime := func(name string) bool {
 		return strings.HasPrefix(name, "usr/lib/jvm/") || strings.HasPrefix(name, "etc/java-")
 	}
 	if _, err := unpack(baseLayer, root, runtime); err != nil {
 		return nil, err
 	}
+
 	found, _ := filepath.Glob(filepath.Join(root, "usr/lib/jvm/*/bin/java"))
 	if len(found) == 0 {
 		return nil, errors.New("the base layer has no Java runtime below /usr/lib/jvm: remove sparklocal/images/layers in the cache and build again")
 	}
+
 	c.java = found[0]
+
 	names, err := unpack(sparkLayer, filepath.Join(dir, "spark"), isCompileJar)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, name := range names {
 		c.jars = append(c.jars, filepath.Join(dir, "spark", name))
 	}
@@ -71,6 +76,7 @@ func isCompileJar(name string) bool {
 func (c *compiler) jar(ctx context.Context, sources map[string]string, file string) error {
 	c.tasks++
 	in, out := filepath.Join(c.dir, fmt.Sprint("source", c.tasks)), filepath.Join(c.dir, fmt.Sprint("classes", c.tasks))
+
 	args := []string{"-m", "jdk.compiler/com.sun.tools.javac.Main", "-nowarn", "-XDignore.symbol.file", "-proc:none", "-encoding", "UTF-8",
 		"-Xlint:-options", "-source", javaTarget, "-target", javaTarget, "-cp", strings.Join(c.jars, ":"), "-d", out}
 	for _, name := range sortedKeys(sources) {
@@ -78,11 +84,14 @@ func (c *compiler) jar(ctx context.Context, sources map[string]string, file stri
 		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
 			return fmt.Errorf("java source: %w", err)
 		}
+
 		if err := os.WriteFile(source, []byte(sources[name]), 0o644); err != nil {
 			return fmt.Errorf("java source: %w", err)
 		}
+
 		args = append(args, source)
 	}
+
 	if err := run(exec.CommandContext(ctx, c.java, args...)); err != nil {
 		return fmt.Errorf("compile %s: %w", filepath.Base(file), err)
 	}
@@ -96,26 +105,32 @@ func zipClasses(dir, file string) error {
 		return fmt.Errorf("jar: %w", err)
 	}
 	defer f.Close()
+
 	z := zip.NewWriter(f)
+
 	add := func(name string, content []byte) error {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: epoch})
 		if err != nil {
 			return err
 		}
+
 		_, err = w.Write(content)
 		return err
 	}
 	if err := add("META-INF/MANIFEST.MF", []byte("Manifest-Version: 1.0\r\n\r\n")); err != nil {
 		return fmt.Errorf("jar: %w", err)
 	}
+
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error { // WalkDir uses lexical order.
 		if err != nil || d.IsDir() {
 			return err
 		}
+
 		content, err := os.ReadFile(p)
 		if err != nil {
 			return err
 		}
+
 		name, err := filepath.Rel(dir, p)
 		if err != nil {
 			return err
@@ -135,16 +150,19 @@ func unpack(layer, dir string, wanted func(name string) bool) ([]string, error) 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)
 	}
 	defer root.Close()
 	var names []string
+
 	err = eachEntry(layer, func(h *tar.Header, body io.Reader) error {
 		if h.Typeflag == tar.TypeDir || !wanted(h.Name) {
 			return nil
 		}
+
 		names = append(names, h.Name)
 		return unpackEntry(root, h, body)
 	})
@@ -158,6 +176,7 @@ func unpackEntry(root *os.Root, h *tar.Header, body io.Reader) error {
 	if err := root.MkdirAll(path.Dir(h.Name), 0o755); err != nil {
 		return err
 	}
+
 	switch h.Typeflag {
 	case tar.TypeSymlink:
 		target := h.Linkname
@@ -168,10 +187,12 @@ func unpackEntry(root *os.Root, h *tar.Header, body io.Reader) error {
 	case tar.TypeLink:
 		return root.Link(h.Linkname, h.Name)
 	}
+
 	f, err := root.OpenFile(h.Name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, fs.FileMode(h.Mode)&0o755)
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(f, body)
 	return errors.Join(err, f.Close())
 }
@@ -183,15 +204,18 @@ func eachEntry(layer string, f func(h *tar.Header, body io.Reader) error) error 
 		return err
 	}
 	defer file.Close()
+
 	in := tar.NewReader(file)
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if err := f(h, in); err != nil {
 			return err
 		}

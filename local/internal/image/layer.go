@@ -29,6 +29,7 @@ func newLayer(file string) (*layerWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)
 	}
+
 	w := &layerWriter{file: f, buffer: bufio.NewWriterSize(f, 1<<20), dirs: map[string]bool{}}
 	w.Writer = tar.NewWriter(w.buffer)
 	return w, nil
@@ -45,26 +46,32 @@ func (w *layerWriter) add(h tar.Header, body io.Reader) error {
 	if err := w.parents(h.Name); err != nil {
 		return err
 	}
+
 	if h.Typeflag == tar.TypeDir {
 		if w.dirs[h.Name] {
 			return nil
 		}
+
 		w.dirs[h.Name] = true
 		h.Name += "/"
 	}
 	// The unpacking machine would map user names to its own IDs, so the entry contains only the IDs.
 	h.Uname, h.Gname = "", ""
+
 	h.AccessTime, h.ChangeTime = time.Time{}, time.Time{}
 	if h.ModTime.IsZero() {
 		h.ModTime = epoch
 	}
+
 	h.Format = tar.FormatPAX
 	if err := w.WriteHeader(&h); err != nil {
 		return fmt.Errorf("layer entry %s: %w", h.Name, err)
 	}
+
 	if body == nil {
 		return nil
 	}
+
 	if _, err := io.Copy(w.Writer, body); err != nil {
 		return fmt.Errorf("layer entry %s: %w", h.Name, err)
 	}
@@ -76,6 +83,7 @@ func (w *layerWriter) parents(name string) error {
 		if c != '/' || w.dirs[name[:i]] {
 			continue
 		}
+
 		if err := w.add(tar.Header{Typeflag: tar.TypeDir, Name: name[:i], Mode: 0o755}, nil); err != nil {
 			return err
 		}
@@ -103,6 +111,7 @@ func (w *layerWriter) copyFile(name string, mode int64, from string) error {
 		return fmt.Errorf("layer entry %s: %w", name, err)
 	}
 	defer f.Close()
+
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("layer entry %s: %w", name, err)
@@ -119,9 +128,11 @@ func (w *layerWriter) finish() error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("layer: %w", err)
 	}
+
 	if err := w.buffer.Flush(); err != nil {
 		return fmt.Errorf("layer: %w", err)
 	}
+
 	if err := w.file.Close(); err != nil {
 		return fmt.Errorf("layer: %w", err)
 	}

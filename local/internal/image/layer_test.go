@@ -27,6 +27,7 @@ type entry struct {
 func entries(t *testing.T, layer string) []entry {
 	t.Helper()
 	var all []entry
+
 	err := eachEntry(layer, func(h *tar.Header, r io.Reader) error {
 		body, err := io.ReadAll(r)
 		all = append(all, entry{h.Name, h.Linkname, string(body), h.Mode, h.Uid, h.ModTime.UTC()})
@@ -42,10 +43,12 @@ func entries(t *testing.T, layer string) []entry {
 func makeLayer(t *testing.T, write func(w *layerWriter) error) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "layer.tar")
+
 	w, err := newLayer(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := errors.Join(write(w), w.finish()); err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +64,7 @@ func TestLayerIsReproducible(t *testing.T) {
 			w.symlink("../opt/a/l", "x.sh"),
 		)
 	}))
+
 	want := []entry{
 		{"opt/", "", "", 0o755, 0, epoch}, {"opt/a/", "", "", 0o755, 0, epoch}, {"opt/a/x.sh", "", "#!", 0o755, 0, epoch},
 		{"opt/w/", "", "", 0o1777, 185, epoch}, {"opt/a/l", "x.sh", "", 0o777, 0, epoch},
@@ -74,6 +78,7 @@ func TestCopyBaseDropsUnwantedFiles(t *testing.T) {
 	begin := time.Date(2025, 5, 5, 0, 0, 0, 0, time.UTC)
 	packaged, installed := begin.Add(-24*time.Hour), begin.Add(time.Minute+time.Millisecond)
 	var in bytes.Buffer
+
 	w := tar.NewWriter(&in)
 	for _, e := range []struct {
 		name, body string
@@ -100,19 +105,23 @@ func TestCopyBaseDropsUnwantedFiles(t *testing.T) {
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := io.WriteString(w, e.body); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	in.WriteString(strings.Repeat("\x00", 8192)) // Tar programs pad an archive to a multiple of the record size.
 
 	got := entries(t, makeLayer(t, func(w *layerWriter) error { return copyBase(w, &in, begin) }))
 	if in.Len() > 0 {
 		t.Errorf("%d bytes are left in the pipe", in.Len())
 	}
+
 	want := []entry{
 		{"dev/", "", "", 0o644, 0, epoch},
 		{"etc/", "", "", 0o755, 0, epoch},
@@ -132,18 +141,22 @@ func TestCopyBaseDropsUnwantedFiles(t *testing.T) {
 
 func TestTruncatedBaseIsAnError(t *testing.T) {
 	var whole bytes.Buffer
+
 	w := tar.NewWriter(&whole)
 	if err := errors.Join(w.WriteHeader(&tar.Header{Name: "a", Typeflag: tar.TypeReg, Size: 4096, Mode: 0o644})); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := w.Write(make([]byte, 4096)); err != nil {
 		t.Fatal(err)
 	}
+
 	layer, err := newLayer(filepath.Join(t.TempDir(), "layer"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer layer.abort()
+
 	if err := copyBase(layer, bytes.NewReader(whole.Bytes()[:2000]), time.Now()); err == nil {
 		t.Error("a truncated tar is accepted")
 	}
@@ -179,6 +192,7 @@ func TestDistributionPath(t *testing.T) {
 func TestCopyDistributionMapsPaths(t *testing.T) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
+
 	w := tar.NewWriter(zipped)
 	for _, e := range []struct {
 		name string
@@ -187,20 +201,25 @@ func TestCopyDistributionMapsPaths(t *testing.T) {
 		if err := w.WriteHeader(&tar.Header{Name: e.name, Typeflag: tar.TypeReg, Mode: e.mode, Size: 1, Uid: 501, ModTime: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := w.Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := errors.Join(w.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	all := entries(t, makeLayer(t, func(w *layerWriter) error { return copyDistribution(t.Context(), w, &packed) }))
+
 	var got []entry
 	for _, e := range all {
 		if !strings.HasSuffix(e.Name, "/") {
 			got = append(got, e)
 		}
 	}
+
 	want := []entry{
 		{"opt/spark/bin/spark-submit", "", "x", 0o755, 0, epoch},
 		{"opt/spark/python/lib/py4j-0.10-src.zip", "", "x", 0o644, 0, epoch},
@@ -213,12 +232,14 @@ func TestCopyDistributionMapsPaths(t *testing.T) {
 
 func TestUnpackRejectsPathsOutside(t *testing.T) {
 	outside := t.TempDir()
+
 	layer := makeLayer(t, func(w *layerWriter) error {
 		return errors.Join(w.symlink("opt/out", filepath.Join("..", "..", "..", outside)), w.bytes("opt/out/evil", 0o644, []byte("x")))
 	})
 	if _, err := unpack(layer, t.TempDir(), func(string) bool { return true }); err == nil {
 		t.Error("an entry below a link that leaves the directory was written")
 	}
+
 	if exists(filepath.Join(outside, "evil")) {
 		t.Error("a file was written outside")
 	}
@@ -230,13 +251,16 @@ func TestUnpackKeepsLinks(t *testing.T) {
 			w.add(tar.Header{Typeflag: tar.TypeLink, Name: "usr/lib/hard", Linkname: "etc/java/conf"}, nil), w.bytes("tmp/no", 0o644, nil))
 	})
 	dir := t.TempDir()
+
 	names, err := unpack(layer, dir, func(name string) bool { return !strings.HasPrefix(name, "tmp/") })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{"etc/java/conf", "usr/lib/conf", "usr/lib/hard"}, names); diff != "" {
 		t.Error(diff)
 	}
+
 	for _, name := range names {
 		if content, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(content) != "c" {
 			t.Errorf("%s: %q, %v", name, content, err)
@@ -252,11 +276,13 @@ func TestArchiveHasTagsAndConfig(t *testing.T) {
 			if err := writeArchive(path, tags, v1.Config{User: "185"}, layerFile{path: layer, gzip: compressed, note: "n"}); err != nil {
 				t.Fatal(err)
 			}
+
 			for _, tag := range tags {
 				if diff := cmp.Diff(map[string]string{"a": "", "a/b": "text"}, contents(t, path, tag)); diff != "" {
 					t.Errorf("%s, compressed %v: %s", tag, compressed, diff)
 				}
 			}
+
 			content, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -264,16 +290,19 @@ func TestArchiveHasTagsAndConfig(t *testing.T) {
 			return content
 		}
 		tags := SparkTags("4.1.4")
+
 		first := write(tags)
 		for range 5 { // The library keeps tags in a map, so its order may differ.
 			if !bytes.Equal(first, write(tags)) {
 				t.Error("equal inputs give different archives")
 			}
 		}
+
 		if !bytes.Contains(first, []byte(`"RepoTags":["docker.io/apache/spark:4.1.4","docker.io/library/spark:4.1.4"]`)) {
 			t.Error("the archive does not carry the tags as users write them")
 		}
 	}
+
 	if err := writeArchive(filepath.Join(t.TempDir(), "x"), []string{"Not A Tag"}, v1.Config{}); err == nil {
 		t.Error("a malformed tag is taken")
 	}

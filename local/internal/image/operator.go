@@ -49,36 +49,47 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	o.defaults()
+
 	work, err := s.workDir()
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(work)
+
 	name := filepath.Base(o.Package)
 	binary := filepath.Join(work, name)
 	done := s.log.step("go build %s", o.Package)
+
 	build := goProgram{dir: o.SourceDir, pkg: o.Package, output: binary}
 	if o.Version != "" {
 		build.stamp = map[string]string{"main.version": o.Version}
 	}
+
 	if err := goBuild(ctx, build); err != nil {
 		return "", err
 	}
+
 	done()
+
 	trusted := filepath.Join(work, "ca-certificates.crt")
 	if err := os.WriteFile(trusted, certificates(), 0o600); err != nil {
 		return "", err
 	}
+
 	inputs := []string{o.Tag, o.Version, name}
 	for _, file := range []string{binary, trusted} {
 		sum, err := hashFile(file)
 		if err != nil {
 			return "", err
 		}
+
 		inputs = append(inputs, sum.Hex)
 	}
+
 	id := productID{kind: "archives", name: name, ext: ".tar", key: key(inputs...)}
+
 	path, err := s.product(ctx, id, func(_ context.Context, path string) error {
 		layer := filepath.Join(work, "layer.tar")
 		if err := programLayer(layer, binary, "/usr/bin/"+name, trusted); err != nil {
@@ -89,6 +100,7 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if info, err := os.Stat(path); err == nil {
 		s.log.printf("image %s: %.1f MB compressed", o.Tag, float64(info.Size())/1e6)
 	}
@@ -99,9 +111,11 @@ func (o *OperatorOptions) defaults() {
 	if o.SourceDir == "" {
 		o.SourceDir = "."
 	}
+
 	if o.Package == "" {
 		o.Package = "./cmd/spark-operator"
 	}
+
 	if o.Tag == "" {
 		o.Tag = DefaultOperatorTag
 	}
@@ -141,15 +155,18 @@ func Copy(archive, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return fmt.Errorf("write the archive to --output: %w", err)
 	}
+
 	in, err := os.Open(archive)
 	if err != nil {
 		return fmt.Errorf("write the archive to --output: %w", err)
 	}
 	defer in.Close()
+
 	out, err := os.Create(to)
 	if err != nil {
 		return fmt.Errorf("write the archive to --output: %w", err)
 	}
+
 	_, err = io.Copy(out, in)
 	if err := errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("write the archive to %s: %w", to, err)

@@ -26,23 +26,29 @@ var requirementLine = regexp.MustCompile(`^([A-Za-z0-9._-]+)==([A-Za-z0-9.]+)((?
 // checksum. The character # starts a comment.
 func parseRequirements(text string) ([]requirement, error) {
 	var all []requirement
+
 	text = strings.ReplaceAll(text, "\\\n", " ")
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
+
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
+
 		m := requirementLine.FindStringSubmatch(line)
 		if m == nil {
 			return nil, fmt.Errorf("requirement %q does not have the form NAME==VERSION --hash=sha256:DIGEST", line)
 		}
+
 		r := requirement{name: m[1], version: m[2]}
 		for h := range strings.FieldsSeq(m[3]) {
 			r.sha256 = append(r.sha256, strings.TrimPrefix(h, "--hash=sha256:"))
 		}
+
 		all = append(all, r)
 	}
+
 	if len(all) == 0 {
 		return nil, errors.New("the requirements file lists no package: add at least one requirement")
 	}
@@ -60,11 +66,13 @@ func sparkDistribution(version string) (requirement, error) {
 	if err != nil {
 		return requirement{}, err
 	}
+
 	var known []string
 	for _, r := range all {
 		if r.version == version {
 			return r, nil
 		}
+
 		known = append(known, r.version)
 	}
 	return requirement{}, fmt.Errorf("no checksum is pinned for Spark version %q in local/images/spark/requirements.txt: use one of %s, or add the checksum",
@@ -77,6 +85,7 @@ func SparkVersions() []string {
 	if err != nil {
 		return nil // A test ensures that the embedded file is valid.
 	}
+
 	versions := make([]string, len(all))
 	for i, r := range all {
 		versions[i] = r.version
@@ -98,9 +107,11 @@ func pipCommand(ctx context.Context, log *progress) ([]string, error) {
 	if command := findPip(ctx); command != nil {
 		return command, nil
 	}
+
 	if err := install(ctx, log, "python3-pip"); err != nil {
 		return nil, err
 	}
+
 	if command := findPip(ctx); command != nil {
 		return command, nil
 	}
@@ -124,19 +135,24 @@ func downloadSource(ctx context.Context, log *progress, r requirement, dir strin
 	if err != nil {
 		return "", err
 	}
+
 	tools, err := embeddedRequirements("spark/requirements-build.txt")
 	if err != nil {
 		return "", err
 	}
+
 	toolsDir := filepath.Join(dir, "build-tools")
+
 	args := []string{"install", "--target", toolsDir, "--only-binary", ":all:"}
 	if err := runPip(ctx, pip, dir, args, tools, nil); err != nil {
 		return "", err
 	}
+
 	args = []string{"download", "--dest", dir, "--no-binary", ":all:", "--no-build-isolation", "--ignore-requires-python", "--no-cache-dir"}
 	if err := runPip(ctx, pip, dir, args, []requirement{r}, []string{"PYTHONPATH=" + toolsDir}); err != nil {
 		return "", err
 	}
+
 	file := filepath.Join(dir, r.name+"-"+r.version+".tar.gz")
 	if !exists(file) {
 		return "", fmt.Errorf("pip download of %s succeeded, but the file %s does not exist", r.name, file)
@@ -149,12 +165,15 @@ func runPip(ctx context.Context, pip []string, dir string, args []string, pinned
 	for _, r := range pinned {
 		fmt.Fprintln(&lines, r)
 	}
+
 	list := filepath.Join(dir, "requirements.txt")
 	if err := os.WriteFile(list, []byte(lines.String()), 0o644); err != nil {
 		return fmt.Errorf("requirements: %w", err)
 	}
+
 	full := slices.Concat(pip[1:], args, []string{"--no-deps", "--require-hashes", "--progress-bar", "off", "--requirement", list})
 	cmd := exec.CommandContext(ctx, pip[0], full...)
+
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+dir, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_ROOT_USER_ACTION=ignore"), env...)
 	return run(cmd)
 }

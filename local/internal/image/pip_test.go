@@ -32,6 +32,7 @@ func TestParseRequirements(t *testing.T) {
 			if (err != nil) != (test.want == nil) {
 				t.Fatalf("error %v, want one: %v", err, test.want == nil)
 			}
+
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(requirement{})); diff != "" {
 				t.Error(diff)
 			}
@@ -50,17 +51,21 @@ func FuzzParseRequirements(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		var lines []string
 		for _, r := range got {
 			if len(r.sha256) == 0 {
 				t.Errorf("%s is not pinned", r.name)
 			}
+
 			lines = append(lines, r.String())
 		}
+
 		again, err := parseRequirements(strings.Join(lines, "\n"))
 		if err != nil {
 			t.Fatalf("its own output is rejected: %v", err)
 		}
+
 		if diff := cmp.Diff(got, again, cmp.AllowUnexported(requirement{})); diff != "" {
 			t.Error(diff)
 		}
@@ -73,15 +78,18 @@ func TestSparkVersionsArePinned(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
+
 	want := []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
 	if diff := cmp.Diff(want, SparkVersions()); diff != "" {
 		t.Error(diff)
 	}
+
 	for _, v := range want {
 		if got, err := sparkDistribution(v); err != nil || got.version != v {
 			t.Errorf("%s: got %+v, %v", v, got, err)
 		}
 	}
+
 	if _, err := sparkDistribution("4.1"); err == nil || !strings.Contains(err.Error(), "4.1.4") {
 		t.Errorf("an unknown version must be rejected with a list of known versions, got %v", err)
 	}

@@ -44,27 +44,33 @@ func buildEmbedded(ctx context.Context, cacheDir, program, tag string) (string, 
 	if err != nil {
 		return "", err
 	}
+
 	source, err := images.Files.ReadFile(program + "/main.go")
 	if err != nil {
 		return "", fmt.Errorf("source of %s: %w", program, err)
 	}
+
 	id := productID{kind: "archives", name: program, ext: ".tar", key: key(string(source), tag)}
 	return s.product(ctx, id, func(ctx context.Context, path string) error {
 		dir := filepath.Dir(path)
+
 		module := "module " + program + "\n\ngo 1.24\n"
 		for name, content := range map[string]string{"go.mod": module, "main.go": string(source)} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 				return fmt.Errorf("source of %s: %w", program, err)
 			}
 		}
+
 		binary := filepath.Join(dir, program)
 		if err := goBuild(ctx, goProgram{dir: dir, pkg: ".", output: binary}); err != nil {
 			return err
 		}
+
 		layer := filepath.Join(dir, "layer.tar")
 		if err := programLayer(layer, binary, "/"+program, ""); err != nil {
 			return err
 		}
+
 		config := v1.Config{Entrypoint: []string{"/" + program}, User: nobody}
 		return writeArchive(path, []string{tag}, config, layerFile{path: layer, note: program})
 	})
@@ -86,6 +92,7 @@ func goBuild(ctx context.Context, p goProgram) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", p.ldflags(), "-o", p.output, p.pkg}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = p.dir
+
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOWORK=off")
 	return run(cmd)
 }
@@ -106,11 +113,13 @@ func programLayer(path, binary, target, bundle string) error {
 		return err
 	}
 	defer w.abort()
+
 	if bundle != "" {
 		if err := w.copyFile("/etc/ssl/certs/ca-certificates.crt", 0o644, bundle); err != nil {
 			return err
 		}
 	}
+
 	if err := w.copyFile(target, 0o755, binary); err != nil {
 		return err
 	}
@@ -123,11 +132,13 @@ func run(cmd *exec.Cmd) error {
 	if cmd.Stdout == nil {
 		cmd.Stdout = &out
 	}
+
 	if cmd.Stderr == nil {
 		cmd.Stderr = &out
 	} else {
 		cmd.Stderr = io.MultiWriter(cmd.Stderr, &out)
 	}
+
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s failed: %w; its last lines:\n%s", strings.Join(cmd.Args[:min(3, len(cmd.Args))], " "), err, lastLines(out.String(), 25))
 	}

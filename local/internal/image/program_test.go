@@ -22,32 +22,40 @@ import (
 // For a symbolic link, the content is "-> " and the target.
 func contents(t *testing.T, archive, tag string) map[string]string {
 	t.Helper()
+
 	ref, err := name.NewTag(tag)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	img, err := tarball.ImageFromPath(archive, &ref)
 	if err != nil {
 		t.Fatalf("archive has no readable image %s: %v", tag, err)
 	}
+
 	flat := mutate.Extract(img)
 	defer flat.Close()
+
 	files := map[string]string{}
 	for r := tar.NewReader(flat); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return files
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		body, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if h.Linkname != "" {
 			body = []byte("-> " + h.Linkname)
 		}
+
 		files[strings.TrimSuffix(h.Name, "/")] = string(body)
 	}
 }
@@ -55,10 +63,12 @@ func contents(t *testing.T, archive, tag string) map[string]string {
 // unpackFile writes a file of an image to disk and makes it executable.
 func unpackFile(t *testing.T, archive, tag, file string) string {
 	t.Helper()
+
 	body, ok := contents(t, archive, tag)[file]
 	if !ok {
 		t.Fatalf("image %s has no %s", tag, file)
 	}
+
 	path := filepath.Join(t.TempDir(), filepath.Base(file))
 	if err := os.WriteFile(path, []byte(body), 0o755); err != nil {
 		t.Fatal(err)
@@ -68,25 +78,32 @@ func unpackFile(t *testing.T, archive, tag, file string) string {
 
 func TestPauseImageStaysUntilASignal(t *testing.T) {
 	cache := t.TempDir()
+
 	archive, err := Pause(t.Context(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ref, _ := name.NewTag(PauseTag)
+
 	img, err := tarball.ImageFromPath(archive, &ref)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := validate.Image(img); err != nil {
 		t.Errorf("image is not well formed: %v", err)
 	}
+
 	config, err := img.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{"/pause"}, config.Config.Entrypoint); diff != "" {
 		t.Error("entrypoint:", diff)
 	}
+
 	again, err := Pause(t.Context(), cache)
 	if err != nil || again != archive {
 		t.Errorf("second call made %q (%v), want the kept %q", again, err, archive)
@@ -100,13 +117,16 @@ func TestPauseImageStaysUntilASignal(t *testing.T) {
 	if err := pause.Process.Signal(os.Interrupt); err != nil {
 		t.Errorf("pause did not stay: %v", err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- pause.Wait() }()
+
 	select {
 	case err := <-ended:
 		t.Logf("pause ended: %v", err)
 	case <-time.After(30 * time.Second):
 		_ = pause.Process.Kill()
+
 		t.Error("pause did not end on a signal")
 	}
 }
@@ -116,7 +136,9 @@ func TestProbeImageRunsItsCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	probe := unpackFile(t, archive, ProbeTag, "probe")
+
 	written := filepath.Join(t.TempDir(), "new", "file")
 	for _, test := range []struct {
 		args     []string
@@ -133,6 +155,7 @@ func TestProbeImageRunsItsCommands(t *testing.T) {
 		{args: []string{"read", written}, wantOut: "text"},
 	} {
 		cmd := exec.Command(probe, test.args...)
+
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != test.wantCode || !strings.Contains(string(out), test.wantOut) {
 			t.Errorf("probe %v: exit code %d, output %q; want %d and %q", test.args, code, out, test.wantCode, test.wantOut)
@@ -148,6 +171,7 @@ func TestImageBuildIsReproducible(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -59,6 +59,7 @@ func (o *SparkOptions) archive(java int, inputs ...string) productID {
 		id.name += "-as-" + key(o.Tag)[:8]
 		inputs = append(inputs, o.Tag)
 	}
+
 	id.key = key(inputs...)
 	return id
 }
@@ -78,30 +79,38 @@ func Spark(ctx context.Context, o SparkOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	distribution, err := sparkDistribution(o.Version)
 	if err != nil {
 		return "", err
 	}
+
 	for _, tag := range o.tags() {
 		// Check the tags before the build, which takes minutes.
 		if _, err := name.NewTag(tag); err != nil {
 			return "", fmt.Errorf("image tag: %w", err)
 		}
 	}
+
 	base, err := newBase(ctx, s, o.Java)
 	if err != nil {
 		return "", err
 	}
+
 	spark := sparkLayer{distribution}
+
 	top, err := newTop(base, spark)
 	if err != nil {
 		return "", err
 	}
+
 	config := sparkConfig(o.Version)
+
 	configText, err := json.Marshal(config)
 	if err != nil {
 		return "", fmt.Errorf("image configuration: %w", err)
 	}
+
 	id := o.archive(base.java, base.id().key, spark.id().key, top.id().key, string(configText))
 	return s.product(ctx, id, func(ctx context.Context, archive string) error {
 		layers, err := sparkLayers(ctx, s, base, spark, top)
@@ -131,9 +140,11 @@ func sparkLayers(ctx context.Context, s *store, base base, spark sparkLayer, top
 	build(&basePath, base.layer)
 	build(&sparkPath, spark.layer)
 	wg.Wait()
+
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+
 	topPath, err := top.layer(ctx, s, basePath, sparkPath)
 	if err != nil {
 		return nil, err
@@ -183,25 +194,31 @@ func (l sparkLayer) id() productID {
 func (l sparkLayer) layer(ctx context.Context, s *store) (string, error) {
 	return s.product(ctx, l.id(), func(ctx context.Context, file string) error {
 		done := s.log.step("download of Spark %s", l.version)
+
 		archive, err := downloadSource(ctx, s.log, l.requirement, filepath.Dir(file))
 		if err != nil {
 			return err
 		}
+
 		done()
 		defer s.log.step("Spark layer")()
+
 		in, err := os.Open(archive)
 		if err != nil {
 			return fmt.Errorf("spark layer: %w", err)
 		}
 		defer in.Close()
+
 		w, err := newLayer(file)
 		if err != nil {
 			return err
 		}
 		defer w.abort()
+
 		if err := copyDistribution(ctx, w, in); err != nil {
 			return fmt.Errorf("spark layer: %w", err)
 		}
+
 		if err := w.bytes(sparkHome+"/RELEASE", 0o644, []byte("Spark "+l.version+"\n")); err != nil {
 			return err
 		}
@@ -216,22 +233,27 @@ func copyDistribution(ctx context.Context, w *layerWriter, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("source distribution: %w", err)
 	}
+
 	in := tar.NewReader(unzipped)
 	for ctx.Err() == nil {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return fmt.Errorf("source distribution: %w", err)
 		}
+
 		name, ok := distributionPath(h.Name)
 		if !ok || h.Typeflag != tar.TypeReg {
 			continue
 		}
+
 		if err := w.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: h.Mode & 0o755, Size: h.Size}, in); err != nil {
 			return err
 		}
+
 		if base := path.Base(name); strings.HasPrefix(base, "py4j-") {
 			// PYTHONPATH in the image's environment contains the name py4j-src.zip, without a version.
 			if err := w.symlink(path.Dir(name)+"/py4j-src.zip", base); err != nil {
@@ -250,6 +272,7 @@ func distributionPath(name string) (string, bool) {
 	if !ok {
 		return "", false
 	}
+
 	base := path.Base(name)
 	switch {
 	case strings.HasPrefix(name, "deps/jars/"):
@@ -262,6 +285,7 @@ func distributionPath(name string) (string, bool) {
 			return "", false
 		}
 	}
+
 	for _, m := range [][2]string{
 		{"deps/examples/", "examples/src/main/python/"},
 		{"deps/bin/", "bin/"}, {"deps/sbin/", "sbin/"}, {"deps/jars/", "jars/"}, {"deps/data/", "data/"}, {"deps/licenses/", "licenses/"},
@@ -271,6 +295,7 @@ func distributionPath(name string) (string, bool) {
 			return path.Join(sparkHome, m[1], rest), true
 		}
 	}
+
 	if name == "LICENSE" || name == "NOTICE" {
 		return path.Join(sparkHome, name), true
 	}

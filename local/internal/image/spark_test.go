@@ -46,12 +46,15 @@ exec chroot --userspec="$user" "$root" /usr/bin/env -i --chdir=/opt/spark/work-d
 // package, which needs root. If the installation fails, it skips the test.
 func requireProgram(t *testing.T, program, pkg string) string {
 	t.Helper()
+
 	if path, err := exec.LookPath(program); err == nil {
 		return path
 	}
+
 	if err := debian.Install(t.Context(), pkg); err != nil {
 		t.Skipf("needs the program %s: %v", program, err)
 	}
+
 	path, err := exec.LookPath(program)
 	if err != nil {
 		t.Fatalf("package %s is installed, but its program is missing: %v", pkg, err)
@@ -63,30 +66,38 @@ func requireProgram(t *testing.T, program, pkg string) string {
 // image. It skips the test if the machine cannot run the image's programs.
 func rootfs(t *testing.T, version string) (root string, env []string) {
 	t.Helper()
+
 	if testing.Short() {
 		t.Skip("builds and runs a Spark image: skipped with -short")
 	}
+
 	if os.Getuid() != 0 {
 		t.Skip("running the image's programs needs root (chroot, mounts): run this test as root")
 	}
+
 	requireProgram(t, "unshare", "util-linux")
 	requireProgram(t, "ip", "iproute2")
 	requireProgram(t, "tar", "tar")
+
 	if out, err := exec.Command("unshare", "-m", "-n", "-p", "-f", "true").CombinedOutput(); err != nil {
 		t.Skipf("this machine does not allow namespaces: %s", out)
 	}
+
 	archive, err := Spark(t.Context(), SparkOptions{Version: version, Progress: t.Output()})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := openStore("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir, err := s.workDir() // Not t.TempDir, because /tmp may be in memory.
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	// The directory becomes the root directory, so users other than root need access to it.
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -97,32 +108,40 @@ func rootfs(t *testing.T, version string) (root string, env []string) {
 
 func unpackArchive(t *testing.T, archive, tag, dir string) (root string, env []string) {
 	t.Helper()
+
 	ref, err := name.NewTag(tag)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	img, err := tarball.ImageFromPath(archive, &ref)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	config, err := img.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if config.Config.User != "185" {
 		t.Errorf("user %q, want the number 185", config.Config.User)
 	}
+
 	layers, err := img.Layers()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, l := range layers {
 		body, err := l.Uncompressed()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		cmd := exec.CommandContext(t.Context(), "tar", "-x", "--numeric-owner", "-p", "-C", dir)
 		cmd.Stdin = body
+
 		out, err := cmd.CombinedOutput()
 		if err := errors.Join(err, body.Close()); err != nil {
 			t.Fatalf("unpack: %v\n%s", err, out)
@@ -140,6 +159,7 @@ func runInside(t *testing.T, root string, env []string, user string, args ...str
 	full := []string{"-m", "-n", "-p", "-f", "--kill-child", "--propagation", "private", "bash", "-c", enterScript, "enter", root, user}
 	full = append(append(full, env...), args...)
 	cmd := exec.CommandContext(ctx, "unshare", full...)
+
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		t.Fatalf("%q did not end: %v\n%s", args, err, lastLines(string(out), 30))
@@ -172,6 +192,7 @@ func checkFiles(t *testing.T, root, version string) {
 	if strings.HasPrefix(version, "3.") {
 		scala = "2.12"
 	}
+
 	names := []string{
 		"entrypoint.sh", "decom.sh", "spark/RELEASE", "spark/bin/spark-submit", "spark/sbin/start-master.sh", "spark/sbin/stop-master.sh",
 		"spark/sbin/start-worker.sh", "spark/sbin/stop-worker.sh", "spark/sbin/start-connect-server.sh", "spark/sbin/stop-connect-server.sh",
@@ -182,13 +203,16 @@ func checkFiles(t *testing.T, root, version string) {
 	if hasConnect(version) {
 		names = append(names, "spark/jars/spark-connect_"+scala+"-"+version+".jar")
 	}
+
 	for _, name := range names {
 		path := filepath.Join(root, "opt", name)
+
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
+
 		if strings.HasSuffix(name, ".sh") && info.Mode().Perm() != 0o755 {
 			t.Errorf("%s has mode %v", name, info.Mode())
 		}
@@ -218,6 +242,7 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 		wantCode   int
 		want       string // a regular expression that the output must match
 	}
+
 	runs := []run{
 		{whole, "SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
 		{quick, "JavaSparkPi as another user", "4711:0", nil, submit("--class", "org.apache.spark.examples.JavaSparkPi", examples), 0, `(?m)^Pi is roughly 3\.1\d+$`},
@@ -237,12 +262,15 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 	if hasConnect(version) {
 		runs = append(runs, run{quick, "Connect server", "185:185", nil, []string{"bash", "-c", connectServer}, 143, `Spark Connect server started at`})
 	}
+
 	for _, test := range runs {
 		if test.whole && os.Getenv("SPARK_PROGRAMS") != "all" {
 			continue
 		}
+
 		t.Run(test.name, func(t *testing.T) {
 			out, code := runInside(t, root, append(append([]string{}, env...), test.env...), test.user, test.args...)
+
 			fits := regexp.MustCompile(test.want).MatchString(out)
 			if diff := cmp.Diff([]any{test.wantCode, true}, []any{code, fits}); diff != "" {
 				t.Errorf("exit code, output fits %s: %s\n%s", test.want, diff, lastLines(out, 40))
@@ -297,30 +325,38 @@ func TestTagsChangeTheArchiveName(t *testing.T) {
 	if diff := cmp.Diff(SparkTags("4.1.4"), usual.tags()); diff != "" {
 		t.Errorf("the usual names (-want +got):\n%s", diff)
 	}
+
 	id := usual.archive(17, "layer")
 	if diff := cmp.Diff(productID{kind: "archives", name: "spark-4.1.4-java17", key: key("layer"), ext: ".tar"}, id, cmp.AllowUnexported(productID{})); diff != "" {
 		t.Errorf("the usual archive (-want +got):\n%s", diff)
 	}
+
 	s := &store{dir: t.TempDir()}
+
 	kept := map[string]productID{"": id}
 	for _, tag := range []string{"registry.example/spark:mine", "registry.example/spark:yours"} {
 		o := SparkOptions{Version: "4.1.4", Tag: tag}
 		if diff := cmp.Diff([]string{tag}, o.tags()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tag, diff)
 		}
+
 		kept[tag] = o.archive(17, "layer")
 	}
+
 	if err := os.MkdirAll(filepath.Join(s.dir, "archives"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, id := range kept {
 		if err := os.WriteFile(s.path(id), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, id := range kept {
 		s.removeOlder(s.path(id), id)
 	}
+
 	for tag, id := range kept {
 		if !exists(s.path(id)) {
 			t.Errorf("the archive of tag %q was removed as another's older version", tag)

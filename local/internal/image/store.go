@@ -30,6 +30,7 @@ func CacheDir() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("find the directory of the image cache: %w: set XDG_CACHE_HOME or HOME", err)
 		}
+
 		dir = filepath.Join(home, ".cache")
 	}
 	return filepath.Join(dir, "sparklocal", "images"), nil
@@ -49,10 +50,12 @@ func openStore(dir string, log io.Writer) (*store, error) {
 			return nil, err
 		}
 	}
+
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cache directory: %w", err)
 	}
+
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cache directory: %w", err)
 	}
@@ -81,29 +84,36 @@ func (s *store) product(ctx context.Context, id productID, maker func(ctx contex
 	if exists(path) {
 		return path, nil
 	}
+
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", fmt.Errorf("cache directory: %w", err)
 	}
+
 	unlock, err := s.lock(ctx, id.kind+"-"+id.name)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
+
 	if exists(path) {
 		return path, nil
 	}
+
 	work, err := s.workDir()
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(work)
+
 	unfinished := filepath.Join(work, "product"+id.ext)
 	if err := maker(ctx, unfinished); err != nil {
 		return "", err
 	}
+
 	if err := os.Rename(unfinished, path); err != nil {
 		return "", fmt.Errorf("move the product to %s: %w", path, err)
 	}
+
 	s.removeOlder(path, id)
 	return path, nil
 }
@@ -132,6 +142,7 @@ func (s *store) workDir() (string, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", fmt.Errorf("work directory: %w", err)
 	}
+
 	abandoned, _ := filepath.Glob(filepath.Join(parent, "make-*"))
 	for _, dir := range abandoned {
 		// No build takes a day, so the process that created the directory was killed.
@@ -139,6 +150,7 @@ func (s *store) workDir() (string, error) {
 			_ = os.RemoveAll(dir) // A remaining directory only wastes space.
 		}
 	}
+
 	dir, err := os.MkdirTemp(parent, "make-")
 	if err != nil {
 		return "", fmt.Errorf("work directory: %w", err)
@@ -153,24 +165,30 @@ func (s *store) lock(ctx context.Context, name string) (unlock func(), err error
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("lock directory: %w", err)
 	}
+
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
+
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
+
 	for logged := false; ; logged = true {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return func() { file.Close() }, nil
 		}
+
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			file.Close()
 			return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
 		}
+
 		if !logged {
 			s.log.printf("%s: waiting for another process that builds it", name)
 		}
+
 		select {
 		case <-ctx.Done():
 			file.Close()

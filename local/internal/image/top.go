@@ -26,10 +26,12 @@ type top struct {
 
 func newTop(b base, s sparkLayer) (*top, error) {
 	files := map[string]string{}
+
 	err := fs.WalkDir(images.Files, "spark", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
+
 		content, err := images.Files.ReadFile(p)
 		files[strings.TrimPrefix(p, "spark/")] = string(content)
 		return err
@@ -53,25 +55,31 @@ func (t *top) id() productID {
 func (t *top) layer(ctx context.Context, s *store, basePath, sparkPath string) (string, error) {
 	return s.product(ctx, t.id(), func(ctx context.Context, file string) error {
 		defer s.log.step("top layer: scripts and example programs")()
+
 		dir := filepath.Dir(file)
+
 		c, err := newCompiler(filepath.Join(dir, "java"), basePath, sparkPath)
 		if err != nil {
 			return err
 		}
+
 		for _, jar := range []string{"examples", "failures"} {
 			if err := c.jar(ctx, t.filesBelow("java/"+jar+"/"), filepath.Join(dir, jar+".jar")); err != nil {
 				return err
 			}
 		}
+
 		facts, err := inspect(basePath, sparkPath)
 		if err != nil {
 			return err
 		}
+
 		w, err := newLayer(file)
 		if err != nil {
 			return err
 		}
 		defer w.abort()
+
 		if err := t.write(w, facts, dir); err != nil {
 			return err
 		}
@@ -101,14 +109,17 @@ var scalaLibrary = regexp.MustCompile(`^scala-library-(\d+\.\d+)\.`)
 
 func inspect(basePath, sparkPath string) (facts, error) {
 	f := facts{sbin: map[string]bool{}}
+
 	visit := func(h *tar.Header, _ io.Reader) error {
 		dir, base := path.Split(h.Name)
 		if path.Base(h.Name) == "java" && path.Base(path.Dir(h.Name)) == "bin" && strings.HasPrefix(dir, "usr/lib/jvm/") {
 			f.jvm = path.Dir(path.Dir(h.Name))
 		}
+
 		if m := scalaLibrary.FindStringSubmatch(base); m != nil {
 			f.scala = m[1]
 		}
+
 		if dir == sparkHome+"/sbin/" {
 			f.sbin[base] = true
 		}
@@ -119,6 +130,7 @@ func inspect(basePath, sparkPath string) (facts, error) {
 			return facts{}, fmt.Errorf("read layer: %w", err)
 		}
 	}
+
 	if f.jvm == "" || f.scala == "" {
 		return facts{}, fmt.Errorf("the layers lack a Java runtime (found %q) or the Scala library (found version %q): remove sparklocal/images/layers in the cache and build again", f.jvm, f.scala)
 	}
@@ -138,6 +150,7 @@ func (t *top) write(w *layerWriter, f facts, dir string) error {
 	for _, name := range []string{"work-dir", "work", "logs"} {
 		steps = append(steps, func() error { return w.dir(sparkHome+"/"+name, 0o1777, owner{sparkUser, sparkUser}) })
 	}
+
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -153,6 +166,7 @@ func (t *top) scripts(w *layerWriter, f facts) error {
 		if f.sbin[name] {
 			continue
 		}
+
 		if err := w.bytes(sparkHome+"/sbin/"+name, 0o755, []byte(scripts[name])); err != nil {
 			return err
 		}
@@ -165,12 +179,15 @@ func (t *top) examples(w *layerWriter, f facts, dir string) error {
 	if err := w.copyFile(jars+"spark-examples.jar", 0o644, filepath.Join(dir, "examples.jar")); err != nil {
 		return err
 	}
+
 	if err := w.symlink(jars+"spark-examples_"+f.scala+"-"+t.spark.version+".jar", "spark-examples.jar"); err != nil {
 		return err
 	}
+
 	if err := w.copyFile(jars+"spark-failures.jar", 0o644, filepath.Join(dir, "failures.jar")); err != nil {
 		return err
 	}
+
 	python := t.filesBelow("python/")
 	for _, name := range sortedKeys(python) {
 		if err := w.bytes(sparkHome+"/examples/src/main/python/failures/"+name, 0o644, []byte(python[name])); err != nil {

@@ -41,10 +41,12 @@ func (c Cgroups) hierarchies() ([]string, error) {
 	if c.unified() {
 		return []string{c.Root}, nil
 	}
+
 	entries, err := os.ReadDir(c.Root)
 	if err != nil {
 		return nil, fmt.Errorf("control groups: %w", err)
 	}
+
 	var dirs []string
 	for _, e := range entries {
 		dir := filepath.Join(c.Root, e.Name())
@@ -53,6 +55,7 @@ func (c Cgroups) hierarchies() ([]string, error) {
 			dirs = append(dirs, dir)
 		}
 	}
+
 	if len(dirs) == 0 {
 		return nil, fmt.Errorf("no control group hierarchy is mounted below %s: mount cgroup version 1 or 2 there", c.Root)
 	}
@@ -66,11 +69,13 @@ func (c Cgroups) Make(name string) error {
 	if err != nil {
 		return err
 	}
+
 	if c.unified() {
 		if err := c.enableControllers(); err != nil {
 			return err
 		}
 	}
+
 	for _, dir := range dirs {
 		group := filepath.Join(dir, name)
 		if err := os.Mkdir(group, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -81,14 +86,17 @@ func (c Cgroups) Make(name string) error {
 			if c.unified() || !exists(filepath.Join(group, file)) {
 				continue
 			}
+
 			b, err := os.ReadFile(filepath.Join(dir, file))
 			if err != nil {
 				return fmt.Errorf("control group: %w", err)
 			}
+
 			if err := os.WriteFile(filepath.Join(group, file), b, 0o644); err != nil {
 				return fmt.Errorf("control group: %w", err)
 			}
 		}
+
 		if err := setWeights(group); err != nil {
 			return err
 		}
@@ -116,6 +124,7 @@ func setWeights(group string) error {
 		if !exists(path) {
 			continue
 		}
+
 		weight := min(w.initial*runtime.NumCPU(), w.limit)
 		if err := os.WriteFile(path, []byte(strconv.Itoa(weight)), 0o644); err != nil {
 			return fmt.Errorf("control group: %w", err)
@@ -130,28 +139,36 @@ func (c Cgroups) enableControllers() error {
 	if err != nil {
 		return fmt.Errorf("control groups: %w", err)
 	}
+
 	control := filepath.Join(c.Root, "cgroup.subtree_control")
+
 	enabled, err := os.ReadFile(control)
 	if err != nil {
 		return fmt.Errorf("control groups: %w", err)
 	}
+
 	var missing []string
 	for _, controller := range nodeControllers {
 		if slices.Contains(strings.Fields(string(available)), controller) && !slices.Contains(strings.Fields(string(enabled)), controller) {
 			missing = append(missing, "+"+controller)
 		}
 	}
+
 	if len(missing) == 0 {
 		return nil
 	}
+
 	request := []byte(strings.Join(missing, " "))
+
 	err = os.WriteFile(control, request, 0o644)
 	if errors.Is(err, syscall.EBUSY) {
 		if err := c.emptyRoot(); err != nil {
 			return err
 		}
+
 		err = os.WriteFile(control, request, 0o644)
 	}
+
 	if err != nil {
 		return fmt.Errorf("control groups: enable %s at the root: %w", request, err)
 	}
@@ -165,6 +182,7 @@ func (c Cgroups) emptyRoot() error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("control group: %w", err)
 	}
+
 	for _, pid := range processes(c.Root) {
 		err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 		if err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -180,12 +198,14 @@ func (c Cgroups) Processes(name string) []int {
 	if err != nil {
 		return nil
 	}
+
 	var pids []int
 	for _, dir := range dirs {
 		for _, group := range groups(filepath.Join(dir, name)) {
 			pids = append(pids, processes(group)...)
 		}
 	}
+
 	slices.Sort(pids)
 	return slices.Compact(pids)
 }
@@ -196,6 +216,7 @@ func (c Cgroups) Remove(name string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, dir := range dirs {
 		below := groups(filepath.Join(dir, name))
 		// Remove children first, because a group with children cannot be removed. The kernel removes a group's files.
@@ -226,6 +247,7 @@ func processes(group string) []int {
 	if err != nil {
 		return nil
 	}
+
 	var pids []int
 	for field := range strings.FieldsSeq(string(b)) {
 		if pid, err := strconv.Atoi(field); err == nil && pid > 0 {

@@ -13,12 +13,14 @@ import (
 // tree creates files below a directory. A name that ends in / is a directory.
 func tree(t *testing.T, files map[string]string) Cgroups {
 	t.Helper()
+
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -28,6 +30,7 @@ func tree(t *testing.T, files map[string]string) Cgroups {
 
 func read(t *testing.T, elem ...string) string {
 	t.Helper()
+
 	b, err := os.ReadFile(filepath.Join(elem...))
 	if err != nil {
 		t.Fatal(err)
@@ -46,26 +49,33 @@ func TestMakeCoversEveryVersion1Hierarchy(t *testing.T) {
 		if err := os.MkdirAll(group, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(filepath.Join(group, file), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("memory", filepath.Join(c.Root, "alias")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := c.Make("mine"); err != nil {
 		t.Fatal(err)
 	}
+
 	made := map[string]bool{}
 	for _, h := range []string{"memory", "cpuset", "unified", "nothing"} {
 		made[h] = exists(filepath.Join(c.Root, h, "mine"))
 	}
+
 	if diff := cmp.Diff(map[string]bool{"memory": true, "cpuset": true, "unified": true, "nothing": false}, made); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
+
 	if got := read(t, c.Root, "cpuset/mine/cpuset.cpus"); got != "0-1\n" {
 		t.Errorf("the group may use the processors %q", got)
 	}
+
 	if got := read(t, c.Root, "cpuset/mine/cpuset.mems"); got != "0\n" {
 		t.Errorf("the group may use the memory nodes %q", got)
 	}
@@ -84,6 +94,7 @@ func TestMakeGivesOneShareForEachProcessor(t *testing.T) {
 			if err := c.Make("mine"); err != nil {
 				t.Fatal(err)
 			}
+
 			if got, want := read(t, c.Root, tt.file), strconv.Itoa(tt.share*runtime.NumCPU()); got != want {
 				t.Errorf("the share of CPU time is %q, want %q", got, want)
 			}
@@ -102,9 +113,11 @@ func TestMakeEnablesControllersInVersion2(t *testing.T) {
 			if err := c.Make("mine"); err != nil {
 				t.Fatal(err)
 			}
+
 			if got := read(t, c.Root, "cgroup.subtree_control"); got != tt.want {
 				t.Errorf("written %q, want %q", got, tt.want)
 			}
+
 			if !exists(filepath.Join(c.Root, "mine")) {
 				t.Error("the group is not made")
 			}
@@ -124,6 +137,7 @@ func TestProcessesIncludesGroupsBelow(t *testing.T) {
 	if diff := cmp.Diff([]int{10, 20, 30}, c.Processes("mine")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if got := c.Processes("none"); len(got) != 0 {
 		t.Errorf("a group that does not exist has %v", got)
 	}
@@ -136,15 +150,19 @@ func TestRemoveRemovesGroupsBelowFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := c.Remove("mine"); err != nil {
 		t.Fatal(err)
 	}
+
 	if exists(filepath.Join(c.Root, "memory/mine")) || exists(filepath.Join(c.Root, "unified/mine")) {
 		t.Error("the group remains")
 	}
+
 	if !exists(filepath.Join(c.Root, "memory/other")) {
 		t.Error("another group is gone")
 	}
+
 	if err := c.Remove("mine"); err != nil {
 		t.Errorf("removing what is gone: %v", err)
 	}

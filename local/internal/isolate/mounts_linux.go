@@ -21,14 +21,17 @@ func EnterNamespaces(keep string, binds []Bind) error {
 	if err := syscall.Unshare(syscall.CLONE_NEWNET | syscall.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("namespaces: %w", err)
 	}
+
 	if err := mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC); err != nil {
 		return err
 	}
+
 	for _, b := range binds {
 		if err := mount(b.From, b.To, "", syscall.MS_BIND); err != nil {
 			return err
 		}
 	}
+
 	if err := privateRun(keep); err != nil {
 		return err
 	}
@@ -45,9 +48,11 @@ func privateRun(keep string) error {
 		return fmt.Errorf("directory of sockets: %w", err)
 	}
 	defer func() { _ = held.Close() }()
+
 	if err := mount("tmpfs", "/run", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV); err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(keep, 0o700); err != nil {
 		return fmt.Errorf("directory of sockets: %w", err)
 	}

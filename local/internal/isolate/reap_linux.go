@@ -32,7 +32,9 @@ func (r *Reaper) Reap() {
 			_, _ = syscall.Wait4(id.PID, nil, syscall.WNOHANG, nil)
 			continue
 		}
+
 		now[id] = true
 	}
+
 	r.dead = now
 }

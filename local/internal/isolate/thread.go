@@ -19,6 +19,7 @@ type Thread struct{ work chan func() }
 // the thread's namespaces. If it fails, NewThread returns its error.
 func NewThread(enter func() error) (*Thread, error) {
 	t := &Thread{work: make(chan func())}
+
 	entered := make(chan error)
 	go offMainThread(func() {
 		if enter != nil {
@@ -28,10 +29,12 @@ func NewThread(enter func() error) (*Thread, error) {
 			}
 		}
 		entered <- nil
+
 		for f := range t.work {
 			f()
 		}
 	})
+
 	if err := <-entered; err != nil {
 		return nil, err
 	}
@@ -45,6 +48,7 @@ func offMainThread(f func()) {
 	// The thread of f stays locked, so that it ends with its goroutine. A thread that has left the host's namespaces
 	// must not run any other goroutine.
 	runtime.LockOSThread()
+
 	if ThreadID() != os.Getpid() {
 		f()
 		return
@@ -55,6 +59,7 @@ func offMainThread(f func()) {
 		close(running)
 		f()
 	})
+
 	<-running
 	runtime.UnlockOSThread()
 }

@@ -62,15 +62,19 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", method, path, err)
 		}
+
 		body = bytes.NewReader(b)
 	}
+
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
+
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return err
@@ -81,12 +85,15 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
+
 	if resp.StatusCode/100 != 2 {
 		return &StatusError{Code: resp.StatusCode, Body: string(answer[:min(len(answer), 500)])}
 	}
+
 	if out == nil {
 		return nil
 	}
+
 	if err := json.Unmarshal(answer, out); err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}

@@ -18,8 +18,10 @@ func Kubeconfig(path, server, dir, caName, name string) error {
 		if err != nil {
 			return fmt.Errorf("kubeconfig: %w", err)
 		}
+
 		parts[i] = base64.StdEncoding.EncodeToString(b)
 	}
+
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters:
@@ -43,6 +45,7 @@ current-context: sparklocal
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
+
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -52,6 +52,7 @@ func LoadCA(dir, name string) (*CA, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("certificate directory: %w", err)
 	}
+
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
 	if err == nil {
 		key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
@@ -70,13 +71,16 @@ func newCA(dir, name string) (*CA, error) {
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 	}
+
 	der, key, err := sign(template, nil, nil, caLife)
 	if err != nil {
 		return nil, fmt.Errorf("certificate authority %s: %w", name, err)
 	}
+
 	if ca.cert, err = x509.ParseCertificate(der); err != nil {
 		return nil, fmt.Errorf("certificate authority %s: %w", name, err)
 	}
+
 	ca.key = key
 	return ca, write(dir, name, der, key)
 }
@@ -91,6 +95,7 @@ func (ca *CA) Issue(name string, leaf Leaf) error {
 	if len(leaf.Hosts) > 0 {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 	}
+
 	for _, h := range leaf.Hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -98,6 +103,7 @@ func (ca *CA) Issue(name string, leaf Leaf) error {
 			template.DNSNames = append(template.DNSNames, h)
 		}
 	}
+
 	der, key, err := sign(template, ca.cert, ca.key, leafLife)
 	if err != nil {
 		return fmt.Errorf("certificate %s: %w", name, err)
@@ -112,14 +118,18 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, life 
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)); err != nil {
 		return nil, nil, err
 	}
+
 	template.NotBefore = time.Now().Add(-skew)
+
 	template.NotAfter = time.Now().Add(life + skew)
 	if parent == nil {
 		parent, parentKey = template, key
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, parentKey)
 	return der, key, err
 }
@@ -129,6 +139,7 @@ func write(dir, name string, der []byte, key *ecdsa.PrivateKey) error {
 	if err != nil {
 		return fmt.Errorf("key %s: %w", name, err)
 	}
+
 	if err := writePEM(filepath.Join(dir, name+".key"), "EC PRIVATE KEY", keyDER, 0o600); err != nil {
 		return err
 	}
@@ -146,19 +157,24 @@ func writePEM(path, kind string, der []byte, mode fs.FileMode) error {
 // the pair exist. These are NAME.key and NAME.pub in the directory.
 func ServiceAccountKey(dir, name string) error {
 	private, public := filepath.Join(dir, name+".key"), filepath.Join(dir, name+".pub")
+
 	_, errKey := os.Stat(private)
 	if _, errPub := os.Stat(public); errKey == nil && errPub == nil {
 		return nil
 	}
+
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("service-account key: %w", err)
 	}
+
 	keyDER, errKey := x509.MarshalECPrivateKey(key)
+
 	pubDER, errPub := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err := errors.Join(errKey, errPub); err != nil {
 		return fmt.Errorf("service-account key: %w", err)
 	}
+
 	if err := writePEM(private, "EC PRIVATE KEY", keyDER, 0o600); err != nil {
 		return err
 	}
@@ -172,10 +188,12 @@ func ClientConfig(dir, caName, name string) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client certificate: %w", err)
 	}
+
 	caPEM, err := os.ReadFile(filepath.Join(dir, caName+".crt"))
 	if err != nil {
 		return nil, fmt.Errorf("read the certificate of the authority: %w", err)
 	}
+
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(caPEM) {
 		return nil, fmt.Errorf("the file of the certificate authority %s contains no certificate: start the cluster again, which creates a new authority", caName)

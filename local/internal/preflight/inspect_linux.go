@@ -20,18 +20,23 @@ func inspect(need Need) Machine {
 	if !need.Node {
 		return m
 	}
+
 	m.Overlaid = overlaid(need.Dir)
+
 	m.Filesystems = filesystems()
 	if !m.Filesystems["overlay"] && m.UID == 0 {
 		loadModule("overlay")
+
 		m.Filesystems = filesystems()
 	}
+
 	m.Namespaces = map[string]bool{}
 	if entries, err := os.ReadDir("/proc/self/ns"); err == nil {
 		for _, e := range entries {
 			m.Namespaces[e.Name()] = true
 		}
 	}
+
 	m.Controllers = controllers()
 	m.Veth = m.UID != 0 || vethWorks()
 	return m
@@ -44,6 +49,7 @@ func memory() uint64 {
 		return 0
 	}
 	defer func() { _ = f.Close() }()
+
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
 			n, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
@@ -80,6 +86,7 @@ func statfs(dir string) (stat syscall.Statfs_t, ok bool) {
 		if err := syscall.Statfs(dir, &stat); err == nil {
 			return stat, true
 		}
+
 		if dir == filepath.Dir(dir) {
 			return stat, false
 		}
@@ -88,10 +95,12 @@ func statfs(dir string) (stat syscall.Statfs_t, ok bool) {
 
 func filesystems() map[string]bool {
 	found := map[string]bool{}
+
 	b, err := os.ReadFile("/proc/filesystems")
 	if err != nil {
 		return found
 	}
+
 	for line := range strings.Lines(string(b)) {
 		if fields := strings.Fields(line); len(fields) > 0 {
 			found[fields[len(fields)-1]] = true
@@ -110,10 +119,12 @@ func controllers() map[string]bool {
 		}
 		return found
 	}
+
 	entries, err := os.ReadDir("/sys/fs/cgroup")
 	if err != nil {
 		return found
 	}
+
 	for _, e := range entries {
 		for c := range strings.SplitSeq(e.Name(), ",") {
 			found[c] = true
@@ -128,6 +139,7 @@ func vethWorks() bool {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return true
 	}
+
 	name := "sparkprobe" + strconv.Itoa(os.Getpid()%10000)
 	if exec.Command("ip", "link", "add", name, "type", "veth", "peer", "name", name+"p").Run() != nil {
 		return false

@@ -69,6 +69,7 @@ func Judge(need Need, m Machine) error {
 	if len(missing) == 0 {
 		return nil
 	}
+
 	text := "this machine cannot run the cluster:\n  - " + strings.Join(missing, "\n  - ") + "\n"
 	if need.Node && onlyRoot(missing) {
 		text += "Without root, `sparklocal up --control-plane-only` works: it starts an API server and its controllers, but no pods run.\n"
@@ -85,15 +86,19 @@ func (m Machine) lacks(need Need) []string {
 		return []string{"its system is " + m.OS + ", but the cluster needs Linux"}
 	}
 	var missing []string
+
 	memory, disk, cacheDisk := uint64(controlPlaneMemory), uint64(controlPlaneDisk), uint64(0)
 	if need.Node {
 		memory, disk = nodeMemory, nodeDisk
 	}
+
 	if need.Build {
 		memory, cacheDisk = max(memory, buildMemory), buildDisk
 	}
+
 	missing = append(missing, shortage("memory", m.Memory, memory, "")...)
 	missing = append(missing, shortage("disk", m.Disk, disk, " in "+need.Dir+" (choose another directory with --dir)")...)
+
 	missing = append(missing, shortage("disk", m.CacheDisk, cacheDisk, " in "+need.Cache+" to build Kubernetes (choose another directory with XDG_CACHE_HOME)")...)
 	if need.Node {
 		missing = append(missing, m.lacksForNode()...)
@@ -106,27 +111,33 @@ func (m Machine) lacksForNode() []string {
 	if m.UID != 0 {
 		missing = append(missing, rootLine)
 	}
+
 	if !m.Filesystems["overlay"] {
 		missing = append(missing, "the kernel has no overlay file system: load or install the module overlay")
 	}
+
 	if m.Overlaid {
 		missing = append(missing, "the state directory is on an overlay file system (a container's own disk), and overlay file systems of containers cannot be nested: "+
 			"choose a directory on a disk or a volume with --dir")
 	}
+
 	if !m.Veth {
 		missing = append(missing, "the kernel has no veth pairs: load or install the module veth")
 	}
+
 	for _, ns := range []string{"net", "mnt", "pid", "ipc", "uts"} {
 		if !m.Namespaces[ns] {
 			missing = append(missing, "the kernel has no "+ns+" namespaces")
 		}
 	}
+
 	var controllers []string
 	for _, c := range []string{"cpu", "cpuset", "memory", "pids"} {
 		if !m.Controllers[c] {
 			controllers = append(controllers, c)
 		}
 	}
+
 	if len(controllers) > 0 {
 		missing = append(missing, "these cgroup controllers are not available: "+strings.Join(controllers, ", "))
 	}

@@ -50,15 +50,18 @@ func TestJudgeListsEverythingMissing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := capableMachine()
 			tt.change(&m)
+
 			err := Judge(tt.need, m)
 			if (err != nil) != (tt.want != nil) {
 				t.Fatalf("Judge() = %v, want an error: %v", err, tt.want != nil)
 			}
+
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("no %q in: %v", want, err)
 				}
 			}
+
 			if err != nil && !strings.Contains(err.Error(), "kind, minikube or k3s") {
 				t.Errorf("the error names no alternative: %v", err)
 			}
@@ -68,6 +71,7 @@ func TestJudgeListsEverythingMissing(t *testing.T) {
 
 func TestControlPlaneOnlyIsOfferedOnlyIfJustRootIsMissing(t *testing.T) {
 	m := capableMachine()
+
 	m.UID, m.Memory = 1000, gib
 	if err := Judge(Need{Node: true}, m); err == nil || strings.Contains(err.Error(), "--control-plane-only") {
 		t.Errorf("Judge() = %v", err)

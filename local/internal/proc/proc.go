@@ -31,10 +31,12 @@ func Of(pid int) (ID, error) {
 	if err != nil {
 		return ID{}, fmt.Errorf("process %d: %w", pid, fs.ErrNotExist)
 	}
+
 	s, err := parseStat(line)
 	if err != nil {
 		return ID{}, fmt.Errorf("process %d: %w", pid, err)
 	}
+
 	if s.dead() {
 		return ID{}, fmt.Errorf("process %d has ended: %w", pid, fs.ErrNotExist)
 	}
@@ -55,14 +57,17 @@ func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
 // command, may contain spaces and parentheses.
 func parseStat(line []byte) (stat, error) {
 	end := bytes.LastIndexByte(line, ')')
+
 	fields := strings.Fields(string(line[end+1:]))
 	if end < 0 || len(fields) < 20 {
 		return stat{}, errors.New("the stat line does not have the format of proc(5)")
 	}
+
 	parent, err := strconv.Atoi(fields[1])
 	if err != nil {
 		return stat{}, fmt.Errorf("parent in the stat line: %w", err)
 	}
+
 	start, err := strconv.ParseUint(fields[19], 10, 64)
 	if err != nil {
 		return stat{}, fmt.Errorf("start time in the stat line: %w", err)
@@ -78,6 +83,7 @@ func DeadChildren(parent int) []ID {
 		if err != nil {
 			continue
 		}
+
 		if s, err := parseStat(line); err == nil && s.dead() && s.parent == parent {
 			found = append(found, ID{PID: pid, Start: s.start})
 		}
@@ -90,6 +96,7 @@ func (id ID) Alive() bool {
 	if id.PID <= 0 {
 		return false
 	}
+
 	now, err := Of(id.PID)
 	return err == nil && now == id
 }
@@ -100,6 +107,7 @@ func (id ID) Signal(sig syscall.Signal) error {
 	if !id.Alive() {
 		return nil
 	}
+
 	if err := syscall.Kill(id.PID, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("signal %v to process %d: %w", sig, id.PID, err)
 	}
@@ -148,7 +156,9 @@ func Namespace(pid, kind string) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the %s namespace of process %s: %w", kind, pid, err)
 	}
+
 	_, number, _ := strings.Cut(target, "[")
+
 	inode, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("the link of the %s namespace, %q, contains no inode number: %w", kind, target, err)
@@ -166,14 +176,17 @@ func KillAll(limit time.Duration, find func() []int) error {
 		if len(remaining) == 0 {
 			return nil
 		}
+
 		for _, pid := range remaining {
 			if pid > 1 {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
+
 		if time.Now().After(end) {
 			return fmt.Errorf("the processes %v still run %v after they received SIGKILL", remaining, limit)
 		}
+
 		time.Sleep(20 * time.Millisecond)
 	}
 }
@@ -183,6 +196,7 @@ func all() []int {
 	if err != nil {
 		return nil
 	}
+
 	var pids []int
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {

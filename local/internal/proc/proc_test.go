@@ -34,6 +34,7 @@ func TestParseStatReadsAnyCommandName(t *testing.T) {
 			if (err != nil) != tt.wantErr {
 				t.Fatalf("error %v, want one: %v", err, tt.wantErr)
 			}
+
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(stat{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -54,33 +55,41 @@ func FuzzParseStat(f *testing.F) {
 
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
+
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }
 
 func TestReusedProcessIDIsAnotherProcess(t *testing.T) {
 	cmd := sleeper(t)
+
 	id, err := Of(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !id.Alive() {
 		t.Error("a running process is not alive")
 	}
+
 	later := ID{PID: id.PID, Start: id.Start + 1}
 	if later.Alive() {
 		t.Error("another start time is the same process")
 	}
+
 	if err := later.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	if !id.Alive() {
 		t.Error("a signal to one process reached another with its id")
 	}
+
 	if (ID{}).Alive() {
 		t.Error("the zero identity is alive")
 	}
@@ -88,19 +97,24 @@ func TestReusedProcessIDIsAnotherProcess(t *testing.T) {
 
 func TestZombieCountsAsEnded(t *testing.T) {
 	cmd := sleeper(t)
+
 	id, err := Of(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := id.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	if !id.WaitGone(10 * time.Second) {
 		t.Error("a killed process that nobody has waited for counts as alive")
 	}
+
 	if _, err := Of(id.PID); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Of(dead) gave %v, want fs.ErrNotExist", err)
 	}
+
 	if !slices.Contains(DeadChildren(os.Getpid()), id) {
 		t.Error("DeadChildren does not list it")
 	}
@@ -108,10 +122,12 @@ func TestZombieCountsAsEnded(t *testing.T) {
 
 func TestKillAllSparesThisProcess(t *testing.T) {
 	cmd := sleeper(t)
+
 	id, err := Of(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = KillAll(10*time.Second, func() []int {
 		if id.Alive() {
 			return []int{id.PID}
@@ -121,6 +137,7 @@ func TestKillAllSparesThisProcess(t *testing.T) {
 	if err != nil || id.Alive() {
 		t.Errorf("KillAll() = %v, alive %v", err, id.Alive())
 	}
+
 	if err := KillAll(0, func() []int { return []int{1} }); err == nil {
 		t.Error("KillAll returned no error for process 1")
 	}
@@ -131,9 +148,11 @@ func TestInNamespacesFindsThisProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !slices.Contains(InNamespaces(map[string]uint64{"mnt": inode}), os.Getpid()) {
 		t.Error("this process is not found in its own namespace")
 	}
+
 	if found := InNamespaces(map[string]uint64{"mnt": 0, "net": 0}); len(found) != 0 {
 		t.Errorf("inode 0 matches %v", found)
 	}

@@ -45,6 +45,7 @@ next:
 		if taken[i] {
 			continue
 		}
+
 		for _, p := range inUse {
 			if p.Overlaps(LinkAt(i).Net) {
 				continue next
@@ -61,6 +62,7 @@ func HostNetworks() ([]netip.Prefix, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the addresses of this machine: %w", err)
 	}
+
 	var nets []netip.Prefix
 	for _, a := range addrs {
 		if p, err := netip.ParsePrefix(a.String()); err == nil {
@@ -88,7 +90,9 @@ func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, 
 			taken[p] = true
 		}
 	}
+
 	size := lastPort - firstPort + 1
+
 	ports := make([]int, 0, n)
 	for i := 0; i < size && len(ports) < n; i++ {
 		port := firstPort + (start+i)%size
@@ -96,6 +100,7 @@ func FreePorts(entries []Entry, n, start int, free func(port int) bool) ([]int, 
 			ports = append(ports, port)
 		}
 	}
+
 	if len(ports) < n {
 		return nil, errors.New("too few free ports on 127.0.0.1: stop a cluster with `sparklocal down`")
 	}
@@ -108,6 +113,7 @@ func PortFree(port int) bool {
 	if err != nil {
 		return false
 	}
+
 	_ = l.Close()
 	return true
 }

@@ -88,10 +88,12 @@ func At(dir string) (Registry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Registry{}, fmt.Errorf("open the registry of running clusters: %w", err)
 	}
+
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return Registry{}, fmt.Errorf("open the registry of running clusters: %w", err)
 	}
+
 	if stat, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || !ok || int(stat.Uid) != os.Geteuid() {
 		return Registry{}, fmt.Errorf("%s is not a directory, or does not belong to the user %d: remove it", dir, os.Geteuid())
 	}
@@ -113,15 +115,19 @@ func LockFile(path string) (unlock func(), err error) {
 		if err != nil {
 			return nil, fmt.Errorf("open lock file: %w", err)
 		}
+
 		if err := flock(f); err != nil {
 			_ = f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
+
 		locked, errLocked := f.Stat()
+
 		current, errCurrent := os.Stat(path)
 		if errLocked == nil && errCurrent == nil && os.SameFile(locked, current) {
 			return func() { _ = f.Close() }, nil
 		}
+
 		_ = f.Close()
 	}
 }
@@ -152,17 +158,21 @@ func (r Registry) TidyLocks() error {
 	if err != nil {
 		return fmt.Errorf("locks: %w", err)
 	}
+
 	for _, path := range files {
 		if _, ok := r.Get(strings.TrimSuffix(filepath.Base(path), ".lock")); ok {
 			continue
 		}
+
 		f, err := os.Open(path)
 		if err != nil {
 			continue
 		}
+
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			_ = os.Remove(path)
 		}
+
 		_ = f.Close()
 	}
 	return nil
@@ -174,10 +184,12 @@ func (r Registry) Put(e Entry) error {
 	if err != nil {
 		return fmt.Errorf("write the cluster's entry: %w", err)
 	}
+
 	path := r.path(e.ID)
 	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
 		return fmt.Errorf("write the cluster's entry: %w", err)
 	}
+
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("write the cluster's entry: %w", err)
 	}
@@ -191,6 +203,7 @@ func (r Registry) Get(id string) (Entry, bool) {
 	if err != nil {
 		return Entry{}, false
 	}
+
 	var e Entry
 	if json.Unmarshal(b, &e) != nil || e.Boot != proc.BootID() {
 		return Entry{}, false
@@ -204,6 +217,7 @@ func (r Registry) List() ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the running clusters: %w", err)
 	}
+
 	var entries []Entry
 	for _, name := range names {
 		id := strings.TrimSuffix(filepath.Base(name), ".json")
@@ -221,6 +235,7 @@ func (r Registry) Delete(id string) error {
 	if err := os.RemoveAll(r.RunDir(id)); err != nil {
 		return fmt.Errorf("remove the sockets of cluster %s: %w", id, err)
 	}
+
 	if err := os.Remove(r.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the cluster's entry: %w", err)
 	}
@@ -236,11 +251,14 @@ func (r Registry) MakeDirs(dirs ...string) error {
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
+
 		if err != nil {
 			return fmt.Errorf("create a mount point: %w", err)
 		}
+
 		made = append(made, dir)
 	}
+
 	if err := os.WriteFile(r.madeFile(), []byte(strings.Join(made, "\n")), 0o600); err != nil {
 		return fmt.Errorf("write the list of mount points: %w", err)
 	}
@@ -256,14 +274,17 @@ func (r Registry) RemoveDirs(id string) error {
 	if err != nil {
 		return err
 	}
+
 	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Node != nil && e.ID != id }) {
 		return nil
 	}
+
 	for _, dir := range r.madeDirs() {
 		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			return fmt.Errorf("remove a mount point: %w", err)
 		}
 	}
+
 	if err := os.Remove(r.madeFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the list of mount points: %w", err)
 	}

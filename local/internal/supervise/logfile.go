@@ -24,6 +24,7 @@ func openLog(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create the log directory: %w", err)
 	}
+
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
@@ -38,22 +39,27 @@ func capLog(path string, limit int64) error {
 	if err != nil || info.Size() <= limit {
 		return nil
 	}
+
 	from, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("rotate the log: %w", err)
 	}
 	defer func() { _ = from.Close() }()
+
 	to, err := os.Create(path + ".1")
 	if err != nil {
 		return fmt.Errorf("rotate the log: %w", err)
 	}
+
 	_, err = io.Copy(to, from)
 	if closeErr := to.Close(); err == nil {
 		err = closeErr
 	}
+
 	if err == nil {
 		err = os.Truncate(path, 0)
 	}
+
 	if err != nil {
 		return fmt.Errorf("rotate the log: %w", err)
 	}
@@ -68,15 +74,18 @@ func Tail(path string, lines int) string {
 		return "(no log: " + err.Error() + ")"
 	}
 	defer func() { _ = f.Close() }()
+
 	if info, err := f.Stat(); err == nil && info.Size() > tailWindow {
 		if _, err := f.Seek(-tailWindow, io.SeekEnd); err != nil {
 			return "(no log: " + err.Error() + ")"
 		}
 	}
+
 	b, err := io.ReadAll(f)
 	if err != nil {
 		return "(no log: " + err.Error() + ")"
 	}
+
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

@@ -75,10 +75,12 @@ func StateFile(dir string) string { return filepath.Join(dir, "state.json") }
 // ReadState returns the state in a cluster's directory. The error is fs.ErrNotExist if there is no state file.
 func ReadState(dir string) (State, error) {
 	var state State
+
 	b, err := os.ReadFile(StateFile(dir))
 	if err != nil {
 		return state, fmt.Errorf("read the cluster's state: %w", err)
 	}
+
 	if err := json.Unmarshal(b, &state); err != nil {
 		return state, fmt.Errorf("read the cluster's state %s: %w", StateFile(dir), err)
 	}
@@ -91,10 +93,12 @@ func writeState(dir string, state State) error {
 	if err != nil {
 		return fmt.Errorf("write the cluster's state: %w", err)
 	}
+
 	path := StateFile(dir)
 	if err := os.WriteFile(path+".new", append(b, '\n'), 0o644); err != nil {
 		return fmt.Errorf("write the cluster's state: %w", err)
 	}
+
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("write the cluster's state: %w", err)
 	}

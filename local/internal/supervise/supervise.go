@@ -64,6 +64,7 @@ func New(dir string, launch func(*exec.Cmd) error) (*Supervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("identify the supervisor process: %w", err)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Supervisor{
 		dir: dir, launch: launch, ctx: ctx, cancel: cancel,
@@ -101,23 +102,28 @@ func (s *Supervisor) Start(c Component) {
 func (s *Supervisor) keepRunning(c Component) {
 	for deaths := 0; s.ctx.Err() == nil; {
 		started := time.Now()
+
 		lastExit := s.runOnce(c)
 		if s.ctx.Err() != nil {
 			break
 		}
+
 		if time.Since(started) > steadyTime {
 			deaths = 0
 		}
 		deaths++
+
 		s.update(c.Name, func(cs *ComponentState) {
 			cs.Status, cs.PID, cs.LastExit = ComponentRestarting, 0, lastExit
 			cs.Restarts++
 		})
+
 		select {
 		case <-s.ctx.Done():
 		case <-time.After(Backoff(deaths)):
 		}
 	}
+
 	s.update(c.Name, func(cs *ComponentState) { cs.Status, cs.PID = ComponentStopped, 0 })
 }
 
@@ -128,32 +134,40 @@ func (s *Supervisor) runOnce(c Component) string {
 		return err.Error()
 	}
 	defer func() { _ = log.Close() }()
+
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Args[0] = c.Name
+
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.Env, s.dir, log, log
 	if err := s.launch(cmd); err != nil {
 		return "cannot start: " + err.Error()
 	}
+
 	s.update(c.Name, func(cs *ComponentState) { cs.Status, cs.PID = ComponentStarting, cmd.Process.Pid })
 
 	running, ended := context.WithCancel(s.ctx)
 	var probe sync.WaitGroup
 	probe.Go(func() { s.probe(running, c) })
+
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
+
 	select {
 	case err = <-exited:
 	case <-s.ctx.Done():
 		// Killing a component loses no data, because written data is in the page cache.
 		_ = cmd.Process.Kill()
+
 		select {
 		case err = <-exited:
 		case <-time.After(killLimit):
 			err = errors.New("still runs after SIGKILL")
 		}
 	}
+
 	ended()
 	probe.Wait()
+
 	if err == nil {
 		return "exit status 0"
 	}
@@ -167,6 +181,7 @@ func (s *Supervisor) probe(ctx context.Context, c Component) {
 			s.update(c.Name, func(cs *ComponentState) { cs.Status = ComponentReady })
 			return
 		}
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(probePause):
@@ -177,12 +192,15 @@ func (s *Supervisor) probe(ctx context.Context, c Component) {
 func (s *Supervisor) update(name string, change func(*ComponentState)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	for i := range s.state.Components {
 		cs := &s.state.Components[i]
 		if cs.Name != name {
 			continue
 		}
+
 		change(cs)
+
 		cs.Since = time.Now()
 		if cs.Status == ComponentReady {
 			select {
@@ -192,6 +210,7 @@ func (s *Supervisor) update(name string, change func(*ComponentState)) {
 			}
 		}
 	}
+
 	s.publish()
 }
 
@@ -209,11 +228,14 @@ func (s *Supervisor) WaitReady(ctx context.Context, name string) error {
 	s.mu.Lock()
 	ready := s.ready[name]
 	s.mu.Unlock()
+
 	if ready == nil {
 		return fmt.Errorf("component %s was never started", name)
 	}
+
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ready:
@@ -236,6 +258,7 @@ func (s *Supervisor) startError(name, problem string) error {
 func (s *Supervisor) component(name string) ComponentState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	for _, cs := range s.state.Components {
 		if cs.Name == name {
 			return cs
@@ -248,6 +271,7 @@ func (s *Supervisor) component(name string) ComponentState {
 func (s *Supervisor) Step(name string, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.state.Steps = append(s.state.Steps, Step{Name: name, Seconds: time.Since(began).Seconds()})
 	s.publish()
 }
@@ -256,10 +280,12 @@ func (s *Supervisor) Step(name string, began time.Time) {
 func (s *Supervisor) SetPhase(phase Phase, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.state.Phase = phase
 	if err != nil {
 		s.state.Error = err.Error()
 	}
+
 	s.publish()
 }
 
@@ -268,6 +294,7 @@ func (s *Supervisor) CapLogs() {
 	s.mu.Lock()
 	components := append([]ComponentState(nil), s.state.Components...)
 	s.mu.Unlock()
+
 	for _, cs := range components {
 		if err := capLog(cs.Log, logCap); err != nil {
 			fmt.Fprintln(os.Stderr, err)

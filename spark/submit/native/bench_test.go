@@ -17,6 +17,7 @@ func BenchmarkBuild(b *testing.B) {
 	}{{"plain", kit.Minimal()}, {"heavy", kit.HeavyRequest()}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
+
 			for b.Loop() {
 				if _, err := native.Build(c.request); err != nil {
 					b.Fatal(err)

@@ -70,13 +70,16 @@ func TestEveryTypedKeyIsNamedByItsError(t *testing.T) {
 	for key, more := range typedKeys {
 		r := kit.With(append(slices.Clone(more), key, "x${"+key+"}")...)
 		r.SparkVersion = "4.3.0"
+
 		r.DriverTemplate, r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`), []byte(`{"spec":{"containers":[{"name":"c"}]}}`)
 		if strings.HasPrefix(key, "spark.pyspark") {
 			r.Resource = "local:///a.py"
 		}
+
 		if key == "spark.kubernetes.scheduler.name" || key == "spark.blockManager.port" {
 			r.Conf.Delete("spark.kubernetes.driver.scheduler.name", "spark.driver.blockManager.port")
 		}
+
 		kit.RefusedFor(t, r, key, "leads back to itself")
 	}
 }
@@ -115,6 +118,7 @@ func settings() []string {
 		if rest, ok := strings.CutPrefix(out[i], "spark.kubernetes.driver.volumes."); ok {
 			kind, _, _ = strings.Cut(rest, ".")
 		}
+
 		if strings.HasPrefix(out[i], "options.") {
 			out[i] = "spark.kubernetes.driver.volumes." + kind + ".v." + out[i]
 		}
@@ -126,6 +130,7 @@ func settings() []string {
 // that the result is valid objects or an *Error, and that the result contains no secret.
 func TestRandomConfigurations(t *testing.T) {
 	random, pool := rand.New(rand.NewPCG(1, 2)), settings()
+
 	built, refused, notNative := 0, map[string]bool{}, 0
 	for range 3000 {
 		var chosen []string
@@ -133,19 +138,23 @@ func TestRandomConfigurations(t *testing.T) {
 			i := random.IntN(len(pool)/2) * 2
 			chosen = append(chosen, pool[i], pool[i+1])
 		}
+
 		r := kit.With(chosen...)
 		r.SparkVersion = submit.SupportedVersions()[random.IntN(len(submit.SupportedVersions()))]
 		r.Resource = []string{"local:///a.jar", "local:///a.py", "s3a://b/a.R", "/a.jar"}[random.IntN(20)*3/19]
 		o, err := native.Build(r)
+
 		again, err2 := native.Build(r)
 		if diff := cmp.Diff(o, again); diff != "" || (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() {
 			t.Fatalf("%q: %v, then %v (-first +second):\n%s", chosen, err, err2, diff)
 		}
+
 		if err != nil {
 			wrong, ok := errors.AsType[*submit.Error](err)
 			if !ok || (wrong.Key == "") == (wrong.Field == "") || wrong.Message == "" || strings.Contains(err.Error(), "hunter2") {
 				t.Fatalf("%q: the error is %#v", chosen, err)
 			}
+
 			refused[wrong.Key+wrong.Field] = true
 			if wrong.NotNative {
 				notNative++
@@ -153,8 +162,10 @@ func TestRandomConfigurations(t *testing.T) {
 			continue
 		}
 		built++
+
 		checkSound(t, chosen, o)
 	}
+
 	if built < 200 || len(refused) < 20 || notNative < 30 {
 		t.Errorf("of 3000 configurations %d are built, %d refused as not native, and refused are %d keys and fields: the pool is no good", built, notNative, len(refused))
 	}
@@ -163,32 +174,39 @@ func TestRandomConfigurations(t *testing.T) {
 // checkSound checks properties that the objects of any configuration must have.
 func checkSound(t *testing.T, chosen []string, o submit.Objects) {
 	t.Helper()
+
 	volumes := map[string]bool{}
 	for _, v := range o.Driver.Spec.Volumes {
 		if volumes[v.Name] {
 			t.Errorf("%q: two volumes %s", chosen, v.Name)
 		}
+
 		volumes[v.Name] = true
 	}
+
 	for _, c := range o.Driver.Spec.Containers {
 		for _, m := range c.VolumeMounts {
 			if !volumes[m.Name] {
 				t.Errorf("%q: container %s mounts %s, which is no volume", chosen, c.Name, m.Name)
 			}
 		}
+
 		for name, limit := range c.Resources.Limits {
 			if request, ok := c.Resources.Requests[name]; ok && request.Cmp(limit) > 0 {
 				t.Errorf("%q: the request of %s is above its limit", chosen, name)
 			}
 		}
 	}
+
 	names := map[string]bool{}
 	for _, object := range everything(o) {
 		id := object.GetObjectKind().GroupVersionKind().Kind + "/" + object.GetName()
 		if errs := validation.IsDNS1123Subdomain(object.GetName()); len(errs) > 0 || names[id] {
 			t.Errorf("%q: %s: no name, or twice: %v", chosen, id, errs)
 		}
+
 		names[id] = true
+
 		text, err := json.Marshal(object)
 		if err != nil {
 			t.Errorf("%q: %s: %v", chosen, id, err)
@@ -198,6 +216,7 @@ func checkSound(t *testing.T, chosen []string, o submit.Objects) {
 			t.Errorf("%q: the token stands in %s", chosen, id)
 		}
 	}
+
 	for _, w := range o.Warnings {
 		if strings.Contains(w, "hunter2") {
 			t.Errorf("%q: a warning shows a secret: %s", chosen, w)

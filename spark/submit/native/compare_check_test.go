@@ -13,10 +13,12 @@ import (
 // time. The comparison must report a difference each time. A comparison that overlooks a change would prove nothing.
 func TestComparisonOverlooksNothing(t *testing.T) {
 	effort.Long(t)
+
 	recordings, err := record.Load("../testdata/recordings")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"volumes-each", "template-full", "mixed-java"} {
 		for _, version := range []string{recorded[0], recorded[len(recorded)-1]} {
 			r, ok := recordings[name].Of(version)
@@ -24,6 +26,7 @@ func TestComparisonOverlooksNothing(t *testing.T) {
 				t.Errorf("%s is not recorded with %s", name, version)
 				continue
 			}
+
 			t.Run(name+"/"+version, func(t *testing.T) { changeEverything(t, recordedObjects(t, r)) })
 		}
 	}
@@ -31,21 +34,26 @@ func TestComparisonOverlooksNothing(t *testing.T) {
 
 func changeEverything(t *testing.T, objects []object) {
 	before := takeApart(t, objects)
+
 	changes := 0
 	for _, o := range objects {
 		forEachValue(o.kind, o.tree, func(at string, set func(any), value any) {
 			for _, other := range others(value) {
 				set(other)
+
 				if changes++; len(compare(before, takeApart(t, objects))) == 0 {
 					t.Errorf("%s: %v instead of %v is overlooked", at, other, value)
 				}
+
 				set(value)
 			}
 		})
 	}
+
 	if after := compare(before, takeApart(t, objects)); len(after) > 0 {
 		t.Errorf("nothing is changed in the end, but there are %d differences: %v", len(after), after[0])
 	}
+
 	if changes < 100 {
 		t.Errorf("only %d changes were tried", changes)
 	}
@@ -145,6 +153,7 @@ func TestListsHaveReasons(t *testing.T) {
 			if l.reason == "" || l.text == "" || matches(l.text, "Pod x: /spec/y: spark-submit has 1, Build has 2") {
 				t.Errorf("%+v: needs a reason, and a text that is not of everything", l)
 			}
+
 			for _, expression := range []string{l.text, l.cases} {
 				if _, err := regexp.Compile(expression); err != nil {
 					t.Error(err)

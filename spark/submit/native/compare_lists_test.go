@@ -36,6 +36,7 @@ func matches(expression, text string) bool {
 	if expression == "" {
 		return true
 	}
+
 	form, ok := forms[expression]
 	if !ok {
 		form = regexp.MustCompile(`(?s)^(?:` + expression + `)$`)

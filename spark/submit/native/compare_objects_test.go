@@ -43,6 +43,7 @@ func (d difference) String() string {
 func compare(theirs, ours facts) []difference {
 	all := maps.Clone(theirs)
 	maps.Copy(all, ours)
+
 	var out []difference
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		// The text of a property is compared only if its value is equal.
@@ -64,23 +65,28 @@ type object struct {
 // object does not name its namespace, it gets the namespace of the HTTP request.
 func recordedObjects(t *testing.T, r record.Recording) []object {
 	t.Helper()
+
 	var out []object
 	for _, request := range r.Requests {
 		if request.Method == http.MethodDelete {
 			t.Fatalf("a recording with a DELETE is one of a submission that failed half way: %s", request.Path)
 		}
+
 		o := object{tree: decode(t, request.Body)}
 		o.kind, _ = o.tree["kind"].(string)
 		metadata, _ := o.tree["metadata"].(map[string]any)
+
 		o.name, _ = metadata["name"].(string)
 		if _, ok := metadata["namespace"]; !ok {
 			_, rest, _ := strings.Cut(request.Path, "/namespaces/")
 			metadata["namespace"], _, _ = strings.Cut(rest, "/")
 		}
+
 		if i := slices.IndexFunc(out, func(before object) bool { return before.kind == o.kind && before.name == o.name }); i >= 0 {
 			out[i].tree = o.tree
 			continue
 		}
+
 		out = append(out, o)
 	}
 	return out
@@ -89,19 +95,23 @@ func recordedObjects(t *testing.T, r record.Recording) []object {
 // builtObjects returns the objects that Build returned, in the order in which they would be written.
 func builtObjects(t *testing.T, o submit.Objects, version, service string) []object {
 	t.Helper()
+
 	driver, err := o.DriverObject()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []object
 	for _, built := range append(slices.Clone(o.Before), driver) {
 		text, err := json.Marshal(built)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if service != "" {
 			text = []byte(strings.ReplaceAll(string(text), service, "spark-"+record.ServiceID+"-driver-svc"))
 		}
+
 		tree := decode(t, text)
 		delete(tree, "status")
 		neutralVersion(tree, version)
@@ -120,6 +130,7 @@ func neutralVersion(value any, version string) {
 			if key == submit.VersionLabel && field == version {
 				value[key] = record.Version
 			}
+
 			neutralVersion(field, version)
 		}
 	case []any:
@@ -131,6 +142,7 @@ func neutralVersion(value any, version string) {
 
 func decode(t *testing.T, text []byte) map[string]any {
 	t.Helper()
+
 	var tree map[string]any
 	if err := json.Unmarshal(text, &tree); err != nil {
 		t.Fatalf("%v in %s", err, text)
@@ -141,8 +153,10 @@ func decode(t *testing.T, text []byte) map[string]any {
 // takeApart converts objects into facts.
 func takeApart(t *testing.T, objects []object) facts {
 	t.Helper()
+
 	f := facts{}
 	names, families := neutralNames(objects), familiesOf(t, objects)
+
 	var order []string
 	for _, o := range objects {
 		name := names.Replace(o.name)
@@ -151,14 +165,17 @@ func takeApart(t *testing.T, objects []object) facts {
 			if len(order) == 0 {
 				f["order: Pod"] = "before the others"
 			}
+
 			f.podOrder(o.tree, families)
 		} else {
 			order = append(order, o.kind+" "+name)
 		}
+
 		text, err := json.Marshal(o.tree)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		f.add(o.kind+" "+name+": ", "", decode(t, []byte(names.Replace(string(text)))))
 	}
 	// Spark numbers claims in the order of a hash table.
@@ -182,15 +199,19 @@ func (f facts) podOrder(tree map[string]any, families map[string]string) {
 		var names []string
 		for name, container := range named(spec[list]) {
 			names = append(names, name)
+
 			var variables []string
 			for variable := range named(container["env"]) {
 				if family := families[variable]; family != "" {
 					variable = family
 				}
+
 				variables = append(variables, variable)
 			}
+
 			f["order: variables of "+name] = strings.Join(slices.Compact(variables), ", ")
 		}
+
 		f["order: "+list] = strings.Join(names, ", ")
 	}
 }
@@ -215,10 +236,12 @@ func familiesOf(t *testing.T, objects []object) map[string]string {
 	for _, o := range objects {
 		data, _ := o.tree["data"].(map[string]any)
 		text, _ := data["spark.properties"].(string)
+
 		c, err := conf.UnmarshalProperties(text)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, family := range []string{"spark.kubernetes.driverEnv.", "spark.kubernetes.driver.secretKeyRef."} {
 			for name := range c.WithPrefix(family) {
 				families[name] = family + "*"
@@ -242,6 +265,7 @@ func neutralNames(objects []object) *strings.Replacer {
 		if o.kind != "Pod" {
 			continue
 		}
+
 		spec, _ := o.tree["spec"].(map[string]any)
 		for name, volume := range named(spec["volumes"]) {
 			source, _ := volume["persistentVolumeClaim"].(map[string]any)
@@ -249,6 +273,7 @@ func neutralNames(objects []object) *strings.Replacer {
 				pairs = append(pairs, claim, claimOnDemand.ReplaceAllString(claim, "-driver-pvc-of-"+name))
 			}
 		}
+
 		pairs = append(pairs, localDirPairs(spec)...)
 	}
 	return strings.NewReplacer(pairs...)
@@ -256,6 +281,7 @@ func neutralNames(objects []object) *strings.Replacer {
 
 func localDirPairs(spec map[string]any) []string {
 	var paths []string
+
 	names := map[string]string{}
 	for _, container := range named(spec["containers"]) {
 		for name, mount := range named(container["volumeMounts"]) {
@@ -264,7 +290,9 @@ func localDirPairs(spec map[string]any) []string {
 			}
 		}
 	}
+
 	slices.Sort(paths)
+
 	var pairs []string
 	for i, at := range paths {
 		pairs = append(pairs, strconv.Quote(names[at]), strconv.Quote(fmt.Sprint("spark-local-dir-sorted-", i+1)))
@@ -291,6 +319,7 @@ func (f facts) add(prefix, at string, value any) {
 		if path.Base(path.Dir(path.Dir(at))) == "volumes" {
 			f[prefix+at] = "present"
 		}
+
 		for key, v := range value {
 			f.addKey(prefix, at+"/"+strings.ReplaceAll(key, "/", "~1"), key, v)
 		}
@@ -316,6 +345,7 @@ func (f facts) addKey(prefix, at, key string, value any) {
 		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
 			tree = text
 		}
+
 		f.add(prefix, at, tree)
 	case isAmount(at):
 		if q, err := resource.ParseQuantity(fmt.Sprint(value)); err == nil {
@@ -324,6 +354,7 @@ func (f facts) addKey(prefix, at, key string, value any) {
 				return
 			}
 		}
+
 		f.add(prefix, at, value)
 	case isText && strings.HasSuffix(at, "/env/SPARK_LOCAL_DIRS/value"):
 		dirs := strings.Split(text, ",")
@@ -355,6 +386,7 @@ func (f facts) addList(prefix, at string, list []any) {
 		if seen[name]++; seen[name] > 1 {
 			name += fmt.Sprint("#", seen[name])
 		}
+
 		f[prefix+at+"/"+name] = "present"
 		f.add(prefix, at+"/"+name, element)
 	}
@@ -367,23 +399,28 @@ func (f facts) addProperties(prefix, at, text string) {
 		f[prefix+at] = err.Error()
 		return
 	}
+
 	for key, value := range c.All() {
 		f[prefix+at+"/"+key] = strconv.Quote(value)
 	}
+
 	var lines []string
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "#") {
 			lines = append(lines, strings.TrimSuffix(line, "\n"))
 		}
 	}
+
 	for _, line := range lines {
 		property, err := conf.UnmarshalProperties(line)
 		if err != nil || property.Len() != 1 {
 			f[prefix+at+" (text)"] = strconv.Quote(line)
 			continue
 		}
+
 		f[prefix+at+" (text)/"+property.Keys()[0]] = strconv.Quote(line)
 	}
+
 	first, _, _ := strings.Cut(text, "\n")
 	f[prefix+at+" (text)"] = strconv.Quote(first)
 }

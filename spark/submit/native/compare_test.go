@@ -29,10 +29,12 @@ func TestAgainstSparkSubmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	recordings, err := record.Load("../testdata/recordings")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := &tally{byReason: map[string]int{}, used: map[*listed]bool{}, refused: map[string]bool{}}
 	for _, c := range cases {
 		for _, version := range recorded {
@@ -42,17 +44,21 @@ func TestAgainstSparkSubmit(t *testing.T) {
 			all.wanted++
 			t.Run(c.Name+"/"+version, func(t *testing.T) {
 				all.seen++
+
 				r, ok := recordings[c.Name].Of(version)
 				if !ok {
 					t.Fatalf("not recorded; tools/record.sh %s %s", version, c.Name)
 				}
+
 				all.compareOne(t, c, version, r)
 			})
 		}
 	}
+
 	if all.seen == all.wanted {
 		all.refuseStale(t)
 	}
+
 	all.tell(t, len(cases))
 }
 
@@ -72,16 +78,20 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 	switch {
 	case err != nil && r.Error != "":
 		all.bothRefuse++
+
 		t.Logf("spark-submit: %s\nours: %v", r.Error, err)
+
 		if wrong, ok := errors.AsType[*submit.Error](err); !ok || wrong.Message == "" || (wrong.Key == "") == (wrong.Field == "") {
 			t.Errorf("the refusal %q does not say what is wrong with what", err)
 		} else if about := wrong.Key + wrong.Field; about != refusedFor[c.Name] {
 			t.Errorf("refused for %s, want %s (refusedFor)", about, refusedFor[c.Name])
 		}
+
 		all.refused[c.Name] = true
 		return
 	case err != nil:
 		all.weRefuse++
+
 		l := all.allowed(t, "only Build refuses", weRefuse, c.Name, version, err.Error())
 		if wrong, ok := errors.AsType[*submit.Error](err); !ok || l != nil && wrong.NotNative != (l.reason == forRunner) {
 			t.Errorf("NotNative is not as the list says: %v", err)
@@ -92,7 +102,9 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 		all.allowed(t, "only spark-submit refuses", theyRefuse, c.Name, version, r.Error)
 		return
 	}
+
 	differences := compare(takeApart(t, recordedObjects(t, r)), takeApart(t, builtObjects(t, o, version, service)))
+
 	same := true
 	for _, d := range differences {
 		if l := find(intended, c.Name, version, d.String()); l != nil {
@@ -100,14 +112,18 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 			all.byReason[l.reason]++
 			continue
 		}
+
 		same = false
+
 		if l := find(gaps, c.Name, version, d.String()); l != nil {
 			all.used[l] = true
 			all.gaps++
 			continue
 		}
+
 		t.Error(d)
 	}
+
 	if same {
 		all.equal++
 	} else {
@@ -119,11 +135,13 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 // of the side that rejects the case. If list has no such entry, allowed fails the test.
 func (all *tally) allowed(t *testing.T, what string, list []listed, name, version, message string) *listed {
 	t.Helper()
+
 	l := find(list, name, version, message)
 	if l == nil {
 		t.Errorf("%s: %s", what, message)
 		return nil
 	}
+
 	all.used[l] = true
 	return l
 }
@@ -135,6 +153,7 @@ func (all *tally) refuseStale(t *testing.T) {
 			t.Errorf("refusedFor: case %s is not refused by both any more: remove it", name)
 		}
 	}
+
 	for name, list := range map[string][]listed{"intended": intended, "gaps": gaps, "weRefuse": weRefuse, "theyRefuse": theyRefuse} {
 		for i := range list {
 			if l := &list[i]; !all.used[l] {
@@ -148,9 +167,11 @@ func (all *tally) tell(t *testing.T, cases int) {
 	compared := all.equal + all.unequal
 	t.Logf("%d cases, %d compared with a recording: %d built by both (%d equal but for what is intended, %d with gaps), %d refused by both, %d by Build alone, %d by spark-submit alone",
 		cases, all.seen, compared, all.equal, all.unequal, all.bothRefuse, all.weRefuse, all.theyRefuse)
+
 	for _, reason := range slices.Sorted(maps.Keys(all.byReason)) {
 		t.Logf("%6d intended differences: %s", all.byReason[reason], reason)
 	}
+
 	t.Logf("%6d differences that are gaps, in %d entries", all.gaps, len(gaps))
 }
 
@@ -161,17 +182,21 @@ func ours(c record.Case, version string) (o submit.Objects, service string, err 
 	if err != nil {
 		return o, "", err
 	}
+
 	r.SparkVersion, r.AppID = version, record.AppID
 	r.ResourceNamePrefix = submit.ResourceNamePrefix(appName(r), record.PrefixID)
 	r.ConfigMapName = "spark-drv-" + record.ConfigMapID + "-conf-map"
+
 	millis, err := strconv.ParseInt(record.SubmitTime, 10, 64)
 	if err != nil {
 		return o, "", fmt.Errorf("the recordings' time: %w", err)
 	}
+
 	r.SubmitTime = time.UnixMilli(millis)
 	if name := submit.ServiceName(r.ResourceNamePrefix, r.AppID); !strings.HasPrefix(name, r.ResourceNamePrefix) {
 		service = name
 	}
+
 	o, err = native.Build(r)
 	return o, service, err
 }
@@ -183,6 +208,7 @@ func appName(r submit.Request) string {
 			name = other
 		}
 	}
+
 	if r.AppName != "" {
 		return r.AppName
 	}
@@ -195,9 +221,11 @@ func submitter(c record.Case, version string) cmdline.Submitter {
 	for name, text := range c.Files {
 		files[path.Join(record.Dir, name)] = []byte(text)
 	}
+
 	for name, content := range c.Binary {
 		files[path.Join(record.Dir, name)] = content
 	}
+
 	properties := map[string]string{"user.name": record.User}
 	maps.Copy(properties, c.SystemProperties)
 	return cmdline.Submitter{

@@ -20,19 +20,23 @@ func TestDriverMaster(t *testing.T) {
 		o := kit.Build(t, r)
 		want := kit.Props(t, kit.Build(t, kit.Minimal()))
 		want["spark.master"] = master
+
 		got := kit.Props(t, o)
 		for key := range want {
 			if got[key] != want[key] {
 				t.Errorf("%s: %s is %q, want %q", master, key, got[key], want[key])
 			}
 		}
+
 		if len(o.Warnings) > 0 {
 			t.Errorf("%s: %q", master, o.Warnings)
 		}
+
 		if _, err := runner.Build(r); !isAbout(err, "DriverMaster") {
 			t.Errorf("%s: a runner gives %v, want one about DriverMaster: spark-submit would submit there", master, err)
 		}
 	}
+
 	for _, master := range []string{"k8s://https://h", "yarn", "spark://", "local[", "x-local", "mesos://h:5050", " local"} {
 		r := kit.Minimal()
 		r.DriverMaster = master
@@ -50,20 +54,25 @@ func isAbout(err error, field string) bool {
 func TestUnnamed(t *testing.T) {
 	r := kit.With("spark.app.name", "other")
 	r.Unnamed = true
+
 	o := kit.Build(t, r)
 	if name, ok := kit.Props(t, o)["spark.app.name"]; ok {
 		t.Errorf("spark.app.name is %q, want none", name)
 	}
+
 	if got := o.Driver.Labels[submit.AppNameKey]; got != "spark" {
 		t.Errorf("the label is %q, want spark", got)
 	}
+
 	submitted, err := runner.Build(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if c, err := conf.UnmarshalProperties(string(submitted.Secret.Data["spark.properties"])); err != nil || c.Has("spark.app.name") {
 		t.Errorf("spark-submit is given a name, or its properties cannot be read (%v)", err)
 	}
+
 	if pod, err := executor.Pod(r, 1, "uid"); err != nil || pod.Labels[submit.AppNameKey] != "spark" {
 		t.Errorf("the executor is %v, %v", pod, err)
 	}

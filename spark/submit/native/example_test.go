@@ -17,6 +17,7 @@ func ExampleBuild() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
 	c.Set("spark.executor.instances", "2")
+
 	objects, err := native.Build(submit.Request{
 		SparkVersion:       "4.1.4",
 		Namespace:          "default",
@@ -33,11 +34,13 @@ func ExampleBuild() {
 		fmt.Println(err)
 		return
 	}
+
 	driver, err := objects.DriverObject()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+
 	for _, o := range append(objects.Before, driver) {
 		fmt.Println(o.GetObjectKind().GroupVersionKind().Kind, o.GetName())
 	}
@@ -53,6 +56,7 @@ func ExampleExecutor() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
 	c.Set("spark.executor.memory", "4g")
+
 	pod, err := native.Executor(submit.Request{
 		SparkVersion: "4.1.4", Namespace: "default", AppName: "pi", AppID: "spark-6c48998273294de495e5c9d3a1722dba",
 		ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///opt/pi.jar", Conf: c,
@@ -61,6 +65,7 @@ func ExampleExecutor() {
 		fmt.Println(err)
 		return
 	}
+
 	fmt.Println(pod.Spec.Containers[0].Resources.Requests.Memory())
 	// Output:
 	// 4505Mi

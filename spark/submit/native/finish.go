@@ -23,12 +23,14 @@ func finish(d *draft.Draft) error {
 	if err != nil {
 		return err
 	}
+
 	comment := []string{"Java properties built from Kubernetes config map with name: " + d.Request.ConfigMapName}
 	if !d.Request.SubmitTime.IsZero() {
 		comment = append(comment, d.Request.SubmitTime.UTC().Format("Mon Jan 02 15:04:05 UTC 2006"))
 	}
 	// Spark ignores the order of the keys. The keys are sorted so that a reader finds them easily.
 	data[draft.PropertiesFile] = conf.MarshalProperties(d.Props.Sorted(), comment...)
+
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: d.Request.ConfigMapName}}
 	for _, file := range slices.Sorted(maps.Keys(data)) {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})
@@ -38,6 +40,7 @@ func finish(d *draft.Draft) error {
 	if err := draft.CheckFiles("Conf", data); err != nil {
 		return err
 	}
+
 	d.AddConfigMap(d.Request.ConfigMapName, data)
 	d.Mount(corev1.Volume{Name: submit.ConfVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: draft.ConfDir})
 	d.AddEnv("SPARK_CONF_DIR", draft.ConfDir)
@@ -45,19 +48,24 @@ func finish(d *draft.Draft) error {
 	draft.SetPodDefaults(d.Pod, &d.Spark)
 	d.Pod.APIVersion, d.Pod.Kind = "v1", "Pod"
 	d.Pod.OwnerReferences = submit.Owners(d.Request.Owner)
+
 	d.Pod.Spec.Containers = append(d.Pod.Spec.Containers, d.Spark)
 	if err := draft.ApplyOverlay("Driver", d.Pod, d.Spark.Name, d.Request.Driver); err != nil {
 		return err
 	}
+
 	maps.Copy(d.Pod.Labels, d.Request.Labels)
+
 	if len(d.Pod.Spec.Containers) > 1 {
 		if d.Pod.Annotations == nil {
 			d.Pod.Annotations = map[string]string{}
 		}
+
 		if _, ok := d.Pod.Annotations[submit.DefaultContainerAnnotation]; !ok {
 			d.Pod.Annotations[submit.DefaultContainerAnnotation] = d.Spark.Name
 		}
 	}
+
 	if len(d.Extra) > 0 {
 		if _, err := d.KeepExtra("DriverTemplate", d.Pod, d.Spark.Name, d.Extra, d.Request.Driver); err != nil {
 			return err
@@ -72,15 +80,18 @@ func checkPod(d *draft.Draft) error {
 	if err := d.CheckVolumes("Driver", d.Pod, d.Request.Driver); err != nil {
 		return err
 	}
+
 	controllers := 0
 	for _, o := range d.Pod.OwnerReferences {
 		if o.Controller != nil && *o.Controller {
 			controllers++
 		}
 	}
+
 	if controllers > 1 {
 		return submit.FieldErrorf("Driver.OwnerReferences", "the driver pod already has a controller; remove controller: true from the reference")
 	}
+
 	if err := checkExecutorVolumes(d); err != nil {
 		return err
 	}
@@ -94,6 +105,7 @@ func checkExecutorVolumes(d *draft.Draft) error {
 	if d.Executors == nil || !podtemplate.NeedsSparkVolumes(&d.Executors.Spec) {
 		return nil
 	}
+
 	_, err := executor.Pod(d.Request, 1, "")
 	if wrong, ok := errors.AsType[*submit.Error](err); ok && !wrong.NotNative {
 		return wrong
@@ -109,6 +121,7 @@ func checkMounts(d *draft.Draft) error {
 			if other, ok := paths[path]; ok {
 				return submit.FieldErrorf("Driver.VolumeMounts", "%s", fmt.Sprintf("volumes %q and %q are both mounted at %s of container %q; change one of the mount paths", other, m.Name, m.MountPath, c.Name))
 			}
+
 			paths[path] = m.Name
 		}
 	}

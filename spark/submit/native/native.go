@@ -16,9 +16,11 @@ func Build(r submit.Request) (submit.Objects, error) {
 	if err != nil {
 		return submit.Objects{}, err
 	}
+
 	if err := finish(d); err != nil {
 		return submit.Objects{}, submit.AsError(err)
 	}
+
 	if d.NotNative != nil {
 		return submit.Objects{}, d.NotNative
 	}
@@ -38,6 +40,7 @@ func Driver(r submit.Request) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := finish(d); err != nil {
 		return nil, submit.AsError(err)
 	}

@@ -22,6 +22,7 @@ func TestErrorsThatSparkSubmitWouldNotReturn(t *testing.T) {
 			}
 		}
 	}
+
 	resource := func(uri, class string) change {
 		return func(r *submit.Request) { r.Resource, r.MainClass = uri, class }
 	}
@@ -74,14 +75,18 @@ func TestErrorsThatSparkSubmitWouldNotReturn(t *testing.T) {
 			for _, change := range c.change {
 				change(&r)
 			}
+
 			o, err := native.Build(r)
+
 			wrong, ok := errors.AsType[*submit.Error](err)
 			if !ok {
 				t.Fatalf("Build gave the error %v", err)
 			}
+
 			if wrong.Key+wrong.Field != c.about || wrong.NotNative != c.want {
 				t.Errorf("%v: NotNative is %t, want %t about %s", err, wrong.NotNative, c.want, c.about)
 			}
+
 			if o.Driver != nil || len(o.Before) > 0 {
 				t.Error("a refused request gave objects")
 			}
@@ -94,10 +99,12 @@ func TestSparkInternalIsNotAFile(t *testing.T) {
 	r.Resource = ""
 	want := kit.SparkContainer(t, kit.Build(t, r)).Args
 	r.Resource = "spark-internal"
+
 	o := kit.Build(t, r)
 	if got := kit.SparkContainer(t, o).Args; got[len(got)-1] != "spark-internal" || len(got) != len(want) {
 		t.Errorf("arguments are %q, want %q", got, want)
 	}
+
 	if jars := kit.Props(t, o)["spark.jars"]; jars != "" {
 		t.Errorf("spark.jars is %q", jars)
 	}

@@ -37,16 +37,20 @@ func TestTheSameRequestGivesTheSameObjects(t *testing.T) {
 func TestTheOrderOfTheConfigurationDoesNotReachTheConfigMap(t *testing.T) {
 	r := kit.HeavyRequest()
 	want := kit.Build(t, r)
+
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 10 {
 		keys := r.Conf.Keys()
 		random.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+
 		shuffled := conf.New()
 		for _, key := range keys {
 			value, _ := r.Conf.Get(key)
 			shuffled.Set(key, value)
 		}
+
 		again := r
+
 		again.Conf = shuffled
 		if diff := cmp.Diff(want.Before, kit.Build(t, again).Before); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
@@ -59,9 +63,11 @@ func TestTheRequestIsNotChanged(t *testing.T) {
 		before, c := r, r.Conf.Clone()
 		driver, executor := r.Driver, r.Executor
 		kit.Build(t, r)
+
 		if diff := cmp.Diff(c.Map(), r.Conf.Map()); diff != "" {
 			t.Errorf("%s: configuration (-before +after):\n%s", name, diff)
 		}
+
 		if diff := cmp.Diff(before.Labels, r.Labels) + cmp.Diff(driver, r.Driver) + cmp.Diff(executor, r.Executor) +
 			cmp.Diff(before.ConfFiles, r.ConfFiles) + cmp.Diff(before.Owner, r.Owner); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", name, diff)
@@ -79,6 +85,7 @@ func TestOnlyServiceAndPodCarrySparksSelector(t *testing.T) {
 				t.Errorf("%T %s has spark-app-selector=%q", object, object.GetName(), got)
 			}
 		}
+
 		if o.Driver.Labels["spark-app-selector"] != r.AppID {
 			t.Errorf("the driver's labels are %v", o.Driver.Labels)
 		}
@@ -90,29 +97,36 @@ func TestEverythingIsOwnedLabelledAndNamed(t *testing.T) {
 		names := map[string]bool{}
 		for _, object := range everything(o) {
 			id := fmt.Sprintf("%T %s", object, object.GetName())
+
 			owners := object.GetOwnerReferences()
 			if len(owners) != 1 || owners[0].UID != r.Owner.UID || owners[0].Controller == nil || !*owners[0].Controller {
 				t.Errorf("%s has the owners %v", id, owners)
 			}
+
 			for key, value := range r.Labels {
 				if object.GetLabels()[key] != value {
 					t.Errorf("%s lacks the label %s=%s", id, key, value)
 				}
 			}
+
 			if object.GetNamespace() != r.Namespace {
 				t.Errorf("%s is in namespace %q", id, object.GetNamespace())
 			}
+
 			if errs := validation.IsDNS1123Subdomain(object.GetName()); len(errs) > 0 || names[id] {
 				t.Errorf("%s: no name, or twice: %v", id, errs)
 			}
+
 			names[id] = true
 			if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind == "" || kind.Version == "" {
 				t.Errorf("%s does not say its kind", id)
 			}
+
 			if cm, ok := object.(*corev1.ConfigMap); ok && (cm.Immutable == nil || !*cm.Immutable) {
 				t.Errorf("%s can be changed", id)
 			}
 		}
+
 		for key, value := range r.Labels {
 			if got := propsOf(t, r, o)["spark.kubernetes.executor.label."+key]; got != value {
 				t.Errorf("executors get the label %s=%q, want %q", key, got, value)
@@ -123,6 +137,7 @@ func TestEverythingIsOwnedLabelledAndNamed(t *testing.T) {
 
 func propsOf(t *testing.T, r submit.Request, o submit.Objects) map[string]string {
 	t.Helper()
+
 	for _, object := range o.Before {
 		if cm, ok := object.(*corev1.ConfigMap); ok && cm.Data["spark.properties"] != "" {
 			c, err := conf.UnmarshalProperties(cm.Data["spark.properties"])
@@ -132,6 +147,7 @@ func propsOf(t *testing.T, r submit.Request, o submit.Objects) map[string]string
 			return c.Map()
 		}
 	}
+
 	t.Fatalf("no spark.properties for %s", r.AppName)
 	return nil
 }
@@ -145,6 +161,7 @@ func TestThePodFindsWhatItMounts(t *testing.T) {
 		for _, object := range o.Before {
 			have[fmt.Sprintf("%T/%s", object, object.GetName())] = true
 		}
+
 		volumes := map[string]bool{}
 		for _, v := range o.Driver.Spec.Volumes {
 			volumes[v.Name] = true
@@ -163,6 +180,7 @@ func TestThePodFindsWhatItMounts(t *testing.T) {
 				}
 			}
 		}
+
 		for _, c := range o.Driver.Spec.Containers {
 			for _, m := range c.VolumeMounts {
 				if !volumes[m.Name] {
@@ -181,15 +199,18 @@ func TestExecutorsFindTheDriver(t *testing.T) {
 				t.Errorf("the Service selects %s=%s, which the driver does not have", key, value)
 			}
 		}
+
 		p := propsOf(t, r, o)
 		if want := service.Name + "." + r.Namespace + ".svc"; p["spark.driver.host"] != want {
 			t.Errorf("spark.driver.host is %q, want %q", p["spark.driver.host"], want)
 		}
+
 		for i, key := range []string{"spark.driver.port", "spark.driver.blockManager.port"} {
 			if want := fmt.Sprint(service.Spec.Ports[i].Port); p[key] != want {
 				t.Errorf("%s is %q, the Service's port %s", key, p[key], want)
 			}
 		}
+
 		if p["spark.kubernetes.driver.pod.name"] != o.Driver.Name {
 			t.Errorf("the driver looks for its pod as %q", p["spark.kubernetes.driver.pod.name"])
 		}
@@ -202,11 +223,13 @@ func TestNetworkPolicyOf42(t *testing.T) {
 		for _, object := range o.Before {
 			if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
 				count++
+
 				if policy.Spec.PodSelector.MatchLabels["spark-app-selector"] != r.AppID || policy.Spec.PodSelector.MatchLabels["spark-role"] != "executor" {
 					t.Errorf("policy is %+v", policy.Spec)
 				}
 			}
 		}
+
 		q, _ := line.Of(r.SparkVersion)
 		if want := map[bool]int{true: 1}[q.NetworkPolicy]; count != want {
 			t.Errorf("%d policies, want %d", count, want)
@@ -216,6 +239,7 @@ func TestNetworkPolicyOf42(t *testing.T) {
 
 func TestWithoutAnOwnerNothingIsOwned(t *testing.T) {
 	r := kit.Minimal()
+
 	r.Owner.UID = ""
 	for _, object := range everything(kit.Build(t, r)) {
 		if len(object.GetOwnerReferences()) > 0 {
@@ -234,6 +258,7 @@ func FuzzBuild(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value, arg, version, template string) {
 		r := kit.With(key, value)
 		r.Arguments, r.SparkVersion, r.DriverTemplate = []string{arg}, version, []byte(template)
+
 		o, err := native.Build(r)
 		if err != nil {
 			if _, ok := errors.AsType[*submit.Error](err); !ok {
@@ -241,11 +266,13 @@ func FuzzBuild(f *testing.F) {
 			}
 			return
 		}
+
 		for _, object := range everything(o) {
 			if errs := validation.IsDNS1123Subdomain(object.GetName()); len(errs) > 0 {
 				t.Errorf("%T %q: %v", object, object.GetName(), errs)
 			}
 		}
+
 		if propsOf(t, r, o)["spark.kubernetes.driver.pod.name"] != o.Driver.Name {
 			t.Error("the driver does not find its pod")
 		}

@@ -25,17 +25,21 @@ func TestRunnerHasOwnAccount(t *testing.T) {
 		r := kit.Minimal()
 		r.RunnerServiceAccount = c.configured
 		r.Conf.Set(draft.DriverAccountKey, "driver")
+
 		if c.chosen != "" {
 			r.Conf.Set(submit.RunnerAccountKey, c.chosen)
 		}
+
 		made := buildRunner(t, r)
 		if spec := made.Pod.Spec; spec.ServiceAccountName != c.want || spec.DeprecatedServiceAccount != c.want {
 			t.Errorf("%s: the runner has %q, want %q", name, spec.ServiceAccountName, c.want)
 		}
+
 		props := runnerProps(t, made)
 		if _, passed := props[submit.RunnerAccountKey]; passed || props[draft.DriverAccountKey] != "driver" {
 			t.Errorf("%s: spark-submit gets %v", name, props)
 		}
+
 		native, err := native.Build(r)
 		if err != nil || native.Driver.Spec.ServiceAccountName != "driver" {
 			t.Errorf("%s: the driver has %v, %v", name, native.Driver, err)
@@ -69,6 +73,7 @@ func TestDeniedAccount(t *testing.T) {
 		r.DeniedServiceAccount = "operator"
 		change(&r)
 		_, native := native.Build(r)
+
 		_, runner := Build(r)
 		for way, err := range map[string]error{"natively": native, "by spark-submit": runner} {
 			refused, ok := errors.AsType[*submit.Error](err)
@@ -77,9 +82,11 @@ func TestDeniedAccount(t *testing.T) {
 			}
 		}
 	}
+
 	r := kit.Minimal()
 	r.DeniedServiceAccount = "operator"
 	r.Conf.Set(draft.DriverAccountKey, "spark")
+
 	if _, err := native.Build(r); err != nil {
 		t.Errorf("another account: %v", err)
 	}

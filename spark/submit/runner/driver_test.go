@@ -26,7 +26,9 @@ import (
 // functions with the real spark-submit. The argument configs maps the names of the mounted ConfigMaps to their data.
 func bySparkSubmit(t *testing.T, r submit.Request, o runner.Objects, configs map[string]map[string]string) submit.Objects {
 	t.Helper()
+
 	c := o.Pod.Spec.Containers[0]
+
 	files := map[string][]byte{}
 	for _, m := range c.VolumeMounts {
 		i := slices.IndexFunc(o.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
@@ -41,9 +43,11 @@ func bySparkSubmit(t *testing.T, r submit.Request, o runner.Objects, configs map
 			}
 		}
 	}
+
 	if c.Args[0] != "/opt/spark/bin/spark-submit" {
 		t.Fatalf("it runs %q", c.Args)
 	}
+
 	request, _, err := cmdline.Parse(c.Args[1:], cmdline.Submitter{
 		SparkVersion: r.SparkVersion, Environment: plainEnv(c),
 		ReadFile: func(file string) ([]byte, error) {
@@ -65,12 +69,14 @@ func bySparkSubmit(t *testing.T, r submit.Request, o runner.Objects, configs map
 	if err != nil {
 		t.Fatalf("spark-submit refuses it: %v", err)
 	}
+
 	request.AppID, request.ResourceNamePrefix, request.SubmitTime = "spark-of-spark", r.ResourceNamePrefix, r.SubmitTime
 	return built(t, request)
 }
 
 func built(t *testing.T, r submit.Request) submit.Objects {
 	t.Helper()
+
 	o, err := native.Build(r)
 	if err != nil {
 		t.Fatalf("Build: %v", err)
@@ -81,6 +87,7 @@ func built(t *testing.T, r submit.Request) submit.Objects {
 // sparkContainer returns the Spark container of the driver pod.
 func sparkContainer(t *testing.T, o submit.Objects) corev1.Container {
 	t.Helper()
+
 	i := slices.IndexFunc(o.Driver.Spec.Containers, func(c corev1.Container) bool { return c.Name == "spark-kubernetes-driver" })
 	if i < 0 {
 		t.Fatal("the driver pod has no container spark-kubernetes-driver")
@@ -144,31 +151,38 @@ func TestDriverOfARunner(t *testing.T) {
 				Owner:  metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "App", Name: "my-app", UID: "uid-1"},
 				Labels: map[string]string{"example.org/app": "my-app"}, Driver: fullDriverOverlay(),
 			}
+
 			o, err := runner.Build(r)
 			if err != nil {
 				t.Fatalf("Build: %v", err)
 			}
+
 			made := bySparkSubmit(t, r, o, configs)
 			want, got := sparkContainer(t, built(t, r)), sparkContainer(t, made)
 
 			differ := map[string][2]string{}
+
 			wantEnv, gotEnv := lastEnv(want), lastEnv(got)
 			for _, name := range slices.Sorted(maps.Keys(wantEnv)) {
 				if wantEnv[name] != gotEnv[name] {
 					differ[name] = [2]string{wantEnv[name], gotEnv[name]}
 				}
 			}
+
 			delete(differ, "SPARK_CONF_DIR") // see the files below
 			delete(differ, "HADOOP_CONF_DIR")
+
 			var warned []string
 			for _, warning := range o.Warnings {
 				if name, ok := strings.CutPrefix(warning, "the driver's env of "); ok {
 					warned = append(warned, name[:strings.Index(name, " ")])
 				}
 			}
+
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(differ)), warned); diff != "" {
 				t.Errorf("variables that are not as they were asked for: %q\nand those warned of (-lost +warned):\n%s", differ, diff)
 			}
+
 			for _, dir := range []string{overlay.SparkConfDir, overlay.HadoopConfDir, "/more"} {
 				if !slices.ContainsFunc(got.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == dir }) {
 					t.Errorf("nothing is mounted at %s", dir)
@@ -178,6 +192,7 @@ func TestDriverOfARunner(t *testing.T) {
 			if gotEnv["SPARK_CONF_DIR"] != "/opt/spark/conf" {
 				t.Errorf("SPARK_CONF_DIR is %s", gotEnv["SPARK_CONF_DIR"])
 			}
+
 			config := configOf(t, made, "spark.properties")
 			for name, text := range configs["spark-files"] {
 				if taken := name != "spark-defaults.conf"; taken != (config[name] == text) {
@@ -195,11 +210,13 @@ func TestDriverOfARunner(t *testing.T) {
 // configOf returns the files of the ConfigMap that contains a file with this name.
 func configOf(t *testing.T, o submit.Objects, file string) map[string]string {
 	t.Helper()
+
 	for _, object := range o.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data[file] != "" {
 			return config.Data
 		}
 	}
+
 	t.Errorf("there is no ConfigMap with %s", file)
 	return nil
 }

@@ -14,6 +14,7 @@ func ExampleBuild() {
 	c := conf.New()
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
 	c.Set("spark.jars", "s3a://libraries/*.jar")
+
 	made, err := runner.Build(submit.Request{
 		SparkVersion: "4.1.4", Namespace: "default", AppName: "pi", AppID: "spark-6c48998273294de495e5c9d3a1722dba",
 		ResourceNamePrefix: submit.ResourceNamePrefix("pi", "c05dd8a1fbc0dc03"),
@@ -23,6 +24,7 @@ func ExampleBuild() {
 		fmt.Println(err)
 		return
 	}
+
 	fmt.Println(made.Secret.Kind, made.Secret.Name)
 	fmt.Println(made.Pod.Kind, made.Pod.Name, made.Pod.Spec.Containers[0].Image)
 	// Output:

@@ -19,10 +19,12 @@ import (
 // applied, into the draft's pod and Spark container, because buildPod copies settings from them.
 func buildPod(d *draft.Draft, files *fileSet) (*corev1.Pod, error) {
 	driver, spark := d.Pod, d.Spark
+
 	account, err := accountOf(d, &driver.Spec)
 	if err != nil {
 		return nil, err
 	}
+
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -50,6 +52,7 @@ func buildPod(d *draft.Draft, files *fileSet) (*corev1.Pod, error) {
 		},
 	}
 	d.Pod = pod
+
 	d.Spark = corev1.Container{
 		Name:                     submit.RunnerContainer,
 		Args:                     commandLine(d),
@@ -64,6 +67,7 @@ func buildPod(d *draft.Draft, files *fileSet) (*corev1.Pod, error) {
 			return nil, err
 		}
 	}
+
 	mountFiles(d, driver.Spec.Volumes, spark.VolumeMounts, files)
 	pod.Spec.Containers = []corev1.Container{d.Spark}
 	return pod, nil
@@ -87,6 +91,7 @@ func basicNodes(d *draft.Draft) error {
 			if d.Pod.Spec.NodeSelector == nil {
 				d.Pod.Spec.NodeSelector = map[string]string{}
 			}
+
 			d.Pod.Spec.NodeSelector[key] = value
 		}
 	}
@@ -101,14 +106,17 @@ func labelsOf(d *draft.Draft) map[string]string {
 	if labels == nil {
 		labels = map[string]string{}
 	}
+
 	for key, value := range d.Conf.WithPrefix("spark.kubernetes.driver.label.") {
 		if !strings.Contains(value, "{{") {
 			labels[key] = value
 		}
 	}
+
 	delete(labels, submit.SelectorLabel)
 	maps.Copy(labels, d.Request.Driver.Labels)
 	maps.DeleteFunc(labels, func(key, _ string) bool { return isGangKey(key) || slices.Contains(yunikornLabels, key) })
+
 	for _, more := range []map[string]string{d.Request.Labels, {
 		submit.VersionLabel: line.Label(d.Request.SparkVersion, d.Line),
 		submit.AppNameKey:   submit.AppNameLabel(d.Request.AppName),
@@ -142,15 +150,19 @@ const scrapeAnnotations = "prometheus.io/"
 func annotationsOf(d *draft.Draft) map[string]string {
 	annotations := maps.Clone(d.Pod.Annotations)
 	delete(annotations, submit.DefaultContainerAnnotation)
+
 	for key, value := range d.Conf.WithPrefix("spark.kubernetes.driver.annotation.") {
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
+
 		if !strings.Contains(value, "{{") {
 			annotations[key] = value
 		}
 	}
+
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, scrapeAnnotations) || isGangKey(key) })
+
 	if len(annotations) == 0 {
 		return nil
 	}
@@ -163,22 +175,29 @@ func annotationsOf(d *draft.Draft) map[string]string {
 func environmentOf(d *draft.Draft, driver []corev1.EnvVar, files *fileSet) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	add := func(name, value string) { env = append(env, corev1.EnvVar{Name: name, Value: value}) }
+
 	options := jvmOptions
 	if d.Request.Krb5Conf != nil {
 		options += " -Djava.security.krb5.conf=" + filesDir + "/krb5.conf"
 	}
+
 	add("SPARK_SUBMIT_OPTS", options)
 	add("SPARK_USER", userOf(d))
+
 	for _, name := range slices.Sorted(maps.Keys(d.Request.Environment)) {
 		add(name, d.Request.Environment[name])
 	}
+
 	if dir := files.addAll("conf", d.Request.ConfFiles); dir != "" {
 		add("SPARK_CONF_DIR", dir)
 	}
+
 	if dir := files.addAll("hadoop", d.Request.HadoopConfFiles); dir != "" {
 		add("HADOOP_CONF_DIR", dir)
 	}
+
 	env = append(env, driver...)
+
 	for name, value := range d.Conf.WithPrefix("spark.kubernetes.driverEnv.") {
 		add(name, value)
 	}
@@ -191,6 +210,7 @@ func userOf(d *draft.Draft) string {
 	if d.Request.ProxyUser != "" && d.Request.User == "" {
 		return d.Request.ProxyUser
 	}
+
 	if d.Request.User == "" {
 		return "spark"
 	}
@@ -205,16 +225,20 @@ func mountFiles(d *draft.Draft, volumes []corev1.Volume, mounts []corev1.VolumeM
 	d.Mount(corev1.Volume{Name: filesVolume, VolumeSource: corev1.VolumeSource{
 		Secret: &corev1.SecretVolumeSource{SecretName: d.Pod.Name, Items: files.items},
 	}}, corev1.VolumeMount{MountPath: filesDir, ReadOnly: true})
+
 	for _, m := range mounts {
 		i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
 		if i < 0 || !isSharable(&volumes[i]) || mountedAt(d, m.MountPath) {
 			continue
 		}
+
 		if !slices.ContainsFunc(d.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name }) {
 			d.Pod.Spec.Volumes = append(d.Pod.Spec.Volumes, volumes[i])
 		}
+
 		d.Spark.VolumeMounts = append(d.Spark.VolumeMounts, m)
 	}
+
 	if !mountedAt(d, "/tmp") {
 		d.Mount(corev1.Volume{Name: tempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, corev1.VolumeMount{MountPath: "/tmp"})
 	}
@@ -241,6 +265,7 @@ func podSecurity(driver *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	if s == nil {
 		s = &corev1.PodSecurityContext{}
 	}
+
 	if s.WindowsOptions == nil && (s.SeccompProfile == nil || s.SeccompProfile.Type == corev1.SeccompProfileTypeUnconfined) {
 		s.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
 	}
@@ -255,13 +280,16 @@ func containerSecurity(driver *corev1.SecurityContext, pod *corev1.PodSecurityCo
 	if s == nil {
 		s = &corev1.SecurityContext{}
 	}
+
 	if pod != nil && pod.WindowsOptions != nil || s.WindowsOptions != nil {
 		return s // Windows supports none of the following fields
 	}
+
 	s.Privileged, s.ProcMount = nil, nil
 	if s.SeccompProfile != nil && s.SeccompProfile.Type == corev1.SeccompProfileTypeUnconfined {
 		s.SeccompProfile = nil // the profile of the pod's security context applies
 	}
+
 	s.AllowPrivilegeEscalation = new(false)
 	s.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
 	return s

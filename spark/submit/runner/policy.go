@@ -23,10 +23,12 @@ func openPorts(d *draft.Draft) (*networkingv1.NetworkPolicy, error) {
 	if !d.Line.NetworkPolicy || len(d.Request.ExecutorPorts) == 0 || len(d.Request.Labels) == 0 {
 		return nil, nil
 	}
+
 	excluded, err := steps.ExcludedSteps(d)
 	if err != nil || slices.Contains(excluded, "NetworkPolicyFeatureStep") {
 		return nil, err
 	}
+
 	executors := maps.Clone(d.Request.Labels)
 	executors[submit.RoleLabel] = submit.RoleExecutor
 	return steps.ExecutorPolicy(d, "-ports", executors, maps.Clone(d.Request.Labels)), nil

@@ -22,6 +22,7 @@ func TestRunnerOpensPorts(t *testing.T) {
 	o := buildRunner(t, r)
 	kit.WantPolicy(t, o.Policy, `{podSelector: {matchLabels: {a: b, c: d, spark-role: executor}},
 ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protocol: TCP, port: 8090}]}]}`)
+
 	if o.Policy.Namespace != r.Namespace || len(o.Policy.OwnerReferences) != 1 || !maps.Equal(o.Policy.Labels, r.Labels) {
 		t.Errorf("metadata of the policy: %+v", o.Policy.ObjectMeta)
 	}
@@ -34,9 +35,12 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 			}
 		}
 	}
+
 	excluded := runner("4.3.0", 8090)
 	excluded.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps", draft.FeaturePackage+"NetworkPolicyFeatureStep")
+
 	unlabelled := runner("4.3.0", 8090)
+
 	unlabelled.Labels = nil
 	for name, r := range map[string]submit.Request{
 		"before 4.2": runner("4.1.4", 8090), "no ports": runner("4.2.1"), "excluded step": excluded, "no labels to select pods": unlabelled,
@@ -52,13 +56,16 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 func TestRunnerIsNotScraped(t *testing.T) {
 	r := kit.With("spark.kubernetes.driver.annotation.prometheus.io/scrape", "true", "spark.kubernetes.driver.annotation.mine", "kept")
 	r.Driver.Annotations = map[string]string{"prometheus.io/port": "8090"}
+
 	o := buildRunner(t, r)
 	if got := slices.Sorted(maps.Keys(o.Pod.Annotations)); !slices.Equal(got, []string{"mine"}) {
 		t.Errorf("annotations of the runner: %v", got)
 	}
+
 	if props := runnerProps(t, o); props["spark.kubernetes.driver.annotation.prometheus.io/scrape"] != "true" {
 		t.Error("the driver has lost the annotation")
 	}
+
 	if template := runnerTemplate(t, o, "driver.json"); template.Annotations["prometheus.io/port"] != "8090" {
 		t.Errorf("annotations of the driver's template: %v", template.Annotations)
 	}

@@ -87,32 +87,41 @@ func Build(r submit.Request) (Objects, error) {
 	if r.DriverMaster != "" {
 		return Objects{}, submit.FieldErrorf("DriverMaster", "the driver's master is %s, but only applications whose master is Kubernetes can use spark-submit in a pod; remove what needs a JVM, or the master", conf.Shorten(r.DriverMaster))
 	}
+
 	r.StrictVersion = false // the image's spark-submit knows its own version
+
 	_, err := native.Build(r)
 	if wrong, ok := errors.AsType[*submit.Error](err); err != nil && (!ok || !wrong.NotNative) {
 		return Objects{}, err
 	}
+
 	d, err := draft.New(r)
 	if err != nil {
 		return Objects{}, err
 	}
+
 	files := &fileSet{data: map[string][]byte{}}
 	if err := writeTemplates(d, files); err != nil {
 		return Objects{}, submit.AsError(err)
 	}
+
 	policy, err := openPorts(d)
 	if err != nil {
 		return Objects{}, submit.AsError(err)
 	}
+
 	c := configuration(d, r.Conf, files)
 	files.add("spark.properties", "spark.properties", []byte(conf.MarshalProperties(c.Sorted())))
+
 	pod, err := buildPod(d, files)
 	if err != nil {
 		return Objects{}, submit.AsError(err)
 	}
+
 	if err := files.check(); err != nil {
 		return Objects{}, err
 	}
+
 	secret := &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: d.Meta(pod.Name),
@@ -142,6 +151,7 @@ func (f *fileSet) addAll(dir string, files map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		f.add(dir+"."+name, dir+"/"+name, []byte(files[name]))
 	}
+
 	if len(files) == 0 {
 		return ""
 	}
@@ -155,8 +165,10 @@ func (f *fileSet) check() error {
 		if errs := validation.IsConfigMapKey(key); len(errs) > 0 {
 			return submit.FieldErrorf("Conf", "%q is not a valid Secret key: %s", key, errs[0])
 		}
+
 		total += len(f.data[key])
 	}
+
 	if total > corev1.MaxSecretSize {
 		return submit.FieldErrorf("Conf", "with the pod templates it takes %d bytes, more than a Secret holds (%d); make the configuration smaller", total, corev1.MaxSecretSize)
 	}
@@ -175,47 +187,59 @@ func writeTemplates(d *draft.Draft, files *fileSet) error {
 	if d.Request.Driver.MemoryLimit != nil {
 		d.Warn("the driver's memoryLimit has no effect: spark-submit computes the limit from spark.driver.memory and spark.driver.memoryOverhead; set spark.driver.memoryOverhead")
 	}
+
 	for _, v := range d.Request.Driver.Env {
 		if slices.Contains(lateDriverEnv, v.Name) {
 			d.Warn("the driver's env of %s has no effect: spark-submit sets the variable itself", v.Name)
 		}
 	}
+
 	pod, spark := d.Pod.DeepCopy(), *d.Spark.DeepCopy()
 	draft.SetPodDefaults(pod, &spark)
 	pod.APIVersion, pod.Kind = "v1", "Pod"
+
 	pod.OwnerReferences = submit.Owners(d.Request.Owner)
 	for i := range pod.OwnerReferences {
 		pod.OwnerReferences[i].BlockOwnerDeletion = nil
 	}
+
 	pod.Spec.Containers = append(pod.Spec.Containers, spark)
 	if err := draft.ApplyOverlay("Driver", pod, spark.Name, d.Request.Driver); err != nil {
 		return err
 	}
+
 	if len(pod.Spec.Containers) > 1 {
 		if _, ok := pod.Annotations[submit.DefaultContainerAnnotation]; !ok {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, submit.DefaultContainerAnnotation, spark.Name)
 		}
 	}
+
 	tree, err := d.KeepExtra("DriverTemplate", pod, spark.Name, d.Extra, d.Request.Driver)
 	if err != nil {
 		return err
 	}
+
 	text, err := json.MarshalIndent(tree, "", "  ")
 	if err != nil {
 		return err
 	}
+
 	files.add("driver.json", "driver.json", text)
 	// From here on the draft describes the runner, which is derived from the driver's template.
 	d.Pod = pod
+
 	d.Spark = pod.Spec.Containers[slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == spark.Name })]
 	if !d.HasExecutorTemplate() {
 		return nil
 	}
+
 	d.WarnOverwritten()
+
 	executor, err := draft.ExecutorTemplate(d)
 	if err != nil {
 		return err
 	}
+
 	files.add("executor.json", "executor.json", []byte(executor))
 	return nil
 }
@@ -228,21 +252,26 @@ func configuration(d *draft.Draft, given *conf.Conf, files *fileSet) *conf.Conf 
 	// Spark generates its own ID, and executors reach the driver through its Service.
 	c.Delete("spark.app.id", "spark.driver.host", submit.RunnerAccountKey)
 	const driverFile, executorFile = "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
+
 	replaced := []string{driverFile}
 	if _, ok := files.data["executor.json"]; ok {
 		replaced = append(replaced, executorFile)
 		c.Set(executorFile, filesDir+"/executor.json")
 	}
+
 	for _, key := range replaced {
 		if given.Has(key) {
 			d.Warn("%s: has no effect: spark-submit gets the pod template that the operator writes", key)
 		}
 	}
+
 	appName := d.Request.AppName
 	if d.Request.Unnamed {
 		appName = "" // spark-submit uses the program's own name
+
 		c.Delete("spark.app.name")
 	}
+
 	for _, pair := range [][2]string{
 		{"spark.master", d.Request.Master},
 		{"spark.submit.deployMode", "cluster"},
@@ -257,14 +286,17 @@ func configuration(d *draft.Draft, given *conf.Conf, files *fileSet) *conf.Conf 
 			c.Set(pair[0], pair[1])
 		}
 	}
+
 	for _, labels := range []map[string]string{d.Request.Driver.Labels, d.Request.Labels} {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
 			c.Set("spark.kubernetes.driver.label."+key, labels[key])
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(d.Request.Labels)) {
 		c.Set("spark.kubernetes.executor.label."+key, d.Request.Labels[key])
 	}
+
 	addSecretFiles(d, c, files)
 	return c
 }
@@ -284,9 +316,11 @@ func addSecretFiles(d *draft.Draft, c *conf.Conf, files *fileSet) {
 			c.Set(f.key, files.add(f.file, f.file, f.content))
 		}
 	}
+
 	if d.Request.Keytab != nil {
 		c.Set("spark.kerberos.keytab", files.add("keytab", "keytab/"+d.Request.Keytab.Name, d.Request.Keytab.Content))
 	}
+
 	if d.Request.Krb5Conf != nil {
 		// Spark mounts the file under this name, whatever its original name.
 		c.Set("spark.kubernetes.kerberos.krb5.path", files.add("krb5.conf", "krb5.conf", d.Request.Krb5Conf.Content))
@@ -300,13 +334,16 @@ func commandLine(d *draft.Draft) []string {
 	if d.Request.MainClass != "" {
 		args = append(args, "--class", d.Request.MainClass)
 	}
+
 	if d.Request.ProxyUser != "" {
 		args = append(args, "--proxy-user", d.Request.ProxyUser)
 	}
+
 	application := d.Request.Resource
 	if application == "" {
 		application = draft.NoResource
 	}
+
 	args = append(append(args, application), d.Request.Arguments...)
 	for i := range args {
 		args[i] = submit.EscapeArg(args[i])

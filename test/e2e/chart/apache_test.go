@@ -20,6 +20,7 @@ import (
 // configOf returns the parsed configuration file that the chart renders.
 func configOf(t *testing.T, r rendered) config.Configuration {
 	t.Helper()
+
 	c, err := config.Parse([]byte(configMapOf(t, r, "spark-operator-controller").Data["config.yaml"]))
 	if err != nil {
 		t.Fatal(err)
@@ -29,11 +30,13 @@ func configOf(t *testing.T, r rendered) config.Configuration {
 
 func configMapOf(t *testing.T, r rendered, name string) *corev1.ConfigMap {
 	t.Helper()
+
 	for _, configMap := range objectsOf[*corev1.ConfigMap](r) {
 		if configMap.Name == name {
 			return configMap
 		}
 	}
+
 	t.Fatalf("no ConfigMap %s", name)
 	return nil
 }
@@ -45,6 +48,7 @@ func rightsOf(r rendered) map[string]string {
 			return granted(role.Rules)
 		}
 	}
+
 	for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 		if role.Name == "spark-operator-controller" {
 			return granted(role.Rules)
@@ -73,16 +77,19 @@ func TestSwitchedOffAPIHasNoRights(t *testing.T) {
 		{"{apache: {clusters: {enable: false}}}", true, true, false, "/sparkclusters", "spark.apache.org/sparkapplications"},
 	} {
 		r := mustRender(t, install{values: "controller: " + test.values})
+
 		c := configOf(t, r)
 		if c.Applications() != test.spark || c.ApacheApplications() != test.apache || c.SparkClusters() != test.clusters {
 			t.Errorf("%s: %+v, %+v", test.values, c.SparkOperator, c.Apache)
 		}
+
 		rights := rightsOf(r)
 		for key := range rights {
 			if strings.Contains(key, test.without) {
 				t.Errorf("%s: the operator has a right on %s", test.values, key)
 			}
 		}
+
 		if rights[test.stillHas] == "" {
 			t.Errorf("%s: the operator has no right on %s among %v", test.values, test.stillHas, slices.Sorted(maps.Keys(rights)))
 		}
@@ -109,25 +116,31 @@ controller:
 	want.OperatorName, want.LabelSelector, want.TrimHistory = "mine", "team=a", new(false)
 	want.Metrics.BindAddress, want.Health.BindAddress = ":1111", ":2222"
 	want.Sentinels = config.Sentinels{Enabled: true, Delay: metav1.Duration{Duration: 5 * time.Second}, Namespace: "default"}
+
 	want.PropertiesFile = "/etc/spark-operator/spark-operator.properties"
 	if diff := cmp.Diff(want, configOf(t, r).Apache); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	text := configMapOf(t, r, "spark-operator-controller").Data["spark-operator.properties"]
 	if !strings.Contains(text, "spark.logConf=true\nspark.kubernetes.operator.reconciler.parallelism=50") {
 		t.Errorf("the properties are %q", text)
 	}
 	var ports []int32
+
 	container := objectOf[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0]
 	for _, port := range container.Ports {
 		ports = append(ports, port.ContainerPort)
 	}
+
 	if !slices.Contains(ports, 1111) || !slices.Contains(ports, 2222) {
 		t.Errorf("ports %v", ports)
 	}
+
 	if !slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/spark-operator" }) {
 		t.Error("the properties are not mounted")
 	}
+
 	if len(objectsOf[client.Object](r)) == 0 {
 		t.Error("nothing was rendered")
 	}
@@ -174,6 +187,7 @@ func TestInvalidApacheValuesAreRejected(t *testing.T) {
 			t.Errorf("%s: error %v, want it to name %s", values, err, want)
 		}
 	}
+
 	for _, values := range []string{"config: {apache: {clusters: {domain: example.org}, missingDriverGracePeriod: 5s, metrics: {path: /other}}}", p + "watchedNamespaces='}}", p + "nameless=1'}}", "controller: {apache: {properties: '#spark.kubernetes.operator.watchedNamespaces=a'}}"} {
 		mustRender(t, install{values: values})
 	}
@@ -190,17 +204,21 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 		if roles := clusterRoles(r); len(roles) != 1 || granted(roles[0].Rules)["/namespaces"] != "" {
 			t.Errorf("%s: cluster roles %v", source, roles)
 		}
+
 		cm, c := configMapOf(t, r, "spark-operator-dynamic"), configOf(t, r).DynamicConfig
 		if !c.Enabled || c.Source != source || c.Namespace != cm.Namespace {
 			t.Errorf("%s: %+v, ConfigMap in %s", source, c, cm.Namespace)
 		}
+
 		for want := range strings.SplitSeq(c.Selector, ",") {
 			key, value, _ := strings.Cut(want, "=")
 			if cm.Labels[key] != value {
 				t.Errorf("%s: its label %s is %q, want %q", source, key, cm.Labels[key], value)
 			}
 		}
+
 		mounts := objectOf[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0].VolumeMounts
+
 		mounted := slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool {
 			return strings.HasPrefix(c.File, m.MountPath+"/") && m.Name == "dynamic"
 		})
@@ -213,6 +231,7 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 			t.Errorf("the data is %v", cm.Data)
 		}
 	}
+
 	if r := mustRender(t, install{}); len(objectsOf[*corev1.ConfigMap](r)) != 1 || len(clusterRoles(r)) != 0 {
 		t.Error("without the switch there is a ConfigMap or a ClusterRole")
 	}
@@ -222,10 +241,12 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 // and has the rights of the service account.
 func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 	r := mustRender(t, install{values: "spark: {jobNamespaces: [a, b], serviceAccount: {aliases: [spark]}}"})
+
 	var made, bound []string
 	for _, account := range objectsOf[*corev1.ServiceAccount](r) {
 		made = append(made, account.Namespace+"/"+account.Name)
 	}
+
 	for _, binding := range objectsOf[*rbacv1.RoleBinding](r) {
 		if binding.Name == "spark-operator-spark" {
 			for _, subject := range binding.Subjects {
@@ -233,14 +254,18 @@ func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 			}
 		}
 	}
+
 	slices.Sort(made)
 	slices.Sort(bound)
+
 	want := []string{"a/spark", "a/spark-operator-spark", "b/spark", "b/spark-operator-spark"}
 	if diff := cmp.Diff(want, bound); diff != "" {
 		t.Errorf("bound (-want +got):\n%s", diff)
 	}
+
 	want = append(want, "spark-operator/spark-operator-controller")
 	slices.Sort(want)
+
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Errorf("made (-want +got):\n%s", diff)
 	}
@@ -254,6 +279,7 @@ func TestSentinelsAreInTheirNamespaces(t *testing.T) {
 		if got := configOf(t, r).Apache.Sentinels.Namespace; got != want {
 			t.Errorf("%s: the operator may write to sentinels of %s, want %s", namespaces, got, want)
 		}
+
 		var kinds []string
 		for _, object := range r.objects {
 			if object.GetLabels()["spark.operator/sentinel"] == "true" {
@@ -263,7 +289,9 @@ func TestSentinelsAreInTheirNamespaces(t *testing.T) {
 				}
 			}
 		}
+
 		slices.Sort(kinds)
+
 		if diff := cmp.Diff([]string{"SparkApplication", "SparkCluster"}, kinds); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", namespaces, diff)
 		}
@@ -279,6 +307,7 @@ func TestSentinelsNeedServedKinds(t *testing.T) {
 			t.Errorf("%s %s is created before its kind is served", object.GetObjectKind().GroupVersionKind(), object.GetName())
 		}
 	}
+
 	if !strings.Contains(r.notes, "helm upgrade") {
 		t.Errorf("the notes do not explain how to get sentinels:\n%s", r.notes)
 	}

@@ -30,20 +30,25 @@ func TestBatchSchedulersGetTheirRights(t *testing.T) {
 	} {
 		t.Run(test.values, func(t *testing.T) {
 			r := mustRender(t, install{values: "controller: {batchScheduler: " + test.values + "}"})
+
 			c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(test.want, c.BatchScheduler); diff != "" {
 				t.Errorf("configuration (-want +got):\n%s", diff)
 			}
+
 			got := map[string]string{}
 			for _, role := range objectsOf[*rbacv1.Role](r) {
 				if role.Name == "spark-operator-controller" {
 					got = granted(role.Rules)
 				}
 			}
+
 			maps.DeleteFunc(got, func(key, verbs string) bool { return controllerRights[key] == verbs })
+
 			if diff := cmp.Diff(test.rights, got); diff != "" {
 				t.Errorf("rights (-want +got):\n%s", diff)
 			}

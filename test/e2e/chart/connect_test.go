@@ -17,26 +17,32 @@ import (
 func TestConnectSwitchControlsRights(t *testing.T) {
 	for values, enabled := range map[string]bool{"": true, "controller: {connect: {enable: true}}": true, "controller: {connect: {enable: false}}": false} {
 		r := mustRender(t, install{values: values})
+
 		c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if *c.Connect.Enabled != enabled {
 			t.Errorf("%q: connect.enabled is %t", values, *c.Connect.Enabled)
 		}
+
 		want := maps.Clone(controllerRights)
 		if !enabled {
 			maps.DeleteFunc(want, func(key, _ string) bool { return strings.Contains(key, "sparkconnects") })
 		}
+
 		for _, role := range objectsOf[*rbacv1.Role](r) {
 			if role.Name != "spark-operator-controller" {
 				continue
 			}
+
 			if diff := cmp.Diff(want, granted(role.Rules)); diff != "" {
 				t.Errorf("%q: rights (-want +got):\n%s", values, diff)
 			}
 		}
 	}
+
 	for values, want := range map[string]string{
 		"controller: {connect: {enable: 1}}":  "/controller/connect/enable",
 		"controller: {connect: {enabled: 1}}": "enabled",

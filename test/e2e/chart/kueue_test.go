@@ -45,25 +45,30 @@ func TestKueueGetsRightsInServedNamespaces(t *testing.T) {
 func kueueGrants(t *testing.T, r rendered) (grants []string) {
 	t.Helper()
 	const name = "spark-operator-kueue"
+
 	rules := map[string][]rbacv1.PolicyRule{} // keyed by kind and namespace
 	for _, role := range objectsOf[*rbacv1.Role](r) {
 		if role.Name == name {
 			rules["Role "+role.Namespace] = role.Rules
 		}
 	}
+
 	for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 		if role.Name == name {
 			rules["ClusterRole "] = role.Rules
 		}
 	}
+
 	add := func(where string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
 		if ref.Name != name {
 			return
 		}
+
 		want := map[string]string{"sparkoperator.k8s.io/sparkapplications/finalizers": "update"}
 		if diff := cmp.Diff(want, granted(rules[where])); diff != "" {
 			t.Errorf("%q grants (-want +got):\n%s", where, diff)
 		}
+
 		for _, s := range subjects {
 			grants = append(grants, where+": "+s.Namespace+"/"+s.Name)
 		}
@@ -71,6 +76,7 @@ func kueueGrants(t *testing.T, r rendered) (grants []string) {
 	for _, b := range objectsOf[*rbacv1.RoleBinding](r) {
 		add(b.RoleRef.Kind+" "+b.Namespace, b.RoleRef, b.Subjects)
 	}
+
 	for _, b := range objectsOf[*rbacv1.ClusterRoleBinding](r) {
 		add(b.RoleRef.Kind+" ", b.RoleRef, b.Subjects)
 	}

@@ -37,6 +37,7 @@ func names(r rendered) []string {
 	for _, o := range r.objects {
 		found = append(found, fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName()))
 	}
+
 	slices.Sort(found)
 	return found
 }
@@ -208,6 +209,7 @@ func TestNamesAreShortened(t *testing.T) {
 			if faults := validation.IsDNS1123Label(o.GetName()); len(faults) > 0 {
 				t.Errorf("%T %s: %v", o, o.GetName(), faults)
 			}
+
 			for key, value := range o.GetLabels() {
 				if faults := validation.IsValidLabelValue(value); len(faults) > 0 {
 					t.Errorf("%T %s: label %s=%s: %v", o, o.GetName(), key, value, faults)
@@ -226,6 +228,7 @@ func TestCommonLabelsAreOnEverything(t *testing.T) {
 			}
 		}
 	}
+
 	if pod := objectOf[*appsv1.Deployment](t, r).Spec.Template; pod.Labels["team"] != "data" {
 		t.Errorf("the pod's labels are %v", pod.Labels)
 	}
@@ -236,17 +239,21 @@ func TestControllerIsRestricted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pod := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template
+
 	level := psa.LevelVersion{Level: psa.LevelRestricted, Version: psa.LatestVersion()}
 	for _, result := range evaluator.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec) {
 		if !result.Allowed {
 			t.Errorf("Pod Security Standard restricted: %s: %s", result.ForbiddenReason, result.ForbiddenDetail)
 		}
 	}
+
 	container := pod.Spec.Containers[0]
 	if s := container.SecurityContext; s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
 		t.Error("the root file system is writable")
 	}
+
 	if user := pod.Spec.SecurityContext.RunAsUser; user == nil || *user != 65532 {
 		t.Errorf("runs as user %v, want 65532", user)
 	}
@@ -271,6 +278,7 @@ controller:
 `}))
 	pod := d.Spec.Template
 	container := pod.Spec.Containers[0]
+
 	selector := labels.SelectorFromSet(d.Spec.Selector.MatchLabels)
 	for _, check := range []struct {
 		name      string
@@ -304,15 +312,18 @@ controller:
 			t.Errorf("%s (-want +got):\n%s", check.name, diff)
 		}
 	}
+
 	ports := map[string]int32{}
 	for _, p := range container.Ports {
 		ports[p.Name] = p.ContainerPort
 	}
+
 	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe, container.StartupProbe} {
 		if port := probe.HTTPGet.Port; port.Type != intstr.String || ports[port.StrVal] != 8081 {
 			t.Errorf("probe %s uses port %s of %v, want 8081", probe.HTTPGet.Path, port.String(), ports)
 		}
 	}
+
 	if ports["metrics"] != 8080 {
 		t.Errorf("ports are %v, want metrics at 8080", ports)
 	}
@@ -320,10 +331,12 @@ controller:
 
 func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 	r := mustRender(t, install{values: "controller: {replicas: 2, podDisruptionBudget: {enable: true}}"})
+
 	pdb, d := objectOf[*policyv1.PodDisruptionBudget](t, r), objectOf[*appsv1.Deployment](t, r)
 	if diff := cmp.Diff(d.Spec.Selector, pdb.Spec.Selector); diff != "" {
 		t.Errorf("selector (-deployment +budget):\n%s", diff)
 	}
+
 	if pdb.Spec.MinAvailable.IntValue() != 1 {
 		t.Errorf("minAvailable is %v, want 1", pdb.Spec.MinAvailable)
 	}
@@ -335,38 +348,47 @@ func TestRightsAreMinimal(t *testing.T) {
 	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"},
 		{values: "spark: {jobNamespaceSelector: spark=enabled}"}} {
 		r := mustRender(t, in)
+
 		want := maps.Clone(controllerRights)
 		if native := strings.Contains(in.values, "Native"); native {
 			delete(want, "/secrets")
 		}
+
 		if strings.Contains(in.values, "Selector") {
 			want["/namespaces"] = "list watch"
 		}
+
 		roles := map[string][]rbacv1.PolicyRule{}
 		for _, role := range objectsOf[*rbacv1.Role](r) {
 			roles[role.Name] = role.Rules
 		}
+
 		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			roles[role.Name] = append(roles[role.Name], role.Rules...)
 		}
+
 		for name, rules := range roles {
 			for _, rule := range rules {
 				all := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs, rule.ResourceNames, rule.NonResourceURLs)
 				if slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, "*") }) {
 					t.Errorf("role %s has a wildcard: %v", name, rule)
 				}
+
 				if reads := []string{"get", "list", "watch"}; slices.Contains(rule.Resources, "secrets") && name != "spark-operator-admission" &&
 					slices.ContainsFunc(rule.Verbs, func(verb string) bool { return slices.Contains(reads, verb) }) {
 					t.Errorf("role %s reads Secrets: %v", name, rule)
 				}
 			}
 		}
+
 		if diff := cmp.Diff(want, granted(roles["spark-operator-controller"])); diff != "" {
 			t.Errorf("rights of the controller (-want +got):\n%s", diff)
 		}
+
 		if diff := cmp.Diff(webhookRights, roles["spark-operator-admission"]); diff != "" {
 			t.Errorf("rights of the webhook (-want +got):\n%s", diff)
 		}
+
 		if diff := cmp.Diff(leaseRights, granted(roles["spark-operator-controller-lock"])); diff != "" {
 			t.Errorf("rights on the lease (-want +got):\n%s", diff)
 		}
@@ -420,6 +442,7 @@ var (
 // controller.exposure for objects of spark.apache.org.
 func TestExposureAddsRights(t *testing.T) {
 	const all = "create delete get list patch watch"
+
 	exposed := map[string]string{"networking.k8s.io/ingresses": all, "gateway.networking.k8s.io/httproutes": all, "gateway.networking.k8s.io/grpcroutes": all}
 	for values, want := range map[string]map[string]string{
 		"{}": {},
@@ -430,20 +453,24 @@ func TestExposureAddsRights(t *testing.T) {
 		"{spark: {jobNamespaces: []}, controller: {exposure: {enable: true}}}": exposed,
 	} {
 		got := map[string]string{}
+
 		r := mustRender(t, install{values: values})
 		for _, role := range objectsOf[*rbacv1.Role](r) {
 			if role.Name == "spark-operator-controller" {
 				got = granted(role.Rules)
 			}
 		}
+
 		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			if role.Name == "spark-operator-controller" {
 				got = granted(role.Rules)
 			}
 		}
+
 		maps.DeleteFunc(got, func(key, _ string) bool {
 			return !strings.HasSuffix(key, "ingresses") && !strings.HasSuffix(key, "routes")
 		})
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s adds the rights (-want +got):\n%s", values, diff)
 		}
@@ -479,6 +506,7 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 		"/pods": "create delete deletecollection get list patch watch", "/configmaps": "create deletecollection",
 		"/services": "deletecollection", "/persistentvolumeclaims": "create deletecollection list",
 	}
+
 	submitters := map[string]string{
 		"/pods": "create delete", "/configmaps": "create patch", "/services": "create patch", "/secrets": "create patch",
 		"/persistentvolumeclaims": "create patch", "networking.k8s.io/networkpolicies": "create patch",
@@ -499,50 +527,62 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 		{"{controller: {submission: {runners: true}}, spark: {jobNamespaceSelector: spark=enabled}}", "spark-operator-submit", "spark-operator-submit"},
 	} {
 		r := mustRender(t, install{values: test.values})
+
 		rights, bound := map[string]map[string]string{}, ""
 		for _, role := range objectsOf[*rbacv1.Role](r) {
 			rights[role.Name] = granted(role.Rules)
 		}
+
 		for _, b := range objectsOf[*rbacv1.RoleBinding](r) {
 			if b.RoleRef.Name == "spark-operator-submit" {
 				bound = b.Subjects[0].Name
 			}
 		}
+
 		if got, made := rights["spark-operator-spark"]; made {
 			if diff := cmp.Diff(drivers, got); diff != "" {
 				t.Errorf("%s: rights of drivers (-want +got):\n%s", test.values, diff)
 			}
 		}
+
 		if got, made := rights["spark-operator-submit"]; made {
 			if diff := cmp.Diff(submitters, got); diff != "" {
 				t.Errorf("%s: rights of spark-submit (-want +got):\n%s", test.values, diff)
 			}
 		}
+
 		limited := ""
 		for _, policy := range objectsOf[*admissionregistrationv1.ValidatingAdmissionPolicy](r) {
 			if len(policy.Spec.MatchConditions) == 1 && policy.Spec.MatchConditions[0].Name == "spark-submit" {
 				limited = policy.Spec.MatchConditions[0].Expression
 			}
 		}
+
 		if want := `request.userInfo.username in ["system:serviceaccount:default:` + test.bound + `"]`; test.bound != "" && limited != want || test.bound == "" && limited != "" {
 			t.Errorf("%s: the policy applies to %s, want %s", test.values, limited, want)
 		}
+
 		if got := configOf(t, r).Submission.ServiceAccount; got != test.account || bound != test.bound {
 			t.Errorf("%s: spark-submit runs as %q, but the account %q has the rights; want %q, %q", test.values, got, bound, test.account, test.bound)
 		}
+
 		var names []string
 		for _, account := range objectsOf[*corev1.ServiceAccount](r) {
 			if slices.Contains(names, account.Namespace+"/"+account.Name) {
 				t.Errorf("%s: %s exists twice", test.values, account.Name)
 			}
+
 			names = append(names, account.Namespace+"/"+account.Name)
 		}
 	}
+
 	r := mustRender(t, install{values: "{controller: {submission: {runners: true}}, spark: {jobNamespaces: [jobs]}}"})
+
 	bound := map[string]rbacv1.Subject{}
 	for _, b := range objectsOf[*rbacv1.RoleBinding](r) {
 		bound[b.Namespace+"/"+b.RoleRef.Name] = b.Subjects[0]
 	}
+
 	for role, want := range map[string]rbacv1.Subject{
 		"jobs/spark-operator-submit":                    {Kind: "ServiceAccount", Name: "spark-operator-submit", Namespace: "jobs"},
 		"jobs/spark-operator-spark":                     {Kind: "ServiceAccount", Name: "spark-operator-spark", Namespace: "jobs"},
@@ -559,6 +599,7 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 // rendered definitions equal the generated ones, apart from the release's labels and the keep policy.
 func TestDefinitionsFollowTheValues(t *testing.T) {
 	const sparkoperator, apache = "sparkoperator.k8s.io", "spark.apache.org"
+
 	generated := readCRDs(t)
 	for _, test := range []struct {
 		values string
@@ -576,20 +617,25 @@ func TestDefinitionsFollowTheValues(t *testing.T) {
 		for _, crd := range objectsOf[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values, definitions: true})) {
 			got[crd.Name] = crd
 		}
+
 		for name, want := range generated {
 			crd := got[name]
 			if wanted := slices.Contains(test.groups, want.Spec.Group); (crd != nil) != wanted {
 				t.Errorf("values %q: %s rendered: %v, want %v", test.values, name, crd != nil, wanted)
 			}
+
 			if crd == nil {
 				continue
 			}
+
 			if diff := cmp.Diff(want.Spec, crd.Spec); diff != "" {
 				t.Errorf("values %q: %s (-generated +rendered):\n%s", test.values, name, diff)
 			}
+
 			if policy := crd.Annotations["helm.sh/resource-policy"]; policy != test.keep {
 				t.Errorf("values %q: %s has the resource policy %q, want %q", test.values, name, policy, test.keep)
 			}
+
 			for key, value := range want.Annotations {
 				if crd.Annotations[key] != value {
 					t.Errorf("%s lost annotation %s=%s", name, key, value)
@@ -607,6 +653,7 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(compact) >= 256<<10 {
 			t.Errorf("%s has %d bytes as compact JSON, the limit is %d", crd.Name, len(compact), 256<<10)
 		}
@@ -627,12 +674,14 @@ func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 		"controller: {resources: {limits: {cpu: 2}}, env: [{name: HTTPS_PROXY, value: p}]}": "1Gi 966367641",
 	} {
 		container := objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0]
+
 		var limits []string
 		for _, env := range container.Env {
 			if env.Name == "GOMEMLIMIT" {
 				limits = append(limits, env.Value)
 			}
 		}
+
 		if got := container.Resources.Limits.Memory().String() + " " + strings.Join(limits, " "); got != want {
 			t.Errorf("%s: limit and GOMEMLIMIT are %q, want %q", values, got, want)
 		}
@@ -656,6 +705,7 @@ func TestGoRuntimeValuesBecomeVariables(t *testing.T) {
 		for _, env := range objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0].Env {
 			got = append(got, env.Name+"="+env.Value)
 		}
+
 		if got := strings.Join(got, " "); got != want {
 			t.Errorf("%s: the environment is %q, want %q", values, got, want)
 		}
@@ -687,21 +737,26 @@ func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 		"{}": false, "prometheus: {metrics: {authentication: true}}": true, "prometheus: {metrics: {authentication: true, enable: false}}": false,
 	} {
 		r := mustRender(t, install{values: values})
+
 		rights := map[string]string{}
 		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			if role.Name != "spark-operator-admission" {
 				maps.Copy(rights, granted(role.Rules))
 			}
 		}
+
 		may := rights["authentication.k8s.io/tokenreviews"] == "create" && rights["authorization.k8s.io/subjectaccessreviews"] == "create"
+
 		scheme := objectOf[*appsv1.Deployment](t, r).Spec.Template.Annotations["prometheus.io/scheme"]
 		if may != want || len(rights) > 2 || (scheme == "https") != want {
 			t.Errorf("%s: rights %v, scheme %q", values, rights, scheme)
 		}
 	}
+
 	if !configOf(t, mustRender(t, install{values: "prometheus: {metrics: {authentication: true}}"})).Metrics.Authentication {
 		t.Error("the operator's configuration lacks authentication")
 	}
+
 	if _, err := render(t, install{values: "{prometheus: {metrics: {authentication: true}}, controller: {apache: {metrics: {enable: true}}}}"}); err == nil {
 		t.Error("the second metrics port has no authentication")
 	}
@@ -713,28 +768,34 @@ func TestNetworkPolicySelectsTheController(t *testing.T) {
 	if policies := objectsOf[*networkingv1.NetworkPolicy](mustRender(t, install{})); len(policies) > 0 {
 		t.Errorf("without the switch: %v", policies)
 	}
+
 	r := mustRender(t, install{values: `
 controller:
   networkPolicy: {enable: true, metricsFrom: [{namespaceSelector: {matchLabels: {a: b}}}], webhookFrom: [{ipBlock: {cidr: 10.0.0.1/32}}]}
   pprof: {enable: true}`})
 	policy := objectOf[*networkingv1.NetworkPolicy](t, r).Spec
+
 	pod := objectOf[*appsv1.Deployment](t, r).Spec.Template
 	if !labels.SelectorFromSet(policy.PodSelector.MatchLabels).Matches(labels.Set(pod.Labels)) {
 		t.Errorf("it selects %v", policy.PodSelector)
 	}
+
 	got := ""
 	for _, rule := range policy.Ingress {
 		for _, port := range rule.Ports {
 			got += fmt.Sprintf("%d from %d, ", port.Port.IntVal, len(rule.From))
 		}
 	}
+
 	if got != "8081 from 0, 9443 from 1, 8080 from 1, " || len(policy.PolicyTypes) != 1 {
 		t.Errorf("it is %s %+v", got, policy)
 	}
+
 	open := objectOf[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true}}"})).Spec.Ingress
 	if len(open) != 3 || len(open[1].From) != 0 {
 		t.Errorf("without webhookFrom it is %+v", open)
 	}
+
 	out := objectOf[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true, egress: [{ports: [{port: 6443}]}]}}"})).Spec
 	if len(out.PolicyTypes) != 2 || len(out.Egress) != 1 {
 		t.Errorf("with egress it is %+v", out)

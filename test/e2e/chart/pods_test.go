@@ -38,40 +38,50 @@ func TestPodAdmission(t *testing.T) {
 		"limits, which only Go judges": {"{config: {policy: {rules: [{name: a, limits: {cores: 4}}]}}}", []string{validatingPolicyAPI}, config.PodAdmission{Webhook: true, Policy: true}, 0, false},
 	} {
 		r := mustRender(t, install{values: c.values, apis: c.apis})
+
 		cfg := configOf(t, r)
 		if cfg.Webhook.Pods != c.want {
 			t.Errorf("%s: the configuration has %+v, want %+v", name, cfg.Webhook.Pods, c.want)
 		}
+
 		if sets := fromPolicy(cfg); sets != (c.want != config.PodAdmission{} || c.advisory) {
 			t.Errorf("%s: the operator finds rules about pods: %t", name, sets)
 		}
+
 		var bound []string
 		for _, binding := range objectsOf[*admissionregistrationv1.ValidatingAdmissionPolicyBinding](r) {
 			bound = append(bound, binding.Spec.PolicyName)
 		}
+
 		policies := 0
 		for _, policy := range objectsOf[*admissionregistrationv1.ValidatingAdmissionPolicy](r) {
 			if strings.Contains(policy.Name, "-pods-") || strings.Contains(policy.Name, "-priority-") {
 				policies++
 			}
+
 			if !slices.Contains(bound, policy.Name) {
 				t.Errorf("%s: nothing binds %s", name, policy.Name)
 			}
 		}
+
 		if policies != c.policies {
 			t.Errorf("%s: %d policies, want %d", name, policies, c.policies)
 		}
+
 		if hooks := podHooks(r); (len(hooks) > 0) != c.want.Webhook {
 			t.Errorf("%s: webhooks %+v", name, hooks)
 		}
+
 		readsClasses := slices.ContainsFunc(objectsOf[*rbacv1.ClusterRole](r), func(role *rbacv1.ClusterRole) bool { return strings.HasSuffix(role.Name, "-priority-classes") })
 		if readsClasses != c.want.Webhook {
 			t.Errorf("%s: the right to read priority classes: %t", name, readsClasses)
 		}
+
 		if strings.Contains(r.notes, "advisory for executors") != c.advisory {
 			t.Errorf("%s: notes %s", name, r.notes)
 		}
 	}
+
 	if _, err := render(t, install{values: "{" + rules + "controller: {dynamicConfig: {enable: true}}}"}); err == nil || !strings.Contains(err.Error(), "webhook.pods.failurePolicy") {
 		t.Errorf("all namespaces depend on the webhook: %v", err)
 	}
@@ -96,23 +106,28 @@ func podHooks(r rendered) (hooks []admissionregistrationv1.ValidatingWebhook) {
 // the release's namespace.
 func TestPodWebhook(t *testing.T) {
 	const rules = "config: {policy: {rules: [{name: a, selector: tier=tenant, images: {allowed: [spark]}}, {name: b, selector: 'team in (x, y)', podSecurity: baseline}]}}"
+
 	hooks := podHooks(mustRender(t, install{values: "{" + rules + ", spark: {jobNamespaces: [jobs]}, webhook: {pods: {failurePolicy: Ignore, exemptAccounts: [jobs/ci]}}}"}))
 	if len(hooks) != 2 {
 		t.Fatalf("%d webhooks, want one for each selector", len(hooks))
 	}
+
 	for i, want := range []string{"kubernetes.io/metadata.name In [jobs], kubernetes.io/metadata.name NotIn [kube-system spark-operator], tier In [tenant]",
 		"kubernetes.io/metadata.name In [jobs], kubernetes.io/metadata.name NotIn [kube-system spark-operator], team In [x y]"} {
 		var requirements []string
 		for _, r := range hooks[i].NamespaceSelector.MatchExpressions {
 			requirements = append(requirements, r.Key+" "+string(r.Operator)+" ["+strings.Join(r.Values, " ")+"]")
 		}
+
 		if got := strings.Join(requirements, ", "); got != want {
 			t.Errorf("selects %s\nwant %s", got, want)
 		}
+
 		if *hooks[i].FailurePolicy != admissionregistrationv1.Ignore || *hooks[i].ClientConfig.Service.Path != "/validate--v1-pod" ||
 			!slices.Equal(hooks[i].Rules[0].Resources, []string{"pods", "pods/ephemeralcontainers", "pods/resize"}) {
 			t.Errorf("%+v", hooks[i])
 		}
+
 		if who := hooks[i].MatchConditions[1].Expression; !strings.Contains(who, `in ["system:serviceaccount:jobs:ci"]`) || !strings.Contains(who, `k == "spark-role"`) {
 			t.Errorf("judges %s", who)
 		}

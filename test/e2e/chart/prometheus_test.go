@@ -44,10 +44,12 @@ type metric struct {
 
 func documentedMetrics(t *testing.T) map[string]metric {
 	t.Helper()
+
 	page, err := os.ReadFile("../../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ours, libraries, found := strings.Cut(string(page), "\n## Of the libraries\n")
 	if !found {
 		t.Fatal("docs/metrics.md has changed its headings")
@@ -60,15 +62,18 @@ func documentedMetrics(t *testing.T) map[string]metric {
 			if !strings.HasPrefix(line, "| `") || len(cells) != 6 {
 				continue
 			}
+
 			row := metric{kind: strings.TrimSpace(cells[2]), ours: section == ours}
 			for label := range strings.SplitSeq(strings.ReplaceAll(cells[3], "`", ""), ",") {
 				if label = strings.TrimSpace(label); label != "" {
 					row.labels = append(row.labels, label)
 				}
 			}
+
 			all[strings.Trim(strings.TrimSpace(cells[1]), "`")] = row
 		}
 	}
+
 	if len(all) < 40 {
 		t.Fatalf("docs/metrics.md has only %d metrics", len(all))
 	}
@@ -81,8 +86,10 @@ func lookUp(all map[string]metric, name string) (metric, []string, bool) {
 	if found && m.kind != "histogram" {
 		return m, m.labels, true
 	}
+
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		base, has := strings.CutSuffix(name, suffix)
+
 		m, found = all[base]
 		switch {
 		case !has || !found:
@@ -105,6 +112,7 @@ func faultsOf(all map[string]metric, expression string) (faults []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
+
 	parser.Inspect(parsed, func(node parser.Node, path []parser.Node) error {
 		switch n := node.(type) {
 		case *parser.VectorSelector:
@@ -127,30 +135,36 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 	if !found {
 		return []string{n.Name + " is not served"}
 	}
+
 	chosen := false
 	for _, matcher := range n.LabelMatchers {
 		if matcher.Name == model.MetricNameLabel {
 			continue
 		}
+
 		chosen = chosen || matcher.Name == "controller" || matcher.Name == "name"
 		if !slices.Contains(append(known, targetLabels...), matcher.Name) {
 			faults = append(faults, n.Name+" has no label "+matcher.Name)
 		}
+
 		words, closed := labelValues[matcher.Name]
 		if !closed || matcher.Value == "$kind" {
 			continue
 		}
+
 		for value := range strings.SplitSeq(matcher.Value, "|") {
 			if !slices.Contains(words, value) {
 				faults = append(faults, "there is no "+matcher.Name+" "+value)
 			}
 		}
 	}
+
 	for _, above := range path { // "and on (instance)" restricts a metric that every Go program has to the operator
 		if both, ok := above.(*parser.BinaryExpr); ok && both.Op == parser.LAND && slices.Equal(both.VectorMatching.MatchingLabels, []string{"instance"}) {
 			chosen = true
 		}
 	}
+
 	if !m.ours && !chosen {
 		faults = append(faults, n.Name+" is served by other programs too: choose by controller or name, or by instance")
 	}
@@ -225,6 +239,7 @@ type alert struct {
 // ruleOf returns the PrometheusRule and its alerts.
 func ruleOf(t *testing.T, r rendered) (*unstructured.Unstructured, []alert) {
 	t.Helper()
+
 	for _, o := range objectsOf[*unstructured.Unstructured](r) {
 		if o.GetKind() != "PrometheusRule" {
 			continue
@@ -237,15 +252,18 @@ func ruleOf(t *testing.T, r rendered) (*unstructured.Unstructured, []alert) {
 				}
 			}
 		}
+
 		text, err := o.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := json.Unmarshal(text, &spec); err != nil {
 			t.Fatal(err)
 		}
 		return o, spec.Spec.Groups[0].Rules
 	}
+
 	t.Fatal("there is no PrometheusRule")
 	return nil, nil
 }
@@ -254,33 +272,41 @@ func ruleOf(t *testing.T, r rendered) (*unstructured.Unstructured, []alert) {
 // runbook.
 func TestAlertsUseServedMetrics(t *testing.T) {
 	all := documentedMetrics(t)
+
 	runbook, err := os.ReadFile("../../../docs/alerts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rule, alerts := ruleOf(t, mustRender(t, install{values: everyMonitor, apis: monitoringAPIs}))
 	if rule.GetName() != "spark-operator" || len(alerts) < 10 {
 		t.Errorf("%s has %d alerts", rule.GetName(), len(alerts))
 	}
+
 	for _, a := range alerts {
 		for _, fault := range faultsOf(all, a.Expr) {
 			t.Errorf("%s: %s", a.Alert, fault)
 		}
+
 		if !slices.Contains([]string{"critical", "warning", "info"}, a.Labels["severity"]) {
 			t.Errorf("%s has severity %q", a.Alert, a.Labels["severity"])
 		}
+
 		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" {
 			t.Errorf("%s has no summary or description", a.Alert)
 		}
+
 		if a.For != "" {
 			if _, err := model.ParseDuration(a.For); err != nil {
 				t.Errorf("%s: for: %v", a.Alert, err)
 			}
 		}
+
 		parsed, err := parser.NewParser(parser.Options{}).ParseExpr(a.Expr)
 		if err != nil {
 			continue
 		}
+
 		for _, text := range a.Annotations {
 			for _, used := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
 				if labels, ok := outermostLabels(parsed); !ok || !slices.Contains(labels, used[1]) {
@@ -288,10 +314,12 @@ func TestAlertsUseServedMetrics(t *testing.T) {
 				}
 			}
 		}
+
 		if !strings.Contains(string(runbook), "\n## "+a.Alert+"\n") {
 			t.Errorf("docs/alerts.md has no section for %s", a.Alert)
 		}
 	}
+
 	for _, heading := range regexp.MustCompile(`(?m)^## (\w+)$`).FindAllStringSubmatch(string(runbook), -1) {
 		if !slices.ContainsFunc(alerts, func(a alert) bool { return a.Alert == heading[1] }) {
 			t.Errorf("docs/alerts.md has a section %s, which is no alert", heading[1])
@@ -317,20 +345,24 @@ func TestAlertsFollowTheValues(t *testing.T) {
 prometheus:
   metrics: {prefix: team-a_}
   rules: {create: true, labels: {release: prom}, alertLabels: {severity: page, team: a}, disabled: [SparkOperatorAPISlow], runbookURL: "https://wiki/alerts"}`}))
+
 	text := fmt.Sprint(alerts)
 	for _, want := range []string{`name="team-spark-operator-controller-lock"`, "team_a_spark_application_failed_submission_count", "sparkoperator_status_lag"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no alert has %s", want)
 		}
 	}
+
 	if strings.Contains(text, "SparkOperatorAPISlow") || strings.Contains(text, "LEASE_NAME") || strings.Contains(text, "team_a_sparkoperator") {
 		t.Errorf("alerts are %s", text)
 	}
+
 	for _, a := range alerts {
 		if a.Labels["severity"] != "page" || a.Labels["team"] != "a" || a.Annotations["runbook_url"] != "https://wiki/alerts#"+strings.ToLower(a.Alert) {
 			t.Errorf("%s has labels %v and annotations %v", a.Alert, a.Labels, a.Annotations)
 		}
 	}
+
 	_, alone := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {leaderElection: {enable: false}}}", apis: monitoringAPIs}))
 	if strings.Contains(fmt.Sprint(alone), "NoLeader") {
 		t.Error("an alert requires a leader without leader election")
@@ -342,34 +374,43 @@ prometheus:
 func TestMonitoringObjectsAreValid(t *testing.T) {
 	for _, o := range objectsOf[*unstructured.Unstructured](mustRender(t, install{values: everyMonitor, apis: monitoringAPIs})) {
 		file := "../../../../shared/data/crds/monitoring.coreos.com_" + strings.ToLower(o.GetKind()) + "s.yaml"
+
 		text, err := os.ReadFile(file)
 		if os.IsNotExist(err) {
 			t.Skipf("no definitions of the Prometheus operator in %s", filepath.Dir(file))
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var definition crdv1.CustomResourceDefinition
 		if err := kyaml.Unmarshal(text, &definition); err != nil {
 			t.Fatal(err)
 		}
+
 		var schema apiextensions.JSONSchemaProps
 		if err := crdv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(definition.Spec.Versions[0].Schema.OpenAPIV3Schema, &schema, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		validator, _, err := validation.NewSchemaValidator(&schema)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, fault := range validation.ValidateCustomResource(nil, o.Object, validator) {
 			t.Errorf("%s: %v", o.GetKind(), fault)
 		}
+
 		known, err := structural.NewStructural(&schema)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		pruned := o.DeepCopy()
 		pruning.Prune(pruned.Object, known, true)
+
 		if diff := cmp.Diff(o.Object, pruned.Object); diff != "" {
 			t.Errorf("%s has fields that the definition does not know (-rendered +known):\n%s", o.GetKind(), diff)
 		}
@@ -380,6 +421,7 @@ func TestMonitoringObjectsAreValid(t *testing.T) {
 func TestDashboardUsesServedMetrics(t *testing.T) {
 	all := documentedMetrics(t)
 	text := dashboardOf(t, everyMonitor)
+
 	var dashboard struct {
 		UID, Title string
 		Panels     []struct {
@@ -395,6 +437,7 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &dashboard); err != nil {
 		t.Fatal(err)
 	}
+
 	variables := map[string]bool{"__rate_interval": true}
 	for _, v := range dashboard.Templating.List {
 		variables[v.Name] = true
@@ -404,31 +447,38 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 			}
 		}
 	}
+
 	ids, panels := map[int]bool{}, 0
 	for _, p := range dashboard.Panels {
 		if ids[p.ID] || p.GridPos.X+p.GridPos.W > 24 {
 			t.Errorf("panel %q has the id of another panel or is too wide", p.Title)
 		}
+
 		ids[p.ID] = true
 		if p.Type == "row" {
 			continue
 		}
+
 		if panels++; len(p.Targets) == 0 {
 			t.Errorf("panel %q has no query", p.Title)
 		}
+
 		for _, target := range p.Targets {
 			for _, fault := range faultsOf(all, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")) {
 				t.Errorf("panel %q: %s: %s", p.Title, target.Expr, fault)
 			}
+
 			for _, used := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
 				if !variables[used[1]] {
 					t.Errorf("panel %q: no variable %s", p.Title, used[1])
 				}
 			}
+
 			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"))
 			if err != nil {
 				continue
 			}
+
 			for _, used := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(target.LegendFormat, -1) {
 				if !slices.ContainsFunc(groupings(parsed), func(labels []string) bool { return slices.Contains(labels, used[1]) }) {
 					t.Errorf("panel %q: its legend has the label %s, but its result lacks it", p.Title, used[1])
@@ -436,6 +486,7 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 			}
 		}
 	}
+
 	if panels < 20 {
 		t.Errorf("only %d panels", panels)
 	}
@@ -453,6 +504,7 @@ func groupings(expression parser.Expr) (all [][]string) {
 
 func dashboardOf(t *testing.T, values string) string {
 	t.Helper()
+
 	for _, m := range objectsOf[*corev1.ConfigMap](mustRender(t, install{values: values, apis: monitoringAPIs})) {
 		if text, found := m.Data["spark-operator.json"]; found {
 			if m.Labels["grafana_dashboard"] != "1" {
@@ -461,6 +513,7 @@ func dashboardOf(t *testing.T, values string) string {
 			return text
 		}
 	}
+
 	t.Fatal("there is no dashboard")
 	return ""
 }

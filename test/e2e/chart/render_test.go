@@ -48,28 +48,35 @@ type install struct {
 // render renders the chart with the given inputs. It returns Helm's error unchanged.
 func render(t *testing.T, in install) (rendered, error) {
 	t.Helper()
+
 	c := load(t)
 	if !in.definitions {
 		c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool { return f.Name == "templates/crds.yaml" })
 	}
+
 	values := map[string]any{}
 	if err := kyaml.Unmarshal([]byte(in.values), &values); err != nil {
 		t.Fatal(err)
 	}
+
 	caps := common.DefaultCapabilities.Copy()
 	caps.APIVersions = append(caps.APIVersions, in.apis...)
+
 	options := common.ReleaseOptions{Name: in.release, Namespace: in.namespace, IsInstall: true, Revision: 1}
 	if options.Name == "" {
 		options.Name, options.Namespace = "spark-operator", "spark-operator"
 	}
+
 	all, err := util.ToRenderValues(c, values, options, caps)
 	if err != nil {
 		return rendered{}, err
 	}
+
 	files, err := engine.Render(c, all)
 	if err != nil {
 		return rendered{}, err
 	}
+
 	var out rendered
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		switch {
@@ -85,6 +92,7 @@ func render(t *testing.T, in install) (rendered, error) {
 // mustRender renders the chart with values that must be valid. It fails the test if Helm returns an error.
 func mustRender(t *testing.T, in install) rendered {
 	t.Helper()
+
 	out, err := render(t, in)
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +103,7 @@ func mustRender(t *testing.T, in install) rendered {
 // load loads the chart from its source.
 func load(t *testing.T) *chart.Chart {
 	t.Helper()
+
 	c, err := loader.LoadDir(chartDir)
 	if err != nil {
 		t.Fatal(err)
@@ -117,25 +126,31 @@ var decoder = func() runtime.Decoder {
 func decode(t *testing.T, path, text string) []client.Object {
 	t.Helper()
 	var objects []client.Object
+
 	docs := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
 		doc, err := docs.Read()
 		if errors.Is(err, io.EOF) {
 			return objects
 		}
+
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
+
 		if len(bytes.TrimSpace(stripComments(doc))) == 0 {
 			continue
 		}
+
 		obj, _, err := decoder.Decode(doc, nil, nil)
 		if runtime.IsNotRegisteredError(err) {
 			obj, err = unstructuredOf(doc)
 		}
+
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", path, err, doc)
 		}
+
 		objects = append(objects, obj.(client.Object))
 	}
 }
@@ -164,6 +179,7 @@ func objectsOf[T client.Object](r rendered) []T {
 // objectOf returns the only object of a type. It fails the test if there is no such object, or more than one.
 func objectOf[T client.Object](t *testing.T, r rendered) T {
 	t.Helper()
+
 	found := objectsOf[T](r)
 	if len(found) != 1 {
 		t.Fatalf("%d objects of type %T, want 1", len(found), *new(T))
@@ -174,16 +190,19 @@ func objectOf[T client.Object](t *testing.T, r rendered) T {
 // readCRDs loads the generated custom resource definitions from disk. The keys of the result are their names.
 func readCRDs(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
 	t.Helper()
+
 	paths, err := filepath.Glob(filepath.Join(chartDir, "files/crds/*.yaml"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no definitions in files/crds: %v", err)
 	}
+
 	crds := map[string]*apiextensions.CustomResourceDefinition{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, o := range decode(t, path, string(text)) {
 			crds[o.GetName()] = o.(*apiextensions.CustomResourceDefinition)
 		}

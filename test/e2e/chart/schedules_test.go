@@ -22,27 +22,33 @@ func TestScheduleSwitchControlsRights(t *testing.T) {
 		"controller: {scheduledSparkApplicationTimestampPrecision: minutes}": {Enabled: new(true), TimestampPrecision: "minutes"},
 	} {
 		r := mustRender(t, install{values: values})
+
 		c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(want, c.ScheduledApplications); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", values, diff)
 		}
+
 		rights := maps.Clone(controllerRights)
 		if !*want.Enabled {
 			maps.DeleteFunc(rights, func(key, _ string) bool { return strings.Contains(key, "scheduledsparkapplications") })
 			rights["sparkoperator.k8s.io/sparkapplications"] = "delete get list watch"
 		}
+
 		for _, role := range objectsOf[*rbacv1.Role](r) {
 			if role.Name != "spark-operator-controller" {
 				continue
 			}
+
 			if diff := cmp.Diff(rights, granted(role.Rules)); diff != "" {
 				t.Errorf("%q: rights (-want +got):\n%s", values, diff)
 			}
 		}
 	}
+
 	for values, want := range map[string]string{
 		"controller: {scheduledApplications: {enable: 1}}":                "/controller/scheduledApplications/enable",
 		"controller: {scheduledSparkApplicationTimestampPrecision: days}": "/controller/scheduledSparkApplicationTimestampPrecision",

@@ -22,22 +22,28 @@ func TestTuningPageMatchesTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	values, objects := 0, 0
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 		text := block[1]
 		if !strings.HasPrefix(text, "apiVersion:") {
 			values++
+
 			r := mustRender(t, install{values: text})
 			if objectOf[*appsv1.Deployment](t, r).Spec.Replicas == nil {
 				t.Errorf("no replicas result from\n%s", text)
 			}
+
 			configOf(t, r)
 			continue
 		}
+
 		for _, object := range decode(t, "docs/tuning.md", text) {
 			objects++
+
 			if schema, ok := object.(*flowcontrol.FlowSchema); ok {
 				account := schema.Spec.Rules[0].Subjects[0].ServiceAccount
+
 				pod := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec
 				if account.Name != pod.ServiceAccountName || account.Namespace != "spark-operator" {
 					t.Errorf("the FlowSchema names the account %s, but the controller runs as %s", account.Name, pod.ServiceAccountName)
@@ -45,6 +51,7 @@ func TestTuningPageMatchesTheChart(t *testing.T) {
 			}
 		}
 	}
+
 	if values < 3 || objects != 2 {
 		t.Errorf("%d sets of values and %d objects on the page", values, objects)
 	}
@@ -55,6 +62,7 @@ func TestTuningPageMatchesTheChart(t *testing.T) {
 func TestReleasesOfTheTuningPageAreDisjoint(t *testing.T) {
 	type object struct{ kind, namespace, name string }
 	owner := map[object]string{}
+
 	leases := map[string]string{}
 	for _, c := range []struct {
 		release, values string
@@ -70,19 +78,24 @@ func TestReleasesOfTheTuningPageAreDisjoint(t *testing.T) {
 			if other := owner[key]; other != "" {
 				t.Errorf("%v belongs to %s and to %s", key, other, c.release)
 			}
+
 			owner[key] = c.release
 		}
+
 		got, err := config.Parse([]byte(configMapOf(t, r, c.release+"-controller").Data["config.yaml"]))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(c.want, got.Namespaces, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s serves (-want +got):\n%s", c.release, diff)
 		}
+
 		lease := got.LeaderElection.Namespace + "/" + got.LeaderElection.LeaseName
 		if other := leases[lease]; other != "" {
 			t.Errorf("%s and %s share a leader lease", other, c.release)
 		}
+
 		leases[lease] = c.release
 	}
 }

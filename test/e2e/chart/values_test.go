@@ -109,10 +109,12 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var table []unservedValue
 	if err := kyaml.UnmarshalStrict(text, &table); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, entry := range table {
 		t.Run(entry.Key, func(t *testing.T) {
 			if entry.Harmless != nil {
@@ -120,6 +122,7 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 					t.Errorf("the notes report the harmless value %v:\n%s", entry.Harmless, r.notes)
 				}
 			}
+
 			r, err := render(t, install{values: valuesWith(t, entry.Key, featureValue(entry.Harmless))})
 			switch entry.Effect {
 			case "refused":
@@ -144,16 +147,20 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r := mustRender(t, install{values: string(text)})
 	deployment := objectOf[*appsv1.Deployment](t, r)
+
 	image := deployment.Spec.Template.Spec.Containers[0].Image
 	if own := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec.Containers[0].Image; image != own {
 		t.Errorf("the image is %s, want %s", image, own)
 	}
+
 	c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := config.Default()
 	want.Namespaces.Names = []string{"default"}
 	want.LeaderElection.Namespace = "spark-operator"
@@ -165,15 +172,18 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	want.Controller.Workers = 10
 	want.Logging.Format = "text"
 	want.Metrics.JobSubmitLatencyBuckets = []float64{0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256}
+
 	want.Metrics.JobStartLatencyBuckets = []float64{30, 60, 90, 120, 150, 180, 210, 240, 270, 300}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
+
 	for _, told := range []string{"image", "hook", "submitter", "webhook.leaderElection", "controller.kubeAPIQPS", "controller.workqueueRateLimiter"} {
 		if !strings.Contains(r.notes, "\n  "+told+": ") {
 			t.Errorf("the notes do not report %s:\n%s", told, r.notes)
 		}
 	}
+
 	for _, quiet := range []string{"certManager", "webhook.replicas", "webhook.volumes", "uiService", "uiIngress", "batchScheduler", "prometheus.metrics", "jobNamespaceSelector"} {
 		if strings.Contains(r.notes, quiet) {
 			t.Errorf("%s sets only served values, but the notes report:\n%s", quiet, r.notes)
@@ -191,6 +201,7 @@ func TestValidUIAddressesAreAccepted(t *testing.T) {
 			mustRender(t, install{values: fmt.Sprintf("controller: {%s: {enable: true, urlFormat: %q}}", value, format)})
 		}
 	}
+
 	mustRender(t, install{values: "controller: {uiRoute: {enable: true, urlFormat: '/{{$appNamespace}}/{{$appName}}'}}"})
 	mustRender(t, install{values: "controller: {uiIngress: {urlFormat: '/{{$appName}}'}}"})
 }
@@ -208,10 +219,12 @@ func TestUIValuesReachTheConfiguration(t *testing.T) {
     annotations: {a: b}
   uiRoute: {enable: true, parentRefs: [{name: public, namespace: gateways, port: 443}], urlFormat: "/{{$appNamespace}}/{{$appName}}"}
 `})
+
 	c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := config.UI{
 		Service: new(false),
 		Ingress: config.UIIngress{
@@ -230,10 +243,12 @@ func TestUIValuesReachTheConfiguration(t *testing.T) {
 // valuesWith returns YAML values that set only the key at the given path.
 func valuesWith(t *testing.T, path string, value any) string {
 	t.Helper()
+
 	parts := strings.Split(path, ".")
 	for _, part := range slices.Backward(parts) {
 		value = map[string]any{part: value}
 	}
+
 	text, err := kyaml.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
@@ -259,6 +274,7 @@ func TestValuesReachTheConfiguration(t *testing.T) {
 	read := func(values string) config.Configuration {
 		t.Helper()
 		maps := objectOf[*corev1.ConfigMap](t, mustRender(t, install{values: values}))
+
 		c, err := config.Parse([]byte(maps.Data["config.yaml"]))
 		if err != nil {
 			t.Fatalf("values %q: %v\n%s", values, err, maps.Data["config.yaml"])
@@ -272,10 +288,12 @@ func TestValuesReachTheConfiguration(t *testing.T) {
 	want.Submission.Runners = new(false) // their account has rights on Secrets
 	want.Apache.Sentinels.Namespace = "default"
 	want.Metrics.BindAddress = ":8080" // Prometheus reads the metrics from another pod
+
 	want.Webhook = ownWebhook()
 	if diff := cmp.Diff(want, read("")); diff != "" {
 		t.Errorf("defaults of the operator and of the chart (-operator +chart):\n%s", diff)
 	}
+
 	got := read(`
 controller:
   leaderElection: {enable: false, leaseDuration: 1m, renewDeadline: 30s, retryPeriod: 5s}
@@ -324,6 +342,7 @@ config:
 			t.Errorf("%s (-want +got):\n%s", check.name, diff)
 		}
 	}
+
 	for _, c := range []struct {
 		values string
 		want   config.Namespaces
@@ -339,10 +358,12 @@ config:
 		if len(got.Names) == 0 {
 			got.Names = nil
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("spark: %s: namespaces (-want +got):\n%s", c.values, diff)
 		}
 	}
+
 	if off := read("prometheus: {metrics: {enable: false}}").Metrics.BindAddress; off != config.Off {
 		t.Errorf("metrics that are off bind %q", off)
 	}
@@ -357,6 +378,7 @@ func TestChangedConfigurationRollsThePods(t *testing.T) {
 	if sum("") == "" || sum("") != sum("controller: {revisionHistoryLimit: 3}") {
 		t.Errorf("the checksum changes without the configuration: %s, %s", sum(""), sum("controller: {revisionHistoryLimit: 3}"))
 	}
+
 	if sum("") == sum("controller: {logLevel: debug}") {
 		t.Error("the checksum is the same for another configuration")
 	}
@@ -365,6 +387,7 @@ func TestChangedConfigurationRollsThePods(t *testing.T) {
 func TestNotesNameServedNamespacesAndAccounts(t *testing.T) {
 	const account, dynamic = "serviceAccount: spark-operator-spark", "controller: {dynamicConfig: {enable: true, create: true, " +
 		"data: {spark.kubernetes.operator.watchedNamespaces: %q}}}\nspark: {jobNamespaces: [jobs, other]}"
+
 	const runNoJobs = "WARNING: run no jobs in namespace spark-operator"
 	for _, test := range []struct {
 		name, values string
@@ -403,6 +426,7 @@ func TestNotesNameServedNamespacesAndAccounts(t *testing.T) {
 					t.Errorf("want %q in:\n%s", want, notes)
 				}
 			}
+
 			for _, not := range test.not {
 				if strings.Contains(notes, not) {
 					t.Errorf("do not want %q in:\n%s", not, notes)

@@ -28,30 +28,37 @@ func webhookOf(t *testing.T, values string) *admissionregistrationv1.ValidatingW
 func TestWebhook(t *testing.T) {
 	r := mustRender(t, install{values: "webhook: {port: 7443, portName: hook}"})
 	service, pod := webhookService(t, r), objectOf[*appsv1.Deployment](t, r).Spec.Template
+
 	port := service.Spec.Ports[0]
 	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) || port.Port != 7443 || port.TargetPort.StrVal != "hook" {
 		t.Errorf("the Service is %+v", service.Spec)
 	}
+
 	if !slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool { return p.Name == "hook" && p.ContainerPort == 7443 }) {
 		t.Errorf("the ports are %v", pod.Spec.Containers[0].Ports)
 	}
+
 	if got := configOf(t, r).Webhook; got.BindAddress != ":7443" || got.SelfSigned.Service != service.Name || got.SelfSigned.Namespace != service.Namespace {
 		t.Errorf("the configuration is %+v", got)
 	}
+
 	var names []string
 	for _, hook := range objectOf[*admissionregistrationv1.ValidatingWebhookConfiguration](t, r).Webhooks {
 		names = append(names, hook.Name)
 		rule, to := hook.Rules[0], hook.ClientConfig.Service
+
 		want := "/validate-" + strings.ReplaceAll(rule.APIGroups[0], ".", "-") + "-" + rule.APIVersions[0] + "-" + strings.TrimSuffix(rule.Resources[0], "s")
 		if *to.Path != want || to.Name != service.Name || to.Namespace != service.Namespace || *to.Port != 7443 || len(hook.ClientConfig.CABundle) > 0 {
 			t.Errorf("%s calls %+v, want the path %s", hook.Name, to, want)
 		}
+
 		if *hook.FailurePolicy != admissionregistrationv1.Ignore || *hook.SideEffects != admissionregistrationv1.SideEffectClassNone || *hook.TimeoutSeconds != 5 ||
 			*rule.Scope != admissionregistrationv1.NamespacedScope || len(rule.Operations) != 2 ||
 			hook.MatchConditions[0].Expression != "request.userInfo.username != 'system:serviceaccount:spark-operator:spark-operator-controller'" {
 			t.Errorf("%s is %+v", hook.Name, hook)
 		}
 	}
+
 	if diff := cmp.Diff([]string{
 		"validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io", "validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io",
 		"validate-sparkoperator-k8s-io-v1alpha1-sparkconnect.sparkoperator.k8s.io",
@@ -63,11 +70,13 @@ func TestWebhook(t *testing.T) {
 
 func webhookService(t *testing.T, r rendered) *corev1.Service {
 	t.Helper()
+
 	for _, service := range objectsOf[*corev1.Service](r) {
 		if service.Name == "spark-operator-admission-svc" {
 			return service
 		}
 	}
+
 	t.Fatal("the webhook has no Service")
 	return nil
 }
@@ -83,6 +92,7 @@ func TestWebhookOfServedKinds(t *testing.T) {
 			t.Errorf("%s: %d webhooks, want %d", values, got, want)
 		}
 	}
+
 	hook := webhookOf(t, "webhook: {failurePolicy: Fail, timeoutSeconds: 3}").Webhooks[0]
 	if *hook.FailurePolicy != admissionregistrationv1.Fail || *hook.TimeoutSeconds != 3 {
 		t.Errorf("%+v", hook)
@@ -117,17 +127,21 @@ func TestWebhookOfServedNamespaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if hook.NamespaceSelector == nil {
 				selector = labels.Everything()
 			}
+
 			if hook.Rules[0].APIGroups[0] == "spark.apache.org" && hook.Rules[0].Resources[0] == "sparkapplications" && selector.Matches(labels.Set(c.labels)) {
 				got++
 			}
 		}
+
 		if got != c.want {
 			t.Errorf("%s: %d webhooks for %v, want %d", c.values, got, c.labels, c.want)
 		}
 	}
+
 	for _, hook := range webhookOf(t, "controller: {dynamicConfig: {enable: true}}").Webhooks {
 		if hook.NamespaceSelector != nil {
 			t.Errorf("dynamic settings may serve any namespace, but %s has the selector %v", hook.Name, hook.NamespaceSelector)
@@ -148,39 +162,50 @@ func TestWebhookCertificates(t *testing.T) {
 	} {
 		r := mustRender(t, install{values: c.values})
 		got := configOf(t, r).Webhook
+
 		self := c.secret == ""
 		if (got.SelfSigned.Secret != "") != self || (got.CertDir == "") != self {
 			t.Errorf("%s: %+v", name, got)
 		}
+
 		if self && got.SelfSigned.Lifetime.String() != "{24h0m0s}" && got.SelfSigned.Lifetime.Duration.String() != "24h0m0s" {
 			t.Errorf("%s: lifetime %v", name, got.SelfSigned.Lifetime)
 		}
+
 		if n := len(objectsOf[*corev1.Secret](r)); (n == 1) != self {
 			t.Errorf("%s: %d Secrets", name, n)
 		}
+
 		rights := slices.ContainsFunc(objectsOf[*rbacv1.Role](r), func(role *rbacv1.Role) bool { return role.Name == "spark-operator-admission" })
 		if rights != self {
 			t.Errorf("%s: the right on a Secret is granted: %t", name, rights)
 		}
+
 		var kinds []string
 		for _, o := range objectsOf[*unstructured.Unstructured](r) {
 			kinds = append(kinds, o.GetKind())
 		}
+
 		if fmt.Sprint(kinds) != c.kinds {
 			t.Errorf("%s: objects %v, want %s", name, kinds, c.kinds)
 		}
+
 		if mounted := mountedSecret(objectOf[*appsv1.Deployment](t, r), got.CertDir); mounted != c.secret {
 			t.Errorf("%s: Secret %q is mounted, want %q", name, mounted, c.secret)
 		}
+
 		hooks := objectOf[*admissionregistrationv1.ValidatingWebhookConfiguration](t, r)
 		if inject := hooks.Annotations["cert-manager.io/inject-ca-from"]; (inject == "spark-operator/spark-operator-certificate") != strings.Contains(c.values, "certManager") {
 			t.Errorf("%s: annotation %q", name, inject)
 		}
+
 		if bundle := string(hooks.Webhooks[0].ClientConfig.CABundle); (bundle == "PEM") != (c.secret == "mine") {
 			t.Errorf("%s: bundle %q", name, bundle)
 		}
 	}
+
 	certificate := objectsOf[*unstructured.Unstructured](mustRender(t, install{values: "certManager: {enable: true, duration: 2h, renewBefore: 1h}"}))[1]
+
 	spec, _, _ := unstructured.NestedMap(certificate.Object, "spec")
 	if spec["duration"] != "2h" || spec["renewBefore"] != "1h" || fmt.Sprint(spec["dnsNames"]) != "[spark-operator-admission-svc.spark-operator.svc spark-operator-admission-svc.spark-operator.svc.cluster.local]" {
 		t.Errorf("the Certificate is %v", spec)
@@ -212,26 +237,32 @@ func TestWebhookQuotas(t *testing.T) {
 		if got := configOf(t, r).Webhook.ResourceQuotaEnforcement.Enabled; got != (want > 0) {
 			t.Errorf("%s: enabled: %t", values, got)
 		}
+
 		var rules []rbacv1.PolicyRule
 		for _, role := range objectsOf[*rbacv1.Role](r) {
 			rules = append(rules, role.Rules...)
 		}
+
 		for _, role := range objectsOf[*rbacv1.ClusterRole](r) {
 			rules = append(rules, role.Rules...)
 		}
+
 		got := 0
 		for _, rule := range rules {
 			if !slices.Contains(rule.Resources, "resourcequotas") {
 				continue
 			}
+
 			if got++; !slices.Equal(rule.Verbs, []string{"list", "watch"}) || len(rule.Resources) != 1 || rule.APIGroups[0] != "" {
 				t.Errorf("%s: %v", values, rule)
 			}
 		}
+
 		if got != want {
 			t.Errorf("%s: %d rules, want %d", values, got, want)
 		}
 	}
+
 	if got := configOf(t, mustRender(t, install{values: "webhook: {shutdownDelay: 9s}"})).Webhook.ShutdownDelay.Duration; got != 9*time.Second {
 		t.Errorf("the delay is %v", got)
 	}
@@ -244,11 +275,13 @@ func TestWebhookThatIsOff(t *testing.T) {
 	if got := configOf(t, r).Webhook.BindAddress; got != config.Off {
 		t.Errorf("it is served at %s", got)
 	}
+
 	for _, o := range r.objects {
 		if strings.Contains(o.GetName(), "admission") {
 			t.Errorf("%T %s is left", o, o.GetName())
 		}
 	}
+
 	for _, port := range objectOf[*appsv1.Deployment](t, r).Spec.Template.Spec.Containers[0].Ports {
 		if port.ContainerPort == 9443 {
 			t.Error("the port is open")

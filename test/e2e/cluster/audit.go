@@ -43,13 +43,16 @@ func ReadAudit(log io.Reader, each func(Request)) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		var r Request
 		if err := json.Unmarshal(line, &r); err != nil {
 			return fmt.Errorf("audit log: %w", err)
 		}
+
 		each(r)
 	}
 }

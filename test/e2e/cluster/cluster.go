@@ -103,6 +103,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c := &Cluster{Dir: dir, options: o, local: filepath.Join(dir, "sparklocal"), helm: filepath.Join(dir, "helm")}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -120,12 +121,15 @@ func (c *Cluster) startExisting(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
+
 	if err := c.build(ctx, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm"); err != nil {
 		return err
 	}
+
 	if err := c.makeNamespace(ctx); err != nil {
 		return fmt.Errorf("prepare the cluster of %s: %w", c.options.Kubeconfig, err)
 	}
+
 	c.installed = true
 	return c.Install(ctx)
 }
@@ -141,15 +145,18 @@ func (c *Cluster) start(ctx context.Context) error {
 	if !c.Embedded() {
 		return c.startExisting(ctx)
 	}
+
 	if err := c.build(ctx, "local", c.local, "./cmd/sparklocal"); err != nil {
 		return err
 	}
+
 	group, side := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.build(side, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm") })
 	group.Go(func() (err error) {
 		c.OperatorImage, err = c.output(side, nil, c.local, "image", "operator", "--source", c.options.Root, "--tag", image)
 		return err
 	})
+
 	spark := ""
 	if c.options.Spark {
 		group.Go(func() (err error) {
@@ -157,15 +164,19 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		})
 	}
+
 	group.Go(func() error {
 		return c.Local(side, "up", "--dir", c.state(), "--audit", "--owner-pid", strconv.Itoa(os.Getpid()))
 	})
+
 	if err := group.Wait(); err != nil {
 		return err
 	}
+
 	if err := c.connect(); err != nil {
 		return err
 	}
+
 	if err := c.makeNamespace(ctx); err != nil {
 		return err
 	}
@@ -178,6 +189,7 @@ func (c *Cluster) loadAndInstall(ctx context.Context, spark string) error {
 	if spark != "" {
 		group.Go(func() error { return c.Local(side, "load", "--dir", c.state(), spark) })
 	}
+
 	group.Go(func() error {
 		if err := c.Local(side, "load", "--dir", c.state(), c.OperatorImage); err != nil {
 			return err
@@ -193,6 +205,7 @@ func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error)
 	if !c.Embedded() {
 		return sparkImages + version, nil // the owner of the cluster must have loaded it
 	}
+
 	archive, err := c.output(ctx, nil, c.local, "image", "spark", "--version", version)
 	if err != nil {
 		return "", err
@@ -218,6 +231,7 @@ func (c *Cluster) NodeName(ctx context.Context) (string, error) {
 	if err := c.Client.List(ctx, &nodes); err != nil {
 		return "", err
 	}
+
 	for _, node := range nodes.Items {
 		if !node.Spec.Unschedulable && len(node.Spec.Taints) == 0 {
 			return node.Name, nil
@@ -244,16 +258,21 @@ func (c *Cluster) connect() error {
 	if err != nil {
 		return err
 	}
+
 	config.QPS, config.UserAgent = -1, "spark-e2e"
+
 	log.SetLogger(logr.Discard()) // otherwise controller-runtime warns that no logger is set
+
 	s := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), v1alpha1.AddToScheme(s), sparkv1.AddToScheme(s), apiextensions.AddToScheme(s)); err != nil {
 		return err
 	}
+
 	c.Config = config
 	if c.Core, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
+
 	c.Client, err = client.NewWithWatch(config, client.Options{Scheme: s})
 	return err
 }
@@ -267,6 +286,7 @@ func (c *Cluster) Install(ctx context.Context, further ...string) error {
 	for _, value := range c.options.Values {
 		args = append(args, "--set", value)
 	}
+
 	if err := c.Helm(ctx, append(args, further...)...); err != nil {
 		return fmt.Errorf("%w\n%s", err, c.Diagnose(ctx))
 	}
@@ -295,6 +315,7 @@ func (c *Cluster) Diagnose(ctx context.Context) string {
 		name, all := c.kubectl(args...)
 		out, err := exec.CommandContext(ctx, name, all...).CombinedOutput()
 		fmt.Fprintf(&text, "$ kubectl %s\n%s", strings.Join(args, " "), out)
+
 		if err != nil {
 			fmt.Fprintln(&text, err)
 		}
@@ -309,9 +330,11 @@ func (c *Cluster) Close() error {
 	if !c.Embedded() {
 		return errors.Join(c.uninstall(), os.RemoveAll(c.Dir))
 	}
+
 	if _, err := os.Stat(c.local); err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
+
 		if err := c.Local(ctx, "down", "--dir", c.state()); err != nil {
 			return err
 		}
@@ -324,8 +347,10 @@ func (c *Cluster) uninstall() error {
 	if !c.installed {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+
 	err := c.Helm(ctx, "uninstall", Release, "--namespace", Namespace, "--ignore-not-found")
 	return errors.Join(err, client.IgnoreNotFound(c.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}})))
 }
@@ -344,15 +369,18 @@ func (c *Cluster) run(ctx context.Context, env []string, name string, args ...st
 func (c *Cluster) output(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, name, args...)
+
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	line := filepath.Base(name) + " " + strings.Join(args, " ")
+
 	c.mu.Lock()
 	fmt.Fprintf(c.options.Out, "%5.1f s  %s\n", time.Since(began).Seconds(), line)
 	c.mu.Unlock()
+
 	if err != nil {
 		return "", fmt.Errorf("%s: %w\n%s%s", line, err, stdout.Bytes(), stderr.Bytes())
 	}

@@ -14,10 +14,12 @@ func (c *Cluster) SuspendComponent(ctx context.Context, name string) (resume fun
 	if !c.Embedded() {
 		return nil, fmt.Errorf("cannot suspend %s: only the embedded Kubernetes runs it as a process of this machine: unset TEST_KUBECONFIG", name)
 	}
+
 	text, err := c.output(ctx, nil, c.local, "status", "--dir", c.state(), "--output", "json")
 	if err != nil {
 		return nil, err
 	}
+
 	var state struct {
 		Components []struct {
 			Name string
@@ -27,10 +29,12 @@ func (c *Cluster) SuspendComponent(ctx context.Context, name string) (resume fun
 	if err := json.Unmarshal([]byte(text), &state); err != nil {
 		return nil, fmt.Errorf("read the cluster's status: %w", err)
 	}
+
 	for _, component := range state.Components {
 		if component.Name != name || component.PID == 0 {
 			continue
 		}
+
 		if err := syscall.Kill(component.PID, syscall.SIGSTOP); err != nil {
 			return nil, fmt.Errorf("stop %s: %w", name, err)
 		}

@@ -20,10 +20,12 @@ func TestKubectlDependsOnTheCluster(t *testing.T) {
 		"existing": {"/kind.yaml", false, "/kind.yaml", []string{"kubectl", "--kubeconfig", "/kind.yaml", "get", "pods"}},
 	} {
 		c := &Cluster{Dir: "/d", local: filepath.Join("/d", "sparklocal"), options: Options{Kubeconfig: test.kubeconfig}}
+
 		program, args := c.kubectl("get", "pods")
 		if c.Embedded() != test.embedded || c.Kubeconfig() != test.config {
 			t.Errorf("%s: embedded %v, kubeconfig %s", name, c.Embedded(), c.Kubeconfig())
 		}
+
 		if diff := cmp.Diff(test.kubectl, append([]string{program}, args...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -37,9 +39,11 @@ func TestExistingClusterIsNotChanged(t *testing.T) {
 	if _, err := c.SuspendComponent(t.Context(), "kubelet"); err == nil {
 		t.Error("the kubelet was stopped")
 	}
+
 	if image, err := c.LoadSpark(t.Context(), "4.0.5"); err != nil || image != "docker.io/apache/spark:4.0.5" {
 		t.Errorf("the image is %s, %v", image, err)
 	}
+
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}

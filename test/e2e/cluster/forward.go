@@ -23,27 +23,34 @@ func (c *Cluster) Forward(ctx context.Context, namespace, service string, port i
 	cmd.WaitDelay = 5 * time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+
 	printed, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
+
 	if err != nil {
 		cancel()
 		return "", nil, fmt.Errorf("forward to Service %s: %w", service, err)
 	}
+
 	lines := bufio.NewScanner(printed)
 	for address == "" && lines.Scan() {
 		if found := forwarding.FindStringSubmatch(lines.Text()); found != nil {
 			address = found[1]
 		}
 	}
+
 	ended, failure := make(chan struct{}), error(nil)
 	go func() {
 		defer close(ended)
+
 		for lines.Scan() { // drain the output, because kubectl logs every connection
 		}
+
 		failure = cmd.Wait()
 	}()
+
 	stop = func() {
 		cancel()
 		<-ended

@@ -36,10 +36,12 @@ const (
 // newMachine returns a machine with the files of the Spark image, until the test ends.
 func newMachine(t *testing.T) *submitter.Machine {
 	t.Helper()
+
 	machine, err := submitter.New(t.Context(), version, sparkImage(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := machine.Close(); err != nil {
 			t.Error(err)
@@ -55,36 +57,46 @@ func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	recordings, err := record.Load(filepath.Join(root, "spark/submit/testdata/recordings"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	machine := newMachine(t)
 	var cpu time.Duration
+
 	live := slices.DeleteFunc(cases, func(c record.Case) bool { return !c.Live || !c.In(version) })
 	if len(live) != liveCases {
 		t.Errorf("%d cases are live, want %d", len(live), liveCases)
 	}
+
 	if os.Getenv("RECORDED") != "all" {
 		live = live[:min(len(live), sample)]
 	}
+
 	for _, c := range live {
 		t.Run(c.Name, func(t *testing.T) {
 			var stderr bytes.Buffer
+
 			got, cost, err := machine.Record(t.Context(), c, &stderr)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, stderr.String())
 			}
+
 			cpu += cost.CPU
+
 			recorded, ok := recordings[c.Name].Of(version)
 			if !ok {
 				t.Fatalf("not recorded with Spark %s; run make record", version)
 			}
+
 			if !got.Same(recorded) {
 				t.Errorf("spark-submit sends (+) what is not recorded (-):\n%s", cmp.Diff(strings.Split(text(recorded), "\n"), strings.Split(text(got), "\n")))
 			}
 		})
 	}
+
 	t.Logf("%.1f CPU-seconds a spark-submit", cpu.Seconds()/float64(max(len(live), 1)))
 }
 
@@ -95,23 +107,28 @@ func TestTemplatesMatchTheirRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	step := 10
 	if os.Getenv("RECORDED") == "all" {
 		step = 1
 	}
 	var read []templates.Template
+
 	var want []templates.Recording
 	for i, template := range templates.All() {
 		if i%step == 0 && i < len(recordings) {
 			read, want = append(read, template), append(want, recordings[i])
 		}
 	}
+
 	machine := newMachine(t)
 	var stderr bytes.Buffer
+
 	got, err := machine.Templates(t.Context(), read, &stderr)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
+
 	for i, parsed := range got {
 		recorded, ok := want[i].Of(version)
 		if !ok || want[i].Text != read[i].Text || !templates.Same(parsed, recorded) {
@@ -119,6 +136,7 @@ func TestTemplatesMatchTheirRecordings(t *testing.T) {
 				read[i].Name, parsed.Pod, parsed.Error, recorded.Pod, recorded.Error)
 		}
 	}
+
 	t.Logf("%d templates", len(got))
 }
 
@@ -126,8 +144,10 @@ func TestTemplatesMatchTheirRecordings(t *testing.T) {
 func text(r record.Recording) string {
 	var out bytes.Buffer
 	out.WriteString(r.Error)
+
 	for _, request := range r.Requests {
 		out.WriteString("\n" + request.Method + " " + request.Path + "\n")
+
 		if err := json.Indent(&out, request.Body, "", " "); err != nil {
 			out.Write(request.Body)
 		}
@@ -146,8 +166,10 @@ func sparkImage(t *testing.T) string {
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
+
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var out, stderr bytes.Buffer
+
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, stderr.String())

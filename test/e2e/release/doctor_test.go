@@ -37,15 +37,19 @@ func find(findings []finding, level, text string) (finding, bool) {
 // paste executes the command of a finding as a user would: kubectl as it is, and Helm's command with Helm's own code.
 func (r *release) paste(fix string) {
 	r.t.Helper()
+
 	for part := range strings.SplitSeq(fix, " && ") {
 		if words := strings.Fields(strings.ReplaceAll(part, "'", "")); words[0] == "helm" {
 			r.helm(words[1:])
 			continue
 		}
+
 		if _, err := exec.LookPath("kubectl"); err != nil {
 			r.t.Skip("needs kubectl")
 		}
+
 		run := exec.CommandContext(r.t.Context(), "sh", "-c", part)
+
 		run.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig())
 		if out, err := run.CombinedOutput(); err != nil {
 			r.t.Fatalf("%s: %v\n%s", part, err, out)
@@ -56,19 +60,24 @@ func (r *release) paste(fix string) {
 // helm executes helm upgrade NAME CHART -n NAMESPACE --reset-then-reuse-values [--set VALUE].
 func (r *release) helm(words []string) {
 	r.t.Helper()
+
 	if !slices.Equal(words[:1], []string{"upgrade"}) || words[3] != "-n" || words[5] != "--reset-then-reuse-values" {
 		r.t.Fatalf("the command of Helm is %q", words)
 	}
+
 	cfg, values := action.NewConfiguration(), map[string]any{}
 	if err := cfg.Init(&getter{rest: kit.Rest(r.t), namespace: words[4]}, words[4], "secret"); err != nil {
 		r.t.Fatal(err)
 	}
+
 	if len(words) == 8 && words[6] == "--set" {
 		if err := strvals.ParseInto(words[7], values); err != nil {
 			r.t.Fatal(err)
 		}
 	}
+
 	upgrade := action.NewUpgrade(cfg)
+
 	upgrade.Namespace, upgrade.WaitStrategy, upgrade.ResetThenReuseValues, upgrade.ForceConflicts = words[4], kube.HookOnlyStrategy, true, true
 	if _, err := upgrade.Run(words[1], load(r.t, words[2]), values); err != nil {
 		r.t.Fatalf("helm %q: %v", words, err)
@@ -81,6 +90,7 @@ func (r *release) mends(sparkctl, level, text string, more ...string) {
 	var f finding
 	kit.Wait(r.t, text, func(context.Context) error {
 		all := r.examine(sparkctl, more...)
+
 		var found bool
 		if f, found = find(all, level, text); !found {
 			return fmt.Errorf("the findings are %+v", all)
@@ -88,6 +98,7 @@ func (r *release) mends(sparkctl, level, text string, more ...string) {
 		return nil
 	})
 	r.paste(f.Fix)
+
 	if again, still := find(r.examine(sparkctl, more...), level, text); still {
 		r.t.Errorf("after %s the finding remains: %s", f.Fix, again.Text)
 	}
@@ -99,6 +110,7 @@ func object(namespace, version, kind, name string) *unstructured.Unstructured {
 	if kind == "ScheduledSparkApplication" {
 		spec = map[string]any{"schedule": "@yearly", "template": spec}
 	}
+
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	u.SetGroupVersionKind(schema.FromAPIVersionAndKind(version, kind))
 	u.SetNamespace(namespace)
@@ -115,28 +127,34 @@ const alone = "webhook: {enable: false}\ncontroller: {leaderElection: {enable: f
 func TestDoctorOfTwoReleases(t *testing.T) {
 	a, b := newRelease(t), newRelease(t)
 	b.name = "spark-operator-b"
+
 	sparkctl := a.sparkctl()
 	for _, r := range []*release{a, b} {
 		r.install(currentChart, alone)
 		r.playKubelet()
 	}
+
 	findings := a.examine(sparkctl)
 	for _, f := range findings {
 		if f.Level != "ok" && f.Level != "note" || strings.Contains(f.Fix, b.namespace) {
 			t.Errorf("%+v", f)
 		}
 	}
+
 	if _, found := find(findings, "note", b.namespace+"/spark-operator-b-controller does not serve the namespace"); !found {
 		t.Errorf("the other release is not mentioned: %+v", findings)
 	}
+
 	third := newRelease(t)
 	if err := a.api.Create(t.Context(), object(third.namespace, "sparkoperator.k8s.io/v1beta2", "SparkApplication", "pi")); err != nil {
 		t.Fatal(err)
 	}
+
 	f, _ := find(third.examine(sparkctl), "error", "no operator serves the namespace "+third.namespace)
 	if !strings.HasPrefix(f.Fix, "kubectl get ") || !strings.Contains(f.Text, "serves "+a.namespace) {
 		t.Errorf("in a namespace that nobody serves: %+v", f)
 	}
+
 	kit.Wait(t, "the explanation", func(ctx context.Context) error {
 		text, err := exec.CommandContext(ctx, sparkctl, "explain", "pi", "--kubeconfig", third.kubeconfig()).CombinedOutput()
 		if flat := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(flat, "cause: SparkApplication "+third.namespace+"/pi has waited") || !strings.Contains(flat, "no operator serves the namespace") {
@@ -145,13 +163,16 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 		return nil
 	})
 	b.upgrade(alone + "spark: {jobNamespaces: [" + a.namespace + ", " + b.namespace + "]}")
+
 	overlap := "both serve sparkoperator.k8s.io in the namespace " + a.namespace
 	if f, found := find(a.examine(sparkctl), "warning", overlap); !found || strings.Contains(f.Fix, "helm") || strings.Contains(f.Fix, "scale") {
 		t.Errorf("the fix of an overlap is %q", f.Fix)
 	}
+
 	if _, found := find(b.examine(sparkctl), "warning", "both serve"); found {
 		t.Error("an overlap is reported for a namespace without one")
 	}
+
 	a.mends(sparkctl, "warning", overlap, "-A")
 
 	// The older release is the one that can give way now.
@@ -169,6 +190,7 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 	account := metav1.ObjectMeta{Namespace: r.namespace, Name: "spark-operator-controller"}
 	edit := func(object client.Object, change func()) error {
 		err := r.api.Get(t.Context(), client.ObjectKeyFromObject(object), object)
+
 		change()
 		return errors.Join(err, r.api.Update(t.Context(), object))
 	}
@@ -176,6 +198,7 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 	definition := &unstructured.Unstructured{}
 	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	definition.SetName("sparkclusters.spark.apache.org")
+
 	for _, test := range []struct {
 		name, level, text string
 		spoil             func() error
@@ -189,6 +212,7 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 				for _, version := range versions {
 					unstructured.RemoveNestedField(version.(map[string]any), "schema", "openAPIV3Schema", "properties", "status", "properties", "operator", "properties", "restartRequest")
 				}
+
 				_ = unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions")
 			})
 		}},
@@ -217,13 +241,17 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 		if err := test.spoil(); err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
+
 		if test.name != "no replicas" {
 			r.playKubelet()
 		}
+
 		r.mends(sparkctl, test.level, test.text)
 	}
+
 	r.upgrade("webhook: {enable: true}")
 	r.playKubelet()
+
 	if f, found := find(r.examine(sparkctl), "error", "no replica of "+r.namespace+"/spark-operator-controller leads"); !found || !strings.Contains(f.Fix, " logs ") {
 		t.Errorf("the lease is missing, and the fix is %q", f.Fix)
 	}
@@ -238,24 +266,31 @@ func TestDoctorOfAnUntrustedWebhook(t *testing.T) {
 	r.waitTrusted(5)
 	r.playKubelet()
 	stop()
+
 	sparkctl := r.sparkctl()
+
 	configuration, err := r.configuration(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	other := foreignCertificate(t)
 	for i := range configuration.Webhooks {
 		configuration.Webhooks[i].ClientConfig.CABundle = other
 	}
+
 	if err := r.api.Update(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}
+
 	const text = "does not trust the certificate with which the operator serves ValidatingWebhookConfiguration"
 	if f, found := find(r.examine(sparkctl), "warning", text); !found || !strings.HasSuffix(f.Fix, " rollout restart deployment spark-operator-controller") {
 		t.Errorf("the fix is %q", f.Fix)
 	}
+
 	_, stop = r.run() // no node restarts the pods
 	defer stop()
+
 	kit.Wait(t, "the trust", func(context.Context) error {
 		if f, found := find(r.examine(sparkctl), "warning", text); found {
 			return errors.New(f.Text)
@@ -271,10 +306,12 @@ func TestOperatorRights(t *testing.T) {
 	r.install(currentChart, alone)
 	r.playKubelet()
 	sparkctl := r.sparkctl()
+
 	role := &rbacv1.Role{}
 	if err := r.api.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"}, role); err != nil {
 		t.Fatal(err)
 	}
+
 	var want []string
 	for _, rule := range role.Rules {
 		for _, resource := range rule.Resources {
@@ -285,13 +322,16 @@ func TestOperatorRights(t *testing.T) {
 			}
 		}
 	}
+
 	role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"nothing"}, Verbs: []string{"get"}}}
 	if err := r.api.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
+
 	f, _ := find(r.examine(sparkctl), "error", "does not serve the namespace")
 	_, lost, _ := strings.Cut(f.Text, "it may not ")
 	lost, _, _ = strings.Cut(lost, ", because ")
+
 	var got []string
 	for part := range strings.SplitSeq(lost, "; ") {
 		at := strings.LastIndex(part, " ")
@@ -299,8 +339,10 @@ func TestOperatorRights(t *testing.T) {
 			got = append(got, verb+part[at:])
 		}
 	}
+
 	slices.Sort(want)
 	slices.Sort(got)
+
 	if want, got := slices.Compact(want), slices.Compact(got); !slices.Equal(want, got) {
 		t.Errorf("the chart grants %q\ndoctor reviews %q", want, got)
 	}
@@ -309,6 +351,7 @@ func TestOperatorRights(t *testing.T) {
 // foreignCertificate returns a certificate in PEM that no operator has issued.
 func foreignCertificate(t *testing.T) []byte {
 	t.Helper()
+
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS()
 	defer server.Close()

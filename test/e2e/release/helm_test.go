@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	kit.Main(m)
 }
 
@@ -54,6 +55,7 @@ type release struct {
 
 func newRelease(t testing.TB) *release {
 	t.Helper()
+
 	r := &release{t: t, name: name, namespace: kit.Namespace(t), api: kit.Client(t), cfg: action.NewConfiguration()}
 	if err := r.cfg.Init(&getter{rest: kit.Rest(t), namespace: r.namespace}, r.namespace, "secret"); err != nil {
 		t.Fatal(err)
@@ -66,20 +68,24 @@ func newRelease(t testing.TB) *release {
 // release's own namespace.
 func (r *release) values(text string) map[string]any {
 	r.t.Helper()
+
 	values := map[string]any{}
 	if err := kyaml.Unmarshal([]byte(text), &values); err != nil {
 		r.t.Fatal(err)
 	}
+
 	values["crds"] = map[string]any{"install": false}
 	if values["spark"] == nil {
 		values["spark"] = map[string]any{"jobNamespaces": []any{r.namespace}}
 	}
+
 	values["spark"].(map[string]any)["allowReleaseNamespace"] = true
 	return values
 }
 
 func load(t testing.TB, dir string) *chart.Chart {
 	t.Helper()
+
 	c, err := loader.LoadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -100,12 +106,14 @@ func (r *release) install(dir, values string) {
 	if _, err := install.Run(load(r.t, dir), r.values(values)); err != nil {
 		r.t.Fatalf("install with %s: %v", values, err)
 	}
+
 	r.installed = true
 	r.t.Cleanup(r.uninstall)
 }
 
 func (r *release) upgrade(values string) {
 	r.t.Helper()
+
 	if _, err := r.tryUpgrade(values); err != nil {
 		r.t.Fatalf("upgrade to %s: %v", values, err)
 	}
@@ -116,6 +124,7 @@ func (r *release) tryUpgrade(values string) (notes string, err error) {
 	r.t.Helper()
 	upgrade := action.NewUpgrade(r.cfg)
 	upgrade.Namespace, upgrade.WaitStrategy = r.namespace, kube.HookOnlyStrategy
+
 	upgraded, err := upgrade.Run(r.name, load(r.t, currentChart), r.values(values))
 	if err != nil {
 		return "", err
@@ -126,11 +135,14 @@ func (r *release) tryUpgrade(values string) (notes string, err error) {
 // uninstall uninstalls the release, unless that is done.
 func (r *release) uninstall() {
 	r.t.Helper()
+
 	if !r.installed {
 		return
 	}
+
 	r.installed = false
 	uninstall := action.NewUninstall(r.cfg)
+
 	uninstall.WaitStrategy = kube.HookOnlyStrategy
 	if _, err := uninstall.Run(r.name); err != nil {
 		r.t.Fatal(err)

@@ -48,6 +48,7 @@ func randomRules(r *rand.Rand, namespace, always string) map[string]any {
 		if len(some) == 0 && !empty {
 			some = patterns[:1]
 		}
+
 		if rule == always || r.Intn(3) == 0 {
 			rules[rule] = map[string]any{"allowed": append([]string{}, some...)}
 		}
@@ -58,6 +59,7 @@ func randomRules(r *rand.Rand, namespace, always string) map[string]any {
 	allow("tolerations", true, "spark=*:NoSchedule", "*:NoExecute", "gpu*")
 	allow("schedulers", true, "volc*", "kueue")
 	allow("priorityClasses", true, "batch-*", "regexp:urgent")
+
 	if always == "podSecurity" || r.Intn(3) == 0 {
 		rules["podSecurity"] = "baseline"
 	}
@@ -82,10 +84,12 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 		}
 		return c
 	}
+
 	spec := corev1.PodSpec{Containers: []corev1.Container{container("spark")}, ServiceAccountName: oneOf(r, "", "spark", "admin", "default")}
 	if r.Intn(3) == 0 {
 		spec.InitContainers = []corev1.Container{container("init")}
 	}
+
 	spec.HostPID, spec.HostIPC = r.Intn(10) == 0, r.Intn(10) == 0
 	switch r.Intn(8) {
 	case 0:
@@ -93,13 +97,16 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 	case 1:
 		spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image()}}}}
 	}
+
 	values := []string{"spark-a", "system", "a"}
 	if r.Intn(4) == 0 {
 		spec.NodeSelector = map[string]string{oneOf(r, "pool", "gpu", "zone"): oneOf(r, values...)}
 	}
+
 	if r.Intn(8) == 0 {
 		spec.NodeName = oneOf(r, "node-1", "master")
 	}
+
 	requirement := func() corev1.NodeSelectorRequirement {
 		if r.Intn(3) == 0 {
 			return corev1.NodeSelectorRequirement{Key: oneOf(r, "pool", "gpu"), Operator: corev1.NodeSelectorOpExists}
@@ -108,6 +115,7 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 	}
 	if r.Intn(4) == 0 {
 		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{requirement(), requirement()}}
+
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
 		if r.Intn(2) == 0 {
 			spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}
@@ -115,11 +123,13 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 			spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: term}}
 		}
 	}
+
 	spec.SchedulerName = oneOf(r, "", "", "volcano", "mine")
 	if r.Intn(2) == 0 {
 		spec.Tolerations = someOf(r, corev1.Toleration{Operator: corev1.TolerationOpExists}, corev1.Toleration{Key: "gpu", Value: "a"},
 			corev1.Toleration{Key: "spark", Value: "yes", Effect: corev1.TaintEffectNoSchedule}, corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
 	}
+
 	spec.PriorityClassName = oneOf(r, "", "", "batch-"+namespace, "urgent-"+namespace)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pod"}, Spec: spec}
 }
@@ -138,21 +148,26 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 		if err := r.api.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() { _ = r.api.Delete(context.Background(), object) })
 	}
 	class("default-"+r.namespace, true)
 	var namespaces []string
+
 	var sets []any
 	for i := range 2 * len(judgedRules) {
 		namespace := kit.Namespace(t)
+
 		namespaces, sets = append(namespaces, namespace), append(sets, randomRules(random, namespace, judgedRules[i%len(judgedRules)]))
 		for _, account := range []string{"spark", "admin"} {
 			if err := r.api.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		class("batch-"+namespace, false)
 		class("urgent-"+namespace, false)
+
 		if err := r.api.Create(t.Context(), &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "admin"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "spark"}},
@@ -160,18 +175,22 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	text, err := kyaml.Marshal(map[string]any{"rules": sets, "owner": "the platform"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rules, err := policy.Parse(string(text))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
+
 	values, err := kyaml.Marshal(map[string]any{"config": map[string]any{"policy": map[string]any{"rules": sets, "owner": "the platform"}}, "webhook": map[string]any{"enable": false}, "spark": map[string]any{"jobNamespaces": namespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.install(currentChart, string(values))
 
 	refused, broken := 0, map[string]bool{}
@@ -183,17 +202,21 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 			if err := r.api.Create(t.Context(), stored, client.DryRunAll); err != nil {
 				t.Fatalf("%v: %+v", err, pod.Spec)
 			}
+
 			judged, by := pod.DeepCopy(), r.api
 			if n%2 == 0 {
 				by = r.as("system:serviceaccount:" + namespace + ":spark")
 			} else {
 				judged.Labels = map[string]string{"spark-role": "executor"}
 			}
+
 			if stored.Spec.PriorityClassName == "default-"+r.namespace {
 				stored.Spec.PriorityClassName = ""
 			}
+
 			faults := rules.PodFaults(map[string]string{corev1.LabelMetadataName: namespace}, stored)
 			var err error
+
 			_ = wait.PollUntilContextTimeout(t.Context(), time.Second, 20*time.Second, true, func(ctx context.Context) (bool, error) {
 				err = by.Create(ctx, judged.DeepCopy(), client.DryRunAll)
 				// The API server needs some time to know a new policy.
@@ -203,13 +226,16 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 				spec, _ := kyaml.Marshal(pod.Spec)
 				t.Errorf("with %v the API server answers %v, the rules %v, to\n%s", sets[i], err, faults, spec)
 			}
+
 			if err != nil {
 				refused++
 				broken[brokenRule.FindString(err.Error())] = true
 			}
 		}
 	}
+
 	t.Logf("%d of %d pods are refused", refused, 30*len(namespaces))
+
 	if all := 30 * len(namespaces); refused < all/4 || refused > all*9/10 || len(broken) < len(judgedRules) {
 		t.Errorf("%d pods are refused by %v, so that pods or rules vary too little", refused, broken)
 	}
@@ -230,6 +256,7 @@ func (r *release) as(user string) client.Client {
 	r.t.Helper()
 	rc := rest.CopyConfig(kit.Rest(r.t))
 	rc.Impersonate = rest.ImpersonationConfig{UserName: user}
+
 	c, err := client.New(rc, client.Options{Scheme: r.api.Scheme()})
 	if err != nil {
 		r.t.Fatal(err)
@@ -242,17 +269,22 @@ func (r *release) as(user string) client.Client {
 func TestPoliciesJudgeWhatChanges(t *testing.T) {
 	r := newRelease(t)
 	namespace := kit.Namespace(t)
+
 	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "old", Labels: map[string]string{"spark-role": "driver"}},
 		Spec: corev1.PodSpec{HostPID: true, NodeName: "a", Containers: []corev1.Container{{Name: "spark", Image: "evil"}, {Name: "other", Image: "worse"}}}}
 	if err := r.api.Create(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
+
 	rules := map[string]any{"name": "all", "podSecurity": "baseline", "images": map[string]any{"allowed": []string{"spark"}}, "nodeSelectors": map[string]any{"allowed": []string{}}}
+
 	values, err := kyaml.Marshal(map[string]any{"config": map[string]any{"policy": map[string]any{"rules": []any{rules}}}, "webhook": map[string]any{"enable": false}, "spark": map[string]any{"jobNamespaces": []string{namespace}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.install(currentChart, string(values))
+
 	evil := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "evil", Labels: old.Labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "evil"}}}}
 	kit.Wait(t, "the policies", func(ctx context.Context) error {
 		if err := r.api.Create(ctx, evil.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), `the image "evil"`) {
@@ -260,6 +292,7 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 		}
 		return nil
 	})
+
 	debugger := func(image string, privileged bool) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
@@ -286,12 +319,14 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 	} {
 		pod := old.DeepCopy()
 		c.change(pod)
+
 		var err error
 		if c.debugs {
 			err = r.api.SubResource("ephemeralcontainers").Update(t.Context(), pod, client.DryRunAll)
 		} else {
 			err = r.api.Update(t.Context(), pod, client.DryRunAll)
 		}
+
 		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: %v, want a refusal with %q", c.what, err, c.refused)
 		}

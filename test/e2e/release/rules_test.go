@@ -34,12 +34,14 @@ const (
 // installRules installs the release for one namespace, with a set of rules of the platform.
 func (r *release) installRules(namespace string, rules map[string]any) {
 	r.t.Helper()
+
 	values, err := kyaml.Marshal(map[string]any{
 		"config": map[string]any{"policy": map[string]any{"rules": []any{rules}}}, "spark": map[string]any{"jobNamespaces": []string{namespace}},
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	r.install(currentChart, string(values))
 }
 
@@ -48,10 +50,12 @@ func (r *release) installRules(namespace string, rules map[string]any) {
 func (r *release) servePods(namespace string) {
 	r.t.Helper()
 	kit.NeedsLoopback(r.t)
+
 	cfg, err := config.Parse([]byte(r.configurationFile()))
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	handler, err := webhook.Handler(nil, nil, &webhook.Pods{
 		Settings: func() config.Configuration { return cfg },
 		Serves:   func(_ context.Context, of string) (bool, error) { return of == namespace, nil },
@@ -64,6 +68,7 @@ func (r *release) servePods(namespace string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	server := httptest.NewTLSServer(handler)
 	r.t.Cleanup(server.Close)
 	r.changeWebhooks(func(hook *admissionregistrationv1.ValidatingWebhook) bool {
@@ -78,16 +83,19 @@ func (r *release) servePods(namespace string) {
 // changeWebhooks changes each webhook of the release, and removes those for which the function returns false.
 func (r *release) changeWebhooks(change func(*admissionregistrationv1.ValidatingWebhook) (keep bool)) {
 	r.t.Helper()
+
 	configuration, err := r.configuration(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	var kept []admissionregistrationv1.ValidatingWebhook
 	for _, hook := range configuration.Webhooks {
 		if change(&hook) {
 			kept = append(kept, hook)
 		}
 	}
+
 	configuration.Webhooks = kept
 	if err := r.api.Update(r.t.Context(), configuration); err != nil {
 		r.t.Fatal(err)
@@ -110,6 +118,7 @@ func (r *release) waitRules(namespace, words string) {
 		if err := r.api.Create(ctx, pod.DeepCopy(), client.DryRunAll); words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
 			return errors.Join(errors.New("the webhook does not judge the pod"), err)
 		}
+
 		pod.Spec.HostPID = true
 		if err := r.api.Create(ctx, pod, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
 			return errors.Join(errors.New("the policies do not judge the pod"), err)
@@ -127,6 +136,7 @@ func BenchmarkPodCreations(b *testing.B) {
 		b.Run(judged, func(b *testing.B) {
 			r := newRelease(b)
 			namespace := kit.Namespace(b)
+
 			rules := map[string]any{
 				"name": "tenants", "podSecurity": "baseline", "images": map[string]any{"allowed": []string{sparkImage}},
 				"serviceAccounts": map[string]any{"allowed": []string{driver}}, "tolerations": map[string]any{"allowed": []string{}}, "limits": map[string]any{"cores": 4},
@@ -134,7 +144,9 @@ func BenchmarkPodCreations(b *testing.B) {
 			if judged == "none" {
 				rules = map[string]any{"name": "tenants", "limits": map[string]any{"executors": 4}}
 			}
+
 			r.installRules(namespace, rules)
+
 			switch judged {
 			case "policies":
 				r.changeWebhooks(func(*admissionregistrationv1.ValidatingWebhook) bool { return false })
@@ -143,6 +155,7 @@ func BenchmarkPodCreations(b *testing.B) {
 				r.servePods(namespace)
 				kit.Wait(b, "the webhook", func(ctx context.Context) error {
 					pod := executorPod(namespace, "try")
+
 					pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5")}
 					if err := r.api.Create(ctx, pod, client.DryRunAll); err == nil {
 						return errors.New("it does not judge the pod")
@@ -151,8 +164,10 @@ func BenchmarkPodCreations(b *testing.B) {
 				})
 				r.waitRules(namespace, "")
 			}
+
 			r.createPods(b, namespace, "warm", 50)
 			b.ResetTimer()
+
 			took := r.createPods(b, namespace, "pod", b.N)
 			for unit, i := range map[string]int{"p50": len(took) / 2, "p99": len(took) * 99 / 100, "max": len(took) - 1} {
 				b.ReportMetric(float64(took[i].Microseconds())/1000, unit+"-ms")
@@ -166,17 +181,21 @@ func (r *release) createPods(b *testing.B, namespace, name string, n int) []time
 	took := make([]time.Duration, n)
 	tick := time.NewTicker(time.Second / 50)
 	defer tick.Stop()
+
 	var group sync.WaitGroup
 	for i := range n {
 		<-tick.C
 		group.Go(func() {
 			begin := time.Now()
+
 			if err := r.api.Create(b.Context(), executorPod(namespace, fmt.Sprintf("%s-%d", name, i))); err != nil {
 				b.Error(err)
 			}
+
 			took[i] = time.Since(begin)
 		})
 	}
+
 	group.Wait()
 	slices.Sort(took)
 	return took

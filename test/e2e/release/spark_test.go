@@ -31,6 +31,7 @@ func TestRulesHoldAgainstADriver(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounts the files of the Spark image: run as root")
 	}
+
 	r := newRelease(t)
 	namespace := kit.Namespace(t)
 	r.installRules(namespace, map[string]any{
@@ -41,25 +42,31 @@ func TestRulesHoldAgainstADriver(t *testing.T) {
 	r.waitRules(namespace, "admission webhook")
 
 	log := r.attack(namespace)
+
 	executor := regexp.MustCompile(`pods "\S+-exec-\d+" is forbidden: ValidatingAdmissionPolicy .*the pod's "hostPID" is not allowed by the rule podSecurity of the policy tenants`)
 	if !executor.MatchString(log) {
 		t.Errorf("the driver's log has no refusal of its executors:\n%s", log)
 	}
+
 	t.Logf("the API server answers Spark: %s", executor.FindString(log))
+
 	for pod, want := range map[string]string{
 		"own-allowed": "201", "own-privileged": "the rule podSecurity", "own-foreign": "the rule images", "own-account": "the rule serviceAccounts",
 		"own-root": "the rule podSecurity: restricted", "own-large": "the rule limits.cores",
 	} {
 		answer := regexp.MustCompile(`answer ` + pod + ` .*`).FindString(log)
 		t.Log(answer)
+
 		if !strings.Contains(answer, want) {
 			t.Errorf("the API server answers %q, want %q", answer, want)
 		}
 	}
+
 	var pods corev1.PodList
 	if err := r.api.List(t.Context(), &pods, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(pods.Items) != 1 || pods.Items[0].Name != "own-allowed" {
 		for _, pod := range pods.Items {
 			t.Errorf("the pod %s exists", pod.Name)
@@ -72,22 +79,27 @@ func (r *release) attack(namespace string) string {
 	t := r.t
 	t.Helper()
 	rc := kit.Rest(t)
+
 	core, err := kubernetes.NewForConfig(rc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	token, err := core.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), driver, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	program, err := os.ReadFile("test/e2e/testdata/rules/attack.py")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	archive, err := exec.CommandContext(t.Context(), "go", "run", "-C", "local", "-trimpath", "./cmd/sparklocal", "image", "spark", "--version", sparkVersion).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	machine, err := submitter.OnHost(t.Context(), sparkVersion, strings.TrimSpace(string(archive)), map[string]string{
 		"attack.py": string(program), "token": token.Status.Token, "ca.crt": string(rc.CAData), "namespace": namespace,
 	})
@@ -95,6 +107,7 @@ func (r *release) attack(namespace string) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = machine.Close() }()
+
 	args := []string{"--master", "k8s://" + rc.Host, "--deploy-mode", "client"}
 	for _, conf := range []string{
 		"kubernetes.namespace=" + namespace, "kubernetes.container.image=" + sparkImage, "kubernetes.authenticate.executor.serviceAccountName=" + driver,
@@ -103,9 +116,12 @@ func (r *release) attack(namespace string) string {
 	} {
 		args = append(args, "--conf", "spark."+conf)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+
 	log := &untilText{text: "-exec-1\" is forbidden", found: cancel}
+
 	_, err = machine.Submit(ctx, append(args, spark.Dir+"/attack.py", sparkImage, driver, strings.TrimPrefix(rc.Host, "https://"), spark.Dir), log)
 	if ctx.Err() == nil {
 		t.Errorf("the driver ended: %v", err)
@@ -125,6 +141,7 @@ type untilText struct {
 func (u *untilText) Write(text []byte) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	n, err := u.log.Write(text)
 	if strings.Contains(u.log.String(), u.text) {
 		u.found()

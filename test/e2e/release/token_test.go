@@ -31,20 +31,25 @@ import (
 // all webhook configurations and admission policies. So only the policy of the chart limits it.
 func (r *release) byController() client.Client {
 	r.t.Helper()
+
 	account := "spark-operator-controller"
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 	}}
+
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.namespace},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: r.namespace, Name: account}}}
 	for _, object := range []client.Object{role, binding} {
 		if err := r.api.Create(r.t.Context(), object); err != nil {
 			r.t.Fatal(err)
 		}
+
 		r.t.Cleanup(func() { _ = r.api.Delete(context.Background(), object) })
 	}
+
 	rc := kit.Rest(r.t)
 	rc.Impersonate.UserName, rc.Impersonate.Groups = "system:serviceaccount:"+r.namespace+":"+account, []string{"system:serviceaccounts", "system:authenticated"}
+
 	c, err := client.New(rc, client.Options{Scheme: r.api.Scheme()})
 	if err != nil {
 		r.t.Fatal(err)
@@ -68,9 +73,11 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 	_, stop := r.run()
 	r.waitTrusted(5) // the rotation works under the policy
 	stop()
+
 	thief := r.byController()
 	own := func() (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration) {
 		v, m := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
+
 		key := client.ObjectKey{Name: "spark-operator-admission"}
 		if err := errors.Join(r.api.Get(t.Context(), key, v), r.api.Get(t.Context(), key, m)); err != nil {
 			t.Fatal(err)
@@ -79,6 +86,7 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 	}
 	refused := func(name string, err error) {
 		t.Helper()
+
 		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may change only the caBundle") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -86,17 +94,20 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 	v, m := own()
 	kit.Wait(t, "the API server to enforce the policy", func(ctx context.Context) error {
 		edited := v.DeepCopy()
+
 		edited.Labels["a"] = "b"
 		if err := thief.Update(ctx, edited, client.DryRunAll); !apierrors.IsInvalid(err) {
 			return fmt.Errorf("a label can be set: %w", err)
 		}
 		return nil
 	})
+
 	everything := []admissionregistrationv1.RuleWithOperations{{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
 		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}},
 	}}
 	url, service := "https://evil.example.com/", admissionregistrationv1.ServiceReference{Namespace: "evil", Name: "evil"}
+
 	ignore, scope := admissionregistrationv1.Ignore, &metav1.LabelSelector{}
 	for name, c := range map[string]change{
 		"a label":         {meta: func(m *metav1.ObjectMeta) { m.Labels["a"] = "b" }},
@@ -145,45 +156,57 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 			c.meta(&v.ObjectMeta)
 			c.meta(&m.ObjectMeta)
 		}
+
 		if c.validating != nil {
 			c.validating(&v.Webhooks[len(v.Webhooks)-1])
 			c.mutating(&m.Webhooks[0])
 		}
+
 		refused(name+" of the validating webhook", thief.Update(t.Context(), v, client.DryRunAll))
 		refused(name+" of the mutating webhook", thief.Update(t.Context(), m, client.DryRunAll))
 	}
+
 	more, fewer, none, turned := v.DeepCopy(), v.DeepCopy(), m.DeepCopy(), v.DeepCopy()
 	more.Webhooks = append(more.Webhooks, *v.Webhooks[0].DeepCopy())
 	more.Webhooks[len(v.Webhooks)].Name = "evil.example.com"
 	fewer.Webhooks, none.Webhooks = fewer.Webhooks[1:], nil
 	slices.Reverse(turned.Webhooks)
+
 	for name, object := range map[string]client.Object{"another webhook": more, "a webhook less": fewer, "no webhook": none, "another order": turned} {
 		refused(name, thief.Update(t.Context(), object, client.DryRunAll))
 	}
+
 	patch := client.RawPatch("application/json-patch+json", []byte(`[{"op":"replace","path":"/webhooks/0/rules/0/resources/0","value":"*"}]`))
 	refused("a patch", thief.Patch(t.Context(), m.DeepCopy(), patch, client.DryRunAll))
 	created := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Webhooks: m.Webhooks}
 	refused("a creation", thief.Create(t.Context(), created.DeepCopy(), client.DryRunAll))
 	refused("a deletion", thief.Delete(t.Context(), m.DeepCopy(), client.DryRunAll))
+
 	if err := r.api.Create(t.Context(), created); err != nil { // the administrator may
 		t.Fatal(err)
 	}
+
 	created.Webhooks[0].ClientConfig.CABundle = nil
 	refused("a bundle of another configuration", thief.Update(t.Context(), created, client.DryRunAll))
+
 	if err := r.api.Delete(t.Context(), created); err != nil {
 		t.Error(err)
 	}
+
 	for i := range v.Webhooks {
 		v.Webhooks[i].ClientConfig.CABundle = append(v.Webhooks[i].ClientConfig.CABundle, '\n')
 	}
+
 	m.Webhooks[0].ClientConfig.CABundle = nil
 	for _, object := range []client.Object{v, m} {
 		if err := thief.Update(t.Context(), object); err != nil {
 			t.Errorf("a bundle: %v", err)
 		}
 	}
+
 	_, stop = r.run() // a replica that starts repairs the bundles
 	defer stop()
+
 	kit.Wait(t, "the bundle of the mutating webhook", func(context.Context) error {
 		if _, m := own(); len(m.Webhooks[0].ClientConfig.CABundle) == 0 {
 			return errors.New("it is empty")
@@ -199,10 +222,12 @@ func (r *release) examine(sparkctl string, more ...string) (findings []finding) 
 	run := exec.CommandContext(r.t.Context(), sparkctl, append([]string{"doctor", "-o", "json"}, more...)...)
 	run.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig()) // with the flag, the commands of the findings would have it too
 	run.Stdout, run.Stderr = &out, &errs
+
 	err := run.Run()
 	if wrong := json.Unmarshal(out.Bytes(), &findings); wrong != nil {
 		r.t.Fatalf("%v, %v: %s%s", err, wrong, &out, &errs)
 	}
+
 	if failed := slices.ContainsFunc(findings, func(f finding) bool { return f.Level == "error" || f.Level == "unknown" }); failed != (err != nil) {
 		r.t.Errorf("%v: %s", err, &out)
 	}
@@ -220,6 +245,7 @@ func (r *release) kubeconfig() string {
 	}
 	file.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: r.namespace}
 	file.CurrentContext = "test"
+
 	path := filepath.Join(r.t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*file, path); err != nil {
 		r.t.Fatal(err)
@@ -233,15 +259,18 @@ func (r *release) playKubelet() {
 	r.t.Helper()
 	kit.Wait(r.t, "a ready replica", func(ctx context.Context) error {
 		deployment, pods := &appsv1.Deployment{}, &corev1.PodList{}
+
 		err := errors.Join(r.api.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.name + "-controller"}, deployment), r.api.List(ctx, pods, client.InNamespace(r.namespace)))
 		if err != nil || deployment.Status.ReadyReplicas > 0 {
 			return err
 		}
+
 		for i := range pods.Items {
 			pod := &pods.Items[i]
 			pod.Status.Phase, pod.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			err = errors.Join(err, r.api.Status().Update(ctx, pod))
 		}
+
 		if len(pods.Items) == 0 {
 			deployment.Status.Replicas, deployment.Status.ReadyReplicas, deployment.Status.AvailableReplicas = 1, 1, 1
 			err = r.api.Status().Update(ctx, deployment)
@@ -256,6 +285,7 @@ type finding struct{ Level, Check, Text, Fix string }
 // sparkctl builds sparkctl and returns its path.
 func (r *release) sparkctl() string {
 	r.t.Helper()
+
 	program := filepath.Join(r.t.TempDir(), "sparkctl")
 	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program, "./cmd/sparkctl").CombinedOutput(); err != nil {
 		r.t.Fatalf("build sparkctl: %v\n%s", err, out)
@@ -271,25 +301,31 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 	r.install(currentChart, "{}")
 	_, stop := r.run()
 	defer stop()
+
 	r.waitTrusted(5)
 	r.playKubelet()
+
 	sparkctl, hooks := r.sparkctl(), 0
 	for _, f := range r.examine(sparkctl) {
 		if f.Level == "warning" || f.Level == "error" || f.Level == "unknown" {
 			t.Errorf("%+v", f)
 		}
+
 		if f.Check == "admission" && f.Level == "ok" && strings.Contains(f.Text, "WebhookConfiguration spark-operator-admission calls") {
 			hooks++
 		}
 	}
+
 	if hooks != 2 {
 		t.Errorf("%d webhooks were checked", hooks)
 	}
+
 	key := metav1.ObjectMeta{Name: "spark-operator-admission"}
 	for _, object := range []client.Object{&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: key}, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: key}} {
 		if err := r.api.Delete(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
+
 		missing := strings.ReplaceAll(fmt.Sprintf("its %T is missing", object), "*v1.", "")
 		if !slices.ContainsFunc(r.examine(sparkctl), func(f finding) bool {
 			return f.Level == "error" && strings.Contains(f.Text, missing) && strings.HasPrefix(f.Fix, "helm upgrade")
@@ -297,6 +333,7 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 			t.Errorf("no error with %q", missing)
 		}
 	}
+
 	orphan := &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: r.namespace + "-webhook", Labels: map[string]string{"app.kubernetes.io/name": "spark-operator"}},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
@@ -308,12 +345,15 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.api.Delete(context.Background(), orphan) }()
+
 	if !slices.ContainsFunc(r.examine(sparkctl), func(f finding) bool {
 		return f.Fix == "kubectl delete mutatingwebhookconfiguration "+orphan.Name
 	}) {
 		t.Error("the webhook of an operator that is gone is not reported")
 	}
+
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "gone"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}
+
 	endpoints := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: r.namespace, Name: "gone", Labels: map[string]string{discoveryv1.LabelServiceName: "gone"}},
 		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
@@ -321,6 +361,7 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 	if err := errors.Join(r.api.Create(t.Context(), service), r.api.Create(t.Context(), endpoints)); err != nil {
 		t.Fatal(err)
 	}
+
 	if slices.ContainsFunc(r.examine(sparkctl), func(f finding) bool { return strings.Contains(f.Fix, orphan.Name) }) {
 		t.Error("doctor advises to delete a webhook that a pod answers")
 	}

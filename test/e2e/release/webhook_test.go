@@ -35,6 +35,7 @@ import (
 // admission returns the existing objects of the webhook in the form "Kind name".
 func (r *release) admission() (found []string) {
 	r.t.Helper()
+
 	for _, list := range []client.ObjectList{
 		&admissionregistrationv1.ValidatingWebhookConfigurationList{}, &admissionregistrationv1.MutatingWebhookConfigurationList{},
 		&admissionregistrationv1.MutatingAdmissionPolicyList{}, &admissionregistrationv1.MutatingAdmissionPolicyBindingList{},
@@ -45,9 +46,11 @@ func (r *release) admission() (found []string) {
 		if meta.IsNoMatchError(err) {
 			continue // an API server before Kubernetes 1.36 serves no policies
 		}
+
 		if err != nil {
 			r.t.Fatal(err)
 		}
+
 		err = meta.EachListItem(list, func(item runtime.Object) error {
 			object := item.(client.Object)
 			if strings.Contains(object.GetName(), "-admission") && (object.GetNamespace() == r.namespace || object.GetNamespace() == "") {
@@ -76,9 +79,11 @@ func (r *release) waitTrusted(webhooks int) {
 		if err != nil {
 			return err
 		}
+
 		if n := len(configuration.Webhooks); n != webhooks {
 			return fmt.Errorf("%d webhooks, want %d", n, webhooks)
 		}
+
 		for _, hook := range configuration.Webhooks {
 			if len(hook.ClientConfig.CABundle) == 0 {
 				return fmt.Errorf("%s has no bundle", hook.Name)
@@ -93,11 +98,14 @@ func (r *release) waitTrusted(webhooks int) {
 func (r *release) run() (requests *record, stop func()) {
 	r.t.Helper()
 	dir := r.t.TempDir()
+
 	program := filepath.Join(dir, "spark-operator")
 	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program, "./cmd/spark-operator").CombinedOutput(); err != nil {
 		r.t.Fatalf("build the operator: %v\n%s", err, out)
 	}
+
 	requests = &record{}
+
 	files := map[string]string{"config.yaml": r.configurationFile(), "kubeconfig": fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 		clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}]}`, r.proxy(requests))}
 	for name, text := range files {
@@ -108,14 +116,17 @@ func (r *release) run() (requests *record, stop func()) {
 	var log bytes.Buffer
 	operator := exec.Command(program, "controller", "start", "--config="+filepath.Join(dir, "config.yaml"))
 	operator.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(dir, "kubeconfig"))
+
 	operator.Stdout, operator.Stderr = &log, &log
 	if err := operator.Start(); err != nil {
 		r.t.Fatal(err)
 	}
+
 	stop = sync.OnceFunc(func() {
 		if err := errors.Join(operator.Process.Signal(syscall.SIGTERM), operator.Wait()); err != nil {
 			r.t.Errorf("the operator ended with %v", err)
 		}
+
 		if r.t.Failed() {
 			r.t.Log(log.String())
 		}
@@ -128,15 +139,19 @@ func (r *release) run() (requests *record, stop func()) {
 // machine.
 func (r *release) configurationFile() string {
 	r.t.Helper()
+
 	file := &corev1.ConfigMap{}
 	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"}, file); err != nil {
 		r.t.Fatal(err)
 	}
+
 	cfg, err := config.Parse([]byte(file.Data["config.yaml"]))
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	cfg.Health.BindAddress, cfg.Metrics.BindAddress, cfg.Pprof.BindAddress, cfg.Webhook.BindAddress = config.Off, config.Off, config.Off, "127.0.0.1:0"
+
 	text, err := kyaml.Marshal(cfg)
 	if err != nil {
 		r.t.Fatal(err)
@@ -151,17 +166,21 @@ func (r *release) proxy(requests *record) string {
 	rc := kit.Rest(r.t)
 	rc.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + r.namespace + ":spark-operator-controller",
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + r.namespace, "system:authenticated"}}
+
 	transport, err := rest.TransportFor(rc)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	to, err := url.Parse(rc.Host)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+
 	if to.Scheme == "" {
 		to = &url.URL{Scheme: "https", Host: rc.Host}
 	}
+
 	server := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite: func(req *httputil.ProxyRequest) { req.SetURL(to) }, Transport: transport, FlushInterval: -1,
 		ModifyResponse: func(answer *http.Response) error {
@@ -187,10 +206,13 @@ func (r *record) add(req *http.Request, status int) {
 	if parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):]; len(parts) > 2 && parts[0] == "namespaces" {
 		parts = parts[2:]
 	}
+
 	if len(parts) == 0 {
 		return // discovery
 	}
+
 	named := len(parts) > 1
+
 	verb := map[string]string{http.MethodPut: "update", http.MethodPost: "create", http.MethodPatch: "patch", http.MethodDelete: "delete"}[req.Method]
 	switch {
 	case req.Method == http.MethodGet && named:
@@ -200,15 +222,19 @@ func (r *record) add(req *http.Request, status int) {
 	case req.Method == http.MethodGet:
 		verb = "list"
 	}
+
 	line := verb + " " + parts[0]
 	if named {
 		line += " " + parts[1]
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if r.seen == nil {
 		r.seen = map[string]bool{}
 	}
+
 	r.seen[line] = true
 	if status == http.StatusForbidden {
 		r.seen["forbidden: "+line] = true
@@ -219,11 +245,13 @@ func (r *record) add(req *http.Request, status int) {
 func (r *record) matching(resources ...string) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	for line := range r.seen {
 		if strings.HasPrefix(line, "forbidden: ") || slices.Contains(resources, strings.Fields(line)[1]) {
 			lines = append(lines, line)
 		}
 	}
+
 	slices.Sort(lines)
 	return lines
 }
@@ -235,31 +263,40 @@ func (r *record) matching(resources ...string) (lines []string) {
 func TestWebhookOfARelease(t *testing.T) {
 	r := newRelease(t)
 	r.install(cmp.Or(os.Getenv("OLD_CHART"), filepath.Join("test", "e2e", "release", "testdata", "before-webhook")), "{}")
+
 	if found := r.admission(); len(found) > 0 {
 		t.Fatalf("before: %q", found)
 	}
+
 	r.upgrade("{}")
 	_, stop := r.run()
 	r.waitTrusted(5)
+
 	on := r.admission()
 	if len(on) < 8 { // one object of each kind
 		t.Errorf("when it is on: %q", on)
 	}
+
 	r.upgrade("controller: {connect: {enable: false}}")
 	r.waitTrusted(4)
 	r.upgrade("{webhook: {failurePolicy: Fail}}")
 	r.waitTrusted(5)
 	stop()
 	r.upgrade("webhook: {enable: false}")
+
 	policies := slices.DeleteFunc(slices.Clone(on), func(object string) bool { return !strings.HasPrefix(object, "MutatingAdmissionPolicy") })
 	if left := r.admission(); !slices.Equal(left, policies) {
 		t.Errorf("when it is off: %q, want %q", left, policies)
 	}
+
 	r.upgrade("webhook: {resourceQuotaEnforcement: {enable: true}}")
+
 	if found := r.admission(); !slices.Equal(found, on) {
 		t.Errorf("when it is on again: %q, want %q", found, on)
 	}
+
 	r.uninstall()
+
 	if left := r.admission(); len(left) > 0 {
 		t.Errorf("after the end of the release: %q", left)
 	}
@@ -275,6 +312,7 @@ func TestRightsOfTheWebhook(t *testing.T) {
 	r.install(currentChart, "webhook: {resourceQuotaEnforcement: {enable: true}}")
 	requests, stop := r.run()
 	r.waitTrusted(5)
+
 	resources := []string{"secrets", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "resourcequotas"}
 	want := r.grantedRequests(resources)
 	kit.Wait(t, "the requests", func(context.Context) error {
@@ -284,6 +322,7 @@ func TestRightsOfTheWebhook(t *testing.T) {
 		return nil
 	})
 	stop()
+
 	if got := requests.matching(resources...); !slices.Equal(got, want) {
 		t.Errorf("requests %q, rights %q", got, want)
 	}
@@ -296,32 +335,39 @@ func (r *release) grantedRequests(resources []string) (lines []string) {
 	var rules []rbacv1.PolicyRule
 	var roles rbacv1.RoleList
 	var clusterRoles rbacv1.ClusterRoleList
+
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": name, "app.kubernetes.io/component": "controller"}
 	if err := errors.Join(r.api.List(r.t.Context(), &roles, client.InNamespace(r.namespace), ours), r.api.List(r.t.Context(), &clusterRoles, ours)); err != nil {
 		r.t.Fatal(err)
 	}
+
 	for _, role := range roles.Items {
 		rules = append(rules, role.Rules...)
 	}
+
 	for _, role := range clusterRoles.Items {
 		rules = append(rules, role.Rules...)
 	}
+
 	for _, rule := range rules {
 		for _, resource := range rule.Resources {
 			if !slices.Contains(resources, resource) || resource == "secrets" && len(rule.ResourceNames) == 0 {
 				continue
 			}
+
 			for _, verb := range rule.Verbs {
 				line := verb + " " + resource
 				if len(rule.ResourceNames) == 0 {
 					lines = append(lines, line)
 				}
+
 				for _, name := range rule.ResourceNames {
 					lines = append(lines, line+" "+name)
 				}
 			}
 		}
 	}
+
 	slices.Sort(lines)
 	return lines
 }

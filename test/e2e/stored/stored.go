@@ -72,10 +72,12 @@ func Compare(native, submitted Set, ofNative, ofSubmitted *Names) []Difference {
 	var found []Difference
 	roles := maps.Clone(native)
 	maps.Copy(roles, submitted)
+
 	for _, role := range slices.Sorted(maps.Keys(roles)) {
 		ours, theirs := Facts(native[role], ofNative), Facts(submitted[role], ofSubmitted)
 		paths := maps.Clone(ours)
 		maps.Copy(paths, theirs)
+
 		for _, path := range slices.Sorted(maps.Keys(paths)) {
 			if ours[path] != theirs[path] {
 				found = append(found, Difference{Role: role, Path: path, Native: ours[path], Submitted: theirs[path]})
@@ -110,6 +112,7 @@ func NewNames(placeholders map[string]string) *Names {
 	texts := slices.SortedFunc(maps.Keys(placeholders), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
+
 	var pairs []string
 	for _, text := range texts {
 		if text != "" {
@@ -135,6 +138,7 @@ func (n *Names) replace(text string) string {
 	if n != nil {
 		text = n.replacer.Replace(text)
 	}
+
 	for _, r := range randomTexts {
 		text = r.pattern.ReplaceAllString(text, r.as)
 	}
@@ -152,10 +156,12 @@ func Facts(object map[string]any, names *Names) map[string]string {
 		case "status":
 		case "metadata":
 			value, _ := value.(map[string]any)
+
 			value = maps.Clone(value)
 			for _, field := range serverFields {
 				delete(value, field)
 			}
+
 			facts.walk("metadata", key, value)
 		case "data":
 			facts.data(value)
@@ -178,6 +184,7 @@ func (f *flattener) walk(path, field string, value any) {
 		if len(value) == 0 {
 			f.facts[path] = "{}"
 		}
+
 		for key, inner := range value {
 			f.walk(join(path, f.names.replace(key)), key, inner)
 		}
@@ -205,7 +212,9 @@ func (f *flattener) list(path, field string, list []any) {
 	if len(list) == 0 {
 		f.facts[path] = "[]"
 	}
+
 	seen := map[string]int{}
+
 	var order []string
 	for i, element := range list {
 		name := strconv.Itoa(i)
@@ -216,14 +225,17 @@ func (f *flattener) list(path, field string, list []any) {
 				delete(inner, "uid")
 				element = inner
 			}
+
 			if javaOption.MatchString(name) {
 				name = f.names.replace("SPARK_JAVA_OPT " + fmt.Sprint(inner["value"]))
 				element = map[string]any{}
 			}
 		}
+
 		if seen[name]++; seen[name] > 1 {
 			name += "#" + strconv.Itoa(seen[name])
 		}
+
 		order = append(order, name)
 		f.walk(path+"["+name+"]", "", element)
 	}
@@ -239,6 +251,7 @@ func (f *flattener) data(value any) {
 	for key, content := range entries {
 		path := "data[" + f.names.replace(key) + "]"
 		text, _ := content.(string)
+
 		var tree map[string]any
 		switch {
 		case strings.HasSuffix(key, ".properties"):
@@ -247,10 +260,12 @@ func (f *flattener) data(value any) {
 				f.facts[path] = quote("no properties: " + err.Error())
 				continue
 			}
+
 			for name, value := range properties.All() {
 				if name == "spark.app.submitTime" {
 					value = "{time}"
 				}
+
 				f.facts[join(path, name)] = quote(f.names.replace(value))
 			}
 		case key == "podspec-configmap-key" && yaml.Unmarshal([]byte(text), &tree) == nil:

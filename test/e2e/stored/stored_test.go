@@ -11,6 +11,7 @@ import (
 
 func object(t *testing.T, text string) map[string]any {
 	t.Helper()
+
 	var o map[string]any
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
@@ -71,6 +72,7 @@ func TestCompareFindsDifferences(t *testing.T) {
 	}
 	submitted := Set{"driver pod": object(t, `{"metadata": {"name": "b-77-driver"}, "spec": {"same": 1, "other": 2, "theirs": true}}`)}
 	got := Compare(native, submitted, NewNames(map[string]string{"a-driver": "driver"}), NewNames(map[string]string{"b-77-driver": "driver"}))
+
 	want := []Difference{
 		{"driver pod", "spec.other", "1", "2"},
 		{"driver pod", "spec.ours", "true", ""},
@@ -80,9 +82,11 @@ func TestCompareFindsDifferences(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
+
 	if text := got[1].String(); !strings.Contains(text, "spec.ours") || !strings.Contains(text, "spark-submit: absent") {
 		t.Errorf("a difference says %q", text)
 	}
+
 	if same := Compare(native, native, nil, nil); len(same) > 0 {
 		t.Errorf("a run differs from itself: %v", same)
 	}
@@ -103,10 +107,12 @@ func TestExplainCountsIntendedDifferences(t *testing.T) {
 		{Role: "Service", Path: "spec.ports", Reason: "a path is the whole path"},
 		{Role: "driver pod", Path: "*", Reason: "the first entry counts"},
 	}
+
 	unexplained, explained := Explain(differences, intended)
 	if diff := cmp.Diff(differences[3:], unexplained); diff != "" {
 		t.Errorf("unexplained (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]int{1, 2, 0, 0}, explained); diff != "" {
 		t.Errorf("explained (-want +got):\n%s", diff)
 	}
@@ -134,6 +140,7 @@ func TestIntendedAppliesToLinesAndPrograms(t *testing.T) {
 				got = append(got, entry.Reason)
 			}
 		}
+
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s on %s: %v, want %v", test.program, test.line, got, test.want)
 		}

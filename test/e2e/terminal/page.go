@@ -16,6 +16,7 @@ const end = "\n```\n"
 // Shown returns the screen with the given name from the text of a Markdown page.
 func Shown(page, name string) (string, error) {
 	_, rest, found := strings.Cut(page, marker(name))
+
 	screen, _, closed := strings.Cut(rest, end)
 	if !found || !closed {
 		return "", fmt.Errorf("the page has no block of text behind the comment <!-- screen: %s -->", name)
@@ -68,6 +69,7 @@ func Stable(screen string) string {
 	for causes.MatchString(screen) {
 		screen = causes.ReplaceAllString(screen, "$1=CAUSE\n$2:")
 	}
+
 	screen = logs.ReplaceAllString(screen, "log:\n")
 	screen = events.ReplaceAllString(screen, "events:\n")
 	screen = stages.ReplaceAllString(screen, "")

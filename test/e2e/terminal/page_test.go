@@ -10,16 +10,20 @@ func TestScreensOfAPage(t *testing.T) {
 	if got, err := Shown(page, "two"); err != nil || got != "$ x\ny" {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	if _, err := Shown(page, "three"); err == nil {
 		t.Error("a screen that the page does not have")
 	}
+
 	changed, err := WithScreen(page, "one", "$ list\nnothing found")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := Shown(changed, "one"); err != nil || got != "$ list\nnothing found" {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	if got, err := Shown(changed, "two"); err != nil || got != "$ x\ny" {
 		t.Errorf("the other screen is %q, %v", got, err)
 	}
@@ -36,10 +40,12 @@ func TestCondense(t *testing.T) {
 // in the state of an application.
 func TestStable(t *testing.T) {
 	one := "$ wait\nPi 3\nPi 4\nSparkApplication d/pi: SUBMITTED\n^C\nwhy:    ErrImagePull: x\npod:    x: ErrImagePull\ndo:     check\nstate: RUNNING\ncreated: 59s ago\n\nevents:\n  12:00:00  Pulled: image\n  12:00:01  Started: x\n$\npod: pi-54833baf-exec-1 waits for a\n  node"
+
 	two := "$ wait\nPi 5\n^C\nwhy:    ImagePullBackOff\n        x\npod:    x: y\ndo:     check\nstate: RUNNING\ncreated:   2m5s ago\n\nevents:\n  13:00:00  Started: x\n$\npod: pi-fedcba9876543210-exec-2 waits\n  for a node"
 	if Stable(one) != Stable(two) {
 		t.Errorf("%q differs from %q", Stable(one), Stable(two))
 	}
+
 	if Stable("state: RUNNING") == Stable("state: FAILED") {
 		t.Error("two states are the same")
 	}

@@ -35,13 +35,16 @@ func Open(ctx context.Context, program, dir string, columns, rows int, env ...st
 	if err != nil {
 		return nil, err
 	}
+
 	t := &Terminal{program: program, dir: own, env: append(append(os.Environ(), "LC_ALL=C.UTF-8"), env...)}
+
 	t.env = append(t.env, "ENV="+t.file("shell")) // the shell of root ignores the prompt of its environment
 	for name, text := range map[string]string{"conf": configuration, "shell": "PS1='" + Prompt + " ' PS2='" + Continuation + " '\n"} {
 		if err := os.WriteFile(t.file(name), []byte(text), 0o600); err != nil {
 			return nil, errors.Join(err, t.Close(ctx))
 		}
 	}
+
 	_, err = t.tmux(ctx, "new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "-c", dir, "/bin/sh")
 	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
@@ -72,6 +75,7 @@ func (t *Terminal) Screen(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")
@@ -103,6 +107,7 @@ func (t *Terminal) tmux(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, t.program, append([]string{"-u", "-f", t.file("conf"), "-S", t.file("socket")}, args...)...)
 	cmd.Env = t.env
 	var out, stderr bytes.Buffer
+
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("tmux %s: %w\n%s", args[0], err, stderr.String())

@@ -16,17 +16,21 @@ import (
 // function allocates nothing.
 func Of(t testing.TB, function string, once, run func()) int64 {
 	t.Helper()
+
 	known := allocations(function, once)
 	seen := allocations(function, run)
+
 	var counts []int64
 	for place, n := range known {
 		if n == 1 {
 			counts = append(counts, seen[place])
 		}
 	}
+
 	if len(counts) == 0 {
 		t.Fatalf("%s has no place that allocates once in each run", function)
 	}
+
 	slices.Sort(counts)
 	return counts[len(counts)/2] // single places differ, because maps and slices grow differently with another argument
 }
@@ -42,13 +46,16 @@ func allocations(function string, run func()) map[string]int64 {
 	for _, record := range profile() {
 		before[record.Stack0] += record.AllocObjects
 	}
+
 	run()
+
 	all := map[string]int64{}
 	for _, record := range profile() {
 		n := record.AllocObjects - before[record.Stack0]
 		if n == 0 {
 			continue
 		}
+
 		if place := placeIn(function, record.Stack()); place != "" {
 			all[place] += n
 		}
@@ -61,6 +68,7 @@ func profile() []runtime.MemProfileRecord {
 	for range 2 { // the profile lacks those since the last but one collection
 		runtime.GC()
 	}
+
 	records := make([]runtime.MemProfileRecord, 1<<16)
 	n, _ := runtime.MemProfile(records, true)
 	return records[:min(n, len(records))]
@@ -69,11 +77,13 @@ func profile() []runtime.MemProfileRecord {
 // placeIn returns the part of a stack above a function, or "" if the stack does not contain the function.
 func placeIn(function string, stack []uintptr) string {
 	var place strings.Builder
+
 	frames := runtime.CallersFrames(stack)
 	for more := true; more; {
 		var frame runtime.Frame
 		frame, more = frames.Next()
 		fmt.Fprintln(&place, frame.Function, frame.Line)
+
 		if frame.Function == function {
 			return place.String()
 		}

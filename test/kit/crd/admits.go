@@ -16,19 +16,24 @@ var schemas sync.Map
 // name of one of our definition files, and version is one of the versions in it.
 func Faults(t testing.TB, file, version string, object any) field.ErrorList {
 	t.Helper()
+
 	key := file + " " + version
+
 	schema, ok := schemas.Load(key)
 	if !ok {
 		compiled, err := NewSchema(Ours(t, file), version)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		schema, _ = schemas.LoadOrStore(key, compiled)
 	}
+
 	text, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, errs := schema.(*Schema).Admit(text)
 	return errs
 }
@@ -46,12 +51,15 @@ func Rules(crd *apiextensionsv1.CustomResourceDefinition, version string) (rules
 		for _, rule := range s.XValidations {
 			rules = append(rules, Rule{path, rule})
 		}
+
 		for name, property := range s.Properties {
 			walk(path+"."+name, &property)
 		}
+
 		if s.Items != nil && s.Items.Schema != nil {
 			walk(path+"[]", s.Items.Schema)
 		}
+
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 			walk(path+"{}", s.AdditionalProperties.Schema)
 		}

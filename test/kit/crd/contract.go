@@ -45,17 +45,20 @@ func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 	differ("name", theirs.Name, ours.Name)
 	differ("names", theirs.Spec.Names, ours.Spec.Names)
 	differ("scope", theirs.Spec.Scope, ours.Spec.Scope)
+
 	for _, v := range theirs.Spec.Versions {
 		i := slices.IndexFunc(ours.Spec.Versions, func(o apiextensionsv1.CustomResourceDefinitionVersion) bool { return o.Name == v.Name })
 		if i < 0 {
 			gaps = append(gaps, Gap{v.Name, "no such version"})
 			continue
 		}
+
 		o := ours.Spec.Versions[i]
 		differ(v.Name+" served", v.Served, o.Served)
 		differ(v.Name+" storage", v.Storage, o.Storage)
 		differ(v.Name+" columns", v.AdditionalPrinterColumns, o.AdditionalPrinterColumns)
 		differ(v.Name+" subresources", v.Subresources, o.Subresources)
+
 		c := comparison{}
 		c.compare("", v.Schema.OpenAPIV3Schema, o.Schema.OpenAPIV3Schema)
 		gaps = append(gaps, c.gaps...)
@@ -83,11 +86,13 @@ func (c *comparison) compare(path string, theirs, ours *apiextensionsv1.JSONSche
 			c.found(path+"."+name, "missing")
 		}
 	}
+
 	for _, name := range ours.Required {
 		if !slices.Contains(theirs.Required, name) {
 			c.found(path+"."+name, "required")
 		}
 	}
+
 	if theirs.Items != nil && theirs.Items.Schema != nil {
 		if ours.Items != nil && ours.Items.Schema != nil {
 			c.compare(path+"[]", theirs.Items.Schema, ours.Items.Schema)
@@ -95,6 +100,7 @@ func (c *comparison) compare(path string, theirs, ours *apiextensionsv1.JSONSche
 			c.found(path+"[]", "missing")
 		}
 	}
+
 	if theirs.AdditionalProperties != nil && theirs.AdditionalProperties.Schema != nil {
 		if ours.AdditionalProperties != nil && ours.AdditionalProperties.Schema != nil {
 			c.compare(path+"{}", theirs.AdditionalProperties.Schema, ours.AdditionalProperties.Schema)
@@ -109,21 +115,27 @@ func (c *comparison) kind(path string, theirs, ours *apiextensionsv1.JSONSchemaP
 	if theirs.Type != ours.Type {
 		c.found(path, "type %q, theirs %q", ours.Type, theirs.Type)
 	}
+
 	if theirs.Format != ours.Format {
 		c.found(path, "format %q, theirs %q", ours.Format, theirs.Format)
 	}
+
 	if theirs.XIntOrString != ours.XIntOrString {
 		c.found(path, "int-or-string %v, theirs %v", ours.XIntOrString, theirs.XIntOrString)
 	}
+
 	if set(theirs.XPreserveUnknownFields) && !set(ours.XPreserveUnknownFields) {
 		c.found(path, "unknown fields are dropped")
 	}
+
 	if theirs.XEmbeddedResource != ours.XEmbeddedResource {
 		c.found(path, "embedded resource %v, theirs %v", ours.XEmbeddedResource, theirs.XEmbeddedResource)
 	}
+
 	if theirs.Nullable && !ours.Nullable {
 		c.found(path, "null is dropped")
 	}
+
 	c.values(path, theirs, ours)
 }
 
@@ -132,6 +144,7 @@ func (c *comparison) values(path string, theirs, ours *apiextensionsv1.JSONSchem
 	if diff := cmp.Diff(raw(theirs.Default), raw(ours.Default)); diff != "" {
 		c.found(path, "default %s, theirs %s", raw(ours.Default), raw(theirs.Default))
 	}
+
 	if ours.Enum != nil {
 		accepted := texts(ours.Enum)
 		for _, v := range texts(theirs.Enum) {
@@ -139,6 +152,7 @@ func (c *comparison) values(path string, theirs, ours *apiextensionsv1.JSONSchem
 				c.found(path, "refuses %s", v)
 			}
 		}
+
 		if theirs.Enum == nil {
 			c.found(path, "an enumeration, theirs free")
 		}
@@ -183,12 +197,15 @@ func (c *comparison) rules(path string, theirs, ours *apiextensionsv1.JSONSchema
 	if ours.ExclusiveMinimum && !theirs.ExclusiveMinimum || ours.ExclusiveMaximum && !theirs.ExclusiveMaximum {
 		c.found(path, "excludes its bounds")
 	}
+
 	if ours.MultipleOf != nil {
 		c.found(path, "multipleOf %v", *ours.MultipleOf)
 	}
+
 	if ours.Pattern != "" && ours.Pattern != theirs.Pattern {
 		c.found(path, "pattern %s", ours.Pattern)
 	}
+
 	for _, rule := range ours.XValidations {
 		if !slices.ContainsFunc(theirs.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule.Rule }) {
 			c.found(path, "rule %s", rule.Rule)
@@ -201,12 +218,15 @@ func (c *comparison) lists(path string, theirs, ours *apiextensionsv1.JSONSchema
 	if diff := cmp.Diff(theirs.XListType, ours.XListType); diff != "" {
 		c.found(path, "list type differs (-theirs +ours):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(theirs.XListMapKeys, ours.XListMapKeys); diff != "" {
 		c.found(path, "list map keys differ (-theirs +ours):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(theirs.XMapType, ours.XMapType); diff != "" {
 		c.found(path, "map type differs (-theirs +ours):\n%s", diff)
 	}
+
 	if ours.UniqueItems && !theirs.UniqueItems {
 		c.found(path, "refuses duplicates")
 	}
@@ -233,6 +253,7 @@ func float(n *int64) *float64 {
 	if n == nil {
 		return nil
 	}
+
 	f := float64(*n)
 	return &f
 }

@@ -48,6 +48,7 @@ spec:
 
 func parse(t *testing.T, text string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
+
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict([]byte(text), &crd); err != nil {
 		t.Fatal(err)
@@ -104,6 +105,7 @@ func TestGaps(t *testing.T) {
 			if !strings.Contains(plain, tc.old) {
 				t.Fatalf("the definition has no %q", tc.old)
 			}
+
 			gaps := Gaps(parse(t, plain), parse(t, strings.Replace(plain, tc.old, tc.new, 1)))
 			if tc.path == "" {
 				if len(gaps) > 0 {
@@ -111,6 +113,7 @@ func TestGaps(t *testing.T) {
 				}
 				return
 			}
+
 			if len(gaps) != 1 || gaps[0].Path != tc.path || !strings.Contains(gaps[0].What, tc.what) {
 				t.Fatalf("got %v, want one about %s: %s", gaps, tc.path, tc.what)
 			}
@@ -123,6 +126,7 @@ func TestAdmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tc := range []struct{ name, object, refused string }{
 		{"good", `{"spec":{"size":1}}`, ""},
 		{"text for a number", `{"spec":{"size":"1"}}`, "spec.size"},
@@ -134,14 +138,18 @@ func TestAdmit(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tc.name, got, tc.refused)
 		}
 	}
+
 	stored, errs := schema.Admit([]byte(`{"spec":{"size":1,"unknown":2,"raw":{"kept":3},"parts":[{"name":"a"}]}}`))
+
 	spec := stored["spec"].(map[string]any)
 	if _, there := spec["unknown"]; there || len(errs) > 0 {
 		t.Errorf("stored %v (%v), want no unknown field", stored, errs)
 	}
+
 	if raw := spec["raw"].(map[string]any); raw["kept"] != int64(3) {
 		t.Errorf("stored %v, want what is unknown in raw kept", stored)
 	}
+
 	if part := spec["parts"].([]any)[0].(map[string]any); part["level"] != int64(1) {
 		t.Errorf("stored %v, want the default level", stored)
 	}
@@ -164,30 +172,36 @@ func TestNewSchemaRefusesBadDefinitions(t *testing.T) {
 // others.
 func TestProbes(t *testing.T) {
 	definition := parse(t, plain)
+
 	schema, err := NewSchema(definition, "v1")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	accepted, refused := map[string]int{}, map[string]int{}
 	for path, probe := range Probes(definition, "v1") {
 		raw, err := yaml.Marshal(probe)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if raw, err = yaml.YAMLToJSON(raw); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, errs := schema.Admit(raw); len(errs) > 0 {
 			refused[path]++
 		} else {
 			accepted[path]++
 		}
 	}
+
 	for _, path := range []string{".spec.size", ".spec.mode", ".spec.name", ".spec.when", ".spec.port", ".spec.tags{}", ".spec.parts[].level", ".status.ready"} {
 		if accepted[path] == 0 {
 			t.Errorf("%s: no probe is accepted", path)
 		}
 	}
+
 	for _, path := range []string{".spec.size", ".spec.name", ".spec.when", ".spec.port"} {
 		if refused[path] == 0 {
 			t.Errorf("%s: no probe is refused", path)

@@ -20,13 +20,16 @@ func MustDecode(t testing.TB, path string, decoder runtime.Decoder, object []byt
 		object runtime.Object
 		err    error
 	}
+
 	done := make(chan result, 1)
 	go func() {
 		decoded, _, err := decoder.Decode(object, nil, nil)
 		done <- result{decoded, err}
 	}()
+
 	late := time.NewTimer(decodeLimit)
 	defer late.Stop()
+
 	select {
 	case <-late.C:
 		t.Fatalf("%s: accepted, but not decoded after %s: %.300s", path, decodeLimit, object)
@@ -35,6 +38,7 @@ func MustDecode(t testing.TB, path string, decoder runtime.Decoder, object []byt
 			t.Errorf("%s: accepted, but cannot be decoded: %v", path, outcome.err)
 			return
 		}
+
 		if fault := reflect.ValueOf(outcome.object).Elem().FieldByName("OutOfBounds").String(); fault != "" {
 			t.Errorf("%s: accepted, but decoded without its spec: %s", path, fault)
 		}

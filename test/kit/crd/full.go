@@ -27,6 +27,7 @@ var Sizes = map[string]any{
 // paths, such as ".memory".
 func Full(crd *apiextensionsv1.CustomResourceDefinition, version string, variant int, override map[string]any) map[string]any {
 	root := schemaOf(crd, version)
+
 	obj := map[string]any{
 		"apiVersion": crd.Spec.Group + "/" + version, "kind": crd.Spec.Names.Kind,
 		"metadata": map[string]any{"name": "full", "namespace": "default"},
@@ -48,9 +49,11 @@ func Variants(crd *apiextensionsv1.CustomResourceDefinition, version string) int
 		for _, property := range s.Properties {
 			walk(&property)
 		}
+
 		if s.Items != nil && s.Items.Schema != nil {
 			walk(s.Items.Schema)
 		}
+
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 			walk(s.AdditionalProperties.Schema)
 		}
@@ -65,6 +68,7 @@ func full(path string, s *apiextensionsv1.JSONSchemaProps, variant int, override
 			return value
 		}
 	}
+
 	switch {
 	case len(s.Enum) > 0:
 		return strings.Trim(string(s.Enum[variant%len(s.Enum)].Raw), `"`)
@@ -90,6 +94,7 @@ func fullObject(path string, s *apiextensionsv1.JSONSchemaProps, variant int, ov
 		property := s.Properties[name]
 		obj[name] = full(path+"."+name, &property, variant, override)
 	}
+
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 		obj["key"] = full(path+"{}", s.AdditionalProperties.Schema, variant, override)
 	}

@@ -12,6 +12,7 @@ import (
 // quantity without a limit has the value 0. Texts without a limit are left out.
 func Limits(crd *apiextensionsv1.CustomResourceDefinition, version string) map[string]int {
 	found := map[string]int{}
+
 	root := schemaOf(crd, version)
 	for _, part := range []string{"spec", "status"} {
 		property := root.Properties[part]
@@ -42,6 +43,7 @@ func limitsOf(path string, s *apiextensionsv1.JSONSchemaProps, found map[string]
 		found["map "+path] = number(s.MaxProperties)
 		limitsOf(path+"{}", s.AdditionalProperties.Schema, found)
 	}
+
 	for name, property := range maps.All(s.Properties) {
 		limitsOf(path+"."+name, &property, found)
 	}

@@ -28,12 +28,14 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 		{"spark.apache.org_sparkclusters.yaml", "v1beta1", sparkv1.Bounds()["SparkCluster"]},
 	} {
 		written := crd.Limits(crd.Ours(t, test.file), test.version)
+
 		compared := 0
 		for _, held := range bounds.Limits(test.kind) {
 			key := held.Sort + " " + held.Path
 			got, found := written[key]
 			delete(written, key)
 			compared++
+
 			switch {
 			case strings.HasSuffix(held.Path, ".metadata.managedFields"), strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
 				// The API server drops these fields from metadata inside a spec.
@@ -43,11 +45,13 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 				t.Errorf("%s: decoding limits %s to %d, but the definition limits it to %d", test.file, key, held.Max, got)
 			}
 		}
+
 		for key, most := range written {
 			if !strings.HasPrefix(key, "text ") {
 				t.Errorf("%s: the definition limits %s to %d, and decoding does not", test.file, key, most)
 			}
 		}
+
 		if compared < 10 {
 			t.Errorf("%s: only %d limits were compared", test.file, compared)
 		}

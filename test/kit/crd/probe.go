@@ -30,6 +30,7 @@ func Probes(crd *apiextensionsv1.CustomResourceDefinition, version string) iter.
 			for path, value := range probes("."+part, &property) {
 				obj, _ := sample(root).(map[string]any)
 				maps.Copy(obj, kind)
+
 				obj[part] = value
 				if !yield(path, obj) {
 					return
@@ -47,16 +48,19 @@ func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, a
 				return
 			}
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name]
 			for at, value := range probes(path+"."+name, &property) {
 				obj, _ := sample(s).(map[string]any)
+
 				obj[name] = value
 				if !yield(at, obj) {
 					return
 				}
 			}
 		}
+
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 			for at, value := range probes(path+"{}", s.AdditionalProperties.Schema) {
 				if !yield(at, map[string]any{"key": value}) {
@@ -64,6 +68,7 @@ func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, a
 				}
 			}
 		}
+
 		if s.Items != nil && s.Items.Schema != nil {
 			for at, value := range probes(path+"[]", s.Items.Schema) {
 				if !yield(at, []any{value}) {
@@ -111,6 +116,7 @@ func leaves(s *apiextensionsv1.JSONSchemaProps) []any {
 	case s.Type == "object":
 		out = append(out, map[string]any{})
 	}
+
 	for _, v := range s.Enum {
 		out = append(out, strings.Trim(string(v.Raw), `"`))
 	}
@@ -136,6 +142,7 @@ func sample(s *apiextensionsv1.JSONSchemaProps) any {
 	case s.Type == "array":
 		return []any{}
 	}
+
 	obj := map[string]any{}
 	for _, name := range s.Required {
 		property := s.Properties[name]
@@ -149,6 +156,7 @@ func sampleText(s *apiextensionsv1.JSONSchemaProps) string {
 	if s.Format == "date-time" {
 		candidates = []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"}
 	}
+
 	if pattern, err := regexp.Compile(s.Pattern); err == nil && s.Pattern != "" {
 		for _, candidate := range candidates {
 			if pattern.MatchString(candidate) {

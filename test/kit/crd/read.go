@@ -27,18 +27,22 @@ import (
 // main module.
 func Root(t testing.TB) string {
 	t.Helper()
+
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for {
 		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 		if err == nil && bytes.HasPrefix(mod, []byte("module github.com/sparkoperator/spark-operator\n")) {
 			return dir
 		}
+
 		if dir == filepath.Dir(dir) {
 			t.Fatal("no go.mod of the main module above the test's directory")
 		}
+
 		dir = filepath.Dir(dir)
 	}
 }
@@ -53,6 +57,7 @@ func Ours(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 // These files are not part of the repository, so Theirs skips the test if the file is absent.
 func Theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
+
 	path := filepath.Join(Root(t), "..", "shared", "data", "peer-crds", file+".gz")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("the peers' definitions are not beside the repository (%s)", filepath.Join("..", "shared", "data", "peer-crds"))
@@ -62,6 +67,7 @@ func Theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition
 
 func mustRead(t testing.TB, path string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
+
 	crd, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
@@ -76,15 +82,18 @@ func Read(path string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if strings.HasSuffix(path, ".gz") {
 		unzip, err := gzip.NewReader(bytes.NewReader(raw))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+
 		if raw, err = io.ReadAll(unzip); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
+
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

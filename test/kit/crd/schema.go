@@ -33,15 +33,18 @@ func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*
 	crd = crd.DeepCopy()
 	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
 	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+
 	for _, v := range crd.Spec.Versions {
 		if v.Storage {
 			crd.Status.StoredVersions = []string{v.Name}
 		}
 	}
+
 	var internal apiextensions.CustomResourceDefinition
 	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, &internal, nil); err != nil {
 		return nil, err
 	}
+
 	if errs := definition.ValidateCustomResourceDefinition(context.Background(), &internal); len(errs) > 0 {
 		return nil, fmt.Errorf("definition %s: %w", crd.Name, errs.ToAggregate())
 	}
@@ -50,10 +53,12 @@ func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*
 	if err != nil {
 		return nil, err
 	}
+
 	structural, err := schema.NewStructural(versionSchema.OpenAPIV3Schema)
 	if err != nil {
 		return nil, err
 	}
+
 	validator, _, err := validation.NewSchemaValidator(versionSchema.OpenAPIV3Schema)
 	if err != nil {
 		return nil, err
@@ -72,6 +77,7 @@ func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
 	if err := json.Unmarshal(object, &obj); err != nil {
 		return nil, field.ErrorList{field.Invalid(nil, string(object), err.Error())}
 	}
+
 	pruning.Prune(obj, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(obj, s.structural)
 	defaulting.Default(obj, s.structural)

@@ -23,6 +23,7 @@ func (f *Field) String() string {
 		if text.Len() > 0 && step != "[]" && step != "{}" {
 			text.WriteByte('.')
 		}
+
 		text.WriteString(step)
 	}
 	return text.String()
@@ -40,6 +41,7 @@ func (d *Definition) walk() {
 		if len(path) > 0 {
 			d.fields = append(d.fields, field)
 		}
+
 		if IsRaw(s) && len(path) > 0 {
 			name := path[len(path)-1]
 			if t, known := raw[name]; known {
@@ -50,17 +52,21 @@ func (d *Definition) walk() {
 				d.opaque = append(d.opaque, field.String())
 			}
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if len(path) == 0 && (name == "apiVersion" || name == "kind") {
 				continue
 			}
+
 			property := s.Properties[name]
 			walk(append(path, name), &property, typed)
 			s.Properties[name] = property
 		}
+
 		if s.Items != nil && s.Items.Schema != nil {
 			walk(append(path, "[]"), s.Items.Schema, typed)
 		}
+
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
 			walk(append(path, "{}"), s.AdditionalProperties.Schema, typed)
 		}

@@ -54,21 +54,26 @@ func Definitions(folder string) ([]*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	slices.Sort(files)
+
 	var all []*Definition
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
+
 		var crd apiextensionsv1.CustomResourceDefinition
 		if err := yaml.Unmarshal(text, &crd); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
+
 		for i := range crd.Spec.Versions {
 			version := &crd.Spec.Versions[i]
 			schema := version.Schema.OpenAPIV3Schema
 			schema.Properties["metadata"] = metadataSchema()
+
 			d := &Definition{APIVersion: crd.Spec.Group + "/" + version.Name, Kind: crd.Spec.Names.Kind, Stored: storedVersion(&crd), Schema: schema}
 			if same := func(other *Definition) bool {
 				return other.Stored == d.Stored && other.Kind == d.Kind && reflect.DeepEqual(other.Schema, schema)
@@ -77,6 +82,7 @@ func Definitions(folder string) ([]*Definition, error) {
 			}
 		}
 	}
+
 	for _, d := range all {
 		d.walk()
 	}
@@ -143,6 +149,7 @@ func schemaOf(t reflect.Type, depth int) Schema {
 	case reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.FieldsV1]():
 		return Schema{Type: "object", XPreserveUnknownFields: new(true)}
 	}
+
 	switch t.Kind() {
 	case reflect.Pointer:
 		return schemaOf(t.Elem(), depth)
@@ -158,6 +165,7 @@ func schemaOf(t reflect.Type, depth int) Schema {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return Schema{Type: "string", Format: "byte"}
 		}
+
 		items := schemaOf(t.Elem(), depth+1)
 		return Schema{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &items}}
 	case reflect.Map:
@@ -177,6 +185,7 @@ func structSchema(t reflect.Type, depth int) Schema {
 	if depth > maxDepth {
 		return out
 	}
+
 	for field := range t.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {

@@ -17,10 +17,12 @@ const variable = "LIVES"
 // failure.
 func Count(t testing.TB, sample int) int {
 	t.Helper()
+
 	text := os.Getenv(variable)
 	if text == "" {
 		return sample
 	}
+
 	times, err := strconv.Atoi(text)
 	if err != nil || times < 1 {
 		t.Fatalf("%s is %q; set it to a whole number of at least 1, by which the number of lives is multiplied", variable, text)
@@ -32,6 +34,7 @@ func Count(t testing.TB, sample int) int {
 // time and rarely find a fault, such as measurements of costs.
 func Long(t testing.TB) {
 	t.Helper()
+
 	if os.Getenv(variable) == "" {
 		t.Skipf("takes much CPU time: set %s=1", variable)
 	}

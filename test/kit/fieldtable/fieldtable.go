@@ -21,10 +21,12 @@ import (
 func Fields(t reflect.Type, at string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+
 		below := f.Type
 		for below.Kind() == reflect.Pointer {
 			below = below.Elem()
 		}
+
 		path := strings.TrimPrefix(at+"."+name, ".")
 		switch ours := below.Kind() == reflect.Struct && strings.HasSuffix(below.PkgPath(), "/api/spark/v1"); {
 		case strings.Contains(options, "inline"):
@@ -42,14 +44,17 @@ func Fields(t reflect.Type, at string) (paths []string) {
 // parts have names of their own, with the prefix "container.".
 func Flat(t *testing.T, object any) map[string]any {
 	t.Helper()
+
 	raw, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var tree map[string]any
 	if err := json.Unmarshal(raw, &tree); err != nil {
 		t.Fatal(err)
 	}
+
 	parts := map[string]any{}
 	for top, value := range tree {
 		below, ok := value.(map[string]any)
@@ -57,13 +62,16 @@ func Flat(t *testing.T, object any) map[string]any {
 			parts[top] = value
 			continue
 		}
+
 		for name, value := range below {
 			if containers, ok := value.([]any); ok && top == "spec" && name == "containers" && len(containers) > 0 {
 				for part, value := range containers[0].(map[string]any) {
 					parts["container."+part] = value
 				}
+
 				value = containers[1:]
 			}
+
 			parts[top+"."+name] = value
 		}
 	}
@@ -74,6 +82,7 @@ func Flat(t *testing.T, object any) map[string]any {
 func Changes(before, after map[string]any) (changed []string) {
 	all := maps.Clone(before)
 	maps.Copy(all, after)
+
 	for _, part := range slices.Sorted(maps.Keys(all)) {
 		if cmp.Diff(before[part], after[part]) != "" {
 			changed = append(changed, part)
@@ -97,27 +106,34 @@ func Codes(parts []string) string {
 // ends before the line that is equal to `next`, or at the end of the document if `next` is empty.
 func Hold(t *testing.T, document, heading, next, part string, update bool) {
 	t.Helper()
+
 	data, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := string(data)
+
 	from, to := 0, len(text)
 	if heading != "" {
 		from = strings.Index(text, "\n"+heading+"\n")
 	}
+
 	if next != "" {
 		to = strings.Index(text, "\n"+next+"\n")
 	}
+
 	if from < 0 || to < from {
 		t.Fatalf("%s has no part from %q to %q", document, heading, next)
 	}
+
 	if update {
 		if err := os.WriteFile(document, []byte(text[:from]+part+text[to:]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+
 	if diff := cmp.Diff(text[from:to], part); diff != "" {
 		t.Errorf("%s is out of date; run with -update (-written +now):\n%s", document, diff)
 	}

@@ -20,11 +20,14 @@ import (
 func Leaves(t reflect.Type, at string, whole ...string) (paths []string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+
 		below := f.Type
 		for below.Kind() == reflect.Pointer {
 			below = below.Elem()
 		}
+
 		path := strings.TrimPrefix(at+"."+name, ".")
+
 		ours := below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/api/sparkoperator/")
 		switch {
 		case strings.Contains(options, "inline"):
@@ -54,6 +57,7 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 		}
 		return tree
 	}
+
 	wasMeta, isMeta := maps.Clone(part(pod, "metadata")), maps.Clone(part(changedPod, "metadata"))
 	for _, m := range []map[string]any{wasMeta, isMeta} {
 		// These annotations are not compared: the hash differs for every spec, and kubectl's default container follows
@@ -61,17 +65,22 @@ func PodChanges(pod, container, changedPod, changedContainer map[string]any) (ch
 		annotations := maps.Clone(part(m, "annotations"))
 		delete(annotations, lifecycle.SpecHashAnnotation)
 		delete(annotations, submit.DefaultContainerAnnotation)
+
 		if m != nil {
 			m["annotations"] = annotations
 		}
 	}
+
 	compare("metadata.", wasMeta, isMeta)
 	compare("spec.", part(pod, "spec"), part(changedPod, "spec"), "containers")
+
 	count := func(p map[string]any) int { list, _ := part(p, "spec")["containers"].([]any); return len(list) }
 	if count(pod) != count(changedPod) {
 		changed = append(changed, "spec.containers")
 	}
+
 	compare("container.", container, changedContainer, "resources")
+
 	for _, kind := range []string{"requests", "limits"} {
 		compare("container.resources."+kind+".", part(container, "resources", kind), part(changedContainer, "resources", kind))
 	}
@@ -94,10 +103,12 @@ func Merge(into, over map[string]any) {
 // Plain encodes an object as JSON and decodes the text into maps, lists and scalars.
 func Plain(t testing.TB, object any) map[string]any {
 	t.Helper()
+
 	text, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out map[string]any
 	if err := json.Unmarshal(text, &out); err != nil {
 		t.Fatal(err)
@@ -109,6 +120,7 @@ func Plain(t testing.TB, object any) map[string]any {
 // Spark's container is the last, and in a template it is the first.
 func SparkContainer(t testing.TB, pod map[string]any, index int) map[string]any {
 	t.Helper()
+
 	containers, _ := pod["spec"].(map[string]any)["containers"].([]any)
 	if len(containers) == 0 {
 		t.Fatal("a pod without containers")
@@ -119,6 +131,7 @@ func SparkContainer(t testing.TB, pod map[string]any, index int) map[string]any 
 // Tree returns the decoded content of a YAML text.
 func Tree(t testing.TB, text string) map[string]any {
 	t.Helper()
+
 	out := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
 		t.Fatalf("%v in\n%s", err, text)

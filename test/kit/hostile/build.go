@@ -67,10 +67,12 @@ func base(d *Definition, i int) (tree, error) {
 	if len(known) == 0 {
 		return nil, fmt.Errorf("no minimal object of %s is known", d.Name())
 	}
+
 	var out tree
 	if err := yaml.Unmarshal([]byte(known[i%len(known)]), &out); err != nil {
 		return nil, err
 	}
+
 	out["apiVersion"], out["kind"] = d.Stored, d.Kind
 	out["metadata"] = tree{
 		"name": "hostile", "namespace": "hostile", "uid": "8a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", "resourceVersion": "1", "generation": 1,
@@ -105,9 +107,11 @@ func inner(existing any, s *Schema, rest []string, value any) any {
 	if len(rest) == 0 {
 		return value
 	}
+
 	switch rest[0] {
 	case "[]":
 		items, _ := existing.([]any)
+
 		var first any
 		if len(items) > 0 {
 			first = items[0]
@@ -120,13 +124,16 @@ func inner(existing any, s *Schema, rest []string, value any) any {
 		if entries == nil {
 			entries = tree{}
 		}
+
 		entries["k"] = inner(entries["k"], s.AdditionalProperties.Schema, rest[1:], value)
 		return entries
 	}
+
 	object, _ := existing.(tree)
 	if object == nil {
 		object = tree{}
 	}
+
 	put(object, s, rest, value)
 	return object
 }

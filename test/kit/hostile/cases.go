@@ -54,6 +54,7 @@ func (c *Case) JSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c.set(object)
 	return encode(object)
 }
@@ -81,6 +82,7 @@ func (g *Generator) All() iter.Seq[*Case] {
 				if !g.Twins && twins.skip(c) {
 					continue
 				}
+
 				if !yield(c) {
 					return
 				}
@@ -111,10 +113,12 @@ func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 			case !g.Thorough && !f.Typed && i%untypedStride != 0:
 				continue
 			}
+
 			if !g.byItself(d, f, i, yield) {
 				return
 			}
 		}
+
 		groups.yield(d, yield)
 	}
 }
@@ -126,6 +130,7 @@ func (g *groups) yield(d *Definition, yield func(*Case) bool) {
 		if !fields[0].Typed || d.Kind == "ScheduledSparkApplication" {
 			turns = 1
 		}
+
 		for turn := range turns {
 			if !yield(together(d, fields, turn)) {
 				return
@@ -141,6 +146,7 @@ func (g *Generator) byItself(d *Definition, f *Field, i int, yield func(*Case) b
 		if base > 0 && (!g.Thorough || len(f.Path) > 4) {
 			break
 		}
+
 		for _, worst := range g.worst(f, i, base) {
 			if !yield(At(d, f, base, worst)) {
 				return false
@@ -168,16 +174,20 @@ func (g *groups) add(f *Field) {
 	if g.last == nil {
 		g.last = map[string]int{}
 	}
+
 	size, depth := groupSize, groupDepth
 	if !f.Typed || len(f.Path) > 1 && f.Path[1] == "template" {
 		size, depth = moreSize, groupDepth-1
 	}
+
 	key := strings.Join(f.Path[:min(len(f.Path)-1, depth)], ".") + strconv.FormatBool(f.Typed)
+
 	at, known := g.last[key]
 	if !known || len(g.all[at]) == size {
 		at = len(g.all)
 		g.all, g.last[key] = append(g.all, nil), at
 	}
+
 	g.all[at] = append(g.all[at], f)
 }
 
@@ -188,6 +198,7 @@ func together(d *Definition, fields []*Field, turn int) *Case {
 	for i, f := range fields {
 		names[i] = f.String()
 	}
+
 	name := fmt.Sprintf("%s and %d fields after it", names[0], len(names)-1)
 	return &Case{Definition: d, Field: name, Together: names, Value: "turn " + strconv.Itoa(turn), set: func(object tree) {
 		for i, f := range fields {
@@ -196,6 +207,7 @@ func together(d *Definition, fields []*Field, turn int) *Case {
 				if turn > 0 {
 					worst = all[(i*7+len(f.Path)+turn*5)%len(all)]
 				}
+
 				put(object, d.Schema, f.Path, worst.Value())
 			}
 		}
@@ -210,6 +222,7 @@ func (g *Generator) worst(f *Field, i, base int) []Worst {
 	if !g.Thorough {
 		size = sampleSize
 	}
+
 	var all []Worst
 	switch {
 	case f.IsList():
@@ -223,9 +236,11 @@ func (g *Generator) worst(f *Field, i, base int) []Worst {
 		if base > 0 {
 			all = all[:min(len(all), 3)]
 		}
+
 		if !g.Thorough && len(all) > 2 {
 			all = []Worst{all[0], all[1+i%(len(all)-1)]}
 		}
+
 		if g.Thorough && f.Schema.Type == "string" && len(f.Schema.Enum) == 0 {
 			all = append(all, strs(f.Schema, []text{repeated("as long as etcd takes", "a", Etcd)})...)
 		}
@@ -236,19 +251,23 @@ func (g *Generator) worst(f *Field, i, base int) []Worst {
 // lists returns values for a field that is a list: lists with many items.
 func (g *Generator) lists(f *Field, i int) []Worst {
 	var all []Worst
+
 	add := func(how style, count, size int) {
 		if f.Schema.MaxItems != nil {
 			count = min(count, int(*f.Schema.MaxItems))
 		}
+
 		name := fmt.Sprintf("%d %s items of at most %d KiB", count, how, size>>10)
 		all = append(all, Worst{name, func() any { return items(f, how, count, size) }})
 	}
 	if g.Thorough || i%2 == 0 {
 		add(distinct, most, Spec)
 	}
+
 	if g.Thorough || i%2 == 1 {
 		add(fat, most, Spec)
 	}
+
 	if g.Thorough {
 		add(bare, 1<<20, Etcd)
 		add(distinct, 1<<20, Etcd)
@@ -266,6 +285,7 @@ func items(f *Field, how style, count, size int) []any {
 		if size -= sizeOf(item) + 1; size < 0 {
 			break
 		}
+
 		out = append(out, item)
 	}
 	return out
@@ -286,6 +306,7 @@ func (g *Generator) entries(f *Field) []Worst {
 		if f.String() == "metadata.annotations" {
 			size = min(size, annotations)
 		}
+
 		if f.Schema.MaxProperties != nil {
 			count = min(count, int(*f.Schema.MaxProperties))
 		}
@@ -296,6 +317,7 @@ func (g *Generator) entries(f *Field) []Worst {
 				if left -= sizeOf(value) + 12; left < 0 {
 					break
 				}
+
 				out["k"+strconv.Itoa(i)] = value
 			}
 			return out
@@ -312,6 +334,7 @@ func (g *Generator) entries(f *Field) []Worst {
 			return tree{strings.Repeat("k", size): filler(values, "value", 0, distinct, 0)}
 		}}
 	}
+
 	all := []Worst{many(mostEntries, Spec)}
 	if g.Thorough {
 		all = append(all, long(sampleSize), many(1<<20, Etcd), many(1<<20, Spec), long(Spec), long(Etcd))
@@ -346,12 +369,14 @@ func deep() []Worst {
 func (g *Generator) pairs(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		fields, _ := d.Fields()
+
 		var lists []*Field
 		for _, f := range fields {
 			if (f.IsList() || f.IsMap()) && f.Path[0] == "spec" && strings.Count(f.String(), "[]") == 0 && !f.IsConf() {
 				lists = append(lists, f)
 			}
 		}
+
 		for i, a := range lists {
 			for j, b := range lists[i+1:] {
 				if g.inSample(a, b, i+j) && !yield(g.pair(d, a, b)) {
@@ -395,9 +420,11 @@ func many(f *Field, count, size int) any {
 		}
 		return items(f, distinct, count, size)
 	}
+
 	if f.Schema.MaxProperties != nil {
 		count = min(count, int(*f.Schema.MaxProperties))
 	}
+
 	out := tree{}
 	for i := range count {
 		out["n"+strconv.Itoa(i)] = filler(f.Schema.AdditionalProperties.Schema, "value", i, distinct, 0)

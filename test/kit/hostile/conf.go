@@ -18,12 +18,14 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 			if !f.IsConf() {
 				continue
 			}
+
 			for i, key := range g.Keys {
 				// The operator passes on most of hadoopConf, and the configuration in a schedule's template, without
 				// reading them. The sample therefore contains only one in sixteen of these keys.
 				if passed := f.Last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
 					continue
 				}
+
 				for _, c := range g.key(d, f, key, i) {
 					if !yield(c) {
 						return
@@ -37,12 +39,14 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 // key returns the cases of one Spark configuration key, or of a prefix of keys.
 func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
 	var all []*Case
+
 	add := func(name string, entries func() map[string]string) {
 		all = append(all, &Case{Definition: d, Field: f.String() + "[" + key + "]", Value: name, set: func(object tree) {
 			conf := tree{}
 			for k, v := range entries() {
 				conf[k] = v
 			}
+
 			put(object, d.Schema, f.Path, merged(object, f.Path, conf))
 		}})
 	}
@@ -51,6 +55,7 @@ func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
 			if !g.Thorough && (i+j)%3 != 0 {
 				continue
 			}
+
 			count := mostEntries
 			add(fmt.Sprintf("%d of %s", count, suffix), func() map[string]string {
 				out := map[string]string{}
@@ -61,14 +66,17 @@ func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
 			})
 		}
 	}
+
 	size := Spec
 	if !g.Thorough {
 		size = sampleSize
 	}
+
 	leaf := strings.TrimSuffix(key, ".")
 	if leaf != key {
 		leaf = key + "a"
 	}
+
 	worst := strs(f.Schema.AdditionalProperties.Schema, texts(true, size))
 	for j, w := range worst {
 		if g.Thorough || i%3 == 0 && j == i%len(worst) {
@@ -105,10 +113,12 @@ func merged(object tree, path []string, more tree) tree {
 		inside, _ := at.(tree)
 		at = inside[step]
 	}
+
 	out := tree{}
 	if old, found := at.(tree); found {
 		maps.Copy(out, old)
 	}
+
 	maps.Copy(out, more)
 	return out
 }

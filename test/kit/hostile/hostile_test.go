@@ -10,6 +10,7 @@ import (
 
 func generator(t *testing.T, thorough bool) *Generator {
 	t.Helper()
+
 	definitions, err := Definitions("../../../config/crd")
 	if err != nil {
 		t.Fatal(err)
@@ -25,6 +26,7 @@ func TestEveryRawFieldHasAType(t *testing.T) {
 		if len(unknown) > 0 {
 			t.Errorf("%s: no type is known for %q", d.Name(), unknown)
 		}
+
 		if len(fields) < 100 {
 			t.Errorf("%s: %d fields", d.Name(), len(fields))
 		}
@@ -36,6 +38,7 @@ func TestEveryRawFieldHasAType(t *testing.T) {
 func TestSampleReachesEveryField(t *testing.T) {
 	g := generator(t, false)
 	reached := map[string]bool{}
+
 	cases, kinds, forms := 0, map[string]int{}, map[string]int{}
 	for c := range g.All() {
 		for _, field := range append(c.Together, c.Field) {
@@ -46,6 +49,7 @@ func TestSampleReachesEveryField(t *testing.T) {
 		form, _, _ := strings.Cut(c.Value, " ")
 		forms[form]++
 	}
+
 	for _, d := range g.Definitions {
 		fields, _ := d.Fields()
 		for _, f := range fields {
@@ -54,6 +58,7 @@ func TestSampleReachesEveryField(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
 }
 
@@ -62,6 +67,7 @@ func TestSampleReachesEveryField(t *testing.T) {
 func TestTwinsAreSampled(t *testing.T) {
 	const each = 10 * twinStride
 	apps, schedules := &Definition{Kind: "SparkApplication"}, &Definition{Kind: "ScheduledSparkApplication"}
+
 	var twins twins
 	for _, test := range []struct {
 		d     *Definition
@@ -85,10 +91,12 @@ func TestTwinsAreSampled(t *testing.T) {
 				measured++
 			}
 		}
+
 		want := each
 		if test.twin {
 			want = each / twinStride
 		}
+
 		if measured != want {
 			t.Errorf("%s %s: %d cases of %d, want %d", test.d.Kind, test.field, measured, each, want)
 		}
@@ -102,21 +110,26 @@ func TestCasesAreTheSameInEachRun(t *testing.T) {
 	if thorough {
 		stride = 997
 	}
+
 	for c := range generator(t, thorough).All() {
 		if count++; count%stride != 0 {
 			continue
 		}
+
 		first, err := c.JSON()
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name(), err)
 		}
+
 		again, _ := c.JSON()
 		if !slices.Equal(first, again) || !json.Valid(first) {
 			t.Errorf("%s: not the same JSON twice", c.Name())
 		}
+
 		if len(first) > 1536<<10 && c.Field != "metadata.managedFields" {
 			t.Logf("%s: %d bytes", c.Name(), len(first))
 		}
 	}
+
 	t.Logf("%d cases", count)
 }

@@ -25,6 +25,7 @@ const SoakVariable = "SOAK"
 func Cases(t testing.TB) *Generator {
 	t.Helper()
 	root := crd.Root(t)
+
 	definitions, err := Definitions(filepath.Join(root, "config", "crd"))
 	if err != nil {
 		t.Fatal(err)
@@ -48,10 +49,12 @@ func confKeys(root string, folders ...string) ([]string, error) {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
 			}
+
 			syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 			if err != nil {
 				return err
 			}
+
 			ast.Inspect(syntax, func(n ast.Node) bool {
 				if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 					if text, err := strconv.Unquote(literal.Value); err == nil && confKey.MatchString(text) {

@@ -19,6 +19,7 @@ func (g *Generator) special(d *Definition) iter.Seq[*Case] {
 			if !g.Thorough && i%specialStride != 0 {
 				continue
 			}
+
 			if !yield(c) {
 				return
 			}
@@ -36,6 +37,7 @@ func (g *Generator) markers(d *Definition) []*Case {
 	if !strings.HasPrefix(d.APIVersion, "spark.apache.org") {
 		return nil
 	}
+
 	var all []*Case
 	for _, version := range []int{10, 128, 4096, 150 << 10} {
 		for _, marker := range []string{"{{SPARK_VERSION}}", "{{SCALA_VERSION}}", "{{JDK_VERSION}}", "{{APP_NAME}}"} {
@@ -43,6 +45,7 @@ func (g *Generator) markers(d *Definition) []*Case {
 			all = append(all, special(d, "spec.sparkConf{} x spec.runtimeVersions", value, func(object tree) {
 				spec := object["spec"].(tree)
 				long := "4.1.4" + strings.Repeat("1", version)
+
 				spec["runtimeVersions"] = tree{"sparkVersion": long, "scalaVersion": long, "jdkVersion": "17" + long}
 				for _, key := range []string{"spark.x", "spark.kubernetes.container.image", "spark.kubernetes.driver.container.image"} {
 					spec["sparkConf"].(tree)[key] = strings.Repeat(marker, 100<<10/len(marker))
@@ -70,17 +73,20 @@ func (g *Generator) references(d *Definition) []*Case {
 					if strings.Contains(prefix, ".volumes.") {
 						key += ".mount.path"
 					}
+
 					out[key] = "${spark.big}"
 				}
 				return out
 			}))
 		}
 	}
+
 	twice := func() tree {
 		out := tree{}
 		for i := range 30 {
 			out["spark.n"+strconv.Itoa(i)] = strings.Repeat(fmt.Sprintf("${spark.n%d}", i+1), 2)
 		}
+
 		out["spark.n30"] = "x"
 		for _, key := range g.Keys {
 			if !strings.HasSuffix(key, ".") {
@@ -150,6 +156,7 @@ const maxValues = 10_000 - 200
 func (g *Generator) templates(d *Definition) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		group, _, _ := strings.Cut(d.APIVersion, "/")
+
 		where := templatePaths[group+" "+d.Kind]
 		for _, list := range []struct {
 			field string
@@ -163,12 +170,14 @@ func (g *Generator) templates(d *Definition) iter.Seq[*Case] {
 			for _, containers := range []int{1, 20, 200} {
 				name := fmt.Sprintf("%d containers, and as many %s as the operator takes", containers, list.field)
 				each := min(maxValues/len(where.paths)/containers/(1+len(list.value(0)))-3, most)
+
 				made := special(d, "pod templates", name, func(object tree) {
 					for _, path := range where.paths {
 						template := templateOf(containers, each, list.field, list.value)
 						if where.whole {
 							template = tree{"template": template}
 						}
+
 						put(object, d.Schema, append([]string{"spec"}, path...), template)
 					}
 				})
@@ -187,6 +196,7 @@ func templateOf(containers, each int, field string, value func(i int) tree) tree
 		for j := range each {
 			list = append(list, value(j))
 		}
+
 		all = append(all, tree{"name": "c" + strconv.Itoa(i), "image": "i", field: list})
 	}
 	return tree{"spec": tree{"containers": all}}
@@ -197,16 +207,19 @@ func (g *Generator) schedules(d *Definition) []*Case {
 	if d.Kind != "ScheduledSparkApplication" {
 		return nil
 	}
+
 	var all []*Case
 	for _, schedule := range []string{"* * * * *", "0 0 30 2 *", "0 0 29 2 0", "@every 1s", "@every 1ns", "0 0 31 2,4,6,9,11 *", "59 23 29 2 1"} {
 		for _, zone := range []string{"", "Pacific/Apia", "Africa/Casablanca", "America/St_Johns"} {
 			for _, last := range []string{"0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"} {
 				all = append(all, special(d, "spec.schedule x spec.timeZone x status.lastRun", schedule+" "+zone+" "+last, func(object tree) {
 					spec := object["spec"].(tree)
+
 					spec["schedule"] = schedule
 					if zone != "" {
 						spec["timeZone"] = zone
 					}
+
 					spec["startingDeadlineSeconds"] = 1<<31 - 1
 					object["metadata"].(tree)["creationTimestamp"] = last
 					object["status"] = tree{"lastRun": last, "nextRun": last, "scheduleState": "Scheduled"}
@@ -227,11 +240,13 @@ func (g *Generator) filled(d *Definition) []*Case {
 				value := fmt.Sprintf("%d each, %d KiB in all, typed %t", count, size>>10, typed)
 				all = append(all, special(d, "all lists and maps", value, func(object tree) {
 					fields, _ := d.Fields()
+
 					left := size
 					for _, f := range fields {
 						if !f.IsList() && !f.IsMap() || f.Path[0] != "spec" || strings.Contains(f.String(), "[]") || f.Typed != typed || left < 4096 {
 							continue
 						}
+
 						value := many(f, count, left/4)
 						left -= sizeOf(value)
 						put(object, d.Schema, f.Path, value)
@@ -253,6 +268,7 @@ func (g *Generator) fieldOwners(d *Definition) []*Case {
 				"fieldsType": "FieldsV1", "fieldsV1": tree{"f:spec": tree{"f:n" + strconv.Itoa(i): tree{}}},
 			})
 		}
+
 		object["metadata"].(tree)["managedFields"] = entries
 	})}
 }
@@ -267,6 +283,7 @@ func (g *Generator) ended(d *Definition) []*Case {
 		for i := range 2000 {
 			history[strconv.Itoa(i*7919%100003)] = tree{"currentStateSummary": "RunningHealthy", "lastTransitionTime": "2026-01-01T00:00:00Z", "message": "m"}
 		}
+
 		object["status"] = tree{"stateTransitionHistory": history, "currentState": tree{"currentStateSummary": "RunningHealthy", "lastTransitionTime": "2026-01-01T00:00:00Z"}}
 	})}
 }

@@ -29,10 +29,12 @@ func numbered(name, format string, size int) text {
 		if known, found := made.Load(size); found {
 			return known.(string)
 		}
+
 		var out strings.Builder
 		for i := 0; out.Len()+len(format)+8 < size; i++ {
 			fmt.Fprintf(&out, format, i)
 		}
+
 		made.Store(size, out.String())
 		return out.String()
 	}}
@@ -66,6 +68,7 @@ func texts(typed bool, size int) []text {
 	if known, found := textsOf.Load(key); found {
 		return known.([]text)
 	}
+
 	all := makeTexts(typed, size)
 	textsOf.Store(key, all)
 	return all
@@ -76,10 +79,12 @@ var textsOf sync.Map
 func makeTexts(typed bool, size int) []text {
 	long := repeated("long", "a", size)
 	markers := repeated("markers", "{{SPARK_VERSION}}", size)
+
 	all := []text{long, markers, within("", repeated("digits", "9", 4096), "g"), repeated("commas", "a,", size)}
 	if !typed {
 		return append(all, quantities(4096)[:2]...)
 	}
+
 	all = append(all, quantities(64<<10)...)
 	all = append(all,
 		repeated("app names", "{{$appName}}{{$appId}}", size), repeated("conf references", "${spark.app.name}", size), repeated("shell references", "$(A)", size),
@@ -126,6 +131,7 @@ func times() []text {
 func AliasBomb(levels int) string {
 	var out strings.Builder
 	out.WriteString("a0: &a0 lol\n")
+
 	for i := 1; i <= levels; i++ {
 		fmt.Fprintf(&out, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10), ","))
 	}

@@ -36,10 +36,12 @@ func twinPath(d *Definition, field string) string {
 // a schedule's template counts as a twin.
 func (t *twins) skip(c *Case) bool {
 	schedules := c.Definition.Kind == "ScheduledSparkApplication" && strings.HasPrefix(c.Field, templateOfRuns)
+
 	twin := true
 	for _, field := range append([]string{c.Field}, c.Together...) {
 		twin = t.isTwin(c.Definition, field) && twin
 	}
+
 	if !twin && !schedules {
 		return false
 	}
@@ -51,9 +53,11 @@ func (t *twins) skip(c *Case) bool {
 func (t *twins) isTwin(d *Definition, field string) bool {
 	path := d.Name() + " ." + field
 	shared := role.Replace(path)
+
 	if t.first == nil {
 		t.first = map[string]string{}
 	}
+
 	first, known := t.first[shared]
 	if !known {
 		t.first[shared] = path

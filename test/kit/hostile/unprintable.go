@@ -15,6 +15,7 @@ func (g *Generator) Unprintable(d *Definition) iter.Seq[*Case] {
 			if !f.Typed && !g.Thorough && i%7 != 0 {
 				continue
 			}
+
 			for _, v := range unprintables(f) {
 				if !yield(At(d, f, 0, Worst{"unprintable", value(v)})) {
 					return

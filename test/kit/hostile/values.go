@@ -44,6 +44,7 @@ func filler(s *Schema, name string, i int, how style, depth int) any {
 		}
 		return "1"
 	}
+
 	switch s.Type {
 	case "boolean":
 		return true
@@ -65,13 +66,16 @@ func objectFiller(s *Schema, i int, how style, depth int) map[string]any {
 	if depth > 8 {
 		return out
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[key]
+
 		needed := slices.Contains(s.Required, key)
 		if how == fat || needed || how == distinct && slices.Contains(identities, key) {
 			out[key] = filler(&property, key, i, how, depth+1)
 		}
 	}
+
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil && how != bare {
 		out["k"+strconv.Itoa(i)] = filler(s.AdditionalProperties.Schema, "value", i, how, depth+1)
 	}
@@ -93,6 +97,7 @@ func integer(s *Schema, i int) any {
 	if s.Minimum != nil {
 		least = max(least, int64(*s.Minimum))
 	}
+
 	if s.Maximum != nil {
 		most = min(most, int64(*s.Maximum))
 	}
@@ -106,6 +111,7 @@ func word(s *Schema, name string, i int, how style) string {
 	if how == bare {
 		n = ""
 	}
+
 	tries := []string{"n" + n, "1", "a"}
 	switch {
 	case strings.Contains(strings.ToLower(name), "path"):
@@ -117,9 +123,11 @@ func word(s *Schema, name string, i int, how style) string {
 	case s.Format == "byte":
 		tries = []string{"AAAA"}
 	}
+
 	if s.Pattern != "" {
 		tries = append(tries, patterns.Longest(s.Pattern, 12))
 	}
+
 	for _, text := range tries {
 		if admits(s, text) {
 			return text
@@ -176,9 +184,11 @@ func numbers(s *Schema) []Worst {
 	if s.Format == "int32" || crdfields.IsQuantity(s) {
 		least, most = -1<<31, 1<<31-1
 	}
+
 	if s.Minimum != nil {
 		least = max(least, int64(*s.Minimum))
 	}
+
 	if s.Maximum != nil && *s.Maximum < float64(most) {
 		most = int64(*s.Maximum)
 	}
@@ -194,18 +204,23 @@ func strs(s *Schema, all []text) []Worst {
 		if s.MaxLength != nil {
 			size = min(size, int(*s.MaxLength))
 		}
+
 		if size < t.least || s.Pattern != "" && !admits(s, t.make(size)) {
 			continue
 		}
+
 		out = append(out, Worst{fmt.Sprintf("%s (%d)", t.name, size), func() any { return t.make(size) }})
 	}
+
 	if s.Pattern == "" {
 		return out
 	}
+
 	for _, size := range []int{64, 256 << 10} {
 		if s.MaxLength != nil {
 			size = min(size, int(*s.MaxLength))
 		}
+
 		if text := patterns.Longest(s.Pattern, size); text != "" && admits(s, text) {
 			out = append(out, Worst{fmt.Sprintf("longest of pattern (%d)", len(text)), value(text)})
 		}

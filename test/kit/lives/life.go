@@ -84,6 +84,7 @@ func Caught(run func()) (crash *Crash) {
 			panic(r)
 		}
 	}()
+
 	run()
 	return nil
 }
@@ -103,6 +104,7 @@ func Copied[T any](cache []T, exists []*T) []T {
 // test and prints the seed and the story.
 func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 	t.Helper()
+
 	count, passes := effort.Count(t, sample), 0
 	for seed := range uint64(count) {
 		l := life(seed)
@@ -110,6 +112,7 @@ func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 			t.Fatalf("life %d: %s\n%s", seed, l.Breach, l.Story())
 		}
 	}
+
 	t.Logf("%d lives, %d passes, no breach", count, passes)
 	return count
 }
@@ -119,6 +122,7 @@ func Play(t *testing.T, sample int, life func(seed uint64) *Life) int {
 func CameTo[K comparable](t *testing.T, seen map[K]int, all ...K) {
 	t.Helper()
 	t.Logf("lives came to %v", seen)
+
 	for _, choice := range all {
 		if seen[choice] == 0 {
 			t.Errorf("no life reached %v: the simulated world causes too few faults", choice)
@@ -137,8 +141,10 @@ func Trail(from, to lifecycle.Phase, trail []lifecycle.Transition, allowed func(
 		case !allowed(tr.From, tr.To):
 			return fmt.Sprintf("%q -> %q is not in Transitions", tr.From, tr.To)
 		}
+
 		at = tr.To
 	}
+
 	if at != to {
 		return fmt.Sprintf("the trail ends at %q, Next is %q", at, to)
 	}
@@ -160,6 +166,7 @@ func (u Used) Add(trail []lifecycle.Transition) {
 // explanation.
 func (u Used) Holds(t *testing.T, sources []lifecycle.Phase, target lifecycle.Phase, reason string) {
 	t.Helper()
+
 	for _, f := range sources {
 		if !u[[2]lifecycle.Phase{f, target}] {
 			t.Errorf("%q -> %q (%s) never happens: the table promises what the machine does not do", f, target, reason)

@@ -10,6 +10,7 @@ import (
 
 func TestTrail(t *testing.T) {
 	allowed := func(from, to lifecycle.Phase) bool { return from != lifecycle.Done }
+
 	step := func(from, to lifecycle.Phase) lifecycle.Transition { return lifecycle.Transition{From: from, To: to} }
 	for name, test := range map[string]struct {
 		to    lifecycle.Phase
@@ -34,12 +35,15 @@ func TestLife(t *testing.T) {
 	if crash := Caught(func() { l.Fail("rule %d", 1); CutShort("here"); l.Fail("never") }); crash == nil || crash.Where != "here" {
 		t.Errorf("crash %v", crash)
 	}
+
 	if l.Fail("rule 2"); l.Breach != "rule 1" || l.Story() != "00:00:00.0 BREACH rule 1" {
 		t.Errorf("breach %q, story %q", l.Breach, l.Story())
 	}
+
 	if l.Wake(time.Second); !l.Waits() {
 		t.Error("the operator wakes at once")
 	}
+
 	if l.Now = l.Now.Add(time.Second); l.Waits() {
 		t.Error("the operator oversleeps")
 	}

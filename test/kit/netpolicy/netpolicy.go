@@ -35,21 +35,26 @@ func opens(entry networkingv1.NetworkPolicyPort, port int32) bool {
 // labels in the policy's own namespace, and ports by number. Any other rule fails the test.
 func Admits(t testing.TB, p *networkingv1.NetworkPolicy, client, server Party, port int32) bool {
 	t.Helper()
+
 	if server.Namespace != p.Namespace || !selects(t, &p.Spec.PodSelector, server) {
 		return true
 	}
+
 	for _, rule := range p.Spec.Ingress {
 		open := len(rule.Ports) == 0
 		for _, entry := range rule.Ports {
 			open = open || opens(entry, port)
 		}
+
 		if open && len(rule.From) == 0 {
 			return true
 		}
+
 		for _, peer := range rule.From {
 			if peer.IPBlock != nil || peer.NamespaceSelector != nil {
 				t.Fatal("the rule is of a kind that this evaluation does not know")
 			}
+
 			if open && client.Namespace == p.Namespace && selects(t, peer.PodSelector, client) {
 				return true
 			}
@@ -60,6 +65,7 @@ func Admits(t testing.TB, p *networkingv1.NetworkPolicy, client, server Party, p
 
 func selects(t testing.TB, s *metav1.LabelSelector, pod Party) bool {
 	t.Helper()
+
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ func Longest(pattern string, size int) string {
 	if known, found := longestTexts.Load(key); found {
 		return known.(string)
 	}
+
 	text := longest(pattern, size)
 	longestTexts.Store(key, text)
 	return text
@@ -29,6 +30,7 @@ func longest(pattern string, size int) string {
 	var out strings.Builder
 	left := size
 	writeMatch(&out, parsed, &left)
+
 	if text := out.String(); Matches(pattern, text) {
 		return text
 	}
@@ -73,6 +75,7 @@ func repeat(out *strings.Builder, re *syntax.Regexp, least, most int, room *int)
 	for n := 0; n < least || (most < 0 || n < most) && share > 0; n++ {
 		before := out.Len()
 		writeMatch(out, re, room)
+
 		share -= out.Len() - before
 		if out.Len() == before {
 			return

@@ -31,10 +31,12 @@ func Matches(pattern, text string) bool {
 	if len(text) <= short {
 		return re.MatchString(text)
 	}
+
 	key := answer{pattern, len(text), maphash.String(seed, text)}
 	if known, found := answers.Load(key); found {
 		return known.(bool)
 	}
+
 	matched := re.MatchString(text)
 	answers.Store(key, matched)
 	return matched
@@ -44,6 +46,7 @@ func compile(pattern string) *regexp.Regexp {
 	if known, found := compiled.Load(pattern); found {
 		return known.(*regexp.Regexp)
 	}
+
 	re := regexp.MustCompile(pattern)
 	compiled.Store(pattern, re)
 	return re

@@ -12,6 +12,7 @@ func TestMatchesRemembersEachTextByItself(t *testing.T) {
 			t.Error("a remembered match is of another text or pattern")
 		}
 	}
+
 	if !Matches("^a$", "a") || Matches("^a$", "b") {
 		t.Error("a short text is matched wrongly")
 	}
@@ -24,9 +25,11 @@ func TestLongestIsMatchedAndFillsTheSize(t *testing.T) {
 			t.Errorf("the longest match of %s is %q", pattern, text)
 		}
 	}
+
 	if text := Longest("^[0-9]+$", 4096); len(text) < 1024 || len(text) > 4096 {
 		t.Errorf("the longest number has %d digits", len(text))
 	}
+
 	if text := Longest(`^a\bb$`, 64); text != "" {
 		t.Errorf("a pattern that matches nothing has the longest match %q", text)
 	}

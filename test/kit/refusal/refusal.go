@@ -61,6 +61,7 @@ func Read(name string) (file File, err error) {
 	if err != nil {
 		return file, err
 	}
+
 	if err := yaml.UnmarshalStrict(text, &file); err != nil {
 		return file, fmt.Errorf("%s: %w", name, err)
 	}
@@ -70,6 +71,7 @@ func Read(name string) (file File, err error) {
 // Must reads a file of refused custom resources. It fails the test if it cannot read the file.
 func Must(t testing.TB, name string) File {
 	t.Helper()
+
 	file, err := Read(name)
 	if err != nil {
 		t.Fatal(err)
@@ -80,14 +82,17 @@ func Must(t testing.TB, name string) File {
 // JSON returns the file's valid custom resource as JSON, after it has merged pieces of YAML into the custom resource.
 func (f File) JSON(t testing.TB, pieces ...string) []byte {
 	t.Helper()
+
 	whole := map[string]any{}
 	for _, piece := range append([]string{f.Whole}, pieces...) {
 		var over map[string]any
 		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
 			t.Fatalf("%v in\n%s", err, piece)
 		}
+
 		fieldtable.Merge(whole, over)
 	}
+
 	text, err := json.Marshal(whole)
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +104,7 @@ func (f File) JSON(t testing.TB, pieces ...string) []byte {
 func Table(rows []Row) string {
 	var text strings.Builder
 	text.WriteString("| field | refused when it | at `kubectl apply` by |\n|---|---|---|\n")
+
 	for _, r := range rows {
 		by := "the webhook"
 		switch r.By {
@@ -107,6 +113,7 @@ func Table(rows []Row) string {
 		case ByWarning:
 			by = "a warning of the webhook only"
 		}
+
 		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", r.Field, r.When, by)
 	}
 	return text.String()
@@ -116,22 +123,27 @@ func Table(rows []Row) string {
 // the given mark. If update is true, Hold writes the wanted text there instead.
 func Hold(t testing.TB, document, mark, want string, update bool) {
 	t.Helper()
+
 	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	begin, end := "<!-- begin "+mark+" -->\n", "<!-- end "+mark+" -->"
 	before, rest, ok := strings.Cut(string(text), begin)
+
 	written, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatalf("%s has no marks %q and %q", document, begin, end)
 	}
+
 	if update {
 		if err := os.WriteFile(document, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+
 	if diff := cmp.Diff(written, want); diff != "" {
 		t.Errorf("%s is out of date; run with -update (-written +now):\n%s", document, diff)
 	}

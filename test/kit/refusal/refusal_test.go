@@ -38,9 +38,11 @@ func inTemplates(t *testing.T, rows []Row) (out []Row) {
 		if err := yaml.Unmarshal([]byte(piece), &object); err != nil {
 			t.Fatal(err)
 		}
+
 		if object.Spec == nil {
 			return ""
 		}
+
 		text, err := json.Marshal(map[string]any{"spec": map[string]any{"template": object.Spec}})
 		if err != nil {
 			t.Fatal(err)
@@ -51,10 +53,12 @@ func inTemplates(t *testing.T, rows []Row) (out []Row) {
 		if r.Piece = nested(r.Piece); r.Piece == "" {
 			continue // the row is about metadata, which a template does not have
 		}
+
 		r.Also = slices.Clone(r.Also)
 		for i := range r.Also {
 			r.Also[i] = nested(r.Also[i])
 		}
+
 		out = append(out, r)
 	}
 	return out
@@ -69,22 +73,27 @@ func TestDefinitionsRefuseTheirRows(t *testing.T) {
 		if of.refusals == "sparkoperator/schedule" {
 			rows.Refusals = append(rows.Refusals, inTemplates(t, read(t, "sparkoperator/application").Refusals)...)
 		}
+
 		for _, version := range of.versions {
 			var refused field.ErrorList
+
 			object := func(pieces ...string) map[string]any {
 				object := map[string]any{}
 				if err := json.Unmarshal(rows.JSON(t, pieces...), &object); err != nil {
 					t.Fatal(err)
 				}
+
 				object["apiVersion"] = strings.Split(file, "_")[0] + "/" + version
 				return object
 			}
 			if errs := crd.Faults(t, file, version, object()); len(errs) > 0 {
 				t.Errorf("%s %s: the valid object is refused: %v", file, version, errs)
 			}
+
 			for _, r := range rows.Refusals {
 				for i, piece := range append([]string{r.Piece}, r.Also...) {
 					errs := crd.Faults(t, file, version, object(piece))
+
 					refused = append(refused, errs...)
 					switch {
 					case (len(errs) > 0) != (r.By == ByDefinition):
@@ -94,6 +103,7 @@ func TestDefinitionsRefuseTheirRows(t *testing.T) {
 					}
 				}
 			}
+
 			for _, rule := range crd.Rules(crd.Ours(t, file), version) {
 				if !slices.ContainsFunc(refused, func(e *field.Error) bool { return says(e, rule) && at(e, rule) }) {
 					t.Errorf("%s %s: no row is refused by the rule at %q: %s", file, version, rule.Path, rule.Message)

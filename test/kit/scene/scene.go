@@ -52,6 +52,7 @@ type Lines struct {
 func (l *Lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	l.text = append(l.text, p...)
 	return len(p), nil
 }
@@ -77,6 +78,7 @@ func (l testLog) Write(p []byte) (int, error) {
 // Application creates a small SparkApplication in the API server. Before that, the given functions may change it.
 func (w *World) Application(name string, change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	w.T.Helper()
+
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec: v1beta2.SparkApplicationSpec{
@@ -87,6 +89,7 @@ func (w *World) Application(name string, change ...func(*v1beta2.SparkApplicatio
 	for _, c := range change {
 		c(app)
 	}
+
 	w.Create(app)
 	return app
 }
@@ -94,6 +97,7 @@ func (w *World) Application(name string, change ...func(*v1beta2.SparkApplicatio
 // Create creates an object in the API server.
 func (w *World) Create(object client.Object) {
 	w.T.Helper()
+
 	if err := w.API.Create(w.T.Context(), object); err != nil {
 		w.T.Fatalf("create %T %s: %v", object, object.GetName(), err)
 	}
@@ -102,6 +106,7 @@ func (w *World) Create(object client.Object) {
 // Get returns the SparkApplication of a name from the API server.
 func (w *World) Get(name string) *v1beta2.SparkApplication {
 	w.T.Helper()
+
 	app := &v1beta2.SparkApplication{}
 	if err := w.API.Get(w.T.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, app); err != nil {
 		w.T.Fatal(err)
@@ -112,10 +117,12 @@ func (w *World) Get(name string) *v1beta2.SparkApplication {
 // EventsOf returns the messages of the Events about an application, by their reason. Each message is one line.
 func (w *World) EventsOf(app client.Object) map[string]string {
 	w.T.Helper()
+
 	var list corev1.EventList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	reported := map[string]string{}
 	for _, event := range list.Items {
 		if event.InvolvedObject.UID == app.GetUID() {
@@ -140,6 +147,7 @@ func (w *World) WaitGone(object client.Object) {
 // Logger returns a logger that writes to the World's log and to the test's log.
 func (w *World) Logger() logr.Logger {
 	w.T.Helper()
+
 	log, err := telemetry.NewLogger(io.MultiWriter(w.Log, testLog{w.T}), "info", "text")
 	if err != nil {
 		w.T.Fatal(err)
@@ -150,6 +158,7 @@ func (w *World) Logger() logr.Logger {
 // Bind binds a pod to a node. From then on, the API server keeps a deleted pod until the node's kubelet removes it.
 func (w *World) Bind(pod *corev1.Pod, node string) {
 	w.T.Helper()
+
 	if err := w.API.SubResource("binding").Create(w.T.Context(), pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}); err != nil {
 		w.T.Fatal(err)
 	}
@@ -159,20 +168,24 @@ func (w *World) Bind(pod *corev1.Pod, node string) {
 func (w *World) Stays() (names []string) {
 	w.T.Helper()
 	var pods corev1.PodList
+
 	var maps corev1.ConfigMapList
 	for _, list := range []client.ObjectList{&pods, &maps} {
 		if err := w.API.List(w.T.Context(), list, client.InNamespace(w.Namespace)); err != nil {
 			w.T.Fatal(err)
 		}
 	}
+
 	for _, pod := range pods.Items {
 		names = append(names, "pod "+pod.Name)
 	}
+
 	for _, configMap := range maps.Items {
 		if configMap.Name != "kube-root-ca.crt" {
 			names = append(names, "map "+configMap.Name)
 		}
 	}
+
 	slices.Sort(names)
 	return names
 }
@@ -180,6 +193,7 @@ func (w *World) Stays() (names []string) {
 // Remove deletes an object from the API server.
 func (w *World) Remove(object client.Object) {
 	w.T.Helper()
+
 	if err := w.API.Delete(w.T.Context(), object); err != nil {
 		w.T.Fatal(err)
 	}
@@ -188,6 +202,7 @@ func (w *World) Remove(object client.Object) {
 // Patch changes an application as kubectl patch does.
 func (w *World) Patch(name, change string) {
 	w.T.Helper()
+
 	if err := w.API.Patch(w.T.Context(), w.Get(name), client.RawPatch(types.MergePatchType, []byte(change))); err != nil {
 		w.T.Fatal(err)
 	}
@@ -201,9 +216,12 @@ func (w *World) Patch(name, change string) {
 func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	w.T.Helper()
 	w.Bind(pod, "nowhere")
+
 	patch := func(finalizers string) {
 		w.T.Helper()
+
 		text := fmt.Sprintf(`{"metadata":{"finalizers":%s}}`, finalizers)
+
 		err := w.API.Patch(context.Background(), pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
 		if client.IgnoreNotFound(err) != nil {
 			w.T.Error(err)
@@ -220,6 +238,7 @@ func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 // Stopped removes a pod at once, as a kubelet does after it has stopped the pod's containers.
 func (w *World) Stopped(pod *corev1.Pod) {
 	w.T.Helper()
+
 	if err := w.API.Delete(context.Background(), pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 		w.T.Error(err)
 	}
@@ -237,6 +256,7 @@ func (w *World) EndRun(name string, state v1beta2.ApplicationStateType) {
 	run := w.Get(name)
 	before := run.DeepCopy()
 	run.Status.AppState.State = state
+
 	run.Status.TerminationTime = metav1.Now()
 	if err := w.API.Status().Patch(w.T.Context(), run, client.MergeFrom(before)); err != nil {
 		w.T.Fatal(err)
@@ -246,6 +266,7 @@ func (w *World) EndRun(name string, state v1beta2.ApplicationStateType) {
 // PatchSchedule changes a schedule by a merge patch.
 func (w *World) PatchSchedule(name, patch string) {
 	w.T.Helper()
+
 	s := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 	if err := w.API.Patch(w.T.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		w.T.Fatal(err)
@@ -255,16 +276,19 @@ func (w *World) PatchSchedule(name, patch string) {
 // RunsOf returns the names of the existing runs of a schedule.
 func (w *World) RunsOf(s *v1beta2.ScheduledSparkApplication) []string {
 	w.T.Helper()
+
 	var list v1beta2.SparkApplicationList
 	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 		w.T.Fatal(err)
 	}
+
 	var names []string
 	for i := range list.Items {
 		if identity.OwnedBy(&list.Items[i], s.UID) {
 			names = append(names, list.Items[i].Name)
 		}
 	}
+
 	slices.Sort(names)
 	return names
 }
@@ -272,6 +296,7 @@ func (w *World) RunsOf(s *v1beta2.ScheduledSparkApplication) []string {
 // Schedule creates a ScheduledSparkApplication in the API server. Before that, the given functions may change it.
 func (w *World) Schedule(name, times string, change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	w.T.Helper()
+
 	s := &v1beta2.ScheduledSparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec: v1beta2.ScheduledSparkApplicationSpec{Schedule: times, Template: v1beta2.SparkApplicationSpec{
@@ -282,6 +307,7 @@ func (w *World) Schedule(name, times string, change ...func(*v1beta2.ScheduledSp
 	for _, c := range change {
 		c(s)
 	}
+
 	w.Create(s)
 	return s
 }
@@ -289,11 +315,13 @@ func (w *World) Schedule(name, times string, change ...func(*v1beta2.ScheduledSp
 // WaitSchedule waits until a schedule's status satisfies a condition, and returns the schedule.
 func (w *World) WaitSchedule(name, what string, holds func(*v1beta2.ScheduledSparkApplicationStatus) bool) *v1beta2.ScheduledSparkApplication {
 	w.T.Helper()
+
 	s := &v1beta2.ScheduledSparkApplication{}
 	kit.Wait(w.T, name+": "+what, func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, s); err != nil {
 			return err
 		}
+
 		if !holds(&s.Status) {
 			return fmt.Errorf("its status is %+v", s.Status)
 		}

@@ -23,6 +23,7 @@ func (w *World) Powerless() client.Client {
 	w.T.Helper()
 	rc := kit.Rest(w.T)
 	rc.Impersonate.UserName = "system:serviceaccount:" + w.Namespace + ":powerless"
+
 	c, err := client.New(rc, client.Options{Scheme: w.API.Scheme()})
 	if err != nil {
 		w.T.Fatal(err)

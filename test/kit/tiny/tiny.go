@@ -47,21 +47,25 @@ func Kind() kind.Kind {
 // Decide is the decision function of Kind.
 func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	var plan lifecycle.Plan
+
 	before := lifecycle.Phase("")
 	if app.Status.Operator != nil {
 		before = lifecycle.Phase(app.Status.Operator.Phase)
 	}
+
 	to := func(phase lifecycle.Phase, state v1beta2.ApplicationStateType, outcome lifecycle.Outcome, cause lifecycle.Cause, do ...lifecycle.Action) lifecycle.Plan {
 		plan.Next.Phase, plan.Actions = phase, do
 		if phase != before {
 			plan.Transitions = []lifecycle.Transition{{From: before, To: phase, Attempt: 1, Outcome: outcome, Cause: cause, At: now}}
 		}
+
 		app.Status.AppState = v1beta2.ApplicationState{State: state, ErrorMessage: cause.Message}
 		app.Status.SubmissionID = cause.Reason // tests read the reason here
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}
 		return plan
 	}
 	whole := lifecycle.Action{Part: lifecycle.Attempt, Attempt: 1, Verb: lifecycle.Delete}
+
 	driver := seen.Driver(1)
 	switch {
 	case before.Terminal():
@@ -83,6 +87,7 @@ func Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Tim
 		plan.Actions = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1}}
 		return plan
 	}
+
 	phase, state, outcome, cause := whereIs(driver)
 	return to(phase, state, outcome, cause)
 }
@@ -171,6 +176,7 @@ func Schedules() kind.Kind {
 // RunFacts returns the facts about a run of Schedules.
 func RunFacts(object client.Object) lifecycle.Run {
 	run := object.(*v1beta2.SparkApplication)
+
 	facts := lifecycle.Run{Name: run.Name, UID: string(run.UID), Deleting: run.DeletionTimestamp != nil}
 	switch run.Status.AppState.State {
 	case v1beta2.ApplicationStateCompleted:
@@ -185,17 +191,21 @@ func RunFacts(object client.Object) lifecycle.Run {
 func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
 	var plan lifecycle.Plan
 	s.Status.PastSuccessfulRunNames, s.Status.Reason = nil, ""
+
 	goesOn := false
 	for _, run := range seen.Runs {
 		goesOn = goesOn || run.Outcome == lifecycle.Undecided
 		if run.Outcome == lifecycle.Succeeded {
 			s.Status.PastSuccessfulRunNames = append(s.Status.PastSuccessfulRunNames, run.Name)
 		}
+
 		if s.Spec.Suspend != nil && *s.Spec.Suspend {
 			plan.Actions = append(plan.Actions, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.ScheduledRun, Name: run.Name})
 		}
 	}
+
 	next := s.Name + "-" + s.Spec.Schedule
+
 	last := s.Status.LastRunName
 	switch {
 	case seen.Rejection != nil:
@@ -208,11 +218,13 @@ func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observe
 		if goesOn {
 			return plan
 		}
+
 		if !seen.Confirmed && !slices.ContainsFunc(seen.Runs, func(run lifecycle.Run) bool { return run.Name == last }) {
 			plan.Actions = []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: last}}
 			return plan
 		}
 	}
+
 	s.Status.LastRunName, s.Status.ScheduleState = next, v1beta2.ScheduleStateScheduled
 	plan.Actions = append(plan.Actions, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: next})
 	return plan

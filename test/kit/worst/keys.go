@@ -54,19 +54,23 @@ var KeyFamilies = map[string]string{
 // one entry, whose value is a list of n items.
 func KeysOf(key, value string, n int) map[string]string {
 	numbered := func(text string, i int) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(i)) }
+
 	out := map[string]string{}
 	if !strings.Contains(key, "%d") {
 		items := make([]string, n)
 		for i := range items {
 			items[i] = numbered(value, i)
 		}
+
 		separator := ","
 		if strings.Contains(key, "Options") {
 			separator = " "
 		}
+
 		out[key] = strings.Join(items, separator)
 		return out
 	}
+
 	for i := range n {
 		out[numbered(key, i)] = numbered(value, i)
 	}

@@ -11,11 +11,14 @@ import (
 // value before it is encoded, for example to remove parts that the surrounding object sets itself.
 func Raw[T any](t *testing.T, field Field, n int, change ...func(*T)) *runtime.RawExtension {
 	t.Helper()
+
 	value := new(T)
 	field.Fill(value, n)
+
 	for _, c := range change {
 		c(value)
 	}
+
 	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)

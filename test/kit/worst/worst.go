@@ -42,9 +42,11 @@ const everything = "all"
 func Fields(t reflect.Type) []Field {
 	var found []Field
 	walk(t, "", nil, map[reflect.Type]int{}, &found)
+
 	if len(found) == 0 {
 		panic("worst: " + t.String() + " has no lists")
 	}
+
 	if os.Getenv("COSTS") != everything {
 		found = slices.DeleteFunc(found, func(f Field) bool { return strings.Contains(f.Path, "[]") || strings.Contains(f.Path, "ffinity") })
 	}
@@ -55,6 +57,7 @@ func walk(t reflect.Type, path string, way []step, open map[reflect.Type]int, fo
 	if len(way) > maxDepth*2 || open[t] > 1 || path != "" && opaque(t) {
 		return
 	}
+
 	here := func(more ...step) []step { return append(append([]step(nil), way...), more...) }
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -71,6 +74,7 @@ func walk(t reflect.Type, path string, way []step, open map[reflect.Type]int, fo
 		if t.Elem().Kind() == reflect.Uint8 {
 			return
 		}
+
 		*found = append(*found, Field{Path: path, way: here()})
 		walk(t.Elem(), path+"[]", here(step{-1}), open, found)
 	}
@@ -103,22 +107,26 @@ func fill(v reflect.Value, way []step, n int) {
 		many(v, n)
 		return
 	}
+
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			v.Set(reflect.New(v.Type().Elem()))
 			distinct(v.Elem(), 0)
 		}
+
 		fill(v.Elem(), way[1:], n)
 	case reflect.Slice:
 		if v.Len() == 0 {
 			many(v, 1)
 		}
+
 		fill(v.Index(0), way[1:], n)
 	case reflect.Map:
 		if v.Len() == 0 {
 			many(v, 1)
 		}
+
 		key := v.MapKeys()[0]
 		inner := reflect.New(v.Type().Elem()).Elem()
 		inner.Set(v.MapIndex(key))
@@ -132,6 +140,7 @@ func fill(v reflect.Value, way []step, n int) {
 func many(v reflect.Value, n int) {
 	if v.Kind() == reflect.Map {
 		v.Set(reflect.MakeMapWithSize(v.Type(), n))
+
 		for i := range n {
 			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 			distinct(key, i)
@@ -140,7 +149,9 @@ func many(v reflect.Value, n int) {
 		}
 		return
 	}
+
 	v.Set(reflect.MakeSlice(v.Type(), n, n))
+
 	for i := range n {
 		distinct(v.Index(i), i)
 	}
@@ -158,6 +169,7 @@ func distinct(v reflect.Value, i int) {
 		if opaque(v.Type()) {
 			return
 		}
+
 		for at := range v.NumField() {
 			f := v.Type().Field(at)
 			switch {
@@ -176,10 +188,13 @@ func distinct(v reflect.Value, i int) {
 func CPU(tries int, run func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+
 	least := time.Duration(-1)
 	for range tries {
 		before := threadTime()
+
 		run()
+
 		if took := threadTime() - before; least < 0 || took < least {
 			least = took
 		}
@@ -230,8 +245,10 @@ const (
 func Linear(t testing.TB, name string, work func(n int) func()) {
 	t.Helper()
 	effort.Long(t)
+
 	run := work(few * factor)
 	var fewer func()
+
 	small, large, linear := compare(func() time.Duration { return CPU(1, run) }, func(repeat int) time.Duration {
 		if fewer == nil { // A cheap large object needs no comparison, so the small object is built on demand.
 			fewer = work(few)
@@ -245,6 +262,7 @@ func Linear(t testing.TB, name string, work func(n int) func()) {
 	if os.Getenv("COSTS") == everything {
 		t.Logf("%8.1f ms %8.1f MB %s", float64(large.Microseconds())/1000, float64(Allocated(run))/1e6, name)
 	}
+
 	if !linear {
 		t.Errorf("%s: %v for %d items, %v for %d", name, small, few, large, few*factor)
 	}
@@ -263,10 +281,12 @@ func compare(measureLarge func() time.Duration, measureSmall func(repeat int) ti
 	if large <= enough {
 		return 0, large, true
 	}
+
 	small = min(measureSmall(1), measureSmall(1))
 	if large <= plain*small {
 		return small, large, true
 	}
+
 	small = math.MaxInt64
 	for range comparisons {
 		large = min(large, measureLarge())

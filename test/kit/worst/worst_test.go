@@ -71,6 +71,7 @@ func TestLinearMeasuresItsWork(t *testing.T) {
 			}
 		}
 	})
+
 	if !f.failed {
 		t.Error("Linear accepted a cost that grows with the fourth power of its input")
 	}

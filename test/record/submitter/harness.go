@@ -67,18 +67,23 @@ func (m *Machine) Harness(ctx context.Context, log io.Writer) (*Harness, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	args := append(append([]string{}, javaOptions...), harnessFile, record.SparkHome)
 	cmd := m.command(ctx, record.Environment(record.Case{}), record.JavaHome+"/bin/java", args...)
 	cmd.Stderr = log
+
 	h := &Harness{machine: m, cmd: cmd}
 	if h.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
+
 	h.out = bufio.NewReader(out)
+
 	if err := m.start(cmd); err != nil {
 		return nil, fmt.Errorf("java: %w", err)
 	}
@@ -101,8 +106,10 @@ func (h *Harness) Record(c record.Case) (record.Recording, error) {
 	if err := h.machine.prepare(c); err != nil {
 		return record.Recording{}, err
 	}
+
 	late := time.AfterFunc(limit, func() { _ = h.cmd.Cancel() })
 	defer late.Stop()
+
 	refusal, err := h.send(c)
 	if err != nil {
 		return record.Recording{}, fmt.Errorf("case %s with Spark %s: the JVM ended: %w", c.Name, h.machine.Version, err)
@@ -115,13 +122,16 @@ func (h *Harness) send(c record.Case) (string, error) {
 	env := record.Environment(c)
 	classPath := h.classPath(c, env)
 	maps.Copy(env, scripts(h.machine.Version, env))
+
 	request := bufio.NewWriter(h.in)
 	for _, list := range [][]string{record.Arguments(c), flat(env), flat(c.SystemProperties), classPath} {
 		writeList(request, list)
 	}
+
 	if err := request.Flush(); err != nil {
 		return "", err
 	}
+
 	response, err := readList(h.out)
 	return strings.Join(response, "\n"), err
 }
@@ -132,6 +142,7 @@ func scripts(version string, env map[string]string) map[string]string {
 	if strings.HasPrefix(version, "3.") {
 		out["SPARK_SCALA_VERSION"] = "2.12"
 	}
+
 	if env["SPARK_CONF_DIR"] == "" {
 		out["SPARK_CONF_DIR"] = record.SparkHome + "/conf"
 	}
@@ -150,17 +161,21 @@ func (h *Harness) classPath(c record.Case, env map[string]string) []string {
 			path = append(path, env[name])
 		}
 	}
+
 	own := h.OwnClasses || len(path) > 0 || len(c.SystemProperties) > 0
 	for name := range c.Env {
 		own = own || strings.HasPrefix(name, "HADOOP_") || strings.HasPrefix(name, "KRB5")
 	}
+
 	for _, arg := range c.CommandLine() {
 		for _, word := range []string{"--proxy-user", "--principal", "--keytab", "kerberos", "spark.hadoop."} {
 			own = own || strings.Contains(arg, word)
 		}
 	}
+
 	if own {
 		h.loaded++
+
 		path = append(path, ownClasses)
 	}
 	return path
@@ -178,6 +193,7 @@ func flat(m map[string]string) []string {
 func writeList(w *bufio.Writer, texts []string) {
 	number := func(n int) { _, _ = w.Write(binary.BigEndian.AppendUint32(nil, uint32(n))) }
 	number(len(texts))
+
 	for _, text := range texts {
 		number(len(text))
 		_, _ = w.WriteString(text)
@@ -189,23 +205,28 @@ func readList(r io.Reader) ([]string, error) {
 		err = binary.Read(r, binary.BigEndian, &n)
 		return n, err
 	}
+
 	count, err := number()
 	if err != nil {
 		return nil, err
 	}
+
 	var texts []string
 	for range count {
 		length, err := number()
 		if err != nil {
 			return nil, err
 		}
+
 		if length > 1<<20 {
 			return nil, fmt.Errorf("the response contains a text of %d bytes, which is more than the limit of 1 MiB", length)
 		}
+
 		text := make([]byte, length)
 		if _, err := io.ReadFull(r, text); err != nil {
 			return nil, err
 		}
+
 		texts = append(texts, string(text))
 	}
 	return texts, nil

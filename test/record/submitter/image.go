@@ -37,10 +37,13 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, err
 	}
+
 	dirs := make([]string, len(layers))
+
 	missing := map[string]string{}
 	for i, layer := range layers {
 		dirs[i] = filepath.Join(cache, strings.TrimSuffix(path.Base(layer), ".tar"))
@@ -48,7 +51,9 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 			missing[layer] = dirs[i]
 		}
 	}
+
 	forget(cache)
+
 	if len(missing) == 0 {
 		return dirs, nil
 	}
@@ -64,12 +69,15 @@ func unpackImage(ctx context.Context, archive, cache string) ([]string, error) {
 			return err
 		}
 		defer os.RemoveAll(work)
+
 		if err := os.Chmod(work, 0o755); err != nil {
 			return err
 		}
+
 		if err := unpackLayer(ctx, body, work); err != nil {
 			return fmt.Errorf("layer %s: %w", name, err)
 		}
+
 		if err := os.Rename(work, dir); err != nil && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.EEXIST) {
 			return err
 		}
@@ -94,6 +102,7 @@ func forget(cache string) {
 // layersOf returns the names of the files in the archive that are layers of the image, the lowest layer first.
 func layersOf(archive string) ([]string, error) {
 	var manifest []struct{ Layers []string }
+
 	err := eachFile(archive, func(name string, body io.Reader) error {
 		if name != "manifest.json" {
 			return nil
@@ -103,9 +112,11 @@ func layersOf(archive string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(manifest) != 1 || len(manifest[0].Layers) == 0 {
 		return nil, fmt.Errorf("%s is not a docker-archive with exactly one image", archive)
 	}
+
 	for _, layer := range manifest[0].Layers {
 		if path.Ext(layer) != ".tar" {
 			return nil, fmt.Errorf("%s: layer %s is compressed; build the image with `sparklocal image spark`", archive, layer)
@@ -121,15 +132,18 @@ func eachFile(archive string, f func(name string, body io.Reader) error) error {
 		return fmt.Errorf("image: %w", err)
 	}
 	defer file.Close()
+
 	in := tar.NewReader(file)
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return fmt.Errorf("image %s: %w", archive, err)
 		}
+
 		if err := f(path.Clean(h.Name), in); err != nil {
 			return fmt.Errorf("image %s: %w", archive, err)
 		}
@@ -144,22 +158,27 @@ func unpackLayer(ctx context.Context, layer io.Reader, dir string) error {
 		return err
 	}
 	defer root.Close()
+
 	in := tar.NewReader(layer)
 	for ctx.Err() == nil {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		name := path.Clean(h.Name)
 		if name == "." {
 			continue
 		}
+
 		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 			return err
 		}
+
 		if err := unpackEntry(root, name, h, in); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -178,9 +197,11 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, body io.Reader) erro
 	if base == opaqueWhiteout {
 		return syscall.Setxattr(filepath.Join(root.Name(), folder), "trusted.overlay.opaque", []byte("y"), 0)
 	}
+
 	if deleted, ok := strings.CutPrefix(base, whiteout); ok {
 		return syscall.Mknod(filepath.Join(root.Name(), folder, deleted), syscall.S_IFCHR, 0)
 	}
+
 	mode := h.FileInfo().Mode()
 	switch h.Typeflag {
 	case tar.TypeDir:
@@ -192,6 +213,7 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, body io.Reader) erro
 		if err != nil {
 			return err
 		}
+
 		_, err = io.Copy(f, body)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
@@ -206,6 +228,7 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, body io.Reader) erro
 	default:
 		return nil // Skip devices and the like, because the machine mounts the host's /dev.
 	}
+
 	if err := root.Lchown(name, h.Uid, h.Gid); err != nil {
 		return err
 	}

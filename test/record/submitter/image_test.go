@@ -29,19 +29,23 @@ type entry struct {
 func pack(t *testing.T, entries ...entry) []byte {
 	t.Helper()
 	var out bytes.Buffer
+
 	w := tar.NewWriter(&out)
 	for _, e := range entries {
 		h := tar.Header{Name: e.name, Mode: e.mode, Typeflag: e.kind, Linkname: e.target, Uid: os.Getuid(), Gid: os.Getgid(), Size: int64(len(e.content))}
 		if h.Typeflag == 0 {
 			h.Typeflag = tar.TypeReg
 		}
+
 		if err := w.WriteHeader(&h); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := w.Write([]byte(e.content)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +54,7 @@ func pack(t *testing.T, entries ...entry) []byte {
 
 func archive(t *testing.T, entries ...entry) string {
 	t.Helper()
+
 	file := filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(file, pack(t, entries...), 0o644); err != nil {
 		t.Fatal(err)
@@ -70,13 +75,16 @@ func TestUnpackImageCachesLayers(t *testing.T) {
 		entry{name: "aa.tar", content: string(base), mode: 0o644}, entry{name: "bb.tar", content: string(top), mode: 0o644},
 		entry{name: "manifest.json", content: `[{"Layers":["aa.tar","bb.tar"]}]`, mode: 0o644})
 	cache := t.TempDir()
+
 	dirs, err := unpackImage(t.Context(), file, cache)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{filepath.Join(cache, "aa"), filepath.Join(cache, "bb")}, dirs); diff != "" {
 		t.Fatal(diff)
 	}
+
 	want := []string{
 		"aa drwxr-xr-x", "aa/bin Lrwxrwxrwx", "aa/dev drwxr-xr-x", "aa/tmp dtrwxrwxrwx", "aa/usr drwxr-xr-x", "aa/usr/bin drwxr-xr-x",
 		"aa/usr/bin/j urwxr-xr-x", "aa/usr/bin/java urwxr-xr-x", "bb drwxr-xr-x", "bb/opt drwxr-xr-x", "bb/opt/spark drwxr-xr-x",
@@ -89,9 +97,11 @@ func TestUnpackImageCachesLayers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dirs[1], "mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := unpackImage(t.Context(), file, cache); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(dirs[1], "mine")); err != nil {
 		t.Errorf("the layer was unpacked again: %v", err)
 	}
@@ -100,24 +110,29 @@ func TestUnpackImageCachesLayers(t *testing.T) {
 func TestForgetRemovesUnusedLayers(t *testing.T) {
 	cache := t.TempDir()
 	layer := pack(t, entry{name: "a", content: "b", mode: 0o644})
+
 	file := archive(t, entry{name: "manifest.json", content: `[{"Layers":["used.tar"]}]`}, entry{name: "used.tar", content: string(layer)})
 	if _, err := unpackImage(t.Context(), file, cache); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"old", "new", "used"} {
 		if err := os.MkdirAll(filepath.Join(cache, name, "x"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	long := time.Now().Add(-2 * unusedLimit)
 	for _, name := range []string{"old", "used"} {
 		if err := os.Chtimes(filepath.Join(cache, name), long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := unpackImage(t.Context(), file, cache); err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{"new drwxr-xr-x", "new/x drwxr-xr-x", "used drwxr-xr-x", "used/a -rw-r--r--", "used/x drwxr-xr-x"}
 	if diff := cmp.Diff(want, tree(t, cache)); diff != "" {
 		t.Error(diff)
@@ -128,14 +143,17 @@ func TestForgetRemovesUnusedLayers(t *testing.T) {
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
+
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
 			return err
 		}
+
 		info, err := e.Info()
 		if err != nil {
 			return err
 		}
+
 		rel, err := filepath.Rel(dir, name)
 		out = append(out, rel+" "+info.Mode().String())
 		return err
@@ -143,6 +161,7 @@ func tree(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	slices.Sort(out)
 	return out
 }
@@ -164,10 +183,12 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {
 			cache := t.TempDir()
+
 			_, err := unpackImage(t.Context(), archive(t, tt.entries...), cache)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error is %v, want one that contains %q", err, tt.want)
 			}
+
 			if left := tree(t, cache); len(left) > 0 {
 				t.Errorf("half a layer remains: %v", left)
 			}
@@ -180,6 +201,7 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 func TestWhiteoutsAreTranslated(t *testing.T) {
 	dir := t.TempDir()
 	layer := pack(t, entry{name: "a/", mode: 0o755, kind: tar.TypeDir}, entry{name: "a/.wh.gone"}, entry{name: "a/" + opaqueWhiteout})
+
 	err := unpackLayer(t.Context(), bytes.NewReader(layer), dir)
 	if os.Geteuid() != 0 {
 		if !errors.Is(err, os.ErrPermission) {
@@ -187,14 +209,18 @@ func TestWhiteoutsAreTranslated(t *testing.T) {
 		}
 		return
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var stat syscall.Stat_t
 	if err := syscall.Lstat(filepath.Join(dir, "a/gone"), &stat); err != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFCHR || stat.Rdev != 0 {
 		t.Errorf("mode %o, device %d, %v", stat.Mode, stat.Rdev, err)
 	}
+
 	value := make([]byte, 8)
+
 	n, err := syscall.Getxattr(filepath.Join(dir, "a"), "trusted.overlay.opaque", value)
 	if err != nil || string(value[:n]) != "y" {
 		t.Errorf("opaque is %q, %v", value[:max(n, 0)], err)

@@ -51,6 +51,7 @@ func OnHost(ctx context.Context, version, archive string, files map[string]strin
 	if err != nil {
 		return nil, err
 	}
+
 	if err := m.prepare(record.Case{Files: files}); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -61,30 +62,39 @@ func newMachine(ctx context.Context, version, archive string, host bool) (*Machi
 	if os.Geteuid() != 0 {
 		return nil, errors.New("only root can run spark-submit in its own file system: run this command as root")
 	}
+
 	cache, err := CacheDir()
 	if err != nil {
 		return nil, err
 	}
+
 	layers, err := unpackImage(ctx, archive, filepath.Join(cache, "layers"))
 	if err != nil {
 		return nil, err
 	}
+
 	machines := filepath.Join(cache, "machines")
 	forget(machines)
+
 	if err := os.MkdirAll(machines, 0o755); err != nil {
 		return nil, err
 	}
+
 	dir, err := os.MkdirTemp(machines, "")
 	if err != nil {
 		return nil, err
 	}
+
 	m := &Machine{Version: version, host: host, dir: dir, tasks: make(chan func())}
+
 	m.http.Handler, m.http.ReadHeaderTimeout = &m.server, time.Minute
 	if err := errors.Join(os.Mkdir(m.path("root"), 0o755), os.Mkdir(m.path("case"), 0o755)); err != nil {
 		return nil, err
 	}
+
 	started := make(chan error)
 	go m.thread(started, layers)
+
 	if err := <-started; err != nil {
 		return nil, errors.Join(fmt.Errorf("create the machine for spark-submit: %w", err), m.Close())
 	}
@@ -108,14 +118,17 @@ func (m *Machine) image(name string) string { return filepath.Join(m.dir, "root"
 // goroutine.
 func (m *Machine) thread(started chan<- error, layers []string) {
 	runtime.LockOSThread()
+
 	err := m.enter(layers)
 	started <- err
+
 	if err != nil {
 		for range m.tasks {
 			continue // drain the channel until Close
 		}
 		return
 	}
+
 	for task := range m.tasks {
 		task()
 	}
@@ -134,9 +147,11 @@ func (m *Machine) enter(layers []string) error {
 	if !m.host {
 		apart |= unix.CLONE_NEWNET | unix.CLONE_NEWUTS
 	}
+
 	if err := unix.Unshare(apart); err != nil {
 		return fmt.Errorf("namespaces: %w", err)
 	}
+
 	if err := mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return err
 	}
@@ -145,28 +160,34 @@ func (m *Machine) enter(layers []string) error {
 	if err := mount("tmpfs", root, "tmpfs", 0, "mode=0755"); err != nil {
 		return err
 	}
+
 	for _, name := range []string{"upper", "work", "image"} {
 		if err := os.Mkdir(filepath.Join(root, name), 0o755); err != nil {
 			return err
 		}
 	}
+
 	lower := make([]string, 0, len(layers))
 	for _, layer := range layers {
 		lower = append([]string{layer}, lower...) // An overlay lists the highest layer first.
 	}
+
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", strings.Join(lower, ":"), root, root)
 	if err := mount("overlay", m.image(""), "overlay", 0, options); err != nil {
 		return err
 	}
+
 	binds := []struct{ from, to string }{{"/proc", "/proc"}, {"/dev", "/dev"}, {m.path("case"), record.Dir}}
 	for _, bind := range binds {
 		if err := os.MkdirAll(m.image(bind.to), 0o755); err != nil {
 			return err
 		}
+
 		if err := mount(bind.from, m.image(bind.to), "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return err
 		}
 	}
+
 	if m.host {
 		name, err := os.Hostname()
 		if err != nil {
@@ -187,29 +208,37 @@ func (m *Machine) network() error {
 	if err := unix.Sethostname([]byte(hostName)); err != nil {
 		return fmt.Errorf("host name: %w", err)
 	}
+
 	if err := m.hosts(hostName); err != nil {
 		return err
 	}
+
 	if err := os.WriteFile(m.image("/etc/resolv.conf"), nil, 0o644); err != nil {
 		return err
 	}
+
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("loopback: %w", err)
 	}
 	defer func() { _ = unix.Close(socket) }()
+
 	loopback, err := unix.NewIfreq("lo")
 	if err != nil {
 		return fmt.Errorf("loopback: %w", err)
 	}
+
 	loopback.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+
 	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback); err != nil {
 		return fmt.Errorf("loopback: %w", err)
 	}
+
 	listener, err := net.Listen("tcp", record.Address)
 	if err != nil {
 		return err
 	}
+
 	go func() { _ = m.http.Serve(listener) }() // Close stops it.
 	return nil
 }
@@ -227,14 +256,17 @@ func (m *Machine) prepare(c record.Case) error {
 	if err != nil {
 		return err
 	}
+
 	for _, entry := range old {
 		if err := os.RemoveAll(filepath.Join(m.path("case"), entry.Name())); err != nil {
 			return err
 		}
 	}
+
 	if err := c.WriteFiles(m.path("case")); err != nil {
 		return err
 	}
+
 	_, _ = m.server.Take() // Discard the writes of a run that ended early.
 	return nil
 }
@@ -246,6 +278,7 @@ func (m *Machine) finish(refusal string) (record.Recording, error) {
 	if err != nil {
 		return record.Recording{}, err
 	}
+
 	requests, err = record.Normalise(m.Version, requests)
 	if err != nil {
 		return record.Recording{}, err
@@ -257,10 +290,12 @@ func (m *Machine) finish(refusal string) (record.Recording, error) {
 func (m *Machine) command(ctx context.Context, env map[string]string, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = record.Dir
+
 	cmd.Env = []string{}
 	for key, value := range env {
 		cmd.Env = append(cmd.Env, key+"="+value)
 	}
+
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: m.image(""), Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second

@@ -31,21 +31,26 @@ func (m *Machine) Record(ctx context.Context, c record.Case, log io.Writer) (rec
 	if err := m.prepare(c); err != nil {
 		return record.Recording{}, Cost{}, err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+
 	env := record.Environment(c)
 	if len(c.SystemProperties) > 0 {
 		var options []string
 		for key, value := range c.SystemProperties {
 			options = append(options, fmt.Sprintf(`"-D%s=%s"`, key, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value)))
 		}
+
 		slices.Sort(options)
 		env["SPARK_SUBMIT_OPTS"] = strings.Join(options, " ")
 	}
+
 	refusal, cost, err := m.submit(ctx, env, record.Arguments(c), log)
 	if err != nil {
 		return record.Recording{}, cost, fmt.Errorf("case %s: %w", c.Name, err)
 	}
+
 	r, err := m.finish(refusal)
 	return r, cost, err
 }
@@ -67,12 +72,15 @@ func (m *Machine) submit(ctx context.Context, env map[string]string, args []stri
 	cmd.Stdout = io.MultiWriter(log, &output)
 	cmd.Stderr = cmd.Stdout // os/exec serializes writes if both streams share a writer.
 	began := time.Now()
+
 	if err := m.start(cmd); err != nil {
 		return "", Cost{}, fmt.Errorf("spark-submit: %w", err)
 	}
+
 	peak := watchPeak(cmd.Process.Pid)
 	err = cmd.Wait()
 	cost = Cost{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), Wall: time.Since(began), Peak: peak()}
+
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -96,6 +104,7 @@ func watchPeak(pid int) (stop func() int64) {
 			if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
 				peak = max(peak, highWater(string(text)))
 			}
+
 			select {
 			case <-done:
 				seen <- peak
@@ -134,6 +143,7 @@ func explain(output string) string {
 	for line := range strings.Lines(end) {
 		line = strings.TrimSpace(line)
 		text, outer := strings.CutPrefix(line, uncaught)
+
 		text, cause := strings.CutPrefix(text, "Caused by: ")
 		if !outer && !cause {
 			continue
@@ -142,13 +152,16 @@ func explain(output string) string {
 		if _, message, ok := strings.Cut(text, ": "); ok {
 			text = message
 		}
+
 		if text = strings.TrimSpace(text); !strings.Contains(strings.Join(messages, ": "), text) {
 			messages = append(messages, text)
 		}
 	}
+
 	if len(messages) > 0 {
 		return strings.Join(messages, ": ")
 	}
+
 	for line := range strings.Lines(output) {
 		if text, ok := strings.CutPrefix(line, "Error: "); ok {
 			return strings.TrimSpace(text)

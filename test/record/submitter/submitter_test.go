@@ -52,21 +52,27 @@ func TestReadListReturnsWrittenList(t *testing.T) {
 		var wire bytes.Buffer
 		w := bufio.NewWriter(&wire)
 		writeList(w, want)
+
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
+
 		whole := slices.Clone(wire.Bytes())
+
 		got, err := readList(&wire)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+
 		if _, err := readList(bytes.NewReader(whole[:len(whole)-1])); err == nil {
 			t.Errorf("half of %.20q is accepted as the whole", want)
 		}
 	}
+
 	if _, err := readList(strings.NewReader("\x00\x00\x00\x01\x7f\xff\xff\xff")); err == nil {
 		t.Error("a response of two gigabytes is accepted")
 	}
@@ -94,6 +100,7 @@ func TestOwnClassesAreForSpecialCases(t *testing.T) {
 			}
 		})
 	}
+
 	if diff := cmp.Diff([]string{ownClasses}, (&Harness{OwnClasses: true}).classPath(record.Case{}, nil)); diff != "" {
 		t.Error(diff)
 	}
@@ -103,6 +110,7 @@ func TestScriptsGiveTheEnvironment(t *testing.T) {
 	if got := scripts("3.5.9", nil); got["SPARK_SCALA_VERSION"] != "2.12" || got["SPARK_CONF_DIR"] != record.SparkHome+"/conf" {
 		t.Errorf("3.5.9: %v", got)
 	}
+
 	got := scripts("4.1.4", map[string]string{"SPARK_CONF_DIR": "/mine"})
 	if _, overwritten := got["SPARK_CONF_DIR"]; overwritten || got["SPARK_SCALA_VERSION"] != "2.13" {
 		t.Errorf("4.1.4: %v", got)
@@ -113,13 +121,16 @@ func TestScriptsGiveTheEnvironment(t *testing.T) {
 func TestMachineNeedsRoot(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
+
 	_, err := New(t.Context(), "4.1.4", "/none.tar")
 	if err == nil {
 		t.Fatal("a machine without an image")
 	}
+
 	if says := "root"; os.Geteuid() != 0 && !strings.Contains(err.Error(), says) {
 		t.Errorf("error is %v, want one that contains %s", err, says)
 	}
+
 	if left := tree(t, cache); os.Geteuid() != 0 && len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -32,18 +32,23 @@ func (m *Machine) Templates(ctx context.Context, all []templates.Template, log i
 	var in, out bytes.Buffer
 	number := func(n int) { in.Write(binary.BigEndian.AppendUint32(nil, uint32(n))) }
 	number(len(all))
+
 	for _, template := range all {
 		number(len(template.Text))
 		in.WriteString(template.Text)
 	}
+
 	cmd := m.command(ctx, record.Environment(record.Case{}), record.JavaHome+"/bin/java", append(slices.Clip(javaOptions), "-cp", record.SparkHome+"/jars/*", templatesFile)...)
+
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, log
 	if err := m.start(cmd); err != nil {
 		return nil, fmt.Errorf("java: %w", err)
 	}
+
 	if err := cmd.Wait(); err != nil {
 		return nil, fmt.Errorf("java: %w", err)
 	}
+
 	parsed := make([]templates.Parsed, len(all))
 	for i := range parsed {
 		var texts [2]string
@@ -52,8 +57,10 @@ func (m *Machine) Templates(ctx context.Context, all []templates.Template, log i
 			if err := binary.Read(&out, binary.BigEndian, &length); err != nil {
 				return nil, fmt.Errorf("the result of template %s: %w", all[i].Name, err)
 			}
+
 			texts[j] = string(out.Next(int(length)))
 		}
+
 		parsed[i], err = templates.ParsedBy(texts[0], texts[1])
 		if err != nil {
 			return nil, fmt.Errorf("the result of template %s: %w", all[i].Name, err)

@@ -57,9 +57,11 @@ func ParsedBy(pod, failure string) (Parsed, error) {
 	var tree any
 	decoder := json.NewDecoder(strings.NewReader(pod))
 	decoder.UseNumber()
+
 	if err := decoder.Decode(&tree); err != nil {
 		return Parsed{}, err
 	}
+
 	text, err := json.Marshal(tree)
 	return Parsed{Pod: text}, err
 }
@@ -71,6 +73,7 @@ func Load(file string) (recordings []Recording, err error) {
 		return nil, err
 	}
 	defer f.Close()
+
 	in, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, err
@@ -85,7 +88,9 @@ func Save(name string, parsed map[string][]Parsed) error {
 	for version := range parsed {
 		versions = append(versions, version)
 	}
+
 	slices.Sort(versions)
+
 	var out strings.Builder
 	for i, template := range All() {
 		r := Recording{Name: template.Name, Text: template.Text, Parsed: map[string]Parsed{}}
@@ -95,21 +100,27 @@ func Save(name string, parsed map[string][]Parsed) error {
 				r.Parsed[version] = result
 			}
 		}
+
 		line, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("%s: %w", template.Name, err)
 		}
+
 		fmt.Fprintf(&out, "%s%s", map[bool]string{true: "[\n", false: ",\n"}[i == 0], line)
 	}
+
 	out.WriteString("\n]\n")
 	var file bytes.Buffer
+
 	packed, err := gzip.NewWriterLevel(&file, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
+
 	if _, err := packed.Write([]byte(out.String())); err != nil {
 		return err
 	}
+
 	if err := packed.Close(); err != nil {
 		return err
 	}
@@ -134,22 +145,28 @@ func render(b *strings.Builder, value any) {
 	switch value := value.(type) {
 	case object:
 		b.WriteByte('{')
+
 		for i, m := range value {
 			if i > 0 {
 				b.WriteByte(',')
 			}
+
 			b.WriteString(`"` + m.name + `":`)
 			render(b, m.value)
 		}
+
 		b.WriteByte('}')
 	case list:
 		b.WriteByte('[')
+
 		for i, element := range value {
 			if i > 0 {
 				b.WriteByte(',')
 			}
+
 			render(b, element)
 		}
+
 		b.WriteByte(']')
 	case scalar:
 		b.WriteString(string(value))
@@ -172,6 +189,7 @@ func read(in string) any {
 		if err != nil {
 			panic(err)
 		}
+
 		switch token {
 		case json.Delim('{'):
 			out := object{}
@@ -179,6 +197,7 @@ func read(in string) any {
 				name, _ := decoder.Token()
 				out = append(out, member{name.(string), next()})
 			}
+
 			_, _ = decoder.Token()
 			return out
 		case json.Delim('['):
@@ -186,9 +205,11 @@ func read(in string) any {
 			for decoder.More() {
 				out = append(out, next())
 			}
+
 			_, _ = decoder.Token()
 			return out
 		}
+
 		word, err := json.Marshal(token)
 		if err != nil {
 			panic(err)
@@ -246,23 +267,29 @@ func change(tree any, path string, add func(name string, tree any)) {
 				add(place+" and then "+other, append(slices.Clone(tree), member{other, scalar("false")}))
 				add(place+" after "+other, append(object{{other, m.value}}, tree...))
 			}
+
 			for _, value := range values {
 				add(place+": "+value, with(i, member{m.name, scalar(value)}))
 			}
+
 			for _, value := range []string{`null`, `"other"`, `{"name":"other"}`, `[{"name":"other"}]`} {
 				add(fmt.Sprintf("%s twice, %s", place, value), append(slices.Clone(tree), member{m.name, scalar(value)}))
 			}
+
 			change(m.value, place, func(name string, changed any) { add(name, with(i, member{m.name, changed})) })
 		}
+
 		add(path+" with an unknown field", append(slices.Clone(tree), member{"futureField", read(`{"name":"x","list":[1,{"a":null}],"number":1.50}`)}))
 	case list:
 		for i, element := range tree {
 			with := func(elements ...any) list { return slices.Concat(tree[:i:i], elements, tree[i+1:]) }
+
 			place := fmt.Sprintf("%s[%d]", path, i)
 			for _, value := range []string{`null`, `1`, `true`, `"x"`, `[]`, `{}`} {
 				add(place+": "+value, with(scalar(value)))
 				add(fmt.Sprintf("%s before %s", place, value), with(element, scalar(value)))
 			}
+
 			change(element, place, func(name string, changed any) { add(name, with(changed)) })
 		}
 	}

@@ -29,21 +29,25 @@ import (
 // it.
 func (a Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
 	attempts := attemptsByID(app)
+
 	drivers := slices.DeleteFunc(slices.Clone(candidates), func(pod corev1.Pod) bool { return !drivenBy(&pod, app) })
 	if id := unrecordedID(app, drivers, attempts); id != "" {
 		attempts[id] = lastAttempt(&app.Status)
 	}
 	var out []corev1.Pod
+
 	owner := ownerReference(app)
 	for i := range drivers {
 		id := drivers[i].Labels[submit.SelectorLabel]
 		out = append(out, dialect.WithIdentity(&drivers[i], owner, attempts[id], id))
 	}
+
 	for i := range candidates {
 		pod := &candidates[i]
 		if pod.Labels[submit.RoleLabel] != submit.RoleExecutor || !executes(pod, drivers) {
 			continue
 		}
+
 		id := pod.Labels[submit.SelectorLabel]
 		if attempt, known := attempts[id]; known || len(drivers) > 0 {
 			out = append(out, dialect.WithIdentity(pod, owner, attempt, id))
@@ -69,6 +73,7 @@ func attemptsByID(app *sparkv1.SparkApplication) map[string]int32 {
 	if o := app.Status.Operator; o == nil {
 		attempts[newAppID(app, last+1)] = last + 1
 	}
+
 	if last > 0 {
 		attempts[appID(app, last)] = last // overwrites the next attempt if the user set one id for all attempts
 	}
@@ -87,16 +92,19 @@ func unrecordedID(app *sparkv1.SparkApplication, drivers []corev1.Pod, attempts 
 	if app.Status.Operator != nil || stateRank(state) < 0 && state != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		return ""
 	}
+
 	var newest *corev1.Pod
 	for i := range drivers {
 		pod := &drivers[i]
 		if _, known := attempts[pod.Labels[submit.SelectorLabel]]; known {
 			return ""
 		}
+
 		if newest == nil || newest.CreationTimestamp.Before(&pod.CreationTimestamp) {
 			newest = pod
 		}
 	}
+
 	if newest == nil {
 		return ""
 	}

@@ -61,12 +61,15 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: hold.Cause.Reason, Message: hold.Cause.Message}, now)
 		return lifecycle.Plan{Notices: hold.Notices(), Next: decodeMemory(&app.Status)}
 	}
+
 	attempt := a.present(app)
 	wanted := attempt.wanted()
+
 	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, true, memory)
 	}
+
 	wanted.Hold = hold.Cause
 
 	var next *launched
@@ -74,11 +77,14 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		next = a.next(app, launch.NextAttempt(memory), now)
 		wanted.Submitter, wanted.Invalid = causes(next)
 	}
+
 	plan := application.Step(wanted, memory, seen, now)
 	next.Attach(plan)
+
 	if plan.Next.AttemptID == lifecycle.AttemptID(string(app.UID), plan.Next.Attempt) {
 		plan.Next.AttemptID = idOf(attempt.app, plan.Next.Attempt, seen)
 	}
+
 	if wanted.Deleting {
 		return plan
 	}
@@ -86,14 +92,17 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 	if takesOver(&app.Status) && memory.Attempt > 0 {
 		plan.Notices = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Notices...)
 	}
+
 	var conditions []metav1.Condition
 	if seen.TransientError != nil {
 		conditions = slices.Clone(app.Status.Conditions)
 	}
+
 	plan.Notices = append(plan.Notices, a.encode(app, wanted, plan, seen, now)...)
 	if hold.Cause != nil && !plan.Next.Phase.Terminal() {
 		plan.Notices = append(plan.Notices, hold.Notices()...)
 	}
+
 	launch.Remember(a.Defaults, stored(app), memory, plan.Next)
 	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, conditions, app.Generation, now)
 	return plan

@@ -35,12 +35,14 @@ spec:
 // the same application. Each key of the spec in a text replaces the same key of earlier texts.
 func written(t testing.TB, overrides ...string) *sparkv1.SparkApplication {
 	t.Helper()
+
 	var app sparkv1.SparkApplication
 	for _, text := range append([]string{plain}, overrides...) {
 		if err := yaml.UnmarshalStrict([]byte(text), &app); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
+
 	app.UID = noonUID
 	return &app
 }
@@ -51,6 +53,7 @@ func launchOf(attempt int32) lifecycle.Action {
 
 func rendered(t testing.TB, a Applications, app *sparkv1.SparkApplication, attempt int32) submit.Objects {
 	t.Helper()
+
 	objects, err := a.Render(app, launchOf(attempt), noon)
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +65,7 @@ func rendered(t testing.TB, a Applications, app *sparkv1.SparkApplication, attem
 // pod.
 func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 	t.Helper()
+
 	i := slices.IndexFunc(o.Before, func(object submit.Object) bool {
 		_, ok := object.(T)
 		return ok && object.GetName() == name
@@ -77,6 +81,7 @@ func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 // properties parses the file spark.properties of an attempt's driver.
 func properties(t testing.TB, o submit.Objects, id string) map[string]string {
 	t.Helper()
+
 	c, err := conf.UnmarshalProperties(named[*corev1.ConfigMap](t, o, id+"-spark-drv-conf-map").Data["spark.properties"])
 	if err != nil {
 		t.Fatal(err)

@@ -49,14 +49,17 @@ func (a Applications) next(app *sparkv1.SparkApplication, number int32, now time
 // which may differ from the present ones. The timeouts are those of that launch, too.
 func (a Applications) present(app *sparkv1.SparkApplication) *attempt {
 	current := &attempt{Applications: a, own: app, app: app}
+
 	settings := launch.Present(a.Defaults, stored(app), takesOver(&app.Status))
 	if settings == nil {
 		return current
 	}
+
 	current.timeouts = settings.Timeouts
 	if limit := settings.Timeouts.RunSeconds; limit != nil {
 		current.Run = time.Duration(*limit) * time.Second
 	}
+
 	merged := *app
 	merged.Spec.SparkConf = settings.Conf(app.Spec.SparkConf, func(key string) bool { return platform.SetsFallback(app.Spec.SparkConf, key) })
 	current.app = &merged
@@ -80,10 +83,12 @@ func causes(l *launched) (submitter, invalid *lifecycle.Cause) {
 	if invalid := dialect.Invalid(Validate(l.Attempt.own)); invalid != nil {
 		return nil, invalid
 	}
+
 	_, submitter, err := l.Objects()
 	if err != nil {
 		return nil, nil
 	}
+
 	if invalid := dialect.Invalid(launch.First(l.PodFaults, l.RuleFaults)); invalid != nil {
 		return nil, invalid
 	}
@@ -96,7 +101,9 @@ func (a *attempt) Configuration() (*conf.Conf, error) {
 	if wrong != nil {
 		return nil, wrong
 	}
+
 	a.program = p
+
 	c, wrong := sparkConf(a.app, p)
 	if wrong != nil {
 		return nil, wrong
@@ -118,10 +125,12 @@ func (a *attempt) Build() (submit.Objects, *lifecycle.Cause, error) {
 	case a.Submission == dialect.SubmissionSparkSubmit:
 		m.Required = modeSetting + ": " + string(a.Submission) + ") requires it"
 	}
+
 	objects, why, err := launch.Submitted(m, a.Native, a.runner)
 	if err != nil {
 		return submit.Objects{}, nil, err
 	}
+
 	a.defaults.Annotate(objects, a.Submit.Conf)
 	objects.Before = append(a.configMaps(a.app, a.Number), objects.Before...)
 	return objects, why, nil
@@ -148,6 +157,7 @@ func (a *attempt) Workers(*conf.Conf) (most dialect.Workers, initial int32) {
 	if driverOnly(&a.app.Spec) {
 		return dialect.Workers{Field: "spec.sparkConf[spark.executor.instances]"}, 0
 	}
+
 	initial, _ = executorsOf(&a.app.Spec)
 	return dialect.ExecutorWorkers(conf.FromMap(a.app.Spec.SparkConf), sparkInstances, "", ""), initial
 }
@@ -166,6 +176,7 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 	part := cmp.Or(map[string]string{launch.RoleSubmitter: launch.RoleDriver}[role], role)
 	p := dialect.PodOf(role, "spec."+part+"Spec", &pod.ObjectMeta, &pod.Spec)
 	p.ImageField, p.AccountField = imageField(a.app, part), accountField(a.app, part)
+
 	template := a.app.Spec.DriverSpec
 	switch role {
 	case launch.RoleSubmitter:
@@ -174,6 +185,7 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 	case launch.RoleExecutor:
 		template = a.app.Spec.ExecutorSpec
 	}
+
 	p.OwnCommand = template != nil && dialect.TemplateCommand(template.PodTemplateSpec, p.Container)
 	return p
 }
@@ -181,6 +193,7 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 // Judge implements launch.Attempt.
 func (a *attempt) Judge(subject *dialect.Subject) []*dialect.FieldError {
 	subject.Labels, subject.Services = a.app.Labels, dialect.DriverServices(a.app.Spec.SparkConf)
+
 	faults := a.Rules.Faults(subject)
 	for _, d := range exposedEntries(&a.app.Spec) {
 		faults = append(faults, a.exposureFaults(d)...)

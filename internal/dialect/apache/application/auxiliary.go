@@ -31,7 +31,9 @@ func (a Applications) AuxiliaryObjects(app *sparkv1.SparkApplication) dialect.Au
 	case !m.Phase.Live():
 		return dialect.AuxiliaryObjects{Record: recordExposed(app, dialect.Exposed{})}
 	}
+
 	exposed := dialect.Exposed{Live: true, Generation: app.Generation}
+
 	exposed.Objects, exposed.Problems = a.auxiliaryObjects(app, m.Attempt)
 	for _, object := range exposed.Objects {
 		dialect.MarkContent(object)
@@ -52,33 +54,41 @@ func (a Applications) auxiliaryObjects(app *sparkv1.SparkApplication, attempt in
 	if len(all) == 0 {
 		return nil, nil
 	}
+
 	selector := a.driverSelector(app, attempt)
+
 	clashing, services := map[string][]*dialect.FieldError{}, map[string]bool{}
 	for _, fault := range clashes(all, submit.ServiceName(appID(app, attempt), appID(app, attempt))) {
 		clashing[fault.Field] = append(clashing[fault.Field], fault)
 	}
+
 	for _, d := range all {
 		faults := slices.Concat(d.faults(), a.serviceFaults(d), clashing[d.field+".serviceMetadata.name"], clashing[d.field+"."+d.metaField+".name"])
 		for _, fault := range faults {
 			wrong = append(wrong, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 		}
+
 		if len(faults) > 0 {
 			continue
 		}
+
 		service, port := a.service(app, attempt, d, selector)
 		if !services[service.GetName()] {
 			services[service.GetName()] = true
 			objects = append(objects, service)
 		}
+
 		if wrong = append(wrong, a.typeProblems(d)...); !a.Outside {
 			continue
 		}
+
 		if refused := a.exposureFaults(d); len(refused) > 0 {
 			for _, fault := range refused {
 				wrong = append(wrong, lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: fault.Error()})
 			}
 			continue
 		}
+
 		tree, _ := d.tree() // no error, because d.faults has parsed the same text before
 		objects = append(objects, a.userObject(app, attempt, d.kind, d.meta, d.spec(tree, port)))
 	}
@@ -92,6 +102,7 @@ func (a Applications) typeProblems(d exposedEntry) []lifecycle.Cause {
 	if a.Outside {
 		return nil
 	}
+
 	wrong := []lifecycle.Cause{{Reason: dialect.ReasonSwitchedOff, Message: fmt.Sprintf("%s: the operator creates no objects that expose a driver outside the cluster, "+
 		"so there is no %s %s; %s, or create one yourself that leads to Service %s", d.field, d.kind.Kind, d.meta.Name, expose.EnableExposure, d.service.Name)}}
 	if service, _, _ := podtemplate.As[corev1.ServiceSpec](dialect.RawBytes(d.serviceRaw)); !expose.IsInternal(service.Type) {
@@ -107,14 +118,17 @@ func (a Applications) service(app *sparkv1.SparkApplication, attempt int32, d ex
 	data := dialect.RawBytes(d.serviceRaw)
 	typed, _, _ := podtemplate.As[corev1.ServiceSpec](data)
 	tree, _ := podtemplate.Decode(data)
+
 	selector := map[string]any{}
 	for label, value := range driver {
 		selector[label] = value
 	}
+
 	tree["selector"] = selector
 	if !a.Outside && !expose.IsInternal(typed.Type) {
 		expose.MakeInternalTree(tree)
 	}
+
 	port := int64(0)
 	if len(typed.Ports) > 0 {
 		port = int64(typed.Ports[0].Port)

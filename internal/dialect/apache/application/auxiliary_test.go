@@ -29,16 +29,19 @@ func inPhase(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.Spar
 // specsOf returns the specs of objects, keyed by kind and name.
 func specsOf(t *testing.T, objects []submit.Object) map[string]any {
 	t.Helper()
+
 	specs := map[string]any{}
 	for _, object := range objects {
 		text, err := json.Marshal(object)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var tree map[string]any
 		if err := json.Unmarshal(text, &tree); err != nil {
 			t.Fatal(err)
 		}
+
 		specs[object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName()] = tree["spec"]
 	}
 	return specs
@@ -90,10 +93,12 @@ HTTPRoute a: {parentRefs: [{name: g}], rules: [{}]}`},
 		if err := yaml.UnmarshalStrict([]byte(c.spec), &app.Spec); err != nil {
 			t.Fatal(err)
 		}
+
 		var want map[string]any
 		if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
 			t.Fatal(err)
 		}
+
 		got := withExposure.AuxiliaryObjects(inPhase(lifecycle.Running, app))
 		if diff := cmp.Diff(want, specsOf(t, got.Objects)); diff != "" || got.Unsettled {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -110,10 +115,12 @@ spec: {driverServiceIngressList: [{
 // label by which a driver deletes objects when it stops.
 func TestExposedEntriesAreOurs(t *testing.T) {
 	app := inPhase(lifecycle.Launched, written(t, oneEntry))
+
 	objects := Applications{Options{OperatorName: "ours", Outside: true}}.AuxiliaryObjects(app).Objects
 	if len(objects) != 2 {
 		t.Fatalf("%d objects", len(objects))
 	}
+
 	for i, object := range objects {
 		labels := object.GetLabels()
 		for label, want := range map[string]string{
@@ -124,18 +131,23 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", object.GetName(), label, labels[label], want)
 			}
 		}
+
 		if refs := object.GetOwnerReferences(); object.GetNamespace() != "jobs" || len(refs) != 1 || refs[0].UID != noonUID || labels[lifecycle.ContentLabel] == "" {
 			t.Errorf("%s: in %s, owned by %v, content %q", object.GetName(), object.GetNamespace(), refs, labels[lifecycle.ContentLabel])
 		}
 	}
+
 	if objects[0].GetAnnotations()["note"] != "b" {
 		t.Errorf("%v", objects[0].GetAnnotations())
 	}
+
 	first := objects[0].GetLabels()[lifecycle.ContentLabel]
+
 	again := Applications{Options{OperatorName: "ours", Outside: true}}.AuxiliaryObjects(app).Objects
 	if again[0].GetLabels()[lifecycle.ContentLabel] != first {
 		t.Error("the same Service has another digest")
 	}
+
 	app.Spec.DriverServiceIngressList[0].ServiceSpec.Raw = []byte(`{"ports":[{"port":81}]}`)
 	if (Applications{Options{OperatorName: "ours", Outside: true}}).AuxiliaryObjects(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
 		t.Error("another Service has the same digest")
@@ -147,11 +159,14 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	submitting := Applications{Options{Submission: dialect.SubmissionSparkSubmit, Outside: true}}
 	app := inPhase(lifecycle.Running, written(t, oneEntry))
+
 	spec := specsOf(t, submitting.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	native := rendered(t, Applications{}, app, 1).Driver
+
 	selector := specsOf(t, Applications{}.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)["selector"].(map[string]any)
 	for label, value := range selector {
 		if native.Labels[label] != value {
@@ -170,6 +185,7 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 	} {
 		app := inPhase(phase, written(t, oneEntry))
 		s := withExposure.AuxiliaryObjects(app)
+
 		got := "none"
 		switch {
 		case s.Unsettled:
@@ -177,9 +193,11 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 		case len(s.Objects) > 0:
 			got = "stand"
 		}
+
 		if got != want || (s.Record == nil) != s.Unsettled {
 			t.Errorf("%s: %s, want %s", phase, got, want)
 		}
+
 		app.DeletionTimestamp = &metav1.Time{Time: noon}
 		if s := withExposure.AuxiliaryObjects(app); !s.Unsettled {
 			t.Errorf("%s, being deleted: %v", phase, s.Objects)
@@ -191,19 +209,23 @@ func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 // failure once.
 func TestExposed(t *testing.T) {
 	app := inPhase(lifecycle.Running, written(t, oneEntry))
+
 	tell := func(states ...lifecycle.AuxiliaryObject) []dialect.Event {
 		return withExposure.AuxiliaryObjects(app).Record(states, noon)
 	}
 	if notices := tell(); len(notices) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
 		t.Errorf("before an object exists: events %v, conditions %v", notices, app.Status.Conditions)
 	}
+
 	service, door := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "door", Current: true}
 	if notices := tell(service, door); len(notices) > 0 || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
 		t.Errorf("all objects exist: events %v, conditions %v", notices, app.Status.Conditions)
 	}
+
 	door.Current, door.Cause = false, lifecycle.Cause{Reason: "NameTaken", Message: "it is somebody else's"}
 	for i, want := range []int{1, 0} {
 		notices := tell(service, door)
+
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 		if len(notices) != want || c.Status != metav1.ConditionFalse || c.Reason != "NameTaken" || !strings.Contains(c.Message, "Ingress door: it is somebody else's") || c.ObservedGeneration != 7 {
 			t.Errorf("pass %d after the rejection: events %v, condition %+v", i+1, notices, c)
@@ -212,10 +234,12 @@ func TestExposed(t *testing.T) {
 	// After an edit with an invalid entry, the objects of the valid entries still exist.
 	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
 	s := withExposure.AuxiliaryObjects(app)
+
 	notices := s.Record([]lifecycle.AuxiliaryObject{service, {Kind: "Ingress", Name: "door", Current: true}}, noon)
 	if len(s.Objects) != 2 || len(notices) != 1 || !strings.Contains(notices[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
 		t.Errorf("%d objects, %v", len(s.Objects), notices)
 	}
+
 	app.Status.Operator.Phase = string(lifecycle.Done)
 	if notices := withExposure.AuxiliaryObjects(app).Record(nil, noon); len(notices) > 0 || len(app.Status.Conditions) > 0 {
 		t.Errorf("after the end: events %v, conditions %v", notices, app.Status.Conditions)
@@ -233,6 +257,7 @@ spec:
   driverGrpcRouteList: [{serviceMetadata: {name: grpc}, serviceSpec: {ports: [{port: 81}]}, grpcRouteMetadata: {name: grpc}, grpcRouteSpec: {parentRefs: [{name: g}]}}]`))
 	driver := map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-0", "spark-role": "driver"}
 	s := Applications{}.AuxiliaryObjects(app)
+
 	want := map[string]any{
 		"Service ui":   map[string]any{"type": "ClusterIP", "selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
 		"Service web":  map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
@@ -241,13 +266,16 @@ spec:
 	if diff := cmp.Diff(want, specsOf(t, s.Objects)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	notices := s.Record([]lifecycle.AuxiliaryObject{
 		{Kind: "Service", Name: "ui", Current: true}, {Kind: "Service", Name: "web", Current: true}, {Kind: "Service", Name: "grpc", Current: true},
 	}, noon)
+
 	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 	if len(notices) != 1 || notices[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
 		t.Fatalf("events %v, condition %+v", notices, c)
 	}
+
 	for _, want := range []string{
 		"spec.driverServiceIngressList[0]: ", "no Ingress door", "spec.driverServiceIngressList[0].serviceSpec.type: ", "spec.driverHttpRouteList[0]: ",
 		"spec.driverGrpcRouteList[0]: ", "exposure.enabled: true", "controller.exposure.enable=true", "leads to Service ui",
@@ -268,10 +296,12 @@ func TestRefusedServices(t *testing.T) {
 	} {
 		app := inPhase(lifecycle.Running, written(t, `{spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: `+spec+`}]}}`))
 		_, err := withExposure.Render(app, launchOf(1), noon)
+
 		want := "spec.driverServiceIngressList[0].serviceSpec." + field
 		if err == nil || !strings.HasPrefix(err.Error(), want+": is refused") {
 			t.Errorf("%s: %v, want %s refused", spec, err, want)
 		}
+
 		if objects := withExposure.AuxiliaryObjects(app).Objects; len(objects) > 0 {
 			t.Errorf("%s: %v are made", spec, objects)
 		}
@@ -286,6 +316,7 @@ func FuzzExposedEntries(f *testing.F) {
 	f.Add("Ui", `null`, "", `[]`, uint8(2))
 	f.Fuzz(func(t *testing.T, service, serviceSpec, name, spec string, kind uint8) {
 		app := inPhase(lifecycle.Running, written(t))
+
 		m, n := sparkv1.ObjectMetadata{Name: service}, sparkv1.ObjectMetadata{Name: name}
 		switch kind % 3 {
 		case 0:
@@ -295,11 +326,14 @@ func FuzzExposedEntries(f *testing.F) {
 		case 2:
 			app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), GRPCRouteMetadata: n, GRPCRouteSpec: rawOf(spec)}}
 		}
+
 		_, err := Applications{}.Render(app, launchOf(1), noon)
+
 		objects := withExposure.AuxiliaryObjects(app).Objects
 		if made := len(objects) == 2; made != (err == nil) {
 			t.Errorf("%d objects beside the driver, and the attempt is refused for %v", len(objects), err)
 		}
+
 		if slices.ContainsFunc(objects, func(o submit.Object) bool { return o.GetLabels()[lifecycle.ContentLabel] == "" }) {
 			t.Error("an object has no digest")
 		}

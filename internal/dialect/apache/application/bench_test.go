@@ -13,9 +13,11 @@ import (
 // observation of the pods.
 func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycle.Observed) {
 	b.Helper()
+
 	n := fmt.Sprint(executorsRun)
 	l := begin(b, trimmed, func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = n })
 	l.passWithoutObjects(0)
+
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, executorsRun), RemainingAttempts: []int32{1}}
 	if l.pass(0, seen); l.plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", l.plan.Next.Phase)
@@ -26,6 +28,7 @@ func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycl
 // sizes runs a benchmark with a small application and with a large one.
 func sizes(b *testing.B, run func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed)) {
 	b.Helper()
+
 	for _, n := range []int{5, 1000} {
 		b.Run(fmt.Sprintf("%d-executors", n), func(b *testing.B) {
 			app, seen := atWork(b, n)
@@ -52,6 +55,7 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		wanted := trimmed.app(app)
+
 		plan := application.Step(wanted, takeOver(app, wanted, seen, t0), seen, t0)
 		for b.Loop() {
 			trimmed.encode(app, wanted, plan, seen, t0)
@@ -71,7 +75,9 @@ func BenchmarkDecide(b *testing.B) {
 	})
 	b.Run("new", func(b *testing.B) {
 		app := pi()
+
 		b.ReportAllocs()
+
 		for b.Loop() {
 			app.Status = sparkv1.ApplicationStatus{}
 			if plan := trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) == 0 {
@@ -85,9 +91,12 @@ func BenchmarkDecide(b *testing.B) {
 // launch.
 func BenchmarkLaunch(b *testing.B) {
 	app := pi()
+
 	b.ReportAllocs()
+
 	for b.Loop() {
 		app.Status = sparkv1.ApplicationStatus{}
+
 		plan := trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 		if _, err := trimmed.Render(app, plan.Actions[0], t0); err != nil {
 			b.Fatal(err)
@@ -98,7 +107,9 @@ func BenchmarkLaunch(b *testing.B) {
 // BenchmarkRender measures rendering the objects of a launch outside Decide.
 func BenchmarkRender(b *testing.B) {
 	app := pi()
+
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if _, err := trimmed.Render(app, launchOf(1), t0); err != nil {
 			b.Fatal(err)

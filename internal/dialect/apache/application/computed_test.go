@@ -26,6 +26,7 @@ func (curiousRules) ExposureFaults(*dialect.Exposing) []*dialect.FieldError { re
 func TestConfigurationIsComputedOnce(t *testing.T) {
 	for name, mode := range map[string]dialect.SubmissionMode{"native": dialect.SubmissionAuto, "spark-submit": dialect.SubmissionSparkSubmit} {
 		a := Applications{Options{Submission: mode, Rules: curiousRules{}, Defaults: platformDefaults()}}
+
 		once := func() {
 			if _, wrong := sparkConf(written(t), program{}); wrong != nil {
 				t.Fatal(wrong)
@@ -46,6 +47,7 @@ func TestConfigurationIsComputedOnce(t *testing.T) {
 			},
 		} {
 			app := written(t)
+
 			const function = "github.com/sparkoperator/spark-operator/internal/dialect/apache/application.sparkConf"
 			if n := calls.Of(t, function, once, func() { read(app) }); n != 1 {
 				t.Errorf("%s, %s: the configuration was computed %d times", name, reader, n)

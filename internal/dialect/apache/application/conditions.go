@@ -28,14 +28,18 @@ var ownConditions = []string{dialect.ConditionExposed, ConditionEdited}
 // has a cause, the conditions contain the reason and the message of the cause.
 func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lifecycle.Memory, now time.Time) {
 	s := &app.Status
+
 	if wanted.Thresholds != nil {
 		wanted.InitialExecutors = wanted.Thresholds.Init // even if Spark requests more
 	}
+
 	hold := dialect.PhaseConditions(m)
+
 	lack := shortageOf(wanted, m)
 	if lack.Reason != "" {
 		hold = append(hold, dialect.PhaseCondition{Type: dialect.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
+
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
 		return !slices.Contains(ownConditions, c.Type) && !slices.ContainsFunc(hold, func(h dialect.PhaseCondition) bool { return h.Type == c.Type })
 	})
@@ -49,6 +53,7 @@ func encodeConditions(app *sparkv1.SparkApplication, wanted lifecycle.App, m lif
 		case h.Type == dialect.ConditionReady && m.Phase.Runs():
 			reason, text = string(m.Phase), "" // the condition Degraded contains the cause, if there is one
 		}
+
 		set(app, metav1.Condition{Type: h.Type, Status: h.Status, Reason: reason, Message: dialect.AddFailures(h.Type, text, m, s.Executors)}, now)
 	}
 }
@@ -88,13 +93,16 @@ func uncounted(app *sparkv1.SparkApplication) bool {
 func encodeEdit(app *sparkv1.SparkApplication, plan lifecycle.Plan, edited bool, now time.Time) []lifecycle.Notice {
 	m := plan.Next
 	launched := slices.ContainsFunc(plan.Transitions, func(t lifecycle.Transition) bool { return t.To == lifecycle.Launched && t.From != lifecycle.Unknown })
+
 	known := meta.FindStatusCondition(app.Status.Conditions, ConditionEdited) != nil
 	if !m.Phase.Live() || launched || !edited && !known {
 		meta.RemoveStatusCondition(&app.Status.Conditions, ConditionEdited)
 		return nil
 	}
+
 	text := fmt.Sprintf("the spec was edited; the driver and the executors of attempt %d continue unchanged, and the edit applies to the next attempt", m.Attempt)
 	set(app, metav1.Condition{Type: ConditionEdited, Status: metav1.ConditionTrue, Reason: reasonNextAttempt, Message: text}, now)
+
 	if !edited {
 		return nil
 	}

@@ -34,6 +34,7 @@ const (
 // result.
 func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.FieldError) {
 	spec := &app.Spec
+
 	c := conf.FromMap(spec.SparkConf)
 	for key, image := range c.WithPrefix("spark.kubernetes.") {
 		if strings.HasSuffix(key, "container.image") { // Spark itself replaces the placeholder only from 4.1 on
@@ -41,6 +42,7 @@ func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.F
 			if err != nil {
 				return nil, &dialect.FieldError{Field: "spec.sparkConf[" + conf.Shorten("spark.kubernetes."+key) + "]", Message: err.Error()}
 			}
+
 			c.Set("spark.kubernetes."+key, replaced)
 		}
 	}
@@ -48,16 +50,20 @@ func sparkConf(app *sparkv1.SparkApplication, p program) (*conf.Conf, *dialect.F
 	if rawTemplate(spec.DriverSpec) != nil {
 		c.Delete(confDriverTemplate)
 	}
+
 	if rawTemplate(spec.ExecutorSpec) != nil {
 		c.Delete(confExecutorTemplate)
 	}
+
 	setFiles(c, confJars, p.jars)
 	setFiles(c, confPyFiles, p.pyFiles)
 	setFiles(c, confFiles, spec.Files)
+
 	labels := versionLabels(spec.RuntimeVersions)
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		c.Set("spark.kubernetes.executor.label."+label, labels[label])
 	}
+
 	templateConf(c, "driver", spec.DriverSpec, apache.DriverContainer)
 	templateConf(c, "executor", spec.ExecutorSpec, apache.ExecutorContainer)
 	defaults(c, app, p)
@@ -78,15 +84,19 @@ func templateConf(c *conf.Conf, role string, template *sparkv1.PodTemplate, name
 	if rawTemplate(template) == nil {
 		return
 	}
+
 	kube := "spark.kubernetes." + role + "."
 	if other := dialect.TemplateContainer(template.PodTemplateSpec, name); other != "" {
 		c.SetIfMissing(kube+"podTemplateContainerName", other)
 	}
+
 	containers := dialect.PodTemplate(template.PodTemplateSpec).Spec.Containers
 	if len(containers) == 0 {
 		return
 	}
+
 	wanted, _ := c.Get(kube + "podTemplateContainerName")
+
 	at := max(0, slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == wanted }))
 	if allow := dialect.PrivilegeEscalation(containers[at].SecurityContext); allow != nil {
 		c.SetIfMissing(kube+"securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow))
@@ -101,6 +111,7 @@ func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 	if !strings.HasPrefix(driverMaster(&app.Spec), "spark://") {
 		c.SetIfMissing("spark.authenticate", "true")
 	}
+
 	c.SetIfMissing("spark.io.encryption.enabled", "true")
 	// If the program is written in Python or R, the driver does not have the exception that ended the program. With
 	// this setting, the driver would nevertheless create a Kubernetes client after the program's last output, and the
@@ -108,7 +119,9 @@ func defaults(c *conf.Conf, app *sparkv1.SparkApplication, p program) {
 	if submit.IsJVM(p.resource) {
 		c.SetIfMissing("spark.kubernetes.driver.annotateExitException", "true")
 	}
+
 	c.SetIfMissing("spark.kubernetes.executor.useDriverPodIP", "true")
+
 	t := tolerations(&app.Spec)
 	if !dynamicAllocation(&app.Spec) && cmp.Or(t.RestartConfig.RestartPolicy, sparkv1.RestartNever) == sparkv1.RestartNever {
 		c.SetIfMissing("spark.kubernetes.executor.deleteOnTermination", "false")

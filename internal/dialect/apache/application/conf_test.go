@@ -153,7 +153,9 @@ func TestConfiguration(t *testing.T) {
 			if c.spec == "" {
 				app = written(t)
 			}
+
 			id := newAppID(app, 1)
+
 			got := properties(t, rendered(t, Applications{}, withImage(app), 1), id)
 			for key, want := range c.want {
 				if value, ok := got[key]; ok != (want != absent) || ok && value != want {
@@ -168,6 +170,7 @@ func TestConfiguration(t *testing.T) {
 func TestConfigurationIsDeterministic(t *testing.T) {
 	app := written(t, `spec: {sparkConf: {spark.kubernetes.driverEnv.A: a, spark.kubernetes.driverEnv.B: b, spark.kubernetes.driverEnv.C: c, spark.a: "1", spark.b: "2"}}`)
 	p, _ := programOf(&app.Spec)
+
 	first := conf.MarshalProperties(confOf(t, app, p))
 	for range 20 {
 		if again := conf.MarshalProperties(confOf(t, app, p)); again != first {
@@ -179,6 +182,7 @@ func TestConfigurationIsDeterministic(t *testing.T) {
 // confOf returns the configuration of an application. It fails the test if the application is invalid.
 func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
 	t.Helper()
+
 	c, wrong := sparkConf(app, p)
 	if wrong != nil {
 		t.Fatal(wrong)
@@ -195,6 +199,7 @@ func TestVersionsDoNotMultiply(t *testing.T) {
 	})
 	var plan lifecycle.Plan
 	var err error
+
 	allocated := worst.Allocated(func() {
 		plan = trimmed.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 		_, err = trimmed.Render(app, launchOf(1), t0)
@@ -202,6 +207,7 @@ func TestVersionsDoNotMultiply(t *testing.T) {
 	if allocated > 16<<20 {
 		t.Errorf("%d MiB are allocated", allocated>>20)
 	}
+
 	if refused, ok := errors.AsType[*dialect.FieldError](err); !ok || refused.Field != "spec.sparkConf[spark.kubernetes.container.image]" ||
 		!strings.Contains(refused.Message, "the limit is 4096 bytes") {
 		t.Errorf("%v; the error is %v", plan.Next.Phase, err)

@@ -28,8 +28,10 @@ func passes(a Applications, app *sparkv1.SparkApplication) {
 				_, _ = a.Render(app, action, now)
 			}
 		}
+
 		tell(a, app, plan, now)
 	}
+
 	_, _ = a.Executor(app, 1, 1, "uid", now)
 	seen = lifecycle.Observed{RemainingAttempts: []int32{1}, Executors: executors(1, 10), Drivers: []lifecycle.Driver{{
 		Name: "pi-0-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "pi-0",
@@ -41,9 +43,11 @@ func passes(a Applications, app *sparkv1.SparkApplication) {
 
 func tell(a Applications, app *sparkv1.SparkApplication, plan lifecycle.Plan, now time.Time) {
 	Events(app, plan)
+
 	if s := a.AuxiliaryObjects(app); s.Record != nil {
 		s.Record(standing(s.Objects), now)
 	}
+
 	_, _ = json.Marshal(app.Status)
 }
 
@@ -67,6 +71,7 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 			return func() { passes(trimmed, app.DeepCopy()) }
 		})
 	}
+
 	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
 		worst.Linear(t, "template"+field.Path, func(n int) func() {
 			template := &sparkv1.PodTemplate{PodTemplateSpec: worst.Raw[corev1.PodTemplateSpec](t, field, n)}
@@ -84,6 +89,7 @@ func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 		if own {
 			name = fmt.Sprint("ui-", i)
 		}
+
 		all = append(all, sparkv1.DriverServiceIngress{
 			ServiceMetadata: sparkv1.ObjectMetadata{Name: name}, ServiceSpec: &runtime.RawExtension{Raw: []byte(`{"ports":[{"port":4040}]}`)},
 			IngressMetadata: sparkv1.ObjectMetadata{Name: fmt.Sprint("ui-", i)}, IngressSpec: &runtime.RawExtension{Raw: []byte(`{}`)},
@@ -118,6 +124,7 @@ func TestExposedEntriesCostLinearTime(t *testing.T) {
 			})
 		}
 	}
+
 	for _, field := range worst.Fields(reflect.TypeFor[networkingv1.IngressSpec]()) {
 		worst.Linear(t, "ingress"+field.Path, func(n int) func() {
 			app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverServiceIngressList = entriesOf(1, true) })

@@ -52,6 +52,7 @@ func (a *attempt) wanted() lifecycle.App {
 		ForceAfter:        stageTimeout(t.ApplicationTimeoutConfig.ForceTerminationGracePeriodMillis, defaultForceAfter),
 		CleanupInterval:   cleanAgain(t.ApplicationTimeoutConfig.TerminationRequeuePeriodMillis),
 	}
+
 	out.Deadlines.Run = a.Run
 	if app.DeletionTimestamp != nil {
 		out.DeletedAt = app.DeletionTimestamp.UTC()
@@ -65,12 +66,15 @@ func tolerations(spec *sparkv1.ApplicationSpec) sparkv1.ApplicationTolerations {
 	if spec.ApplicationTolerations != nil {
 		t = *spec.ApplicationTolerations
 	}
+
 	if t.RestartConfig == nil {
 		t.RestartConfig = &sparkv1.RestartConfig{}
 	}
+
 	if t.ApplicationTimeoutConfig == nil {
 		t.ApplicationTimeoutConfig = &sparkv1.ApplicationTimeoutConfig{}
 	}
+
 	if t.InstanceConfig == nil {
 		t.InstanceConfig = &sparkv1.InstanceConfig{}
 	}
@@ -90,9 +94,11 @@ func restart(c *sparkv1.RestartConfig) lifecycle.Restart {
 	if c.MaxRestartAttempts != nil {
 		r.Limits.MaxRestarts = *c.MaxRestartAttempts
 	}
+
 	if backoff := interval(c.RestartBackoffMillis); backoff != nil {
 		r.Limits.Backoff = *backoff
 	}
+
 	switch c.RestartPolicy {
 	case sparkv1.RestartAlways:
 		r.Policy = lifecycle.Always
@@ -127,6 +133,7 @@ func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
 	case sparkv1.RetainOnFailure:
 		r.Policy = lifecycle.RetainOnFailure
 	}
+
 	if ttl := duration(t.TTLAfterStopMillis); ttl != nil && (r.For == nil || *ttl < *r.For) {
 		r.For = ttl
 	}
@@ -193,6 +200,7 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 	if driverOnly(spec) {
 		return 0, 0
 	}
+
 	instances, set := dialect.ExecutorNumber(spec.SparkConf[confInstances])
 	if dynamicAllocation(spec) {
 		// Spark starts with the largest of the three numbers (Utils.getDynamicAllocationInitialExecutors).
@@ -200,6 +208,7 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 		least, _ := dialect.ExecutorNumber(spec.SparkConf[confDynamicLeast])
 		return max(first, least, instances), least
 	}
+
 	if !set {
 		instances = sparkInstances
 	}
@@ -220,6 +229,7 @@ func decodeMemory(s *sparkv1.ApplicationStatus) (m lifecycle.Memory) {
 	if o == nil {
 		return m
 	}
+
 	dialect.DecodeMemory(&m, &o.OperatorStatus)
 	m.AttemptID, m.Runs, m.Submissions, m.PhaseBeforeUnknown = o.AttemptID, o.Runs, o.Submissions, lifecycle.Phase(o.Before)
 	m.Restarts = restartsOf(s.CurrentAttemptSummary)
@@ -230,6 +240,7 @@ func restartsOf(summary *sparkv1.ApplicationAttemptSummary) lifecycle.Restarts {
 	if summary == nil || summary.AttemptInfo == nil {
 		return lifecycle.Restarts{}
 	}
+
 	info := summary.AttemptInfo
 	return lifecycle.Restarts{Total: info.RestartCounter, Failures: info.FailureRestartCounter, Rejections: info.SchedulingFailureRestartCounter}
 }

@@ -38,6 +38,7 @@ func TestDefaults(t *testing.T) {
 func TestTolerations(t *testing.T) {
 	millis := func(n int64) *int64 { return &n }
 	seconds := func(n int) *time.Duration { return new(time.Duration(n) * time.Second) }
+
 	const ever = time.Duration(math.MaxInt64/int64(time.Millisecond)) * time.Millisecond
 	for _, c := range []struct {
 		name string
@@ -96,6 +97,7 @@ func TestTolerations(t *testing.T) {
 	} {
 		want := trimmed.app(pi())
 		c.want(&want)
+
 		if diff := cmp.Diff(want, trimmed.app(pi(tolerating(c.t)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -107,6 +109,7 @@ func TestTolerations(t *testing.T) {
 // until then the operator must not wait for two billion executors.
 func TestExecutorsWanted(t *testing.T) {
 	type conf = map[string]string
+
 	const instances, enabled, first, atLeast, master = "spark.executor.instances", "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.initialExecutors",
 		"spark.dynamicAllocation.minExecutors", "spark.kubernetes.driver.master"
 	for _, c := range []struct {
@@ -154,6 +157,7 @@ func TestOptionsAndDeletion(t *testing.T) {
 			t.Errorf("generation %d is read as edited: %t", generation, got)
 		}
 	}
+
 	got := a.app(pi(func(app *sparkv1.SparkApplication) {
 		app.DeletionTimestamp, app.Finalizers = new(metav1.NewTime(t0)), []string{metav1.FinalizerOrphanDependents}
 	}))
@@ -169,6 +173,7 @@ func TestUnknownPoliciesDoNothing(t *testing.T) {
 		if got := restart(&sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartPolicy(text)}).Policy; got != lifecycle.Never {
 			t.Errorf("the restart policy %q is read as %s", text, got)
 		}
+
 		if got := retention(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.ResourceRetainPolicy(text)}).Policy; got != lifecycle.RetainNever {
 			t.Errorf("the retain policy %q is read as %s", text, got)
 		}
@@ -182,6 +187,7 @@ func TestReadingTolerationsDoesNotChangeThem(t *testing.T) {
 		before := app.DeepCopy()
 		decoded := trimmed.app(app)
 		*decoded.Thresholds, decoded.Restart.Limits.MaxRestarts = lifecycle.Thresholds{Init: 9}, 9
+
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Errorf("the application is changed:\n%s", diff)
 		}
@@ -194,6 +200,7 @@ func FuzzDurations(f *testing.F) {
 	for _, n := range []int64{0, 1, -1, 999, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 + 1} {
 		f.Add(n)
 	}
+
 	f.Fuzz(func(t *testing.T, n int64) {
 		stage, pause, kept, again := stageTimeout(&n, time.Hour), *interval(&n), duration(&n), cleanAgain(&n)
 		if n < 0 {
@@ -202,13 +209,16 @@ func FuzzDurations(f *testing.F) {
 			}
 			return
 		}
+
 		want := time.Duration(math.MaxInt64) - 775807 // 292 years in whole milliseconds
 		if n <= 9_223_372_036_854 {
 			want = time.Duration(n) * time.Millisecond
 		}
+
 		if kept == nil {
 			t.Fatalf("%d ms: kept forever", n)
 		}
+
 		if stage != want || pause != want || *kept != want || again != max(want, time.Second) {
 			t.Errorf("%d ms: %s, %s, %s, %s; want %s", n, stage, pause, *kept, again, want)
 		}
@@ -218,6 +228,7 @@ func FuzzDurations(f *testing.F) {
 // TestMemoryOfOtherStatuses checks the memory of statuses that this operator did not write, or that somebody edited.
 func TestMemoryOfOtherStatuses(t *testing.T) {
 	summary := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{RestartCounter: 3, FailureRestartCounter: 2, SchedulingFailureRestartCounter: 1}}
+
 	ours := &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: "Running", Attempt: 4}, AttemptID: "pi-3", Runs: 4, Submissions: 5, Before: "Started"}
 	for name, c := range map[string]struct {
 		status sparkv1.ApplicationStatus

@@ -25,11 +25,14 @@ func stageDefault(seconds *int64, fallback time.Duration) time.Duration {
 // the original spec shares.
 func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
+
 	spec.SparkConf = s.Conf(own, func(key string) bool { return platform.SetsFallback(own, key) })
 	if image, setting := s.Image(spec.RuntimeVersions.SparkVersion); image != "" && own[platform.ImageKey] == "" {
 		spec.SparkConf = platform.With(spec.SparkConf, platform.ImageKey, image)
+
 		filled = append(filled, setting)
 	}
+
 	for _, role := range []struct {
 		name, container string
 		template        **sparkv1.PodTemplate
@@ -38,14 +41,18 @@ func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string
 		{platform.Executor, apache.ExecutorContainer, &spec.ExecutorSpec},
 	} {
 		container := cmp.Or(own["spark.kubernetes."+role.name+".podTemplateContainerName"], role.container)
+
 		template, used := s.Fill(rawTemplate(*role.template), role.name, platform.Container{Name: container}, platform.TakenByConf(own, role.name))
 		if len(used) == 0 {
 			continue
 		}
+
 		if rawTemplate(*role.template) == nil && own["spark.kubernetes."+role.name+".podTemplateFile"] != "" {
 			continue // the application has a template file, which only Spark can read
 		}
+
 		*role.template = &sparkv1.PodTemplate{PodTemplateSpec: &runtime.RawExtension{Raw: template}}
+
 		filled = append(filled, used...)
 	}
 	return append(filled, s.UsedLimits(ownLimits(spec))...)

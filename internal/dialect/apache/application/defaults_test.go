@@ -40,6 +40,7 @@ func withDefaults() Applications { return Applications{Options{Defaults: platfor
 // treeOf parses JSON or YAML. An empty text has no tree.
 func treeOf(t *testing.T, text string) (tree any) {
 	t.Helper()
+
 	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -127,36 +128,46 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(c.spec), &spec); err != nil {
 				t.Fatal(err)
 			}
+
 			if c.settings == nil {
 				c.settings = platformDefaults()
 			}
+
 			before, merged := spec.DeepCopy(), spec
 			used := merge(&merged, c.settings)
+
 			if diff := cmp.Diff(before, &spec); diff != "" {
 				t.Errorf("the merge changes the user's spec:\n%s", diff)
 			}
+
 			var conf map[string]string
 			if err := yaml.Unmarshal([]byte(c.conf), &conf); err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(conf, merged.SparkConf); diff != "" {
 				t.Errorf("sparkConf (-want +got):\n%s", diff)
 			}
+
 			if diff := cmp.Diff(treeOf(t, c.driver), treeOf(t, string(rawTemplate(merged.DriverSpec)))); diff != "" {
 				t.Errorf("the driver's template (-want +got):\n%s", diff)
 			}
+
 			if diff := cmp.Diff(treeOf(t, c.executor), treeOf(t, string(rawTemplate(merged.ExecutorSpec)))); diff != "" {
 				t.Errorf("the executors' template (-want +got):\n%s", diff)
 			}
+
 			if got := strings.Join(used, " "); got != strings.TrimSpace(c.used) {
 				t.Errorf("used are %s\nwant     %s", got, c.used)
 			}
+
 			again := *merged.DeepCopy()
 			for _, setting := range merge(&again, c.settings) {
 				if !strings.HasPrefix(setting, "timeouts.") {
 					t.Errorf("a second merge uses %s", setting)
 				}
 			}
+
 			if diff := cmp.Diff(merged, again); diff != "" {
 				t.Errorf("a second merge changes the spec:\n%s", diff)
 			}
@@ -171,11 +182,14 @@ func TestDefaultsAreMergedIntoACopy(t *testing.T) {
 	if same := (Applications{}).next(app, 1, noon).Attempt; same.app != app || same.defaults.Settings != nil {
 		t.Error("an application without defaults is copied")
 	}
+
 	before := app.DeepCopy()
+
 	merged := withDefaults().next(app, 1, noon).Attempt
 	if diff := cmp.Diff(before, app); merged.app == app || diff != "" {
 		t.Fatalf("the copy is the argument: %t; the argument (-want +got):\n%s", merged.app == app, diff)
 	}
+
 	if diff := cmp.Diff(app.Spec.SparkConf, merged.defaults.Own); diff != "" {
 		t.Errorf("the user's sparkConf (-want +got):\n%s", diff)
 	}
@@ -186,6 +200,7 @@ func TestDefaultsAreMergedIntoACopy(t *testing.T) {
 // precedence.
 func TestDeadlinesAreThoseOfTheLaunch(t *testing.T) {
 	const usual = 5 * time.Minute
+
 	launched := func(attempt int32, defaults *sparkv1.OperatorDefaults) func(*sparkv1.SparkApplication) {
 		return func(app *sparkv1.SparkApplication) {
 			app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Attempt: attempt, Defaults: defaults}}
@@ -212,6 +227,7 @@ func TestDeadlinesAreThoseOfTheLaunch(t *testing.T) {
 	} {
 		app := pi(c.change)
 		a := Applications{Options{Defaults: c.settings, Run: 2 * time.Hour}}
+
 		want := lifecycle.Deadlines{DriverStart: c.start, DriverReady: c.ready, ExecutorsStart: c.executors, Run: c.runs, RestartAtScaling: true}
 		if diff := cmp.Diff(want, a.app(app).Deadlines); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -230,10 +246,12 @@ func TestSparkConfIsTheUsers(t *testing.T) {
 		"the user's number": {map[string]string{"spark.executor.instances": "3"}, 3},
 	} {
 		app := pi(func(app *sparkv1.SparkApplication) { app.Spec.SparkConf = c.conf })
+
 		before := app.DeepCopy()
 		if got := withDefaults().app(app).InitialExecutors; got != c.want {
 			t.Errorf("%s: %d executors, want %d", name, got, c.want)
 		}
+
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Errorf("%s: afterwards (-want +got):\n%s", name, diff)
 		}
@@ -248,6 +266,7 @@ func TestDefaultsBeforeALaunchKeepKeysForBothRoles(t *testing.T) {
 	})
 	defaults := map[string]string{"spark.kubernetes.driver.node.selector.disk": "hdd", "spark.kubernetes.driver.node.selector.zone": "a"}
 	current := Applications{Options{Defaults: &platform.Settings{SparkConf: defaults}}}.present(app)
+
 	want := map[string]string{"spark.kubernetes.node.selector.disk": "ssd", "spark.kubernetes.driver.node.selector.zone": "a"}
 	if diff := cmp.Diff(want, current.app.Spec.SparkConf); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -257,16 +276,19 @@ func TestDefaultsBeforeALaunchKeepKeysForBothRoles(t *testing.T) {
 // TestDecideNeverWritesDefaultsIntoTheSpec checks that the spec is the user's own after each pass of two attempts.
 func TestDecideNeverWritesDefaultsIntoTheSpec(t *testing.T) {
 	l := begin(t, Applications{Options{Trim: true, Defaults: platformDefaults()}}, restarting(sparkv1.RestartOnFailure))
+
 	before := l.app.Spec.DeepCopy()
 	for _, pass := range []func(){
 		func() { l.passWithoutObjects(0) }, func() { l.passWithDriver(time.Second, ready) }, func() { l.passWithDriver(time.Second, crashed) },
 		func() { l.passWithoutObjects(10 * time.Second) }, func() { l.passWithDriver(time.Second, succeeded) }, func() { l.passWithoutObjects(time.Second) },
 	} {
 		pass()
+
 		if diff := cmp.Diff(before, &l.app.Spec); diff != "" {
 			t.Fatalf("in phase %s:\n%s", l.plan.Next.Phase, diff)
 		}
 	}
+
 	if l.plan.Next.Phase != lifecycle.Done {
 		t.Errorf("the application ends in phase %s", l.plan.Next.Phase)
 	}
@@ -278,13 +300,16 @@ func TestAnAttemptKeepsItsDefaults(t *testing.T) {
 	l := begin(t, Applications{Options{Trim: true, Defaults: platformDefaults()}}, restarting(sparkv1.RestartOnFailure))
 	expect := func(when string, want *sparkv1.OperatorDefaults) {
 		t.Helper()
+
 		if diff := cmp.Diff(want, l.app.Status.Operator.Defaults); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
 	first := &sparkv1.OperatorDefaults{Version: "v1", Settings: `{"sparkConf":{"spark.executor.instances":"5"},"timeouts":{"driverStartSeconds":60,"driverReadySeconds":0,"runSeconds":3600}}`}
+
 	l.passWithoutObjects(0)
 	expect("after the launch", first)
+
 	l.a.Defaults = &platform.Settings{Version: "v2"}
 	l.passWithDriver(time.Second, ready)
 	expect("after a change of the defaults", first)
@@ -292,11 +317,13 @@ func TestAnAttemptKeepsItsDefaults(t *testing.T) {
 	expect("between two attempts", first)
 	l.passWithoutObjects(10 * time.Second)
 	expect("after the next launch", &sparkv1.OperatorDefaults{Version: "v2"})
+
 	l.a.Defaults = nil
 	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
 	expect("after the removal of the defaults", &sparkv1.OperatorDefaults{Version: "v2"})
 	l.passWithoutObjects(10 * time.Second)
 	expect("after a launch without defaults", nil)
+
 	if l.plan.Next.Attempt != 3 {
 		t.Errorf("attempt %d", l.plan.Next.Attempt)
 	}
@@ -321,20 +348,25 @@ func TestOriginsOfDefaults(t *testing.T) {
 		for _, part := range []map[string]string{pods, c.keys} {
 			maps.Copy(want, part)
 		}
+
 		a := withDefaults()
 		o := rendered(t, a, c.app, 1)
+
 		config := named[*corev1.ConfigMap](t, o, "pi-0-spark-drv-conf-map")
 		if diff := cmp.Diff(want, platform.Origins(config.Annotations)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+
 		if config.Annotations["sparkoperator.dev/defaults"] != "v1" || o.Driver.Annotations["sparkoperator.dev/defaults"] != "v1" {
 			t.Errorf("%s: the versions are %v and %v", name, config.Annotations, o.Driver.Annotations)
 		}
+
 		a.Submission = dialect.SubmissionSparkSubmit
 		if diff := cmp.Diff(want, platform.Origins(rendered(t, a, c.app, 1).Driver.Annotations)); diff != "" {
 			t.Errorf("%s, by spark-submit (-want +got):\n%s", name, diff)
 		}
 	}
+
 	o := rendered(t, Applications{}, written(t), 1)
 	for _, object := range append(o.Before, submit.Object(o.Driver)) {
 		if _, ok := object.GetAnnotations()["sparkoperator.dev/defaults"]; ok {
@@ -349,17 +381,21 @@ func TestDefaultsReachThePods(t *testing.T) {
 	app := written(t)
 	delete(app.Spec.SparkConf, "spark.kubernetes.container.image")
 	driver := rendered(t, withDefaults(), app, 1).Driver
+
 	executor, err := withDefaults().Executor(app, 1, 1, "uid", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const image = "registry.example.org/spark:4.2.0"
 	if driver.Labels["team"] != "platform" || driver.Spec.Containers[0].Image != image {
 		t.Errorf("the driver has the labels %v and the image %s", driver.Labels, driver.Spec.Containers[0].Image)
 	}
+
 	if executor.Spec.NodeSelector["pool"] != "spot" || executor.Spec.Containers[0].Image != image {
 		t.Errorf("the executor has the node selector %v and the image %s", executor.Spec.NodeSelector, executor.Spec.Containers[0].Image)
 	}
+
 	pods := withDefaults().Review(app, noon).Pods()
 	if len(pods) != 2 || pods[0].Count != 1 || pods[1].Count != 5 || pods[1].Pod.Spec.NodeSelector["pool"] != "spot" {
 		t.Errorf("the review counts %+v", pods)
@@ -388,6 +424,7 @@ func TestFaultOfADefaultNamesItsOrigin(t *testing.T) {
 			if own {
 				app.Spec.SparkConf[c.key] = "more"
 			}
+
 			err := c.render(a, app)
 			if err == nil || !strings.HasPrefix(err.Error(), "spec.sparkConf["+c.key+"]: ") || strings.HasSuffix(err.Error(), origin) == own {
 				t.Errorf("%s, with a value of the user: %t: %v", by, own, err)
@@ -415,6 +452,7 @@ func TestExecutorNeedsTheDefaultsOfItsLaunch(t *testing.T) {
 	} {
 		app := inPhase(lifecycle.Running, written(t))
 		app.Status.Operator.Defaults = c.stored
+
 		pod, err := Applications{Options{Defaults: c.settings}}.Executor(app, c.attempt, 1, "uid", noon)
 		if errors.Is(err, launch.ErrDefaultsChanged) != c.changed || (pod == nil) != c.changed {
 			t.Errorf("%s: %v", name, err)

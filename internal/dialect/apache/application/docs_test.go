@@ -19,18 +19,23 @@ func TestApplicationsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	page := string(text)
 	_, rest, _ := strings.Cut(page, "```yaml\n")
 	example, _, _ := strings.Cut(rest, "```")
+
 	var app sparkv1.SparkApplication
 	if err := yaml.UnmarshalStrict([]byte(example), &app); err != nil {
 		t.Fatal(err)
 	}
+
 	app.UID = noonUID
+
 	o := rendered(t, Applications{}, &app, 1)
 	if len(o.Warnings) > 0 || o.Driver.Name != "pi-0-driver" || o.Driver.Spec.Containers[0].Image != "docker.io/apache/spark:4.1.4" {
 		t.Errorf("%s of %s, %q", o.Driver.Name, o.Driver.Spec.Containers[0].Image, o.Warnings)
 	}
+
 	got := properties(t, o, "pi-0")
 	for _, key := range []string{
 		confMaster, confAppID, "spark.authenticate", "spark.io.encryption.enabled", "spark.kubernetes.driver.annotateExitException",
@@ -40,14 +45,18 @@ func TestApplicationsPage(t *testing.T) {
 			t.Errorf("%s is set: %v, and on the page: %v", key, set, strings.Contains(page, "| `"+key+"` |"))
 		}
 	}
+
 	_, rest, _ = strings.Cut(rest, "```yaml\n")
+
 	lists, _, _ := strings.Cut(rest, "```")
 	if err := yaml.UnmarshalStrict([]byte(lists), &app); err != nil {
 		t.Fatal(err)
 	}
+
 	if made, wrong := withExposure.auxiliaryObjects(&app, 1); len(made) != 2 || len(wrong) > 0 {
 		t.Errorf("%d objects beside the driver, %v", len(made), wrong)
 	}
+
 	for _, word := range []string{apache.LabelOperatorName, apache.LabelAppName, apache.LabelScalaVersion, apache.LabelJDKVersion, dialect.ConditionExposed, dialect.OwnPrefix, apache.DefaultOperatorName} {
 		if !strings.Contains(page, "`"+word+"`") {
 			t.Errorf("the page does not tell of %s", word)

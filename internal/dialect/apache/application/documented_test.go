@@ -18,7 +18,9 @@ func TestApplicationsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	page := string(text)
+
 	words := []string{
 		EventReleased, EventExecutorsBelow, EventExecutorsPartial, EventExecutorsEnough, dialect.EventTakenOver, dialect.EventSubmitted, dialect.EventSubmissionFailed,
 		dialect.EventCompleted, dialect.EventFailed, dialect.EventPendingRerun, dialect.EventSpecChanged, dialect.EventDriverRunning, dialect.EventDriverPending,
@@ -31,11 +33,13 @@ func TestApplicationsAreDocumented(t *testing.T) {
 	for _, state := range everyState {
 		words = append(words, string(state))
 	}
+
 	for _, word := range words {
 		if !strings.Contains(page, "`"+word+"`") {
 			t.Errorf("docs/apache-applications.md does not tell of %s", word)
 		}
 	}
+
 	for _, figure := range []string{
 		fmt.Sprintf("| `maxRestartAttempts` | %d |", defaultMaxRestarts), fmt.Sprintf("| `restartBackoffMillis` | %d |", defaultBackoff.Milliseconds()),
 		fmt.Sprintf("| `driverStartTimeoutMillis` | %d |", defaultTimeout.Milliseconds()), fmt.Sprintf("| `terminationRequeuePeriodMillis` | %d |", defaultCleanAgain.Milliseconds()),

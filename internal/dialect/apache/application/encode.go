@@ -19,11 +19,14 @@ func (a Applications) encode(app *sparkv1.SparkApplication, wanted lifecycle.App
 	if m.Phase == lifecycle.New {
 		return nil
 	}
+
 	edited := uncounted(app)
 	a.encodeStates(app, wanted, plan, seen, now)
+
 	if s.Operator != nil && s.Operator.Attempt != m.Attempt {
 		s.Executors, s.Operator.Executors = nil, nil // the counts belong to an earlier attempt
 	}
+
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
 	s.Executors, notices = dialect.CountExecutors(&s.Operator.OperatorStatus, s.Executors, append(dialect.ExecutorsOf(m, seen.Executors), dialect.ExecutorsOf(m, seen.UncountedExecutors)...))
@@ -40,11 +43,13 @@ func (a Applications) encodeStates(app *sparkv1.SparkApplication, wanted lifecyc
 		first := lifecycle.Transition{}
 		enter(s, sparkv1.ApplicationSubmitted, message(sparkv1.ApplicationSubmitted, first, wanted, plan.Next), submittedAt(app, now), nil)
 	}
+
 	for _, t := range plan.Transitions {
 		for _, state := range states(current(s), t, wanted) {
 			if state == sparkv1.ApplicationScheduledToRestart {
 				rollOver(s, endedAttempt(s, t, plan.Next.Restarts), a.Trim)
 			}
+
 			enter(s, state, message(state, t, wanted, plan.Next), t.At, driverSnapshot(state, seen.Driver(t.Attempt)))
 		}
 	}
@@ -62,6 +67,7 @@ func endedAttempt(s *sparkv1.ApplicationStatus, t lifecycle.Transition, next lif
 	if t.To == lifecycle.Launched { // a launch that was not stored
 		over.ID = max(over.ID-1, 0)
 	}
+
 	if now := s.CurrentAttemptSummary; now != nil && now.AttemptInfo != nil && (t.To == lifecycle.Launched || now.AttemptInfo.ID == over.ID) {
 		return *now.AttemptInfo
 	}
@@ -98,11 +104,14 @@ func encodeMemory(s *sparkv1.ApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &sparkv1.OperatorStatus{}
 	}
+
 	dialect.EncodeMemory(&s.Operator.OperatorStatus, m)
+
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions, s.Operator.Before = m.AttemptID, m.Runs, m.Submissions, string(m.PhaseBeforeUnknown)
 	if s.CurrentAttemptSummary == nil {
 		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{}
 	}
+
 	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.AttemptInfo{
 		ID: attemptInfoID(m), RestartCounter: m.Restarts.Total,
 		FailureRestartCounter: m.Restarts.Failures, SchedulingFailureRestartCounter: m.Restarts.Rejections,

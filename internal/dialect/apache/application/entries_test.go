@@ -44,11 +44,13 @@ func TestFaultsOfEntries(t *testing.T) {
 			[]string{web + "httpRouteSpec.parentRefs[0].name: is missing; name a Gateway", web + "httpRouteSpec.parentRefs[2].name: is missing; name a Gateway"}},
 	} {
 		app := written(t, "spec: {"+c.spec+"}")
+
 		faults := exposedEntries(&app.Spec)[0].faults()
 		if len(faults) != len(c.want) {
 			t.Errorf("%s: faults %v, want %q", name, faults, c.want)
 			continue
 		}
+
 		for i, want := range c.want {
 			if got := faults[i].Error(); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %q, want %q", name, got, want)
@@ -99,19 +101,23 @@ func TestEntriesThatShareNames(t *testing.T) {
 	} {
 		app := inPhase(lifecycle.Running, written(t, "spec: {"+c.spec+"}"))
 		before := app.DeepCopy()
+
 		objects, problems := withExposure.auxiliaryObjects(app, 1)
 		if got := strings.Join(kindsOf(objects), ", "); got != c.objects {
 			t.Errorf("%s: objects are %s, want %s", name, got, c.objects)
 		}
+
 		if len(problems) != len(c.problems) {
 			t.Errorf("%s: problems are %v, want %q", name, problems, c.problems)
 			continue
 		}
+
 		for i, want := range c.problems {
 			if got := problems[i].Reason + " " + problems[i].Message; !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
 		}
+
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Errorf("%s: the application is changed:\n%s", name, diff)
 		}
@@ -132,16 +138,19 @@ func TestSwitchedOffExposureIsExplained(t *testing.T) {
 	const enable = "set exposure.enabled: true in the operator's configuration (chart: controller.exposure.enable=true), or "
 	entry := lifecycle.Cause{Reason: "SwitchedOff", Message: "spec.driverServiceIngressList[0]: the operator creates no objects that expose a driver outside the cluster, " +
 		"so there is no Ingress door; " + enable + "create one yourself that leads to Service ui"}
+
 	of := func(kind string) lifecycle.Cause {
 		return lifecycle.Cause{Reason: "SwitchedOff", Message: "spec.driverServiceIngressList[0].serviceSpec.type: a Service of type " + kind +
 			" would be reachable from outside the cluster, but such exposure is not enabled, so the Service is created with type ClusterIP; " + enable + "remove the type"}
 	}
 	for kind, want := range map[string][]lifecycle.Cause{`""`: {entry}, "ClusterIP": {entry}, "NodePort": {entry, of("NodePort")}, "LoadBalancer": {entry, of("LoadBalancer")}} {
 		app := written(t, `spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {type: `+kind+`, ports: [{port: 80}]}, ingressMetadata: {name: door}}]}`)
+
 		d := exposedEntries(&app.Spec)[0]
 		if diff := cmp.Diff(want, Applications{}.typeProblems(d)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
+
 		if got := withExposure.typeProblems(d); len(got) > 0 {
 			t.Errorf("%s, switched on: %v", kind, got)
 		}
@@ -166,6 +175,7 @@ func TestAuxiliaryObjectsOfASpecThatIsUnreadable(t *testing.T) {
 	} {
 		app := inPhase(c.phase, written(t))
 		c.change(app)
+
 		if got := withExposure.AuxiliaryObjects(app); got.Unsettled != c.unsettled || (got.Record == nil) != c.unsettled || len(got.Objects) > 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -180,6 +190,7 @@ spec: {driverServiceIngressList: [{serviceSpec: {selector: {app: database}, port
   serviceMetadata: {name: ui, labels: {sparkoperator.dev/app-uid: x, sparkoperator.dev/attempt: "9", sparkoperator.dev/managed: "false", spark-app-selector: z, team: a}}}]}`))
 	before := app.DeepCopy()
 	objects, _ := withExposure.auxiliaryObjects(app, 2)
+
 	want := map[string]string{
 		"spark.operator/name": "spark-kubernetes-operator", "spark.operator/spark-app-name": "pi", "sparkoperator.dev/app-uid": noonUID, "sparkoperator.dev/attempt": "2",
 		"sparkoperator.dev/managed": "true", "team": "a",
@@ -187,13 +198,16 @@ spec: {driverServiceIngressList: [{serviceSpec: {selector: {app: database}, port
 	if diff := cmp.Diff(want, objects[0].GetLabels()); diff != "" {
 		t.Errorf("labels of the Service (-want +got):\n%s", diff)
 	}
+
 	if _, ok := objects[1].GetLabels()["team"]; ok {
 		t.Errorf("the Ingress has the Service's labels %v", objects[1].GetLabels())
 	}
+
 	selector := specsOf(t, objects)["Service ui"].(map[string]any)["selector"]
 	if diff := cmp.Diff(map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-1", "spark-role": "driver"}, selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(before, app); diff != "" {
 		t.Errorf("the application is changed:\n%s", diff)
 	}

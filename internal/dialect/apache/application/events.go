@@ -27,6 +27,7 @@ func Events(app *sparkv1.SparkApplication, plan lifecycle.Plan) []dialect.Event 
 			out = append(out, e)
 		}
 	}
+
 	for _, n := range plan.Notices {
 		out = append(out, dialect.NoticeEvent(n))
 	}

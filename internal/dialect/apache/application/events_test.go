@@ -54,6 +54,7 @@ func TestEvents(t *testing.T) {
 			MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))}})},
 			func(l *life) {
 				l.passWithoutObjects(0)
+
 				for _, n := range []int{0, 1, 2, 1, 1} {
 					l.pass(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
 				}
@@ -70,9 +71,11 @@ func TestEvents(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := begin(t, trimmed, c.app...)
 			c.live(l)
+
 			if diff := cmp.Diff(c.want, l.reasons()); diff != "" {
 				t.Errorf("reasons of the events (-want +got):\n%s", diff)
 			}
+
 			for _, e := range l.events {
 				if e.Message == "" {
 					t.Errorf("the event %s has no message", e.Reason)
@@ -88,14 +91,17 @@ func TestMessagesCountAttemptsFromOne(t *testing.T) {
 	message := func(change ...func(*sparkv1.SparkApplication)) string {
 		return begin(t, trimmed, change...).passWithoutObjects(0).events[0].Message
 	}
+
 	const want = "attempt 1 was submitted as driver pod pi-0-driver (names count attempts from 0) by the operator itself"
 	if got := message(); got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
+
 	pinned := message(func(app *sparkv1.SparkApplication) { app.Spec.SparkConf[confDriverPodName] = "mine" })
 	if pinned != "attempt 1 was submitted as driver pod mine by the operator itself" {
 		t.Errorf("message %q", pinned)
 	}
+
 	before := sparkv1.ApplicationRunningHealthy
 	if got := takenOver(before, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1}).Cause.Message; !strings.HasSuffix(got, "in attempt 1") {
 		t.Errorf("message %q", got)

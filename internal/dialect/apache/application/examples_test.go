@@ -46,25 +46,30 @@ func TestGoldenObjects(t *testing.T) {
 		made := rendered(t, Applications{}, app, 1)
 		objects := append(append([]submit.Object{}, made.Before...), made.Driver)
 		objects = append(objects, withExposure.AuxiliaryObjects(inPhase(lifecycle.Running, app)).Objects...)
+
 		var got bytes.Buffer
 		for _, object := range objects {
 			text, err := yaml.Marshal(object)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got.WriteString("---\n")
 			got.Write(text)
 		}
+
 		golden := filepath.Join("testdata", name+".golden.yaml")
 		if *updateGolden {
 			if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		want, err := os.ReadFile(golden)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(string(want), got.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -77,25 +82,30 @@ func TestExamples(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
 			var app sparkv1.SparkApplication
 			if yaml.Unmarshal(part, &app) != nil || app.APIVersion != sparkv1.GroupVersion.String() || app.Kind != "SparkApplication" {
 				continue
 			}
+
 			app = sparkv1.SparkApplication{}
 			if err := yaml.UnmarshalStrict(part, &app); err != nil {
 				t.Errorf("%s: %v", file, err)
 				continue
 			}
+
 			app.UID = noonUID
 			if app.Namespace == "" {
 				app.Namespace = "default"
 			}
+
 			if o := rendered(t, Applications{}, &app, 1); len(o.Warnings) > 0 {
 				t.Errorf("%s: %q", file, o.Warnings)
 			}

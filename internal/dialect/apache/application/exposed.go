@@ -37,11 +37,13 @@ func exposedEntries(spec *sparkv1.ApplicationSpec) []exposedEntry {
 		all = append(all, exposedEntry{expose.IngressKind, fmt.Sprintf("spec.driverServiceIngressList[%d]", i), "ingressMetadata", "ingressSpec",
 			e.ServiceMetadata, e.IngressMetadata, e.ServiceSpec, e.IngressSpec})
 	}
+
 	for i := range spec.DriverHTTPRouteList {
 		e := &spec.DriverHTTPRouteList[i]
 		all = append(all, exposedEntry{expose.RouteKind, fmt.Sprintf("spec.driverHttpRouteList[%d]", i), "httpRouteMetadata", "httpRouteSpec",
 			e.ServiceMetadata, e.HTTPRouteMetadata, e.ServiceSpec, e.HTTPRouteSpec})
 	}
+
 	for i := range spec.DriverGRPCRouteList {
 		e := &spec.DriverGRPCRouteList[i]
 		all = append(all, exposedEntry{expose.GRPCRouteKind, fmt.Sprintf("spec.driverGrpcRouteList[%d]", i), "grpcRouteMetadata", "grpcRouteSpec",
@@ -62,14 +64,18 @@ func (d exposedEntry) faults() (wrong []*dialect.FieldError) {
 	if problems := validation.IsDNS1035Label(d.service.Name); len(problems) > 0 {
 		wrong = append(wrong, d.fault("serviceMetadata.name", "%q is not a valid Service name: %s", d.service.Name, strings.Join(problems, "; ")))
 	}
+
 	if problems := validation.IsDNS1123Subdomain(d.meta.Name); len(problems) > 0 {
 		wrong = append(wrong, d.fault(d.metaField+".name", "%q is not a valid %s name: %s", d.meta.Name, d.kind.Kind, strings.Join(problems, "; ")))
 	}
+
 	wrong = append(wrong, d.serviceFaults()...)
+
 	tree, err := d.tree()
 	if err != nil {
 		return append(wrong, d.fault(d.specField, "%v", err))
 	}
+
 	if d.isRoute() {
 		wrong = append(wrong, d.parentFaults(tree)...)
 	}
@@ -82,13 +88,16 @@ func (d exposedEntry) serviceFaults() []*dialect.FieldError {
 	if len(data) == 0 {
 		return []*dialect.FieldError{d.fault("serviceSpec", "is missing; name the driver's port at least, such as {ports: [{port: 4040}]}")}
 	}
+
 	service, _, err := podtemplate.As[corev1.ServiceSpec](data)
 	if err != nil {
 		return []*dialect.FieldError{d.fault("serviceSpec", "%v", err)}
 	}
+
 	if name, why := expose.ServiceFault(service); name != "" {
 		return []*dialect.FieldError{d.fault("serviceSpec."+name, "%s", why)}
 	}
+
 	if tree, err := d.tree(); err == nil && d.lacksRule(tree) && len(service.Ports) == 0 {
 		return []*dialect.FieldError{d.fault("serviceSpec.ports",
 			"is empty, and %s.%s has no rules, so there is no target; name a port", d.field, d.specField)}
@@ -102,6 +111,7 @@ func (d exposedEntry) parentFaults(tree map[string]any) (wrong []*dialect.FieldE
 	if len(parents) == 0 {
 		return []*dialect.FieldError{d.fault(d.specField+".parentRefs", "is empty: the route would be attached to no Gateway; name a Gateway")}
 	}
+
 	for i, parent := range parents {
 		fields, _ := parent.(map[string]any)
 		if name, _ := fields["name"].(string); name == "" {
@@ -117,11 +127,13 @@ func (d exposedEntry) tree() (map[string]any, error) {
 	if len(data) == 0 {
 		return map[string]any{}, nil
 	}
+
 	if !d.isRoute() {
 		if _, _, err := podtemplate.As[networkingv1.IngressSpec](data); err != nil {
 			return nil, err
 		}
 	}
+
 	tree, err := podtemplate.Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
@@ -142,6 +154,7 @@ func (d exposedEntry) spec(tree map[string]any, port int64) map[string]any {
 	if !d.lacksRule(tree) {
 		return tree
 	}
+
 	rule := expose.IngressRule(d.service.Name, port)
 	switch d.kind {
 	case expose.RouteKind:
@@ -169,10 +182,12 @@ func clashes(all []exposedEntry, driverService string) (wrong []*dialect.FieldEr
 		case !taken:
 			services[d.service.Name] = &namedService{exposedEntry: d}
 		}
+
 		key := d.kind.Kind + "/" + d.meta.Name
 		if first, taken := others[key]; taken && d.meta.Name != "" {
 			wrong = append(wrong, d.fault(d.metaField+".name", "%q is also the name of %s; choose another name", d.meta.Name, first.field))
 		}
+
 		others[key] = d
 	}
 	return wrong
@@ -192,6 +207,7 @@ func (s *namedService) same(d exposedEntry) bool {
 		s.read = true
 		s.spec, s.err = podtemplate.Decode(dialect.RawBytes(s.serviceRaw))
 	}
+
 	other, err := podtemplate.Decode(dialect.RawBytes(d.serviceRaw))
 	return s.err == nil && err == nil && reflect.DeepEqual(s.spec, other) &&
 		maps.Equal(s.service.Labels, d.service.Labels) && maps.Equal(s.service.Annotations, d.service.Annotations)

@@ -68,23 +68,28 @@ type placement struct {
 func placedIn(t *testing.T, app *sparkv1.SparkApplication) (o placement) {
 	t.Helper()
 	objects := rendered(t, Applications{}, app, 1)
+
 	pod, err := Applications{}.Executor(app, 1, 1, "driver", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	o = placement{conf: map[string]any{}, driver: fieldtable.Flat(t, objects.Driver), executor: fieldtable.Flat(t, pod), beside: map[string]any{}}
 	for key, value := range properties(t, objects, appID(app, 1)) {
 		o.conf[key] = value
 	}
+
 	around, wrong := withExposure.auxiliaryObjects(app, 1)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
+
 	for _, object := range slices.Concat(objects.Before, around) {
 		kind := object.GetObjectKind().GroupVersionKind().Kind
 		if config, ok := object.(*corev1.ConfigMap); ok && slices.Contains(generatedConfig(app), config.Name) {
 			continue // the other columns show its content
 		}
+
 		o.beside[kind] = append(asList(o.beside[kind]), object)
 	}
 	return o
@@ -129,32 +134,40 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 	line("")
 	line("| field | configuration | driver pod | executors' pods | other objects |")
 	line("|---|---|---|---|---|")
+
 	var steers []string
 	for _, path := range fieldtable.Fields(reflect.TypeFor[sparkv1.ApplicationSpec](), "") {
 		if i := slices.IndexFunc(steeringFields, func(s struct{ path, does string }) bool { return strings.HasPrefix(path, s.path) }); i >= 0 {
 			steers = append(steers, fmt.Sprintf("| `%s` | %s |", path, steeringFields[i].does))
 			continue
 		}
+
 		sample, ok := fieldSamples[path]
 		if !ok {
 			t.Errorf("spec.%s is not in fieldSamples", path)
 			continue
 		}
+
 		before := placedIn(t, written(t, "spec: {"+sample.with+"}"))
+
 		app := written(t, "spec: {"+sample.with+"}", "spec: {"+sample.value+"}")
 		for _, version := range []string{"v1", "v1beta1"} {
 			if errs := crd.Faults(t, "spark.apache.org_sparkapplications.yaml", version, app); len(errs) > 0 {
 				t.Errorf("%s: the definition refuses it: %v", sample.value, errs.ToAggregate())
 			}
 		}
+
 		after := placedIn(t, app)
+
 		conf, driver, executor, beside := fieldtable.Changes(before.conf, after.conf), fieldtable.Changes(before.driver, after.driver),
 			fieldtable.Changes(before.executor, after.executor), fieldtable.Changes(before.beside, after.beside)
 		if len(conf)+len(driver)+len(executor)+len(beside) == 0 {
 			t.Errorf("spec.%s has no effect", path)
 		}
+
 		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(conf), fieldtable.Codes(driver), fieldtable.Codes(executor), fieldtable.Codes(beside))
 	}
+
 	line("")
 	line("A field takes precedence over the same key in `sparkConf`. There are three exceptions: `spark.jars`,")
 	line("`spark.submit.pyFiles` and `spark.files` take precedence over `jars`, `pyFiles` and `files`. Lint, the webhook and an")
@@ -164,6 +177,7 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 	line("")
 	line("| field | what it controls |")
 	line("|---|---|")
+
 	for _, steer := range steers {
 		line("%s", steer)
 	}

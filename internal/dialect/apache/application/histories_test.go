@@ -101,10 +101,13 @@ func TestThresholds(t *testing.T) {
 	with := func(n int) lifecycle.Observed {
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}}
 	}
+
 	l.passWithoutObjects(0)
+
 	for _, n := range []int{0, 1, 1, 2, 3, 2, 2, 0, 0, 3, 0, 3, 0} {
 		l.pass(5*time.Second, with(n))
 	}
+
 	l.passWithDriver(100*time.Millisecond, succeeded)
 	l.expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 InitializedBelowThresholdExecutors, 5 RunningWithPartialCapacity, " +
 		"6 RunningHealthy, 7 RunningWithPartialCapacity, 8 RunningWithBelowThresholdExecutors, 9 RunningHealthy, 10 Succeeded")
@@ -124,6 +127,7 @@ func TestAwaitedExecutors(t *testing.T) {
 		func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = "50" }).passWithoutObjects(0)
 	for n, want := range []string{"0 of 3 executors run", "fewer than 3 executors run; status.executors has the counts"} {
 		l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, n), ProbeResult: &lifecycle.Cause{}})
+
 		if c := meta.FindStatusCondition(l.app.Status.Conditions, "Ready"); c == nil || c.Message != want {
 			t.Errorf("with %d executors, Ready is %+v, want the message %q", n, c, want)
 		}
@@ -137,6 +141,7 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 		t.Helper()
 		l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{InstanceConfig: config})).passWithoutObjects(0)
 		l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, running), ProbeResult: &lifecycle.Cause{}})
+
 		now := l.app.Status.CurrentState
 		if now.CurrentStateSummary != sparkv1.ApplicationRunningHealthy || !strings.Contains(now.Message, want) {
 			t.Errorf("with %d executors it is %s: %s", running, now.CurrentStateSummary, now.Message)
@@ -151,21 +156,25 @@ func TestRunningHealthyClaimsNoMoreThanThresholds(t *testing.T) {
 // application was never restarted.
 func TestLastStateKeepsTheCause(t *testing.T) {
 	const why = "; the last attempt failed: Error: driver container failed with exit code 1"
+
 	l := begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second)
 	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationResourceReleased ||
 		now.Message != "the application has ended and its objects are gone"+why {
 		t.Errorf("released, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
+
 	l = begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways})).
 		passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
 	if now := l.app.Status.CurrentState; now.CurrentStateSummary != sparkv1.ApplicationTerminatedWithoutReleaseResources ||
 		!strings.HasSuffix(now.Message, why) {
 		t.Errorf("retained, it is %s: %s", now.CurrentStateSummary, now.Message)
 	}
+
 	l = begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
 	if now := l.app.Status.CurrentState; now.Message != "the application has ended and its objects are gone" {
 		t.Errorf("after a success it says %s", now.Message)
 	}
+
 	rejected := endedBy(lifecycle.Transition{Outcome: lifecycle.Refused, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: "spec.mainClass: Required"}})
 	if rejected != "; it was rejected: "+lifecycle.ReasonInvalid+": spec.mainClass: Required" {
 		t.Errorf("a spec that was never launched says %q", rejected)

@@ -38,6 +38,7 @@ func nextKey(s *sparkv1.ApplicationStatus) int64 {
 	for key := range s.StateTransitionHistory {
 		last = max(last, apache.KeyOf(key))
 	}
+
 	if last < 0 && s.PreviousAttemptSummary != nil {
 		for key := range s.PreviousAttemptSummary.StateTransitionHistory {
 			last = max(last, apache.KeyOf(key))
@@ -62,12 +63,15 @@ func enter(s *sparkv1.ApplicationStatus, state sparkv1.ApplicationStateSummary, 
 			at = last
 		}
 	}
+
 	entry := sparkv1.ApplicationState{
 		CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: lifecycle.Cut(message, apache.MaxMessage), LastObservedDriverStatus: driver,
 	}
+
 	if s.StateTransitionHistory == nil {
 		s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
 	}
+
 	s.StateTransitionHistory[strconv.FormatInt(nextKey(s), 10)] = entry
 	s.CurrentState = entry.DeepCopy()
 	bound(s.StateTransitionHistory)
@@ -81,17 +85,20 @@ func bound(history map[string]sparkv1.ApplicationState) {
 		delete(history, keys[0])
 		keys = keys[1:]
 	}
+
 	snapshots := 0
 	for _, key := range slices.Backward(keys) {
 		entry := history[key]
 		if len(entry.Message) > apache.MaxMessage+len(lifecycle.CutMark) { // a shorter message is complete, or was cut before
 			entry.Message = lifecycle.Cut(entry.Message, apache.MaxMessage)
 		}
+
 		if entry.LastObservedDriverStatus != nil {
 			if snapshots++; snapshots > maxSnapshots {
 				entry.LastObservedDriverStatus = nil
 			}
 		}
+
 		history[key] = entry
 	}
 }
@@ -104,5 +111,6 @@ func rollOver(s *sparkv1.ApplicationStatus, ended sparkv1.AttemptInfo, trim bool
 	if trim {
 		previous.StateTransitionHistory, s.StateTransitionHistory = s.StateTransitionHistory, nil
 	}
+
 	s.PreviousAttemptSummary = previous
 }

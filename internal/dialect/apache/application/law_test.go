@@ -38,6 +38,7 @@ func FuzzMemory(f *testing.F) {
 		var s sparkv1.ApplicationStatus
 		encodeMemory(&s, m)
 		roundTrip(t, &s)
+
 		if diff := cmp.Diff(m, decodeMemory(&s)); diff != "" {
 			t.Errorf("remembered (-encoded +decoded):\n%s", diff)
 		}
@@ -51,19 +52,23 @@ func FuzzMemory(f *testing.F) {
 func TestLawOverLives(t *testing.T) {
 	phases, states := map[lifecycle.Phase]int{}, map[sparkv1.ApplicationStateSummary]int{}
 	const enough = 150 // so many lives reach all phases and states
+
 	count := effort.Count(t, 40)
 	for seed := range uint64(count) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		a := Applications{Options{MissingGrace: 10 * time.Second, Trim: r.IntN(2) == 0}}
+
 		l := begin(t, a, tolerating(tolerationsAtRandom(r)), func(app *sparkv1.SparkApplication) { app.UID = types.UID(fmt.Sprint("uid-", seed)) })
 		if r.IntN(3) == 0 {
 			l.app.Status = leftAtRandom(r)
 		}
+
 		for range 50 {
 			if r.IntN(15) == 0 {
 				l.app.Generation++
 				l.app.Spec.DriverArgs = []string{fmt.Sprint(r.IntN(9))}
 			}
+
 			seen := observedAt(r, l)
 			l.pass(time.Duration(1+r.IntN(40_000_000))*time.Microsecond, seen)
 			checkBuilt(t, l)
@@ -73,14 +78,17 @@ func TestLawOverLives(t *testing.T) {
 			states[current(&l.app.Status)]++
 		}
 	}
+
 	if count < enough {
 		return
 	}
+
 	for _, p := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown, lifecycle.Retained, lifecycle.Done} {
 		if phases[p] == 0 {
 			t.Errorf("no life cycle reached the phase %s", p)
 		}
 	}
+
 	for _, state := range everyState {
 		// No simulated pass ends in the state Submitted.
 		if state != sparkv1.ApplicationSubmitted && states[state] == 0 {
@@ -113,6 +121,7 @@ func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
 	for i := range 1 + r.IntN(5) {
 		enter(&s, everyState[r.IntN(len(everyState))], "left by another", t0.Add(time.Duration(i-20)*time.Second), nil)
 	}
+
 	if r.IntN(4) > 0 {
 		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: int64(r.IntN(3)), RestartCounter: int64(r.IntN(3))}}
 	}
@@ -128,21 +137,26 @@ func checkBuilt(t *testing.T, l *life) {
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
 		}
+
 		if launch.Built == nil {
 			t.Fatalf("the action that launches attempt %d lacks the objects that the decision built", launch.Attempt)
 		}
+
 		for _, at := range []time.Time{l.now, l.now, l.now.Add(time.Second)} {
 			want, err := l.a.Render(l.app, launchOf(launch.Attempt), at)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got, err := l.a.Render(l.app, launch, at)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if !equality.Semantic.DeepEqual(want, got) {
 				t.Fatalf("attempt %d, %s after the decision: Render returns other objects with the built objects than without them:\n%v\n%v", launch.Attempt, at.Sub(l.now), want, got)
 			}
+
 			got.Driver.Labels["ours"] = "no more" // the caller may change the result
 		}
 	}
@@ -164,12 +178,15 @@ func checkAtRest(t *testing.T, l *life, seen lifecycle.Observed) {
 	if seen.Rejection != nil {
 		return // a rejection is valid only in its own pass
 	}
+
 	seen.Confirmed, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = false, false, false, nil
 	again := l.app.DeepCopy()
+
 	plan := l.a.Decide(again, seen, l.now)
 	if len(plan.Transitions) > 0 || asks(plan) {
 		return
 	}
+
 	if diff := cmp.Diff(jsonOf(t, &l.app.Status), jsonOf(t, &again.Status)); diff != "" {
 		t.Fatalf("a second pass in phase %s changes the status:\n%s", plan.Next.Phase, diff)
 	}
@@ -180,7 +197,9 @@ func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
 	if seen.Confirmed {
 		seen.PodsConfirmed, seen.CacheBehind = r.IntN(2) == 0, r.IntN(3) == 0
 	}
+
 	attempt := lastAttempt(&l.app.Status)
+
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
@@ -192,19 +211,23 @@ func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
 		case lifecycle.DriverFailed:
 			crashed(&d)
 		}
+
 		seen.Drivers = append(seen.Drivers, d)
 	}
+
 	for i := range r.IntN(6) {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
 			Name: fmt.Sprint("exec-", i), Attempt: attempt, Phase: phases[r.IntN(len(phases))], Why: lifecycle.Cause{Reason: "Error", Message: "e"},
 		})
 	}
+
 	if r.IntN(3) > 0 {
 		seen.ProbeResult = &lifecycle.Cause{}
 		if r.IntN(2) == 0 {
 			seen.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
 		}
 	}
+
 	if r.IntN(8) == 0 {
 		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}

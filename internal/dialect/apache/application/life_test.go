@@ -28,6 +28,7 @@ func pi(change ...func(*sparkv1.SparkApplication)) *sparkv1.SparkApplication {
 	app := &sparkv1.SparkApplication{}
 	app.Name, app.Namespace, app.UID, app.Generation = "pi", "jobs", "11111111-2222-4333-8444-555555555555", 1
 	app.CreationTimestamp = metav1.NewTime(t0.Truncate(time.Second))
+
 	app.Spec = sparkv1.ApplicationSpec{
 		MainClass: "org.apache.spark.examples.SparkPi", Jars: "local:///opt/spark/examples/jars/spark-examples.jar",
 		RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"}, SparkConf: map[string]string{"spark.kubernetes.container.image": "spark:4.1.4"},
@@ -65,20 +66,26 @@ func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	l.Helper()
 	l.now = l.now.Add(after)
 	before := l.app.DeepCopy()
+
 	seen.Shortages = l.plan.Shortages
 	for range 4 {
 		l.app = before.DeepCopy()
+
 		l.plan = l.a.Decide(l.app, seen, l.now)
 		if !asks(l.plan) {
 			break
 		}
+
 		seen.Confirmed, seen.PodsConfirmed, seen.ProbeResult = true, true, &lifecycle.Cause{}
 	}
+
 	l.events = append(l.events, Events(l.app, l.plan)...)
 	roundTrip(l, &l.app.Status)
+
 	if diff := cmp.Diff(l.plan.Next, decodeMemory(&l.app.Status)); diff != "" && l.app.DeletionTimestamp == nil {
 		l.Fatalf("remembered (-decided +read):\n%s", diff)
 	}
+
 	checkShape(l, l.app)
 	return l
 }
@@ -139,6 +146,7 @@ func executors(attempt int32, n int) (all []lifecycle.Executor) {
 // Submitted, 1 DriverRequested").
 func (l *life) expectStates(want string) *life {
 	l.Helper()
+
 	if diff := cmp.Diff(want, shortened(l.app.Status.StateTransitionHistory)); diff != "" {
 		l.Errorf("history (-want +got):\n%s", diff)
 	}
@@ -157,6 +165,7 @@ func shortened(history map[string]sparkv1.ApplicationState) string {
 func roundTrip(t testing.TB, s *sparkv1.ApplicationStatus) {
 	t.Helper()
 	text := jsonOf(t, s)
+
 	*s = sparkv1.ApplicationStatus{}
 	if err := json.Unmarshal([]byte(text), s); err != nil {
 		t.Fatal(err)
@@ -166,10 +175,12 @@ func roundTrip(t testing.TB, s *sparkv1.ApplicationStatus) {
 // jsonOf returns a status in the JSON form that the operator writes.
 func jsonOf(t testing.TB, s *sparkv1.ApplicationStatus) string {
 	t.Helper()
+
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if strings.Contains(string(text), "null") {
 		t.Fatalf("a null in %s", text)
 	}
@@ -188,33 +199,40 @@ func asks(plan lifecycle.Plan) bool {
 // checkShape checks a status against the CRD and against the properties that tools rely on.
 func checkShape(t testing.TB, app *sparkv1.SparkApplication) {
 	t.Helper()
+
 	s := app.Status
 	for _, c := range s.Conditions {
 		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
 			t.Fatalf("no API server stores %+v", c)
 		}
 	}
+
 	if s.CurrentState == nil {
 		if len(s.StateTransitionHistory) > 0 {
 			t.Fatal("a history without a current state")
 		}
 		return
 	}
+
 	past := statesOf(s.StateTransitionHistory)
 	if diff := cmp.Diff(*s.CurrentState, past[len(past)-1]); diff != "" {
 		t.Fatalf("the current state is not the last of the history:\n%s", diff)
 	}
+
 	last := time.Time{}
 	for i, entry := range past {
 		at := apache.ParseTimestamp(entry.LastTransitionTime)
 		if at.IsZero() || at.Before(last) || !strings.Contains(entry.LastTransitionTime, ".") {
 			t.Fatalf("state %d, %s, is of %q, after %v", i, entry.CurrentStateSummary, entry.LastTransitionTime, last)
 		}
+
 		if _, known := adopted[entry.CurrentStateSummary]; !known || entry.Message == "" {
 			t.Fatalf("no state of this API, or without a word: %+v", entry)
 		}
+
 		last = at
 	}
+
 	if len(past) > maxHistory || s.CurrentAttemptSummary == nil || s.CurrentAttemptSummary.AttemptInfo == nil {
 		t.Fatalf("%d states; attempt %+v", len(past), s.CurrentAttemptSummary)
 	}

@@ -10,6 +10,7 @@ import (
 // create no objects from it.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
+
 	for field, entry := range map[string]string{
 		"driverServiceIngressList": `{serviceMetadata: {name: a%d}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a%[1]d}}`,
 		"driverHttpRouteList": `{serviceMetadata: {name: a%d}, serviceSpec: {ports: [{port: 80}]},
@@ -25,14 +26,17 @@ func TestTooMany(t *testing.T) {
 			}
 			return field + ": [" + strings.Join(entries, ", ") + "]"
 		}
+
 		most, more := written(t, "spec: {"+list(20)+"}"), written(t, "spec: {"+list(21)+"}")
 		if wrong := Validate(most); len(wrong) > 0 {
 			t.Errorf("20 entries of %s: %v", field, wrong[0])
 		}
+
 		wrong := Validate(more)
 		if len(wrong) != 1 || wrong[0].Field != "spec."+field || !strings.Contains(wrong[0].Message, "more than 20 items") {
 			t.Errorf("21 entries of %s: %v", field, wrong)
 		}
+
 		if made := len(exposedEntries(&more.Spec)) + len(Applications{}.configMaps(more, 1)); made > 0 {
 			t.Errorf("%d are made of %s", made, field)
 		}

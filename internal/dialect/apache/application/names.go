@@ -32,11 +32,14 @@ func newAppID(app *sparkv1.SparkApplication, attempt int32) string {
 	if pinned := app.Spec.SparkConf[confAppID]; pinned != "" {
 		return pinned
 	}
+
 	number := strconv.Itoa(int(attempt) - 1)
+
 	id := app.Name + "-" + number
 	if len(id) <= idLimit {
 		return id
 	}
+
 	sum := sha256.Sum256([]byte(app.Namespace + "/" + app.Name + "/" + number))
 	digits := new(big.Int).SetBytes(sum[:]).Text(36)
 	return id[:idStart] + "-" + digits[:min(len(digits), idDigits)]

@@ -31,14 +31,17 @@ func TestAppID(t *testing.T) {
 		{strings.Repeat("a", 44), "", 11, "aaaaaaaaa-"},
 	} {
 		app := written(t)
+
 		app.Name = c.name
 		if c.pinned != "" {
 			app.Spec.SparkConf[confAppID] = c.pinned
 		}
+
 		got := appID(app, c.attempt)
 		if cut := strings.HasSuffix(c.want, "-"); got != c.want && !cut || cut && !regexp.MustCompile("^"+c.want+"[0-9a-z]{36}$").MatchString(got) {
 			t.Errorf("%s, attempt %d: %q, want %q", c.name, c.attempt, got, c.want)
 		}
+
 		if service := submit.ServiceName(got, got); service != got+"-driver-svc" || len(validation.IsDNS1035Label(service)) > 0 {
 			t.Errorf("%s, attempt %d: the Service is %q", c.name, c.attempt, service)
 		}
@@ -54,6 +57,7 @@ func TestLongAppIDs(t *testing.T) {
 	if got := newAppID(app, 1); got != "long-name-b28b41voo3vlxvnnn5ezszjecsx2va9ch5xz" {
 		t.Errorf("%q", got)
 	}
+
 	ids := map[string]bool{}
 	for _, namespace := range []string{"a", "b"} {
 		for attempt := int32(1); attempt < 20; attempt++ {
@@ -61,6 +65,7 @@ func TestLongAppIDs(t *testing.T) {
 			ids[newAppID(app, attempt)] = true
 		}
 	}
+
 	if len(ids) != 38 {
 		t.Errorf("%d ids of 38 attempts", len(ids))
 	}
@@ -70,6 +75,7 @@ func TestLongAppIDs(t *testing.T) {
 // the id of the next attempt.
 func TestAppIDOfAnother(t *testing.T) {
 	app := written(t)
+
 	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: "Running", Attempt: 2}, AttemptID: "theirs-1"}
 	if got, next := appID(app, 2), appID(app, 3); got != "theirs-1" || next != "pi-2" {
 		t.Errorf("%q and %q", got, next)

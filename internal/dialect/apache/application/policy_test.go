@@ -15,10 +15,12 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 		app := written(t)
 		app.Name = name
 		o := rendered(t, Applications{}, app, attempt)
+
 		pod, err := Applications{}.Executor(app, attempt, 1, "driver", noon)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		policy := named[*networkingv1.NetworkPolicy](t, o, appID(app, attempt)+"-policy")
 		return policy, netpolicy.Party{Namespace: app.Namespace, Labels: o.Driver.Labels}, netpolicy.Party{Namespace: app.Namespace, Labels: pod.Labels}
 	}
@@ -26,6 +28,7 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 	_, nextDriver, nextExecutor := pods("pi", 2)
 	_, otherDriver, otherExecutor := pods("tau", 1)
 	elsewhere := netpolicy.Party{Namespace: "elsewhere", Labels: driver.Labels}
+
 	const rpc, blocks, ui = 7078, 7079, 4040
 	for name, c := range map[string]struct {
 		from, to netpolicy.Party

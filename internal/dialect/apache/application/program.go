@@ -36,12 +36,14 @@ func programOf(spec *sparkv1.ApplicationSpec) (program, *dialect.FieldError) {
 			return program{}, &dialect.FieldError{Field: files.Field, Message: problem}
 		}
 	}
+
 	switch {
 	case spec.Jars != "":
 		first, rest, _ := strings.Cut(spec.Jars, ",")
 		return program{class: spec.MainClass, resource: strings.TrimSpace(first), field: "spec.jars", jars: strings.TrimSpace(rest)}, nil
 	case spec.PyFiles != "":
 		first, rest, listed := strings.Cut(spec.PyFiles, ",")
+
 		p := program{resource: strings.TrimSpace(first), field: "spec.pyFiles", pyFiles: strings.TrimSpace(rest)}
 		if !listed && spec.MainClass != pythonRunner {
 			p.pyFiles = p.resource // the operator has always put the main file on the Python path too

@@ -22,14 +22,18 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
+
 	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
 		return submit.Objects{}, errors.New(wrong.Message)
 	}
+
 	id := launch.Identity{Number: action.Attempt, ID: appID(app, action.Attempt), At: now}
+
 	l, objects, err := launch.Attached(action, id, func() *launched { return a.next(app, action.Attempt, now) })
 	if err != nil {
 		return submit.Objects{}, l.Attempt.defaults.ExplainError(err)
 	}
+
 	objects.Warnings = warnings(l)
 	return objects, nil
 }

@@ -59,10 +59,12 @@ func TestObjects(t *testing.T) {
 func TestAttemptsNeverMeet(t *testing.T) {
 	for name, pinned := range map[string]bool{"pi": false, strings.Repeat("long", 15): false, "mine": true} {
 		app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {containers: []}}}}`)
+
 		app.Name = name
 		if pinned {
 			app.Spec.SparkConf[confAppID] = "mine"
 		}
+
 		first, second := namesOf(rendered(t, Applications{}, app, 1)), namesOf(rendered(t, Applications{}, app, 2))
 		for i := range first {
 			if same := first[i] == second[i]; same != pinned {
@@ -75,26 +77,32 @@ func TestAttemptsNeverMeet(t *testing.T) {
 // TestDriver checks the driver pod.
 func TestDriver(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `spec: {proxyUser: alice, driverArgs: ["1000", "$(X)"]}`), 1)
+
 	spark := o.Driver.Spec.Containers[0]
 	if diff := cmp.Diff([]string{"driver", "--proxy-user", "alice", "--properties-file", "/opt/spark/conf/spark.properties", "--class",
 		"org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar", "1000", "$(X)"}, spark.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
+
 	if spark.Name != "spark-kubernetes-driver" || spark.Image != "docker.io/apache/spark:4.2.0" || spark.ImagePullPolicy != corev1.PullIfNotPresent {
 		t.Errorf("the container is %s of %s, %s", spark.Name, spark.Image, spark.ImagePullPolicy)
 	}
+
 	env := map[string]string{}
 	for _, v := range spark.Env {
 		env[v.Name] = v.Value
 	}
+
 	for name, want := range map[string]string{"SPARK_USER": "spark", "SPARK_APPLICATION_ID": "pi-0", "SPARK_CONF_DIR": "/opt/spark/conf"} {
 		if env[name] != want {
 			t.Errorf("%s is %q, want %q", name, env[name], want)
 		}
 	}
+
 	if o.Driver.Spec.RestartPolicy != corev1.RestartPolicyNever || o.Driver.Spec.ServiceAccountName != "spark" {
 		t.Errorf("restart policy %s, account %s", o.Driver.Spec.RestartPolicy, o.Driver.Spec.ServiceAccountName)
 	}
+
 	if diff := cmp.Diff(map[string]string{
 		"spark-version": "4.2.0", "spark-app-selector": "pi-0", "spark-app-name": "spark", "spark-role": "driver",
 		"spark.operator/name": "spark-kubernetes-operator", "spark.operator/spark-app-name": "pi",
@@ -102,6 +110,7 @@ func TestDriver(t *testing.T) {
 	}, o.Driver.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
+
 	owner := o.Driver.OwnerReferences[0]
 	if owner.APIVersion != "spark.apache.org/v1" || owner.Kind != "SparkApplication" || owner.Name != "pi" || owner.UID != noonUID ||
 		!*owner.Controller || !*owner.BlockOwnerDeletion {
@@ -113,25 +122,31 @@ func TestDriver(t *testing.T) {
 func TestServiceAndConfigMap(t *testing.T) {
 	o := rendered(t, Applications{Options{OperatorName: "ours"}}, written(t), 1)
 	service := named[*corev1.Service](t, o, "pi-0-driver-svc")
+
 	ports := map[string]int32{}
 	for _, p := range service.Spec.Ports {
 		ports[p.Name] = p.Port
 	}
+
 	if diff := cmp.Diff(map[string]int32{"driver-rpc-port": 7078, "blockmanager": 7079, "spark-ui": 4040, "spark-connect": 15002}, ports); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
 	}
+
 	if service.Spec.ClusterIP != corev1.ClusterIPNone || service.Labels[apache.LabelOperatorName] != "ours" {
 		t.Errorf("cluster address %s, labels %v", service.Spec.ClusterIP, service.Labels)
 	}
+
 	for label, value := range service.Spec.Selector {
 		if o.Driver.Labels[label] != value {
 			t.Errorf("the Service selects %s=%s, which the driver does not have", label, value)
 		}
 	}
+
 	config := named[*corev1.ConfigMap](t, o, "pi-0-spark-drv-conf-map")
 	if config.Immutable == nil || !*config.Immutable || config.Data["spark.kubernetes.namespace"] != "jobs" {
 		t.Errorf("immutable %v, the namespace is %q", config.Immutable, config.Data["spark.kubernetes.namespace"])
 	}
+
 	policy := named[*networkingv1.NetworkPolicy](t, o, "pi-0-policy")
 	if got := policy.Spec.PodSelector.MatchLabels; got["spark-role"] != "executor" || got["spark-app-selector"] != "pi-0" {
 		t.Errorf("the policy is for %v", got)
@@ -147,6 +162,7 @@ spec:
   configMapSpecs: [{name: extra, labels: {team: a, spark.operator/name: x}, annotations: {note: b}, data: {k: v}}]
   sparkConf: {spark.kubernetes.driver.label.spark.operator/name: x, spark.kubernetes.driver.service.label.spark.operator/name: x}
 `)
+
 	o := rendered(t, Applications{}, app, 2)
 	for _, object := range append(slices.Clone(o.Before), o.Driver) {
 		labels := object.GetLabels()
@@ -157,14 +173,17 @@ spec:
 				t.Errorf("%s: %s is %q, want %q", object.GetName(), label, labels[label], want)
 			}
 		}
+
 		if refs := object.GetOwnerReferences(); object.GetNamespace() != "jobs" || len(refs) != 1 || refs[0].UID != noonUID {
 			t.Errorf("%s: in %s, owned by %v", object.GetName(), object.GetNamespace(), refs)
 		}
 	}
+
 	extra := named[*corev1.ConfigMap](t, o, "extra")
 	if extra.Labels["team"] != "a" || extra.Annotations["note"] != "b" || extra.Data["k"] != "v" || extra.Immutable != nil {
 		t.Errorf("the ConfigMap is %+v", extra)
 	}
+
 	if _, ok := o.Driver.Labels[apache.LabelScalaVersion]; ok || !hasWarning(o.Warnings, "spec.runtimeVersions.scalaVersion") {
 		t.Errorf("there is no warning about a version that is not a valid label value: %q", o.Warnings)
 	}
@@ -192,6 +211,7 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
 			app := written(t, c.spec)
 			app.Spec.RuntimeVersions.SparkVersion = version
 			got := map[string]string{}
+
 			pod := rendered(t, Applications{}, app, 1).Driver
 			for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 				got[container.Name] = "unset"
@@ -199,6 +219,7 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
 					got[container.Name] = fmt.Sprint(*s.AllowPrivilegeEscalation)
 				}
 			}
+
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s, Spark %s (-want +got):\n%s", name, version, diff)
 			}
@@ -216,25 +237,31 @@ spec:
   sparkConf: {spark.kubernetes.driver.podTemplateFile: /var/run/secrets/kubernetes.io/serviceaccount/token}
 `
 	o := rendered(t, Applications{}, written(t, template), 1)
+
 	last := o.Driver.Spec.Containers[len(o.Driver.Spec.Containers)-1]
 	if last.Name != "spark-kubernetes-driver" || last.WorkingDir != "/w" || len(last.Args) == 0 || o.Driver.Annotations["a"] != "b" {
 		t.Errorf("Spark runs in %+v", last)
 	}
+
 	object, err := o.DriverObject()
 	if err != nil || !strings.Contains(fmt.Sprint(object), "future") {
 		t.Errorf("a field of a newer Kubernetes is lost: %v", err)
 	}
+
 	if value, ok := properties(t, o, "pi-0")[confDriverTemplate]; ok {
 		t.Errorf("the driver's configuration has the template file %q", value)
 	}
+
 	for _, key := range []string{confDriverTemplate, confExecutorTemplate, "spark.kubernetes.kerberos.krb5.path"} {
 		app := written(t)
 		app.Spec.SparkConf[key] = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 		native := Applications{Options{Submission: dialect.SubmissionNative}}
+
 		_, err := native.Render(app, launchOf(1), noon)
 		if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf["+key+"]" || !strings.Contains(wrong.Message, "submission.mode: Native") {
 			t.Errorf("%s: %v", key, err)
 		}
+
 		made, err := Applications{}.Render(app, launchOf(1), noon)
 		if err != nil || made.Driver.Labels["spark-role"] != "submitter" {
 			t.Errorf("%s: spark-submit should read it where it runs, in the application's image: %v", key, err)
@@ -246,25 +273,31 @@ spec:
 // operator cannot build the driver itself.
 func TestSparkSubmit(t *testing.T) {
 	always := Applications{Options{Submission: dialect.SubmissionSparkSubmit, Master: "k8s://https://api"}}
+
 	o := rendered(t, always, written(t, "spec: {configMapSpecs: [{name: extra}], sparkConf: {spark.master: \"k8s://https://mine\"}}"), 1)
 	if diff := cmp.Diff([]string{"ConfigMap extra", "Secret pi-0-submit", "Pod pi-0-submit"}, namesOf(o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if !slices.Contains(o.Driver.Spec.Containers[0].Args, "k8s://https://api") {
 		t.Errorf("it submits elsewhere: %q", o.Driver.Spec.Containers[0].Args)
 	}
+
 	secret := named[*corev1.Secret](t, o, "pi-0-submit")
 	if driver := string(secret.Data["driver.json"]); !strings.Contains(driver, `"allowPrivilegeEscalation": false`) || !strings.Contains(driver, "pi-0-submit") {
 		t.Errorf("the driver's template is %s", driver)
 	}
+
 	submitter, invalid := always.causes(written(t), noon)
 	if submitter == nil || invalid != nil || !strings.Contains(submitter.Message, "configuration") {
 		t.Errorf("%v, %v", submitter, invalid)
 	}
+
 	submitter, invalid = Applications{}.causes(written(t, "spec: {mainClass: \"\", jars: \"https://example.org/a.jar\"}"), noon)
 	if submitter == nil || invalid != nil || !strings.Contains(submitter.Message, "spec.mainClass") {
 		t.Errorf("a class that the jar names: %v, %v", submitter, invalid)
 	}
+
 	if submitter, invalid = (Applications{}).causes(written(t), noon); submitter != nil || invalid != nil {
 		t.Errorf("a plain application: %v, %v", submitter, invalid)
 	}
@@ -273,6 +306,7 @@ func TestSparkSubmit(t *testing.T) {
 	if o := rendered(t, always, app, 1); o.Driver.Labels["spark-role"] != "driver" {
 		t.Errorf("%v", namesOf(o))
 	}
+
 	app.Spec.MainClass, app.Spec.Jars = "", "https://example.org/a.jar"
 	if _, err := (Applications{}).Render(app, launchOf(1), noon); err == nil || !strings.Contains(err.Error(), "spark://c:7077") {
 		t.Errorf("%v", err)
@@ -293,18 +327,23 @@ func TestNothingElseIsRendered(t *testing.T) {
 // TestExecutor checks that Executor returns the pod that the driver would create.
 func TestExecutor(t *testing.T) {
 	app := written(t, `spec: {executorSpec: {podTemplateSpec: {spec: {nodeSelector: {disk: ssd}}}}, sparkConf: {spark.executor.memory: 2g}}`)
+
 	pod, err := Applications{}.Executor(app, 1, 3, "driver-uid", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if pod.Spec.NodeSelector["disk"] != "ssd" || pod.Labels[apache.LabelAppName] != "pi" || pod.Labels["spark-exec-id"] != "3" || pod.OwnerReferences[0].UID != "driver-uid" {
 		t.Errorf("%+v", pod)
 	}
+
 	app.Spec.SparkConf["spark.executor.memory"] = "much"
+
 	_, err = Applications{}.Executor(app, 1, 3, "driver-uid", noon)
 	if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf[spark.executor.memory]" {
 		t.Errorf("%v", err)
 	}
+
 	app.Spec.PyFiles, app.Spec.Jars = "x.zip", ""
 	if _, err = (Applications{}).Executor(app, 1, 3, "driver-uid", noon); err == nil {
 		t.Error("an application without a program has executors")
@@ -320,12 +359,15 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 		`spec: {sparkConf: {spark.master: "spark://c:7077", spark.executor.instances: "3", spark.app.name: x}}`,
 	} {
 		app := written(t, spec)
+
 		p, wrong := programOf(&app.Spec)
 		if wrong != nil {
 			t.Fatal(wrong)
 		}
+
 		_, isNamed := app.Spec.SparkConf["spark.app.name"]
 		settings := confOf(t, app, p)
+
 		want, err := native.Build(submit.Request{
 			AppName:      dialect.AppName(settings, "pi", lifecycle.AttemptID(string(app.UID), 1)),
 			SparkVersion: app.Spec.RuntimeVersions.SparkVersion, Namespace: "jobs", Unnamed: !isNamed, AppID: "pi-0", ResourceNamePrefix: "pi-0",
@@ -338,7 +380,9 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got := rendered(t, Applications{}, app, 1)
+
 		got.Warnings, want.Warnings = nil, nil
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-native.Build +dialect):\n%s", spec, diff)
@@ -359,16 +403,19 @@ func FuzzRender(f *testing.F) {
 		app.Spec.DriverSpec = &sparkv1.PodTemplate{PodTemplateSpec: rawOf(template)}
 		attempt = max(attempt, 1)
 		o, err := Applications{}.Render(app, launchOf(attempt), noon)
+
 		again, errAgain := Applications{}.Render(app, launchOf(attempt), noon)
 		if fmt.Sprint(err) != fmt.Sprint(errAgain) || !cmp.Equal(o, again) {
 			t.Fatalf("twice is not the same: %v, %v", err, errAgain)
 		}
+
 		if err != nil {
 			if o.Driver != nil || len(o.Before) > 0 {
 				t.Error("an error comes with objects")
 			}
 			return
 		}
+
 		for _, object := range append(slices.Clone(o.Before), o.Driver) {
 			if problems := validation.IsDNS1123Subdomain(object.GetName()); len(problems) > 0 {
 				t.Errorf("%T %q: %v", object, object.GetName(), problems)
@@ -382,6 +429,7 @@ func FuzzRender(f *testing.F) {
 func TestIDsInLabels(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `
 spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.kubernetes.driver.annotation.run: "{{APP_ID}}"}}`), 2)
+
 	service := named[*corev1.Service](t, o, "pi-1-driver-svc")
 	if o.Driver.Labels["run"] != "run-pi-1" || o.Driver.Annotations["run"] != "pi-1" || service.Spec.Selector["run"] != "run-pi-1" {
 		t.Errorf("labels %v, annotations %v, selector %v", o.Driver.Labels, o.Driver.Annotations, service.Spec.Selector)
@@ -398,18 +446,23 @@ func TestSidecarsEndNothing(t *testing.T) {
 		"without a template":                 {"", "spark-kubernetes-driver"},
 	} {
 		pod := rendered(t, Applications{}, written(t, c.spec), 1).Driver
+
 		pod.Status.Phase = corev1.PodRunning
 		for _, container := range pod.Spec.Containers {
 			state := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 0}}
 			if container.Name == c.spark {
 				state = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 			}
+
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: container.Name, State: state})
 		}
+
 		if driver := lifecycle.DriverFacts(pod, apache.DriverContainer); driver.Phase != lifecycle.DriverRunning || driver.HasExit {
 			t.Errorf("%s: a sidecar's end is taken for the driver's: %s", name, driver.Phase)
 		}
+
 		i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == c.spark })
+
 		pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}
 		if driver := lifecycle.DriverFacts(pod, apache.DriverContainer); driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 3 {
 			t.Errorf("%s: the driver's end is %s, %d", name, driver.Phase, driver.ExitCode)
@@ -425,10 +478,12 @@ func TestQueued(t *testing.T) {
 		spark.kubernetes.executor.label.kueue.x-k8s.io/queue-name: research,
 		spark.kubernetes.executor.label.kueue.x-k8s.io/managed: "true",
 		spark.kubernetes.executor.annotation.kueue.x-k8s.io/pod-suspending-parent: spark-driver}}`)
+
 	o := rendered(t, Applications{}, app, 1)
 	if got := o.Driver.Labels["kueue.x-k8s.io/queue-name"]; got != "research" {
 		t.Errorf("the driver is in queue %q", got)
 	}
+
 	got := properties(t, o, "pi-0")
 	for key, want := range app.Spec.SparkConf {
 		if strings.Contains(key, "kubernetes.executor") && got[key] != want {

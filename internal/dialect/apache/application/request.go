@@ -30,10 +30,12 @@ func ownerReference(app *sparkv1.SparkApplication) metav1.OwnerReference {
 func (a *attempt) Request(c *conf.Conf) error {
 	app, p := a.app, a.program
 	a.Builder = &launch.Builder{Name: func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, refused) }}
+
 	c = c.Clone()
 	if a.Authenticate && driverMaster(&app.Spec) == "" {
 		submit.Protect(c, app.Spec.RuntimeVersions.SparkVersion)
 	}
+
 	id := appID(app, a.Number)
 	a.Submit = submit.Request{
 		SparkVersion:       app.Spec.RuntimeVersions.SparkVersion,

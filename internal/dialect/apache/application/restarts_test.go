@@ -24,6 +24,7 @@ func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartCon
 // restarts.
 func (l *life) expectAttempt(id, restarts, failures, refusals int64) *life {
 	l.Helper()
+
 	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
 	if diff := cmp.Diff(want, l.app.Status.CurrentAttemptSummary.AttemptInfo); diff != "" {
 		l.Errorf("attempt (-want +got):\n%s", diff)
@@ -50,23 +51,29 @@ func TestAttempts(t *testing.T) {
 	if l.app.Status.PreviousAttemptSummary != nil {
 		t.Error("the first attempt has a previous attempt")
 	}
+
 	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).expectStates("6 ScheduledToRestart")
+
 	previous := l.app.Status.PreviousAttemptSummary
 	if got := shortened(previous.StateTransitionHistory); got != failure || *previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
 		t.Errorf("the summary of the first attempt is %+v, %s", previous.AttemptInfo, got)
 	}
+
 	l.passWithoutObjects(time.Second).expectStates("6 ScheduledToRestart").endNextAttempt(crashed).expectAttempt(2, 2, 2, 0).expectStates("12 ScheduledToRestart")
+
 	previous = l.app.Status.PreviousAttemptSummary
 	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}) ||
 		got != "6 ScheduledToRestart, 7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Failed" {
 		t.Errorf("the summary of the second attempt is %+v, %s", previous.AttemptInfo, got)
 	}
+
 	l.endNextAttempt(succeeded).passWithoutObjects(time.Second).expectAttempt(2, 2, 2, 0).
 		expectStates("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
 
 	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, evicted).endNextAttempt(succeeded).passWithoutObjects(time.Second)
 	l.expectAttempt(1, 1, 1, 0).expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy, 5 DriverEvicted, 6 ScheduledToRestart, " +
 		"7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Succeeded, 12 ResourceReleased")
+
 	if previous := l.app.Status.PreviousAttemptSummary; previous.StateTransitionHistory != nil || previous.AttemptInfo.ID != 0 {
 		t.Errorf("untrimmed, the attempt before is %+v", previous)
 	}
@@ -76,6 +83,7 @@ func TestAttempts(t *testing.T) {
 func TestAttemptsWithinADecision(t *testing.T) {
 	before := func(l *life, want sparkv1.AttemptInfo) {
 		t.Helper()
+
 		if diff := cmp.Diff(&want, l.app.Status.PreviousAttemptSummary.AttemptInfo); diff != "" {
 			t.Errorf("the attempt before (-want +got):\n%s", diff)
 		}
@@ -92,13 +100,16 @@ func TestAttemptsWithinADecision(t *testing.T) {
 
 	// The launch was not stored.
 	before(begin(t, trimmed, again).pass(0, found(1, succeeded)).expectAttempt(1, 1, 0, 0), sparkv1.AttemptInfo{})
+
 	ran := func() *life { return begin(t, trimmed, again).passWithoutObjects(0).passWithDriver(time.Second, ready) }
 	// Neither the end of the first attempt nor the launch of the second was stored.
 	l = ran().pass(20*time.Second, found(2, crashed)).expectAttempt(2, 2, 2, 0)
 	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+
 	if text := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; text != "attempt 1 has ended; the next attempt follows" {
 		t.Errorf("the second attempt begins with %q", text)
 	}
+
 	before(ran().passWithDriver(time.Second, crashed).pass(20*time.Second, found(2, crashed)).expectAttempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 }
 
@@ -116,9 +127,11 @@ func TestEmptyState(t *testing.T) {
 func TestLimitsOfRestarts(t *testing.T) {
 	over := func(l *life, limit string) {
 		t.Helper()
+
 		if l.plan.Next.Phase != lifecycle.Done || l.plan.Next.Cause.Reason != lifecycle.ReasonRestartsExhausted {
 			t.Errorf("%s: the application is %s, %+v", limit, l.plan.Next.Phase, l.plan.Next.Cause)
 		}
+
 		if text := l.app.Status.CurrentState.Message; text == "" || text == l.plan.Next.Cause.Reason {
 			t.Errorf("%s: the end says %q", limit, text)
 		}
@@ -157,8 +170,10 @@ func TestFixedSpecIsRetried(t *testing.T) {
 	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
 		t.Fatalf("after the rejection, the state is %s", got)
 	}
+
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
 	l.passWithoutObjects(10*time.Second).expectAttempt(1, 1, 1, 1).expectStates("2 ScheduledToRestart, 3 DriverRequested")
+
 	for _, c := range l.app.Status.Conditions {
 		if c.Type == ConditionEdited {
 			t.Errorf("an attempt that uses the edited spec has the condition %+v", c)
@@ -179,10 +194,12 @@ func TestBrokenEditFailsNextAttempt(t *testing.T) {
 		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
 		return client(l, sparkv1.ClientMode).passWithoutObjects(5 * time.Second).expectStates("6 ScheduledToRestart")
 	}
+
 	l := waiting().passWithoutObjects(10*time.Second).expectStates("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").expectAttempt(1, 1, 1, 0)
 	if text := statesOf(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(text, "spec.deploymentMode") {
 		t.Errorf("the attempt fails of %q", text)
 	}
+
 	client(waiting(), sparkv1.ClusterMode).passWithoutObjects(10 * time.Second).expectStates("6 ScheduledToRestart, 7 DriverRequested")
 
 	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready), sparkv1.ClientMode).
@@ -209,6 +226,7 @@ func TestEditBesideARun(t *testing.T) {
 		}
 		return false
 	}
+
 	tell := func() (n int) {
 		for _, e := range l.events {
 			if e.Reason == "SparkApplicationSpecChanged" {
@@ -220,17 +238,22 @@ func TestEditBesideARun(t *testing.T) {
 	if edited() || tell() != 0 {
 		t.Fatal("an edit is reported before the spec was edited")
 	}
+
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"other"}
 	for range 3 {
 		l.passWithDriver(time.Second, ready)
 	}
+
 	if len(l.plan.Actions) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
 		t.Errorf("after an edit of a running application: actions %v, condition %v, %d events", l.plan.Actions, edited(), tell())
 	}
+
 	l.passWithDriver(time.Second, crashed)
+
 	if edited() {
 		t.Error("the attempt has ended, but the condition still reports the edit")
 	}
+
 	if l.passWithoutObjects(10 * time.Second); edited() || tell() != 1 || l.plan.Next.Attempt != 2 {
 		t.Errorf("attempt %d: condition %v, %d events", l.plan.Next.Attempt, edited(), tell())
 	}
@@ -246,10 +269,13 @@ func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
 	if l.passWithDriver(10*time.Second, crashed); len(l.plan.Actions) != 1 || l.plan.Actions[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
 		t.Errorf("between attempts: %v", l.plan.Actions)
 	}
+
 	l.passWithoutObjects(time.Second).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
+
 	if len(l.plan.Actions) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
 		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Actions)
 	}
+
 	want := "the application has ended and its objects are kept, as long as the application itself; the limit is 1 restart; " +
 		"the last attempt: Failed, Error: driver container failed with exit code 1"
 	if diff := cmp.Diff(want, l.app.Status.CurrentState.Message); diff != "" {
@@ -264,6 +290,7 @@ func TestTimeToLive(t *testing.T) {
 	if l.passWithoutObjects(58 * time.Second); len(l.plan.Actions) > 0 || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before: %v, looked at again after %s", l.plan.Actions, l.plan.RequeueAfter)
 	}
+
 	if l.passWithoutObjects(time.Second); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
 		t.Errorf("then: %v", l.plan.Actions)
 	}

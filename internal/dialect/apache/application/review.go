@@ -16,10 +16,13 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 	if app.OutOfBounds == "" {
 		faults = append(faults, a.refused(app, 1)...)
 	}
+
 	if len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
+
 	l := a.next(app, 1, now)
+
 	built := func() []*dialect.FieldError { return l.Attempt.defaults.Explain(l.BuildFaults()) }
 	if faults := launch.First(built, l.PodFaults, l.RuleFaults); len(faults) > 0 {
 		return dialect.Review{Faults: faults}

@@ -31,9 +31,11 @@ func (a Applications) serviceFaults(d exposedEntry) []*dialect.FieldError {
 // exposing returns the parts of an Ingress or route to which the platform's rules apply.
 func (d exposedEntry) exposing() *dialect.Exposing {
 	asked := &dialect.Exposing{Kind: d.kind.Kind, Annotations: d.meta.Annotations, AnnotationsField: d.field + "." + d.metaField + ".annotations"}
+
 	spec := d.field + "." + d.specField
 	if d.isRoute() {
 		tree, _ := d.tree() // the method faults reports a spec that cannot be decoded
+
 		hosts, _ := tree["hostnames"].([]any)
 		for _, host := range hosts {
 			text, _ := host.(string)
@@ -41,19 +43,24 @@ func (d exposedEntry) exposing() *dialect.Exposing {
 		}
 		return asked
 	}
+
 	ingress, _, err := podtemplate.As[networkingv1.IngressSpec](dialect.RawBytes(d.raw))
 	if err != nil || ingress == nil {
 		ingress = &networkingv1.IngressSpec{}
 	}
+
 	if ingress.IngressClassName != nil {
 		asked.Class = dialect.FieldValue{Field: spec + ".ingressClassName", Value: *ingress.IngressClassName}
 	}
+
 	for i := range ingress.Rules {
 		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: fmt.Sprintf("%s.rules[%d].host", spec, i), Value: ingress.Rules[i].Host})
 	}
+
 	if len(ingress.Rules) == 0 || ingress.DefaultBackend != nil {
 		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: spec}) // the default backend serves all hosts
 	}
+
 	for i := range ingress.TLS {
 		for _, host := range ingress.TLS[i].Hosts {
 			asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: fmt.Sprintf("%s.tls[%d].hosts", spec, i), Value: host})
@@ -80,10 +87,12 @@ func accountField(app *sparkv1.SparkApplication, role string) string {
 	if role == "executor" {
 		part, keys = app.Spec.ExecutorSpec, append(keys, "spark.kubernetes.authenticate.driver.serviceAccountName")
 	}
+
 	var template corev1.PodTemplateSpec
 	if part != nil {
 		template = dialect.PodTemplate(part.PodTemplateSpec)
 	}
+
 	if role == "driver" || template.Spec.DeprecatedServiceAccount == "" {
 		for _, key := range keys {
 			if _, written := app.Spec.SparkConf[key]; written {

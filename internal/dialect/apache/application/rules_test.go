@@ -34,7 +34,9 @@ func (r *recordingRules) ExposureFaults(asked *dialect.Exposing) []*dialect.Fiel
 // judged returns the description of an application that its dialect gives to the rules of the platform.
 func judged(t *testing.T, a Applications, app *sparkv1.SparkApplication) *dialect.Subject {
 	t.Helper()
+
 	rules := &recordingRules{}
+
 	a.Rules = rules
 	if faults := a.Review(app, noon).Faults; len(faults) > 0 || rules.subject == nil {
 		t.Fatalf("the rules judge nothing, because of %v", faults)
@@ -45,6 +47,7 @@ func judged(t *testing.T, a Applications, app *sparkv1.SparkApplication) *dialec
 // podsOf returns the pods in a description.
 func podsOf(t *testing.T, subject *dialect.Subject) []dialect.Pod {
 	t.Helper()
+
 	pods, faults := subject.Pods()
 	if len(faults) > 0 {
 		t.Fatal(faults[0])
@@ -64,6 +67,7 @@ func TestPodsAreDescribedToTheRules(t *testing.T) {
 	executor := dialect.Pod{Role: "executor", Field: "spec.executorSpec", ImageField: general, AccountField: account, Image: image, Worker: true}
 	runner := dialect.Pod{Role: "spark-submit", Field: "spec.driverSpec", ImageField: general, Image: image,
 		AccountField: "spec.sparkConf[spark.kubernetes.authenticate.submission.serviceAccountName]"}
+
 	with := func(pod dialect.Pod, change func(*dialect.Pod)) dialect.Pod {
 		change(&pod)
 		return pod
@@ -99,11 +103,14 @@ func TestPodsAreDescribedToTheRules(t *testing.T) {
 			if pods[i].Meta == nil || pods[i].Spec == nil || len(pods[i].Spec.Containers) == 0 {
 				t.Errorf("%s: the %s has no content", name, pods[i].Role)
 			}
+
 			if (pods[i].Container == nil) != (pods[i].Role == "spark-submit") {
 				t.Errorf("%s: the %s has the container %v", name, pods[i].Role, pods[i].Container)
 			}
+
 			pods[i].Meta, pods[i].Spec, pods[i].Container = nil, nil, nil
 		}
+
 		if diff := cmp.Diff(c.want, pods); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -138,19 +145,23 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 		app := pi()
 		app.Spec.DriverSpec = &sparkv1.PodTemplate{PodTemplateSpec: rawOf(`{"spec":` + jsonOfYAML(t, c.driver) + `}`)}
 		app.Spec.ExecutorSpec = &sparkv1.PodTemplate{PodTemplateSpec: rawOf(`{"spec":` + jsonOfYAML(t, c.executor) + `}`)}
+
 		var keys map[string]string
 		if err := yaml.Unmarshal([]byte(c.conf), &keys); err != nil {
 			t.Fatal(err)
 		}
+
 		for role, account := range keys {
 			app.Spec.SparkConf["spark.kubernetes.authenticate."+role+".serviceAccountName"] = account
 		}
+
 		pods := podsOf(t, judged(t, Applications{}, app))
 		for i, want := range [][2]string{{c.driverField, c.driverAccount}, {c.executorField, c.executorAccount}} {
 			account := pods[i].Spec.ServiceAccountName
 			if account == "" {
 				account = pods[i].Spec.DeprecatedServiceAccount
 			}
+
 			if got := [2]string{pods[i].AccountField, account}; got != want {
 				t.Errorf("%s: the account of the %s is %q, want %q", name, pods[i].Role, got, want)
 			}
@@ -161,6 +172,7 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 // jsonOfYAML converts YAML to JSON.
 func jsonOfYAML(t *testing.T, text string) string {
 	t.Helper()
+
 	converted, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -195,16 +207,19 @@ func TestSettingsNameTheFieldThatSetsThem(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(c.spec), &app.Spec); err != nil {
 			t.Fatal(err)
 		}
+
 		got := map[string][2]string{}
 		for _, s := range judged(t, Applications{}, app).Settings() {
 			if _, asked := c.want[s.Key]; asked {
 				got[s.Key] = [2]string{s.Value, s.Field}
 			}
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+
 	for name, change := range map[string]func(*sparkv1.ApplicationSpec){
 		"no program": func(s *sparkv1.ApplicationSpec) { s.Jars, s.PyFiles = "", "a.zip" },
 		"an image that is too long": func(s *sparkv1.ApplicationSpec) {
@@ -213,6 +228,7 @@ func TestSettingsNameTheFieldThatSetsThem(t *testing.T) {
 	} {
 		app := written(t)
 		change(&app.Spec)
+
 		if all := (Applications{}).next(app, 1, noon).Settings(); all != nil {
 			t.Errorf("%s: settings are %v", name, all)
 		}
@@ -223,16 +239,20 @@ func TestSettingsNameTheFieldThatSetsThem(t *testing.T) {
 // the application.
 func TestRulesJudgeTheDefaults(t *testing.T) {
 	app := written(t, "metadata: {labels: {team: a}}")
+
 	subject := judged(t, withDefaults(), app)
 	if subject.Labels["team"] != "a" {
 		t.Errorf("labels %v", subject.Labels)
 	}
+
 	if got := subject.Workers(); got.Max != 5 {
 		t.Errorf("%d executors, want the default of 5", got.Max)
 	}
+
 	if !slices.ContainsFunc(subject.Settings(), func(s dialect.Setting) bool { return s.Key == "spark.eventLog.compress" && s.Value == "true" }) {
 		t.Error("the settings lack a default of the platform")
 	}
+
 	if pods := podsOf(t, subject); pods[0].Spec.Containers[0].Image == "" || pods[0].Meta.Labels["team"] != "platform" || pods[1].Spec.NodeSelector["pool"] != "spot" {
 		t.Errorf("the pods lack the defaults: %+v", pods)
 	}
@@ -291,6 +311,7 @@ func TestExposingIsWhatTheEntryRequests(t *testing.T) {
 	streamed := dialect.Exposing{Kind: "GRPCRoute", Hosts: hosts(grpc+".grpcRouteSpec.hostnames", "g"), AnnotationsField: grpc + ".grpcRouteMetadata.annotations"}
 	classed := ingressWith(ingress+".ingressSpec.rules[0].host", "h")
 	classed.Class = dialect.FieldValue{Field: ingress + ".ingressSpec.ingressClassName", Value: "nginx"}
+
 	const inside = ingress + ".ingressSpec"
 	for name, c := range map[string]struct {
 		spec string
@@ -316,6 +337,7 @@ func TestExposingIsWhatTheEntryRequests(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(c.spec), &spec); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		if diff := cmp.Diff(&c.want, exposedEntries(&spec)[0].exposing()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -346,13 +368,16 @@ func TestRulesRefuseAnApplication(t *testing.T) {
 	} {
 		a, app := Applications{Options{Rules: c.rules, Outside: c.outside}}, written(t, twoEntries)
 		review := a.Review(app, noon)
+
 		var got string
 		if cause := dialect.Invalid(review.Faults); cause != nil {
 			got = cause.Message
 		}
+
 		if got != c.want || len(c.rules.exposing) != c.exposures || (review.Pods == nil) != (c.want != "") {
 			t.Errorf("%s: the review reports %q after judging %d Ingresses and routes", name, got, len(c.rules.exposing))
 		}
+
 		_, invalid := a.causes(app, noon)
 		if (invalid == nil) != (c.want == "") || invalid != nil && (invalid.Reason != "InvalidSpec" || invalid.Message != c.want) {
 			t.Errorf("%s: a pass reports %+v", name, invalid)
@@ -365,10 +390,12 @@ func TestRulesRefuseAnApplication(t *testing.T) {
 func TestRefusedEntriesAreNotCreated(t *testing.T) {
 	rules := &recordingRules{exposureFaults: []*dialect.FieldError{{Field: "spec.y", Message: "the host is refused"}}}
 	app := inPhase(lifecycle.Running, written(t, twoEntries))
+
 	objects, wrong := Applications{Options{Rules: rules, Outside: true}}.auxiliaryObjects(app, 1)
 	if specs := specsOf(t, objects); len(specs) != 2 || specs["Service ui"] == nil || specs["Service web"] == nil {
 		t.Errorf("objects %v", specs)
 	}
+
 	refused := lifecycle.Cause{Reason: "InvalidSpec", Message: "spec.y: the host is refused"}
 	if diff := cmp.Diff([]lifecycle.Cause{refused, refused}, wrong); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

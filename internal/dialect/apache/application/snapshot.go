@@ -24,11 +24,13 @@ func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
 	if status == nil {
 		return nil
 	}
+
 	kept := corev1.PodStatus{
 		Phase: status.Phase, Reason: status.Reason, Message: boundedText(status.Message), StartTime: status.StartTime,
 		Conditions: snapshotConditions(status.Conditions), ContainerStatuses: snapshotContainers(status.ContainerStatuses),
 		InitContainerStatuses: snapshotContainers(status.InitContainerStatuses),
 	}
+
 	text := withoutNulls(kept)
 	for _, less := range []func(){
 		func() { kept.Conditions = nil },
@@ -38,9 +40,12 @@ func snapshot(status *corev1.PodStatus) *runtime.RawExtension {
 		if len(text) <= maxSnapshot {
 			break
 		}
+
 		less()
+
 		text = withoutNulls(kept)
 	}
+
 	if len(text) == 0 {
 		return nil
 	}
@@ -71,6 +76,7 @@ func snapshotState(state corev1.ContainerState) corev1.ContainerState {
 	if state.Waiting != nil {
 		state.Waiting.Message = boundedText(state.Waiting.Message)
 	}
+
 	if state.Terminated != nil {
 		state.Terminated.Message, state.Terminated.ContainerID = boundedText(state.Terminated.Message), ""
 	}
@@ -86,10 +92,12 @@ func withoutNulls(status corev1.PodStatus) []byte {
 	if err != nil {
 		return nil // impossible: Kubernetes types marshal
 	}
+
 	var tree map[string]any
 	if utiljson.Unmarshal(text, &tree) != nil || pruned(tree) == nil {
 		return nil
 	}
+
 	if text, err = json.Marshal(tree); err != nil {
 		return nil
 	}
@@ -108,6 +116,7 @@ func pruned(in any) any {
 				v[key] = value
 			}
 		}
+
 		if len(v) == 0 {
 			return nil
 		}
@@ -118,6 +127,7 @@ func pruned(in any) any {
 				kept = append(kept, item)
 			}
 		}
+
 		if kept == nil {
 			return nil
 		}

@@ -46,6 +46,7 @@ func stateRank(state sparkv1.ApplicationStateSummary) int {
 	if at := slices.Index(ladder, state); at >= 0 {
 		return at
 	}
+
 	switch state {
 	case sparkv1.ApplicationInitializedBelowThresholdExecutors:
 		return len(ladder)
@@ -63,6 +64,7 @@ func statesBetween(current, target sparkv1.ApplicationStateSummary) []sparkv1.Ap
 	if current == target || stateRank(target) < stateRank(current) {
 		return nil
 	}
+
 	var out []sparkv1.ApplicationStateSummary
 	for at, state := range ladder {
 		if at > stateRank(current) && at < stateRank(target) {
@@ -132,6 +134,7 @@ func message(state sparkv1.ApplicationStateSummary, t lifecycle.Transition, want
 	case sparkv1.ApplicationSucceeded:
 		return "the driver ended without an error"
 	}
+
 	if text := thresholdMessage(state, wanted.Thresholds); text != "" {
 		return text
 	}
@@ -145,6 +148,7 @@ func thresholdMessage(state sparkv1.ApplicationStateSummary, limits *lifecycle.T
 	if limits == nil {
 		limits = &lifecycle.Thresholds{}
 	}
+
 	switch state {
 	case sparkv1.ApplicationInitializedBelowThresholdExecutors:
 		return fmt.Sprintf("fewer executors run than initExecutors (%d)", limits.Init)
@@ -166,9 +170,11 @@ func restartMessage(t lifecycle.Transition, next lifecycle.Memory) string {
 	if t.To == lifecycle.Launched { // a launch that was not stored
 		over--
 	}
+
 	if t.Cause.Reason == lifecycle.ReasonRestartRequested {
 		return fmt.Sprintf("a restart was requested; the next attempt follows when the objects of attempt %d are gone", over)
 	}
+
 	text := fmt.Sprintf("attempt %d has ended; the next attempt follows", over)
 	if t.To == lifecycle.Waiting && !next.NextAttempt.IsZero() {
 		text += " at " + apache.Timestamp(next.NextAttempt)

@@ -50,6 +50,7 @@ func TestStatesOfATransition(t *testing.T) {
 		for _, state := range states(sparkv1.ApplicationStateSummary(c.before), c.t, c.wanted) {
 			got = append(got, string(state))
 		}
+
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%s: %q, want %q", name, text, c.want)
 		}
@@ -64,9 +65,11 @@ func TestEveryPhaseAndOutcomeHasAState(t *testing.T) {
 			t.Errorf("the phase %s is written as %q, which is read as the phase %q", phase, state, adopted[state].Phase)
 		}
 	}
+
 	for _, outcome := range []lifecycle.Outcome{lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.RunTimedOut, lifecycle.Evicted, lifecycle.Refused,
 		lifecycle.StartTimedOut, lifecycle.ReadyTimedOut, lifecycle.ExecutorsTimedOut} {
 		state := endStates[outcome]
+
 		read, ended := outcomeOf(state)
 		if !ended || read != outcome && state != sparkv1.ApplicationFailed || failed(state) != (outcome != lifecycle.Succeeded) {
 			t.Errorf("the outcome %s is written as %q, which is read as %q", outcome, state, read)
@@ -78,6 +81,7 @@ func TestEveryPhaseAndOutcomeHasAState(t *testing.T) {
 func TestMessagesOfStates(t *testing.T) {
 	why := lifecycle.Cause{Reason: "Error", Message: "exit code 1"}
 	limit := lifecycle.Cause{Reason: "RestartsExhausted", Message: "the limit is 3 restarts"}
+
 	minute := time.Minute
 	for name, c := range map[string]struct {
 		state  string
@@ -146,6 +150,7 @@ func TestSnapshotsCutEveryMessage(t *testing.T) {
 		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Message: long}, Terminated: &corev1.ContainerStateTerminated{Message: long, ContainerID: "secret-id"}}
 	}
 	container := corev1.ContainerStatus{Name: "c", ContainerID: "secret-id", ImageID: "secret-id", State: state(), LastTerminationState: state()}
+
 	text := string(snapshot(&corev1.PodStatus{Message: long, Conditions: []corev1.PodCondition{{Type: "T", Message: long}},
 		ContainerStatuses: []corev1.ContainerStatus{container}, InitContainerStatuses: []corev1.ContainerStatus{container}}).Raw)
 	if strings.Contains(text, long) || strings.Count(text, strings.Repeat("x", 512)+`..."`) != 10 || strings.Contains(text, "secret-id") {
@@ -183,6 +188,7 @@ func TestLanguageFollowsTheSuffix(t *testing.T) {
 		if (python == nil) != (languages == "Python") || python != nil && python.Field != "spec.pyFiles" {
 			t.Errorf("%q as Python: %v", file, python)
 		}
+
 		_, r := programOf(&sparkv1.ApplicationSpec{SparkRFiles: file})
 		if file != "" && (r == nil) != (languages == "R") || r != nil && r.Field != "spec.sparkRFiles" {
 			t.Errorf("%q as R: %v", file, r)

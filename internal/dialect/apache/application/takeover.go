@@ -67,18 +67,23 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 	if !takesOver(s) {
 		return decodeMemory(s)
 	}
+
 	m := adopted[current(s)]
 	m.Attempt, m.Restarts = inheritedAttempt(s), restartsOf(s.CurrentAttemptSummary)
+
 	m.Since = cmp.Or(apache.ParseTimestamp(s.CurrentState.LastTransitionTime), now)
 	if m.Attempt == 0 {
 		return lifecycle.Memory{Restarts: m.Restarts} // no attempt was launched
 	}
+
 	m.Runs, m.Submissions = m.Attempt, m.Attempt
 	m.SubmittedAt = cmp.Or(entered(s.StateTransitionHistory, sparkv1.ApplicationDriverRequested), m.Since)
+
 	m.AttemptID = newAppID(app, m.Attempt)
 	if driver := seen.Driver(m.Attempt); driver != nil {
 		m.AttemptID = cmp.Or(driver.AttemptID, m.AttemptID)
 	}
+
 	switch {
 	case m.Phase == lifecycle.Ended:
 		m.EndedAt = m.Since
@@ -86,9 +91,11 @@ func takeOver(app *sparkv1.SparkApplication, wanted lifecycle.App, seen lifecycl
 	case m.Phase.Terminal(), m.Phase == lifecycle.Waiting:
 		lastEnd(&m, s)
 	}
+
 	if m.Phase == lifecycle.Waiting {
 		m.NextAttempt = m.Since.Add(wanted.Restart.Limits.Delay(m.Outcome)) // the delay begins when the attempt was scheduled
 	}
+
 	if m.Outcome == lifecycle.Refused {
 		m.Runs-- // the last attempt was rejected, so it does not count as a run
 	}
@@ -103,6 +110,7 @@ func inheritedAttempt(s *sparkv1.ApplicationStatus) int32 {
 	if a := s.CurrentAttemptSummary; a != nil && a.AttemptInfo != nil {
 		id = min(max(a.AttemptInfo.ID, 0), math.MaxInt32-1)
 	}
+
 	switch current(s) {
 	case "", sparkv1.ApplicationSubmitted, sparkv1.ApplicationScheduledToRestart:
 		return int32(id)
@@ -130,13 +138,16 @@ func lastEnd(m *lifecycle.Memory, s *sparkv1.ApplicationStatus) {
 	if s.PreviousAttemptSummary != nil && m.Phase == lifecycle.Waiting {
 		past = append(statesOf(s.PreviousAttemptSummary.StateTransitionHistory), past...)
 	}
+
 	m.Outcome, m.EndedAt = lifecycle.Lost, m.Since
+
 	m.Cause = lifecycle.Cause{Reason: string(lifecycle.Lost), Message: "the status that the other operator wrote does not show how the last attempt ended"}
 	for _, entry := range slices.Backward(past) {
 		outcome, ended := outcomeOf(entry.CurrentStateSummary)
 		if !ended {
 			continue
 		}
+
 		m.Outcome, m.Cause = outcome, inheritedCause(entry, outcome)
 		m.EndedAt = cmp.Or(apache.ParseTimestamp(entry.LastTransitionTime), m.EndedAt)
 		return

@@ -24,12 +24,14 @@ import (
 func inheritedStatus(id int64, all ...sparkv1.ApplicationStateSummary) func(*sparkv1.SparkApplication) {
 	return func(app *sparkv1.SparkApplication) {
 		s := &app.Status
+
 		s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
 		for i, state := range all {
 			at := t0.Add(time.Duration(i-len(all)+1)*time.Second - 10*time.Second)
 			entry := sparkv1.ApplicationState{CurrentStateSummary: state, LastTransitionTime: at.Format("2006-01-02T15:04:05.000000000Z"), Message: "in its words"}
 			s.StateTransitionHistory[fmt.Sprint(i)], s.CurrentState = entry, &entry
 		}
+
 		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: id, RestartCounter: id, FailureRestartCounter: id}}
 	}
 }
@@ -43,6 +45,7 @@ func path(target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSumm
 	case sparkv1.ApplicationResourceReleased, sparkv1.ApplicationTerminatedWithoutReleaseResources:
 		return append(way, sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationFailed, target)
 	}
+
 	if at := stateRank(target); at >= 0 && at < len(ladder) {
 		return way[:at+2]
 	}
@@ -67,39 +70,49 @@ func TestTakeOverEveryState(t *testing.T) {
 				l := begin(t, a, inheritedStatus(2, path(state)...), tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
 					RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, RestartBackoffMillis: new(int64(10_000))}}))
 				before := shortened(l.app.Status.StateTransitionHistory)
+
 				want, launched := "", false
 				switch m := adopted[state]; {
 				case stateRank(state) == 0, stateRank(state) == 1, stateRank(state) == 2, stateRank(state) == 3:
 					l.pass(0, l.inheritedDriver(ready))
+
 					want = ", " + strings.Join(names(statesBetween(state, sparkv1.ApplicationRunningHealthy), len(path(state))), ", ")
 				case stateRank(state) == 4:
 					l.pass(0, l.inheritedDriver(ready))
+
 					if state != sparkv1.ApplicationRunningHealthy {
 						want = fmt.Sprintf(", %d RunningHealthy", len(path(state))) // because the spec sets no thresholds
 					}
 				case m.Phase == lifecycle.Ended:
 					l.pass(0, lifecycle.Observed{Confirmed: true})
+
 					want, launched = fmt.Sprintf(", %d ScheduledToRestart, %d DriverRequested", len(path(state)), len(path(state))+1), true
 				case m.Phase == lifecycle.Waiting, m.Phase == lifecycle.New:
 					l.pass(0, lifecycle.Observed{Confirmed: true})
+
 					want, launched = fmt.Sprintf(", %d DriverRequested", len(path(state))), true
 				default:
 					l.pass(0, lifecycle.Observed{Confirmed: true})
 				}
+
 				got := shortened(l.app.Status.StateTransitionHistory)
 				if p := l.app.Status.PreviousAttemptSummary; p != nil && a.Trim {
 					got = shortened(p.StateTransitionHistory) + ", " + got
 				}
+
 				if diff := cmp.Diff(before+want, got); diff != "" {
 					t.Errorf("trimmed %v (-want +got):\n%s", a.Trim, diff)
 				}
+
 				creates := false
 				for _, action := range l.plan.Actions {
 					creates = creates || action.Verb == lifecycle.Create
 				}
+
 				if creates != launched {
 					t.Errorf("actions %v", l.plan.Actions)
 				}
+
 				if taken := fmt.Sprint(l.events); !strings.Contains(taken, dialect.EventTakenOver) {
 					t.Errorf("no event reports the take-over: %v", taken)
 				}
@@ -120,14 +133,19 @@ func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 func TestTakenOverNumbersGoOn(t *testing.T) {
 	l := begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
 	l.pass(0, l.inheritedDriver(ready)).expectAttempt(2, 2, 2, 0)
+
 	if m := l.plan.Next; m.Attempt != 3 || m.AttemptID != "pi-2" || len(l.plan.Actions) > 0 {
 		t.Errorf("taken over as attempt %d, %q, and %v", m.Attempt, m.AttemptID, l.plan.Actions)
 	}
+
 	l.pass(time.Second, l.inheritedDriver(crashed)).expectAttempt(3, 3, 3, 0)
+
 	if m := l.plan.Next; m.Phase != lifecycle.Waiting || m.Restarts.Total != 3 {
 		t.Errorf("its failure is followed by %+v", m)
 	}
+
 	l.passWithoutObjects(10 * time.Second)
+
 	if m := l.plan.Next; m.Attempt != 4 || m.AttemptID != "pi-3" {
 		t.Errorf("followed by attempt %d, %q; want 4 and pi-3", m.Attempt, m.AttemptID)
 	}
@@ -139,10 +157,12 @@ func TestTakenOverTimes(t *testing.T) {
 	hour := tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(15_000))},
 		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
 	pending := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverPending }
+
 	l := begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationDriverRequested)...), hour)
 	if l.pass(4*time.Second, l.inheritedDriver(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
+
 	if l.pass(time.Second, l.inheritedDriver(pending)); l.plan.Next.Outcome != lifecycle.StartTimedOut {
 		t.Errorf("at its deadline it is %+v", l.plan.Next)
 	}
@@ -151,9 +171,11 @@ func TestTakenOverTimes(t *testing.T) {
 	if l.pass(19*time.Second, l.inheritedDriver(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
 	}
+
 	if l.pass(time.Second, l.inheritedDriver(crashed)).passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Done {
 		t.Errorf("after its release it is %s", l.plan.Next.Phase)
 	}
+
 	if l.passWithoutObjects(time.Minute); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
 		t.Errorf("after its time to live: %v", l.plan.Actions)
 	}
@@ -163,6 +185,7 @@ func TestTakenOverTimes(t *testing.T) {
 	if l.passWithoutObjects(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.RequeueAfter != time.Second || l.plan.Next.Attempt != 3 {
 		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next, l.plan.RequeueAfter)
 	}
+
 	if l.passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Launched || l.plan.Next.Attempt != 4 {
 		t.Errorf("then it is %+v", l.plan.Next)
 	}
@@ -176,15 +199,19 @@ func TestStuckApplicationsEnd(t *testing.T) {
 	for range 3 * maxHistory {
 		loop = append(loop, sparkv1.ApplicationFailed)
 	}
+
 	client := func(a *sparkv1.SparkApplication) { a.Spec.DeploymentMode = sparkv1.ClientMode }
+
 	l := begin(t, whole, inheritedStatus(0, loop...), restarting(sparkv1.RestartAlways), client)
 	for range 5 {
 		l.passWithoutObjects(time.Second)
 	}
+
 	past := l.app.Status.StateTransitionHistory
 	if last := past[fmt.Sprint(3*maxHistory+1)]; len(past) != maxHistory || last.CurrentStateSummary != sparkv1.ApplicationResourceReleased {
 		t.Errorf("%d states, the last of them %+v", len(past), last)
 	}
+
 	l = begin(t, whole, inheritedStatus(0, loop[:3]...), client, func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
 	if l.passWithoutObjects(0); len(l.plan.Actions) > 0 {
 		t.Errorf("its deletion waits for %v", l.plan.Actions)
@@ -196,10 +223,12 @@ func TestUnknownState(t *testing.T) {
 	l := begin(t, trimmed, inheritedStatus(0, "Paused"))
 	before := l.app.Status.DeepCopy()
 	plan := l.a.Decide(l.app, lifecycle.Observed{Confirmed: true}, t0)
+
 	c := l.app.Status.Conditions
 	if len(plan.Actions) > 0 || len(c) != 1 || c[0].Reason != dialect.ReasonOtherOperator {
 		t.Errorf("actions %v, conditions %+v", plan.Actions, c)
 	}
+
 	l.app.Status.Conditions = nil
 	if diff := cmp.Diff(*before, l.app.Status); diff != "" {
 		t.Errorf("its status was changed:\n%s", diff)
@@ -219,6 +248,7 @@ func TestAdopt(t *testing.T) {
 	}
 	stranger := metav1.OwnerReference{Kind: "SparkApplication", Name: "pi", UID: "another"}
 	current, earlier := pod("driver", "pi-2", "d2", owned), pod("driver", "pi-1", "d1", owned)
+
 	live := inheritedStatus(2, path(sparkv1.ApplicationRunningHealthy)...)
 	for _, c := range []struct {
 		name string
@@ -261,13 +291,16 @@ func TestAdopt(t *testing.T) {
 				if found.Labels[apache.LabelAppUID] != string(app.UID) || found.Annotations[lifecycle.AdoptedAnnotation] != found.Labels[submit.SelectorLabel] {
 					t.Errorf("%s has no identity: %v %v", found.UID, found.Labels, found.Annotations)
 				}
+
 				if found.Labels["spark-role"] == "driver" && !metav1.IsControlledBy(&found, app) {
 					t.Errorf("%s is controlled by %v", found.UID, found.OwnerReferences)
 				}
 			}
+
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("attempts (-want +got):\n%s", diff)
 			}
+
 			for _, given := range c.pods {
 				if given.Labels[apache.LabelAttempt] != "" {
 					t.Errorf("%s was changed itself", given.UID)
@@ -288,13 +321,16 @@ func TestTracesAreCut(t *testing.T) {
 	}
 	l := begin(t, whole, inheritedStatus(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationSchedulingFailure), long)
 	l.passWithoutObjects(time.Second)
+
 	first := maps.Clone(l.app.Status.StateTransitionHistory)
 	for key, state := range first {
 		if len(state.Message) > apache.MaxMessage+len(lifecycle.CutMark) {
 			t.Errorf("state %s has a message of %d bytes", key, len(state.Message))
 		}
 	}
+
 	l.passWithoutObjects(time.Second)
+
 	for key, state := range first {
 		if diff := cmp.Diff(state, l.app.Status.StateTransitionHistory[key]); diff != "" {
 			t.Errorf("state %s changes with the next pass:\n%s", key, diff)

@@ -32,13 +32,16 @@ func withoutEscalation(template []byte) []byte {
 			return template
 		}
 	}
+
 	spec, ok := child(tree, "spec")
 	if !ok {
 		return template
 	}
+
 	if containers, isList := spec["containers"].([]any); isList && len(containers) == 0 || spec["containers"] == nil {
 		spec["containers"] = []any{map[string]any{"name": apache.DriverContainer}}
 	}
+
 	for _, list := range []string{"initContainers", "containers"} {
 		elements, _ := spec[list].([]any)
 		for _, element := range elements {
@@ -46,11 +49,13 @@ func withoutEscalation(template []byte) []byte {
 			if container == nil || !leavesEscalation(container) {
 				continue
 			}
+
 			if security, ok := child(container, "securityContext"); ok {
 				security["allowPrivilegeEscalation"] = false
 			}
 		}
 	}
+
 	text, err := json.Marshal(tree)
 	if err != nil {
 		return template
@@ -64,6 +69,7 @@ func child(tree map[string]any, key string) (map[string]any, bool) {
 	if tree[key] == nil {
 		tree[key] = map[string]any{}
 	}
+
 	object, ok := tree[key].(map[string]any)
 	return object, ok
 }

@@ -18,10 +18,12 @@ func TestUnrememberedLaunches(t *testing.T) {
 		}
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{d}, ProbeResult: &lifecycle.Cause{}}
 	}
+
 	l := begin(t, trimmed).pass(0, observed(1)).expectStates("0 Submitted, 1 DriverRequested").expectAttempt(0, 0, 0, 0)
 	if len(l.plan.Actions) > 0 || l.plan.Next.AttemptID != "pi-0" {
 		t.Errorf("the found driver: attempt id %q, actions %v", l.plan.Next.AttemptID, l.plan.Actions)
 	}
+
 	l = begin(t, trimmed).pass(0, observed(1, succeeded)).expectStates(success)
 	if l.passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Done {
 		t.Errorf("a driver that has ended when it is found: phase %s", l.plan.Next.Phase)

@@ -24,11 +24,13 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
 	}
+
 	wrong := dialect.CheckName(app.Name, "a Service", validation.DNS1035LabelMaxLength)
 	if app.Spec.DeploymentMode == sparkv1.ClientMode {
 		wrong = append(wrong, &dialect.FieldError{Field: "spec.deploymentMode",
 			Message: "ClientMode is not supported, because the driver always runs in a pod of its own; use ClusterMode, or leave the field out"})
 	}
+
 	for _, d := range exposedEntries(&app.Spec) {
 		if d.isRoute() {
 			wrong = append(wrong, d.faults()...)
@@ -46,6 +48,7 @@ func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wro
 			wrong = append(wrong, d.faults()...)
 		}
 	}
+
 	id := appID(app, attempt)
 	wrong = append(wrong, clashes(all, submit.ServiceName(id, id))...)
 	wrong = append(wrong, validConfigMaps(app, id)...)
@@ -58,14 +61,17 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 	taken := map[string]string{configMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
 	for i := range app.Spec.ConfigMapSpecs {
 		spec := &app.Spec.ConfigMapSpecs[i]
+
 		entry := fmt.Sprintf("spec.configMapSpecs[%d]", i)
 		if problems := validation.IsDNS1123Subdomain(spec.Name); len(problems) > 0 {
 			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is not a valid ConfigMap name: %s", spec.Name, strings.Join(problems, "; "))})
 			continue
 		}
+
 		if other, ok := taken[spec.Name]; ok {
 			wrong = append(wrong, &dialect.FieldError{Field: entry + ".name", Message: fmt.Sprintf("%q is also the name of %s; choose another name", spec.Name, other)})
 		}
+
 		taken[spec.Name] = entry
 		for _, key := range slices.Sorted(maps.Keys(spec.Data)) {
 			if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
@@ -105,6 +111,7 @@ func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
 			wrong = append(wrong, dialect.ReservedKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
 		}
 	}
+
 	for i := range app.Spec.ConfigMapSpecs {
 		spec := &app.Spec.ConfigMapSpecs[i]
 		field := fmt.Sprintf("spec.configMapSpecs[%d]", i)

@@ -54,13 +54,16 @@ func TestInvalid(t *testing.T) {
 		app := written(t, c.spec)
 		app.Namespace = "jobs"
 		_, invalid := Applications{}.causes(app, noon)
+
 		var got []string
 		if invalid != nil {
 			got = fieldsOf(invalid.Message)
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+
 		if _, err := (Applications{}).Render(app, launchOf(1), noon); (err != nil) != (c.want != nil) {
 			t.Errorf("%s: Render says %v", name, err)
 		}
@@ -120,14 +123,17 @@ spec: {driverServiceIngressList: [
 		"credentials on the submitter's machine":  {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.oauthTokenFile: /var/run/secrets/t}}", []string{"spec.sparkConf[spark.kubernetes.authenticate.submission.oauthTokenFile]"}},
 	} {
 		app := written(t, c.spec)
+
 		objects, err := Applications{}.Render(app, launchOf(1), noon)
 		if err == nil {
 			t.Errorf("%s: %d objects are made", name, len(objects.Before))
 			continue
 		}
+
 		if diff := cmp.Diff(c.want, fieldsOf(err.Error())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s\n%v", name, diff, err)
 		}
+
 		if _, invalid := (Applications{}).causes(app, noon); invalid != nil {
 			t.Errorf("%s: a pass would reject it: %v", name, invalid)
 		}
@@ -138,6 +144,7 @@ spec: {driverServiceIngressList: [
 func TestNoImage(t *testing.T) {
 	app := written(t)
 	delete(app.Spec.SparkConf, "spark.kubernetes.container.image")
+
 	_, err := Applications{}.Render(app, launchOf(1), noon)
 	if err == nil || !strings.HasPrefix(err.Error(), "spec.sparkConf[spark.kubernetes.container.image]: ") {
 		t.Errorf("%v", err)
@@ -159,9 +166,11 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %q", spec, o.Warnings)
 		}
 	}
+
 	if o := rendered(t, Applications{}, written(t), 1); len(o.Warnings) > 0 {
 		t.Errorf("a plain application has warnings: %q", o.Warnings)
 	}
+
 	if p, wrong := programOf(&sparkv1.ApplicationSpec{}); wrong != nil || p.resource != "" {
 		t.Errorf("%v, %v", p, wrong)
 	}
@@ -172,15 +181,18 @@ func TestWarnings(t *testing.T) {
 func TestNegativeThresholds(t *testing.T) {
 	app := written(t, "spec: {applicationTolerations: {instanceConfig: {initExecutors: -1, minExecutors: -2, maxExecutors: 0}}}")
 	o := rendered(t, Applications{}, app, 1)
+
 	var reported []string
 	for _, warning := range o.Warnings {
 		field, _, _ := strings.Cut(warning, ":")
 		reported = append(reported, field)
 	}
+
 	const field = "spec.applicationTolerations.instanceConfig."
 	if diff := cmp.Diff([]string{field + "initExecutors", field + "minExecutors"}, reported); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
+
 	if got := *(Applications{}).app(app).Thresholds; got != (lifecycle.Thresholds{}) {
 		t.Errorf("decided by are %+v", got)
 	}

@@ -14,6 +14,7 @@ import (
 func warnings(l *launched) []string {
 	objects, _, _ := l.Objects()
 	spec := &l.Attempt.own.Spec
+
 	var templates [2]*runtime.RawExtension
 	for i, t := range []*sparkv1.PodTemplate{spec.DriverSpec, spec.ExecutorSpec} {
 		if t != nil {
@@ -28,12 +29,14 @@ func warnings(l *launched) []string {
 func launchWarnings(l *launched) (warnings []string) {
 	app := l.Attempt.own
 	p, _ := programOf(&app.Spec)
+
 	warnings = p.unused(&app.Spec)
 	for _, list := range [][3]string{{"spec.jars", confJars, p.jars}, {"spec.pyFiles", confPyFiles, p.pyFiles}, {"spec.files", confFiles, app.Spec.Files}} {
 		if set, listed := app.Spec.SparkConf[list[1]]; listed && list[2] != "" && list[2] != set {
 			warnings = append(warnings, list[0]+": "+list[2]+" has no effect: spec.sparkConf["+list[1]+"] is "+quoted(set))
 		}
 	}
+
 	warnings = append(warnings, overriddenWarnings(l)...)
 	for _, version := range []struct{ field, text string }{
 		{"spec.runtimeVersions.scalaVersion", app.Spec.RuntimeVersions.ScalaVersion},
@@ -53,6 +56,7 @@ func overriddenWarnings(l *launched) []string {
 	if err != nil {
 		return nil // rejected elsewhere
 	}
+
 	own, c := l.Attempt.own.Spec.SparkConf, effective.Clone()
 	for key, image := range own {
 		if strings.HasSuffix(key, "container.image") {

@@ -23,10 +23,12 @@ func TestOwnAccountIsRefused(t *testing.T) {
 		sc.Name, sc.Namespace, sc.UID = "c", "ns", "uid-c"
 		sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 		set(&sc.Spec)
+
 		want, made, _ := c.want(sc)
 		if want.Invalid == nil || !strings.Contains(want.Invalid.Message, field+".statefulSetSpec.template.spec.serviceAccountName: ") || made.Master != nil {
 			t.Errorf("%s: %+v", field, want.Invalid)
 		}
+
 		sc.Namespace = "elsewhere"
 		if want, _, _ := c.want(sc); want.Invalid != nil {
 			t.Errorf("%s in another namespace: %+v", field, want.Invalid)
@@ -44,6 +46,7 @@ func TestRefusedServicesOfClusters(t *testing.T) {
 		sc.Name, sc.Namespace, sc.UID = "c", "ns", "uid-c"
 		sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 		sc.Spec.MasterSpec = &sparkv1.MasterSpec{MemberSpec: sparkv1.MemberSpec{ServiceSpec: rawOf(spec)}}
+
 		want, _, _ := Clusters{}.want(sc)
 		if want.Invalid == nil || !strings.Contains(want.Invalid.Message, "spec.masterSpec.serviceSpec."+field+": ") {
 			t.Errorf("%s: %+v", spec, want.Invalid)

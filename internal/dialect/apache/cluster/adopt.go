@@ -23,13 +23,16 @@ import (
 func (Clusters) Adopt(sc *sparkv1.SparkCluster, candidates []corev1.Pod) (out []corev1.Pod) {
 	for i := range candidates {
 		pod := &candidates[i]
+
 		role := pod.Labels[standalone.LabelRole]
 		if role != standalone.RoleMaster && role != standalone.RoleWorker {
 			continue
 		}
+
 		if !madeBySet(pod, standalone.StatefulSetName(sc.Name, role)) {
 			continue
 		}
+
 		adopted := *pod.DeepCopy()
 		adopted.Labels[apache.LabelAppUID] = string(sc.UID)
 		out = append(out, adopted)
@@ -44,6 +47,7 @@ func madeBySet(pod *corev1.Pod, name string) bool {
 	if set := metav1.GetControllerOf(pod); set != nil {
 		return set.Kind == "StatefulSet" && set.Name == name
 	}
+
 	ordinal, hasPrefix := strings.CutPrefix(pod.Name, name+"-")
 	_, err := strconv.ParseUint(ordinal, 10, 31)
 	return hasPrefix && err == nil && len(pod.OwnerReferences) == 0 && pod.Labels[appsv1.StatefulSetPodNameLabel] == pod.Name

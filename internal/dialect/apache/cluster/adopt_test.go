@@ -22,12 +22,14 @@ import (
 func inheritedIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		s := &sc.Status
+
 		s.StateTransitionHistory = map[string]sparkv1.ClusterState{}
 		for i, state := range states {
 			entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: fmt.Sprintf("2025-12-31T23:%02d:00.123456789Z", i%60), Message: "in their words"}
 			s.StateTransitionHistory[strconv.Itoa(i)] = entry
 			s.CurrentState = &entry
 		}
+
 		s.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{AttemptInfo: &sparkv1.ClusterAttemptInfo{}}
 	}
 }
@@ -35,6 +37,7 @@ func inheritedIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkClust
 // inheritPods replaces the observed pods with pods that another operator's StatefulSets created.
 func (w *clusterWorld) inheritPods(workers int) {
 	w.observePods(workers)
+
 	for i := range w.seen.Members {
 		w.seen.Members[i].Generation = ""
 	}
@@ -73,23 +76,29 @@ func TestClusterTakenOver(t *testing.T) {
 			if len(tc.left) == 0 {
 				w.sc.Status = sparkv1.ClusterStatus{}
 			}
+
 			if tc.workers >= 0 {
 				w.inheritPods(tc.workers)
 			}
+
 			w.refused.Reason, w.refused.Message = tc.refused, "m"
 			w.pass()
 			w.wantStates(tc.states)
 			w.wantEvents(tc.reported...)
+
 			if got := w.condition(dialect.ConditionReady); string(got.Status) != tc.ready {
 				t.Errorf("Ready %+v", got)
 			}
+
 			for key, entry := range w.sc.Status.StateTransitionHistory {
 				if n := apache.KeyOf(key); int(n) < len(tc.left) && (entry.Message != "in their words" || !strings.HasSuffix(entry.LastTransitionTime, ".123456789Z")) {
 					t.Errorf("their state %s became %+v", key, entry)
 				}
 			}
+
 			before := w.sc.Status.DeepCopy()
 			w.pass()
+
 			if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 				t.Errorf("the second pass changes the status: %s", diff)
 			}
@@ -102,9 +111,11 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w := newClusterWorld(t, inheritedIn("Submitted", "RunningHealthy"))
 	w.inheritPods(2)
 	w.pass()
+
 	if !w.sc.Status.Operator.Adopted {
 		t.Fatal("the status does not record that another operator created the cluster")
 	}
+
 	w.now = w.now.Add(24 * time.Hour)
 	w.seen.Members[1].Generation = "of ours: made again by their set, as it is by now"
 	w.pass()
@@ -112,9 +123,11 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	editTo(2, nil)(w.sc)
 	w.inheritPods(2)
 	w.pass()
+
 	if w.sc.Status.Operator.Adopted {
 		t.Error("an edit changes nothing")
 	}
+
 	w.wantConditions("Ready=True(Running)", "Reconciling=True(RollingOut)", "Progressing=True(RollingOut)")
 	w.observePods(2)
 	w.now = w.now.Add(time.Minute)
@@ -130,13 +143,16 @@ func TestClusterLoopIsTakenOver(t *testing.T) {
 	for range 5000 {
 		states = append(states, "Failed")
 	}
+
 	w := newClusterWorld(t, inheritedIn(states...))
 	w.observePods(2)
 	w.pass()
+
 	keys := apache.KeysOf(w.sc.Status.StateTransitionHistory)
 	if len(keys) != maxClusterStates || keys[len(keys)-1] != "5004" {
 		t.Errorf("%d states, the last is %s", len(keys), keys[len(keys)-1])
 	}
+
 	if w.sc.Status.CurrentState.CurrentStateSummary != sparkv1.ClusterRunningHealthy {
 		t.Errorf("state %+v", w.sc.Status.CurrentState)
 	}
@@ -177,13 +193,16 @@ func TestAdoptClusterPods(t *testing.T) {
 		{"a driver", pod(func(p *corev1.Pod) { p.Labels["spark-role"] = "driver" }), false},
 	} {
 		before := tc.pod.DeepCopy()
+
 		got := testClusters.Adopt(sparkCluster(), []corev1.Pod{tc.pod})
 		if (len(got) == 1) != tc.want {
 			t.Errorf("%s: %d are adopted", tc.name, len(got))
 		}
+
 		if diff := cmp.Diff(*before, tc.pod); diff != "" {
 			t.Errorf("%s: the candidate itself is changed: %s", tc.name, diff)
 		}
+
 		if len(got) == 1 && got[0].Labels[apache.LabelAppUID] != "uid-c" {
 			t.Errorf("%s: labels %v", tc.name, got[0].Labels)
 		}
@@ -199,27 +218,34 @@ func TestClusterAuxiliaryObjects(t *testing.T) {
 	if !w.c.AuxiliaryObjects(w.sc, w.seen).Unsettled {
 		t.Error("objects of a cluster that nobody decided about")
 	}
+
 	w.pass()
+
 	kinds := map[string]int{}
 	for _, object := range w.c.AuxiliaryObjects(w.sc, w.seen).Objects {
 		kinds[object.GetObjectKind().GroupVersionKind().Kind]++
+
 		labels := object.GetLabels()
 		if labels[lifecycle.ContentLabel] == "" || labels[apache.LabelAppUID] != "uid-c" || labels[apache.LabelOperatorName] != apache.DefaultOperatorName {
 			t.Errorf("%s has labels %v", object.GetName(), labels)
 		}
+
 		if object.GetNamespace() != "ns" || !metav1.IsControlledBy(object, w.sc) {
 			t.Errorf("%s is not in the cluster's namespace, or the cluster does not control it", object.GetName())
 		}
 	}
+
 	want := map[string]int{"ConfigMap": 1, "Secret": 1, "Service": 2, "StatefulSet": 2, "NetworkPolicy": 2, "HorizontalPodAutoscaler": 1, "PodDisruptionBudget": 1}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Error(diff)
 	}
+
 	for _, role := range []lifecycle.Role{lifecycle.Master, lifecycle.Worker} {
 		if made, _, _ := w.c.want(w.sc); made.Made[role] == "" {
 			t.Errorf("there is no digest of the spec of the pods with the role %s", role)
 		}
 	}
+
 	first, again := w.c.AuxiliaryObjects(w.sc, w.seen).Objects, w.c.AuxiliaryObjects(w.sc, w.seen).Objects
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the same spec renders other objects: %s", diff)
@@ -237,6 +263,7 @@ func TestClusterRelease(t *testing.T) {
 	s := w.c.AuxiliaryObjects(object, w.seen)
 	s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "c-master-svc", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "may not delete"}}}, w.now)
 	w.store(object)
+
 	got := w.condition(dialect.ConditionReconciling)
 	if got.Reason != "Forbidden" || got.Message != "7 objects and 0 pods of the cluster are being deleted; Service c-master-svc: may not delete" {
 		t.Errorf("%+v", got)

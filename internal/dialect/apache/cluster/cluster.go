@@ -60,35 +60,44 @@ func (c Clusters) Decide(sc *sparkv1.SparkCluster, seen lifecycle.Observed, now 
 		setCluster(sc, dialect.ConditionReady, metav1.ConditionFalse, *hold.Cause, now)
 		return lifecycle.Plan{Notices: hold.Notices()}
 	}
+
 	want, made, _ := c.want(sc)
+
 	plan := cluster.Step(want, memory, seen, knownObjects(sc), now)
 	if want.Deleting {
 		return asPlan(plan)
 	}
+
 	var notices []lifecycle.Notice
 	if sc.Status.Operator == nil && memory.Adopted {
 		notices = append(notices, clusterTakenOver(sc))
 	}
+
 	if sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation {
 		warnings := clusterWarnings(sc, made)
 		for _, text := range warnings[:min(len(warnings), maxClusterWarnings)] {
 			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterWarning, Message: text}})
 		}
 	}
+
 	if outlived := keptDespite(want, plan.Next); outlived != nil && !stalledReported(sc, *outlived) {
 		what := "the edited spec is invalid"
 		if sc.Status.ObservedGeneration == sc.Generation {
 			what = "its spec, which was not edited, is invalid now" // because the rules of the platform changed
 		}
+
 		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: EventClusterInvalid,
 			Message: "the cluster continues; " + what + ": " + outlived.Message}})
 	}
+
 	if hold.Cause != nil && plan.Next.Wants() {
 		notices = append(notices, hold.Notices()...)
 	}
+
 	plan.Notices = append(notices, plan.Notices...)
 	defaults := c.settings(sc)
 	c.encode(sc, want, plan, seen, knownObjects(sc), now)
+
 	if plan.Next.Generation == sc.Generation {
 		sc.Status.Operator.Defaults = defaults.RememberAll()
 	}
@@ -110,24 +119,30 @@ func (c Clusters) want(sc *sparkv1.SparkCluster) (want cluster.Cluster, made sta
 	if want.Deleting {
 		return want, made, nil
 	}
+
 	if want.Invalid = dialect.Invalid(dialect.OutOfBounds(sc.OutOfBounds)); want.Invalid != nil {
 		return want, made, nil
 	}
+
 	made, err := c.objects(sc)
 	if err == nil {
 		all, err = made.All()
 	}
+
 	if err != nil {
 		want.Invalid = dialect.Invalid(faultsOf(sc, err))
 		return want, standalone.Objects{}, nil
 	}
+
 	if want.Invalid = dialect.Invalid(c.ruleFaults(sc, made)); want.Invalid != nil {
 		return want, standalone.Objects{}, nil
 	}
+
 	want.Workers = *made.Workers.Spec.Replicas
 	if made.Autoscaler != nil {
 		want.Scales, want.Workers = true, *made.Autoscaler.Spec.MinReplicas
 	}
+
 	want.Made = map[lifecycle.Role]string{
 		lifecycle.Master: made.Master.Spec.Template.Annotations[lifecycle.SpecHashAnnotation],
 		lifecycle.Worker: made.Workers.Spec.Template.Annotations[lifecycle.SpecHashAnnotation],
@@ -156,16 +171,19 @@ func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Obse
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || holdOf(sc).Frozen {
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
+
 	if !decodeCluster(sc, seen).Wants() {
 		return dialect.AuxiliaryObjects{Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 			encodeRelease(sc, seen, live, now)
 			return nil
 		}}
 	}
+
 	want, _, made := c.want(sc)
 	if want.Invalid != nil || want.Hold != nil {
 		return dialect.AuxiliaryObjects{Unsettled: true} // Decide reports the fault or the hold
 	}
+
 	var all []submit.Object
 	for _, object := range made {
 		dialect.MarkContent(object)
@@ -188,6 +206,7 @@ func stateOfObjects(all []submit.Object, live []lifecycle.AuxiliaryObject) clust
 		for _, other := range causes[1:] {
 			cause.Message += "; " + other.Message
 		}
+
 		cause = cause.Bounded()
 		return cluster.Objects{Refused: &cause}
 	}

@@ -85,6 +85,7 @@ func (w *clusterWorld) observePods(workers int) {
 	pod := func(name string, role lifecycle.Role) lifecycle.Member {
 		return lifecycle.Member{Name: name, Role: role, Phase: lifecycle.DriverRunning, Ready: true, Generation: want.Made[role]}
 	}
+
 	w.seen.Members = []lifecycle.Member{pod("c-master-0", lifecycle.Master)}
 	for i := range workers {
 		w.seen.Members = append(w.seen.Members, pod("c-worker-"+strconv.Itoa(i), lifecycle.Worker))
@@ -99,6 +100,7 @@ func (w *clusterWorld) results(s dialect.AuxiliaryObjects) []lifecycle.Auxiliary
 		if i == 0 && w.refused.Reason != "" {
 			result.Current, result.Cause = false, w.refused
 		}
+
 		states = append(states, result)
 	}
 	return states
@@ -111,14 +113,17 @@ func (w *clusterWorld) pass() {
 	plan := w.c.Decide(object, w.seen, w.now)
 	s := w.c.AuxiliaryObjects(object, w.seen)
 	w.seen.AuxiliaryCount = len(s.Objects)
+
 	states := w.results(s)
 	switch {
 	case s.Decide != nil:
 		more := s.Decide(states, w.now)
+
 		plan.Transitions, plan.Notices, plan.Next = append(plan.Transitions, more.Transitions...), append(plan.Notices, more.Notices...), more.Next
 		if more.RequeueAfter > 0 && (plan.RequeueAfter == 0 || more.RequeueAfter < plan.RequeueAfter) {
 			plan.RequeueAfter = more.RequeueAfter
 		}
+
 		copied := object.DeepCopy()
 		if again := s.Decide(states, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(copied.Status, object.Status) {
 			w.t.Fatalf("a second call of Decide changes the result: %v\n%s", again, cmp.Diff(copied.Status, object.Status))
@@ -130,15 +135,18 @@ func (w *clusterWorld) pass() {
 	case !s.Unsettled:
 		w.t.Fatal("AuxiliaryObjects returned neither Decide nor Record, although Unsettled is false")
 	}
+
 	for _, e := range w.c.Events(object, plan) {
 		w.reported = append(w.reported, e.Reason)
 		if e.Message == "" || e.Type == "" {
 			w.t.Errorf("event without words: %+v", e)
 		}
 	}
+
 	if object.DeletionTimestamp == nil && plan.RequeueAfter <= 0 && plan.Next.Phase != lifecycle.Running && plan.Next.Phase != lifecycle.Done {
 		w.t.Fatalf("nobody looks again in %s", plan.Next.Phase)
 	}
+
 	w.check = plan.RequeueAfter
 	w.store(object)
 }
@@ -146,13 +154,16 @@ func (w *clusterWorld) pass() {
 // store stores a status as the API server does, by converting it to JSON and back.
 func (w *clusterWorld) store(object *sparkv1.SparkCluster) {
 	w.t.Helper()
+
 	text, err := json.Marshal(object.Status)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	if strings.Contains(string(text), "null") {
 		w.t.Errorf("a null in a status: %s", text)
 	}
+
 	w.sc.Status = sparkv1.ClusterStatus{}
 	if err := json.Unmarshal(text, &w.sc.Status); err != nil {
 		w.t.Fatal(err)
@@ -170,9 +181,11 @@ func (w *clusterWorld) states() string {
 
 func (w *clusterWorld) wantStates(want string) {
 	w.t.Helper()
+
 	if got := w.states(); got != want {
 		w.t.Errorf("states: %s, want %s", got, want)
 	}
+
 	keys := apache.KeysOf(w.sc.Status.StateTransitionHistory)
 	if last := w.sc.Status.StateTransitionHistory[keys[len(keys)-1]]; last != *w.sc.Status.CurrentState {
 		w.t.Errorf("the current state is %+v, the last one %+v", *w.sc.Status.CurrentState, last)
@@ -183,17 +196,21 @@ func (w *clusterWorld) wantStates(want string) {
 // form "Type=Status(Reason)".
 func (w *clusterWorld) wantConditions(want ...string) {
 	w.t.Helper()
+
 	var got []string
 	for _, c := range w.sc.Status.Conditions {
 		if c.Type != ConditionObjects {
 			got = append(got, fmt.Sprintf("%s=%s(%s)", c.Type, c.Status, c.Reason))
 		}
+
 		if c.ObservedGeneration == 0 || c.LastTransitionTime.IsZero() {
 			w.t.Errorf("condition %+v", c)
 		}
 	}
+
 	slices.Sort(got)
 	slices.Sort(want)
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.t.Errorf("conditions: %s", diff)
 	}
@@ -201,9 +218,11 @@ func (w *clusterWorld) wantConditions(want ...string) {
 
 func (w *clusterWorld) wantEvents(want ...string) {
 	w.t.Helper()
+
 	if diff := cmp.Diff(want, w.reported); diff != "" {
 		w.t.Errorf("events: %s", diff)
 	}
+
 	w.reported = nil
 }
 
@@ -234,25 +253,32 @@ func TestClusterBecomesHealthy(t *testing.T) {
 	w.wantStates("Submitted RunningHealthy")
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
+
 	s := w.sc.Status
 	if diff := cmp.Diff(&sparkv1.MemberCounts{Desired: 2, Running: 2, Ready: 2}, s.Workers); diff != "" {
 		t.Error(diff)
 	}
+
 	if s.CurrentAttemptSummary.AttemptInfo.ID != 0 || s.PreviousAttemptSummary != nil || s.ObservedGeneration != 1 {
 		t.Errorf("attempts %+v, generation %d", s.CurrentAttemptSummary, s.ObservedGeneration)
 	}
+
 	if first := s.StateTransitionHistory["0"]; first.LastTransitionTime != "2026-01-01T12:00:00.000000Z" {
 		t.Errorf("submitted at %s", first.LastTransitionTime)
 	}
+
 	if s.CurrentState.Message != "the master and 2 workers are ready" {
 		t.Errorf("message %q", s.CurrentState.Message)
 	}
+
 	before := w.sc.Status.DeepCopy()
 	w.now = w.now.Add(time.Hour)
 	w.pass()
+
 	if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 		t.Errorf("a pass in which nothing happens changes the status: %s", diff)
 	}
+
 	w.wantEvents()
 }
 
@@ -266,9 +292,11 @@ func TestClusterIsObserved(t *testing.T) {
 	w.observePods(1)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(WorkersNotReady)", "Degraded=True(WorkersNotReady)")
+
 	if text := w.condition(dialect.ConditionDegraded).Message; !strings.Contains(text, "1 of 2 workers are ready") {
 		t.Errorf("degraded: %q", text)
 	}
+
 	w.wantEvents(EventClusterDegraded)
 	w.seen.Members = w.seen.Members[1:]
 	w.pass()
@@ -286,9 +314,11 @@ func TestClusterIsObserved(t *testing.T) {
 func TestClusterWithoutMasterFails(t *testing.T) {
 	w := newClusterWorld(t)
 	w.pass()
+
 	if w.check != 5*time.Minute {
 		t.Fatalf("the deadline is looked for after %s", w.check)
 	}
+
 	w.seen.Members = []lifecycle.Member{{Name: "c-master-0", Role: lifecycle.Master, Phase: lifecycle.DriverPending,
 		Why: lifecycle.Cause{Reason: "ImagePullBackOff", Message: "image nowhere:1 cannot be pulled"}}}
 	w.now = w.now.Add(5*time.Minute - time.Microsecond)
@@ -298,12 +328,15 @@ func TestClusterWithoutMasterFails(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted Failed")
 	w.wantConditions("Ready=False(MasterStartTimedOut)", "Reconciling=True(Releasing)", "Failed=True(MasterStartTimedOut)", "Progressing=False(MasterStartTimedOut)")
+
 	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "within 5m0s") || !strings.Contains(text, "image nowhere:1 cannot be pulled") {
 		t.Errorf("message %q", text)
 	}
+
 	if s := w.c.AuxiliaryObjects(w.sc, w.seen); s.Unsettled || len(s.Objects) > 0 {
 		t.Fatal("what failed is not released")
 	}
+
 	w.seen = lifecycle.Observed{}
 	w.pass()
 	w.wantStates("Submitted Failed ResourceReleased")
@@ -312,6 +345,7 @@ func TestClusterWithoutMasterFails(t *testing.T) {
 	before := w.sc.Status.DeepCopy()
 	w.now = w.now.Add(time.Hour)
 	w.pass()
+
 	if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 		t.Errorf("over, and the status changes: %s", diff)
 	}
@@ -321,9 +355,11 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 	w := newClusterWorld(t, makeInvalid)
 	w.pass()
 	w.wantStates("Submitted Failed ResourceReleased")
+
 	if text := w.sc.Status.StateTransitionHistory["1"].Message; !strings.Contains(text, "spec.clusterTolerations.instanceConfig.initWorkers") {
 		t.Errorf("message %q", text)
 	}
+
 	w.wantEvents(EventClusterInvalid, EventClusterReleased)
 	editTo(2, nil)(w.sc)
 	w.pass()
@@ -343,24 +379,30 @@ func TestClusterRevives(t *testing.T) {
 		editTo(1, nil)(w.sc)
 		w.observePods(1)
 		w.pass()
+
 		s := w.sc.Status
 		if trim {
 			w.wantStates("Submitted RunningHealthy")
+
 			if keys := apache.KeysOf(s.StateTransitionHistory); !slices.Equal(keys, []string{"3", "4"}) {
 				t.Errorf("keys %v", keys)
 			}
+
 			if got := len(s.PreviousAttemptSummary.StateTransitionHistory); got != 3 {
 				t.Errorf("the last attempt has %d states", got)
 			}
 		} else {
 			w.wantStates("Submitted Failed ResourceReleased Submitted RunningHealthy")
+
 			if len(s.PreviousAttemptSummary.StateTransitionHistory) > 0 {
 				t.Error("the last attempt has a history of its own")
 			}
 		}
+
 		if s.CurrentAttemptSummary.AttemptInfo.ID != 1 || s.PreviousAttemptSummary.AttemptInfo.ID != 0 {
 			t.Errorf("attempts %+v after %+v", s.CurrentAttemptSummary.AttemptInfo, s.PreviousAttemptSummary.AttemptInfo)
 		}
+
 		w.wantEvents(EventClusterInvalid, EventClusterReleased, EventClusterRestarted, EventClusterSubmitted, EventClusterRunning)
 	}
 }
@@ -373,18 +415,23 @@ func TestClusterRefused(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted SchedulingFailure")
 	w.wantConditions("Ready=False(QuotaExceeded)", "Reconciling=True(QuotaExceeded)", "Progressing=False(QuotaExceeded)")
+
 	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "no room for 1 more") || !strings.Contains(text, "the operator retries") {
 		t.Errorf("message %q", text)
 	}
+
 	w.wantEvents(EventClusterSchedulingFailure)
+
 	before := w.sc.Status.DeepCopy()
 	for range 1000 {
 		w.now = w.now.Add(time.Minute)
 		w.pass()
 	}
+
 	if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 		t.Errorf("a thousand refusals later: %s", diff)
 	}
+
 	w.wantEvents()
 	w.refused = lifecycle.Cause{Reason: "Forbidden", Message: "not you"}
 	w.pass()
@@ -407,10 +454,12 @@ func TestClusterHistoryIsBounded(t *testing.T) {
 		w.refused = lifecycle.Cause{}
 		w.pass()
 	}
+
 	keys := apache.KeysOf(w.sc.Status.StateTransitionHistory)
 	if len(keys) != maxClusterStates || keys[len(keys)-1] != strconv.Itoa(4*maxClusterStates) {
 		t.Errorf("%d states, up to %s", len(keys), keys[len(keys)-1])
 	}
+
 	if text, _ := json.Marshal(w.sc.Status); len(text) > 200_000 {
 		t.Errorf("a status of %d bytes", len(text))
 	}
@@ -448,23 +497,28 @@ func TestClusterRollsOut(t *testing.T) {
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Reconciling=True(RollingOut)", "Progressing=True(RollingOut)")
 	w.observePods(2)
+
 	after := w.seen.Members
 	if before[0].Generation == after[0].Generation {
 		t.Fatal("an edit of the configuration makes the same pods")
 	}
+
 	w.seen.Members = []lifecycle.Member{after[0], before[1], before[2]}
 	w.seen.Members[0].Ready = false
 	w.now = w.now.Add(time.Minute)
 	w.pass()
 	w.wantConditions("Ready=False(RollingOut)", "Reconciling=True(RollingOut)", "Progressing=True(RollingOut)")
+
 	if w.check <= 0 || w.check > 4*time.Minute {
 		t.Errorf("looks again after %s", w.check)
 	}
+
 	w.now = w.now.Add(4 * time.Minute)
 	w.pass()
 	w.wantConditions("Ready=False(RolloutTimedOut)", "Stalled=True(RolloutTimedOut)", "Degraded=True(RolloutTimedOut)", "Progressing=False(RolloutTimedOut)")
 	w.seen.Members = after
 	after[0].Ready = true
+
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	w.wantStates("Submitted RunningHealthy")
@@ -480,15 +534,19 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 	w.pass()
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Stalled=True(InvalidSpec)", "Progressing=False(Complete)")
+
 	if text := w.condition(dialect.ConditionReady).Message; !strings.Contains(text, "initWorkers") {
 		t.Errorf("Ready says %q", text)
 	}
+
 	if s := w.c.AuxiliaryObjects(w.sc, w.seen); !s.Unsettled {
 		t.Error("what a cluster runs of is touched")
 	}
+
 	if w.sc.Status.Workers.Desired != 2 || w.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("workers %+v, generation %d", w.sc.Status.Workers, w.sc.Status.ObservedGeneration)
 	}
+
 	w.wantEvents(EventClusterInvalid)
 	editTo(2, nil)(w.sc) // reverts all edits
 	w.pass()
@@ -504,10 +562,12 @@ func TestAutoscaledCluster(t *testing.T) {
 		want        int32
 	}{{0, 5, 1}, {1, 5, 1}, {3, 5, 3}} {
 		w := newClusterWorld(t, autoscaledCluster(tc.least, tc.most))
+
 		want, _, _ := w.c.want(w.sc)
 		if want.Workers != tc.want || !want.Scales {
 			t.Errorf("from %d to %d: %+v", tc.least, tc.most, want)
 		}
+
 		w.observePods(int(tc.want) - 1)
 		w.pass()
 		w.wantStates("Submitted")
@@ -530,9 +590,11 @@ func TestClusterIsDeleted(t *testing.T) {
 	for _, change := range []func(*sparkv1.SparkCluster){func(*sparkv1.SparkCluster) {}, makeInvalid} {
 		change(w.sc)
 		w.pass()
+
 		if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 			t.Errorf("the status of a cluster that is being deleted changed: %s", diff)
 		}
+
 		if !w.c.AuxiliaryObjects(w.sc, w.seen).Unsettled {
 			t.Error("the operator changes objects that Kubernetes' garbage collector deletes")
 		}
@@ -546,6 +608,7 @@ func TestClusterLaw(t *testing.T) {
 	for seed := range uint64(effort.Count(t, 5)) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		w := newClusterWorld(t)
+
 		w.c.Trim = seed%2 == 0
 		for range 60 {
 			w.now = w.now.Add(time.Duration(r.IntN(200_000_000)) * time.Microsecond)
@@ -557,16 +620,20 @@ func TestClusterLaw(t *testing.T) {
 			copied := *w
 			copied.sc = w.sc.DeepCopy()
 			copied.store(object)
+
 			if diff := cmp.Diff(plan.Next, decodeCluster(copied.sc, w.seen)); diff != "" {
 				t.Fatalf("seed %d: the memory differs after it is stored and read: %s", seed, diff)
 			}
+
 			w.pass()
 			phases[decodeCluster(w.sc, w.seen).Phase]++
 		}
+
 		if len(w.sc.Status.StateTransitionHistory) > maxClusterStates {
 			t.Fatal("the history is too long")
 		}
 	}
+
 	for phase := range clusterStates {
 		if phase != lifecycle.New && phase != lifecycle.Resuming && phases[phase] == 0 {
 			t.Errorf("no walk reaches the phase %s", phase)
@@ -600,6 +667,7 @@ func (w *clusterWorld) randomEvent(r *rand.Rand) {
 			w.seen.Members[i].Ready = r.IntN(2) == 0
 		}
 	}
+
 	if !decodeCluster(w.sc, w.seen).Wants() {
 		w.seen.Members, w.seen.AuxiliaryCount = nil, 0
 	}
@@ -617,23 +685,28 @@ func FuzzClusterStatus(f *testing.F) {
 	} {
 		f.Add([]byte(seed), uint8(3))
 	}
+
 	f.Fuzz(func(t *testing.T, status []byte, pods uint8) {
 		w := newClusterWorld(t)
 		if json.Unmarshal(status, &w.sc.Status) != nil {
 			t.Skip()
 		}
+
 		w.observePods(int(pods % 4))
 		w.pass()
 		w.now = w.now.Add(time.Minute)
 		w.pass()
 		s := w.sc.Status
+
 		known := slices.Contains([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted, sparkv1.ClusterSchedulingFailure, sparkv1.ClusterRunningHealthy,
 			sparkv1.ClusterFailed, sparkv1.ClusterResourceReleased}, s.CurrentState.CurrentStateSummary)
 		if !known || s.Operator == nil || clusterStates[lifecycle.Phase(s.Operator.Phase)] != s.CurrentState.CurrentStateSummary || len(s.StateTransitionHistory) == 0 {
 			t.Errorf("state %+v, phase %+v", s.CurrentState, s.Operator)
 		}
+
 		before := w.sc.Status.DeepCopy()
 		w.pass()
+
 		if diff := cmp.Diff(*before, w.sc.Status); diff != "" {
 			t.Errorf("it does not stand: %s", diff)
 		}

@@ -48,8 +48,10 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	if seen.TransientError != nil {
 		before = slices.Clone(sc.Status.Conditions)
 	}
+
 	hold := map[string]lifecycle.Cause{}
 	why := clusterAccount(m)
+
 	moves := m.Wants() && m.Phase != lifecycle.Waiting
 	switch m.Phase {
 	case lifecycle.Running:
@@ -62,21 +64,25 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 	default:
 		hold[dialect.ConditionReconciling] = why
 	}
+
 	dialect.KeepConditions(&sc.Status.Conditions, ownConditions, func(kind string) bool {
 		_, holds := hold[kind]
 		return slices.Contains(passingConditions, kind) && !holds || kind == ConditionObjects && !m.Wants()
 	})
+
 	for _, kind := range passingConditions {
 		if cause, holds := hold[kind]; holds {
 			setCluster(sc, kind, metav1.ConditionTrue, cause, now)
 		}
 	}
+
 	progress := metav1.ConditionFalse
 	if moves {
 		progress = metav1.ConditionTrue
 	} else if m.Phase == lifecycle.Running && why.Reason == reasonRollingOut && want.Invalid != nil {
 		why = *want.Invalid
 	}
+
 	setCluster(sc, ConditionProgressing, progress, why, now)
 	encodeClusterReady(sc, want, m, why, now)
 	dialect.EncodeTransientError(&sc.Status.Conditions, m.Phase, seen.TransientError, before, sc.Generation, now)
@@ -87,6 +93,7 @@ func encodeClusterConditions(sc *sparkv1.SparkCluster, want cluster.Cluster, m c
 func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluster.Memory, objects cluster.Objects) (moves bool) {
 	why := clusterAccount(m)
 	late := m.Cause.Reason == cluster.ReasonRolloutTimedOut
+
 	moves = m.Rolling() && !late && objects.Refused == nil && want.Invalid == nil
 	switch {
 	case want.Invalid != nil:
@@ -96,6 +103,7 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 	case moves || objects.Refused != nil:
 		hold[dialect.ConditionReconciling] = why
 	}
+
 	if m.Cause.Reason != "" && !moves {
 		hold[dialect.ConditionDegraded] = m.Cause
 	}
@@ -107,6 +115,7 @@ func holdRunning(hold map[string]lifecycle.Cause, want cluster.Cluster, m cluste
 // Degraded reports missing pods. While the cluster is held, Ready is False.
 func encodeClusterReady(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluster.Memory, why lifecycle.Cause, now time.Time) {
 	s := &sc.Status
+
 	ready, text := metav1.ConditionFalse, ""
 	switch {
 	case want.Hold != nil && m.Wants():
@@ -122,9 +131,11 @@ func encodeClusterReady(sc *sparkv1.SparkCluster, want cluster.Cluster, m cluste
 			why.Message = "the cluster runs with the previous spec; the edited spec is invalid: " + stalled.Message
 		}
 	}
+
 	if text != "" && m.Cause.Reason == "" {
 		why.Message = text
 	}
+
 	setCluster(sc, dialect.ConditionReady, ready, why, now)
 }
 
@@ -134,6 +145,7 @@ func clusterAccount(m cluster.Memory) lifecycle.Cause {
 	if m.Cause.Reason != "" {
 		return m.Cause
 	}
+
 	switch m.Phase {
 	case lifecycle.Running:
 		if m.Rolling() {
@@ -163,10 +175,12 @@ func encodeRelease(sc *sparkv1.SparkCluster, seen lifecycle.Observed, live []lif
 	if meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionReconciling) == nil {
 		return
 	}
+
 	why := lifecycle.Cause{Reason: reasonReleasing, Message: bounds.Count(seen.AuxiliaryCount, "object") + " and " + bounds.Count(len(seen.Members), "pod") + " of the cluster are being deleted"}
 	for _, cause := range dialect.ObjectFailures(live) {
 		why.Reason, why.Message = cause.Reason, why.Message+"; "+cause.Message
 	}
+
 	setCluster(sc, dialect.ConditionReconciling, metav1.ConditionTrue, why.Bounded(), now)
 }
 

@@ -31,10 +31,12 @@ func standing[T interface {
 func clusterPasses(sc *sparkv1.SparkCluster) {
 	for range 2 {
 		plan := testClusters.Decide(sc, lifecycle.Observed{}, clusterNoon)
+
 		s := testClusters.AuxiliaryObjects(sc, lifecycle.Observed{})
 		if s.Decide != nil {
 			s.Decide(standing(s.Objects), clusterNoon)
 		}
+
 		testClusters.Events(sc, plan)
 		_, _ = json.Marshal(sc.Status)
 	}
@@ -53,17 +55,20 @@ func TestListsOfClustersCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[sparkv1.SparkCluster]()) {
 		measure(field.Path, func(sc *sparkv1.SparkCluster, n int) { field.Fill(sc, n) })
 	}
+
 	for _, field := range worst.Fields(reflect.TypeFor[appsv1.StatefulSetSpec]()) {
 		measure("statefulSetSpec"+field.Path, func(sc *sparkv1.SparkCluster, n int) {
 			sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: worst.Raw[appsv1.StatefulSetSpec](t, field, n)}}
 			sc.Spec.MasterSpec = &sparkv1.MasterSpec{MemberSpec: sc.Spec.WorkerSpec.MemberSpec}
 		})
 	}
+
 	for _, field := range worst.Fields(reflect.TypeFor[corev1.ServiceSpec]()) {
 		measure("serviceSpec"+field.Path, func(sc *sparkv1.SparkCluster, n int) {
 			sc.Spec.MasterSpec = &sparkv1.MasterSpec{MemberSpec: sparkv1.MemberSpec{ServiceSpec: worst.Raw[corev1.ServiceSpec](t, field, n)}}
 		})
 	}
+
 	for _, field := range worst.Fields(reflect.TypeFor[autoscalingv2.HorizontalPodAutoscalerSpec]()) {
 		measure("autoscaler"+field.Path, func(sc *sparkv1.SparkCluster, n int) {
 			sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{HorizontalPodAutoscalerSpec: worst.Raw[autoscalingv2.HorizontalPodAutoscalerSpec](t, field, n)}

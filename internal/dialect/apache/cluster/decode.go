@@ -21,6 +21,7 @@ func decodeCluster(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.Me
 	if o == nil {
 		return takeClusterOver(sc, seen)
 	}
+
 	phase := lifecycle.Phase(o.Phase)
 	if _, known := clusterStates[phase]; !known {
 		phase = lifecycle.New // a newer version of the operator may have stored a phase that this version lacks
@@ -37,6 +38,7 @@ func holdOf(sc *sparkv1.SparkCluster) apache.Hold {
 	if s.CurrentState != nil {
 		state = s.CurrentState.CurrentStateSummary
 	}
+
 	known := state == "" || slices.Contains(slices.Collect(maps.Values(clusterStates)), state)
 	return apache.HoldOf(apache.Resource{Suspend: sc.Spec.Suspend, State: string(state), Known: known, Ours: s.Operator != nil,
 		Deleting: sc.DeletionTimestamp != nil, Conditions: s.Conditions})
@@ -60,8 +62,10 @@ func takeClusterOver(sc *sparkv1.SparkCluster, seen lifecycle.Observed) cluster.
 	if left == nil || left.CurrentStateSummary == "" {
 		return cluster.Memory{Adopted: len(seen.Members) > 0}
 	}
+
 	since := apache.ParseTimestamp(left.LastTransitionTime)
 	m := cluster.Memory{Since: since, Attempt: clusterAttempt(&sc.Status), Adopted: true}
+
 	cause := lifecycle.Cause{Reason: string(left.CurrentStateSummary), Message: lifecycle.Cut(left.Message, apache.MaxMessage)}
 	switch left.CurrentStateSummary {
 	case sparkv1.ClusterRunningHealthy:

@@ -35,17 +35,21 @@ func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *spark
 	if s == nil {
 		return sc, launch.Defaults{}
 	}
+
 	used.Settings, used.Own = s, sc.Spec.SparkConf
 	out := *sc
 	spec, own := &out.Spec, sc.Spec.SparkConf
 	spec.SparkConf = s.Conf(own, nil)
+
 	master, worker := sparkv1.MasterSpec{}, sparkv1.WorkerSpec{}
 	if spec.MasterSpec != nil {
 		master = *spec.MasterSpec
 	}
+
 	if spec.WorkerSpec != nil {
 		worker = *spec.WorkerSpec
 	}
+
 	spec.MasterSpec, spec.WorkerSpec = &master, &worker
 	for _, role := range []struct {
 		name, container string
@@ -58,6 +62,7 @@ func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *spark
 		if own[platform.ImageKey] != "" {
 			image = ""
 		}
+
 		used.Filled = append(used.Filled, fillMember(role.member, s, role.name, platform.Container{Name: role.container, Alone: true, Image: image, ImageSetting: setting})...)
 	}
 	return &out, used
@@ -70,25 +75,32 @@ func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, c
 	if raw := dialect.RawBytes(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
 		return nil // ValidateCluster reports the fault
 	}
+
 	template, isMap := tree["template"].(map[string]any)
 	if tree["template"] != nil && !isMap {
 		return nil // ValidateCluster reports the fault
 	}
+
 	if template == nil {
 		template = map[string]any{}
 	}
+
 	used := s.FillTree(template, role, container, platform.Taken{})
 	if len(used) == 0 {
 		return nil
 	}
+
 	if tree == nil { // the JSON text is null
 		tree = map[string]any{}
 	}
+
 	tree["template"] = template
+
 	text, err := json.Marshal(tree)
 	if err != nil {
 		return nil // unreachable: the tree comes from JSON
 	}
+
 	member.StatefulSetSpec = &runtime.RawExtension{Raw: text}
 	return used
 }

@@ -34,6 +34,7 @@ func platformDefaults() *platform.Settings {
 // treeOf parses JSON or YAML. An empty text has no tree.
 func treeOf(t *testing.T, text string) (tree any) {
 	t.Helper()
+
 	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -80,26 +81,34 @@ func TestDefaultsFillWhatAClusterLeavesOut(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(c.spec), &sc.Spec); err != nil {
 				t.Fatal(err)
 			}
+
 			before := sc.DeepCopy()
+
 			merged, used := withDefaults(sc, platformDefaults())
 			if diff := cmp.Diff(before, sc); diff != "" {
 				t.Errorf("the merge changes the user's cluster:\n%s", diff)
 			}
+
 			if diff := cmp.Diff(treeOf(t, c.conf), treeOf(t, textOf(t, merged.Spec.SparkConf))); diff != "" {
 				t.Errorf("sparkConf (-want +got):\n%s", diff)
 			}
+
 			if diff := cmp.Diff(treeOf(t, c.master), treeOf(t, string(merged.Spec.MasterSpec.StatefulSetSpec.Raw))); diff != "" {
 				t.Errorf("the master (-want +got):\n%s", diff)
 			}
+
 			if diff := cmp.Diff(treeOf(t, c.worker), treeOf(t, string(merged.Spec.WorkerSpec.StatefulSetSpec.Raw))); diff != "" {
 				t.Errorf("the workers (-want +got):\n%s", diff)
 			}
+
 			if got := strings.Join(used.Filled, " "); got != c.used {
 				t.Errorf("used are %s\nwant     %s", got, c.used)
 			}
+
 			if strings.Contains(c.spec, "9007199254740993") && !strings.Contains(string(merged.Spec.MasterSpec.StatefulSetSpec.Raw), "9007199254740993") {
 				t.Errorf("the number is written as %s", merged.Spec.MasterSpec.StatefulSetSpec.Raw)
 			}
+
 			again, more := withDefaults(merged, platformDefaults())
 			if diff := cmp.Diff(merged, again); diff != "" || len(more.Filled) > 0 {
 				t.Errorf("a second merge uses %q and changes the cluster:\n%s", more.Filled, diff)
@@ -111,6 +120,7 @@ func TestDefaultsFillWhatAClusterLeavesOut(t *testing.T) {
 // textOf returns the JSON of a value.
 func textOf(t *testing.T, value any) string {
 	t.Helper()
+
 	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
@@ -125,12 +135,15 @@ func TestNoDefaultsNoCopy(t *testing.T) {
 	if merged, used := withDefaults(sc, nil); merged != sc || used.Settings != nil {
 		t.Errorf("without defaults the cluster is copied, with %q", used.Filled)
 	}
+
 	merged, used := withDefaults(sc, &platform.Settings{Version: "v1"})
 	if diff := cmp.Diff(before.Spec, merged.Spec); diff != "" || len(used.Filled) > 0 {
 		t.Errorf("with empty defaults, used are %q:\n%s", used.Filled, diff)
 	}
+
 	merged, _ = withDefaults(sc, platformDefaults())
 	merged.Spec.SparkConf = before.Spec.SparkConf
+
 	merged.Spec.MasterSpec.StatefulSetSpec, merged.Spec.WorkerSpec.StatefulSetSpec = before.Spec.MasterSpec.StatefulSetSpec, before.Spec.WorkerSpec.StatefulSetSpec
 	if diff := cmp.Diff(before.Spec, merged.Spec); diff != "" {
 		t.Errorf("defaults change more than sparkConf and the StatefulSets:\n%s", diff)
@@ -148,6 +161,7 @@ func FuzzDefaultsOfMembers(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		with := func(spec []byte) *sparkv1.SparkCluster {
 			sc := sparkCluster()
@@ -156,28 +170,35 @@ func FuzzDefaultsOfMembers(f *testing.F) {
 		}
 		sc := with(text)
 		merged, used := withDefaults(sc, platformDefaults())
+
 		again, more := withDefaults(merged, platformDefaults())
 		if diff := cmp.Diff(merged, again); diff != "" || len(more.Filled) > 0 {
 			t.Errorf("a second merge uses %q after %q and changes the cluster:\n%s", more.Filled, used.Filled, diff)
 		}
+
 		faults, later := ValidateCluster(sc), ValidateCluster(merged)
 		if len(faults) == 0 && len(later) > 0 {
 			t.Errorf("defaults cause the fault %v", later[0])
 		}
+
 		var own, filled map[string]any
 		if json.Unmarshal(text, &own) == nil && own != nil {
 			if err := json.Unmarshal(merged.Spec.WorkerSpec.StatefulSetSpec.Raw, &filled); err != nil {
 				t.Fatal(err)
 			}
+
 			if _, isObject := own["template"].(map[string]any); isObject || own["template"] == nil {
 				delete(own, "template")
 				delete(filled, "template")
+
 				faults = ValidateCluster(with([]byte(textOf(t, own))))
 			}
+
 			if diff := cmp.Diff(own, filled); diff != "" {
 				t.Errorf("defaults change a StatefulSet beside its template:\n%s", diff)
 			}
 		}
+
 		if len(faults) > 0 && len(later) == 0 {
 			t.Errorf("defaults hide the fault %v", faults[0])
 		}
@@ -189,6 +210,7 @@ func FuzzDefaultsOfMembers(f *testing.F) {
 func TestDefaultsOfACluster(t *testing.T) {
 	begun := metav1.NewMicroTime(clusterNoon)
 	stored := &sparkv1.OperatorDefaults{Version: "v0", Settings: `{"sparkConf":{"spark.x":"old"}}`}
+
 	const present, old, none = "v1", "v0", "none"
 	for name, c := range map[string]struct {
 		status sparkv1.ClusterStatus
@@ -205,14 +227,17 @@ func TestDefaultsOfACluster(t *testing.T) {
 		"of another operator, with a status of ours": {sparkv1.ClusterStatus{CurrentState: &sparkv1.ClusterState{}, Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun, Defaults: stored}}, old},
 	} {
 		sc := sparkCluster(func(sc *sparkv1.SparkCluster) { sc.Generation, sc.Status = 3, c.status })
+
 		got := none
 		if settings := (Clusters{Options{Defaults: platformDefaults()}}).settings(sc); settings != nil {
 			got = settings.Version
 		}
+
 		if got != c.want {
 			t.Errorf("%s: defaults %s, want %s", name, got, c.want)
 		}
 	}
+
 	if settings := (Clusters{}).settings(sparkCluster()); settings != nil {
 		t.Errorf("without defaults: %+v", settings)
 	}
@@ -224,22 +249,27 @@ func TestSecretsAreNoDefaultsOfClusters(t *testing.T) {
 	c := Clusters{Options{Defaults: platformDefaults()}}
 	sc := sparkCluster()
 	c.Decide(sc, lifecycle.Observed{}, clusterNoon)
+
 	made, err := c.objects(sparkCluster())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all, err := made.All()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, value := range []any{sc.Status, all} {
 		if text := textOf(t, value); strings.Contains(text, "hunter2") || strings.Contains(text, "keyPassword") {
 			t.Errorf("a secret is in %s", text)
 		}
 	}
+
 	if got := c.Defaults.SparkConf["spark.ssl.keyPassword"]; got != "hunter2" {
 		t.Errorf("the operator's own default is %q now", got)
 	}
+
 	if sc.Status.Operator.Defaults == nil || sc.Status.Operator.Defaults.Version != "v1" {
 		t.Errorf("the status has the defaults %+v", sc.Status.Operator.Defaults)
 	}
@@ -253,6 +283,7 @@ func TestAClusterKeepsItsDefaults(t *testing.T) {
 	w.pass()
 	w.observePods(2)
 	w.pass()
+
 	digests := func() map[lifecycle.Role]string {
 		want, _, _ := w.c.want(w.sc)
 		return want.Made
@@ -260,25 +291,33 @@ func TestAClusterKeepsItsDefaults(t *testing.T) {
 	before, spec := digests(), w.sc.Spec.DeepCopy()
 	w.c.Defaults = &platform.Settings{Version: "v2", Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
 	w.pass()
+
 	if diff := cmp.Diff(before, digests()); diff != "" || w.sc.Status.Operator.Defaults.Version != "v1" {
 		t.Errorf("changed defaults change the pods, to the version %s:\n%s", w.sc.Status.Operator.Defaults.Version, diff)
 	}
+
 	w.c.Defaults = nil
 	w.pass()
+
 	if diff := cmp.Diff(before, digests()); diff != "" {
 		t.Errorf("the removal of the defaults changes the pods:\n%s", diff)
 	}
+
 	if diff := cmp.Diff(spec, &w.sc.Spec); diff != "" {
 		t.Errorf("the defaults are in the spec:\n%s", diff)
 	}
+
 	w.c.Defaults = &platform.Settings{Version: "v2", Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
 	editTo(3, nil)(w.sc)
 	w.pass()
+
 	if after := digests(); after[lifecycle.Worker] == before[lifecycle.Worker] || w.sc.Status.Operator.Defaults.Version != "v2" {
 		t.Errorf("an edit keeps the old defaults of version %s", w.sc.Status.Operator.Defaults.Version)
 	}
+
 	w.now = w.now.Add(time.Minute)
 	w.pass()
+
 	if made, err := w.c.objects(w.sc); err != nil || made.Workers.Spec.Template.Spec.NodeSelector["pool"] != "other" {
 		t.Errorf("the workers have the node selector %v, %v", made.Workers.Spec.Template.Spec.NodeSelector, err)
 	}
@@ -291,6 +330,7 @@ func TestOriginsOfAClustersDefaults(t *testing.T) {
 	pods := map[string]string{"driver.labels[team]": "defaults", "driver.env[REGION]": "defaults", "executor.nodeSelector[pool]": "defaults", "images[4.1]": "defaults"}
 	withKey := map[string]string{"sparkConf[spark.worker.cleanup.enabled]": "defaults[0] (all)"}
 	maps.Copy(withKey, pods)
+
 	for name, test := range map[string]struct {
 		conf, want map[string]string
 	}{
@@ -302,14 +342,17 @@ func TestOriginsOfAClustersDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(test.want, platform.Origins(made.Config.Annotations)); diff != "" || made.Config.Annotations["sparkoperator.dev/defaults"] != "v1" {
 			t.Errorf("%s, version %q (-want +got):\n%s", name, made.Config.Annotations["sparkoperator.dev/defaults"], diff)
 		}
 	}
+
 	made, err := testClusters.objects(sparkCluster())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if version, ok := made.Config.Annotations["sparkoperator.dev/defaults"]; ok {
 		t.Errorf("without defaults, the ConfigMap has the version %q", version)
 	}
@@ -319,6 +362,7 @@ func TestOriginsOfAClustersDefaults(t *testing.T) {
 // configuration, in a pass and in a review. A message about the user's own value does not.
 func TestFaultOfAClustersDefaultNamesItsOrigin(t *testing.T) {
 	const origin = " (the value is a default of the operator's configuration, defaults[3] (bad); set the key in spec.sparkConf to override it)"
+
 	c := Clusters{Options{Defaults: &platform.Settings{SparkConf: map[string]string{"spark.x": "a\x00"}, Origins: map[string]string{"sparkConf[spark.x]": "defaults[3] (bad)"}}}}
 	for conf, want := range map[string]bool{"": true, "b\x00": false} {
 		sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
@@ -327,10 +371,12 @@ func TestFaultOfAClustersDefaultNamesItsOrigin(t *testing.T) {
 			}
 		})
 		wanted, _, _ := c.want(sc)
+
 		review := c.Review(sc)
 		if wanted.Invalid == nil || len(review.Faults) != 1 {
 			t.Fatalf("%q: the pass reports %v, the review %v", conf, wanted.Invalid, review.Faults)
 		}
+
 		for by, message := range map[string]string{"the pass": wanted.Invalid.Message, "the review": review.Faults[0].Error()} {
 			if !strings.HasPrefix(message, "spec.sparkConf[spark.x]: ") || strings.HasSuffix(message, origin) != want {
 				t.Errorf("%q, by %s: %s", conf, by, message)

@@ -17,6 +17,7 @@ func TestClustersPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	clusters := 0
 	for _, block := range strings.Split(string(page), "```yaml\n")[1:] {
 		text, _, _ := strings.Cut(block, "```")
@@ -25,29 +26,37 @@ func TestClustersPage(t *testing.T) {
 		}
 		clusters++
 		var sc sparkv1.SparkCluster
+
 		data, err := yaml.YAMLToJSONStrict([]byte(text))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
+
 		strict := json.NewDecoder(strings.NewReader(string(data)))
 		strict.DisallowUnknownFields()
+
 		if err := strict.Decode(&sc); err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
+
 		if sc.Namespace == "" {
 			sc.Namespace = "default"
 		}
+
 		if faults := ValidateCluster(&sc); len(faults) > 0 {
 			t.Errorf("%s: %v", sc.Name, faults)
 			continue
 		}
+
 		o, err := testClusters.objects(&sc)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if warnings := inClusterFields(o.Warnings); len(warnings) > 0 {
 			t.Errorf("%s: %q", sc.Name, warnings)
 		}
+
 		all, err := o.All()
 		if err != nil {
 			t.Fatal(err)
@@ -60,6 +69,7 @@ func TestClustersPage(t *testing.T) {
 			}
 		}
 	}
+
 	if clusters < 2 {
 		t.Errorf("the page has %d clusters", clusters)
 	}

@@ -28,10 +28,12 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 	if s.CurrentState == nil {
 		enterCluster(s, sparkv1.ClusterSubmitted, "the cluster is submitted", firstSeen(sc, now))
 	}
+
 	for _, t := range plan.Transitions {
 		if t.To == lifecycle.Resuming {
 			rollClusterOver(s, c.Trim)
 		}
+
 		if state := clusterStates[t.To]; state != s.CurrentState.CurrentStateSummary {
 			enterCluster(s, state, clusterMessage(state, t, want), t.At)
 		}
@@ -40,6 +42,7 @@ func (c Clusters) encode(sc *sparkv1.SparkCluster, want cluster.Cluster, plan cl
 	if state := clusterStates[m.Phase]; state != s.CurrentState.CurrentStateSummary {
 		enterCluster(s, state, clusterMessage(state, lifecycle.Transition{To: m.Phase, Cause: m.Cause}, want), now)
 	}
+
 	boundClusterStates(s.StateTransitionHistory)
 	rememberCluster(s, m)
 	s.ObservedGeneration = sc.Generation
@@ -96,20 +99,25 @@ func enterCluster(s *sparkv1.ClusterStatus, state sparkv1.ClusterStateSummary, m
 			at = last
 		}
 	}
+
 	entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: apache.Timestamp(at), Message: lifecycle.Cut(message, apache.MaxMessage)}
 	next := int64(0)
+
 	histories := []map[string]sparkv1.ClusterState{s.StateTransitionHistory}
 	if s.PreviousAttemptSummary != nil {
 		histories = append(histories, s.PreviousAttemptSummary.StateTransitionHistory)
 	}
+
 	for _, history := range histories {
 		if keys := apache.KeysOf(history); len(keys) > 0 {
 			next = max(next, apache.KeyOf(keys[len(keys)-1])+1)
 		}
 	}
+
 	if s.StateTransitionHistory == nil {
 		s.StateTransitionHistory = map[string]sparkv1.ClusterState{}
 	}
+
 	s.StateTransitionHistory[strconv.FormatInt(next, 10)] = entry
 	s.CurrentState = &entry
 }
@@ -129,9 +137,11 @@ func rollClusterOver(s *sparkv1.ClusterStatus, trim bool) {
 	if last := s.CurrentAttemptSummary; last != nil && last.AttemptInfo != nil {
 		previous.AttemptInfo = new(*last.AttemptInfo)
 	}
+
 	if trim {
 		previous.StateTransitionHistory, s.StateTransitionHistory = s.StateTransitionHistory, nil
 	}
+
 	s.PreviousAttemptSummary = previous
 }
 
@@ -141,6 +151,7 @@ func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	if s.Operator != nil {
 		defaults = s.Operator.Defaults // Decide sets this field
 	}
+
 	s.Operator = &sparkv1.ClusterOperatorStatus{
 		Defaults: defaults, Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation,
 		RestartRequest: m.RestartRequest, Adopted: m.Adopted,
@@ -149,6 +160,7 @@ func rememberCluster(s *sparkv1.ClusterStatus, m cluster.Memory) {
 	if s.CurrentAttemptSummary == nil {
 		s.CurrentAttemptSummary = &sparkv1.ClusterAttemptSummary{}
 	}
+
 	number := int64(m.Attempt) - 1
 	s.CurrentAttemptSummary.AttemptInfo = &sparkv1.ClusterAttemptInfo{ID: number, RestartCounter: number}
 }
@@ -163,13 +175,16 @@ func encodeMembers(s *sparkv1.ClusterStatus, want cluster.Cluster, m cluster.Mem
 			workers.Desired = s.Workers.Desired
 		}
 	}
+
 	for i := range seen.Members {
 		counts := &workers
 		if seen.Members[i].Role == lifecycle.Master {
 			counts = &masters
 		}
+
 		countMember(counts, &seen.Members[i])
 	}
+
 	s.Masters, s.Workers = &masters, &workers
 	if m.Phase == lifecycle.Done && masters == workers && masters == (sparkv1.MemberCounts{}) {
 		s.Masters, s.Workers = nil, nil

@@ -31,11 +31,14 @@ func TestMembersAreCountedByTheirState(t *testing.T) {
 	}}
 	expect := func(when string, masters, workers *sparkv1.MemberCounts) {
 		t.Helper()
+
 		if diff := cmp.Diff([]*sparkv1.MemberCounts{masters, workers}, []*sparkv1.MemberCounts{s.Masters, s.Workers}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
+
 	encodeMembers(&s, want, running, seen)
+
 	master := &sparkv1.MemberCounts{Desired: 1, Running: 1, Ready: 1}
 	expect("every state", master, &sparkv1.MemberCounts{Desired: 4, Pending: 1, Running: 3, Ready: 1, Failed: 2})
 	encodeMembers(&s, cluster.Cluster{Invalid: &lifecycle.Cause{}}, running, lifecycle.Observed{Members: seen.Members[:2]})
@@ -78,6 +81,7 @@ func TestStatesOfAClusterAreNumberedOnce(t *testing.T) {
 	state := func(text string) sparkv1.ClusterState {
 		return sparkv1.ClusterState{CurrentStateSummary: sparkv1.ClusterFailed, LastTransitionTime: text}
 	}
+
 	const later = "2026-01-01T13:00:00.000000Z"
 	for name, c := range map[string]struct {
 		history, previous map[string]sparkv1.ClusterState
@@ -96,15 +100,19 @@ func TestStatesOfAClusterAreNumberedOnce(t *testing.T) {
 		if c.last != "" {
 			s.CurrentState = &sparkv1.ClusterState{LastTransitionTime: c.last}
 		}
+
 		if c.previous != nil {
 			s.PreviousAttemptSummary = &sparkv1.ClusterAttemptSummary{StateTransitionHistory: c.previous}
 		}
+
 		before := s.DeepCopy()
 		enterCluster(&s, sparkv1.ClusterRunningHealthy, strings.Repeat("m", 2000), clusterNoon)
 		want := sparkv1.ClusterState{CurrentStateSummary: sparkv1.ClusterRunningHealthy, LastTransitionTime: c.at, Message: strings.Repeat("m", 1024) + "..."}
+
 		if before.StateTransitionHistory == nil {
 			before.StateTransitionHistory = map[string]sparkv1.ClusterState{}
 		}
+
 		before.StateTransitionHistory[c.key], before.CurrentState = want, &want
 		if diff := cmp.Diff(before, &s); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -144,20 +152,24 @@ func TestFewWarningsBecomeEvents(t *testing.T) {
 		for i := range 20 {
 			fields = append(fields, fmt.Sprintf(`"future%d":1`, i))
 		}
+
 		sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: rawOf(`{"template":{"spec":{` + strings.Join(fields, ",") + `}}}`)}}
 	})
 	if review := w.c.Review(w.sc); len(review.Warnings) != 20 {
 		t.Fatalf("the review has the warnings %q", review.Warnings)
 	}
+
 	for _, when := range []string{"at first", "later"} {
 		w.pass()
 		w.now = w.now.Add(time.Minute)
+
 		warnings := 0
 		for _, reason := range w.reported {
 			if reason == EventClusterWarning {
 				warnings++
 			}
 		}
+
 		if warnings != 5 {
 			t.Errorf("%s: %d events", when, warnings)
 		}

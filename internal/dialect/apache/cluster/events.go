@@ -39,11 +39,13 @@ func (c Clusters) Events(sc *sparkv1.SparkCluster, plan lifecycle.Plan) (out []d
 		// The event of the take-over precedes the transitions.
 		out, tell = append(out, clusterNotice(tell[0])), tell[1:]
 	}
+
 	for _, t := range plan.Transitions {
 		if e, ok := clusterEvent(sc, t); ok {
 			out = append(out, e)
 		}
 	}
+
 	for _, n := range tell {
 		out = append(out, clusterNotice(n))
 	}
@@ -109,6 +111,7 @@ func clusterNotice(n lifecycle.Notice) (e dialect.Event) {
 		e, _ = dialect.Warning(badNews[n.Cause.Reason], "%s", n.Cause.Message)
 		return e
 	}
+
 	reason := EventClusterDegraded
 	switch {
 	case !n.Waits:
@@ -117,6 +120,7 @@ func clusterNotice(n lifecycle.Notice) (e dialect.Event) {
 	default:
 		reason = EventClusterSchedulingFailure
 	}
+
 	e, _ = dialect.Warning(reason, "%s", dialect.CauseText(n.Cause))
 	return e
 }

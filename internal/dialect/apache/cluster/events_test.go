@@ -22,6 +22,7 @@ func TestClusterEvents(t *testing.T) {
 	notice := func(part lifecycle.Part, waits bool, reason string) lifecycle.Plan {
 		return lifecycle.Plan{Notices: []lifecycle.Notice{{Part: part, Name: "c-worker-0", Waits: waits, Cause: lifecycle.Cause{Reason: reason, Message: "no room"}}}}
 	}
+
 	const good, bad = corev1.EventTypeNormal, corev1.EventTypeWarning
 	for _, tc := range []struct {
 		name string
@@ -53,12 +54,14 @@ func TestClusterEvents(t *testing.T) {
 	} {
 		sc := sparkCluster()
 		sc.Status.Workers = &sparkv1.MemberCounts{Ready: 3}
+
 		var got dialect.Event
 		if events := testClusters.Events(sc, tc.plan); len(events) == 1 {
 			got = events[0]
 		} else if len(events) > 1 {
 			t.Errorf("%s: %v", tc.name, events)
 		}
+
 		if got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
 		}
@@ -71,6 +74,7 @@ func TestClusterIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	page := string(text)
 	for _, word := range []string{
 		EventClusterSubmitted, EventClusterSchedulingFailure, EventClusterPending, EventClusterRunning, EventClusterDegraded, EventClusterRecovered,
@@ -84,11 +88,13 @@ func TestClusterIsDocumented(t *testing.T) {
 			t.Errorf("docs/clusters.md does not tell of %s", word)
 		}
 	}
+
 	for _, state := range clusterStates {
 		if !strings.Contains(page, "| `"+string(state)+"` |") {
 			t.Errorf("docs/clusters.md does not tell of %s", state)
 		}
 	}
+
 	if maxClusterStates != 100 || !strings.Contains(page, "the last 100 states") {
 		t.Errorf("docs/clusters.md does not say that %d states are kept", maxClusterStates)
 	}

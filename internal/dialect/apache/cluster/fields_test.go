@@ -53,35 +53,44 @@ func TestFieldsDocument(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte("spec: {"+over+"}"), sc); err != nil {
 			t.Fatalf("%s: %v", over, err)
 		}
+
 		for _, version := range []string{"v1", "v1beta1"} {
 			if errs := crd.Faults(t, "spark.apache.org_sparkclusters.yaml", version, sc); len(errs) > 0 {
 				t.Errorf("%s: the definition refuses it: %v", over, errs.ToAggregate())
 			}
 		}
+
 		objects, err := Clusters{}.objects(sc)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		parts := map[string]map[string]any{}
+
 		all, err := objects.All()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, object := range all {
 			kind := object.GetObjectKind().GroupVersionKind().Kind
+
 			role := object.GetLabels()["spark-role"]
 			if role != string(lifecycle.Master) && role != string(lifecycle.Worker) {
 				role = ""
 			}
+
 			parts[strings.TrimSpace(kind+" "+role)] = fieldtable.Flat(t, object)
 		}
 		return parts
 	}
+
 	line("")
 	line("## SparkCluster")
 	line("")
 	line("| field | what it changes |")
 	line("|---|---|")
+
 	before := fieldsOf("")
 	for _, path := range fieldtable.Fields(reflect.TypeFor[sparkv1.ClusterSpec](), "") {
 		sample, ok := clusterSamples[path]
@@ -89,20 +98,25 @@ func TestFieldsDocument(t *testing.T) {
 			t.Errorf("spec.%s of a cluster is not in clusterSamples", path)
 			continue
 		}
+
 		after := fieldsOf(sample)
+
 		var changes []string
 		for _, object := range slices.Sorted(maps.Keys(after)) {
 			if parts := fieldtable.Changes(before[object], after[object]); len(parts) > 0 {
 				changes = append(changes, object+": "+fieldtable.Codes(parts))
 			}
 		}
+
 		switch vain := slices.Contains(vainOfClusters, path); {
 		case vain != (len(changes) == 0):
 			t.Errorf("spec.%s of a cluster changes %v; it is in vainOfClusters: %v", path, changes, vain)
 		case vain:
 			changes = []string{"nothing"}
 		}
+
 		line("| `%s` | %s |", path, strings.Join(changes, "; "))
 	}
+
 	fieldtable.Hold(t, "../../../../docs/fields-apache.md", "## SparkCluster", "", text.String(), *update)
 }

@@ -18,14 +18,17 @@ func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings
 	if built.Master == nil || built.Workers == nil {
 		return nil
 	}
+
 	if master := sc.Spec.MasterSpec; master != nil {
 		warnings = append(warnings, setWithoutEffect(clusterFields["Master.StatefulSet"], master.StatefulSetSpec, built.Master,
 			"a cluster has one master")...)
 	}
+
 	if workers := sc.Spec.WorkerSpec; workers != nil {
 		warnings = append(warnings, setWithoutEffect(clusterFields["Workers.StatefulSet"], workers.StatefulSetSpec, built.Workers,
 			"use spec.clusterTolerations.instanceConfig for the number of workers")...)
 	}
+
 	for _, version := range []struct{ field, value string }{
 		{"scalaVersion", sc.Spec.RuntimeVersions.ScalaVersion}, {"jdkVersion", sc.Spec.RuntimeVersions.JDKVersion},
 	} {
@@ -49,9 +52,11 @@ func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.St
 	if utiljson.Unmarshal(dialect.RawBytes(spec), &written) != nil {
 		return nil // empty, or rejected by standalone.Build
 	}
+
 	if written.Replicas != nil && *written.Replicas != *built.Spec.Replicas {
 		warnings = append(warnings, fmt.Sprintf("%s: replicas has no effect: the operator sets %d; %s", field, *built.Spec.Replicas, replicas))
 	}
+
 	if policy := built.Spec.PodManagementPolicy; written.PodManagementPolicy != "" && written.PodManagementPolicy != policy {
 		warnings = append(warnings, fmt.Sprintf("%s: podManagementPolicy has no effect: the operator sets %s; remove the field", field, policy))
 	}

@@ -16,11 +16,13 @@ func TestFieldsWithoutEffectAreReported(t *testing.T) {
 	sc.Spec.MasterSpec.StatefulSetSpec = rawOf(`{"replicas":3,"podManagementPolicy":"OrderedReady"}`)
 	sc.Spec.WorkerSpec.StatefulSetSpec = rawOf(`{"replicas":9,"podManagementPolicy":"OrderedReady"}`)
 	sc.Spec.RuntimeVersions.ScalaVersion, sc.Spec.RuntimeVersions.JDKVersion = "2.13", "17"
+
 	built, err := testClusters.objects(sc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const image = "has no effect: the image determines the version; choose the image with spec.runtimeVersions.sparkVersion or spec.sparkConf[spark.kubernetes.container.image]"
+
 	want := []string{
 		"spec.masterSpec.statefulSetSpec: replicas has no effect: the operator sets 1; a cluster has one master",
 		"spec.masterSpec.statefulSetSpec: podManagementPolicy has no effect: the operator sets Parallel; remove the field",
@@ -46,13 +48,16 @@ func TestFieldsThatSayWhatHoldsAreNotReported(t *testing.T) {
 	sc := fullCluster()
 	sc.Spec.MasterSpec.StatefulSetSpec = rawOf(`{"replicas":1,"podManagementPolicy":"Parallel"}`)
 	sc.Spec.WorkerSpec.StatefulSetSpec = rawOf(`{"replicas":2,"podManagementPolicy":"Parallel"}`)
+
 	built, err := testClusters.objects(sc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if warnings := withoutEffect(sc, built); len(warnings) > 0 {
 		t.Errorf("warnings: %q", warnings)
 	}
+
 	if warnings := withoutEffect(sparkCluster(), built); len(warnings) > 0 {
 		t.Errorf("warnings of a cluster without templates: %q", warnings)
 	}

@@ -22,10 +22,12 @@ import (
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
 	cluster, defaults := withDefaults(cluster, c.settings(cluster))
 	r := c.request(cluster)
+
 	objects, err := standalone.Build(r)
 	if err != nil {
 		return objects, defaults.ExplainError(asClusterError(err))
 	}
+
 	defaults.AnnotateObject(objects.Config, r.Conf)
 	return objects, cmp.Or(
 		c.Own.Reject(clusterFields["Master.StatefulSet"]+".template.spec.serviceAccountName", cluster.Namespace, &objects.Master.Spec.Template.Spec),
@@ -37,6 +39,7 @@ func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, er
 func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 	spec := &cluster.Spec
 	workers := spec.ClusterTolerations.InstanceConfig
+
 	r := standalone.Request{
 		Name:             cluster.Name,
 		Namespace:        cluster.Namespace,
@@ -57,6 +60,7 @@ func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 	if spec.MasterSpec != nil {
 		r.Master = memberOf(&spec.MasterSpec.MemberSpec)
 	}
+
 	if spec.WorkerSpec != nil {
 		r.Workers = memberOf(&spec.WorkerSpec.MemberSpec)
 		r.Autoscaler = dialect.RawBytes(spec.WorkerSpec.HorizontalPodAutoscalerSpec)
@@ -114,10 +118,12 @@ func clusterField(key, field string) string {
 	if key != "" {
 		return "spec.sparkConf[" + conf.Shorten(key) + "]"
 	}
+
 	for name := field; name != ""; {
 		if known, ok := clusterFields[name]; ok {
 			return known + field[len(name):]
 		}
+
 		name = name[:max(0, strings.LastIndexByte(name, '.'))]
 	}
 	return "spec"

@@ -54,10 +54,12 @@ func TestClusterRequest(t *testing.T) {
 		Labels:     map[string]string{apache.LabelAppUID: "uid-c", apache.LabelManaged: "true"},
 		Reserved:   dialect.OwnPrefix, DigestAnnotation: lifecycle.SpecHashAnnotation,
 	}
+
 	got := Clusters{Options{OperatorName: "mine", ClusterDomain: "example"}}.request(sc)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(conf.Conf{})); diff != "" {
 		t.Errorf("the request (-want +got):\n%s", diff)
 	}
+
 	if name := (Clusters{}).request(sc).OperatorName; name != apache.DefaultOperatorName {
 		t.Errorf("without a name the operator is %q", name)
 	}
@@ -75,6 +77,7 @@ func TestClusterObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for what, ok := range map[string]bool{
 		"the master's StatefulSet": o.Master.Name == "c-master" && o.Master.Labels["of"] == "master-set" && o.Master.Spec.MinReadySeconds == 1,
 		"the workers' StatefulSet": o.Workers.Name == "c-worker" && o.Workers.Annotations["of"] == "worker-set" && o.Workers.Spec.MinReadySeconds == 2,
@@ -104,15 +107,19 @@ func TestClusterPodsAreSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for role, set := range map[lifecycle.Role]*appsv1.StatefulSet{lifecycle.Master: o.Master, lifecycle.Worker: o.Workers} {
 		template := set.Spec.Template
+
 		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 		if m := lifecycle.MemberFacts(pod); m.Role != role || m.Generation == "" || m.Generation != template.Annotations[lifecycle.SpecHashAnnotation] {
 			t.Errorf("a pod of the %s is seen as %+v", role, m)
 		}
+
 		if template.Labels[lifecycle.AppUIDLabel] != "uid-c" {
 			t.Errorf("the pods of the %s lack the UID of the cluster", role)
 		}
+
 		if _, attempt := template.Labels[lifecycle.AttemptLabel]; attempt {
 			t.Errorf("the pods of the %s have the label of an attempt, so the operator would delete them with it", role)
 		}
@@ -129,6 +136,7 @@ func TestClusterFieldsExist(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: %s: there is no %q", field, path, name)
 			}
+
 			here = next
 		}
 	}
@@ -140,6 +148,7 @@ func TestClusterFieldsExist(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: a Request has no %q", field, name)
 			}
+
 			here = f.Type
 		}
 	}
@@ -150,14 +159,17 @@ func jsonField(t reflect.Type, name string) (reflect.Type, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+
 	if t.Kind() != reflect.Struct {
 		return nil, false
 	}
+
 	for f := range t.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if tag == name {
 			return f.Type, true
 		}
+
 		if f.Anonymous && tag == "" {
 			if inner, ok := jsonField(f.Type, name); ok {
 				return inner, true
@@ -188,11 +200,14 @@ func TestClusterField(t *testing.T) {
 func TestClusterWarningsByField(t *testing.T) {
 	sc := fullCluster()
 	sc.Spec.SparkConf["spark.kubernetes.namespace"] = "elsewhere"
+
 	o, err := testClusters.objects(sc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := inClusterFields(slices.Concat(o.Warnings, o.Warnings))
+
 	want := []string{
 		`spec.workerSpec.statefulSetMetadata: name has no effect: the object has the name "c-worker", by which other objects find it`,
 		`spec.workerSpec.statefulSetMetadata: namespace has no effect: the object is in the cluster's namespace`,
@@ -214,26 +229,31 @@ func FuzzClusterTemplates(f *testing.F) {
 		f.Add([]byte(text), []byte("{}"), []byte("{}"), int64(1), int64(2))
 		f.Add([]byte("{}"), []byte(text), []byte(text), int64(0), int64(3))
 	}
+
 	f.Fuzz(func(t *testing.T, set, service, scaler []byte, least, most int64) {
 		sc := sparkCluster(autoscaledCluster(least, most), func(sc *sparkv1.SparkCluster) {
 			member := sparkv1.MemberSpec{StatefulSetSpec: rawOf(string(set)), ServiceSpec: rawOf(string(service))}
 			sc.Spec.MasterSpec = &sparkv1.MasterSpec{MemberSpec: member}
 			sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: member, HorizontalPodAutoscalerSpec: rawOf(string(scaler))}
 		})
+
 		o, err := testClusters.objects(sc)
 		if faults := ValidateCluster(sc); (len(faults) == 0) != (err == nil) {
 			t.Fatalf("the faults are %v, and the rendering says %v", faults, err)
 		}
+
 		if err != nil {
 			if fault, ok := errors.AsType[*dialect.FieldError](err); !ok || !strings.HasPrefix(fault.Field, "spec.") || fault.Message == "" || len(fault.Message) > 1000 {
 				t.Fatalf("the error is %#v", err)
 			}
 			return
 		}
+
 		all, err := o.All()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, object := range all {
 			if labels := object.GetLabels(); labels[apache.LabelAppUID] != "uid-c" || labels[standalone.LabelClusterName] != "c" || object.GetNamespace() != "ns" || !strings.HasPrefix(object.GetName(), "c-") {
 				t.Fatalf("%T %s has labels %v", object, object.GetName(), labels)

@@ -17,13 +17,16 @@ func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 	if faults := dialect.OutOfBounds(sc.OutOfBounds); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
+
 	made, err := c.objects(sc)
 	if err == nil {
 		_, err = made.All()
 	}
+
 	if err != nil {
 		return dialect.Review{Faults: faultsOf(sc, err)}
 	}
+
 	if faults := c.ruleFaults(sc, made); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
@@ -33,6 +36,7 @@ func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 // podsOf returns the pods of a cluster: its master, and its minimum number of workers.
 func podsOf(made standalone.Objects) []dialect.Pods {
 	master, workers := made.Master.Spec, made.Workers.Spec
+
 	least := *workers.Replicas
 	if made.Autoscaler != nil {
 		least = min(least, *made.Autoscaler.Spec.MinReplicas)
@@ -49,6 +53,7 @@ func clusterWarnings(sc *sparkv1.SparkCluster, made standalone.Objects) []string
 	if sc.Spec.MasterSpec != nil {
 		warnings = append(warnings, templateWarnings("spec.masterSpec", &sc.Spec.MasterSpec.MemberSpec)...)
 	}
+
 	if sc.Spec.WorkerSpec != nil {
 		warnings = append(warnings, templateWarnings("spec.workerSpec", &sc.Spec.WorkerSpec.MemberSpec)...)
 	}
@@ -71,11 +76,14 @@ func (c Clusters) RestartWarning(old, edited *sparkv1.SparkCluster) string {
 	if decodeCluster(old, lifecycle.Observed{}).Phase != lifecycle.Running {
 		return ""
 	}
+
 	before, _, _ := c.want(old)
+
 	after, _, _ := c.want(edited)
 	if before.Invalid != nil || after.Invalid != nil {
 		return ""
 	}
+
 	master, workers := before.Made[lifecycle.Master] != after.Made[lifecycle.Master], before.Made[lifecycle.Worker] != after.Made[lifecycle.Worker]
 	switch {
 	case master && workers:

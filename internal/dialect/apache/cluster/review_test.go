@@ -16,10 +16,12 @@ import (
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	sc := sparkCluster(makeInvalid)
 	want, _, _ := testClusters.want(sc)
+
 	review := testClusters.Review(sc)
 	if want.Invalid == nil || len(review.Faults) == 0 || dialect.Invalid(review.Faults).Message != want.Invalid.Message {
 		t.Errorf("the review has the faults %v, the pass %v", review.Faults, want.Invalid)
 	}
+
 	review = testClusters.Review(sparkCluster(func(sc *sparkv1.SparkCluster) {
 		sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: sparkv1.MemberSpec{StatefulSetSpec: &runtime.RawExtension{
 			Raw: []byte(`{"template":{"spec":{"containers":[{"name":"worker"}],"capabilities":{}}}}`),
@@ -38,6 +40,7 @@ func TestRestartWarning(t *testing.T) {
 		sc.Status.Operator = &sparkv1.ClusterOperatorStatus{Phase: string(lifecycle.Running)}
 		return sc
 	}
+
 	conf := editTo(2, map[string]string{"spark.worker.cleanup.enabled": "true"})
 	for name, test := range map[string]struct {
 		old, edited *sparkv1.SparkCluster

@@ -16,6 +16,7 @@ func (c Clusters) ruleFaults(sc *sparkv1.SparkCluster, objects standalone.Object
 	if c.Rules == nil {
 		return nil
 	}
+
 	sc, _ = withDefaults(sc, c.settings(sc))
 	faults := c.Rules.Faults(&dialect.Subject{
 		Labels: sc.Labels,
@@ -52,6 +53,7 @@ func podOf(role, field, statefulSet string, template *corev1.PodTemplateSpec) di
 		p.Image = p.Container.Image
 		p.OwnCommand = standalone.ChangesCommand(p.Container)
 	}
+
 	p.OptionFiles = standalone.OptionFiles()
 	p.AccountField = statefulSet + ".template.spec.serviceAccountName"
 	return p

@@ -28,32 +28,40 @@ func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
 	w.observePods(2)
 	w.pass()
 	before := w.states()
+
 	w.c.Rules = refusingRules{}
 	for range 3 {
 		object := w.sc.DeepCopy()
 		if !w.c.AuxiliaryObjects(object, w.seen).Unsettled {
 			t.Fatal("the objects of the running cluster change")
 		}
+
 		w.pass()
 	}
+
 	if got := w.states(); got != before {
 		t.Errorf("the states are %s, before %s", got, before)
 	}
+
 	reported := 0
 	for _, reason := range w.reported {
 		if reason == EventClusterInvalid {
 			reported++
 		}
 	}
+
 	if stalled := w.condition("Stalled"); reported != 1 || stalled.Reason != "InvalidSpec" {
 		t.Errorf("reported %d times; %+v", reported, stalled)
 	}
+
 	fresh := newClusterWorld(t)
 	fresh.c.Rules = refusingRules{}
 	fresh.pass()
 	fresh.wantStates("Submitted Failed ResourceReleased")
+
 	w.c.Rules = nil
 	w.pass()
+
 	if w.c.AuxiliaryObjects(w.sc.DeepCopy(), w.seen).Unsettled {
 		t.Error("the objects of the cluster are not updated although the rules allow its spec again")
 	}
@@ -73,7 +81,9 @@ func (r *recordingRules) Faults(subject *dialect.Subject) []*dialect.FieldError 
 // judged returns the description of a cluster that its dialect gives to the rules of the platform.
 func judged(t *testing.T, c Clusters, sc *sparkv1.SparkCluster) *dialect.Subject {
 	t.Helper()
+
 	rules := &recordingRules{}
+
 	c.Rules = rules
 	if faults := c.Review(sc).Faults; len(faults) > 0 || rules.subject == nil {
 		t.Fatalf("the rules judge nothing, because of %v", faults)
@@ -96,16 +106,20 @@ func TestPodsOfAClusterAreDescribedToTheRules(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(c.spec), &sc.Spec); err != nil {
 			t.Fatal(err)
 		}
+
 		pods, faults := judged(t, testClusters, sc).Pods()
 		for i := range pods {
 			if pods[i].Meta == nil || pods[i].Spec == nil || len(pods[i].Spec.Containers) == 0 {
 				t.Errorf("%s: the %s has no content", name, pods[i].Role)
 			}
+
 			if c := pods[i].Container; c.Name != pods[i].Role || pods[i].OwnCommand || len(pods[i].OptionFiles) != 2 {
 				t.Errorf("%s: the %s has the container %s and the files %v", name, pods[i].Role, c.Name, pods[i].OptionFiles)
 			}
+
 			pods[i].Meta, pods[i].Spec, pods[i].Container, pods[i].OptionFiles = nil, nil, nil, nil
 		}
+
 		want := []dialect.Pod{
 			{Role: "master", Field: "spec.masterSpec", ImageField: "spec.masterSpec", Image: c.master,
 				AccountField: "spec.masterSpec.statefulSetSpec.template.spec.serviceAccountName"},
@@ -128,6 +142,7 @@ func TestSettingsOfAClusterAreDescribedToTheRules(t *testing.T) {
 	})
 	before := sc.DeepCopy()
 	subject := judged(t, Clusters{Options{Defaults: platformDefaults()}}, sc)
+
 	want := []dialect.Setting{
 		{Key: long, Value: "3", Field: "spec.sparkConf[" + strings.Repeat("k", 200) + "...]"},
 		{Key: "spark.a", Value: "1", Field: "spec.sparkConf[spark.a]"}, {Key: "spark.b", Value: "2", Field: "spec.sparkConf[spark.b]"},
@@ -138,12 +153,14 @@ func TestSettingsOfAClusterAreDescribedToTheRules(t *testing.T) {
 			t.Fatalf("settings (-want +got):\n%s", diff)
 		}
 	}
+
 	pods, _ := subject.Pods()
 	if !slices.ContainsFunc(pods, func(p dialect.Pod) bool {
 		return p.Worker && p.Spec.NodeSelector["pool"] == "spot" && p.Image == "registry.example.org/spark:4.1.4"
 	}) {
 		t.Error("the workers lack the defaults")
 	}
+
 	if diff := cmp.Diff(before, sc); diff != "" || subject.Labels["team"] != "a" {
 		t.Errorf("labels %v; the cluster is changed:\n%s", subject.Labels, diff)
 	}

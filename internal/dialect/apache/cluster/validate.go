@@ -17,8 +17,10 @@ func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError
 	if wrong := dialect.OutOfBounds(cluster.OutOfBounds); wrong != nil {
 		return wrong
 	}
+
 	reported := map[string]bool{}
 	workers := cluster.Spec.ClusterTolerations.InstanceConfig
+
 	_, rest := (Clusters{}).objects(cluster)
 	for _, err := range []error{
 		standalone.CheckName(cluster.Name), standalone.CheckVersion(cluster.Spec.RuntimeVersions.SparkVersion),

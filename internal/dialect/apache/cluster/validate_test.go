@@ -29,6 +29,7 @@ func TestValidateCluster(t *testing.T) {
 	conf := func(key, value string) func(*sparkv1.SparkCluster) {
 		return func(sc *sparkv1.SparkCluster) { sc.Spec.SparkConf = map[string]string{key: value} }
 	}
+
 	const counts = "spec.clusterTolerations.instanceConfig."
 	for what, c := range map[string]struct {
 		change func(*sparkv1.SparkCluster)
@@ -58,6 +59,7 @@ func TestValidateCluster(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			sc := sparkCluster(c.change)
+
 			var fields []string
 			for _, fault := range ValidateCluster(sc) {
 				fields = append(fields, fault.Field)
@@ -65,9 +67,11 @@ func TestValidateCluster(t *testing.T) {
 					t.Errorf("%s: the message is %q", fault.Field, fault.Message)
 				}
 			}
+
 			if diff := cmp.Diff(c.fields, fields); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
+
 			if _, err := testClusters.objects(sc); (err == nil) != (c.fields == nil) {
 				t.Errorf("it has faults %v, and the rendering says %v", fields, err)
 			}

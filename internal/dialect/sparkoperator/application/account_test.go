@@ -13,15 +13,18 @@ import (
 // accepted.
 func TestOwnAccountIsRefused(t *testing.T) {
 	own := dialect.ServiceAccount{Namespace: "jobs", Name: "operator"}
+
 	d := Dialect{Options{Own: own}}
 	for _, role := range []string{"driver", "executor"} {
 		app := appOf(t, "spec: {"+role+": {serviceAccount: operator}}")
 		app.Namespace = "jobs"
+
 		invalid := d.invalid(app)
 		if invalid == nil || invalid.Reason != lifecycle.ReasonInvalid || !strings.Contains(invalid.Message, "spec."+role+".serviceAccount: ") ||
 			!strings.Contains(invalid.Message, `"operator" is the operator's own`) {
 			t.Errorf("%s: %+v", role, invalid)
 		}
+
 		app.Namespace = "elsewhere"
 		if invalid := d.invalid(app); invalid != nil {
 			t.Errorf("%s in another namespace: %+v", role, invalid)

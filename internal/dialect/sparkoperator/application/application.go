@@ -68,10 +68,12 @@ type Dialect struct{ Options }
 // does not change the status of an application that is being deleted.
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	current := d.present(app)
+
 	wanted, memory := current.Attempt.wanted(), takeOver(app, seen, now)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, app.Status.ObservedGeneration != app.Generation, memory)
 	}
+
 	if foreign(&app.Status) {
 		if !wanted.Deleting {
 			encodeForeign(app, now)
@@ -86,8 +88,10 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 			_, wanted.Submitter, _ = next.Objects()
 		}
 	}
+
 	plan := application.Step(wanted, memory, seen, now)
 	next.Attach(plan)
+
 	if next != nil && plan.Next.Attempt != memory.Attempt {
 		current = next
 	}
@@ -95,11 +99,13 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 	if takesOver(&app.Status) {
 		plan.Notices = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Notices...)
 	}
+
 	if !wanted.Deleting {
 		var before []metav1.Condition
 		if seen.TransientError != nil {
 			before = slices.Clone(app.Status.Conditions)
 		}
+
 		plan.Notices = append(plan.Notices, encode(current, wanted, plan, seen, now)...)
 		launch.Remember(d.Defaults, app.Status.Operator, memory, plan.Next)
 		dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, before, app.Generation, now)
@@ -139,11 +145,14 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	case action.Verb != lifecycle.Create || action.Part != lifecycle.Submission:
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
+
 	id := launch.Identity{Number: action.Attempt, ID: submissionID(app, action.Attempt), At: now}
+
 	l, objects, err := launch.Attached(action, id, func() *launched { return d.next(app, action.Attempt, now) })
 	if err != nil {
 		return submit.Objects{}, err
 	}
+
 	objects.Warnings = slices.Concat(objects.Warnings, specWarnings(l))
 	withMonitoring(&objects, l)
 	return objects, nil

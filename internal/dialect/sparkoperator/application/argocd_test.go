@@ -37,20 +37,25 @@ func TestStatusesSuitArgoCDAndKstatus(t *testing.T) {
 			if over == (outcome == "") {
 				continue // only an attempt that is over has an outcome
 			}
+
 			m := in(phase)
 			if over {
 				m = in(phase, ended(outcome))
 			}
+
 			if phase == lifecycle.New {
 				m = lifecycle.Memory{Phase: phase}
 			}
+
 			app := sample()
 			app.Generation = 7
 			usual.encode(app, usual.app(app), lifecycle.Plan{Next: m}, lifecycle.Observed{}, t0)
+
 			text, err := json.Marshal(app.Status)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var status struct {
 				ApplicationState *struct{ State *string }
 			}
@@ -58,13 +63,16 @@ func TestStatusesSuitArgoCDAndKstatus(t *testing.T) {
 				t.Errorf("%s %s: the status has no applicationState, so Argo CD's script ends in an error: %s", phase, outcome, text)
 				continue
 			}
+
 			health, known := argoHealth[*status.ApplicationState.State]
 			if !known {
 				health = "Progressing"
 			}
+
 			if want := argoWants(phase, outcome); health != want {
 				t.Errorf("%s %s: Argo CD shows %s for %q, want %s", phase, outcome, health, *status.ApplicationState.State, want)
 			}
+
 			if got, want := kstatusOf(app), map[string]string{"Healthy": "Current", "Progressing": "InProgress", "Missing": "InProgress", "Degraded": "Failed"}[health]; got != want && !earlier(phase) {
 				t.Errorf("%s %s: kstatus concludes %s, and Argo CD %s", phase, outcome, got, health)
 			}

@@ -52,6 +52,7 @@ func (d Dialect) present(app *v1beta2.SparkApplication) *launched {
 	if d.Defaults != nil && d.Defaults.TimeToLiveSeconds != nil {
 		a.DefaultTTL = sparkoperator.Seconds(d.Defaults.TimeToLiveSeconds, 0)
 	}
+
 	if settings := launch.Present(d.Defaults, app.Status.Operator, takesOver(&app.Status)); settings != nil {
 		a.Limits = limits(asTimeouts(settings.Timeouts), d.Limits)
 		merged := *app
@@ -84,6 +85,7 @@ func (a *attempt) Build() (submit.Objects, *lifecycle.Cause, error) {
 	if err != nil {
 		return submit.Objects{}, nil, err
 	}
+
 	a.defaults.Annotate(objects, a.Submit.Conf)
 	group, err := a.podGroup()
 	objects.Before = append(group, objects.Before...)
@@ -124,10 +126,12 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 	part := cmp.Or(map[string]string{launch.RoleSubmitter: launch.RoleDriver}[role], role)
 	spec := podSpec(&a.app.Spec, part)
 	p := dialect.PodOf(role, "spec."+part, &pod.ObjectMeta, &pod.Spec)
+
 	p.AccountField = accountField(a.app, part)
 	if role == launch.RoleSubmitter {
 		p.AccountField = sparkConfField(submit.RunnerAccountKey)
 	}
+
 	p.EnvField = func(name string) string { return typedField(a.app, envPrefix(part)+name) }
 	p.OwnCommand = dialect.TemplateCommand(spec.Template, p.Container)
 	p.ImageField = fields.Application.FirstSet(a.app, "spec."+part+".image", "spec.image")
@@ -137,10 +141,12 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 // Judge implements launch.Attempt.
 func (a *attempt) Judge(subject *dialect.Subject) []*dialect.FieldError {
 	spec := &a.app.Spec
+
 	subject.Labels, subject.Services = a.app.Labels, dialect.DriverServices(spec.SparkConf)
 	if annotations := spec.Driver.ServiceAnnotations; len(annotations) > 0 {
 		subject.Services = append(subject.Services, dialect.Exposing{Kind: dialect.ServiceKind, Annotations: annotations, AnnotationsField: "spec.driver.serviceAnnotations"})
 	}
+
 	if batch := spec.BatchSchedulerOptions; batch != nil {
 		subject.PriorityClasses = []dialect.FieldValue{{Field: "spec.batchSchedulerOptions.priorityClassName", Value: sparkoperator.StringValue(batch.PriorityClassName)}}
 	}

@@ -30,11 +30,14 @@ func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.
 			return recordExposed(app, sparkoperator.Exposure{}, live, now)
 		}}
 	}
+
 	current := d.present(app).Attempt
+
 	e := current.exposure(current.app, m)
 	for _, object := range e.Objects {
 		dialect.MarkContent(object)
 	}
+
 	wanted := dialect.AuxiliaryObjects{Objects: e.Objects, Record: func(live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 		app.Status.DriverInfo = uiOf(&e, app.Status.DriverInfo, live)
 		return recordExposed(app, e, live, now)
@@ -58,6 +61,7 @@ func uiOf(e *sparkoperator.Exposure, known v1beta2.DriverInfo, live []lifecycle.
 			info.WebUIAddress = known.WebUIAddress
 		}
 	}
+
 	for _, link := range e.Links {
 		if made := dialect.FindObject(live, link.Kind, link.Name); made != nil && made.Current {
 			info.WebUIIngressName, info.WebUIIngressAddress = link.Name, link.Address.String()

@@ -46,6 +46,7 @@ func fullUI() sparkoperator.UI {
 // brief returns the parts of an object that these tests compare, as one line of text.
 func brief(t *testing.T, object submit.Object) string {
 	t.Helper()
+
 	switch o := object.(type) {
 	case *corev1.Service:
 		p := o.Spec.Ports[0]
@@ -53,6 +54,7 @@ func brief(t *testing.T, object submit.Object) string {
 	case *networkingv1.Ingress:
 		rule := o.Spec.Rules[0]
 		path := rule.HTTP.Paths[0]
+
 		secret := ""
 		for _, tls := range o.Spec.TLS {
 			secret += " tls=" + tls.SecretName
@@ -63,13 +65,16 @@ func brief(t *testing.T, object submit.Object) string {
 		hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 		parents, _, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs")
 		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+
 		var names []string
 		for _, parent := range parents {
 			names = append(names, parent.(map[string]any)["name"].(string))
 		}
+
 		path := rules[0].(map[string]any)["matches"].([]any)[0].(map[string]any)["path"].(map[string]any)["value"]
 		return fmt.Sprintf("%s %s %v%s at %v", o.GetKind(), o.GetName(), hosts, path, names)
 	}
+
 	t.Fatalf("%T", object)
 	return ""
 }
@@ -79,6 +84,7 @@ func TestExposure(t *testing.T) {
 		"Ingress pi-ui-ingress spark.example.com/jobs/pi(/|$)(.*) to pi-ui-svc:4040 class=nginx from=operator tls=operators",
 		"HTTPRoute pi-ui-route [spark.example.com]/jobs/pi at [public]"
 	only, outside := sparkoperator.UI{Service: true}, sparkoperator.UI{Service: true, Outside: true}
+
 	inside := sparkoperator.UI{Service: true, Ingress: &sparkoperator.UIIngress{}, Route: &sparkoperator.UIRoute{}}
 	for _, test := range []struct {
 		name  string
@@ -156,20 +162,26 @@ func TestExposure(t *testing.T) {
 			if !strings.HasPrefix(piece, "{") {
 				piece = "{" + piece + "}"
 			}
+
 			app := standingIn(appOf(t, "spec: "+piece), lifecycle.Running)
 			if wrong := Validate(app); len(wrong) > 0 {
 				t.Errorf("it is refused: %v", wrong)
 			}
+
 			d := Dialect{Options{UI: test.ui}}
+
 			var got []string
 			for _, object := range d.AuxiliaryObjects(app, lifecycle.Observed{}).Objects {
 				got = append(got, brief(t, object))
 				checkIdentity(t, app, object)
 			}
+
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
+
 			d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(nil, t0)
+
 			reported := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 			if len(test.wrong) == 0 {
 				if reported != nil {
@@ -177,17 +189,21 @@ func TestExposure(t *testing.T) {
 				}
 				return
 			}
+
 			if reported == nil || reported.Status != metav1.ConditionFalse {
 				t.Fatalf("the condition is %+v", reported)
 			}
+
 			for i, says := range test.wrong {
 				reason, rest, found := strings.Cut(says, ": ")
 				if found && !strings.Contains(reason, ".") {
 					says = rest
+
 					if i == 0 && reported.Reason != reason {
 						t.Errorf("the reason is %s, want %s", reported.Reason, reason)
 					}
 				}
+
 				if !strings.Contains(reported.Message, says) {
 					t.Errorf("it says %q, not %q", reported.Message, says)
 				}
@@ -200,6 +216,7 @@ func TestExposure(t *testing.T) {
 // tools find it. It also checks that the object has the digest by which the operator detects changes of the content.
 func checkIdentity(t *testing.T, app *v1beta2.SparkApplication, object submit.Object) {
 	t.Helper()
+
 	for key, want := range map[string]string{
 		sparkoperator.LabelAppName: app.Name, sparkoperator.LabelCreatedBy: "true", sparkoperator.LabelAppUID: string(app.UID), sparkoperator.LabelAttempt: "1", sparkoperator.LabelSubmissionID: app.Status.SubmissionID,
 	} {
@@ -207,15 +224,19 @@ func checkIdentity(t *testing.T, app *v1beta2.SparkApplication, object submit.Ob
 			t.Errorf("%s has the label %s=%s, want %s", object.GetName(), key, got, want)
 		}
 	}
+
 	if content := object.GetLabels()[lifecycle.ContentLabel]; len(content) != 24 {
 		t.Errorf("%s has the digest %q", object.GetName(), content)
 	}
+
 	if ref := metav1.GetControllerOf(object); ref == nil || ref.UID != app.UID || object.GetNamespace() != app.Namespace || len(object.GetName()) > 63 {
 		t.Errorf("%s/%s is owned by %+v", object.GetNamespace(), object.GetName(), ref)
 	}
+
 	if object.GetObjectKind().GroupVersionKind().Kind == "" {
 		t.Errorf("%s has no kind", object.GetName())
 	}
+
 	if _, found := object.GetLabels()[submit.SelectorLabel]; found {
 		t.Errorf("Spark would delete %s when it stops", object.GetName())
 	}
@@ -227,18 +248,22 @@ func TestUIExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app := &v1beta2.SparkApplication{}
 	if err := yaml.UnmarshalStrict(text, app); err != nil {
 		t.Fatal(err)
 	}
+
 	app.UID = "u"
 	if wrong := Validate(app); len(wrong) > 0 {
 		t.Errorf("it is refused: %v", wrong)
 	}
+
 	var got []string
 	for _, object := range (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).AuxiliaryObjects(standingIn(app, lifecycle.Launched), lifecycle.Observed{}).Objects {
 		got = append(got, brief(t, object))
 	}
+
 	want := []string{"Service spark-pi-ui-ui-svc ClusterIP spark-driver-ui-port 80->4040", "Service spark-pi-ui-driver-9999 ClusterIP events 9999->9999"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -253,10 +278,12 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 		a.Spec.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServiceLabels: theirs, ServiceAnnotations: map[string]string{"a": "b"}}
 		a.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{{ServicePort: new(int32(1)), ServicePortName: new("p"), ServiceLabels: theirs}}
 	}), lifecycle.Running)
+
 	objects := Dialect{Options{UI: fullUI()}}.AuxiliaryObjects(app, lifecycle.Observed{}).Objects
 	for _, object := range objects {
 		checkIdentity(t, app, object)
 	}
+
 	if objects[0].GetLabels()["team"] != "a" || objects[0].GetAnnotations()["a"] != "b" || objects[3].GetLabels()["team"] != "a" {
 		t.Error("the user's own labels and annotations are lost")
 	}
@@ -266,6 +293,7 @@ func TestUsersLabelsNeverReplaceOurs(t *testing.T) {
 // Services are kept after the end until the attempt's driver pod is deleted.
 func TestAuxiliaryObjectsByPhase(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
+
 	beside := func(attempt int32) lifecycle.Observed {
 		return lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverSucceeded}}}
 	}
@@ -285,15 +313,18 @@ func TestAuxiliaryObjectsByPhase(t *testing.T) {
 			if phase.Live() {
 				test.objects, test.stays = 1, false
 			}
+
 			got := d.AuxiliaryObjects(standingIn(sample(), phase), test.seen)
 			if got.Unsettled || len(got.Objects) != test.objects || got.KeepServices != test.stays {
 				t.Errorf("%q, %s: %+v, want %d, which stays: %v", phase, name, got, test.objects, test.stays)
 			}
 		}
 	}
+
 	deleted := standingIn(sample(), lifecycle.Running)
 	deleted.DeletionTimestamp = new(metav1.NewTime(t0))
 	foreign := sample()
+
 	foreign.Status.AppState.State = v1beta2.ApplicationStateRunning // and no operator has decided about it yet
 	for name, app := range map[string]*v1beta2.SparkApplication{"deleted": deleted, "another operator's": foreign} {
 		if got := d.AuxiliaryObjects(app, lifecycle.Observed{}); !got.Unsettled {
@@ -312,10 +343,12 @@ func TestContentTellsDifferences(t *testing.T) {
 		}
 		return all
 	}
+
 	base := digests()
 	if !slices.Equal(base, digests()) {
 		t.Error("the same objects have other digests")
 	}
+
 	options := func(o v1beta2.SparkUIConfiguration) func(*v1beta2.SparkApplication) {
 		return func(a *v1beta2.SparkApplication) { a.Spec.SparkUIOptions = &o }
 	}
@@ -365,6 +398,7 @@ func TestUIConf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got := uiKeys(objects)
 			if got != test.want {
 				t.Errorf("%s, %s: %s; want %s", test.name, mode, got, test.want)
@@ -385,17 +419,20 @@ func uiKeys(objects submit.Objects) string {
 			for _, data := range o.Data {
 				text += string(data) + "\n"
 			}
+
 			for _, data := range o.StringData {
 				text += data + "\n"
 			}
 		}
 	}
+
 	var found []string
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ' ' || r == '"' || r == ',' }) {
 		if key, _, ok := strings.Cut(strings.TrimSpace(line), "="); ok && strings.HasPrefix(key, "spark.ui.proxy") {
 			found = append(found, strings.TrimSpace(strings.ReplaceAll(line, `\`, "")))
 		}
 	}
+
 	slices.Sort(found)
 	return strings.Join(slices.Compact(found), " ")
 }
@@ -411,6 +448,7 @@ func TestSurrounded(t *testing.T) {
 	const address = "https://spark.example.com/jobs/pi"
 	d := Dialect{Options{UI: fullUI()}}
 	app := standingIn(sample(), lifecycle.Launched)
+
 	now := t0
 	for i, step := range []struct {
 		name                    string
@@ -449,20 +487,25 @@ func TestSurrounded(t *testing.T) {
 		case step.name == "suspended":
 			standingIn(app, lifecycle.Suspended)
 		}
+
 		now = now.Add(time.Minute)
 		reported := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now)
 		info := app.Status.DriverInfo
+
 		got := [4]string{info.WebUIServiceName, info.WebUIAddress, info.WebUIIngressName, info.WebUIIngressAddress}
 		if want := [4]string{step.service, step.address, step.ingress, step.ingressAddress}; got != want {
 			t.Errorf("%d, %s: driverInfo %q, want %q", i, step.name, got, want)
 		}
+
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 		if c == nil {
 			c = &metav1.Condition{}
 		}
+
 		if c.Status != step.status || c.Reason != step.reason || len(reported) != step.events || !strings.Contains(c.Message, step.says) {
 			t.Errorf("%d, %s: Exposed is %+v, events %v", i, step.name, c, reported)
 		}
+
 		for _, event := range reported {
 			if event.Type != corev1.EventTypeWarning || event.Reason != c.Reason || event.Message != c.Message {
 				t.Errorf("%d, %s: reported %+v", i, step.name, event)
@@ -473,6 +516,7 @@ func TestSurrounded(t *testing.T) {
 		if again := d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(step.states, now.Add(time.Hour)); len(again) > 0 {
 			t.Errorf("%d, %s: reported again: %v", i, step.name, again)
 		}
+
 		if diff := cmp.Diff(settled, &app.Status); diff != "" {
 			t.Errorf("%d, %s: recording the same states again changes the status:\n%s", i, step.name, diff)
 		}
@@ -484,21 +528,27 @@ func TestDecideKeepsWhatIsExposed(t *testing.T) {
 	d := Dialect{Options{UI: sparkoperator.UI{Service: true}}}
 	app := sample()
 	d.Decide(app, lifecycle.Observed{}, t0)
+
 	states := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "pi-ui-svc", Current: true, Address: "10.0.0.7"}}
 	d.AuxiliaryObjects(app, lifecycle.Observed{}).Record(states, t0)
+
 	want := app.Status.DriverInfo
 	if want.WebUIAddress != "10.0.0.7:4040" || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
 		t.Fatalf("%+v, %+v", want, app.Status.Conditions)
 	}
+
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, StartedAt: t0, AppID: app.Status.SparkApplicationID, UID: "u"}
 	d.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, t0.Add(time.Minute))
+
 	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
 	if app.Status.DriverInfo != want || c == nil || !c.LastTransitionTime.Time.Equal(t0) {
 		t.Errorf("%+v, %+v", app.Status.DriverInfo, c)
 	}
+
 	if wanted := d.AuxiliaryObjects(app, lifecycle.Observed{}); len(wanted.ReadAddresses) > 0 {
 		t.Errorf("%v is read again", wanted.ReadAddresses)
 	}
+
 	app.Status.DriverInfo.WebUIAddress = ""
 	if wanted := d.AuxiliaryObjects(app, lifecycle.Observed{}); !slices.Equal(wanted.ReadAddresses, []string{"pi-ui-svc"}) {
 		t.Errorf("what the status lacks is not read: %v", wanted.ReadAddresses)

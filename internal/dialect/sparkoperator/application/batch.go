@@ -45,9 +45,11 @@ func (d Dialect) batchScheduler(app *v1beta2.SparkApplication) string {
 	if name := sparkoperator.StringValue(app.Spec.BatchScheduler); name != "" {
 		return name
 	}
+
 	if !d.Batch.Enabled || d.Batch.Default == "" {
 		return ""
 	}
+
 	for _, own := range ownSchedulers(&app.Spec) {
 		if own != d.Batch.Default {
 			return "" // the application chose another scheduler
@@ -108,16 +110,20 @@ func (d Dialect) gangOf(app *v1beta2.SparkApplication) (scheduler string, kind g
 // driver, the pods keep their own groups.
 func (a *attempt) schedule() error {
 	app, r := a.app, &a.Submit
+
 	scheduler, kind, err := a.gangOf(app)
 	if err != nil || scheduler == "" {
 		return err
 	}
+
 	if err := validBatchOptions(kind, app.Spec.BatchSchedulerOptions); err != nil {
 		return err
 	}
+
 	for _, role := range []string{"driver", "executor"} {
 		r.Conf.Set(podKey(role, "schedulerName"), scheduler)
 	}
+
 	switch kind {
 	case volcanoGang:
 		joinGroup(app, r.Conf, "annotations", gang.VolcanoAnnotation, gang.VolcanoName(app.Name))
@@ -136,7 +142,9 @@ func joinGroup(app *v1beta2.SparkApplication, c *conf.Conf, what, key, group str
 	if ownGroup(app, what, key) {
 		return
 	}
+
 	c.Set(podKey("driver", what)+key, group)
+
 	if !setsKey(&app.Spec, "executor", what, key) {
 		c.Set(podKey("executor", what)+key, group)
 	}
@@ -156,7 +164,9 @@ func setsKey(spec *v1beta2.SparkApplicationSpec, role, what, key string) bool {
 	if role == "executor" {
 		pod = &spec.Executor.SparkPodSpec
 	}
+
 	template := dialect.PodTemplate(pod.Template)
+
 	typed, raw := pod.Labels, template.Labels
 	if what == "annotations" {
 		typed, raw = pod.Annotations, template.Annotations
@@ -172,25 +182,30 @@ func (a *attempt) taskGroups() error {
 			r.Conf.Set(podKey(role, "labels")+gang.QueueLabel, *options.Queue)
 		}
 	}
+
 	tasks, err := a.tasks()
 	if err != nil {
 		return err
 	}
+
 	groups, err := gang.TaskGroups(
 		gang.Named{Task: tasks[0], Name: gang.DriverTaskGroup, Labels: app.Spec.Driver.Labels},
 		gang.Named{Task: tasks[1], Name: gang.ExecutorTaskGroup, Labels: app.Spec.Executor.Labels})
 	if err != nil {
 		return err
 	}
+
 	r.Conf.Set(podKey("driver", "annotations")+gang.TaskGroupAnnotation, gang.DriverTaskGroup)
 	r.Conf.Set(podKey("executor", "annotations")+gang.TaskGroupAnnotation, gang.ExecutorTaskGroup)
 	// The JSON text is set on the pod and not by a configuration key, because "${" and "{{" have a meaning in
 	// configuration values.
 	r.Conf.Delete(podKey("driver", "annotations") + gang.TaskGroupsAnnotation)
+
 	r.Driver.Annotations = maps.Clone(r.Driver.Annotations)
 	if r.Driver.Annotations == nil {
 		r.Driver.Annotations = map[string]string{}
 	}
+
 	r.Driver.Annotations[gang.TaskGroupsAnnotation] = groups
 	return nil
 }
@@ -202,12 +217,14 @@ func (a *attempt) tasks() ([2]gang.Task, error) {
 	if err != nil {
 		return [2]gang.Task{}, err
 	}
+
 	tasks := [2]gang.Task{{Pod: driver, Count: 1}}
 	if n := initialExecutors(&a.app.Spec); n > 0 {
 		executor, err := a.ExecutorOf("", 1, "")
 		if err != nil {
 			return tasks, err
 		}
+
 		tasks[1] = gang.Task{Pod: executor, Count: n}
 	}
 	return tasks, nil
@@ -218,10 +235,12 @@ func (a *attempt) tasks() ([2]gang.Task, error) {
 // it with the attempt.
 func (a *attempt) podGroup() ([]submit.Object, error) {
 	app := a.app
+
 	_, kind, err := a.gangOf(app)
 	if err != nil {
 		return nil, err
 	}
+
 	g := gang.Group{
 		Namespace: app.Namespace, Owner: ownerReference(app),
 		Labels: attemptLabels(app, a.Number, a.ID),
@@ -234,16 +253,20 @@ func (a *attempt) podGroup() ([]submit.Object, error) {
 	default:
 		return nil, nil
 	}
+
 	if options := app.Spec.BatchSchedulerOptions; options != nil {
 		g.Queue, g.PriorityClassName, g.MinResources = sparkoperator.StringValue(options.Queue), sparkoperator.StringValue(options.PriorityClassName), options.Resources
 	}
+
 	if len(g.MinResources) == 0 {
 		tasks, err := a.tasks()
 		if err != nil {
 			return nil, err
 		}
+
 		g.MinResources = gang.Sum(tasks[:]...)
 	}
+
 	if kind == volcanoGang {
 		return []submit.Object{gang.Volcano(g)}, nil
 	}
@@ -256,6 +279,7 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 	if options == nil {
 		return nil
 	}
+
 	if queue := sparkoperator.StringValue(options.Queue); queue != "" {
 		var problems []string
 		switch kind {
@@ -264,10 +288,12 @@ func validBatchOptions(kind gangKind, options *v1beta2.BatchSchedulerConfigurati
 		case yunikornGang:
 			problems = validation.IsValidLabelValue(queue)
 		}
+
 		if len(problems) > 0 {
 			return &dialect.FieldError{Field: batchOptionsField + ".queue", Message: fmt.Sprintf("%q is not a valid queue name: %s", conf.Shorten(queue), problems[0])}
 		}
 	}
+
 	if class := sparkoperator.StringValue(options.PriorityClassName); class != "" && kind == volcanoGang {
 		if problems := validation.IsDNS1123Subdomain(class); len(problems) > 0 {
 			return &dialect.FieldError{Field: batchOptionsField + ".priorityClassName", Message: fmt.Sprintf("%q is not a valid priority class name: %s", conf.Shorten(class), problems[0])}
@@ -287,10 +313,12 @@ func (d Dialect) batchWarnings(app *v1beta2.SparkApplication) (warnings []string
 		warnings = append(warnings, fmt.Sprintf("%s: batch schedulers are switched off by the operator's configuration (batchScheduler.enabled): "+
 			"the pods get the scheduler name %q, but no group and no queue", batchField, conf.Shorten(scheduler)))
 	}
+
 	options := app.Spec.BatchSchedulerOptions
 	if options == nil {
 		return warnings
 	}
+
 	for _, o := range []struct {
 		name   string
 		set    bool

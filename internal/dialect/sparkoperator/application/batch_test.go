@@ -35,10 +35,12 @@ func byDefault(name string) func(*Options) { return func(o *Options) { o.Batch.D
 // launch returns the objects of an application's first attempt, and its first executor pod.
 func (d Dialect) launch(t testing.TB, app *v1beta2.SparkApplication) (submit.Objects, *corev1.Pod) {
 	t.Helper()
+
 	objects, err := d.Render(app, createAttempt(1), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	executor, err := d.executor(app, 1, 1, "driver", t0)
 	if err != nil {
 		t.Fatal(err)
@@ -58,10 +60,12 @@ func podGroups(objects submit.Objects) (groups []*unstructured.Unstructured) {
 
 func minResources(t testing.TB, objects submit.Objects) map[string]string {
 	t.Helper()
+
 	groups := podGroups(objects)
 	if len(groups) != 1 {
 		t.Fatalf("%d pod groups", len(groups))
 	}
+
 	amounts, _, err := unstructured.NestedStringMap(groups[0].Object, "spec", "minResources")
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +107,7 @@ func TestGangSums(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, scheduler := range []string{"volcano", "coscheduler"} {
 				objects, _ := gangs().launch(t, appOf(t, "spec: {executor: {instances: 1}, batchScheduler: "+scheduler+"}", "spec: "+c.piece))
+
 				got := minResources(t, objects)
 				if got["cpu"] != c.cpu || got["memory"] != c.memory {
 					t.Errorf("%s: cpu %s and memory %s, want %s and %s", scheduler, got["cpu"], got["memory"], c.cpu, c.memory)
@@ -124,6 +129,7 @@ func TestGangDevices(t *testing.T) {
 // sum of the requests of the created pods.
 func TestGangIsWhatIsAskedFor(t *testing.T) {
 	random := rand.New(rand.NewPCG(2026, 6))
+
 	choices := [][]string{
 		{``, `{sparkVersion: 3.5.8}`, `{sparkVersion: 4.2.0}`},
 		{``, `{mainApplicationFile: "local:///a.py"}`, `{mainApplicationFile: "local:///a.R"}`},
@@ -143,12 +149,15 @@ func TestGangIsWhatIsAskedFor(t *testing.T) {
 				pieces = append(pieces, "spec: "+piece)
 			}
 		}
+
 		app := appOf(t, pieces...)
 		objects, executor := gangs().launch(t, app)
+
 		want := map[string]string{}
 		for name, amount := range gang.Sum(gang.Task{Pod: objects.Driver, Count: 1}, gang.Task{Pod: executor, Count: initialExecutors(&app.Spec)}) {
 			want[string(name)] = amount.String()
 		}
+
 		if diff := cmp.Diff(want, minResources(t, objects)); diff != "" {
 			t.Fatalf("%s\n(-pods +group):\n%s", strings.Join(pieces, "\n"), diff)
 		}
@@ -212,29 +221,36 @@ func TestScheduledAsOne(t *testing.T) {
 			for _, mode := range []string{"Native", "SparkSubmit"} {
 				app.Spec.Submission = &v1beta2.SubmissionSpec{Mode: v1beta2.SubmissionMode(mode)}
 				objects, executor := c.dialect.launch(t, app)
+
 				group := ""
 				for _, g := range podGroups(objects) {
 					group += g.GetAPIVersion() + " " + g.GetName()
 				}
+
 				if group != c.group {
 					t.Errorf("%s: group %q, want %q", mode, group, c.group)
 				}
+
 				driver := objects.Driver
 				if mode == "SparkSubmit" {
 					checkRunner(t, objects.Driver)
+
 					request, err := c.dialect.request(app, 1, t0)
 					if err != nil {
 						t.Fatal(err)
 					}
+
 					if driver, err = native.Driver(request); err != nil {
 						t.Fatal(err)
 					}
 				}
+
 				for role, pod := range map[string]*corev1.Pod{"driver": driver, "executor": executor} {
 					want := map[string]map[string]string{"driver": c.driver, "executor": c.executor}[role]
 					if pod.Spec.SchedulerName != c.scheduler {
 						t.Errorf("%s: the %s's scheduler is %q, want %q", mode, role, pod.Spec.SchedulerName, c.scheduler)
 					}
+
 					if diff := cmp.Diff(want, gangMarks(pod)); diff != "" {
 						t.Errorf("%s: the %s (-want +got):\n%s", mode, role, diff)
 					}
@@ -254,6 +270,7 @@ func gangMarks(pod *corev1.Pod) map[string]string {
 				if marks == nil {
 					marks = map[string]string{}
 				}
+
 				marks[key] = value
 			}
 		}
@@ -264,6 +281,7 @@ func gangMarks(pod *corev1.Pod) map[string]string {
 // checkRunner checks that the pod that runs spark-submit belongs to no gang and uses no batch scheduler.
 func checkRunner(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
+
 	if marks := gangMarks(pod); marks != nil || pod.Annotations[gang.TaskGroupsAnnotation] != "" || pod.Spec.SchedulerName != "" {
 		t.Errorf("the pod that runs spark-submit has %v, %v and the scheduler %q", marks, pod.Annotations, pod.Spec.SchedulerName)
 	}
@@ -297,13 +315,16 @@ func TestYuniKornTaskGroups(t *testing.T) {
 		}},
 	} {
 		objects, executor := gangs().launch(t, appOf(t, `spec: {batchScheduler: yunikorn, sparkConf: {"spark.kubernetes.driver.annotation.yunikorn.apache.org/task-groups": theirs}, executor: {instances: 1}}`, "spec: "+c.piece))
+
 		var got []group
 		if err := json.Unmarshal([]byte(objects.Driver.Annotations[gang.TaskGroupsAnnotation]), &got); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
+
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+
 		if executor.Annotations[gang.TaskGroupsAnnotation] != "" {
 			t.Errorf("%s: executors have the task groups too", c.name)
 		}
@@ -315,16 +336,20 @@ func TestYuniKornTaskGroups(t *testing.T) {
 func TestPodGroupIsOurs(t *testing.T) {
 	app := appOf(t, `spec: {batchScheduler: volcano, batchSchedulerOptions: {queue: research, priorityClassName: high}}`)
 	objects, _ := gangs().launch(t, app)
+
 	group := podGroups(objects)[0]
 	if objects.Before[0] != submit.Object(group) {
 		t.Error("it is not the first")
 	}
+
 	if diff := cmp.Diff(objects.Driver.Labels[sparkoperator.LabelAppUID]+objects.Driver.Labels[sparkoperator.LabelAttempt], group.GetLabels()[sparkoperator.LabelAppUID]+group.GetLabels()[sparkoperator.LabelAttempt]); diff != "" {
 		t.Error(diff)
 	}
+
 	if refs := group.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != app.UID || group.GetNamespace() != app.Namespace {
 		t.Errorf("in %s, owned by %v", group.GetNamespace(), refs)
 	}
+
 	spec := group.Object["spec"].(map[string]any)
 	if spec["queue"] != "research" || spec["priorityClassName"] != "high" || spec["minMember"] != int64(1) {
 		t.Errorf("%v", spec)
@@ -341,6 +366,7 @@ func TestBatchRefusals(t *testing.T) {
 		{"an invalid size of executors", `{batchScheduler: yunikorn, executor: {memory: 4Gi}}`, "spec.executor.memory", ""},
 	} {
 		_, err := gangs().Render(appOf(t, "spec: "+c.piece), createAttempt(1), t0)
+
 		field, ok := errors.AsType[*dialect.FieldError](err)
 		if !ok || field.Field != c.field || !strings.Contains(field.Message, c.says) {
 			t.Errorf("%s: %v, want %s: %s", c.name, err, c.field, c.says)
@@ -393,16 +419,20 @@ func TestSparksOwnVolcanoStep(t *testing.T) {
 		{"switched on, and named", gangs(), "volcano", false},
 	} {
 		app := appOf(t, step, fmt.Sprintf("spec: {batchScheduler: %q}", c.scheduler))
+
 		objects, why, err := c.dialect.buildAttempt(app, 1, t0)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
+
 		if submitter := why != nil; submitter != c.submitter {
 			t.Errorf("%s: by spark-submit: %t", c.name, submitter)
 		}
+
 		if c.submitter {
 			continue
 		}
+
 		groups := podGroups(objects)
 		if len(groups) != 1 || objects.Driver.Annotations[gang.VolcanoAnnotation] != groups[0].GetName() {
 			t.Errorf("%s: %d groups, and the driver is of %q", c.name, len(groups), objects.Driver.Annotations[gang.VolcanoAnnotation])

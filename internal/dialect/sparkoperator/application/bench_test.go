@@ -16,10 +16,12 @@ var defaultDialect = Dialect{Options{MaxTrackedExecutors: 1000, MissingGrace: 10
 // atWork returns an application in the phase Running, and the observed facts about its driver and its executors.
 func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.Observed) {
 	b.Helper()
+
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Executor.Instances = new(int32(executors)) })
 	for range 3 { // launched; then seen
 		defaultDialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 	}
+
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "spark-1",
 	}}, RemainingAttempts: []int32{1}}
@@ -28,6 +30,7 @@ func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.O
 			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: t0,
 		})
 	}
+
 	if plan := defaultDialect.Decide(app, seen, t0); plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", plan.Next.Phase)
 	}
@@ -37,6 +40,7 @@ func atWork(b *testing.B, executors int) (*v1beta2.SparkApplication, lifecycle.O
 // sizes runs a benchmark for a small application and for a large one.
 func sizes(b *testing.B, run func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed)) {
 	b.Helper()
+
 	for _, executors := range []int{5, 1000} {
 		b.Run(fmt.Sprintf("%d-executors", executors), func(b *testing.B) {
 			app, seen := atWork(b, executors)
@@ -64,6 +68,7 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *v1beta2.SparkApplication, seen lifecycle.Observed) {
 		wanted := defaultDialect.app(app)
+
 		plan := application.Step(wanted, takeOver(app, seen, t0), seen, t0)
 		for b.Loop() {
 			defaultDialect.encode(app, wanted, plan, seen, t0)
@@ -83,7 +88,9 @@ func BenchmarkDecide(b *testing.B) {
 	})
 	b.Run("new", func(b *testing.B) {
 		app := sample()
+
 		b.ReportAllocs()
+
 		for b.Loop() {
 			app.Status = v1beta2.SparkApplicationStatus{}
 			if plan := defaultDialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) == 0 {
@@ -97,9 +104,12 @@ func BenchmarkDecide(b *testing.B) {
 // of its launch.
 func BenchmarkLaunch(b *testing.B) {
 	app := sample()
+
 	b.ReportAllocs()
+
 	for b.Loop() {
 		app.Status = v1beta2.SparkApplicationStatus{}
+
 		plan := defaultDialect.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 		if _, err := defaultDialect.Render(app, plan.Actions[0], t0); err != nil {
 			b.Fatal(err)
@@ -111,7 +121,9 @@ func BenchmarkLaunch(b *testing.B) {
 // built before (Action.Built), so Render has to build them.
 func BenchmarkRender(b *testing.B) {
 	app := sample()
+
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if _, err := defaultDialect.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, t0); err != nil {
 			b.Fatal(err)

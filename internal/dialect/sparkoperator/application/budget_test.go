@@ -37,18 +37,22 @@ metadata:
 spec: {minAvailable: 1, selector: {matchLabels: {sparkoperator.k8s.io/app-name: pi, spark-role: driver}}}
 `
 	app := appOf(t, `metadata: {labels: {sparkoperator.k8s.io/scheduled-app-name: nightly}}`, `spec: {driverPodDisruptionBudget: true}`)
+
 	objects, err := Dialect{}.Render(app, makeBudget, t0)
 	if err != nil || len(objects.Before) != 1 || objects.Driver != nil {
 		t.Fatalf("rendered %+v, %v", objects, err)
 	}
+
 	got := fieldtable.Plain(t, objects.Before[0])
 	delete(got, "status")
 	delete(got["metadata"].(map[string]any), "creationTimestamp")
 	got["metadata"].(map[string]any)["labels"].(map[string]any)[sparkoperator.LabelSubmissionID] = "ID"
+
 	var tree map[string]any
 	if err := yaml.Unmarshal([]byte(want), &tree); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(tree, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -62,25 +66,30 @@ func TestDriverBudgetIsTheDrivers(t *testing.T) {
 		`spec: {driver: {labels: {sparkoperator.k8s.io/app-name: other}}}`,
 	} {
 		app := appOf(t, piece, `spec: {driverPodDisruptionBudget: true}`)
+
 		launch, err := Dialect{}.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 3}, t0)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		budget := driverBudget(app, 3).Before[0]
 		if budget.GetName() != launch.Driver.Name {
 			t.Errorf("%s: the budget is %q, the driver %q", piece, budget.GetName(), launch.Driver.Name)
 		}
+
 		selector := fieldtable.Plain(t, budget)["spec"].(map[string]any)["selector"].(map[string]any)["matchLabels"].(map[string]any)
 		for key, value := range selector {
 			if launch.Driver.Labels[key] != value {
 				t.Errorf("%s: it selects %s=%s, the driver has %q", piece, key, value, launch.Driver.Labels[key])
 			}
 		}
+
 		for _, other := range launch.Before {
 			if other.GetLabels()[submit.RoleLabel] == submit.RoleDriver {
 				t.Errorf("%s: %T %s has the driver's role", piece, other, other.GetName())
 			}
 		}
+
 		for _, key := range []string{sparkoperator.LabelSubmissionID, sparkoperator.LabelAppUID, sparkoperator.LabelAttempt} {
 			if budget.GetLabels()[key] != launch.Driver.Labels[key] {
 				t.Errorf("%s: label %s is %q, the driver's %q", piece, key, budget.GetLabels()[key], launch.Driver.Labels[key])
@@ -95,21 +104,28 @@ func TestBudgetIsAskedForWhileItRuns(t *testing.T) {
 	app := sample()
 	usual := Dialect{Options{MissingGrace: 10 * time.Second}}
 	usual.Decide(app, lifecycle.Observed{}, t0)
+
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}, RemainingAttempts: []int32{1}}
+
 	do := func() []lifecycle.Action { return usual.Decide(app, seen, t0).Actions }
 	if got := do(); len(got) > 0 {
 		t.Errorf("actions %v without a request", got)
 	}
+
 	app.Spec.DriverPodDisruptionBudget = new(true)
+
 	want := []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 1}}
 	if diff := cmp.Diff(want, do()); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
+
 	app.Spec.DriverPodDisruptionBudget, seen.Budgets = new(false), []int32{1}
+
 	want[0].Verb = lifecycle.Delete
 	if diff := cmp.Diff(want, do()); diff != "" {
 		t.Errorf("not any more (-want +got):\n%s", diff)
 	}
+
 	if app.Status.Operator.Attempt != 1 || app.Status.Operator.Phase != string(lifecycle.Started) {
 		t.Errorf("it was restarted: %+v", app.Status.Operator)
 	}

@@ -30,10 +30,13 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		rest, ok := strings.CutPrefix(key, driverClaimPrefix)
 		name, setting, _ := strings.Cut(rest, ".")
+
 		if !ok {
 			continue
 		}
+
 		field := fmt.Sprintf("spec.sparkConf[%s]", key)
+
 		_, sized := settings[driverClaimPrefix+name+".options.sizeLimit"]
 		switch {
 		case setting == "options.claimName" && strings.Contains(settings[key], onDemand):
@@ -42,10 +45,12 @@ func driverClaims(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: noDriverClaim + ", and remove storageClass and sizeLimit"})
 		}
 	}
+
 	mounted := map[string]bool{}
 	for i := range app.Spec.Driver.VolumeMounts {
 		mounted[app.Spec.Driver.VolumeMounts[i].Name] = true
 	}
+
 	for i, v := range app.Spec.Volumes {
 		if claim := v.PersistentVolumeClaim; claim != nil && mounted[v.Name] && strings.Contains(claim.ClaimName, onDemand) {
 			wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("spec.volumes[%d].persistentVolumeClaim.claimName", i), Message: noDriverClaim})
@@ -65,10 +70,12 @@ var languages = map[string]v1beta2.SparkApplicationType{
 func typeWarnings(spec *v1beta2.SparkApplicationSpec) []string {
 	ending := path.Ext(spec.MainApplicationFile)
 	language, known := languages[ending]
+
 	says := cmp.Or(spec.Type, language)
 	if says == v1beta2.SparkApplicationTypeScala {
 		says = v1beta2.SparkApplicationTypeJava
 	}
+
 	if !known || says == language {
 		return nil
 	}

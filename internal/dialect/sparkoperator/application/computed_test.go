@@ -23,6 +23,7 @@ func TestConfigurationIsComputedOnce(t *testing.T) {
 	})
 	d.Defaults = &platform.Settings{Version: "v1", SparkConf: map[string]string{"spark.ui.port": "4050"}}
 	d.Admission = admit.Available{Webhook: true}
+
 	const spec = `spec: {monitoring: {exposeDriverMetrics: true, prometheusServlet: true}, executor: {memoryLimit: 2g}, sparkConf: {spark.executor.instances: "9"}`
 	for name, piece := range map[string]string{"native": spec + "}", "spark-submit": spec + ", submission: {mode: SparkSubmit}}"} {
 		once := func() {
@@ -50,6 +51,7 @@ func TestConfigurationIsComputedOnce(t *testing.T) {
 			},
 		} {
 			app := appOf(t, piece)
+
 			const function = "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application.sparkConf"
 			if n := calls.Of(t, function, once, func() { read(app) }); n != 1 {
 				t.Errorf("%s, %s: the configuration was computed %d times", name, reader, n)

@@ -27,6 +27,7 @@ func degraded(l *launched, wanted lifecycle.App, m lifecycle.Memory) bool {
 	case dynamicAllocationEnabled(&l.Attempt.app.Spec):
 		return false
 	}
+
 	var counts v1beta2.ExecutorCounts
 	if known := l.Attempt.own.Status.Executors; known != nil {
 		counts = *known
@@ -40,21 +41,26 @@ func degraded(l *launched, wanted lifecycle.App, m lifecycle.Memory) bool {
 func encodeConditions(l *launched, wanted lifecycle.App, m lifecycle.Memory, mismatch string, now time.Time) {
 	app := l.Attempt.own
 	s := &app.Status
+
 	hold := dialect.PhaseConditions(m)
 	if degraded(l, wanted, m) {
 		hold = append(hold, phaseCondition{Type: dialect.ConditionDegraded, Status: metav1.ConditionTrue})
 	}
+
 	lost := overwrittenMessage(l)
 	if lost != "" && slices.Contains(hold, phaseCondition{Type: dialect.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionFieldsOverwritten, Status: metav1.ConditionTrue})
 	}
+
 	troubles := monitoringProblems(l)
 	if len(troubles) > 0 && slices.Contains(hold, phaseCondition{Type: dialect.ConditionSubmitted, Status: metav1.ConditionTrue}) {
 		hold = append(hold, phaseCondition{Type: ConditionMonitoringImpaired, Status: metav1.ConditionTrue})
 	}
+
 	if mismatch != "" {
 		hold = append(hold, phaseCondition{Type: ConditionSparkVersionMismatch, Status: metav1.ConditionTrue})
 	}
+
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c metav1.Condition) bool {
 		return c.Type != dialect.ConditionExposed && !slices.ContainsFunc(hold, func(h phaseCondition) bool { return h.Type == c.Type })
 	})
@@ -68,6 +74,7 @@ func encodeConditions(l *launched, wanted lifecycle.App, m lifecycle.Memory, mis
 		case ConditionSparkVersionMismatch:
 			reason, message = reasonAnotherVersion, mismatch
 		}
+
 		dialect.PutCondition(&s.Conditions, metav1.Condition{
 			Type: h.Type, Status: h.Status, Reason: reason, Message: dialect.AddFailures(h.Type, message, m, s.Executors),
 			LastTransitionTime: metav1.NewTime(now), ObservedGeneration: app.Generation,

@@ -30,14 +30,17 @@ func sparkConf(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 	}
 	// The operator never waits in a JVM, so the value "true" of a user would be misleading in the driver's properties.
 	c.Set("spark.kubernetes.submission.waitAppCompletion", "false")
+
 	if !dynamicAllocationEnabled(spec) {
 		c.SetIfMissing(instancesKey, "1") // this API's default; Spark's own would be 2
 	}
 
 	envConf(c, spec)
+
 	if err := localVolumes(c, spec.Volumes, "driver", &spec.Driver.SparkPodSpec); err != nil {
 		return nil, err
 	}
+
 	monitoringConf(c, app)
 	return c, localVolumes(c, spec.Volumes, "executor", &spec.Executor.SparkPodSpec)
 }
@@ -49,9 +52,11 @@ func overriddenWarnings(l *launched) []string {
 	if err != nil {
 		return nil // rejected elsewhere
 	}
+
 	app, merged := l.Attempt.own, l.Attempt.app
 	c = c.Clone()
 	c.Set(confDriverPodName, DriverPodName(merged))
+
 	warnings := dialect.Overridden(app.Spec.SparkConf, c, func(key string) string {
 		if key == confDriverPodName {
 			return fields.Application.FieldOfPart("DriverPodName")

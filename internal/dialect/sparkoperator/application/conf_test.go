@@ -145,10 +145,12 @@ func TestSparkConf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			tc.want[wait], tc.want[annotate] = "false", "true"
 			if tc.want["spark.dynamicAllocation.enabled"] == "" && tc.want["spark.executor.instances"] == "" {
 				tc.want["spark.executor.instances"] = "1" // this API's default
 			}
+
 			if diff := cmp.Diff(tc.want, got.Map()); diff != "" {
 				t.Error(diff)
 			}
@@ -177,10 +179,12 @@ func TestExitExceptionOfJVMs(t *testing.T) {
 		if tc.text != "" {
 			app.Spec.SparkConf = map[string]string{key: tc.text}
 		}
+
 		c, err := sparkConf(app)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if got, _ := c.Get(key); got != tc.want {
 			t.Errorf("%q with %q: %q, want %q", tc.file, tc.text, got, tc.want)
 		}
@@ -191,6 +195,7 @@ func TestSparkConfRefuses(t *testing.T) {
 	mount := func(name string) v1beta2.DriverSpec {
 		return v1beta2.DriverSpec{SparkPodSpec: v1beta2.SparkPodSpec{VolumeMounts: []corev1.VolumeMount{{Name: name, MountPath: "/m"}}}}
 	}
+
 	secret := corev1.Volume{Name: "spark-local-dir-s", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}}
 	for name, spec := range map[string]v1beta2.SparkApplicationSpec{
 		"a mount of no volume":               {Driver: mount("gone")},
@@ -199,6 +204,7 @@ func TestSparkConfRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := sparkConf(&v1beta2.SparkApplication{Spec: spec})
+
 			fieldError, ok := errors.AsType[*dialect.FieldError](err)
 			if !ok || fieldError.Field != "spec.driver.volumeMounts[0].name" {
 				t.Errorf("got %v, want an error of spec.driver.volumeMounts[0].name", err)
@@ -209,18 +215,22 @@ func TestSparkConfRefuses(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	long := "an-application-with-a-name-that-is-as-long-as-a-label-may-be-63"
+
 	app := func(name string) *v1beta2.SparkApplication {
 		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
 	if a, b := namePrefix(app("pi"), "1"), namePrefix(app("pi"), "2"); a == b {
 		t.Errorf("two attempts share the prefix %s", a)
 	}
+
 	if got := namePrefix(app(long), "1") + "-driver-svc"; len(got) > 63 {
 		t.Errorf("%s has %d characters", got, len(got))
 	}
+
 	if got := appID("a1b2-c3"); got != "spark-a1b2c3" {
 		t.Errorf("appID = %s", got)
 	}
+
 	for _, tc := range []struct {
 		want string
 		spec v1beta2.SparkApplicationSpec
@@ -230,6 +240,7 @@ func TestNames(t *testing.T) {
 		{"field", v1beta2.SparkApplicationSpec{SparkConf: map[string]string{confDriverPodName: "conf"}, Driver: v1beta2.DriverSpec{PodName: new("field")}}},
 	} {
 		a := app("pi")
+
 		a.Spec = tc.spec
 		if got := DriverPodName(a); got != tc.want {
 			t.Errorf("DriverPodName = %s, want %s", got, tc.want)

@@ -25,6 +25,7 @@ var fullDialect = Dialect{Options{
 // executors, and a pass after the end.
 func passes(d Dialect, app *v1beta2.SparkApplication) {
 	now := t0
+
 	seen := lifecycle.Observed{Confirmed: true}
 	for range 2 {
 		plan := d.Decide(app, seen, now)
@@ -33,9 +34,12 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 				_, _ = d.Render(app, action, now)
 			}
 		}
+
 		d.finish(app, seen, plan, now)
 	}
+
 	_, _ = d.Executor(app, 1, 1, "uid", now)
+
 	seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{
 		Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "spark-1",
 	}}, RemainingAttempts: []int32{1}}
@@ -44,6 +48,7 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 			Name: fmt.Sprintf("pi-1-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: t0,
 		})
 	}
+
 	d.finish(app, seen, d.Decide(app, seen, now), now)
 	seen.Drivers[0].Phase, seen.Drivers[0].HasExit = lifecycle.DriverSucceeded, true
 	d.finish(app, seen, d.Decide(app, seen, now), now)
@@ -52,13 +57,16 @@ func passes(d Dialect, app *v1beta2.SparkApplication) {
 func (d Dialect) finish(app *v1beta2.SparkApplication, seen lifecycle.Observed, plan lifecycle.Plan, now time.Time) {
 	Events(app, plan)
 	s := d.AuxiliaryObjects(app, seen)
+
 	var states []lifecycle.AuxiliaryObject
 	for _, object := range s.Objects {
 		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true, Address: "10.0.0.1"})
 	}
+
 	if s.Record != nil {
 		s.Record(states, now)
 	}
+
 	_, _ = json.Marshal(app.Status)
 }
 

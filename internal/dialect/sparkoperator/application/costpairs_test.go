@@ -28,12 +28,14 @@ const (
 // onePass makes the first pass over an application, which launches it.
 func onePass(app *v1beta2.SparkApplication) {
 	seen := lifecycle.Observed{Confirmed: true}
+
 	plan := fullDialect.Decide(app, seen, t0)
 	for _, action := range plan.Actions {
 		if action.Verb == lifecycle.Create {
 			_, _ = fullDialect.Render(app, action, t0)
 		}
 	}
+
 	fullDialect.finish(app, seen, plan, t0)
 }
 
@@ -45,13 +47,16 @@ func TestConfigurationsCostLittle(t *testing.T) {
 		if strings.Contains(key, "%d") {
 			n = min(n, mostKeys)
 		}
+
 		app := sample()
 		app.Spec.SparkConf = worst.KeysOf(key, value, n)
 		var took time.Duration
 		allocated := worst.Allocated(func() { took = worst.CPU(1, func() { onePass(app.DeepCopy()) }) })
+
 		if took > mostTime {
 			took = worst.CPU(3, func() { onePass(app.DeepCopy()) })
 		}
+
 		if took > mostTime || allocated > mostMemory {
 			t.Errorf("%d items of %s: %v, %d MiB", n, key, took, allocated>>20)
 		}
@@ -62,6 +67,7 @@ func TestConfigurationsCostLittle(t *testing.T) {
 // combines are long at the same time, such as volumes and mounts, or variables from two sources.
 func TestListsThatMeetCostLinearTime(t *testing.T) {
 	fields := worst.Fields(reflect.TypeFor[v1beta2.SparkApplication]())
+
 	pairOf := func(parts ...string) func(n int) func() {
 		return func(n int) func() {
 			app := sample()
@@ -70,6 +76,7 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 					field.Fill(app, n)
 				}
 			}
+
 			if slices.Contains(parts, "conf") {
 				app.Spec.SparkConf = map[string]string{}
 				for _, prefix := range []string{"spark.executorEnv.", "spark.kubernetes.driverEnv.", "spark.kubernetes.executor.secretKeyRef."} {
@@ -113,9 +120,11 @@ func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	worst.Linear(t, "mounts at one path", func(n int) func() {
 		app := sample()
 		mounts.Fill(app, n)
+
 		for i := range app.Spec.Executor.VolumeMounts {
 			app.Spec.Executor.VolumeMounts[i].MountPath = "/here"
 		}
+
 		app.Spec.Executor.VolumeMounts[0].Name = strings.Repeat("x", 100*n)
 		return func() { passes(fullDialect, app.DeepCopy()) }
 	})
@@ -124,19 +133,23 @@ func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 // field returns the list or map at the given path in T. It fails the test if T has no such field.
 func field[T any](t *testing.T, path string) worst.Field {
 	t.Helper()
+
 	for _, f := range worst.Fields(reflect.TypeFor[T]()) {
 		if f.Path == path {
 			return f
 		}
 	}
+
 	t.Fatalf("there is no %s", path)
 	return worst.Field{}
 }
 
 func templateOf(t *testing.T, change func(*corev1.PodTemplateSpec)) *runtime.RawExtension {
 	t.Helper()
+
 	pod := corev1.PodTemplateSpec{}
 	change(&pod)
+
 	text, err := json.Marshal(pod)
 	if err != nil {
 		t.Fatal(err)

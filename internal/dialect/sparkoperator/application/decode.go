@@ -22,6 +22,7 @@ const defaultInterval = 5 * time.Second
 // about to launch an attempt.
 func (a *attempt) wanted() lifecycle.App {
 	app, spec := a.app, &a.app.Spec
+
 	out := lifecycle.App{
 		UID:              string(app.UID),
 		SpecHash:         a.hash,
@@ -58,16 +59,20 @@ func restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 	case v1beta2.RestartPolicyOnFailure:
 		r.Policy = lifecycle.OnFailure
 	}
+
 	if p.OnFailureRetries != nil {
 		r.FailureRetries = *p.OnFailureRetries
 	}
+
 	if p.OnSubmissionFailureRetries != nil {
 		r.SubmissionRetries = *p.OnSubmissionFailureRetries
 	}
+
 	if b := p.Backoff; b != nil {
 		if b.Factor != nil {
 			r.Factor = float64(*b.Factor)
 		}
+
 		r.Max = sparkoperator.Seconds(b.MaxSeconds, 0)
 	}
 	return r
@@ -91,6 +96,7 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	if driverOnly(spec) {
 		return 0
 	}
+
 	instances, set := number(spec, spec.Executor.Instances, "spec.executor.instances")
 	if dynamicAllocationEnabled(spec) {
 		var field *int32
@@ -101,6 +107,7 @@ func initialExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 		initial, _ := number(spec, field, "spec.dynamicAllocation.initialExecutors")
 		return max(initial, minExecutors(spec), instances)
 	}
+
 	if !set {
 		return 1
 	}
@@ -116,10 +123,12 @@ func minExecutors(spec *v1beta2.SparkApplicationSpec) int32 {
 	case !dynamicAllocationEnabled(spec):
 		return initialExecutors(spec)
 	}
+
 	var field *int32
 	if spec.DynamicAllocation != nil {
 		field = spec.DynamicAllocation.MinExecutors
 	}
+
 	least, _ := number(spec, field, "spec.dynamicAllocation.minExecutors")
 	return least
 }
@@ -148,11 +157,13 @@ func decodeMemory(s *v1beta2.SparkApplicationStatus) lifecycle.Memory {
 		Runs:        s.ExecutionAttempts,
 		Submissions: s.SubmissionAttempts,
 	}
+
 	o := s.Operator
 	if o == nil {
 		adoptState(&m, s)
 		return m
 	}
+
 	dialect.DecodeMemory(&m, o)
 	return m
 }

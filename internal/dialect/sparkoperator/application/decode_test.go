@@ -14,6 +14,7 @@ import (
 func TestRestartPolicy(t *testing.T) {
 	const day = 24 * time.Hour
 	absent := lifecycle.Restart{Policy: lifecycle.Never, FailureInterval: defaultInterval, SubmissionInterval: defaultInterval}
+
 	with := func(change func(*lifecycle.Restart)) lifecycle.Restart {
 		r := absent
 		change(&r)

@@ -24,8 +24,10 @@ func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *plat
 	own := spec.SparkConf
 	if image, setting := s.Image(spec.SparkVersion); image != "" && sparkoperator.StringValue(spec.Image) == "" {
 		spec.Image = &image
+
 		filled = append(filled, setting)
 	}
+
 	for _, role := range []struct {
 		name, container string
 		pod             *v1beta2.SparkPodSpec
@@ -36,23 +38,28 @@ func merge(spec *v1beta2.SparkApplicationSpec, labels map[string]string, s *plat
 	} {
 		taken := takenBy(spec, labels, role.name, role.pod)
 		taken.Priority = sparkoperator.StringValue(role.priority) != ""
+
 		container := own[podKey(role.name, "template")]
 		if container == "" {
 			container = role.container
 		}
+
 		template, used := s.Fill(dialect.RawBytes(role.pod.Template), role.name, platform.Container{Name: container}, taken)
 		if len(used) > 0 {
 			role.pod.Template = &runtime.RawExtension{Raw: template}
 		}
+
 		filled = append(filled, used...)
 		role.pod.SecurityContext, used = platform.FillFields(role.name+".securityContext", role.pod.SecurityContext, s.Pod(role.name).SecurityContext)
 		filled = append(filled, used...)
 		role.pod.PodSecurityContext, used = platform.FillFields(role.name+".podSecurityContext", role.pod.PodSecurityContext, s.Pod(role.name).PodSecurityContext)
 		filled = append(filled, used...)
 	}
+
 	filled = append(filled, s.UsedLimits(ownLimits(spec))...)
 	user := &v1beta2.SparkApplication{Spec: *spec}
 	spec.SparkConf = s.Conf(own, func(key string) bool { return typedSets(user, key) })
+
 	slices.Sort(filled)
 	return slices.Compact(filled)
 }
@@ -100,15 +107,18 @@ func typedSets(app *v1beta2.SparkApplication, key string) bool {
 	if fields.Application.Sets(app, key, table.Yields, table.Follows, table.Replaces) {
 		return true
 	}
+
 	if strings.HasPrefix(key, "spark.dynamicAllocation.") {
 		d := app.Spec.DynamicAllocation
 		return d != nil && !d.Enabled
 	}
+
 	for _, role := range []string{platform.Driver, platform.Executor} {
 		if name, ok := strings.CutPrefix(key, envPrefix(role)); ok {
 			return fields.Application.Sets(app, podKey(role, "envSecretKeyRefs")+name)
 		}
 	}
+
 	fallback := platform.FallbackKey(key)
 	_, own := app.Spec.SparkConf[fallback]
 	return fallback != "" && (own || fields.Application.Sets(app, fallback) || typedSets(app, fallback))

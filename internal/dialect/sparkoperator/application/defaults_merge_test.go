@@ -40,10 +40,12 @@ func everyDefault() *platform.Settings {
 // launchedPods returns the driver pod and an executor pod with which the application would be launched.
 func launchedPods(t *testing.T, d Dialect, app *v1beta2.SparkApplication) (driver, executor *corev1.Pod) {
 	t.Helper()
+
 	objects, _, err := d.buildAttempt(app, 1, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if executor, err = d.Executor(app, 1, 1, "", t0); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +61,7 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 	label := func(pod *corev1.Pod) string { return pod.Labels["team"] }
 	disk := func(pod *corev1.Pod) string { return pod.Spec.NodeSelector["disk"] }
 	scheduler := func(pod *corev1.Pod) string { return pod.Spec.SchedulerName }
+
 	memory := func(pod *corev1.Pod) string { return pod.Spec.Containers[0].Resources.Requests.Memory().String() }
 	for name, test := range map[string]struct {
 		defaults     map[string]string
@@ -95,6 +98,7 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 			d := onPlatform(platform.Settings{SparkConf: test.defaults})
 			for own, want := range map[string]string{"spec: {" + test.own + "}": test.mine, "{}": test.theirs} {
 				driver, executor := launchedPods(t, d, appOf(t, own))
+
 				pod := map[string]*corev1.Pod{"driver": driver, "executor": executor}[test.role]
 				if got := test.got(pod); got != want {
 					t.Errorf("%s: the %s has %q, want %q", own, test.role, got, want)
@@ -110,6 +114,7 @@ func TestMergedDefaults(t *testing.T) {
 	app := appOf(t, "spec: {sparkConf: {spark.eventLog.dir: mine}}")
 	app.Spec.Image = nil
 	filled := merge(&app.Spec, nil, everyDefault())
+
 	want := []string{
 		"driver.annotations[note]", "driver.env[REGION]", "driver.labels[team]", "driver.nodeSelector[disk]", "driver.podSecurityContext.fsGroup", "driver.priorityClassName",
 		"driver.securityContext.readOnlyRootFilesystem", "driver.tolerations",
@@ -120,17 +125,21 @@ func TestMergedDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, filled); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"spark.eventLog.dir": "mine", "spark.sql.ansi.enabled": "true"}, app.Spec.SparkConf); diff != "" {
 		t.Errorf("sparkConf (-want +got):\n%s", diff)
 	}
+
 	if sparkoperator.StringValue(app.Spec.Image) != "platform:4.1" || app.Spec.Timeouts != nil || app.Spec.TimeToLiveSeconds != nil {
 		t.Errorf("image %v, timeouts %v, time to live %v", app.Spec.Image, app.Spec.Timeouts, app.Spec.TimeToLiveSeconds)
 	}
+
 	for role, container := range map[string]string{"driver": "spark-kubernetes-driver", "executor": "spark-kubernetes-executor"} {
 		raw := map[string]*runtime.RawExtension{"driver": app.Spec.Driver.Template, "executor": app.Spec.Executor.Template}[role]
 		pod := dialect.PodTemplate(raw)
 		wantPod := corev1.PodTemplateSpec{}
 		wantPod.Labels, wantPod.Annotations = map[string]string{"team": "platform"}, map[string]string{"note": "platform"}
+
 		wantPod.Spec = corev1.PodSpec{
 			NodeSelector: map[string]string{"disk": "platform"}, Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "platform",
 			SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "platform"}},
@@ -170,29 +179,37 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 	settings := everyDefault()
 	before, defaults := app.DeepCopy(), everyDefault()
 	l := Dialect{Options{Defaults: settings}}.next(app, 1, t0)
+
 	merged := l.Attempt.app
 	if diff := cmp.Diff(before, app) + cmp.Diff(defaults, settings); diff != "" {
 		t.Errorf("the application or the settings were changed:\n%s", diff)
 	}
+
 	if diff := cmp.Diff(before.ObjectMeta, merged.ObjectMeta) + cmp.Diff(before.Status, merged.Status); diff != "" {
 		t.Errorf("the copy has other metadata or another status:\n%s", diff)
 	}
+
 	driver, executor := dialect.PodTemplate(merged.Spec.Driver.Template), dialect.PodTemplate(merged.Spec.Executor.Template)
 	if got := driver.Spec.Containers; len(got) != 2 || got[0].Name != "side" || len(got[0].Env) > 0 || lastOf(got[1].Env, "B") != "mine" || lastOf(got[1].Env, "REGION") != "platform" || got[1].SecurityContext != nil {
 		t.Errorf("the driver's containers are %+v", got)
 	}
+
 	if got := driver.Spec.Tolerations; len(got) != 2 || got[0].Key != "mine" || got[1].Key != "spot" {
 		t.Errorf("the driver's tolerations are %+v", got)
 	}
+
 	if c, p := merged.Spec.Driver.SecurityContext, merged.Spec.Driver.PodSecurityContext; *c.RunAsUser != 5 || !*c.ReadOnlyRootFilesystem || *p.RunAsGroup != 5 || *p.FSGroup != 7 || driver.Spec.SecurityContext != nil {
 		t.Errorf("the driver's security contexts are %+v, %+v", c, p)
 	}
+
 	if got := executor.Spec.Containers; len(got) != 2 || lastOf(got[0].Env, "REGION") != "" || lastOf(got[1].Env, "REGION") != "platform" || *got[1].SecurityContext.RunAsUser != 6 {
 		t.Errorf("the executors' containers are %+v", got)
 	}
+
 	if got := executor.Spec.ImagePullSecrets; len(got) != 1 || got[0].Name != "mine" {
 		t.Errorf("the executors' image pull secrets are %+v", got)
 	}
+
 	if l.Attempt.hash != Hash(&app.Spec) || Hash(&merged.Spec) == Hash(&app.Spec) {
 		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", l.Attempt.hash, Hash(&app.Spec))
 	}
@@ -205,6 +222,7 @@ func TestMergingTwiceEqualsMergingOnce(t *testing.T) {
 		app := appOf(t, piece)
 		merge(&app.Spec, app.Labels, everyDefault())
 		once := app.DeepCopy()
+
 		filled := merge(&app.Spec, app.Labels, everyDefault())
 		if diff := cmp.Diff(once, app); diff != "" {
 			t.Errorf("a second merge changes the spec:\n%s", diff)
@@ -214,6 +232,7 @@ func TestMergingTwiceEqualsMergingOnce(t *testing.T) {
 			t.Errorf("a second merge uses %s", filled[i])
 		}
 	}
+
 	plain := sample()
 	if a := (Dialect{}).next(plain, 1, t0).Attempt; a.app != plain || a.defaults.Settings != nil {
 		t.Error("without defaults, the application is copied")
@@ -246,20 +265,24 @@ func TestTypedFieldsOverKeys(t *testing.T) {
 		`dynamicAllocation: {enabled: true}`:                       nil,
 		`driver: {nodeSelector: {disk: ssd}, schedulerName: mine}`: nil,
 	}
+
 	all := map[string]bool{"spark.sql.ansi.enabled": true, "spark.kubernetes.driver.secretKeyRef.B": true, "spark.kubernetes.driver.node.selector.zone": true, "spark.dynamicAllocationX": true}
 	for _, keys := range blocked {
 		for _, key := range keys {
 			all[key] = true
 		}
 	}
+
 	for piece, want := range blocked {
 		app := appOf(t, "spec: {"+piece+"}")
+
 		var got []string
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			if typedSets(app, key) {
 				got = append(got, key)
 			}
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", piece, diff)
 		}
@@ -285,14 +308,17 @@ spec:
   executor: {labels: {other: a}, podSecurityContext: {}}`).Spec
 	labels := map[string]string{"app": "a"}
 	driver, executor := takenBy(spec, labels, "driver", &spec.Driver.SparkPodSpec), takenBy(spec, labels, "executor", &spec.Executor.SparkPodSpec)
+
 	var got []string
 	for _, name := range []string{"A", "B", "C", "CONF", "OTHER", "HADOOP_CONF_DIR", "SPARK_CONF_DIR", ""} {
 		got = append(got, fmt.Sprintf("%s %t %t", name, driver.Env(name), executor.Env(name)))
 	}
+
 	for _, key := range []string{"labels own", "labels other", "labels app", "labels conf", "labels note", "annotations note", "annotations conf", "annotations app", "nodeSelector all", "nodeSelector own"} {
 		field, key, _ := strings.Cut(key, " ")
 		got = append(got, fmt.Sprintf("%s[%s] %t %t", field, key, driver.Key(field, key), executor.Key(field, key)))
 	}
+
 	want := []string{
 		"A true false", "B true false", "C true false", "CONF true false", "OTHER false true", "HADOOP_CONF_DIR true true", "SPARK_CONF_DIR false false", " false false",
 		"labels[own] true false", "labels[other] false true", "labels[app] true true", "labels[conf] true false", "labels[note] false false",
@@ -301,6 +327,7 @@ spec:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("set outside the template, driver and executor (-want +got):\n%s", diff)
 	}
+
 	if !driver.PullSecrets || !driver.Security || driver.PodSecurity || executor.Security || !executor.PodSecurity {
 		t.Errorf("driver %+v, executor %+v", driver, executor)
 	}
@@ -315,6 +342,7 @@ func TestDefaultsOfALaunchedAttempt(t *testing.T) {
 		return v1beta2.SparkApplicationStatus{Operator: &statusv1.OperatorStatus{Attempt: attempt, Defaults: defaults}}
 	}
 	theirs := v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateRunning}}
+
 	limit := lifecycle.Deadlines{Run: time.Hour, DriverStart: time.Minute}
 	for name, test := range map[string]struct {
 		defaults *platform.Settings
@@ -335,17 +363,21 @@ func TestDefaultsOfALaunchedAttempt(t *testing.T) {
 			app := sample(func(app *v1beta2.SparkApplication) { app.Spec.SparkConf, app.Status = maps.Clone(own), test.status })
 			before := app.DeepCopy()
 			a := Dialect{Options{Defaults: test.defaults, Limits: limit, DefaultTTL: 5 * time.Second}}.present(app).Attempt
+
 			port := test.port
 			if text, set := own["spark.ui.port"]; set {
 				port = text
 			}
+
 			if a.app.Spec.SparkConf["spark.ui.port"] != port || a.app.Spec.SparkConf["spark.a"] != own["spark.a"] {
 				t.Errorf("%s: the configuration is %v", name, a.app.Spec.SparkConf)
 			}
+
 			wanted := a.wanted()
 			if wanted.Deadlines.Run != test.run || wanted.Deadlines.DriverStart != time.Minute || *wanted.TTL != test.ttl || wanted.SpecHash != Hash(&before.Spec) {
 				t.Errorf("%s: deadlines %+v, time to live %v, hash %s", name, wanted.Deadlines, *wanted.TTL, wanted.SpecHash)
 			}
+
 			if diff := cmp.Diff(before, app); diff != "" {
 				t.Errorf("%s: the application was changed:\n%s", name, diff)
 			}
@@ -371,6 +403,7 @@ func TestOwnLimitsHaveTheNamesOfSettings(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", piece, diff)
 		}
 	}
+
 	if got := limits(asTimeouts(settings.Timeouts), lifecycle.Deadlines{}); got != (lifecycle.Deadlines{DriverStart: time.Second, DriverReady: 2 * time.Second, ExecutorsStart: 3 * time.Second, Run: 4 * time.Second}) {
 		t.Errorf("the deadlines are %+v", got)
 	}
@@ -392,16 +425,20 @@ func TestDefaultsAreStoredAtTheLaunch(t *testing.T) {
 		app := sample()
 		app.Status.Operator = &statusv1.OperatorStatus{Defaults: old}
 		launch.Remember(test.defaults, app.Status.Operator, lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
+
 		got := ""
 		if app.Status.Operator.Defaults != nil {
 			got = app.Status.Operator.Defaults.Version
 		}
+
 		if got != test.want {
 			t.Errorf("%s: stored is %q, want %q", name, got, test.want)
 		}
 	}
+
 	foreign := sample()
 	launch.Remember(everyDefault(), foreign.Status.Operator, lifecycle.Memory{}, lifecycle.Memory{Attempt: 1})
+
 	if foreign.Status.Operator != nil {
 		t.Errorf("the status of another operator has %+v", foreign.Status.Operator)
 	}
@@ -417,25 +454,31 @@ func FuzzMerge(f *testing.F) {
 	} {
 		f.Add([]byte(template), "spark.eventLog.dir", "x")
 	}
+
 	f.Add([]byte(`{}`), "spark.kubernetes.driver.podTemplateContainerName", "other")
 	f.Add([]byte(`{}`), "spark.kubernetes.driver.label.team", "")
 	f.Fuzz(func(t *testing.T, template []byte, key, value string) {
 		app := sample()
 		app.Spec.SparkConf, app.Spec.Driver.Template = map[string]string{key: value}, &runtime.RawExtension{Raw: slices.Clone(template)}
 		before := app.DeepCopy()
+
 		launched := Dialect{Options{Defaults: everyDefault()}}.next(app, 1, t0).Attempt.app
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Fatalf("the application was changed:\n%s", diff)
 		}
+
 		if got, set := launched.Spec.SparkConf[key]; !set || got != value {
 			t.Errorf("%q is %q, want %q", key, got, value)
 		}
+
 		was, is := sparkoperator.CheckTemplate("t", app.Spec.Driver.Template), sparkoperator.CheckTemplate("t", launched.Spec.Driver.Template)
 		if len(was) == 0 && len(is) > 0 {
 			t.Errorf("the template %s becomes %s: %v", template, launched.Spec.Driver.Template.Raw, is)
 		}
+
 		again := launched.DeepCopy()
 		merge(&again.Spec, again.Labels, everyDefault())
+
 		if diff := cmp.Diff(launched, again); diff != "" {
 			t.Errorf("a second merge changes the spec:\n%s", diff)
 		}

@@ -58,34 +58,43 @@ spec:
     env: [{name: A, value: mine}, {name: REGION, value: mine}]
     envVars: {B: mine}
     template: {metadata: {labels: {c: mine}}}`)
+
 	objects, _, err := d.buildAttempt(app, 1, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pod, config := objects.Driver, configMapOf(t, objects)
 	for key, want := range map[string]string{"team": "mine", "a": "mine", "b": "mine", "c": "mine"} {
 		if pod.Labels[key] != want {
 			t.Errorf("the label %s is %q", key, pod.Labels[key])
 		}
 	}
+
 	spark := pod.Spec.Containers[0]
+
 	values := map[string][]string{}
 	for _, v := range spark.Env {
 		values[v.Name] = append(values[v.Name], v.Value)
 	}
+
 	if diff := cmp.Diff(map[string][]string{"A": {"mine"}, "B": {"mine"}, "C": {"default"}, "REGION": {"mine"}},
 		map[string][]string{"A": values["A"], "B": values["B"], "C": values["C"], "REGION": values["REGION"]}); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
+
 	if spark.Image != "mine" || pod.Spec.PriorityClassName != "mine" || len(pod.Spec.ImagePullSecrets) != 1 || pod.Spec.ImagePullSecrets[0].Name != "mine" {
 		t.Errorf("image %s, priority class %s, secrets %v", spark.Image, pod.Spec.PriorityClassName, pod.Spec.ImagePullSecrets)
 	}
+
 	if diff := cmp.Diff(map[string]string{"a": "mine", "b": "default"}, pod.Spec.NodeSelector); diff != "" {
 		t.Error(diff)
 	}
+
 	if s := spark.SecurityContext; s.RunAsNonRoot != nil || s.ReadOnlyRootFilesystem == nil || *s.RunAsUser != 0 {
 		t.Errorf("the security context is %+v", s)
 	}
+
 	for _, line := range []string{
 		"spark.driver.memory=1g", "spark.executor.instances=1", "spark.kubernetes.container.image.pullPolicy=Always", "spark.kubernetes.memoryOverheadFactor=0.1",
 		"spark.hadoop.a=mine", "spark.sql.shuffle.partitions=1", "spark.ui.port=4051",
@@ -94,16 +103,20 @@ spec:
 			t.Errorf("no line %s in\n%s", line, config.Data["spark.properties"])
 		}
 	}
+
 	if strings.Contains(config.Data["spark.properties"], "dynamicAllocation") {
 		t.Errorf("dynamic allocation is in\n%s", config.Data["spark.properties"])
 	}
+
 	want := []string{"driver.env[C]", "driver.nodeSelector[b]", "driver.securityContext.readOnlyRootFilesystem"}
+
 	origins := platform.Origins(config.Annotations)
 	for _, setting := range want {
 		if origins[setting] == "" {
 			t.Errorf("no origin of %s in %v", setting, origins)
 		}
 	}
+
 	if len(origins) != len(want) {
 		t.Errorf("origins of settings that are not used: %v", origins)
 	}
@@ -118,24 +131,30 @@ func TestDefaultsAreMerged(t *testing.T) {
 		app.Spec.Image, app.Spec.SparkVersion, app.Spec.Executor.Instances = nil, "4.1.4", nil
 	})
 	before := app.DeepCopy()
+
 	objects, _, err := d.buildAttempt(app, 1, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(before, app); diff != "" {
 		t.Errorf("the application was changed:\n%s", diff)
 	}
+
 	if got := objects.Driver; got.Labels["team"] != "x" || got.Spec.PriorityClassName != "batch" || got.Spec.Containers[0].Image != "r/spark" || got.Spec.ImagePullSecrets[0].Name != "r" ||
 		got.Annotations[lifecycle.SpecHashAnnotation] != Hash(&app.Spec) || got.Annotations[platform.VersionAnnotation] != "v1" {
 		t.Errorf("the driver is %+v", got)
 	}
+
 	executor, err := d.Executor(app, 1, 1, "", t0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if executor.Labels["team"] != "x" || executor.Spec.PriorityClassName != "batch" || executor.Spec.Tolerations[0].Key != "spot" {
 		t.Errorf("an executor is %+v", executor)
 	}
+
 	if _, _, err := (Dialect{}).buildAttempt(app, 1, t0); err == nil {
 		t.Error("without the default, an application without an image was built")
 	}
@@ -147,41 +166,54 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 	old := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.ui.port": "4051", "spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "2"},
 		Timeouts: platform.Timeouts{RunSeconds: new(int64(60))}})
 	app := sample(func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = nil })
+
 	plan := old.Decide(app, lifecycle.Observed{}, t0)
 	if plan.Next.Attempt != 1 || app.Status.Operator.Defaults == nil || app.Status.Operator.Defaults.Version != "v1" {
 		t.Fatalf("attempt %d was launched with %+v", plan.Next.Attempt, app.Status.Operator)
 	}
+
 	if app.Spec.SparkConf["spark.ui.port"] != "" {
 		t.Error("the spec has a default")
 	}
+
 	changed := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.ui.port": "4059", "spark.executor.instances": "9"},
 		Timeouts: platform.Timeouts{RunSeconds: new(int64(1))}, TimeToLiveSeconds: new(int64(9))})
+
 	changed.Defaults.Version = "v2"
 	for name, d := range map[string]Dialect{"changed": changed, "removed": {}} {
 		current := d.present(app).Attempt
 		got := current.wanted()
+
 		port, _ := exposedUIPort(nil, current.app)
 		if got.MinExecutors != 2 || got.Deadlines.Run != time.Minute || port != 4051 || got.SpecHash != Hash(&app.Spec) {
 			t.Errorf("%s: %d executors, %v, port %d", name, got.MinExecutors, got.Deadlines.Run, port)
 		}
+
 		if _, err := d.Executor(app, 1, 1, "", t0); err == nil {
 			t.Errorf("%s: an executor was rendered from other defaults", name)
 		}
+
 		before := app.DeepCopy()
 		d.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, Phase: lifecycle.DriverPending, SpecHash: Hash(&app.Spec)}}}, t0)
+
 		if app.Status.Operator.Defaults.Version != "v1" || app.Status.Operator.Attempt != 1 {
 			t.Errorf("%s: the status has %+v", name, app.Status.Operator)
 		}
+
 		app = before
 	}
+
 	if ttl := changed.app(app).TTL; ttl == nil || *ttl != 9*time.Second {
 		t.Errorf("the time to live is %v", ttl)
 	}
+
 	plain := sample()
 	(Dialect{}).Decide(plain, lifecycle.Observed{}, t0)
+
 	if plain.Status.Operator.Defaults != nil {
 		t.Errorf("without defaults, the status has %+v", plain.Status.Operator.Defaults)
 	}
+
 	if changed.app(plain).Deadlines.Run != 0 {
 		t.Error("an attempt that was launched without defaults has a deadline")
 	}
@@ -192,11 +224,14 @@ func TestLaunchedAttemptKeepsDefaults(t *testing.T) {
 func TestFaultOfDefaultNamesOrigin(t *testing.T) {
 	s := platform.Settings{SparkConf: map[string]string{"spark.driver.memory": "2gb"}, Origins: map[string]string{"sparkConf[spark.driver.memory]": "defaults[1] (x)"}}
 	app := sample(func(app *v1beta2.SparkApplication) { app.Spec.Driver.Memory = nil })
+
 	faults := onPlatform(s).Faults(app, t0)
 	if len(faults) != 1 || !strings.Contains(faults[0].Message, "defaults[1] (x)") {
 		t.Errorf("faults are %v", faults)
 	}
+
 	app.Spec.SparkConf = map[string]string{"spark.driver.memory": "2gb"}
+
 	faults = onPlatform(s).Faults(app, t0)
 	if len(faults) != 1 || strings.Contains(faults[0].Message, "defaults") {
 		t.Errorf("faults of the application are %v", faults)
@@ -206,11 +241,13 @@ func TestFaultOfDefaultNamesOrigin(t *testing.T) {
 // configMapOf returns the ConfigMap with the Spark configuration of an attempt.
 func configMapOf(t *testing.T, objects submit.Objects) *corev1.ConfigMap {
 	t.Helper()
+
 	for _, object := range objects.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data["spark.properties"] != "" {
 			return config
 		}
 	}
+
 	t.Fatal("there is no ConfigMap with the configuration")
 	return nil
 }

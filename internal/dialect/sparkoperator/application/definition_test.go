@@ -15,6 +15,7 @@ import (
 // checkStorable fails the test if the CustomResourceDefinition rejects the application.
 func checkStorable(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
+
 	if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 		t.Errorf("a pass accepts the application, and the definition refuses it: %v", errs.ToAggregate())
 	}
@@ -74,27 +75,33 @@ var textFields = map[string]func(*v1beta2.SparkApplicationSpec, *string){
 // checks. The definition must admit every application that a pass accepts.
 func TestDefinitionRefusesNoTextThatAPassAccepts(t *testing.T) {
 	const most = 300 // in so many texts a pass accepts at least one
+
 	tries := min(effort.Count(t, 40), most)
 	for i, name := range slices.Sorted(maps.Keys(textFields)) {
 		set := textFields[name]
 		random := rand.New(rand.NewPCG(24, uint64(i))) // the same texts in every run
+
 		accepted, refused := 0, 0
 		for range tries {
 			var text strings.Builder
 			for range random.IntN(5) {
 				text.WriteString(pieces[random.IntN(len(pieces))])
 			}
+
 			value := text.String()
+
 			app := sample(func(a *v1beta2.SparkApplication) { set(&a.Spec, &value) })
 			if len(usual.Review(app, t0).Faults) > 0 {
 				refused++
 				continue
 			}
 			accepted++
+
 			if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 				t.Errorf("%s: a pass accepts %q, and the definition does not: %v", name, value, errs.ToAggregate())
 			}
 		}
+
 		if accepted == 0 && tries == most {
 			t.Errorf("%s: a pass accepts none of %d texts", name, refused)
 		}

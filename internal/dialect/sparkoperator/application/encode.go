@@ -18,27 +18,33 @@ import (
 func encode(l *launched, wanted lifecycle.App, plan lifecycle.Plan, seen lifecycle.Observed, now time.Time) (notices []lifecycle.Notice) {
 	app := l.Attempt.own
 	s, m := &app.Status, plan.Next
+
 	known, podName := s.SparkApplicationID, s.DriverInfo.PodName
 	if s.SubmissionID != m.AttemptID || !hasAttempt(m) {
 		s.ExecutorState, s.Executors, known = nil, nil, "" // these values belong to an earlier attempt
 		if s.Operator != nil {
 			s.Operator.Executors = nil
 		}
+
 		meta.RemoveStatusCondition(&s.Conditions, ConditionSparkVersionMismatch)
 		meta.RemoveStatusCondition(&s.Conditions, ConditionFieldsOverwritten)
 	}
+
 	encodeMemory(s, m)
 	s.Operator.History = dialect.History(s.Operator.History, plan.Transitions)
 	s.ObservedGeneration = app.Generation
 	s.AppState = v1beta2.ApplicationState{State: stateOf(s.AppState.State, m, seen), ErrorMessage: errorMessage(m)}
+
 	s.SparkApplicationID, s.DriverInfo.PodName = "", ""
 	if hasAttempt(m) {
 		s.SparkApplicationID, s.DriverInfo.PodName = applicationID(m, wanted, seen, known), driverPodName(l.Attempt.app, podName)
 		if driver := seen.Driver(m.Attempt); driver != nil {
 			s.DriverInfo.PodName = driver.Name
 		}
+
 		notices = trackExecutors(s, m, seen.Executors, seen.UncountedExecutors, l.Attempt.MaxTrackedExecutors)
 	}
+
 	mismatch := versionMismatch(app, m, seen)
 	notices = append(notices, mismatchNotice(s, m.Attempt, mismatch)...)
 	encodeConditions(l, wanted, m, mismatch, now)
@@ -53,6 +59,7 @@ func applicationID(m lifecycle.Memory, wanted lifecycle.App, seen lifecycle.Obse
 	if driver := seen.Driver(m.Attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID
 	}
+
 	if known != "" || wanted.Submitter != nil || seen.Submitter(m.Attempt) != nil {
 		return known
 	}
@@ -72,6 +79,7 @@ func encodeMemory(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
 	}
+
 	s.SubmissionID, s.ExecutionAttempts, s.SubmissionAttempts = m.AttemptID, m.Runs, m.Submissions
 	s.LastSubmissionAttemptTime, s.TerminationTime = metav1.NewTime(m.SubmittedAt), metav1.NewTime(m.EndedAt)
 	dialect.EncodeMemory(s.Operator, m)
@@ -83,6 +91,7 @@ func hasAttempt(m lifecycle.Memory) bool {
 	if m.AttemptID == "" {
 		return false
 	}
+
 	switch m.Phase {
 	case lifecycle.Waiting:
 		return !m.NextAttempt.IsZero()
@@ -103,6 +112,7 @@ func stateOf(before v1beta2.ApplicationStateType, m lifecycle.Memory, seen lifec
 	if m.Phase != lifecycle.Unknown || driver != nil && driver.Phase == lifecycle.DriverUnknown && driver.NodeLostSince.IsZero() {
 		return state(m)
 	}
+
 	switch before {
 	case v1beta2.ApplicationStateSubmitted, v1beta2.ApplicationStateRunning:
 		return before
@@ -160,6 +170,7 @@ func errorMessage(m lifecycle.Memory) string {
 	if m.Phase.Live() || m.Outcome == lifecycle.Succeeded {
 		return ""
 	}
+
 	switch m.Phase {
 	case lifecycle.Ended, lifecycle.Retained, lifecycle.Done:
 		return notSubmitted(m) + m.Cause.Message

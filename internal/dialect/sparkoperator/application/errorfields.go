@@ -27,6 +27,7 @@ func asFieldError(app *v1beta2.SparkApplication, c *conf.Conf, refused *submit.E
 	if refused.Key != "" {
 		field = keyField(app, c, refused.Key)
 	}
+
 	if refused.Missing && field == "spec.image" {
 		return &dialect.FieldError{Field: field, Message: noImage, Incomplete: true}
 	}
@@ -39,6 +40,7 @@ func asFieldError(app *v1beta2.SparkApplication, c *conf.Conf, refused *submit.E
 func partField(name string) string {
 	part, _, _ := strings.Cut(name, "[")
 	role, _, _ := strings.Cut(part, ".")
+
 	field := fields.Application.FieldOfPart(part)
 	if field == "" || field == "spec.volumes" {
 		return cmp.Or(field, fields.Application.FieldOfPart(role), "spec")
@@ -86,6 +88,7 @@ func typedField(app *v1beta2.SparkApplication, key string) string {
 // settingField is like typedField, but it names spec.dynamicAllocation as a whole.
 func settingField(app *v1beta2.SparkApplication, key string) string {
 	const allocation = "spec.dynamicAllocation"
+
 	field := typedField(app, key)
 	if strings.HasPrefix(field, allocation) {
 		return allocation
@@ -121,6 +124,7 @@ func envField(spec *v1beta2.SparkApplicationSpec, role, name string) string {
 // spark.metrics.conf.
 func monitoringField(app *v1beta2.SparkApplication, key string) string {
 	const field = "spec.monitoring"
+
 	m, driver, executor := monitoringOf(&app.Spec), &app.Spec.Driver, &app.Spec.Executor
 	switch {
 	case app.Spec.Monitoring == nil:
@@ -128,6 +132,7 @@ func monitoringField(app *v1beta2.SparkApplication, key string) string {
 	case key == confUIPrometheus, strings.HasPrefix(key, "spark.metrics."):
 		return field
 	}
+
 	for _, annotated := range []struct {
 		prefix   string
 		own      map[string]string
@@ -141,14 +146,17 @@ func monitoringField(app *v1beta2.SparkApplication, key string) string {
 		if !ok || name != scrapeAnnotation && name != portAnnotation && name != pathAnnotation {
 			continue
 		}
+
 		if _, own := annotated.own[name]; annotated.exporter || !own {
 			return field
 		}
 	}
+
 	for role, java := range map[string]*string{"driver": driver.JavaOptions, "executor": executor.JavaOptions} {
 		if key != podKey(role, "javaOptions") || !m.agent(role) || sparkoperator.StringValue(java) != "" {
 			continue
 		}
+
 		if _, written := app.Spec.SparkConf[key]; written {
 			return sparkConfField(key)
 		}

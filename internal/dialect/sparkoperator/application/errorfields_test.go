@@ -43,10 +43,12 @@ func TestRefusalNamesWhatTheUserWrote(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			app := &v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{SparkConf: tc.conf}}
 			app.Spec.Driver.CoreRequest, app.Spec.Driver.Labels = new("2"), map[string]string{"own": "1"}
+
 			c, err := sparkConf(app)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := asFieldError(app, c, &tc.refused); got.Field != tc.want {
 				t.Errorf("named %s, want %s", got.Field, tc.want)
 			}

@@ -27,10 +27,12 @@ func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []dialect.Event 
 		if t.To == lifecycle.Launched {
 			e, ok = launchEvent(app, plan, t)
 		}
+
 		if ok {
 			out = append(out, e)
 		}
 	}
+
 	for _, n := range plan.Notices {
 		out = append(out, dialect.NoticeEvent(n))
 	}

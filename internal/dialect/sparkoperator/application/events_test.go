@@ -14,6 +14,7 @@ func TestEvents(t *testing.T) {
 	to := func(from, to lifecycle.Phase, o lifecycle.Outcome) lifecycle.Plan {
 		return lifecycle.Plan{Transitions: []lifecycle.Transition{{From: from, To: to, Attempt: 2, Outcome: o, Cause: cause}}, Next: in(to)}
 	}
+
 	tell := func(phase lifecycle.Phase, part lifecycle.Part, name string) lifecycle.Plan {
 		notice := lifecycle.Notice{Part: part, Name: name, Waits: phase == lifecycle.Launched || phase == lifecycle.Scaling, Attempt: 2, Cause: cause}
 		return lifecycle.Plan{Notices: []lifecycle.Notice{notice}, Next: in(phase)}

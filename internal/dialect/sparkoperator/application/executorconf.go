@@ -22,8 +22,10 @@ func envConf(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 				c.Set(envPrefix(role)+known.variable, path.Join(secret.Path, known.file))
 			}
 		}
+
 		typedEnv(c, spec, role, pod.Env)
 	}
+
 	executorEnv(c, spec)
 }
 
@@ -37,6 +39,7 @@ func executorEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec) {
 			c.Delete(envPrefix("executor") + v.Name)
 		}
 	}
+
 	if sparkoperator.StringValue(spec.SparkConfigMap) != "" {
 		c.Set(envPrefix("executor")+"SPARK_CONF_DIR", overlay.SparkConfDir)
 	}
@@ -59,9 +62,11 @@ func typedEnv(c *conf.Conf, spec *v1beta2.SparkApplicationSpec, role string, env
 	for _, v := range env {
 		c.Delete(prefix+v.Name, podKey(role, "envSecretKeyRefs")+v.Name)
 	}
+
 	if sparkoperator.StringValue(spec.HadoopConfigMap) != "" {
 		c.Delete(prefix + "HADOOP_CONF_DIR")
 	}
+
 	if sparkoperator.StringValue(spec.SparkConfigMap) != "" {
 		c.Delete(prefix + "SPARK_CONF_DIR")
 	}

@@ -14,6 +14,7 @@ import (
 func TestExecutorConf(t *testing.T) {
 	const grace, user, confDir, cores, mine = "spark.kubernetes.executor.terminationGracePeriodSeconds", "spark.executorEnv.SPARK_USER", "spark.executorEnv.SPARK_CONF_DIR",
 		"spark.executorEnv.SPARK_EXECUTOR_CORES", "spark.executorEnv.MINE"
+
 	before := map[string]string{"spark.a": "b", mine: "conf", user: "conf"}
 	for piece, want := range map[string]map[string]string{
 		`{}`: {},
@@ -37,12 +38,15 @@ func TestExecutorConf(t *testing.T) {
 				expected[key] = value
 			}
 		}
+
 		if piece[0] != '{' {
 			piece = "{" + piece + "}"
 		}
+
 		spec, c := &appOf(t, "spec: "+piece).Spec, conf.FromMap(before)
 		for _, times := range []string{"once", "twice"} {
 			executorEnv(c, spec)
+
 			if diff := cmp.Diff(expected, c.Map()); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", piece, times, diff)
 			}
@@ -60,6 +64,7 @@ func TestTypedVariablesOverKeys(t *testing.T) {
 		hadoop, spark           = "spark.kubernetes.driverEnv.HADOOP_CONF_DIR", "spark.kubernetes.driverEnv.SPARK_CONF_DIR"
 		hadoopX, sparkX         = "spark.executorEnv.HADOOP_CONF_DIR", "spark.executorEnv.SPARK_CONF_DIR"
 	)
+
 	all := []string{driverA, driverRefA, executorA, executorRefA, driverB, executorB, hadoop, spark, hadoopX, sparkX}
 	for piece, removed := range map[string]map[string][]string{
 		`{}`:                                        {},
@@ -73,17 +78,21 @@ func TestTypedVariablesOverKeys(t *testing.T) {
 		if piece[0] != '{' {
 			piece = "{" + piece + "}"
 		}
+
 		spec := &appOf(t, "spec: "+piece).Spec
 		for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &spec.Driver.SparkPodSpec, "executor": &spec.Executor.SparkPodSpec} {
 			want := map[string]string{}
 			for _, key := range all {
 				want[key] = "conf"
 			}
+
 			c := conf.FromMap(want)
 			for _, key := range removed[role] {
 				delete(want, key)
 			}
+
 			typedEnv(c, spec, role, pod.Env)
+
 			if diff := cmp.Diff(want, c.Map()); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", piece, role, diff)
 			}

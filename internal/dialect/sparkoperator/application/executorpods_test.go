@@ -40,25 +40,31 @@ type recordedExecutor struct {
 // executorOf returns an application and the executor pod that a Spark version creates for it.
 func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, *corev1.Pod) {
 	t.Helper()
+
 	text, err := os.ReadFile(filepath.Join("testdata/executors", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app := appOf(t, string(text), "spec: {sparkVersion: "+version+"}")
 	got := renderApp(t, app)
+
 	file := filepath.Join("testdata/executors", name+"-"+version+".json")
 	if *sparkHomes != "" && !recorded[file] {
 		recorded[file] = true
 		recordExecutor(t, file, filepath.Join(*sparkHomes, version, "jars"), got)
 	}
+
 	text, err = os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var expected recordedExecutor
 	if err := json.Unmarshal(text, &expected); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(expected.Properties, got.conf) + cmp.Diff(expected.Template, got.executor); diff != "" {
 		t.Fatalf("%s was recorded from other properties or another template; record it again with -spark-homes (-then +now):\n%s", file, diff)
 	}
@@ -83,32 +89,40 @@ func recordExecutor(t *testing.T, file, jars string, got launchObjects) {
 		}
 		return path
 	}
+
 	template, err := json.Marshal(got.executor)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.CommandContext(t.Context(), "java", "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
 		"-cp", filepath.Join(jars, "*"), "testdata/executors/Executor.java",
 		write("spark.properties", []byte(conf.MarshalProperties(conf.FromMap(got.conf)))), write("template.json", template))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.Bytes())
 	}
+
 	out = localDir.ReplaceAll(out, []byte("/var/data/spark-UUID"))
+
 	out = confMap.ReplaceAll(out, []byte("spark-exec-ID-conf-map"))
 	if who, err := user.Current(); err == nil {
 		out = bytes.ReplaceAll(out, []byte(`"`+who.Username+`"`), []byte(`"spark"`))
 	}
+
 	r := recordedExecutor{Properties: got.conf, Template: got.executor, Pod: &corev1.Pod{}}
 	if err := json.Unmarshal(out, r.Pod); err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -167,12 +181,14 @@ volumeMounts:
 		t.Run(version, func(t *testing.T) {
 			_, made := executorOf(t, "everything", version)
 			spark := &made.Spec.Containers[len(made.Spec.Containers)-1]
+
 			missing := append(missingParts(fieldtable.Plain(t, made), any(fieldtable.Tree(t, pod)), "pod"), missingParts(fieldtable.Plain(t, spark), any(fieldtable.Tree(t, container)), "container")...)
 			for _, path := range []string{"/gcp", "/token", "/any", "/scratch"} {
 				if !slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path }) {
 					missing = append(missing, "nothing is mounted at "+path)
 				}
 			}
+
 			for _, twice := range duplicates(fieldtable.Plain(t, made)) {
 				// Variables that the configuration sets are in the template too, because other variables may refer to
 				// them.
@@ -180,6 +196,7 @@ volumeMounts:
 					missing = append(missing, "twice: "+twice)
 				}
 			}
+
 			for _, problem := range missing {
 				t.Error(problem)
 			}
@@ -189,6 +206,7 @@ volumeMounts:
 			}) {
 				t.Error("the JVM does not have the option -Dmine=1")
 			}
+
 			for name, want := range env {
 				if got := lastOf(spark.Env, name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
@@ -222,19 +240,24 @@ func lastOf(env []corev1.EnvVar, name string) (value string) {
 func TestAdmissionRestoresOverwrittenFields(t *testing.T) {
 	for _, version := range executorVersions {
 		app, pod := executorOf(t, "overwritten", version)
+
 		r, err := Dialect{Options{Admission: admit.Available{Webhook: true}}}.request(app, 1, t0)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := r.Admitted.Mark(pod, sparkoperator.ExecutorContainer); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := admit.Apply(pod); err != nil {
 			t.Fatal(err)
 		}
+
 		if lost := changedBy(t, pod, app); len(lost) > 0 {
 			t.Errorf("%s: still lost: %v", version, lost)
 		}
+
 		once := pod.DeepCopy()
 		if err := admit.Apply(pod); err != nil || cmp.Diff(once, pod) != "" {
 			t.Errorf("%s: a second time (%v):\n%s", version, err, cmp.Diff(once, pod))
@@ -250,15 +273,19 @@ func TestOverwrittenIsTold(t *testing.T) {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				app, pod := executorOf(t, name, version)
 				want := changedBy(t, pod, app)
+
 				var got []string
 				for _, reported := range (Dialect{}).overwritten(app) {
 					field, _, ok := strings.Cut(reported, " has no effect: ")
 					if !ok || strings.HasSuffix(reported, ": ") {
 						t.Errorf("%q does not name a field and the way out", reported)
 					}
+
 					got = append(got, field)
 				}
+
 				slices.Sort(got)
+
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("Spark overwrites (-overwritten +reported):\n%s", diff)
 				}
@@ -271,10 +298,12 @@ func TestOverwrittenIsTold(t *testing.T) {
 // find them, it applies each field to a copy of the pod and checks whether the copy changes.
 func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fields []string) {
 	t.Helper()
+
 	whole, err := podOverlay(app, "executor", &app.Spec.Executor.SparkPodSpec)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	whole.Lifecycle, whole.PriorityClassName = app.Spec.Executor.Lifecycle, sparkoperator.StringValue(app.Spec.Executor.PriorityClassName)
 	single := map[string]overlay.Overlay{
 		"spec.executor.memoryLimit":                   {MemoryLimit: whole.MemoryLimit},
@@ -288,19 +317,23 @@ func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fi
 	rest := whole
 	rest.MemoryLimit, rest.GPU, rest.Lifecycle, rest.TerminationGracePeriodSeconds, rest.SecurityContext = nil, overlay.GPU{}, nil, nil, nil
 	rest.SparkConfigMap, rest.HadoopConfigMap, rest.Env = "", "", nil
+
 	single["the rest"] = rest
 	for _, v := range whole.Env {
 		single["spec.executor.env["+v.Name+"]"] = overlay.Overlay{Env: []corev1.EnvVar{v}}
 	}
+
 	for field, o := range single {
 		again := pod.DeepCopy()
 		if err := overlay.Apply(again, sparkoperator.ExecutorContainer, o); err != nil {
 			t.Fatalf("%s: %v", field, err)
 		}
+
 		if cmp.Diff(pod, again) != "" {
 			fields = append(fields, field)
 		}
 	}
+
 	slices.Sort(fields)
 	return fields
 }

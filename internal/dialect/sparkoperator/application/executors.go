@@ -18,20 +18,25 @@ import (
 func trackExecutors(s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) (notices []lifecycle.Notice) {
 	pods, gone = dialect.ExecutorsOf(m, pods), dialect.ExecutorsOf(m, gone)
 	before := dialect.DecodeTally(s.Operator.Executors)
+
 	all, exists := map[string]v1beta2.ExecutorState{}, map[string]bool{}
 	for name, old := range s.ExecutorState {
 		all[name] = lastState(old, before.Leaving.Has(dialect.ExecutorID(name)))
 	}
+
 	for i := range pods {
 		exists[pods[i].Name], all[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase]
 	}
+
 	for i := range gone {
 		all[gone[i].Name] = dialect.ExecutorStates[gone[i].Phase]
 	}
+
 	s.ExecutorState = nil
 	if kept := bounded(all, exists, limit); len(kept) > 0 {
 		s.ExecutorState = kept
 	}
+
 	s.Executors, notices = dialect.CountExecutors(s.Operator, s.Executors, append(pods, gone...))
 	return notices
 }
@@ -51,10 +56,12 @@ func bounded(all map[string]v1beta2.ExecutorState, exists map[string]bool, limit
 	if len(all) <= limit {
 		return all
 	}
+
 	names := make([]string, 0, len(all))
 	for name := range all {
 		names = append(names, name)
 	}
+
 	slices.SortFunc(names, func(a, b string) int {
 		if exists[a] != exists[b] {
 			if exists[a] {
@@ -64,6 +71,7 @@ func bounded(all map[string]v1beta2.ExecutorState, exists map[string]bool, limit
 		}
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // exec-9 before exec-10
 	})
+
 	kept := make(map[string]v1beta2.ExecutorState, limit)
 	for _, name := range names[:limit] {
 		kept[name] = all[name]

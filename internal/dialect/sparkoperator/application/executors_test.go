@@ -35,9 +35,11 @@ func track(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, 
 // Then it converts the status to JSON and back, as the API server does.
 func trackBoth(t testing.TB, s *v1beta2.SparkApplicationStatus, m lifecycle.Memory, pods, gone []lifecycle.Executor, limit int) []lifecycle.Notice {
 	t.Helper()
+
 	if s.Operator == nil {
 		s.Operator = &v1beta2.OperatorStatus{}
 	}
+
 	notices := trackExecutors(s, m, pods, gone, limit)
 	roundTrip(t, s)
 	return notices
@@ -66,10 +68,12 @@ func TestTrackGoneExecutors(t *testing.T) {
 	s := &v1beta2.SparkApplicationStatus{Operator: &v1beta2.OperatorStatus{}}
 	notices := trackExecutors(s, m, live, gone, 3)
 	counts := &v1beta2.ExecutorCounts{Running: 1, Completed: 2, Failed: 1}
+
 	states := map[string]v1beta2.ExecutorState{"exec-1": completed, "exec-2": completed, "exec-4": running}
 	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(notices) != 1 || notices[0].Name != "exec-3" {
 		t.Errorf("%v: %s", notices, diff)
 	}
+
 	notices = track(t, s, m, live, 3)
 	if diff := cmp.Diff(counts, s.Executors) + cmp.Diff(states, s.ExecutorState); diff != "" || len(notices) != 0 {
 		t.Errorf("in the next pass, %v: %s", notices, diff)
@@ -79,6 +83,7 @@ func TestTrackGoneExecutors(t *testing.T) {
 func TestTrackExecutors(t *testing.T) {
 	live, over, broken := in(lifecycle.Running), in(lifecycle.Retained, ended(lifecycle.Succeeded)), in(lifecycle.Retained, ended(lifecycle.Failed))
 	type states = map[string]v1beta2.ExecutorState
+
 	for _, c := range []struct {
 		name    string
 		m       lifecycle.Memory
@@ -119,20 +124,25 @@ func TestTrackExecutors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var s v1beta2.SparkApplicationStatus
 			track(t, &s, live, asStates(c.before), 1000)
+
 			var names []string
 			for _, n := range track(t, &s, c.m, c.pods, 1000) {
 				names = append(names, n.Name)
 			}
+
 			if diff := cmp.Diff(c.want, s.ExecutorState); diff != "" {
 				t.Errorf("states (-want +got):\n%s", diff)
 			}
+
 			var got v1beta2.ExecutorCounts
 			if s.Executors != nil {
 				got = *s.Executors
 			}
+
 			if diff := cmp.Diff(c.counts, got); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
+
 			if diff := cmp.Diff(c.notices, names); diff != "" {
 				t.Errorf("news (-want +got):\n%s", diff)
 			}
@@ -155,6 +165,7 @@ func TestCountsAreExact(t *testing.T) {
 		going := map[string]bool{}                // whether the executor was leaving when it was last observed
 		reported := map[string]int{}
 		var late []lifecycle.Executor // deleted executors that trackExecutors receives one pass late
+
 		next := 0
 		for range 60 {
 			for range r.IntN(1 + crowd/4) {
@@ -163,6 +174,7 @@ func TestCountsAreExact(t *testing.T) {
 					pods = append(pods, executor(fmt.Sprintf("pi-exec-%d", next), lifecycle.DriverPending))
 				}
 			}
+
 			for i := range pods {
 				worldMoves(r, &pods[i])
 			}
@@ -170,6 +182,7 @@ func TestCountsAreExact(t *testing.T) {
 			gone, late = late, nil
 			pods = slices.DeleteFunc(pods, func(e lifecycle.Executor) bool {
 				_, wasSeen := saw[e.Name]
+
 				leaves := (wasSeen || r.IntN(2) == 0) && r.IntN(10) == 0
 				if leaves && e.Phase == lifecycle.DriverRunning && !dialect.IsLeaving(&e) && r.IntN(2) == 0 {
 					if wasSeen && !going[e.Name] && r.IntN(2) == 0 {
@@ -181,10 +194,12 @@ func TestCountsAreExact(t *testing.T) {
 				return leaves
 			})
 			r.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+
 			notices := trackBoth(t, &s, in(lifecycle.Running), pods, gone, limit)
 			for _, n := range notices {
 				reported[n.Name]++
 			}
+
 			for i := range gone {
 				if saw[gone[i].Name] = failed; reported[gone[i].Name] != 1 && len(notices) < dialect.MaxExecutorNotices {
 					t.Fatalf("life %d: the deleted executor %s is reported %d times, want once", seed, gone[i].Name, reported[gone[i].Name])
@@ -195,26 +210,33 @@ func TestCountsAreExact(t *testing.T) {
 			for i := range pods {
 				exists[pods[i].Name], saw[pods[i].Name], going[pods[i].Name] = true, dialect.ExecutorStates[pods[i].Phase], dialect.IsLeaving(&pods[i])
 			}
+
 			for name, state := range saw {
 				if !exists[name] {
 					state = lastState(state, going[name])
 				}
+
 				dialect.Count(&want, state)
+
 				if kept, tracked := s.ExecutorState[name]; tracked && kept != state {
 					t.Fatalf("life %d: %s is %s, want %s", seed, name, kept, state)
 				}
 			}
+
 			if want != (v1beta2.ExecutorCounts{}) && cmp.Diff(&want, s.Executors) != "" {
 				t.Fatalf("life %d, at most %d entries (-want +got):\n%s", seed, limit, cmp.Diff(&want, s.Executors))
 			}
+
 			if len(s.ExecutorState) > limit {
 				t.Fatalf("life %d: %d entries", seed, len(s.ExecutorState))
 			}
+
 			if len(gone) > 0 { // from now on the tally only contains their number
 				if notices := track(t, &s, in(lifecycle.Running), pods, limit); len(notices) > 0 || cmp.Diff(&want, s.Executors) != "" {
 					t.Fatalf("life %d: deleted executors are reported again, or the counts differ: %v", seed, notices)
 				}
 			}
+
 			before := s.DeepCopy()
 			if notices := track(t, &s, in(lifecycle.Running), pods, limit); cmp.Diff(before, &s) != "" || len(notices) > 0 {
 				t.Fatalf("life %d: a second pass returns %d notices and changes the status:\n%s", seed, len(notices), cmp.Diff(before, &s))
@@ -252,14 +274,18 @@ func worldMoves(r *rand.Rand, e *lifecycle.Executor) {
 // pods exist. Executors that do not fit into the tally are counted too, and are not reported again in every pass.
 func TestTallyIsBounded(t *testing.T) {
 	var s v1beta2.SparkApplicationStatus
+
 	var pods []lifecycle.Executor
 	for i := range 3000 {
 		pods = append(pods, executor(fmt.Sprintf("pi-exec-%d", 2*i+1), lifecycle.DriverFailed))
 	}
+
 	track(t, &s, in(lifecycle.Running), pods, 10)
+
 	if o := s.Operator.Executors; len(o.Seen)+len(o.Failed) > 10_000 || s.Executors.Failed != 3000 || s.Executors.Completed != 0 {
 		t.Errorf("%d and %d bytes, counts %+v", len(o.Seen), len(o.Failed), s.Executors)
 	}
+
 	before := s.DeepCopy()
 	if notices := track(t, &s, in(lifecycle.Running), pods, 10); len(notices) > 0 || cmp.Diff(before, &s) != "" {
 		t.Errorf("a second pass returns %d notices and changes\n%s", len(notices), cmp.Diff(before, &s))
@@ -274,12 +300,14 @@ func TestExecutorID(t *testing.T) {
 			t.Errorf("%s is %d, want %d", name, got, want)
 		}
 	}
+
 	others := map[int64]string{}
 	for _, name := range []string{"pi-exec-", "pi-exec-x", "pi-exec--1", "pi-exec-2147483648", "spark-s-1-0-0", "spark-s-1-1-0", "pi", ""} {
 		id := dialect.ExecutorID(name)
 		if id <= 1<<31 || id > dialect.MaxID || others[id] != "" {
 			t.Errorf("%q is %d, as is %q", name, id, others[id])
 		}
+
 		others[id] = name
 	}
 }
@@ -290,15 +318,18 @@ func TestMoreExecutorsThanTheMap(t *testing.T) {
 	for _, limit := range []int{0, 1, 5} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			var pods []lifecycle.Executor
+
 			phases := []lifecycle.DriverPhase{lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverUnknown, lifecycle.DriverFailed}
 			for i := range 40 {
 				pods = append(pods, executor(fmt.Sprintf("e%02d", i), phases[i%4]))
 			}
 			var s v1beta2.SparkApplicationStatus
+
 			notices := track(t, &s, in(lifecycle.Running), pods, limit)
 			if e := s.Executors; e.Pending != 10 || e.Running != 10 || e.Unknown != 10 || e.Failed != 10 || len(notices) != 10 || len(s.ExecutorState) != limit {
 				t.Errorf("counts %+v, %d events, %d entries", e, len(notices), len(s.ExecutorState))
 			}
+
 			before := s.DeepCopy()
 			if again := track(t, &s, in(lifecycle.Running), pods, limit); len(again) > 0 || cmp.Diff(before, &s) != "" {
 				t.Errorf("a second pass: %d events\n%s", len(again), cmp.Diff(before, &s))
@@ -312,6 +343,7 @@ func TestMoreExecutorsThanTheMap(t *testing.T) {
 func TestManyFailuresAtOnce(t *testing.T) {
 	var s v1beta2.SparkApplicationStatus
 	var pods []lifecycle.Executor
+
 	var first []string
 	for i := range 500 {
 		pods = append(pods, executor(fmt.Sprint("e-exec-", 500-i), lifecycle.DriverFailed))
@@ -319,11 +351,14 @@ func TestManyFailuresAtOnce(t *testing.T) {
 			first = append(first, fmt.Sprint("e-exec-", i+1))
 		}
 	}
+
 	notices := track(t, &s, in(lifecycle.Running), pods, 1000)
+
 	var reported []string
 	for _, n := range notices {
 		reported = append(reported, n.Name)
 	}
+
 	if diff := cmp.Diff(first, reported); diff != "" || s.Executors.Failed != 500 {
 		t.Errorf("%d counted; events (-want +got):\n%s", s.Executors.Failed, diff)
 	}
@@ -333,6 +368,7 @@ func TestManyFailuresAtOnce(t *testing.T) {
 func TestMapKeepsWhatExists(t *testing.T) {
 	s := v1beta2.SparkApplicationStatus{ExecutorState: map[string]v1beta2.ExecutorState{"a1": completed, "a2": failed}}
 	track(t, &s, in(lifecycle.Running), []lifecycle.Executor{executor("z9", lifecycle.DriverRunning), executor("z10", lifecycle.DriverPending)}, 3)
+
 	want := map[string]v1beta2.ExecutorState{"z9": running, "z10": pending, "a1": completed}
 	if diff := cmp.Diff(want, s.ExecutorState); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
@@ -344,11 +380,14 @@ func TestCountsOfALaterAttempt(t *testing.T) {
 	app := sample()
 	seen := lifecycle.Observed{Executors: []lifecycle.Executor{executor("e1", lifecycle.DriverFailed)}}
 	usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: in(lifecycle.Running)}, seen, t0)
+
 	if app.Status.Executors == nil || app.Status.Executors.Failed != 1 {
 		t.Fatalf("executors %+v", app.Status.Executors)
 	}
+
 	second := in(lifecycle.Launched, func(m *lifecycle.Memory) { m.Attempt, m.AttemptID = 2, "id2" })
 	usual.encode(app, lifecycle.App{}, lifecycle.Plan{Next: second}, seen, t0)
+
 	if app.Status.Executors != nil || app.Status.ExecutorState != nil || app.Status.Operator.Executors != nil {
 		t.Errorf("executors %+v, %v, %+v", app.Status.Executors, app.Status.ExecutorState, app.Status.Operator.Executors)
 	}

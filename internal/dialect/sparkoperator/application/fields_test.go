@@ -160,19 +160,24 @@ type place struct {
 // placeOf sets the sample value in a small application, and returns the parts of the created objects that change.
 func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	t.Helper()
+
 	base, app := appOf(t, wrapped(wrap, s.with)), appOf(t, wrapped(wrap, s.with), wrapped(wrap, s.value))
 	if wrong := Validate(app); len(wrong) > 0 {
 		return place{refused: wrong[0].Message}
 	}
+
 	checkStorable(t, app)
 	before, after := renderApp(t, base), renderApp(t, app)
+
 	var p place
 	for _, key := range slices.Sorted(maps.Keys(after.conf)) {
 		if before.conf[key] != after.conf[key] {
 			p.conf = append(p.conf, key)
 		}
 	}
+
 	p.driver = fieldtable.PodChanges(before.driver, before.driverContainer, after.driver, after.driverContainer)
+
 	p.executor = fieldtable.PodChanges(before.executor, before.executorContainer, after.executor, after.executorContainer)
 	for _, part := range []string{"labels", "annotations"} {
 		oldMeta, newMeta := before.services[0]["metadata"].(map[string]any)[part], after.services[0]["metadata"].(map[string]any)[part]
@@ -235,11 +240,13 @@ func (d *document) spec() {
 	d.line("")
 	d.line("| field | configuration | driver pod | executors' pods |")
 	d.line("|---|---|---|---|")
+
 	var steers []string
 	for _, path := range fieldtable.Leaves(reflect.TypeFor[v1beta2.SparkApplicationSpec](), "", whole...) {
 		if path == "driver" || path == "executor" {
 			continue
 		}
+
 		if i := slices.IndexFunc(steering, func(s struct{ path, does string }) bool {
 			return path == s.path || strings.HasSuffix(s.path, ".") && strings.HasPrefix(path, s.path)
 		}); i >= 0 {
@@ -251,11 +258,13 @@ func (d *document) spec() {
 			}
 			continue
 		}
+
 		s, ok := specSamples[path]
 		if !ok {
 			d.t.Errorf("spec.%s is not in specSamples", path)
 			continue
 		}
+
 		switch p := placeOf(d.t, "spec: %", s); {
 		case p.refused != "":
 			d.refuse(path, p.refused)
@@ -265,6 +274,7 @@ func (d *document) spec() {
 			d.line("| `%s` | %s | %s | %s |", path, fieldtable.Codes(p.conf), fieldtable.Codes(p.driver), fieldtable.Codes(p.executor))
 		}
 	}
+
 	d.line("")
 	d.line("A typed field takes precedence over the same key in `sparkConf`. There are %s exceptions, as in the kubeflow operator:", words[len(yielding())])
 	d.line("`sparkConf` takes precedence over %s. The", listed(yielding()))
@@ -276,6 +286,7 @@ func (d *document) spec() {
 	d.line("")
 	d.line("| field | what it controls |")
 	d.line("|---|---|")
+
 	for _, line := range steers {
 		d.line("%s", line)
 	}
@@ -306,34 +317,43 @@ func TestRowsAreTrue(t *testing.T) {
 		case table.Replaces, table.Names:
 			continue
 		}
+
 		if row.Key == "" || row.Path == "" || strings.HasSuffix(row.Key, ".podTemplateContainerName") || row.Path == "metadata.labels" {
 			continue
 		}
+
 		t.Run(row.Path+" "+row.Key, func(t *testing.T) {
 			sample, wrap := sampleOf(row.Path)
 			if sample.value == "" {
 				t.Fatal("the field has no sample: add it to specSamples or podSamples")
 			}
+
 			before, err := sparkConf(appOf(t, wrapped(wrap, sample.with)))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			app := appOf(t, wrapped(wrap, sample.with), wrapped(wrap, sample.value))
+
 			alone, err := sparkConf(app)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			key := row.Key
 			for found := range alone.All() {
 				if strings.HasSuffix(row.Key, ".") && strings.HasPrefix(found, row.Key) && !before.Has(found) {
 					key = found
 				}
 			}
+
 			was, _ := before.Get(key)
+
 			text, set := alone.Get(key)
 			if !set || text == was {
 				t.Fatalf("the field does not set the key: %q, before %q", text, was)
 			}
+
 			if row.FromKey != nil { // as `sparkctl submit` does
 				line, back := conf.FromMap(map[string]string{key: text}), &v1beta2.SparkApplication{}
 				if fields.Application.Take(line, back); line.Len() > 0 || fields.Application.Effective(back, nil, row.Path) != text {
@@ -342,10 +362,12 @@ func TestRowsAreTrue(t *testing.T) {
 			}
 
 			app.Spec.SparkConf = platform.With(app.Spec.SparkConf, key, own)
+
 			both, err := sparkConf(app)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want := map[table.Precedence]string{table.Overrides: text, table.Yields: own, table.Implies: own, table.Follows: own + " " + text}[row.Precedence]
 			if got, _ := both.Get(key); got != want {
 				t.Errorf("with sparkConf the value is %q, want %q", got, want)
@@ -368,6 +390,7 @@ func sampleOf(path string) (s fieldSample, wrap string) {
 
 func (d *document) roles() {
 	drivers, executors := fieldtable.Leaves(reflect.TypeFor[v1beta2.DriverSpec](), "", whole...), fieldtable.Leaves(reflect.TypeFor[v1beta2.ExecutorSpec](), "", whole...)
+
 	d.line("")
 	d.line("## spec.driver and spec.executor")
 	d.line("")
@@ -375,6 +398,7 @@ func (d *document) roles() {
 	d.line("")
 	d.line("| field | configuration | driver pod | executors' pods |")
 	d.line("|---|---|---|---|")
+
 	for _, path := range append(slices.Clone(drivers), slices.DeleteFunc(slices.Clone(executors), func(p string) bool { return slices.Contains(drivers, p) })...) {
 		s, ok := podSamples[path]
 		if !ok {
@@ -383,26 +407,33 @@ func (d *document) roles() {
 		}
 		var places [2]place
 		var keys []string
+
 		for i, role := range []string{"driver", "executor"} {
 			if !slices.Contains([][]string{drivers, executors}[i], path) {
 				continue
 			}
+
 			p := placeOf(d.t, "spec: {"+role+": %}", s)
 			if p.refused != "" || len(p.conf)+len(p.driver)+len(p.executor)+len(p.service) == 0 {
 				d.t.Errorf("spec.%s.%s: no effect, or refused: %s", role, path, p.refused)
 			}
+
 			places[i] = p
 		}
+
 		for i, role := range []string{"driver", "executor"} {
 			for _, key := range places[i].conf {
 				other := []string{"executor", "driver"}[i]
 				if slices.Contains(places[1-i].conf, strings.Replace(key, "."+role+".", "."+other+".", 1)) {
 					key = strings.Replace(key, "."+role+".", ".ROLE.", 1)
 				}
+
 				keys = append(keys, key)
 			}
 		}
+
 		slices.Sort(keys)
+
 		name := path
 		switch {
 		case !slices.Contains(executors, path):
@@ -410,15 +441,19 @@ func (d *document) roles() {
 		case !slices.Contains(drivers, path):
 			name = "executor." + path
 		}
+
 		onDriver := fieldtable.Codes(places[0].driver)
 		if len(places[0].service) > 0 {
 			onDriver = cmp.Or(onDriver, "of its Service: "+fieldtable.Codes(places[0].service))
 		}
+
 		if executorFields := places[0].executor; len(executorFields) > 0 {
 			d.t.Errorf("spec.driver.%s reaches executors: %v", path, executorFields)
 		}
+
 		d.line("| `%s` | %s | %s | %s |", name, fieldtable.Codes(slices.Compact(keys)), onDriver, fieldtable.Codes(places[1].executor))
 	}
+
 	d.line("")
 	d.line("These fields are laid over the user's `template`: items are appended to its lists, maps are merged by key, and single")
 	d.line("values are replaced. The Spark container of a template is the container with the name `spark-kubernetes-driver` or")
@@ -445,12 +480,15 @@ func (d *document) addOverwritten() {
 	d.line("they are off, the field has no effect, and the condition `FieldsOverwritten` reports it and what to do. A test compares")
 	d.line("the table with pods that Spark's own code created (`internal/dialect/sparkoperator/application/testdata/executors`).")
 	d.line("")
+
 	header, rule := "| field of `spec.executor` |", "|---|"
 	for _, version := range executorVersions {
 		header, rule = header+" "+version[:3]+" |", rule+"---|"
 	}
+
 	d.line("%s set by |", header)
 	d.line("%s---|", rule)
+
 	for _, row := range []struct{ name, piece, reader string }{
 		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "admission; without it, set `memoryOverhead`"},
 		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "admission"},
@@ -469,11 +507,14 @@ func (d *document) addOverwritten() {
 		line := "| " + row.name + " |"
 		for _, version := range executorVersions {
 			word := "works"
+
 			piece := row.piece
 			if !strings.HasPrefix(piece, "{") {
 				piece = "{" + piece + "}"
 			}
+
 			app := appOf(d.t, "spec: {sparkVersion: "+version+"}", "spec: "+piece)
+
 			lostWith := func(a admit.Available) bool { return len(Dialect{Options{Admission: a}}.overwritten(app)) > 0 }
 			switch {
 			case !lostWith(admit.Available{}):
@@ -484,8 +525,10 @@ func (d *document) addOverwritten() {
 			default:
 				word = "**no**"
 			}
+
 			line += " " + word + " |"
 		}
+
 		d.line("%s %s |", line, row.reader)
 	}
 }
@@ -494,6 +537,7 @@ func (d *document) refusals() {
 	for _, line := range d.refused {
 		d.t.Errorf("a field of the API is not served: %s", line)
 	}
+
 	d.line("")
 	d.line("[validation.md](validation.md) lists the values that are refused.")
 }

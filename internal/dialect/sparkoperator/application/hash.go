@@ -28,6 +28,7 @@ func Hash(spec *v1beta2.SparkApplicationSpec) string {
 	if err != nil {
 		text = []byte(err.Error())
 	}
+
 	sum := sha256.Sum256(text)
 	return strconv.Itoa(hashVersion) + ":" + hex.EncodeToString(sum[:12])
 }

@@ -20,6 +20,7 @@ func TestHashIsFixed(t *testing.T) {
 
 func TestHash(t *testing.T) {
 	type edit = func(*v1beta2.SparkApplicationSpec)
+
 	for _, c := range []struct {
 		name string
 		edit edit
@@ -50,6 +51,7 @@ func TestHash(t *testing.T) {
 			before := sample()
 			after := sample()
 			c.edit(&after.Spec)
+
 			if got := lifecycle.Edited(Hash(&before.Spec), Hash(&after.Spec)); got != c.want {
 				t.Errorf("another run: %v, want %v", got, c.want)
 			}

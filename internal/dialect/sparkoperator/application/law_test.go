@@ -25,10 +25,12 @@ import (
 // roundTrip encodes a status as JSON and decodes it again, as the API server would return it.
 func roundTrip(t testing.TB, s *v1beta2.SparkApplicationStatus) {
 	t.Helper()
+
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	*s = v1beta2.SparkApplicationStatus{}
 	if err := json.Unmarshal(text, s); err != nil {
 		t.Fatal(err)
@@ -45,6 +47,7 @@ func FuzzMemory(f *testing.F) {
 			}
 			return time.UnixMicro(us % (1 << 52)).UTC()
 		}
+
 		m := lifecycle.Memory{
 			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(digest), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
 			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2), Outcome: lifecycle.Outcome(valid(outcome)),
@@ -56,6 +59,7 @@ func FuzzMemory(f *testing.F) {
 		var s v1beta2.SparkApplicationStatus
 		encodeMemory(&s, m)
 		roundTrip(t, &s)
+
 		if diff := cmp.Diff(m, decodeMemory(&s)); diff != "" {
 			t.Errorf("memory (-encoded +decoded):\n%s", diff)
 		}
@@ -73,13 +77,16 @@ func valid(text string) string {
 // checks that a pass over an unchanged application leaves the status unchanged, so that the pass writes nothing.
 func TestLawOverLives(t *testing.T) {
 	d := Dialect{Options{MaxTrackedExecutors: 3, MissingGrace: 10 * time.Second}}
+
 	phases := map[lifecycle.Phase]int{}
 	for seed := range uint64(effort.Count(t, 20)) {
 		r := rand.New(rand.NewPCG(seed, 3))
+
 		app := sample(func(a *v1beta2.SparkApplication) { a.UID = types.UID(fmt.Sprint("uid-", seed)) })
 		if r.IntN(2) == 0 {
 			app.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways
 		}
+
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for range 60 {
 			now = now.Add(time.Duration(1+r.IntN(20_000_000)) * time.Microsecond)
@@ -89,15 +96,20 @@ func TestLawOverLives(t *testing.T) {
 			case 1:
 				app.Spec.Arguments = []string{fmt.Sprint(r.IntN(4))}
 			}
+
 			seen := observedAt(r, app.Status, now)
+
 			plan := d.Decide(app, seen, now)
 			if asks(plan) {
 				continue // never stored
 			}
+
 			roundTrip(t, &app.Status)
+
 			if diff := cmp.Diff(plan.Next, decodeMemory(&app.Status)); diff != "" {
 				t.Fatalf("life %d: memory (-decided +read):\n%s", seed, diff)
 			}
+
 			checkShape(t, app)
 			checkBuilt(t, d, app, plan, now)
 			checkConcluded(t, d, app, plan, seen, now)
@@ -105,6 +117,7 @@ func TestLawOverLives(t *testing.T) {
 			phases[plan.Next.Phase]++
 		}
 	}
+
 	for _, p := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Running, lifecycle.Unknown, lifecycle.Suspended, lifecycle.Retained, lifecycle.Editing} {
 		if phases[p] == 0 {
 			t.Errorf("no life came through %s", p)
@@ -127,13 +140,17 @@ func checkAtRest(t *testing.T, d Dialect, app *v1beta2.SparkApplication, seen li
 	if seen.Rejection != nil {
 		return // a rejection is a fact of one pass only
 	}
+
 	seen.Confirmed, seen.ProbeResult = false, nil
 	again := app.DeepCopy()
+
 	plan := d.Decide(again, seen, now)
 	if len(plan.Transitions) > 0 || asks(plan) {
 		return
 	}
+
 	roundTrip(t, &again.Status)
+
 	if diff := cmp.Diff(app.Status, again.Status); diff != "" {
 		t.Fatalf("a second pass in phase %s changes the status:\n%s", plan.Next.Phase, diff)
 	}
@@ -147,18 +164,22 @@ func checkBuilt(t *testing.T, d Dialect, app *v1beta2.SparkApplication, plan lif
 		if launch.Verb != lifecycle.Create || launch.Part != lifecycle.Submission {
 			continue
 		}
+
 		if launch.Built == nil {
 			t.Fatalf("the launch of attempt %d does not contain the objects that the decision rendered", launch.Attempt)
 		}
+
 		for _, at := range []time.Time{now, now, now.Add(time.Second)} {
 			want, err := d.Render(app, createAttempt(launch.Attempt), at)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got, err := d.Render(app, launch, at)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if !equality.Semantic.DeepEqual(want, got) {
 				t.Fatalf("attempt %d of %s, %s after the decision (-built for it +built for the decision):\n%s", launch.Attempt, app.Name, at.Sub(now), cmp.Diff(fieldtable.Plain(t, want), fieldtable.Plain(t, got)))
 			}
@@ -184,15 +205,18 @@ func checkShape(t *testing.T, app *v1beta2.SparkApplication) {
 	if len(s.Operator.History) > v1beta2.MaxHistory || len(s.ExecutorState) > 3 {
 		t.Fatalf("%d transitions, %d executors in the status", len(s.Operator.History), len(s.ExecutorState))
 	}
+
 	ready := 0
 	for _, c := range s.Conditions {
 		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
 			t.Fatalf("an API server would reject the condition %+v", c)
 		}
+
 		if c.Type == dialect.ConditionReady {
 			ready++
 		}
 	}
+
 	if ready != 1 {
 		t.Fatalf("%d Ready conditions", ready)
 	}
@@ -203,27 +227,33 @@ func observedAt(r *rand.Rand, s v1beta2.SparkApplicationStatus, now time.Time) l
 	phases := []lifecycle.DriverPhase{
 		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
+
 	if s.Operator == nil {
 		return seen
 	}
+
 	if r.IntN(3) > 0 {
 		d := lifecycle.Driver{Name: "pi-driver", Attempt: s.Operator.Attempt, Phase: phases[r.IntN(len(phases))], Ready: r.IntN(2) == 0, CreatedAt: now}
 		if d.Phase == lifecycle.DriverPending {
 			d.Why = lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}
 		}
+
 		seen.Drivers = append(seen.Drivers, d)
 	}
+
 	for i := range r.IntN(6) {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
 			Name: fmt.Sprint("exec-", i), Attempt: s.Operator.Attempt, Phase: phases[r.IntN(len(phases))], Why: lifecycle.Cause{Reason: "Error", Message: "e"},
 		})
 	}
+
 	if r.IntN(3) > 0 {
 		seen.ProbeResult = &lifecycle.Cause{}
 		if r.IntN(2) == 0 {
 			seen.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}
 		}
 	}
+
 	if r.IntN(6) == 0 {
 		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
@@ -238,6 +268,7 @@ func sample(change ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication
 		Type: v1beta2.SparkApplicationTypeJava, Mode: v1beta2.DeployModeCluster, SparkVersion: "4.1.4", Image: new("spark:4.1.4"),
 		MainClass: new("org.apache.spark.examples.SparkPi"), MainApplicationFile: "local:///opt/spark/examples/jars/spark-examples.jar",
 	}
+
 	app.Spec.Executor.Instances = new(int32(2))
 	for _, c := range change {
 		c(app)

@@ -53,6 +53,7 @@ func TestLeastNumbers(t *testing.T) {
 			if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 				return errs.ToAggregate().Error()
 			}
+
 			if faults := usual.Review(app, t0).Faults; len(faults) > 0 {
 				return faults[0].Error()
 			}
@@ -61,6 +62,7 @@ func TestLeastNumbers(t *testing.T) {
 		if why := refused(c.least); why != "" {
 			t.Errorf("%s, %s, is refused: %s; the bound is of %s", c.piece, c.least, why, c.source)
 		}
+
 		if c.below != "" && refused(c.below) == "" {
 			t.Errorf("%s, %s, is accepted; the bound is of %s", c.piece, c.below, c.source)
 		}
@@ -87,22 +89,27 @@ func TestMinimaHaveASource(t *testing.T) {
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
 	}
+
 	met := map[string]bool{}
 	var walk func(path []string, node any)
+
 	walk = func(path []string, node any) {
 		fields, _ := node.(map[string]any)
 		if least, ok := fields["minimum"].(float64); ok && least > 0 {
 			name := strings.Join(path, ".")
+
 			known := false
 			for field := range minima {
 				if strings.HasSuffix("."+name, "."+field) {
 					known, met[field] = true, true
 				}
 			}
+
 			if !known {
 				t.Errorf("%s: the minimum %v has no source", name, least)
 			}
 		}
+
 		for key, child := range fields {
 			switch key {
 			case "properties":
@@ -113,6 +120,7 @@ func TestMinimaHaveASource(t *testing.T) {
 				walk(path, child)
 			case "spec", "versions":
 				walk(path, child)
+
 				if list, ok := child.([]any); ok {
 					for _, version := range list {
 						walk(path, version)
@@ -123,15 +131,19 @@ func TestMinimaHaveASource(t *testing.T) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
+
 		var tree map[string]any
 		if err == nil {
 			err = yaml.Unmarshal(text, &tree)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		walk(nil, tree)
 	}
+
 	if len(met) != len(minima) {
 		t.Errorf("definitions have the minima %v; the table has %d", met, len(minima))
 	}

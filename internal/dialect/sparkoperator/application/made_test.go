@@ -40,18 +40,22 @@ func (m launchObjects) role(name string) (pod, container map[string]any) {
 // appOf returns a small application with pieces of YAML merged into it.
 func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
 	t.Helper()
+
 	whole := fieldtable.Plain(t, sample())
 	for _, piece := range pieces {
 		var over map[string]any
 		if err := yaml.Unmarshal([]byte(piece), &over); err != nil {
 			t.Fatalf("%v in\n%s", err, piece)
 		}
+
 		fieldtable.Merge(whole, over)
 	}
+
 	text, err := json.Marshal(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	app := &v1beta2.SparkApplication{}
 	if err := yaml.UnmarshalStrict(text, app); err != nil {
 		t.Fatalf("%v in\n%s", err, strings.Join(pieces, "\n"))
@@ -62,13 +66,16 @@ func appOf(t testing.TB, pieces ...string) *v1beta2.SparkApplication {
 // renderApp renders an application and fails the test if the application is invalid.
 func renderApp(t testing.TB, app *v1beta2.SparkApplication) launchObjects {
 	t.Helper()
+
 	if wrong := Validate(app); len(wrong) > 0 {
 		t.Fatalf("refused: %v", wrong)
 	}
+
 	objects, err := usual.Render(app, createAttempt(1), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := launchObjects{app: app, driver: fieldtable.Plain(t, objects.Driver), conf: map[string]string{}, warnings: objects.Warnings}
 	for _, object := range objects.Before {
 		switch o := object.(type) {
@@ -80,11 +87,13 @@ func renderApp(t testing.TB, app *v1beta2.SparkApplication) launchObjects {
 					t.Fatal(err)
 				}
 			}
+
 			if text, ok := o.Data["spark.properties"]; ok {
 				m.conf = properties(t, text)
 			}
 		}
 	}
+
 	m.driverContainer = fieldtable.SparkContainer(t, m.driver, -1)
 	m.executorContainer = fieldtable.SparkContainer(t, m.executor, 0)
 	return m
@@ -93,7 +102,9 @@ func renderApp(t testing.TB, app *v1beta2.SparkApplication) launchObjects {
 // properties parses a Java properties file that has one key on each line, as the operator writes it.
 func properties(t testing.TB, text string) map[string]string {
 	t.Helper()
+
 	out := map[string]string{}
+
 	plain := strings.NewReplacer(`\:`, ":", `\=`, "=", `\ `, " ", `\\`, `\`, `\#`, "#", `\!`, "!")
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
@@ -111,6 +122,7 @@ func missingParts(actual, wanted any, at string) []string {
 	switch w := wanted.(type) {
 	case map[string]any:
 		h, _ := actual.(map[string]any)
+
 		var missing []string
 		for key, below := range w {
 			missing = append(missing, missingParts(h[key], below, at+"."+key)...)
@@ -123,10 +135,12 @@ func missingParts(actual, wanted any, at string) []string {
 			if found < 0 {
 				return []string{fmt.Sprintf("%s[%d]: no %v follows in %v", at, i, below, actual)}
 			}
+
 			h = h[found+1:]
 		}
 		return nil
 	}
+
 	if fmt.Sprint(actual) != fmt.Sprint(wanted) {
 		return []string{fmt.Sprintf("%s is %v, want %v", at, actual, wanted)}
 	}
@@ -156,10 +170,13 @@ func duplicates(pod map[string]any) (found []string) {
 						}
 					}
 				}
+
 				if seen[text] {
 					found = append(found, at+": "+text)
 				}
+
 				seen[text] = true
+
 				walk(at, entry)
 			}
 		}

@@ -131,10 +131,12 @@ func withMonitoring(objects *submit.Objects, l *launched) {
 	for _, t := range monitoringProblems(l) {
 		objects.Warnings = append(objects.Warnings, t.message)
 	}
+
 	files := monitoringOf(&app.Spec).files()
 	if files == nil {
 		return
 	}
+
 	labels := attemptLabels(app, l.Identity.Number, l.Identity.ID)
 	labels[sparkoperator.LabelCreatedBy] = "true"
 	objects.Before = slices.Insert(objects.Before, 0, submit.Object(expose.MetricsConfigMap(expose.Metrics{
@@ -150,6 +152,7 @@ func monitoringOverlay(o *overlay.Overlay, app *v1beta2.SparkApplication, role s
 	if m.files() != nil {
 		o.ConfigMaps = append(o.ConfigMaps, overlay.ConfigMap{Name: metricsConfigName(app), Path: metricsConfigDir})
 	}
+
 	if m.agent(role) {
 		o.Ports = append(o.Ports, corev1.ContainerPort{Name: m.agentPortName(), Protocol: corev1.ProtocolTCP, ContainerPort: m.agentPort()})
 	}
@@ -170,22 +173,27 @@ func monitoringConf(c *conf.Conf, app *v1beta2.SparkApplication) {
 	if file := m.properties(); file != "" {
 		c.Set(confMetricsConf, file)
 	}
+
 	if m.Prometheus != nil {
 		// The rules of the exporter, and those that users wrote for this API, convert this namespace into labels.
 		c.Set(confMetricsNamespace, app.Namespace+"."+app.Name)
 	}
+
 	for _, role := range []string{"driver", "executor"} {
 		if !m.agent(role) {
 			continue
 		}
+
 		options := podKey(role, "javaOptions")
 		before, _ := c.Get(options)
 		c.Set(options, strings.TrimSpace(before+" "+m.javaAgent()))
+
 		prefix := podKey(role, "annotations")
 		c.Set(prefix+scrapeAnnotation, "true")
 		c.Set(prefix+portAnnotation, strconv.Itoa(int(m.agentPort())))
 		c.Set(prefix+pathAnnotation, "/metrics")
 	}
+
 	servletConf(c, m)
 }
 
@@ -204,6 +212,7 @@ func servletConf(c *conf.Conf, m monitoring) {
 	if !m.servlet() {
 		return
 	}
+
 	if m.ExposeDriverMetrics {
 		c.Set(confServletSink+"class", "org.apache.spark.metrics.sink.PrometheusServlet")
 		c.Set(confServletSink+"path", strings.TrimSuffix(driverMetricsPath, "/"))
@@ -214,21 +223,26 @@ func servletConf(c *conf.Conf, m monitoring) {
 			c.SetIfMissing(confMetricsNamespace, servletNamespace)
 		}
 	}
+
 	if m.ExposeExecutorMetrics {
 		c.Set(confUIPrometheus, "true") // the default is false before Spark 4.0
 	}
+
 	port, known := uiPort(c)
 	if m.Prometheus != nil || !known {
 		return
 	}
+
 	annotate := func(prefix, path string) {
 		if c.Has(prefix+scrapeAnnotation) || c.Has(prefix+portAnnotation) || c.Has(prefix+pathAnnotation) {
 			return // the user's choice, for example scraping only by a PodMonitor
 		}
+
 		c.Set(prefix+scrapeAnnotation, "true")
 		c.Set(prefix+portAnnotation, strconv.Itoa(port))
 		c.Set(prefix+pathAnnotation, path)
 	}
+
 	driver, service := podKey("driver", "annotations"), podKey("driver", "serviceAnnotations")
 	switch {
 	case m.ExposeDriverMetrics && m.ExposeExecutorMetrics:
@@ -258,6 +272,7 @@ func uiPort(c *conf.Conf) (port int, known bool) {
 	if err != nil || !enabled {
 		return 0, false
 	}
+
 	port, err = c.Int(confUIPort, 4040)
 	return port, err == nil && port > 0
 }

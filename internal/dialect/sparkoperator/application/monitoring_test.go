@@ -30,10 +30,12 @@ const (
 // rendered returns the objects of an application's first attempt, and fails the test if the application is invalid.
 func rendered(t *testing.T, pieces ...string) submit.Objects {
 	t.Helper()
+
 	app := appOf(t, pieces...)
 	if wrong := Validate(app); len(wrong) > 0 {
 		t.Fatalf("refused: %v", wrong)
 	}
+
 	objects, err := usual.Render(app, createAttempt(1), t0)
 	if err != nil {
 		t.Fatal(err)
@@ -83,21 +85,26 @@ func TestMetricsFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			monitoring := `spec: {monitoring: ` + test.monitoring + `}`
 			config := metricsConfigOf(rendered(t, monitoring))
+
 			var files map[string]string
 			if config != nil {
 				files = config.Data
 			}
+
 			if diff := cmp.Diff(test.files, files); diff != "" {
 				t.Errorf("files: -want +got:\n%s", diff)
 			}
+
 			m := renderApp(t, appOf(t, monitoring))
 			if got := m.conf[confMetricsConf]; got != test.properties {
 				t.Errorf("spark.metrics.conf is %q, want %q", got, test.properties)
 			}
+
 			want := ""
 			if test.agentConfig != "" {
 				want = "-javaagent:/a.jar=8090:" + test.agentConfig
 			}
+
 			if got := m.conf["spark.driver.extraJavaOptions"]; got != want {
 				t.Errorf("options of the driver's JVM are %q, want %q", got, want)
 			}
@@ -105,12 +112,14 @@ func TestMetricsFiles(t *testing.T) {
 			// configuration of both names them.
 			for _, role := range []string{"driver", "executor"} {
 				pod, container := m.role(role)
+
 				mounted := len(missingParts(container, any(fieldtable.Tree(t, `volumeMounts: [{name: pi-prom-conf-vol, mountPath: /etc/metrics/conf, readOnly: true}]`)), "")) == 0 &&
 					len(missingParts(pod, any(fieldtable.Tree(t, `spec: {volumes: [{name: pi-prom-conf-vol, configMap: {name: pi-prom-conf}}]}`)), "")) == 0
 				if mounted != (test.files != nil) {
 					t.Errorf("the files are mounted into the %s: %v", role, mounted)
 				}
 			}
+
 			if _, ok := m.conf["spark.executor.extraJavaOptions"]; ok {
 				t.Error("executors have an exporter that nobody asked for")
 			}
@@ -120,16 +129,20 @@ func TestMetricsFiles(t *testing.T) {
 
 func TestMetricsConfigMap(t *testing.T) {
 	objects := rendered(t, withAgent)
+
 	config := metricsConfigOf(objects)
 	if config == nil || objects.Before[0] != submit.Object(config) {
 		t.Fatal("the ConfigMap is not the first object")
 	}
+
 	app := appOf(t, withAgent)
 	want := attemptLabels(app, 1, submissionID(app, 1))
+
 	want[sparkoperator.LabelCreatedBy] = "true"
 	if diff := cmp.Diff(want, config.Labels); diff != "" {
 		t.Errorf("labels: -want +got:\n%s", diff)
 	}
+
 	if config.Namespace != app.Namespace || len(config.OwnerReferences) != 1 || config.OwnerReferences[0].UID != app.UID {
 		t.Errorf("metadata: %+v", config.ObjectMeta)
 	}
@@ -138,6 +151,7 @@ func TestMetricsConfigMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if other := metricsConfigOf(second); other.Name != config.Name || other.Labels[sparkoperator.LabelAttempt] != "2" {
 		t.Errorf("of the second attempt: %+v", other.ObjectMeta)
 	}
@@ -147,19 +161,23 @@ func TestMetricsConfigMap(t *testing.T) {
 // name is long.
 func TestMetricsOfLongNames(t *testing.T) {
 	name := strings.Repeat("a", 63)
+
 	m := renderApp(t, appOf(t, `metadata: {name: `+name+`}`, withAgent))
 	for _, role := range []string{"driver", "executor"} {
 		pod, _ := m.role(role)
+
 		found := false
 		for _, v := range pod["spec"].(map[string]any)["volumes"].([]any) {
 			volume := v.(map[string]any)
 			if source, ok := volume["configMap"].(map[string]any); ok && source["name"] == name+"-prom-conf" {
 				found = true
+
 				if problems := validation.IsDNS1123Label(volume["name"].(string)); len(problems) > 0 {
 					t.Errorf("volume of the %s: %v", role, problems)
 				}
 			}
 		}
+
 		if !found {
 			t.Errorf("the %s has no such volume", role)
 		}
@@ -169,11 +187,13 @@ func TestMetricsOfLongNames(t *testing.T) {
 // TestMetricsBySparkSubmit checks that monitoring changes the pods in the same way if spark-submit creates the driver.
 func TestMetricsBySparkSubmit(t *testing.T) {
 	const submission = `spec: {submission: {mode: SparkSubmit}, sparkVersion: 4.2.1}`
+
 	objects := rendered(t, submission, withAgent)
 	if config := metricsConfigOf(objects); config == nil || len(config.Data) != 2 {
 		t.Errorf("the ConfigMap is %v", config)
 	}
 	var secret *corev1.Secret
+
 	var policy *networkingv1.NetworkPolicy
 	for _, object := range objects.Before {
 		switch o := object.(type) {
@@ -183,6 +203,7 @@ func TestMetricsBySparkSubmit(t *testing.T) {
 			policy = o
 		}
 	}
+
 	for file, needs := range map[string][]string{
 		"driver.json":      {"pi-prom-conf-vol", "/etc/metrics/conf", "jmx-exporter"},
 		"executor.json":    {"pi-prom-conf-vol", "/etc/metrics/conf", "jmx-exporter"},
@@ -194,9 +215,11 @@ func TestMetricsBySparkSubmit(t *testing.T) {
 			}
 		}
 	}
+
 	if policy == nil || policy.Labels[sparkoperator.LabelAttempt] != "1" || policy.Spec.PodSelector.MatchLabels[sparkoperator.LabelAppUID] == "" {
 		t.Errorf("the policy is %+v", policy)
 	}
+
 	for key := range objects.Driver.Annotations {
 		if strings.HasPrefix(key, "prometheus.io/") {
 			t.Errorf("the pod that submits has the annotation %s", key)
@@ -224,6 +247,7 @@ func TestScrapePortIsOpen(t *testing.T) {
 		for _, object := range rendered(t, test.pieces...).Before {
 			if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
 				fenced = true
+
 				for _, rule := range policy.Spec.Ingress {
 					for _, port := range rule.Ports {
 						open = append(open, port.Port.IntVal)
@@ -231,6 +255,7 @@ func TestScrapePortIsOpen(t *testing.T) {
 				}
 			}
 		}
+
 		if fenced != test.fenced || !slices.Equal(open, test.open) {
 			t.Errorf("%s: fenced %v, open %v; want %v, %v", test.name, fenced, open, test.fenced, test.open)
 		}
@@ -263,6 +288,7 @@ func scrapeTargets(c map[string]string) map[string]string {
 func TestScrapeAnnotations(t *testing.T) {
 	const driverPath, executorsPath = "/metrics/prometheus/", "/metrics/executors/prometheus/"
 	type settings = map[string]string
+
 	for _, test := range []struct {
 		name   string
 		pieces []string
@@ -304,6 +330,7 @@ func TestServletConf(t *testing.T) {
 		}
 		return c
 	}
+
 	named := func(name string) settings {
 		c := maps.Clone(whole)
 		c["spark.metrics.namespace"] = name
@@ -326,12 +353,14 @@ func TestServletConf(t *testing.T) {
 		{"with the exporter", []string{withServlet, withAgent}, named("jobs.pi")},
 	} {
 		c := renderApp(t, appOf(t, test.pieces...)).conf
+
 		got := settings{}
 		for _, key := range watched {
 			if value, ok := c[key]; ok {
 				got[key] = value
 			}
 		}
+
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", test.name, diff)
 		}
@@ -392,10 +421,12 @@ func TestMonitoringTroubles(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			app := appOf(t, test.pieces...)
+
 			got := monitoringProblems(Dialect{}.present(app))
 			if len(got) != len(test.want) {
 				t.Fatalf("reported %v, want %v", got, test.want)
 			}
+
 			for i, want := range test.want {
 				reason, words, _ := strings.Cut(want, "|")
 				if got[i].reason != reason || !strings.Contains(got[i].message, words) {
@@ -409,17 +440,22 @@ func TestMonitoringTroubles(t *testing.T) {
 					t.Errorf("no warning of %s in %q", trouble.message, objects.Warnings)
 				}
 			}
+
 			for _, m := range []lifecycle.Memory{in(lifecycle.Launched), in(lifecycle.Running), in(lifecycle.Done, ended(lifecycle.Succeeded))} {
 				usual.encodeConditions(app, usual.app(app), m, t0)
+
 				condition := meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired)
 				if (condition != nil) != (len(got) > 0) {
 					t.Fatalf("%s: the condition is %v", m.Phase, condition)
 				}
+
 				if condition != nil && (condition.Reason != got[0].reason || condition.Status != "True") {
 					t.Errorf("%s: the condition is %v", m.Phase, condition)
 				}
 			}
+
 			usual.encodeConditions(app, usual.app(app), lifecycle.Memory{}, t0)
+
 			if meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired) != nil {
 				t.Error("a condition before anything is launched")
 			}
@@ -459,6 +495,7 @@ func TestValidMonitoring(t *testing.T) {
 				}
 				return
 			}
+
 			field, words, _ := strings.Cut(test.want, "|")
 			if len(wrong) != 1 || wrong[0].Field != field || !strings.Contains(wrong[0].Message, words) {
 				t.Errorf("refused %v, want %s", wrong, test.want)
@@ -473,6 +510,7 @@ func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
 	app := appOf(t, withAgent)
 	app.Spec.Monitoring.MetricsProperties = new(strings.Repeat("a", 1<<19))
 	app.Spec.Monitoring.Prometheus.Configuration = new(strings.Repeat("a", 1<<19))
+
 	wrong := Validate(app)
 	if len(wrong) != 1 || wrong[0].Field != "spec.monitoring.metricsProperties" || !strings.Contains(wrong[0].Message, "metricsPropertiesFile") {
 		t.Errorf("refused %.300v, want spec.monitoring.metricsProperties", wrong)
@@ -491,11 +529,14 @@ func TestMonitoringOfTheDriverAtOnePath(t *testing.T) {
 // TestSpecIsLeftAlone checks that monitoring changes only the created objects and not the application.
 func TestSpecIsLeftAlone(t *testing.T) {
 	app := appOf(t, withAgent, withServlet, `spec: {driver: {annotations: {a: b}, javaOptions: -Da=b}}`)
+
 	before := app.DeepCopy()
 	if _, err := usual.Render(app, createAttempt(1), t0); err != nil {
 		t.Fatal(err)
 	}
+
 	monitoringProblems(Dialect{}.present(app))
+
 	if diff := cmp.Diff(before, app, cmp.AllowUnexported(v1beta2.SparkApplication{}.CreationTimestamp.Time)); diff != "" {
 		t.Errorf("the application has changed:\n%s", diff)
 	}

@@ -141,10 +141,12 @@ func TestMutations(t *testing.T) {
 		for _, role := range []string{"driver", "executor"} {
 			t.Run(m.name+"/"+role, func(t *testing.T) {
 				asked := fmt.Sprintf("spec: {%s: %s}", role, orEmpty(m.pod))
+
 				spec := "spec: " + orEmpty(m.app)
 				if !strings.HasPrefix(m.name, "7 volumes of the template") {
 					m.check(t, role, renderApp(t, appOf(t, spec, asked)), false)
 				}
+
 				if m.template != "" {
 					m.check(t, role, renderApp(t, appOf(t, spec, asked, templated(t, role, m.template))), true)
 				}
@@ -166,6 +168,7 @@ func templated(t *testing.T, role, template string) string {
 	t.Helper()
 	whole := fieldtable.Tree(t, `spec: {containers: [{name: x}]}`)
 	fieldtable.Merge(whole, fieldtable.Tree(t, template))
+
 	text, err := json.Marshal(map[string]any{"spec": map[string]any{role: map[string]any{"template": whole}}})
 	if err != nil {
 		t.Fatal(err)
@@ -175,31 +178,39 @@ func templated(t *testing.T, role, template string) string {
 
 func (m mutation) check(t *testing.T, role string, got launchObjects, withTemplate bool) {
 	t.Helper()
+
 	pod, container := got.role(role)
+
 	want := map[string]string{}
 	if role == "driver" || !m.onlyDriver {
 		want[m.wantPod], want[m.wantContainer] = "pod", "container"
 	}
+
 	if withTemplate {
 		want[m.merged], want[m.mergedContainer] = "pod", "container"
 	}
+
 	for text, what := range want {
 		have := any(pod)
 		if what == "container" {
 			have = container
 		}
+
 		for _, missing := range missingParts(have, any(fieldtable.Tree(t, text)), what) {
 			t.Errorf("%s (template of the user's: %v)", missing, withTemplate)
 		}
 	}
+
 	for key, value := range map[string]map[string]string{"driver": m.driverConf, "executor": m.executorConf}[role] {
 		if got.conf[key] != value {
 			t.Errorf("%s is %q, want %q", key, got.conf[key], value)
 		}
 	}
+
 	if twice := duplicates(pod); len(twice) > 0 {
 		t.Errorf("twice in the pod: %v", twice)
 	}
+
 	if t.Failed() {
 		text, _ := yaml.Marshal(pod)
 		t.Logf("%s", text)

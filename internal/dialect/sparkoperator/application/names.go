@@ -20,6 +20,7 @@ func DriverPodName(app *v1beta2.SparkApplication) string {
 	if name := app.Spec.Driver.PodName; name != nil && *name != "" {
 		return *name
 	}
+
 	if name := app.Spec.SparkConf[confDriverPodName]; name != "" {
 		return name
 	}
@@ -53,6 +54,7 @@ const namePrefixLimit = 63 - len("-driver-svc")
 func namePrefix(app *v1beta2.SparkApplication, submissionID string) string {
 	sum := sha256.Sum256([]byte(submissionID))
 	suffix := "-" + hex.EncodeToString(sum[:4])
+
 	name := app.Name
 	if limit := namePrefixLimit - len(suffix); len(name) > limit {
 		name = strings.TrimRight(name[:limit], "-.")

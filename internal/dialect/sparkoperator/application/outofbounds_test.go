@@ -35,6 +35,7 @@ func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	} {
 		app := appOf(t, "spec: "+spec)
 		plan := Dialect{}.Decide(app, lifecycle.Observed{Confirmed: true}, time.Unix(0, 0).UTC())
+
 		message := app.Status.AppState.ErrorMessage
 		if app.Status.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(message, field+": ") || !strings.Contains(message, "at most 2 digits") {
 			t.Errorf("%s: %s, %q, %v", field, app.Status.AppState.State, message, plan.Actions)
@@ -53,32 +54,41 @@ func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 	driver := lifecycle.Driver{Name: "mine", UID: "d", Attempt: 1, Phase: lifecycle.DriverRunning, StartedAt: now, Ready: true}
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}
 	Dialect{}.Decide(app, seen, now)
+
 	if app.Status.AppState.State != v1beta2.ApplicationStateRunning {
 		t.Fatalf("it is %s", app.Status.AppState.State)
 	}
+
 	app.OutOfBounds, app.Spec = "spec.driver.env: has more than 1000 items; make the list shorter", v1beta2.SparkApplicationSpec{}
 	hash := app.Status.Operator.SpecHash
+
 	plan := Dialect{}.Decide(app, seen, now.Add(time.Hour))
 	if app.Status.AppState.State != v1beta2.ApplicationStateRunning || len(plan.Actions) > 0 || app.Status.DriverInfo.PodName != "mine" || app.Status.Operator.SpecHash != hash {
 		t.Errorf("it is %+v with %v, %v", app.Status.AppState, app.Status.DriverInfo, plan.Actions)
 	}
+
 	if beside := (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).AuxiliaryObjects(app, seen); !beside.Unsettled {
 		t.Errorf("what stands beside it is %+v", beside)
 	}
 
 	app.Generation = 2
 	Dialect{}.Decide(app, seen, now.Add(time.Hour))
+
 	for range 5 {
 		Dialect{}.Decide(app, lifecycle.Observed{Confirmed: true}, now.Add(time.Hour))
 	}
+
 	if app.Status.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(app.Status.AppState.ErrorMessage, app.OutOfBounds) {
 		t.Errorf("edited, it is %+v", app.Status.AppState)
 	}
+
 	first := app.Status.AppState.ErrorMessage
+
 	app.Generation, app.OutOfBounds = 3, "spec.driver.ports: has more than 1000 items; make the list shorter"
 	for range 5 {
 		Dialect{}.Decide(app, lifecycle.Observed{Confirmed: true}, now.Add(2*time.Hour))
 	}
+
 	if app.Status.AppState.State != v1beta2.ApplicationStateFailed || app.Status.AppState.ErrorMessage == first {
 		t.Errorf("edited to exceed another limit, it is %+v", app.Status.AppState)
 	}

@@ -18,10 +18,12 @@ import (
 // driverOverlay returns the settings of the driver pod that Spark's configuration cannot express.
 func (a *attempt) driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	driver := &app.Spec.Driver
+
 	o, err := podOverlay(app, "driver", &driver.SparkPodSpec)
 	if err != nil {
 		return o, err
 	}
+
 	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.StringValue(driver.PriorityClassName)
 	o.Annotations = launch.Annotations(app, a.hash, a.Defaults)
 	return o, nil
@@ -35,14 +37,17 @@ func (a *attempt) driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay,
 // when the attempt ends.
 func executorOverlay(app *v1beta2.SparkApplication) (overlay.Overlay, error) {
 	executor := &app.Spec.Executor
+
 	o, err := podOverlay(app, "executor", &executor.SparkPodSpec)
 	if err != nil {
 		return o, err
 	}
+
 	o.Lifecycle, o.PriorityClassName = executor.Lifecycle, sparkoperator.StringValue(executor.PriorityClassName)
 	owner := ownerReference(app)
 	owner.Controller, owner.BlockOwnerDeletion = nil, nil
 	o.OwnerReferences = []metav1.OwnerReference{owner}
+
 	o.EnableServiceLinks = new(false)
 	if slices.Contains(submit.Overwritten(app.Spec.SparkVersion, o), "TerminationGracePeriodSeconds") {
 		o.TerminationGracePeriodSeconds = nil
@@ -66,16 +71,20 @@ func podOverlay(app *v1beta2.SparkApplication, role string, pod *v1beta2.SparkPo
 	for _, config := range pod.ConfigMaps {
 		o.ConfigMaps = append(o.ConfigMaps, overlay.ConfigMap{Name: config.Name, Path: config.Path})
 	}
+
 	if pod.GPU != nil {
 		o.GPU = overlay.GPU{Name: pod.GPU.Name, Quantity: pod.GPU.Quantity}
 	}
+
 	if pod.MemoryLimit != nil {
 		limit, err := fields.MemoryQuantity(*pod.MemoryLimit)
 		if err != nil {
 			return o, &dialect.FieldError{Field: "spec." + role + ".memoryLimit", Message: err.Error()}
 		}
+
 		o.MemoryLimit = &limit
 	}
+
 	mounts(&o, app.Spec.Volumes, pod)
 	monitoringOverlay(&o, app, role)
 	return o, nil
@@ -86,6 +95,7 @@ func declaredPorts(spec *v1beta2.SparkApplicationSpec, role string) []corev1.Con
 	if role == "driver" {
 		in = spec.Driver.Ports
 	}
+
 	var out []corev1.ContainerPort
 	for _, p := range in {
 		out = append(out, corev1.ContainerPort{Name: p.Name, Protocol: corev1.Protocol(p.Protocol), ContainerPort: p.ContainerPort})

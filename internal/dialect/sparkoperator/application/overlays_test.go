@@ -30,6 +30,7 @@ func TestInitialExecutors(t *testing.T) {
 		if got := initialExecutors(&app.Spec); got != c.want {
 			t.Errorf("%s: waits for %d executors, want %d", c.piece, got, c.want)
 		}
+
 		if got := (Dialect{}).app(app).MinExecutors; got != c.least {
 			t.Errorf("%s: always wants %d executors, want %d", c.piece, got, c.least)
 		}

@@ -47,35 +47,46 @@ const admissionHint = "; such fields work if webhook.enable and webhook.executor
 func overwritten(l *launched) (reported []string) {
 	d, app := l.Attempt.Dialect, l.Attempt.app
 	const most = 20 // because the length of a condition's message is limited
+
 	if !mayBeOverwritten(app) {
 		return nil // the common case, and every pass comes here
 	}
+
 	o, err := executorOverlay(app)
+
 	c, confErr := l.Configuration()
 	if err != nil || confErr != nil {
 		return nil // rejected elsewhere
 	}
+
 	_, all := d.admissionSettings(app, c, o)
 	if len(all) == 0 {
 		return nil
 	}
+
 	for _, lost := range all[:min(len(all), most)] {
 		name, entry, listed := strings.Cut(strings.TrimSuffix(lost, "]"), "[")
+
 		way, ok := overwrittenWays[lost]
 		if !ok {
 			way = overwrittenWays[name]
 		}
+
 		if listed && name == "Env" {
 			way.field += "[" + entry + "]"
 		}
+
 		reported = append(reported, way.field+" has no effect: "+way.way)
 	}
+
 	if more := len(all) - most; more > 0 {
 		reported = append(reported, fmt.Sprintf("and %d more", more))
 	}
+
 	if d.Admission.Webhook {
 		return reported // they are too large for it
 	}
+
 	reported[len(reported)-1] += admissionHint
 	return reported
 }
@@ -88,6 +99,7 @@ func overwrittenMessage(l *launched) string {
 	if message != "" || l.Attempt.Admission == (admit.Available{}) || !mayBeOverwritten(l.Attempt.app) {
 		return message
 	}
+
 	if old := meta.FindStatusCondition(l.Attempt.own.Status.Conditions, ConditionFieldsOverwritten); old != nil {
 		return old.Message
 	}
@@ -110,7 +122,9 @@ func (d Dialect) admissionSettings(app *v1beta2.SparkApplication, c *conf.Conf, 
 	if !mayBeOverwritten(app) {
 		return admit.Settings{}, nil
 	}
+
 	lost = append(submit.Overwritten(app.Spec.SparkVersion, o), submit.OverwrittenByConf(c, o)...)
+
 	settings = d.Admission.Choose(overwrittenPart(o, lost))
 	if settings.By == admit.None {
 		return settings, lost
@@ -139,6 +153,7 @@ func overwrittenPart(o overlay.Overlay, fields []string) (part overlay.Overlay) 
 	for _, v := range o.Env {
 		last[v.Name] = v
 	}
+
 	for _, field := range fields {
 		name, entry, _ := strings.Cut(strings.TrimSuffix(field, "]"), "[")
 		switch name {

@@ -39,16 +39,19 @@ func TestConditionOfOverwrittenFields(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(c.change)
 			usual.encodeConditions(app, usual.app(app), c.m, t0)
+
 			got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten)
 			if (got != nil) != (c.says != "") {
 				t.Fatalf("condition %v, want one: %v", got, c.says != "")
 			}
+
 			if got != nil && (got.Status != "True" || got.Reason != reasonSetBySpark || !strings.HasPrefix(got.Message, c.says)) {
 				t.Errorf("%s %s: %s; want %s", got.Status, got.Reason, got.Message, c.says)
 			}
 			// A corrected spec removes the condition.
 			app.Spec.Executor = sample().Spec.Executor
 			usual.encodeConditions(app, usual.app(app), c.m, t0)
+
 			if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {
 				t.Errorf("still there: %s", got.Message)
 			}
@@ -87,28 +90,35 @@ func TestOverwrittenFieldsAreAppliedAtAdmission(t *testing.T) {
 	} {
 		d, app := Dialect{Options{Admission: c.admission}}, appOf(t, "spec: {executor: "+c.executor+"}")
 		var reported []string
+
 		all := d.overwritten(app)
 		for i, text := range all {
 			field, _, _ := strings.Cut(text, " has no effect: ")
 			reported = append(reported, field)
+
 			if hinted := strings.HasSuffix(text, admissionHint); hinted != (i == len(all)-1) {
 				t.Errorf("%s: ends with admissionHint: %v: %s", c.name, hinted, text)
 			}
 		}
+
 		if !slices.Equal(reported, c.reported) {
 			t.Errorf("%s: reports %q, want %q", c.name, reported, c.reported)
 		}
+
 		r, err := d.request(app, 1, t0)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if r.Admitted.By != c.by {
 			t.Errorf("%s: changed by %q, want %q", c.name, r.Admitted.By, c.by)
 		}
+
 		objects, _, err := d.buildAttempt(app, 1, t0)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, warning := range objects.Warnings {
 			if strings.HasPrefix(warning, submit.OverwrittenPrefix) && c.by != admit.None {
 				t.Errorf("%s: warns: %s", c.name, warning)
@@ -124,17 +134,23 @@ func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 	later := Dialect{Options{Admission: admit.Available{Webhook: true}}}
 	m := in(lifecycle.Running)
 	usual.encodeConditions(app, usual.app(app), m, t0)
+
 	before := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten)
 	if before == nil {
 		t.Fatal("no condition")
 	}
+
 	message := before.Message
+
 	later.encodeConditions(app, later.app(app), m, t0)
+
 	if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got == nil || got.Message != message {
 		t.Errorf("the condition is %+v", got)
 	}
+
 	later.encodeConditions(app, later.app(app), lifecycle.Memory{}, t0)
 	later.encodeConditions(app, later.app(app), m, t0)
+
 	if got := meta.FindStatusCondition(app.Status.Conditions, ConditionFieldsOverwritten); got != nil {
 		t.Errorf("the next attempt has the condition %+v", got)
 	}
@@ -146,15 +162,18 @@ func TestConditionStaysUntilTheNextAttempt(t *testing.T) {
 func TestMemoryLimitBelowTheRequestIsRefused(t *testing.T) {
 	for limit, refused := range map[string]bool{"1g": true, "1407m": true, "1408m": false, "4g": false} {
 		app := appOf(t, "spec: {executor: {memory: 1g, memoryLimit: "+limit+"}}")
+
 		faults := Dialect{Options{Admission: admit.Available{Webhook: true}}}.Faults(app, t0)
 		if (len(faults) > 0) != refused {
 			t.Errorf("%s: %v", limit, faults)
 		}
+
 		for _, fault := range faults {
 			if fault.Field != "spec.executor.memoryLimit" || !strings.Contains(fault.Message, "is below the memory that executors request, 1408Mi") {
 				t.Errorf("%s: %v", limit, fault)
 			}
 		}
+
 		if faults := (Dialect{}).Faults(app, t0); len(faults) > 0 {
 			t.Errorf("%s without admission: %v", limit, faults)
 		}
@@ -200,8 +219,10 @@ func TestOverwrittenFieldsHaveAdvice(t *testing.T) {
 			if !hinted {
 				t.Errorf("%s: no hint in %q", piece, got[n-1])
 			}
+
 			got[n-1] = text
 		}
+
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", piece, got, want)
 		}
@@ -215,6 +236,7 @@ func TestEveryOverwrittenFieldIsNamed(t *testing.T) {
 		if !strings.HasPrefix(way.field, "spec.") || way.way == "" || strings.HasSuffix(way.way, ".") {
 			t.Errorf("%s: %+v", name, way)
 		}
+
 		if base, _, listed := strings.Cut(name, "["); listed && overwrittenWays[base].field != way.field {
 			t.Errorf("%s: the field is %s, that of %s is %s", name, way.field, base, overwrittenWays[base].field)
 		}
@@ -233,6 +255,7 @@ spec:
     lifecycle: {preStop: {sleep: {seconds: 1}}}
     gpu: {name: nvidia.com/gpu, quantity: 2}
     env: [{name: SPARK_LOCAL_DIRS, value: a}, {name: MINE, value: b}, {name: SPARK_LOCAL_DIRS, value: c}]`)
+
 	all := []string{"MemoryLimit", "Env[SPARK_LOCAL_DIRS]", "HadoopConfigMap", "GPU[nvidia.com/gpu]", "Lifecycle"}
 	for name, test := range map[string]struct {
 		available admit.Available
@@ -245,28 +268,35 @@ spec:
 		"a webhook": {admit.Available{Webhook: true}, admit.Webhook, []corev1.EnvVar{{Name: "SPARK_LOCAL_DIRS", Value: "c"}, {Name: "HADOOP_CONF_DIR", Value: "/etc/hadoop/conf"}}, nil},
 	} {
 		d := Dialect{Options{Admission: test.available}}
+
 		c, err := sparkConf(whole)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		o, err := executorOverlay(whole)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		settings, lost := d.admissionSettings(whole, c, o)
 		if settings.By != test.by || !slices.Equal(lost, test.lost) {
 			t.Errorf("%s: by %q, lost %q; want %q, %q", name, settings.By, lost, test.by, test.lost)
 		}
+
 		if test.by == admit.None {
 			continue
 		}
+
 		got := settings.Overlay
 		if got.MemoryLimit == nil || got.MemoryLimit.String() != "4Gi" || got.GPU.Quantity != 2 || (got.Lifecycle != nil) != (test.by == admit.Webhook) {
 			t.Errorf("%s: the overlay is %+v", name, got)
 		}
+
 		if diff := cmp.Diff(test.env, got.Env); diff != "" {
 			t.Errorf("%s: variables (-want +got):\n%s", name, diff)
 		}
+
 		if got.HadoopConfigMap != "" || len(got.OwnerReferences) > 0 || got.EnableServiceLinks != nil {
 			t.Errorf("%s: the overlay has more than Spark overrides: %+v", name, got)
 		}
@@ -280,6 +310,7 @@ func TestLargeSettingsAreReportedWithoutAHint(t *testing.T) {
 		a.Spec.Executor.MemoryLimit = new("4g")
 		a.Spec.Executor.Env = []corev1.EnvVar{{Name: "SPARK_LOCAL_DIRS", Value: strings.Repeat("x", 1<<20)}}
 	})
+
 	got := Dialect{Options{Admission: admit.Available{Webhook: true}}}.overwritten(app)
 	if len(got) != 1 || !strings.HasPrefix(got[0], "spec.executor.env[SPARK_LOCAL_DIRS] has no effect: ") || strings.HasSuffix(got[0], admissionHint) {
 		t.Errorf("reported %.300q", got)

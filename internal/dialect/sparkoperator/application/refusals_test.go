@@ -33,29 +33,36 @@ func TestRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	fired := make([]bool, len(rules))
+
 	text.WriteString(refusal.Table(refusals))
+
 	for _, r := range refusals {
 		app := appOf(t, r.Piece)
 		for i, rule := range rules {
 			fired[i] = fired[i] || len(rule(app)) > 0
 		}
+
 		if got := refusedField(app); got != r.FieldOfPiece() {
 			t.Errorf("%s: refused for %q, want %q", r.Piece, got, r.FieldOfPiece())
 		}
 	}
+
 	for i, count := range fired {
 		if !count {
 			t.Errorf("rule %d of Validate refuses none of these", i)
 		}
 	}
+
 	line("")
 	line("Keys of `sparkConf`. The definition refuses a key as it is written here, the webhook and a pass in any case:")
 	line("")
 	line("| key | instead |")
 	line("|---|---|")
+
 	for _, key := range slices.Sorted(maps.Keys(denied)) {
 		line("| `%s` | %s |", key, strings.TrimPrefix(denied[key], "use "))
 	}
+
 	line("| `%s*`, except `%s*` and `%s` | none: driver and executors authenticate with the token of their service account, which Kubernetes mounts |", sparkoperator.CredentialPrefix, mountedPrefix, submit.RunnerAccountKey)
 	line("| `spark.kubernetes.namespace` of another namespace | the application's own |")
 	refusal.Hold(t, validationDocument, "looked at", text.String(), *update)

@@ -35,19 +35,24 @@ func (a *attempt) Request(c *conf.Conf) error {
 	valid := c
 	a.Builder = &launch.Builder{Name: func(refused *submit.Error) *dialect.FieldError { return asFieldError(app, valid, refused) }}
 	c = c.Clone()
+
 	driver, err := a.driverOverlay(app)
 	if err != nil {
 		return err
 	}
+
 	executor, err := executorOverlay(app)
 	if err != nil {
 		return err
 	}
+
 	admitted, _ := a.admissionSettings(app, c, executor)
 	a.uiConf(c, app, a.ID, a.Number)
+
 	if a.Authenticate {
 		submit.Protect(c, app.Spec.SparkVersion)
 	}
+
 	prefix := namePrefix(app, a.ID)
 	a.Submit = submit.Request{
 		SparkVersion:       app.Spec.SparkVersion,

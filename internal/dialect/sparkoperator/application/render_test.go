@@ -31,6 +31,7 @@ func createAttempt(n int32) lifecycle.Action {
 
 func render(t *testing.T, app *v1beta2.SparkApplication, attempt int32) submit.Objects {
 	t.Helper()
+
 	objects, err := usual.Render(app, createAttempt(attempt), t0)
 	if err != nil {
 		t.Fatal(err)
@@ -51,41 +52,51 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var app v1beta2.SparkApplication
 			if err := yaml.UnmarshalStrict(text, &app); err != nil {
 				t.Fatal(err)
 			}
+
 			app.UID = "11111111-2222-4333-8444-555555555555"
 			if wrong := Validate(&app); len(wrong) > 0 {
 				t.Fatalf("the example is invalid: %v", wrong)
 			}
+
 			var got bytes.Buffer
 			for _, object := range all(render(t, &app, 1)) {
 				text, err := yaml.Marshal(readable(object))
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				got.WriteString("---\n")
 				got.Write(text)
 			}
+
 			golden := filepath.Join("testdata", name+".golden.yaml")
 			if *update {
 				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			want, err := os.ReadFile(golden)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
+
 			app.Spec.Suspend = nil // of the queue's example
+
 			plan := usual.Decide(&app, lifecycle.Observed{Confirmed: true}, t0)
 			if len(plan.Actions) != 1 {
 				t.Fatalf("it is not launched: %+v", plan)
 			}
+
 			checkBuilt(t, usual, &app, plan, t0)
 		})
 	}
@@ -97,11 +108,14 @@ func readable(object submit.Object) submit.Object {
 	if !ok {
 		return object
 	}
+
 	secret = secret.DeepCopy()
+
 	secret.StringData = map[string]string{}
 	for key, data := range secret.Data {
 		secret.StringData[key] = string(data)
 	}
+
 	secret.Data = nil
 	return secret
 }
@@ -114,6 +128,7 @@ func TestIdentity(t *testing.T) {
 		a.Labels, a.Spec.Driver.Labels, a.Spec.Executor.Labels = theirs, theirs, theirs
 		a.Spec.Driver.ServiceLabels = theirs
 	})
+
 	app.Labels = map[string]string{"team": "a", "kueue.x-k8s.io/queue-name": "q", sparkoperator.LabelAppUID: "x"}
 	for _, object := range all(render(t, app, 3)) {
 		for label, want := range map[string]string{
@@ -124,6 +139,7 @@ func TestIdentity(t *testing.T) {
 				t.Errorf("%T %s: label %s is %q, want %q", object, object.GetName(), label, got, want)
 			}
 		}
+
 		if object.GetNamespace() != "jobs" || !ownedBy(object, app) {
 			t.Errorf("%T %s is in %s, owned by %+v", object, object.GetName(), object.GetNamespace(), object.GetOwnerReferences())
 		}
@@ -144,14 +160,17 @@ func ownedBy(object metav1.Object, app *v1beta2.SparkApplication) bool {
 func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 	app := sample()
 	driver := render(t, app, 2).Driver
+
 	ref := metav1.GetControllerOf(driver)
 	if ref == nil || ref.UID != app.UID || driver.Name != "pi-driver" {
 		t.Errorf("driver %s, controller %+v", driver.Name, ref)
 	}
+
 	d := lifecycle.DriverFacts(driver, sparkoperator.DriverContainer)
 	if d.Attempt != 2 || d.SpecHash != Hash(&app.Spec) || !strings.HasPrefix(d.AppID, "spark-") {
 		t.Errorf("facts %+v", d)
 	}
+
 	for _, c := range driver.Spec.Containers {
 		if c.Name == sparkoperator.DriverContainer && c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 			t.Errorf("a failure's last words are not kept: %s", c.TerminationMessagePolicy)
@@ -164,17 +183,21 @@ func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 func TestRenderIsPure(t *testing.T) {
 	app := sample()
 	before := app.DeepCopy()
+
 	first, again, second := render(t, app, 1), render(t, app, 1), render(t, app, 2)
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the same attempt differs:\n%s", diff)
 	}
+
 	if diff := cmp.Diff(before, app); diff != "" {
 		t.Errorf("the application was changed:\n%s", diff)
 	}
+
 	names := map[string]bool{}
 	for _, object := range first.Before {
 		names[object.GetName()] = true
 	}
+
 	for _, object := range second.Before {
 		if names[object.GetName()] {
 			t.Errorf("%s is of both attempts", object.GetName())
@@ -191,6 +214,7 @@ func TestRememberedIDs(t *testing.T) {
 	if got := render(t, app, 2).Driver.Labels[sparkoperator.LabelSubmissionID]; got != "remembered" {
 		t.Errorf("attempt 2 has the id %s", got)
 	}
+
 	if got := render(t, app, 3).Driver.Labels[sparkoperator.LabelSubmissionID]; got != lifecycle.AttemptID(string(app.UID), 3) {
 		t.Errorf("attempt 3 has the id %s", got)
 	}
@@ -205,9 +229,11 @@ func TestLongNames(t *testing.T) {
 			if _, isService := object.(*corev1.Service); isService {
 				problems = validation.IsDNS1035Label(object.GetName())
 			}
+
 			if len(problems) > 0 {
 				t.Errorf("%T %s: %v", object, object.GetName(), problems)
 			}
+
 			for key, value := range object.GetLabels() {
 				if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
 					t.Errorf("label %s=%s: %v", key, value, problems)
@@ -220,18 +246,21 @@ func TestLongNames(t *testing.T) {
 		if driver := objects.Driver; driver.Name != name+"-driver" || driver.Spec.Hostname != "" {
 			t.Errorf("the driver is %s, its host name %q", driver.Name, driver.Spec.Hostname)
 		}
+
 		var service string
 		for _, object := range objects.Before {
 			if s, ok := object.(*corev1.Service); ok {
 				service = s.Name
 			}
 		}
+
 		settings := ""
 		for _, object := range objects.Before {
 			if c, ok := object.(*corev1.ConfigMap); ok {
 				settings += c.Data["spark.properties"]
 			}
 		}
+
 		if host := "spark.driver.host=" + service + "." + app.Namespace + ".svc\n"; service == "" || !strings.Contains(settings, host) {
 			t.Errorf("the configuration of executors lacks %q", host)
 		}
@@ -261,6 +290,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			_, err := usual.Render(sample(c.edit), createAttempt(1), t0)
+
 			refused, ok := errors.AsType[*dialect.FieldError](err)
 			if !ok || refused.Field != c.field {
 				t.Errorf("error %v (%T)", err, err)
@@ -288,6 +318,7 @@ func TestTenancyFloor(t *testing.T) {
 		if object.GetNamespace() != "jobs" {
 			t.Errorf("%T %s is in %s", object, object.GetName(), object.GetNamespace())
 		}
+
 		if config, ok := object.(*corev1.ConfigMap); ok {
 			for key, text := range config.Data {
 				if strings.Contains(text, "kube-system") || strings.Contains(text, "local[*]") {

@@ -43,6 +43,7 @@ func specWarnings(l *launched) []string {
 // RestartWarning returns a warning if an edit stops and restarts a running application, or else an empty text.
 func (d Dialect) RestartWarning(old, edited *v1beta2.SparkApplication) string {
 	running := decodeMemory(&old.Status).Phase.Live() && !foreign(&old.Status)
+
 	suspends := edited.Spec.Suspend != nil && *edited.Spec.Suspend
 	if !running || suspends || !lifecycle.Edited(Hash(&old.Spec), Hash(&edited.Spec)) {
 		return ""

@@ -18,11 +18,13 @@ func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, r := range refusals {
 		app := appOf(t, r.Piece)
 		review := usual.Review(app, t0)
+
 		invalid := usual.invalid(app)
 		if invalid == nil || len(review.Faults) == 0 {
 			t.Errorf("%s: the review has %d faults, the pass %v", r.Piece, len(review.Faults), invalid)
 			continue
 		}
+
 		if got := dialect.Invalid(review.Faults).Message; got != invalid.Message {
 			t.Errorf("%s: the review says %q, the pass %q", r.Piece, got, invalid.Message)
 		}
@@ -42,10 +44,12 @@ func TestReviewWarns(t *testing.T) {
 		if len(review.Faults) > 0 {
 			t.Errorf("%s: %v", piece, review.Faults[0])
 		}
+
 		if len(review.Warnings) != len(want) {
 			t.Errorf("%s: warnings %q, want %q", piece, review.Warnings, want)
 			continue
 		}
+
 		for i := range want {
 			if !strings.HasPrefix(review.Warnings[i], want[i]) {
 				t.Errorf("%s: warning %q, want %q", piece, review.Warnings[i], want[i])
@@ -96,23 +100,28 @@ func TestReviewedPods(t *testing.T) {
 			t.Errorf("%s: %v", piece, review.Faults)
 			continue
 		}
+
 		var got []string
 		for _, pods := range review.Pods() {
 			line := fmt.Sprintf("%d %s", pods.Count, pods.Role)
 			if pods.Role == "driver" {
 				line += " of " + pods.Pod.Name
 			}
+
 			if args := strings.Join(pods.Pod.Spec.Containers[0].Args, " "); strings.Contains(args, "spark-submit") {
 				t.Errorf("%s: the %s runs %s", piece, pods.Role, args)
 			}
+
 			got = append(got, line)
 		}
+
 		if text := strings.Join(got, ", "); text != want {
 			t.Errorf("%s: %s, want %s", piece, text, want)
 		}
 	}
 	// The defaults of the platform count.
 	d := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "7"}})
+
 	pods := d.Review(appOf(t, `spec: {executor: {instances: null}}`), t0).Pods()
 	if len(pods) != 2 || pods[1].Count != 7 {
 		t.Errorf("with a default: %d pods", len(pods))
@@ -122,6 +131,7 @@ func TestReviewedPods(t *testing.T) {
 // TestReviewWarnsOfExposure checks that problems of the web UI are warnings, and not faults, of a review.
 func TestReviewWarnsOfExposure(t *testing.T) {
 	review := usual.Review(appOf(t, `spec: {driverIngressOptions: [{servicePort: 0, servicePortName: a}, {servicePort: 1, servicePortName: b, ingressURLFormat: a.b}]}`), t0)
+
 	want := []string{
 		"spec.driverIngressOptions[0].servicePort: 0 is not a port; write a number from 1 to 65535",
 		"spec.driverIngressOptions[1].ingressURLFormat: the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)",

@@ -21,6 +21,7 @@ func (d Dialect) Faults(app *v1beta2.SparkApplication, now time.Time) []*dialect
 func accountField(app *v1beta2.SparkApplication, role string) string {
 	typed, template := "spec."+role+".serviceAccount", dialect.PodTemplate(podSpec(&app.Spec, role).Template).Spec
 	templated := dialect.TemplateAccountField("spec."+role+".template", &template)
+
 	set := fields.Application.FirstSet(app, typed, "spec.driver.serviceAccount")
 	switch {
 	case role == "executor" && template.DeprecatedServiceAccount != "":

@@ -49,6 +49,7 @@ func underRules(faults func(*dialect.Subject) []*dialect.FieldError, change ...f
 // podFacts returns the pods that rules check, each as one line of text.
 func podFacts(t *testing.T, app *v1beta2.SparkApplication, change ...func(*Options)) (lines []string) {
 	t.Helper()
+
 	d := underRules(func(s *dialect.Subject) []*dialect.FieldError {
 		pods, faults := s.Pods()
 		for _, p := range pods {
@@ -56,6 +57,7 @@ func podFacts(t *testing.T, app *v1beta2.SparkApplication, change ...func(*Optio
 			if p.Worker {
 				line += ", counted"
 			}
+
 			lines = append(lines, line)
 		}
 		return faults
@@ -74,6 +76,7 @@ func TestPodsThatRulesCheck(t *testing.T) {
 	// Executors use the driver's account if they have none of their own.
 	const drivers = `executor of spec.executor: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount, counted`
 	runnerAccount := func(o *Options) { o.RunnerAccount = "runner" }
+
 	const runnerKey = "spark.kubernetes.authenticate.submission.serviceAccountName"
 	for name, test := range map[string]struct {
 		piece  string
@@ -112,6 +115,7 @@ func TestPodsThatRulesCheck(t *testing.T) {
 			for i := range got {
 				got[i] = strings.ReplaceAll(got[i], runnerKey, "RUNNER")
 			}
+
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("pods (-want +got):\n%s", diff)
 			}
@@ -148,6 +152,7 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 			}
 			return faults
 		}).Faults(appOf(t, "spec: {"+piece+"}"), t0)
+
 		if got != want {
 			t.Errorf("%s: %q, want %q", piece, got, want)
 		}
@@ -158,6 +163,7 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 // the spec has no field.
 func TestFieldsOfSettings(t *testing.T) {
 	const exporter = `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /j}}`
+
 	const servlet = `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheusServlet: true}`
 	for piece, want := range map[string]map[string]string{
 		`{}`: {
@@ -212,10 +218,12 @@ func TestFieldsOfSettings(t *testing.T) {
 				got[setting.Key] = setting.Field
 			}
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: fields (-want +got):\n%s", piece, diff)
 		}
 	}
+
 	if got := settings(appOf(t, `spec: {driver: {volumeMounts: [{name: missing, mountPath: /v}]}}`)); got != nil {
 		t.Errorf("an invalid configuration has the settings %v", got)
 	}
@@ -224,17 +232,21 @@ func TestFieldsOfSettings(t *testing.T) {
 // fieldIn reports whether an object sets the field at a path such as "spec.driver.labels[team]".
 func fieldIn(object map[string]any, path string) bool {
 	path, entry, hasEntry := strings.Cut(strings.TrimSuffix(path, "]"), "[")
+
 	var at any = object
 	for name := range strings.SplitSeq(path, ".") {
 		fields, isObject := at.(map[string]any)
 		if !isObject {
 			return false
 		}
+
 		at = fields[name]
 	}
+
 	if !hasEntry {
 		return at != nil
 	}
+
 	fields, isObject := at.(map[string]any)
 	_, found := fields[entry]
 	return isObject && found
@@ -244,6 +256,7 @@ func fieldIn(object map[string]any, path string) bool {
 // for a configuration key. A user cannot correct a value in a field that is not there.
 func TestEveryNamedFieldIsSet(t *testing.T) {
 	named := 0
+
 	check := func(wrap string, s fieldSample) {
 		in := func(text string) string {
 			if !strings.HasPrefix(text, "{") {
@@ -251,12 +264,14 @@ func TestEveryNamedFieldIsSet(t *testing.T) {
 			}
 			return strings.Replace(wrap, "%", text, 1)
 		}
+
 		app := appOf(t, in(s.with), in(s.value))
 		for _, setting := range settings(app) {
 			if setting.Field == "" {
 				continue
 			}
 			named++
+
 			if !fieldIn(fieldtable.Plain(t, app), setting.Field) {
 				t.Errorf("%s: the rules name %s for the key %s", in(s.value), setting.Field, setting.Key)
 			}
@@ -265,16 +280,19 @@ func TestEveryNamedFieldIsSet(t *testing.T) {
 	for _, s := range specSamples {
 		check("spec: %", s)
 	}
+
 	for role, spec := range map[string]reflect.Type{"driver": reflect.TypeFor[v1beta2.DriverSpec](), "executor": reflect.TypeFor[v1beta2.ExecutorSpec]()} {
 		for _, path := range fieldtable.Leaves(spec, "", whole...) {
 			check("spec: {"+role+": %}", podSamples[path])
 		}
 	}
+
 	check("spec: %", fieldSample{value: `executor: {env: [{name: SPARK_USER, value: me}]}`})
 	const exporter = `{monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /j}}`
 	check("spec: %", fieldSample{with: exporter + `}`, value: `driver: {javaOptions: -Da=b, annotations: {prometheus.io/path: /x}}`})
 	check("spec: %", fieldSample{with: exporter + `}`, value: `sparkConf: {spark.executor.extraJavaOptions: -Da=b}`})
 	check("spec: %", fieldSample{value: `driver: {envVars: {HADOOP_TOKEN_FILE_LOCATION: /x}}`})
+
 	if named < 200 {
 		t.Errorf("only %d names were compared", named)
 	}
@@ -298,6 +316,7 @@ func TestWorkersThatRulesCount(t *testing.T) {
 		`dynamicAllocation: {enabled: true, maxExecutors: 9}, driver: {kubernetesMaster: local}`:          {Field: instances, Max: 0},
 	} {
 		l := Dialect{}.next(appOf(t, "spec: {"+piece+"}"), 1, t0)
+
 		c, err := l.Configuration()
 		if got, _ := l.Attempt.Workers(c); err != nil || got != want {
 			t.Errorf("%s: %+v, want %+v", piece, got, want)
@@ -314,11 +333,14 @@ func TestFactsForRules(t *testing.T) {
 		`{metadata: {labels: {team: a}}, spec: {batchSchedulerOptions: {priorityClassName: urgent}}}`: {{Field: "spec.batchSchedulerOptions.priorityClassName", Value: "urgent"}},
 	} {
 		calls := 0
+
 		faults := underRules(func(s *dialect.Subject) []*dialect.FieldError {
 			calls++
+
 			if n := s.Workers(); n.Max != 2 || !slices.Contains(s.Settings(), dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
 				t.Errorf("%s: workers %+v, settings %v", piece, n, s.Settings())
 			}
+
 			if diff := cmp.Diff(map[string]string{"team": "a"}, s.Labels) + cmp.Diff(want, s.PriorityClasses); diff != "" {
 				t.Errorf("%s: labels and priority classes (-want +got):\n%s", piece, diff)
 			}
@@ -352,16 +374,20 @@ func TestFaultsOfRules(t *testing.T) {
 		"spec.sparkConf[spark.a]: is not allowed (the value is a default of the operator's configuration, defaults[0] (all); set the key in spec.sparkConf to override it)",
 		"spec.driverIngressOptions[0].ingressURLFormat: pi.b is not allowed",
 	}
+
 	var got []string
 	for _, fault := range d.Faults(app, t0) {
 		got = append(got, fault.Error())
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
+
 	if plan := d.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) > 0 || !strings.Contains(plan.Next.Cause.Message, want[2]) {
 		t.Errorf("the application is launched: %v, %v", plan.Actions, plan.Next.Cause)
 	}
+
 	d.Rules = ruleSet{faults: func(*dialect.Subject) []*dialect.FieldError {
 		t.Error("the rules are called for an invalid application")
 		return nil
@@ -381,6 +407,7 @@ func TestPodsWithAFault(t *testing.T) {
 		pods, faults = s.Pods()
 		return faults
 	})
+
 	faults := d.Faults(appOf(t, `spec: {executor: {coreRequest: abc}}`), t0)
 	if len(faults) != 1 || faults[0].Field != "spec.executor.coreRequest" || len(pods) > 0 {
 		t.Errorf("faults %v, %d pods", faults, len(pods))

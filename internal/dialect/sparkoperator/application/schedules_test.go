@@ -17,6 +17,7 @@ func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
 	d := schedule.Schedules{Options: schedule.Options{Applications: application.Usual.Options}}
 	plain := regexp.MustCompile(`(^|[ ,;(])spec\.([a-zA-Z]+)`)
 	quoted := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
 	tried := 0
 	for _, r := range application.Refused() {
 		if strings.HasPrefix(r.Field, "metadata.") {
@@ -27,15 +28,18 @@ func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
 		s := &v1beta2.ScheduledSparkApplication{}
 		s.Name, s.UID, s.Spec.Schedule = "nightly", "uid-nightly", "0 * * * *"
 		s.Namespace, s.Spec.Template = app.Namespace, *app.Spec.DeepCopy()
+
 		wrong := d.Validate(s, time.Date(2026, 2, 1, 10, 30, 0, 0, time.UTC))
 		if len(wrong) == 0 {
 			t.Errorf("%s is not refused", r.Piece)
 			continue
 		}
+
 		want := strings.Replace(strings.ReplaceAll(r.Field, "KEY", "spark.master"), "spec", "spec.template", 1)
 		if wrong[0].Field != want {
 			t.Errorf("%s: refused for %s, want %s", r.Piece, wrong[0].Field, want)
 		}
+
 		for _, e := range wrong {
 			for _, found := range plain.FindAllStringSubmatch(quoted.ReplaceAllString(e.Message, `""`), -1) {
 				if found[2] != "template" {
@@ -43,6 +47,7 @@ func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
 				}
 			}
 		}
+
 		if own := application.Validate(app); len(own) > 0 {
 			plainly := func(text string) string { return strings.ReplaceAll(text, "spec.template.", "spec.") }
 			if plainly(own[0].Message) != plainly(wrong[0].Message) {
@@ -50,6 +55,7 @@ func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
 			}
 		}
 	}
+
 	if tried < 40 {
 		t.Errorf("%d templates are tried", tried)
 	}

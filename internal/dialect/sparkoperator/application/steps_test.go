@@ -38,10 +38,12 @@ func (d Dialect) overwritten(app *v1beta2.SparkApplication) []string {
 // request returns the request of an attempt.
 func (d Dialect) request(app *v1beta2.SparkApplication, number int32, now time.Time) (submit.Request, error) {
 	l := d.next(app, number, now)
+
 	c, err := l.Configuration()
 	if err != nil {
 		return submit.Request{}, err
 	}
+
 	err = l.Attempt.Request(c)
 	return l.Attempt.Submit, err
 }

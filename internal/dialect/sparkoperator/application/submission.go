@@ -19,6 +19,7 @@ const modeField = "spec.submission.mode"
 // that run spark-submit, and submitted also returns the reason.
 func (a *attempt) submitted() (submit.Objects, *lifecycle.Cause, error) {
 	mode, chosenBy := a.mode(a.app)
+
 	m := launch.Mode{Off: a.Submission == dialect.SubmissionNative}
 	switch {
 	case mode == dialect.SubmissionSparkSubmit && m.Off:
@@ -37,6 +38,7 @@ func (d Dialect) mode(app *v1beta2.SparkApplication) (mode dialect.SubmissionMod
 	if s := app.Spec.Submission; s != nil && s.Mode != "" {
 		return dialect.SubmissionMode(s.Mode), modeField + " is " + string(s.Mode)
 	}
+
 	mode = cmp.Or(d.Submission, dialect.SubmissionAuto)
 	return mode, "the operator's configuration requires it (submission.mode: " + string(mode) + ")"
 }
@@ -48,9 +50,11 @@ func (a *attempt) native() (submit.Objects, error) {
 	if err != nil {
 		return submit.Objects{}, err
 	}
+
 	if claims := driverClaims(a.app); len(claims) > 0 {
 		return submit.Objects{}, launch.NewNotNative(claims[0])
 	}
+
 	if foreign := a.foreignKind(objects); foreign != "" {
 		return submit.Objects{}, launch.NewNotNative(&dialect.FieldError{Field: "spec.sparkConf[" + featureSteps + "]",
 			Message: "needs a " + foreign + ", which the operator has no right to create; remove the step"})

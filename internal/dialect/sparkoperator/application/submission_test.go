@@ -109,6 +109,7 @@ func TestSubmissionMode(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := Dialect{Options{Submission: c.operator}}
+
 			objects, why, err := d.buildAttempt(sample(c.app...), 1, t0)
 			if c.refused != "" {
 				field, says, _ := strings.Cut(c.refused, "|")
@@ -117,13 +118,16 @@ func TestSubmissionMode(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			runs := objects.Driver.Labels["spark-role"] == submit.RoleSubmitter
 			if runs != (c.why != "") || runs != (why != nil) {
 				t.Fatalf("made by spark-submit: %t, because of %v; want %q", runs, why, c.why)
 			}
+
 			if runs && !strings.Contains(why.Message, c.why) {
 				t.Errorf("because of %q, want %q", why.Message, c.why)
 			}
@@ -139,6 +143,7 @@ func TestDriverClaims(t *testing.T) {
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "OnDemand"},
 			}})
 		}
+
 		a.Spec.Driver.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-2", MountPath: "/d"}}
 		a.Spec.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "spark-local-dir-1", MountPath: "/d"}}
 	}
@@ -157,6 +162,7 @@ func TestDriverClaims(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := driverClaims(sample(c.edit))
+
 			field, says, _ := strings.Cut(c.want, "|")
 			switch {
 			case c.want == "" && len(got) > 0:
@@ -176,18 +182,23 @@ func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 		a.Spec.Driver.Labels = map[string]string{sparkoperator.LabelAppUID: "stolen"}
 	})
 	objects := render(t, app, 2)
+
 	pod := objects.Driver
 	if ref := metav1.GetControllerOf(pod); ref == nil || ref.UID != app.UID || pod.Spec.ServiceAccountName != "drivers" {
 		t.Errorf("the runner runs as %q, its controller is %+v", pod.Spec.ServiceAccountName, ref)
 	}
+
 	if got := lifecycle.SubmitterFacts(pod, submit.RunnerContainer); got.Attempt != 2 || got.SpecHash != Hash(&app.Spec) {
 		t.Errorf("facts %+v", got)
 	}
+
 	secret := objects.Before[0].(*corev1.Secret)
+
 	settings, err := conf.UnmarshalProperties(string(secret.Data["spark.properties"]))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for key, want := range map[string]string{
 		"spark.kubernetes.driver.label." + sparkoperator.LabelAppUID:    string(app.UID),
 		"spark.kubernetes.driver.label." + sparkoperator.LabelAttempt:   "2",
@@ -200,6 +211,7 @@ func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
+
 	for _, says := range []string{string(app.UID), pod.Name, Hash(&app.Spec), lifecycle.SubmitterAnnotation} {
 		if !strings.Contains(string(secret.Data["driver.json"]), says) {
 			t.Errorf("the driver's template does not say %s:\n%s", says, secret.Data["driver.json"])
@@ -211,27 +223,34 @@ func TestRunnerIsWhatTheControllerFinds(t *testing.T) {
 // unknown before the driver exists, and stays in the status after the driver has ended.
 func TestStatusOfASubmission(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
+
 	plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 	if len(plan.Actions) != 1 || app.Status.SparkApplicationID != "" || app.Status.AppState.State != v1beta2.ApplicationStateSubmitted {
 		t.Errorf("launched: plan %+v, id %q, state %s", plan.Actions, app.Status.SparkApplicationID, app.Status.AppState.State)
 	}
+
 	ready := metav1.Condition{}
 	for _, c := range app.Status.Conditions {
 		if c.Type == dialect.ConditionReady {
 			ready = c
 		}
 	}
+
 	if ready.Reason != "SparkSubmit" || !strings.Contains(ready.Message, "spec.submission.mode is SparkSubmit") {
 		t.Errorf("Ready is %+v", ready)
 	}
+
 	submitter := lifecycle.Submitter{Name: "s", Attempt: 1, Phase: lifecycle.DriverRunning}
 	usual.Decide(app, lifecycle.Observed{Submitters: []lifecycle.Submitter{submitter}}, t0)
+
 	if id := app.Status.SparkApplicationID; id != "" {
 		t.Errorf("submitting: id %q", id)
 	}
+
 	driver := lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, AppID: "spark-of-spark"}
 	usual.Decide(app, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, t0)
 	usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+
 	if id := app.Status.SparkApplicationID; id != "spark-of-spark" || app.Status.AppState.State != v1beta2.ApplicationStateFailed {
 		t.Errorf("the driver is gone: id %q, state %s", id, app.Status.AppState.State)
 	}
@@ -242,8 +261,10 @@ func TestStatusOfASubmission(t *testing.T) {
 func TestFailedSubmissionIsTold(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
 	usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
+
 	failed := lifecycle.Submitter{Name: "s", Attempt: 1, Phase: lifecycle.DriverFailed, Why: lifecycle.Cause{Reason: "Error", Message: "spark-submit container failed with exit code 1: no jar"}}
 	usual.Decide(app, lifecycle.Observed{Submitters: []lifecycle.Submitter{failed}, Confirmed: true}, t0)
+
 	s := app.Status
 	if s.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(s.AppState.ErrorMessage, "no jar") || s.ExecutionAttempts != 0 || s.SubmissionAttempts != 1 {
 		t.Errorf("%+v, %d runs of %d submissions", s.AppState, s.ExecutionAttempts, s.SubmissionAttempts)
@@ -254,14 +275,17 @@ func TestFailedSubmissionIsTold(t *testing.T) {
 // time.
 func TestRunnerRenderIsPure(t *testing.T) {
 	app := sample(submittedBy(sparkSubmit))
+
 	first, err := usual.Render(app, createAttempt(1), t0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again, err := usual.Render(app, createAttempt(1), t0.Add(1e12))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("it differs:\n%s", diff)
 	}

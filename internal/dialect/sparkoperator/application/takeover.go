@@ -57,11 +57,14 @@ var adopted = map[v1beta2.ApplicationStateType]lifecycle.Memory{
 // the spec. Therefore the operator cannot detect earlier edits of the spec, and restarts nothing.
 func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 	as := adopted[s.AppState.State]
+
 	m.Phase, m.Outcome, m.Attempt = as.Phase, as.Outcome, inheritedAttempt(s)
 	if m.Phase == lifecycle.New {
 		return
 	}
+
 	m.SubmittedAt, m.EndedAt = s.LastSubmissionAttemptTime.UTC(), s.TerminationTime.UTC()
+
 	m.Since = m.SubmittedAt
 	switch {
 	case m.Phase == lifecycle.Editing:
@@ -73,9 +76,11 @@ func adoptState(m *lifecycle.Memory, s *v1beta2.SparkApplicationStatus) {
 		if !m.EndedAt.IsZero() {
 			m.Since = m.EndedAt
 		}
+
 		if m.Outcome == lifecycle.Refused {
 			m.Submissions = max(m.Submissions, m.Runs+1) // this submission did not get to run
 		}
+
 		if m.Outcome != lifecycle.Succeeded {
 			m.Cause = lifecycle.Cause{Reason: string(m.Outcome), Message: strings.TrimPrefix(s.AppState.ErrorMessage, notSubmitted(*m))}
 		}
@@ -101,26 +106,32 @@ func takeOver(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.T
 	if !takesOver(&app.Status) {
 		return m
 	}
+
 	for i := range seen.Drivers {
 		// Our operator wrote the status before, and the other operator removed the fields that it does not know.
 		if n := seen.Drivers[i].Attempt; n > m.Attempt && lifecycle.AttemptID(string(app.UID), n) == m.AttemptID {
 			m.Attempt = n
 		}
 	}
+
 	var driver *lifecycle.Driver
 	if m.Attempt > 0 {
 		driver = seen.Driver(m.Attempt)
 		dateLaunch(&m, driver, now)
 	}
+
 	if driver != nil {
 		m.AttemptID = cmp.Or(driver.AttemptID, m.AttemptID)
 	}
+
 	if m.Phase == lifecycle.Ended || m.Phase.Terminal() {
 		adoptDriverFacts(&m, driver)
 	}
+
 	if m.Since.IsZero() {
 		m.Since = m.SubmittedAt
 	}
+
 	if m.Since.IsZero() {
 		m.Since = now
 	}
@@ -150,11 +161,13 @@ func adoptDriverFacts(m *lifecycle.Memory, driver *lifecycle.Driver) {
 		if m.Outcome == lifecycle.Refused {
 			m.Runs++
 		}
+
 		m.Phase, m.Outcome, m.Cause, m.EndedAt = lifecycle.Launched, lifecycle.Undecided, lifecycle.Cause{}, time.Time{}
 		return
 	case driver != nil && m.Phase == lifecycle.Done:
 		m.Phase = lifecycle.Retained
 	}
+
 	if m.EndedAt.IsZero() {
 		m.EndedAt = m.SubmittedAt
 	}
@@ -174,13 +187,16 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 	var out []corev1.Pod
 	owner := ownerReference(app)
 	attempts := map[string]int32{app.Status.SubmissionID: inheritedAttempt(&app.Status)}
+
 	unwritten := ""
 	for i := range candidates {
 		pod := &candidates[i]
+
 		id := pod.Labels[sparkoperator.LabelSubmissionID]
 		if pod.Labels[submit.RoleLabel] != submit.RoleDriver || id == "" || !ownsDriver(pod, app) {
 			continue
 		}
+
 		switch {
 		case current(pod, &app.Status):
 			attempts[id] = inheritedAttempt(&app.Status)
@@ -188,8 +204,10 @@ func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []c
 			unwritten = id
 			attempts[id] = inheritedAttempt(&app.Status) + 1
 		}
+
 		out = append(out, dialect.WithIdentity(pod, owner, attempts[id], id))
 	}
+
 	for i := range candidates {
 		pod := &candidates[i]
 		if pod.Labels[submit.RoleLabel] == submit.RoleExecutor {
@@ -211,10 +229,12 @@ func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Ob
 	if attempt == 0 || app.Status.SubmissionID == lifecycle.AttemptID(string(app.UID), attempt) {
 		return nil
 	}
+
 	stops := app.Spec.Suspend != nil && *app.Spec.Suspend
 	if driver := seen.Driver(attempt); !stops && driver != nil && driver.Phase != lifecycle.DriverSucceeded && driver.Phase != lifecycle.DriverFailed {
 		return nil
 	}
+
 	group := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: app.Namespace, Labels: map[string]string{sparkoperator.LabelAppUID: string(app.UID), sparkoperator.LabelAttempt: strconv.Itoa(int(attempt))},
 	}}
@@ -256,6 +276,7 @@ func ownsDriver(pod *corev1.Pod, app *v1beta2.SparkApplication) bool {
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		return ref.UID == app.UID
 	}
+
 	if slices.ContainsFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == app.UID }) {
 		return true
 	}

@@ -34,6 +34,7 @@ func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApp
 	s.AppState.State = state
 	s.SubmissionID, s.SubmissionAttempts, s.ExecutionAttempts = theirID, 2, 2
 	s.LastSubmissionAttemptTime = metav1.NewTime(submittedThen)
+
 	s.DriverInfo.PodName, s.SparkApplicationID = "pi-driver", "spark-theirs"
 	switch state {
 	case v1beta2.ApplicationStateFailing, v1beta2.ApplicationStateFailed, v1beta2.ApplicationStateFailedSubmission:
@@ -43,10 +44,12 @@ func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApp
 	case v1beta2.ApplicationStateNew:
 		*s = v1beta2.SparkApplicationStatus{}
 	}
+
 	switch state {
 	case v1beta2.ApplicationStateSucceeding, v1beta2.ApplicationStateFailing, v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed:
 		s.TerminationTime = metav1.NewTime(endedThen)
 	}
+
 	for _, c := range change {
 		c(app)
 	}
@@ -56,6 +59,7 @@ func leftIn(state v1beta2.ApplicationStateType, change ...func(*v1beta2.SparkApp
 // theirPod returns a pod with the labels that the spark-submit of the other operator sets.
 func theirPod(name, role, id string, phase corev1.PodPhase, change ...func(*corev1.Pod)) corev1.Pod {
 	app := sample()
+
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: app.Namespace, CreationTimestamp: metav1.NewTime(submittedThen.Add(3 * time.Second)),
@@ -113,6 +117,7 @@ func TestTakeOverStates(t *testing.T) {
 		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(2)), OnSubmissionFailureRetries: new(int32(2)),
 			OnFailureRetryInterval: new(int64(60)), OnSubmissionFailureRetryInterval: new(int64(3000))}
 	}
+
 	suspend := func(a *v1beta2.SparkApplication) { a.Spec.Suspend = new(true) }
 	for _, c := range []struct {
 		left   v1beta2.ApplicationStateType
@@ -163,22 +168,29 @@ func TestTakeOverStates(t *testing.T) {
 			if c.change != nil {
 				c.change(app)
 			}
+
 			var pods []corev1.Pod
 			if c.driver != none {
 				pods = append(pods, theirPod("pi-driver", "driver", theirID, c.driver), theirPod("pi-theirs-exec-1", "executor", theirID, c.driver))
 			}
+
 			seen := seenOf(Dialect{}.Adopt(app, pods))
+
 			plan := usual.Decide(app, seen, t0)
 			if got := app.Status.AppState.State; got != c.state || plan.Next.Phase != c.phase {
 				t.Errorf("state %s, phase %s; want %s, %s", got, plan.Next.Phase, c.state, c.phase)
 			}
+
 			if got := actions(plan); got != c.do {
 				t.Errorf("it does %q, want %q", got, c.do)
 			}
+
 			roundTrip(t, &app.Status)
+
 			if diff := cmp.Diff(plan.Next, decodeMemory(&app.Status)); diff != "" {
 				t.Errorf("memory (-decided +read):\n%s", diff)
 			}
+
 			if c.driver == none || plan.Next.Phase == lifecycle.Editing {
 				return
 			}
@@ -187,13 +199,16 @@ func TestTakeOverStates(t *testing.T) {
 			if len(again.Executors) != 1 || again.Drivers[0].Attempt != plan.Next.Attempt || again.Executors[0].Attempt != plan.Next.Attempt {
 				t.Errorf("the next pass finds %+v of attempt %d", again, plan.Next.Attempt)
 			}
+
 			if plan.Next.AttemptID != theirID {
 				t.Errorf("the attempt's id is %s", plan.Next.AttemptID)
 			}
+
 			then := c.do
 			if c.state == "SUSPENDING" { // which is stored before the driver is stopped
 				then = "Delete DriverPod 2"
 			}
+
 			if rest := usual.Decide(app, again, t0); len(rest.Transitions) > 0 || actions(rest) != then {
 				t.Errorf("the second decision enters %v and does %q", rest.Transitions, actions(rest))
 			}
@@ -236,13 +251,16 @@ func TestTakeOverCounts(t *testing.T) {
 			if c.app.Status.AppState.State != c.state || !plan.Next.NextAttempt.Equal(c.next) {
 				t.Errorf("state %s, next attempt at %s; want %s, %s", c.app.Status.AppState.State, plan.Next.NextAttempt, c.state, c.next)
 			}
+
 			if m := plan.Next; m.Attempt != 2 || m.Submissions != 2 {
 				t.Errorf("attempt %d, %d submissions", m.Attempt, m.Submissions)
 			}
 		})
 	}
+
 	t.Run("the next attempt", func(t *testing.T) {
 		app := leftIn("PENDING_RERUN")
+
 		plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 		if m := plan.Next; m.Attempt != 3 || m.Runs != 3 || m.Submissions != 3 || m.AttemptID != lifecycle.AttemptID(string(app.UID), 3) {
 			t.Errorf("launched as %+v", m)
@@ -250,6 +268,7 @@ func TestTakeOverCounts(t *testing.T) {
 	})
 	t.Run("after an edit", func(t *testing.T) {
 		app := leftIn("INVALIDATING")
+
 		plan := usual.Decide(app, lifecycle.Observed{Confirmed: true}, t0)
 		if m := plan.Next; m.Attempt != 3 || m.Runs != 1 || m.Submissions != 1 {
 			t.Errorf("launched as %+v", m)
@@ -259,6 +278,7 @@ func TestTakeOverCounts(t *testing.T) {
 		app := leftIn("SUSPENDED", func(a *v1beta2.SparkApplication) {
 			a.Status = v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: "SUSPENDED"}}
 		})
+
 		plan := usual.Decide(app, lifecycle.Observed{}, t0)
 		if plan.Next.Attempt != 1 || app.Status.AppState.State != "SUBMITTED" {
 			t.Errorf("attempt %d, state %s", plan.Next.Attempt, app.Status.AppState.State)
@@ -269,6 +289,7 @@ func TestTakeOverCounts(t *testing.T) {
 		if plan := usual.Decide(app, lifecycle.Observed{}, t0); plan.RequeueAfter != 59*time.Minute || len(plan.Actions) > 0 {
 			t.Errorf("requeue after %s, actions %v", plan.RequeueAfter, plan.Actions)
 		}
+
 		if plan := usual.Decide(app, lifecycle.Observed{}, endedThen.Add(time.Hour)); actions(plan) != "Delete Application 0" {
 			t.Errorf("at the end of its time: %q", actions(plan))
 		}
@@ -279,6 +300,7 @@ func TestTakeOverCounts(t *testing.T) {
 			a.Status.LastSubmissionAttemptTime = metav1.Time{}
 		})
 		pod := theirPod("pi-driver", "driver", theirID, corev1.PodRunning)
+
 		plan := usual.Decide(app, seenOf(Dialect{}.Adopt(app, []corev1.Pod{pod})), t0)
 		if app.Status.AppState.State != "RUNNING" || !plan.Next.SubmittedAt.Equal(pod.CreationTimestamp.Time) {
 			t.Errorf("state %s, submitted at %s", app.Status.AppState.State, plan.Next.SubmittedAt)
@@ -298,6 +320,7 @@ func TestAdopt(t *testing.T) {
 	driver := func(id string, phase corev1.PodPhase, change ...func(*corev1.Pod)) []corev1.Pod {
 		return []corev1.Pod{theirPod("pi-driver", "driver", id, phase, change...)}
 	}
+
 	renamed := func(pod *corev1.Pod) { pod.Name = "another" }
 	for _, c := range []struct {
 		name string
@@ -333,19 +356,23 @@ func TestAdopt(t *testing.T) {
 			for i := range c.pods {
 				given = append(given, *c.pods[i].DeepCopy())
 			}
+
 			var got []string
 			for _, pod := range (Dialect{}).Adopt(c.app, c.pods) {
 				got = append(got, pod.Name+"="+pod.Labels[sparkoperator.LabelAttempt])
 				if pod.Labels[sparkoperator.LabelAppUID] != string(c.app.UID) {
 					t.Errorf("%s has no application", pod.Name)
 				}
+
 				if ref := metav1.GetControllerOf(&pod); pod.Labels["spark-role"] == "driver" && (ref == nil || ref.UID != c.app.UID) {
 					t.Errorf("%s has no controller", pod.Name)
 				}
 			}
+
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("adopted %q, want %q", got, c.want)
 			}
+
 			if diff := cmp.Diff(given, c.pods); diff != "" {
 				t.Errorf("the pods were changed:\n%s", diff)
 			}
@@ -367,6 +394,7 @@ func TestGroupLeft(t *testing.T) {
 		a.Status.Operator = &v1beta2.OperatorStatus{Phase: "Running", Attempt: 3}
 		a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), 3)
 	}
+
 	suspended := func(a *v1beta2.SparkApplication) { a.Spec.Suspend = new(true) }
 	for _, c := range []struct {
 		name string
@@ -389,6 +417,7 @@ func TestGroupLeft(t *testing.T) {
 		{"our operator launched the attempt", leftIn("RUNNING", scheduledBy("volcano"), ours), over, ""},
 	} {
 		group := Dialect{Options{Batch: Batch{Enabled: true, KubeSchedulers: []string{"tuned"}}}}.InheritedGroup(c.app, c.seen)
+
 		got := ""
 		if group != nil {
 			got = group.GroupVersionKind().GroupKind().String() + " " + group.Name
@@ -396,9 +425,11 @@ func TestGroupLeft(t *testing.T) {
 				t.Errorf("%s: the PodGroup is %+v", c.name, group)
 			}
 		}
+
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+
 		if left := (Dialect{}).InheritedGroup(c.app, c.seen); left != nil {
 			t.Errorf("%s: without batch schedulers there is %v", c.name, left)
 		}
@@ -412,6 +443,7 @@ func TestTakeOverOfWhatWasOurs(t *testing.T) {
 	for _, attempt := range []int32{2, 5} {
 		app := leftIn("RUNNING", func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = lifecycle.AttemptID(string(a.UID), attempt) })
 		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: attempt, Phase: lifecycle.DriverRunning}}}
+
 		plan := usual.Decide(app, seen, t0)
 		if m := plan.Next; m.Attempt != attempt || m.Submissions != 2 || m.Runs != 2 || len(plan.Actions) > 0 || app.Status.AppState.State != "RUNNING" {
 			t.Errorf("attempt %d: memory %+v, actions %v", attempt, m, plan.Actions)
@@ -422,17 +454,21 @@ func TestTakeOverOfWhatWasOurs(t *testing.T) {
 // TestUnknownState checks that an application in an unknown state is ignored, with a condition that gives the reason.
 func TestUnknownState(t *testing.T) {
 	app := leftIn("ANOTHER")
+
 	before := app.DeepCopy()
 	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Actions)+len(plan.Transitions)+len(plan.Notices) > 0 {
 		t.Errorf("it does %v", plan)
 	}
+
 	if len(app.Status.Conditions) != 1 || app.Status.Conditions[0].Reason != dialect.ReasonOtherOperator || !strings.Contains(app.Status.Conditions[0].Message, `"ANOTHER"`) {
 		t.Errorf("conditions %+v", app.Status.Conditions)
 	}
+
 	app.Status.Conditions = nil
 	if diff := cmp.Diff(before, app); diff != "" {
 		t.Errorf("what is theirs was changed:\n%s", diff)
 	}
+
 	app.DeletionTimestamp = new(metav1.NewTime(t0))
 	if plan := usual.Decide(app, lifecycle.Observed{}, t0); len(plan.Actions) > 0 || len(app.Status.Conditions) > 0 {
 		t.Errorf("being deleted: it does %v", plan.Actions)
@@ -446,15 +482,18 @@ func TestTakeOverIsTold(t *testing.T) {
 	})
 	pods := []corev1.Pod{theirPod("pi-driver", "driver", theirID, corev1.PodRunning), theirPod("pi-theirs-exec-1", "executor", theirID, corev1.PodRunning)}
 	plan := usual.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
+
 	want := []dialect.Event{{Type: "Normal", Reason: dialect.EventTakenOver, Message: "taken over from another operator, which left it in state RUNNING after 2 submissions"}}
 	if diff := cmp.Diff(want, Events(app, plan)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
+
 	s := app.Status
 	if s.SparkApplicationID != "spark-theirs" || s.DriverInfo.PodName != "pi-driver" || s.SubmissionID != theirID || s.ExecutionAttempts != 2 ||
 		!s.LastSubmissionAttemptTime.Time.Equal(submittedThen) || s.ExecutorState["pi-theirs-exec-2"] != "FAILED" {
 		t.Errorf("status %+v", s)
 	}
+
 	plan = usual.Decide(app, seenOf(Dialect{}.Adopt(app, pods)), t0)
 	if events := Events(app, plan); len(events) > 0 {
 		t.Errorf("reported again: %v", events)
@@ -469,6 +508,7 @@ func TestTakeOverFromAnything(t *testing.T) {
 	for state := range adopted {
 		states = append(states, state)
 	}
+
 	phases := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
 	for seed := range uint64(effort.Count(t, 250)) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -478,44 +518,56 @@ func TestTakeOverFromAnything(t *testing.T) {
 			if maybe() {
 				a.Spec.RestartPolicy.Type = v1beta2.RestartPolicyAlways
 			}
+
 			if maybe() {
 				a.Spec.Suspend = new(true)
 			}
+
 			if maybe() {
 				a.Status.LastSubmissionAttemptTime, a.Status.TerminationTime = metav1.Time{}, metav1.Time{}
 			}
+
 			if maybe() {
 				a.Spec.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(1e5))}
 			}
 		})
 		state := app.Status.AppState.State
 		var pods []corev1.Pod
+
 		ids := []string{theirID, "other", "third"}
 		if maybe() {
 			pods = append(pods, theirPod("pi-driver", "driver", ids[r.IntN(2)], phases[r.IntN(4)]))
 		}
+
 		for i := range r.IntN(3) {
 			pods = append(pods, theirPod(fmt.Sprint("e-", i), "executor", ids[r.IntN(3)], phases[r.IntN(4)]))
 		}
+
 		seen := seenOf(Dialect{}.Adopt(app, pods))
 		seen.Confirmed = maybe()
+
 		plan := usual.Decide(app, seen, t0)
 		if asks(plan) {
 			continue
 		}
+
 		roundTrip(t, &app.Status)
+
 		if diff := cmp.Diff(plan.Next, decodeMemory(&app.Status)); diff != "" {
 			t.Fatalf("seed %d, %s: memory (-decided +read):\n%s", seed, state, diff)
 		}
+
 		keeps := app.Spec.Suspend == nil && state != "INVALIDATING" && state != "PENDING_RERUN" && state != "SUSPENDING" && state != "RESUMING" && state != "SUSPENDED"
 		if keeps && len(seen.Drivers) > 0 && seen.Drivers[0].Phase == lifecycle.DriverRunning {
 			if !plan.Next.Phase.Live() || plan.Next.Attempt != seen.Drivers[0].Attempt || strings.Contains(actions(plan), fmt.Sprint("Attempt ", plan.Next.Attempt)) {
 				t.Fatalf("seed %d, %s: a running driver was not kept: %+v, %s", seed, state, plan.Next, actions(plan))
 			}
 		}
+
 		if n := strings.Count(actions(plan), "Create Submission"); n > 1 || n == 1 && len(seen.Drivers) > 0 {
 			t.Fatalf("seed %d, %s: it does %s beside %+v", seed, state, actions(plan), seen.Drivers)
 		}
+
 		if n := plan.Next.Attempt; n < 0 || n > 5 {
 			t.Fatalf("seed %d, %s: attempt %d", seed, state, n)
 		}

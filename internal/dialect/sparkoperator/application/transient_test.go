@@ -37,8 +37,10 @@ func TestTransientErrorIsReported(t *testing.T) {
 	} {
 		app := &v1beta2.SparkApplication{}
 		usual.encodeConditions(app, lifecycle.App{}, test.memory, t0)
+
 		transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "no leader"}}
 		dialect.EncodeTransientError(&app.Status.Conditions, test.memory.Phase, transient, nil, app.Generation, t0)
+
 		c := meta.FindStatusCondition(app.Status.Conditions, test.kind)
 		if shown := c != nil && c.Reason == "ServerError" && c.Message == "no leader"; shown != test.shown {
 			t.Errorf("%s: %+v", test.memory.Phase, c)
@@ -61,16 +63,20 @@ func TestTransientErrorBeforeLaunch(t *testing.T) {
 	ready := func(s v1beta2.SparkApplicationStatus) metav1.Condition {
 		return *meta.FindStatusCondition(s.Conditions, dialect.ConditionReady)
 	}
+
 	first := decide(3, words("ServerError", "request 1"))
 	if first.AppState != (v1beta2.ApplicationState{}) || first.SubmissionAttempts != 0 || ready(first).Message != "request 1" {
 		t.Errorf("the status is %+v", first)
 	}
+
 	if diff := cmp.Diff(first, decide(6, words("ServerError", "request 2"))); diff != "" {
 		t.Errorf("written again:\n%s", diff)
 	}
+
 	if got := ready(decide(9, words("Timeout", "request 3"))); got.Reason != "Timeout" || got.Message != "request 3" {
 		t.Errorf("Ready is %+v", got)
 	}
+
 	last := decide(12, nil)
 	if last.AppState.State != v1beta2.ApplicationStateSubmitted || ready(last).Reason != "Launched" || last.SubmissionAttempts != 1 {
 		t.Errorf("the status is %+v", last)

@@ -38,6 +38,7 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 	if app.Spec.SparkUIOptions != nil {
 		options = *app.Spec.SparkUIOptions
 	}
+
 	switch {
 	case !uiEnabled(&app.Spec):
 		return
@@ -47,24 +48,31 @@ func (d Dialect) exposeUI(e *sparkoperator.Exposure, app *v1beta2.SparkApplicati
 		}
 		return
 	}
+
 	target, ok := exposedUIPort(e, app)
+
 	port := target
 	if options.ServicePort != nil {
 		port = *options.ServicePort
 	}
+
 	if !ok || !e.ValidPort("spec.sparkUIOptions.servicePort", port) {
 		return
 	}
+
 	service := d.service(app, id, attempt)
 	if service.Type, ok = d.serviceType(e, "spec.sparkUIOptions.serviceType", options.ServiceType); !ok {
 		return
 	}
+
 	service.Name, service.Port, service.TargetPort = expose.Name(app.Name, sparkoperator.UIServiceSuffix), port, target
 	service.PortName = cmp.Or(sparkoperator.StringValue(options.ServicePortName), uiPortName)
+
 	service.Extra, service.Annotations = options.ServiceLabels, options.ServiceAnnotations
 	if !e.AllowedService("spec.sparkUIOptions.serviceAnnotations", service.Annotations) {
 		return
 	}
+
 	e.Objects = append(e.Objects, expose.DriverService(service))
 	e.Service, e.Port = service.Name, port
 	d.uiIngress(e, app, &options, id, attempt)
@@ -114,10 +122,12 @@ func uiEnabled(spec *v1beta2.SparkApplicationSpec) bool {
 // exposure and returns false.
 func exposedUIPort(e *sparkoperator.Exposure, app *v1beta2.SparkApplication) (int32, bool) {
 	const field = "spec.sparkConf[spark.ui.port]"
+
 	text, set := app.Spec.SparkConf["spark.ui.port"]
 	if !set {
 		return defaultUIPort, true
 	}
+
 	port, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
 	switch {
 	case err != nil:

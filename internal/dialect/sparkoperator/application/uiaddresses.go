@@ -19,16 +19,20 @@ func (d Dialect) uiIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplicat
 	if d.UI.Ingress == nil || d.UI.Ingress.URLFormat == "" {
 		return
 	}
+
 	address, err := expose.ParseIngressAddress(d.UI.Ingress.URLFormat, addressNames(app, id))
 	if err != nil {
 		e.AddProblem(sparkoperator.ReasonInvalidAddress, sparkoperator.IngressFormatField, "%v", err)
 		return
 	}
+
 	asked := &dialect.Exposing{Kind: "Ingress", Annotations: options.IngressAnnotations, AnnotationsField: "spec.sparkUIOptions.ingressAnnotations"}
+
 	asked.Hosts = sparkoperator.TLSHosts("spec.sparkUIOptions.ingressTLS", options.IngressTLS)
 	if !e.Allowed(asked) {
 		return
 	}
+
 	ingress := d.ingress(app, options.IngressAnnotations, options.IngressTLS, id, attempt)
 	ingress.Name, ingress.Address, ingress.Service, ingress.Port = expose.Name(app.Name, sparkoperator.UIIngressSuffix), address, e.Service, e.Port
 	object := expose.DriverIngress(ingress)
@@ -47,6 +51,7 @@ func (d Dialect) ingress(app *v1beta2.SparkApplication, annotations map[string]s
 	if len(annotations) > 0 {
 		i.Annotations = annotations
 	}
+
 	if len(tls) > 0 {
 		i.TLS = tls
 	}
@@ -77,9 +82,11 @@ func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 func (d Dialect) uiConf(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
 	e := sparkoperator.Exposure{Rules: d.Rules}
 	d.exposeUI(&e, app, id, attempt)
+
 	if len(e.Links) == 0 || e.Links[0].Address.Path == "" {
 		return
 	}
+
 	c.SetIfMissing("spark.ui.proxyBase", e.Links[0].Address.Path)
 	c.SetIfMissing("spark.ui.proxyRedirectUri", "/")
 }
@@ -90,30 +97,38 @@ func (d Dialect) exposePorts(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 	for i := range app.Spec.DriverIngressOptions {
 		option := &app.Spec.DriverIngressOptions[i]
 		field := "spec.driverIngressOptions[" + strconv.Itoa(i) + "]"
+
 		port := int32(0)
 		if option.ServicePort != nil {
 			port = *option.ServicePort
 		}
+
 		if !e.ValidPort(field+".servicePort", port) {
 			continue
 		}
+
 		if first, taken := ports[port]; taken {
 			e.AddProblem(sparkoperator.ReasonInvalidPort, field+".servicePort", "%d is also the port of entry %d; remove one of the two entries", port, first)
 			continue
 		}
+
 		ports[port] = i
+
 		kind, ok := d.serviceType(e, field+".serviceType", option.ServiceType)
 		if !ok {
 			continue
 		}
+
 		service := d.service(app, id, attempt)
 		service.Type = kind
 		service.Name, service.Port, service.TargetPort = expose.Name(app.Name, "-driver-"+strconv.Itoa(int(port))), port, port
 		service.PortName = sparkoperator.StringValue(option.ServicePortName)
+
 		service.Extra, service.Annotations = option.ServiceLabels, option.ServiceAnnotations
 		if !e.AllowedService(field+".serviceAnnotations", service.Annotations) {
 			continue
 		}
+
 		e.Objects = append(e.Objects, expose.DriverService(service))
 		if option.IngressURLFormat != "" {
 			d.portIngress(e, app, option, field, service, addresses, id, attempt)
@@ -131,22 +146,27 @@ func (d Dialect) portIngress(e *sparkoperator.Exposure, app *v1beta2.SparkApplic
 		e.AddProblem(dialect.ReasonSwitchedOff, field, "the operator creates no Ingresses; set ui.ingress.enabled: true in its configuration (chart: controller.uiIngress.enable=true)")
 		return
 	}
+
 	address, err := expose.ParseIngressAddress(option.IngressURLFormat, addressNames(app, id))
 	if err != nil {
 		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%v", err)
 		return
 	}
+
 	key := address.Host + address.Path
 	if first, taken := addresses[key]; taken {
 		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%s is also the address of port %d in another entry; give each entry its own address", key, first)
 		return
 	}
+
 	addresses[key] = int(service.Port)
 	asked := &dialect.Exposing{Kind: "Ingress", Annotations: option.IngressAnnotations, AnnotationsField: entry + ".ingressAnnotations"}
+
 	asked.Hosts = append(sparkoperator.TLSHosts(entry+".ingressTLS", option.IngressTLS), dialect.FieldValue{Field: field, Value: address.Host})
 	if !e.Allowed(asked) {
 		return
 	}
+
 	ingress := d.ingress(app, option.IngressAnnotations, option.IngressTLS, id, attempt)
 	ingress.Name = expose.Name(app.Name, "-ing-"+strconv.Itoa(int(service.Port)))
 	ingress.Address, ingress.Service, ingress.Port = address, service.Name, service.Port

@@ -40,6 +40,7 @@ func Validate(app *v1beta2.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
 	}
+
 	var wrong []*dialect.FieldError
 	for _, r := range rules {
 		wrong = append(wrong, r(app)...)
@@ -84,10 +85,12 @@ func validSparkConf(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError)
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: "is not allowed: " + way})
 			continue
 		}
+
 		if strings.HasPrefix(folded, sparkoperator.CredentialPrefix) && !strings.HasPrefix(folded, mountedPrefix) && key != submit.RunnerAccountKey {
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: "is not allowed: driver and executors authenticate with the token of their service account, which Kubernetes mounts; remove the key"})
 			continue
 		}
+
 		if value := app.Spec.SparkConf[key]; folded == "spark.kubernetes.namespace" && value != app.Namespace {
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: fmt.Sprintf("%q is not allowed: an application runs in its own namespace, %q; remove the key", value, app.Namespace)})
 		}
@@ -101,11 +104,13 @@ func validNodeSelectors(app *v1beta2.SparkApplication) (wrong []*dialect.FieldEr
 	if len(app.Spec.NodeSelector) == 0 {
 		return nil
 	}
+
 	for role, pod := range map[string]*v1beta2.SparkPodSpec{"driver": &app.Spec.Driver.SparkPodSpec, "executor": &app.Spec.Executor.SparkPodSpec} {
 		if len(pod.NodeSelector) > 0 {
 			wrong = append(wrong, &dialect.FieldError{Field: "spec.nodeSelector", Message: fmt.Sprintf("cannot be set together with spec.%[1]s.nodeSelector; move all entries to spec.%[1]s.nodeSelector", role)})
 		}
 	}
+
 	slices.SortFunc(wrong, func(a, b *dialect.FieldError) int { return strings.Compare(a.Message, b.Message) })
 	return wrong
 }
@@ -125,6 +130,7 @@ func validTemplates(app *v1beta2.SparkApplication) []*dialect.FieldError {
 // overrides these labels instead, because no mistake in these two fields may make an application fail.
 func validLabels(app *v1beta2.SparkApplication) []*dialect.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.ReservedConfLabels(app.Spec.SparkConf)...)
+
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
 	for _, set := range []struct {
 		field string

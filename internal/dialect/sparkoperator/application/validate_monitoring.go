@@ -39,29 +39,36 @@ func validMonitoring(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError
 		}
 	}
 	file("metricsPropertiesFile", sparkoperator.StringValue(m.MetricsPropertiesFile))
+
 	if p := m.Prometheus; p != nil {
 		if p.JmxExporterJar == "" {
 			refuse("prometheus.jmxExporterJar", "is empty; write the path of the JMX exporter's jar inside the image, or use prometheusServlet, which needs none")
 		}
+
 		file("prometheus.jmxExporterJar", p.JmxExporterJar)
 		file("prometheus.configFile", sparkoperator.StringValue(p.ConfigFile))
+
 		if port := m.agentPort(); port < minAgentPort || port > maxAgentPort {
 			refuse("prometheus.port", "%d should be from %d to %d", port, minAgentPort, maxAgentPort)
 		}
+
 		name := m.agentPortName()
 		if len(validation.IsValidPortName(name)) > 0 {
 			refuse("prometheus.portName", "%q is not a valid port name: at most 15 lower case letters, digits and single '-', with a letter among them", name)
 		} else if slices.Contains(sparkPortNames, name) {
 			refuse("prometheus.portName", "%q is the name of a port of Spark's own; choose another", name)
 		}
+
 		if port, taken := portOfName(app.Spec.Executor.Ports, name); taken && m.agent("executor") && port != m.agentPort() {
 			refuse("prometheus.portName", "%q is also the name of a port of spec.executor.ports; choose another", name)
 		}
 	}
+
 	size := 0
 	for name, content := range m.files() {
 		size += len(name) + len(content)
 	}
+
 	if size > corev1.MaxSecretSize { // a ConfigMap has the same limit
 		refuse("metricsProperties", "has %d bytes together with prometheus.configuration, which is more than a ConfigMap can hold (%d); "+
 			"put both files into the image, and write their paths in metricsPropertiesFile and prometheus.configFile", size, corev1.MaxSecretSize)
@@ -117,10 +124,12 @@ type problem struct{ reason, message string }
 func monitoringProblems(l *launched) (found []problem) {
 	app := l.Attempt.app
 	m := monitoringOf(&app.Spec)
+
 	shown, exposes := m.Prometheus != nil || m.servlet(), m.ExposeDriverMetrics || m.ExposeExecutorMetrics
 	if !shown && !exposes {
 		return nil // the common case, and every pass comes here
 	}
+
 	c, err := l.Configuration()
 	switch {
 	case err != nil:
@@ -133,9 +142,11 @@ func monitoringProblems(l *launched) (found []problem) {
 	case !exposes:
 		return []problem{{reasonNothingExposed, "spec.monitoring exposes no metrics: set exposeDriverMetrics or exposeExecutorMetrics to true"}}
 	}
+
 	if m.servlet() {
 		found = servletProblems(app, c)
 	}
+
 	for _, role := range []string{"driver", "executor"} {
 		if m.agent(role) {
 			found = append(found, portProblems(app, c, role)...)
@@ -160,6 +171,7 @@ func servletProblems(app *v1beta2.SparkApplication, c *conf.Conf) []problem {
 		return []problem{{reasonServletMissing, servletField + " has no effect: Spark " + app.Spec.SparkVersion +
 			" has no servlet for Prometheus; use Spark 3.0 or newer, or spec.monitoring.prometheus"}}
 	}
+
 	if enabled, err := c.Bool(confUIEnabled, true); err == nil && !enabled {
 		return []problem{{reasonServletMissing, servletField + " has no effect: the servlet is a part of Spark's web UI, and spark.ui.enabled is false; " +
 			"remove that key, or use spec.monitoring.prometheus"}}
@@ -175,6 +187,7 @@ func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 	taken := func(user, then string) {
 		found = append(found, problem{reasonPortTaken, fmt.Sprintf("spec.monitoring.prometheus.port %d is also %s of the %s: %s; choose another port", port, user, role, then)})
 	}
+
 	const next = "the exporter uses it, and Spark takes the next free port"
 	for _, own := range sparkPorts(role) {
 		for i, key := range own.keys {
@@ -186,16 +199,19 @@ func portProblems(app *v1beta2.SparkApplication, c *conf.Conf, role string) (fou
 			}
 		}
 	}
+
 	pod := &app.Spec.Executor.SparkPodSpec
 	if role == "driver" {
 		pod = &app.Spec.Driver.SparkPodSpec
 	}
+
 	template := dialect.PodTemplate(pod.Template).Spec.Containers
 	for _, container := range slices.Concat(pod.Sidecars, template[min(1, len(template)):]) {
 		for _, p := range container.Ports {
 			if p.ContainerPort == port && p.Protocol != corev1.ProtocolUDP {
 				taken("a port of the container "+conf.Shorten(container.Name), "one of the two cannot start")
 			}
+
 			if len(found) == mostTroubles {
 				return found
 			}

@@ -27,32 +27,41 @@ func validMounts(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: fmt.Sprintf("%q is also where %s is mounted; choose another path", at, other)})
 			return
 		}
+
 		taken[at] = conf.Shorten(what) // many messages may contain it
 	}
+
 	if app.Spec.SparkConf["spark.kubernetes.executor.disableConfigMap"] != "true" {
 		taken[sparkConfDir] = "Spark's own configuration"
 	}
+
 	if name := sparkoperator.StringValue(app.Spec.HadoopConfigMap); name != "" {
 		taken[overlay.HadoopConfDir] = "spec.hadoopConfigMap"
 	}
+
 	if name := sparkoperator.StringValue(app.Spec.SparkConfigMap); name != "" {
 		taken[overlay.SparkConfDir] = "spec.sparkConfigMap"
 	}
+
 	if monitoringOf(&app.Spec).files() != nil {
 		taken[metricsConfigDir] = "spec.monitoring"
 	}
+
 	for i, c := range executor.ConfigMaps {
 		mount(fmt.Sprintf("spec.executor.configMaps[%d].path", i), c.Path, "ConfigMap "+c.Name)
 	}
+
 	secrets := map[string]int{}
 	for i, s := range executor.Secrets {
 		secrets[s.Name] = i // the last path of a Secret wins
 	}
+
 	for i, s := range executor.Secrets {
 		if secrets[s.Name] == i {
 			mount(fmt.Sprintf("spec.executor.secrets[%d].path", i), s.Path, "Secret "+s.Name)
 		}
 	}
+
 	for i, m := range executor.VolumeMounts {
 		mount(fmt.Sprintf("spec.executor.volumeMounts[%d].mountPath", i), m.MountPath, "volume "+m.Name)
 	}

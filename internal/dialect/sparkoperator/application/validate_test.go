@@ -88,17 +88,21 @@ func TestValidate(t *testing.T) {
 			app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi", Namespace: "team"}}
 			tc.edit(app)
 			got := Validate(app)
+
 			var fields, wantFields []string
 			for _, e := range got {
 				fields = append(fields, e.Field)
 			}
+
 			for i, w := range tc.want {
 				field, says, _ := strings.Cut(w, "|")
 				wantFields = append(wantFields, field)
+
 				if i < len(got) && !strings.Contains(got[i].Message, says) {
 					t.Errorf("%s says %q, want %q in it", got[i].Field, got[i].Message, says)
 				}
 			}
+
 			if diff := cmp.Diff(wantFields, fields); diff != "" {
 				t.Error(diff)
 			}
@@ -124,13 +128,16 @@ func TestTypeWarnings(t *testing.T) {
 		{v1beta2.SparkApplicationTypeJava, "local:///a.r", true},
 	} {
 		app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Type, a.Spec.MainApplicationFile = tc.says, tc.file })
+
 		got := typeWarnings(&app.Spec)
 		if (len(got) > 0) != tc.warn || tc.warn && !strings.Contains(got[0], "spec.type is "+string(tc.says)) {
 			t.Errorf("%s of %s: %q", tc.file, tc.says, got)
 		}
 	}
+
 	app := sample(func(a *v1beta2.SparkApplication) { a.Spec.Type = v1beta2.SparkApplicationTypePython })
 	action := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+
 	objects, err := usual.Render(app, action, t0)
 	if err != nil || len(objects.Warnings) != 1 {
 		t.Errorf("warnings of a Python application that is a jar: %q, %v", objects.Warnings, err)
@@ -166,6 +173,7 @@ func TestValidSizes(t *testing.T) {
 					t.Errorf("%q is refused: %v", value, wrong)
 				}
 			}
+
 			for _, value := range tc.bad {
 				if wrong := check(value); len(wrong) != 1 || wrong[0].Field != tc.field {
 					t.Errorf("%q: %v", value, wrong)

@@ -19,6 +19,7 @@ func validSizes(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 		if v.Check == nil || strings.Contains(v.Text, "${") {
 			continue
 		}
+
 		if err := v.Check(v.Text); err != nil {
 			wrong = append(wrong, &dialect.FieldError{Field: v.Path, Message: err.Error()})
 		}
@@ -34,6 +35,7 @@ func executorLimit(app *v1beta2.SparkApplication) []*dialect.FieldError {
 	request := cmp.Or(effective("spec.executor.coreRequest"), effective("spec.executor.cores"), "1")
 	limit := effective("spec.executor.coreLimit")
 	wanted, err1 := bounds.Quantity(strings.TrimSpace(request))
+
 	most, err2 := bounds.Quantity(strings.TrimSpace(limit))
 	if err1 != nil || err2 != nil || most.Cmp(wanted) >= 0 {
 		return nil

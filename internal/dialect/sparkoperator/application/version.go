@@ -39,16 +39,19 @@ func versionMismatch(app *v1beta2.SparkApplication, m lifecycle.Memory, seen lif
 	if !hasAttempt(m) {
 		return ""
 	}
+
 	runs := ""
 	if d := seen.Driver(m.Attempt); d != nil && d.Submitter != "" {
 		runs = d.SparkVersion
 	}
+
 	for i := range seen.Executors {
 		if e := &seen.Executors[i]; e.Attempt == m.Attempt && lineOf(e.SparkVersion) != "" {
 			runs = e.SparkVersion
 			break
 		}
 	}
+
 	declared := app.Spec.SparkVersion
 	switch line := lineOf(runs); {
 	case line == "":

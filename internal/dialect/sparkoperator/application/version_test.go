@@ -26,6 +26,7 @@ func TestVersionMismatch(t *testing.T) {
 	driver := func(version, submitter string) lifecycle.Driver {
 		return lifecycle.Driver{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, SparkVersion: version, Submitter: submitter}
 	}
+
 	executors := func(versions ...string) (all []lifecycle.Executor) {
 		for _, version := range versions {
 			all = append(all, lifecycle.Executor{Name: "pi-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning, SparkVersion: version})
@@ -54,6 +55,7 @@ func TestVersionMismatch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			app := sample(func(a *v1beta2.SparkApplication) { a.Spec.SparkVersion = c.declared })
 			seen := lifecycle.Observed{Drivers: []lifecycle.Driver{c.driver}, Executors: c.executors}
+
 			got := versionMismatch(app, in(lifecycle.Running), seen)
 			if correct := strings.Contains(got, "runs Spark "+c.want+";") && strings.Contains(got, `"`+c.declared+`"`); correct != (c.want != "") || c.want == "" && got != "" {
 				t.Errorf("said %q, want it of %q", got, c.want)
@@ -72,12 +74,14 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 	now := t0
 	step := func(seen lifecycle.Observed) (reported []string) {
 		t.Helper()
+
 		now = now.Add(time.Minute)
 		for _, e := range Events(app, usual.Decide(app, seen, now)) {
 			if e.Reason == ConditionSparkVersionMismatch {
 				reported = append(reported, e.Type)
 			}
 		}
+
 		roundTrip(t, &app.Status)
 		return reported
 	}
@@ -87,13 +91,17 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 	alone := lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}
 	executor := lifecycle.Executor{Name: "pi-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning, SparkVersion: "4.1.4"}
 	both := lifecycle.Observed{Drivers: alone.Drivers, Executors: []lifecycle.Executor{executor}}
+
 	step(lifecycle.Observed{})
+
 	if reported := step(alone); len(reported) > 0 || holds() {
 		t.Errorf("before any executor: events %v, condition %v", reported, holds())
 	}
+
 	if diff := cmp.Diff([]string{"Warning"}, step(both)); diff != "" || !holds() {
 		t.Errorf("with the first executor: holds %v, events (-want +got):\n%s", holds(), diff)
 	}
+
 	for _, seen := range []lifecycle.Observed{both, alone, both} {
 		if reported := step(seen); len(reported) > 0 || !holds() {
 			t.Errorf("later: events %v, condition %v", reported, holds())
@@ -101,10 +109,13 @@ func TestVersionMismatchIsToldOnce(t *testing.T) {
 	}
 	// The next attempt is another run. Its mismatch is reported too, but only when one of its pods shows the version.
 	app.Spec.SparkVersion = "3.5.1"
+
 	step(lifecycle.Observed{Confirmed: true})
+
 	if holds() || app.Status.Operator.Attempt != 2 {
 		t.Errorf("in attempt %d it holds: %v", app.Status.Operator.Attempt, holds())
 	}
+
 	both.Drivers[0].Attempt, both.Executors[0].Attempt = 2, 2
 	if reported := step(both); len(reported) != 1 || !holds() {
 		t.Errorf("in the next attempt: events %v, condition %v", reported, holds())

@@ -21,40 +21,51 @@ const localVolumePrefix = "spark-local-dir-"
 // localVolumes converts the mounts of spark-local-dir-* volumes into Spark's own volume configuration.
 func localVolumes(c *conf.Conf, volumes []corev1.Volume, role string, pod *v1beta2.SparkPodSpec) error {
 	places := volumePlaces(volumes)
+
 	var ofTemplate map[string]int // read when the first mount needs it
 	for i, mount := range pod.VolumeMounts {
 		at, found := places[mount.Name]
+
 		local := strings.HasPrefix(mount.Name, localVolumePrefix)
 		if !found && !local {
 			if ofTemplate == nil {
 				ofTemplate = volumePlaces(dialect.PodTemplate(pod.Template).Spec.Volumes)
 			}
+
 			_, found = ofTemplate[mount.Name]
 		}
+
 		field := fmt.Sprintf("spec.%s.volumeMounts[%d].name", role, i)
 		if !found {
 			return &dialect.FieldError{Field: field, Message: fmt.Sprintf("%q names a volume that is not in spec.volumes; add it there", mount.Name)}
 		}
+
 		if !local {
 			continue
 		}
+
 		kind, options, readOnly := localVolumeOptions(volumes[at])
 		if kind == "" {
 			return &dialect.FieldError{Field: field, Message: fmt.Sprintf(
 				"Spark uses the volume %q as a local directory, because its name begins with %q; use an emptyDir, hostPath, nfs or persistentVolumeClaim, or another name",
 				mount.Name, localVolumePrefix)}
 		}
+
 		prefix := fmt.Sprintf("spark.kubernetes.%s.volumes.%s.%s.", role, kind, mount.Name)
 		c.Set(prefix+"mount.path", mount.MountPath)
+
 		if mount.SubPath != "" {
 			c.Set(prefix+"mount.subPath", mount.SubPath)
 		}
+
 		if mount.SubPathExpr != "" {
 			c.Set(prefix+"mount.subPathExpr", mount.SubPathExpr)
 		}
+
 		if mount.ReadOnly || readOnly {
 			c.Set(prefix+"mount.readOnly", "true")
 		}
+
 		setMap(c, prefix+"options.", options)
 	}
 	return nil
@@ -79,6 +90,7 @@ func localVolumeOptions(v corev1.Volume) (kind string, options map[string]string
 		if v.EmptyDir.Medium != "" {
 			options["medium"] = string(v.EmptyDir.Medium)
 		}
+
 		if v.EmptyDir.SizeLimit != nil {
 			options["sizeLimit"] = v.EmptyDir.SizeLimit.String()
 		}
@@ -107,7 +119,9 @@ func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSp
 	if len(volumes) == 0 && len(pod.VolumeMounts) == 0 {
 		return
 	}
+
 	places, added := volumePlaces(volumes), volumePlaces(o.Volumes)
+
 	add := func(name string) {
 		at, found := places[name]
 		if _, twice := added[name]; found && !twice {
@@ -120,9 +134,11 @@ func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSp
 			added[mount.Name] = -1 // Spark adds this volume
 			continue
 		}
+
 		o.VolumeMounts = append(o.VolumeMounts, mount)
 		add(mount.Name)
 	}
+
 	visit := func(containers []corev1.Container) {
 		for i := range containers {
 			for _, name := range podtemplate.Volumes(&containers[i]) {
@@ -132,15 +148,18 @@ func mounts(o *overlay.Overlay, volumes []corev1.Volume, pod *v1beta2.SparkPodSp
 	}
 	visit(pod.InitContainers)
 	visit(pod.Sidecars)
+
 	if len(volumes) == 0 || pod.Template == nil {
 		return
 	}
+
 	template := dialect.PodTemplate(pod.Template).Spec
 	for i := range template.Volumes {
 		if _, ok := added[template.Volumes[i].Name]; !ok {
 			added[template.Volumes[i].Name] = -1
 		}
 	}
+
 	visit(template.InitContainers)
 	visit(template.Containers)
 }

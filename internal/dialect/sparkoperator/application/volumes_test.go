@@ -25,6 +25,7 @@ func TestVolumesOfOtherContainers(t *testing.T) {
 		"template's other container": `template: {spec: {containers: [{name: main}, ` + mount + `]}}`,
 		"template's Spark container": `template: {spec: {containers: [{name: main, volumeMounts: [{name: NAME, mountPath: /m}]}]}}`,
 	}
+
 	origins := map[string]struct{ name, spec string }{
 		"spec.volumes":             {"v", `volumes: [{name: v, secret: {secretName: s}}, {name: idle, emptyDir: {}}]`},
 		"local directory, mounted": {"spark-local-dir-1", `volumes: [{name: spark-local-dir-1, emptyDir: {}}], ROLE: {volumeMounts: [{name: spark-local-dir-1, mountPath: /l}]}`},
@@ -41,12 +42,15 @@ func TestVolumesOfOtherContainers(t *testing.T) {
 				if origin == "Spark's local directory" && container == "template's Spark container" {
 					continue // Spark adds no local directory if its container mounts one
 				}
+
 				app := appOf(t, strings.ReplaceAll("spec: {"+o.spec+"}", "ROLE", role), fmt.Sprintf("spec: {%s: {%s}}", role, strings.ReplaceAll(text, "NAME", o.name)))
+
 				objects, err := usual.Render(app, createAttempt(1), t0)
 				if err != nil {
 					t.Errorf("%s of %s, in the %s: %v", container, origin, role, err)
 					continue
 				}
+
 				pod := objects.Driver
 				if role == "executor" {
 					if pod, err = usual.Executor(app, 1, 1, "", t0); err != nil {
@@ -54,13 +58,16 @@ func TestVolumesOfOtherContainers(t *testing.T) {
 						continue
 					}
 				}
+
 				if unknown := podtemplate.FindUnknownMount(&pod.Spec); unknown != nil {
 					t.Errorf("%s of %s, in the %s: %s", container, origin, role, unknown.Message())
 				}
+
 				names := map[string]int{}
 				for _, v := range pod.Spec.Volumes {
 					names[v.Name]++
 				}
+
 				if names[o.name] != 1 || names["idle"] != 0 {
 					t.Errorf("%s of %s, in the %s: volumes %v, want one %s and no idle one", container, origin, role, names, o.name)
 				}
@@ -84,10 +91,12 @@ func TestUnknownVolumesOfOtherContainers(t *testing.T) {
 		} {
 			app := appOf(t, "spec: {volumes: [{name: spark-local-dir-9, emptyDir: {}}]}", fmt.Sprintf("spec: {%s: {%s}}", role, piece))
 			_, err := usual.Render(app, createAttempt(1), t0)
+
 			wrong, ok := errors.AsType[*dialect.FieldError](err)
 			if !ok || wrong.Field != "spec."+role+"."+field || !strings.Contains(wrong.Message, `container "side" mounts the volume "gone"`) {
 				t.Errorf("%s: %s: %v, want a fault of %s that names the container", role, piece, err, field)
 			}
+
 			if faults := usual.Review(app, t0).Faults; !slices.ContainsFunc(faults, func(f *dialect.FieldError) bool { return ok && f.Field == wrong.Field }) {
 				t.Errorf("%s: %s: the review reports %v", role, piece, faults)
 			}

@@ -22,6 +22,7 @@ func TestOwnAccountIsRefused(t *testing.T) {
 			!strings.HasPrefix(invalid.Message, "spec.sparkConf[spark.kubernetes.authenticate."+key+".serviceAccountName]: ") {
 			t.Errorf("a server, %s: %+v", key, invalid)
 		}
+
 		if invalid := (Connects{}).invalid(sc); invalid != nil {
 			t.Errorf("a server of an operator without a name, %s: %+v", key, invalid)
 		}

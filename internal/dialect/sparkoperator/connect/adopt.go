@@ -22,26 +22,33 @@ func (Connects) Adopt(sc *v1alpha1.SparkConnect, candidates []corev1.Pod) []core
 	m := decodeConnect(&sc.Status)
 	controller := serverOwner(sc)
 	attempts := map[string]int32{} // by the server's UID
+
 	var out []corev1.Pod
 	for i := range candidates {
 		pod := &candidates[i]
 		if pod.Labels[submit.RoleLabel] != connect.RoleServer || !metav1.IsControlledBy(pod, sc) {
 			continue
 		}
+
 		id := string(pod.UID)
+
 		attempt := m.Attempt
 		if id != m.AttemptID {
 			attempt++
 		}
+
 		attempts[id] = attempt
 		out = append(out, dialect.WithIdentity(pod, controller, attempt, id))
 	}
+
 	for i := range candidates {
 		pod := &candidates[i]
+
 		owner := metav1.GetControllerOf(pod)
 		if pod.Labels[submit.RoleLabel] != submit.RoleExecutor || owner == nil {
 			continue
 		}
+
 		if attempt, ours := attempts[string(owner.UID)]; ours {
 			out = append(out, dialect.WithIdentity(pod, controller, attempt, string(owner.UID)))
 		}

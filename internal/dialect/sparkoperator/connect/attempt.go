@@ -50,6 +50,7 @@ func (c Connects) next(sc *v1alpha1.SparkConnect, number int32) *launched {
 // server was created, which may differ from the present ones.
 func (c Connects) present(sc *v1alpha1.SparkConnect) *attempt {
 	a := &attempt{Connects: c, own: sc, sc: sc, hash: Hash(&sc.Spec)}
+
 	inherited := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew
 	if settings := launch.Present(c.Defaults, stored(sc), inherited); settings != nil {
 		merged := *sc
@@ -100,11 +101,14 @@ func (a *attempt) Build() (submit.Objects, *lifecycle.Cause, error) {
 	if err != nil {
 		return submit.Objects{}, nil, asConnectError(a.sc, err)
 	}
+
 	if err := a.Own.Reject(serverAccountField(a.sc), a.sc.Namespace, &made.Server.Spec); err != nil {
 		return submit.Objects{}, nil, err
 	}
+
 	a.made = made
 	a.defaults.AnnotateObject(made.Config, a.request.Conf)
+
 	before := []submit.Object{made.Config}
 	if made.Secret != nil {
 		before = append(before, made.Secret)
@@ -127,6 +131,7 @@ func (a *attempt) Executor(id int, server types.UID) (*corev1.Pod, error) {
 // Workers implements launch.Attempt.
 func (a *attempt) Workers(c *conf.Conf) (most dialect.Workers, initial int32) {
 	most = dialect.ExecutorWorkers(c, sparkInstances, "spec.executor.instances", "spec.dynamicAllocation.maxExecutors")
+
 	initial = connectExecutors(a.sc)
 	if dynamic, err := c.Bool(fields.Connect.Key("spec.dynamicAllocation.enabled"), false); err != nil || !dynamic {
 		return most, initial
@@ -152,6 +157,7 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 		p.OwnCommand = dialect.TemplateCommand(a.sc.Spec.Executor.Template, p.Container)
 	} else {
 		p = dialect.PodOf("server", "spec.server", &pod.ObjectMeta, &pod.Spec)
+
 		p.AccountField = serverAccountField(a.sc)
 		for i := range pod.Spec.Containers {
 			if c := &pod.Spec.Containers[i]; c.Name == a.made.Container {
@@ -159,6 +165,7 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 			}
 		}
 	}
+
 	if sparkoperator.StringValue(a.sc.Spec.Image) == p.Image {
 		p.ImageField = "spec.image"
 	}

@@ -36,21 +36,27 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) dialect.AuxiliaryO
 	if sc.DeletionTimestamp != nil || sc.Status.Operator == nil || sc.OutOfBounds != "" {
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
+
 	current := c.present(sc)
+
 	policy, err := connect.Policy(current.standingRequest(), c.Policy == ClientsNamespace)
 	if err != nil {
 		return dialect.AuxiliaryObjects{Unsettled: true} // the name or a port of the server is invalid; Decide reports it
 	}
+
 	name := connect.ServiceName(sc.Name, sc.Spec.Server.Service)
 	e := current.exposure(name)
 	objects := slices.Clone(e.Objects)
+
 	service, err := current.service()
 	if err == nil { // otherwise Decide reports it
 		objects = slices.Insert(objects, 0, submit.Object(service))
 	}
+
 	if c.Policy != "" {
 		objects = append(objects, policy)
 	}
+
 	for _, object := range objects {
 		dialect.MarkContent(object)
 	}
@@ -71,12 +77,14 @@ func (a *attempt) service() (*corev1.Service, error) {
 			return nil, &dialect.FieldError{Field: connectServiceField + "." + field, Message: why}
 		}
 	}
+
 	if base := sc.Spec.Server.Service; base != nil {
 		// An edit of the Service does not replace the server, so the spec as a whole may not be checked again.
 		if faults := dialect.ServiceFaults(a.Rules, connectAnnotationsField, base.Annotations); len(faults) > 0 {
 			return nil, faults[0]
 		}
 	}
+
 	service, err := connect.Service(a.standingRequest(), sc.Spec.Server.Service)
 	if err != nil {
 		return nil, asConnectError(sc, err)
@@ -97,13 +105,16 @@ func encodeService(a *attempt, now time.Time) []lifecycle.Notice {
 	if sc.OutOfBounds != "" {
 		return nil // the Service stays as it is
 	}
+
 	_, err := a.service()
 	if err == nil {
 		return nil
 	}
+
 	why := lifecycle.Cause{Reason: reasonInvalidService, Message: err.Error()}
 	isNew := isNewCause(sc, ConditionServiceReady, why)
 	setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
+
 	if !isNew {
 		return nil
 	}
@@ -123,12 +134,14 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 		if isNewCause(sc, ConditionServiceReady, why) {
 			notices = []dialect.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
+
 		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
 		sc.Status.Server.ServiceName = servingService(live, uiServiceName(sc))
 	case service.Current:
 		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
 	}
+
 	if decodeConnect(&sc.Status).Phase == lifecycle.Running {
 		encodeServing(sc, now)
 	}

@@ -23,6 +23,7 @@ import (
 // use, and that the condition ServiceReady describes the wanted Service.
 func TestServiceThatServes(t *testing.T) {
 	refused := lifecycle.Cause{Reason: "Invalid", Message: "no"}
+
 	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "sql", Current: true}
 	for _, test := range []struct {
 		name         string
@@ -43,17 +44,22 @@ func TestServiceThatServes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			sc := aConnect()
 			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			recordService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Current: true}}, now)
+
 			if notices := recordService(sc, "sql", test.states, now); len(notices) != test.reported {
 				t.Errorf("reported %+v", notices)
 			}
+
 			if notices := recordService(sc, "sql", test.states, now); len(notices) != 0 {
 				t.Errorf("reported again: %+v", notices)
 			}
+
 			if sc.Status.Server.ServiceName != test.service {
 				t.Errorf("the Service is %q, want %q", sc.Status.Server.ServiceName, test.service)
 			}
+
 			for kind, want := range map[string]bool{ConditionServiceReady: test.wanted, dialect.ConditionReady: test.done} {
 				if got := meta.IsStatusConditionTrue(sc.Status.Conditions, kind); got != want {
 					t.Errorf("%s is %t, want %t", kind, got, want)
@@ -88,10 +94,12 @@ func TestAuxiliaryObjectsAreUnsettled(t *testing.T) {
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 		test.change(sc)
 		before := sc.DeepCopy()
+
 		got := test.c.AuxiliaryObjects(sc)
 		if got.Unsettled != test.unsettled || (len(got.Objects) == 0) != test.unsettled || (got.Record == nil) != test.unsettled {
 			t.Errorf("%s: unsettled %t with %d objects, want %t", name, got.Unsettled, len(got.Objects), test.unsettled)
 		}
+
 		if diff := cmp.Diff(before, sc); diff != "" {
 			t.Errorf("%s: the SparkConnect was changed:\n%s", name, diff)
 		}
@@ -109,16 +117,19 @@ func TestNetworkPolicyOfServers(t *testing.T) {
 	for policy, want := range map[Policy]string{"": "Service", ClientsAnywhere: "Service NetworkPolicy", ClientsNamespace: "Service NetworkPolicy"} {
 		sc := aConnect()
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Waiting, Attempt: 1})
+
 		var kinds []string
 		for _, object := range (Connects{Options{Policy: policy}}).AuxiliaryObjects(sc).Objects {
 			kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
 			if len(object.GetLabels()[lifecycle.ContentLabel]) != 24 || !metav1.IsControlledBy(object, sc) || object.GetNamespace() != "team" {
 				t.Errorf("%q: %s has the labels %v", policy, object.GetName(), object.GetLabels())
 			}
+
 			made, ok := object.(*networkingv1.NetworkPolicy)
 			if !ok {
 				continue
 			}
+
 			open := slices.ContainsFunc(made.Spec.Ingress, func(rule networkingv1.NetworkPolicyIngressRule) bool {
 				return len(rule.From) == 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port != nil && p.Port.IntValue() == 15002 })
 			})
@@ -126,6 +137,7 @@ func TestNetworkPolicyOfServers(t *testing.T) {
 				t.Errorf("%q: the port for clients is open to all: %t", policy, open)
 			}
 		}
+
 		if got := strings.Join(kinds, " "); got != want {
 			t.Errorf("%q: objects %s, want %s", policy, got, want)
 		}
@@ -147,14 +159,18 @@ func TestServerWithAnInvalidServiceHasItsPolicy(t *testing.T) {
 		c, sc := Connects{Options{Policy: ClientsAnywhere, UI: sparkoperator.UI{Service: true}}}, aConnect(withService(service))
 		warnings := c.Review(sc).Warnings
 		c.Decide(sc, lifecycle.Observed{Confirmed: true}, connectBegan)
+
 		wanted, got := c.AuxiliaryObjects(sc), ""
 		for _, object := range wanted.Objects {
 			got += object.GetObjectKind().GroupVersionKind().Kind + "/" + object.GetName() + " "
 		}
+
 		if got != "Service/hub-server-ui-svc NetworkPolicy/hub-server " || !wanted.KeepServices {
 			t.Errorf("%s: the objects are %s, Services stay: %t", name, got, wanted.KeepServices)
 		}
+
 		wanted.Record(nil, connectBegan)
+
 		reported := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 		if reported == nil || reported.Reason != reasonInvalidService || !slices.Contains(warnings, reported.Message) {
 			t.Errorf("%s: the condition is %+v, the warnings are %q", name, reported, warnings)
@@ -173,17 +189,22 @@ func TestRefusedAnnotationsOfTheService(t *testing.T) {
 	}
 	c, sc := Connects{Options{Policy: ClientsAnywhere, Rules: rules}}, aConnect()
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+
 	for _, refused := range []bool{false, true} {
 		if refused {
 			withService(corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}}})(sc)
 		}
+
 		c.encodeService(sc, connectBegan)
+
 		reported := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 		if got := reported != nil && reported.Message == "spec.server.service.metadata.annotations[a]: is not allowed"; got != refused {
 			t.Errorf("refused: %t: the condition is %+v", refused, reported)
 		}
+
 		wanted := c.AuxiliaryObjects(sc)
 		services := slices.ContainsFunc(wanted.Objects, func(o submit.Object) bool { _, is := o.(*corev1.Service); return is })
+
 		policies := slices.ContainsFunc(wanted.Objects, func(o submit.Object) bool { _, is := o.(*networkingv1.NetworkPolicy); return is })
 		if services == refused || !policies || wanted.KeepServices != refused {
 			t.Errorf("refused: %t: Services %t, policies %t, Services stay: %t", refused, services, policies, wanted.KeepServices)
@@ -195,6 +216,7 @@ func TestRefusedAnnotationsOfTheService(t *testing.T) {
 // changes, and that a spec that is not read leaves the condition as it is.
 func TestInvalidServiceIsReportedOnce(t *testing.T) {
 	sc := aConnect()
+
 	external, ip := corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}, corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}
 	for i, step := range []struct {
 		change  func(*v1alpha1.SparkConnect)
@@ -210,14 +232,17 @@ func TestInvalidServiceIsReportedOnce(t *testing.T) {
 		}, 0, "spec.server.service: spec.type: ExternalName leads elsewhere"},
 	} {
 		step.change(sc)
+
 		notices := Connects{}.encodeService(sc, connectBegan)
 		if len(notices) != step.notices {
 			t.Errorf("step %d: notices %+v, want %d", i, notices, step.notices)
 		}
+
 		got := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
 		if (got != nil) != (step.message != "") || got != nil && (got.Reason != "InvalidService" || got.Status != metav1.ConditionFalse || !strings.HasPrefix(got.Message, step.message)) {
 			t.Errorf("step %d: the condition is %+v, want %q", i, got, step.message)
 		}
+
 		for _, n := range notices {
 			if n.Cause.Message != got.Message || n.Cause.Reason != got.Reason {
 				t.Errorf("step %d: the notice is %+v", i, n)

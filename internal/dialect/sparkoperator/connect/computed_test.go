@@ -15,6 +15,7 @@ import (
 func TestConfigurationIsComputedOnce(t *testing.T) {
 	c := onPlatform(everyDefault())
 	c.UI.Service = true
+
 	c.Rules = ruleSet{faults: func(s *dialect.Subject) []*dialect.FieldError {
 		s.Settings()
 		s.Workers()
@@ -42,6 +43,7 @@ func TestConfigurationIsComputedOnce(t *testing.T) {
 		},
 	} {
 		sc := aConnect()
+
 		const function = "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/connect.connectConf"
 		if n := calls.Of(t, function, func() { connectConf(aConnect()) }, func() { read(sc) }); n != 1 {
 			t.Errorf("%s: the configuration was computed %d times", reader, n)

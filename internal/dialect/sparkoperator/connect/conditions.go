@@ -46,6 +46,7 @@ var ownConditions = append([]string{
 // previous spec continues; it contains the error. If this error is new, encodeConnectConditions returns a notice.
 func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, transient *lifecycle.TransientError, specFault *lifecycle.Cause, now time.Time) (notices []lifecycle.Notice) {
 	why := connectAccount(m, transient, &sc.Status)
+
 	hold := map[string]lifecycle.Cause{}
 	switch m.Phase {
 	case lifecycle.Running:
@@ -59,24 +60,30 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 	default:
 		hold[dialect.ConditionReconciling] = why
 	}
+
 	if specFault != nil {
 		hold[dialect.ConditionStalled] = *specFault
+
 		before := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled)
 		if before == nil || before.Message != specFault.Message {
 			notices = []lifecycle.Notice{{Part: lifecycle.Application, Attempt: m.Attempt, Cause: lifecycle.Cause{Reason: EventConnectInvalid,
 				Message: fmt.Sprintf("the server of attempt %d continues; the edited spec is invalid: %s", m.Attempt, specFault.Message)}}}
 		}
 	}
+
 	dialect.KeepConditions(&sc.Status.Conditions, ownConditions, func(kind string) bool {
 		_, holds := hold[kind]
 		return slices.Contains(passing, kind) && !holds
 	})
+
 	for _, kind := range passing {
 		if cause, holds := hold[kind]; holds {
 			setCondition(sc, kind, metav1.ConditionTrue, cause, now)
 		}
 	}
+
 	encodeProgress(sc, m, why, specFault, now)
+
 	if m.Phase == lifecycle.Running {
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionTrue, lifecycle.Cause{Reason: v1alpha1.ReasonServerPodReady}, now)
 	} else {
@@ -84,8 +91,10 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 		if m.Cause.Reason == "" && transient == nil {
 			unready.Reason = v1alpha1.ReasonServerPodNotReady
 		}
+
 		setCondition(sc, v1alpha1.ConditionServerPodReady, metav1.ConditionFalse, unready, now)
 	}
+
 	encodeReady(sc, m, why, now)
 	return notices
 }
@@ -98,6 +107,7 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 		encodeServing(sc, now)
 		return
 	}
+
 	setCondition(sc, dialect.ConditionReady, metav1.ConditionFalse, why, now)
 }
 
@@ -109,10 +119,12 @@ func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
 		setCondition(sc, dialect.ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
 		return
 	}
+
 	why := lifecycle.Cause{Reason: string(lifecycle.Running)}
 	if stalled := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
 		why.Message = "the server runs with the previous spec; the edited spec is invalid: " + stalled.Message
 	}
+
 	setCondition(sc, dialect.ConditionReady, metav1.ConditionTrue, why, now)
 }
 
@@ -125,6 +137,7 @@ var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.St
 func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, specFault *lifecycle.Cause, now time.Time) {
 	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
+
 	status := metav1.ConditionFalse
 	switch {
 	case m.Phase == lifecycle.Running && specFault != nil:
@@ -145,6 +158,7 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 			why.Reason = reasonStarting
 		}
 	}
+
 	setCondition(sc, ConditionProgressing, status, why, now)
 }
 
@@ -172,6 +186,7 @@ var awaitedServer = map[lifecycle.Phase]string{
 func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, before *v1alpha1.SparkConnectStatus) lifecycle.Cause {
 	if transient != nil && !m.Phase.Terminal() && m.Phase != lifecycle.Suspended {
 		why := transient.Cause
+
 		i := slices.IndexFunc(before.Conditions, func(c metav1.Condition) bool {
 			return c.Reason == why.Reason && (c.Type == dialect.ConditionReady || c.Type == dialect.ConditionDegraded)
 		})
@@ -180,10 +195,12 @@ func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, bef
 		}
 		return why
 	}
+
 	why := m.Cause
 	if m.Phase == lifecycle.Running {
 		return why
 	}
+
 	switch {
 	case why.Reason != "":
 	case m.Phase == lifecycle.Started && before.State == v1alpha1.SparkConnectStateNotReady: // it was ready before
@@ -191,10 +208,12 @@ func connectAccount(m lifecycle.Memory, transient *lifecycle.TransientError, bef
 	default:
 		why = lifecycle.Cause{Reason: cmp.Or(string(m.Phase), "New"), Message: awaitedServer[m.Phase]}
 	}
+
 	if why.Reason == lifecycle.ReasonSuspended || why.Reason == lifecycle.ReasonEdited || why.Reason == lifecycle.ReasonRestartRequested {
 		// The user made the request, so the message reports the progress instead.
 		why.Message = cmp.Or(awaitedServer[m.Phase], why.Message)
 	}
+
 	if backsOff(m) {
 		why.Message += "; the next server starts at " + m.NextAttempt.UTC().Format(time.RFC3339)
 	}

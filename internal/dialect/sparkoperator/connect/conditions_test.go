@@ -21,6 +21,7 @@ func shown(conditions []metav1.Condition) (lines []string) {
 	for _, c := range conditions {
 		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message), ": "))
 	}
+
 	slices.Sort(lines)
 	return lines
 }
@@ -43,6 +44,7 @@ func TestConditionsOfEveryPhase(t *testing.T) {
 	}
 	ready := []string{"Progressing=False ServerReady: the server of the current spec accepts sessions", "Ready=True Running", "ServerPodReady=True ServerPodReady"}
 	type memory = lifecycle.Memory
+
 	for name, test := range map[string]struct {
 		m       memory
 		state   v1alpha1.SparkConnectState
@@ -79,19 +81,24 @@ func TestConditionsOfEveryPhase(t *testing.T) {
 			sc := aConnect()
 			sc.Status.State = test.state
 			meta.SetStatusCondition(&sc.Status.Conditions, metav1.Condition{Type: "example.com/Mine", Status: metav1.ConditionTrue, Reason: "Mine"})
+
 			if test.rolling {
 				setCondition(sc, ConditionProgressing, metav1.ConditionTrue, lifecycle.Cause{Reason: reasonRollingOut}, connectBegan)
 			}
+
 			want := append(slices.Clone(test.want), "example.com/Mine=True Mine")
 			slices.Sort(want)
+
 			for _, times := range []string{"once", "twice"} {
 				if notices := encodeConnectConditions(sc, test.m, nil, nil, connectBegan); len(notices) > 0 {
 					t.Errorf("%s: notices %v", times, notices)
 				}
+
 				if diff := cmp.Diff(want, shown(sc.Status.Conditions)); diff != "" {
 					t.Errorf("%s: conditions (-want +got):\n%s", times, diff)
 				}
 			}
+
 			for _, c := range sc.Status.Conditions {
 				if c.Type != "example.com/Mine" && (c.ObservedGeneration != 1 || !c.LastTransitionTime.Time.Equal(connectBegan)) {
 					t.Errorf("%s has the generation %d and the time %v", c.Type, c.ObservedGeneration, c.LastTransitionTime)
@@ -106,18 +113,21 @@ func TestConditionsOfAnOlderPhaseGo(t *testing.T) {
 	passingIn := map[lifecycle.Phase]string{
 		lifecycle.Launched: "Reconciling", lifecycle.Running: "Degraded", lifecycle.Done: "Stalled", lifecycle.Suspended: "Suspended", lifecycle.Editing: "Reconciling",
 	}
+
 	why := lifecycle.Cause{Reason: "Why", Message: "because"}
 	for before := range passingIn {
 		for after, kind := range passingIn {
 			sc := aConnect()
 			encodeConnectConditions(sc, lifecycle.Memory{Phase: before, Cause: why}, nil, nil, connectBegan)
 			encodeConnectConditions(sc, lifecycle.Memory{Phase: after, Cause: why}, nil, nil, connectBegan.Add(time.Minute))
+
 			var got []string
 			for _, c := range sc.Status.Conditions {
 				if slices.Contains([]string{"Reconciling", "Stalled", "Suspended", "Degraded"}, c.Type) {
 					got = append(got, c.Type)
 				}
 			}
+
 			if !slices.Equal(got, []string{kind}) {
 				t.Errorf("%s after %s: %v, want %s", after, before, got, kind)
 			}
@@ -129,6 +139,7 @@ func TestConditionsOfAnOlderPhaseGo(t *testing.T) {
 // notice is returned once for each message.
 func TestServerOfThePreviousSpec(t *testing.T) {
 	sc := aConnect()
+
 	running := lifecycle.Memory{Phase: lifecycle.Running, Attempt: 3}
 	for i, step := range []struct {
 		fault   *lifecycle.Cause
@@ -154,8 +165,10 @@ func TestServerOfThePreviousSpec(t *testing.T) {
 			if n.Cause.Reason != "SparkConnectInvalid" || n.Attempt != 3 || n.Part != lifecycle.Application {
 				t.Errorf("step %d: the notice is %+v", i, n)
 			}
+
 			got = append(got, n.Cause.Message)
 		}
+
 		if diff := cmp.Diff(step.notices, got) + cmp.Diff(step.want, shown(sc.Status.Conditions)); diff != "" {
 			t.Errorf("step %d: notices and conditions (-want +got):\n%s", i, diff)
 		}
@@ -163,6 +176,7 @@ func TestServerOfThePreviousSpec(t *testing.T) {
 	// A server that is no longer ready keeps both reasons.
 	fault := &lifecycle.Cause{Reason: "InvalidSpec", Message: "other"}
 	encodeConnectConditions(sc, lifecycle.Memory{Phase: lifecycle.Unknown, Attempt: 3}, nil, fault, connectBegan)
+
 	want := []string{
 		"Progressing=False Unknown: the server's node does not answer", "Ready=False Unknown: the server's node does not answer", "Reconciling=True Unknown: the server's node does not answer",
 		"ServerPodReady=False ServerPodNotReady: the server's node does not answer", "Stalled=True InvalidSpec: other",
@@ -179,6 +193,7 @@ func TestTransientErrors(t *testing.T) {
 	was := func(kind, reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: "Exposed", Reason: "Timeout", Message: "another"}, {Type: kind, Reason: reason, Message: "try 1"}}
 	}
+
 	own := lifecycle.Cause{Reason: "OOMKilled", Message: "exit code 137"}
 	for name, test := range map[string]struct {
 		m      lifecycle.Memory
@@ -203,16 +218,21 @@ func TestTransientErrors(t *testing.T) {
 	// Ready depends on the phase alone: a transient error degrades a running server, and does not stop it.
 	sc := aConnect()
 	encodeConnectConditions(sc, lifecycle.Memory{Phase: lifecycle.Running}, quota, nil, connectBegan)
+
 	want := []string{"Degraded=True Timeout: try 2", "Progressing=False ServerReady: the server of the current spec accepts sessions", "Ready=True Running", "ServerPodReady=True ServerPodReady"}
 	if diff := cmp.Diff(want, shown(sc.Status.Conditions)); diff != "" {
 		t.Errorf("a running server (-want +got):\n%s", diff)
 	}
+
 	quota.Cause.Message = "try 3"
 	encodeConnectConditions(sc, lifecycle.Memory{Phase: lifecycle.Running}, quota, nil, connectBegan)
+
 	if diff := cmp.Diff(want, shown(sc.Status.Conditions)); diff != "" {
 		t.Errorf("another wording (-want +got):\n%s", diff)
 	}
+
 	encodeConnectConditions(sc, lifecycle.Memory{Phase: lifecycle.Running}, nil, nil, connectBegan)
+
 	if diff := cmp.Diff(want[1:], shown(sc.Status.Conditions)); diff != "" {
 		t.Errorf("without the error (-want +got):\n%s", diff)
 	}
@@ -233,17 +253,21 @@ func TestReadyNeedsAService(t *testing.T) {
 		"the Service exists without a name": {metav1.ConditionTrue, "", "Ready=True Running"},
 	} {
 		sc := aConnect()
+
 		sc.Status.Server.ServiceName = test.name
 		if test.service != "" {
 			setCondition(sc, ConditionServiceReady, test.service, refused, connectBegan)
 		}
+
 		encodeReady(sc, lifecycle.Memory{Phase: lifecycle.Running}, lifecycle.Cause{}, connectBegan)
+
 		got := ""
 		for _, line := range shown(sc.Status.Conditions) {
 			if strings.HasPrefix(line, dialect.ConditionReady+"=") {
 				got = line
 			}
 		}
+
 		if got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}

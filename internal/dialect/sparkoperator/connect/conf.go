@@ -29,15 +29,18 @@ func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 	spec := &sc.Spec
 	c := conf.FromMap(spec.SparkConf)
 	c.Delete(foreignCredentials(spec)...)
+
 	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
 		c.Set(hadoopPrefix+strings.TrimPrefix(key, hadoopPrefix), spec.HadoopConf[key])
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(sc.Labels)) {
 		if !strings.HasPrefix(key, sparkoperator.KueuePrefix) {
 			c.Set("spark.kubernetes.driver.label."+key, sc.Labels[key])
 			c.Set("spark.kubernetes.executor.label."+key, sc.Labels[key])
 		}
 	}
+
 	for key, value := range connectTyped(sc).All() {
 		c.Set(key, value)
 	}
@@ -48,6 +51,7 @@ func connectConf(sc *v1alpha1.SparkConnect) *conf.Conf {
 func connectTyped(sc *v1alpha1.SparkConnect) *conf.Conf {
 	c, spec := conf.New(), &sc.Spec
 	fields.Connect.Configure(c, sc)
+
 	if key, vendor := gpuKey(spec); key != "" {
 		c.Set(key+"amount", strconv.FormatInt(spec.Executor.GPU.Quantity, 10))
 		c.Set(key+"vendor", vendor)
@@ -62,6 +66,7 @@ func gpuKey(spec *v1alpha1.SparkConnectSpec) (key, vendor string) {
 	if gpu == nil || gpu.Name == "" || gpu.Quantity <= 0 {
 		return "", ""
 	}
+
 	vendor, name, _ := strings.Cut(gpu.Name, "/")
 	return "spark.executor.resource." + name + ".", vendor
 }
@@ -72,6 +77,7 @@ func validGPU(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	if key == "" {
 		return nil
 	}
+
 	name := sc.Spec.Executor.GPU.Name
 	if vendor == name || strings.Contains(name[len(vendor)+1:], ".") || len(validation.IsQualifiedName(name)) > 0 {
 		return []*dialect.FieldError{{Field: "spec.executor.gpu.name", Message: fmt.Sprintf("%q is not the name of a device; write DOMAIN/NAME, such as nvidia.com/gpu", conf.Shorten(name))}}
@@ -90,6 +96,7 @@ func connectExecutors(sc *v1alpha1.SparkConnect) int32 {
 		least, _ := dialect.ExecutorNumber(effective("spec.dynamicAllocation.minExecutors"))
 		return least
 	}
+
 	if instances, set := dialect.ExecutorNumber(effective("spec.executor.instances")); set {
 		return instances
 	}
@@ -119,14 +126,17 @@ func (a *attempt) warnings(sc *v1alpha1.SparkConnect) []string {
 func (a *attempt) withoutEffect(sc *v1alpha1.SparkConnect) (warnings []string) {
 	spec := &sc.Spec
 	c, _ := a.Configuration()
+
 	c = c.Clone()
 	for _, key := range foreignCredentials(spec) {
 		c.Set(key, spec.SparkConf[key]) // has a warning of its own
 	}
+
 	warnings = dialect.Overridden(spec.SparkConf, c, func(key string) string {
 		if strings.HasPrefix(key, "spark.dynamicAllocation.") {
 			return "spec.dynamicAllocation"
 		}
+
 		if _, name, label := strings.Cut(key, ".label."); label {
 			return "metadata.labels[" + name + "]"
 		}
@@ -136,15 +146,18 @@ func (a *attempt) withoutEffect(sc *v1alpha1.SparkConnect) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("spec.sparkConf[%s]: has no effect: the server uses the service account of its pod; "+
 			"set another account in spec.server.template.spec.serviceAccountName", key))
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(spec.HadoopConf)) {
 		if other, both := spec.HadoopConf[hadoopPrefix+key]; both && other != spec.HadoopConf[key] {
 			warnings = append(warnings, fmt.Sprintf("spec.hadoopConf[%s]: has no effect: spec.hadoopConf[%s] sets the same key and overrides it; remove one of them", key, hadoopPrefix+key))
 		}
 	}
+
 	if key, _ := gpuKey(spec); key != "" && spec.SparkConf[key+"discoveryScript"] == "" {
 		warnings = append(warnings, fmt.Sprintf("spec.executor.gpu: executors end at their start, because they cannot find their GPUs; "+
 			"set %sdiscoveryScript in spec.sparkConf to the path of a script in the image", key))
 	}
+
 	if !strings.HasPrefix(strings.TrimPrefix(spec.SparkVersion, "v"), "3.") || includesConnect(spec.SparkConf) {
 		return warnings
 	}
@@ -157,10 +170,12 @@ func (a *attempt) withoutEffect(sc *v1alpha1.SparkConnect) (warnings []string) {
 // this field launches no server.
 func (a *attempt) serviceWarnings() (notices []lifecycle.Notice) {
 	sc := a.sc
+
 	warnings := inConnectFields(sc, connect.ServiceWarnings(a.standingRequest(), sc.Spec.Server.Service))
 	if base := sc.Spec.Server.Service; base != nil && !equality.Semantic.DeepEqual(base.Status, corev1.ServiceStatus{}) {
 		warnings = append(warnings, "spec.server.service: status has no effect, because the cluster writes it; remove the field status")
 	}
+
 	for _, text := range warnings {
 		notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: dialect.EventSubmissionWarning, Message: text}})
 	}

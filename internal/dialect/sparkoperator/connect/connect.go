@@ -68,10 +68,12 @@ type Connects struct{ Options }
 // does not change the status of a SparkConnect that is being deleted.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	current := c.present(sc)
+
 	wanted, memory := current.wanted(), decodeConnect(&sc.Status)
 	if sc.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, sc.OutOfBounds, true, memory)
 	}
+
 	unread := sc.Status.Operator == nil || sc.Status.ObservedGeneration != sc.Generation
 	taken := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew && len(seen.Drivers) > 0
 	// A terminal phase follows from the spec or from the operator's configuration. Either may have changed in the
@@ -81,11 +83,14 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 		next = c.next(sc, launch.NextAttempt(memory))
 		wanted.Invalid = dialect.Invalid(faults(next))
 	}
+
 	if wanted.Invalid != nil {
 		wanted.MinExecutors = 0 // unknown: the running server is not of this spec
 	}
+
 	plan := machine.Step(wanted, memory, seen, now)
 	next.Attach(plan)
+
 	if wanted.Deleting {
 		return plan
 	}
@@ -93,13 +98,16 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	if next != nil && plan.Next.Attempt != memory.Attempt {
 		current = next.Attempt
 	}
+
 	if taken {
 		plan.Notices = append([]lifecycle.Notice{serverTakenOver(sc)}, plan.Notices...)
 	}
+
 	stampChange(sc, now, func() {
 		if unread {
 			plan.Notices = append(plan.Notices, current.serviceWarnings()...)
 		}
+
 		plan.Notices = append(plan.Notices, encodeService(current, now)...)
 		plan.Notices = append(plan.Notices, encodeConnect(sc, plan, seen)...)
 		launch.Remember(c.Defaults, stored(sc), memory, plan.Next)
@@ -149,19 +157,23 @@ const connectHashVersion = 1
 func Hash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
+
 	s.Server.Template, s.Executor.Template = plainTemplate(s.Server.Template), plainTemplate(s.Executor.Template)
 	for _, text := range []**string{&s.Image, &s.Server.Memory, &s.Executor.Memory} {
 		if sparkoperator.StringValue(*text) == "" {
 			*text = nil
 		}
 	}
+
 	if s.DynamicAllocation != nil && !s.DynamicAllocation.Enabled {
 		s.DynamicAllocation = nil // because a disabled field is rendered like a missing one
 	}
+
 	text, err := json.Marshal(s)
 	if err != nil {
 		text = []byte(err.Error()) // a template without valid JSON, which no API server stores
 	}
+
 	sum := sha256.Sum256(text)
 	return strconv.Itoa(connectHashVersion) + ":" + hex.EncodeToString(sum[:12])
 }
@@ -173,22 +185,28 @@ func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
 	if err != nil {
 		return template
 	}
+
 	tree, err := podtemplate.Tree(read.Pod)
 	if err != nil {
 		return template
 	}
+
 	podtemplate.Graft(tree, runtime.DeepCopyJSON(read.Extra), func(string) {})
+
 	if read.Pod.Spec.Containers == nil {
 		if spec, ok := tree["spec"].(map[string]any); ok {
 			delete(spec, "containers") // the Go type always writes it
+
 			if len(spec) == 0 {
 				delete(tree, "spec")
 			}
 		}
 	}
+
 	if len(tree) == 0 {
 		return nil
 	}
+
 	text, err := json.Marshal(tree)
 	if err != nil {
 		return template
@@ -202,10 +220,12 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 	if action.Verb != lifecycle.Create || action.Part != lifecycle.Submission {
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
+
 	l, objects, err := launch.Attached(action, launch.Identity{Number: action.Attempt}, func() *launched { return c.next(sc, action.Attempt) })
 	if err != nil {
 		return submit.Objects{}, err
 	}
+
 	objects.Warnings = l.Attempt.warnings(l.Attempt.sc)
 	return objects, nil
 }
@@ -226,6 +246,7 @@ func asConnectError(sc *v1alpha1.SparkConnect, err error) error {
 	if !ok {
 		return &dialect.FieldError{Field: "spec", Message: err.Error()}
 	}
+
 	field := cmp.Or(fields.Connect.FieldOfPart(refused.Field), "spec")
 	if refused.Key != "" {
 		field = connectKeyField(sc, refused.Key)

@@ -59,24 +59,31 @@ func stays(t *testing.T, sc *v1alpha1.SparkConnect) *stay {
 func (s *stay) pass(d time.Duration, seen lifecycle.Observed, auxiliary ...lifecycle.AuxiliaryObject) *stay {
 	s.t.Helper()
 	s.now = s.now.Add(d)
+
 	s.plan, s.reported = s.connects.Decide(s.sc, seen, s.now), nil
 	for _, event := range s.connects.Events(s.sc, s.plan) {
 		s.reported = append(s.reported, event.Reason)
 	}
+
 	s.reported = append(s.reported, s.recordStates(auxiliary)...)
 	s.store()
+
 	if slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) || seen.Rejection != nil {
 		return s
 	}
+
 	before := s.sc.Status.DeepCopy()
 	seen.ProbeResult = nil
+
 	again := s.connects.Decide(s.sc, seen, s.now.Add(time.Millisecond))
 	if asks := slices.ContainsFunc(again.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
 		s.recordStates(auxiliary)
+
 		if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
 			s.t.Fatalf("a second pass changes the status:\n%s", diff)
 		}
 	}
+
 	s.sc.Status = *before
 	return s
 }
@@ -86,11 +93,13 @@ func (s *stay) recordStates(auxiliary []lifecycle.AuxiliaryObject) (reported []s
 	if wanted.Unsettled {
 		return nil
 	}
+
 	if len(auxiliary) == 0 {
 		for _, object := range wanted.Objects {
 			auxiliary = append(auxiliary, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 		}
 	}
+
 	for _, event := range wanted.Record(auxiliary, s.now) {
 		reported = append(reported, event.Reason)
 	}
@@ -100,14 +109,17 @@ func (s *stay) recordStates(auxiliary []lifecycle.AuxiliaryObject) (reported []s
 // store converts the status to JSON and back, as the API server does.
 func (s *stay) store() {
 	s.t.Helper()
+
 	text, err := json.Marshal(s.sc.Status)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	s.sc.Status = v1alpha1.SparkConnectStatus{}
 	if err := json.Unmarshal(text, &s.sc.Status); err != nil {
 		s.t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(s.plan.Next, decodeConnect(&s.sc.Status)); diff != "" {
 		s.t.Fatalf("memory (-decided +read):\n%s", diff)
 	}
@@ -116,6 +128,7 @@ func (s *stay) store() {
 // expect checks the state and the conditions. Each condition is written as "Type=Status Reason".
 func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *stay {
 	s.t.Helper()
+
 	var got []string
 	for _, c := range s.sc.Status.Conditions {
 		got = append(got, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
@@ -123,8 +136,10 @@ func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *s
 			s.t.Errorf("condition %s does not say why", c.Type)
 		}
 	}
+
 	slices.Sort(got)
 	slices.Sort(conditions)
+
 	if diff := cmp.Diff(conditions, got); diff != "" || s.sc.Status.State != state {
 		s.t.Fatalf("state %q, want %q; conditions (-want +got):\n%s", s.sc.Status.State, state, diff)
 	}
@@ -134,6 +149,7 @@ func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *s
 // wantEvents checks the reasons of the last pass's events.
 func (s *stay) wantEvents(want ...string) *stay {
 	s.t.Helper()
+
 	if diff := cmp.Diff(want, s.reported); diff != "" {
 		s.t.Fatalf("events (-want +got):\n%s", diff)
 	}
@@ -143,6 +159,7 @@ func (s *stay) wantEvents(want ...string) *stay {
 // wantMessage checks that a condition's message contains a text.
 func (s *stay) wantMessage(kind, part string) *stay {
 	s.t.Helper()
+
 	c := meta.FindStatusCondition(s.sc.Status.Conditions, kind)
 	if c == nil || !strings.Contains(c.Message, part) {
 		s.t.Fatalf("condition %s does not say %q: %+v", kind, part, c)
@@ -184,18 +201,22 @@ func runningConnect(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 func TestConnectComesUp(t *testing.T) {
 	s := stays(t, aConnect()).pass(0, noServer).wantEvents(EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+
 	if s.sc.Status.Server.PodName != "hub-server" || s.sc.Status.Server.ServiceName != "hub-server" || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
 		t.Errorf("status %+v", s.sc.Status)
 	}
+
 	s.pass(time.Second, aServer(1, lifecycle.DriverPending, waitsBecause("ImagePullBackOff", "no such image"))).wantEvents(EventServerPending)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff", notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
 	s.wantMessage(dialect.ConditionReady, "no such image").wantMessage(ConditionProgressing, "no such image")
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning)).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+
 	seen := aServer(1, lifecycle.DriverRunning, isReady)
 	for i, phase := range []lifecycle.DriverPhase{lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverPending} {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i), Attempt: 1, Phase: phase})
 	}
+
 	s.pass(time.Second, seen).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	want := v1alpha1.SparkConnectStatus{
@@ -204,11 +225,14 @@ func TestConnectComesUp(t *testing.T) {
 		Executors: map[string]int{"running": 2, "pending": 1}, StartTime: metav1.NewTime(connectBegan), LastUpdateTime: metav1.NewTime(s.now),
 	}
 	got := *s.sc.Status.DeepCopy()
+
 	got.Conditions, got.Operator = nil, nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
+
 	s.pass(time.Hour, seen).wantEvents()
+
 	if !s.sc.Status.LastUpdateTime.Equal(&want.LastUpdateTime) {
 		t.Errorf("nothing changed, and lastUpdateTime is %s", s.sc.Status.LastUpdateTime)
 	}
@@ -220,13 +244,16 @@ func TestConnectEnds(t *testing.T) {
 		wantEvents(EventServerFailed, EventServerBackOff)
 	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
 	s.wantMessage(dialect.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
+
 	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.RequeueAfter != 10*time.Second {
 		t.Errorf("server %+v, requeue after %s", s.sc.Status.Server, s.plan.RequeueAfter)
 	}
+
 	s.pass(10*time.Second, aServer(1, lifecycle.DriverFailed)).wantEvents()
 	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
+
 	if !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
 		t.Errorf("startTime is %s, not that of the first server", s.sc.Status.StartTime)
 	}
@@ -254,9 +281,11 @@ func TestConnectRollsOut(t *testing.T) {
 	s.pass(time.Second, aServer(2, lifecycle.DriverRunning)).wantEvents()
 	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectRolledOut)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+
 	if s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("observedGeneration %d", s.sc.Status.ObservedGeneration)
 	}
+
 	s.pass(time.Minute, aServer(2, lifecycle.DriverRunning)).pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 }
 
@@ -267,9 +296,11 @@ func TestConnectSuspends(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 	s.pass(time.Second, noServer).wantEvents(EventConnectSuspended)
 	s.wantMessage(dialect.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+
 	if s.sc.Status.Server != (v1alpha1.SparkConnectServerStatus{ServiceName: "hub-server"}) {
 		t.Errorf("server %+v", s.sc.Status.Server)
 	}
+
 	s.sc.Spec.Suspend = nil
 	s.pass(time.Hour, noServer).wantEvents(EventConnectResuming, EventServerCreated)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
@@ -299,16 +330,21 @@ func TestConnectUnusableEdit(t *testing.T) {
 	ready.Drivers[0].SpecHash = Hash(&s.sc.Spec)
 	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
 	s.pass(time.Second, ready).wantEvents(EventConnectInvalid)
+
 	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
 	s.expect(v1alpha1.SparkConnectStateReady, stalled...)
 	s.wantMessage(dialect.ConditionStalled, "spec.executor.memory").wantMessage(dialect.ConditionReady, "spec.executor.memory").wantMessage(ConditionProgressing, "spec.executor.memory")
+
 	if len(s.plan.Actions) > 0 || s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("actions %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
 	}
+
 	s.pass(time.Hour, ready).wantEvents().expect(v1alpha1.SparkConnectStateReady, stalled...)
+
 	if len(s.plan.Actions) > 0 {
 		t.Errorf("actions %v: the wanted number of executors is unknown", s.plan.Actions)
 	}
+
 	unready := aServer(1, lifecycle.DriverRunning)
 	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
 	s.pass(time.Second, unready).wantEvents(EventServerNotReady)
@@ -365,20 +401,25 @@ func TestConnectExecutorFails(t *testing.T) {
 		}
 		return seen
 	}
+
 	s := runningConnect(t).pass(time.Second, failing(1)).wantEvents(dialect.EventExecutorFailed)
 	if diff := cmp.Diff(map[string]int{"failed": 1, "running": 1}, s.sc.Status.Executors); diff != "" {
 		t.Errorf("executors (-want +got):\n%s", diff)
 	}
+
 	s.pass(time.Second, failing(1)).wantEvents()
 	s.pass(time.Second, aServer(1, lifecycle.DriverFailed)).pass(time.Minute, noServer).wantEvents(EventServerCreated)
 	s.pass(time.Second, failing(2)).wantEvents(EventServerReady, dialect.EventExecutorFailed)
+
 	many := aServer(2, lifecycle.DriverRunning, isReady)
 	for i := range 100 {
 		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", 110-i), Attempt: 2, Phase: lifecycle.DriverFailed})
 	}
+
 	if s.pass(time.Second, many); len(s.reported) != dialect.MaxExecutorNotices {
 		t.Errorf("%d events of one pass", len(s.reported))
 	}
+
 	s.pass(time.Second, many).wantEvents()
 }
 
@@ -387,6 +428,7 @@ func TestConnectTransientError(t *testing.T) {
 	bad.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
 	s := stays(t, aConnect()).pass(time.Minute, bad)
 	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
+
 	bad.TransientError.Cause.Message = "slow: 2"
 	s.pass(time.Minute, bad).wantMessage(dialect.ConditionReady, "slow: 1") // worded anew is no news
 }
@@ -400,14 +442,18 @@ func TestConnectService(t *testing.T) {
 	s.pass(time.Second, ready, taken).wantEvents(EventServerReady)
 	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	s.wantMessage(dialect.ConditionReady, "it belongs to somebody")
+
 	if s.sc.Status.Server.ServiceName != "" {
 		t.Errorf("status names Service %s", s.sc.Status.Server.ServiceName)
 	}
+
 	since := meta.FindStatusCondition(s.sc.Status.Conditions, dialect.ConditionReady).LastTransitionTime
 	s.pass(time.Hour, ready, taken).wantEvents()
+
 	if now := meta.FindStatusCondition(s.sc.Status.Conditions, dialect.ConditionReady).LastTransitionTime; !now.Equal(&since) {
 		t.Errorf("Ready went over at %s, and again at %s", since, now)
 	}
+
 	s.pass(time.Second, ready).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 }
@@ -434,9 +480,11 @@ func TestConnectDeleted(t *testing.T) {
 	s.sc.DeletionTimestamp = new(metav1.NewTime(s.now))
 	before := s.sc.Status.DeepCopy()
 	s.connects.Decide(s.sc, noServer, s.now.Add(time.Hour))
+
 	if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
 		t.Errorf("the status changed:\n%s", diff)
 	}
+
 	if !s.connects.AuxiliaryObjects(s.sc).Unsettled {
 		t.Error("something is wanted beside it")
 	}
@@ -450,11 +498,14 @@ func TestConnectRender(t *testing.T) {
 		}
 		sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"metadata":{"labels":{"spark-role":"x"}},"spec":{"serviceAccountName":"spark"}}`)}
 	})
+
 	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 3}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pod := objects.Driver
+
 	want := map[string]string{
 		sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: "3f0c", sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true",
 		submit.RoleLabel: "connect-server", "spark-version": "4.1.4",
@@ -462,21 +513,26 @@ func TestConnectRender(t *testing.T) {
 	if diff := cmp.Diff(want, pod.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
+
 	if pod.Name != "hub-server" || pod.Annotations[lifecycle.SpecHashAnnotation] != Hash(&sc.Spec) || !metav1.IsControlledBy(pod, sc) {
 		t.Errorf("metadata %+v", pod.ObjectMeta)
 	}
+
 	config := objects.Before[0]
 	if len(objects.Before) != 1 || config.GetName() != "hub-conf" || config.GetLabels()[sparkoperator.LabelAttempt] != "3" || !metav1.IsControlledBy(config, sc) {
 		t.Errorf("before the pod: %+v", objects.Before)
 	}
+
 	args := pod.Spec.Containers[0].Args
 	if !slices.Contains(args, "spark.app.note="+strings.ReplaceAll(nasty, "$(", "$$(")) {
 		t.Errorf("the value does not arrive as it is: %q", args)
 	}
+
 	all := strings.Join(args, "\n")
 	if strings.Contains(all, "s3cret") || strings.Contains(all, "elsewhere") || !slices.Contains(args, "spark.kubernetes.namespace=team") {
 		t.Errorf("arguments %q", args)
 	}
+
 	reported := strings.Join(objects.Warnings, "\n")
 	for _, field := range []string{
 		"spec.sparkConf[spark.kubernetes.authenticate.oauthToken]: has no effect", "spec.sparkConf[spark.kubernetes.namespace]: ", "spec.server.template: metadata.labels",
@@ -485,9 +541,11 @@ func TestConnectRender(t *testing.T) {
 			t.Errorf("no warning %q in:\n%s", field, reported)
 		}
 	}
+
 	if strings.Contains(reported, "s3cret") {
 		t.Error("a message contains a secret")
 	}
+
 	for _, action := range []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Submission}, {Verb: lifecycle.Create, Part: lifecycle.DriverBudget}} {
 		if _, err := (Connects{}).Render(sc, action, connectBegan); err == nil {
 			t.Errorf("%v is rendered", action)
@@ -501,11 +559,14 @@ func TestConnectExecutor(t *testing.T) {
 		sc.Spec.Executor.Memory, sc.Spec.Executor.Cores = new("2g"), new(int32(3))
 		sc.Spec.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"nodeSelector":{"disk":"ssd"}}}`)}
 	})
+
 	pod, err := Connects{}.Executor(sc, 2, 1, "server-uid", connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	spark := pod.Spec.Containers[0]
+
 	memory := spark.Resources.Requests[corev1.ResourceMemory]
 	if pod.Namespace != "team" || pod.Labels["team"] != "a" || pod.Labels[sparkoperator.LabelAttempt] != "2" || pod.Spec.NodeSelector["disk"] != "ssd" ||
 		spark.Image != "docker.io/apache/spark:4.1.4" || memory.String() != "2432Mi" || pod.OwnerReferences[0].UID != "server-uid" {
@@ -523,17 +584,21 @@ func TestConnectQueued(t *testing.T) {
 			"spark.kubernetes.executor.annotation.kueue.x-k8s.io/pod-suspending-parent": "spark-driver",
 		}
 	})
+
 	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := objects.Driver.Labels["kueue.x-k8s.io/queue-name"]; got != "research" {
 		t.Errorf("the server is in queue %q", got)
 	}
+
 	pod, err := Connects{}.Executor(sc, 1, 1, "server-uid", connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if pod.Labels["kueue.x-k8s.io/queue-name"] != "research" || pod.Labels["kueue.x-k8s.io/managed"] != "true" ||
 		pod.Annotations["kueue.x-k8s.io/pod-suspending-parent"] != "spark-driver" {
 		t.Errorf("an executor has labels %v and annotations %v", pod.Labels, pod.Annotations)

@@ -28,6 +28,7 @@ func TestListsOfServersCostLinearTime(t *testing.T) {
 
 func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 	now := connectBegan
+
 	seen := lifecycle.Observed{Confirmed: true}
 	for range 3 {
 		plan := c.Decide(sc, seen, now)
@@ -36,15 +37,19 @@ func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 				_, _ = c.Render(sc, action, now)
 			}
 		}
+
 		c.Events(sc, plan)
 		s := c.AuxiliaryObjects(sc)
+
 		var states []lifecycle.AuxiliaryObject
 		for _, object := range s.Objects {
 			states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
 		}
+
 		if s.Record != nil {
 			s.Record(states, now)
 		}
+
 		_, _ = json.Marshal(sc.Status)
 		seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "hub-server", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: now, StartedAt: now, ReadyAt: now}}}
 	}

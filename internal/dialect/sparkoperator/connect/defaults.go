@@ -27,12 +27,15 @@ func typedSets(spec *v1alpha1.SparkConnectSpec, key string) bool {
 func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platform.Settings) (filled []string) {
 	own := spec.SparkConf
 	user := *spec
+
 	spec.SparkConf = s.Conf(own, func(key string) bool { return typedSets(&user, key) })
 	if image, setting := s.Image(spec.SparkVersion); image != "" && sparkoperator.StringValue(spec.Image) == "" && !hasImage(own) {
 		// It is a key, and not spec.image, because the images of the templates override keys.
 		spec.SparkConf = platform.With(spec.SparkConf, platform.ImageKey, image)
+
 		filled = append(filled, setting)
 	}
+
 	for _, role := range []struct {
 		name, container string
 		template        **runtime.RawExtension
@@ -44,16 +47,19 @@ func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platfor
 		if container == "" {
 			container = role.container
 		}
+
 		taken := platform.TakenByConf(own, role.name)
 		byConf := taken.Key
 		taken.Key = func(field, key string) bool {
 			_, isLabel := labels[key]
 			return byConf(field, key) || field == "labels" && isLabel
 		}
+
 		template, used := s.Fill(dialect.RawBytes(*role.template), role.name, platform.Container{Name: container}, taken)
 		if len(used) > 0 {
 			*role.template = &runtime.RawExtension{Raw: template}
 		}
+
 		filled = append(filled, used...)
 	}
 	return filled

@@ -44,10 +44,12 @@ func everyDefault() platform.Settings {
 // rendered returns the pod of a server and one of its executors.
 func rendered(t *testing.T, c Connects, sc *v1alpha1.SparkConnect) (server, executor *corev1.Pod) {
 	t.Helper()
+
 	objects, err := c.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if executor, err = c.Executor(sc, 1, 1, "", connectBegan); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +89,7 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 		}
 	}
 	serverLabel := func(server, _ *corev1.Pod) string { return server.Labels["team"] }
+
 	labels := platform.Settings{Driver: platform.Pod{Labels: map[string]string{"team": "default"}}, Executor: platform.Pod{Labels: map[string]string{"team": "default"}}}
 	for name, test := range map[string]struct {
 		defaults     platform.Settings
@@ -133,6 +136,7 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 func TestDefaultImage(t *testing.T) {
 	c := onPlatform(platform.Settings{Images: map[string]string{"4.1": "default:{{SPARK_VERSION}}"}})
 	const template = `{template: {spec: {containers: [{name: spark-kubernetes-ROLE, image: template}]}}}`
+
 	server, executor := strings.Replace(template, "ROLE", "driver", 1), strings.Replace(template, "ROLE", "executor", 1)
 	for piece, want := range map[string][2]string{
 		`image: null`: {"default:4.1.4", "default:4.1.4"},
@@ -150,11 +154,13 @@ func TestDefaultImage(t *testing.T) {
 		if sc.Spec.Image != nil && strings.HasPrefix(piece, "image: null") {
 			sc.Spec.Image = nil
 		}
+
 		s, e := rendered(t, c, sc)
 		if got := [2]string{s.Spec.Containers[0].Image, e.Spec.Containers[0].Image}; got != want {
 			t.Errorf("%s: server and executors run %q, want %q", piece, got, want)
 		}
 	}
+
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Image, sc.Spec.SparkVersion = nil, "4.0.1" })
 	if wrong := c.invalid(sc); wrong == nil || !strings.HasPrefix(wrong.Message, "spec.image: ") {
 		t.Errorf("another line of Spark: %v", wrong)
@@ -168,10 +174,12 @@ func TestMergedDefaults(t *testing.T) {
 	sc.Spec.SparkConf["spark.kubernetes.executor.podTemplateContainerName"] = "main"
 	before, settings := sc.DeepCopy(), everyDefault()
 	a := onPlatform(settings).next(sc, 1).Attempt
+
 	merged := a.sc
 	if diff := cmp.Diff(before, sc) + cmp.Diff(everyDefault(), settings); diff != "" {
 		t.Errorf("the SparkConnect or the settings were changed:\n%s", diff)
 	}
+
 	want := map[string]string{
 		"spark.eventLog.dir": "mine", "spark.sql.ansi.enabled": "true", "spark.kubernetes.container.image": "platform:4.1",
 		"spark.kubernetes.executor.podTemplateContainerName": "main",
@@ -179,6 +187,7 @@ func TestMergedDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, merged.Spec.SparkConf); diff != "" {
 		t.Errorf("sparkConf (-want +got):\n%s", diff)
 	}
+
 	spec := corev1.PodSpec{
 		NodeSelector: map[string]string{"disk": "platform"}, Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "platform",
 		SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "platform"}},
@@ -186,15 +195,19 @@ func TestMergedDefaults(t *testing.T) {
 			Name: "spark-kubernetes-driver", Env: []corev1.EnvVar{{Name: "REGION", Value: "platform"}}, SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
 		}},
 	}
+
 	server, executor := dialect.PodTemplate(merged.Spec.Server.Template), dialect.PodTemplate(merged.Spec.Executor.Template)
 	if diff := cmp.Diff(spec, server.Spec); diff != "" {
 		t.Errorf("the server's template (-want +got):\n%s", diff)
 	}
+
 	spec.Tolerations, spec.Containers[0].Name = []corev1.Toleration{{Key: "mine"}, {Key: "spot"}}, "main"
 	if diff := cmp.Diff(spec, executor.Spec); diff != "" {
 		t.Errorf("the executors' template (-want +got):\n%s", diff)
 	}
+
 	used := slices.Compact(slices.Sorted(slices.Values(a.defaults.Filled)))
+
 	wantUsed := []string{
 		"driver.annotations[note]", "driver.env[REGION]", "driver.labels[team]", "driver.nodeSelector[disk]", "driver.podSecurityContext.fsGroup", "driver.priorityClassName",
 		"driver.securityContext.readOnlyRootFilesystem", "driver.tolerations",
@@ -204,13 +217,16 @@ func TestMergedDefaults(t *testing.T) {
 	if diff := cmp.Diff(wantUsed, used); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
+
 	if a.hash != Hash(&sc.Spec) || Hash(&merged.Spec) == Hash(&sc.Spec) {
 		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", a.hash, Hash(&sc.Spec))
 	}
+
 	again := merged.DeepCopy()
 	if filled := merge(&again.Spec, again.Labels, a.Defaults); len(filled) > 0 || cmp.Diff(merged, again) != "" {
 		t.Errorf("a second merge uses %v and changes\n%s", filled, cmp.Diff(merged, again))
 	}
+
 	if plain := (Connects{}).next(sc, 1).Attempt; plain.sc != sc || plain.defaults.Settings != nil {
 		t.Error("without defaults, the SparkConnect is copied")
 	}
@@ -221,6 +237,7 @@ func TestMergedDefaults(t *testing.T) {
 func TestDefaultsOfACreatedServer(t *testing.T) {
 	present := &platform.Settings{Version: "v2", SparkConf: map[string]string{"spark.executor.instances": "2", "spark.dynamicAllocation.enabled": "true"}}
 	stored := (&platform.Settings{Version: "v1", SparkConf: map[string]string{"spark.executor.instances": "1", "spark.sql.ansi.enabled": "true"}}).Remember()
+
 	status := func(attempt int32, defaults *statusv1.OperatorDefaults) v1alpha1.SparkConnectStatus {
 		return v1alpha1.SparkConnectStatus{Operator: &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: attempt, Defaults: defaults}}}
 	}
@@ -247,21 +264,26 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 				})
 				before := sc.DeepCopy()
 				a := Connects{Options{Defaults: test.defaults}}.present(sc)
+
 				want := test.want
 				if text, set := own["spark.executor.instances"]; set {
 					want = text
 				}
+
 				dynamic := ""
 				if test.want == "2" && !disabled {
 					dynamic = "true"
 				}
+
 				got := a.sc.Spec.SparkConf
 				if got["spark.executor.instances"] != want || got["spark.dynamicAllocation.enabled"] != dynamic || got["spark.a"] != own["spark.a"] {
 					t.Errorf("%s, disabled: %t: the configuration is %v", name, disabled, got)
 				}
+
 				if a.hash != Hash(&before.Spec) {
 					t.Errorf("%s: the hash is not that of the user's spec", name)
 				}
+
 				if diff := cmp.Diff(before, sc); diff != "" {
 					t.Errorf("%s: the SparkConnect was changed:\n%s", name, diff)
 				}
@@ -279,34 +301,42 @@ func TestOriginsOfDefaults(t *testing.T) {
 	}
 	sc := connectOf(t, `sparkConf: {spark.eventLog.dir: default}`) // as the default, but the user's own
 	sc.Labels = map[string]string{"own": "x"}
+
 	objects, err := onPlatform(s).Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]string{"sparkConf[spark.sql.ansi.enabled]": "defaults[1] (sql)", "driver.labels[team]": "defaults[0] (all)"}
 	if diff := cmp.Diff(want, platform.Origins(objects.Before[0].GetAnnotations())); diff != "" {
 		t.Errorf("origins (-want +got):\n%s", diff)
 	}
+
 	for _, object := range []map[string]string{objects.Before[0].GetAnnotations(), objects.Driver.Annotations} {
 		if object[platform.VersionAnnotation] != "v1" {
 			t.Errorf("annotations without the version: %v", object)
 		}
 	}
+
 	if objects.Driver.Annotations[lifecycle.SpecHashAnnotation] != Hash(&sc.Spec) {
 		t.Error("the pod has not the hash of the user's spec")
 	}
+
 	s.SparkConf = map[string]string{"spark.executor.memory": "2gb2"}
 	if wrong := onPlatform(s).invalid(aConnect()); wrong == nil || !strings.HasPrefix(wrong.Message, "spec.sparkConf[spark.executor.memory]: ") ||
 		!strings.Contains(wrong.Message, "(the value is a default of the operator's configuration, defaults; set the key in spec.sparkConf to override it)") {
 		t.Errorf("a fault of a default: %v", wrong)
 	}
+
 	if wrong := onPlatform(s).invalid(connectOf(t, `sparkConf: {spark.executor.memory: 2gb2}`)); wrong == nil || strings.Contains(wrong.Message, "default") {
 		t.Errorf("a fault of the user: %v", wrong)
 	}
+
 	plain, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, has := plain.Before[0].GetAnnotations()[platform.VersionAnnotation]; has || plain.Driver.Annotations[platform.VersionAnnotation] != "" {
 		t.Error("without defaults, the objects have their version")
 	}
@@ -331,6 +361,7 @@ func TestExecutorOfOtherDefaults(t *testing.T) {
 		sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: 1, Defaults: test.stored}}
 		})
+
 		pod, err := Connects{Options{Defaults: test.defaults}}.Executor(sc, test.attempt, 1, "", connectBegan)
 		if (errors.Is(err, launch.ErrDefaultsChanged)) != test.changed || (pod == nil) != test.changed {
 			t.Errorf("%s: %v", name, err)
@@ -353,10 +384,12 @@ func TestDefaultsAreStoredWithTheServer(t *testing.T) {
 			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Defaults: &statusv1.OperatorDefaults{Version: "v0"}}}
 		})
 		launch.Remember(test.c.Defaults, stored(sc), lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
+
 		got := ""
 		if sc.Status.Operator.Defaults != nil {
 			got = sc.Status.Operator.Defaults.Version
 		}
+
 		if got != test.want {
 			t.Errorf("%s: stored is %q, want %q", name, got, test.want)
 		}
@@ -371,6 +404,7 @@ func FuzzMerge(f *testing.F) {
 	} {
 		f.Add([]byte(template), "spark.eventLog.dir", "x")
 	}
+
 	f.Add([]byte(`{}`), "spark.kubernetes.container.image", "mine")
 	f.Fuzz(func(t *testing.T, template []byte, key, value string) {
 		sc := aConnect(func(sc *v1alpha1.SparkConnect) {
@@ -378,19 +412,24 @@ func FuzzMerge(f *testing.F) {
 			sc.Spec.Server.Template = &runtime.RawExtension{Raw: slices.Clone(template)}
 		})
 		before := sc.DeepCopy()
+
 		launched := onPlatform(everyDefault()).next(sc, 1).Attempt.sc
 		if diff := cmp.Diff(before, sc); diff != "" {
 			t.Fatalf("the SparkConnect was changed:\n%s", diff)
 		}
+
 		if got := launched.Spec.SparkConf[key]; got != value && (key != platform.ImageKey || value != "") {
 			t.Errorf("%q is %q, want %q", key, got, value)
 		}
+
 		was, is := sparkoperator.CheckTemplate("t", sc.Spec.Server.Template), sparkoperator.CheckTemplate("t", launched.Spec.Server.Template)
 		if len(was) == 0 && len(is) > 0 {
 			t.Errorf("the template %s becomes %s: %v", template, launched.Spec.Server.Template.Raw, is)
 		}
+
 		again := launched.DeepCopy()
 		merge(&again.Spec, again.Labels, onPlatform(everyDefault()).Defaults)
+
 		if diff := cmp.Diff(launched, again); diff != "" {
 			t.Errorf("a second merge changes the spec:\n%s", diff)
 		}

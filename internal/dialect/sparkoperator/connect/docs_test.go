@@ -18,6 +18,7 @@ func TestConnectIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	page := string(text)
 	for _, word := range []string{
 		EventConnectTakenOver, EventConnectInvalid, EventConnectSpecChanged, EventConnectRolledOut, EventConnectSuspending, EventConnectSuspended,
@@ -32,6 +33,7 @@ func TestConnectIsDocumented(t *testing.T) {
 			t.Errorf("docs/connect.md does not contain %s", word)
 		}
 	}
+
 	first, longest, settled := machine.FirstInterval.String(), machine.MaxInterval.String(), machine.Settled.String()
 	if first != "10s" || longest != "5m0s" || settled != "10m0s" || !strings.Contains(page, "10 s after the end") || !strings.Contains(page, "up to 5 min") ||
 		!strings.Contains(page, "Ready for 10 min") {
@@ -45,11 +47,14 @@ func TestConnectExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	page, err := os.ReadFile("../../../../docs/connect.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+
 	inPage, _, _ := strings.Cut(rest, "```")
 	for name, text := range map[string]string{"examples/spark-connect.yaml": string(file), "docs/connect.md": inPage} {
 		sc := &v1alpha1.SparkConnect{}
@@ -57,9 +62,11 @@ func TestConnectExample(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		if wrong := (Connects{}).invalid(sc); wrong != nil || sc.Name != "spark-connect" {
 			t.Errorf("%s: %v, name %s", name, wrong, sc.Name)
 		}
+
 		if review := (Connects{}).Review(sc); len(review.Faults)+len(review.Warnings) > 0 {
 			t.Errorf("%s: %v %v", name, review.Faults, review.Warnings)
 		}

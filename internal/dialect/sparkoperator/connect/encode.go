@@ -28,6 +28,7 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 	if s.Operator == nil {
 		s.Operator = &v1alpha1.OperatorStatus{}
 	}
+
 	dialect.EncodeMemory(&s.Operator.OperatorStatus, m)
 	s.Operator.AttemptID, s.Operator.Runs, s.Operator.Submissions = m.AttemptID, m.Runs, m.Submissions
 }
@@ -36,7 +37,9 @@ func rememberConnect(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) {
 // lastUpdateTime.
 func stampChange(sc *v1alpha1.SparkConnect, now time.Time, change func()) {
 	before := sc.Status.DeepCopy()
+
 	change()
+
 	if !equality.Semantic.DeepEqual(*before, sc.Status) {
 		sc.Status.LastUpdateTime = metav1.NewTime(now.Truncate(time.Second)) // as precise as it is stored
 	}
@@ -52,6 +55,7 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	s.ObservedGeneration = sc.Generation
 	s.State = connectState(s.State, m)
 	s.Server.PodName, s.Server.PodIP = "", ""
+
 	server := seen.Driver(m.Attempt)
 	switch {
 	case server != nil:
@@ -62,9 +66,11 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 	case m.Phase == lifecycle.Launched:
 		s.Server.PodName = connect.ServerName(sc.Name)
 	}
+
 	if s.StartTime.IsZero() && m.Runs > 0 {
 		s.StartTime = metav1.NewTime(m.SubmittedAt.Truncate(time.Second))
 	}
+
 	s.Executors = executorsByPhase(m, seen)
 	return noticeFailures(s.Operator, m, seen, reported)
 }
@@ -81,18 +87,22 @@ func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialec
 // ids of all failed executors whose pods exist, so that they are not reported again.
 func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported dialect.IDSet) []lifecycle.Notice {
 	var failed dialect.IDSet
+
 	var unreported []*lifecycle.Executor
 	for i := range seen.Executors {
 		e := &seen.Executors[i]
 		if e.Attempt != m.Attempt || e.Phase != lifecycle.DriverFailed {
 			continue
 		}
+
 		id := dialect.ExecutorID(e.Name)
 		failed.Add(id)
+
 		if !reported.Has(id) && len(reported) < dialect.MaxRanges {
 			unreported = append(unreported, e)
 		}
 	}
+
 	o.Executors = nil
 	if len(failed) > 0 {
 		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.Cut(dialect.MaxRanges).String()}
@@ -145,6 +155,7 @@ func executorsByPhase(m lifecycle.Memory, seen lifecycle.Observed) map[string]in
 		if e.Attempt != m.Attempt {
 			continue
 		}
+
 		if counts == nil {
 			counts = map[string]int{}
 		}

@@ -42,6 +42,7 @@ func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []diale
 			out = append(out, e)
 		}
 	}
+
 	for _, n := range plan.Notices {
 		out = append(out, serverNotice(n))
 	}
@@ -100,14 +101,17 @@ func rolledOut(sc *v1alpha1.SparkConnect, t lifecycle.Transition) bool {
 	if sc.Status.Operator == nil || t.From == lifecycle.Unknown {
 		return false
 	}
+
 	past := sc.Status.Operator.History
 	for i := len(past) - 1; i > 0; i-- {
 		if past[i].Attempt != t.Attempt {
 			return false // the history of the attempt is incomplete
 		}
+
 		if lifecycle.Phase(past[i].Phase) == lifecycle.Launched {
 			return lifecycle.Phase(past[i-1].Phase) == lifecycle.Editing
 		}
+
 		if lifecycle.Phase(past[i].Phase) == lifecycle.Running && i < len(past)-1 {
 			return false // the server was ready before
 		}

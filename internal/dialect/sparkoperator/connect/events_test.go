@@ -16,6 +16,7 @@ import (
 func TestEventOfEveryTransition(t *testing.T) {
 	invalid, killed := lifecycle.Cause{Reason: "InvalidSpec", Message: "spec.image: none"}, lifecycle.Cause{Reason: "OOMKilled", Message: "exit code 137"}
 	const ours = "ours"
+
 	for name, test := range map[string]struct {
 		t    lifecycle.Transition
 		want string // type, reason and message; empty: no event
@@ -42,10 +43,12 @@ func TestEventOfEveryTransition(t *testing.T) {
 	} {
 		sc := aConnect()
 		plan := lifecycle.Plan{Transitions: []lifecycle.Transition{test.t}, Next: lifecycle.Memory{Phase: test.t.To, Attempt: 2, AttemptID: lifecycle.AttemptID("3f0c", 2)}}
+
 		got := ""
 		for _, e := range (Connects{}).Events(sc, plan) {
 			got += e.Type + " " + e.Reason + ": " + e.Message
 		}
+
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -66,6 +69,7 @@ func TestRollOutIsKnownFromTheHistory(t *testing.T) {
 		return history
 	}
 	otherAttempt := past(lifecycle.Editing, lifecycle.Launched, lifecycle.Running)
+
 	otherAttempt[1].Attempt = 1
 	for name, test := range map[string]struct {
 		history []statusv1.OperatorTransition
@@ -87,6 +91,7 @@ func TestRollOutIsKnownFromTheHistory(t *testing.T) {
 		if name != "a status without our own part" {
 			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{History: test.history}}
 		}
+
 		events := (Connects{}).Events(sc, lifecycle.Plan{Transitions: []lifecycle.Transition{{From: test.from, To: lifecycle.Running, Attempt: 2}}})
 		if len(events) != 1 || events[0].Reason != test.want || events[0].Type != corev1.EventTypeNormal {
 			t.Errorf("%s: %+v, want %s", name, events, test.want)
@@ -97,6 +102,7 @@ func TestRollOutIsKnownFromTheHistory(t *testing.T) {
 // TestEventsOfNotices checks the type and the reason of each notice's event. Events of servers have their own reasons.
 func TestEventsOfNotices(t *testing.T) {
 	why := lifecycle.Cause{Reason: "ImagePullBackOff", Message: "no such image"}
+
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Status.State = v1alpha1.SparkConnectStateReady })
 	for name, test := range map[string]struct {
 		notice lifecycle.Notice

@@ -61,14 +61,17 @@ var connectSamples = map[string]connectSample{
 // connectOf returns a small SparkConnect with pieces of YAML merged into its spec.
 func connectOf(t *testing.T, pieces ...string) *v1alpha1.SparkConnect {
 	t.Helper()
+
 	whole := fieldtable.Plain(t, aConnect())
 	for _, piece := range pieces {
 		fieldtable.Merge(whole, fieldtable.Tree(t, "spec: {"+piece+"}"))
 	}
+
 	text, err := json.Marshal(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sc := &v1alpha1.SparkConnect{}
 	if err := yaml.UnmarshalStrict(text, sc); err != nil {
 		t.Fatal(err)
@@ -87,19 +90,24 @@ type served struct {
 
 func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	t.Helper()
+
 	c := Connects{Options{UI: sparkoperator.UI{Outside: true, Ingress: &sparkoperator.UIIngress{}, Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "default"}}}}}}
 	if wrong := c.invalid(sc); wrong != nil {
 		t.Fatal(wrong.Message)
 	}
+
 	objects, err := c.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	executor, err := c.Executor(sc, 1, 1, "s", connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := served{conf: map[string]string{}, server: fieldtable.Plain(t, objects.Driver), executor: fieldtable.Plain(t, executor), beside: map[string]map[string]any{}, warnings: objects.Warnings}
+
 	args := objects.Driver.Spec.Containers[0].Args
 	for i, option := range args {
 		if option == "--conf" {
@@ -107,9 +115,11 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 			s.conf[key] = value
 		}
 	}
+
 	s.serverContainer, s.executorSpark = fieldtable.SparkContainer(t, s.server, 0), fieldtable.SparkContainer(t, s.executor, -1)
 	delete(s.serverContainer, "args") // which is the configuration
 	c.Decide(sc, noServer, connectBegan)
+
 	for _, object := range c.AuxiliaryObjects(sc).Objects {
 		there := fieldtable.Plain(t, object)
 		delete(there["metadata"].(map[string]any)["labels"].(map[string]any), lifecycle.ContentLabel)
@@ -122,23 +132,28 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 // configuration, the server, the executors, and the auxiliary objects, in this order.
 func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 	t.Helper()
+
 	sc := connectOf(t, s.with, s.value)
 	if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkconnects.yaml", "v1alpha1", sc); len(errs) > 0 {
 		t.Errorf("%s: the definition refuses it: %v", s.value, errs.ToAggregate())
 	}
+
 	before, after := servedOf(t, connectOf(t, s.with)), servedOf(t, sc)
 	for _, key := range slices.Sorted(maps.Keys(after.conf)) {
 		if before.conf[key] != after.conf[key] {
 			places[0] = append(places[0], key)
 		}
 	}
+
 	places[1] = fieldtable.PodChanges(before.server, before.serverContainer, after.server, after.serverContainer)
+
 	places[2] = fieldtable.PodChanges(before.executor, before.executorSpark, after.executor, after.executorSpark)
 	for _, kind := range slices.Sorted(maps.Keys(after.beside)) {
 		if difference.Diff(before.beside[kind], after.beside[kind]) != "" {
 			places[3] = append(places[3], kind)
 		}
 	}
+
 	if len(after.warnings) > len(before.warnings) {
 		t.Errorf("%s: warned of: %q", s.value, after.warnings)
 	}
@@ -152,9 +167,11 @@ func TestRowsAreTrue(t *testing.T) {
 		if row.Key == "" || row.Precedence != table.Overrides {
 			continue
 		}
+
 		sample := connectSamples[strings.TrimPrefix(row.Path, "spec.")]
 		sc := connectOf(t, sample.with, sample.value)
 		alone, _ := connectConf(sc).Get(row.Key)
+
 		sc.Spec.SparkConf = platform.With(sc.Spec.SparkConf, row.Key, "own")
 		if both, _ := connectConf(sc).Get(row.Key); alone == "" || both != alone {
 			t.Errorf("%s: %s is %q, with sparkConf %q", row.Path, row.Key, alone, both)
@@ -176,25 +193,31 @@ func TestFieldsDocument(t *testing.T) {
 	line("")
 	line("| field | configuration | server pod | executors' pods | auxiliary objects |")
 	line("|---|---|---|---|---|")
+
 	paths := fieldtable.Leaves(reflect.TypeFor[v1alpha1.SparkConnectSpec](), "", "executor")
 	if i := slices.Index(paths, "executor"); i >= 0 { // which is one field of an application's spec
 		paths = slices.Replace(paths, i, i+1, fieldtable.Leaves(reflect.TypeFor[v1alpha1.ExecutorSpec](), "executor")...)
 	}
+
 	for _, path := range paths {
 		s, known := connectSamples[path]
 		if path == "suspend" {
 			line("| `suspend` | stops the server and its executors; it changes no pod | | | |")
 			continue
 		}
+
 		if !known {
 			t.Errorf("spec.%s is not in connectSamples", path)
 			continue
 		}
+
 		p := connectPlace(t, s)
 		if len(p[0])+len(p[1])+len(p[2])+len(p[3]) == 0 {
 			t.Errorf("spec.%s of a SparkConnect has no effect", path)
 		}
+
 		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(p[0]), fieldtable.Codes(p[1]), fieldtable.Codes(p[2]), fieldtable.Codes(p[3]))
 	}
+
 	fieldtable.Hold(t, "../../../../docs/fields.md", "## spec of a SparkConnect", "[validation.md](validation.md) lists the values that are refused.", text.String(), *update)
 }

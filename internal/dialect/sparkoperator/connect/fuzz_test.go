@@ -28,7 +28,9 @@ func FuzzConnectSpecs(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add("hub", full)
+
 	for _, text := range []string{
 		`{}`, `{"spec":{"image":""}}`, `{"spec":{"image":"a","server":{"template":7}}}`, `{"spec":{"image":"a","server":{"template":{"spec":{"containers":[{}]}}}}}`,
 		`{"spec":{"image":"a","server":{"service":{"metadata":{"name":"A"},"spec":{"ports":[{"port":15002,"name":"x"}],"selector":{"a":"b"}}}}}}`,
@@ -39,49 +41,61 @@ func FuzzConnectSpecs(f *testing.F) {
 	} {
 		f.Add("hub", []byte(text))
 	}
+
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		sc := &v1alpha1.SparkConnect{}
 		if json.Unmarshal(text, sc) != nil {
 			return
 		}
+
 		sc.ObjectMeta = metav1.ObjectMeta{Name: name, Namespace: "team", UID: "u", Labels: sc.Labels}
 		sc.Status = v1alpha1.SparkConnectStatus{}
+
 		c := Connects{Options{MissingGrace: time.Minute, UI: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}, Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "g"}}}}}}
 		if wrong := c.invalid(sc); wrong != nil && !namesField.MatchString(wrong.Message) {
 			t.Errorf("names no field: %s", wrong.Message)
 		}
+
 		decide := func() lifecycle.Plan {
 			plan := c.Decide(sc, lifecycle.Observed{Confirmed: true}, connectBegan)
 			c.Events(sc, plan)
+
 			if wanted := c.AuxiliaryObjects(sc); !wanted.Unsettled {
 				wanted.Record(nil, connectBegan)
 			}
+
 			for _, action := range plan.Actions {
 				if action.Verb != lifecycle.Create {
 					continue
 				}
+
 				if _, err := c.Render(sc, action, connectBegan); err != nil {
 					t.Errorf("what is valid is not rendered: %v", err)
 				}
+
 				if _, err := c.Executor(sc, action.Attempt, 1, "s", connectBegan); err != nil {
 					t.Errorf("a server is made that can make no executors: %v", err)
 				}
 			}
 			return plan
 		}
+
 		plan := decide()
 		if m := plan.Next; m.Phase != lifecycle.Launched && m.Phase != lifecycle.Done && m.Phase != lifecycle.Suspended {
 			t.Errorf("the first decision ends in %s", m.Phase)
 		}
+
 		if diff := cmp.Diff(plan.Next, decodeConnect(&sc.Status)); diff != "" {
 			t.Errorf("memory (-decided +read):\n%s", diff)
 		}
+
 		before := sc.Status.DeepCopy()
 		if again := decide(); len(again.Actions) == 0 {
 			if diff := cmp.Diff(*before, sc.Status); diff != "" {
 				t.Errorf("a second pass changes the status:\n%s", diff)
 			}
 		}
+
 		for _, condition := range sc.Status.Conditions {
 			if dialect.UsableReason(condition.Reason) != condition.Reason {
 				t.Errorf("condition %+v", condition)

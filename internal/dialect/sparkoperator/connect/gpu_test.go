@@ -22,6 +22,7 @@ func TestExecutorsGetTheirGPUs(t *testing.T) {
 		if c.warning != "" {
 			sc = connectOf(t, `executor: {gpu: `+c.gpu+`}`)
 		}
+
 		review := (Connects{}).Review(sc)
 		if c.wrong != "" {
 			if len(review.Faults) == 0 || !strings.Contains(review.Faults[0].Error(), c.wrong) {
@@ -29,14 +30,17 @@ func TestExecutorsGetTheirGPUs(t *testing.T) {
 			}
 			continue
 		}
+
 		if len(review.Faults) > 0 || slices.ContainsFunc(review.Warnings, func(w string) bool { return strings.Contains(w, "discoveryScript") }) != (c.warning != "") {
 			t.Errorf("%s: faults %v, warnings %v", c.gpu, review.Faults, review.Warnings)
 			continue
 		}
+
 		for _, pods := range review.Pods() {
 			if pods.Role != "executor" {
 				continue
 			}
+
 			spark := pods.Pod.Spec.Containers[len(pods.Pod.Spec.Containers)-1]
 			if got := spark.Resources.Limits["nvidia.com/gpu"]; c.limit != "" && got.String() != c.limit {
 				t.Errorf("%s: the executors' limits are %v", c.gpu, spark.Resources.Limits)

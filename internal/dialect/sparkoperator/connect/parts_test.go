@@ -44,6 +44,7 @@ func TestConnectConf(t *testing.T) {
 			Enabled: true, InitialExecutors: new(int32(1)), MinExecutors: new(int32(1)), MaxExecutors: new(int32(7)), ShuffleTrackingTimeout: new(int64(60000)),
 		}
 	})
+
 	want := map[string]string{
 		"spark.driver.cores": "2", "spark.driver.memory": "3g", "spark.executor.cores": "4", "spark.executor.memory": "5g", "spark.executor.instances": "0",
 		"spark.hadoop.fs.a": "hadoop", "spark.hadoop.fs.b": "whole", "spark.sql.ansi.enabled": "true",
@@ -152,6 +153,7 @@ func TestConnectInvalidSpecs(t *testing.T) {
 			t.Errorf("%s: %s: found %+v", key, value, wrong)
 		}
 	}
+
 	many := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Name, sc.Spec.Server.Memory = "A", new("x") })
 	if wrong := (Connects{}).invalid(many); !strings.Contains(wrong.Message, "metadata.name") || !strings.Contains(wrong.Message, "spec.server.memory") {
 		t.Errorf("not all that is wrong: %s", wrong.Message)
@@ -210,6 +212,7 @@ func TestConnectVersionWarning(t *testing.T) {
 		if (len(warnings) > 0) != tc.want {
 			t.Errorf("%s: warnings %q", name, warnings)
 		}
+
 		if tc.want && !strings.HasPrefix(warnings[0], "spec.sparkVersion: ") {
 			t.Errorf("%s: %q names no field", name, warnings[0])
 		}
@@ -252,16 +255,20 @@ func TestConnectWarnings(t *testing.T) {
 		sc.Spec.HadoopConf = map[string]string{"k": "a", "spark.hadoop.k": "b", "same": "c", "spark.hadoop.same": "c"}
 		sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"mine"}}`)}
 	})
+
 	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var fields []string
 	for _, text := range objects.Warnings {
 		field, _, _ := strings.Cut(text, ": ")
 		fields = append(fields, field)
 	}
+
 	slices.Sort(fields)
+
 	want := []string{
 		"metadata.labels[sparkoperator.k8s.io/connect-name]", "spec.hadoopConf[k]", "spec.server.template", "spec.sparkConf[--jars]",
 		"spec.sparkConf[spark.kubernetes.container.image]", "spec.sparkConf[spark.kubernetes.driverEnv.A]", "spec.sparkConf[spark.master]",
@@ -279,17 +286,21 @@ func TestConnectServiceWarnings(t *testing.T) {
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s.pass(time.Second, ready).wantEvents(dialect.EventSubmissionWarning).pass(time.Second, ready).wantEvents()
+
 	events := s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
 		t.Errorf("reported: %+v", events)
 	}
+
 	s.sc.Generation = 3
 	s.sc.Spec.Server.Service = &corev1.Service{Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}}}
 	s.pass(time.Second, ready).wantEvents(dialect.EventSubmissionWarning).pass(time.Second, ready).wantEvents()
+
 	events = s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
 		t.Errorf("reported: %+v", events)
 	}
+
 	for key, field := range map[string]string{"sparkoperator.dev/attempt": "labels", "spark-app-selector": "labels"} {
 		s.sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: "1"}}}
 		s.pass(time.Second, ready).wantMessage(ConditionServiceReady, "spec.server.service: metadata."+field+"["+key+"]: ")
@@ -321,6 +332,7 @@ func TestHash(t *testing.T) {
 			s.Server.Template, s.Executor.Template = &runtime.RawExtension{Raw: []byte(empty)}, &runtime.RawExtension{Raw: []byte(empty)}
 		}
 	}
+
 	other := map[string]func(*v1alpha1.SparkConnectSpec){
 		"sparkVersion": func(s *v1alpha1.SparkConnectSpec) { s.SparkVersion = "4.1.5" },
 		"image":        func(s *v1alpha1.SparkConnectSpec) { s.Image = new("b") },
@@ -342,16 +354,19 @@ func TestHash(t *testing.T) {
 		"executor": func(s *v1alpha1.SparkConnectSpec) { s.Executor.Instances = new(int32(3)) },
 		"dynamic":  func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{Enabled: true} },
 	}
+
 	base := Hash(&aConnect().Spec)
 	if base != "1:"+strings.Split(base, ":")[1] || !lifecycle.Edited(base, "1:0") {
 		t.Errorf("hash %q", base)
 	}
+
 	for name, mod := range same {
 		spec := aConnect().Spec
 		if mod(&spec); Hash(&spec) != base {
 			t.Errorf("%s changes the hash", name)
 		}
 	}
+
 	for name, mod := range other {
 		spec := aConnect().Spec
 		if mod(&spec); !lifecycle.Edited(base, Hash(&spec)) {
@@ -363,6 +378,7 @@ func TestHash(t *testing.T) {
 		Image: new("a"), HadoopConf: map[string]string{"a": "b"}, SparkConf: map[string]string{"a": "b"}, DynamicAllocation: &v1alpha1.DynamicAllocation{},
 		Suspend: new(true), UI: &v1alpha1.UIConfiguration{},
 	})
+
 	var fields map[string]any
 	if err := json.Unmarshal(text, &fields); err != nil || len(fields) != 9 {
 		t.Errorf("the spec has %d fields, this test knows 9: %v", len(fields), err)
@@ -395,11 +411,13 @@ func TestConnectAdopt(t *testing.T) {
 		for _, p := range (Connects{}).Adopt(sc, candidates) {
 			got = append(got, fmt.Sprintf("%s %s %s %s", p.Name, p.Labels[sparkoperator.LabelAppUID], p.Labels[sparkoperator.LabelAttempt], p.Annotations[lifecycle.AdoptedAnnotation]))
 		}
+
 		if after, _ := json.Marshal(candidates); string(after) != string(before) {
 			t.Error("the pods in the cache are changed")
 		}
 		return got
 	}
+
 	want := []string{"hub-server 3f0c 1 p1", "hub-exec-1 3f0c 1 p1"}
 	if diff := cmp.Diff(want, adopt(candidates)); diff != "" {
 		t.Errorf("first pass (-want +got):\n%s", diff)
@@ -407,10 +425,13 @@ func TestConnectAdopt(t *testing.T) {
 	// After the adoption, the server belongs to the stored attempt. A server that the other operator creates later,
 	// after one of ours, belongs to the next attempt.
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "p1"})
+
 	if diff := cmp.Diff([]string{"hub-server 3f0c 4 p1"}, adopt(candidates[1:2])); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)
 	}
+
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "ours"})
+
 	if diff := cmp.Diff([]string{"hub-server 3f0c 5 p1"}, adopt(candidates[1:2])); diff != "" {
 		t.Errorf("later (-want +got):\n%s", diff)
 	}
@@ -428,13 +449,16 @@ func TestConnectTakeOver(t *testing.T) {
 	theirs := aServer(1, lifecycle.DriverRunning, isReady, func(d *lifecycle.Driver) { d.AttemptID = "p1" })
 	s.pass(0, theirs).wantEvents(EventServerReady, EventConnectTakenOver)
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+
 	if len(s.plan.Actions) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
 		t.Errorf("actions %v, started %s", s.plan.Actions, s.sc.Status.StartTime)
 	}
+
 	s.pass(time.Hour, theirs).wantEvents()
 	s.sc.Spec.Image = new("docker.io/apache/spark:4.1.5")
 	s.pass(time.Second, theirs).wantEvents(EventConnectSpecChanged)
 	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
+
 	if s.plan.Next.Attempt != 2 {
 		t.Errorf("attempt %d", s.plan.Next.Attempt)
 	}
@@ -446,10 +470,12 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
 	})
+
 	c := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
 	if !c.AuxiliaryObjects(sc).Unsettled {
 		t.Error("something is wanted before the first decision")
 	}
+
 	contents := map[string]bool{}
 	for i, phase := range []lifecycle.Phase{
 		lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Waiting, lifecycle.Retained,
@@ -457,20 +483,26 @@ func TestConnectServiceEverywhere(t *testing.T) {
 	} {
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: phase, Attempt: int32(i)})
 		sc.Spec.SparkVersion = fmt.Sprint("4.1.", i)
+
 		wanted := c.AuxiliaryObjects(sc)
 		if len(wanted.Objects) != 1 {
 			t.Fatalf("%s: wanted %v", phase, wanted.Objects)
 		}
+
 		contents[wanted.Objects[0].GetLabels()[lifecycle.ContentLabel]] = true
 	}
+
 	if len(contents) != 1 {
 		t.Errorf("%d different Services", len(contents))
 	}
+
 	service := c.AuxiliaryObjects(sc).Objects[0].(*corev1.Service)
+
 	selector := map[string]string{sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", submit.RoleLabel: connect.RoleServer}
 	if diff := cmp.Diff(selector, service.Spec.Selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}
+
 	if service.Name != "link" || service.Labels["a"] != "b" || service.Labels[sparkoperator.LabelAppUID] != "3f0c" || service.Labels[sparkoperator.LabelCreatedBy] != "true" ||
 		service.Spec.Type != corev1.ServiceTypeNodePort || !metav1.IsControlledBy(service, sc) || service.Labels[sparkoperator.LabelAttempt] != "" {
 		t.Errorf("Service %+v", service)
@@ -489,25 +521,31 @@ func TestConnectServiceInside(t *testing.T) {
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 	s := Connects{}.AuxiliaryObjects(sc)
+
 	service := s.Objects[0].(*corev1.Service)
 	if service.Spec.Type != corev1.ServiceTypeClusterIP || len(service.Spec.LoadBalancerSourceRanges) > 0 || service.Spec.Selector["app"] != "" {
 		t.Errorf("Service %+v", service.Spec)
 	}
+
 	for _, port := range service.Spec.Ports {
 		if port.NodePort != 0 {
 			t.Errorf("port %+v", port)
 		}
 	}
+
 	notices := s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: service.Name, Current: true}}, connectBegan)
+
 	reported := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionExposed)
 	if len(notices) != 1 || reported == nil || reported.Status != metav1.ConditionFalse || reported.Reason != dialect.ReasonSwitchedOff ||
 		!strings.Contains(reported.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(reported.Message, "exposure.enabled: true") {
 		t.Errorf("reported %v, %+v", notices, reported)
 	}
+
 	outside := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
 	if made := outside.AuxiliaryObjects(sc).Objects[0].(*corev1.Service); made.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		t.Errorf("with exposure: %+v", made.Spec)
 	}
+
 	for field, change := range map[string]func(*corev1.ServiceSpec){
 		"externalIPs":  func(s *corev1.ServiceSpec) { s.ExternalIPs = []string{"10.0.0.1"} },
 		"externalName": func(s *corev1.ServiceSpec) { s.ExternalName = "example.com" },
@@ -515,6 +553,7 @@ func TestConnectServiceInside(t *testing.T) {
 	} {
 		other := sc.DeepCopy()
 		change(&other.Spec.Server.Service.Spec)
+
 		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) || !outside.AuxiliaryObjects(other).KeepServices {
 			t.Errorf("%s: %v", field, err)
 		}
@@ -527,10 +566,12 @@ func linksOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []str
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
+
 	e := c.exposure(sc, service.Name)
 	for _, d := range e.Links {
 		links = append(links, d.Kind+" "+d.Name+" "+d.Address.String())
 	}
+
 	for _, w := range e.Problems {
 		wrong = append(wrong, w.Reason+" "+w.Message)
 	}
@@ -539,6 +580,7 @@ func linksOf(c Connects, sc *v1alpha1.SparkConnect) (links []string, wrong []str
 
 func TestConnectUI(t *testing.T) {
 	ingress := &sparkoperator.UIIngress{URLFormat: "https://spark.example.com/{{$appNamespace}}/{{$appName}}"}
+
 	parents := []expose.Parent{{Name: "gate"}}
 	for name, tc := range map[string]struct {
 		options sparkoperator.UI
@@ -579,10 +621,12 @@ func TestConnectUI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI, sc.Spec.SparkConf = tc.ui, tc.conf })
+
 			links, wrong := linksOf(Connects{Options{UI: tc.options}}, sc)
 			if diff := cmp.Diff(tc.links, links); diff != "" {
 				t.Errorf("links (-want +got):\n%s", diff)
 			}
+
 			if all := strings.Join(wrong, "\n"); !strings.HasPrefix(all, tc.wrong) || (tc.wrong == "") != (all == "") {
 				t.Errorf("wrong: %q, want %q", all, tc.wrong)
 			}
@@ -602,29 +646,36 @@ func TestConnectUIObjects(t *testing.T) {
 		sc.Spec.UI = &v1alpha1.UIConfiguration{IngressAnnotations: map[string]string{"x": "spec"}, IngressTLS: []networkingv1.IngressTLS{{SecretName: "cert"}}}
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+
 	objects := c.AuxiliaryObjects(sc).Objects
 	if len(objects) != 4 || objects[0].GetName() != "link" || objects[1].GetName() != "hub-server-ui-svc" {
 		t.Fatalf("wanted %v", objects)
 	}
+
 	ingress, route := objects[2].(*networkingv1.Ingress), objects[3].(*unstructured.Unstructured)
+
 	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
 	if backend.Name != "hub-server-ui-svc" || backend.Port.Number != connect.UIPort || ingress.Annotations["x"] != "spec" || ingress.Spec.TLS[0].SecretName != "cert" ||
 		*ingress.Spec.IngressClassName != "nginx" {
 		t.Errorf("Ingress %+v", ingress)
 	}
+
 	for _, object := range objects {
 		if object.GetLabels()[lifecycle.ContentLabel] == "" || object.GetLabels()[sparkoperator.LabelAppUID] != "3f0c" || !metav1.IsControlledBy(object, sc) {
 			t.Errorf("%s has not its identity: %v", object.GetName(), object.GetLabels())
 		}
 	}
+
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
 	if text, _ := json.Marshal(rules); !strings.Contains(string(text), `"name":"hub-server-ui-svc"`) || !strings.Contains(string(text), `"port":4040`) {
 		t.Errorf("route %s", text)
 	}
+
 	made, _, err := c.next(sc, 1).Objects()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if args := made.Driver.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") || !slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
 		t.Errorf("the configuration of the server lacks its path: %q", args)
 	}
@@ -655,7 +706,9 @@ func TestConnectUIService(t *testing.T) {
 			if tc.change != nil {
 				tc.change(sc)
 			}
+
 			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
+
 			var got []string
 			for _, object := range (Connects{Options{UI: tc.options}}).AuxiliaryObjects(sc).Objects {
 				got = append(got, object.GetName())
@@ -663,6 +716,7 @@ func TestConnectUIService(t *testing.T) {
 					t.Errorf("Service %s has ports %+v, want one", s.Name, s.Spec.Ports)
 				}
 			}
+
 			if all := strings.Join(got, " "); all != tc.want {
 				t.Errorf("objects are %q, want %q", all, tc.want)
 			}
@@ -683,12 +737,15 @@ func TestConnectExposed(t *testing.T) {
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=False Forbidden")
 	s.pass(time.Second, ready, stands, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Current: true}).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=True Exposed")
+
 	if got := s.sc.Status.Server.WebUIAddress; got != "http://hub.example.com" {
 		t.Errorf("address %q", got)
 	}
+
 	s.sc.Spec.UI = nil
 	s.pass(time.Second, ready).wantEvents()
 	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+
 	if s.sc.Status.Server.WebUIAddress != "" {
 		t.Errorf("address %q of what is gone", s.sc.Status.Server.WebUIAddress)
 	}
@@ -706,6 +763,7 @@ func FuzzConnectMemory(f *testing.F) {
 			}
 			return time.UnixMicro(us % (1 << 52)).UTC()
 		}
+
 		m := lifecycle.Memory{
 			Phase: lifecycle.Phase(asStored(phase)), Since: moment(at), Attempt: n, AttemptID: asStored(digest), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
 			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2), Outcome: lifecycle.Outcome(asStored(outcome)),
@@ -716,14 +774,17 @@ func FuzzConnectMemory(f *testing.F) {
 		}
 		var s v1alpha1.SparkConnectStatus
 		rememberConnect(&s, m)
+
 		text, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s = v1alpha1.SparkConnectStatus{}
 		if err := json.Unmarshal(text, &s); err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(m, decodeConnect(&s)); diff != "" {
 			t.Errorf("memory (-encoded +decoded):\n%s", diff)
 		}

@@ -23,11 +23,13 @@ func connectKeyField(sc *v1alpha1.SparkConnect, key string) string {
 	if begin, _ := gpuKey(spec); begin != "" && (key == begin+"amount" || key == begin+"vendor") {
 		typed = "spec.executor.gpu"
 	}
+
 	if text, written := spec.SparkConf[key]; written && typed != "" {
 		if effective, _ := connectTyped(sc).Get(key); effective == "" || effective == text {
 			typed = ""
 		}
 	}
+
 	if name, hadoop := strings.CutPrefix(key, hadoopPrefix); hadoop {
 		for _, written := range []string{key, name} {
 			if _, ok := spec.HadoopConf[written]; ok {
@@ -35,6 +37,7 @@ func connectKeyField(sc *v1alpha1.SparkConnect, key string) string {
 			}
 		}
 	}
+
 	for _, role := range []string{"driver", "executor"} {
 		name, label := strings.CutPrefix(key, "spark.kubernetes."+role+".label.")
 		if _, written := spec.SparkConf[key]; label && !written {
@@ -53,6 +56,7 @@ func inConnectFields(sc *v1alpha1.SparkConnect, warnings []connect.Warning) []st
 		if warning.Field == "" {
 			field = connectKeyField(sc, warning.Key)
 		}
+
 		if text := field + ": " + warning.Text; !slices.Contains(out, text) {
 			out = append(out, text)
 		}

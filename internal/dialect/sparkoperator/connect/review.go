@@ -13,10 +13,12 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 	if faults := faults(l); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
+
 	warnings := l.Attempt.warnings(sc)
 	for _, notice := range l.Attempt.serviceWarnings() {
 		warnings = append(warnings, notice.Cause.Message)
 	}
+
 	if _, err := l.Attempt.service(); err != nil {
 		warnings = append(warnings, err.Error()) // a pass creates the server without the Service
 	}

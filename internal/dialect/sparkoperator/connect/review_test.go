@@ -15,6 +15,7 @@ import (
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, piece := range []string{`server: {memory: much}`, `server: {template: {spec: {containers: none}}}`, `sparkConf: {spark.executor.cores: none}`} {
 		sc := connectOf(t, piece)
+
 		invalid, review := (Connects{}).invalid(sc), (Connects{}).Review(sc)
 		if invalid == nil || len(review.Faults) == 0 || dialect.Invalid(review.Faults).Message != invalid.Message {
 			t.Errorf("%s: the review has the faults %v, the pass %v", piece, review.Faults, invalid)
@@ -31,6 +32,7 @@ func TestRestartWarning(t *testing.T) {
 		return sc
 	}
 	image := func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = new("other") }
+
 	suspend := func(sc *v1alpha1.SparkConnect) { sc.Spec.Suspend = new(true) }
 	for name, test := range map[string]struct {
 		old, edited *v1alpha1.SparkConnect
@@ -66,12 +68,15 @@ func TestReviewedPods(t *testing.T) {
 			t.Errorf("%s: %v", piece, review.Faults)
 			continue
 		}
+
 		pods := review.Pods()
 		if len(pods) != 2 || pods[0].Role != "server" || pods[0].Count != 1 || pods[0].Pod.Name != "hub-server" || pods[1].Role != "executor" || pods[1].Count != want {
 			t.Errorf("%s: pods %+v, want %d executors", piece, pods, want)
 		}
 	}
+
 	c := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "7"}, Executor: platform.Pod{PriorityClassName: "default"}})
+
 	pods := c.Review(aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Instances = nil })).Pods()
 	if len(pods) != 2 || pods[1].Count != 7 || pods[1].Pod.Spec.PriorityClassName != "default" {
 		t.Errorf("with defaults: %+v", pods)
@@ -94,6 +99,7 @@ func TestReviewWarns(t *testing.T) {
 		if len(review.Faults) > 0 {
 			t.Errorf("%s: %v", piece, review.Faults)
 		}
+
 		if n := len(review.Warnings); (n > 0) != (want != "") || n > 1 || n == 1 && !strings.HasPrefix(review.Warnings[0], want) {
 			t.Errorf("%s: warnings %q, want %q", piece, review.Warnings, want)
 		}

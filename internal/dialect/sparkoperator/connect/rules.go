@@ -29,6 +29,7 @@ func executorAccountField(sc *v1alpha1.SparkConnect) string {
 			if account != "" {
 				return connectKeyField(sc, key)
 			}
+
 			if written {
 				break // Spark does not read the driver's key if the executors' key is empty
 			}

@@ -51,6 +51,7 @@ func TestPodsThatRulesCheck(t *testing.T) {
 		},
 	} {
 		var got []string
+
 		rules := ruleSet{faults: func(s *dialect.Subject) []*dialect.FieldError {
 			pods, faults := s.Pods()
 			for _, p := range pods {
@@ -58,6 +59,7 @@ func TestPodsThatRulesCheck(t *testing.T) {
 				if p.Worker {
 					line += ", counted"
 				}
+
 				got = append(got, line)
 			}
 			return faults
@@ -65,6 +67,7 @@ func TestPodsThatRulesCheck(t *testing.T) {
 		if wrong := (Connects{Options{Rules: rules}}).invalid(connectOf(t, piece)); wrong != nil {
 			t.Errorf("%s: %s", piece, wrong.Message)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: pods (-want +got):\n%s", piece, diff)
 		}
@@ -81,6 +84,7 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 		pairs = strings.NewReplacer("driver:", "spark.kubernetes.authenticate.driver.serviceAccountName:", "executor:", "spark.kubernetes.authenticate.executor.serviceAccountName:").Replace(pairs)
 		return "sparkConf: {" + pairs + "}"
 	}
+
 	templates := func(ofServer, ofExecutors string) string {
 		return ", server: {template: {spec: {" + ofServer + "}}}, executor: {template: {spec: {" + ofExecutors + "}}}"
 	}
@@ -93,6 +97,7 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 		keys(``) + templates(`serviceAccountName: t`, `serviceAccountName: u, serviceAccount: v`): {server + "serviceAccountName", "t", executor + "serviceAccountName", "u"},
 	} {
 		var got [4]string
+
 		rules := ruleSet{faults: func(s *dialect.Subject) []*dialect.FieldError {
 			pods, faults := s.Pods()
 			for i, p := range pods {
@@ -128,6 +133,7 @@ func TestWorkersThatRulesCount(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", piece, got, want)
 		}
 	}
+
 	free := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Instances = nil })
 	if got := workers(free); got != (dialect.Workers{Field: instances, Max: 2}) {
 		t.Errorf("Spark's default: %+v", got)
@@ -155,12 +161,14 @@ func TestFieldsOfKeys(t *testing.T) {
 	} {
 		sc := connectOf(t, piece)
 		sc.Labels = map[string]string{"own": "a", "team": "b"}
+
 		got := map[string]string{}
 		for _, setting := range settings(sc) {
 			if _, asked := want[setting.Key]; asked {
 				got[setting.Key] = setting.Field
 			}
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: fields (-want +got):\n%s", piece, diff)
 		}
@@ -174,9 +182,11 @@ func TestFaultsOfRules(t *testing.T) {
 	rules := ruleSet{
 		faults: func(s *dialect.Subject) []*dialect.FieldError {
 			calls++
+
 			if n := s.Workers(); n.Max != 2 || !slices.Contains(s.Settings(), dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
 				t.Errorf("workers %+v, settings %v", n, s.Settings())
 			}
+
 			if diff := cmp.Diff(map[string]string{"team": "a"}, s.Labels); diff != "" || len(s.PriorityClasses) > 0 {
 				t.Errorf("labels (-want +got):\n%s\npriority classes %v", diff, s.PriorityClasses)
 			}
@@ -192,20 +202,25 @@ func TestFaultsOfRules(t *testing.T) {
 	c := Connects{Options{Rules: rules, UI: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "operator.example.com"}}}}
 	sc := connectOf(t, `ui: {ingressURLFormat: "{{$appName}}.b", ingressTLS: [{hosts: [c.d]}]}`)
 	sc.Labels = map[string]string{"team": "a"}
+
 	got := ""
 	if wrong := c.invalid(sc); wrong != nil {
 		got = wrong.Message
 	}
+
 	if want := "spec.image: is not allowed; spec.ui.ingressTLS[0].hosts: Ingress c.d is not allowed; spec.ui.ingressURLFormat: Ingress hub.b is not allowed"; got != want || calls != 1 {
 		t.Errorf("after %d calls: %q, want %q", calls, got, want)
 	}
+
 	sc.Spec.UI = &v1alpha1.UIConfiguration{}
 	if wrong := c.invalid(sc); wrong == nil || wrong.Message != "spec.image: is not allowed" {
 		t.Errorf("the operator's host: %v", wrong)
 	}
+
 	calls = 0
 	for _, piece := range []string{`server: {memory: x}`, `sparkConf: {spark.driver.port: "0"}`, `sparkConf: {spark.kubernetes.executor.request.cores: abc}`} {
 		invalid := connectOf(t, piece)
+
 		invalid.Labels = sc.Labels
 		if wrong := c.invalid(invalid); wrong == nil || strings.Contains(wrong.Message, "is not allowed") || calls > 0 {
 			t.Errorf("%s: %d calls, %v", piece, calls, wrong)

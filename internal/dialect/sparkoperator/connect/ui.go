@@ -39,7 +39,9 @@ func (a *attempt) exposure(clients string) (e sparkoperator.Exposure) {
 	sc := a.sc
 	e.Rules = a.Rules
 	defer a.rejectOutside(&e)
+
 	ui := sc.Spec.UI
+
 	enabled := !strings.EqualFold(strings.TrimSpace(sc.Spec.SparkConf["spark.ui.enabled"]), "false")
 	switch {
 	case ui == nil && (!enabled || !a.UI.Service):
@@ -51,17 +53,21 @@ func (a *attempt) exposure(clients string) (e sparkoperator.Exposure) {
 		e.AddProblem(reasonInvalidService, "spec.server.service", "metadata.name: %q is the name of the web UI's Service; choose another name", clients)
 		return e
 	}
+
 	service, err := connect.UIService(a.standingRequest(), uiServiceName(sc))
 	if err != nil {
 		e.AddProblem(reasonInvalidService, connectUIField, "%v", asConnectError(sc, err))
 		return e
 	}
+
 	e.Objects, e.Service, e.Port = []submit.Object{service}, service.Name, connect.UIPort
 	if ui == nil {
 		return e
 	}
+
 	a.ingress(&e, ui)
 	a.UI.AddRoute(&e, a.routeRequest(ui))
+
 	if len(e.Links) == 0 && len(e.Problems) == 0 {
 		e.AddProblem(dialect.ReasonSwitchedOff, connectUIField, "the operator's configuration has no address for web UIs (ui.ingress, ui.route); name one in "+
 			connectFormatField+" or "+connectRouteField)
@@ -77,7 +83,9 @@ func (a *attempt) rejectOutside(e *sparkoperator.Exposure) {
 	if base == nil {
 		return
 	}
+
 	e.AllowedService(connectAnnotationsField, base.Annotations)
+
 	if !a.UI.Outside && !expose.IsInternal(base.Spec.Type) && base.Spec.Type != corev1.ServiceTypeExternalName {
 		e.AddProblem(dialect.ReasonSwitchedOff, connectServiceField+".type", "%s", expose.TypeNotAllowed(base.Spec.Type))
 	}
@@ -87,6 +95,7 @@ func (a *attempt) rejectOutside(e *sparkoperator.Exposure) {
 // operator's configuration.
 func (a *attempt) ingress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguration) {
 	sc := a.sc
+
 	format, field := ui.IngressURLFormat, connectFormatField
 	switch {
 	case a.UI.Ingress == nil && format == "":
@@ -99,11 +108,13 @@ func (a *attempt) ingress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguratio
 			return
 		}
 	}
+
 	address, err := expose.ParseIngressAddress(format, serverNames(sc))
 	if err != nil {
 		e.AddProblem(sparkoperator.ReasonInvalidAddress, field, "%v", err)
 		return
 	}
+
 	ingress := expose.Ingress{
 		Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIIngressSuffix), Labels: a.standingRequest().ObjectLabels, Owner: serverOwner(sc),
 		ClassName: a.UI.Ingress.ClassName, Annotations: a.UI.Ingress.Annotations, TLS: a.UI.Ingress.TLS,
@@ -112,17 +123,22 @@ func (a *attempt) ingress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguratio
 	if len(ui.IngressAnnotations) > 0 {
 		ingress.Annotations = ui.IngressAnnotations
 	}
+
 	if len(ui.IngressTLS) > 0 {
 		ingress.TLS = ui.IngressTLS
 	}
+
 	asked := &dialect.Exposing{Kind: "Ingress", Annotations: ui.IngressAnnotations, AnnotationsField: connectUIField + ".ingressAnnotations"}
+
 	asked.Hosts = sparkoperator.TLSHosts(connectUIField+".ingressTLS", ui.IngressTLS)
 	if ui.IngressURLFormat != "" {
 		asked.Hosts = append(asked.Hosts, dialect.FieldValue{Field: connectFormatField, Value: address.Host})
 	}
+
 	if !e.Allowed(asked) {
 		return
 	}
+
 	object := expose.DriverIngress(ingress)
 	e.Objects, e.Links = append(e.Objects, object), append(e.Links, sparkoperator.Link{Kind: object.Kind, Name: object.Name, Address: address})
 }
@@ -131,6 +147,7 @@ func (a *attempt) ingress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguratio
 // same address. Otherwise it has the address of routes in the operator's configuration.
 func (a *attempt) routeRequest(ui *v1alpha1.UIConfiguration) sparkoperator.RouteRequest {
 	sc := a.sc
+
 	w := sparkoperator.RouteRequest{
 		Spec: ui.Route, Field: connectRouteField, Format: a.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
 		Route: expose.Route{
@@ -157,6 +174,7 @@ func (a *attempt) uiPath(to *conf.Conf) {
 	if sc.Spec.UI == nil {
 		return
 	}
+
 	e := a.exposure(connect.ServiceName(sc.Name, sc.Spec.Server.Service))
 	if len(e.Links) > 0 && e.Links[0].Address.Path != "" {
 		to.SetIfMissing("spark.ui.proxyBase", e.Links[0].Address.Path)
@@ -170,6 +188,7 @@ func (a *attempt) uiPath(to *conf.Conf) {
 func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, live []lifecycle.AuxiliaryObject, now time.Time) []dialect.Event {
 	server := &sc.Status.Server
 	server.WebUIAddress = ""
+
 	standing := 0
 	for _, link := range e.Links {
 		if made := dialect.FindObject(live, link.Kind, link.Name); made != nil && made.Current {
@@ -177,19 +196,24 @@ func recordServerExposed(sc *v1alpha1.SparkConnect, e sparkoperator.Exposure, li
 			server.WebUIAddress = cmp.Or(server.WebUIAddress, link.Address.String())
 		}
 	}
+
 	others := slices.DeleteFunc(slices.Clone(live), func(s lifecycle.AuxiliaryObject) bool { return s.Kind == "Service" && s.Name != e.Service })
+
 	why := lifecycle.Cause{}
 	for _, cause := range append(slices.Clone(e.Problems), dialect.ObjectFailures(others)...) {
 		if why.Message != "" {
 			why.Message += "; "
 		}
+
 		why.Reason, why.Message = cmp.Or(why.Reason, cause.Reason), why.Message+cause.Message
 	}
+
 	why = why.Bounded()
 	switch {
 	case why.Reason != "":
 		isNew := isNewCause(sc, dialect.ConditionExposed, why)
 		setCondition(sc, dialect.ConditionExposed, metav1.ConditionFalse, why, now)
+
 		if isNew {
 			return []dialect.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}

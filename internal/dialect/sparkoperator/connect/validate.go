@@ -23,6 +23,7 @@ func ValidateConnect(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
 		return wrong
 	}
+
 	var wrong []*dialect.FieldError
 	for _, rule := range []func(*v1alpha1.SparkConnect) []*dialect.FieldError{
 		validConnectName, validConnectTemplates, validConnectMetadata, validConnectSizes, validConnectAllocation, validGPU,
@@ -57,6 +58,7 @@ func validConnectMetadata(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 			wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + dialect.OwnPrefix + " are the operator's own; remove the key, or give the annotation another name"})
 		}
 	}
+
 	for _, t := range []struct {
 		field    string
 		template *runtime.RawExtension
@@ -75,13 +77,16 @@ func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*dialect.FieldError) 
 		if row.Check == nil {
 			continue
 		}
+
 		field, value := row.Path, fields.Connect.Effective(sc, nil, row.Path)
 		if value == "" {
 			field, value = "spec.sparkConf["+row.Key+"]", sc.Spec.SparkConf[row.Key]
 		}
+
 		if value == "" || strings.Contains(value, "${") {
 			continue
 		}
+
 		if err := row.Check(value); err != nil {
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: err.Error()})
 		}

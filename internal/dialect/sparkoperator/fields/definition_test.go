@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/dialect/table"
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
@@ -52,6 +51,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 func everyFieldHasARow(t *testing.T, definition string, rows []table.Row, elsewhere map[string][]string) {
 	t.Helper()
 	spec := crd.Ours(t, definition).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+
 	excused := map[string]bool{}
 	for _, paths := range elsewhere {
 		for _, path := range paths {
@@ -66,12 +66,14 @@ func everyFieldHasARow(t *testing.T, definition string, rows []table.Row, elsewh
 		for _, exception := range []string{path, path + "."} {
 			if _, listed := excused[exception]; listed && !excused[exception] {
 				excused[exception] = true
+
 				if hasRow {
 					t.Errorf("%s has a row and an exception", path)
 				}
 				return
 			}
 		}
+
 		switch {
 		case len(s.Properties) > 0 && !strings.HasSuffix(path, ".template") && !strings.HasSuffix(path, ".service"):
 			for name, property := range s.Properties {
@@ -82,6 +84,7 @@ func everyFieldHasARow(t *testing.T, definition string, rows []table.Row, elsewh
 		}
 	}
 	walk("spec", &spec)
+
 	for path, used := range excused {
 		if !used {
 			t.Errorf("the exception %s is not needed", path)
@@ -111,6 +114,7 @@ func TestKeysHaveOneHome(t *testing.T) {
 
 func keysHaveOneHome(t *testing.T, rows []table.Row, folders []string) {
 	t.Helper()
+
 	known := map[string]bool{}
 	for _, row := range rows {
 		known[row.Key] = row.Key != "" && keysOfCode[row.Key] == ""
@@ -120,20 +124,25 @@ func keysHaveOneHome(t *testing.T, rows []table.Row, folders []string) {
 			}
 		}
 	}
+
 	for _, folder := range folders {
 		files, err := filepath.Glob(filepath.Join(crd.Root(t), folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", folder, len(files), err)
 		}
+
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
+
 			set := token.NewFileSet()
+
 			tree, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			ast.Inspect(tree, func(node ast.Node) bool {
 				if text, ok := node.(*ast.BasicLit); ok && text.Kind == token.STRING {
 					if value, _ := strconv.Unquote(text.Value); known[value] {
@@ -150,6 +159,7 @@ func keysHaveOneHome(t *testing.T, rows []table.Row, folders []string) {
 // same advice.
 func TestDefinitionDeniesReservedKeys(t *testing.T) {
 	spec := crd.Ours(t, "sparkoperator.k8s.io_sparkapplications.yaml").Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+
 	denied := map[string]string{}
 	for _, rule := range spec.Properties["sparkConf"].XValidations {
 		key, _, isKey := strings.Cut(strings.TrimPrefix(rule.Rule, "!('"), "' in self)")
@@ -157,10 +167,12 @@ func TestDefinitionDeniesReservedKeys(t *testing.T) {
 			denied[key] = rule.Message
 		}
 	}
+
 	want := map[string]string{}
 	for key, advice := range Application.Reserved() {
 		want[key] = "is not allowed: " + strings.ReplaceAll(advice, "use spec.", "use ")
 	}
+
 	if diff := cmp.Diff(want, denied); diff != "" {
 		t.Errorf("(-table +definition):\n%s", diff)
 	}

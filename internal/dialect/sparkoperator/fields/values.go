@@ -24,15 +24,18 @@ func MemoryQuantity(text string) (resource.Quantity, error) {
 	if bytes, err := conf.ParseSize(text, conf.MiB); err == nil && bytes > 0 {
 		return *resource.NewQuantity(bytes, resource.BinarySI), nil
 	}
+
 	size := strings.TrimSpace(text)
 	if number := strings.TrimSuffix(strings.ToLower(size), "b"); strings.TrimRight(number, "kmgtp") != number {
 		last := len(number) - 1
 		size = number[:last] + map[string]string{"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti", "p": "Pi"}[number[last:]]
 	}
+
 	q, err := bounds.Quantity(size)
 	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
 		return q, fault
 	}
+
 	if err != nil || q.Sign() <= 0 {
 		return q, fmt.Errorf("%q is not a memory size; write one such as 512m, 2g or 2Gi", text)
 	}
@@ -59,6 +62,7 @@ func checkCPU(text string) error {
 	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
 		return fault
 	}
+
 	if err != nil || strings.HasPrefix(strings.TrimSpace(text), "-") || !strings.ContainsAny(text, "0123456789") {
 		return fmt.Errorf("%q is not an amount of CPU; write one such as 500m or 2", text)
 	}

@@ -23,6 +23,7 @@ func TestMemoryQuantity(t *testing.T) {
 			t.Errorf("%q is %s (%v), want %s", text, got.String(), err, want)
 		}
 	}
+
 	for _, text := range []string{"", "g", "much", "-1g", "0g", "1.5.5g", "1 g b", "NaN"} {
 		if got, err := MemoryQuantity(text); err == nil {
 			t.Errorf("%q is %s", text, got.String())
@@ -34,6 +35,7 @@ func TestMemoryQuantity(t *testing.T) {
 // allocation, it sets no key, and the keys of sparkConf stay as they are.
 func TestDynamicAllocationConf(t *testing.T) {
 	const prefix = "spark.dynamicAllocation."
+
 	user := map[string]string{prefix + "enabled": "user", prefix + "minExecutors": "user", prefix + "executorIdleTimeout": "user"}
 	for name, test := range map[string]struct {
 		field *v1beta2.DynamicAllocation
@@ -59,17 +61,21 @@ func TestDynamicAllocationConf(t *testing.T) {
 	} {
 		want := map[string]string{}
 		maps.Copy(want, user)
+
 		for key, value := range test.want {
 			want[prefix+key] = value
 		}
+
 		c := conf.FromMap(user)
 		for _, times := range []string{"once", "twice"} {
 			Connect.Configure(c, &v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{DynamicAllocation: test.field}})
+
 			if diff := cmp.Diff(want, c.Map()); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", name, times, diff)
 			}
 		}
 	}
+
 	if len(user) != 3 || user[prefix+"enabled"] != "user" {
 		t.Errorf("the user's map was changed: %v", user)
 	}
@@ -83,6 +89,7 @@ func TestTextsOfNumbers(t *testing.T) {
 		app.Spec.Executor.Instances = new(int32(math.MinInt32))
 		c := conf.New()
 		Application.Configure(c, app)
+
 		if diff := cmp.Diff(map[string]string{"spark.kubernetes.executor.terminationGracePeriodSeconds": want, "spark.executor.instances": "-2147483648"}, c.Map()); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", grace, diff)
 		}

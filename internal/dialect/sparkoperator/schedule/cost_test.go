@@ -20,6 +20,7 @@ func TestListsOfSchedulesCostLinearTime(t *testing.T) {
 		if strings.HasPrefix(field.Path, ".spec.template.") {
 			continue // as an application's own
 		}
+
 		worst.Linear(t, "ScheduledSparkApplication"+field.Path, func(n int) func() {
 			s := &v1beta2.ScheduledSparkApplication{}
 			s.Name, s.Namespace, s.UID, s.Generation = "nightly", "jobs", "11111111-2222-4333-8444-555555555555", 1
@@ -27,15 +28,18 @@ func TestListsOfSchedulesCostLinearTime(t *testing.T) {
 			field.Fill(s, n)
 			return func() {
 				s := s.DeepCopy()
+
 				d := Schedules{Options{Applications: application.Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}}
 				for i := range 3 {
 					now := morning.Add(time.Duration(i) * time.Hour)
+
 					plan := d.Decide(s, lifecycle.Observed{Confirmed: true}, now)
 					for _, action := range plan.Actions {
 						if action.Verb == lifecycle.Create {
 							_, _ = d.RenderRun(s, action)
 						}
 					}
+
 					d.Events(s, plan)
 					_, _ = json.Marshal(s.Status)
 				}

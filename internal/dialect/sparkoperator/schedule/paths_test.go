@@ -46,10 +46,12 @@ func TestPodTemplateIsRefusedByItsPath(t *testing.T) {
 		s.Spec.Template.Driver.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"hostNetwork":"yes"}}`)}
 		s.Spec.Template.Executor.Template = &runtime.RawExtension{Raw: []byte(`{"spec":{"containers":7}}`)}
 	})
+
 	wrong := Schedules{}.Validate(s, morning)
 	if len(wrong) != 2 || wrong[0].Field != "spec.template.driver.template.spec.hostNetwork" || wrong[1].Field != "spec.template.executor.template.spec.containers" {
 		t.Fatalf("%v", wrong)
 	}
+
 	for i, says := range []string{`is the text "yes", not a boolean; write true or false`, "is the number 7, not a list; write it as an item, behind a hyphen"} {
 		if wrong[i].Message != says {
 			t.Errorf("said: %s, want %s", wrong[i].Message, says)
@@ -61,11 +63,13 @@ func TestPodTemplateIsRefusedByItsPath(t *testing.T) {
 // and deletes no run and keeps the times in its status.
 func TestAScheduleBeyondTheLimits(t *testing.T) {
 	var s v1beta2.ScheduledSparkApplication
+
 	text := fmt.Sprintf(`{"metadata":{"name":"s","generation":2},"spec":{"schedule":"@every 1s","template":{"driver":{"coreLimit":"1"},"volumes":[{"name":"v","emptyDir":{"sizeLimit":%q}}]}},`+
 		`"status":{"scheduleState":"Scheduled","pastSuccessfulRunNames":["a","b","c"],"operator":{"schedule":"old key"}}}`, "1e100000000")
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)
 	}
+
 	plan := Schedules{}.Decide(&s, lifecycle.Observed{}, time.Unix(1_000_000, 0).UTC())
 	if len(plan.Actions) > 0 || s.Status.ScheduleState != v1beta2.ScheduleStateFailedValidation || s.Status.Operator.Schedule != "old key" ||
 		!strings.Contains(s.Status.Reason, "spec.template.volumes[0].emptyDir.sizeLimit: the exponent of a quantity has at most 2 digits") {

@@ -18,21 +18,25 @@ var update = flag.Bool("update", false, "write the schedules' part of docs/valid
 // return no errors.
 func TestRefusalsDocument(t *testing.T) {
 	file := refusal.Must(t, "testdata/refusals.yaml")
+
 	review := func(pieces ...string) dialect.Review {
 		object := &v1beta2.ScheduledSparkApplication{}
 		if err := json.Unmarshal(file.JSON(t, pieces...), object); err != nil {
 			t.Fatal(err)
 		}
+
 		object.Namespace, object.UID = "jobs", "uid"
 		return Schedules{}.Review(object, morning)
 	}
 	if faults := review().Faults; len(faults) > 0 {
 		t.Errorf("the valid object has the faults %v", faults)
 	}
+
 	for _, r := range file.Refusals {
 		if faults := review(r.Piece).Faults; len(faults) == 0 || faults[0].Field != r.Field {
 			t.Errorf("%s: the faults are %v, want one of %s", r.Piece, faults, r.Field)
 		}
 	}
+
 	refusal.Hold(t, "../../../../docs/validation.md", "refused schedules", refusal.Table(file.Refusals), *update)
 }

@@ -11,6 +11,7 @@ import (
 func (d Schedules) Review(s *v1beta2.ScheduledSparkApplication, now time.Time) (review dialect.Review) {
 	var ofRun dialect.Review
 	_, doubts, unread := d.unchecked(s)
+
 	review.Faults = d.faults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError {
 		ofRun = d.application().Review(run, now)
 		return ofRun.Faults
@@ -18,9 +19,11 @@ func (d Schedules) Review(s *v1beta2.ScheduledSparkApplication, now time.Time) (
 	if len(review.Faults) > 0 {
 		return review
 	}
+
 	for _, doubt := range doubts {
 		review.Warnings = append(review.Warnings, doubt.Message)
 	}
+
 	review.Pods = ofRun.Pods
 	for _, text := range ofRun.Warnings {
 		review.Warnings = append(review.Warnings, inTemplate(&dialect.FieldError{Message: text}).Message)

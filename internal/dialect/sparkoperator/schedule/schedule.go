@@ -48,13 +48,16 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 	if s.DeletionTimestamp != nil {
 		return lifecycle.Plan{}
 	}
+
 	want, doubts := d.schedule(s, now)
 	taken := s.Status.Operator == nil && s.Status.ScheduleState != v1beta2.ScheduleStateNew
+
 	plan := schedule.Step(want, decodeSchedule(s, want, now), seen, now)
 	if taken {
 		plan.Notices = append([]lifecycle.Notice{{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: schedule.ReasonTakenOver,
 			Message: "taken over from another operator; the last run was " + cmp.Or(s.Status.LastRunName, "none")}}}, plan.Notices...)
 	}
+
 	plan.Notices = append(plan.Notices, encodeSchedule(s, want, plan, doubts, seen.TransientError, now)...)
 	return lifecycle.Plan{Actions: plan.Actions, Notices: plan.Notices, RequeueAfter: plan.RequeueAfter}
 }
@@ -72,6 +75,7 @@ func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time)
 // unchecked is schedule without the check for errors. It returns the error from parsing the schedule's times.
 func (d Schedules) unchecked(s *v1beta2.ScheduledSparkApplication) (want schedule.Schedule, doubts []lifecycle.Cause, unread error) {
 	spec := &s.Spec
+
 	want = schedule.Schedule{
 		Name:       s.Name,
 		UID:        string(s.UID),
@@ -88,13 +92,16 @@ func (d Schedules) unchecked(s *v1beta2.ScheduledSparkApplication) (want schedul
 	if spec.StartingDeadlineSeconds != nil {
 		want.Deadline = new(sparkoperator.Seconds(spec.StartingDeadlineSeconds, 0))
 	}
+
 	if s.OutOfBounds != "" {
 		return unreadSchedule(s, want), nil, nil
 	}
+
 	var unknown *dialect.FieldError
 	if want.Policy, unknown = policy(spec.ConcurrencyPolicy); unknown != nil {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonUnknownPolicy, Message: unknown.Error()})
 	}
+
 	want.Times, unread = schedule.Parse(spec.Schedule, spec.TimeZone, d.Zones)
 	if want.Times != nil && want.Times.Local() {
 		doubts = append(doubts, lifecycle.Cause{Reason: reasonLocalZone, Message: localZoneDoubt(spec)})
@@ -107,6 +114,7 @@ func (d Schedules) unchecked(s *v1beta2.ScheduledSparkApplication) (want schedul
 func unreadSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule) schedule.Schedule {
 	want.Invalid = dialect.Invalid(dialect.OutOfBounds(s.OutOfBounds))
 	want.Successful, want.Failed, want.Policy = math.MaxInt, math.MaxInt, schedule.Forbid
+
 	want.Suspend = meta.IsStatusConditionTrue(s.Status.Conditions, dialect.ConditionSuspended)
 	if o := s.Status.Operator; o != nil {
 		want.Key = o.Schedule
@@ -121,6 +129,7 @@ func localZoneDoubt(spec *v1beta2.ScheduledSparkApplicationSpec) string {
 	if strings.Contains(spec.Schedule, "TZ=") { // a zone in spec.schedule has precedence
 		field = "spec.schedule"
 	}
+
 	doubt := dialect.FieldError{Field: field, Message: "Local names no particular time zone and counts as UTC; write UTC, or a name from the IANA database such as Europe/Vienna"}
 	return doubt.Error()
 }
@@ -162,6 +171,7 @@ func (d Schedules) RunFacts(app *v1beta2.SparkApplication) lifecycle.Run {
 	default:
 		return run
 	}
+
 	run.EndedAt = app.Status.TerminationTime.UTC()
 	return run
 }
@@ -173,15 +183,18 @@ func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecy
 	run := &v1beta2.SparkApplication{}
 	run.APIVersion, run.Kind = v1beta2.SchemeGroupVersion.String(), "SparkApplication"
 	run.Name, run.Namespace = action.Name, s.Namespace
+
 	run.Labels = map[string]string{}
 	for key, text := range s.Labels {
 		if !strings.HasPrefix(key, dialect.OwnPrefix) { // the operator sets its own labels on the objects of a run
 			run.Labels[key] = text
 		}
 	}
+
 	run.Labels[sparkoperator.LabelScheduledAppName] = s.Name
 	owner := metav1.NewControllerRef(s, v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"))
 	owner.Controller = nil // because tools of this API expect no controller: a run is an application like any other
+
 	run.OwnerReferences = []metav1.OwnerReference{*owner}
 	switch tick := schedule.TickOf(s.Name, action.Name); {
 	case !tick.IsZero():
@@ -189,6 +202,7 @@ func (d Schedules) RenderRun(s *v1beta2.ScheduledSparkApplication, action lifecy
 	case action.Name == schedule.RequestName(s.Name, string(s.UID), schedule.Request(s.Annotations[v1beta2.RunNowAnnotation])):
 		run.Annotations = map[string]string{v1beta2.RunNowAnnotation: s.Annotations[v1beta2.RunNowAnnotation]}
 	}
+
 	s.Spec.Template.DeepCopyInto(&run.Spec)
 	return run, nil
 }
@@ -212,9 +226,11 @@ func (d Schedules) Events(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.P
 		if slices.Contains(normalNews, n.Cause.Reason) {
 			kind = "Normal"
 		}
+
 		if n.Name != "" {
 			message = "run " + n.Name + " " + message
 		}
+
 		out = append(out, dialect.Event{Type: kind, Reason: n.Cause.Reason, Message: message})
 	}
 	return out

@@ -36,6 +36,7 @@ func nightly(change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.Schedu
 	s := &v1beta2.ScheduledSparkApplication{}
 	s.Name, s.Namespace, s.UID, s.Generation = "nightly", "jobs", "aaaaaaaa-2222-4333-8444-555555555555", 1
 	s.CreationTimestamp = metav1.NewTime(morning)
+
 	s.Spec = v1beta2.ScheduledSparkApplicationSpec{Schedule: "0 * * * *", Template: piSpec()}
 	for _, c := range change {
 		c(s)
@@ -46,10 +47,12 @@ func nightly(change ...func(*v1beta2.ScheduledSparkApplication)) *v1beta2.Schedu
 // storedSchedule converts the status to JSON and back, as the API server does.
 func storedSchedule(t testing.TB, s *v1beta2.ScheduledSparkApplication) {
 	t.Helper()
+
 	text, err := json.Marshal(&s.Status)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.Status = v1beta2.ScheduledSparkApplicationStatus{}
 	if err := json.Unmarshal(text, &s.Status); err != nil {
 		t.Fatal(err)
@@ -80,10 +83,12 @@ func TestScheduleLife(t *testing.T) {
 	d, s := Schedules{}, nightly()
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
 	storedSchedule(t, s)
+
 	next := time.Date(2026, 2, 1, 11, 0, 0, 0, time.UTC)
 	if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(next) || plan.Actions != nil || plan.RequeueAfter != 10*time.Minute {
 		t.Errorf("a new schedule: %+v, %+v", s.Status, plan)
 	}
+
 	if got := conditionsOf(s.Status.Conditions); got != "Ready=True(Scheduled)" {
 		t.Errorf("a new schedule has %s", got)
 	}
@@ -91,12 +96,15 @@ func TestScheduleLife(t *testing.T) {
 	now := next.Add(20 * time.Millisecond)
 	plan = d.Decide(s, lifecycle.Observed{}, now)
 	storedSchedule(t, s)
+
 	if diff := cmp.Diff([]lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "nightly-1769943600"}}, plan.Actions); diff != "" {
 		t.Fatal(diff)
 	}
+
 	if st := s.Status; !st.LastRun.Time.Equal(next) || st.LastRunName != "nightly-1769943600" || !st.NextRun.Time.Equal(next.Add(time.Hour)) {
 		t.Errorf("after the first run: %+v", st)
 	}
+
 	if got := toldBy(d, s, plan); got != "Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z" {
 		t.Errorf("reported: %s", got)
 	}
@@ -105,17 +113,21 @@ func TestScheduleLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	run.UID, run.CreationTimestamp = "run-1", metav1.NewTime(now)
 	run.Status.AppState.State = v1beta2.ApplicationStateFailed
 	seen := lifecycle.Observed{Runs: []lifecycle.Run{d.RunFacts(run)}}
 	plan = d.Decide(s, seen, now.Add(time.Minute))
 	storedSchedule(t, s)
+
 	if diff := cmp.Diff([]string{"nightly-1769943600"}, s.Status.PastFailedRunNames); diff != "" || s.Status.PastSuccessfulRunNames != nil {
 		t.Errorf("%s\n%v", diff, s.Status.PastSuccessfulRunNames)
 	}
+
 	if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning RunFailed: run nightly-1769943600 failed") {
 		t.Errorf("reported: %s", got)
 	}
+
 	if again := d.Decide(s, seen, now.Add(2*time.Minute)); toldBy(d, s, again) != "" {
 		t.Errorf("reported again: %s", toldBy(d, s, again))
 	}
@@ -127,10 +139,12 @@ func TestRenderRun(t *testing.T) {
 		s.Labels = map[string]string{"team": "data", sparkoperator.LabelScheduledAppName: "another", sparkoperator.LabelAppUID: "stolen", sparkoperator.LabelManaged: "false"}
 		s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "monday", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
 	})
+
 	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "nightly-1769943600"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := &v1beta2.SparkApplication{
 		TypeMeta: metav1.TypeMeta{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -145,17 +159,21 @@ func TestRenderRun(t *testing.T) {
 	if diff := cmp.Diff(want, run); diff != "" {
 		t.Errorf("the run of a tick (-want +got):\n%s", diff)
 	}
+
 	run.Spec.Executor.Instances = new(int32(99))
 	if *s.Spec.Template.Executor.Instances == 99 {
 		t.Error("a run's spec is the template itself")
 	}
+
 	asked, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("nightly", string(s.UID), "monday")})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(map[string]string{v1beta2.RunNowAnnotation: "monday"}, asked.Annotations); diff != "" {
 		t.Errorf("the requested run (-want +got):\n%s", diff)
 	}
+
 	if problems := application.Validate(run); len(problems) > 0 {
 		t.Errorf("a run is refused: %v", problems[0])
 	}
@@ -173,13 +191,16 @@ func TestRunFacts(t *testing.T) {
 		app := &v1beta2.SparkApplication{Spec: piSpec()}
 		app.Name = "pi"
 		app.CreationTimestamp, app.Status.AppState.State, app.Status.TerminationTime = metav1.NewTime(morning.Add(-time.Hour)), state, ended
+
 		got := Schedules{}.RunFacts(app)
 		if got.Outcome != want || got.EndedAt.IsZero() != (want == lifecycle.Undecided) || got.Name != "pi" || got.Deleting {
 			t.Errorf("%q: %+v, want %q", state, got, want)
 		}
 	}
+
 	app := &v1beta2.SparkApplication{Spec: piSpec()}
 	app.Name = "pi"
+
 	app.DeletionTimestamp = &ended
 	if !(Schedules{}).RunFacts(app).Deleting {
 		t.Error("a run that is being deleted is not reported")
@@ -218,23 +239,30 @@ func TestScheduleRefusals(t *testing.T) {
 			s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"}
 			plan := d.Decide(s, lifecycle.Observed{}, morning.Add(2*time.Hour))
 			storedSchedule(t, s)
+
 			if s.Status.ScheduleState != v1beta2.ScheduleStateFailedValidation || !strings.Contains(s.Status.Reason, test.says) || !s.Status.NextRun.IsZero() {
 				t.Errorf("state %q, reason %q, next run %s; want one with %q", s.Status.ScheduleState, s.Status.Reason, s.Status.NextRun, test.says)
 			}
+
 			if got := conditionsOf(s.Status.Conditions); got != "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)" {
 				t.Errorf("conditions %s", got)
 			}
+
 			if ready := meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionReady); !strings.Contains(ready.Message, test.says) {
 				t.Errorf("Ready says %q", ready.Message)
 			}
+
 			if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning InvalidSpec: ") || !strings.Contains(got, test.says) {
 				t.Errorf("reported: %s", got)
 			}
+
 			if plan.Actions != nil || plan.RequeueAfter != 0 {
 				t.Errorf("something is done: %+v", plan)
 			}
+
 			mended := nightly()
 			mended.Status, mended.Generation = s.Status, 2
+
 			plan = d.Decide(mended, lifecycle.Observed{}, morning.Add(150*time.Minute))
 			if mended.Status.ScheduleState != v1beta2.ScheduleStateScheduled || mended.Status.Reason != "" || mended.Status.NextRun.IsZero() ||
 				conditionsOf(mended.Status.Conditions) != "Ready=True(Scheduled)" || !strings.Contains(toldBy(d, mended, plan), "Normal ScheduleValid: ") {
@@ -250,46 +278,56 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	if schedule.MaxName != 52 {
 		t.Errorf("docs/schedules.md says 52, and it is %d", schedule.MaxName)
 	}
+
 	for _, precision := range []string{"", "nanos", "micros", "millis", "seconds", "minutes"} {
 		d, s := Schedules{Options{TimestampPrecision: precision}}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Name = strings.Repeat("n", schedule.MaxName) })
 		d.Decide(s, lifecycle.Observed{}, morning)
+
 		s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"}
 		for i, name := range []string{schedule.RequestName(s.Name, string(s.UID), "1"), s.Name + "-1769943600"} {
 			if precision == "minutes" && i == 1 {
 				name = s.Name + "-29499060"
 			}
+
 			run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: name})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if wrong := application.Validate(run); len(wrong) > 0 || len(name) > 63 {
 				t.Errorf("%s: %v", name, wrong)
 			}
+
 			run.UID = "11111111-2222-4333-8444-666666666666"
 			for _, object := range runObjects(t, run) {
 				problems := validation.IsDNS1123Subdomain(object.GetName())
 				if _, isService := object.(*corev1.Service); isService {
 					problems = validation.IsDNS1035Label(object.GetName())
 				}
+
 				for key, value := range object.GetLabels() {
 					for _, problem := range validation.IsValidLabelValue(value) {
 						problems = append(problems, key+": "+problem)
 					}
 				}
+
 				if len(problems) > 0 {
 					t.Errorf("%T %s: %v", object, object.GetName(), problems)
 				}
 			}
 		}
+
 		started := ""
 		for i := range 2 {
 			for _, action := range d.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(time.Duration(30+i)*time.Minute)).Actions {
 				started += " " + action.Name
 			}
 		}
+
 		if !strings.Contains(started, s.Name+"-now-") || !strings.Contains(started, s.Name+"-176994") && !strings.Contains(started, s.Name+"-29499060") {
 			t.Errorf("%s: started%s", precision, started)
 		}
+
 		s.Name += "n"
 		if wrong := d.Validate(s, morning); len(wrong) == 0 || wrong[0].Field != "metadata.name" || !strings.Contains(wrong[0].Message, "use at most 52 lower case letters") {
 			t.Errorf("a name that is too long: %v", wrong)
@@ -303,12 +341,15 @@ func TestUnknownPolicy(t *testing.T) {
 	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" })
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
 	storedSchedule(t, s)
+
 	if got := conditionsOf(s.Status.Conditions); got != "Ready=True(Scheduled) Degraded=True(UnknownConcurrencyPolicy)" {
 		t.Error(got)
 	}
+
 	if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning UnknownConcurrencyPolicy: spec.concurrencyPolicy: \"Maybe\"") {
 		t.Error(got)
 	}
+
 	going := lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other", CreatedAt: morning}}}
 	if plan = d.Decide(s, going, morning.Add(time.Hour)); plan.Actions != nil || toldBy(d, s, plan) != "Normal RunWaiting: run nightly-1769943600 waits until no other run is active: other" {
 		t.Errorf("%v %s", plan.Actions, toldBy(d, s, plan))
@@ -338,8 +379,10 @@ func TestScheduleConditions(t *testing.T) {
 		if test.change != nil {
 			test.change(s)
 		}
+
 		Schedules{}.Decide(s, lifecycle.Observed{}, morning)
 		Schedules{}.Decide(s, test.seen, late)
+
 		if got := conditionsOf(s.Status.Conditions); got != test.want {
 			t.Errorf("%s: %s, want %s", test.about, got, test.want)
 		}
@@ -350,6 +393,7 @@ func TestScheduleConditions(t *testing.T) {
 // runs were missed, only one run starts, as in the other operator.
 func TestScheduleIsTakenOver(t *testing.T) {
 	last, next := metav1.NewTime(morning.Add(-30*time.Minute)), metav1.NewTime(morning.Add(30*time.Minute))
+
 	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next, LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
 		PastSuccessfulRunNames: []string{"nightly-1769940000123456789"}}
 	for _, test := range []struct {
@@ -373,28 +417,36 @@ func TestScheduleIsTakenOver(t *testing.T) {
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			s := nightly()
+
 			s.Status = left
 			if test.change != nil {
 				test.change(s)
 			}
+
 			now := next.Add(test.at)
 			var start []string
+
 			reported := ""
 			for range 3 { // further passes, because a pass may request a live read first
 				seen := lifecycle.Observed{Runs: test.runs, Confirmed: true}
 				plan := Schedules{}.Decide(s, seen, now)
 				storedSchedule(t, s)
+
 				for _, a := range plan.Actions {
 					start = append(start, a.Name)
 				}
+
 				reported += toldBy(Schedules{}, s, plan)
 			}
+
 			if got := strings.Join(start, " "); got != test.start {
 				t.Errorf("started %q, want %q", got, test.start)
 			}
+
 			if !s.Status.NextRun.Time.Equal(test.next) {
 				t.Errorf("the next run is %s, want %s", s.Status.NextRun, test.next)
 			}
+
 			if strings.Count(reported, "ScheduleTakenOver") != 1 {
 				t.Errorf("reported: %s", reported)
 			}
@@ -410,6 +462,7 @@ func TestScheduleLawOverLives(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		d := Schedules{Options{TimestampPrecision: []string{"", "nanos", "minutes"}[r.IntN(3)]}}
 		s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.UID = types.UID(fmt.Sprint("u", seed)) })
+
 		now := morning
 		for range 60 {
 			now = now.Add(time.Duration(1+r.IntN(900_000_000)) * time.Microsecond)
@@ -418,19 +471,25 @@ func TestScheduleLawOverLives(t *testing.T) {
 			want, _ := d.schedule(s, now)
 			plan := schedule.Step(want, decodeSchedule(s, want, now), seen, now)
 			reported := d.Decide(s, seen, now)
+
 			if slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) {
 				continue // never stored
 			}
+
 			storedSchedule(t, s)
+
 			if diff := cmp.Diff(plan.Next, decodeSchedule(s, want, now), cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("life %d: memory (-decided +read):\n%s", seed, diff)
 			}
+
 			for _, n := range reported.Notices {
 				reasons[n.Cause.Reason]++
 			}
+
 			checkSchedule(t, d, s, seen, now)
 		}
 	}
+
 	for _, reason := range []string{schedule.ReasonStarted, schedule.ReasonFailed, schedule.ReasonRefused, schedule.ReasonMissed, schedule.ReasonEdited,
 		schedule.ReasonSuspended, lifecycle.ReasonInvalid} {
 		if reasons[reason] == 0 {
@@ -463,9 +522,11 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 		outcomes := []lifecycle.Outcome{lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed}
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: name, CreatedAt: now.Add(-time.Minute).Truncate(time.Second), Outcome: outcomes[r.IntN(3)], Deleting: r.IntN(5) == 0})
 	}
+
 	if r.IntN(6) == 0 {
 		seen.Rejection = &lifecycle.Cause{Reason: "Forbidden", Message: "no"}
 	}
+
 	if r.IntN(9) == 0 {
 		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: fmt.Sprint(r.Int())}, Since: now}
 	}
@@ -477,21 +538,27 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 // status unchanged.
 func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) {
 	t.Helper()
+
 	for _, c := range s.Status.Conditions {
 		if dialect.UsableReason(c.Reason) != c.Reason || c.LastTransitionTime.IsZero() || len(c.Message) > 32768 {
 			t.Fatalf("an API server would reject %+v", c)
 		}
 	}
+
 	if meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionReady) == nil || (s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation) != (s.Status.Reason != "") {
 		t.Fatalf("%+v", s.Status)
 	}
+
 	seen.Rejection, seen.Confirmed = nil, false
 	again := s.DeepCopy()
+
 	plan := d.Decide(again, seen, now)
 	if len(plan.Actions) > 0 || len(plan.Notices) > 0 {
 		return
 	}
+
 	storedSchedule(t, again)
+
 	if diff := cmp.Diff(s.Status, again.Status, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("a second pass changes the status:\n%s", diff)
 	}
@@ -502,6 +569,7 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 func TestScheduleIsBeingDeleted(t *testing.T) {
 	gone := metav1.NewTime(morning)
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.DeletionTimestamp = &gone })
+
 	plan := Schedules{}.Decide(s, lifecycle.Observed{Runs: []lifecycle.Run{{Name: "x", Outcome: lifecycle.Failed}}}, morning.Add(5*time.Hour))
 	if diff := cmp.Diff(lifecycle.Plan{}, plan); diff != "" || s.Status.ScheduleState != "" {
 		t.Errorf("%s %+v", diff, s.Status)
@@ -521,7 +589,9 @@ func piSpec() v1beta2.SparkApplicationSpec {
 // runObjects returns the objects that are created for a run's first attempt.
 func runObjects(t *testing.T, run *v1beta2.SparkApplication) []submit.Object {
 	t.Helper()
+
 	launch := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+
 	objects, err := (application.Dialect{}).Render(run, launch, morning)
 	if err != nil {
 		t.Fatal(err)

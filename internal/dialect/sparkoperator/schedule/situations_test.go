@@ -21,6 +21,7 @@ func TestScheduleSituations(t *testing.T) {
 	ended := func(outcome lifecycle.Outcome) lifecycle.Run {
 		return lifecycle.Run{Name: "nightly-1769943600", UID: "2", CreatedAt: morning.Add(30 * time.Minute), Outcome: outcome, EndedAt: morning.Add(40 * time.Minute)}
 	}
+
 	policy := func(p v1beta2.ConcurrencyPolicy) func(*app) {
 		return func(s *app) { s.Spec.ConcurrencyPolicy = p }
 	}
@@ -97,37 +98,48 @@ func TestScheduleSituations(t *testing.T) {
 			if test.change != nil {
 				change = append(change, test.change)
 			}
+
 			d, s := Schedules{Options{Zones: time.LoadLocation}}, nightly(change...)
 			d.Decide(s, lifecycle.Observed{}, morning)
 			storedSchedule(t, s)
+
 			if test.edit != nil {
 				test.edit(s)
 				s.Generation++
 			}
+
 			plan := d.Decide(s, test.seen, morning.Add(test.after))
 			storedSchedule(t, s)
+
 			if got := doneBy(plan); got != test.do && (!strings.HasSuffix(test.do, "-") || !strings.HasPrefix(got, test.do)) {
 				t.Errorf("actions %q, want %q", got, test.do)
 			}
+
 			if got := conditionsOf(s.Status.Conditions); got != test.conditions {
 				t.Errorf("conditions %s, want %s", got, test.conditions)
 			}
+
 			checkTold(t, toldBy(d, s, plan), test.reported)
+
 			next := time.Time{}
 			if test.next != 0 {
 				next = morning.Add(test.next)
 			}
+
 			if got := utc(s.Status.NextRun); !got.Equal(next) {
 				t.Errorf("the next run is %s, want %s", got, next)
 			}
+
 			if plan.RequeueAfter != 0 && plan.RequeueAfter < time.Second && len(plan.Actions) == 0 && test.then == "" {
 				t.Errorf("requeue after only %s", plan.RequeueAfter)
 			}
+
 			if test.then != "" {
 				if again := d.Decide(s.DeepCopy(), test.seen, morning.Add(test.after+plan.RequeueAfter)); doneBy(again) != test.then {
 					t.Errorf("actions of the pass after that %q, want %q", doneBy(again), test.then)
 				}
 			}
+
 			for _, c := range s.Status.Conditions {
 				if c.Message == "" || c.ObservedGeneration != s.Generation {
 					t.Errorf("%+v has no message or another generation", c)
@@ -153,13 +165,16 @@ func startedBefore(s *v1beta2.ScheduledSparkApplication) {
 // checkTold checks that there is one event for each wanted text, and that each event begins with its text.
 func checkTold(t *testing.T, reported string, want []string) {
 	t.Helper()
+
 	var got []string
 	if reported != "" {
 		got = strings.Split(reported, "\n")
 	}
+
 	if len(got) != len(want) {
 		t.Fatalf("events:\n%s\nwant %d: %q", reported, len(want), want)
 	}
+
 	for i, line := range got {
 		if !strings.HasPrefix(line, want[i]) {
 			t.Errorf("reported: %s\nwant: %s", line, want[i])

@@ -23,13 +23,16 @@ func decodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		Suspended: meta.IsStatusConditionTrue(st.Conditions, dialect.ConditionSuspended),
 		Succeeded: slices.Clone(st.PastSuccessfulRunNames), Failed: slices.Clone(st.PastFailedRunNames),
 	}
+
 	o := st.Operator
 	if o == nil {
 		takeScheduleOver(&m, st, want, now)
 		return m
 	}
+
 	m.Key, m.Since, m.LastTick, m.LastRequest = o.Schedule, dialect.DecodeTime(o.Since), dialect.DecodeTime(o.LastTick), o.LastRunRequest
 	m.Rejected, m.RejectedSince, m.Retry = o.RefusedRun, dialect.DecodeTime(o.RefusedSince), dialect.DecodeTime(o.RetryTime)
+
 	m.Cause = dialect.DecodeCause(o.Cause)
 	if asked := o.WaitingRequest; asked != nil {
 		m.Requested = schedule.Waiting{Run: asked.Run, Since: dialect.DecodeTime(asked.RefusedSince), Retry: dialect.DecodeTime(asked.RetryTime), Cause: dialect.DecodeCause(asked.Cause)}
@@ -55,6 +58,7 @@ func takeScheduleOver(m *schedule.Memory, st *v1beta2.ScheduledSparkApplicationS
 	if st.ScheduleState == v1beta2.ScheduleStateNew && st.NextRun.IsZero() && st.LastRun.IsZero() {
 		return // no operator has processed the schedule yet
 	}
+
 	m.Key, m.Suspended, m.Since = want.Key, want.Suspend, now
 	if next := utc(st.NextRun); !next.IsZero() && want.Times != nil {
 		if anchor := want.Times.Anchor(next); anchor.Before(now) {
@@ -69,11 +73,13 @@ func rememberSchedule(st *v1beta2.ScheduledSparkApplicationStatus, m schedule.Me
 	if st.Operator == nil {
 		st.Operator = &v1beta2.ScheduleOperatorStatus{}
 	}
+
 	o := st.Operator
 	st.LastRun, st.LastRunName, st.ObservedGeneration = metav1.NewTime(m.LastRun), m.LastRunName, m.Generation
 	st.PastSuccessfulRunNames, st.PastFailedRunNames = m.Succeeded, m.Failed
 	o.Schedule, o.Since, o.LastTick, o.LastRunRequest = m.Key, dialect.EncodeTime(m.Since), dialect.EncodeTime(m.LastTick), m.LastRequest
 	o.RefusedRun, o.RefusedSince, o.RetryTime = m.Rejected, dialect.EncodeTime(m.RejectedSince), dialect.EncodeTime(m.Retry)
+
 	o.Cause, o.WaitingRequest = dialect.EncodeCause(m.Cause), nil
 	if asked := m.Requested; asked.Run != "" {
 		o.WaitingRequest = &v1beta2.WaitingRequest{Run: asked.Run, RefusedSince: dialect.EncodeTime(asked.Since), RetryTime: dialect.EncodeTime(asked.Retry), Cause: dialect.EncodeCause(asked.Cause)}
@@ -93,18 +99,22 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 	st, m := &s.Status, plan.Next
 	rememberSchedule(st, m)
 	st.NextRun = metav1.NewTime(plan.NextRun)
+
 	st.ScheduleState, st.Reason = v1beta2.ScheduleStateScheduled, ""
 	if want.Invalid != nil {
 		st.ScheduleState, st.Reason = v1beta2.ScheduleStateFailedValidation, m.Cause.Message
 	}
+
 	for _, doubt := range doubts {
 		doubt = doubt.Bounded()
 		if reported := meta.FindStatusCondition(st.Conditions, dialect.ConditionDegraded); reported == nil || !strings.Contains(reported.Message, doubt.Message) {
 			notices = append(notices, lifecycle.Notice{Part: lifecycle.Application, Cause: doubt})
 		}
 	}
+
 	hold := scheduleConditions(want, m, doubts, transient)
 	before := slices.Clone(st.Conditions)
+
 	st.Conditions = slices.DeleteFunc(st.Conditions, func(c metav1.Condition) bool {
 		return !slices.ContainsFunc(hold, func(h metav1.Condition) bool { return h.Type == c.Type })
 	})
@@ -114,6 +124,7 @@ func encodeSchedule(s *v1beta2.ScheduledSparkApplication, want schedule.Schedule
 		if old := meta.FindStatusCondition(before, c.Type); old != nil && transient != nil && old.Reason == c.Reason && c.Reason == transient.Cause.Reason {
 			c.Message = old.Message
 		}
+
 		c.Reason, c.LastTransitionTime, c.ObservedGeneration = dialect.UsableReason(c.Reason), metav1.NewTime(now), s.Generation
 		dialect.PutCondition(&st.Conditions, c)
 	}
@@ -126,6 +137,7 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	ready := metav1.Condition{Type: dialect.ConditionReady, Status: yes, Reason: reasonScheduled, Message: "runs start when they are due; status.nextRun has the time of the next run"}
 	var more []metav1.Condition
+
 	trouble := func(kind string, cause lifecycle.Cause) {
 		ready = metav1.Condition{Type: dialect.ConditionReady, Status: no, Reason: cause.Reason, Message: cause.Message}
 		more = append(more, metav1.Condition{Type: kind, Status: yes, Reason: cause.Reason, Message: cause.Message})
@@ -147,19 +159,23 @@ func scheduleConditions(want schedule.Schedule, m schedule.Memory, doubts []life
 	case m.Cause.Reason != "":
 		ready.Reason, ready.Message = m.Cause.Reason, m.Cause.Message
 	}
+
 	if m.Suspended {
 		held := metav1.Condition{Type: dialect.ConditionSuspended, Status: yes, Reason: dialect.ConditionSuspended, Message: "spec.suspend is true: no runs start except those that a user requests"}
 		if ready.Status == yes {
 			ready = held
 			ready.Type, ready.Status = dialect.ConditionReady, no
 		}
+
 		more = append(more, held)
 	}
+
 	if len(doubts) > 0 {
 		var all []string
 		for _, doubt := range doubts {
 			all = append(all, doubt.Message)
 		}
+
 		more = append(more, metav1.Condition{Type: dialect.ConditionDegraded, Status: yes, Reason: doubts[0].Reason, Message: strings.Join(all, "; ")})
 	}
 	return append([]metav1.Condition{ready}, more...)

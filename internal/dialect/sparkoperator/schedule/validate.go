@@ -34,14 +34,17 @@ func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, of
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
 	}
+
 	var wrong []*dialect.FieldError
 	if refused, ok := errors.AsType[*schedule.Error](unread); ok {
 		field := "spec.schedule"
 		if refused.Field == schedule.FieldZone {
 			field = "spec.timeZone"
 		}
+
 		wrong = append(wrong, &dialect.FieldError{Field: field, Message: refused.Message})
 	}
+
 	wrong = append(wrong, validNumbers(&s.Spec)...)
 	wrong = append(wrong, dialect.CheckName(s.Name, "a run", schedule.MaxName)...)
 	return append(wrong, d.validTemplate(s, ofRun)...)
@@ -54,6 +57,7 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*dialect
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: fmt.Sprintf("%d is below zero; %s", n, way)})
 		}
 	}
+
 	most := func(field string, n int32) {
 		if n > dialect.MaxHistory {
 			message := fmt.Sprintf("%d is above %d, the largest number of runs that a schedule keeps; use a smaller number", n, dialect.MaxHistory)
@@ -64,13 +68,16 @@ func validNumbers(spec *v1beta2.ScheduledSparkApplicationSpec) (wrong []*dialect
 		most("spec.successfulRunHistoryLimit", *n)
 		check("spec.successfulRunHistoryLimit", int64(*n), "0 keeps no run that succeeded")
 	}
+
 	if n := spec.FailedRunHistoryLimit; n != nil {
 		most("spec.failedRunHistoryLimit", *n)
 		check("spec.failedRunHistoryLimit", int64(*n), "0 keeps no run that failed")
 	}
+
 	if n := spec.StartingDeadlineSeconds; n != nil {
 		check("spec.startingDeadlineSeconds", *n, "leave it out for no deadline")
 	}
+
 	if n := spec.JitterSeconds; n != nil {
 		check("spec.jitterSeconds", *n, "0 starts runs on time")
 	}
@@ -84,6 +91,7 @@ func (d Schedules) validTemplate(s *v1beta2.ScheduledSparkApplication, ofRun fun
 	if err != nil {
 		return []*dialect.FieldError{{Field: "spec.template", Message: err.Error()}}
 	}
+
 	for _, e := range ofRun(run) {
 		wrong = append(wrong, inTemplate(e))
 	}

@@ -14,6 +14,7 @@ import (
 // but must not prevent the operator's start.
 func TestPropertiesOfApplications(t *testing.T) {
 	dir := t.TempDir()
+
 	properties, file := filepath.Join(dir, "p.properties"), filepath.Join(dir, "c.yaml")
 	for path, text := range map[string]string{
 		properties: "spark.kubernetes.operator.reconciler.parallelism=7\nspark.sql.shuffle.partitions 17\nspark.master local\nspark.kubernetes.operator.unknown=1\n" +
@@ -24,20 +25,25 @@ func TestPropertiesOfApplications(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	c, unused, err := (&Flags{}).Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(c.Defaults) != 2 || c.Defaults[0].Name != propertiesEntry || c.Defaults[1].Name != "own" || c.Controller.Workers != 7 {
 		t.Fatalf("the defaults are %+v", c.Defaults)
 	}
+
 	if diff := cmp.Diff(map[string]string{"spark.sql.shuffle.partitions": "17"}, c.Defaults[0].SparkConf); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	reported := map[string]string{}
 	for _, u := range unused {
 		reported[u.Name] = u.Why
 	}
+
 	if len(reported) != 3 || !strings.Contains(reported["spark.master"], "cannot be a default") || reported["spark.kubernetes.operator.unknown"] == "" || reported["spark.metrics.conf.x"] == "" {
 		t.Errorf("without effect are %v", reported)
 	}

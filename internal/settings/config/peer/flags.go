@@ -76,6 +76,7 @@ const (
 func (f *Flags) AddController(to *pflag.FlagSet) {
 	for _, k := range controllerFlags {
 		added := &flag{known: k}
+
 		usage := "alias of " + k.field + " in the configuration file"
 		switch {
 		case k.why != "":
@@ -83,11 +84,14 @@ func (f *Flags) AddController(to *pflag.FlagSet) {
 		case k.field == "":
 			usage = "alias; see docs/migrate-kubeflow.md"
 		}
+
 		option := to.VarPF(added, k.name, "", usage)
+
 		option.Hidden = k.why != ""
 		if k.kind == boolean {
 			option.NoOptDefVal = "true"
 		}
+
 		f.flags = append(f.flags, added)
 	}
 }
@@ -103,9 +107,11 @@ func (f *flag) Set(value string) error {
 	if _, err := f.kind.read(value); err != nil {
 		return err
 	}
+
 	if f.given && (f.kind == texts || f.kind == numbers) {
 		value = f.text + "," + value
 	}
+
 	f.given, f.text = true, value
 	return nil
 }
@@ -125,16 +131,19 @@ func (k kind) read(value string) (any, error) {
 		if value == "" {
 			return items, nil
 		}
+
 		for item := range strings.SplitSeq(value, ",") {
 			item = strings.Trim(strings.TrimSpace(item), `"`) // the kubeflow chart writes the empty name as ""
 			if k == texts {
 				items = append(items, item)
 				continue
 			}
+
 			n, err := strconv.ParseFloat(item, 64)
 			if err != nil {
 				return nil, err
 			}
+
 			items = append(items, n)
 		}
 		return items, nil
@@ -157,28 +166,36 @@ func (f *Flags) Load(path string) (config.Configuration, []Unused, error) {
 	if err != nil {
 		return config.Configuration{}, nil, err
 	}
+
 	file, err := readOverlay(path)
 	if err != nil {
 		return config.Configuration{}, nil, err
 	}
+
 	properties := cmp.Or(f.Properties, file.text("apache", "propertiesFile"))
 	if len(fromFlags) == 0 && properties == "" {
 		c, err := config.Load(path)
 		return c, unused, err
 	}
+
 	if properties != "" {
 		over, more, err := propertiesOver(properties)
 		if err != nil {
 			return config.Configuration{}, nil, err
 		}
+
 		if first, ok := over["defaults"].([]any); ok {
 			own, _ := file["defaults"].([]any)
 			over["defaults"] = append(first, own...) // the file's entries override the properties
 		}
+
 		file.merge(over)
+
 		unused = append(unused, more...)
 	}
+
 	file.merge(fromFlags)
+
 	c, err := file.parse()
 	if err != nil {
 		return config.Configuration{}, nil, fmt.Errorf("configuration %s, with flags and properties merged over it: %w", cmp.Or(path, "without a file"), err)
@@ -193,13 +210,16 @@ func (f *Flags) overlay() (fields overlay, unused []Unused, _ error) {
 		if !option.given {
 			continue
 		}
+
 		if option.why != "" {
 			unused = append(unused, Unused{Name: option.name, Why: option.why})
 			continue
 		}
+
 		if err := option.setIn(fields); err != nil {
 			return nil, nil, fmt.Errorf("--%s=%s: %w", option.name, option.text, err)
 		}
+
 		if option.lost != nil {
 			if why := option.lost(option.text); why != "" {
 				unused = append(unused, Unused{Name: option.name, Why: why})
@@ -213,10 +233,12 @@ func (f *flag) setIn(to overlay) error {
 	if f.apply != nil {
 		return f.apply(to, f.text)
 	}
+
 	value, err := f.kind.read(f.text)
 	if err != nil {
 		return err
 	}
+
 	to.set(f.field, value)
 	return nil
 }

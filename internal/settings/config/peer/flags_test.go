@@ -20,9 +20,11 @@ const header = "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configurati
 // parseFlags parses the arguments of "controller start" and returns the flags.
 func parseFlags(t *testing.T, args ...string) *Flags {
 	t.Helper()
+
 	f := &Flags{}
 	set := pflag.NewFlagSet("controller start", pflag.ContinueOnError)
 	f.AddController(set)
+
 	if err := set.Parse(args); err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
@@ -94,11 +96,14 @@ func TestFlagsAreAliases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want := config.Default()
 			c.change(&want)
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+
 			if len(unused) > 0 {
 				t.Errorf("told to have no effect: %v", unused)
 			}
@@ -113,19 +118,24 @@ func TestFlagsOverTheFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5, shutdownTimeout: 7s}\nlogging: {level: warn}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	got, _, err := parseFlags(t, "--controller-threads=3", "--zap-encoder=console").Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got.Controller.Workers != 3 || got.Controller.ShutdownTimeout.Duration != 7*time.Second || got.Logging != (config.Logging{Level: "warn", Format: "text"}) {
 		t.Errorf("%+v %+v", got.Controller, got.Logging)
 	}
+
 	if _, _, err := parseFlags(t, "--controller-threads=3").Load(path + ".missing"); err == nil {
 		t.Error("a missing file is no error")
 	}
+
 	if err := os.WriteFile(path, []byte("controller: {workres: 5}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, _, err := parseFlags(t, "--controller-threads=3").Load(path); err == nil || !strings.Contains(err.Error(), "workres") {
 		t.Errorf("an unknown field beside a flag: %v", err)
 	}
@@ -137,15 +147,19 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		if k.why == "" {
 			continue
 		}
+
 		value := map[kind]string{number: "20", boolean: "true", period: "1m", text: "x", texts: "x,y"}[k.kind]
+
 		got, unused, err := parseFlags(t, "--"+k.name+"="+value).Load("")
 		if diff := cmp.Diff([]Unused{{Name: k.name, Why: k.why}}, unused); err != nil || diff != "" {
 			t.Errorf("%s: %v, told (-want +got):\n%s", k.name, err, diff)
 		}
+
 		if diff := cmp.Diff(config.Default(), got); diff != "" {
 			t.Errorf("%s changes:\n%s", k.name, diff)
 		}
 	}
+
 	_, unused, err := parseFlags(t, "--feature-gates=PartialRestart=true,RestSubmitter=true,DefaultTimeToLive=true").Load("")
 	if err != nil || len(unused) != 1 || !strings.Contains(unused[0].Why, "PartialRestart:") || !strings.Contains(unused[0].Why, "RestSubmitter:") || strings.Contains(unused[0].Why, "TimeToLive") {
 		t.Errorf("gates: %v, %v", unused, err)
@@ -175,10 +189,12 @@ func TestFlagsThatAreRefused(t *testing.T) {
 		f := &Flags{}
 		set := pflag.NewFlagSet("controller start", pflag.ContinueOnError)
 		f.AddController(set)
+
 		err := set.Parse(strings.Fields(c.args))
 		if err == nil {
 			_, _, err = f.Load("")
 		}
+
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want it to name %q", c.args, err, c.want)
 		}
@@ -198,11 +214,14 @@ func TestFlagsAreThePeers(t *testing.T) {
 		submitter-service-url submitter-startup-timeout submitter-tls-ca-file submitter-tls-cert-file submitter-tls-enabled submitter-tls-key-file
 		workqueue-ratelimiter-bucket-qps workqueue-ratelimiter-bucket-size workqueue-ratelimiter-max-delay zap-devel zap-encoder zap-log-level
 		zap-stacktrace-level zap-time-encoding`
+
 	var got []string
 	for _, k := range controllerFlags {
 		got = append(got, k.name)
 	}
+
 	slices.Sort(got)
+
 	if diff := cmp.Diff(strings.Fields(controller), got); diff != "" {
 		t.Errorf("controller flags (-want +got):\n%s", diff)
 	}
@@ -224,10 +243,12 @@ func TestPeersDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got.Controller.Workers != 10 || got.LeaderElection.LeaseName != "spark-operator-controller-lock" || got.LeaderElection.Namespace != "spark-operator" ||
 		!slices.Equal(got.Namespaces.Names, []string{"default"}) || got.Logging.Format != "text" || len(got.Metrics.JobSubmitLatencyBuckets) != 10 {
 		t.Errorf("%+v", got)
 	}
+
 	if len(unused) != 6 {
 		t.Errorf("%d flags have no effect: %v", len(unused), unused)
 	}
@@ -239,27 +260,34 @@ func TestFlagsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, section, _ := strings.Cut(string(text), "\n## Flags\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+
 	documented := map[string]bool{"config": true, "kubeconfig": true}
 	for part := range strings.SplitSeq(section, "`--") {
 		if name, _, found := strings.Cut(part, "`"); found {
 			documented[name] = true
 		}
 	}
+
 	for _, k := range controllerFlags {
 		if !documented[k.name] {
 			t.Errorf("--%s is not in docs/migrate-kubeflow.md", k.name)
 		}
+
 		delete(documented, k.name)
 	}
+
 	delete(documented, "config")
 	delete(documented, "kubeconfig")
+
 	for name := range documented {
 		if !strings.HasPrefix(name, "\n") && !strings.Contains(name, " ") {
 			t.Errorf("--%s is documented, and there is none", name)
 		}
 	}
+
 	for name := range IgnoredEnvironment {
 		if !strings.Contains(section, "`"+name+"`") {
 			t.Errorf("the variable %s is not there", name)

@@ -92,13 +92,16 @@ func namespaceNames(to overlay, value string) error {
 	if err != nil {
 		return err
 	}
+
 	all := names.([]any)
 	if slices.Contains(all, any("")) {
 		if len(all) > 1 {
 			to.set("namespaces.selector", "")
 		}
+
 		all = nil
 	}
+
 	to.set("namespaces.names", all)
 	return nil
 }
@@ -108,6 +111,7 @@ func metricsLabels(to overlay, value string) error {
 	if strings.Trim(value, `" ,`) == "" {
 		return nil
 	}
+
 	labels, err := texts.read(value)
 	to.set("metrics.labels", labels)
 	return err
@@ -136,6 +140,7 @@ var gates = []string{"PartialRestart", "LoadSparkDefaults", "RestSubmitter", "De
 func gatesOn(value string) (names []string, _ error) {
 	for gate := range strings.SplitSeq(value, ",") {
 		name, on, found := strings.Cut(strings.TrimSpace(gate), "=")
+
 		enabled, err := strconv.ParseBool(on)
 		switch {
 		case name == "" && !found:
@@ -163,6 +168,7 @@ func featureGates(_ overlay, value string) error {
 // lostGates returns a text that lists the gates that are switched on and have no counterpart, with the reasons.
 func lostGates(value string) string {
 	on, _ := gatesOn(value) // featureGates has reported the error
+
 	var why []string
 	for _, name := range on {
 		switch name {
@@ -203,6 +209,7 @@ func logLevel(to overlay, value string) error {
 	if n, err := strconv.Atoi(level); err == nil && n > 0 {
 		level = "debug"
 	}
+
 	switch level {
 	case "debug", "info", "warn", "error":
 	case "panic", "dpanic", "fatal":
@@ -210,6 +217,7 @@ func logLevel(to overlay, value string) error {
 	default:
 		return fmt.Errorf("must be debug, info, warn, error, panic or a number above 0")
 	}
+
 	to.set("logging.level", level)
 	return nil
 }

@@ -24,11 +24,13 @@ func (o overlay) set(path string, value any) {
 		o[first] = value
 		return
 	}
+
 	below, isMap := o[first].(overlay)
 	if !isMap {
 		below = overlay{}
 		o[first] = below
 	}
+
 	below.set(rest, value)
 }
 
@@ -40,10 +42,12 @@ func (o overlay) merge(over overlay) {
 			o[key] = over[key]
 			continue
 		}
+
 		under := overlay{}
 		if existing, ok := o[key].(map[string]any); ok {
 			under = existing
 		}
+
 		under.merge(below)
 		o[key] = map[string]any(under)
 	}
@@ -55,17 +59,21 @@ func readOverlay(path string) (overlay, error) {
 	if path == "" {
 		return file, nil
 	}
+
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
+
 	_, asJSON, err := podtemplate.ReadYAML(data)
 	if err == nil {
 		err = utiljson.Unmarshal(asJSON, &file)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
+
 	if file == nil { // the file is empty
 		file = overlay{}
 	}
@@ -79,6 +87,7 @@ func asOverlay(c *config.Configuration) (overlay, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	file := overlay{}
 	return file, utiljson.Unmarshal(data, &file)
 }

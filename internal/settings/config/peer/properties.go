@@ -65,6 +65,7 @@ func LoadProperties(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the properties: %w", err)
 	}
+
 	values, err := readProperties(string(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -80,16 +81,21 @@ func propertiesOver(path string) (overlay, []Unused, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	laid := overlay{}
 	sparkConf, others, denied := applicationProperties(values)
+
 	unused, err := layProperties(laid, others)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
+
 	unused = append(unused, denied...)
+
 	if len(sparkConf) > 0 {
 		laid["defaults"] = []any{map[string]any{"name": propertiesEntry, "sparkConf": sparkConf}}
 	}
+
 	if strings.TrimSpace(values[watchedNamespaces]) == "" {
 		unused = append(unused, Unused{Name: watchedNamespaces, Property: true,
 			Why: "the property is not set: in this case the Apache operator serves the namespace default, but this operator serves the namespaces of its configuration file (by default all)"})
@@ -141,6 +147,7 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 			}
 		}
 	}
+
 	completeLease(to, values)
 	return append(unused, unknownProperties(values)...), nil
 }
@@ -151,12 +158,15 @@ func unknownProperties(values map[string]string) (unused []Unused) {
 		if slices.ContainsFunc(properties, func(p property) bool { return p.key == key }) {
 			continue
 		}
+
 		why := "there is no such property"
 		if strings.HasPrefix(key, "spark.metrics.conf.") {
 			why = "sinks of metrics are Java classes, which this operator cannot load; it serves Prometheus metrics (docs/metrics.md)"
 		}
+
 		unused = append(unused, Unused{Name: key, Why: why, Property: true})
 	}
+
 	slices.SortFunc(unused, func(a, b Unused) int { return strings.Compare(a.Name, b.Name) })
 	return unused
 }
@@ -170,10 +180,12 @@ func completeLease(to overlay, values map[string]string) {
 		{peerPrefix + "leaderElection.retryPeriodSeconds", "leaderElection.retryPeriod", "5s"},
 	}
 	given := func(key string) bool { return seconds("")(overlay{}, strings.TrimSpace(values[key])) == nil }
+
 	some := false
 	for _, d := range durations {
 		some = some || given(d.key)
 	}
+
 	for _, d := range durations {
 		if some && !given(d.key) {
 			to.set(d.field, d.seconds)
@@ -186,6 +198,7 @@ func completeLease(to overlay, values map[string]string) {
 // error, none of the properties can be used, and the caller keeps its configuration.
 func Override(c *config.Configuration, values map[string]string) (config.Configuration, []Unused, error) {
 	laid, changing := overlay{}, map[string]string{}
+
 	var unused []Unused
 	for key, value := range values {
 		i := slices.IndexFunc(properties, func(p property) bool { return p.key == key })
@@ -198,11 +211,14 @@ func Override(c *config.Configuration, values map[string]string) (config.Configu
 			unused = append(unused, Unused{Name: key, Why: "there is no such property", Property: true})
 		}
 	}
+
 	slices.SortFunc(unused, func(a, b Unused) int { return strings.Compare(a.Name, b.Name) })
+
 	more, err := layProperties(laid, changing)
 	if err != nil {
 		return config.Configuration{}, nil, err
 	}
+
 	next, err := withOverlay(c, laid)
 	return next, append(unused, more...), err
 }
@@ -213,6 +229,7 @@ func withOverlay(c *config.Configuration, over overlay) (config.Configuration, e
 	if err != nil {
 		return config.Configuration{}, err
 	}
+
 	file.merge(over)
 	return file.parse()
 }
@@ -231,6 +248,7 @@ func boolTo(field string) func(overlay, string) error {
 		if value != "true" && value != "false" {
 			return errors.New("the value must be true or false")
 		}
+
 		to.set(field, value == "true")
 		return nil
 	}
@@ -247,6 +265,7 @@ func seconds(field string) func(overlay, string) error {
 		case n < 1 || n > config.MaxSeconds:
 			return errors.New("the value must be at least 1 second and at most 100 years")
 		}
+
 		to.set(field, (time.Duration(n) * time.Second).String())
 		return nil
 	}
@@ -260,6 +279,7 @@ func portTo(field string) func(overlay, string) error {
 		if err != nil || n == 0 {
 			return errors.New("the value must be a port between 1 and 65535")
 		}
+
 		to.set(field, ":"+value)
 		return nil
 	}
@@ -275,6 +295,7 @@ func layParallelism(to overlay, value string) error {
 	case n > config.MaxWorkers:
 		return fmt.Errorf("the value must be at most %d", config.MaxWorkers)
 	}
+
 	to.set("controller.workers", n)
 	return nil
 }
@@ -292,16 +313,20 @@ func layNamespaces(to overlay, value string) error {
 			to.set("namespaces.selector", "")
 			return nil
 		}
+
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 			return refused("%q is not the name of a namespace: %s", name, problems[0])
 		}
+
 		if !slices.Contains(names, any(name)) {
 			names = append(names, name)
 		}
 	}
+
 	if len(names) == 0 {
 		return refused("the value names no namespace; write * for all namespaces")
 	}
+
 	to.set("namespaces.names", names)
 	return nil
 }
@@ -310,6 +335,7 @@ func laySelector(to overlay, value string) error {
 	if _, err := labels.Parse(value); err != nil {
 		return refused("the value is not a label selector: %v", err)
 	}
+
 	to.set("apache.labelSelector", value)
 	return nil
 }
@@ -321,6 +347,7 @@ func laySource(to overlay, value string) error {
 	if value == "file" {
 		source = config.SourceFile
 	}
+
 	to.set("dynamicConfig.source", source)
 	return nil
 }
@@ -338,6 +365,7 @@ func layNamespace(to overlay, value string) error {
 	if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
 		return errors.New("the value is not the name of a namespace: " + problems[0])
 	}
+
 	to.set("leaderElection.namespace", value)
 	to.set("dynamicConfig.namespace", value)
 	return nil
@@ -348,6 +376,7 @@ func layName(to overlay, value string) error {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
 		return errors.New("the value is not valid as the value of a label: " + problems[0])
 	}
+
 	to.set("apache.operatorName", value)
 	return nil
 }
@@ -358,6 +387,7 @@ func layDelay(to overlay, value string) error {
 	if err := seconds("apache.sentinels.delay")(to, value); err != nil {
 		return err
 	}
+
 	to.set("apache.sentinels.enabled", true)
 	return nil
 }
@@ -367,6 +397,7 @@ func layConfigSelector(to overlay, value string) error {
 	if selector, err := labels.Parse(value); err != nil || selector.Empty() {
 		return errors.New("the value is not a label selector, or it selects everything")
 	}
+
 	to.set("dynamicConfig.selector", value)
 	return nil
 }
@@ -375,6 +406,7 @@ func layLeaseName(to overlay, value string) error {
 	if problems := validation.IsDNS1123Subdomain(value); len(problems) > 0 {
 		return errors.New("the value is not the name of a Lease: " + problems[0])
 	}
+
 	to.set("leaderElection.leaseName", value)
 	return nil
 }
@@ -384,6 +416,7 @@ func layPath(to overlay, value string) error {
 	if !config.IsPath(value) {
 		return errors.New("it " + config.NotPath)
 	}
+
 	to.set("apache.metrics.path", value)
 	return nil
 }

@@ -20,15 +20,18 @@ import (
 // withProperties loads a configuration file with properties and flags merged over it.
 func withProperties(t *testing.T, file, properties string, flags ...string) (config.Configuration, []Unused, error) {
 	t.Helper()
+
 	folder := t.TempDir()
 	for name, text := range map[string]string{"file.yaml": header + file, "spark-operator.properties": properties} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	f := Flags{Properties: filepath.Join(folder, "spark-operator.properties")}
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.AddController(set)
+
 	if err := set.Parse(flags); err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +41,13 @@ func withProperties(t *testing.T, file, properties string, flags ...string) (con
 // changed returns the fields of a configuration that differ from the defaults, by their paths in the file.
 func changed(t *testing.T, c config.Configuration) map[string]string {
 	t.Helper()
+
 	flat := func(c config.Configuration) map[string]string {
 		file, err := asOverlay(&c)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		out := map[string]string{}
 		var walk func(string, any)
 		walk = func(path string, value any) {
@@ -52,6 +57,7 @@ func changed(t *testing.T, c config.Configuration) map[string]string {
 				}
 				return
 			}
+
 			text, _ := json.Marshal(value)
 			out[strings.TrimPrefix(path, ".")] = strings.Trim(string(text), `"`)
 		}
@@ -102,44 +108,55 @@ func TestEveryProperty(t *testing.T) {
 		{s + "leaderElection.retryPeriodSeconds", "7", map[string]string{
 			"leaderElection.leaseDuration": "3m0s", "leaderElection.renewDeadline": "2m0s", "leaderElection.retryPeriod": "7s"}},
 	}
+
 	walked := map[string]bool{}
 	for _, test := range takes {
 		walked[test.key] = true
+
 		values := test.key + " = " + test.value + "\n"
 		if test.key != watchedNamespaces {
 			values += watchedNamespaces + "=*\n"
 		}
+
 		c, unused, err := withProperties(t, "", values)
 		if err != nil || len(unused) > 0 {
 			t.Errorf("%s: %v, %v", test.key, unused, err)
 			continue
 		}
+
 		if diff := cmp.Diff(test.want, changed(t, c)); diff != "" {
 			t.Errorf("%s=%s (-want +got):\n%s", test.key, test.value, diff)
 		}
 	}
+
 	for _, p := range properties {
 		if (p.why == "") == (p.lay == nil) {
 			t.Errorf("%s must either be laid or say why not", p.key)
 		}
+
 		if p.why == "" {
 			if !walked[p.key] {
 				t.Errorf("%s has an effect that nobody looks at", p.key)
 			}
 			continue
 		}
+
 		walked[p.key] = true
+
 		c, unused, err := withProperties(t, "", p.key+"=1\n"+watchedNamespaces+"=*\n")
 		if err != nil {
 			t.Errorf("%s: %v", p.key, err)
 		}
+
 		if diff := cmp.Diff([]Unused{{p.key, p.why, true}}, unused); diff != "" {
 			t.Errorf("%s (-want +told):\n%s", p.key, diff)
 		}
+
 		if got := changed(t, c); len(got) > 0 {
 			t.Errorf("%s changes %v", p.key, got)
 		}
 	}
+
 	if len(walked) != 52 || len(properties) != 52 {
 		t.Errorf("%d properties walked, %d there; that operator has 52", len(walked), len(properties))
 	}
@@ -154,7 +171,9 @@ func TestDynamicProperties(t *testing.T) {
 			got = append(got, strings.TrimPrefix(p.key, peerPrefix))
 		}
 	}
+
 	slices.Sort(got)
+
 	want := []string{"health.sentinelResourceReconciliationDelaySeconds", "reconciler.foregroundRequestTimeoutSeconds", "reconciler.intervalSeconds",
 		"reconciler.missingDriverGracePeriodSeconds", "reconciler.missingDriverRequeueIntervalSeconds", "reconciler.trimStateTransitionHistoryEnabled", "watchedNamespaces"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -194,6 +213,7 @@ func TestValuesOfProperties(t *testing.T) {
 		if !strings.Contains(values, watchedNamespaces) {
 			values += watchedNamespaces + "=*\n"
 		}
+
 		c, unused, err := withProperties(t, "", values)
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
@@ -201,21 +221,26 @@ func TestValuesOfProperties(t *testing.T) {
 			}
 			continue
 		}
+
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
+
 		var reported []string
 		for _, entry := range unused {
 			reported = append(reported, entry.Name)
 		}
+
 		if strings.Join(reported, ",") != test.wants {
 			t.Errorf("%s: told %v, want %q", test.name, unused, test.wants)
 		}
+
 		if got := changed(t, c); len(got) > 0 {
 			t.Errorf("%s changes %v", test.name, got)
 		}
 	}
+
 	if c, _, err := withProperties(t, "", s+"dynamicConfig.source=mystery\n"+s+"dynamicConfig.reloadIntervalSeconds=-5\n"+watchedNamespaces+"=*\n"); err != nil ||
 		c.DynamicConfig.Source != config.SourceConfigMap || c.DynamicConfig.ReloadInterval.Duration != time.Minute {
 		t.Errorf("what that operator takes for its default is %+v, %v", c.DynamicConfig, err)
@@ -227,17 +252,21 @@ func TestValuesOfProperties(t *testing.T) {
 // takes precedence.
 func TestPrecedenceOfProperties(t *testing.T) {
 	const values = "spark.kubernetes.operator.reconciler.parallelism=50\nspark.kubernetes.operator.informer.cacheSyncTimeoutSeconds=7\n" + watchedNamespaces + "=a\n"
+
 	c, _, err := withProperties(t, "controller: {workers: 3, cacheSyncTimeout: 4s, shutdownTimeout: 5s}\nnamespaces: {names: [b], selector: x=y}\n"+
 		"apache: {propertiesFile: /does/not/exist}\n", values, "--controller-threads=9")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if c.Controller.Workers != 9 || c.Controller.CacheSyncTimeout.Duration != 7*time.Second || c.Controller.ShutdownTimeout.Duration != 5*time.Second {
 		t.Errorf("%+v", c.Controller)
 	}
+
 	if diff := cmp.Diff(config.Namespaces{Names: []string{"a"}, Selector: "x=y"}, c.Namespaces); diff != "" {
 		t.Errorf("a list is served beside what the labels choose (-want +got):\n%s", diff)
 	}
+
 	all, _, err := withProperties(t, "namespaces: {names: [b], selector: x=y}\n", watchedNamespaces+"=a,*\n")
 	if err != nil || len(all.Namespaces.Names) > 0 || all.Namespaces.Selector != "" {
 		t.Errorf("* is %+v, %v; want all", all.Namespaces, err)
@@ -247,13 +276,16 @@ func TestPrecedenceOfProperties(t *testing.T) {
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	named := filepath.Join(t.TempDir(), "file.yaml")
 	if err := os.WriteFile(named, []byte(header+"apache: {propertiesFile: "+file+"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if c, _, err := (&Flags{}).Load(named); err != nil || c.Controller.Workers != 50 {
 		t.Errorf("by the file's field: %d workers, %v", c.Controller.Workers, err)
 	}
+
 	if _, _, err := (&Flags{Properties: "/does/not/exist"}).Load(named); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
 		t.Errorf("a file that is not there: %v", err)
 	}
@@ -266,6 +298,7 @@ func TestNamespacesLeftOut(t *testing.T) {
 	if err != nil || len(c.Namespaces.Names) > 0 {
 		t.Fatalf("%v, %v", c.Namespaces, err)
 	}
+
 	if len(unused) != 1 || unused[0].Name != watchedNamespaces {
 		t.Errorf("told %v", unused)
 	}
@@ -275,6 +308,7 @@ func TestNamespacesLeftOut(t *testing.T) {
 // are kept.
 func TestOverride(t *testing.T) {
 	const s = "spark.kubernetes.operator."
+
 	start, err := config.Parse([]byte(header + `
 namespaces: {names: [a]}
 controller: {workers: 3}
@@ -285,13 +319,16 @@ application: {timeouts: {runSeconds: 4}}
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	same, unused, err := Override(&start, nil)
 	if err != nil || len(unused) > 0 {
 		t.Fatal(unused, err)
 	}
+
 	if diff := cmp.Diff(start, same); diff != "" {
 		t.Errorf("nothing changes (-want +got):\n%s", diff)
 	}
+
 	next, unused, err := Override(&start, map[string]string{
 		watchedNamespaces: "b,c", s + "reconciler.trimStateTransitionHistoryEnabled": "true", s + "reconciler.missingDriverGracePeriodSeconds": "",
 		s + "reconciler.parallelism": "9", s + "nonsense": "1", s + "reconciler.intervalSeconds": "60", s + "health.sentinelResourceReconciliationDelaySeconds": "x",
@@ -299,23 +336,29 @@ application: {timeouts: {runSeconds: 4}}
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := start
+
 	want.Namespaces.Names, want.Apache.TrimHistory = []string{"b", "c"}, new(true)
 	if diff := cmp.Diff(want, next); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	var reported []string
 	for _, entry := range unused {
 		reported = append(reported, strings.TrimPrefix(entry.Name, s))
 	}
+
 	if diff := cmp.Diff([]string{"nonsense", "reconciler.parallelism", "reconciler.intervalSeconds", "health.sentinelResourceReconciliationDelaySeconds"}, reported); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
+
 	for _, bad := range []string{",", "a,B!"} {
 		if _, _, err := Override(&start, map[string]string{watchedNamespaces: bad}); err == nil || !strings.Contains(err.Error(), watchedNamespaces) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
+
 	all, _, err := Override(&start, map[string]string{watchedNamespaces: "*"})
 	if err != nil || len(all.Namespaces.Names) > 0 {
 		t.Errorf("*: %v, %v", all.Namespaces, err)
@@ -328,6 +371,7 @@ func FuzzProperties(f *testing.F) {
 	for _, p := range properties {
 		f.Add(p.key + "=1\n")
 	}
+
 	f.Add(watchedNamespaces + " : a,,*\nspark.kubernetes.operator.metrics.path=/\n\\u0041=b\\\n  c")
 	f.Add("spark.kubernetes.operator.leaderElection.leaseDurationSeconds=1\nspark.kubernetes.operator.metrics.port=8080")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -335,18 +379,23 @@ func FuzzProperties(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		laid := overlay{}
 		if _, err := layProperties(laid, values); err == nil {
 			_, _ = laid.parse() // incompatible settings are rejected by the names of their fields
 		}
+
 		start := config.Default()
+
 		next, _, err := Override(&start, values)
 		if err != nil {
 			return
 		}
+
 		if err := next.Validate(); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
+
 		if again, _, err := Override(&start, values); err != nil || again.String() != next.String() {
 			t.Errorf("%q: once %s, then %s, %v", text, next, again, err)
 		}
@@ -356,6 +405,7 @@ func FuzzProperties(f *testing.F) {
 // TestConfigurationIsShown checks that the logged configuration contains no secrets.
 func TestConfigurationIsShown(t *testing.T) {
 	c := config.Default()
+
 	c.Tracing.Endpoint = "https://user:secret@collector:4318"
 	if text := c.String(); strings.Contains(text, "secret") || !strings.Contains(text, "collector:4318") || !strings.Contains(text, `"workers":16`) {
 		t.Error(text)
@@ -369,21 +419,26 @@ func TestPageOfTheProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rows := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(spark\\.[a-zA-Z.]+)`[^|]*\\|(.*)\\|$").FindAllStringSubmatch(string(text), -1) {
 		rows[row[1]] = row[2]
 	}
+
 	for _, p := range properties {
 		row, found := rows[p.key]
 		if !found {
 			t.Errorf("the page has no row for %s", p.key)
 			continue
 		}
+
 		if ineffective := strings.Contains(row, "no effect"); ineffective != (p.why != "") {
 			t.Errorf("%s: the page says %q, the table %q", p.key, row, p.why)
 		}
+
 		delete(rows, p.key)
 	}
+
 	if len(rows) > 0 {
 		t.Errorf("the page has rows for what is no property: %v", slices.Sorted(maps.Keys(rows)))
 	}

@@ -24,11 +24,14 @@ func (d *Draft) checkAccounts() error {
 	if denied == "" {
 		return nil
 	}
+
 	driver := cmp.Or(d.Pod.Spec.ServiceAccountName, d.Pod.Spec.DeprecatedServiceAccount)
+
 	executor := ""
 	if t, err := podtemplate.Read(d.Request.ExecutorTemplate); err == nil && len(d.Request.ExecutorTemplate) > 0 {
 		executor = cmp.Or(t.Pod.Spec.ServiceAccountName, t.Pod.Spec.DeprecatedServiceAccount)
 	}
+
 	for _, pod := range []struct {
 		field, template string
 		laid            overlay.Overlay
@@ -40,21 +43,26 @@ func (d *Draft) checkAccounts() error {
 		if account := cmp.Or(pod.laid.ServiceAccountName, pod.template); account == denied {
 			return submit.FieldErrorf(pod.field+"Template", "serviceAccountName: %s", submit.DeniedAccountMessage(denied))
 		}
+
 		named := false
 		for _, key := range pod.keys {
 			account, err := d.Conf.String(key, "")
 			if err != nil {
 				return err
 			}
+
 			if account == denied {
 				return submit.KeyErrorf(key, "%s", submit.DeniedAccountMessage(denied))
 			}
+
 			named = named || account != ""
 		}
+
 		if !named && cmp.Or(pod.laid.ServiceAccountName, pod.template, defaultAccount) == denied {
 			return submit.KeyErrorf(pod.keys[0], "is not set, so the pod would use the service account default: %s", submit.DeniedAccountMessage(denied))
 		}
 	}
+
 	runner, err := d.Conf.String(submit.RunnerAccountKey, d.Request.RunnerServiceAccount)
 	if err == nil && runner == denied {
 		err = submit.KeyErrorf(submit.RunnerAccountKey, "%s", submit.DeniedAccountMessage(denied))

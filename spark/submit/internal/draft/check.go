@@ -22,6 +22,7 @@ func (d *Draft) checkConf() error {
 		if !ok {
 			continue
 		}
+
 		switch n, err := conf.ParseSize(raw, conf.MiB); {
 		case err != nil:
 			return submit.KeyErrorf(key, "%v", err)
@@ -29,16 +30,20 @@ func (d *Draft) checkConf() error {
 			return submit.KeyErrorf(key, "should be more than zero")
 		}
 	}
+
 	if raw, ok := d.Conf.Get("spark.driver.memory"); ok && !heapSize(raw) {
 		return submit.KeyErrorf("spark.driver.memory", "%q becomes the option -Xmx of the driver's JVM, which reads it differently (a number without unit is bytes "+
 			"there); use one of the units k, m, g or t, such as 512m or 2g", conf.Shorten(strings.TrimSpace(raw)))
 	}
+
 	if err := d.checkJavaOptions(); err != nil {
 		return err
 	}
+
 	if err := d.checkPackages(); err != nil {
 		return err
 	}
+
 	for _, key := range []string{"spark.driver.cores", "spark.executor.cores"} {
 		if n, err := d.Conf.Int(key, 1); err != nil {
 			return err
@@ -54,12 +59,14 @@ func (d *Draft) checkConf() error {
 // (SparkConf.validateSettings, which looks for the text anywhere in the options).
 func (d *Draft) checkJavaOptions() error {
 	const executor = "spark.executor.extraJavaOptions"
+
 	for _, key := range []string{"spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"} {
 		options, _ := d.Conf.Get(key)
 		if problem := submit.HeapOption(options, d.Request.SparkVersion); problem != "" {
 			return submit.KeyErrorf(key, "%s; use spark.driver.memory", problem)
 		}
 	}
+
 	if options, _ := d.Conf.Get(executor); strings.Contains(options, "-Xmx") {
 		return submit.KeyErrorf(executor, "the heap cannot be set by -Xmx; use spark.executor.memory")
 	}
@@ -71,6 +78,7 @@ func (d *Draft) checkInstances() error {
 	if err != nil {
 		return err
 	}
+
 	const key = "spark.executor.instances"
 	if n, err := d.Conf.Int(key, 1); err != nil {
 		return err
@@ -101,6 +109,7 @@ func CheckPair(what, key, value string) error {
 	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
 		return fmt.Errorf("%q is not a valid %s name: %s", conf.Shorten(key), what, errs[0])
 	}
+
 	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
 		return fmt.Errorf("%s is not a valid %s value: %s", conf.Quote(key, value), what, errs[0])
 	}
@@ -113,6 +122,7 @@ func (d *Draft) checkPackages() error {
 	if packages, _ := d.Conf.Get("spark.jars.packages"); strings.TrimSpace(packages) == "" {
 		return nil
 	}
+
 	for _, list := range [...]struct {
 		key, form string
 		parts     int

@@ -18,10 +18,12 @@ func (d *Draft) setDerived() {
 	if warning := d.Conf.DropForeign(); warning != "" {
 		d.Warn("%s", warning)
 	}
+
 	if c.Has("spark.driver.host") {
 		d.Warn("spark.driver.host: has no effect: the driver is reached by its Service")
 		c.Delete("spark.driver.host")
 	}
+
 	for _, e := range [...][2]string{
 		{"SPARK_DRIVER_MEMORY", "spark.driver.memory"},
 		{"SPARK_EXECUTOR_MEMORY", "spark.executor.memory"},
@@ -31,19 +33,24 @@ func (d *Draft) setDerived() {
 			c.SetIfMissing(e[1], value)
 		}
 	}
+
 	d.override("spark.master", cmp.Or(r.DriverMaster, r.Master))
 	d.override("spark.kubernetes.namespace", r.Namespace)
 	d.override("spark.kubernetes.driver.pod.name", r.DriverPodName)
 	d.override("spark.submit.deployMode", "cluster")
 	d.override("spark.app.id", r.AppID)
+
 	d.Request.AppName = d.appName()
 	if c.Set("spark.app.name", d.Request.AppName); r.Unnamed {
 		c.Delete("spark.app.name")
 	}
+
 	if !r.SubmitTime.IsZero() {
 		c.SetIfMissing("spark.app.submitTime", strconv.FormatInt(r.SubmitTime.UnixMilli(), 10))
 	}
+
 	c.SetIfMissing("spark.submit.pyFiles", "")
+
 	if d.Language == language.Java {
 		jars, _ := c.Get("spark.jars")
 		c.Set("spark.jars", joinNonEmpty(jars, r.Resource))
@@ -54,12 +61,15 @@ func (d *Draft) appName() string {
 	if d.Request.Unnamed {
 		return unnamed
 	}
+
 	if d.Request.AppName != "" {
 		return d.Request.AppName
 	}
+
 	if name, _ := d.Conf.Get("spark.app.name"); name != "" {
 		return name
 	}
+
 	if d.Language == language.Java {
 		return d.Request.MainClass
 	}
@@ -78,5 +88,6 @@ func (d *Draft) override(key, value string) {
 	if given, ok := d.Conf.Get(key); ok && given != value {
 		d.Warn("%s: %s has no effect: the operator sets %q", key, conf.Quote(key, given), value)
 	}
+
 	d.Conf.Set(key, value)
 }

@@ -22,10 +22,12 @@ func TestAppName(t *testing.T) {
 	} {
 		r := kit.Minimal()
 		c.change(&r)
+
 		o := kit.Build(t, r)
 		if got := kit.Props(t, o)["spark.app.name"]; got != c.want {
 			t.Errorf("%s: spark.app.name is %q, want %q", name, got, c.want)
 		}
+
 		if got := o.Driver.Labels["spark-app-name"]; got != submit.AppNameLabel(c.want) {
 			t.Errorf("%s: label is %q", name, got)
 		}
@@ -37,6 +39,7 @@ func TestTheRequestDecides(t *testing.T) {
 		"spark.kubernetes.driver.pod.name", "theirs", "spark.submit.deployMode", "client", "spark.driver.host", "h", "hadoop.x", "y")
 	r.Master = "k8s://https://api:6443"
 	o := kit.Build(t, r)
+
 	p := kit.Props(t, o)
 	for key, want := range map[string]string{
 		"spark.master": "k8s://https://api:6443", "spark.kubernetes.namespace": "ns1", "spark.app.id": r.AppID, "spark.submit.deployMode": "cluster",
@@ -46,13 +49,16 @@ func TestTheRequestDecides(t *testing.T) {
 		if p[key] != want {
 			t.Errorf("%s is %q, want %q", key, p[key], want)
 		}
+
 		if !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, key+": ") }) {
 			t.Errorf("no warning says that %s has no effect: %q", key, o.Warnings)
 		}
 	}
+
 	if _, ok := p["hadoop.x"]; ok || !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, "hadoop.x: ") }) {
 		t.Errorf("a key without spark. should be left out with a warning: %q", o.Warnings)
 	}
+
 	if o := kit.Build(t, kit.Minimal()); len(o.Warnings) > 0 {
 		t.Errorf("a plain request has warnings: %q", o.Warnings)
 	}
@@ -66,10 +72,12 @@ func TestSubmitTimeOfTheUserStays(t *testing.T) {
 
 func TestConfIsReadRaw(t *testing.T) {
 	r := kit.With("spark.x", " a:b\n", "spark.y", "${spark.x}")
+
 	p := kit.Props(t, kit.Build(t, r))
 	if p["spark.x"] != " a:b\n" || p["spark.y"] != "${spark.x}" {
 		t.Errorf("properties: %q, %q", p["spark.x"], p["spark.y"])
 	}
+
 	r.Conf = conf.New()
 	kit.RefusedFor(t, r, "spark.kubernetes.container.image", "image")
 	r.Conf = nil

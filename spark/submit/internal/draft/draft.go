@@ -62,34 +62,45 @@ func New(r submit.Request) (*Draft, error) {
 	if r.Resource == NoResource {
 		r.Resource = ""
 	}
+
 	q, warning := line.Of(r.SparkVersion)
+
 	d := &Draft{Request: r, Line: q, Language: language.Of(r.Resource), Role: submit.RoleDriver, Conf: r.Conf.WithEnvironment(r.Environment).WithSystemProperties(r.SystemProperties)}
 	if err := d.checkRequest(); err != nil {
 		return nil, err
 	}
+
 	if warning != "" {
 		if r.StrictVersion {
 			// This error is returned immediately: the other checks depend on the version.
 			return nil, &submit.Error{Field: "SparkVersion", NotNative: true, Message: fmt.Sprintf("%q is not a supported version of Spark; use a version from one of the release lines %s",
 				conf.Shorten(r.SparkVersion), strings.Join(submit.SupportedVersions(), ", "))}
 		}
+
 		d.Warn("%s", warning)
 	}
+
 	if err := d.rejectKeys(); err != nil {
 		return nil, submit.AsError(err)
 	}
+
 	d.setDerived()
+
 	if err := d.checkConf(); err != nil {
 		return nil, submit.AsError(err)
 	}
+
 	d.warnUnresolved()
 	d.Props = d.Conf.Clone()
+
 	t, err := d.template("DriverTemplate", r.DriverTemplate, "spark.kubernetes.driver.podTemplateContainerName", overlay.DriverContainer)
 	if err != nil {
 		return nil, submit.AsError(err)
 	}
+
 	d.Pod, d.Spark, d.Extra = t.pod, t.spark, t.extra
 	d.warnReferences()
+
 	if err := d.checkAccounts(); err != nil {
 		return nil, submit.AsError(err)
 	}
@@ -102,6 +113,7 @@ func (d *Draft) Meta(name string) metav1.ObjectMeta {
 	if len(d.Request.Labels) > 0 {
 		m.Labels = maps.Clone(d.Request.Labels)
 	}
+
 	m.OwnerReferences = submit.Owners(d.Request.Owner)
 	return m
 }
@@ -159,14 +171,17 @@ const NoResource = "spark-internal"
 // is too large; the error names the field from which the data comes.
 func (d *Draft) AddSecret(field, name string, data map[string][]byte) error {
 	total := 0
+
 	content := make(map[string][]byte, len(data))
 	for key, value := range data {
 		content[key] = slices.Clone(value)
 		total += len(value)
 	}
+
 	if total > corev1.MaxSecretSize {
 		return submit.FieldErrorf(field, "%d bytes are more than a Secret holds (%d)", total, corev1.MaxSecretSize)
 	}
+
 	d.Add(&corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: d.Meta(name),

@@ -22,13 +22,16 @@ func ExecutorTemplate(d *Draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	pod := t.pod
 	SetPodDefaults(pod, &t.spark)
 	pod.Spec.Containers = append(pod.Spec.Containers, t.spark)
+
 	pod.APIVersion, pod.Kind = "v1", "Pod"
 	if err := ApplyOverlay("Executor", pod, t.spark.Name, d.Request.Executor); err != nil {
 		return "", err
 	}
+
 	if err := markAdmitted(d, pod, t.spark.Name); err != nil {
 		return "", err
 	}
@@ -36,10 +39,12 @@ func ExecutorTemplate(d *Draft) (string, error) {
 	// container that it uses to the end of the executor pod.
 	last := len(pod.Spec.Containers) - 1
 	pod.Spec.Containers = slices.Concat(pod.Spec.Containers[last:], pod.Spec.Containers[:last])
+
 	tree, err := d.KeepExtra("ExecutorTemplate", pod, t.spark.Name, t.extra, d.Request.Executor)
 	if err != nil {
 		return "", err
 	}
+
 	d.Executors = pod
 	text, err := json.MarshalIndent(tree, "", "  ")
 	return string(text) + "\n", err
@@ -68,6 +73,7 @@ func (d *Draft) WarnOverwritten() {
 		if field == "MemoryLimit" && d.Request.Admitted.Overlay.MemoryLimit != nil {
 			continue
 		}
+
 		d.Warn("%s%s", submit.OverwrittenPrefix, messages[field])
 	}
 }

@@ -22,10 +22,12 @@ import (
 // driverTree returns the created driver pod as decoded JSON.
 func driverTree(t *testing.T, o submit.Objects) map[string]any {
 	t.Helper()
+
 	object, err := o.DriverObject()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		t.Fatalf("DriverObject gives %T, want an unstructured pod", object)
@@ -45,9 +47,11 @@ func at(tree any, path ...any) any {
 			if n, ok := step.(int); ok {
 				i = n
 			}
+
 			if i < 0 || i >= len(node) {
 				return nil
 			}
+
 			tree = node[i]
 		default:
 			return nil
@@ -77,6 +81,7 @@ spec:
 `)
 	r.Driver.Sidecars = []corev1.Container{{Name: "late", Image: "l"}}
 	o := kit.Build(t, r)
+
 	tree := driverTree(t, o)
 	for _, c := range []struct {
 		path []any
@@ -111,6 +116,7 @@ spec:
 			t.Errorf("%v (-want +got):\n%s", c.path, diff)
 		}
 	}
+
 	for _, w := range o.Warnings {
 		if !strings.Contains(w, "ownerReferences") {
 			t.Errorf("warning: %s", w)
@@ -127,10 +133,12 @@ func TestNoUnknownFieldIsLost(t *testing.T) {
 	}
 	var want []string
 	sow(tree, "", &want)
+
 	template, err := json.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, container := range []string{"", "main", "last", "none"} {
 		r := kit.With("spark.kubernetes.driver.podTemplateContainerName", container, "spark.kubernetes.executor.podTemplateContainerName", container)
 		r.DriverTemplate, r.ExecutorTemplate = template, template
@@ -138,19 +146,23 @@ func TestNoUnknownFieldIsLost(t *testing.T) {
 		r.Executor = r.Driver
 		o := kit.Build(t, r)
 		cm := kit.Find[*corev1.ConfigMap](t, o, "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map")
+
 		var executors any
 		if err := json.Unmarshal([]byte(cm.Data["podspec-configmap-key"]), &executors); err != nil {
 			t.Fatal(err)
 		}
+
 		for who, pod := range map[string]any{"driver": driverTree(t, o), "executors": executors} {
 			var got []string
 			reap(pod, &got)
 			slices.Sort(got)
 			slices.Sort(want)
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s, Spark's container %q (-want +got):\n%s", who, container, diff)
 			}
 		}
+
 		if len(o.Warnings) > 0 {
 			t.Errorf("warnings: %q", o.Warnings)
 		}
@@ -167,6 +179,7 @@ func sow(tree any, path string, all *[]string) {
 				sow(value, path+"/"+key, all)
 			}
 		}
+
 		node["future"] = path
 		*all = append(*all, path)
 	case []any:
@@ -184,6 +197,7 @@ func reap(tree any, all *[]string) {
 				*all = append(*all, text)
 				continue
 			}
+
 			reap(value, all)
 		}
 	case []any:
@@ -203,9 +217,11 @@ func TestFieldsInsideReplacedStructsWarn(t *testing.T) {
 	tree := driverTree(t, o)
 	var got []string
 	reap(tree, &got)
+
 	if at(tree, "spec", "containers", "side", "lifecycle", "future") != int64(1) || len(o.Warnings) != 5 {
 		t.Errorf("the sidecar's field should stay; warnings %q", o.Warnings)
 	}
+
 	for _, path := range [][]any{{"affinity"}, {"dnsConfig"}, {"securityContext"}, {"containers", "c", "securityContext"}, {"containers", "c", "lifecycle"}} {
 		if fields, ok := at(tree, append([]any{"spec"}, path...)...).(map[string]any); ok && fields["future"] != nil {
 			t.Errorf("%v: the template's field stands in what replaced it: %v", path, fields)
@@ -221,11 +237,13 @@ func TestDriverObjectFollowsTheDriver(t *testing.T) {
 	o := kit.Build(t, r)
 	o.Driver.Labels["late"] = "1"
 	o.Driver.Spec.Containers = o.Driver.Spec.Containers[1:]
+
 	tree := driverTree(t, o)
 	if at(tree, "metadata", "labels", "late") != "1" || at(tree, "spec", "future") != int64(1) || len(at(tree, "spec", "containers").([]any)) != 1 ||
 		at(tree, "spec", "containers", 0, "future") != nil {
 		t.Errorf("pod is %v", tree)
 	}
+
 	at(tree, "spec").(map[string]any)["future"] = "changed"
 	if again := driverTree(t, o); at(again, "spec", "future") != int64(1) {
 		t.Error("two calls share what they return")
@@ -235,6 +253,7 @@ func TestDriverObjectFollowsTheDriver(t *testing.T) {
 func TestDriverObjectWithoutUnknownFields(t *testing.T) {
 	r := kit.Minimal()
 	r.DriverTemplate = []byte(kit.FullTemplate)
+
 	o := kit.Build(t, r)
 	if object, err := o.DriverObject(); err != nil || object != submit.Object(o.Driver) || o.DriverExtra != nil {
 		t.Errorf("%T, %v, extra %v; want the typed pod itself", object, err, o.DriverExtra)
@@ -246,10 +265,12 @@ func TestDriverObjectWithoutUnknownFields(t *testing.T) {
 func TestLostFieldsWarn(t *testing.T) {
 	r := kit.Minimal()
 	r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"},{"name":"side","future":1},{"future":1},{"future":2}]}}`)
+
 	o := kit.Build(t, r)
 	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "DriverTemplate: spec.containers[3]: has fields") {
 		t.Errorf("warnings: %q", o.Warnings)
 	}
+
 	if tree := driverTree(t, o); at(tree, "spec", "containers", "side", "future") != int64(1) {
 		t.Errorf("pod is %v", tree)
 	}
@@ -260,19 +281,24 @@ func TestLostFieldsWarn(t *testing.T) {
 func TestManyContainers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"spec":{"containers":[{"name":"spark"}`)
+
 	for i := range 999 { // the limit of a list
 		fmt.Fprintf(&b, `,{"name":"c%d","f":%d}`, i, i)
 	}
+
 	b.WriteString("]}}")
+
 	r := kit.Minimal()
 	r.DriverTemplate = []byte(b.String())
 	o := kit.Build(t, r)
+
 	containers := at(driverTree(t, o), "spec", "containers").([]any)
 	for i, c := range containers[:999] {
 		if c.(map[string]any)["f"] != int64(i) {
 			t.Fatalf("container %d is %v", i, c)
 		}
 	}
+
 	if len(o.Warnings) > 0 {
 		t.Errorf("warnings: %q", o.Warnings)
 	}
@@ -285,22 +311,27 @@ func FuzzDriverTemplate(f *testing.F) {
 		`{"spec":{"volumes":[{"name":"spark-conf-volume-driver","future":1}]}}`, "a: &a [*a]", "{", "- 1", "spec: 3", `{"spec":{"containers":[{"name":3}]}}`} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		r := kit.Minimal()
 		r.DriverTemplate = []byte(text)
+
 		o, err := native.Build(r)
 		if err != nil {
 			return
 		}
+
 		object, err := o.DriverObject()
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
+
 		if u, ok := object.(*unstructured.Unstructured); ok {
 			typed, err := podtemplate.Tree(o.Driver)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if missing := lacks(u.Object, typed, ""); missing != "" {
 				t.Errorf("%q: %s of the pod is not in what is created", text, missing)
 			}
@@ -328,6 +359,7 @@ func lacks(got, want any, path string) string {
 		if len(list) != len(want) {
 			return path
 		}
+
 		for i := range want {
 			if missing := lacks(list[i], want[i], fmt.Sprint(path, "/", i)); missing != "" {
 				return missing

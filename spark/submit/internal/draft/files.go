@@ -26,20 +26,26 @@ const maxConfigMap = 1 << 20
 // spark.kubernetes.configMap.maxSize is reached.
 func (d *Draft) ConfFiles() (map[string]string, error) {
 	const key = "spark.kubernetes.configMap.maxSize"
+
 	limit, err := d.Conf.Int(key, maxConfigMap)
 	if err != nil {
 		return nil, err
 	}
+
 	if limit > maxConfigMap {
 		return nil, submit.KeyErrorf(key, "cannot be more than %d", maxConfigMap)
 	}
+
 	names := slices.Collect(maps.Keys(d.Request.ConfFiles))
 	// Spark sorts the files by their size in bytes, but the limit counts characters.
 	size := func(name string) int { return len(name) + utf8.RuneCountInString(d.Request.ConfFiles[name]) }
+
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a)+len(d.Request.ConfFiles[a]), len(b)+len(d.Request.ConfFiles[b])), cmp.Compare(a, b))
 	})
+
 	data := map[string]string{}
+
 	total := 0
 	for _, name := range names {
 		switch {
@@ -54,6 +60,7 @@ func (d *Draft) ConfFiles() (map[string]string, error) {
 			total += size(name)
 		}
 	}
+
 	if err := CheckFiles("ConfFiles", data); err != nil {
 		return nil, err
 	}
@@ -67,11 +74,14 @@ func CheckFiles(field string, data map[string]string) error {
 		if errs := validation.IsConfigMapKey(name); len(errs) > 0 {
 			return submit.FieldErrorf(field, "%q is not a valid ConfigMap key: %s", name, errs[0])
 		}
+
 		if !utf8.ValidString(data[name]) {
 			return submit.FieldErrorf(field, "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", name)
 		}
+
 		total += len(data[name])
 	}
+
 	if total > maxConfigMap {
 		return submit.FieldErrorf(field, "%d bytes are more than a ConfigMap holds (%d); make the configuration smaller", total, maxConfigMap)
 	}

@@ -18,16 +18,20 @@ func TestConfFiles(t *testing.T) {
 	o := kit.Build(t, r)
 	cm := kit.Find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
 	want := []string{"log4j2.properties", "metrics.properties", "spark-env.sh", "spark.properties"}
+
 	var items []string
 	for _, item := range kit.VolumeOf(t, o, "spark-conf-volume-driver").ConfigMap.Items {
 		items = append(items, item.Key)
 	}
+
 	if diff := cmp.Diff(want, items); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(slices.Insert(slices.Clone(want), 3, "spark.kubernetes.namespace"), slices.Sorted(maps.Keys(cm.Data))); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
+
 	if len(o.Warnings) != 9 {
 		t.Errorf("a warning for every file left out: %q", o.Warnings)
 	}
@@ -39,6 +43,7 @@ func TestConfFilesStopAtTheLimit(t *testing.T) {
 	// bytes.
 	r.ConfFiles = map[string]string{"a": "123", "bb": "äöüß", "c": "1234567890"}
 	o := kit.Build(t, r)
+
 	cm := kit.Find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
 	if cm.Data["a"] == "" || cm.Data["bb"] == "" || cm.Data["c"] != "" || len(o.Warnings) != 1 {
 		t.Errorf("data has %v; warnings %q", slices.Sorted(maps.Keys(cm.Data)), o.Warnings)

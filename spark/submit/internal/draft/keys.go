@@ -33,16 +33,20 @@ func (d *Draft) rejectKeys() error {
 			if rest != "" && !strings.HasSuffix(entry.key, ".") || entry.key+rest == submit.RunnerAccountKey {
 				continue
 			}
+
 			err := submit.KeyErrorf(entry.key+rest, "%s", entry.reason)
 			if !entry.byJVM {
 				return err
 			}
+
 			d.onlyByJVM(err)
 		}
 	}
+
 	if err := d.customSteps(); err != nil {
 		return err
 	}
+
 	if name, keytab, ok := d.Conf.Lookup("spark.kerberos.keytab"); ok && !strings.HasPrefix(keytab, "local:") {
 		d.onlyByJVM(submit.KeyErrorf(name, "a file of the submitter is never read; mount the keytab from a Secret (spark.kubernetes.driver.secrets.*) and name it local://PATH"))
 	}
@@ -53,10 +57,12 @@ func (d *Draft) rejectKeys() error {
 // Volcano; all other steps are classes that need a JVM.
 func (d *Draft) customSteps() error {
 	const key = "spark.kubernetes.driver.pod.featureSteps"
+
 	classes, err := d.Conf.List(key, nil)
 	if err != nil {
 		return err
 	}
+
 	for _, class := range classes {
 		if class == VolcanoClass {
 			d.Volcano = true
@@ -67,6 +73,7 @@ func (d *Draft) customSteps() error {
 			d.onlyByJVM(submit.KeyErrorf(key, "%s cannot run outside a JVM; remove it, or submit this application by spark-submit", d.Conf.Quote(key, class)))
 		}
 	}
+
 	switch {
 	case !d.Conf.Has(VolcanoFileKey):
 	case d.Volcano:
@@ -81,6 +88,7 @@ func (d *Draft) customSteps() error {
 // would then fail when it creates its first executor.
 func (d *Draft) executorSteps() error {
 	const key = "spark.kubernetes.executor.pod.featureSteps"
+
 	classes, err := d.Conf.List(key, nil)
 	if err == nil && slices.Contains(classes, VolcanoClass) && !d.Line.VolcanoShipped {
 		d.Warn("%s: %s is in Spark's own images from 4.2 only; the image needs a Spark that was built with Volcano", key, VolcanoClass)

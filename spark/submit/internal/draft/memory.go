@@ -15,36 +15,44 @@ import (
 // (ResourceProfile).
 func executorMemory(e *Draft) (resource.Quantity, error) {
 	const key = "spark.executor.memory"
+
 	heap, err := e.Conf.Size(key, 1024, conf.MiB)
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	least := int64(384)
 	if e.Line.MinOverhead {
 		if least, err = e.Conf.Size("spark.executor.minMemoryOverhead", least, conf.MiB); err != nil {
 			return resource.Quantity{}, err
 		}
 	}
+
 	factor, err := e.Conf.Float(factorKey, 0.1)
 	if err == nil {
 		factor, err = e.Conf.Float("spark.executor.memoryOverheadFactor", factor)
 	}
+
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	overhead, err := e.Conf.Size("spark.executor.memoryOverhead", max(truncate(factor*float64(heap)), least), conf.MiB)
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	extra, err := executorExtraMemory(e)
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	total := heap
 	for _, part := range []int64{overhead, extra} {
 		if part < 0 || total > math.MaxInt64>>20-part {
 			return resource.Quantity{}, submit.KeyErrorf(key, "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
 		}
+
 		total += part
 	}
 	return mebibytes(total), nil
@@ -57,10 +65,12 @@ func executorExtraMemory(e *Draft) (extra int64, err error) {
 			return 0, err
 		}
 	}
+
 	offHeap, err := e.Conf.Bool("spark.memory.offHeap.enabled", false)
 	if err != nil || !offHeap {
 		return extra, err
 	}
+
 	size, err := e.Conf.Size("spark.memory.offHeap.size", 0, 1)
 	return extra + size>>20, err
 }
@@ -84,20 +94,24 @@ func driverMemory(d *Draft) (resource.Quantity, error) {
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	factor, err := overheadFactor(d)
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	least := int64(384)
 	if d.Line.MinOverhead {
 		if least, err = d.Conf.Size("spark.driver.minMemoryOverhead", least, conf.MiB); err != nil {
 			return resource.Quantity{}, err
 		}
 	}
+
 	overhead, err := d.Conf.Size("spark.driver.memoryOverhead", max(truncate(factor*float64(heap)), least), conf.MiB)
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	const most = math.MaxInt64 >> 20
 	if heap > most-min(overhead, most) {
 		return resource.Quantity{}, submit.KeyErrorf("spark.driver.memory", "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
@@ -116,19 +130,24 @@ func overheadFactor(d *Draft) (float64, error) {
 	if d.Language != language.Java {
 		def = 0.4
 	}
+
 	def, err := d.Conf.Float(factorKey, def)
 	if err != nil {
 		return 0, err
 	}
+
 	if !(def >= 0) || math.IsInf(def, 0) {
 		return 0, submit.KeyErrorf(factorKey, "should be zero or more, but is %s", d.Conf.Quote(factorKey, fmt.Sprint(def)))
 	}
+
 	d.Props.Set(factorKey, conf.FormatDouble(def))
 	const driverKey = "spark.driver.memoryOverheadFactor"
+
 	factor, err := d.Conf.Float(driverKey, def)
 	if err != nil {
 		return 0, err
 	}
+
 	if d.Conf.Has(driverKey) && !(factor > 0) || math.IsInf(factor, 0) {
 		return 0, submit.KeyErrorf(driverKey, "should be more than zero, but is %s", d.Conf.Quote(driverKey, fmt.Sprint(factor)))
 	}

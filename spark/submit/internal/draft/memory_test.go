@@ -43,13 +43,16 @@ func TestDriverMemory(t *testing.T) {
 			r.Resource = "local:///" + c.resource
 			o := kit.Build(t, r)
 			want := resource.MustParse(c.want)
+
 			res := kit.SparkContainer(t, o).Resources
 			if got := res.Requests.Memory(); got.Cmp(want) != 0 {
 				t.Errorf("request is %s, want %s", got, c.want)
 			}
+
 			if got := res.Limits.Memory(); got.Cmp(want) != 0 {
 				t.Errorf("limit is %s, want %s", got, c.want)
 			}
+
 			if got := kit.Props(t, o)["spark.kubernetes.memoryOverheadFactor"]; got != c.printed {
 				t.Errorf("%s=%s, want %s", "spark.kubernetes.memoryOverheadFactor", got, c.printed)
 			}
@@ -62,10 +65,12 @@ func TestMemoryOfTheEnvironment(t *testing.T) {
 	r.Environment = map[string]string{"SPARK_DRIVER_MEMORY": "2g", "SPARK_EXECUTOR_MEMORY": "3g", "SPARK_EXECUTOR_CORES": "4"}
 	r.Conf.Set("spark.executor.cores", "5")
 	o := kit.Build(t, r)
+
 	p := kit.Props(t, o)
 	if p["spark.driver.memory"] != "2g" || p["spark.executor.memory"] != "3g" || p["spark.executor.cores"] != "5" {
 		t.Errorf("properties are %v", p)
 	}
+
 	spark := kit.SparkContainer(t, o)
 	if got := spark.Resources.Requests.Memory().String(); got != "2432Mi" {
 		t.Errorf("request is %s", got)

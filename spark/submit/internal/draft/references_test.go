@@ -18,6 +18,7 @@ func TestScopeOfReferences(t *testing.T) {
 	r.Conf.Delete("spark.kubernetes.driver.label.l")
 	r.Environment, r.SystemProperties = map[string]string{"TAG": "1", "SA": "sa"}, map[string]string{"suffix": "-s"}
 	o := kit.Build(t, r)
+
 	spark := kit.SparkContainer(t, o)
 	for what, c := range map[string][2]string{
 		"image":           {spark.Image, "r/x:1-s"},
@@ -32,6 +33,7 @@ func TestScopeOfReferences(t *testing.T) {
 			t.Errorf("%s is %q, want %q", what, c[0], c[1])
 		}
 	}
+
 	if len(o.Warnings) > 0 {
 		t.Errorf("warnings: %q", o.Warnings)
 	}
@@ -42,9 +44,11 @@ func TestUnresolvedReferencesWarn(t *testing.T) {
 	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "spark.kubernetes.container.image: ${env:TAG} is not replaced") {
 		t.Errorf("warnings: %q", o.Warnings)
 	}
+
 	if got := kit.SparkContainer(t, o).Image; got != "x:${env:TAG}" {
 		t.Errorf("image is %q", got)
 	}
+
 	if !slices.Contains(draft.TextKeys, "spark.kubernetes.driver.container.image") {
 		t.Error("the driver's own image is not looked at")
 	}

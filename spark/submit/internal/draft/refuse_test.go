@@ -209,34 +209,43 @@ func TestRefusedOptions(t *testing.T) {
 		r := kit.Minimal()
 		r.Resource = resource
 		kit.RefusedFor(t, r, "Resource", "would be read as an option by spark-submit; name a file that does not begin with a hyphen")
+
 		if _, err := runner.Build(r); err == nil || !strings.Contains(err.Error(), "would be read as an option") {
 			t.Errorf("%q: a runner gets %v", resource, err)
 		}
 	}
+
 	r := kit.Minimal()
 	r.Resource = "local:///$(FILE).jar"
 	kit.RefusedFor(t, r, "Resource", "write the name without $(")
+
 	for _, key := range draft.FileLists {
 		r := kit.Minimal()
 		r.Conf.Set(key, "local:///a.jar, -a:b")
 		kit.RefusedFor(t, r, key, `"-a:b" would be read as an option`)
 	}
+
 	for _, class := range draft.MixingClasses {
 		r := kit.Minimal()
+
 		r.MainClass, r.Arguments = class, []string{"a", "--hiveconf", "b=c"}
 		if _, err := native.Build(r); err != nil {
 			t.Errorf("%s: %v", class, err)
 		}
+
 		for _, argument := range []string{"--conf", "-c", option, "$(A)"} {
 			r.Arguments = []string{"a", argument, "b"}
 			kit.RefusedFor(t, r, "Arguments", "which searches the arguments of the class "+class)
 		}
+
 		r.Resource = "local:///a.py"
 		if _, err := native.Build(r); err != nil {
 			t.Errorf("a Python application with the class %s: %v", class, err)
 		}
 	}
+
 	r = kit.Minimal()
+
 	r.Arguments = []string{"--conf", "a", "$(A)", "-"}
 	if _, err := native.Build(r); err != nil {
 		t.Error(err)

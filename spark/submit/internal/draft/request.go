@@ -27,24 +27,31 @@ func (d *Draft) checkRequest() error {
 	if len(r.SparkVersion) > maxVersion {
 		return submit.FieldErrorf("SparkVersion", "should be a version such as %s.0, and no longer than %d bytes", line.Lines[len(line.Lines)-1], maxVersion)
 	}
+
 	if errs := validation.IsDNS1123Label(r.Namespace); len(errs) > 0 {
 		return submit.FieldErrorf("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
+
 	if errs := validation.IsValidLabelValue(r.AppID); r.AppID == "" || len(errs) > 0 {
 		return submit.FieldErrorf("AppID", "%q should be a label value such as spark-0123456789abcdef0123456789abcdef", r.AppID)
 	}
+
 	if errs := validation.IsDNS1123Subdomain(r.ResourceNamePrefix); len(errs) > 0 {
 		return submit.FieldErrorf("ResourceNamePrefix", "%q cannot be the prefix of object names: %s", r.ResourceNamePrefix, errs[0])
 	}
+
 	if r.DriverPodName == "" {
 		r.DriverPodName = submit.DriverPodName(r.ResourceNamePrefix)
 	}
+
 	if len(validation.IsDNS1123Subdomain(r.DriverPodName)) > 0 {
 		return submit.FieldErrorf("DriverPodName", "%q is not a valid pod name: use at most 253 lower case letters, digits, '-' and '.', beginning and ending with a letter or digit", r.DriverPodName)
 	}
+
 	if r.ConfigMapName == "" {
 		r.ConfigMapName = names.Bounded("spark-drv-", r.ResourceNamePrefix, "-conf-map")
 	}
+
 	if errs := validation.IsDNS1123Subdomain(r.ConfigMapName); len(errs) > 0 {
 		return submit.FieldErrorf("ConfigMapName", "%q is not a valid ConfigMap name: %s", r.ConfigMapName, errs[0])
 	}
@@ -58,12 +65,15 @@ func (d *Draft) checkApplication() error {
 	if r.Master == "" {
 		r.Master = submit.DefaultMaster
 	}
+
 	if !strings.HasPrefix(r.Master, "k8s://") {
 		return submit.FieldErrorf("Master", "%q should begin with k8s://", r.Master)
 	}
+
 	if r.DriverMaster != "" && !ownMaster.MatchString(r.DriverMaster) {
 		return submit.FieldErrorf("DriverMaster", "%q should be the address of a standalone cluster, such as spark://host:7077, or local", conf.Shorten(r.DriverMaster))
 	}
+
 	for _, f := range []struct {
 		name   string
 		labels map[string]string
@@ -75,13 +85,16 @@ func (d *Draft) checkApplication() error {
 			}
 		}
 	}
+
 	if d.Language == language.Java && r.MainClass == "" {
 		err := submit.Missing(submit.FieldErrorf("MainClass", "a Java or Scala application needs a main class: the operator does not read it from the jar"))
 		if !d.jarCanBeOpened() {
 			return err
 		}
+
 		d.onlyByJVM(err)
 	}
+
 	if name, _, ok := d.Conf.Lookup("spark.kerberos.principal"); ok && r.ProxyUser != "" {
 		return submit.KeyErrorf(name, "cannot be used together with a proxy user; remove one of the two")
 	}

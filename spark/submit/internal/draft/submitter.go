@@ -27,6 +27,7 @@ func (d *Draft) rejectOptions() error {
 	if problem := submit.OptionProblem(d.Request.Resource); problem != "" {
 		return submit.FieldErrorf("Resource", "%s", problem)
 	}
+
 	for _, key := range fileLists {
 		list, _ := d.Conf.Get(key)
 		for _, uri := range conf.SplitList(list) {
@@ -35,9 +36,11 @@ func (d *Draft) rejectOptions() error {
 			}
 		}
 	}
+
 	if d.Language != language.Java || !slices.Contains(mixingClasses, d.Request.MainClass) {
 		return nil
 	}
+
 	for _, argument := range d.Request.Arguments {
 		if strings.HasPrefix(argument, "-") && argument != "--hiveconf" || strings.Contains(argument, "$(") {
 			return submit.FieldErrorf("Arguments", "%s could be read as an option by spark-submit, which searches the arguments of the class %s for options; set keys in the configuration instead",
@@ -52,6 +55,7 @@ func (d *Draft) rejectFiles() error {
 	if err := d.rejectOptions(); err != nil {
 		return err
 	}
+
 	for _, key := range fileLists {
 		list, _ := d.Conf.Get(key)
 		for _, uri := range conf.SplitList(list) {
@@ -61,6 +65,7 @@ func (d *Draft) rejectFiles() error {
 				if !d.uploads() {
 					return err
 				}
+
 				d.onlyByJVM(err)
 			case conf.NotURI(uri) != "":
 				return submit.KeyErrorf(key, "%s", conf.IllegalURI(uri, conf.NotURI(uri)))
@@ -69,6 +74,7 @@ func (d *Draft) rejectFiles() error {
 			}
 		}
 	}
+
 	if !isSubmitterFile(d.Request.Resource) {
 		if part := conf.NotURI(d.Request.Resource); part != "" {
 			return submit.FieldErrorf("Resource", "%s", conf.IllegalURI(d.Request.Resource, part))
@@ -79,6 +85,7 @@ func (d *Draft) rejectFiles() error {
 		if !d.uploads() && d.Language != language.R {
 			return err
 		}
+
 		d.onlyByJVM(err)
 	}
 	return nil

@@ -17,10 +17,12 @@ import (
 // merged.
 func (d *Draft) KeepExtra(field string, pod *corev1.Pod, spark string, extra map[string]any, o overlay.Overlay) (map[string]any, error) {
 	d.dropReplaced(field, spark, extra, o)
+
 	tree, err := podtemplate.Tree(pod)
 	if err != nil {
 		return nil, err
 	}
+
 	podtemplate.Graft(tree, runtime.DeepCopyJSON(extra), func(path string) {
 		d.Warn("%s: %s: has fields that cannot be kept", field, path)
 	})
@@ -40,6 +42,7 @@ func (d *Draft) dropReplaced(field, spark string, extra map[string]any, o overla
 	drop(spec, "affinity", o.Affinity != nil)
 	drop(spec, "dnsConfig", o.DNSConfig != nil)
 	drop(spec, "securityContext", o.PodSecurityContext != nil)
+
 	containers, _ := spec["containers"].([]any)
 	for _, c := range containers {
 		if fields, _ := c.(map[string]any); fields["name"] == spark {
@@ -56,6 +59,7 @@ func SetPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	if pod.Spec.EnableServiceLinks == nil {
 		pod.Spec.EnableServiceLinks = new(false)
 	}
+
 	setMessagePolicy(spark)
 }
 
@@ -73,6 +77,7 @@ func ApplyOverlay(field string, pod *corev1.Pod, container string, o overlay.Ove
 	if wrong, ok := errors.AsType[*overlay.Error](err); ok {
 		return submit.FieldErrorf(field+"."+wrong.Field, "%s", wrong.Message)
 	}
+
 	for i := range pod.Spec.InitContainers {
 		setMessagePolicy(&pod.Spec.InitContainers[i])
 	}
@@ -98,15 +103,18 @@ func (d *Draft) template(field string, data []byte, key, name string) (podTempla
 	if err != nil {
 		return podTemplate{}, submit.FieldErrorf(field, "%v", err)
 	}
+
 	if slices.Contains(t.Dropped, "metadata.ownerReferences") {
 		d.Warn("%s: metadata.ownerReferences are left out: the operator sets the owner", field)
 	}
+
 	wanted := ""
 	if len(t.Pod.Spec.Containers) > 0 {
 		if wanted, err = d.Conf.String(key, ""); err != nil {
 			return podTemplate{}, err
 		}
 	}
+
 	spark := t.Take(wanted, name)
 	return podTemplate{pod: t.Pod, spark: spark, extra: t.Extra}, nil
 }

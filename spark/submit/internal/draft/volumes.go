@@ -21,19 +21,24 @@ func (d *Draft) CheckVolumes(name string, pod *corev1.Pod, o overlay.Overlay) er
 		if volumes[v.Name] {
 			return submit.FieldErrorf(name+".Volumes", "the %s pod has two volumes named %q; rename the volume of the template or overlay, since the other is Spark's", strings.ToLower(name), v.Name)
 		}
+
 		volumes[v.Name] = true
 	}
+
 	if steps, _ := d.Conf.Get("spark.kubernetes." + strings.ToLower(name) + ".pod.featureSteps"); steps != "" {
 		return nil
 	}
+
 	unknown := podtemplate.FindUnknownMount(&pod.Spec)
 	if unknown == nil {
 		return nil
 	}
+
 	list, of := "Sidecars", o.Sidecars
 	if unknown.Init {
 		list, of = "InitContainers", o.InitContainers
 	}
+
 	i := slices.IndexFunc(of, func(c corev1.Container) bool { return c.Name == unknown.Container })
 	if i < 0 {
 		return submit.FieldErrorf(name+"Template", "%s: %s", unknown.Place, unknown.Message())

@@ -45,12 +45,14 @@ func (d *Draft) warnReferences() {
 			if d.Warns.Full() {
 				return
 			}
+
 			if !d.driverDefines(strings.Trim(reference, "$()")) {
 				d.Warn("%s[%d]: the application gets %s as it is, because neither env nor envFrom of the driver defines the variable (variables of the image do not count); "+
 					"define it there, or write the value", cmp.Or(d.Request.ArgumentsField, "Arguments"), i, conf.Quote("Arguments", reference))
 			}
 		}
 	}
+
 	for key, warning := range d.Conf.Unfilled() {
 		d.Warn("%s: %s", conf.Shorten(key), warning)
 	}
@@ -62,12 +64,14 @@ func (d *Draft) driverDefines(name string) bool {
 	if sparkVariables.MatchString(name) || d.Conf.Has("spark.kubernetes.driverEnv."+name) || d.Conf.Has("spark.kubernetes.driver.secretKeyRef."+name) {
 		return true
 	}
+
 	if d.variables == nil {
 		d.variables = map[string]bool{}
 		for _, v := range slices.Concat(d.Spark.Env, d.Request.Driver.Env) {
 			d.variables[v.Name] = true
 		}
 	}
+
 	sources := slices.Concat(d.Spark.EnvFrom, d.Request.Driver.EnvFrom)
 	return d.variables[name] || len(sources) > 16 ||
 		slices.ContainsFunc(sources, func(from corev1.EnvFromSource) bool { return strings.HasPrefix(name, from.Prefix) })

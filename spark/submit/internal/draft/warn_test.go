@@ -24,16 +24,20 @@ func TestForeignKeysGetOneWarning(t *testing.T) {
 		for i := range c.keys {
 			r.Conf.Set(fmt.Sprint("x", i), "")
 		}
+
 		o := kit.Build(t, r)
 		if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], c.want) {
 			t.Errorf("%d keys give %d warnings, the first %q, want one that begins with %q", c.keys, len(o.Warnings), o.Warnings[:1], c.want)
 		}
+
 		if _, ok := kit.Props(t, o)["x0"]; ok {
 			t.Error("the key is not left out")
 		}
 	}
+
 	r := kit.Minimal()
 	r.Conf.Set(strings.Repeat("x", 1<<19), "")
+
 	if w := kit.Build(t, r).Warnings; len(w) != 1 || len(w[0]) > 500 {
 		t.Errorf("a long key gives a warning of %d bytes", len(w[0]))
 	}
@@ -42,14 +46,17 @@ func TestForeignKeysGetOneWarning(t *testing.T) {
 func TestWarningsAreBounded(t *testing.T) {
 	for files, want := range map[int]int{19: 19, 20: 20, 21: 21, 5000: 21} {
 		r := kit.Minimal()
+
 		r.ConfFiles = map[string]string{}
 		for i := range files {
 			r.ConfFiles[fmt.Sprintf("%d.jar", i)] = ""
 		}
+
 		w := kit.Build(t, r).Warnings
 		if len(w) != want {
 			t.Fatalf("%d warnings for %d files, want %d", len(w), files, want)
 		}
+
 		last := "and " + bounds.Count(files-20, "more warning")
 		if got := w[len(w)-1] == last; got != (files > 20) {
 			t.Errorf("the last of the warnings for %d files is %q", files, w[len(w)-1])
@@ -79,11 +86,14 @@ func TestMessagesDoNotShowSecrets(t *testing.T) {
 			t.Errorf("%s: the error is %v", c[0], err)
 		}
 	}
+
 	o := kit.Build(t, kit.With(key, hidden, "spark.kubernetes.driver.pod.excludedFeatureSteps", "${"+key+"}", "spark.app.id", "token-"+hidden))
+
 	text := strings.Join(o.Warnings, "; ")
 	if len(o.Warnings) != 2 || strings.Contains(text, hidden) || !strings.Contains(text, conf.Redacted) {
 		t.Errorf("warnings: %s", text)
 	}
+
 	if kit.Props(t, o)[key] != hidden {
 		t.Error("the driver should get the value as it is")
 	}

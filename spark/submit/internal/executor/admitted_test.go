@@ -30,10 +30,12 @@ func TestTemplateIsMarkedForAdmission(t *testing.T) {
 	r := limited("4Gi")
 	r.ExecutorTemplate = []byte(`{"spec": {"containers": [{"name": "side"}, {"name": "mine"}]}}`)
 	r.Conf.Set("spark.kubernetes.executor.podTemplateContainerName", "mine")
+
 	o := kit.Build(t, r)
 	if slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, submit.OverwrittenPrefix) }) {
 		t.Errorf("warnings %q", o.Warnings)
 	}
+
 	found := false
 	for _, object := range o.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data["podspec-configmap-key"] != "" {
@@ -42,9 +44,11 @@ func TestTemplateIsMarkedForAdmission(t *testing.T) {
 				strings.Contains(text, `"`+admit.ContainerAnnotation+`": "mine"`)
 		}
 	}
+
 	if !found {
 		t.Error("the template is not marked")
 	}
+
 	pod, spark := podOf(t, r)
 	if got := spark.Resources.Limits.Memory().String(); got != "4Gi" || pod.Labels[admit.Label] != "policy" {
 		t.Errorf("the executor has the limit %s and the labels %v", got, pod.Labels)
@@ -56,6 +60,7 @@ func TestTemplateIsMarkedForAdmission(t *testing.T) {
 func TestAdmittedLimitBelowTheRequest(t *testing.T) {
 	for limit, refused := range map[string]bool{"1407Mi": true, "1408Mi": false} {
 		_, err := native.Build(limited(limit))
+
 		wrong, ok := errors.AsType[*submit.Error](err)
 		if ok != refused || ok && (wrong.Field != "Executor.MemoryLimit" || !strings.Contains(wrong.Message, "is below the memory that executors request, 1408Mi")) {
 			t.Errorf("%s: %v", limit, err)

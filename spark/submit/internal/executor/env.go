@@ -18,10 +18,12 @@ import (
 // which means any port.
 func executorPort(e *execution) error {
 	const key = "spark.blockManager.port"
+
 	port, err := e.Conf.Int(key, steps.BlockManagerPort)
 	if err != nil || port == 0 {
 		return err
 	}
+
 	e.Spark.Ports = append(e.Spark.Ports, corev1.ContainerPort{Name: steps.BlockManagerPortName, ContainerPort: int32(port)})
 	return nil
 }
@@ -33,18 +35,22 @@ func executorEnv(e *execution) error {
 	if err != nil {
 		return err
 	}
+
 	cores, err := e.Conf.Int("spark.executor.cores", 1)
 	if err != nil {
 		return err
 	}
+
 	host, err := driverAddress(e.Draft)
 	if err != nil {
 		return err
 	}
+
 	port, err := e.Conf.Int("spark.driver.port", steps.DriverPort)
 	if err != nil {
 		return err
 	}
+
 	e.AddEnv("SPARK_USER", e.user)
 	e.AddEnv("SPARK_DRIVER_URL", fmt.Sprintf("spark://CoarseGrainedScheduler@%s:%d", host, port))
 	e.AddEnv("SPARK_EXECUTOR_CORES", strconv.Itoa(cores))
@@ -53,25 +59,31 @@ func executorEnv(e *execution) error {
 	e.AddEnv("SPARK_CONF_DIR", draft.ConfDir)
 	e.AddEnv("SPARK_EXECUTOR_ID", e.id)
 	e.AddEnv("SPARK_RESOURCE_PROFILE_ID", defaultProfile)
+
 	const prefix = "spark.executorEnv."
 	for name, value := range e.Conf.WithPrefix(prefix) {
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
 			return submit.KeyErrorf(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
+
 		e.AddEnv(name, value)
 	}
+
 	if path, err := e.Conf.String("spark.executor.extraClassPath", ""); err != nil {
 		return err
 	} else if path != "" {
 		e.AddEnv("SPARK_CLASSPATH", path)
 	}
+
 	options, err := executorOptions(e)
 	if err != nil {
 		return err
 	}
+
 	for i, option := range options {
 		e.AddEnv(fmt.Sprint("SPARK_JAVA_OPT_", i), option)
 	}
+
 	for _, field := range [...][2]string{{"SPARK_EXECUTOR_POD_IP", "status.podIP"}, {"SPARK_EXECUTOR_POD_NAME", "metadata.name"}} {
 		e.Spark.Env = append(e.Spark.Env, corev1.EnvVar{Name: field[0], ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: field[1]},
@@ -88,10 +100,12 @@ func executorOptions(e *execution) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	ids := e.ids()
 	if size := replacedSize(text, e.Request.AppID, e.id); size > maxArguments {
 		return nil, submit.KeyErrorf("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
+
 	options := append(moduleOptions(e.Draft), conf.SplitExecutorOptions(ids.Replace(text))...)
 	for key, value := range e.Conf.All() {
 		if startsExecutors(e.Draft, key) {

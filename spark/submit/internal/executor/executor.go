@@ -56,27 +56,34 @@ func Pod(r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	e, err := newExecution(d, id, driver)
 	if err != nil {
 		return nil, submit.AsError(err)
 	}
+
 	excluded, err := excludedExecutorSteps(e.Draft)
 	if err != nil {
 		return nil, submit.AsError(err)
 	}
+
 	for _, s := range executorSteps {
 		if slices.Contains(excluded, s.name) {
 			continue
 		}
+
 		if err := s.apply(e); err != nil {
 			return nil, submit.AsError(err)
 		}
 	}
+
 	e.Pod.APIVersion, e.Pod.Kind = "v1", "Pod"
+
 	e.Pod.Spec.Containers = append(e.Pod.Spec.Containers, e.Spark)
 	if err := admit.Apply(e.Pod); err != nil {
 		return nil, submit.FieldErrorf("Executor", "%v", err)
 	}
+
 	if err := e.CheckVolumes("Executor", e.Pod, e.Request.Executor); err != nil {
 		return nil, err
 	}
@@ -90,6 +97,7 @@ func newExecution(d *draft.Draft, id int, driver types.UID) (*execution, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	e := &execution{
 		Draft: &draft.Draft{
 			Request: d.Request, Line: d.Line, Language: d.Language, Role: submit.RoleExecutor, Conf: d.Props, Props: d.Props, Pod: &corev1.Pod{},
@@ -103,10 +111,12 @@ func newExecution(d *draft.Draft, id int, driver types.UID) (*execution, error) 
 	if !d.HasExecutorTemplate() {
 		return e, nil
 	}
+
 	text, err := draft.ExecutorTemplate(d)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := utiljson.Unmarshal([]byte(text), e.Pod); err != nil {
 		return nil, submit.FieldErrorf("ExecutorTemplate", "is not a pod template: %s", conf.Shorten(err.Error()))
 	}
@@ -146,6 +156,7 @@ func excludedExecutorSteps(d *draft.Draft) ([]string, error) {
 	if !d.Line.ExcludedSteps {
 		return nil, nil
 	}
+
 	names, err := d.Conf.List("spark.kubernetes.executor.pod.excludedFeatureSteps", nil)
 	for i := range names {
 		names[i] = strings.TrimPrefix(names[i], draft.FeaturePackage)
@@ -162,6 +173,7 @@ func basicExecutorStep(e *execution) error {
 			return err
 		}
 	}
+
 	e.Spark.Args = append(e.Spark.Args, "executor")
 	if e.Line.ResizePolicy {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

@@ -25,6 +25,7 @@ import (
 
 func podOf(t *testing.T, r submit.Request) (*corev1.Pod, corev1.Container) {
 	t.Helper()
+
 	pod, err := executor.Pod(r, 7, "driver-uid")
 	if err != nil {
 		t.Fatalf("Executor: %v", err)
@@ -56,6 +57,7 @@ func TestExecutorMemory(t *testing.T) {
 	} {
 		r := kit.With(c.conf...)
 		r.SparkVersion, r.Resource = c.version, "local:///"+c.resource
+
 		_, spark := podOf(t, r)
 		for kind, list := range map[string]corev1.ResourceList{"request": spark.Resources.Requests, "limit": spark.Resources.Limits} {
 			if got := list.Memory().String(); got != c.want {
@@ -139,6 +141,7 @@ func overlaid(o overlay.Overlay) submit.Request {
 
 func filed(names ...string) submit.Request {
 	r := kit.With()
+
 	r.ConfFiles = map[string]string{}
 	for _, name := range names {
 		r.ConfFiles[name] = "x"
@@ -182,6 +185,7 @@ func volumes(p *corev1.Pod, _ corev1.Container) any {
 	for _, v := range p.Spec.Volumes {
 		names = append(names, v.Name)
 	}
+
 	slices.Sort(names)
 	return strings.Join(names, " ")
 }
@@ -196,10 +200,12 @@ func jvmOptions(_ *corev1.Pod, c corev1.Container) any {
 // ownOptions returns the JVM options without the module options that every executor gets first (ModuleOptions).
 func ownOptions(c corev1.Container) []string {
 	env := kit.EnvOf(c)
+
 	var all []string
 	for i := 0; env[fmt.Sprint("SPARK_JAVA_OPT_", i)] != ""; i++ {
 		all = append(all, env[fmt.Sprint("SPARK_JAVA_OPT_", i)])
 	}
+
 	modules := 0
 	for i, option := range all {
 		for _, start := range []string{"-Djava.net.prefer", "-XX:+IgnoreUnrecognized", "--add-", "-Djdk.reflect.", "-Dio.netty.", "--enable-native-access", "--sun-misc-unsafe-"} {
@@ -218,31 +224,39 @@ func TestExecutorsOfEveryRequest(t *testing.T) {
 	kit.ForAll(t, func(t *testing.T, r submit.Request, o submit.Objects) {
 		before := r.Conf.Clone()
 		pod, spark := podOf(t, r)
+
 		again, _ := podOf(t, r)
 		if diff := cmp.Diff(pod, again) + cmp.Diff(before.Map(), r.Conf.Map()); diff != "" {
 			t.Errorf("not the same twice:\n%s", diff)
 		}
+
 		if errs := validation.IsDNS1123Subdomain(pod.Name); len(errs) > 0 && len(r.AppName) < 200 {
 			t.Errorf("%q is no name: %v", pod.Name, errs)
 		}
+
 		want := map[string]string{submit.RoleLabel: submit.RoleExecutor, submit.SelectorLabel: r.AppID, submit.ExecutorIDLabel: "7", submit.VersionLabel: o.Driver.Labels[submit.VersionLabel]}
 		maps.Copy(want, r.Labels)
+
 		for key, value := range want {
 			if pod.Labels[key] != value {
 				t.Errorf("label %s is %q, want %q", key, pod.Labels[key], value)
 			}
 		}
+
 		owner := pod.OwnerReferences[len(pod.OwnerReferences)-1]
 		if owner.UID != "driver-uid" || owner.Name != o.Driver.Name || owner.Kind != "Pod" || !*owner.Controller {
 			t.Errorf("the owner is %+v", owner)
 		}
+
 		if spark.Args[0] != "executor" || pod.Namespace != r.Namespace {
 			t.Errorf("it runs %v in %s", spark.Args, pod.Namespace)
 		}
+
 		named := map[string]bool{}
 		for _, v := range pod.Spec.Volumes {
 			named[v.Name] = true
 		}
+
 		for _, m := range spark.VolumeMounts {
 			if !named[m.Name] {
 				t.Errorf("it mounts %s, which is no volume", m.Name)
@@ -258,9 +272,11 @@ func TestExecutorRefuses(t *testing.T) {
 	if _, err := native.Build(r); err == nil {
 		t.Error("Build takes a file of the user's word")
 	}
+
 	if pod, _ := podOf(t, r); pod.Name == "" {
 		t.Error("no executor")
 	}
+
 	for key, value := range map[string]string{
 		"spark.kubernetes.authenticate.submission.oauthToken": "t", "spark.executor.memory": "much", "spark.kubernetes.executor.request.cores": "few",
 		"spark.executor.pyspark.memory": "9g9", "spark.memory.offHeap.enabled": "maybe", "spark.decommission.enabled": "maybe", "spark.kubernetes.executor.terminationGracePeriodSeconds": "soon",
@@ -269,15 +285,18 @@ func TestExecutorRefuses(t *testing.T) {
 	} {
 		r := kit.With(key, value)
 		r.Resource = "local:///a.py"
+
 		_, err := executor.Pod(r, 1, "")
 		if wrong, ok := errors.AsType[*submit.Error](err); !ok || !strings.Contains(wrong.Error(), strings.TrimSuffix(key, ".amount")) {
 			t.Errorf("%s=%s: %v", key, value, err)
 		}
 	}
+
 	_, err := executor.Pod(kit.With("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "8000p", "spark.executor.memory", "8000000000g"), 1, "")
 	if err == nil {
 		t.Error("more memory than there can be is taken")
 	}
+
 	pod, err := executor.Pod(kit.With(), 1, "")
 	if err != nil || len(pod.OwnerReferences) > 0 {
 		t.Errorf("without a driver it is owned: %v, %v", pod, err)
@@ -293,6 +312,7 @@ func FuzzExecutor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value, version, template string) {
 		r := kit.With(key, value, "spark.memory.offHeap.enabled", "true")
 		r.SparkVersion, r.ExecutorTemplate = version, []byte(template)
+
 		pod, err := executor.Pod(r, 1, "u")
 		if err != nil {
 			if _, ok := errors.AsType[*submit.Error](err); !ok {
@@ -300,6 +320,7 @@ func FuzzExecutor(f *testing.F) {
 			}
 			return
 		}
+
 		if memory := pod.Spec.Containers[len(pod.Spec.Containers)-1].Resources.Limits.Memory(); memory.Sign() <= 0 {
 			t.Errorf("its memory is %s", memory)
 		}

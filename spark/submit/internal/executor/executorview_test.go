@@ -23,22 +23,27 @@ func TestUnknownFieldsDoNotChangeTheExecutor(t *testing.T) {
 		if !strings.HasPrefix(template.Text, "{") {
 			continue
 		}
+
 		read, err := podtemplate.Read([]byte(template.Text))
 		if err != nil || len(read.Extra) == 0 {
 			continue
 		}
 		compared++
+
 		known, err := podtemplate.Tree(read.Pod)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := json.Marshal(known)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		with, without := kit.Minimal(), kit.Minimal()
 		with.ExecutorTemplate, without.ExecutorTemplate = []byte(template.Text), text
 		got, err := executor.Pod(with, 1, "")
+
 		want, wantErr := executor.Pod(without, 1, "")
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: %s: %v, but without the unknown fields %v", template.Name, template.Text, err, wantErr)
@@ -46,6 +51,7 @@ func TestUnknownFieldsDoNotChangeTheExecutor(t *testing.T) {
 			t.Errorf("%s: %s: the unknown fields change the executor:\n%s", template.Name, template.Text, cmp.Diff(want, got))
 		}
 	}
+
 	if compared < 300 {
 		t.Errorf("only %d templates with unknown fields", compared)
 	}

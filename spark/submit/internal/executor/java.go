@@ -19,10 +19,12 @@ func driverAddress(e *draft.Draft) (string, error) {
 		if err != nil {
 			return "", err
 		}
+
 		if byIP {
 			return documentationAddress, nil
 		}
 	}
+
 	host, _ := e.Conf.Get("spark.driver.host")
 	return host, nil
 }
@@ -34,17 +36,21 @@ func moduleOptions(e *draft.Draft) []string {
 	driver, _ := e.Conf.Get("spark.driver.extraJavaOptions")
 	words, _ := conf.SplitJavaOptions(driver)
 	const ipv6 = "-Djava.net.preferIPv6Addresses="
+
 	options := []string{ipv6 + "false", "-XX:+IgnoreUnrecognizedVMOptions"}
 	if slices.Contains(words, ipv6+"true") {
 		options[0] = ipv6 + "true"
 	}
+
 	if e.Line.VectorModule {
 		options = append(options, "--add-modules=jdk.incubator.vector")
 	}
+
 	for name := range strings.FieldsSeq("java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent " +
 		"java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar") {
 		options = append(options, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
 	}
+
 	options = append(options, "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED")
 	return append(options, e.Line.ModuleOptions...)
 }

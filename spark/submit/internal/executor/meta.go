@@ -24,31 +24,39 @@ func (e *execution) ids() *strings.Replacer {
 // executorMeta sets the pod's name, labels, annotations and owner (KubernetesExecutorConf).
 func executorMeta(e *execution) error {
 	pod := e.Pod
+
 	pod.Name, pod.Namespace = e.name, e.Request.Namespace
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
+
 	for key, value := range e.Conf.WithPrefix("spark.kubernetes.executor.label.") {
 		if e.Line.AppIDInLabels {
 			value = e.ids().Replace(value)
 		}
+
 		pod.Labels[key] = value
 	}
+
 	maps.Copy(pod.Labels, map[string]string{
 		submit.VersionLabel: line.Label(e.Request.SparkVersion, e.Line), submit.SelectorLabel: e.Request.AppID, submit.AppNameKey: submit.AppNameLabel(e.Request.AppName),
 		submit.RoleLabel: submit.RoleExecutor, submit.ExecutorIDLabel: e.id, profileLabel: defaultProfile,
 	})
+
 	for key, value := range e.Conf.WithPrefix("spark.kubernetes.executor.annotation.") {
 		if pod.Annotations == nil {
 			pod.Annotations = map[string]string{}
 		}
+
 		pod.Annotations[key] = e.ids().Replace(value)
 	}
+
 	if e.driver != "" {
 		pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{
 			APIVersion: "v1", Kind: "Pod", Name: e.Request.DriverPodName, UID: e.driver, Controller: new(true),
 		})
 	}
+
 	pod.Spec.Hostname = hostname(pod.Name)
 	return nil
 }
@@ -68,23 +76,29 @@ func hostname(name string) string {
 // executorLife sets the pod's restart policy and grace period and the container's preStop hook.
 func executorLife(e *execution) error {
 	e.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+
 	allocator, err := e.Conf.String("spark.kubernetes.allocation.pods.allocator", "direct")
 	if err != nil {
 		return err
 	}
+
 	if allocator == "statefulset" || allocator == "deployment" {
 		e.Pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
 	}
+
 	if e.Line.ExecutorGrace {
 		grace, err := e.Conf.Duration(graceKey, 30*time.Second, time.Second)
 		if err != nil {
 			return err
 		}
+
 		e.Pod.Spec.TerminationGracePeriodSeconds = new(int64(grace / time.Second))
 	}
+
 	if decommission, err := e.Conf.Bool("spark.decommission.enabled", false); err != nil || !decommission {
 		return err
 	}
+
 	script, err := e.Conf.String(scriptKey, "/opt/decom.sh")
 	e.Spark.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{script}}}}
 	return err
@@ -96,12 +110,14 @@ func executorConfigMap(e *execution) error {
 	if err != nil || without {
 		return err
 	}
+
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{
 		Name: "spark-exec-" + names.Digest("executors/"+e.Request.AppID, 16) + "-conf-map",
 	}}
 	for _, file := range e.files {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})
 	}
+
 	e.Mount(corev1.Volume{Name: executorVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: draft.ConfDir})
 	return nil
 }

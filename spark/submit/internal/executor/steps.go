@@ -17,6 +17,7 @@ func executorAccountStep(e *execution) error {
 	if e.Pod.Spec.DeprecatedServiceAccount != "" {
 		return nil
 	}
+
 	account, err := e.FirstOf(draft.ExecutorAccountKey, draft.DriverAccountKey)
 	if account != "" {
 		e.Pod.Spec.ServiceAccountName, e.Pod.Spec.DeprecatedServiceAccount = account, account
@@ -30,15 +31,18 @@ func executorVolumesStep(e *execution) error {
 	if err != nil {
 		return err
 	}
+
 	for i, v := range volumes {
 		source, err := steps.VolumeSource(e.Draft, v, fmt.Sprint(e.name, "-pvc-", i))
 		if err != nil {
 			return err
 		}
+
 		mount, err := steps.VolumeMount(e.Draft, v)
 		if err != nil {
 			return err
 		}
+
 		e.Mount(corev1.Volume{Name: v.Name, VolumeSource: source}, mount)
 	}
 	return nil
@@ -50,6 +54,7 @@ func executorHadoopStep(e *execution) error {
 	if err != nil || name == "" {
 		return err
 	}
+
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
 	e.Mount(corev1.Volume{Name: steps.HadoopVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: steps.HadoopDir})
 	e.AddEnv("HADOOP_CONF_DIR", steps.HadoopDir)

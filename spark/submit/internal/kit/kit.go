@@ -51,6 +51,7 @@ func With(pairs ...string) submit.Request {
 // Build returns the objects of r, which native.Build must accept.
 func Build(t *testing.T, r submit.Request) submit.Objects {
 	t.Helper()
+
 	o, err := native.Build(r)
 	if err != nil {
 		t.Fatalf("Build: %v", err)
@@ -62,6 +63,7 @@ func Build(t *testing.T, r submit.Request) submit.Objects {
 func Props(t *testing.T, o submit.Objects) map[string]string {
 	t.Helper()
 	cm := Find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
+
 	c, err := conf.UnmarshalProperties(cm.Data["spark.properties"])
 	if err != nil {
 		t.Fatalf("spark.properties: %v", err)
@@ -72,11 +74,13 @@ func Props(t *testing.T, o submit.Objects) map[string]string {
 // Find returns the object with this type and name among the objects that are created before the pod.
 func Find[T submit.Object](t *testing.T, o submit.Objects, name string) T {
 	t.Helper()
+
 	for _, object := range o.Before {
 		if typed, ok := object.(T); ok && object.GetName() == name {
 			return typed
 		}
 	}
+
 	none := *new(T)
 	t.Fatalf("no %T named %q before the pod", none, name)
 	return none
@@ -85,11 +89,13 @@ func Find[T submit.Object](t *testing.T, o submit.Objects, name string) T {
 // SparkContainer returns the Spark container of the driver pod.
 func SparkContainer(t *testing.T, o submit.Objects) corev1.Container {
 	t.Helper()
+
 	for _, c := range o.Driver.Spec.Containers {
 		if c.Name == "spark-kubernetes-driver" {
 			return c
 		}
 	}
+
 	t.Fatal("the driver pod has no container spark-kubernetes-driver")
 	return corev1.Container{}
 }
@@ -97,18 +103,23 @@ func SparkContainer(t *testing.T, o submit.Objects) corev1.Container {
 // RefusedFor checks that Build rejects r with an error whose key or field is name and whose message contains text.
 func RefusedFor(t *testing.T, r submit.Request, name, text string) {
 	t.Helper()
+
 	o, err := native.Build(r)
+
 	wrong, ok := errors.AsType[*submit.Error](err)
 	if !ok {
 		t.Errorf("Build gave %d objects and the error %v, want one about %s", len(o.Before), err, name)
 		return
 	}
+
 	if (wrong.Key == "") == (wrong.Field == "") {
 		t.Errorf("an error should have a key or a field, but is %+v", wrong)
 	}
+
 	if got := wrong.Key + wrong.Field; got != name || !strings.Contains(wrong.Message, text) {
 		t.Errorf("refused for %q: %s\nwant %q and a message with %q", got, wrong.Message, name, text)
 	}
+
 	if o.Driver != nil || len(o.Before) > 0 {
 		t.Error("a refused request gave objects")
 	}
@@ -135,6 +146,7 @@ func MountsOf(c corev1.Container) map[string]string {
 // VolumeOf returns the volume of the driver pod with the given name.
 func VolumeOf(t *testing.T, o submit.Objects, name string) corev1.Volume {
 	t.Helper()
+
 	i := slices.IndexFunc(o.Driver.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	if i < 0 {
 		t.Fatalf("the driver pod has no volume %q", name)
@@ -145,11 +157,13 @@ func VolumeOf(t *testing.T, o submit.Objects, name string) corev1.Volume {
 // ServiceOf returns the driver's Service.
 func ServiceOf(t *testing.T, o submit.Objects) *corev1.Service {
 	t.Helper()
+
 	for _, object := range o.Before {
 		if s, ok := object.(*corev1.Service); ok {
 			return s
 		}
 	}
+
 	t.Fatal("there is no Service")
 	return nil
 }
@@ -182,6 +196,7 @@ func Gang(pairs ...string) submit.Request {
 // key prefix of the role, the kind and the volume's name.
 func VolumeConf(role, kind string, pairs ...string) []string {
 	prefix := "spark.kubernetes." + role + ".volumes." + kind + ".v."
+
 	out := []string{prefix + "mount.path", "/v"}
 	for i := 0; i < len(pairs); i += 2 {
 		out = append(out, prefix+pairs[i], pairs[i+1])

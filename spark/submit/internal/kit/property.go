@@ -17,9 +17,11 @@ func Requests() map[string]submit.Request {
 		long.AppName = strings.Repeat("A long name. ", 40)
 		long.ResourceNamePrefix = submit.ResourceNamePrefix(long.AppName, "c05dd8a1fbc0dc03")[:250]
 		long.HadoopConfFiles, long.ExecutorTemplate = map[string]string{"a": "b"}, []byte(`{}`)
+
 		if version == "3.5" || version == "3.1.1" {
 			heavy.Conf.Delete("spark.kubernetes.driver.label.team") // its value has {{APP_ID}}, which needs Spark 4.0
 		}
+
 		for name, r := range map[string]submit.Request{"plain": plain, "heavy": heavy, "python": python, "long": long, "files": filesRequest()} {
 			r.SparkVersion = version
 			r.Labels = map[string]string{"example.org/app": "my-app", "b": "2", "a": "1", "c": "3"}

@@ -102,21 +102,25 @@ var VersionPattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)
 // Of returns the line for a declared version. The warning is empty if the table of lines contains the version.
 func Of(version string) (q Line, warning string) {
 	oldest, newest := Lines[0], Lines[len(Lines)-1]
+
 	match := VersionPattern.FindStringSubmatch(version)
 	if match == nil {
 		return newest, fmt.Sprintf("Spark version %q is not a version such as %s.0; the pods are built as for Spark %s", version, newest, newest)
 	}
 	// The pattern matches only digits that Atoi accepts.
 	major, _ := strconv.Atoi(match[1])
+
 	minor, _ := strconv.Atoi(match[2])
 	for _, line := range Lines {
 		if line.Major == major && line.Minor == minor {
 			return line, ""
 		}
 	}
+
 	if major < oldest.Major || major == oldest.Major && minor < oldest.Minor {
 		return oldest, fmt.Sprintf("Spark %s is older than the oldest supported line, %s; the pods are built as for Spark %s", version, oldest, oldest)
 	}
+
 	if major == 3 {
 		// There is no line between 3.5 and 4.0; a later 3.x would be like 3.5.
 		return oldest, fmt.Sprintf("Spark %s is not a supported version; the pods are built as for Spark %s", version, oldest)

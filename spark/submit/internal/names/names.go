@@ -19,6 +19,7 @@ func Bounded(before, middle, after string) string {
 	if len(before)+len(middle)+len(after) <= subdomainLimit {
 		return before + middle + after
 	}
+
 	room := subdomainLimit - len(before) - len(after) - 9
 	return before + strings.TrimRight(middle[:room], "-.") + "-" + Digest(middle, 8) + after
 }

@@ -25,6 +25,7 @@ func basicStep(d *draft.Draft) error {
 			return err
 		}
 	}
+
 	d.Pod.Name, d.Pod.Namespace = d.Request.DriverPodName, d.Request.Namespace
 	d.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	d.Props.Set("spark.kubernetes.submitInDriver", "true")
@@ -35,30 +36,37 @@ func basicStep(d *draft.Draft) error {
 func BasicImage(d *draft.Draft) error {
 	const key = "spark.kubernetes.container.image"
 	own := "spark.kubernetes." + d.Role + ".container.image"
+
 	image, err := d.FirstOf(own, key)
 	if err != nil {
 		return err
 	}
+
 	if image == "" {
 		return submit.Missing(submit.KeyErrorf(key, "the %s needs an image: set this key or %s", d.Role, own))
 	}
+
 	if d.Line.ImageVersion {
 		if image, err = conf.Substitute(image, conf.VersionMarker, d.Request.SparkVersion, conf.MaxImage); err != nil {
 			return submit.KeyErrorf(key, "%v", err)
 		}
 	}
+
 	d.Spark.Image = image
 
 	const policyKey = "spark.kubernetes.container.image.pullPolicy"
+
 	policy, err := d.Conf.String(policyKey, string(corev1.PullIfNotPresent))
 	if err != nil {
 		return err
 	}
+
 	switch d.Spark.ImagePullPolicy = corev1.PullPolicy(policy); d.Spark.ImagePullPolicy {
 	case corev1.PullAlways, corev1.PullNever, corev1.PullIfNotPresent:
 	default:
 		return submit.KeyErrorf(policyKey, "should be Always, Never or IfNotPresent, but is %s", d.Conf.Quote(policyKey, policy))
 	}
+
 	secrets, err := d.Conf.List("spark.kubernetes.container.image.pullSecrets", nil)
 	for _, name := range secrets {
 		d.Pod.Spec.ImagePullSecrets = append(d.Pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
@@ -72,24 +80,30 @@ func BasicResources(d *draft.Draft) error {
 	if err != nil {
 		return err
 	}
+
 	cores, err := d.Conf.Int("spark."+d.Role+".cores", 1)
 	if err != nil {
 		return err
 	}
+
 	cpu, err := quantity(d, "spark.kubernetes."+d.Role+".request.cores", strconv.Itoa(cores))
 	if err != nil {
 		return err
 	}
+
 	res := &d.Spark.Resources
 	if res.Requests == nil {
 		res.Requests = corev1.ResourceList{}
 	}
+
 	if res.Limits == nil {
 		res.Limits = corev1.ResourceList{}
 	}
+
 	res.Requests[corev1.ResourceCPU] = cpu
 	res.Requests[corev1.ResourceMemory] = memory
 	res.Limits[corev1.ResourceMemory] = memory
+
 	limitKey := "spark.kubernetes." + d.Role + ".limit.cores"
 	if d.Conf.Has(limitKey) {
 		if res.Limits[corev1.ResourceCPU], err = quantity(d, limitKey, ""); err != nil {
@@ -108,10 +122,12 @@ func quantity(d *draft.Draft, key, def string) (resource.Quantity, error) {
 	if err != nil {
 		return resource.Quantity{}, err
 	}
+
 	q, err := bounds.Quantity(strings.TrimSpace(text))
 	if fault, ok := errors.AsType[*bounds.Fault](err); ok {
 		return q, submit.KeyErrorf(key, "%s", fault.Message)
 	}
+
 	if err != nil || q.Sign() < 0 {
 		return q, submit.KeyErrorf(key, "should be an amount such as 500m or 2, but is %s", d.Conf.Quote(key, text))
 	}
@@ -121,32 +137,40 @@ func quantity(d *draft.Draft, key, def string) (resource.Quantity, error) {
 // BasicDevices sets the container's limits for the devices of spark.ROLE.resource.NAME.amount and .vendor.
 func BasicDevices(d *draft.Draft) error {
 	prefix := "spark." + d.Role + ".resource."
+
 	seen := map[string]bool{}
 	for rest := range d.Conf.WithPrefix(prefix) {
 		name, _, _ := strings.Cut(rest, ".")
 		if seen[name] {
 			continue
 		}
+
 		seen[name] = true
+
 		amountKey, vendorKey := prefix+name+".amount", prefix+name+".vendor"
 		if !d.Conf.Has(amountKey) {
 			return submit.KeyErrorf(amountKey, "is missing: set the amount of the device")
 		}
+
 		amount, err := d.Conf.Int(amountKey, 0)
 		if err != nil {
 			return err
 		}
+
 		if amount <= 0 {
 			continue
 		}
+
 		vendor, ok := d.Conf.Get(vendorKey)
 		if !ok {
 			return submit.KeyErrorf(vendorKey, "is missing: on Kubernetes a device needs its vendor's domain, such as nvidia.com")
 		}
+
 		device := vendor + "/" + name
 		if errs := validation.IsQualifiedName(device); len(errs) > 0 {
 			return submit.KeyErrorf(vendorKey, "%s is not a valid resource name: %s", conf.Quote(vendorKey, device), errs[0])
 		}
+
 		d.Spark.Resources.Limits[corev1.ResourceName(device)] = *resource.NewQuantity(int64(amount), resource.DecimalSI)
 	}
 	return nil
@@ -173,10 +197,12 @@ func port(d *draft.Draft, def int, keys ...string) (int32, error) {
 		if !d.Conf.Has(key) {
 			continue
 		}
+
 		n, err := d.Conf.Int(key, def)
 		if err != nil {
 			return 0, err
 		}
+
 		if n < 1 || n > 65535 {
 			return 0, submit.KeyErrorf(key, "should be a port from 1 to 65535, but is %s", d.Conf.Quote(key, strconv.Itoa(n)))
 		}
@@ -199,11 +225,13 @@ func basicPorts(d *draft.Draft) error {
 	if !d.Line.ConnectPort {
 		ports = ports[:3]
 	}
+
 	for _, p := range ports {
 		number, err := port(d, p.def, p.keys...)
 		if err != nil {
 			return err
 		}
+
 		d.Spark.Ports = append(d.Spark.Ports, corev1.ContainerPort{Name: p.name, ContainerPort: number, Protocol: corev1.ProtocolTCP})
 	}
 	return nil
@@ -214,18 +242,23 @@ func basicEnv(d *draft.Draft) error {
 	if d.Request.ProxyUser != "" && (user == "" || d.Line.ProxyUserFirst) {
 		user = d.Request.ProxyUser
 	}
+
 	if user == "" {
 		user = "spark"
 	}
+
 	d.AddEnv("SPARK_USER", user)
 	d.AddEnv("SPARK_APPLICATION_ID", d.Request.AppID)
+
 	const prefix = "spark.kubernetes.driverEnv."
 	for name, value := range d.Conf.WithPrefix(prefix) {
 		if errs := validation.IsRelaxedEnvVarName(name); len(errs) > 0 {
 			return submit.KeyErrorf(prefix+name, "%q is not a valid name of an environment variable: %s", name, errs[0])
 		}
+
 		d.AddEnv(name, value)
 	}
+
 	d.Spark.Env = append(d.Spark.Env, corev1.EnvVar{Name: "SPARK_DRIVER_BIND_ADDRESS", ValueFrom: &corev1.EnvVarSource{
 		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"},
 	}})
@@ -237,16 +270,20 @@ func basicEnv(d *draft.Draft) error {
 func basicMeta(d *draft.Draft) error {
 	ids := strings.NewReplacer("{{APP_ID}}", d.Request.AppID, "{{EXECUTOR_ID}}", "")
 	const prefix = "spark.kubernetes.driver.label."
+
 	d.Labels = map[string]string{}
 	for key, value := range d.Conf.WithPrefix(prefix) {
 		if d.Line.AppIDInLabels {
 			value = ids.Replace(value)
 		}
+
 		if err := draft.CheckLabel(key, value); err != nil {
 			return submit.KeyErrorf(prefix+key, "%v", err)
 		}
+
 		d.Labels[key] = value
 	}
+
 	for _, more := range []map[string]string{d.Request.Driver.Labels, d.Request.Labels, {
 		submit.VersionLabel:  line.Label(d.Request.SparkVersion, d.Line),
 		submit.SelectorLabel: d.Request.AppID,
@@ -255,9 +292,11 @@ func basicMeta(d *draft.Draft) error {
 	}} {
 		maps.Copy(d.Labels, more)
 	}
+
 	if d.Pod.Labels == nil {
 		d.Pod.Labels = map[string]string{}
 	}
+
 	maps.Copy(d.Pod.Labels, d.Labels)
 	return basicAnnotations(d, ids)
 }
@@ -268,9 +307,11 @@ func basicAnnotations(d *draft.Draft, ids *strings.Replacer) error {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
 			return submit.KeyErrorf(prefix+key, "%q is not a valid annotation name: %s", key, errs[0])
 		}
+
 		if d.Pod.Annotations == nil {
 			d.Pod.Annotations = map[string]string{}
 		}
+
 		d.Pod.Annotations[key] = ids.Replace(value)
 	}
 	return nil
@@ -283,22 +324,28 @@ func BasicPlacement(d *draft.Draft) error {
 			if err := draft.CheckPair("node label", key, value); err != nil {
 				return submit.KeyErrorf(prefix+key, "%v", err)
 			}
+
 			if d.Pod.Spec.NodeSelector == nil {
 				d.Pod.Spec.NodeSelector = map[string]string{}
 			}
+
 			d.Pod.Spec.NodeSelector[key] = value
 		}
 	}
+
 	scheduler, err := d.FirstOf("spark.kubernetes."+d.Role+".scheduler.name", "spark.kubernetes.scheduler.name")
 	if err != nil {
 		return err
 	}
+
 	if scheduler != "" {
 		d.Pod.Spec.SchedulerName = scheduler
 	}
+
 	if !d.Line.PrivilegeEscalation {
 		return nil
 	}
+
 	allowed := false
 	for _, key := range []string{"spark.kubernetes.securityContext.allowPrivilegeEscalation",
 		"spark.kubernetes." + d.Role + ".securityContext.allowPrivilegeEscalation"} {
@@ -306,9 +353,11 @@ func BasicPlacement(d *draft.Draft) error {
 			return err
 		}
 	}
+
 	if d.Spark.SecurityContext == nil {
 		d.Spark.SecurityContext = &corev1.SecurityContext{}
 	}
+
 	d.Spark.SecurityContext.AllowPrivilegeEscalation = new(allowed)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 // first claim above the limit.
 func TestTooManyClaims(t *testing.T) {
 	t.Parallel()
+
 	r := func(n int) submit.Request {
 		var pairs []string
 		for i := range n {
@@ -29,19 +30,23 @@ func TestTooManyClaims(t *testing.T) {
 		}
 		return kit.With(pairs...)
 	}
+
 	objects, err := native.Build(r(steps.MaxClaims))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	claims := 0
 	for _, object := range objects.Before {
 		if _, ok := object.(*corev1.PersistentVolumeClaim); ok {
 			claims++
 		}
 	}
+
 	if claims != steps.MaxClaims {
 		t.Errorf("%d claims, want %d", claims, steps.MaxClaims)
 	}
+
 	if _, err := native.Build(r(steps.MaxClaims + 1)); err == nil || !strings.Contains(err.Error(), "v20.options.claimName") {
 		t.Errorf("%v, want it to name the claim that is one too many", err)
 	}

@@ -19,10 +19,12 @@ func commandStep(d *draft.Draft) error {
 	if d.Request.ProxyUser != "" {
 		args = append(args, "--proxy-user", d.Request.ProxyUser)
 	}
+
 	class, resource := d.Request.MainClass, d.Request.Resource
 	switch d.Language {
 	case language.Python:
 		class = pythonRunner
+
 		if err := pythonEnv(d); err != nil {
 			return err
 		}
@@ -33,6 +35,7 @@ func commandStep(d *draft.Draft) error {
 			resource = draft.NoResource
 		}
 	}
+
 	args = append(args, "--properties-file", draft.ConfDir+"/"+draft.PropertiesFile, "--class", class, resource)
 	for _, arg := range args {
 		d.Spark.Args = append(d.Spark.Args, submit.EscapeArg(arg))
@@ -49,22 +52,27 @@ func pythonEnv(d *draft.Draft) error {
 	if version, ok := d.Conf.Get("spark.kubernetes.pyspark.pythonVersion"); ok && d.Line.PythonVersion && version != "3" {
 		return submit.KeyErrorf("spark.kubernetes.pyspark.pythonVersion", "only 3 is possible, but it is %s", d.Conf.Quote("spark.kubernetes.pyspark.pythonVersion", version))
 	}
+
 	python, err := d.Conf.String("spark.pyspark.python", d.Request.Environment["PYSPARK_PYTHON"])
 	if err != nil {
 		return err
 	}
+
 	driver, err := d.FirstOf("spark.pyspark.driver.python", "spark.pyspark.python")
 	if err != nil {
 		return err
 	}
+
 	for _, name := range []string{"PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"} {
 		if driver == "" {
 			driver = d.Request.Environment[name]
 		}
 	}
+
 	if python != "" {
 		d.AddEnv("PYSPARK_PYTHON", python)
 	}
+
 	if driver != "" {
 		d.AddEnv("PYSPARK_DRIVER_PYTHON", driver)
 	}

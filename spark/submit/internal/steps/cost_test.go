@@ -19,17 +19,22 @@ import (
 func TestAliasesDoNotMultiply(t *testing.T) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "spec:\n  a: &a %q\n  b: [", strings.Repeat("x", 64<<10))
+
 	for range 10_000 {
 		text.WriteString("*a, ")
 	}
+
 	text.WriteString("*a]\n")
+
 	r := kit.Gang()
 	r.SparkVersion = "4.2.1"
 	r.Conf.Set(draft.VolcanoJSONKey, text.String())
+
 	var err error
 	if got := worst.Allocated(func() { _, err = native.Build(r) }); got > 16<<20 {
 		t.Errorf("%d MiB are allocated", got>>20)
 	}
+
 	if wrong, ok := errors.AsType[*submit.Error](err); !ok || wrong.Key != draft.VolcanoJSONKey {
 		t.Errorf("the error is %v", err)
 	}
@@ -72,6 +77,7 @@ func TestListsOfClassesCostLinearTime(t *testing.T) {
 			for i := range items {
 				items[i] = fmt.Sprint("s3a://org.example.Step", i, "*")
 			}
+
 			r := kit.With(key, strings.Join(items, ","))
 			return func() { _, _ = native.Build(r) }
 		})

@@ -27,10 +27,12 @@ func credentialsStep(d *draft.Draft) error {
 			d.Props.Set(key, redactedToken)
 		}
 	}
+
 	account, err := d.Conf.String(draft.DriverAccountKey, "")
 	if err != nil {
 		return err
 	}
+
 	data := credentials(d)
 	if len(data) == 0 {
 		if account != "" {
@@ -38,15 +40,19 @@ func credentialsStep(d *draft.Draft) error {
 		}
 		return nil
 	}
+
 	if account != "" {
 		d.Warn("%sserviceAccountName: has no effect, because the driver uses its own token (%[1]soauthToken) or certificates", credentialsPrefix)
 	}
+
 	name := names.Bounded("", d.Request.ResourceNamePrefix, "-kubernetes-credentials")
 	if err := d.AddSecret("DriverCredentials", name, data); err != nil {
 		return err
 	}
+
 	d.Mount(corev1.Volume{Name: credentialsVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
 		corev1.VolumeMount{MountPath: credentialsDir})
+
 	for file, setting := range map[string]string{
 		"oauth-token": "oauthTokenFile", "ca-cert": "caCertFile", "client-key": "clientKeyFile", "client-cert": "clientCertFile",
 	} {
@@ -64,6 +70,7 @@ func credentials(d *draft.Draft) map[string][]byte {
 	if token, ok := d.Conf.Get(credentialsPrefix + "oauthToken"); ok {
 		data["oauth-token"] = []byte(token)
 	}
+
 	given := d.Request.DriverCredentials
 	for file, content := range map[string][]byte{"ca-cert": given.CACert, "client-key": given.ClientKey, "client-cert": given.ClientCert} {
 		if len(content) > 0 {

@@ -21,28 +21,35 @@ const (
 // of the namespace. Executors mount the same files.
 func hadoopConfStep(d *draft.Draft) error {
 	const key = "spark.kubernetes.hadoop.configMapName"
+
 	name, err := d.Conf.String(key, "")
 	if err != nil {
 		return err
 	}
+
 	files := slices.Sorted(maps.Keys(d.Request.HadoopConfFiles))
 	if name != "" && len(files) > 0 {
 		return submit.KeyErrorf(key, "cannot be used together with Hadoop configuration files of the submitter (HADOOP_CONF_DIR); remove one of the two")
 	}
+
 	source := &corev1.ConfigMapVolumeSource{}
 	if len(files) > 0 {
 		name = names.Bounded("", d.Request.ResourceNamePrefix, "-hadoop-config")
 		if err := draft.CheckFiles("HadoopConfFiles", d.Request.HadoopConfFiles); err != nil {
 			return err
 		}
+
 		for _, file := range files {
 			source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file})
 		}
+
 		d.AddConfigMap(name, maps.Clone(d.Request.HadoopConfFiles))
 	}
+
 	if name == "" {
 		return nil
 	}
+
 	source.Name = name
 	d.Mount(corev1.Volume{Name: HadoopVolume, VolumeSource: corev1.VolumeSource{ConfigMap: source}}, corev1.VolumeMount{MountPath: HadoopDir})
 	d.AddEnv("HADOOP_CONF_DIR", HadoopDir)

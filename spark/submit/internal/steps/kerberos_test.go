@@ -19,20 +19,24 @@ func TestKrb5Conf(t *testing.T) {
 	} {
 		r := kit.Minimal()
 		r.Krb5Conf = &submit.File{Name: file, Content: []byte("[libdefaults]\n")}
+
 		o := kit.Build(t, r)
 		if diff := cmp.Diff(map[string]string{file: "[libdefaults]\n"}, kit.Find[*corev1.ConfigMap](t, o, name).Data); diff != "" {
 			t.Errorf("%s: ConfigMap (-want +got):\n%s", file, diff)
 		}
+
 		source := kit.VolumeOf(t, o, "krb5-file").ConfigMap
 		if diff := cmp.Diff(want, source.Items); diff != "" || source.Name != name {
 			t.Errorf("%s: volume of %s (-want +got):\n%s", file, source.Name, diff)
 		}
+
 		for _, m := range kit.SparkContainer(t, o).VolumeMounts {
 			if m.Name == "krb5-file" && (m.MountPath != "/etc/krb5.conf" || m.SubPath != "krb5.conf") {
 				t.Errorf("%s: mount is %+v", file, m)
 			}
 		}
 	}
+
 	if source := kit.VolumeOf(t, kit.Build(t, kit.With("spark.kubernetes.kerberos.krb5.configMapName", "theirs")), "krb5-file").ConfigMap; source.Name != "theirs" || source.Items != nil {
 		t.Errorf("volume of a ConfigMap that is there: %+v", source)
 	}
@@ -43,16 +47,20 @@ func TestKeytab(t *testing.T) {
 	for _, key := range []string{"spark.kerberos.principal", "spark.yarn.principal"} {
 		r := kit.With(key, "p@R", "spark.kubernetes.kerberos.tokenSecret.name", "tokens", "spark.kubernetes.kerberos.tokenSecret.itemKey", "item")
 		r.Keytab = &submit.File{Name: "user.keytab", Content: []byte{5, 2, 0xff}}
+
 		o := kit.Build(t, r)
 		if diff := cmp.Diff(map[string][]byte{"user.keytab": {5, 2, 0xff}}, kit.Find[*corev1.Secret](t, o, name).Data); diff != "" {
 			t.Errorf("Secret (-want +got):\n%s", diff)
 		}
+
 		if kit.VolumeOf(t, o, "kerberos-keytab").Secret.SecretName != name || kit.MountsOf(kit.SparkContainer(t, o))["kerberos-keytab"] != "/mnt/secrets/kerberos-keytab" {
 			t.Error("the Secret is not mounted")
 		}
+
 		if got := kit.Props(t, o)["spark.kerberos.keytab"]; got != "/mnt/secrets/kerberos-keytab/user.keytab" {
 			t.Errorf("spark.properties has %q", got)
 		}
+
 		if _, ok := kit.EnvOf(kit.SparkContainer(t, o))["HADOOP_TOKEN_FILE_LOCATION"]; ok || len(o.Warnings) != 1 {
 			t.Errorf("a token has no effect beside a keytab that is uploaded, and a warning should say so: %q", o.Warnings)
 		}
@@ -67,6 +75,7 @@ func TestKeytabOfTheImage(t *testing.T) {
 	if got := kit.Props(t, o)["spark.kerberos.keytab"]; got != "local:///k" || len(o.Before) != 2 {
 		t.Errorf("spark.properties has %q; %d objects", got, len(o.Before))
 	}
+
 	if got := kit.EnvOf(kit.SparkContainer(t, o))["HADOOP_TOKEN_FILE_LOCATION"]; got != "/mnt/secrets/hadoop-credentials/item" {
 		t.Errorf("the token is at %q", got)
 	}

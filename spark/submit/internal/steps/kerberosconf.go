@@ -26,8 +26,10 @@ func kerberosConfStep(d *draft.Draft) error {
 	if err := krb5Conf(d); err != nil {
 		return err
 	}
+
 	keytabKey, _, hasKeytab := d.Conf.Lookup("spark.kerberos.keytab")
 	principalKey, _, hasPrincipal := d.Conf.Lookup("spark.kerberos.principal")
+
 	given := d.Request.Keytab != nil
 	switch {
 	case given && hasKeytab:
@@ -39,6 +41,7 @@ func kerberosConfStep(d *draft.Draft) error {
 	case hasPrincipal && !hasKeytab && !given:
 		return submit.KeyErrorf(principalKey, "needs spark.kerberos.keytab too")
 	}
+
 	if given {
 		if err := keytabSecret(d); err != nil {
 			return err
@@ -51,32 +54,42 @@ func kerberosConfStep(d *draft.Draft) error {
 // mounts the file under its original name, so the driver finds an empty directory if that name is not krb5.conf.
 func krb5Conf(d *draft.Draft) error {
 	const key = kerberosPrefix + "krb5.configMapName"
+
 	name, err := d.Conf.String(key, "")
 	if err != nil {
 		return err
 	}
+
 	source := &corev1.ConfigMapVolumeSource{}
 	if file := d.Request.Krb5Conf; file != nil {
 		if name != "" {
 			return submit.KeyErrorf(key, "cannot be used together with a krb5.conf file of the submitter (spark.kubernetes.kerberos.krb5.path); remove one of the two")
 		}
+
 		if err := checkFile("Krb5Conf", file); err != nil {
 			return err
 		}
+
 		if !utf8.Valid(file.Content) {
 			return submit.FieldErrorf("Krb5Conf", "%s is not UTF-8 text, which a ConfigMap requires; convert the file to UTF-8", file.Name)
 		}
+
 		name = names.Bounded("", d.Request.ResourceNamePrefix, "-krb5-file")
+
 		data := map[string]string{file.Name: string(file.Content)}
 		if err := draft.CheckFiles("Krb5Conf", data); err != nil {
 			return err
 		}
+
 		d.AddConfigMap(name, data)
+
 		source.Items = []corev1.KeyToPath{{Key: file.Name, Path: krb5File}}
 	}
+
 	if name == "" {
 		return nil
 	}
+
 	source.Name = name
 	d.Mount(corev1.Volume{Name: "krb5-file", VolumeSource: corev1.VolumeSource{ConfigMap: source}},
 		corev1.VolumeMount{MountPath: "/etc/" + krb5File, SubPath: krb5File})
@@ -89,10 +102,12 @@ func keytabSecret(d *draft.Draft) error {
 	if err := checkFile("Keytab", file); err != nil {
 		return err
 	}
+
 	name := names.Bounded("", d.Request.ResourceNamePrefix, "-kerberos-keytab")
 	if err := d.AddSecret("Keytab", name, map[string][]byte{file.Name: file.Content}); err != nil {
 		return err
 	}
+
 	d.Mount(corev1.Volume{Name: "kerberos-keytab", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
 		corev1.VolumeMount{MountPath: keytabDir})
 	d.Props.Set("spark.kerberos.keytab", path.Join(keytabDir, file.Name))
@@ -111,14 +126,17 @@ func checkFile(field string, file *submit.File) error {
 // tokenSecret mounts nothing, because the driver then creates its own tokens.
 func tokenSecret(d *draft.Draft, hasKeytab bool) error {
 	const nameKey, itemKey = kerberosPrefix + "tokenSecret.name", kerberosPrefix + "tokenSecret.itemKey"
+
 	name, err := d.Conf.String(nameKey, "")
 	if err != nil {
 		return err
 	}
+
 	item, err := d.Conf.String(itemKey, "")
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case name == "" && item == "":
 		return nil

@@ -29,18 +29,22 @@ func TestLines(t *testing.T) {
 		"4.2": {Ports: 4, Label: "spark-1", Image: "i:4.2.9", SparkUser: "me", Memory: "1536Mi", Access: "ReadWriteOncePod", SubPathExpr: true, GRPC: true, Policy: true},
 		"4.3": {Ports: 4, Label: "spark-1", Image: "i:4.3.9", SparkUser: "eve", Memory: "1536Mi", Access: "ReadWriteOncePod", SubPathExpr: true, GRPC: true, Policy: true, NoEscalation: true},
 	}
+
 	const volume = "spark.kubernetes.driver.volumes.persistentVolumeClaim.v."
 	for line, facts := range want {
 		t.Run(line, func(t *testing.T) {
 			r := kit.With("spark.kubernetes.container.image", "i:{{SPARK_VERSION}}", "spark.driver.minMemoryOverhead", "512m",
 				volume+"mount.path", "/v", volume+"options.claimName", "OnDemand", volume+"options.storageClass", "c", volume+"options.sizeLimit", "1Gi")
+
 			r.AppID, r.User, r.ProxyUser, r.SparkVersion = "spark-1", "me", "eve", line+".9"
 			if facts.Label != "" {
 				r.Conf.Set("spark.kubernetes.driver.label.id", "{{APP_ID}}")
 			}
+
 			if facts.SubPathExpr {
 				r.Conf.Set(volume+"mount.subPathExpr", "$(POD)")
 			}
+
 			o := kit.Build(t, r)
 			spark := kit.SparkContainer(t, o)
 			got := facts
@@ -49,6 +53,7 @@ func TestLines(t *testing.T) {
 			got.Memory = spark.Resources.Requests.Memory().String()
 			got.NoEscalation = spark.SecurityContext != nil && spark.SecurityContext.AllowPrivilegeEscalation != nil && !*spark.SecurityContext.AllowPrivilegeEscalation
 			got.SubPathExpr = slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.SubPathExpr != "" })
+
 			got.GRPC, got.Policy = false, false
 			for _, object := range o.Before {
 				switch object := object.(type) {
@@ -61,6 +66,7 @@ func TestLines(t *testing.T) {
 					got.Access = string(object.Spec.AccessModes[0])
 				}
 			}
+
 			if diff := cmp.Diff(facts, got); diff != "" {
 				t.Errorf("Spark %s (-want +got):\n%s", line, diff)
 			}

@@ -27,26 +27,32 @@ func LocalDirs(d *draft.Draft) error {
 			dirs = append(dirs, m.MountPath)
 		}
 	}
+
 	if len(dirs) == 0 {
 		list := localDirs(d)
 		if len(list) > maxLocalDirs {
 			return submit.KeyErrorf("spark.local.dir", "names %d directories; the limit is %d", len(list), maxLocalDirs)
 		}
+
 		tmpfs, err := d.Conf.Bool("spark.kubernetes.local.dirs.tmpfs", false)
 		if err != nil {
 			return err
 		}
+
 		medium := corev1.StorageMediumDefault
 		if tmpfs {
 			medium = corev1.StorageMediumMemory
 		}
+
 		for i, dir := range list {
 			d.Mount(corev1.Volume{Name: fmt.Sprint(localDirPrefix, i+1), VolumeSource: corev1.VolumeSource{
 				EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium},
 			}}, corev1.VolumeMount{MountPath: dir})
 		}
+
 		dirs = list
 	}
+
 	d.AddEnv("SPARK_LOCAL_DIRS", strings.Join(dirs, ","))
 	return nil
 }
@@ -57,6 +63,7 @@ func localDirs(d *draft.Draft) []string {
 		// Spark reads this key without replacing references.
 		text, _ = d.Conf.Get("spark.local.dir")
 	}
+
 	if text == "" {
 		text = "/var/data/spark-" + names.LocalDirUUID(d.Request.AppID)
 	}

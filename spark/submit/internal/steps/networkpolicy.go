@@ -33,6 +33,7 @@ func ExecutorPolicy(d *draft.Draft, suffix string, executors, own map[string]str
 		for _, port := range d.Request.ExecutorPorts {
 			open.Ports = append(open.Ports, networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))})
 		}
+
 		rules = append(rules, open)
 	}
 	return &networkingv1.NetworkPolicy{

@@ -12,6 +12,7 @@ import (
 func TestOpenPorts(t *testing.T) {
 	const closed = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
 ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}]}`
+
 	const open = `{podSelector: {matchLabels: {spark-role: executor, spark-app-selector: ID}},
 ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {ports: [{protocol: TCP, port: 8090}, {protocol: TCP, port: 9999}]}]}`
 	for _, test := range []struct {
@@ -28,10 +29,12 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := kit.Minimal()
+
 			r.AppID, r.SparkVersion, r.ExecutorPorts = "ID", test.version, test.ports
 			if test.excluded {
 				r.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps", draft.FeaturePackage+"NetworkPolicyFeatureStep")
 			}
+
 			got := kit.PolicyOf(t, kit.Build(t, r).Before)
 			if test.want == "" {
 				if got != nil {
@@ -39,6 +42,7 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 				}
 				return
 			}
+
 			kit.WantPolicy(t, got, test.want)
 		})
 	}

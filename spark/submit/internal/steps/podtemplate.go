@@ -35,21 +35,28 @@ func podTemplateStep(d *draft.Draft) error {
 			return submit.KeyErrorf(labels+key, "%v", err)
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(d.Request.Labels)) {
 		d.Props.Set(labels+key, d.Request.Labels[key])
 	}
+
 	if !d.HasExecutorTemplate() {
 		return nil
 	}
+
 	d.WarnOverwritten()
+
 	text, err := draft.ExecutorTemplate(d)
 	if err != nil {
 		return err
 	}
+
 	name := names.Bounded("", d.Request.ResourceNamePrefix, "-driver-podspec-conf-map")
+
 	if err := draft.CheckFiles("ExecutorTemplate", map[string]string{templateKey: text}); err != nil {
 		return err
 	}
+
 	d.AddConfigMap(name, map[string]string{templateKey: text})
 	d.Mount(corev1.Volume{Name: templateVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: name},

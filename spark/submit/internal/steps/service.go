@@ -19,10 +19,12 @@ const servicePrefix = "spark.kubernetes.driver.service."
 // serviceStep adds the headless Service through which executors reach the driver (DriverServiceFeatureStep).
 func serviceStep(d *draft.Draft) error {
 	name := submit.ServiceName(d.Request.ResourceNamePrefix, d.Request.AppID)
+
 	ports, err := servicePorts(d)
 	if err != nil {
 		return err
 	}
+
 	s := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: d.Meta(name),
@@ -35,15 +37,19 @@ func serviceStep(d *draft.Draft) error {
 	if err := serviceMeta(d, &s.ObjectMeta); err != nil {
 		return err
 	}
+
 	if err := serviceFamilies(d, &s.Spec); err != nil {
 		return err
 	}
+
 	if s.Spec.PublishNotReadyAddresses, err = d.Conf.Bool(servicePrefix+"publishNotReadyAddresses", false); err != nil {
 		return err
 	}
+
 	if !d.Line.PublishNotReady {
 		s.Spec.PublishNotReadyAddresses = false
 	}
+
 	d.Add(s)
 	d.Props.Set("spark.driver.host", name+"."+d.Request.Namespace+".svc")
 	d.Props.Set("spark.driver.port", strconv.Itoa(int(ports[0].Port)))
@@ -67,19 +73,24 @@ func servicePorts(d *draft.Draft) ([]corev1.ServicePort, error) {
 	if !d.Line.ConnectPort {
 		list = list[:3]
 	}
+
 	ports := make([]corev1.ServicePort, len(list))
+
 	taken := map[int32]string{}
 	for i, p := range list {
 		number, err := port(d, p.def, p.key)
 		if err != nil {
 			return nil, err
 		}
+
 		if other, ok := taken[number]; ok {
 			return nil, submit.KeyErrorf(p.key, "is port %d, which %s already uses; set another port", number, other)
 		}
+
 		taken[number] = p.key
 		ports[i] = corev1.ServicePort{Name: p.name, Port: number, TargetPort: intstr.FromInt32(number)}
 	}
+
 	if d.Line.ConnectGRPC {
 		ports[3].AppProtocol = new("grpc")
 	}
@@ -93,22 +104,27 @@ func serviceMeta(d *draft.Draft, m *metav1.ObjectMeta) error {
 	if m.Labels == nil {
 		m.Labels = map[string]string{}
 	}
+
 	m.Labels[submit.SelectorLabel] = d.Request.AppID
 	for key, value := range d.Conf.WithPrefix(servicePrefix + "label.") {
 		if err := draft.CheckLabel(key, value); err != nil {
 			return submit.KeyErrorf(servicePrefix+"label."+key, "%v", err)
 		}
+
 		if _, ours := d.Request.Labels[key]; !ours {
 			m.Labels[key] = value
 		}
 	}
+
 	for key, value := range d.Conf.WithPrefix(servicePrefix + "annotation.") {
 		if errs := validation.IsQualifiedName(strings.ToLower(key)); len(errs) > 0 {
 			return submit.KeyErrorf(servicePrefix+"annotation."+key, "%q is not a valid annotation name: %s", key, errs[0])
 		}
+
 		if m.Annotations == nil {
 			m.Annotations = map[string]string{}
 		}
+
 		m.Annotations[key] = value
 	}
 	return nil
@@ -116,19 +132,23 @@ func serviceMeta(d *draft.Draft, m *metav1.ObjectMeta) error {
 
 func serviceFamilies(d *draft.Draft, spec *corev1.ServiceSpec) error {
 	const policyKey, familiesKey = servicePrefix + "ipFamilyPolicy", servicePrefix + "ipFamilies"
+
 	policy, err := d.Conf.String(policyKey, string(corev1.IPFamilyPolicySingleStack))
 	if err != nil {
 		return err
 	}
+
 	switch spec.IPFamilyPolicy = new(corev1.IPFamilyPolicy(policy)); *spec.IPFamilyPolicy {
 	case corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack:
 	default:
 		return submit.KeyErrorf(policyKey, "should be SingleStack, PreferDualStack or RequireDualStack, but is %s", d.Conf.Quote(policyKey, policy))
 	}
+
 	families, err := d.Conf.List(familiesKey, []string{string(corev1.IPv4Protocol)})
 	if err != nil {
 		return err
 	}
+
 	for _, family := range families {
 		switch f := corev1.IPFamily(family); f {
 		case corev1.IPv4Protocol, corev1.IPv6Protocol:

@@ -44,14 +44,17 @@ func Run(r submit.Request) (*draft.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	excluded, err := ExcludedSteps(d)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, s := range steps {
 		if slices.Contains(excluded, s.name) {
 			continue
 		}
+
 		if err := s.apply(d); err != nil {
 			return nil, submit.AsError(err)
 		}
@@ -62,17 +65,21 @@ func Run(r submit.Request) (*draft.Draft, error) {
 // ExcludedSteps returns the names of the steps that the user excludes.
 func ExcludedSteps(d *draft.Draft) ([]string, error) {
 	const key = "spark.kubernetes.driver.pod.excludedFeatureSteps"
+
 	classes, err := d.Conf.List(key, nil)
 	if err != nil || len(classes) == 0 {
 		return nil, submit.AsError(err)
 	}
+
 	if !d.Line.ExcludedSteps {
 		d.Warn("%s: has no effect in Spark %s", key, d.Line)
 		return nil, nil
 	}
+
 	var names []string
 	for _, class := range classes {
 		name, ours := strings.CutPrefix(class, draft.FeaturePackage)
+
 		i := slices.IndexFunc(steps, func(s step) bool { return ours && s.name == name })
 		switch {
 		case i < 0 && d.Warns.Full():

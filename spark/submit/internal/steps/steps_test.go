@@ -18,6 +18,7 @@ import (
 func TestMinimalPropertiesAreThoseOfSpark(t *testing.T) {
 	r := kit.Minimal()
 	r.Labels = nil
+
 	want := []string{
 		"spark.app.id", "spark.app.name", "spark.app.submitTime", "spark.driver.blockManager.port", "spark.driver.host", "spark.driver.port",
 		"spark.jars", "spark.kubernetes.container.image", "spark.kubernetes.driver.pod.name", "spark.kubernetes.memoryOverheadFactor",
@@ -35,13 +36,16 @@ func TestMinimalPropertiesAreThoseOfSpark(t *testing.T) {
 func TestImages(t *testing.T) {
 	o := kit.Build(t, kit.With("spark.kubernetes.driver.container.image", "${spark.repo}/driver:1", "spark.repo", "r.example", "spark.kubernetes.container.image.pullPolicy", "Always",
 		"spark.kubernetes.container.image.pullSecrets", " a ,b"))
+
 	spark := kit.SparkContainer(t, o)
 	if spark.Image != "r.example/driver:1" || spark.ImagePullPolicy != corev1.PullAlways {
 		t.Errorf("image %q, policy %q", spark.Image, spark.ImagePullPolicy)
 	}
+
 	if diff := cmp.Diff([]corev1.LocalObjectReference{{Name: "a"}, {Name: "b"}}, o.Driver.Spec.ImagePullSecrets); diff != "" {
 		t.Errorf("pull secrets (-want +got):\n%s", diff)
 	}
+
 	if got := kit.Props(t, o)["spark.kubernetes.driver.container.image"]; got != "${spark.repo}/driver:1" {
 		t.Errorf("spark.properties should hold the raw text, but has %q", got)
 	}
@@ -50,10 +54,12 @@ func TestImages(t *testing.T) {
 func TestPorts(t *testing.T) {
 	r := kit.With("spark.driver.port", "1", "spark.blockManager.port", "2", "spark.ui.port", "3", "spark.connect.grpc.binding.port", "4")
 	o := kit.Build(t, r)
+
 	var container []int32
 	for _, p := range kit.SparkContainer(t, o).Ports {
 		container = append(container, p.ContainerPort)
 	}
+
 	if diff := cmp.Diff([]int32{1, 2, 3, 4}, container); diff != "" {
 		t.Errorf("container (-want +got):\n%s", diff)
 	}
@@ -65,6 +71,7 @@ func TestPorts(t *testing.T) {
 	if diff := cmp.Diff(want, kit.ServiceOf(t, o).Spec.Ports); diff != "" {
 		t.Errorf("Service (-want +got):\n%s", diff)
 	}
+
 	if p := kit.Props(t, o); p["spark.driver.port"] != "1" || p["spark.driver.blockManager.port"] != "7079" {
 		t.Errorf("properties: %v", p)
 	}
@@ -75,22 +82,28 @@ func TestService(t *testing.T) {
 	r := kit.With(prefix+"ipFamilyPolicy", "RequireDualStack", prefix+"ipFamilies", "IPv6,IPv4", prefix+"label.team", "a", prefix+"label.example.org/app", "b",
 		prefix+"annotation.note", "n", prefix+"publishNotReadyAddresses", "true", "spark.kubernetes.driver.label.team", "t")
 	r.SparkVersion = "4.3.0"
+
 	s := kit.ServiceOf(t, kit.Build(t, r))
 	if s.Spec.ClusterIP != corev1.ClusterIPNone || *s.Spec.IPFamilyPolicy != corev1.IPFamilyPolicyRequireDualStack || !s.Spec.PublishNotReadyAddresses {
 		t.Errorf("spec is %+v", s.Spec)
 	}
+
 	if diff := cmp.Diff([]corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}, s.Spec.IPFamilies); diff != "" {
 		t.Errorf("families (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"spark-app-selector": r.AppID, "team": "a", "example.org/app": "my-app"}, s.Labels); diff != "" {
 		t.Errorf("labels; the Request's win (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff(map[string]string{"note": "n"}, s.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
+
 	if s.Spec.Selector["team"] != "t" || s.Spec.Selector["spark-app-selector"] != r.AppID {
 		t.Errorf("selector is %v", s.Spec.Selector)
 	}
+
 	r.SparkVersion = "4.2.0"
 	if kit.ServiceOf(t, kit.Build(t, r)).Spec.PublishNotReadyAddresses {
 		t.Error("publishNotReadyAddresses came with 4.3")
@@ -100,10 +113,12 @@ func TestService(t *testing.T) {
 func TestEnvironmentOrder(t *testing.T) {
 	r := kit.With("spark.kubernetes.driverEnv.B", "1", "spark.kubernetes.driverEnv.SPARK_USER", "mine", "spark.kubernetes.driverEnv.A", "${env:HOME}",
 		"spark.kubernetes.driver.secretKeyRef.S", "sec:key")
+
 	var got []string
 	for _, v := range kit.SparkContainer(t, kit.Build(t, r)).Env {
 		got = append(got, v.Name+"="+v.Value)
 	}
+
 	want := []string{"SPARK_USER=spark", "SPARK_APPLICATION_ID=" + r.AppID, "B=1", "SPARK_USER=mine", "A=${env:HOME}", "SPARK_DRIVER_BIND_ADDRESS=", "S=",
 		"SPARK_LOCAL_DIRS=/var/data/spark-6c489982-7329-4de4-95e5-c9d3a1722dba", "SPARK_CONF_DIR=/opt/spark/conf"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -140,14 +155,17 @@ func TestCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := kit.Minimal()
 			c.change(&r)
+
 			o := kit.Build(t, r)
 			if diff := cmp.Diff(c.want, kit.SparkContainer(t, o).Args); diff != "" {
 				t.Errorf("args (-want +got):\n%s", diff)
 			}
+
 			p := kit.Props(t, o)
 			if p["spark.kubernetes.resource.type"] != c.kind {
 				t.Errorf("type is %q", p["spark.kubernetes.resource.type"])
 			}
+
 			if jars, ok := p["spark.jars"]; c.jars != "-" && jars != c.jars || ok == (c.jars == "-") {
 				t.Errorf("spark.jars is %q (%v), want %q", jars, ok, c.jars)
 			}
@@ -173,10 +191,12 @@ func TestPythonInterpreters(t *testing.T) {
 	} {
 		r := kit.With(c.pairs...)
 		r.Resource, r.Environment = "local:///a.py", c.env
+
 		env := kit.EnvOf(kit.SparkContainer(t, kit.Build(t, r)))
 		if env["PYSPARK_PYTHON"] != c.wantW || env["PYSPARK_DRIVER_PYTHON"] != c.wantD {
 			t.Errorf("%v, %v: workers %q, driver %q, want %q and %q", c.pairs, c.env, env["PYSPARK_PYTHON"], env["PYSPARK_DRIVER_PYTHON"], c.wantW, c.wantD)
 		}
+
 		if _, ok := env["PYSPARK_PYTHON"]; ok && c.wantW == "" {
 			t.Errorf("%v, %v: an unset interpreter should be left out", c.pairs, c.env)
 		}
@@ -189,6 +209,7 @@ func TestSparkUser(t *testing.T) {
 		{"4.3.0", "me", "", "me"},
 	} {
 		r := kit.Minimal()
+
 		r.SparkVersion, r.User, r.ProxyUser = c.version, c.user, c.proxy
 		if got := kit.EnvOf(kit.SparkContainer(t, kit.Build(t, r)))["SPARK_USER"]; got != c.want {
 			t.Errorf("%+v: SPARK_USER is %q", c, got)
@@ -198,6 +219,7 @@ func TestSparkUser(t *testing.T) {
 
 func TestVolumes(t *testing.T) {
 	const prefix = "spark.kubernetes.driver.volumes."
+
 	o := kit.Build(t, kit.With(
 		prefix+"hostPath.h.mount.path", "/h", prefix+"hostPath.h.options.path", "/x", prefix+"hostPath.h.options.type", "Directory",
 		prefix+"emptyDir.e.mount.path", "/e", prefix+"emptyDir.e.options.medium", "Memory", prefix+"emptyDir.e.options.sizeLimit", "1Gi",
@@ -207,20 +229,26 @@ func TestVolumes(t *testing.T) {
 	if v := kit.VolumeOf(t, o, "h").HostPath; v == nil || v.Path != "/x" || *v.Type != corev1.HostPathDirectory {
 		t.Errorf("hostPath is %+v", v)
 	}
+
 	if v := kit.VolumeOf(t, o, "e").EmptyDir; v == nil || v.Medium != corev1.StorageMediumMemory || v.SizeLimit.String() != "1Gi" {
 		t.Errorf("emptyDir is %+v", v)
 	}
+
 	if v := kit.VolumeOf(t, o, "n").NFS; v == nil || v.Server != "srv" || v.Path != "/y" || v.ReadOnly {
 		t.Errorf("nfs is %+v", v)
 	}
+
 	if v := kit.VolumeOf(t, o, "p").PersistentVolumeClaim; v == nil || v.ClaimName != "fixed" || !v.ReadOnly {
 		t.Errorf("claim is %+v", v)
 	}
+
 	spark := kit.SparkContainer(t, o)
+
 	i := slices.IndexFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "n" })
 	if diff := cmp.Diff(corev1.VolumeMount{Name: "n", MountPath: "/n", ReadOnly: true, SubPath: "s"}, spark.VolumeMounts[i]); diff != "" {
 		t.Errorf("mount (-want +got):\n%s", diff)
 	}
+
 	if len(o.Before) != 2 {
 		t.Errorf("nothing but Service and ConfigMap should come before the pod, but %d objects do", len(o.Before))
 	}
@@ -236,14 +264,17 @@ func TestClaims(t *testing.T) {
 		"spark.kubernetes.legacy.useReadWriteOnceAccessMode", "true"})...)
 	o := kit.Build(t, r)
 	fixed := kit.Find[*corev1.PersistentVolumeClaim](t, o, "fixed")
+
 	made := kit.Find[*corev1.PersistentVolumeClaim](t, o, "my-app-1-c05dd8a1fbc0dc03-driver-pvc-1")
 	if kit.VolumeOf(t, o, "b").PersistentVolumeClaim.ClaimName != made.Name || kit.VolumeOf(t, o, "a").PersistentVolumeClaim.ClaimName != fixed.Name {
 		t.Error("the pod does not mount its claims")
 	}
+
 	if *made.Spec.StorageClassName != "fast" || made.Spec.Resources.Requests.Storage().String() != "5Gi" ||
 		!slices.Equal(made.Spec.AccessModes, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}) {
 		t.Errorf("claim is %+v", made.Spec)
 	}
+
 	if made.Labels["team"] != "t" || made.Annotations["note"] != "n" || made.Labels["example.org/app"] != "my-app" {
 		t.Errorf("labels %v, annotations %v", made.Labels, made.Annotations)
 	}
@@ -268,15 +299,19 @@ func TestLocalDirs(t *testing.T) {
 			r := kit.With(c.pairs...)
 			r.Environment = c.env
 			o := kit.Build(t, r)
+
 			spark := kit.SparkContainer(t, o)
 			if got := kit.EnvOf(spark)["SPARK_LOCAL_DIRS"]; got != c.dirs {
 				t.Errorf("SPARK_LOCAL_DIRS is %q, want %q", got, c.dirs)
 			}
+
 			mounts := kit.MountsOf(spark)
 			delete(mounts, "spark-conf-volume-driver")
+
 			if diff := cmp.Diff(c.mounts, mounts); diff != "" {
 				t.Errorf("mounts (-want +got):\n%s", diff)
 			}
+
 			for volume := range c.mounts {
 				if got := kit.VolumeOf(t, o, volume).EmptyDir.Medium; got != c.medium {
 					t.Errorf("medium of %s is %q", volume, got)
@@ -289,14 +324,18 @@ func TestLocalDirs(t *testing.T) {
 func TestHadoopAndKerberos(t *testing.T) {
 	o := kit.Build(t, kit.With("spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.kerberos.krb5.configMapName", "k",
 		"spark.kubernetes.kerberos.tokenSecret.name", "tokens", "spark.kubernetes.kerberos.tokenSecret.itemKey", "item"))
+
 	env, p := kit.EnvOf(kit.SparkContainer(t, o)), kit.Props(t, o)
 	if env["HADOOP_CONF_DIR"] != "/opt/hadoop/conf" || env["HADOOP_TOKEN_FILE_LOCATION"] != "/mnt/secrets/hadoop-credentials/item" {
 		t.Errorf("variables: %v", env)
 	}
+
 	if p["spark.kubernetes.executor.hadoopConfigMapName"] != "h" {
 		t.Errorf("executors do not get the Hadoop configuration: %v", p)
 	}
+
 	want := map[string]string{"hadoop-properties": "/opt/hadoop/conf", "krb5-file": "/etc/krb5.conf", "hadoop-secret": "/mnt/secrets/hadoop-credentials"}
+
 	mounts := kit.MountsOf(kit.SparkContainer(t, o))
 	for volume, path := range want {
 		if mounts[volume] != path {
@@ -309,14 +348,18 @@ func TestExcludedSteps(t *testing.T) {
 	const key = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 	r := kit.With(key, draft.FeaturePackage+"LocalDirsFeatureStep,"+draft.FeaturePackage+"NetworkPolicyFeatureStep,org.example.None")
 	r.SparkVersion = "4.2.1"
+
 	o := kit.Build(t, r)
 	if _, ok := kit.EnvOf(kit.SparkContainer(t, o))["SPARK_LOCAL_DIRS"]; ok || len(o.Before) != 2 {
 		t.Error("a step was not left out")
 	}
+
 	if len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0], "org.example.None") {
 		t.Errorf("warnings: %q", o.Warnings)
 	}
+
 	r.SparkVersion = "4.0.1"
+
 	o = kit.Build(t, r)
 	if _, ok := kit.EnvOf(kit.SparkContainer(t, o))["SPARK_LOCAL_DIRS"]; !ok || len(o.Warnings) != 1 {
 		t.Errorf("before 4.1 the key has no effect, and a warning should say so: %q", o.Warnings)
@@ -335,6 +378,7 @@ func TestPrivilegeEscalation(t *testing.T) {
 		r := kit.With(c.pairs...)
 		r.SparkVersion = "4.3.0"
 		r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","securityContext":{"runAsUser":7}}]}}`)
+
 		security := kit.SparkContainer(t, kit.Build(t, r)).SecurityContext
 		if *security.AllowPrivilegeEscalation != c.want || *security.RunAsUser != 7 {
 			t.Errorf("%v: %+v", c.pairs, security)

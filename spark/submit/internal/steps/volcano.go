@@ -26,42 +26,53 @@ func volcanoStep(d *draft.Draft) error {
 	if !d.Volcano {
 		return nil
 	}
+
 	name := d.Request.AppID + "-podgroup"
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 		return submit.FieldErrorf("AppID", "becomes part of a PodGroup's name, and %q is not a valid name: %s", name, errs[0])
 	}
+
 	group, err := podGroup(d)
 	if err != nil {
 		return err
 	}
+
 	group["apiVersion"], group["kind"] = podGroupVersion, podGroupKind
 	u := &unstructured.Unstructured{Object: group}
 	meta := d.Meta(name)
+
 	labels := u.GetLabels()
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if err := draft.CheckPair("label", key, labels[key]); err != nil {
 			return submit.FieldErrorf("PodGroupTemplate", "%v", err)
 		}
 	}
+
 	if labels == nil {
 		labels = meta.Labels
 	} else {
 		maps.Copy(labels, meta.Labels)
 	}
+
 	annotations := u.GetAnnotations()
+
 	delete(group, "metadata")
 	delete(group, "status")
 	u.SetName(meta.Name)
 	u.SetNamespace(meta.Namespace)
+
 	if len(labels) > 0 {
 		u.SetLabels(labels)
 	}
+
 	if len(annotations) > 0 {
 		u.SetAnnotations(annotations)
 	}
+
 	if len(meta.OwnerReferences) > 0 {
 		u.SetOwnerReferences(meta.OwnerReferences)
 	}
+
 	if _, ok := group["spec"].(map[string]any); !ok {
 		group["spec"] = map[string]any{}
 	}
@@ -70,6 +81,7 @@ func volcanoStep(d *draft.Draft) error {
 	if d.Pod.Annotations == nil {
 		d.Pod.Annotations = map[string]string{}
 	}
+
 	d.Pod.Annotations[podGroupAnnotation] = name
 	return nil
 }
@@ -91,20 +103,25 @@ func podGroup(d *draft.Draft) (map[string]any, error) {
 			d.Warn("%s: has no effect in Spark %s; use Spark 4.2 or later", draft.VolcanoJSONKey, d.Line)
 			return map[string]any{}, nil
 		}
+
 		template, read, wrong = []byte(text), podtemplate.DecodeJSON, func(format string, args ...any) error { return submit.KeyErrorf(draft.VolcanoJSONKey, format, args...) }
 	}
+
 	if len(template) > maxPodGroup {
 		return nil, wrong("is %d bytes long; the limit is %d bytes", len(template), maxPodGroup)
 	}
+
 	tree, err := read(template)
 	if err != nil {
 		return nil, wrong("is not a PodGroup: %s", conf.Shorten(err.Error()))
 	}
+
 	for _, f := range [...]struct{ field, want string }{{"apiVersion", podGroupVersion}, {"kind", podGroupKind}} {
 		if value, ok := tree[f.field]; ok && value != f.want {
 			return nil, wrong("should be a %s of %s, but has another %s", podGroupKind, podGroupVersion, f.field)
 		}
 	}
+
 	for _, field := range []string{"metadata", "spec"} {
 		if value, ok := tree[field]; ok && value != nil {
 			if _, ok := value.(map[string]any); !ok {

@@ -27,6 +27,7 @@ func TestPodGroup(t *testing.T) {
 		maps.Copy(metadata, more)
 		return map[string]any{"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
 	}
+
 	const jsonKey = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 	for what, c := range map[string]struct {
 		version, json, template string
@@ -46,24 +47,31 @@ func TestPodGroup(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := kit.Gang()
+
 			r.SparkVersion, r.PodGroupTemplate = c.version, []byte(c.template)
 			if c.json != "" {
 				r.Conf.Set(jsonKey, c.json)
 			}
+
 			o := kit.Build(t, r)
+
 			group, ok := o.Before[0].(*unstructured.Unstructured)
 			if !ok {
 				t.Fatalf("the first object is %T, want the PodGroup", o.Before[0])
 			}
+
 			if diff := cmp.Diff(c.want, group.Object); diff != "" {
 				t.Errorf("PodGroup (-want +got):\n%s", diff)
 			}
+
 			if got := o.Driver.Annotations["scheduling.k8s.io/group-name"]; got != groupName {
 				t.Errorf("the driver is in the group %q", got)
 			}
+
 			if len(o.Warnings) != c.warnings {
 				t.Errorf("warnings are %q", o.Warnings)
 			}
+
 			if got := kit.Props(t, o)["spark.kubernetes.driver.pod.featureSteps"]; got != "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep" {
 				t.Errorf("spark.properties names the steps %q", got)
 			}
@@ -74,13 +82,16 @@ func TestPodGroup(t *testing.T) {
 func TestNoPodGroupWithoutTheStep(t *testing.T) {
 	r := kit.With("spark.kubernetes.scheduler.volcano.podGroupTemplateFile", "/x", "spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "{",
 		"spark.kubernetes.scheduler.name", "volcano")
+
 	o := kit.Build(t, r)
 	if len(o.Before) != 2 || o.Driver.Annotations != nil {
 		t.Errorf("%d objects, annotations %v", len(o.Before), o.Driver.Annotations)
 	}
+
 	if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], "spark.kubernetes.scheduler.volcano.podGroupTemplateFile: has no effect") {
 		t.Errorf("warnings are %q", o.Warnings)
 	}
+
 	excluded := kit.Gang("spark.kubernetes.driver.pod.excludedFeatureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 	if o := kit.Build(t, excluded); slices.ContainsFunc(o.Before, func(x submit.Object) bool { return x.GetName() == groupName }) {
 		t.Error("an excluded step is taken")
@@ -89,6 +100,7 @@ func TestNoPodGroupWithoutTheStep(t *testing.T) {
 
 func TestPodGroupRefused(t *testing.T) {
 	const json, file = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+
 	template := func(text string) func(*submit.Request) {
 		return func(r *submit.Request) { r.PodGroupTemplate = []byte(text) }
 	}
@@ -121,6 +133,7 @@ func TestPodGroupRefused(t *testing.T) {
 			r.SparkVersion = "4.2.1"
 			c.change(&r)
 			kit.RefusedFor(t, r, c.name, c.text)
+
 			_, err := native.Build(r)
 			if wrong, ok := errors.AsType[*submit.Error](err); !ok || wrong.NotNative != c.notNative {
 				t.Errorf("%v: NotNative is not %t", err, c.notNative)
@@ -132,11 +145,13 @@ func TestPodGroupRefused(t *testing.T) {
 func TestExecutorsVolcanoStepOfAnOldLine(t *testing.T) {
 	for version, warned := range map[string]bool{"3.5.9": true, "4.1.4": true, "4.2.1": false, "4.3.0": false} {
 		r := kit.With("spark.kubernetes.executor.pod.featureSteps", "x.Y,"+draft.VolcanoClass)
+
 		r.SparkVersion = version
 		if w := kit.Build(t, r).Warnings; (len(w) == 1 && strings.Contains(w[0], "from 4.2 only")) != warned {
 			t.Errorf("Spark %s: warnings are %q", version, w)
 		}
 	}
+
 	if w := kit.Build(t, kit.With("spark.kubernetes.executor.pod.featureSteps", "x.Y")).Warnings; len(w) > 0 {
 		t.Errorf("a step of the user's is the driver's to find: %q", w)
 	}

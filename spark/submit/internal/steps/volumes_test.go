@@ -19,6 +19,7 @@ func TestClaimNames(t *testing.T) {
 		if got := kit.VolumeOf(t, o, "v").PersistentVolumeClaim.ClaimName; got != want {
 			t.Errorf("%q names the claim %q, want %q", given, got, want)
 		}
+
 		if claim := kit.Find[*corev1.PersistentVolumeClaim](t, o, want); *claim.Spec.StorageClassName != "c" {
 			t.Errorf("%q: claim is %+v", given, claim.Spec)
 		}
@@ -28,18 +29,22 @@ func TestClaimNames(t *testing.T) {
 func TestVolumeSettingsAreRead(t *testing.T) {
 	for text, want := range map[string]bool{"true": true, "TRUE": true, "false": false, "False": false} {
 		o := kit.Build(t, kit.With(kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", "c", "mount.readOnly", text)...))
+
 		i := slices.IndexFunc(kit.SparkContainer(t, o).VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "v" })
 		if got := kit.SparkContainer(t, o).VolumeMounts[i].ReadOnly; got != want || kit.VolumeOf(t, o, "v").PersistentVolumeClaim.ReadOnly != want {
 			t.Errorf("mount.readOnly=%s is %t", text, got)
 		}
 	}
+
 	for _, version := range submit.SupportedVersions() {
 		r := kit.With(kit.VolumeConf("driver", "hostPath", "options.path", "/h", "options.type", "Directory")...)
 		r.SparkVersion = version
+
 		want := corev1.HostPathDirectory
 		if version == "3.5" {
 			want = corev1.HostPathUnset
 		}
+
 		if got := kit.VolumeOf(t, kit.Build(t, r), "v").HostPath.Type; got == nil || *got != want {
 			t.Errorf("Spark %s: type is %v, want %q", version, got, want)
 		}
@@ -71,6 +76,7 @@ func TestVolumesRefused(t *testing.T) {
 			})
 		}
 	}
+
 	kit.RefusedFor(t, kit.With(kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", "A_b")...),
 		"spark.kubernetes.driver.volumes.persistentVolumeClaim.v.options.claimName", "not a valid claim name")
 	kit.Build(t, kit.With(kit.VolumeConf("executor", "persistentVolumeClaim", "options.claimName", "OnDemand-SPARK_EXECUTOR_ID")...))

@@ -34,6 +34,7 @@ func TestReadSpeedMeasuresBetweenResponses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := speed{
 		driver: []time.Duration{10345 * time.Microsecond, 20 * time.Millisecond},
 		status: []time.Duration{7 * time.Millisecond}, // a rejected write and a second write add no measurement
@@ -41,6 +42,7 @@ func TestReadSpeedMeasuresBetweenResponses(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(speed{})); diff != "" {
 		t.Errorf("speed (-want +got):\n%s", diff)
 	}
+
 	if _, err := readSpeed(strings.NewReader("no JSON\n"), "l-"); err == nil {
 		t.Error("an invalid line is accepted")
 	}
@@ -63,16 +65,20 @@ func TestMedianOfSamples(t *testing.T) {
 func TestCompressedSizeIgnoresExistingCompression(t *testing.T) {
 	plain := bytes.Repeat([]byte("layer "), 10000)
 	var packed bytes.Buffer
+
 	z := gzip.NewWriter(&packed)
 	if _, err := z.Write(plain); err != nil || z.Close() != nil {
 		t.Fatal(err)
 	}
+
 	size := func(content []byte) int64 {
 		path := filepath.Join(t.TempDir(), "image.tar")
+
 		f, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w := tar.NewWriter(f)
 		for _, err := range []error{
 			w.WriteHeader(&tar.Header{Name: "dir", Typeflag: tar.TypeDir}),
@@ -82,9 +88,11 @@ func TestCompressedSizeIgnoresExistingCompression(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if _, err := w.Write(content); err != nil || w.Close() != nil || f.Close() != nil {
 			t.Fatal(err)
 		}
+
 		n, err := compressedSize(path)
 		if err != nil {
 			t.Fatal(err)
@@ -94,6 +102,7 @@ func TestCompressedSizeIgnoresExistingCompression(t *testing.T) {
 	if a, b := size(plain), size(packed.Bytes()); a != b || a != int64(packed.Len()) {
 		t.Errorf("plain layer %d, packed layer %d, want %d for both", a, b, packed.Len())
 	}
+
 	if _, err := compressedSize(filepath.Join(t.TempDir(), "none.tar")); err == nil {
 		t.Error("a missing archive has a size")
 	}
@@ -104,6 +113,7 @@ func TestSampleReadsTheExactMetric(t *testing.T) {
 	if got, err := sample(text, "process_resident_memory_bytes"); err != nil || got != 35_000_000 {
 		t.Errorf("sample = %d, %v; want 35000000", got, err)
 	}
+
 	if _, err := sample(text, "other"); err == nil {
 		t.Error("a missing metric has a value")
 	}

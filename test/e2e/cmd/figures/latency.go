@@ -32,11 +32,13 @@ func measureSpeed(ctx context.Context, c *cluster.Cluster, n int) (speed, error)
 			return speed{}, err
 		}
 	}
+
 	log, err := os.Open(c.AuditLog())
 	if err != nil {
 		return speed{}, err
 	}
 	defer log.Close()
+
 	got, err := readSpeed(log, "latency-")
 	// The scheduler also changes the pods, because it finds no node for them.
 	if err == nil && (len(got.driver) != n || len(got.status) < 2*n) {
@@ -57,11 +59,14 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	}
 	app.Spec.Driver.ServiceAccount = new(cluster.ServiceAccount)
 	app.Spec.Driver.NodeSelector = map[string]string{"sparkoperator.dev/figures": "no-such-node"}
+
 	app.Spec.Executor.Instances = new(int32(1))
 	if err := c.Client.Create(ctx, app); err != nil {
 		return err
 	}
+
 	pod := client.ObjectKey{Namespace: app.Namespace, Name: name + "-driver"}
+
 	exists := func(want bool) func() (bool, error) {
 		return func() (bool, error) {
 			err := c.Client.Get(ctx, pod, &corev1.Pod{})
@@ -71,9 +76,11 @@ func oneDriver(ctx context.Context, c *cluster.Cluster, name string) error {
 	if err := waitFor(ctx, name+"'s driver pod", exists(true)); err != nil {
 		return err
 	}
+
 	if err := playDriver(ctx, c, app); err != nil {
 		return err
 	}
+
 	if err := c.Client.Delete(ctx, app); err != nil {
 		return err
 	}
@@ -94,21 +101,26 @@ func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkAppli
 		if err := c.Client.Get(ctx, client.ObjectKey{Namespace: app.Namespace, Name: app.Name + "-driver"}, pod); err != nil {
 			return err
 		}
+
 		before := pod.DeepCopy()
 		pod.Status.Phase = phase
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", State: container}}
 		return c.Client.Status().Patch(ctx, pod, client.MergeFrom(before))
 	}
 	now := metav1.Now()
+
 	if err := shows(v1beta2.ApplicationStateSubmitted); err != nil {
 		return err
 	}
+
 	if err := play(corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}); err != nil {
 		return err
 	}
+
 	if err := shows(v1beta2.ApplicationStateRunning); err != nil {
 		return err
 	}
+
 	if err := play(corev1.PodSucceeded, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: now, FinishedAt: now}}); err != nil {
 		return err
 	}
@@ -119,14 +131,17 @@ func playDriver(ctx context.Context, c *cluster.Cluster, app *v1beta2.SparkAppli
 func waitFor(ctx context.Context, goal string, poll func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+
 	for {
 		done, err := poll()
 		if err != nil {
 			return fmt.Errorf("wait for %s: %w", goal, err)
 		}
+
 		if done {
 			return nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: %w", goal, ctx.Err())
@@ -146,6 +161,7 @@ func readSpeed(audit io.Reader, prefix string) (speed, error) {
 		if !e.Done() || !strings.HasPrefix(name, prefix) {
 			return
 		}
+
 		application := strings.TrimSuffix(name, "-driver")
 		switch e.Verb + " " + e.ObjectRef.Resource + "/" + e.ObjectRef.Subresource {
 		case "create sparkapplications/":
@@ -159,6 +175,7 @@ func readSpeed(audit io.Reader, prefix string) (speed, error) {
 		case "patch sparkapplications/status":
 			if start, ok := changed[name]; ok {
 				got.status = append(got.status, e.StageTimestamp.Sub(start))
+
 				delete(changed, name)
 			}
 		}

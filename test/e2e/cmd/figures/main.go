@@ -26,9 +26,12 @@ func main() {
 	n := flag.Int("n", 20, "number of applications whose latency is measured")
 	demo := flag.Bool("demo", true, "also measure the demo")
 	verbose := flag.Bool("v", false, "show the output of the tools")
+
 	flag.Parse()
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+
 	if err := run(ctx, *root, *n, *demo, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
 		os.Exit(1)
@@ -40,16 +43,20 @@ func run(ctx context.Context, root string, n int, demo, verbose bool) (err error
 	if err != nil {
 		return err
 	}
+
 	toolOutput := io.Discard
 	if verbose {
 		toolOutput = os.Stderr
 	}
+
 	if err := offlineVerbs(ctx, root); err != nil {
 		return err
 	}
+
 	if err := withOperator(ctx, root, n, toolOutput); err != nil {
 		return err
 	}
+
 	if !demo {
 		return nil
 	}
@@ -64,20 +71,26 @@ func withOperator(ctx context.Context, root string, n int, toolOutput io.Writer)
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
+
 	resident, err := operatorResident(ctx, c)
 	if err != nil {
 		return err
 	}
+
 	show("operator resident, idle", megabytes(resident), "64 MB")
+
 	size, err := compressedSize(c.OperatorImage)
 	if err != nil {
 		return err
 	}
+
 	show("operator image, compressed", megabytes(size), "40 MB")
+
 	waits, err := measureSpeed(ctx, c, n)
 	if err != nil {
 		return err
 	}
+
 	show(fmt.Sprintf("delay from creation to driver pod, median of %d", n), milliseconds(median(waits.driver)), "100 ms")
 	show(fmt.Sprintf("delay from driver pod change to status, median of %d", len(waits.status)), milliseconds(median(waits.status)), "1 s")
 	show("delay from driver pod change to status, maximum", milliseconds(slices.Max(waits.status)), "1 s")
@@ -89,9 +102,11 @@ func withOperator(ctx context.Context, root string, n int, toolOutput io.Writer)
 func controlPlaneReady(ctx context.Context, c *cluster.Cluster) error {
 	dir := filepath.Join(c.Dir, "control-plane")
 	began := time.Now()
+
 	if err := c.Local(ctx, "up", "--control-plane-only", "--dir", dir, "--owner-pid", strconv.Itoa(os.Getpid())); err != nil {
 		return err
 	}
+
 	show("control plane alone, ready", seconds(time.Since(began)), "10 s")
 	return c.Local(ctx, "down", "--dir", dir)
 }
@@ -102,18 +117,22 @@ func timeDemo(ctx context.Context, root string, toolOutput io.Writer) (err error
 	if err != nil {
 		return err
 	}
+
 	env := append(os.Environ(), "SPARKLOCAL_DIR="+dir)
 	defer func() {
 		down := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(root, "bin/sparklocal"), "down")
 		down.Env = env
 		err = errors.Join(err, down.Run(), os.RemoveAll(dir))
 	}()
+
 	demo := exec.CommandContext(ctx, filepath.Join(root, "tools/demo.sh"))
 	demo.Env, demo.Stdout, demo.Stderr = env, toolOutput, toolOutput
 	began := time.Now()
+
 	if err := demo.Run(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
+
 	show("demo, warm", seconds(time.Since(began)), "90 s")
 	return nil
 }

@@ -35,18 +35,22 @@ func compressedSize(path string) (int64, error) {
 		return 0, err
 	}
 	defer f.Close()
+
 	var total counter
 	for archive := tar.NewReader(f); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return int64(total), nil
 		}
+
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", path, err)
 		}
+
 		if header.Typeflag != tar.TypeReg {
 			continue
 		}
+
 		if err := addCompressed(&total, archive); err != nil {
 			return 0, fmt.Errorf("%s: %s: %w", path, header.Name, err)
 		}
@@ -60,6 +64,7 @@ func addCompressed(total *counter, file io.Reader) error {
 		_, err := io.Copy(total, in)
 		return err
 	}
+
 	out := gzip.NewWriter(total)
 	_, err := io.Copy(out, in)
 	return errors.Join(err, out.Close())
@@ -69,10 +74,12 @@ func addCompressed(total *counter, file io.Reader) error {
 // server.
 func operatorResident(ctx context.Context, c *cluster.Cluster) (int64, error) {
 	var pods corev1.PodList
+
 	err := c.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})
 	if err != nil || len(pods.Items) != 1 {
 		return 0, errors.Join(err, fmt.Errorf("the operator has %d pods, but the measurement needs exactly one", len(pods.Items)))
 	}
+
 	text, err := c.Core.CoreV1().Pods(cluster.Namespace).ProxyGet("http", pods.Items[0].Name, "8080", "/metrics", nil).DoRaw(ctx)
 	if err != nil {
 		return 0, err

@@ -20,19 +20,24 @@ func offlineVerbs(ctx context.Context, root string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
 	program, example := filepath.Join(dir, "sparkctl"), filepath.Join(root, "examples", "spark-pi.yaml")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-C", root, "-trimpath", "-o", program, "./cmd/sparkctl").CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
+
 	for _, args := range [][]string{{"version", "--client"}, {"lint", "-f", example}, {"render", "-f", example}} {
 		var took []time.Duration
 		for range starts {
 			began := time.Now()
+
 			if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
 				return fmt.Errorf("sparkctl %s: %w\n%s", args[0], err, out)
 			}
+
 			took = append(took, time.Since(began))
 		}
+
 		show(fmt.Sprintf("sparkctl %s, median of %d", args[0], starts), milliseconds(median(took)), "100 ms")
 	}
 	return nil

@@ -24,6 +24,7 @@ func (o options) recordEndings(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for version, archive := range o.images {
 		chosen := slices.DeleteFunc(slices.Clone(list), func(e record.Ending) bool {
 			there, _ := filepath.Glob(filepath.Join(o.endings, e.Name+".*.log.gz"))
@@ -32,17 +33,21 @@ func (o options) recordEndings(ctx context.Context) error {
 		if len(chosen) == 0 {
 			continue
 		}
+
 		m, err := submitter.New(ctx, version, archive)
 		if err != nil {
 			return err
 		}
+
 		for _, e := range chosen {
 			began := time.Now()
+
 			code, recording := o.recordEnding(ctx, m, e)
 			if err = errors.Join(err, recording); recording == nil {
 				fmt.Printf("spark %s %-24s exit code %d in %.0f s\n", version, e.Name, code, time.Since(began).Seconds())
 			}
 		}
+
 		if err := errors.Join(err, m.Close()); err != nil {
 			return fmt.Errorf("spark %s: %w", version, err)
 		}
@@ -57,17 +62,21 @@ func (o options) recordEnding(ctx context.Context, m *submitter.Machine, e recor
 	}
 	defer os.Remove(log.Name())
 	defer log.Close()
+
 	if code, err = m.End(ctx, e, log); err != nil {
 		return 0, err
 	}
+
 	text, err := os.ReadFile(log.Name())
 	if err != nil {
 		return 0, err
 	}
+
 	earlier, err := filepath.Glob(filepath.Join(o.endings, e.Name+".*.log.gz"))
 	if err != nil {
 		return 0, err
 	}
+
 	for _, file := range earlier {
 		if err := os.Remove(file); err != nil {
 			return 0, err
@@ -84,6 +93,7 @@ func saveEnding(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
+
 	packed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 	if err == nil {
 		_, err = io.WriteString(packed, string(text))

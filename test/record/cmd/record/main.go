@@ -43,11 +43,14 @@ func main() {
 	flag.BoolVar(&o.new, "new", false, "record only new cases and cases that have changed since their recording")
 	flag.StringVar(&o.templates, "templates", "", "record into this file what Spark makes of the generated pod templates, instead of the cases")
 	flag.StringVar(&o.endings, "endings", "", "record the logs of the failing programs in this directory's endings.yaml, instead of the cases")
+
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: record [FLAG...] VERSION=IMAGE.tar... [CASE...]")
 		flag.PrintDefaults()
 	}
+
 	flag.Parse()
+
 	for _, arg := range flag.Args() {
 		if version, archive, ok := strings.Cut(arg, "="); ok {
 			o.images[version] = archive
@@ -55,8 +58,10 @@ func main() {
 			o.only = append(o.only, arg)
 		}
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "record:", err)
 		os.Exit(1)
@@ -67,41 +72,51 @@ func run(ctx context.Context, o options) error {
 	if len(o.images) == 0 {
 		return errors.New("no Spark version: add an argument VERSION=IMAGE.tar")
 	}
+
 	if o.templates != "" {
 		return o.recordTemplates(ctx)
 	}
+
 	if o.endings != "" {
 		return o.recordEndings(ctx)
 	}
+
 	cases, err := record.Cases(o.cases)
 	if err != nil {
 		return err
 	}
+
 	for _, name := range o.only {
 		if !slices.ContainsFunc(cases, func(c record.Case) bool { return c.Name == name }) {
 			return fmt.Errorf("unknown case %q: no file in %s contains it", name, o.cases)
 		}
 	}
+
 	if o.check {
 		slices.Reverse(cases) // In reverse order, a case that depends on the state of an earlier case gets another result.
 	}
+
 	recordings, err := record.Load(o.recordings)
 	if err != nil {
 		return err
 	}
+
 	if len(o.only) == 0 && !o.check {
 		if err := removeStale(o.recordings, cases, recordings); err != nil {
 			return err
 		}
 	}
+
 	differ := 0
 	for _, version := range slices.Sorted(maps.Keys(o.images)) {
 		n, err := o.version(ctx, version, cases, recordings)
 		if err != nil {
 			return fmt.Errorf("spark %s: %w", version, err)
 		}
+
 		differ += n
 	}
+
 	if o.check && differ > 0 {
 		return fmt.Errorf("%d recordings differ from what spark-submit sends: record them again without -check", differ)
 	}
@@ -116,11 +131,13 @@ func (o options) recordTemplates(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+
 		log, err := o.logFile(version)
 		if err == nil {
 			parsed[version], err = m.Templates(ctx, templates.All(), log)
 			err = errors.Join(err, log.Close())
 		}
+
 		if err = errors.Join(err, m.Close()); err != nil {
 			return fmt.Errorf("spark %s: %w", version, err)
 		}
@@ -148,43 +165,55 @@ func (o options) version(ctx context.Context, version string, cases []record.Cas
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
+
 	log, err := o.logFile(version)
 	if err != nil {
 		return 0, err
 	}
 	defer log.Close()
+
 	began := time.Now()
 	r := &runner{options: o, machine: m, log: log}
 	defer func() { err = errors.Join(err, r.close()) }()
+
 	for _, c := range cases {
 		if len(o.only) > 0 && !slices.Contains(o.only, c.Name) || !c.In(version) {
 			continue
 		}
+
 		all := recordings[c.Name]
 		old, known := all.Of(version)
+
 		known = known && all.Inputs == c.Inputs()
 		if o.new && known {
 			continue
 		}
+
 		recorded, took, err := r.record(ctx, c)
 		if err != nil {
 			return differ, err
 		}
+
 		note := summary(recorded)
 		if !known || !old.Same(recorded) {
 			differ++
 			note += " (differs)"
 		}
+
 		fmt.Printf("spark %s %-32s %s %s\n", version, c.Name, took, note)
+
 		if o.check {
 			continue
 		}
+
 		all.Set(c, version, recorded)
+
 		recordings[c.Name] = all
 		if err := record.Save(o.recordings, all); err != nil {
 			return differ, err
 		}
 	}
+
 	fmt.Printf("spark %s: %d cases in %.1f s, %d differ; %s\n", version, r.count, time.Since(began).Seconds(), differ, r.total())
 	return differ, nil
 }
@@ -221,27 +250,34 @@ func (r *runner) record(ctx context.Context, c record.Case) (record.Recording, s
 	began := time.Now()
 	r.count++
 	fmt.Fprintf(r.log, "=== %s\n", c.Name)
+
 	if !r.plain {
 		if r.harness != nil && r.harness.NeedsRestart() {
 			if err := r.close(); err != nil {
 				return record.Recording{}, "", err
 			}
 		}
+
 		if r.harness == nil {
 			harness, err := r.machine.Harness(ctx, r.log)
 			if err != nil {
 				return record.Recording{}, "", err
 			}
+
 			harness.OwnClasses = r.own
 			r.harness = harness
 		}
+
 		recorded, err := r.harness.Record(c)
 		if err == nil {
 			return recorded, fmt.Sprintf("%5.2f s", time.Since(began).Seconds()), nil
 		}
+
 		fmt.Fprintln(os.Stderr, "record:", err)
+
 		_ = r.close() // The JVM has already failed.
 	}
+
 	recorded, cost, err := r.machine.Record(ctx, c, r.log)
 	r.cpu += cost.CPU
 	return recorded, fmt.Sprintf("%5.2f s (%.2f CPU-s)", cost.Wall.Seconds(), cost.CPU.Seconds()), err
@@ -251,6 +287,7 @@ func (r *runner) close() error {
 	if r.harness == nil {
 		return nil
 	}
+
 	h := r.harness
 	r.harness = nil
 	cpu, err := h.Close()
