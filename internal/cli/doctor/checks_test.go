@@ -126,7 +126,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// TestOverlapOfOneNamespace checks that the finding about two operators says why it has no command that changes one of
+// TestOverlapOfOneNamespace checks that the finding about two operators gives the reason why no command changes one of
 // them, and that a doubt never leads to such a command.
 func TestOverlapOfOneNamespace(t *testing.T) {
 	for name, test := range map[string]struct {

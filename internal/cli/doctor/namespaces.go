@@ -101,43 +101,52 @@ func (d *doctor) serves(ctx context.Context, o *Operator, namespace string) verd
 // checkServed checks that exactly one operator serves each namespace of the user.
 func (d *doctor) checkServed(ctx context.Context) {
 	for _, namespace := range d.namespaces {
-		var serving []*Operator
-		var stopped *Operator
-
-		doubts, level := map[*Operator]bool{}, finding.Note
-		for i := range d.operators {
-			o := &d.operators[i]
-
-			v := d.serves(ctx, o, namespace)
-			if v != 0 && o.Wanted == 0 && !o.Other {
-				stopped = o
-			}
-
-			if v != 0 && o.Wanted > 0 {
-				serving, doubts[o] = append(serving, o), v == unknown
-			}
-		}
-
-		if slices.ContainsFunc(d.objects, func(o client.Object) bool { return o.GetNamespace() == namespace }) {
-			level = finding.Error
-		}
-
-		switch {
-		case len(serving) == 0 && stopped != nil:
-			d.Add(level, "namespaces", scale(stopped), "%s serves the namespace %s, but is scaled to 0 replicas, so nothing happens to custom resources in it", stopped, namespace)
-		case len(serving) == 0:
-			d.Add(level, "namespaces", d.extend(namespace), "no operator serves the namespace %s, so nothing happens to custom resources in it; %s", namespace, d.scopes())
-		case len(serving) == 1 && doubts[serving[0]]:
-			d.Add(finding.Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
-		case len(serving) == 1:
-			d.Add(finding.OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
-		}
+		serving, doubts, stopped := d.servers(ctx, namespace)
+		d.reportServed(namespace, serving, doubts, stopped)
 
 		for i, a := range serving {
 			for _, b := range serving[i+1:] {
 				d.checkOverlap(a, b, namespace, doubts[a] || doubts[b])
 			}
 		}
+	}
+}
+
+// servers returns the operators that serve a namespace, for which of them that is unknown, and one that would serve it
+// but is scaled to 0 replicas.
+func (d *doctor) servers(ctx context.Context, namespace string) (serving []*Operator, doubts map[*Operator]bool, stopped *Operator) {
+	doubts = map[*Operator]bool{}
+
+	for i := range d.operators {
+		o := &d.operators[i]
+
+		switch v := d.serves(ctx, o, namespace); {
+		case v == 0:
+		case o.Wanted > 0:
+			serving, doubts[o] = append(serving, o), v == unknown
+		case !o.Other:
+			stopped = o
+		}
+	}
+	return serving, doubts, stopped
+}
+
+// reportServed adds the finding about a namespace that no operator serves, or one.
+func (d *doctor) reportServed(namespace string, serving []*Operator, doubts map[*Operator]bool, stopped *Operator) {
+	level := finding.Note
+	if slices.ContainsFunc(d.objects, func(o client.Object) bool { return o.GetNamespace() == namespace }) {
+		level = finding.Error
+	}
+
+	switch {
+	case len(serving) == 0 && stopped != nil:
+		d.Add(level, "namespaces", scale(stopped), "%s serves the namespace %s, but is scaled to 0 replicas, so nothing happens to custom resources in it", stopped, namespace)
+	case len(serving) == 0:
+		d.Add(level, "namespaces", d.extend(namespace), "no operator serves the namespace %s, so nothing happens to custom resources in it; %s", namespace, d.scopes())
+	case len(serving) == 1 && doubts[serving[0]]:
+		d.Add(finding.Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
+	case len(serving) == 1:
+		d.Add(finding.OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
 	}
 }
 

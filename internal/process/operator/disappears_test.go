@@ -202,8 +202,8 @@ func (w *world) disappears(app *v1beta2.SparkApplication, object client.Object) 
 	return checks
 }
 
-// TestDriverThatStopsItsContextIsNoWarning checks a program that stops its SparkContext and goes on: Spark then deletes
-// the executors and the driver's Service. The Service is created again, and the event about it is no warning.
+// TestDriverThatStopsItsContextIsNoWarning checks a program that stops its SparkContext and continues. Spark then
+// deletes the executors and the driver's Service. The Service is created again, and the event about it is no warning.
 func TestDriverThatStopsItsContextIsNoWarning(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

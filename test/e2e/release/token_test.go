@@ -220,7 +220,8 @@ func (r *release) examine(sparkctl string, more ...string) (findings []finding) 
 	r.t.Helper()
 	var out, errs bytes.Buffer
 	run := exec.CommandContext(r.t.Context(), sparkctl, append([]string{"doctor", "-o", "json"}, more...)...)
-	run.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig()) // with the flag, the commands of the findings would have it too
+	// With the flag --kubeconfig, the commands of the findings would have it too.
+	run.Env = append(os.Environ(), "KUBECONFIG="+r.kubeconfig())
 	run.Stdout, run.Stderr = &out, &errs
 
 	err := run.Run()
