@@ -49,9 +49,11 @@ func main() {
 				strings.Join(slices.Sorted(maps.Keys(programs)), ", "))
 			os.Exit(2)
 		}
+
 		name = os.Args[1]
 		os.Args = os.Args[1:]
 	}
+
 	programs[name]()
 }
 

@@ -53,8 +53,11 @@ var kindRights = []struct {
 		}},
 }
 
-// Spark and Apache are the API groups of the custom resources.
-var Spark, Apache = v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group
+// The API groups of the custom resources.
+var (
+	Spark  = v1beta2.SchemeGroupVersion.Group
+	Apache = sparkv1.GroupVersion.Group
+)
 
 // SwitchedOff returns the chart's value that switches a kind off in a configuration; empty if the kind is served.
 func SwitchedOff(c *config.Configuration, kind *kube.Kind) string {

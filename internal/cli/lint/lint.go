@@ -145,11 +145,7 @@ func check(o preview.Operator, d *manifest.Document, object client.Object, known
 	}
 
 	for _, fault := range faults {
-		if !slices.ContainsFunc(known, func(f *manifest.Fault) bool {
-			parent := f.Field[:max(strings.LastIndexByte(f.Field, '.'), 0)]
-			consequence := lacking && strings.Count(parent, ".") > 0 && below(fault.Field, parent)
-			return !f.Warning() && (f.Field == fault.Field || below(fault.Field, f.Field) || consequence)
-		}) {
+		if !slices.ContainsFunc(known, func(f *manifest.Fault) bool { return explains(f, fault.Field, lacking) }) {
 			add(Error, rule, fault.Field, fault.Message)
 		}
 	}
@@ -163,6 +159,14 @@ func check(o preview.Operator, d *manifest.Document, object client.Object, known
 		add(Warning, RuleNoEffect, field, message)
 	}
 	return found
+}
+
+// explains reports whether a known fault is about a field or, in a custom resource that lacks the fault's own field,
+// about one of the field's neighbours.
+func explains(known *manifest.Fault, field string, lacking bool) bool {
+	parent := known.Field[:max(strings.LastIndexByte(known.Field, '.'), 0)]
+	consequence := lacking && strings.Count(parent, ".") > 0 && below(field, parent)
+	return !known.Warning() && (known.Field == field || below(field, known.Field) || consequence)
 }
 
 // below reports whether a field is in another.

@@ -2,9 +2,7 @@ package manifest
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -26,8 +24,12 @@ func (d *Document) changedKey(path string, key *yamlv3.Node) *Fault {
 	var read map[string]any
 
 	_, asJSON, err := podtemplate.ReadManifest([]byte(key.Value + ": 0"))
-	if err != nil || utiljson.Unmarshal(asJSON, &read) != nil || len(read) != 1 || slices.Contains(slices.Collect(maps.Keys(read)), key.Value) {
-		return nil
+	if err == nil {
+		err = utiljson.Unmarshal(asJSON, &read)
+	}
+
+	if _, same := read[key.Value]; same || len(read) != 1 || err != nil {
+		return nil //nolint:nilerr // a key that cannot be read alone is a fault of the document
 	}
 
 	for text := range read {

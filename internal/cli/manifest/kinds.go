@@ -112,9 +112,9 @@ func (d *Document) Partial(faults []*Fault) (object client.Object, lacking bool)
 		}
 
 		rest, err := json.Marshal(tree)
-		spec, _ := json.Marshal(tree["spec"]) // a part of the same tree
+		spec, specErr := json.Marshal(tree["spec"])
 
-		fits := err == nil && len(bounds.Misfits(spec, shapeOf(d.Kind()), "spec")) == 0
+		fits := err == nil && specErr == nil && len(bounds.Misfits(spec, shapeOf(d.Kind()), "spec")) == 0
 		if object := create(); fits && utiljson.Unmarshal(rest, object) == nil {
 			object.GetObjectKind().SetGroupVersionKind(d.Kind())
 			return object, lacking

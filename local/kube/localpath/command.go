@@ -34,13 +34,16 @@ func NewCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("kubeconfig: %w", err)
 			}
+
 			client, err := kubernetes.NewForConfig(config)
 			if err != nil {
 				return fmt.Errorf("kubeconfig: %w", err)
 			}
+
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return fmt.Errorf("directory of volumes: %w", err)
 			}
+
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return run(ctx, client, dir, node)
@@ -59,7 +62,9 @@ func run(ctx context.Context, client kubernetes.Interface, dir, node string) err
 	core := factory.Core().V1()
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
+
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+
 	p := &provisioner{
 		client: client, dir: dir, node: node,
 		claims: core.PersistentVolumeClaims().Lister(), volumes: core.PersistentVolumes().Lister(),
@@ -75,7 +80,9 @@ func run(ctx context.Context, client kubernetes.Interface, dir, node string) err
 			return fmt.Errorf("watch %s: %w", kind, err)
 		}
 	}
+
 	factory.Start(ctx.Done())
+
 	for informer, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
 			return fmt.Errorf("initial list of %v: %w", informer, ctx.Err())

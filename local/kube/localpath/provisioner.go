@@ -69,17 +69,20 @@ func (p *provisioner) next(ctx context.Context) bool {
 		return false
 	}
 	defer p.queue.Done(it)
+
 	var err error
 	if it.kind == claim {
 		err = p.provision(ctx, it.key)
 	} else {
 		err = p.remove(ctx, it.key)
 	}
+
 	if err != nil {
 		klog.ErrorS(err, "Requeued after an error", "kind", it.kind, "key", it.key)
 		p.queue.AddRateLimited(it)
 		return true
 	}
+
 	p.queue.Forget(it)
 	return true
 }
@@ -91,23 +94,29 @@ func (p *provisioner) pendingClaim(key string) (*corev1.PersistentVolumeClaim, *
 	if err != nil {
 		return nil, nil, fmt.Errorf("claim: %w", err)
 	}
+
 	pvc, err := p.claims.PersistentVolumeClaims(namespace).Get(name)
 	if apierrors.IsNotFound(err) {
 		return nil, nil, nil
 	}
+
 	if err != nil {
 		return nil, nil, fmt.Errorf("claim: %w", err)
 	}
+
 	if pvc.Spec.VolumeName != "" || pvc.DeletionTimestamp != nil || pvc.Spec.StorageClassName == nil {
 		return nil, nil, nil
 	}
+
 	class, err := p.classes.Get(*pvc.Spec.StorageClassName)
 	if apierrors.IsNotFound(err) {
 		return nil, nil, nil
 	}
+
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage class: %w", err)
 	}
+
 	if class.Provisioner != Name || !p.due(pvc, class) {
 		return nil, nil, nil
 	}
@@ -120,10 +129,12 @@ func (p *provisioner) provision(ctx context.Context, key string) error {
 	if err != nil || pvc == nil {
 		return err
 	}
+
 	if mode := pvc.Spec.VolumeMode; mode != nil && *mode != corev1.PersistentVolumeFilesystem {
 		p.events.Eventf(pvc, corev1.EventTypeWarning, "ProvisioningFailed", "volume mode %s is not supported, because volumes of %s are directories: set spec.volumeMode to Filesystem", *mode, Name)
 		return nil
 	}
+
 	pv := p.render(pvc, class)
 	if _, err := p.volumes.Get(pv.Name); err == nil {
 		return nil
@@ -133,12 +144,15 @@ func (p *provisioner) provision(ctx context.Context, key string) error {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return fmt.Errorf("volume's directory: %w", err)
 	}
+
 	if err := os.Chmod(path, 0o777); err != nil {
 		return fmt.Errorf("volume's directory: %w", err)
 	}
+
 	if _, err := p.client.CoreV1().PersistentVolumes().Create(ctx, pv, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("volume: %w", err)
 	}
+
 	p.events.Eventf(pvc, corev1.EventTypeNormal, "ProvisioningSucceeded", "Created volume %s", pv.Name)
 	return nil
 }
@@ -155,6 +169,7 @@ func (p *provisioner) due(pvc *corev1.PersistentVolumeClaim, class *storagev1.St
 // render returns the volume of a claim. Its name and directory contain the claim's UID, which users cannot choose.
 func (p *provisioner) render(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) *corev1.PersistentVolume {
 	name := "pvc-" + string(pvc.UID)
+
 	reclaim := corev1.PersistentVolumeReclaimDelete
 	if class.ReclaimPolicy != nil {
 		reclaim = *class.ReclaimPolicy
@@ -187,9 +202,11 @@ func (p *provisioner) remove(ctx context.Context, name string) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
+
 	if err != nil {
 		return fmt.Errorf("volume: %w", err)
 	}
+
 	if pv.Annotations[provisionedBy] != Name || pv.Status.Phase != corev1.VolumeReleased || pv.DeletionTimestamp != nil ||
 		pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return nil
@@ -198,9 +215,11 @@ func (p *provisioner) remove(ctx context.Context, name string) error {
 	if pv.Spec.ClaimRef == nil || name != "pvc-"+string(pv.Spec.ClaimRef.UID) || filepath.Base(name) != name {
 		return nil
 	}
+
 	if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
 		return fmt.Errorf("volume's directory: %w", err)
 	}
+
 	err = p.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &pv.UID},
 	})

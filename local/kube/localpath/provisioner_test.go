@@ -23,6 +23,7 @@ func claimOf(annotations map[string]string) *corev1.PersistentVolumeClaim {
 
 func TestProvisionerWaitsForItsNode(t *testing.T) {
 	p := &provisioner{node: "n"}
+
 	wait, immediate := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
 	for _, tt := range []struct {
 		name string
@@ -46,27 +47,34 @@ func TestProvisionerWaitsForItsNode(t *testing.T) {
 func TestVolumeIsNamedByTheClaimsUID(t *testing.T) {
 	p := &provisioner{node: "n", dir: "/volumes"}
 	retain := corev1.PersistentVolumeReclaimRetain
+
 	pv := p.render(claimOf(nil), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, ReclaimPolicy: &retain})
 	if pv.Name != "pvc-1234" || pv.Spec.Local.Path != "/volumes/pvc-1234" {
 		t.Errorf("volume %s is %s: both must come from the claim's UID", pv.Name, pv.Spec.Local.Path)
 	}
+
 	if pv.Spec.PersistentVolumeReclaimPolicy != retain || pv.Spec.StorageClassName != "fast" || pv.Annotations[provisionedBy] != Name {
 		t.Errorf("volume is %+v", pv)
 	}
+
 	if diff := cmp.Diff(claimOf(nil).Spec.AccessModes, pv.Spec.AccessModes); diff != "" {
 		t.Errorf("access modes (-claim +volume):\n%s", diff)
 	}
+
 	if got := pv.Spec.Capacity[corev1.ResourceStorage]; got.String() != "1Gi" {
 		t.Errorf("capacity %v", got.String())
 	}
+
 	want := &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: "team", Name: "data", UID: "1234"}
 	if diff := cmp.Diff(want, pv.Spec.ClaimRef); diff != "" {
 		t.Errorf("claim (-want +got):\n%s", diff)
 	}
+
 	expression := pv.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0]
 	if expression.Key != corev1.LabelHostname || len(expression.Values) != 1 || expression.Values[0] != "n" {
 		t.Errorf("the volume may be used on %v", expression)
 	}
+
 	if pv := p.render(claimOf(nil), &storagev1.StorageClass{}); pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		t.Errorf("without a policy, the volume's end is %s", pv.Spec.PersistentVolumeReclaimPolicy)
 	}

@@ -31,7 +31,7 @@ func Cases(t testing.TB) *Generator {
 		t.Fatal(err)
 	}
 
-	keys, err := confKeys(root, "spark", "dialect")
+	keys, err := confKeys(root, "spark", "internal/dialect")
 	if err != nil {
 		t.Fatal(err)
 	}

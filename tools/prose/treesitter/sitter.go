@@ -94,6 +94,7 @@ func (c *QueryCursor) NextMatch() (*QueryMatch, bool) {
 	if len(c.rest) == 0 {
 		return nil, false
 	}
+
 	node := c.rest[0]
 	c.rest = c.rest[1:]
 	return &QueryMatch{Captures: []QueryCapture{{Node: node}}}, true
@@ -109,14 +110,17 @@ func goComments(source []byte) []*Node {
 	file := files.AddFile("", files.Base(), len(source))
 	var s scanner.Scanner
 	s.Init(file, source, nil, scanner.ScanComments)
+
 	for {
 		pos, tok, text := s.Scan()
 		if tok == token.EOF {
 			return nodes
 		}
+
 		if tok != token.COMMENT || isDirective(text) {
 			continue
 		}
+
 		start := file.Offset(pos)
 		lineStart := bytes.LastIndexByte(source[:start], '\n') + 1
 		nodes = append(nodes, &Node{

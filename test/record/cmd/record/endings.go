@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,7 +95,7 @@ func saveEnding(file string, text []byte) error {
 
 	packed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 	if err == nil {
-		_, err = io.WriteString(packed, string(text))
+		_, err = packed.Write(text)
 		err = errors.Join(err, packed.Close())
 	}
 	return errors.Join(err, out.Close())

@@ -73,14 +73,17 @@ func run(ctx context.Context, o options) error {
 		return errors.New("no Spark version: add an argument VERSION=IMAGE.tar")
 	}
 
-	if o.templates != "" {
+	switch {
+	case o.templates != "":
 		return o.recordTemplates(ctx)
-	}
-
-	if o.endings != "" {
+	case o.endings != "":
 		return o.recordEndings(ctx)
 	}
+	return o.recordCases(ctx)
+}
 
+// recordCases records what spark-submit sends for each case, or compares it with the recordings.
+func (o options) recordCases(ctx context.Context) error {
 	cases, err := record.Cases(o.cases)
 	if err != nil {
 		return err
