@@ -9,7 +9,7 @@ import (
 
 func TestBenchmarksParsesGoOutput(t *testing.T) {
 	got := benchmarks(`goos: linux
-pkg: github.com/sparkoperator/spark-operator/dialect/sparkoperator/application
+pkg: github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application
 BenchmarkStep
 BenchmarkStep/5-executors-2   	     100	       301.2 ns/op	      16 B/op	       2 allocs/op
 BenchmarkRender 	     100	      1000 ns/op	 0 B/op	       0 allocs/op
