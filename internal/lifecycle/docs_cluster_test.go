@@ -13,8 +13,8 @@ func clusterStates(b *strings.Builder) {
 ## Standalone clusters
 
 A cluster consists of objects that the operator ensures, and of pods that Kubernetes creates from them. The machine of a
-cluster (`+"`internal/lifecycle/cluster`"+`) creates nothing. It decides in which phases the objects are wanted: in all but Ended and
-Done. It judges the cluster by the state of the objects and by the pods.
+cluster (`+"`internal/lifecycle/cluster`"+`) creates nothing. It decides in which phases the objects are wanted: in all
+but Ended and Done. It judges the cluster by the state of the objects and by the pods.
 
 `)
 	draw(b, cluster.Transitions, "")

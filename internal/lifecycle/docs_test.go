@@ -176,9 +176,9 @@ stored, a live read first looks for drivers of any name.
 	fmt.Fprint(&b, `
 ## Spark Connect servers
 
-A server is a driver that never finishes. Its machine (`+"`internal/lifecycle/connect`"+`) is therefore that of applications, with
-another rule for the end: the next server follows after a back-off, which doubles while servers fail. The rules that
-hold at any time for drivers also hold for servers.
+A server is a driver that never finishes. Its machine (`+"`internal/lifecycle/connect`"+`) is therefore that of applications,
+with another rule for the end: the next server follows after a back-off, which doubles while servers fail. The rules
+that hold at any time for drivers also hold for servers.
 
 `)
 	draw(&b, connect.Transitions, "")

@@ -212,7 +212,10 @@ func PrintState(streams terminal.Streams, s *kube.Summary) {
 
 // TimedOut returns the error of a verb whose time limit ended before an object reached a state.
 func TimedOut(object client.Object, goal string, limit time.Duration) error {
-	return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", screen.Title(object), goal, limit.Round(time.Second/10))
+	if limit > time.Second {
+		limit = limit.Round(time.Second / 10)
+	}
+	return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", screen.Title(object), goal, limit)
 }
 
 // Detached returns the error of a verb that waits for an object or follows its log. If the user interrupted the verb,

@@ -162,7 +162,7 @@ func TestFilesThatCannotBeStaged(t *testing.T) {
 		says string
 	}{
 		{"file:DIR/none.py", nil, "the application's file: stat DIR/none.py: " + elsewhere},
-		{"file:DIR/d/*", nil, "2 files match"},
+		{"file:DIR/d/*", nil, "matches several (2); name one of them"},
 		{"file:DIR/app.py", []string{"file:DIR/none.jar"}, "--jars: stat DIR/none.jar: " + elsewhere},
 		{"file:DIR/app.py", []string{"file:DIR/gone.jar"}, "--jars: stat DIR/gone.jar: " + elsewhere},
 		{"file:DIR/app.py", []string{"file:DIR/loop.jar"}, "--jars: stat DIR/loop.jar: too many levels of symbolic links"},

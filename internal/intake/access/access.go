@@ -136,7 +136,7 @@ func (a *Watches) Start(ctx context.Context) error {
 		}
 	})
 
-	before := map[place]error{}
+	reported, before, again := map[place]error{}, map[place]error{}, map[string]bool{}
 	for sleep(ctx, min(time.Second, a.Retry)) {
 		a.mu.Lock()
 		a.all = slices.DeleteFunc(a.all, func(w *watched) bool { return w.informer.IsStopped() })
@@ -144,7 +144,13 @@ func (a *Watches) Start(ctx context.Context) error {
 		now, regained, wakes := *a.refused.Load(), a.regained, slices.Clone(a.wakes)
 		a.regained = map[string]bool{}
 		a.mu.Unlock()
-		a.publish(before, now, regained)
+		maps.Copy(again, regained)
+
+		// The caches of a namespace fail one after the other. One report about all of them waits for the last.
+		if maps.EqualFunc(now, before, func(error, error) bool { return true }) {
+			a.publish(reported, now, again)
+			reported, again = now, map[string]bool{}
+		}
 
 		for namespace := range regained {
 			for _, wake := range wakes {

@@ -347,6 +347,10 @@ func TestRequestsOfAServersLaunch(t *testing.T) {
 
 	delete(got, "PATCH sparkconnects/status")
 
+	if got["GET pods"] == 1 { // the cache was so late to show the new pod that the operator read it
+		delete(got, "GET pods")
+	}
+
 	if diff := cmp.Diff(map[string]int{"POST configmaps": 1, "POST services": 2, "POST networkpolicies": 1, "POST pods": 1}, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
