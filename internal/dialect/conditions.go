@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -168,7 +169,7 @@ func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	case lifecycle.Started:
 		return "the driver runs; its pod is not ready yet"
 	case lifecycle.Ready:
-		return "0 of " + bounds.Count(wanted.InitialExecutors, "executor") + " run"
+		return fmt.Sprintf("0 of %d executors run", wanted.InitialExecutors)
 	case lifecycle.Scaling:
 		return "fewer than " + bounds.Count(wanted.InitialExecutors, "executor") + " run; status.executors has the counts"
 	case lifecycle.Unknown:

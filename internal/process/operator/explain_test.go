@@ -144,7 +144,7 @@ func TestExecutorsThatCannotBeMade(t *testing.T) {
 			}
 
 			lift()
-			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executor run")
+			w.waitReady("pi", "AwaitingExecutors", "0 of 1 executors run")
 
 			if reported := w.EventsOf(app)["SparkExecutorPending"]; strings.Contains(reported, "\n") {
 				t.Errorf("reported more than once: %s", reported)
