@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,12 +106,26 @@ func Client(t testing.TB, register ...func(*runtime.Scheme) error) client.Client
 
 	rc := Rest(t)
 	rc.QPS = -1
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return readAgain{next} })
 
 	c, err := client.New(rc, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// readAgain repeats a read once if its stream breaks. A busy API server resets a stream now and then, and what a test
+// itself reads is not what it judges.
+type readAgain struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (r readAgain) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.next.RoundTrip(request)
+	if err != nil && request.Method == http.MethodGet && request.Context().Err() == nil {
+		return r.next.RoundTrip(request)
+	}
+	return response, err
 }
 
 // Namespace creates a namespace with a default service account for one test, and returns its name.
