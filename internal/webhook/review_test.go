@@ -491,7 +491,7 @@ func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 		}
 	}
 
-	h.change(func(h *hooked) { h.cfg, h.broken = schedulersEnabled(), nil })
+	h.change(func(h *hooked) { h.cfg, h.served, h.broken = schedulersEnabled(), true, nil })
 
 	if err := h.dryRun(labelled); !byWebhook(err) {
 		t.Errorf("an object with the label of sentinels, while probes are off: %v", err)
