@@ -6,7 +6,7 @@
 //   - transport removes from the bytes of a response the fields that nobody reads, before they are decoded, and
 //     gathers the events of pods that come together. The caches of client-go see a smaller API server.
 //   - trim is the list of what is kept of each kind, for transport and for the caches.
-//   - access lets each namespace and each kind start for itself, so that one that may not be watched stops no other.
+//   - access lets each namespace and each kind start for itself, so that missing rights stop no other namespace.
 //   - thirdparty watches kinds that a cluster need not have, such as the PodGroups of a scheduler, as soon as their
 //     definitions exist.
 //   - handlers are the event handlers of the informers. They pass an event to the queue of its owner, at once or

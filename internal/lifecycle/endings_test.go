@@ -58,7 +58,7 @@ func TestEndings(t *testing.T) {
 		fmt.Fprintf(&endings, "| %s | %s | %s | %s | %s |\n", name, finder, why.Reason, cell(why.Message), cell(why.Advice))
 	}
 
-	fmt.Fprintf(&endings, "\nThe operator finds the cause of %d of these %d endings, and for %d more what failed.\n", len(files)-searched, len(files), places)
+	fmt.Fprintf(&endings, "\nThe table has %d endings. The operator finds the cause of %d, and for %d more what failed.\n", len(files), len(files)-searched, places)
 	var rules strings.Builder
 	rules.WriteString("| reason | texts by which the operator recognizes it | way out |\n|---|---|---|\n")
 

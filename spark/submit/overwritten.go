@@ -110,7 +110,7 @@ func gpuOverwritten(c *conf.Conf, gpu overlay.GPU) bool {
 // Overwritten returns the fields of an executor overlay that Spark of this version overrides on executors, whatever the
 // executors' template says (BasicExecutorFeatureStep). Only Request.Admitted can restore these fields, because it
 // changes the pods after Spark. The names are those of overlay.Overlay's fields. A version that is not in the table of
-// lines counts as the line that native.Build would use for it. It warns about each of these fields, except for a memory
+// lines counts as the line that native.Build would use for it. It warns about each such field, except for a memory
 // limit that Request.Admitted restores.
 func Overwritten(sparkVersion string, o overlay.Overlay) []string {
 	q, _ := line.Of(sparkVersion)

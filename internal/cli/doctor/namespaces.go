@@ -112,8 +112,8 @@ func (d *doctor) checkServed(ctx context.Context) {
 	}
 }
 
-// servers returns the operators that serve a namespace, for which of them that is unknown, and one that would serve it
-// but is scaled to 0 replicas.
+// servers returns the operators that serve a namespace, those whose service is in doubt, and an operator that would
+// serve the namespace but is scaled to 0 replicas.
 func (d *doctor) servers(ctx context.Context, namespace string) (serving []*Operator, doubts map[*Operator]bool, stopped *Operator) {
 	doubts = map[*Operator]bool{}
 

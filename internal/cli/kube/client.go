@@ -36,7 +36,7 @@ type Client struct {
 	core   *typedcorev1.CoreV1Client
 	host   string
 	config *rest.Config
-	// kubeconfig and context are the values of these flags; empty without them.
+	// kubeconfig and context are the values of the flags --kubeconfig and --context, or empty.
 	kubeconfig, context string
 	// Namespace is the namespace in the flag --namespace or, without the flag, in the context of the kubeconfig.
 	Namespace string

@@ -44,8 +44,8 @@ func stepOf(t reflect.Type, name string) []int {
 	return nil
 }
 
-// in returns the field of an object. If a pointer on the way is nil, in allocates its value, or reports that there is
-// no field.
+// in returns the field of an object. If a pointer on the way is nil, in allocates its value, or returns false
+// if it may not.
 func (p path) in(object reflect.Value, allocate bool) (field reflect.Value, found bool) {
 	for _, step := range p {
 		for object.Kind() == reflect.Pointer {

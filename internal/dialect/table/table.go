@@ -209,7 +209,8 @@ func (f *field) sets(object reflect.Value, entry string) bool {
 	return set
 }
 
-// Sets reports whether a field of an object sets a key. If precedences are given, only fields with one of these count.
+// Sets reports whether a field of an object sets a key. If precedences are given, fields with other precedences do not
+// count.
 func (t *Table[T]) Sets(object *T, key string, precedences ...Precedence) bool {
 	for f, entry := range t.of(key) {
 		if (len(precedences) == 0 || slices.Contains(precedences, f.Precedence)) && f.sets(reflect.ValueOf(object), entry) {

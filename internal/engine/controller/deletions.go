@@ -47,7 +47,7 @@ func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
 }
 
 // NoteEdits returns a predicate that drops no events, but notes the state of an object before another client edited it,
-// so that a pass finds the edit. The predicate follows one that drops all other updates.
+// so that a pass finds the edit. An earlier predicate drops all other updates.
 func (r *Reconciler) NoteEdits(owner handler.MapFunc) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		edits := &r.edits

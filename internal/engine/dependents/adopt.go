@@ -57,8 +57,8 @@ func creationRefused(object client.Object, err error) (Creation, error) {
 //	  but being deleted   wait until it is deleted
 //	a deleted owner       wait until it is deleted: an earlier custom resource of the same name owns it
 //	a pod that ends       wait until it is deleted: another operator makes the driver pod the owner of its objects
-//	another operator      replace it, if this custom resource is its controller; so does an object of this very attempt
-//	                      that has lost its labels
+//	another operator      replace it, if this custom resource is its controller
+//	an unlabelled object  replace it, if it belonged to this very attempt
 //	another operator      replace it, if it is a PodGroup that the other operator created for this application
 //	another attempt       return it as a fact: the decision did not know that it still exists
 //	this very attempt     adopt it: an earlier pass created it, but did not record it in the status

@@ -14,8 +14,8 @@
 //     BasicDriverFeatureStep. Spark's VolcanoFeatureStep is included; it runs if
 //     spark.kubernetes.driver.pod.featureSteps names it.
 //   - executor runs the steps of Spark's executors over the configuration and the template that the driver gets.
-//   - line has the differences between Spark lines, one field for each. The declared Spark version selects the values
-//     of these fields.
+//   - line has the differences between Spark lines, one field for each. The declared Spark version selects
+//     their values.
 //
 // Build runs the steps, adds the driver's ConfigMap and applies the overlay. It needs the executor too, because it
 // rejects an application whose executors the API server would reject. Tests compare the result with recordings of the

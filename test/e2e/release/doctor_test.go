@@ -175,7 +175,7 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 
 	a.mends(sparkctl, "warning", overlap, "-A")
 
-	// The older release is the one that can give way now.
+	// Now only the older release can give way.
 	a.upgrade(alone + "spark: {jobNamespaces: [" + a.namespace + ", " + b.namespace + "]}")
 	a.mends(sparkctl, "warning", "both serve sparkoperator.k8s.io in the namespace "+b.namespace, "-A")
 }

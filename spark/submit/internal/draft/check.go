@@ -89,7 +89,7 @@ func (d *Draft) checkInstances() error {
 }
 
 // heapSize reports whether text ends with one of the units k, m, g and t. Spark and the JVM's option -Xmx read a size
-// with one of these units as the same number of bytes.
+// with such a unit as the same number of bytes.
 func heapSize(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return text != "" && strings.IndexByte("kmgt", text[len(text)-1]) >= 0
