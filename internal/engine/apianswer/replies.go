@@ -36,18 +36,18 @@ type Reply struct {
 // Last returns the cause in the last reply to a question about an attempt. The second result reports whether the reply
 // is still valid. If no reply is cached, the cause is empty.
 func (r *Replies) Last(q Question, uid types.UID, attempt int32, now time.Time) (cause lifecycle.Cause, fresh bool) {
-	if r.First(q, uid, attempt) {
-		return lifecycle.Cause{}, false
-	}
-
-	last, _ := r.Get(q)
+	last, _ := r.About(q, uid, attempt)
 	return last.Cause, now.Before(last.Until)
 }
 
-// First reports whether no request of a question about an attempt was sent yet.
-func (r *Replies) First(q Question, uid types.UID, attempt int32) bool {
+// About returns the last reply to a question about an attempt, whether or not it is still valid. The second result
+// reports whether a reply is cached. Without a cached reply, the first result is the zero Reply, which is never valid.
+func (r *Replies) About(q Question, uid types.UID, attempt int32) (Reply, bool) {
 	last, known := r.Get(q)
-	return !known || last.UID != uid || last.Attempt != attempt
+	if !known || last.UID != uid || last.Attempt != attempt {
+		return Reply{}, false
+	}
+	return last, true
 }
 
 // RetryAfter returns the duration from now until the request of a question may be sent again. The duration is negative

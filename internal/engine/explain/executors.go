@@ -45,14 +45,15 @@ type Shortage struct {
 func (e *Explainer) Executors(ctx context.Context, s Shortage, now time.Time) Answer {
 	asked := apianswer.Question{Key: s.Of, Part: lifecycle.Executors}
 
-	cause, fresh := e.replies.Last(asked, s.UID, s.Attempt, now)
+	last, known := e.replies.About(asked, s.UID, s.Attempt)
+
+	cause, fresh := last.Cause, now.Before(last.Until)
 	if s.Driver == "" || fresh {
-		last, _ := e.replies.Get(asked)
 		return Answer{Cause: cause, Skipped: cause.Reason == "" && (!fresh || last.Failed)}
 	}
 
-	answered, first := false, e.replies.First(asked, s.UID, s.Attempt)
-	if !e.allowed.try(s.Of.Namespace, first, func() { cause, answered = e.probed(ctx, s, cause, now) }) {
+	answered := false
+	if !e.allowed.try(s.Of.Namespace, !known, func() { cause, answered = e.probed(ctx, s, cause, now) }) {
 		return skipped(cause)
 	}
 

@@ -35,14 +35,16 @@ func (e *Explainer) Pod(ctx context.Context, owner types.NamespacedName, pod Pen
 
 	asked := apianswer.Question{Key: owner, Part: partWarnings}
 
-	cause, fresh := e.replies.Last(asked, pod.uid, pod.attempt, now)
-	if !fresh {
+	last, known := e.replies.About(asked, pod.uid, pod.attempt)
+
+	cause := last.Cause
+	if !now.Before(last.Until) {
 		asks := func() {
 			if message, read := e.warningCause(ctx, owner.Namespace, pod.name, pod.uid); read {
 				cause = message
 			}
 		}
-		if !e.allowed.try(owner.Namespace, e.replies.First(asked, pod.uid, pod.attempt), asks) {
+		if !e.allowed.try(owner.Namespace, !known, asks) {
 			return skipped(cause)
 		}
 
