@@ -41,8 +41,8 @@ func Search(how, log string) Found {
 		}
 	}
 
-	if rule := match([]string{how}, how, &Rules[0]); rule != "" {
-		return Found{Rules[0].Reason, Rules[0].Line, Rules[0].Advice}
+	if first := &Rules[0]; first.isAbout(how) {
+		return Found{first.Reason, first.Line, first.Advice}
 	}
 
 	if python >= 0 && !isWrapper(lines[python]) {
