@@ -35,12 +35,11 @@ func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object)
 	}
 
 	if looked := k.Memory.seen(key, object).verifiedAt; !looked.IsZero() && w.Now.Sub(looked) < interval {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-
-		if state.Current = true; interval == LookInterval {
-			w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, interval-w.Now.Sub(looked))
+		if interval == LookInterval {
+			w.requeueAfter(interval - w.Now.Sub(looked))
 		}
+
+		state.Current = true
 		return state, nil
 	}
 

@@ -81,6 +81,14 @@ type work struct {
 	inheritedMark string     // the content label of inherited StatefulSets that stay as they are (inheritedContent)
 }
 
+// requeueAfter requests a pass after a duration. Objects that are ensured concurrently may call it.
+func (w *work) requeueAfter(wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, wait)
+}
+
 // RecordResults lets the kind write the results into the object's status, and returns the outcome. If the kind also
 // decides about the rest of the pass (AuxiliaryObjects.Decide), the outcome contains its plan and the time of the next
 // pass. Otherwise the outcome contains only events.

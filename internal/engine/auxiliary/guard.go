@@ -46,7 +46,7 @@ func (k Keeper) edited(w *work, object client.Object) bool {
 	cached := w.inCache(object)
 
 	var wait time.Duration
-	if k.vital(object) || cached.Generation == 0 {
+	if k.byVersion(cached) {
 		last := k.Memory.seen(identity.Key(w.Owner), cached)
 		if last.uid == "" && !k.vital(object) || !last.olderThan(cached) {
 			return false
@@ -63,10 +63,7 @@ func (k Keeper) edited(w *work, object client.Object) bool {
 	}
 
 	if wait > 0 {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-
-		w.RequeueAfter = lifecycle.Soonest(w.RequeueAfter, wait)
+		w.requeueAfter(wait)
 		return false
 	}
 	return true
@@ -74,6 +71,12 @@ func (k Keeper) edited(w *work, object client.Object) bool {
 
 func (k Keeper) vital(object client.Object) bool {
 	return slices.Contains(k.Auxiliary.Vital, dependents.KindOf(object))
+}
+
+// byVersion reports whether a newer resourceVersion of an object shows a possible edit. For all other objects, a higher
+// generation does.
+func (k Keeper) byVersion(object client.Object) bool {
+	return k.vital(object) || object.GetGeneration() == 0
 }
 
 // noteWrite records that the operator wrote an object. It does so only for an object whose resourceVersion or
@@ -90,7 +93,7 @@ func (k Keeper) noteWrite(w *work, object client.Object, at time.Time) {
 // operator reverted an edit of such an object, but not of a StatefulSet, less than EditInterval ago, needsRewrite
 // returns an error, so that a later pass reverts the new edit.
 func (k Keeper) needsRewrite(w *work, tree map[string]any, existing *unstructured.Unstructured) (bool, error) {
-	byVersion := k.vital(existing) || existing.GetGeneration() == 0
+	byVersion := k.byVersion(existing)
 	if !byVersion && !isSet(existing) {
 		return true, nil
 	}
