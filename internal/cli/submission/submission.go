@@ -48,8 +48,8 @@ func Convert(args []string, s cmdline.Submitter) (Result, error) {
 
 	r, warnings, err := cmdline.Parse(args, s)
 	if err != nil {
-		if message, ok := strings.CutPrefix(err.Error(), "Resource: "); ok {
-			err = errors.New("the application's file " + message)
+		if wrong, ok := errors.AsType[*submit.Error](err); ok && wrong.Field == "Resource" {
+			err = errors.New("the application's file " + wrong.Message)
 		}
 		return Result{}, err
 	}
