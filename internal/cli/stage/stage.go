@@ -113,7 +113,7 @@ func walk(app *v1beta2.SparkApplication, visit func(option, path string) (string
 	}
 
 	if len(main) > 1 {
-		return fmt.Errorf("the application's file %[2]s matches several (%[1]d); name one of them", len(main), spec.MainApplicationFile)
+		return fmt.Errorf("the application's file %s matches several (%d); name one of them", spec.MainApplicationFile, len(main))
 	}
 
 	spec.MainApplicationFile = main[0]
