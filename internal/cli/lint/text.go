@@ -25,13 +25,6 @@ func (r *Report) Text(width int) string {
 	}
 
 	fmt.Fprintf(&b, "%s, %s, %s in %s\n",
-		count(r.Count(Error), "error"), count(r.Count(Warning), "warning"), count(r.Objects, "custom resource"), count(r.Files, "file"))
+		bounds.Count(r.Count(Error), "error"), bounds.Count(r.Count(Warning), "warning"), bounds.Count(r.Objects, "custom resource"), bounds.Count(r.Files, "file"))
 	return b.String()
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
