@@ -96,13 +96,21 @@ func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kub
 func (d *doctor) causeOf(operator, namespace string) *finding.Finding {
 	for i := range d.Findings {
 		f := &d.Findings[i]
-
-		known := map[string]bool{
-			"operator":   mentions(f.Text, operator) || operator == "" && strings.HasPrefix(f.Text, "no operator"),
-			"leader":     mentions(f.Text, operator),
-			"namespaces": mentions(f.Text, "the namespace "+namespace) && (operator == "" || mentions(f.Text, operator)),
+		if f.Level != finding.Error {
+			continue
 		}
-		if f.Level == finding.Error && known[f.Check] {
+
+		explains := false
+		switch f.Check {
+		case "operator":
+			explains = mentions(f.Text, operator) || operator == "" && strings.HasPrefix(f.Text, "no operator")
+		case "leader":
+			explains = mentions(f.Text, operator)
+		case "namespaces":
+			explains = mentions(f.Text, "the namespace "+namespace) && (operator == "" || mentions(f.Text, operator))
+		}
+
+		if explains {
 			return f
 		}
 	}
