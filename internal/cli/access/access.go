@@ -35,7 +35,7 @@ var Driver = []Right{
 // On returns the value of a switch whose default is true.
 func On(value *bool) bool { return value == nil || *value }
 
-// kindRights describes, in the order of cluster.Kinds, which of the chart's values lets an operator serve a kind, and
+// kindRights describes, in the order of kube.Kinds, which of the chart's values lets an operator serve a kind, and
 // which rights it then needs beside those to read the custom resources and to write their status.
 var kindRights = []struct {
 	value  string

@@ -161,7 +161,7 @@ func (r *verb) check() (query kube.Query, err error) {
 	return query, nil
 }
 
-// Results returns what the states of all kinds have in common (cluster.Result).
+// Results returns what the states of all kinds have in common (kube.Result).
 func Results() []string {
 	return []string{string(kube.Pending), string(kube.Running), string(kube.Succeeded), string(kube.Failed), string(kube.Suspended)}
 }

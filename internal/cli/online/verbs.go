@@ -13,7 +13,7 @@ import (
 // verbs holds what all verbs of this package use: the program's standard streams.
 type verbs struct{ terminal.Streams }
 
-// Short names for functions of package target.
+// Short names for functions of package selection.
 var (
 	connection  = selection.Connection
 	named       = selection.Named
@@ -26,7 +26,7 @@ func completeNames(connect selection.Connect) cobra.CompletionFunc {
 	return selection.CompleteNames(connect)
 }
 
-// confirm requests a confirmation from the user before the verb changes objects. It calls target.Confirm with the
+// confirm requests a confirmation from the user before the verb changes objects. It calls selection.Confirm with the
 // verb's streams.
 func (r *verbs) confirm(ctx context.Context, what string, objects []client.Object, yes bool) error {
 	return selection.Confirm(ctx, r.Streams, what, objects, yes)
