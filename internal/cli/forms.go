@@ -135,9 +135,11 @@ func formerFlag(cmd *cobra.Command) error {
 func checkFlags(cmd *cobra.Command) (wrong error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
-		switch _, err := labels.Parse(value); {
-		case f.Name == "selector" && err != nil:
-			wrong = exit.Usagef("-l: %v", err)
+		switch {
+		case f.Name == "selector":
+			if _, err := labels.Parse(value); err != nil {
+				wrong = exit.Usagef("-l: %v", err)
+			}
 		case f.Name == "output" && strings.HasSuffix(f.Usage, ": json or yaml") && value != "json" && value != "yaml":
 			wrong = exit.Usagef("-o %s: the formats are: json, yaml", value)
 		case f.Value.Type() == "duration" && strings.HasPrefix(value, "-"):
