@@ -26,7 +26,6 @@ type attempt struct {
 	own *v1beta2.SparkApplication // as the user wrote it; the status is written here
 	app *v1beta2.SparkApplication // a shallow copy with the platform's defaults
 	launch.Identity
-	hash     string // of the user's spec
 	defaults launch.Defaults
 }
 
@@ -35,7 +34,7 @@ type launched = launch.Launch[*attempt]
 
 // next returns the launch of an attempt with the platform's present defaults.
 func (d Dialect) next(app *v1beta2.SparkApplication, number int32, now time.Time) *launched {
-	a := &attempt{Dialect: d, own: app, app: app, Identity: launch.Identity{Number: number, ID: submissionID(app, number), At: now}, hash: Hash(&app.Spec)}
+	a := &attempt{Dialect: d, own: app, app: app, Identity: launch.Identity{Number: number, ID: submissionID(app, number), At: now}}
 	if d.Defaults != nil {
 		merged := *app
 		a.defaults = launch.Defaults{Settings: d.Defaults, Own: app.Spec.SparkConf, Filled: merge(&merged.Spec, app.Labels, d.Defaults)}
@@ -48,7 +47,7 @@ func (d Dialect) next(app *v1beta2.SparkApplication, number int32, now time.Time
 // defaults of the launch, which may differ from the present ones. The dialect of the result has the deadlines of that
 // launch.
 func (d Dialect) present(app *v1beta2.SparkApplication) *launched {
-	a := &attempt{Dialect: d, own: app, app: app, hash: Hash(&app.Spec)}
+	a := &attempt{Dialect: d, own: app, app: app}
 	if d.Defaults != nil && d.Defaults.TimeToLiveSeconds != nil {
 		a.DefaultTTL = sparkoperator.Seconds(d.Defaults.TimeToLiveSeconds, 0)
 	}
@@ -61,6 +60,10 @@ func (d Dialect) present(app *v1beta2.SparkApplication) *launched {
 	}
 	return launch.New(a, a.Identity, a.app, Sources, d.Rules)
 }
+
+// hash returns the hash of the spec as the user wrote it. The attempt does not store it, because not every use of an
+// attempt needs the hash, and its computation encodes the whole spec.
+func (a *attempt) hash() string { return Hash(&a.own.Spec) }
 
 func asTimeouts(t platform.Timeouts) *v1beta2.Timeouts {
 	return &v1beta2.Timeouts{

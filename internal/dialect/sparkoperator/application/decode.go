@@ -25,7 +25,7 @@ func (a *attempt) wanted() lifecycle.App {
 
 	out := lifecycle.App{
 		UID:              string(app.UID),
-		SpecHash:         a.hash,
+		SpecHash:         a.hash(),
 		RestartRequest:   lifecycle.RestartRequest(app.Annotations),
 		Edited:           app.Generation > 1,
 		Deleting:         app.DeletionTimestamp != nil,

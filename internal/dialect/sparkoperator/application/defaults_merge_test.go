@@ -210,8 +210,8 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 		t.Errorf("the executors' image pull secrets are %+v", got)
 	}
 
-	if l.Attempt.hash != Hash(&app.Spec) || Hash(&merged.Spec) == Hash(&app.Spec) {
-		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", l.Attempt.hash, Hash(&app.Spec))
+	if l.Attempt.hash() != Hash(&app.Spec) || Hash(&merged.Spec) == Hash(&app.Spec) {
+		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", l.Attempt.hash(), Hash(&app.Spec))
 	}
 }
 

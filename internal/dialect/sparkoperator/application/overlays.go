@@ -25,7 +25,7 @@ func (a *attempt) driverOverlay(app *v1beta2.SparkApplication) (overlay.Overlay,
 	}
 
 	o.Lifecycle, o.PriorityClassName = driver.Lifecycle, sparkoperator.StringValue(driver.PriorityClassName)
-	o.Annotations = launch.Annotations(app, a.hash, a.Defaults)
+	o.Annotations = launch.Annotations(app, a.hash(), a.Defaults)
 	return o, nil
 }
 

@@ -25,7 +25,6 @@ type attempt struct {
 	own      *v1alpha1.SparkConnect // as the user wrote it
 	sc       *v1alpha1.SparkConnect // a shallow copy with the platform's defaults
 	number   int32
-	hash     string // of the user's spec
 	defaults launch.Defaults
 	conf     *conf.Conf
 	request  connect.Request
@@ -37,7 +36,7 @@ type launched = launch.Launch[*attempt]
 
 // next returns the launch of a server with the platform's present defaults.
 func (c Connects) next(sc *v1alpha1.SparkConnect, number int32) *launched {
-	a := &attempt{Connects: c, own: sc, sc: sc, number: number, hash: Hash(&sc.Spec)}
+	a := &attempt{Connects: c, own: sc, sc: sc, number: number}
 	if c.Defaults != nil {
 		merged := *sc
 		a.defaults = launch.Defaults{Settings: c.Defaults, Own: sc.Spec.SparkConf, Filled: merge(&merged.Spec, sc.Labels, c.Defaults)}
@@ -49,7 +48,7 @@ func (c Connects) next(sc *v1alpha1.SparkConnect, number int32) *launched {
 // present returns the current server as far as decisions about it need it: sparkConf has the defaults with which the
 // server was created, which may differ from the present ones.
 func (c Connects) present(sc *v1alpha1.SparkConnect) *attempt {
-	a := &attempt{Connects: c, own: sc, sc: sc, hash: Hash(&sc.Spec)}
+	a := &attempt{Connects: c, own: sc, sc: sc}
 
 	inherited := sc.Status.Operator == nil && sc.Status.State != v1alpha1.SparkConnectStateNew
 	if settings := launch.Present(c.Defaults, stored(sc), inherited); settings != nil {
@@ -59,6 +58,10 @@ func (c Connects) present(sc *v1alpha1.SparkConnect) *attempt {
 	}
 	return a
 }
+
+// hash returns the hash of the spec as the user wrote it. The attempt does not store it, because not every use of an
+// attempt needs the hash, and its computation encodes the whole spec.
+func (a *attempt) hash() string { return Hash(&a.own.Spec) }
 
 // stored returns the operator's part of the status; nil if there is none.
 func stored(sc *v1alpha1.SparkConnect) *statusv1.OperatorStatus {
@@ -91,7 +94,7 @@ func (a *attempt) Configuration() (*conf.Conf, error) {
 // Request implements launch.Attempt.
 func (a *attempt) Request(c *conf.Conf) error {
 	a.request = a.requestOf(c.Clone())
-	a.request.Annotations = launch.Annotations(a.sc, a.hash, a.Defaults)
+	a.request.Annotations = launch.Annotations(a.sc, a.hash(), a.Defaults)
 	return nil
 }
 

@@ -131,7 +131,7 @@ func (a *attempt) wanted() lifecycle.App {
 	sc := a.sc
 	return lifecycle.App{
 		UID:            string(sc.UID),
-		SpecHash:       a.hash,
+		SpecHash:       a.hash(),
 		RestartRequest: lifecycle.RestartRequest(sc.Annotations),
 		Deleting:       sc.DeletionTimestamp != nil,
 		Orphan:         slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),

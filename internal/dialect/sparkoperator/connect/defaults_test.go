@@ -218,8 +218,8 @@ func TestMergedDefaults(t *testing.T) {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 
-	if a.hash != Hash(&sc.Spec) || Hash(&merged.Spec) == Hash(&sc.Spec) {
-		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", a.hash, Hash(&sc.Spec))
+	if a.hash() != Hash(&sc.Spec) || Hash(&merged.Spec) == Hash(&sc.Spec) {
+		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", a.hash(), Hash(&sc.Spec))
 	}
 
 	again := merged.DeepCopy()
@@ -280,7 +280,7 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 					t.Errorf("%s, disabled: %t: the configuration is %v", name, disabled, got)
 				}
 
-				if a.hash != Hash(&before.Spec) {
+				if a.hash() != Hash(&before.Spec) {
 					t.Errorf("%s: the hash is not that of the user's spec", name)
 				}
 
