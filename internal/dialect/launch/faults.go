@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 // First returns the result of the first function that finds faults.
@@ -58,10 +59,12 @@ func (l *Launch[A]) workers() dialect.Workers {
 }
 
 // described returns the pods that the rules check: the driver, an executor, and the pod that runs spark-submit, if any.
+// The driver's fields describe the pod that runs spark-submit, but a key of its own sets its service account, and it has
+// no Spark container.
 func (l *Launch[A]) described() (pods []dialect.Pod, faults []*dialect.FieldError) {
 	if l.built.value.submitter != nil {
-		runner := l.Attempt.Describe(RoleSubmitter, l.built.value.Objects.Driver)
-		runner.Container = nil
+		runner := l.Attempt.Describe(RoleDriver, l.built.value.Objects.Driver)
+		runner.Role, runner.Container, runner.AccountField = "spark-submit", nil, "spec.sparkConf["+submit.RunnerAccountKey+"]"
 		pods = append(pods, runner)
 	}
 

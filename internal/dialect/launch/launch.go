@@ -48,9 +48,8 @@ type Attempt interface {
 
 // Roles of the pods that Attempt.Describe describes.
 const (
-	RoleDriver    = "driver"
-	RoleExecutor  = "executor"
-	RoleSubmitter = "spark-submit"
+	RoleDriver   = "driver"
+	RoleExecutor = "executor"
 )
 
 // Identity distinguishes launches: the number and the id of the attempt, and the time of the submission.

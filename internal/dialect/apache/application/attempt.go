@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -173,16 +172,11 @@ func (a *attempt) Field(key, _ string) string {
 
 // Describe implements launch.Attempt.
 func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
-	part := cmp.Or(map[string]string{launch.RoleSubmitter: launch.RoleDriver}[role], role)
-	p := dialect.PodOf(role, "spec."+part+"Spec", &pod.ObjectMeta, &pod.Spec)
-	p.ImageField, p.AccountField = imageField(a.app, part), accountField(a.app, part)
+	p := dialect.PodOf(role, "spec."+role+"Spec", &pod.ObjectMeta, &pod.Spec)
+	p.ImageField, p.AccountField = imageField(a.app, role), accountField(a.app, role)
 
 	template := a.app.Spec.DriverSpec
-	switch role {
-	case launch.RoleSubmitter:
-		p.AccountField = "spec.sparkConf[" + submit.RunnerAccountKey + "]"
-		return p
-	case launch.RoleExecutor:
+	if role == launch.RoleExecutor {
 		template = a.app.Spec.ExecutorSpec
 	}
 

@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -126,18 +125,11 @@ func (a *attempt) Field(key, value string) string {
 
 // Describe implements launch.Attempt.
 func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
-	part := cmp.Or(map[string]string{launch.RoleSubmitter: launch.RoleDriver}[role], role)
-	spec := podSpec(&a.app.Spec, part)
-	p := dialect.PodOf(role, "spec."+part, &pod.ObjectMeta, &pod.Spec)
-
-	p.AccountField = accountField(a.app, part)
-	if role == launch.RoleSubmitter {
-		p.AccountField = sparkConfField(submit.RunnerAccountKey)
-	}
-
-	p.EnvField = func(name string) string { return typedField(a.app, envPrefix(part)+name) }
-	p.OwnCommand = dialect.TemplateCommand(spec.Template, p.Container)
-	p.ImageField = fields.Application.FirstSet(a.app, "spec."+part+".image", "spec.image")
+	p := dialect.PodOf(role, "spec."+role, &pod.ObjectMeta, &pod.Spec)
+	p.AccountField = accountField(a.app, role)
+	p.EnvField = func(name string) string { return typedField(a.app, envPrefix(role)+name) }
+	p.OwnCommand = dialect.TemplateCommand(podSpec(&a.app.Spec, role).Template, p.Container)
+	p.ImageField = fields.Application.FirstSet(a.app, "spec."+role+".image", "spec.image")
 	return p
 }
 
