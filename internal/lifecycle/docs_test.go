@@ -35,7 +35,7 @@ func TestStatesPage(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/states.md is stale; run go test ./lifecycle -run TestStatesPage -update\n%s", diff)
+		t.Errorf("docs/states.md is stale; run go test ./internal/lifecycle -run TestStatesPage -update\n%s", diff)
 	}
 }
 
@@ -54,7 +54,7 @@ func statesPage(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprint(&b, `# The states of applications, servers, clusters and runs
 
-A test writes this page (`+"`go test ./lifecycle -run TestStatesPage -update`"+`). It uses the tables against which
+A test writes this page (`+"`go test ./internal/lifecycle -run TestStatesPage -update`"+`). It uses the tables against which
 other tests check every decision of the state machines. The phases are those of the package lifecycle, and
 `+"`status.operator.phase`"+` has the current one. Each API expresses it in its own states
 ([applications](applications.md), [servers](connect.md), [clusters](clusters.md)).
