@@ -59,8 +59,8 @@ func (l *Launch[A]) workers() dialect.Workers {
 }
 
 // described returns the pods that the rules check: the driver, an executor, and the pod that runs spark-submit, if any.
-// The driver's fields describe the pod that runs spark-submit, but a key of its own sets its service account, and it has
-// no Spark container.
+// The driver's fields describe the pod that runs spark-submit, but a key of its own sets its service account. It has no
+// Spark container.
 func (l *Launch[A]) described() (pods []dialect.Pod, faults []*dialect.FieldError) {
 	if l.built.value.submitter != nil {
 		runner := l.Attempt.Describe(RoleDriver, l.built.value.Objects.Driver)
