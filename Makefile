@@ -45,7 +45,7 @@ verify: ## check that generated files match their sources
 	tools/verify-generated.sh
 
 build: ## bin/spark-operator, bin/sparkctl and bin/sparklocal
-	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/spark-operator ./cmd/spark-operator
+	go build -trimpath -tags grpcnotrace,disable_grpc_modules -ldflags '-s -w -X main.version=$(VERSION)' -o bin/spark-operator ./cmd/spark-operator
 	go build -trimpath -tags grpcnotrace,disable_grpc_modules -ldflags '-s -w -X $(MODULE)/internal/cli.Version=$(VERSION)' -o bin/sparkctl ./cmd/sparkctl
 	go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 

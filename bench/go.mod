@@ -5,7 +5,8 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/prometheus/procfs v0.23.0
-	github.com/sparkoperator/spark-operator v0.0.0-00010101000000-000000000000
+	github.com/sparkoperator/spark-operator v0.0.0
+	github.com/sparkoperator/spark-operator/client v0.0.0
 	golang.org/x/sync v0.25.0
 	golang.org/x/text v0.44.0
 	k8s.io/api v0.37.2
@@ -60,4 +61,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
-replace github.com/sparkoperator/spark-operator => ../
+replace (
+	github.com/sparkoperator/spark-operator => ../
+	github.com/sparkoperator/spark-operator/client => ../client
+)

@@ -47,19 +47,24 @@ func TestApplicationsOfBothGroups(t *testing.T) {
 	one := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
 
 	one.Spec.RuntimeVersions.SparkVersion = "4.1.4"
-	if _, err := clients.SparkV1().SparkApplications(namespace).Create(t.Context(), one, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
+	if _, err := clients.SparkV1().SparkApplications(namespace).Create(t.Context(), one,
+		metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
 		t.Fatal(err)
 	}
 
 	other := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
 
-	other.Spec.Type, other.Spec.SparkVersion, other.Spec.MainApplicationFile = v1beta2.SparkApplicationTypePython, "3.5.8", "local:///pi.py"
-	if _, err := clients.SparkoperatorV1beta2().SparkApplications(namespace).Create(t.Context(), other, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
+	other.Spec.Type, other.Spec.SparkVersion, other.Spec.MainApplicationFile = v1beta2.SparkApplicationTypePython,
+		"3.5.8", "local:///pi.py"
+	if _, err := clients.SparkoperatorV1beta2().SparkApplications(namespace).Create(t.Context(), other,
+		metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
 		t.Fatal(err)
 	}
 
-	factory := externalversions.NewSharedInformerFactoryWithOptions(clients, 0, externalversions.WithNamespace(namespace))
-	ones, others, clusters := factory.Spark().V1().SparkApplications().Lister(), factory.Sparkoperator().V1beta2().SparkApplications().Lister(),
+	factory := externalversions.NewSharedInformerFactoryWithOptions(clients, 0,
+		externalversions.WithNamespace(namespace))
+	ones, others, clusters := factory.Spark().V1().SparkApplications().Lister(),
+		factory.Sparkoperator().V1beta2().SparkApplications().Lister(),
 		factory.Spark().V1().SparkClusters().Lister()
 	ctx, cancel := context.WithCancel(t.Context())
 	factory.Start(ctx.Done())
@@ -121,7 +126,8 @@ func TestBothVersionsAreServed(t *testing.T) {
 
 	read := func(version, name string) *unstructured.Unstructured {
 		obj := &unstructured.Unstructured{}
-		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: sparkv1.Group, Version: version, Kind: "SparkApplication"})
+		obj.SetGroupVersionKind(schema.GroupVersionKind{Group: sparkv1.Group, Version: version,
+			Kind: "SparkApplication"})
 
 		if err := api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
 			t.Fatal(err)
@@ -307,13 +313,15 @@ func TestNamesAreChecked(t *testing.T) {
 	} {
 		for _, version := range []string{"v1", "v1beta1"} {
 			obj := &unstructured.Unstructured{}
-			if err := obj.UnmarshalJSON(fmt.Appendf(nil, `{"apiVersion":"spark.apache.org/%s","kind":%q,"metadata":{%s,"namespace":%q},"spec":%s}`,
+			if err := obj.UnmarshalJSON(fmt.Appendf(nil,
+				`{"apiVersion":"spark.apache.org/%s","kind":%q,"metadata":{%s,"namespace":%q},"spec":%s}`,
 				version, c.kind, c.metadata, namespace, c.spec)); err != nil {
 				t.Fatal(err)
 			}
 
 			err := api.Create(t.Context(), obj, client.DryRunAll)
-			if c.accepted && err != nil || !c.accepted && (err == nil || !strings.Contains(err.Error(), ": use at most ")) {
+			if c.accepted && err != nil || !c.accepted &&
+				(err == nil || !strings.Contains(err.Error(), ": use at most ")) {
 				t.Errorf("%s %s %s: %v, want it to be accepted: %v", version, c.kind, c.metadata, err, c.accepted)
 			}
 		}

@@ -7,9 +7,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then
-	# Every crash point of every kind of life, on an API server alone.
+	# Every crash point of every kind of life, and all suspensions in short intervals, on an API server alone.
 	CRASH_POINTS=all go test -count=1 -timeout=40m -parallel=10 \
-		-run '^Test(Crash|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' ./internal/process/operator
+		-run '^Test(Crash|SuspendFlips|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' \
+		./internal/process/operator ./internal/kinds/configured ./internal/engine/controller ./internal/engine/runs ./internal/engine/statuswrite ./internal/record/logs
 	# Every scenario of the bench, at a tiny size.
 	go test -C bench -count=1 -timeout=20m -run '^TestTinyPlanMeasuresEveryBound$' .
 	# Every program that the Spark image must run.

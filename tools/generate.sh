@@ -12,8 +12,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
 
-# The packages of api/ with types, those of them with kinds, and those of these that have published clients.
-mapfile -t types < <(grep -rl '^// +kubebuilder:object:generate=true' --include=doc.go api | xargs -n 1 dirname | sort)
+# The packages with types to copy, those of them with kinds, and those of these that have published clients.
+mapfile -t types < <(grep -rl '^// +kubebuilder:object:generate=true' --include=doc.go api internal/engine/kueue | xargs -n 1 dirname | sort)
 mapfile -t apis < <(find api -name register.go -printf '%h\n' | sort)
 clients=()
 for api in "${apis[@]}"; do

@@ -79,10 +79,22 @@ func Decode(data []byte, kind Kind, into, spec, status any) (fault string, specB
 	return fault, specBytes, nil
 }
 
-// Unwritable returns the error for the attempt to encode a custom resource whose spec could not be decoded. The
-// argument is the fault that Decode returned for this spec.
-func Unwritable(fault string) error {
-	return fmt.Errorf("the custom resource cannot be encoded, because its spec could not be decoded (%s) and would be lost; send a patch of the fields to change instead", fault)
+// Encode encodes a custom resource. The argument `plain` is the custom resource, converted to a type that has no method
+// MarshalJSON, and `fault` is what Decode returned. If the spec could not be decoded, Encode returns an error.
+func Encode(plain any, fault string) ([]byte, error) {
+	if fault != "" {
+		return nil, fmt.Errorf("the custom resource cannot be encoded, because its spec could not be decoded (%s) and would be lost; send a patch of the fields to change instead", fault)
+	}
+	return json.Marshal(plain)
+}
+
+// Drop empties a spec if its JSON has more than limit bytes, and reports whether it did so.
+func Drop[T any](spec *T, specBytes, limit int) bool {
+	drop := specBytes > limit
+	if drop {
+		*spec = *new(T)
+	}
+	return drop
 }
 
 // empty sets a part of a custom resource to its zero value. The argument is a pointer to the part.

@@ -73,13 +73,16 @@ func TestDecodeReturnsTheLengthOfASpec(t *testing.T) {
 func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 	const form = `{"kind":"K","metadata":{"name":"a","finalizers":["f"]},"spec":%s,"status":{"attempt":3,"names":["x"]}}`
 	for _, test := range []struct{ spec, fault string }{
-		{`{"containers":[{"resources":{"limits":{"cpu":"1e2000000000"}}}]}`, "spec.containers[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
-		{`{"containers":[{"resources":{"limits":{"cpu":"much"}}}]}`, `spec.containers[0].resources.limits[cpu]: "much" is not a quantity`},
+		{`{"containers":[{"resources":{"limits":{"cpu":"1e2000000000"}}}]}`,
+			"spec.containers[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits"},
+		{`{"containers":[{"resources":{"limits":{"cpu":"much"}}}]}`,
+			`spec.containers[0].resources.limits[cpu]: "much" is not a quantity`},
 		{`{"count":"three"}`, `spec.count: is the text "three", not a whole number; write one such as 1`},
 		{`{"count":99999999999}`, "spec.count: is the number 99999999999, not in the range of the field; write a number from -2147483648 to 2147483647"},
 		{`{"count":1e999999999}`, "spec.count: is the number 1e999999999, not a whole number; "},
 		{`[]`, "spec: is a list, not an object; "},
-		{`{"containers":[{"name":"` + strings.Repeat("x", MaxSpecBytes) + `"}]}`, "spec: has 524316 bytes of JSON, and at most 524288 are accepted"},
+		{`{"containers":[{"name":"` + strings.Repeat("x", MaxSpecBytes) + `"}]}`,
+			"spec: has 524316 bytes of JSON, and at most 524288 are accepted"},
 	} {
 		got, fault := decode(t, fmt.Sprintf(form, test.spec))
 		if !strings.HasPrefix(fault, test.fault) {
@@ -90,7 +93,8 @@ func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 			t.Errorf("%s: not empty:\n%s", test.spec, diff)
 		}
 
-		if got.Name != "a" || got.Kind != "K" || len(got.Finalizers) != 1 || got.Status.Attempt != 3 || len(got.Status.Names) != 1 {
+		if got.Name != "a" || got.Kind != "K" || len(got.Finalizers) != 1 || got.Status.Attempt != 3 ||
+			len(got.Status.Names) != 1 {
 			t.Errorf("%s: the rest was lost: %+v", test.spec, got)
 		}
 	}
@@ -98,7 +102,8 @@ func TestDecodeDropsASpecBeyondALimit(t *testing.T) {
 
 func TestDecodeDropsTooManyLabels(t *testing.T) {
 	for _, more := range []int{0, 1} {
-		got, fault := decode(t, `{"metadata":{"labels":`+entries(MaxEntries+more)+`,"name":"a","finalizers":["f"]},"spec":{"count":2},"status":{"attempt":3}}`)
+		got, fault := decode(t, `{"metadata":{"labels":`+entries(MaxEntries+more)+
+			`,"name":"a","finalizers":["f"]},"spec":{"count":2},"status":{"attempt":3}}`)
 		if got.Name != "a" || len(got.Finalizers) != 1 || got.Status.Attempt != 3 {
 			t.Errorf("the rest was lost: %+v", got)
 		}
@@ -106,7 +111,8 @@ func TestDecodeDropsTooManyLabels(t *testing.T) {
 		switch {
 		case more == 0 && (fault != "" || len(got.Labels) != MaxEntries || got.Spec.Count != 2):
 			t.Errorf("fault %q, %d labels, spec %+v", fault, len(got.Labels), got.Spec)
-		case more == 1 && (!strings.HasPrefix(fault, "metadata.labels: has more than 2000 entries; ") || got.Labels != nil || got.Spec.Count != 0):
+		case more == 1 && (!strings.HasPrefix(fault, "metadata.labels: has more than 2000 entries; ") ||
+			got.Labels != nil || got.Spec.Count != 0):
 			t.Errorf("fault %q, %d labels, spec %+v", fault, len(got.Labels), got.Spec)
 		}
 	}
@@ -139,7 +145,8 @@ func TestDecodeKeepsTheValidPartsOfAStatus(t *testing.T) {
 				t.Errorf("free: %v", free)
 			}
 
-			if lists := got.Status.Lists; lists != nil && (len(lists) != 3 || lists[0][0] != "a" || lists[1] != nil || lists[2][0] != "b") {
+			if lists := got.Status.Lists; lists != nil &&
+				(len(lists) != 3 || lists[0][0] != "a" || lists[1] != nil || lists[2][0] != "b") {
 				t.Errorf("lists: %.200v", lists)
 			}
 		})
@@ -150,8 +157,10 @@ func TestDecodeKeepsTheValidPartsOfAStatus(t *testing.T) {
 // It also checks that Decode reports an error or a fault for input that the decoder without limits rejects.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{"kind":"K","metadata":{"name":"a"},"spec":{"count":1},"status":{"attempt":2}}`, `{"spec":null,"status":null}`, `{"spec":{},"spec":{"count":2}}`, `{"Spec":{"count":1}}`, `null`, `[]`, `{`,
-		`{"spec":{"count":1.5}}`, `{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1e9"}}}]}}`, `{"metadata":1}`, `{"status":{"free":{"cpu":"1e1000"},"attempt":1}}`,
+		`{"kind":"K","metadata":{"name":"a"},"spec":{"count":1},"status":{"attempt":2}}`, `{"spec":null,"status":null}`,
+		`{"spec":{},"spec":{"count":2}}`, `{"Spec":{"count":1}}`, `null`, `[]`, `{`,
+		`{"spec":{"count":1.5}}`, `{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1e9"}}}]}}`,
+		`{"metadata":1}`, `{"status":{"free":{"cpu":"1e1000"},"attempt":1}}`,
 	} {
 		f.Add([]byte(seed))
 	}

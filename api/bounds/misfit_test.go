@@ -32,7 +32,8 @@ var everyShape = ShapeOf[everySort]()
 // the field if, and only if, the decoder refuses the value, and must say what to write without a word of Go.
 func TestMisfitsAreWhatTheDecoderRefuses(t *testing.T) {
 	values := []string{
-		`"x"`, `"true"`, `"2"`, `""`, `3`, `0.5`, `1e2`, `3000000000`, `99999999999999999999`, `true`, `null`, `[]`, `{}`, `["x"]`, `[1]`, `[null]`, `{"name":"x"}`, `{"name":1}`, `"` + strings.Repeat("9", 64) + `"`,
+		`"x"`, `"true"`, `"2"`, `""`, `3`, `0.5`, `1e2`, `3000000000`, `99999999999999999999`, `true`, `null`, `[]`,
+		`{}`, `["x"]`, `[1]`, `[null]`, `{"name":"x"}`, `{"name":1}`, `"` + strings.Repeat("9", 64) + `"`,
 	}
 	for field := range everyShape.fields {
 		for _, value := range values {
@@ -48,7 +49,8 @@ func TestMisfitsAreWhatTheDecoderRefuses(t *testing.T) {
 			}
 
 			for _, fault := range faults {
-				if !strings.HasPrefix(fault.Path, field) || !strings.Contains(fault.Message, "; ") || strings.ContainsAny(fault.Message, "*") || strings.Contains(fault.Message, "int32") {
+				if !strings.HasPrefix(fault.Path, field) || !strings.Contains(fault.Message, "; ") ||
+					strings.ContainsAny(fault.Message, "*") || strings.Contains(fault.Message, "int32") {
 					t.Errorf("%s: %v", text, fault)
 				}
 			}
@@ -96,7 +98,8 @@ func FuzzMisfits(f *testing.F) {
 			return
 		}
 
-		if err := utiljson.Unmarshal(in, &everySort{}); err != nil && len(faults) == 0 && !strings.ContainsAny(string(in), ".eE") {
+		if err := utiljson.Unmarshal(in, &everySort{}); err != nil && len(faults) == 0 &&
+			!strings.ContainsAny(string(in), ".eE") {
 			t.Errorf("%s: %v, but no fault", in, err)
 		}
 	})

@@ -16,15 +16,18 @@ var refusedQuantities = []string{
 	"1e100", "1e-100", "1e+100",
 	"1e0000000000000000099", "1e+0000000000000000099", "1.5e0000000000000000099",
 	"0.00000000000000000000000000000000000000000000000000000000000000000001",
-	strings.Repeat("1", 65), strings.Repeat("1", 1_000_000), strings.Repeat("1", 1_000_000) + "Ki", "." + strings.Repeat("1", 1_000_000) + "Mi",
+	strings.Repeat("1", 65), strings.Repeat("1", 1_000_000), strings.Repeat("1", 1_000_000) + "Ki",
+	"." + strings.Repeat("1", 1_000_000) + "Mi",
 	strings.Repeat("0", 1_000_000), " " + strings.Repeat("1", 70),
 }
 
 // acceptedQuantities are quantities in all forms that users write, and the longest and largest quantities that are
 // within the limits.
 var acceptedQuantities = []string{
-	"0", "1", "500m", "1.5", ".5", "5.", "2Gi", "1Ki", "1.5Gi", "100u", "7n", "3k", "2M", "4G", "5T", "6P", "1E", "1Ei", "1e3", "1E3", "1e-3", "1e+3", "12e6",
-	"-0", "+1", "1.5e-3", strings.Repeat("9", 64), strings.Repeat("9", 61) + "e99", strings.Repeat("9", 60) + "e-99", "0." + strings.Repeat("3", 62), strings.Repeat("9", 62) + "Ei",
+	"0", "1", "500m", "1.5", ".5", "5.", "2Gi", "1Ki", "1.5Gi", "100u", "7n", "3k", "2M", "4G", "5T", "6P", "1E", "1Ei",
+	"1e3", "1E3", "1e-3", "1e+3", "12e6",
+	"-0", "+1", "1.5e-3", strings.Repeat("9", 64), strings.Repeat("9", 61) + "e99", strings.Repeat("9", 60) + "e-99",
+	"0." + strings.Repeat("3", 62), strings.Repeat("9", 62) + "Ei",
 }
 
 func TestQuantityRejectsTextsBeyondTheLimits(t *testing.T) {
@@ -89,7 +92,8 @@ func TestNegativeQuantities(t *testing.T) {
 			continue
 		}
 
-		if _, err := Quantity(text); len(text) <= MaxQuantity && (err == nil || !strings.Contains(err.Error(), "is negative; write 0 or more")) {
+		if _, err := Quantity(text); len(text) <= MaxQuantity &&
+			(err == nil || !strings.Contains(err.Error(), "is negative; write 0 or more")) {
 			t.Errorf("%q: %v", text, err)
 		}
 

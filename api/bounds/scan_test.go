@@ -48,32 +48,50 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 
 	long := strings.Repeat("1", 1_000_000)
 	for _, test := range []struct{ name, in, path, message string }{
-		{"quantity in a list", `{"containers":[{"name":"a"},{"resources":{"limits":{"memory":"1Gi","cpu":"` + huge + `"}}}]}`, "spec.containers[1].resources.limits[cpu]", "at most 2 digits"},
+		{"quantity in a list", `{"containers":[{"name":"a"},{"resources":{"limits":{"memory":"1Gi","cpu":"` + huge +
+			`"}}}]}`, "spec.containers[1].resources.limits[cpu]", "at most 2 digits"},
 		{"quantity of an inlined struct", `{"limits":{"cpu":"` + huge + `"}}`, "spec.limits[cpu]", "at most 2 digits"},
 		{"quantity as a number", `{"limits":{"cpu":` + huge + `}}`, "spec.limits[cpu]", "at most 2 digits"},
-		{"quantity behind a pointer", `{"template":{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"` + huge + `"}}]}}}`, "spec.template.spec.volumes[0].emptyDir.sizeLimit", "at most 2 digits"},
-		{"divisor", `{"containers":[{"env":[{"valueFrom":{"resourceFieldRef":{"divisor":"` + huge + `"}}}]}]}`, "spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor", "at most 2 digits"},
-		{"long mantissa", `{"limits":{"cpu":"` + long + `"}}`, "spec.limits[cpu]", "at most 64 characters, and this one has 1000000"},
+		{"quantity behind a pointer", `{"template":{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"` + huge + `"}}]}}}`,
+			"spec.template.spec.volumes[0].emptyDir.sizeLimit", "at most 2 digits"},
+		{"divisor", `{"containers":[{"env":[{"valueFrom":{"resourceFieldRef":{"divisor":"` + huge + `"}}}]}]}`,
+			"spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor", "at most 2 digits"},
+		{"long mantissa", `{"limits":{"cpu":"` + long + `"}}`, "spec.limits[cpu]",
+			"at most 64 characters, and this one has 1000000"},
 		{"long number", `{"count":` + long + `}`, "spec.count", "at most 64 characters"},
 		{"long exponent with zeros", `{"limits":{"cpu":"1e0000000000000000099"}}`, "spec.limits[cpu]", "has 19"},
 		{"escaped key", `{"lim\u0069ts":{"cpu":"` + huge + `"}}`, "spec.limits[cpu]", "at most 2 digits"},
-		{"type that contains itself", `{"inner":{"inner":{"limits":{"cpu":"` + huge + `"}}}}`, "spec.inner.inner.limits[cpu]", "at most 2 digits"},
+		{"type that contains itself", `{"inner":{"inner":{"limits":{"cpu":"` + huge + `"}}}}`,
+			"spec.inner.inner.limits[cpu]", "at most 2 digits"},
 		{"long list", `{"containers":` + repeated("{}", MaxItems+1) + `}`, "spec.containers", "more than 1000 items"},
 		{"list with a limit of its own", `{"few":["a","b","c","d"]}`, "spec.few", "more than 3 items"},
 		{"long map", `{"labels":` + entries(MaxEntries+1) + `}`, "spec.labels", "more than 2000 entries"},
-		{"list in maps", `{"lists":{"a":[{"b":` + repeated("1", MaxItems+1) + `}]}}`, "spec.lists[a][0][b]", "more than 1000 items"},
-		{"list in a field without a type", `{"raw":{"x":` + repeated("1", MaxItems+1) + `}}`, "spec.raw.x", "more than 1000 items"},
-		{"map in a field without a type", `{"raw":{"x":` + entries(MaxEntries+1) + `}}`, "spec.raw.x", "more than 2000 entries"},
+		{"list in maps", `{"lists":{"a":[{"b":` + repeated("1", MaxItems+1) + `}]}}`, "spec.lists[a][0][b]",
+			"more than 1000 items"},
+		{"list in a field without a type", `{"raw":{"x":` + repeated("1", MaxItems+1) + `}}`, "spec.raw.x",
+			"more than 1000 items"},
+		{"map in a field without a type", `{"raw":{"x":` + entries(MaxEntries+1) + `}}`, "spec.raw.x",
+			"more than 2000 entries"},
 		{"long text", `{"short":"abcdef"}`, "spec.short", "has 6 characters, and at most 5"},
-		{"long time", `{"template":{"metadata":{"creationTimestamp":"` + long + `"}}}`, "spec.template.metadata.creationTimestamp", "at most 253"},
-		{"deep", strings.Repeat(`{"inner":`, 100) + "1" + strings.Repeat("}", 100), "spec" + strings.Repeat(".inner", 64), "more than 64 lists and objects deep"},
-		{"long key", `{"limits":{"` + strings.Repeat("k", 1000) + `":"` + huge + `"}}`, "spec.limits[" + strings.Repeat("k", 63) + "...]", "at most 2 digits"},
-		{"two cases", `{"template":{"spec":{"hostPID":true,"hostpid":false}}}`, "spec.template.spec.hostpid", "differs from hostPID in the same object only by upper and lower case"},
-		{"two cases with others between them", `{"template":{"spec":{"HostPID":true,"containers":[],"unknown":{},"HOSTpid":false}}}`, "spec.template.spec.HOSTpid", "differs from HostPID"},
-		{"two cases of a name without a field", `{"template":{"spec":{"newField":true,"newfield":false}}}`, "spec.template.spec.newfield", "differs from newField"},
-		{"long s", `{"template":{"spec":{"containers":[],"container\u017f":[{}]}}}`, "spec.template.spec.containerſ", "differs from containers"},
-		{"long s without an escape", `{"template":{"spec":{"containerſ":[{}],"containers":[]}}}`, "spec.template.spec.containers", "differs from containerſ"},
-		{"kelvin sign", `{"template":{"spec":{"volumes":[{"di\u212a":1,"dik":2}]}}}`, "spec.template.spec.volumes[0].dik", "differs from diK"},
+		{"long time", `{"template":{"metadata":{"creationTimestamp":"` + long + `"}}}`,
+			"spec.template.metadata.creationTimestamp", "at most 253"},
+		{"deep", strings.Repeat(`{"inner":`, 100) + "1" + strings.Repeat("}", 100),
+			"spec" + strings.Repeat(".inner", 64), "more than 64 lists and objects deep"},
+		{"long key", `{"limits":{"` + strings.Repeat("k", 1000) + `":"` + huge + `"}}`,
+			"spec.limits[" + strings.Repeat("k", 63) + "...]", "at most 2 digits"},
+		{"two cases", `{"template":{"spec":{"hostPID":true,"hostpid":false}}}`, "spec.template.spec.hostpid",
+			"differs from hostPID in the same object only by upper and lower case"},
+		{"two cases with others between them",
+			`{"template":{"spec":{"HostPID":true,"containers":[],"unknown":{},"HOSTpid":false}}}`,
+			"spec.template.spec.HOSTpid", "differs from HostPID"},
+		{"two cases of a name without a field", `{"template":{"spec":{"newField":true,"newfield":false}}}`,
+			"spec.template.spec.newfield", "differs from newField"},
+		{"long s", `{"template":{"spec":{"containers":[],"container\u017f":[{}]}}}`, "spec.template.spec.containerſ",
+			"differs from containers"},
+		{"long s without an escape", `{"template":{"spec":{"containerſ":[{}],"containers":[]}}}`,
+			"spec.template.spec.containers", "differs from containerſ"},
+		{"kelvin sign", `{"template":{"spec":{"volumes":[{"di\u212a":1,"dik":2}]}}}`,
+			"spec.template.spec.volumes[0].dik", "differs from diK"},
 		{"twice", `{"few":["a"],"labels":{},"few":["b"]}`, "spec.few", "is set twice in the same object"},
 		{"twice, once with an escape", `{"few":["a"],"f\u0065w":["b"]}`, "spec.few", "is set twice in the same object"},
 		{"twice in a map", `{"labels":{"b":"1","a":"2","b":"3"}}`, "spec.labels[b]", "is set twice in the same object"},
@@ -86,7 +104,8 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 				t.Fatal("no fault")
 			}
 
-			if test.path != "" && f.Path != test.path || !strings.Contains(f.Message, test.message) || !strings.Contains(f.Message, "; ") {
+			if test.path != "" && f.Path != test.path || !strings.Contains(f.Message, test.message) ||
+				!strings.Contains(f.Message, "; ") {
 				t.Errorf("%v\nwant path %s and message %q with advice", f, test.path, test.message)
 			}
 		})
@@ -95,12 +114,14 @@ func TestCheckNamesTheFieldAndTheLimit(t *testing.T) {
 
 func TestCheckFindsNothing(t *testing.T) {
 	for name, in := range map[string]string{
-		"empty":                             `{}`,
-		"null":                              `null`,
-		"blanks":                            " {\n\t\"few\" : [ \"a\" , \"b\" ] , \"labels\" : { } }\r\n",
-		"the maximum numbers":               `{"few":["a","b","c"],"short":"abcde","labels":` + entries(MaxEntries) + `,"containers":` + repeated("{}", MaxItems) + `}`,
-		"characters, not bytes":             `{"short":"äöü\u00e4\ud83d\ude00"}`,
-		"quantities":                        `{"limits":{"cpu":1,"memory":"2Gi","x":null,"y":"1e99","z":"` + strings.Repeat("9", 64) + `"}}`,
+		"empty":  `{}`,
+		"null":   `null`,
+		"blanks": " {\n\t\"few\" : [ \"a\" , \"b\" ] , \"labels\" : { } }\r\n",
+		"the maximum numbers": `{"few":["a","b","c"],"short":"abcde","labels":` + entries(MaxEntries) +
+			`,"containers":` + repeated("{}", MaxItems) + `}`,
+		"characters, not bytes": `{"short":"äöü\u00e4\ud83d\ude00"}`,
+		"quantities": `{"limits":{"cpu":1,"memory":"2Gi","x":null,"y":"1e99","z":"` +
+			strings.Repeat("9", 64) + `"}}`,
 		"a map with the key limits":         `{"labels":{"limits":"1e2000000000"}}`,
 		"a text that looks like a quantity": `{"raw":{"x":"1e2000000000"},"bytes":"` + strings.Repeat("A", 5000) + `"}`,
 		"keys that differ in case":          `{"labels":{"Team":"a","team":"b"},"raw":{"A":1,"a":2},"limits":{"a/B":1,"a/b":1}}`,
@@ -116,7 +137,8 @@ func TestCheckFindsNothing(t *testing.T) {
 
 // TestCheckAllocatesNothing checks that the number of the scanner's allocations does not grow with the text.
 func TestCheckAllocatesNothing(t *testing.T) {
-	in := []byte(`{"few":["a","b"],"labels":` + entries(1000) + `,"containers":` + repeated(`{"name":"a","env":[{"name":"x","value":"y\"z"}]}`, 900) + `}`)
+	in := []byte(`{"few":["a","b"],"labels":` + entries(1000) + `,"containers":` +
+		repeated(`{"name":"a","env":[{"name":"x","value":"y\"z"}]}`, 900) + `}`)
 	if n := testing.AllocsPerRun(20, func() {
 		if f := Check(in, sampleShape, "spec"); f != nil {
 			t.Fatal(f)
@@ -130,8 +152,10 @@ func TestCheckAllocatesNothing(t *testing.T) {
 // checks that the value exceeds neither the maximum depth nor the maximum number of items in a list.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `[]`, `"`, `{"limits":{"cpu":"1e2000000000"}}`, `{"few":["a","b","c","d"]}`, `{"a":{"b":[1,2,{"c":null}]}}`, `{"limits":{"cpu":`, `}{][,:`, "{\"\\", `{"x":"\`,
-		`{"inner":{"limits":{"a":1e5,"b":"1Ki"}},"short":"\u00e4\ud83d"}`, strings.Repeat("[", 100), strings.Repeat(`{"inner":`, 70), `{"lists":{"a":[{"b":[1,2]}]}}`,
+		`{}`, `[]`, `"`, `{"limits":{"cpu":"1e2000000000"}}`, `{"few":["a","b","c","d"]}`,
+		`{"a":{"b":[1,2,{"c":null}]}}`, `{"limits":{"cpu":`, `}{][,:`, "{\"\\", `{"x":"\`,
+		`{"inner":{"limits":{"a":1e5,"b":"1Ki"}},"short":"\u00e4\ud83d"}`, strings.Repeat("[", 100),
+		strings.Repeat(`{"inner":`, 70), `{"lists":{"a":[{"b":[1,2]}]}}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -12,8 +12,10 @@ import (
 
 func TestEscapes(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "plain": "plain", "é 漢字 🚀 \\x1b": "é 漢字 🚀 \\x1b", "a\x1b[2J": `a\x1b[2J`, "\u009b1m": `\u009b1m`, "\x9b1m": `\x9b1m`, "\u202e": `\u202e`,
-		"a\nb\tc\rd": `a\nb\tc\rd`, "\x00\x7f": `\x00\u007f`, "\U000e0041": `\udb40\udc41`, "\ufffd": "\ufffd", "\xe2\x80": `\xe2\x80`, "\u00a0": `\u00a0`,
+		"": "", "plain": "plain", "é 漢字 🚀 \\x1b": "é 漢字 🚀 \\x1b", "a\x1b[2J": `a\x1b[2J`, "\u009b1m": `\u009b1m`,
+		"\x9b1m": `\x9b1m`, "\u202e": `\u202e`,
+		"a\nb\tc\rd": `a\nb\tc\rd`, "\x00\x7f": `\x00\u007f`, "\U000e0041": `\udb40\udc41`, "\ufffd": "\ufffd",
+		"\xe2\x80": `\xe2\x80`, "\u00a0": `\u00a0`,
 	} {
 		if got := Line(text); got != want {
 			t.Errorf("%q is shown as %s, want %s", text, got, want)
@@ -31,7 +33,8 @@ func FuzzEscapes(f *testing.F) {
 	f.Add("\x80\xff\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		line := Line(text)
-		if strings.ContainsFunc(line, func(c rune) bool { return !unicode.IsPrint(c) }) || Line(line) != line || Text(Text(text)) != Text(text) {
+		if strings.ContainsFunc(line, func(c rune) bool { return !unicode.IsPrint(c) }) || Line(line) != line ||
+			Text(Text(text)) != Text(text) {
 			t.Errorf("%q becomes %q", text, line)
 		}
 

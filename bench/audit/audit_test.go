@@ -62,7 +62,8 @@ func sampleLog() string {
 		line(1.1, operator, "create", "a/services/good-svc", 500, labels("good", "")),
 		line(1.2, operator, "create", "a/services/good-svc", 201, labels("good", "")),
 		line(1.3, operator, "create", "a/services/good-svc", 409, labels("good", "")),
-		line(1.4, operator, "create", "a/events/e1", 201, `{"involvedObject":{"kind":"SparkApplication","name":"good"}}`),
+		line(1.4, operator, "create", "a/events/e1", 201,
+			`{"involvedObject":{"kind":"SparkApplication","name":"good"}}`),
 		line(1.5, "kube-scheduler/v1", "create", "a/pods/good-driver/binding", 201, "{}"),
 		line(2, NodeAgent, "patch", "a/pods/good-driver/status", 200, `{"status":{"phase":"Running"}}`),
 		line(2.5, operator, "patch", "a/sparkapplications/good/status", 200, state("RUNNING", "")),
@@ -70,7 +71,8 @@ func sampleLog() string {
 		line(4, NodeAgent, "patch", "a/pods/good-exec-1/status", 200, `{"status":{"phase":"Running"}}`),
 		line(5, NodeAgent, "patch", "a/pods/good-exec-1/status", 200, `{"status":{"phase":"Succeeded"}}`),
 		line(6, NodeAgent, "patch", "a/pods/good-driver/status", 200, `{"status":{"phase":"Succeeded"}}`),
-		line(8, operator, "patch", "a/sparkapplications/good/status", 200, state("COMPLETED", `,"executorState":{"good-exec-1":"COMPLETED"}`)),
+		line(8, operator, "patch", "a/sparkapplications/good/status", 200,
+			state("COMPLETED", `,"executorState":{"good-exec-1":"COMPLETED"}`)),
 		line(9, LoadAgent, "create", "a/sparkapplications/slow", 201, "{}"),
 		line(9, operator, "create", "b/pods/other-driver", 201, labels("other", "driver")),
 		line(9, operator, "update", "a/leases/leader", 200, "{}"),
@@ -83,7 +85,8 @@ func sampleLog() string {
 }
 
 func TestReadSumsTheWritesOfALoad(t *testing.T) {
-	got, err := Read(strings.NewReader(sampleLog()), Scope{From: start, To: start.Add(30 * time.Second), Namespaces: []string{"a"}, Controller: OperatorAgent})
+	got, err := Read(strings.NewReader(sampleLog()),
+		Scope{From: start, To: start.Add(30 * time.Second), Namespaces: []string{"a"}, Controller: OperatorAgent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +94,14 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	writes := map[string]int{Objects: 2, StatusWrites: 2, Events: 1, Others: 1}
 
 	want := Account{
-		Launch: []time.Duration{time.Second},
-		Driver: []time.Duration{500 * time.Millisecond, 2 * time.Second}, Executor: []time.Duration{4 * time.Second, 3 * time.Second},
-		NoDriver: 1, Writes: writes, MaxWrites: writes, Rejected: 1, WithoutApplication: 1, OtherNamespaces: 1, AllWrites: 15,
+		Launch:   []time.Duration{time.Second},
+		Driver:   []time.Duration{500 * time.Millisecond, 2 * time.Second},
+		Executor: []time.Duration{4 * time.Second, 3 * time.Second},
+		NoDriver: 1, Writes: writes, MaxWrites: writes, Rejected: 1, WithoutApplication: 1, OtherNamespaces: 1,
+		AllWrites: 15,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answers", "Bytes"), cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Account{}, "Answers", "Bytes"),
+		cmpopts.SortSlices(func(a, b time.Duration) bool { return a < b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
@@ -111,7 +117,8 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	double.Add(got)
 	double.Add(got)
 
-	if double.Writes[Objects] != 4 || double.MaxWrites[Objects] != 2 || len(double.Driver) != 4 || double.NoDriver != 2 {
+	if double.Writes[Objects] != 4 || double.MaxWrites[Objects] != 2 || len(double.Driver) != 4 ||
+		double.NoDriver != 2 {
 		t.Errorf("two accounts are %+v", double)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 var spec = Spec{Seed: 1, Classes: []Class{
-	{Name: "a", Namespace: "team", Namespaces: 3, Count: 40, Rate: 10, Executors: 5, Run: time.Second, RunMost: 3 * time.Second, Fail: 0.2},
+	{Name: "a", Namespace: "team", Namespaces: 3, Count: 40, Rate: 10, Executors: 5, Run: time.Second,
+		RunMost: 3 * time.Second, Fail: 0.2},
 	{Name: "b", Namespace: "other", Count: 2, Rate: 1, Alone: true},
 }}
 

@@ -24,7 +24,8 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func TestStatusPatchesAreValid(t *testing.T) {
 	now := []byte(`{"metadata":{"uid":"u"},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}}`)
 
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 	for _, step := range []struct {
 		patch string
 		words []string
@@ -36,7 +37,8 @@ func TestStatusPatchesAreValid(t *testing.T) {
 		{ended, []string{"PHASE", "Failed", "CODE", "1"}, corev1.PodFailed, corev1.ConditionFalse},
 	} {
 		var err error
-		if now, err = strategicpatch.StrategicMergePatch(now, fill(p, step.patch, noon, step.words...), &corev1.Pod{}); err != nil {
+		if now, err = strategicpatch.StrategicMergePatch(now, fill(p, step.patch, noon, step.words...),
+			&corev1.Pod{}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -59,7 +61,8 @@ func TestStatusPatchesAreValid(t *testing.T) {
 		scheduled := false
 		for _, c := range pod.Status.Conditions {
 			scheduled = scheduled || c.Type == corev1.PodScheduled
-			if c.Type == corev1.PodReady && (c.Status != step.ready || (c.Reason == "ContainersNotReady") != (step.phase == corev1.PodPending)) {
+			if c.Type == corev1.PodReady &&
+				(c.Status != step.ready || (c.Reason == "ContainersNotReady") != (step.phase == corev1.PodPending)) {
 				t.Errorf("%s: %+v", step.phase, c)
 			}
 		}
@@ -74,7 +77,8 @@ func TestStatusPatchesAreValid(t *testing.T) {
 func driverPod(t *testing.T) (*v1beta2.SparkApplication, *corev1.Pod) {
 	t.Helper()
 
-	spec := load.Spec{Classes: []load.Class{{Name: "a", Namespace: "n", Count: 1, Executors: 2, Run: time.Second, Fail: 1}}}
+	spec := load.Spec{Classes: []load.Class{{Name: "a", Namespace: "n", Count: 1, Executors: 2, Run: time.Second,
+		Fail: 1}}}
 
 	text, err := json.Marshal(spec.Applications()[0].Object)
 	if err != nil {
@@ -116,7 +120,8 @@ func TestDriverCreatesExecutorsLikeSpark(t *testing.T) {
 
 	for _, x := range pods {
 		owner := metav1.GetControllerOf(x)
-		if owner == nil || owner.UID != "driver" || x.Labels[selector] != driver.Labels[selector] || x.Spec.NodeName != "" {
+		if owner == nil || owner.UID != "driver" || x.Labels[selector] != driver.Labels[selector] ||
+			x.Spec.NodeName != "" {
 			t.Errorf("executor %s: %+v", x.Name, x.ObjectMeta)
 		}
 	}

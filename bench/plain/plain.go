@@ -312,8 +312,10 @@ func (p *program) launch(ctx context.Context, app *v1beta2.SparkApplication) (v1
 	driver := objects.Driver
 
 	ui := expose.DriverService(expose.Service{
-		Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIServiceSuffix), Labels: objects.Before[0].GetLabels(),
-		Owner:    *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication")),
+		Meta: expose.Meta{
+			Namespace: app.Namespace, Name: expose.Name(app.Name, sparkoperator.UIServiceSuffix), Labels: objects.Before[0].GetLabels(),
+			Owner: *metav1.NewControllerRef(app, v1beta2.SchemeGroupVersion.WithKind("SparkApplication")),
+		},
 		Selector: map[string]string{sparkoperator.LabelAppName: app.Name, submit.RoleLabel: submit.RoleDriver},
 		Port:     4040, TargetPort: 4040, PortName: "spark-driver-ui-port",
 	})

@@ -14,13 +14,15 @@ import (
 // TestFollowMapsPodsToStates changes the phases of an application's pods one at a time, and checks the status after
 // each change.
 func TestFollowMapsPodsToStates(t *testing.T) {
-	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }})
+	index := cache.NewIndexer(cache.MetaNamespaceKeyFunc,
+		cache.Indexers{byApplication: func(x any) ([]string, error) { return []string{keyOf(x)}, nil }})
 	set := func(name, role string, phase corev1.PodPhase) {
 		t.Helper()
 
 		err := index.Add(&corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, Labels: map[string]string{"sparkoperator.k8s.io/app-name": "a", "spark-role": role}},
-			Status:     corev1.PodStatus{Phase: phase},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name,
+				Labels: map[string]string{"sparkoperator.k8s.io/app-name": "a", "spark-role": role}},
+			Status: corev1.PodStatus{Phase: phase},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -47,13 +49,16 @@ func TestFollowMapsPodsToStates(t *testing.T) {
 		{"x1", "executor", corev1.PodFailed, executorsRunning, v1beta2.ApplicationStateRunning, "",
 			map[string]v1beta2.ExecutorState{"x1": v1beta2.ExecutorStateRunning, "x2": v1beta2.ExecutorStateRunning}},
 		{"d", "driver", corev1.PodSucceeded, ended, v1beta2.ApplicationStateCompleted, "SparkDriverCompleted",
-			map[string]v1beta2.ExecutorState{"x1": v1beta2.ExecutorStateCompleted, "x2": v1beta2.ExecutorStateCompleted}},
+			map[string]v1beta2.ExecutorState{"x1": v1beta2.ExecutorStateCompleted,
+				"x2": v1beta2.ExecutorStateCompleted}},
 	} {
 		set(step.name, step.role, step.phase)
 
 		reason, err := p.follow(app, "n/a", &current)
-		if err != nil || reason != step.reason || current.stage != step.stage || current.status.AppState.State != step.state {
-			t.Errorf("%s is %s: %q, stage %d, %s, %v", step.name, step.phase, reason, current.stage, current.status.AppState.State, err)
+		if err != nil || reason != step.reason || current.stage != step.stage ||
+			current.status.AppState.State != step.state {
+			t.Errorf("%s is %s: %q, stage %d, %s, %v", step.name, step.phase, reason, current.stage,
+				current.status.AppState.State, err)
 		}
 
 		if diff := cmp.Diff(step.executors, current.status.ExecutorState); diff != "" {

@@ -46,12 +46,14 @@ bounds:
 	}
 
 	run := &Run{Measurements: []Measurement{
-		{ID: "a//n", Value: 1.5}, {ID: "a//cpu", Value: 8, Unit: "s"}, {ID: "a//ms", Value: 10, Unit: "ms"}, {ID: "a//zero"},
+		{ID: "a//n", Value: 1.5}, {ID: "a//cpu", Value: 8, Unit: "s"}, {ID: "a//ms", Value: 10, Unit: "ms"},
+		{ID: "a//zero"},
 		{ID: "b/p/n", Value: 1}, {ID: "b/q/n", Value: 2},
 	}}
 	all := Check(run, s.Select([]string{"a", "b"}))
 
-	want := []string{"1.5 holds", "1.5 **missed**", "missing **not measured**", "800 holds", "missing **not measured**", "2 holds"}
+	want := []string{"1.5 holds", "1.5 **missed**", "missing **not measured**", "800 holds", "missing **not measured**",
+		"2 holds"}
 	if len(all) != len(want) {
 		t.Fatalf("%d bounds", len(all))
 	}
@@ -68,7 +70,8 @@ bounds:
 	}
 
 	for want, b := range map[string]Bound{
-		"exactly 2": bound(2, 2), "1 to 2": bound(1, 2), "at least 1": {Min: new(1.0)}, "at most 2": {Max: new(2.0)}, "measured": {},
+		"exactly 2": bound(2, 2), "1 to 2": bound(1, 2), "at least 1": {Min: new(1.0)}, "at most 2": {Max: new(2.0)},
+		"measured": {},
 	} {
 		if b.Range() != want {
 			t.Errorf("%q, want %q", b.Range(), want)
@@ -127,7 +130,8 @@ func TestNewestTakesCompleteScenarios(t *testing.T) {
 func TestFormatKeepsThreeDigits(t *testing.T) {
 	for want, got := range map[string]string{
 		"0": Format(0, ""), "0 ms": Format(0, "ms"), "4.57 ms": Format(4.567, "ms"), "45.7": Format(45.67, ""),
-		"4,570 B": Format(4567.2, "B"), "0.0457": Format(0.04567, ""), "100": Format(100, ""), "17.5/s": Format(17.5, "1/s"),
+		"4,570 B": Format(4567.2, "B"), "0.0457": Format(0.04567, ""), "100": Format(100, ""),
+		"17.5/s": Format(17.5, "1/s"),
 		"-1,230": Format(-1234.9, ""), "1,230,000": Format(1234567, ""), "0.000015 s": Format(0.000015, "s"),
 	} {
 		if got != want {
@@ -163,7 +167,8 @@ func TestQuantileAndRateOfSamples(t *testing.T) {
 // files has at most 150 lines.
 func TestPageMatchesTheRuns(t *testing.T) {
 	root := t.TempDir()
-	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")), os.MkdirAll(filepath.Join(root, "docs/performance"), 0o755)); err != nil {
+	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")),
+		os.MkdirAll(filepath.Join(root, "docs/performance"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -171,7 +176,8 @@ func TestPageMatchesTheRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, name := range []string{"performance.md", "performance/memory.svg", "performance/cpu.svg", "performance/latency.svg"} {
+	for _, name := range []string{"performance.md", "performance/memory.svg", "performance/cpu.svg",
+		"performance/latency.svg"} {
 		got, err := os.ReadFile(filepath.Join(root, "docs", name))
 		if err != nil {
 			t.Fatal(err)

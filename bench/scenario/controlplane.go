@@ -57,7 +57,7 @@ func (b *Binaries) Build(ctx context.Context, dir string) error {
 		}
 
 		*binary.into = filepath.Join(dir, binary.name)
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", *binary.into, binary.pkg)
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "grpcnotrace,disable_grpc_modules", "-o", *binary.into, binary.pkg)
 
 		cmd.Dir, cmd.Env = filepath.Join(b.Root, binary.module), append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {

@@ -43,12 +43,14 @@ func TestGoRuntimeMatchesTheChart(t *testing.T) {
 
 	installed := values.Controller.Go
 
-	want := []string{fmt.Sprintf("GOMAXPROCS=%d", installed.MaxProcs), fmt.Sprintf("GOGC=%d", installed.GCPercent), fmt.Sprintf("HEAP_RESERVE_MIB=%d", installed.HeapReserveMiB)}
+	want := []string{fmt.Sprintf("GOMAXPROCS=%d", installed.MaxProcs), fmt.Sprintf("GOGC=%d", installed.GCPercent),
+		fmt.Sprintf("HEAP_RESERVE_MIB=%d", installed.HeapReserveMiB)}
 	if diff := cmp.Diff(want, goRuntime); diff != "" {
 		t.Errorf("(-chart +bench):\n%s", diff)
 	}
 
-	given := []string{"PATH=/bin", "GOGC=10", "GOMEMLIMIT=1GiB", "GOGCX=1", "GODEBUG=x=1", "GOMAXPROCS=1", "HEAP_RESERVE_MIB=1"}
+	given := []string{"PATH=/bin", "GOGC=10", "GOMEMLIMIT=1GiB", "GOGCX=1", "GODEBUG=x=1", "GOMAXPROCS=1",
+		"HEAP_RESERVE_MIB=1"}
 	if diff := cmp.Diff([]string{"PATH=/bin", "GOGCX=1"}, environment(given)); diff != "" {
 		t.Error(diff)
 	}

@@ -16,7 +16,8 @@ BenchmarkRender 	     100	      1000 ns/op	 0 B/op	       0 allocs/op
 PASS
 `)
 
-	want := map[string][3]float64{"dialect/sparkoperator Step 5-executors": {301.2, 16, 2}, "dialect/sparkoperator Render": {1000, 0, 0}}
+	want := map[string][3]float64{"dialect/sparkoperator Step 5-executors": {301.2, 16, 2},
+		"dialect/sparkoperator Render": {1000, 0, 0}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

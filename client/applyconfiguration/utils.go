@@ -82,6 +82,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &sparkv1.SparkClusterApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("WorkerInstanceConfig"):
 		return &sparkv1.WorkerInstanceConfigApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("WorkerNetworkPolicy"):
+		return &sparkv1.WorkerNetworkPolicyApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("WorkerSpec"):
 		return &sparkv1.WorkerSpecApplyConfiguration{}
 
@@ -178,10 +180,24 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationstatusv1.OperatorDefaultsApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorExecutors"):
 		return &applyconfigurationstatusv1.OperatorExecutorsApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorLogs"):
+		return &applyconfigurationstatusv1.OperatorLogsApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorStatus"):
 		return &applyconfigurationstatusv1.OperatorStatusApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorTransition"):
 		return &applyconfigurationstatusv1.OperatorTransitionApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorUsage"):
+		return &applyconfigurationstatusv1.OperatorUsageApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("UsageOfPods"):
+		return &applyconfigurationstatusv1.UsageOfPodsApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("UsagePending"):
+		return &applyconfigurationstatusv1.UsagePendingApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("UsageRate"):
+		return &applyconfigurationstatusv1.UsageRateApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("UsageSamples"):
+		return &applyconfigurationstatusv1.UsageSamplesApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("UsageSums"):
+		return &applyconfigurationstatusv1.UsageSumsApplyConfiguration{}
 
 	}
 	return nil

@@ -83,7 +83,7 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 func logUnused(log logr.Logger, given []peer.Unused, environment func(string) (string, bool)) {
 	for _, setting := range given {
 		if setting.Property {
-			log.Info("Property has no effect", "property", setting.Name, "why", setting.Why)
+			log.Info("Property has no effect, or not the whole effect", "property", setting.Name, "why", setting.Why)
 			continue
 		}
 

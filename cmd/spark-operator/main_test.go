@@ -49,7 +49,8 @@ func TestUnusedFlagsAreLogged(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("SPARK_SUBMIT_OPTS", "-Dpassword=secret")
 
-	out, err := execute(t, "controller", "start", "--kube-api-qps=20", "--submitter-max-retries", "3", "--feature-gates=RestSubmitter=true")
+	out, err := execute(t, "controller", "start", "--kube-api-qps=20", "--submitter-max-retries", "3",
+		"--feature-gates=RestSubmitter=true")
 	if err == nil {
 		t.Fatal("it started")
 	}
@@ -83,7 +84,8 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 		t.Fatalf("%v, want it to get as far as to the cluster", err)
 	}
 
-	for _, want := range []string{"spark.kubernetes.operator.api.retryMaxAttempts", "spark.kubernetes.operator.mine", "there is no such property", "team-a", "workers", "7"} {
+	for _, want := range []string{"spark.kubernetes.operator.api.retryMaxAttempts", "spark.kubernetes.operator.mine",
+		"there is no such property", "team-a", "workers", "7"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is not logged:\n%s", want, out)
 		}
@@ -93,7 +95,8 @@ func TestUnusedPropertiesAreLogged(t *testing.T) {
 		t.Error("the value of a property is logged")
 	}
 
-	if _, err := execute(t, "controller", "start", "--apache-properties"); err == nil || !strings.Contains(err.Error(), "/opt/spark-operator/conf/spark-operator.properties") {
+	if _, err := execute(t, "controller", "start", "--apache-properties"); err == nil ||
+		!strings.Contains(err.Error(), "/opt/spark-operator/conf/spark-operator.properties") {
 		t.Errorf("%v, want it to name where that operator's chart mounts them", err)
 	}
 }
@@ -105,7 +108,8 @@ func TestInvalidUIAddressIsLoggedOnce(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 
 	file := filepath.Join(t.TempDir(), "file.yaml")
-	if err := os.WriteFile(file, []byte("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nui: {ingress: {urlFormat: '/{{$appName}}'}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nui: {ingress: {urlFormat: '/{{$appName}}'}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -138,18 +142,24 @@ func TestStartReportsFaults(t *testing.T) {
 		want string
 	}{
 		{"no configuration file", []string{"controller", "start", "--config", "/does/not/exist"}, "/does/not/exist"},
-		{"a bad field", []string{"controller", "start", "--config", file("controller: {workers: -1}")}, "controller.workers"},
-		{"an unknown field", []string{"controller", "start", "--config", file("controller: {worker: 1}")}, "controller.worker"},
+		{"a bad field", []string{"controller", "start", "--config", file("controller: {workers: -1}")},
+			"controller.workers"},
+		{"an unknown field", []string{"controller", "start", "--config", file("controller: {worker: 1}")},
+			"controller.worker"},
 		{"no cluster", []string{"controller", "start"}, "KUBECONFIG"},
 		{"no kubeconfig file", []string{"controller", "start", "--kubeconfig", "/does/not/exist"}, "/does/not/exist"},
 		{"an argument", []string{"controller", "start", "now"}, "now"},
 		{"an unknown command", []string{"controler"}, "controler"},
-		{"the command webhook, which does not exist", []string{"webhook", "start"}, `unknown command "webhook" for "spark-operator"`},
-		{"the command webhook with a flag of the kubeflow operator", []string{"webhook", "start", "--webhook-port=9443"}, `unknown command "webhook" for "spark-operator"`},
+		{"the command webhook, which does not exist", []string{"webhook", "start"},
+			`unknown command "webhook" for "spark-operator"`},
+		{"the command webhook with a flag of the kubeflow operator",
+			[]string{"webhook", "start", "--webhook-port=9443"}, `unknown command "webhook" for "spark-operator"`},
 		{"an unknown flag", []string{"controller", "start", "--controller-treads=3"}, "controller-treads"},
 		{"a bad value of a flag", []string{"controller", "start", "--controller-threads=0x"}, "0x"},
-		{"an invalid value of the field that a flag sets", []string{"controller", "start", "--controller-threads=-1"}, "controller.workers"},
-		{"no cluster, with flags", []string{"controller", "start", "--namespaces=default", "--leader-election=false", "--kube-api-qps=20"}, "KUBECONFIG"},
+		{"an invalid value of the field that a flag sets", []string{"controller", "start", "--controller-threads=-1"},
+			"controller.workers"},
+		{"no cluster, with flags", []string{"controller", "start", "--namespaces=default", "--leader-election=false",
+			"--kube-api-qps=20"}, "KUBECONFIG"},
 	} {
 		if _, err := execute(t, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want it to name %q", test.name, err, test.want)

@@ -29,7 +29,8 @@ func TestConvert(t *testing.T) {
 		"spark-pi-schedule": {"-f", "../../examples/spark-pi-schedule.yaml"},
 		"everything":        everything,
 		"apache-pi":         {"-f", "../../examples/apache-pi.yaml", "--to", "sparkoperator.k8s.io"},
-		"two":               {"-f", "../../examples/apache-pi-restart.yaml", "-f", "../../examples/spark-pi-python.yaml"},
+		"two": {"-f", "../../examples/apache-pi-restart.yaml", "-f",
+			"../../examples/spark-pi-python.yaml"},
 		"line":              append([]string{"spark-submit", "--object-name", "pi"}, java...),
 		"line-to-apache":    append([]string{"spark-submit", "--to=spark.apache.org", "-n", "jobs"}, lines["r"]...),
 		"properties":        {"--properties-file", defaults},
@@ -80,7 +81,8 @@ func TestConvertUsage(t *testing.T) {
 	}{
 		{nil, exit.Usage, "-f"},
 		{[]string{"-f", "../../examples/spark-pi.yaml", "--to", "v1"}, exit.Usage, "spark.apache.org"},
-		{[]string{"-f", "../../examples/spark-pi.yaml", "--to", "sparkoperator.k8s.io"}, exit.Invalid, "--to spark.apache.org"},
+		{[]string{"-f", "../../examples/spark-pi.yaml", "--to", "sparkoperator.k8s.io"}, exit.Invalid,
+			"--to spark.apache.org"},
 		{[]string{"-f", "../../examples/spark-pi.yaml", "--properties-file", "x"}, exit.Usage, "cannot be combined"},
 		{[]string{"-f", "/does/not/exist"}, exit.Invalid, "/does/not/exist"},
 		{[]string{"-f", "../../examples/spark-connect.yaml"}, exit.Invalid, "examples/spark-connect.yaml:"},
@@ -88,16 +90,20 @@ func TestConvertUsage(t *testing.T) {
 		{[]string{"-f", "testdata/lint/faults.yaml"}, exit.Invalid, "testdata/lint/faults.yaml:"},
 		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid, "testdata/lint/broken.yaml:13:5"},
 		{[]string{"--properties-file", "/does/not/exist", "--spark-version", "4.1.4"}, exit.Invalid, "/does/not/exist"},
-		{[]string{"spark-submit", "--deploy-mode", "client", "--spark-version", "4.1.4", "local:///a.jar"}, exit.Invalid, "client"},
+		{[]string{"spark-submit", "--deploy-mode", "client", "--spark-version", "4.1.4", "local:///a.jar"},
+			exit.Invalid, "client"},
 		{[]string{"spark-submit", "--to", "x", "local:///a.jar"}, exit.Usage, "sparkoperator.k8s.io"},
-		{[]string{"spark-submit", "--deploy-mode", "cluster", "--class", "A", "local:///a.jar"}, exit.Usage, "--spark-version"},
+		{[]string{"spark-submit", "--deploy-mode", "cluster", "--class", "A", "local:///a.jar"}, exit.Usage,
+			"--spark-version"},
 	} {
-		if got := run(t, append([]string{"convert"}, test.args...)...); got.code != test.code || !strings.Contains(got.err, test.says) {
+		if got := run(t, append([]string{"convert"}, test.args...)...); got.code != test.code ||
+			!strings.Contains(got.err, test.says) {
 			t.Errorf("%v: exit code %d, %q", test.args, got.code, got.err)
 		}
 	}
 
-	if got := run(t, "convert", "spark-submit", "--help"); got.code != exit.OK || !strings.Contains(got.out, "--object-name") || slices.Contains(strings.Fields(got.out), "--filename") {
+	if got := run(t, "convert", "spark-submit", "--help"); got.code != exit.OK ||
+		!strings.Contains(got.out, "--object-name") || slices.Contains(strings.Fields(got.out), "--filename") {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 }

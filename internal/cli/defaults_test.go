@@ -29,7 +29,8 @@ func TestRenderDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	args := strings.Fields(strings.NewReplacer("operator.yaml", file, "examples/", "../../examples/").Replace(blocks[2]))
+	args := strings.Fields(strings.NewReplacer("operator.yaml", file, "examples/",
+		"../../examples/").Replace(blocks[2]))
 
 	got := run(t, args...)
 	if diff := cmp.Diff(blocks[3], got.out); diff != "" || got.code != exit.OK {
@@ -37,7 +38,8 @@ func TestRenderDefaults(t *testing.T) {
 	}
 
 	// Without --defaults, the objects have the defaults that the labels of the namespace select.
-	objects := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--config", file, "--namespace-labels", "tier=batch")
+	objects := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--config", file, "--namespace-labels",
+		"tier=batch")
 
 	other := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--config", file)
 	for _, text := range []string{"spark.sql.adaptive.enabled=true", "sparkoperator.dev/defaults-origins:", "spot"} {
@@ -50,7 +52,8 @@ func TestRenderDefaults(t *testing.T) {
 		t.Errorf("without labels of the namespace:\n%s", other.out)
 	}
 
-	if got := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--namespace-labels", "a"); got.code != exit.Usage || !strings.Contains(got.err, "--namespace-labels") {
+	if got := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--namespace-labels",
+		"a"); got.code != exit.Usage || !strings.Contains(got.err, "--namespace-labels") {
 		t.Errorf("exit code %d, %s", got.code, got.err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/cli/list"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
@@ -23,6 +23,7 @@ import (
 var groups = []struct{ title, verbs string }{
 	{"Run", "submit create restart suspend resume scale trigger delete"},
 	{"Look", "list status explain events log wait top ui connect"},
+	{"Compare", "usage runs advise"},
 	{"Check and convert manifests", "lint render diff convert"},
 	{"The installation and this program", "doctor version completion docs help"},
 }
@@ -233,7 +234,7 @@ func completeFlags(cmd *cobra.Command) {
 		switch {
 		case known || f.Hidden:
 		case f.Name == "state":
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(list.Results(), cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(screen.Results(), cobra.ShellCompDirectiveNoFileComp))
 		case f.Name == "namespace":
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeNamespaces) // fails only if it is registered already
 		case match != nil && f.Value.Type() != "bool":

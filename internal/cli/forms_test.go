@@ -29,11 +29,16 @@ func TestFormsOfOtherPrograms(t *testing.T) {
 	const works = "cannot be reached"
 
 	cases := map[string]string{
-		"create " + manifest + " -n jobs": works, "create -f " + manifest + " -n jobs": works, "log pi -e 1": works, "log pi -e 1 -f": works, "logs pi": works,
-		"event pi": works, "forward pi": works, "describe pi": works, "kill pi": works, "cancel pi --yes": works, "list -A": works, "get": works, "status pi": works, "delete pi": works,
-		"apply -f " + manifest: "kubectl apply", "edit pi": "kubectl edit", "run pi --image x": "verb submit", "statsu pi -x": "did you mean status?", "frobnicate -f x": "see sparkctl --help",
-		"create " + manifest + " --upload-to s3a://b": "submit --stage", "create " + manifest + " --upload-to=s3a://b --override": "submit --stage", "events pi -f": "verb status",
-		"event pi --follow": "verb status", "forward pi --local-port 4041": "use --port", "create nightly-now --from nightly": "verb trigger",
+		"create " + manifest + " -n jobs": works, "create -f " + manifest + " -n jobs": works, "log pi -e 1": works,
+		"log pi -e 1 -f": works, "logs pi": works,
+		"event pi": works, "forward pi": works, "describe pi": works, "kill pi": works, "cancel pi --yes": works,
+		"list -A": works, "get": works, "status pi": works, "delete pi": works,
+		"apply -f " + manifest: "kubectl apply", "edit pi": "kubectl edit", "run pi --image x": "verb submit",
+		"statsu pi -x": "did you mean status?", "frobnicate -f x": "see sparkctl --help",
+		"create " + manifest + " --upload-to s3a://b":            "submit --stage",
+		"create " + manifest + " --upload-to=s3a://b --override": "submit --stage", "events pi -f": "verb status",
+		"event pi --follow": "verb status", "forward pi --local-port 4041": "use --port",
+		"create nightly-now --from nightly": "verb trigger",
 	}
 	for _, old := range former {
 		if name, hasValue := strings.CutSuffix(old.flag, "="); hasValue {
@@ -50,7 +55,8 @@ func TestFormsOfOtherPrograms(t *testing.T) {
 		}
 
 		got := run(t, args...)
-		if !strings.Contains(strings.Join(strings.Fields(got.err), " "), has) || (got.code == exit.Usage) == (has == works) {
+		if !strings.Contains(strings.Join(strings.Fields(got.err), " "), has) ||
+			(got.code == exit.Usage) == (has == works) {
 			t.Errorf("sparkctl %s: exit code %d, %q, want %q", line, got.code, got.err, has)
 		}
 	}
@@ -59,13 +65,14 @@ func TestFormsOfOtherPrograms(t *testing.T) {
 // TestHelpIsGrouped checks that each verb is below a heading, and that the help of a verb has no flags about the
 // connection except those that users need every day.
 func TestHelpIsGrouped(t *testing.T) {
-	for _, cmd := range documented(Command(terminal.Streams{}, "sparkctl")) {
+	for _, cmd := range documented(command(terminal.Streams{}, "sparkctl")) {
 		if cmd.GroupID == "" {
 			t.Errorf("%s is in no group", cmd.Name())
 		}
 
 		got := run(t, cmd.Name(), "--help").out
-		if strings.Contains(got, "--insecure-skip-tls-verify") || strings.Contains(got, "--context") != strings.Contains(got, "other flags of kubectl") {
+		if strings.Contains(got, "--insecure-skip-tls-verify") ||
+			strings.Contains(got, "--context") != strings.Contains(got, "other flags of kubectl") {
 			t.Errorf("the help of %s is\n%s", cmd.Name(), got)
 		}
 	}
@@ -81,7 +88,8 @@ func completions(t *testing.T, kubeconfig string, words ...string) []string {
 	var out, errs strings.Builder
 
 	t.Setenv("KUBECONFIG", kubeconfig)
-	Main(t.Context(), append([]string{"/usr/local/bin/kubectl_complete-spark"}, words...), terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	Main(t.Context(), append([]string{"/usr/local/bin/kubectl_complete-spark"}, words...),
+		terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 
 	var found []string
 	for line := range strings.Lines(out.String()) {
@@ -94,8 +102,10 @@ func completions(t *testing.T, kubeconfig string, words ...string) []string {
 // TestCompletion checks the words that need no cluster, as the plugin of kubectl offers them.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
-		"list --kind |": "apache-app", "list -o |": "wide", "list --state |": "suspended", "list --sort |": "age", "wait pi --for |": "succeeded", "lint -o |": "sarif", "render -o |": "name",
-		"submit --executor-m|": "--executor-memory", "submit --conf spark.exec|": "spark.executor.memory=", "submit --wa|": "--wait", "convert spark-submit --num|": "--num-executors",
+		"list --kind |": "apache-app", "list -o |": "wide", "list --state |": "suspended", "list --sort |": "age",
+		"wait pi --for |": "succeeded", "lint -o |": "sarif", "render -o |": "name",
+		"submit --executor-m|": "--executor-memory", "submit --conf spark.exec|": "spark.executor.memory=",
+		"submit --wa|": "--wait", "convert spark-submit --num|": "--num-executors",
 		"convert spark-submit -c spark.kub|": "spark.kubernetes.container.image=", "completion |": "fish",
 	} {
 		line, _ = strings.CutSuffix(line, "|")
@@ -108,7 +118,10 @@ func TestCompletion(t *testing.T) {
 // TestS3LogsNothing checks that the warnings of the client of S3, here about the metadata of EC2, do not reach the
 // standard error.
 func TestS3LogsNothing(t *testing.T) {
-	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
 	defer metadata.Close()
 
 	dir := t.TempDir()
@@ -119,7 +132,8 @@ func TestS3LogsNothing(t *testing.T) {
 	}
 
 	for name, value := range map[string]string{
-		"HOME": dir, "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL, "AWS_EC2_METADATA_DISABLED": "",
+		"HOME": dir, "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL, "AWS_EC2_METADATA_DISABLED": "",
 	} {
 		t.Setenv(name, value)
 	}
@@ -133,7 +147,8 @@ func TestS3LogsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	got := run(t, "submit", nowhere, "--deploy-mode", "cluster", "--conf", "spark.kubernetes.container.image=x:4.1.4", "--stage", "s3://bucket/p?region=us-east-1&endpoint=http://127.0.0.1:1", program)
+	got := run(t, "submit", nowhere, "--deploy-mode", "cluster", "--conf", "spark.kubernetes.container.image=x:4.1.4",
+		"--stage", "s3://bucket/p?region=us-east-1&endpoint=http://127.0.0.1:1", program)
 
 	logged, err := os.ReadFile(file.Name())
 	if err != nil || len(logged) > 0 || !strings.Contains(got.err, "no credentials") {
@@ -200,14 +215,16 @@ func TestManPagesAreShort(t *testing.T) {
 	}
 
 	text, err := os.ReadFile(filepath.Join(folder, "sparkctl-status.1"))
-	if err != nil || !strings.Contains(string(text), "It also takes the flags of kubectl about the connection") || !strings.Contains(string(text), "watch") {
+	if err != nil || !strings.Contains(string(text), "It also takes the flags of kubectl about the connection") ||
+		!strings.Contains(string(text), "watch") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
 
 // TestNoFile checks that a command line without the application's file says what to write.
 func TestNoFile(t *testing.T) {
-	for _, line := range []string{"submit", "submit --name a", "submit --conf spark.kubernetes.container.image=a:4.1.4", "convert spark-submit --class a.B"} {
+	for _, line := range []string{"submit", "submit --name a", "submit --conf spark.kubernetes.container.image=a:4.1.4",
+		"convert spark-submit --class a.B"} {
 		const want = "error: the application's file is missing: write the application's jar, .py or .R file after the options, such as local:///opt/application.jar\n"
 		if got := run(t, strings.Fields(line)...); got.err != want {
 			t.Errorf("%s: %s", line, got.err)

@@ -33,8 +33,8 @@ spec: {suspend: true, runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {spark.
 `,
 }
 
-// TestHeldIsShown checks that render creates no object from a held manifest and prints the reason, that lint warns, and
-// that convert keeps the hold.
+// TestHeldIsShown checks that render creates no object from a held manifest and prints the reason, that lint finds
+// nothing, and that convert keeps the suspension.
 func TestHeldIsShown(t *testing.T) {
 	for kind, text := range heldManifests {
 		file := filepath.Join(t.TempDir(), kind+".yaml")
@@ -43,11 +43,12 @@ func TestHeldIsShown(t *testing.T) {
 		}
 
 		got := run(t, "render", "-f", file)
-		if strings.Contains(got.out, "kind: Pod") || strings.Contains(got.out, "kind: StatefulSet") || !strings.Contains(got.out+got.err, "spec.suspend is true") {
+		if strings.Contains(got.out, "kind: Pod") || strings.Contains(got.out, "kind: StatefulSet") ||
+			!strings.Contains(got.out+got.err, "spec.suspend is true") {
 			t.Errorf("%s: render prints %s%s", kind, got.out, got.err)
 		}
 
-		if got := run(t, "lint", "-f", file); !strings.Contains(got.out+got.err, "spec.suspend") {
+		if got := run(t, "lint", "-f", file); got.code != exit.OK || strings.Contains(got.out+got.err, "suspend") {
 			t.Errorf("%s: lint prints %s%s", kind, got.out, got.err)
 		}
 
@@ -76,7 +77,8 @@ func TestHeldIsShown(t *testing.T) {
 func TestHeldIsExplained(t *testing.T) {
 	now, suspend := time.Now(), true
 
-	meta := metav1.ObjectMeta{Namespace: "n", Name: "held", Generation: 3, Annotations: map[string]string{"sparkoperator.dev/restart": "now"}}
+	meta := metav1.ObjectMeta{Namespace: "n", Name: "held", Generation: 3,
+		Annotations: map[string]string{"sparkoperator.dev/restart": "now"}}
 	for _, state := range []string{"", "RunningHealthy", "Suspended"} {
 		app, sc := &sparkv1.SparkApplication{ObjectMeta: meta}, &sparkv1.SparkCluster{ObjectMeta: meta}
 
@@ -97,16 +99,44 @@ func TestHeldIsExplained(t *testing.T) {
 			}
 
 			reason, way := "SuspendHeld", "sparkctl resume"
-			if state == "Suspended" {
-				reason, way = "OtherOperator", "delete it"
+			if state != "" {
+				reason = "Suspend"
 			}
 
-			if text := all.String(); !strings.Contains(text, "why: "+reason) || !strings.Contains(text, way) || strings.Contains(text, "has not handled") {
+			if object == client.Object(app) && state != "" {
+				way = "driver pod" // which is being deleted
+			}
+
+			if text := all.String(); !strings.Contains(text, "why: "+reason) || !strings.Contains(text, way) ||
+				strings.Contains(text, "has not handled") {
 				t.Errorf("%T in state %q:\n%s", object, state, text)
 			}
 
-			if held := kube.Summarize(object); reason == "SuspendHeld" && held.Result != kube.Suspended {
+			if held := kube.Summarize(object); state == "" && held.Result != kube.Suspended {
 				t.Errorf("%T in state %q has the result %s", object, state, held.Result)
+			}
+		}
+	}
+}
+
+// TestWaitForQuotaIsExplained checks that explain prints why an object in a queue does not start, and neither suspects
+// that no operator runs nor announces pods, before the first attempt and after an eviction.
+func TestWaitForQuotaIsExplained(t *testing.T) {
+	now := time.Now()
+	for _, reason := range []string{lifecycle.ReasonQuotaPending, lifecycle.ReasonQuotaRequestFailed, lifecycle.ReasonFlavorUnreadable} {
+		for _, observed := range []int64{0, 3} {
+			app := &sparkv1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "waits", Generation: 3}}
+			app.Status.ObservedGeneration = observed
+			app.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: reason, Message: "no room", ObservedGeneration: 3}}
+
+			var all strings.Builder
+			for _, line := range screen.Explanation(now, screen.Zone{}, app, nil, nil, application.Applications{}.Decide(app, lifecycle.Observed{}, now)) {
+				all.WriteString(line.Label + ": " + line.Text + "\n")
+			}
+
+			if text := all.String(); !strings.Contains(text, "why: "+reason+": no room") || strings.Contains(text, "has not handled") ||
+				!strings.Contains(text, "next: the operator creates the pods when the queue admits them") {
+				t.Errorf("%s, observed generation %d:\n%s", reason, observed, text)
 			}
 		}
 	}

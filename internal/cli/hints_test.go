@@ -38,11 +38,19 @@ func (u *user) plugs() {
 	}
 
 	for has, args := range map[string][]string{
-		"kubectl spark restart app/pi -n " + u.Namespace: {"explain", "pi"}, "kubectl spark list -A": {"status", "nothing-like-any-other-name"},
-		"kubectl spark delete app/pi -n " + u.Namespace: {"create", "-f", u.manifest("pi", "")}, "kubectl spark trigger schedule/nightly -n " + u.Namespace: {"restart", "nightly", "--yes"},
-		"kubectl spark explain app/stuck -n " + u.Namespace: {"ui", "stuck"}, "do: the whole log shows more: kubectl spark log app/unlucky -n " + u.Namespace: {"explain", "unlucky"}, "kubectl spark list --watch": {"list", "--help"},
+		"kubectl spark restart app/pi -n " + u.Namespace: {"explain", "pi"},
+		"kubectl spark list -A": {"status",
+			"nothing-like-any-other-name"},
+		"kubectl spark delete app/pi -n " + u.Namespace: {"create", "-f",
+			u.manifest("pi", "")},
+		"kubectl spark trigger schedule/nightly -n " + u.Namespace: {"restart", "nightly",
+			"--yes"},
+		"kubectl spark explain app/stuck -n " + u.Namespace:                             {"ui", "stuck"},
+		"do: the whole log shows more: kubectl spark log app/unlucky -n " + u.Namespace: {"explain", "unlucky"},
+		"kubectl spark list --watch":                                                    {"list", "--help"},
 	} {
-		text, _ := exec.CommandContext(u.t.Context(), plugin, append(args, "--kubeconfig", u.kubeconfig)...).CombinedOutput()
+		text, _ := exec.CommandContext(u.t.Context(), plugin,
+			append(args, "--kubeconfig", u.kubeconfig)...).CombinedOutput()
 		if words := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(words, has) {
 			u.t.Errorf("kubectl spark %v lacks %q:\n%s", args, has, text)
 		}
@@ -53,7 +61,7 @@ func (u *user) plugs() {
 // of kubectl it has another name. Only the descriptions of verbs may have it, because Command replaces it there.
 func TestHintsNameTheProgram(t *testing.T) {
 	var verbs []string
-	for _, cmd := range Command(terminal.Streams{}, "sparkctl").Commands() {
+	for _, cmd := range command(terminal.Streams{}, "sparkctl").Commands() {
 		verbs = append(verbs, append(cmd.Aliases, cmd.Name())...)
 	}
 

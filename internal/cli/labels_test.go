@@ -37,13 +37,15 @@ func TestLabelsOfTheNamespaceAreReadFromTheCluster(t *testing.T) {
 	u.does(exit.OK, "creates the driver pod", "explain", "pi", "--config", file)
 
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: u.Namespace}}
-	if err := u.API.Patch(t.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"tier":"tenant"}}}`))); err != nil {
+	if err := u.API.Patch(t.Context(), namespace,
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"tier":"tenant"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 
 	u.does(exit.Invalid, refused, "diff", "-f", edited, "--config", file)
 
-	if got := u.does(exit.OK, "next:", "explain", "pi", "--config", file); strings.Contains(got.out, "creates") || got.err != "" {
+	if got := u.does(exit.OK, "next:", "explain", "pi", "--config", file); strings.Contains(got.out, "creates") ||
+		got.err != "" {
 		t.Errorf("the explanation of an application that a rule refuses:\n%s%s", got.out, got.err)
 	}
 
@@ -52,12 +54,15 @@ func TestLabelsOfTheNamespaceAreReadFromTheCluster(t *testing.T) {
 	}
 
 	u.reader("reader")
-	got := u.does(exit.OK, "spec.sparkConf[spark.a]", "diff", "-f", edited, "--config", file, "--as", "system:serviceaccount:"+u.Namespace+":reader")
+	got := u.does(exit.OK, "spec.sparkConf[spark.a]", "diff", "-f", edited, "--config", file, "--as",
+		"system:serviceaccount:"+u.Namespace+":reader")
 
-	want := "note: you are not allowed to get the namespace " + u.Namespace + ", so its labels are unknown; defaults and rules for namespaces with certain labels are left out\n"
+	want := "note: you are not allowed to get the namespace " + u.Namespace +
+		", so its labels are unknown; defaults and rules for namespaces with certain labels are left out\n"
 	if got.err != want {
 		t.Errorf("the note is %q, want %q", got.err, want)
 	}
 
-	u.does(exit.OK, "note: the namespace nowhere does not exist", "diff", "-f", edited, "-n", "nowhere", "--config", file)
+	u.does(exit.OK, "note: the namespace nowhere does not exist", "diff", "-f", edited, "-n", "nowhere",
+		"--config", file)
 }

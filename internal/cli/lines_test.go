@@ -28,22 +28,30 @@ var pastedForms = []pastedLine{
 	{"--deploy-mode=cluster {}", nil},
 	{"--conf spark.submit.deployMode=cluster {}", nil},
 	{"--verbose --deploy-mode cluster {}", nil},
-	{"--master yarn --deploy-mode cluster {}", []string{`--master: "yarn" has no effect: the application runs on Kubernetes`}},
-	{"--master=yarn {} --deploy-mode=client", []string{`--master: "yarn"`, "--deploy-mode: the driver runs in the cluster"}},
+	{"--master yarn --deploy-mode cluster {}",
+		[]string{`--master: "yarn" has no effect: the application runs on Kubernetes`}},
+	{"--master=yarn {} --deploy-mode=client",
+		[]string{`--master: "yarn"`, "--deploy-mode: the driver runs in the cluster"}},
 	{"--master yarn {}", []string{`--master: "yarn"`, "--deploy-mode: the driver runs in the cluster"}},
-	{"--master yarn-cluster --queue prod {}", []string{`--master: "yarn-cluster"`, "--deploy-mode:", "--queue: has no effect"}},
-	{"--master yarn --deploy-mode cluster --conf spark.yarn.maxAppAttempts=1 {}", []string{`--master: "yarn"`, "spark.yarn.maxAppAttempts: has no effect: only YARN reads it"}},
-	{"--master yarn --deploy-mode cluster --conf spark.shuffle.service.enabled=true {}", []string{`--master: "yarn"`, "spark.shuffle.service.enabled: has no effect: Kubernetes has no shuffle service"}},
+	{"--master yarn-cluster --queue prod {}",
+		[]string{`--master: "yarn-cluster"`, "--deploy-mode:", "--queue: has no effect"}},
+	{"--master yarn --deploy-mode cluster --conf spark.yarn.maxAppAttempts=1 {}",
+		[]string{`--master: "yarn"`, "spark.yarn.maxAppAttempts: has no effect: only YARN reads it"}},
+	{"--master yarn --deploy-mode cluster --conf spark.shuffle.service.enabled=true {}",
+		[]string{`--master: "yarn"`,
+			"spark.shuffle.service.enabled: has no effect: Kubernetes has no shuffle service"}},
 	{"--master yarn --deploy-mode cluster --conf spark.yarn.appMasterEnv.A=b {}", []string{`--master: "yarn"`}},
 	{"--master spark://h:7077 --deploy-mode cluster {}", []string{`--master: "spark://h:7077"`}},
-	{"--master spark://h:7077 --supervise --deploy-mode cluster {}", []string{`--master: "spark://h:7077"`, "--supervise: has no effect"}},
+	{"--master spark://h:7077 --supervise --deploy-mode cluster {}",
+		[]string{`--master: "spark://h:7077"`, "--supervise: has no effect"}},
 	{"--conf spark.master=yarn --conf spark.submit.deployMode=cluster {}", []string{`--master: "yarn"`}},
 }
 
 // pastedPrograms are programs, and the first word of the line.
 var (
 	pastedPrograms = []struct{ options, file, class string }{
-		{"--class org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar 1000", "org.apache.spark.examples.SparkPi"},
+		{"--class org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar 1000",
+			"org.apache.spark.examples.SparkPi"},
 		{"--class a.B --jars local:///a.jar,s3a://b/c.jar", "s3a://bucket/app.jar --master x", "a.B"},
 		{"--py-files local:///lib.zip", "local:///opt/job.py --date 2026-01-01", ""},
 		{"--packages org.example:lib:1.0 --files gs://b/f", "gs://bucket/job.py", ""},
@@ -64,7 +72,8 @@ func TestPastedLines(t *testing.T) {
 				n++
 				name := []string{"", "--name nightly"}[(i+j+k)%2]
 				text := strings.ReplaceAll(form.line, "{}", strings.Join([]string{
-					"--executor-memory 4g", name, program.options, "--num-executors 7 --driver-cores 2", image, "-c spark.sql.shuffle.partitions=64"}, " "))
+					"--executor-memory 4g", name, program.options, "--num-executors 7 --driver-cores 2", image,
+					"-c spark.sql.shuffle.partitions=64"}, " "))
 				line := word + text + " " + program.file
 
 				verb := []string{"submit", "--dry-run"}
@@ -80,7 +89,8 @@ func TestPastedLines(t *testing.T) {
 					continue
 				}
 
-				if problems := differences(got, form, verb[0] == "submit", program.file, program.class, name); len(problems) > 0 {
+				if problems := differences(got, form, verb[0] == "submit", program.file, program.class,
+					name); len(problems) > 0 {
 					different++
 
 					t.Errorf("%s %s: %q\n%s", verb[0], line, problems, got.err)
@@ -106,7 +116,8 @@ func TestCasesOfLines(t *testing.T) {
 			"--conf spark.kubernetes.container.image=spark:3.5.1 --class a.B hdfs:///apps/app.jar arg",
 	} {
 		for _, verb := range [][]string{{"convert"}, {"submit", "--dry-run"}} {
-			if got := run(t, append(verb, words(line)...)...); got.code != exit.OK || !strings.Contains(got.out, "sparkVersion: 3.5.1") {
+			if got := run(t, append(verb, words(line)...)...); got.code != exit.OK ||
+				!strings.Contains(got.out, "sparkVersion: 3.5.1") {
 				t.Errorf("%s %s: exit code %d, %s", verb, line, got.code, got.err)
 			}
 		}
@@ -187,13 +198,16 @@ func TestSubmitReadsTheEnvironment(t *testing.T) {
 	withoutSpark(t)
 
 	for name, value := range map[string]string{
-		"TAG": "7", "SPARK_LOCAL_DIRS": "/fast,/slow", "SPARK_SUBMIT_OPTS": "-Dspark.from.opts=1 -Dspark.sql.x='a b' -Dother=2", "SPARK_USER": "ann",
+		"TAG": "7", "SPARK_LOCAL_DIRS": "/fast,/slow",
+		"SPARK_SUBMIT_OPTS": "-Dspark.from.opts=1 -Dspark.sql.x='a b' -Dother=2", "SPARK_USER": "ann",
 	} {
 		t.Setenv(name, value)
 	}
 
-	got := run(t, "submit", "--dry-run", "--deploy-mode", "cluster", "--spark-version", "4.1.4", "--conf", "spark.my.tag=${env:TAG}",
-		"--conf", "spark.kubernetes.container.image=registry.example/spark:${spark.my.tag}", "--conf", "spark.sql.x=line", "local:///a.py")
+	got := run(t, "submit", "--dry-run", "--deploy-mode", "cluster", "--spark-version", "4.1.4", "--conf",
+		"spark.my.tag=${env:TAG}",
+		"--conf", "spark.kubernetes.container.image=registry.example/spark:${spark.my.tag}", "--conf",
+		"spark.sql.x=line", "local:///a.py")
 
 	app := v1beta2.SparkApplication{}
 	if err := yaml.Unmarshal([]byte(got.out), &app); err != nil || got.code != exit.OK {
@@ -205,7 +219,8 @@ func TestSubmitReadsTheEnvironment(t *testing.T) {
 	}
 
 	for key, want := range map[string]string{
-		"spark.my.tag": "${env:TAG}", "spark.from.opts": "1", "spark.sql.x": "line", "spark.local.dir": "/fast,/slow", "spark.kubernetes.driverEnv.SPARK_USER": "ann", "other": "",
+		"spark.my.tag": "${env:TAG}", "spark.from.opts": "1", "spark.sql.x": "line", "spark.local.dir": "/fast,/slow",
+		"spark.kubernetes.driverEnv.SPARK_USER": "ann", "other": "",
 	} {
 		if app.Spec.SparkConf[key] != want {
 			t.Errorf("%s is %q, want %q", key, app.Spec.SparkConf[key], want)
@@ -217,9 +232,11 @@ func TestSubmitReadsTheEnvironment(t *testing.T) {
 func TestSubmitPrintsWarnings(t *testing.T) {
 	withoutSpark(t)
 
-	got := run(t, "submit", "--dry-run", "--deploy-mode", "cluster", image, "--conf", "spark.a=$(B)", "--packages", "a:b:1",
+	got := run(t, "submit", "--dry-run", "--deploy-mode", "cluster", image, "--conf", "spark.a=$(B)", "--packages",
+		"a:b:1",
 		"--conf", "spark.kubernetes.driver.pod.featureSteps=org.example.Step", "--class", "a.B", "local:///a.jar")
-	if got.code != exit.OK || !strings.Contains(got.err, `"$(B)" stays as it is`) || !strings.Contains(got.err, "a pod that runs spark-submit creates the driver") {
+	if got.code != exit.OK || !strings.Contains(got.err, `"$(B)" stays as it is`) ||
+		!strings.Contains(got.err, "a pod that runs spark-submit creates the driver") {
 		t.Errorf("exit code %d: %s", got.code, got.err)
 	}
 }

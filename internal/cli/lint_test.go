@@ -94,7 +94,8 @@ func TestLintUsage(t *testing.T) {
 		args []string
 		code exit.Code
 	}{
-		{nil, exit.Usage}, {[]string{"-f", "testdata/lint/warnings.yaml", "-o", "xml"}, exit.Usage}, {[]string{"-f", "/does/not/exist"}, exit.Invalid},
+		{nil, exit.Usage}, {[]string{"-f", "testdata/lint/warnings.yaml", "-o", "xml"}, exit.Usage},
+		{[]string{"-f", "/does/not/exist"}, exit.Invalid},
 	} {
 		if got := run(t, append([]string{"lint"}, test.args...)...); got.code != test.code || got.err == "" {
 			t.Errorf("%v: exit code %d, %q", test.args, got.code, got.err)
@@ -116,19 +117,22 @@ func TestLintChecksRulesOfThePlatform(t *testing.T) {
 
 	const image = `../../examples/spark-pi.yaml:12:3: error: spec.image: the image "docker.io/apache/spark:4.1.4" is not allowed by the rule images of the policy tenants (owner: data team); ` +
 		"allowed are: registry.example.com/*\n"
-	for labels, want := range map[string]string{"": executors, "tier=platform": executors, "tier=tenant,team=a": image + executors} {
+	for labels, want := range map[string]string{"": executors, "tier=platform": executors,
+		"tier=tenant,team=a": image + executors} {
 		args := []string{"lint", "--config", file, "-f", "../../examples/spark-pi.yaml"}
 		if labels != "" {
 			args = append(args, "--namespace-labels", labels)
 		}
 
 		got := run(t, args...)
-		if found := got.out[:max(0, strings.LastIndex(strings.TrimSuffix(got.out, "\n"), "\n")+1)]; got.code != exit.Invalid || found != want {
+		if found := got.out[:max(0, strings.LastIndex(strings.TrimSuffix(got.out, "\n"),
+			"\n")+1)]; got.code != exit.Invalid || found != want {
 			t.Errorf("%q: exit code %d, %s\n%s\nwant\n%s", labels, got.code, got.err, found, want)
 		}
 	}
 
-	if got := run(t, "lint", "--namespace-labels", "tier in", "-f", "../../examples/spark-pi.yaml"); got.code != exit.Usage {
+	if got := run(t, "lint", "--namespace-labels", "tier in", "-f",
+		"../../examples/spark-pi.yaml"); got.code != exit.Usage {
 		t.Errorf("invalid labels: exit code %d", got.code)
 	}
 }
@@ -144,7 +148,8 @@ func TestLintChecksServicesOfConnectServers(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "connect.yaml")
 
 		text := "apiVersion: sparkoperator.k8s.io/v1alpha1\nkind: SparkConnect\nmetadata: {name: a}\nspec:\n" +
-			"  {sparkVersion: 4.1.4, image: spark, executor: {instances: 1}, server: {service: {spec: " + service + "},\n" +
+			"  {sparkVersion: 4.1.4, image: spark, executor: {instances: 1}, server: {service: {spec: " + service +
+			"},\n" +
 			"  template: {spec: {containers: [{name: spark-kubernetes-driver, ports: [{name: inner, containerPort: 7078}]}]}}}}\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

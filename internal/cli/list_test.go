@@ -83,8 +83,11 @@ func TestListNeedsOneRequestAPage(t *testing.T) {
 	for range 16 {
 		creators.Go(func() {
 			for i := range names {
-				app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: fmt.Sprintf("app-%d", i)}, Spec: v1beta2.SparkApplicationSpec{
-					Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", Image: new("docker.io/apache/spark:4.1.4"), MainClass: new("a.Main"), MainApplicationFile: "local:///main.jar",
+				app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace,
+					Name: fmt.Sprintf("app-%d", i)}, Spec: v1beta2.SparkApplicationSpec{
+					Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4",
+					Image: new("docker.io/apache/spark:4.1.4"), MainClass: new("a.Main"),
+					MainApplicationFile: "local:///main.jar",
 				}}
 				if err := w.API.Create(t.Context(), app); err != nil {
 					t.Error(err)

@@ -20,9 +20,12 @@ var inputs = []struct {
 		"error: spec.sparkConf[spark.eventLog.enabled]: is the boolean false, not text; put it in quotes",
 		"error: spec.sparkConf[spark.sql.shuffle.partitions]: is the number 200, not text; put it in quotes",
 	}},
-	{"sparkConf: {spark.hadoop.fs.s3a.secret.key: 12345}", []string{"error: spec.sparkConf[spark.hadoop.fs.s3a.secret.key]: is a number, not text; put it in quotes"}},
-	{"hadoopConf: {fs.s3a.path.style.access: yes}", []string{`error: spec.hadoopConf[fs.s3a.path.style.access]: is the boolean true, not text; put it in quotes: "yes"`}},
-	{"nodeSelector: {pool: on, disk: null}", []string{`error: spec.nodeSelector[pool]: is the boolean true, not text; put it in quotes: "on"`}},
+	{"sparkConf: {spark.hadoop.fs.s3a.secret.key: 12345}",
+		[]string{"error: spec.sparkConf[spark.hadoop.fs.s3a.secret.key]: is a number, not text; put it in quotes"}},
+	{"hadoopConf: {fs.s3a.path.style.access: yes}",
+		[]string{`error: spec.hadoopConf[fs.s3a.path.style.access]: is the boolean true, not text; put it in quotes: "yes"`}},
+	{"nodeSelector: {pool: on, disk: null}",
+		[]string{`error: spec.nodeSelector[pool]: is the boolean true, not text; put it in quotes: "on"`}},
 	{"arguments: [10, true, --fast]", []string{
 		"error: spec.arguments[0]: is the number 10, not text; put it in quotes",
 		"error: spec.arguments[1]: is the boolean true, not text; put it in quotes",
@@ -39,12 +42,13 @@ var inputs = []struct {
 		"error: spec.driver.envVars[COUNT]: is the number 1, not text; put it in quotes",
 	}},
 	// A value of a wrong type does not hide the other faults.
-	{"sparkConf: {spark.a: true, spark.master: yarn}\n  driver: {cores: 1, memory: 1x}\n  executor: {instances: '2'}", []string{
-		"error: spec.sparkConf[spark.a]: is the boolean true, not text; put it in quotes",
-		"error: spec.sparkConf[spark.master]: is not allowed: the operator sets it; remove the key",
-		`error: spec.driver.memory: "1x" is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g`,
-		`error: spec.executor.instances: is the text "2", not a number; remove the quotes`,
-	}},
+	{"sparkConf: {spark.a: true, spark.master: yarn}\n  driver: {cores: 1, memory: 1x}\n  executor: {instances: '2'}",
+		[]string{
+			"error: spec.sparkConf[spark.a]: is the boolean true, not text; put it in quotes",
+			"error: spec.sparkConf[spark.master]: is not allowed: the operator sets it; remove the key",
+			`error: spec.driver.memory: "1x" is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g`,
+			`error: spec.executor.instances: is the text "2", not a number; remove the quotes`,
+		}},
 	{"executor: {cores: many, memory: 1x}\n  arguments: [1, b]\n  driver: {memory: 1y}", []string{
 		`error: spec.executor.cores: is the text "many", not a whole number; write one such as 1`,
 		"error: spec.arguments[0]: is the number 1, not text; put it in quotes",
@@ -63,63 +67,83 @@ var inputs = []struct {
 		"error: spec.driver.sidecars[0].resources.limits[memory]: is the boolean true, not a quantity; write one such as 500m or 2Gi",
 	}},
 	// Values of another type.
-	{"driver: {cores: 0.1, coreLimit: 200m}", []string{`error: spec.driver.cores: is the number 0.1, not a whole number; for a part of a CPU, write coreRequest: "0.1" and leave this field out`}},
-	{"executor: {instances: '2'}", []string{`error: spec.executor.instances: is the text "2", not a number; remove the quotes`}},
-	{"executor: {instances: two}", []string{`error: spec.executor.instances: is the text "two", not a whole number; write one such as 1`}},
-	{"executor: {instances: 3000000000}", []string{"error: spec.executor.instances: is the number 3000000000, not in the range of the field; write a number from -2147483648 to 2147483647"}},
-	{"dynamicAllocation: {enabled: 'true'}", []string{`error: spec.dynamicAllocation.enabled: is the text "true", not a boolean; remove the quotes`}},
+	{"driver: {cores: 0.1, coreLimit: 200m}",
+		[]string{`error: spec.driver.cores: is the number 0.1, not a whole number; for a part of a CPU, write coreRequest: "0.1" and leave this field out`}},
+	{"executor: {instances: '2'}",
+		[]string{`error: spec.executor.instances: is the text "2", not a number; remove the quotes`}},
+	{"executor: {instances: two}",
+		[]string{`error: spec.executor.instances: is the text "two", not a whole number; write one such as 1`}},
+	{"executor: {instances: 3000000000}",
+		[]string{"error: spec.executor.instances: is the number 3000000000, not in the range of the field; write a number from -2147483648 to 2147483647"}},
+	{"dynamicAllocation: {enabled: 'true'}",
+		[]string{`error: spec.dynamicAllocation.enabled: is the text "true", not a boolean; remove the quotes`}},
 	{"dynamicAllocation: true", []string{"error: spec.dynamicAllocation: is the boolean true, not an object; write its fields (enabled, initialExecutors, maxExecutors, ...)"}},
 	{"restartPolicy: Never", []string{`error: spec.restartPolicy: is the text "Never", not an object; write {type: Never}`}},
 	{"driver: {env: {A: b}}", []string{"error: spec.driver.env: is an object, not a list; begin each item with a hyphen"}},
 	{"sparkConf: [spark.a=b]", []string{"error: spec.sparkConf: is a list, not a map; write a line KEY: TEXT for each entry, without a hyphen"}},
-	{"imagePullSecrets: [{name: a}]", []string{"error: spec.imagePullSecrets[0]: is an object, not text; write the name alone"}},
-	{"arguments: [{--conf: a}]", []string{"error: spec.arguments[0]: is an object, not text; write a single text, in quotes if it has a colon"}},
+	{"imagePullSecrets: [{name: a}]",
+		[]string{"error: spec.imagePullSecrets[0]: is an object, not text; write the name alone"}},
+	{"arguments: [{--conf: a}]",
+		[]string{"error: spec.arguments[0]: is an object, not text; write a single text, in quotes if it has a colon"}},
 	{"driver: {annotations: {build: 1.0}, resources: {limits: {cpu: 1}}}", []string{
 		`error: spec.driver.annotations[build]: is the number 1, not text; put it in quotes: "1.0"`,
 		"warning: spec.driver.resources: is unknown; the API server drops it; write cores and memory",
 	}},
 	{"volumes: [data]", []string{`error: spec.volumes[0]: is the text "data", not an object; write its fields (awsElasticBlockStore, azureDisk, azureFile, ...)`}},
-	{"imagePullSecrets: [a, ]\n  arguments: [a, null]", []string{"error: spec.arguments[1]: has no value; write one, or remove the item"}},
+	{"imagePullSecrets: [a, ]\n  arguments: [a, null]",
+		[]string{"error: spec.arguments[1]: has no value; write one, or remove the item"}},
 	// Templates.
 	{"driver: {template: {spec: {containers: [{name: a, resources: {requests: {requests: {cpu: '1'}}}, env: [{name: A, value: 3}]}]}}}", []string{
 		"error: spec.driver.template.spec.containers[0].resources.requests[requests]: is an object, not a quantity; write one such as 500m or 2Gi",
 		"error: spec.driver.template.spec.containers[0].env[0].value: is a number, not text; put it in quotes",
 	}},
-	{"executor: {template: {spec: {hostNetwork: 'no'}}}", []string{`error: spec.executor.template.spec.hostNetwork: is the text "no", not a boolean; write true or false`}},
-	{"executor: {template: {spec: {tolerations: {key: a}}}}", []string{"error: spec.executor.template.spec.tolerations: is an object, not a list; begin each item with a hyphen"}},
+	{"executor: {template: {spec: {hostNetwork: 'no'}}}",
+		[]string{`error: spec.executor.template.spec.hostNetwork: is the text "no", not a boolean; write true or false`}},
+	{"executor: {template: {spec: {tolerations: {key: a}}}}",
+		[]string{"error: spec.executor.template.spec.tolerations: is an object, not a list; begin each item with a hyphen"}},
 	{"driver: {template: {spec: {containers: [{resources: {limits: {memory: lots}}}]}}}", []string{
 		`error: spec.driver.template.spec.containers[0].resources.limits[memory]: "lots" is not a quantity; write one such as 500m or 2Gi`,
 	}},
 	// What the definition refuses.
 	{"type: python", []string{`error: spec.type: "python" is not accepted; write Python`}},
 	{"type: Spark", []string{`error: spec.type: "Spark" is not accepted; write one of Java, Python, Scala, R`}},
-	{"restartPolicy: {type: onFailure}", []string{`error: spec.restartPolicy.type: "onFailure" is not accepted; write OnFailure`}},
-	{"restartPolicy: {type: OnFailure, onFailureRetries: -1}", []string{"error: spec.restartPolicy.onFailureRetries: -1 is too small; write 0 or more"}},
+	{"restartPolicy: {type: onFailure}",
+		[]string{`error: spec.restartPolicy.type: "onFailure" is not accepted; write OnFailure`}},
+	{"restartPolicy: {type: OnFailure, onFailureRetries: -1}",
+		[]string{"error: spec.restartPolicy.onFailureRetries: -1 is too small; write 0 or more"}},
 	{"driver: {ports: [{name: a, containerPort: 70000}]}", []string{
 		"error: spec.driver.ports[0].protocol: is required",
 		`error: spec.driver.ports[0].containerPort: "70000" is not a port; write a number from 1 to 65535`,
 	}},
-	{"driver: {sidecars: [{name: a, image: b, resources: {limits: {cpu: much}}}]}", []string{`error: spec.driver.sidecars[0].resources.limits[cpu]: "much" is not a quantity; write one such as 500m or 2Gi`}},
+	{"driver: {sidecars: [{name: a, image: b, resources: {limits: {cpu: much}}}]}",
+		[]string{`error: spec.driver.sidecars[0].resources.limits[cpu]: "much" is not a quantity; write one such as 500m or 2Gi`}},
 	// Fields at a wrong level.
-	{"tolerations: [{key: a, operator: Exists}]", []string{"warning: spec.tolerations: is unknown; the API server drops it; the kind has it at spec.driver.tolerations and spec.executor.tolerations"}},
-	{"driver: {securityContext: {fsGroup: 1}}", []string{"warning: spec.driver.securityContext.fsGroup: is unknown; the API server drops it; the kind has it at spec.driver.podSecurityContext.fsGroup"}},
-	{"driver: {sparkConf: {spark.a: b}}", []string{"warning: spec.driver.sparkConf: is unknown; the API server drops it; the kind has it at spec.sparkConf"}},
+	{"tolerations: [{key: a, operator: Exists}]",
+		[]string{"warning: spec.tolerations: is unknown; the API server drops it; the kind has it at spec.driver.tolerations and spec.executor.tolerations"}},
+	{"driver: {securityContext: {fsGroup: 1}}",
+		[]string{"warning: spec.driver.securityContext.fsGroup: is unknown; the API server drops it; the kind has it at spec.driver.podSecurityContext.fsGroup"}},
+	{"driver: {sparkConf: {spark.a: b}}",
+		[]string{"warning: spec.driver.sparkConf: is unknown; the API server drops it; the kind has it at spec.sparkConf"}},
 	{"serviceAccount: spark", []string{"warning: spec.serviceAccount: is unknown; the API server drops it; the kind has it at spec.driver.serviceAccount and spec.executor.serviceAccount"}},
 	{"driver: {topologySpreadConstraints: []}", []string{
 		"warning: spec.driver.topologySpreadConstraints: is unknown; the API server drops it; a pod has it, so write spec.driver.template.spec.topologySpreadConstraints",
 	}},
 	{"suspended: true", []string{"warning: spec.suspended: is unknown; the API server drops it; write suspend"}},
-	{"executor: {Instances: 1}", []string{"warning: spec.executor.Instances: is unknown; the API server drops it; write instances"}},
+	{"executor: {Instances: 1}",
+		[]string{"warning: spec.executor.Instances: is unknown; the API server drops it; write instances"}},
 	{"onFailureRetries: 3", []string{"warning: spec.onFailureRetries: is unknown; the API server drops it; the kind has it at spec.restartPolicy.onFailureRetries"}},
 	{"nonsense: 3", []string{"warning: spec.nonsense: is unknown; the API server drops it"}},
 	// Placeholders.
-	{"mainApplicationFile: s3a://<S3_BUCKET>/job.py", []string{"error: spec.mainApplicationFile: has the placeholder <S3_BUCKET>, which nothing replaces; write its value"}},
-	{"image: ${REGISTRY}/spark:4.1.4", []string{"warning: spec.image: has the placeholder ${REGISTRY}, which nothing replaces; write its value"}},
+	{"mainApplicationFile: s3a://<S3_BUCKET>/job.py",
+		[]string{"error: spec.mainApplicationFile: has the placeholder <S3_BUCKET>, which nothing replaces; write its value"}},
+	{"image: ${REGISTRY}/spark:4.1.4",
+		[]string{"warning: spec.image: has the placeholder ${REGISTRY}, which nothing replaces; write its value"}},
 	{"sparkConf: {spark.eventLog.dir: 's3a://<your-bucket>/logs'}", []string{
 		"warning: spec.sparkConf[spark.eventLog.dir]: has the placeholder <your-bucket>, which nothing replaces; write its value",
 	}},
 	{`arguments: ["{{ ds }}"]`, []string{"warning: spec.arguments[0]: has the placeholder {{ ds }}, which nothing replaces; write its value"}},
-	{`image: "{{ .Values.image }}"`, []string{"error: spec.image: has the placeholder {{ .Values.image }}, which nothing replaces; write its value"}},
+	{`image: "{{ .Values.image }}"`,
+		[]string{"error: spec.image: has the placeholder {{ .Values.image }}, which nothing replaces; write its value"}},
 	{"sparkConf: {spark.a: '${spark.b}', spark.b: '${env:HOME}', spark.ui.proxyBase: '/{{$appName}}', spark.executor.extraJavaOptions: '-Dx={{EXECUTOR_ID}}'}\n  arguments: ['array<string>']", nil},
 	{"executor:\n    instances: {{ .Values.n }}", []string{
 		"error: is a template of Helm, Jinja or the like that is not rendered yet: {{ .Values.n }}; render it first, such as with helm template, and check the result",
@@ -156,7 +180,8 @@ var heads = map[string]string{
 
 // valid contains the fields of a manifest without faults.
 var valid = map[string]string{
-	"type": "Scala", "image": "apache/spark:4.1.4", "sparkVersion": "4.1.4", "mainClass": "a.B", "mainApplicationFile": "local:///a.jar", "driver": "{cores: 1}", "executor": "{instances: 1}",
+	"type": "Scala", "image": "apache/spark:4.1.4", "sparkVersion": "4.1.4", "mainClass": "a.B",
+	"mainApplicationFile": "local:///a.jar", "driver": "{cores: 1}", "executor": "{instances: 1}",
 }
 
 // TestLintExplainsInput checks the messages about mistakes of the kinds that users make most.
@@ -175,7 +200,8 @@ func TestLintExplainsInput(t *testing.T) {
 		return lines, got.code
 	}
 	for _, input := range inputs {
-		text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata:\n  name: a\nspec:\n  " + input.manifest + "\n"
+		text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata:\n  name: a\nspec:\n  " +
+			input.manifest + "\n"
 		for name, value := range valid {
 			if !strings.Contains("\n  "+input.manifest, "\n  "+name+":") {
 				text += "  " + name + ": " + value + "\n"
@@ -204,11 +230,13 @@ func TestLintExplainsInput(t *testing.T) {
 	}
 
 	lines, _ := lint("apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n- apiVersion: sparkoperator.k8s.io/v1alpha1\n  kind: SparkConnect\n  spec: {image: 5}\n")
-	if text := strings.Join(lines, "\n"); !strings.Contains(text, "8:10: error: spec.image: is the number 5") || !strings.Contains(text, "1 custom resource in 1 file") {
+	if text := strings.Join(lines, "\n"); !strings.Contains(text, "8:10: error: spec.image: is the number 5") ||
+		!strings.Contains(text, "1 custom resource in 1 file") {
 		t.Errorf("a list: %s", text)
 	}
 
-	if lines, code := lint("apiVersion: v1\nkind: ConfigMap\n", "--strict"); code != exit.Invalid || !strings.Contains(strings.Join(lines, "\n"), "contain no custom resource") {
+	if lines, code := lint("apiVersion: v1\nkind: ConfigMap\n", "--strict"); code != exit.Invalid ||
+		!strings.Contains(strings.Join(lines, "\n"), "contain no custom resource") {
 		t.Errorf("nothing to check: exit code %d, %q", code, lines)
 	}
 }
@@ -226,9 +254,12 @@ func TestGeneratedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for verb, want := range map[string]string{"lint": "0 errors, 0 warnings", "render": "pi-xxxxx-driver", "convert": "generateName: pi-"} {
+	for verb, want := range map[string]string{"lint": "0 errors, 0 warnings", "render": "pi-xxxxx-driver",
+		"convert": "generateName: pi-"} {
 		got := run(t, verb, "-f", file)
-		if got.code != exit.OK || !strings.Contains(got.out, want) || (verb == "render") != strings.Contains(got.err, "the API server generates the name; the output has the placeholder pi-xxxxx") {
+		if got.code != exit.OK || !strings.Contains(got.out, want) ||
+			(verb == "render") != strings.Contains(got.err,
+				"the API server generates the name; the output has the placeholder pi-xxxxx") {
 			t.Errorf("%s: exit code %d, %q\n%s", verb, got.code, got.err, got.out)
 		}
 	}
@@ -278,7 +309,8 @@ error: FILE:6:3: spec.type: "scala" is not accepted; write Scala
 
 	for _, verb := range []string{"render", "convert"} {
 		got := run(t, verb, "-f", second)
-		if got.code != exit.Invalid || !strings.Contains(got.err, "error: "+second+":3:12: metadata.name: ") || !strings.Contains(got.err, "error: "+second+":5:12: spec.driver.memory: ") {
+		if got.code != exit.Invalid || !strings.Contains(got.err, "error: "+second+":3:12: metadata.name: ") ||
+			!strings.Contains(got.err, "error: "+second+":5:12: spec.driver.memory: ") {
 			t.Errorf("%s: exit code %d\n%s", verb, got.code, got.err)
 		}
 	}

@@ -27,8 +27,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit"
@@ -46,8 +46,10 @@ func TestOperationsOnACluster(t *testing.T) {
 		name string
 		run  func(*user)
 	}{
-		{"restart", (*user).restarts}, {"restart of other kinds", (*user).restartsOthers}, {"watch", (*user).watches}, {"ui", (*user).opensUI},
-		{"connect", (*user).connects}, {"top", (*user).tops}, {"doctor", (*user).examines}, {"version", (*user).versions}, {"names", (*user).completes},
+		{"restart", (*user).restarts}, {"restart of other kinds", (*user).restartsOthers}, {"watch", (*user).watches},
+		{"ui", (*user).opensUI},
+		{"connect", (*user).connects}, {"top", (*user).tops}, {"doctor", (*user).examines},
+		{"version", (*user).versions}, {"names", (*user).completes},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(&user{w, t, u.kubeconfig}) })
 	}
@@ -150,12 +152,14 @@ func (u *user) restarts() {
 		u.t.Errorf("restart --wait: exit code %d", code)
 	}
 
-	if app := u.Get("tau"); app.Status.Operator.RestartRequest != lifecycle.RestartRequest(app.Annotations) || app.Status.Operator.Attempt != 3 {
+	if app := u.Get("tau"); app.Status.Operator.RestartRequest != lifecycle.RestartRequest(app.Annotations) ||
+		app.Status.Operator.Attempt != 3 {
 		u.t.Errorf("the operator remembers %+v", app.Status.Operator)
 	}
 
 	kit.Wait(u.t, "an Event about the restart", func(context.Context) error {
-		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "tau", "--kubeconfig", u.kubeconfig); !strings.Contains(got.out, "SparkApplicationRestartRequested") {
+		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "tau", "--kubeconfig",
+			u.kubeconfig); !strings.Contains(got.out, "SparkApplicationRestartRequested") {
 			return fmt.Errorf("%+v", got)
 		}
 		return nil
@@ -174,9 +178,11 @@ func (u *user) restarts() {
 	u.does(exit.Usage, "-l", "restart")
 	u.does(exit.Cluster, "did you mean tau?", "restart", "tauu")
 	u.does(exit.Cluster, "cannot be reached", "restart", "tau", "--server", "http://127.0.0.1:1")
-	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "restart", "app/tau", "--server", kit.Rest(u.t).Host+"/elsewhere")
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "restart", "app/tau",
+		"--server", kit.Rest(u.t).Host+"/elsewhere")
 	u.reader("reader")
-	u.does(exit.Cluster, "you are not allowed to patch sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace,
+	u.does(exit.Cluster, "you are not allowed to patch sparkapplications.sparkoperator.k8s.io in namespace "+
+		u.Namespace,
 		"restart", "app/tau", "--as", "system:serviceaccount:"+u.Namespace+":reader")
 }
 
@@ -185,7 +191,8 @@ func (u *user) reader(name string) {
 	u.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: u.Namespace, Name: name}
 	u.Create(&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{v1beta2.SchemeGroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
+		{APIGroups: []string{v1beta2.SchemeGroupVersion.Group}, Resources: []string{"*"},
+			Verbs: []string{"get", "list"}},
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}},
 	}})
 	u.Create(&rbacv1.RoleBinding{
@@ -193,7 +200,8 @@ func (u *user) reader(name string) {
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: u.Namespace, Name: name}},
 	})
 	kit.Wait(u.t, "the rights of "+name, func(ctx context.Context) error {
-		args := []string{"list", "--kubeconfig", u.kubeconfig, "--as", "system:serviceaccount:" + u.Namespace + ":" + name}
+		args := []string{"list", "--kubeconfig", u.kubeconfig, "--as",
+			"system:serviceaccount:" + u.Namespace + ":" + name}
 		if got := runWith(ctx, terminal.Streams{}, args...); got.code != exit.OK {
 			return errors.New(got.err)
 		}
@@ -260,7 +268,8 @@ func (u *user) restartsOthers() {
 
 // unhandled reports whether the operator has not handled an object yet.
 func (u *user) unhandled(name string) bool {
-	return strings.Contains(runWith(u.t.Context(), terminal.Streams{}, "status", name, "--kubeconfig", u.kubeconfig).out, "New (pending)")
+	return strings.Contains(runWith(u.t.Context(), terminal.Streams{}, "status", name, "--kubeconfig",
+		u.kubeconfig).out, "New (pending)")
 }
 
 func requestOf(has bool, request func() string) string {
@@ -291,7 +300,8 @@ func (u *user) watches() {
 	u.t.Setenv("NO_COLOR", "1")
 
 	for _, streams := range []terminal.Streams{wide, {In: strings.NewReader("")}} {
-		if got := u.doesWith(u.t.Context(), streams, exit.OK, "SUSPENDED", "list", "--kind", "app"); strings.Contains(got.out, "\x1b") {
+		if got := u.doesWith(u.t.Context(), streams, exit.OK, "SUSPENDED", "list", "--kind",
+			"app"); strings.Contains(got.out, "\x1b") {
 			u.t.Errorf("colours without a terminal or with NO_COLOR: %q", got.out)
 		}
 	}
@@ -339,6 +349,70 @@ func (u *user) opensUI() {
 	u.does(exit.Usage, "is not an address", "ui", "shown", "--history-server", "history")
 	u.does(exit.Usage, "is a schedule", "ui", "nightly")
 	u.does(exit.Cluster, "has no running driver", "ui", "tau")
+	u.opensHistory(node)
+}
+
+// opensHistory opens the pages of the application shown, which has ended, without --history-server: through the History
+// Server that runs in the cluster, and through the address in the status.
+func (u *user) opensHistory(node *kubelet) {
+	u.does(exit.Cluster, "no History Server of the operator's chart runs", "ui", "shown")
+	u.does(exit.Cluster, "you may not list pods in all namespaces", "ui", "app/shown", "--as", "system:serviceaccount:"+u.Namespace+":viewer")
+	u.does(exit.Usage, "has had 1 attempts", "ui", "shown", "--attempt", "2", "--history-server", "http://history")
+
+	server := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "history", Namespace: u.Namespace, Labels: map[string]string{"app.kubernetes.io/component": "history-server"}},
+		Spec: corev1.PodSpec{NodeName: node.node, Containers: []corev1.Container{{Name: "history", Image: "spark",
+			Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 18080}}}}},
+	}
+	if err := u.API.Create(u.t.Context(), server); err != nil {
+		u.t.Fatal(err)
+	}
+
+	server.Status.Phase = corev1.PodRunning
+	if err := u.API.Status().Update(u.t.Context(), server); err != nil {
+		u.t.Fatal(err)
+	}
+
+	app := &v1beta2.SparkApplication{}
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "shown"}, app); err != nil {
+		u.t.Fatal(err)
+	}
+
+	for _, args := range [][]string{{"ui", "shown"}, {"ui", "shown", "--attempt", "1"}} {
+		s := u.begin(args...)
+
+		address := s.until("/history/" + app.Status.SparkApplicationID + "/ (press Ctrl-C")
+		address, _, _ = strings.Cut(address[strings.Index(address, "http://"):], " ")
+
+		answer, err := http.Get(address)
+		if err != nil {
+			u.t.Fatal(err)
+		}
+
+		if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "the web UI of Spark" || answer.Body.Close() != nil {
+			u.t.Errorf("the History Server at %s answers %q, %v", address, text, err)
+		}
+
+		s.stop()
+	}
+
+	link := func(address string) {
+		stored := app.DeepCopy()
+		stored.Status.Operator.HistoryServerURL = address
+
+		if err := u.API.Status().Patch(u.t.Context(), stored, client.MergeFrom(app)); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+
+	page := "https://history.example.com/history/" + app.Status.SparkApplicationID + "/"
+	link(page)
+	u.does(exit.OK, "are at "+page+"\n", "ui", "shown")
+	link("javascript:alert(1)//" + app.Status.SparkApplicationID + "/")
+
+	s := u.begin("ui", "shown")
+	s.until("/history/" + app.Status.SparkApplicationID)
+	s.stop()
 }
 
 func (u *user) connects() {
@@ -347,7 +421,8 @@ func (u *user) connects() {
 
 	pod := &corev1.Pod{}
 	kit.Wait(u.t, "the server", func(ctx context.Context) error {
-		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: "spark-connect-server"}, pod); err != nil {
+		if err := u.API.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: "spark-connect-server"},
+			pod); err != nil {
 			return err
 		}
 
@@ -356,7 +431,8 @@ func (u *user) connects() {
 		}
 
 		pod.Status.Phase = corev1.PodRunning
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running(), Ready: true}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running(),
+			Ready: true}}
 		return u.API.Status().Update(ctx, pod)
 	})
 	s := u.begin("connect", "spark-connect", "--port", "0")
@@ -365,13 +441,15 @@ func (u *user) connects() {
 	u.does(exit.Usage, "is not a Connect server", "connect", "tau")
 
 	tools := u.t.TempDir()
-	if err := os.WriteFile(filepath.Join(tools, "pyspark"), []byte("#!/bin/sh\necho shell of $2\nexit 3\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(tools, "pyspark"), []byte("#!/bin/sh\necho shell of $2\nexit 3\n"),
+		0o700); err != nil {
 		u.t.Fatal(err)
 	}
 
 	u.t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
 
-	if got := u.does(exit.Failed, "exit code 3", "connect", "spark-connect", "--shell"); !strings.Contains(got.out, "shell of sc://localhost:") {
+	if got := u.does(exit.Failed, "exit code 3", "connect", "spark-connect", "--shell"); !strings.Contains(got.out,
+		"shell of sc://localhost:") {
 		u.t.Errorf("the shell says %q", got.out)
 	}
 	// Without pyspark, a Python that can import the client opens the session.
@@ -387,7 +465,8 @@ func (u *user) connects() {
 
 	u.t.Setenv("PATH", pythons)
 
-	if got := u.does(exit.Failed, "python ended with exit code 4", "connect", "spark-connect", "--shell"); !strings.Contains(got.out, "-i -c import os, sys") ||
+	if got := u.does(exit.Failed, "python ended with exit code 4", "connect", "spark-connect",
+		"--shell"); !strings.Contains(got.out, "-i -c import os, sys") ||
 		!strings.Contains(got.out, `remote("sc://localhost:`) {
 		u.t.Errorf("Python gets %q", got.out)
 	}
@@ -432,23 +511,28 @@ func (u *user) tops() {
 	u.does(exit.OK, "RUNNING", "wait", "busy", "--for=running", "--timeout=1m")
 
 	bare := u.does(exit.OK, "busy-driver", "top", "busy")
-	for _, want := range []string{"note: no values of CPU and memory: the cluster has no metrics API", "note: no stages: Spark's REST API does not answer"} {
+	for _, want := range []string{"note: no values of CPU and memory: the cluster has no metrics API",
+		"note: no stages: Spark's REST API does not answer"} {
 		if !strings.Contains(bare.out, want) {
 			u.t.Errorf("the page lacks %q:\n%s", want, bare.out)
 		}
 	}
 
 	u.reader("onlooker")
-	u.does(exit.OK, "no stages: you are not allowed to get pods/proxy", "top", "app/busy", "--as", "system:serviceaccount:"+u.Namespace+":onlooker")
+	u.does(exit.OK, "no stages: you are not allowed to get pods/proxy", "top", "app/busy", "--as",
+		"system:serviceaccount:"+u.Namespace+":onlooker")
 	front := u.front(map[string]string{
-		"/apis/metrics.k8s.io/v1beta1/namespaces/" + u.Namespace + "/pods": `{"items":[{"metadata":{"name":"busy-driver"},"containers":[{"usage":{"cpu":"750m","memory":"600Mi"}}]}]}`,
-		"/proxy/api/v1/applications":                                       `[{"id":"spark-1"}]`,
+		"/apis/metrics.k8s.io/v1beta1/namespaces/" + u.Namespace +
+			"/pods": `{"items":[{"metadata":{"name":"busy-driver"},"containers":[{"usage":{"cpu":"750m","memory":"600Mi"}}]}]}`,
+		"/proxy/api/v1/applications": `[{"id":"spark-1"}]`,
 		"/proxy/api/v1/applications/spark-1/stages": `[{"status":"ACTIVE","stageId":3,"name":"count at Job.scala:7","numTasks":200,"numCompleteTasks":100,"numActiveTasks":4},
 			{"status":"COMPLETE","stageId":2,"name":"x","numTasks":1,"numCompleteTasks":1}]`,
 	})
 
 	full := u.does(exit.OK, "750m", "top", "busy", "--server", front)
-	for _, want := range []string{"600Mi", "stage 3    [##########..........] 100/200 tasks, 4 run  count at Job.scala:7", "stages: 1 active, 0 pending, 1 complete"} {
+	for _, want := range []string{"600Mi",
+		"stage 3    [##########..........] 100/200 tasks, 4 run  count at Job.scala:7",
+		"stages: 1 active, 0 pending, 1 complete"} {
 		if !strings.Contains(full.out, want) {
 			u.t.Errorf("the page lacks %q:\n%s", want, full.out)
 		}
@@ -466,14 +550,16 @@ func (u *user) tops() {
 func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 	u.t.Helper()
 
-	labels := map[string]string{"app.kubernetes.io/name": "spark-operator", "app.kubernetes.io/instance": name, "app.kubernetes.io/version": "9.9.9"}
+	labels := map[string]string{"app.kubernetes.io/name": "spark-operator", "app.kubernetes.io/instance": name,
+		"app.kubernetes.io/version": "9.9.9"}
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: name, Labels: labels},
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "spark-operator-controller", Image: image}}},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "spark-operator-controller",
+					Image: image}}},
 			},
 		},
 	}
@@ -491,23 +577,24 @@ func (u *user) deployment(name, image string, ready int32) *appsv1.Deployment {
 
 // finding runs doctor and returns the finding that has the given level and whose text contains the given text. It
 // fails the test if doctor reports no such finding.
-func (u *user) finding(code exit.Code, level finding.Level, text string, args ...string) finding.Finding {
+func (u *user) finding(code exit.Code, level findings.Level, text string, args ...string) findings.Finding {
 	u.t.Helper()
 	u.t.Setenv("KUBECONFIG", u.kubeconfig) // with the flag, the commands of the findings would have it too
 
-	got := runWith(u.t.Context(), terminal.Streams{In: strings.NewReader("")}, append([]string{"doctor", "-o", "json"}, args...)...)
+	got := runWith(u.t.Context(), terminal.Streams{In: strings.NewReader("")},
+		append([]string{"doctor", "-o", "json"}, args...)...)
 	if got.code != code {
 		u.t.Errorf("doctor %q: exit code %d, %s", args, got.code, got.err)
 	}
 
-	var all []finding.Finding
+	var all []findings.Finding
 	if err := json.Unmarshal([]byte(got.out), &all); err != nil {
 		u.t.Fatalf("%v: %s", err, got.out)
 	}
 
 	for _, f := range all {
 		if f.Level == level && strings.Contains(f.Text, text) {
-			if level == finding.Error && f.Fix == "" {
+			if level == findings.Error && f.Fix == "" {
 				u.t.Errorf("%+v has no fix", f)
 			}
 			return f
@@ -515,21 +602,23 @@ func (u *user) finding(code exit.Code, level finding.Level, text string, args ..
 	}
 
 	u.t.Errorf("no %s with %q in\n%s", level, text, got.out)
-	return finding.Finding{}
+	return findings.Finding{}
 }
 
 func (u *user) examines() {
-	u.finding(exit.Cluster, finding.Error, "no operator is installed")
-	u.finding(exit.Cluster, finding.OK, "sparkclusters.spark.apache.org serves")
+	u.finding(exit.Cluster, findings.Error, "no operator is installed")
+	u.finding(exit.Cluster, findings.OK, "sparkclusters.spark.apache.org serves")
 
-	lacks := u.finding(exit.Cluster, finding.Error, "the service account "+u.Namespace+"/default of drivers lacks rights: get, list, watch, create")
+	lacks := u.finding(exit.Cluster, findings.Error,
+		"the service account "+u.Namespace+"/default of drivers lacks rights: get, list, watch, create")
 	if !strings.Contains(string(lacks.Fix), "kubectl -n "+u.Namespace+" create role") {
 		u.t.Errorf("the fix is %q", lacks.Fix)
 	}
 
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
 
-	powerless := u.finding(exit.Cluster, finding.Unknown, "you are not allowed to list deployments.apps in all namespaces", "--as", account)
+	powerless := u.finding(exit.Cluster, findings.Unknown,
+		"you are not allowed to list deployments.apps in all namespaces", "--as", account)
 	if powerless.Fix != "kubectl auth can-i list deployments.apps -A" {
 		u.t.Errorf("the fix is %q", powerless.Fix)
 	}
@@ -537,22 +626,24 @@ func (u *user) examines() {
 	verbs := []string{"get", "list", "watch", "create", "patch", "delete", "deletecollection"}
 	meta := metav1.ObjectMeta{Namespace: u.Namespace, Name: "spark-driver"}
 	u.Create(&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"pods", "configmaps", "services", "persistentvolumeclaims"}, Verbs: verbs},
+		{APIGroups: []string{""}, Resources: []string{"pods", "configmaps", "services", "persistentvolumeclaims"},
+			Verbs: verbs},
 	}})
 	u.Create(&rbacv1.RoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: u.Namespace, Name: "default"}},
 	})
-	u.finding(exit.Cluster, finding.OK, u.Namespace+"/default has the rights of a driver")
-	u.finding(exit.Cluster, finding.Note, "no metrics API")
+	u.finding(exit.Cluster, findings.OK, u.Namespace+"/default has the rights of a driver")
+	u.finding(exit.Cluster, findings.Note, "no metrics API")
 	u.does(exit.OK, "volcanic created", "create", "-f", u.manifest("volcanic", "  batchScheduler: volcano\n"))
-	u.finding(exit.Cluster, finding.Error, "Volcano is not installed, but used by "+u.Namespace+"/volcanic")
+	u.finding(exit.Cluster, findings.Error, "Volcano is not installed, but used by "+u.Namespace+"/volcanic")
 	u.deployment("ours", "docker.io/sparkoperator/spark-operator:9.9.9", 0)
-	u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours: no replica of version 9.9.9 is ready")
+	u.finding(exit.Cluster, findings.Error, u.Namespace+"/ours: no replica of version 9.9.9 is ready")
 	u.examinesNamespaces()
+	u.examinesHistory()
 	u.deployment("theirs", "ghcr.io/kubeflow/spark-operator/controller:2.3.0", 1)
 
-	other := u.finding(exit.Cluster, finding.Warning, "both serve sparkoperator.k8s.io")
+	other := u.finding(exit.Cluster, findings.Warning, "both serve sparkoperator.k8s.io")
 	if other.Fix != terminal.Commandf("kubectl -n %s scale deployment theirs --replicas=0", u.Namespace) {
 		u.t.Errorf("the fix is %q", other.Fix)
 	}
@@ -573,23 +664,24 @@ func (u *user) examinesNamespaces() {
 	file.Data = map[string]string{"config.yaml": "namespaces: {names: [" + u.Namespace + ", there-is-none]}"}
 	u.Create(file)
 
-	lost := u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours does not serve the namespace there-is-none")
+	lost := u.finding(exit.Cluster, findings.Error, u.Namespace+"/ours does not serve the namespace there-is-none")
 	if !strings.Contains(string(lost.Fix), "helm upgrade") {
 		u.t.Errorf("the fix is %q", lost.Fix)
 	}
 	// Any user may create a Deployment with the labels of an operator, and the ConfigMap to it.
 	for content, text := range map[string]string{
-		`namespaces: {names: ["x; touch y", "--kubeconfig=y"]}`:                                                   `has the namespace "x; touch y", which is not a valid name`,
-		"a: &a " + strings.Repeat("x", 10_000) + "\nnamespaces: {names: [" + strings.Repeat("*a,", 10_000) + "]}": "aliases are written out",
+		`namespaces: {names: ["x; touch y", "--kubeconfig=y"]}`: `has the namespace "x; touch y", which is not a valid name`,
+		"a: &a " + strings.Repeat("x", 10_000) + "\nnamespaces: {names: [" + strings.Repeat("*a,",
+			10_000) + "]}": "aliases are written out",
 	} {
 		file.Data["config.yaml"] = content
 		if err := u.API.Update(u.t.Context(), file); err != nil {
 			u.t.Fatal(err)
 		}
 
-		level := finding.Warning
+		level := findings.Warning
 		if strings.HasPrefix(content, "a:") {
-			level = finding.Unknown
+			level = findings.Unknown
 		}
 
 		u.finding(exit.Cluster, level, text)
@@ -604,18 +696,65 @@ func (u *user) examinesNamespaces() {
 		u.t.Fatal(err)
 	}
 
-	u.finding(exit.Cluster, finding.Error, u.Namespace+"/ours lacks rights in the namespace "+u.Namespace+": it may not get, list, create, patch events")
+	u.finding(exit.Cluster, findings.Error,
+		u.Namespace+"/ours lacks rights in the namespace "+u.Namespace+": it may not get, list, create, patch events")
 	everything := metav1.ObjectMeta{Namespace: u.Namespace, Name: "everything"}
-	u.Create(&rbacv1.Role{ObjectMeta: everything, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}})
+	u.Create(&rbacv1.Role{ObjectMeta: everything,
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}})
 	u.Create(&rbacv1.RoleBinding{
-		ObjectMeta: everything, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: everything.Name},
+		ObjectMeta: everything, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role",
+			Name: everything.Name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: u.Namespace, Name: "default"}},
 	})
-	u.finding(exit.Cluster, finding.OK, u.Namespace+"/ours has rights in its namespaces: "+u.Namespace)
+	u.finding(exit.Cluster, findings.OK, u.Namespace+"/ours has rights in its namespaces: "+u.Namespace)
+}
+
+// examinesHistory checks the findings about the History Server of an operator that switches on event logs.
+func (u *user) examinesHistory() {
+	file := &corev1.ConfigMap{}
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "ours"}, file); err != nil {
+		u.t.Fatal(err)
+	}
+
+	before := file.Data["config.yaml"]
+	configure := func(text string) {
+		file.Data["config.yaml"] = text
+		if err := u.API.Update(u.t.Context(), file); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+
+	configure(before + "\ndefaults: [{eventLogDirectory: s3a://logs/events}]")
+
+	missing := u.finding(exit.Cluster, findings.Note, "applications write event logs to s3a://logs/events, and "+u.Namespace+"/ours knows no History Server")
+	if !strings.Contains(string(missing.Fix), "historyServer.enable=true") {
+		u.t.Errorf("the fix is %q", missing.Fix)
+	}
+
+	configure(before + "\ndefaults: [{eventLogDirectory: s3a://logs/events, historyServer: 'https://history.example.com'}]")
+
+	if got := u.does(exit.Cluster, "", "doctor"); strings.Contains(got.out, "event logs") {
+		u.t.Errorf("doctor demands another History Server:\n%s", got.out)
+	}
+
+	server := u.deployment("ours-history", "docker.io/apache/spark:4.1.4", 0)
+	labelled := server.DeepCopy()
+	labelled.Labels["app.kubernetes.io/component"] = "history-server"
+
+	if err := u.API.Patch(u.t.Context(), labelled, client.MergeFrom(server)); err != nil {
+		u.t.Fatal(err)
+	}
+
+	if got := u.does(exit.OK, "operator ", "version"); strings.Contains(got.out, "ours-history") {
+		u.t.Errorf("the History Server is an operator:\n%s", got.out)
+	}
+
+	configure(before)
 }
 
 func (u *user) versions() {
-	u.does(exit.OK, "operator "+u.Namespace+"/ours 9.9.9 (image docker.io/sparkoperator/spark-operator:9.9.9", "version")
+	u.does(exit.OK, "operator "+u.Namespace+"/ours 9.9.9 (image docker.io/sparkoperator/spark-operator:9.9.9",
+		"version")
 	u.does(exit.OK, `"operators":[{`, "version", "-o", "json")
 
 	if got := u.does(exit.OK, "sparkctl", "version", "--client"); strings.Contains(got.out, "operator ") {
@@ -623,7 +762,8 @@ func (u *user) versions() {
 	}
 
 	u.does(exit.Cluster, "cannot be reached", "version", "--server", "http://127.0.0.1:1")
-	u.does(exit.Cluster, "you are not allowed to list deployments.apps", "version", "--as", "system:serviceaccount:"+u.Namespace+":powerless")
+	u.does(exit.Cluster, "you are not allowed to list deployments.apps", "version", "--as",
+		"system:serviceaccount:"+u.Namespace+":powerless")
 }
 
 // completes checks the words that need a cluster, and that a verb without names lists those that exist.
@@ -631,7 +771,8 @@ func (u *user) completes() {
 	u.does(exit.OK, "offered created", "create", u.manifest("offered", ""))
 
 	for word, line := range map[string][]string{
-		"offered": {"status", "off"}, "app/offered": {"status", "app/"}, u.Namespace: {"list", "-n", ""}, "kube-system": {"status", "x", "--namespace", ""},
+		"offered": {"status", "off"}, "app/offered": {"status", "app/"}, u.Namespace: {"list", "-n", ""},
+		"kube-system": {"status", "x", "--namespace", ""},
 	} {
 		if got := completions(u.t, u.kubeconfig, line...); !slices.Contains(got, word) {
 			u.t.Errorf("%q: %q lacks %q", line, got, word)

@@ -34,18 +34,19 @@ func (k *kubelet) portForward(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 
-	connection := spdy.NewResponseUpgrader().UpgradeResponse(w, request, func(stream httpstream.Stream, replied <-chan struct{}) error {
-		go func() {
-			<-replied
+	connection := spdy.NewResponseUpgrader().UpgradeResponse(w, request,
+		func(stream httpstream.Stream, replied <-chan struct{}) error {
+			go func() {
+				<-replied
 
-			if stream.Headers().Get(corev1.StreamType) == corev1.StreamTypeData {
-				bridge(stream, behind)
-			} else {
-				_ = stream.Close() // no errors
-			}
-		}()
-		return nil
-	})
+				if stream.Headers().Get(corev1.StreamType) == corev1.StreamTypeData {
+					bridge(stream, behind)
+				} else {
+					_ = stream.Close() // no errors
+				}
+			}()
+			return nil
+		})
 	if connection != nil {
 		<-connection.CloseChan()
 	}

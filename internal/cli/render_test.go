@@ -31,7 +31,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
-	"github.com/sparkoperator/spark-operator/internal/cli/render"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
@@ -60,7 +59,8 @@ type recording struct {
 }
 
 func (r recording) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method != http.MethodPost || strings.Contains(request.URL.Path, "events") || request.URL.Query().Get("dryRun") != "" {
+	if request.Method != http.MethodPost || strings.Contains(request.URL.Path, "events") ||
+		request.URL.Query().Get("dryRun") != "" {
 		return r.next.RoundTrip(request)
 	}
 
@@ -126,7 +126,8 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 	record := &recorder{}
 	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return recording{record, next} })
 
-	op, err := operator.NewOperator(t.Context(), cfg, operator.Environment{Rest: rc, Log: w.Logger(), Registerer: prometheus.NewRegistry(), SkipNameValidation: true})
+	op, err := operator.NewOperator(t.Context(), cfg,
+		operator.Environment{Rest: rc, Log: w.Logger(), Registerer: prometheus.NewRegistry(), SkipNameValidation: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,13 +148,17 @@ func runOperator(t *testing.T, w *scene.World) *recorder {
 // the operator sends.
 func TestRenderIsWhatTheOperatorCreates(t *testing.T) {
 	w := scene.New(t)
-	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "spark-operator-spark"}})
+	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace,
+		Name: "spark-operator-spark"}})
 
 	record := runOperator(t, w)
 	for _, file := range []string{
-		"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "../../examples/spark-pi-ui.yaml", "../../examples/spark-pi-metrics.yaml",
-		"../../examples/spark-pi-spark-submit.yaml", "../../examples/spark-connect.yaml", "../../examples/apache-pi.yaml", "../../examples/apache-pi-python.yaml",
-		"../../examples/apache-cluster.yaml", "../../examples/apache-cluster-hpa.yaml", "testdata/render/everything.yaml",
+		"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "../../examples/spark-pi-ui.yaml",
+		"../../examples/spark-pi-metrics.yaml",
+		"../../examples/spark-pi-spark-submit.yaml", "../../examples/spark-connect.yaml",
+		"../../examples/apache-pi.yaml", "../../examples/apache-pi-python.yaml",
+		"../../examples/apache-cluster.yaml", "../../examples/apache-cluster-hpa.yaml",
+		"testdata/render/everything.yaml",
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -331,13 +336,15 @@ func TestRenderedSecrets(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s\n%s", args, got.code, got.err, got.out)
 		}
 
-		if shown := run(t, append([]string{"render", "-f", file, "--show-secrets"}, args...)...); !strings.Contains(shown.out, "hush") {
+		if shown := run(t, append([]string{"render", "-f", file, "--show-secrets"},
+			args...)...); !strings.Contains(shown.out, "hush") {
 			t.Errorf("%v with --show-secrets hides them", args)
 		}
 	}
 
 	data := run(t, "render", "-f", "../../examples/spark-pi-spark-submit.yaml")
-	if !strings.Contains(data.out, "kind: Secret") || !strings.Contains(data.out, "spark.properties: '*********(redacted)'") {
+	if !strings.Contains(data.out, "kind: Secret") ||
+		!strings.Contains(data.out, "spark.properties: '*********(redacted)'") {
 		t.Errorf("the data of a Secret is shown:\n%s", data.out)
 	}
 }
@@ -358,7 +365,8 @@ func TestRenderGolden(t *testing.T) {
 	golden(t, "render/names.txt", b.String())
 	golden(t, "render/everything.sh", run(t, "render", "-f", "testdata/render/everything.yaml", "--spark-submit").out)
 
-	version := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--spark-version", "3.5.7", "-n", "else", "-o", "json")
+	version := run(t, "render", "-f", "../../examples/spark-pi.yaml", "--spark-version", "3.5.7", "-n", "else", "-o",
+		"json")
 	if !strings.Contains(version.out, `"spark-version":"3.5.7"`) {
 		t.Errorf("--spark-version has no effect:\n%s", version.out)
 	}
@@ -367,7 +375,8 @@ func TestRenderGolden(t *testing.T) {
 // TestSubmitLineBuildsTheSameDriver checks that spark-submit builds the operator's driver pod from the printed command
 // line, except for names, labels and the owner.
 func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
-	for _, file := range []string{"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml", "testdata/render/everything.yaml", "../../examples/apache-pi.yaml"} {
+	for _, file := range []string{"../../examples/spark-pi.yaml", "../../examples/spark-pi-python.yaml",
+		"testdata/render/everything.yaml", "../../examples/apache-pi.yaml"} {
 		documents, err := manifest.Objects([]string{file}, terminal.Streams{Err: io.Discard}, "")
 		if err != nil {
 			t.Fatal(err)
@@ -381,14 +390,15 @@ func TestSubmitLineBuildsTheSameDriver(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		line, err := render.SubmitLine(o, object)
+		line, err := preview.SubmitLine(o, object)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		r, _, err := cmdline.Parse(line.Args, cmdline.Submitter{SparkVersion: "4.1.4", ReadFile: func(path string) ([]byte, error) {
-			return line.Files[strings.TrimPrefix(path, "/")], nil
-		}})
+		r, _, err := cmdline.Parse(line.Args,
+			cmdline.Submitter{SparkVersion: "4.1.4", ReadFile: func(path string) ([]byte, error) {
+				return line.Files[strings.TrimPrefix(path, "/")], nil
+			}})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", file, err, line)
 		}
@@ -471,10 +481,12 @@ func TestRenderUsage(t *testing.T) {
 		{[]string{"-f", "/does/not/exist"}, exit.Invalid, "/does/not/exist"},
 		{[]string{"-f", "../../examples/exposure-policy.yaml"}, exit.Invalid, "no custom resource"},
 		{[]string{"-f", "testdata/lint/faults.yaml"}, exit.Invalid, "testdata/lint/faults.yaml:73:1"},
-		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid, "testdata/lint/broken.yaml:13:5: spec.driver.cores: is the text"},
+		{[]string{"-f", "testdata/lint/broken.yaml"}, exit.Invalid,
+			"testdata/lint/broken.yaml:13:5: spec.driver.cores: is the text"},
 		{[]string{"-f", "../../examples/apache-cluster.yaml", "--spark-submit"}, exit.Invalid, "SparkCluster"},
 	} {
-		if got := run(t, append([]string{"render"}, test.args...)...); got.code != test.code || !strings.Contains(got.err, test.says) {
+		if got := run(t, append([]string{"render"}, test.args...)...); got.code != test.code ||
+			!strings.Contains(got.err, test.says) {
 			t.Errorf("%v: exit code %d, %q", test.args, got.code, got.err)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package cli is the program sparkctl. The program reads and changes a cluster with the rights of the user. It never
-// imports the operator's reconciler. This package contains the verbs about the program itself, such as version.
-// Subpackages such as offline and online contain the other verbs.
+// imports the operator's reconciler. This package contains the command with all verbs, the verbs about the program
+// itself, such as version, and those that need no cluster: convert, lint and render.
 package cli
 
 import (
@@ -19,12 +19,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/forward"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/cli/list"
-	"github.com/sparkoperator/spark-operator/internal/cli/offline"
+	"github.com/sparkoperator/spark-operator/internal/cli/ledger"
 	"github.com/sparkoperator/spark-operator/internal/cli/online"
-	"github.com/sparkoperator/spark-operator/internal/cli/restart"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	usage "github.com/sparkoperator/spark-operator/internal/cli/top"
 )
 
 // completionName is the name of the binary that kubectl runs to complete words of its plugin.
@@ -38,7 +36,7 @@ type root struct {
 // Main runs the program and returns its exit code. The first element of args is the path of the binary.
 func Main(ctx context.Context, args []string, streams terminal.Streams) exit.Code {
 	streams = streams.Safe()
-	cmd := Command(streams, terminal.Program(args[0]))
+	cmd := command(streams, terminal.Program(args[0]))
 	cmd.SetArgs(pasted(args[1:]))
 
 	if strings.Contains(args[0], completionName) {
@@ -103,8 +101,8 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// Command returns the command with all verbs. The argument name is the name of the program in usage texts.
-func Command(streams terminal.Streams, name string) *cobra.Command {
+// command returns the command with all verbs. The argument name is the name of the program in usage texts.
+func command(streams terminal.Streams, name string) *cobra.Command {
 	streams = streams.Safe()
 	r := &root{Streams: streams}
 	top := &cobra.Command{
@@ -129,11 +127,11 @@ func Command(streams terminal.Streams, name string) *cobra.Command {
 	top.SetIn(streams.In)
 	top.SetOut(streams.Out)
 	top.SetErr(streams.Err)
-	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand())
-	top.AddCommand(offline.Commands(streams, currentBuild().Version)...)
+	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand(), r.convertCommand(), r.lintCommand(), r.renderCommand())
 	top.AddCommand(online.Commands(streams)...)
-	top.AddCommand(list.Command(streams), restart.Command(streams), doctor.Command(streams), usage.Command(streams))
+	top.AddCommand(screen.ListCommand(streams), doctor.Command(streams), screen.TopCommand(streams))
 	top.AddCommand(forward.Commands(streams)...)
+	top.AddCommand(ledger.Commands(streams)...)
 	adopt(top)
 
 	for _, cmd := range top.Commands() {

@@ -99,13 +99,15 @@ func TestInterruptedIsACodeOfItsOwn(t *testing.T) {
 // TestPluginName checks that, if the program runs as a plugin of kubectl, its texts contain the name by which users
 // run it.
 func TestPluginName(t *testing.T) {
-	for path, want := range map[string]string{"/usr/bin/sparkctl": "sparkctl", "kubectl-spark": "kubectl spark", "kubectl-spark.exe": "kubectl spark", "/x/renamed": "sparkctl"} {
+	for path, want := range map[string]string{"/usr/bin/sparkctl": "sparkctl", "kubectl-spark": "kubectl spark",
+		"kubectl-spark.exe": "kubectl spark", "/x/renamed": "sparkctl"} {
 		if got := terminal.Program(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
 	var out bytes.Buffer
-	Main(t.Context(), []string{"kubectl-spark", "version", "--help"}, terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+	Main(t.Context(), []string{"kubectl-spark", "version", "--help"},
+		terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
 
 	if !strings.Contains(out.String(), "kubectl spark version") {
 		t.Errorf("the help is\n%s", out.String())
@@ -143,7 +145,7 @@ func TestManPages(t *testing.T) {
 		t.Fatal(got.err)
 	}
 
-	for _, cmd := range documented(Command(terminal.Streams{}, "sparkctl")) {
+	for _, cmd := range documented(command(terminal.Streams{}, "sparkctl")) {
 		page, err := os.ReadFile(filepath.Join(dir, "sparkctl-"+cmd.Name()+".1"))
 		if err != nil || !bytes.Contains(page, []byte(cmd.Name())) {
 			t.Errorf("%s: %v", cmd.Name(), err)
@@ -153,7 +155,7 @@ func TestManPages(t *testing.T) {
 
 // TestEveryVerbIsDescribed checks that each verb has a short description of at most 70 characters, without a full stop.
 func TestEveryVerbIsDescribed(t *testing.T) {
-	for _, cmd := range documented(Command(terminal.Streams{}, "sparkctl")) {
+	for _, cmd := range documented(command(terminal.Streams{}, "sparkctl")) {
 		if cmd.Short == "" || len(cmd.Short) > 70 || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s: short description %q", cmd.Name(), cmd.Short)
 		}

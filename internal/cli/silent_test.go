@@ -58,7 +58,8 @@ type silentDifference struct {
 var silentDifferences = []silentDifference{
 	{"g22: argument from env", kubeflow + `
   driver: {env: [{name: BUCKET_PARAM, valueFrom: {configMapKeyRef: {name: special-config, key: codeBucket}}}]}
-  arguments: ["s3a://$(BUCKET_PARAM)/result", "$$(BUCKET_PARAM)"]`, nil, []string{"- s3a://$(BUCKET_PARAM)/result", "- $$(BUCKET_PARAM)"}},
+  arguments: ["s3a://$(BUCKET_PARAM)/result", "$$(BUCKET_PARAM)"]`, nil,
+		[]string{"- s3a://$(BUCKET_PARAM)/result", "- $$(BUCKET_PARAM)"}},
 	{"argument from envVars", kubeflow + `
   driver: {envVars: {DAY: "1"}}
   arguments: ["$(DAY)"]`, nil, []string{"- $(DAY)"}},
@@ -71,17 +72,22 @@ var silentDifferences = []silentDifference{
 	{"argument from the template", kubeflow + `
   driver: {template: {spec: {containers: [{name: spark-kubernetes-driver, env: [{name: DAY, value: "1"}]}]}}}
   arguments: ["$(DAY)"]`, nil, []string{"- $(DAY)"}},
-	{"argument from Spark's own variables", kubeflow + `  arguments: ["$(SPARK_USER) $(SPARK_APPLICATION_ID) $(KUBERNETES_SERVICE_HOST)"]`, nil, nil},
-	{"argument of nobody", kubeflow + `  arguments: ["--day=$(DAY)", "$(date +%F)"]`, []string{`spec.arguments[0]: the application gets "$(DAY)" as it is, because neither env nor envFrom`},
+	{"argument from Spark's own variables",
+		kubeflow + `  arguments: ["$(SPARK_USER) $(SPARK_APPLICATION_ID) $(KUBERNETES_SERVICE_HOST)"]`, nil, nil},
+	{"argument of nobody", kubeflow + `  arguments: ["--day=$(DAY)", "$(date +%F)"]`,
+		[]string{`spec.arguments[0]: the application gets "$(DAY)" as it is, because neither env nor envFrom`},
 		[]string{"- --day=$(DAY)"}},
-	{"argument of the image", kubeflow + `  arguments: ["$(JAVA_HOME)/lib"]`, []string{"variables of the image do not count"}, nil},
+	{"argument of the image", kubeflow + `  arguments: ["$(JAVA_HOME)/lib"]`,
+		[]string{"variables of the image do not count"}, nil},
 	{"argument of a submission by spark-submit", kubeflow + `
   submission: {mode: SparkSubmit}
   driver: {envVars: {DAY: "1"}}
-  arguments: ["$(DAY)", "$(X)"]`, []string{`spec.arguments[1]: the application gets "$(X)" as it is`}, []string{"- $$(DAY)"}},
+  arguments: ["$(DAY)", "$(X)"]`, []string{`spec.arguments[1]: the application gets "$(X)" as it is`},
+		[]string{"- $$(DAY)"}},
 	{"driverArgs", apache + `
   sparkConf: {` + confImage + `, spark.kubernetes.driverEnv.DAY: "1"}
-  driverArgs: ["$(DAY)", "$(X)"]`, []string{`spec.driverArgs[1]: the application gets "$(X)" as it is`}, []string{"- $(DAY)"}},
+  driverArgs: ["$(DAY)", "$(X)"]`, []string{`spec.driverArgs[1]: the application gets "$(X)" as it is`},
+		[]string{"- $(DAY)"}},
 	{"driverArgs from the template", apache + `
   sparkConf: {` + confImage + `}
   driverSpec: {podTemplateSpec: {spec: {containers: [{name: a, env: [{name: DAY, value: "1"}]}]}}}
@@ -92,18 +98,22 @@ var silentDifferences = []silentDifference{
 		[]string{`spec.sparkConf[spark.eventLog.dir]: "$(S3_BUCKET)" stays as it is: Kubernetes fills in such references only in arguments and variables; write the value`}, nil},
 	{"references in sparkConf that become variables", kubeflow + `
   sparkConf: {spark.executorEnv.A: "$(B)", spark.kubernetes.driverEnv.A: "$(B)", spark.executor.extraJavaOptions: "-Da=$(B)", spark.x: "$(a b)"}`, nil, nil},
-	{"reference in hadoopConf", kubeflow + `  hadoopConf: {fs.a: "$(B)"}`, []string{`spark.hadoop.fs.a: "$(B)" stays as it is`}, nil},
-	{"reference in sparkConf of spark.apache.org", apache + `  sparkConf: {` + confImage + `, spark.a: "$(B)"}`, []string{`spec.sparkConf[spark.a]: "$(B)" stays as it is`}, nil},
+	{"reference in hadoopConf", kubeflow + `  hadoopConf: {fs.a: "$(B)"}`,
+		[]string{`spark.hadoop.fs.a: "$(B)" stays as it is`}, nil},
+	{"reference in sparkConf of spark.apache.org", apache + `  sparkConf: {` + confImage + `, spark.a: "$(B)"}`,
+		[]string{`spec.sparkConf[spark.a]: "$(B)" stays as it is`}, nil},
 	{"reference in sparkConf of a server", connectServer + `
   sparkConf: {spark.a: "$(B)"}
   server: {}
   executor: {}`, []string{`spec.sparkConf[spark.a]: "$(B)" stays as it is`}, nil},
-	{"reference in sparkConf of a cluster", sparkCluster + `  sparkConf: {` + confImage + `, spark.a: "$(B)"}`, []string{`spec.sparkConf[spark.a]: "$(B)" stays as it is`}, nil},
+	{"reference in sparkConf of a cluster", sparkCluster + `  sparkConf: {` + confImage + `, spark.a: "$(B)"}`,
+		[]string{`spec.sparkConf[spark.a]: "$(B)" stays as it is`}, nil},
 	{"f49: options of JVMs in both places", kubeflow + `
   driver: {javaOptions: -Db=2}
   executor: {javaOptions: "-XX:+UseG1GC"}
   sparkConf: {spark.executor.extraJavaOptions: "-Dlog4j2.configurationFile=file:/etc/log4j2.properties", spark.driver.extraJavaOptions: "-Da=1"}`, nil,
-		[]string{`spark.driver.extraJavaOptions=-Da\=1 -Db\=2`, `spark.executor.extraJavaOptions=-Dlog4j2.configurationFile\=file\:/etc/log4j2.properties -XX\:+UseG1GC`}},
+		[]string{`spark.driver.extraJavaOptions=-Da\=1 -Db\=2`,
+			`spark.executor.extraJavaOptions=-Dlog4j2.configurationFile\=file\:/etc/log4j2.properties -XX\:+UseG1GC`}},
 	{"equal options of JVMs", kubeflow + `
   driver: {javaOptions: -Da=1}
   sparkConf: {spark.driver.extraJavaOptions: "-Da=1"}`, nil, []string{"spark.driver.extraJavaOptions=-Da\\=1\n"}},
@@ -127,7 +137,9 @@ var silentDifferences = []silentDifference{
     spark.kubernetes.driverEnv.A: "2", spark.kubernetes.driverEnv.B: "2", spark.kubernetes.submission.waitAppCompletion: "true"}`,
 		[]string{
 			`spec.deps.packages sets "a:b:1"`, `spec.hadoopConf[fs.a] sets "1"`, `spec.dynamicAllocation sets "3"`,
-			`spec.driver.labels[a] sets "1"`, `spec.driver.envVars[A] sets "1"`, `spec.driver.env sets it; remove one of them`, `"true" has no effect: the operator sets "false"; remove the key`,
+			`spec.driver.labels[a] sets "1"`, `spec.driver.envVars[A] sets "1"`,
+			`spec.driver.env sets it; remove one of them`,
+			`"true" has no effect: the operator sets "false"; remove the key`,
 		}, nil},
 	{"fields that sparkConf overrides", kubeflow + `
   imagePullPolicy: Always
@@ -135,27 +147,36 @@ var silentDifferences = []silentDifference{
 		[]string{`spec.imagePullPolicy: "Always" has no effect: spec.sparkConf[spark.kubernetes.container.image.pullPolicy] sets "Never"; remove one of them`}, []string{"imagePullPolicy: Never"}},
 	{"secrets are not shown", kubeflow + `
   hadoopConf: {fs.s3a.secret.key: one}
-  sparkConf: {spark.hadoop.fs.s3a.secret.key: two}`, []string{`[spark.hadoop.fs.s3a.secret.key]: *********(redacted) has no effect: spec.hadoopConf[fs.s3a.secret.key] sets *********(redacted)`}, nil},
+  sparkConf: {spark.hadoop.fs.s3a.secret.key: two}`,
+		[]string{`[spark.hadoop.fs.s3a.secret.key]: *********(redacted) has no effect: spec.hadoopConf[fs.s3a.secret.key] sets *********(redacted)`}, nil},
 	{"a server's fields and sparkConf", connectServer + `
   server: {memory: 1g}
   executor: {instances: 1, cores: 2}
   dynamicAllocation: {enabled: true, maxExecutors: 3}
   sparkConf: {spark.driver.memory: 8g, spark.executor.instances: "9", spark.executor.cores: "2", spark.dynamicAllocation.maxExecutors: "4"}`,
-		[]string{`[spark.driver.memory]: "8g" has no effect: spec.server.memory sets "1g"`, `[spark.executor.instances]: "9" has no effect: spec.executor.instances sets "1"`, `spec.dynamicAllocation sets "3"`}, nil},
+		[]string{`[spark.driver.memory]: "8g" has no effect: spec.server.memory sets "1g"`,
+			`[spark.executor.instances]: "9" has no effect: spec.executor.instances sets "1"`,
+			`spec.dynamicAllocation sets "3"`}, nil},
 	{"lists of spark.apache.org and sparkConf", apache + `
   files: local:///a
   driverSpec: {podTemplateSpec: {spec: {containers: [{name: a}]}}}
   sparkConf: {` + confImage + `, spark.files: "local:///b", spark.kubernetes.driver.podTemplateFile: "/x"}`,
-		[]string{`spec.files: local:///a has no effect: spec.sparkConf[spark.files] is "local:///b"`, `[spark.kubernetes.driver.podTemplateFile]: "/x" has no effect: spec.driverSpec.podTemplateSpec sets it`}, nil},
+		[]string{`spec.files: local:///a has no effect: spec.sparkConf[spark.files] is "local:///b"`,
+			`[spark.kubernetes.driver.podTemplateFile]: "/x" has no effect: spec.driverSpec.podTemplateSpec sets it`}, nil},
 	{"the user's name", kubeflow + `  sparkConf: {spark.app.name: "My nightly Job"}`, nil,
-		[]string{"spark.app.name=My nightly Job", "spark.kubernetes.executor.podNamePrefix=app-", "name: app-driver", "spark-app-name: my-nightly-job"}},
-	{"the user's name of any length", kubeflow + `  sparkConf: {spark.app.name: "` + strings.Repeat("x", 300) + `", spark.kubernetes.executor.podNamePrefix: mine}`, nil,
-		[]string{"spark.app.name=" + strings.Repeat("x", 300), "spark.kubernetes.executor.podNamePrefix=mine", "name: app-driver"}},
+		[]string{"spark.app.name=My nightly Job", "spark.kubernetes.executor.podNamePrefix=app-", "name: app-driver",
+			"spark-app-name: my-nightly-job"}},
+	{"the user's name of any length",
+		kubeflow + `  sparkConf: {spark.app.name: "` + strings.Repeat("x",
+			300) + `", spark.kubernetes.executor.podNamePrefix: mine}`, nil,
+		[]string{"spark.app.name=" + strings.Repeat("x", 300), "spark.kubernetes.executor.podNamePrefix=mine",
+			"name: app-driver"}},
 	{"no name of the user", kubeflow, nil, []string{"spark.app.name=app\n"}},
 	{"the user's name in a submission by spark-submit", kubeflow + `
   submission: {mode: SparkSubmit}
   sparkConf: {spark.app.name: other}`, nil, []string{"spark-app-name: other"}},
-	{"the user's name in spark.apache.org", apache + `  sparkConf: {` + confImage + `, spark.app.name: other}`, nil, []string{"spark.app.name=other", "spark.kubernetes.executor.podNamePrefix=app-", "name: app-0-driver"}},
+	{"the user's name in spark.apache.org", apache + `  sparkConf: {` + confImage + `, spark.app.name: other}`, nil,
+		[]string{"spark.app.name=other", "spark.kubernetes.executor.podNamePrefix=app-", "name: app-0-driver"}},
 	{"the user's name of a server", connectServer + `
   sparkConf: {spark.app.name: other}
   server: {}

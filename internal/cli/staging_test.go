@@ -31,7 +31,8 @@ func localFiles(t *testing.T, more ...string) []string {
 	}
 
 	line := append([]string{"submit"}, more...)
-	return append(line, "--deploy-mode", "cluster", "--object-name", "job", image, "--py-files", filepath.Join(dir, "lib.py"), "--files", filepath.Join(dir, "data.txt"),
+	return append(line, "--deploy-mode", "cluster", "--object-name", "job", image, "--py-files",
+		filepath.Join(dir, "lib.py"), "--files", filepath.Join(dir, "data.txt"),
 		filepath.Join(dir, "app.py"), "arg")
 }
 
@@ -50,7 +51,8 @@ func TestSubmitStagesDryRun(t *testing.T) {
 	t.Setenv("SPARKCTL_STAGE", "")
 
 	got := run(t, localFiles(t, "--dry-run")...)
-	if got.code != exit.OK || !strings.Contains(got.err, "3 local files (22 bytes) would be put into the ConfigMap sparkctl-files-") {
+	if got.code != exit.OK || !strings.Contains(got.err,
+		"3 local files (22 bytes) would be put into the ConfigMap sparkctl-files-") {
 		t.Errorf("exit code %d, %s", got.code, got.err)
 	}
 
@@ -59,7 +61,8 @@ func TestSubmitStagesDryRun(t *testing.T) {
 	t.Setenv("SPARKCTL_STAGE", "file://"+store)
 
 	got = run(t, localFiles(t, "--dry-run", "--stage-as", "https://files.example.org/")...)
-	if got.code != exit.OK || !strings.Contains(got.err, "would be put into file://"+store) || strings.Count(got.out, "https://files.example.org/default/") != 3 {
+	if got.code != exit.OK || !strings.Contains(got.err, "would be put into file://"+store) ||
+		strings.Count(got.out, "https://files.example.org/default/") != 3 {
 		t.Errorf("exit code %d, %s\n%s", got.code, got.err, got.out)
 	}
 
@@ -88,7 +91,8 @@ func TestSubmitStages(t *testing.T) {
 	}
 
 	var configs corev1.ConfigMapList
-	if err := w.API.List(t.Context(), &configs, client.InNamespace(w.Namespace), client.MatchingLabels{"app.kubernetes.io/managed-by": "sparkctl"}); err != nil {
+	if err := w.API.List(t.Context(), &configs, client.InNamespace(w.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/managed-by": "sparkctl"}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -102,7 +106,8 @@ func TestSubmitStages(t *testing.T) {
 		}
 	}
 
-	if job.Spec.MainApplicationFile != "local:///mnt/sparkctl/app.py" || job.Spec.Volumes[0].ConfigMap.Name != configs.Items[0].Name {
+	if job.Spec.MainApplicationFile != "local:///mnt/sparkctl/app.py" ||
+		job.Spec.Volumes[0].ConfigMap.Name != configs.Items[0].Name {
 		t.Errorf("the application is %+v", job.Spec)
 	}
 

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
-	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
@@ -24,8 +24,10 @@ func withoutSpark(t *testing.T) {
 	t.Helper()
 
 	for _, name := range []string{
-		"SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "MASTER", "DEPLOY_MODE", "SPARK_DRIVER_MEMORY", "SPARK_EXECUTOR_MEMORY", "SPARK_EXECUTOR_CORES",
-		"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_USER", "HADOOP_USER_NAME", "SPARK_SUBMIT_OPTS", "SPARK_LOCAL_DIRS", "SPARK_REMOTE",
+		"SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "MASTER", "DEPLOY_MODE", "SPARK_DRIVER_MEMORY",
+		"SPARK_EXECUTOR_MEMORY", "SPARK_EXECUTOR_CORES",
+		"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_USER", "HADOOP_USER_NAME", "SPARK_SUBMIT_OPTS",
+		"SPARK_LOCAL_DIRS", "SPARK_REMOTE",
 	} {
 		t.Setenv(name, "") // restores it at the end
 
@@ -38,18 +40,25 @@ func withoutSpark(t *testing.T) {
 // lines are command lines of spark-submit as users write them.
 var lines = map[string][]string{
 	"java": {
-		"--master", "k8s://https://cluster.example.org:6443", "--deploy-mode", "cluster", "--name", "Spark Pi", "--class", "org.apache.spark.examples.SparkPi",
-		image, "--conf", "spark.kubernetes.authenticate.driver.serviceAccountName=spark", "--conf", "spark.kubernetes.namespace=jobs",
-		"--driver-memory", "2g", "--driver-cores", "2", "--executor-memory=4g", "--executor-cores", "2", "--num-executors", "5",
-		"--jars", "local:///opt/a.jar,https://example.org/b.jar", "--files", "s3a://bucket/f.txt", "--packages", "org.example:lib:1.0",
+		"--master", "k8s://https://cluster.example.org:6443", "--deploy-mode", "cluster", "--name", "Spark Pi",
+		"--class", "org.apache.spark.examples.SparkPi",
+		image, "--conf", "spark.kubernetes.authenticate.driver.serviceAccountName=spark", "--conf",
+		"spark.kubernetes.namespace=jobs",
+		"--driver-memory", "2g", "--driver-cores", "2", "--executor-memory=4g", "--executor-cores", "2",
+		"--num-executors", "5",
+		"--jars", "local:///opt/a.jar,https://example.org/b.jar", "--files", "s3a://bucket/f.txt", "--packages",
+		"org.example:lib:1.0",
 		"--driver-java-options", "-Dx=y", "--conf", "spark.kubernetes.driver.label.team=data",
 		"local:///opt/spark/examples/jars/spark-examples.jar", "--master", "1000",
 	},
 	"python": {
-		"--deploy-mode", "cluster", image, "--py-files", "local:///opt/lib.zip", "--archives", "s3a://b/env.tgz#env", "--proxy-user", "ann",
-		"--conf", "spark.dynamicAllocation.enabled=true", "-c", "spark.app=${env:HOME}/x", "--verbose", "local:///opt/job.py",
+		"--deploy-mode", "cluster", image, "--py-files", "local:///opt/lib.zip", "--archives", "s3a://b/env.tgz#env",
+		"--proxy-user", "ann",
+		"--conf", "spark.dynamicAllocation.enabled=true", "-c", "spark.app=${env:HOME}/x", "--verbose",
+		"local:///opt/job.py",
 	},
-	"r": {"--deploy-mode", "cluster", image, "--conf", "spark.kubernetes.driver.pod.name=r-driver", "local:///opt/job.R", "a", "b c"},
+	"r": {"--deploy-mode", "cluster", image, "--conf", "spark.kubernetes.driver.pod.name=r-driver",
+		"local:///opt/job.R", "a", "b c"},
 }
 
 // TestSubmitDryRun checks the manifests that the verb submit prints for command lines without a cluster.
@@ -62,7 +71,8 @@ func TestSubmitDryRun(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", name, got.code, got.err)
 		}
 
-		golden(t, "submit/"+name+".yaml", got.out+"# "+strings.ReplaceAll(strings.TrimSpace(got.err), "\n", "\n# ")+"\n")
+		golden(t, "submit/"+name+".yaml",
+			got.out+"# "+strings.ReplaceAll(strings.TrimSpace(got.err), "\n", "\n# ")+"\n")
 	}
 }
 
@@ -80,7 +90,7 @@ func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 
 		submitter := cmdline.Submitter{SparkVersion: "4.1.4", Environment: map[string]string{"HOME": "/home/ann"}}
 
-		made, err := submission.Convert(line, submitter)
+		made, err := manifest.FromLine(line, submitter)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -95,7 +105,7 @@ func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 		}
 
 		driver := podIn(t, launched.Objects)
-		submitter.Environment["MASTER"] = submission.DefaultMaster
+		submitter.Environment["MASTER"] = manifest.DefaultMaster
 
 		r, _, err := cmdline.Parse(line, submitter)
 		if err != nil {
@@ -112,7 +122,8 @@ func TestSubmitBuildsWhatSparkSubmitBuilds(t *testing.T) {
 
 		want, got := neutral(t, built.Driver), neutral(t, driver)
 		// The operator adds these to all drivers, and a template for its executors.
-		got.EnableServiceLinks, got.Containers[0].TerminationMessagePolicy = want.EnableServiceLinks, want.Containers[0].TerminationMessagePolicy
+		got.EnableServiceLinks, got.Containers[0].TerminationMessagePolicy = want.EnableServiceLinks,
+			want.Containers[0].TerminationMessagePolicy
 
 		got.Volumes, got.Containers[0].VolumeMounts = got.Volumes[1:], got.Containers[0].VolumeMounts[1:]
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -148,14 +159,17 @@ func TestSubmitRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{"--class", "X", image, jar}, exit.Invalid, "--deploy-mode cluster"},
-		{[]string{"--master", "mesos://h:5050", "--deploy-mode", "cluster", "--class", "X", image, jar}, exit.Invalid, "k8s://"},
+		{[]string{"--master", "mesos://h:5050", "--deploy-mode", "cluster", "--class", "X", image, jar}, exit.Invalid,
+			"k8s://"},
 		{append(cluster, "/home/me/x.jar"), exit.Invalid, "local:///PATH"},
 		{append(cluster, "--jars", "lib.jar", jar), exit.Invalid, "local:///PATH"},
 		{append(cluster, "--kill", "x"), exit.Invalid, "--kill"},
 		{append(cluster, "--no-such-option", jar), exit.Invalid, "--no-such-option"},
-		{append(cluster, "--conf", "spark.kubernetes.authenticate.driver.caCertFile="+secret, jar), exit.Invalid, "service account"},
+		{append(cluster, "--conf", "spark.kubernetes.authenticate.driver.caCertFile="+secret, jar), exit.Invalid,
+			"service account"},
 		{append(cluster, "--principal", "p", "--keytab", secret, jar), exit.Invalid, "Secret"},
-		{[]string{"--deploy-mode", "cluster", "--class", "X", "--conf", "spark.kubernetes.container.image=spark:latest", jar}, exit.Usage, "--spark-version"},
+		{[]string{"--deploy-mode", "cluster", "--class", "X", "--conf", "spark.kubernetes.container.image=spark:latest",
+			jar}, exit.Usage, "--spark-version"},
 		{append(cluster, "--dry-run", "--wait=maybe", jar), exit.Usage, "wait"},
 		{cluster, exit.Invalid, "the application's file is missing"},
 	} {
@@ -181,12 +195,20 @@ func TestSubmitTakesEveryOption(t *testing.T) {
 	}
 
 	for option, test := range map[string]struct{ value, shows string }{
-		"--archives": {"s3a://b/a.tgz", "archives:"}, "--driver-class-path": {"/cp", "spark.driver.extraClassPath: /cp"},
-		"--driver-default-class-path": {"/cp", "spark.driver.defaultExtraClassPath: /cp"}, "--driver-library-path": {"/lib", "spark.driver.extraLibraryPath: /lib"},
-		"--exclude-packages": {"a:b", "excludePackages:"}, "--repositories": {"https://repo.example.org", "repositories:"}, "--properties-file": {properties, "spark.from.file"},
-		"--queue": {"q", "YARN"}, "--total-executor-cores": {"4", "standalone"}, "--supervise": {"", "standalone"}, "--status": {"x", "--status"}, "--version": {"", "--version"},
-		"--usage-error": {"", "--usage-error"}, "--remote": {"sc://x", "spark.remote"}, "--load-spark-defaults": {"", "kind: SparkApplication"},
-		"--principal": {"me", "spark.kerberos.principal"}, "--extra-properties-file": {properties, "4.2"}, "--proxy-user": {"ann", "proxyUser: ann"},
+		"--archives":                  {"s3a://b/a.tgz", "archives:"},
+		"--driver-class-path":         {"/cp", "spark.driver.extraClassPath: /cp"},
+		"--driver-default-class-path": {"/cp", "spark.driver.defaultExtraClassPath: /cp"},
+		"--driver-library-path":       {"/lib", "spark.driver.extraLibraryPath: /lib"},
+		"--exclude-packages":          {"a:b", "excludePackages:"},
+		"--repositories":              {"https://repo.example.org", "repositories:"},
+		"--properties-file":           {properties, "spark.from.file"},
+		"--queue":                     {"q", "YARN"}, "--total-executor-cores": {"4", "standalone"},
+		"--supervise": {"", "standalone"},
+		"--status":    {"x", "--status"}, "--version": {"", "--version"},
+		"--usage-error": {"", "--usage-error"}, "--remote": {"sc://x", "spark.remote"},
+		"--load-spark-defaults": {"", "kind: SparkApplication"},
+		"--principal":           {"me", "spark.kerberos.principal"}, "--extra-properties-file": {properties, "4.2"},
+		"--proxy-user": {"ann", "proxyUser: ann"},
 	} {
 		args := []string{"submit", "--dry-run", "--deploy-mode", "cluster", "--class", "X", image, option}
 		if test.value != "" {
@@ -202,9 +224,10 @@ func TestSubmitTakesEveryOption(t *testing.T) {
 
 func TestVersionOfImage(t *testing.T) {
 	for image, want := range map[string]string{
-		"apache/spark:4.1.4": "4.1.4", "registry:5000/spark:v3.5.7-scala2.12": "3.5.7", "spark:4.0.1@sha256:abc": "4.0.1", "spark": "", "spark:latest": "", "a:5000/b": "",
+		"apache/spark:4.1.4": "4.1.4", "registry:5000/spark:v3.5.7-scala2.12": "3.5.7",
+		"spark:4.0.1@sha256:abc": "4.0.1", "spark": "", "spark:latest": "", "a:5000/b": "",
 	} {
-		if got := submission.VersionOf(image); got != want {
+		if got := manifest.ImageVersion(image); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)
 		}
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +26,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
@@ -41,9 +45,11 @@ func newUser(t *testing.T, w *scene.World) *user {
 	t.Helper()
 	rc := kit.Rest(t)
 	file := clientcmdapi.NewConfig()
-	file.Clusters["test"] = &clientcmdapi.Cluster{Server: rc.Host, CertificateAuthority: rc.CAFile, CertificateAuthorityData: rc.CAData, InsecureSkipTLSVerify: rc.Insecure}
+	file.Clusters["test"] = &clientcmdapi.Cluster{Server: rc.Host, CertificateAuthority: rc.CAFile,
+		CertificateAuthorityData: rc.CAData, InsecureSkipTLSVerify: rc.Insecure}
 	file.AuthInfos["test"] = &clientcmdapi.AuthInfo{
-		ClientCertificate: rc.CertFile, ClientCertificateData: rc.CertData, ClientKey: rc.KeyFile, ClientKeyData: rc.KeyData, Token: rc.BearerToken,
+		ClientCertificate: rc.CertFile, ClientCertificateData: rc.CertData, ClientKey: rc.KeyFile,
+		ClientKeyData: rc.KeyData, Token: rc.BearerToken,
 	}
 	file.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: w.Namespace}
 	file.CurrentContext = "test"
@@ -61,15 +67,18 @@ func (u *user) does(code exit.Code, has string, args ...string) result {
 	return u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader("")}, code, has, args...)
 }
 
-func (u *user) doesWith(ctx context.Context, streams terminal.Streams, code exit.Code, has string, args ...string) result {
+func (u *user) doesWith(ctx context.Context, streams terminal.Streams, code exit.Code, has string,
+	args ...string) result {
 	u.t.Helper()
 
 	got := runWith(ctx, streams, append([]string{args[0], "--kubeconfig", u.kubeconfig}, args[1:]...)...)
 	if got.code != code || !strings.Contains(got.out+got.err, has) {
-		u.t.Errorf("sparkctl %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), got.code, code, has, got.out, got.err)
+		u.t.Errorf("sparkctl %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), got.code, code, has,
+			got.out, got.err)
 	}
 
-	if got.code != exit.OK && got.code != exit.Interrupted && streams.Width == 0 && strings.Count(got.err, "error: ") != 1 {
+	if got.code != exit.OK && got.code != exit.Interrupted && streams.Width == 0 &&
+		strings.Count(got.err, "error: ") != 1 {
 		u.t.Errorf("sparkctl %s: the error is not one line: %q", strings.Join(args, " "), got.err)
 	}
 	return got
@@ -79,7 +88,8 @@ func (u *user) doesWith(ctx context.Context, streams terminal.Streams, code exit
 func (u *user) manifest(name, more string) string {
 	u.t.Helper()
 
-	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: " + name + ", labels: {team: data}}\n" +
+	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: " + name +
+		", labels: {team: data}}\n" +
 		"spec:\n  type: Scala\n  sparkVersion: 4.1.4\n  image: docker.io/apache/spark:4.1.4\n  mainClass: org.apache.spark.examples.SparkPi\n" +
 		"  mainApplicationFile: local:///opt/spark/examples/jars/spark-examples.jar\n  driver: {}\n  executor: {instances: 1}\n" + more
 
@@ -101,8 +111,10 @@ func (u *user) driver(name string, phase corev1.PodPhase, state corev1.Container
 		}
 
 		pod.Status.Phase = phase
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: state, Ready: state.Running != nil}}
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: state,
+			Ready: state.Running != nil}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+			LastTransitionTime: metav1.Now()}}
 		return u.API.Status().Update(ctx, pod)
 	})
 }
@@ -148,23 +160,27 @@ func (u *user) lists() {
 		u.t.Errorf("the table is\n%s", table.out)
 	}
 
-	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "list", "-o", "wide")
+	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING",
+		"list", "-o", "wide")
 	for line := range strings.Lines(ownColours.ReplaceAllString(narrow.out, "")) {
 		if len(strings.TrimSpace(line)) > 60 {
 			u.t.Errorf("%q is too long for 60 columns", line)
 		}
 	}
 
-	u.does(exit.OK, "sparkapplication.sparkoperator.k8s.io/pi", "list", "-A", "-o", "name", "-l", "team=data", "--state", "running", "--kind", "app,cluster")
+	u.does(exit.OK, "sparkapplication.sparkoperator.k8s.io/pi", "list", "-A", "-o", "name", "-l", "team=data",
+		"--state", "running", "--kind", "app,cluster")
 
-	for _, filter := range [][]string{{"-l", "team=other"}, {"--state", "failed"}, {"--older", "1h"}, {"--kind", "schedule"}} {
+	for _, filter := range [][]string{{"-l", "team=other"}, {"--state", "failed"}, {"--older", "1h"},
+		{"--kind", "schedule"}} {
 		u.does(exit.OK, "nothing found", append([]string{"list"}, filter...)...)
 	}
 
 	u.does(exit.OK, "pi", "list", "-o", "jsonpath={.items[*].metadata.name}")
 
 	var list struct{ Items []v1beta2.SparkApplication }
-	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "list", "-o", "json").out), &list); err != nil || len(list.Items) != 1 || list.Items[0].Kind != "SparkApplication" {
+	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "list", "-o", "json").out), &list); err != nil ||
+		len(list.Items) != 1 || list.Items[0].Kind != "SparkApplication" {
 		u.t.Errorf("%d applications, %v", len(list.Items), err)
 	}
 
@@ -181,13 +197,15 @@ func (u *user) lists() {
 		u.t.Errorf("the columns are %q", heads)
 	}
 
-	u.does(exit.OK, "WHO   IMAGE                          NONE\npi    docker.io/apache/spark:4.1.4   <none>\n", "list", "-o", "custom-columns=WHO:.metadata.name,IMAGE:{.spec.image},NONE:spec.missing.field")
+	u.does(exit.OK, "WHO   IMAGE                          NONE\npi    docker.io/apache/spark:4.1.4   <none>\n", "list",
+		"-o", "custom-columns=WHO:.metadata.name,IMAGE:{.spec.image},NONE:spec.missing.field")
 	u.does(exit.Usage, "apache-app", "list", "--kind", "job")
 	u.does(exit.Usage, "-l", "list", "-l", "!!")
 	u.does(exit.OK, "apiVersion: v1\nitems:\n- apiVersion: sparkoperator.k8s.io/v1beta2\n", "list", "-o", "yaml")
 	u.does(exit.OK, "", "list", "-o", "jsonpath={.missing}")
 
-	for _, output := range []string{"xml", "jsonpath=", "jsonpath={", "jsonpath={.items[7]}", "custom-columns=", "custom-columns=NAME", "custom-columns=NAME:{", "custom-columns=NAME:.a[7"} {
+	for _, output := range []string{"xml", "jsonpath=", "jsonpath={", "jsonpath={.items[7]}", "custom-columns=",
+		"custom-columns=NAME", "custom-columns=NAME:{", "custom-columns=NAME:.a[7"} {
 		format, _, _ := strings.Cut(output, "=")
 		u.does(exit.Usage, "-o "+format, "list", "-o", output)
 	}
@@ -195,14 +213,16 @@ func (u *user) lists() {
 
 func (u *user) shows() {
 	shown := u.does(exit.OK, "RUNNING", "status", "pi")
-	for _, want := range []string{"name:      " + u.Namespace + "/pi", "phases:", "Launched", "pi-driver", "conditions:", "Submitted", "requested:", "events:"} {
+	for _, want := range []string{"name:      " + u.Namespace + "/pi", "phases:", "Launched", "pi-driver",
+		"conditions:", "Submitted", "requested:", "events:"} {
 		if !strings.Contains(shown.out, want) {
 			u.t.Errorf("the status lacks %q:\n%s", want, shown.out)
 		}
 	}
 
 	var report screen.Report
-	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "status", "pi", "-o", "json").out), &report); err != nil || report.State != "RUNNING" || report.Attempt != 1 || len(report.Pods) != 1 || len(report.History) == 0 {
+	if err := json.Unmarshal([]byte(u.does(exit.OK, "", "status", "pi", "-o", "json").out), &report); err != nil ||
+		report.State != "RUNNING" || report.Attempt != 1 || len(report.Pods) != 1 || len(report.History) == 0 {
 		u.t.Errorf("status -o json: %v, %+v", err, report)
 	}
 
@@ -214,7 +234,8 @@ func (u *user) shows() {
 		u.does(exit.Usage, "json, yaml", verb, "pi", "-o", "xml")
 	}
 
-	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING", "status", "app/pi")
+	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "RUNNING",
+		"status", "app/pi")
 	for line := range strings.Lines(narrow.out) {
 		if line = strings.TrimRight(line, "\n"); len(line) > 60 && len(strings.Fields(line)) > 2 {
 			u.t.Errorf("%q is too long for 60 columns", line)
@@ -222,7 +243,8 @@ func (u *user) shows() {
 	}
 
 	kit.Wait(u.t, "an Event about pi", func(context.Context) error {
-		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "pi", "--kubeconfig", u.kubeconfig); !strings.Contains(got.out, "SparkApplicationSubmitted") {
+		if got := runWith(u.t.Context(), terminal.Streams{}, "events", "pi", "--kubeconfig",
+			u.kubeconfig); !strings.Contains(got.out, "SparkApplicationSubmitted") {
 			return fmt.Errorf("%+v", got)
 		}
 		return nil
@@ -250,7 +272,8 @@ func (u *user) waits() {
 
 	ended := make(chan result, 1)
 	go func() {
-		ended <- runWith(u.t.Context(), terminal.Streams{}, "create", "--kubeconfig", u.kubeconfig, "-f", u.manifest("unlucky", ""), "--wait")
+		ended <- runWith(u.t.Context(), terminal.Streams{}, "create", "--kubeconfig", u.kubeconfig, "-f",
+			u.manifest("unlucky", ""), "--wait")
 	}()
 
 	u.driver("unlucky", corev1.PodFailed, scene.Exited(3, "out of luck"))
@@ -263,14 +286,16 @@ func (u *user) waits() {
 }
 
 func (u *user) submits() {
-	args := []string{"submit", "--deploy-mode", "cluster", "--name", "job", "--class", "X", image, "--object-name", "job", "local:///x.jar", "--wait"}
+	args := []string{"submit", "--deploy-mode", "cluster", "--name", "job", "--class", "X", image, "--object-name",
+		"job", "local:///x.jar", "--wait"}
 	u.does(exit.OK, "job created", args...)
 
 	if app := u.Get("job"); app.Spec.Arguments[0] != "--wait" || app.Spec.SparkVersion != "4.1.4" {
 		u.t.Errorf("the application is %+v", app.Spec)
 	}
 
-	u.does(exit.OK, "/any-", "submit", "--deploy-mode", "cluster", "--name", "any", "--class", "X", image, "local:///x.jar")
+	u.does(exit.OK, "/any-", "submit", "--deploy-mode", "cluster", "--name", "any", "--class", "X", image,
+		"local:///x.jar")
 	u.does(exit.OK, "job suspended", "suspend", "job")
 	kit.Wait(u.t, "the suspension of job", func(context.Context) error {
 		if state := u.Get("job").Status.AppState.State; state != v1beta2.ApplicationStateSuspended {
@@ -307,7 +332,8 @@ func (u *user) schedules() {
 // logs checks that the verb log follows an application whose first attempt fails and whose second attempt succeeds.
 func (u *user) logs() {
 	node := startKubelet(u.t, "node-"+u.Namespace)
-	u.does(exit.OK, "again created", "create", "-f", u.manifest("again", "  restartPolicy: {type: OnFailure, onFailureRetries: 1, onFailureRetryInterval: 1}\n"))
+	u.does(exit.OK, "again created", "create", "-f",
+		u.manifest("again", "  restartPolicy: {type: OnFailure, onFailureRetries: 1, onFailureRetryInterval: 1}\n"))
 	u.onNode(node, "again-driver", "")
 	node.logs("again-driver", "first\nwithout an end")
 	u.driver("again", corev1.PodRunning, running())
@@ -319,13 +345,14 @@ func (u *user) logs() {
 
 	kit.Wait(u.t, "the log to be followed", func(context.Context) error {
 		if !node.asked("follow=true") {
-			return fmt.Errorf("the requests are %v", node.queries)
+			return fmt.Errorf("the requests are %v", node.Queries())
 		}
 		return nil
 	})
 
 	first := &corev1.Pod{}
-	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "again-driver"}, first); err != nil {
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "again-driver"},
+		first); err != nil {
 		u.t.Fatal(err)
 	}
 
@@ -337,7 +364,7 @@ func (u *user) logs() {
 
 	for _, option := range []string{"spark-kubernetes-driver?", "tailLines=5", "sinceSeconds=10", "previous=true"} {
 		if !node.asked(option) {
-			u.t.Errorf("the requests lack %s: %v", option, node.queries)
+			u.t.Errorf("the requests lack %s: %v", option, node.Queries())
 		}
 	}
 
@@ -350,12 +377,89 @@ func (u *user) logs() {
 	if got := <-followed; got.code != exit.OK || got.out != "first\nwithout an end\nsecond\n" {
 		u.t.Errorf("the log of both attempts: %+v", got)
 	}
+
+	u.keptLogs("again")
+}
+
+// keptLogs checks that the verb log prints logs from the ConfigMap of an application whose pods are gone, and that a
+// ConfigMap of somebody else is not read.
+func (u *user) keptLogs(name string) {
+	u.does(exit.OK, "COMPLETED", "wait", name)
+
+	app := u.Get(name)
+	if err := u.API.DeleteAllOf(u.t.Context(), &corev1.Pod{}, client.InNamespace(u.Namespace), client.MatchingLabels{lifecycle.AppUIDLabel: string(app.UID)},
+		client.GracePeriodSeconds(0)); err != nil {
+		u.t.Fatal(err)
+	}
+
+	u.does(exit.Cluster, "its log was deleted with it", "log", name)
+
+	places := store.ConfigMaps{Reader: u.API, Writer: u.API}
+	for attempt, text := range []string{1: "first\n", 2: "second\n\x1b[31mred\n"} {
+		if attempt == 0 {
+			continue
+		}
+
+		var content bytes.Buffer
+
+		compress := gzip.NewWriter(&content)
+		if _, err := compress.Write([]byte(text)); err != nil || compress.Close() != nil {
+			u.t.Fatal(err)
+		}
+
+		index := &store.Index{Attempt: store.Attempt{APIVersion: app.APIVersion, Kind: "SparkApplication", Namespace: app.Namespace, Name: app.Name,
+			UID: app.UID, Number: int32(attempt)}, Driver: &store.File{Name: store.DriverFile, Pod: name + "-driver", Bytes: 99, Kept: 99}}
+		index.APIVersion = v1beta2.SchemeGroupVersion.String()
+
+		if err := places.Save(u.t.Context(), index, map[string][]byte{store.DriverFile: content.Bytes()}); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+
+	for _, args := range [][]string{{"log", name}, {"log", name, "-f"}, {"log", name, "--attempt", "2"}} {
+		if got := u.does(exit.OK, "second\n", args...); got.out != "second\n"+`\x1b[31mred`+"\n" {
+			u.t.Errorf("%v prints %q", args, got.out)
+		}
+	}
+
+	u.does(exit.OK, "first\n", "log", name, "-p")
+	u.does(exit.OK, "first\n", "log", name, "--attempt", "1")
+	u.does(exit.Cluster, "there are logs of the attempts 1 2", "log", name, "--attempt", "3")
+	u.does(exit.Cluster, "executor 1", "log", name, "--executor", "1")
+
+	stolen := &corev1.ConfigMap{}
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: store.ConfigMapName(store.Attempt{Name: app.Name, UID: app.UID})}, stolen); err != nil {
+		u.t.Fatal(err)
+	}
+
+	// The other owner exists, because the garbage collector would delete the ConfigMap of an owner that does not.
+	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: name + "-other"}}
+	u.Create(other)
+
+	owners := stolen.OwnerReferences
+
+	stolen.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: other.Name, UID: other.UID}}
+	if err := u.API.Update(u.t.Context(), stolen); err != nil {
+		u.t.Fatal(err)
+	}
+
+	u.does(exit.Cluster, "has no driver pod of attempt 2", "log", name, "--attempt", "2")
+
+	stolen.OwnerReferences = owners
+	if err := u.API.Update(u.t.Context(), stolen); err != nil {
+		u.t.Fatal(err)
+	}
+
+	u.does(exit.OK, "a restart is requested", "restart", name, "--yes")
+	u.attempt(name, 3)
+	u.does(exit.OK, "second\n", "log", name, "--attempt", "2") // while the next attempt waits for a node
 }
 
 // detaches checks that verbs print the states of an object while they wait for its log. The states show users why there
 // is no log, for example because an image is missing. It also checks that the text after Ctrl-C says how to come back.
 func (u *user) detaches() {
-	for _, args := range [][]string{{"create", "-f", u.manifest("slow", ""), "--wait", "--log"}, {"log", "slow", "-f"}, {"wait", "slow"}} {
+	for _, args := range [][]string{{"create", "-f", u.manifest("slow", ""), "--wait", "--log"}, {"log", "slow", "-f"},
+		{"wait", "slow"}} {
 		s := u.begin(args...)
 		s.until("SparkApplication " + u.Namespace + "/slow: SUBMITTED")
 		s.interrupt()
@@ -365,7 +469,8 @@ func (u *user) detaches() {
 			goal = "succeeded"
 		}
 
-		s.until("to come back: sparkctl wait app/slow -n " + u.Namespace + " --for=" + goal + ", or sparkctl log app/slow -n " + u.Namespace + " -f")
+		s.until("to come back: sparkctl wait app/slow -n " + u.Namespace + " --for=" + goal +
+			", or sparkctl log app/slow -n " + u.Namespace + " -f")
 		s.stop()
 	}
 
@@ -393,7 +498,8 @@ func (u *user) executor(node *kubelet, app *v1beta2.SparkApplication) {
 	u.t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: app.Name + "-exec-1", Labels: map[string]string{
-			"sparkoperator.dev/app-uid": string(app.UID), "sparkoperator.dev/attempt": "2", "spark-role": "executor", "spark-exec-id": "1",
+			"sparkoperator.dev/app-uid": string(app.UID), "sparkoperator.dev/attempt": "2", "spark-role": "executor",
+			"spark-exec-id": "1",
 		}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "spark-kubernetes-executor", Image: "x"}}},
 	}
@@ -423,7 +529,8 @@ func (u *user) example(name string) string {
 	}
 
 	path := filepath.Join(u.t.TempDir(), name+".yaml")
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "namespace: default", "namespace: "+u.Namespace)), 0o600); err != nil {
+	if err := os.WriteFile(path,
+		[]byte(strings.ReplaceAll(string(text), "namespace: default", "namespace: "+u.Namespace)), 0o600); err != nil {
 		u.t.Fatal(err)
 	}
 	return path
@@ -447,7 +554,8 @@ func (u *user) scales() {
 		}
 	}
 
-	if n, m := cluster.Spec.ClusterTolerations.InstanceConfig.InitWorkers, *server.Spec.Executor.Instances; n != 3 || m != 4 {
+	if n, m := cluster.Spec.ClusterTolerations.InstanceConfig.InitWorkers, *server.Spec.Executor.Instances; n != 3 ||
+		m != 4 {
 		u.t.Errorf("%d workers and %d executors are wanted", n, m)
 	}
 
@@ -456,7 +564,8 @@ func (u *user) scales() {
 		u.t.Errorf("the list is\n%s", kinds.out)
 	}
 
-	u.does(exit.Usage, "cannot be suspended", "suspend", "apache-cluster")
+	u.does(exit.OK, "apache-cluster suspended", "suspend", "apache-cluster", "--yes")
+	u.does(exit.OK, "apache-cluster resumed", "resume", "apache-cluster")
 	u.does(exit.OK, "SparkCluster", "status", "apache-cluster")
 	u.does(exit.OK, "next:", "explain", "apache-cluster")
 }
@@ -473,20 +582,23 @@ func (u *user) explains() {
 		}
 
 		pod.Status.Conditions = []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient memory.",
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+			Message:            "0/3 nodes are available: 3 Insufficient memory.",
 			LastTransitionTime: metav1.Now(),
 		}}
 		return u.API.Status().Update(ctx, pod)
 	})
 
 	why := u.does(exit.OK, "Insufficient memory", "explain", "stuck")
-	for _, want := range []string{"state:", "pod:    stuck-driver: Unschedulable", "do:     request less", "next:   the operator waits"} {
+	for _, want := range []string{"state:", "pod:    stuck-driver: Unschedulable", "do:     request less",
+		"next:   the operator waits"} {
 		if !strings.Contains(why.out, want) {
 			u.t.Errorf("the explanation lacks %q:\n%s", want, why.out)
 		}
 	}
 
-	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "Insufficient", "explain", "stuck")
+	narrow := u.doesWith(u.t.Context(), terminal.Streams{In: strings.NewReader(""), Width: 60}, exit.OK, "Insufficient",
+		"explain", "stuck")
 	for line := range strings.Lines(narrow.out) {
 		if len(strings.TrimRight(line, "\n")) > 60 {
 			u.t.Errorf("%q is too long for 60 columns", line)
@@ -519,7 +631,8 @@ func (u *user) follows() {
 		got := <-ends
 
 		lines := strings.HasPrefix(got.out, "SparkApplication ")
-		if got.code != exit.OK || !strings.Contains(got.out, "FAILED") || strings.Contains(got.out, "\x1b[H") == lines || strings.Contains(got.out, "\x1b[K") == lines {
+		if got.code != exit.OK || !strings.Contains(got.out, "FAILED") ||
+			strings.Contains(got.out, "\x1b[H") == lines || strings.Contains(got.out, "\x1b[K") == lines {
 			u.t.Errorf("status --watch: exit code %d, %q, %s", got.code, got.out, got.err)
 		}
 	}
@@ -534,12 +647,14 @@ func (u *user) diffs() {
 	u.does(exit.OK, "does not exist; kubectl apply would create it", "diff", "-f", u.manifest("new", ""))
 	u.does(exit.OK, "no change", "diff", "-f", u.manifest("live", ""))
 
-	more := u.does(exit.OK, "spec.sparkConf[spark.a]: (absent) -> \"b\"", "diff", "-f", u.manifest("live", "  sparkConf: {spark.a: b}\n"))
+	more := u.does(exit.OK, "spec.sparkConf[spark.a]: (absent) -> \"b\"", "diff", "-f",
+		u.manifest("live", "  sparkConf: {spark.a: b}\n"))
 	if !strings.Contains(more.out, "restarts") {
 		u.t.Errorf("the diff is\n%s", more.out)
 	}
 
-	quiet := u.does(exit.OK, "spec.timeToLiveSeconds: (absent) -> 100000", "diff", "-f", u.manifest("live", "  timeToLiveSeconds: 100000\n"))
+	quiet := u.does(exit.OK, "spec.timeToLiveSeconds: (absent) -> 100000", "diff", "-f",
+		u.manifest("live", "  timeToLiveSeconds: 100000\n"))
 	if !strings.Contains(quiet.out, "nothing that runs changes") {
 		u.t.Errorf("the diff is\n%s", quiet.out)
 	}
@@ -555,21 +670,28 @@ func (u *user) errors() {
 	u.does(exit.Cluster, "sparkctl list -A", "status", "nothing-like-any-other-name")
 	u.does(exit.Usage, "the kinds are", "status", "job/pi")
 	account := "system:serviceaccount:" + u.Namespace + ":powerless"
-	u.does(exit.Cluster, "you are not allowed to list sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace, "list", "--as", account)
-	u.does(exit.Cluster, "you are not allowed to create sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("forbidden", ""), "--as", account)
+	u.does(exit.Cluster, "you are not allowed to list sparkapplications.sparkoperator.k8s.io in namespace "+u.Namespace,
+		"list", "--as", account)
+	u.does(exit.Cluster, "you are not allowed to create sparkapplications.sparkoperator.k8s.io", "create", "-f",
+		u.manifest("forbidden", ""), "--as", account)
 	// Below a path that it does not serve, the API server answers as for a missing definition.
 	elsewhere := kit.Rest(u.t).Host + "/elsewhere"
-	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "list", "--server", elsewhere)
-	u.does(exit.Cluster, "no CustomResourceDefinition of sparkclusters.spark.apache.org", "status", "cluster/x", "--server", elsewhere)
-	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "create", "-f", u.manifest("early", ""), "--server", elsewhere)
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "list", "--server",
+		elsewhere)
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkclusters.spark.apache.org", "status", "cluster/x",
+		"--server", elsewhere)
+	u.does(exit.Cluster, "no CustomResourceDefinition of sparkapplications.sparkoperator.k8s.io", "create", "-f",
+		u.manifest("early", ""), "--server", elsewhere)
 	u.does(exit.Cluster, "cannot be reached", "list", "--server", "http://127.0.0.1:1")
 	u.does(exit.Cluster, "kubectl config get-contexts", "list", "--context", "nowhere")
 	u.does(exit.Cluster, "kubectl create namespace nowhere", "create", "-n", "nowhere", "-f", u.manifest("lost", ""))
 	u.does(exit.Usage, "names the namespace", "create", "-f", u.example("spark-pi"), "-n", "elsewhere")
-	u.does(exit.Invalid, "spec.sparkConf[spark.master]", "create", "-f", u.manifest("bad", "  sparkConf: {spark.master: x}\n"))
+	u.does(exit.Invalid, "spec.sparkConf[spark.master]", "create", "-f",
+		u.manifest("bad", "  sparkConf: {spark.master: x}\n"))
 	u.does(exit.Invalid, "coolness", "create", "-f", u.manifest("refused", "  pythonVersion: coolness\n"))
 
-	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "bad"}, &v1beta2.SparkApplication{}); !apierrors.IsNotFound(err) {
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: "bad"},
+		&v1beta2.SparkApplication{}); !apierrors.IsNotFound(err) {
 		u.t.Errorf("an invalid application was created: %v", err)
 	}
 
@@ -578,7 +700,8 @@ func (u *user) errors() {
 		u.t.Fatal(err)
 	}
 
-	if got := run(u.t, "list", "--kubeconfig", empty); got.code != exit.Cluster || !strings.Contains(got.err, "no cluster is configured") {
+	if got := run(u.t, "list", "--kubeconfig", empty); got.code != exit.Cluster ||
+		!strings.Contains(got.err, "no cluster is configured") {
 		u.t.Errorf("without a cluster: %+v", got)
 	}
 }
@@ -600,12 +723,14 @@ func (u *user) deletes() {
 // was changed.
 func (u *user) interruptsPrompts() {
 	before := u.Get("pi").ResourceVersion
-	for _, args := range [][]string{{"delete", "pi"}, {"restart", "pi"}, {"suspend", "pi"}, {"scale", "connect/spark-connect", "--replicas", "2"}} {
+	for _, args := range [][]string{{"delete", "pi"}, {"restart", "pi"}, {"suspend", "pi"},
+		{"scale", "connect/spark-connect", "--replicas", "2"}} {
 		ctx, interrupt := context.WithCancel(u.t.Context())
 		in, typed := io.Pipe() // nobody types an answer
 
 		asked := terminal.Streams{In: in, Out: io.Discard, Err: &promptWriter{interrupt}, Interactive: true}
-		if code := Main(ctx, append([]string{"sparkctl", args[0], "--kubeconfig", u.kubeconfig}, args[1:]...), asked); code != exit.Interrupted {
+		if code := Main(ctx, append([]string{"sparkctl", args[0], "--kubeconfig", u.kubeconfig}, args[1:]...),
+			asked); code != exit.Interrupted {
 			u.t.Errorf("%v: exit code %d after Ctrl-C", args, code)
 		}
 

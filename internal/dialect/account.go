@@ -31,13 +31,3 @@ func (a ServiceAccount) Reject(field, namespace string, pod *corev1.PodSpec) err
 	}
 	return &FieldError{Field: field, Message: submit.DeniedAccountMessage(own)}
 }
-
-// TemplateAccountField returns the field of a pod template that sets the service account of its pods. The argument
-// `field` is the path of the template. Kubernetes reads the deprecated field serviceAccount only if serviceAccountName
-// is empty.
-func TemplateAccountField(field string, pod *corev1.PodSpec) string {
-	if pod.ServiceAccountName == "" && pod.DeprecatedServiceAccount != "" {
-		return field + ".spec.serviceAccount"
-	}
-	return field + ".spec.serviceAccountName"
-}

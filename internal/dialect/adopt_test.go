@@ -22,21 +22,27 @@ func TestWithIdentity(t *testing.T) {
 		role         string
 		owners, want []metav1.OwnerReference
 	}{
-		"driver without an owner":      {submit.RoleDriver, nil, []metav1.OwnerReference{owner}},
-		"driver without a controller":  {submit.RoleDriver, []metav1.OwnerReference{plain}, []metav1.OwnerReference{owner}},
-		"driver with a controller":     {submit.RoleDriver, []metav1.OwnerReference{other}, []metav1.OwnerReference{other}},
-		"executor without an owner":    {submit.RoleExecutor, nil, nil},
-		"executor with its driver":     {submit.RoleExecutor, []metav1.OwnerReference{other}, []metav1.OwnerReference{other}},
-		"Connect server with an owner": {"connect-server", []metav1.OwnerReference{plain}, []metav1.OwnerReference{plain}},
+		"driver without an owner": {submit.RoleDriver, nil, []metav1.OwnerReference{owner}},
+		"driver without a controller": {submit.RoleDriver, []metav1.OwnerReference{plain},
+			[]metav1.OwnerReference{owner}},
+		"driver with a controller": {submit.RoleDriver, []metav1.OwnerReference{other},
+			[]metav1.OwnerReference{other}},
+		"executor without an owner": {submit.RoleExecutor, nil, nil},
+		"executor with its driver": {submit.RoleExecutor, []metav1.OwnerReference{other},
+			[]metav1.OwnerReference{other}},
+		"Connect server with an owner": {"connect-server", []metav1.OwnerReference{plain},
+			[]metav1.OwnerReference{plain}},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: "pi-driver", Labels: map[string]string{submit.RoleLabel: test.role}, Annotations: map[string]string{"a": "b"}, OwnerReferences: test.owners,
+			Name: "pi-driver", Labels: map[string]string{submit.RoleLabel: test.role},
+			Annotations: map[string]string{"a": "b"}, OwnerReferences: test.owners,
 		}}
 		before := pod.DeepCopy()
 
 		want := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name:            "pi-driver",
-			Labels:          map[string]string{submit.RoleLabel: test.role, lifecycle.AppUIDLabel: "u", lifecycle.AttemptLabel: "2"},
+			Name: "pi-driver",
+			Labels: map[string]string{submit.RoleLabel: test.role, lifecycle.AppUIDLabel: "u",
+				lifecycle.AttemptLabel: "2"},
 			Annotations:     map[string]string{"a": "b", lifecycle.AdoptedAnnotation: "spark-1"},
 			OwnerReferences: test.want,
 		}}

@@ -23,6 +23,10 @@ type AuxiliaryObjects struct {
 	// driver that has ended, which are deleted later, together with its pod, or the Service whose new spec is invalid.
 	// Ingresses and routes are deleted at once, because the next application may need the same address.
 	KeepServices bool
+	// Inherited are the objects that another operator may have created under these names. They lack the labels by which
+	// the caches select the operator's own objects. Those that the custom resource owns are deleted with the unwanted
+	// objects. Only their kinds, namespaces and names are set.
+	Inherited []submit.Object
 	// ReadAddresses contains the names of Services in Objects whose addresses are missing in the status.
 	ReadAddresses []string
 	// Record writes the state of the objects into the status of the custom resource, and returns the events to emit

@@ -21,7 +21,8 @@ func contentOf(object submit.Object) string {
 
 // service returns a Service with a label.
 func service(name string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": "a"}}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": "a"}},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 }
 
 // TestContentDependsOnEveryPartOfAnObject checks that a change of any part changes the digest. If it did not, the
@@ -42,7 +43,10 @@ func TestContentDependsOnEveryPartOfAnObject(t *testing.T) {
 		"a label":       func(s *corev1.Service) { s.Labels["team"] = "b" },
 		"no labels":     func(s *corev1.Service) { s.Labels = nil },
 		"an annotation": func(s *corev1.Service) { s.Annotations = map[string]string{"a": "b"} },
-		"an owner":      func(s *corev1.Service) { s.OwnerReferences = []metav1.OwnerReference{{Name: "app", UID: "1"}} },
+		"an owner": func(s *corev1.Service) {
+			s.OwnerReferences = []metav1.OwnerReference{{Name: "app",
+				UID: "1"}}
+		},
 	} {
 		changed := service("ui")
 		change(changed)
@@ -57,9 +61,10 @@ func TestContentDependsOnEveryPartOfAnObject(t *testing.T) {
 // would differ from the live object, and the operator would update it in every pass.
 func TestContentIsMarkedTwice(t *testing.T) {
 	for name, object := range map[string]submit.Object{
-		"with labels":     service("ui"),
-		"without labels":  &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ui"}},
-		"of another type": &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Route", "metadata": map[string]any{"name": "ui"}}},
+		"with labels":    service("ui"),
+		"without labels": &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ui"}},
+		"of another type": &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Route",
+			"metadata": map[string]any{"name": "ui"}}},
 	} {
 		labels := len(object.GetLabels())
 
@@ -82,7 +87,8 @@ func TestObjectFailures(t *testing.T) {
 		{Kind: "HTTPRoute", Name: "r", Outdated: true, Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}},
 	})
 
-	want := []lifecycle.Cause{{Reason: "Invalid", Message: "Ingress ui: the host is wrong"}, {Reason: "Forbidden", Message: "HTTPRoute r: no"}}
+	want := []lifecycle.Cause{{Reason: "Invalid", Message: "Ingress ui: the host is wrong"},
+		{Reason: "Forbidden", Message: "HTTPRoute r: no"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -31,13 +32,16 @@ const (
 	ConditionExposed = "Exposed"
 	// ConditionProgressing is True while the pods of a Connect server or of a cluster are started or replaced.
 	ConditionProgressing = "Progressing"
+	// ConditionLogsNotKept is True if a log of the last attempt could not be kept, and absent otherwise. The application
+	// runs as if the log were kept.
+	ConditionLogsNotKept = "LogsNotKept"
 )
 
-// ReasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready. In
+// reasonAwaitingExecutors is the reason of the conditions Ready (False) and Reconciling (True) in the phase Ready. In
 // this phase the driver is ready, but no executor was observed. In other phases the name of the phase is the reason of
 // these conditions. In the phase Ready this would result in Ready=False with the reason Ready, which would confuse
 // users.
-const ReasonAwaitingExecutors = "AwaitingExecutors"
+const reasonAwaitingExecutors = "AwaitingExecutors"
 
 // ReasonOtherOperator is the reason of the condition Ready if another operator has set the application's status to a
 // state that this API does not have.
@@ -49,9 +53,18 @@ type PhaseCondition struct {
 	Status metav1.ConditionStatus
 }
 
-// PhaseConditions returns the conditions of an application that has the given memory. They depend on the phase and the
-// outcome. The only other conditions that the operator sets are those of other functions (Degraded, Exposed).
+// PhaseConditions returns the conditions of an application that has the given memory. They depend on the phase, the
+// outcome and the logs. The only other conditions that the operator sets are those of other functions (Degraded,
+// Exposed).
 func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
+	out := phaseConditions(m)
+	if m.Logs.Cause.Reason != "" {
+		out = append(out, PhaseCondition{ConditionLogsNotKept, metav1.ConditionTrue})
+	}
+	return out
+}
+
+func phaseConditions(m lifecycle.Memory) []PhaseCondition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 
 	submitted := PhaseCondition{ConditionSubmitted, yes}
@@ -83,6 +96,15 @@ func PhaseConditions(m lifecycle.Memory) []PhaseCondition {
 		return []PhaseCondition{{ConditionReady, no}, {ConditionSuspended, yes}}
 	}
 	return []PhaseCondition{{ConditionReady, no}, {ConditionReconciling, yes}} // not ready yet
+}
+
+// WaitInQueue returns why a custom resource without a stored memory waits in a queue, from the condition Ready. It
+// returns the zero Cause if it does not.
+func WaitInQueue(conditions []metav1.Condition) lifecycle.Cause {
+	if ready := meta.FindStatusCondition(conditions, ConditionReady); ready != nil && lifecycle.IsQuotaWait(ready.Reason) {
+		return lifecycle.Cause{Reason: ready.Reason, Message: ready.Message}
+	}
+	return lifecycle.Cause{}
 }
 
 // Stands reports whether conditions say that nothing happens before an edit. A driver whose executors are refused is
@@ -128,6 +150,8 @@ func KeepConditions(conditions *[]metav1.Condition, own []string, outdated func(
 // Running, Succeeded, Suspended) have their own name as the reason, even if the application waits for something.
 func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) (reason, message string) {
 	switch h.Type {
+	case ConditionLogsNotKept:
+		return m.Logs.Cause.Reason, m.Logs.Cause.Message
 	case ConditionDegraded:
 		if m.Cause.Reason == "" {
 			return lifecycle.ReasonBelowThreshold, "fewer executors run than the application started with; status.executors has the counts"
@@ -142,14 +166,14 @@ func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) 
 
 	reason = string(m.Phase)
 	if m.Phase == lifecycle.Ready {
-		reason = ReasonAwaitingExecutors
+		reason = reasonAwaitingExecutors
 	}
 
 	if m.Outcome != lifecycle.Undecided {
 		reason = string(m.Outcome)
 	}
 
-	message = WaitMessage(wanted, m)
+	message = waitMessage(wanted, m)
 	switch {
 	case m.Cause.Reason == lifecycle.ReasonSidecarRuns: // it does not change the outcome
 		message = m.Cause.Message
@@ -159,10 +183,10 @@ func ConditionCause(h PhaseCondition, wanted lifecycle.App, m lifecycle.Memory) 
 	return UsableReason(reason), message
 }
 
-// WaitMessage returns a message that says what an application waits for in its phase. Callers use it if the memory has
+// waitMessage returns a message that says what an application waits for in its phase. Callers use it if the memory has
 // no cause. The message does not contain the number of running executors, because each new executor would then change
 // the status and cost a write.
-func WaitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
+func waitMessage(wanted lifecycle.App, m lifecycle.Memory) string {
 	switch m.Phase {
 	case lifecycle.Launched:
 		return "the driver pod has not started yet"
@@ -232,4 +256,15 @@ func EncodeTransientError(conditions *[]metav1.Condition, phase lifecycle.Phase,
 	}
 
 	PutCondition(conditions, held)
+}
+
+// AddFailures adds to the message of a condition how many executors of the attempt failed, and why the last one did. It
+// does so for Running, and for Degraded without another cause.
+func AddFailures(kind, message string, m lifecycle.Memory, counts *statusv1.ExecutorCounts) string {
+	if counts == nil || counts.Failed == 0 || m.ExecutorFailure.Message == "" || kind != ConditionRunning && (kind != ConditionDegraded || m.Cause.Reason != "") {
+		return message
+	}
+
+	failures := fmt.Sprintf("%s failed, last: %s: %s", bounds.Count(counts.Failed, "executor"), m.ExecutorFailure.Reason, m.ExecutorFailure.Message)
+	return strings.TrimPrefix(message+"; "+failures, "; ")
 }

@@ -15,12 +15,13 @@ import (
 // because users choose the keys in it.
 func TestStatementLeavesOutTheAdvice(t *testing.T) {
 	for name, c := range map[string]struct{ field, message, want string }{
-		"an advice":                  {"spec.image", "is not set; set it", "spec.image: is not set"},
-		"no advice":                  {"spec.image", "is not set", "spec.image: is not set"},
-		"an advice after two parts":  {"spec.image", "is a; or b; set it", "spec.image: is a; or b"},
-		"a semicolon without blank":  {"spec.image", "is a;b", "spec.image: is a;b"},
-		"a semicolon in the field":   {"spec.sparkConf[a; b]", "is unknown", "spec.sparkConf[a; b]: is unknown"},
-		"semicolons in both":         {"spec.sparkConf[a; b]", "is unknown; remove it", "spec.sparkConf[a; b]: is unknown"},
+		"an advice":                 {"spec.image", "is not set; set it", "spec.image: is not set"},
+		"no advice":                 {"spec.image", "is not set", "spec.image: is not set"},
+		"an advice after two parts": {"spec.image", "is a; or b; set it", "spec.image: is a; or b"},
+		"a semicolon without blank": {"spec.image", "is a;b", "spec.image: is a;b"},
+		"a semicolon in the field":  {"spec.sparkConf[a; b]", "is unknown", "spec.sparkConf[a; b]: is unknown"},
+		"semicolons in both": {"spec.sparkConf[a; b]", "is unknown; remove it",
+			"spec.sparkConf[a; b]: is unknown"},
 		"a message that starts with": {"spec.image", "; set it", "spec.image: ; set it"},
 		"no message":                 {"spec.image", "", "spec.image: "},
 	} {
@@ -58,7 +59,8 @@ func TestInvalid(t *testing.T) {
 		t.Errorf("without faults: %v", got)
 	}
 
-	got := Invalid([]*FieldError{{Field: "spec.image", Message: "is not set; set it"}, {Field: "spec.type", Message: "is wrong"}})
+	got := Invalid([]*FieldError{{Field: "spec.image", Message: "is not set; set it"},
+		{Field: "spec.type", Message: "is wrong"}})
 
 	want := &lifecycle.Cause{Reason: "InvalidSpec", Message: "spec.image: is not set; set it; spec.type: is wrong"}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,7 +16,7 @@ type Event struct {
 	Message string // for people
 }
 
-// Reasons of events about applications. Both API groups use the same reasons, so that one alert or filter covers both.
+// Reasons of events about applications. spark.apache.org uses only those for facts that are no states of its own.
 const (
 	EventTakenOver        = "SparkApplicationTakenOver"
 	EventSubmitted        = "SparkApplicationSubmitted"
@@ -55,12 +56,15 @@ func Warning(reason, format string, args ...any) (Event, bool) {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
 
+// needless are reasons of notices about a custom resource that require no action of the user.
+var needless = append([]string{EventTakenOver}, QueueNews...)
+
 // NoticeEvent returns the event for a notice. A notice reports something that did not change the phase. If the notice
 // is about the custom resource itself, the event usually has the same reason as the notice.
 func NoticeEvent(n lifecycle.Notice) Event {
 	reason := EventDriverDisrupted
 	switch {
-	case n.Part == lifecycle.Application && n.Cause.Reason == EventTakenOver:
+	case n.Part == lifecycle.Application && slices.Contains(needless, n.Cause.Reason):
 		return Event{Type: corev1.EventTypeNormal, Reason: n.Cause.Reason, Message: n.Cause.Message}
 	case n.Part == lifecycle.Application && n.Cause.Reason == lifecycle.ReasonRestartRequested:
 		return Event{Type: corev1.EventTypeNormal, Reason: EventRestartRequested, Message: n.Cause.Message}
@@ -83,9 +87,57 @@ func NoticeEvent(n lifecycle.Notice) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message}
 }
 
-// EndEvent returns the warning for the end of a failed attempt. For an attempt that succeeded, the second result is
+// EventsOf returns the events of a plan, oldest first: those of its transitions, and then those of its notices. The
+// second result of the function ofTransition is false if a transition has no event.
+func EventsOf(plan lifecycle.Plan, ofTransition func(lifecycle.Transition) (Event, bool), ofNotice func(lifecycle.Notice) Event) (out []Event) {
+	for _, t := range plan.Transitions {
+		if e, ok := ofTransition(t); ok {
+			out = append(out, e)
+		}
+	}
+
+	for _, n := range plan.Notices {
+		out = append(out, ofNotice(n))
+	}
+	return out
+}
+
+// LaunchEvent returns the event of the submission of a driver pod. Its message says whether spark-submit or the
+// operator itself submits the driver. If the operator stopped before it stored the launch, and a later pass found the
+// driver, the message does not say which of them submitted it. The second result is false if the transition launched
+// nothing, because the driver's node did not respond for a while and now responds again.
+//
+// The argument driver names the driver pod in the message. The argument runner names the pod that runs spark-submit, as
+// in " by pod a", or is empty.
+func LaunchEvent(plan lifecycle.Plan, t lifecycle.Transition, driver, runner string) (Event, bool) {
+	switch {
+	case t.From == lifecycle.Unknown:
+		return Event{}, false // the node answers again; nothing was launched
+	case t.Cause.Reason == reasonSparkSubmit:
+		return Normal(EventSubmitted, "attempt %d is being submitted as driver pod %s%s; %s", t.Attempt, driver, runner, t.Cause.Message)
+	case slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Create }):
+		return Normal(EventSubmitted, "attempt %d was submitted as driver pod %s by the operator itself", t.Attempt, driver)
+	}
+	return Normal(EventSubmitted, "attempt %d was submitted as driver pod %s", t.Attempt, driver)
+}
+
+// DriverEvent returns the event of a transition to a phase that both API groups report with the same words. The
+// argument driver is the name of the driver pod. For other phases, the second result is false.
+func DriverEvent(t lifecycle.Transition, driver string) (Event, bool) {
+	switch t.To {
+	case lifecycle.Unknown:
+		return Warning(EventDriverUnknown, "driver pod %s: %s", driver, CauseText(t.Cause))
+	case lifecycle.Ended:
+		return endEvent(t)
+	case lifecycle.Waiting:
+		return Normal(EventPendingRerun, "the application is run again after attempt %d", t.Attempt)
+	}
+	return Event{}, false
+}
+
+// endEvent returns the warning for the end of a failed attempt. For an attempt that succeeded, the second result is
 // false, because a later event reports the success.
-func EndEvent(t lifecycle.Transition) (Event, bool) {
+func endEvent(t lifecycle.Transition) (Event, bool) {
 	switch t.Outcome {
 	case lifecycle.Succeeded:
 		return Event{}, false

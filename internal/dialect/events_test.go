@@ -15,15 +15,18 @@ func TestNoticeEvent(t *testing.T) {
 		want   Event
 	}{
 		"a take-over": {
-			lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: "SparkApplicationTakenOver", Message: "attempt 3 continues"}},
+			lifecycle.Notice{Part: lifecycle.Application,
+				Cause: lifecycle.Cause{Reason: "SparkApplicationTakenOver", Message: "attempt 3 continues"}},
 			Event{"Normal", "SparkApplicationTakenOver", "attempt 3 continues"},
 		},
 		"a requested restart has an event reason of its own": {
-			lifecycle.Notice{Part: lifecycle.Application, Cause: lifecycle.Cause{Reason: "RestartRequested", Message: "as requested"}},
+			lifecycle.Notice{Part: lifecycle.Application,
+				Cause: lifecycle.Cause{Reason: "RestartRequested", Message: "as requested"}},
 			Event{"Normal", "SparkApplicationRestartRequested", "as requested"},
 		},
 		"anything else about the custom resource": {
-			lifecycle.Notice{Part: lifecycle.Application, Name: "ignored", Cause: lifecycle.Cause{Reason: "PreviousPods", Message: "m"}},
+			lifecycle.Notice{Part: lifecycle.Application, Name: "ignored",
+				Cause: lifecycle.Cause{Reason: "PreviousPods", Message: "m"}},
 			Event{"Warning", "PreviousPods", "m"},
 		},
 		"a submitter that waits": {
@@ -35,7 +38,8 @@ func TestNoticeEvent(t *testing.T) {
 			Event{"Warning", "SparkExecutorPending", "ImagePullBackOff: image x cannot be pulled"},
 		},
 		"an executor that failed": {
-			lifecycle.Notice{Part: lifecycle.Executors, Name: "app-exec-1", Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "killed"}},
+			lifecycle.Notice{Part: lifecycle.Executors, Name: "app-exec-1",
+				Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "killed"}},
 			Event{"Warning", "SparkExecutorFailed", "app-exec-1: OOMKilled: killed"},
 		},
 		"a driver that waits": {
@@ -55,28 +59,33 @@ func TestNoticeEvent(t *testing.T) {
 
 func TestEndEvent(t *testing.T) {
 	for outcome, reason := range map[lifecycle.Outcome]string{
-		lifecycle.Failed: "SparkDriverFailed", lifecycle.Evicted: "SparkDriverFailed", lifecycle.StartTimedOut: "SparkDriverFailed",
-		lifecycle.ReadyTimedOut: "SparkDriverFailed", lifecycle.ExecutorsTimedOut: "SparkDriverFailed", lifecycle.RunTimedOut: "SparkDriverFailed",
-		lifecycle.Lost: "SparkDriverNotFound", lifecycle.Refused: "SparkApplicationSubmissionFailed", "AnOutcomeOfLater": "SparkDriverFailed",
+		lifecycle.Failed: "SparkDriverFailed", lifecycle.Evicted: "SparkDriverFailed",
+		lifecycle.StartTimedOut: "SparkDriverFailed",
+		lifecycle.ReadyTimedOut: "SparkDriverFailed", lifecycle.ExecutorsTimedOut: "SparkDriverFailed",
+		lifecycle.RunTimedOut: "SparkDriverFailed",
+		lifecycle.Lost:        "SparkDriverNotFound", lifecycle.Refused: "SparkApplicationSubmissionFailed",
+		"AnOutcomeOfLater": "SparkDriverFailed",
 	} {
 		want := Event{Type: "Warning", Reason: reason, Message: "attempt 7: R: 100% of %s"}
 		if outcome == lifecycle.Refused {
 			want.Message = "attempt 7 was not submitted: R: 100% of %s"
 		}
 
-		got, reported := EndEvent(lifecycle.Transition{Attempt: 7, Outcome: outcome, Cause: lifecycle.Cause{Reason: "R", Message: "100% of %s"}})
+		got, reported := endEvent(lifecycle.Transition{Attempt: 7, Outcome: outcome,
+			Cause: lifecycle.Cause{Reason: "R", Message: "100% of %s"}})
 		if diff := cmp.Diff(want, got); diff != "" || !reported {
 			t.Errorf("%s: %v (-want +got):\n%s", outcome, reported, diff)
 		}
 	}
 
-	if got, reported := EndEvent(lifecycle.Transition{Outcome: lifecycle.Succeeded}); reported {
+	if got, reported := endEvent(lifecycle.Transition{Outcome: lifecycle.Succeeded}); reported {
 		t.Errorf("a success has the event %v", got)
 	}
 }
 
 func TestCauseText(t *testing.T) {
-	for want, cause := range map[string]lifecycle.Cause{"": {}, "R": {Reason: "R"}, "m": {Message: "m"}, "R: m": {Reason: "R", Message: "m"}} {
+	for want, cause := range map[string]lifecycle.Cause{"": {}, "R": {Reason: "R"}, "m": {Message: "m"},
+		"R: m": {Reason: "R", Message: "m"}} {
 		if got := CauseText(cause); got != want {
 			t.Errorf("%v: %q, want %q", cause, got, want)
 		}
@@ -87,7 +96,32 @@ func TestNormalAndWarning(t *testing.T) {
 	normal, ok1 := Normal("R", "attempt %d", 3)
 
 	warning, ok2 := Warning("R", "attempt %d", 3)
-	if diff := cmp.Diff([]Event{{"Normal", "R", "attempt 3"}, {"Warning", "R", "attempt 3"}}, []Event{normal, warning}); diff != "" || !ok1 || !ok2 {
+	if diff := cmp.Diff([]Event{{"Normal", "R", "attempt 3"}, {"Warning", "R", "attempt 3"}},
+		[]Event{normal, warning}); diff != "" || !ok1 || !ok2 {
 		t.Errorf("%v, %v (-want +got):\n%s", ok1, ok2, diff)
+	}
+}
+
+// TestLaunchEvent checks that only a launch is reported as one. A driver whose node answers again enters the same
+// phase.
+func TestLaunchEvent(t *testing.T) {
+	created := lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}}}
+	for name, c := range map[string]struct {
+		plan lifecycle.Plan
+		t    lifecycle.Transition
+		want string
+	}{
+		"created by the operator": {created, lifecycle.Transition{From: lifecycle.Waiting, Attempt: 2},
+			"attempt 2 was submitted as driver pod d by the operator itself"},
+		"found later": {lifecycle.Plan{}, lifecycle.Transition{From: lifecycle.New, Attempt: 2},
+			"attempt 2 was submitted as driver pod d"},
+		"by spark-submit": {created,
+			lifecycle.Transition{From: lifecycle.New, Attempt: 2, Cause: lifecycle.Cause{Reason: reasonSparkSubmit, Message: "why"}},
+			"attempt 2 is being submitted as driver pod d by pod r; why"},
+		"the node answers again": {lifecycle.Plan{}, lifecycle.Transition{From: lifecycle.Unknown, Attempt: 2}, ""},
+	} {
+		if got, reported := LaunchEvent(c.plan, c.t, "d", " by pod r"); got.Message != c.want || reported != (c.want != "") {
+			t.Errorf("%s: %+v, %t", name, got, reported)
+		}
 	}
 }

@@ -96,6 +96,11 @@ func (e Exposed) Record(conditions *[]metav1.Condition, live []lifecycle.Auxilia
 	return []Event{{Type: corev1.EventTypeWarning, Reason: condition.Reason, Message: condition.Message}}
 }
 
+// Recorder returns a function that records the state of the objects (Record).
+func (e Exposed) Recorder(conditions *[]metav1.Condition) func([]lifecycle.AuxiliaryObject, time.Time) []Event {
+	return func(live []lifecycle.AuxiliaryObject, now time.Time) []Event { return e.Record(conditions, live, now) }
+}
+
 // FindObject returns the state of the object with the given kind and name, or nil if the list does not contain it.
 func FindObject(live []lifecycle.AuxiliaryObject, kind, name string) *lifecycle.AuxiliaryObject {
 	i := slices.IndexFunc(live, func(s lifecycle.AuxiliaryObject) bool { return s.Kind == kind && s.Name == name })

@@ -18,12 +18,15 @@ import (
 // TestExposed checks that the condition Exposed is True once all objects exist, even if another operator created them.
 // If an object cannot be created, the condition must be False, and one event must report this.
 func TestExposed(t *testing.T) {
-	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "ui"}}}
+	service := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service",
+		"metadata": map[string]any{"name": "ui"}}}
 	wanted := []submit.Object{service}
 	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}
-	left := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "theirs"}}
+	left := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui",
+		Cause: lifecycle.Cause{Reason: lifecycle.ReasonInherited, Message: "theirs"}}
 
-	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
+	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui",
+		Cause: lifecycle.Cause{Reason: "NameTaken", Message: "not ours"}}
 	for name, c := range map[string]struct {
 		exposed Exposed
 		states  []lifecycle.AuxiliaryObject
@@ -32,14 +35,22 @@ func TestExposed(t *testing.T) {
 		message string
 		notices int
 	}{
-		"nothing is wanted":                             {},
-		"an object that does not exist yet":             {exposed: Exposed{Objects: wanted}},
-		"an object that exists":                         {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionTrue, "Exposed", "", 0},
-		"an inherited object":                           {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{left}, metav1.ConditionTrue, "Exposed", "", 0},
-		"an object with a name that is taken":           {Exposed{Objects: wanted, Live: true}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "the application continues to run; Service ui: not ours", 1},
-		"an object of an application that has ended":    {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
-		"requests that cannot be fulfilled":             {Exposed{Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
-		"an object that exists, and an invalid request": {Exposed{Objects: wanted, Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.AuxiliaryObject{stands}, metav1.ConditionFalse, "Invalid", "a", 1},
+		"nothing is wanted":                 {},
+		"an object that does not exist yet": {exposed: Exposed{Objects: wanted}},
+		"an object that exists": {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{stands},
+			metav1.ConditionTrue, "Exposed", "", 0},
+		"an inherited object": {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{left},
+			metav1.ConditionTrue, "Exposed", "", 0},
+		"an object with a name that is taken": {Exposed{Objects: wanted, Live: true},
+			[]lifecycle.AuxiliaryObject{taken}, metav1.ConditionFalse, "NameTaken",
+			"the application continues to run; Service ui: not ours", 1},
+		"an object of an application that has ended": {Exposed{Objects: wanted}, []lifecycle.AuxiliaryObject{taken},
+			metav1.ConditionFalse, "NameTaken", "Service ui: not ours", 1},
+		"requests that cannot be fulfilled": {Exposed{Problems: []lifecycle.Cause{{Reason: "Invalid",
+			Message: "a"}, {Reason: "X", Message: "b"}}}, nil, metav1.ConditionFalse, "Invalid", "a; b", 1},
+		"an object that exists, and an invalid request": {Exposed{Objects: wanted,
+			Problems: []lifecycle.Cause{{Reason: "Invalid", Message: "a"}}}, []lifecycle.AuxiliaryObject{stands},
+			metav1.ConditionFalse, "Invalid", "a", 1},
 	} {
 		var conditions []metav1.Condition
 
@@ -58,7 +69,8 @@ func TestExposed(t *testing.T) {
 				continue
 			}
 
-			if got == nil || got.Status != c.status || got.Reason != c.reason || got.Message != c.message || got.ObservedGeneration != 3 || got.LastTransitionTime.Unix() != 0 {
+			if got == nil || got.Status != c.status || got.Reason != c.reason || got.Message != c.message ||
+				got.ObservedGeneration != 3 || got.LastTransitionTime.Unix() != 0 {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
@@ -77,16 +89,22 @@ func TestExposedIsBounded(t *testing.T) {
 		Exposed
 		states []lifecycle.AuxiliaryObject
 	}{
-		"one long name":         {Exposed: Exposed{Live: true, Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
-		"many entries":          {Exposed: Exposed{Live: true, Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is not a valid Service name"}}, 20_000)}},
-		"a long rejection":      {states: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui", Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
-		"a long second message": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: "first"}, {Reason: "X", Message: long}}}},
+		"one long name": {Exposed: Exposed{Live: true,
+			Problems: []lifecycle.Cause{{Reason: "InvalidSpec", Message: long}}}},
+		"many entries": {Exposed: Exposed{Live: true,
+			Problems: slices.Repeat([]lifecycle.Cause{{Reason: "InvalidSpec", Message: "is not a valid Service name"}},
+				20_000)}},
+		"a long rejection": {states: []lifecycle.AuxiliaryObject{{Kind: "Ingress", Name: "ui",
+			Cause: lifecycle.Cause{Reason: "InvalidSpec", Message: long}}}},
+		"a long second message": {Exposed: Exposed{Problems: []lifecycle.Cause{{Reason: "InvalidSpec",
+			Message: "first"}, {Reason: "X", Message: long}}}},
 	} {
 		var conditions []metav1.Condition
 		notices := exposed.Record(&conditions, exposed.states, time.Unix(0, 0))
 
 		got := meta.FindStatusCondition(conditions, ConditionExposed)
-		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) || !strings.HasSuffix(got.Message, "...") || len(notices) != 1 {
+		if got == nil || got.Reason != "InvalidSpec" || !utf8.ValidString(got.Message) ||
+			!strings.HasSuffix(got.Message, "...") || len(notices) != 1 {
 			t.Fatalf("%s: %d events, %+v", name, len(notices), got)
 		}
 
@@ -102,7 +120,8 @@ func TestExposedIsBounded(t *testing.T) {
 
 // exposable returns an object of the given kind and name.
 func exposable(kind, name string) submit.Object {
-	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name}}}
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind,
+		"metadata": map[string]any{"name": name}}}
 }
 
 // TestExposedComparesKindAndName checks that an object of the same name and another kind does not count, and that of
@@ -117,15 +136,23 @@ func TestExposedComparesKindAndName(t *testing.T) {
 		live []lifecycle.AuxiliaryObject
 		want bool
 	}{
-		"both":                       {[]lifecycle.AuxiliaryObject{current("Ingress", "ui", true), current("Service", "ui", true)}, true},
-		"one twice":                  {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Service", "ui", true)}, false},
-		"another name":               {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui2", true)}, false},
-		"an Ingress being created":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", false)}, false},
-		"the first is current":       {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", true), current("Ingress", "ui", false)}, true},
-		"the first is not current":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", false), current("Ingress", "ui", true)}, false},
-		"more than what is wanted":   {[]lifecycle.AuxiliaryObject{current("Service", "ui", true), current("Ingress", "ui", true), current("Service", "b", false)}, true},
-		"nothing, although wanted":   {nil, false},
-		"two names, swapped by kind": {[]lifecycle.AuxiliaryObject{current("ui", "Service", true), current("ui", "Ingress", true)}, false},
+		"both": {[]lifecycle.AuxiliaryObject{current("Ingress", "ui", true),
+			current("Service", "ui", true)}, true},
+		"one twice": {[]lifecycle.AuxiliaryObject{current("Service", "ui", true),
+			current("Service", "ui", true)}, false},
+		"another name": {[]lifecycle.AuxiliaryObject{current("Service", "ui", true),
+			current("Ingress", "ui2", true)}, false},
+		"an Ingress being created": {[]lifecycle.AuxiliaryObject{current("Service", "ui", true),
+			current("Ingress", "ui", false)}, false},
+		"the first is current": {[]lifecycle.AuxiliaryObject{current("Service", "ui", true),
+			current("Ingress", "ui", true), current("Ingress", "ui", false)}, true},
+		"the first is not current": {[]lifecycle.AuxiliaryObject{current("Service", "ui", true),
+			current("Ingress", "ui", false), current("Ingress", "ui", true)}, false},
+		"more than what is wanted": {[]lifecycle.AuxiliaryObject{current("Service", "ui", true),
+			current("Ingress", "ui", true), current("Service", "b", false)}, true},
+		"nothing, although wanted": {nil, false},
+		"two names, swapped by kind": {[]lifecycle.AuxiliaryObject{current("ui", "Service", true),
+			current("ui", "Ingress", true)}, false},
 	} {
 		var conditions []metav1.Condition
 		if events := (Exposed{Objects: wanted}).Record(&conditions, c.live, time.Unix(0, 0)); len(events) > 0 {
@@ -143,7 +170,8 @@ func TestExposedComparesKindAndName(t *testing.T) {
 func TestExposedReportsEachChangeOnce(t *testing.T) {
 	exposed := Exposed{Objects: []submit.Object{exposable("Service", "ui")}, Problems: make([]lifecycle.Cause, 0, 4)}
 	failing := func(reason, message string) []lifecycle.AuxiliaryObject {
-		return []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "ui", Cause: lifecycle.Cause{Reason: reason, Message: message}}}
+		return []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "ui",
+			Cause: lifecycle.Cause{Reason: reason, Message: message}}}
 	}
 
 	conditions := []metav1.Condition{{Type: "Theirs", Status: "True"}}
@@ -181,7 +209,8 @@ func TestExposedReportsEachChangeOnce(t *testing.T) {
 }
 
 func TestFindObject(t *testing.T) {
-	live := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "a"}, {Kind: "Ingress", Name: "b", Address: "first"}, {Kind: "Ingress", Name: "b", Address: "second"}}
+	live := []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "a"}, {Kind: "Ingress", Name: "b", Address: "first"},
+		{Kind: "Ingress", Name: "b", Address: "second"}}
 	if got := FindObject(live, "Ingress", "b"); got != &live[1] {
 		t.Errorf("the Ingress is %v", got)
 	}

@@ -29,7 +29,8 @@ func TestKeepConditions(t *testing.T) {
 		}
 
 		if theirs := len(conditions) - len(ours); theirs != test.want || !slices.Equal(ours, []string{"Holds"}) {
-			t.Errorf("of %d conditions of other writers %d are kept, want %d; of the operator's own %v", test.theirs, theirs, test.want, ours)
+			t.Errorf("of %d conditions of other writers %d are kept, want %d; of the operator's own %v", test.theirs,
+				theirs, test.want, ours)
 		}
 	}
 }

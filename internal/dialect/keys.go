@@ -29,8 +29,11 @@ func ReservedKeys(field, what string, keys []string) (wrong []*FieldError) {
 func ReservedConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
 	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
 		if strings.Contains(key, ".label."+OwnPrefix) {
-			wrong = append(wrong, &FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "labels that begin with " + OwnPrefix + " are the operator's own; remove the key, or give the label another name"})
+			wrong = append(wrong, &FieldError{Field: ConfField(key), Message: "labels that begin with " + OwnPrefix + " are the operator's own; remove the key, or give the label another name"})
 		}
 	}
 	return wrong
 }
+
+// ConfField returns the field that sets a Spark configuration key: an entry of sparkConf.
+func ConfField(key string) string { return "spec.sparkConf[" + key + "]" }

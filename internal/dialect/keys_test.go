@@ -7,10 +7,13 @@ import (
 )
 
 func TestReservedKeys(t *testing.T) {
-	got := ReservedKeys("spec.driver.annotations", "annotations", []string{"team", "sparkoperator.dev/attempt", "sparkoperator.dev", "x.sparkoperator.dev/a", "sparkoperator.dev/"})
+	got := ReservedKeys("spec.driver.annotations", "annotations",
+		[]string{"team", "sparkoperator.dev/attempt", "sparkoperator.dev", "x.sparkoperator.dev/a",
+			"sparkoperator.dev/"})
 	const message = "annotations that begin with sparkoperator.dev/ are reserved for the operator; use another name"
 
-	want := []*FieldError{{Field: "spec.driver.annotations[sparkoperator.dev/attempt]", Message: message}, {Field: "spec.driver.annotations[sparkoperator.dev/]", Message: message}}
+	want := []*FieldError{{Field: "spec.driver.annotations[sparkoperator.dev/attempt]", Message: message},
+		{Field: "spec.driver.annotations[sparkoperator.dev/]", Message: message}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -43,5 +46,20 @@ func TestReservedConfLabels(t *testing.T) {
 
 	if got := ReservedConfLabels(nil); got != nil {
 		t.Errorf("without a configuration: %v", got)
+	}
+}
+
+func TestOwnKeys(t *testing.T) {
+	var fields []string
+	for _, wrong := range append(ReservedKeys("metadata.labels", "labels",
+		[]string{"a", "sparkoperator.dev/x", "x/sparkoperator.dev"}),
+		ReservedConfLabels(map[string]string{"spark.kubernetes.driver.label.sparkoperator.dev/a": "1",
+			"spark.kubernetes.driver.label.b": "1"})...) {
+		fields = append(fields, wrong.Field)
+	}
+
+	if diff := cmp.Diff([]string{"metadata.labels[sparkoperator.dev/x]",
+		"spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/a]"}, fields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

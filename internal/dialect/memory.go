@@ -24,6 +24,7 @@ func EncodeMemory(o *statusv1.OperatorStatus, m lifecycle.Memory) {
 	}
 
 	o.Cause, o.ExecutorFailure = EncodeCause(m.Cause), EncodeCause(m.ExecutorFailure)
+	o.Logs = encodeLogs(m.Logs)
 }
 
 // DecodeMemory restores the memory m from o, the operator's part of a status. It restores only the values that
@@ -40,6 +41,22 @@ func DecodeMemory(m *lifecycle.Memory, o *statusv1.OperatorStatus) {
 
 	m.RestartRequest = o.RestartRequest
 	m.Cause, m.ExecutorFailure = DecodeCause(o.Cause), DecodeCause(o.ExecutorFailure)
+	m.Logs = DecodeLogs(o.Logs)
+}
+
+func encodeLogs(l lifecycle.Logs) *statusv1.OperatorLogs {
+	if l == (lifecycle.Logs{}) {
+		return nil
+	}
+	return &statusv1.OperatorLogs{Attempt: l.Attempt, Place: l.Place, KeptAt: EncodeTime(l.KeptAt), Reason: l.Cause.Reason, Message: l.Cause.Message}
+}
+
+// DecodeLogs returns what encodeLogs stored.
+func DecodeLogs(o *statusv1.OperatorLogs) lifecycle.Logs {
+	if o == nil {
+		return lifecycle.Logs{}
+	}
+	return lifecycle.Logs{Attempt: o.Attempt, Place: o.Place, KeptAt: DecodeTime(o.KeptAt), Cause: lifecycle.Cause{Reason: o.Reason, Message: o.Message}}
 }
 
 // EncodeCause returns a cause in the form in which a status stores it, or nil for the zero Cause.

@@ -20,8 +20,10 @@ func instant(seconds int64) time.Time { return time.Unix(seconds, 123_456_000).U
 // fullMemory returns a memory in which every field that EncodeMemory stores has a value of its own.
 func fullMemory() lifecycle.Memory {
 	return lifecycle.Memory{
-		Phase: lifecycle.Waiting, Since: instant(1), Attempt: 7, SpecHash: "3:abc", RestartRequest: "r", SuspendedRuns: 2, SubmittedAt: instant(2),
-		UngatedAt: instant(3), EndedAt: instant(4), NextAttempt: instant(5), ShortSince: instant(6), FailedExecutorCreatedAt: instant(7), Outcome: lifecycle.Failed,
+		Phase: lifecycle.Waiting, Since: instant(1), Attempt: 7, SpecHash: "3:abc", RestartRequest: "r",
+		SuspendedRuns: 2, SubmittedAt: instant(2),
+		UngatedAt: instant(3), EndedAt: instant(4), NextAttempt: instant(5), ShortSince: instant(6),
+		FailedExecutorCreatedAt: instant(7), Outcome: lifecycle.Failed,
 		Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "more memory"},
 	}
 }
@@ -45,7 +47,8 @@ func throughJSON(t *testing.T, o *statusv1.OperatorStatus) *statusv1.OperatorSta
 // TestMemoryIsStored checks that a memory does not change when it is stored and read again.
 func TestMemoryIsStored(t *testing.T) {
 	for name, memory := range map[string]lifecycle.Memory{
-		"every value": fullMemory(), "no value": {}, "a reason alone": {Cause: lifecycle.Cause{Reason: "R"}}, "a message alone": {Cause: lifecycle.Cause{Message: "m"}},
+		"every value": fullMemory(), "no value": {}, "a reason alone": {Cause: lifecycle.Cause{Reason: "R"}},
+		"a message alone": {Cause: lifecycle.Cause{Message: "m"}},
 	} {
 		status := &statusv1.OperatorStatus{}
 		EncodeMemory(status, memory)
@@ -62,7 +65,8 @@ func TestMemoryIsStored(t *testing.T) {
 // functions do.
 func TestMemoryReplacesTheStoredOne(t *testing.T) {
 	status := &statusv1.OperatorStatus{
-		Defaults: &statusv1.OperatorDefaults{Version: "v"}, Executors: &statusv1.OperatorExecutors{Seen: "1"}, History: []statusv1.OperatorTransition{{Phase: "Launched"}},
+		Defaults: &statusv1.OperatorDefaults{Version: "v"}, Executors: &statusv1.OperatorExecutors{Seen: "1"},
+		History: []statusv1.OperatorTransition{{Phase: "Launched"}},
 	}
 	want := status.DeepCopy()
 	EncodeMemory(status, fullMemory())
@@ -76,7 +80,8 @@ func TestMemoryReplacesTheStoredOne(t *testing.T) {
 // TestOnlyHashesWithAVersionAreStored checks that a hash without a version is not stored. Such a hash could later be
 // taken for a hash of version 0, and the application would count as edited.
 func TestOnlyHashesWithAVersionAreStored(t *testing.T) {
-	for hash, want := range map[string]string{"3:abc": "3:abc", "1:a:b": "1:a:b", "abc": "", ":abc": "", "x:abc": "", "99999999999:abc": "", "3:": "", "": ""} {
+	for hash, want := range map[string]string{"3:abc": "3:abc", "1:a:b": "1:a:b", "abc": "", ":abc": "", "x:abc": "",
+		"99999999999:abc": "", "3:": "", "": ""} {
 		status := &statusv1.OperatorStatus{SpecHash: "before", HashVersion: 9}
 		EncodeMemory(status, lifecycle.Memory{SpecHash: hash})
 
@@ -115,7 +120,8 @@ func TestTimesAreStoredWithMicroseconds(t *testing.T) {
 
 // TestHistoryKeepsTheNewestTransitions checks the limit of the history, and which reason an entry has.
 func TestHistoryKeepsTheNewestTransitions(t *testing.T) {
-	for _, c := range []struct{ old, added, first, want int }{{0, 0, 0, 0}, {0, 3, 0, 3}, {18, 2, 0, 20}, {20, 1, 1, 20}, {20, 0, 0, 20}, {25, 0, 5, 20}, {3, 40, 23, 20}} {
+	for _, c := range []struct{ old, added, first, want int }{{0, 0, 0, 0}, {0, 3, 0, 3}, {18, 2, 0, 20},
+		{20, 1, 1, 20}, {20, 0, 0, 20}, {25, 0, 5, 20}, {3, 40, 23, 20}} {
 		var history []statusv1.OperatorTransition
 		for i := range c.old {
 			history = append(history, statusv1.OperatorTransition{Phase: fmt.Sprint(i)})
@@ -136,17 +142,20 @@ func TestHistoryKeepsTheNewestTransitions(t *testing.T) {
 		}
 
 		if diff := cmp.Diff(before, history); diff != "" || len(got) != c.want {
-			t.Errorf("%d and %d: %d entries, want %d; the old history (-want +got):\n%s", c.old, c.added, len(got), c.want, diff)
+			t.Errorf("%d and %d: %d entries, want %d; the old history (-want +got):\n%s", c.old, c.added, len(got),
+				c.want, diff)
 		}
 	}
 
 	got := History(nil, []lifecycle.Transition{
-		{From: lifecycle.Started, To: lifecycle.Ended, Attempt: 2, Outcome: lifecycle.Failed, Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "m"}, At: instant(9)},
+		{From: lifecycle.Started, To: lifecycle.Ended, Attempt: 2, Outcome: lifecycle.Failed,
+			Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "m"}, At: instant(9)},
 		{To: lifecycle.Done, Attempt: 2, Outcome: lifecycle.Failed}, {To: lifecycle.Launched, Attempt: 3},
 	})
 
 	want := []statusv1.OperatorTransition{
-		{Phase: "Ended", At: new(metav1.NewMicroTime(instant(9))), Attempt: 2, Reason: "OOMKilled"}, {Phase: "Done", Attempt: 2, Reason: "Failed"}, {Phase: "Launched", Attempt: 3},
+		{Phase: "Ended", At: new(metav1.NewMicroTime(instant(9))), Attempt: 2, Reason: "OOMKilled"},
+		{Phase: "Done", Attempt: 2, Reason: "Failed"}, {Phase: "Launched", Attempt: 3},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -16,7 +16,8 @@ func TestMessagesOfConditionsHaveOneLine(t *testing.T) {
 		"":                                       "",
 	} {
 		var conditions []metav1.Condition
-		PutCondition(&conditions, metav1.Condition{Type: ConditionReady, Status: metav1.ConditionFalse, Reason: "Refused", Message: text})
+		PutCondition(&conditions, metav1.Condition{Type: ConditionReady, Status: metav1.ConditionFalse,
+			Reason: "Refused", Message: text})
 
 		if got := conditions[0].Message; got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

@@ -12,8 +12,10 @@ import (
 func TestOutOfBounds(t *testing.T) {
 	for text, want := range map[string][]*FieldError{
 		"": nil,
-		"spec.driver.env: has more than 1000 items; make the list shorter": {{Field: "spec.driver.env", Message: "has more than 1000 items; make the list shorter"}},
-		"spec: cannot be read: the value is of type number, not string":    {{Field: "spec", Message: "cannot be read: the value is of type number, not string"}},
+		"spec.driver.env: has more than 1000 items; make the list shorter": {{Field: "spec.driver.env",
+			Message: "has more than 1000 items; make the list shorter"}},
+		"spec: cannot be read: the value is of type number, not string": {{Field: "spec",
+			Message: "cannot be read: the value is of type number, not string"}},
 		"without a field": {{Field: "without a field", Message: ""}},
 	} {
 		if diff := cmp.Diff(want, OutOfBounds(text)); diff != "" {
@@ -27,16 +29,19 @@ func TestOutOfBounds(t *testing.T) {
 func TestUnreadableSpecRunsOnAndLaunchesNothing(t *testing.T) {
 	app := lifecycle.App{
 		UID: "u", SpecHash: "3:empty", RestartRequest: "r", Deleting: true, Suspend: true, TTL: new(time.Hour),
-		Restart:          lifecycle.Restart{Policy: lifecycle.Always, FailureRetries: 3},
-		Deadlines:        lifecycle.Deadlines{DriverStart: 1, DriverReady: 2, ExecutorsStart: 3, RestartAtScaling: true, Run: 4},
+		Restart: lifecycle.Restart{Policy: lifecycle.Always, FailureRetries: 3},
+		Deadlines: lifecycle.Deadlines{DriverStart: 1, DriverReady: 2, ExecutorsStart: 3, RestartAtScaling: true,
+			Run: 4},
 		InitialExecutors: 2, MinExecutors: 1,
 	}
 
 	want := lifecycle.App{
-		UID: "u", SpecHash: "3:launched", Deleting: true, Suspend: true, TTL: new(time.Hour), Restart: lifecycle.Restart{Policy: lifecycle.Never},
+		UID: "u", SpecHash: "3:launched", Deleting: true, Suspend: true, TTL: new(time.Hour),
+		Restart:   lifecycle.Restart{Policy: lifecycle.Never},
 		Deadlines: lifecycle.Deadlines{Run: 4},
 	}
-	if diff := cmp.Diff(want, UnreadableSpec(app, "spec: is too long", false, lifecycle.Memory{Phase: lifecycle.Running, SpecHash: "3:launched"})); diff != "" {
+	if diff := cmp.Diff(want, UnreadableSpec(app, "spec: is too long", false,
+		lifecycle.Memory{Phase: lifecycle.Running, SpecHash: "3:launched"})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -61,7 +66,8 @@ func TestUnreadableSpecIsAnEditOnlyIfSomebodyEditedIt(t *testing.T) {
 		"a driver whose node is lost":      {"3:empty", "a", false, lifecycle.Unknown, "3:launched"},
 		"an attempt that is being stopped": {"3:empty", "a", false, lifecycle.Suspending, ofA},
 	} {
-		if got := UnreadableSpec(lifecycle.App{SpecHash: c.hash}, c.fault, c.edited, lifecycle.Memory{Phase: c.phase, SpecHash: "3:launched"}).SpecHash; got != c.want {
+		if got := UnreadableSpec(lifecycle.App{SpecHash: c.hash}, c.fault, c.edited,
+			lifecycle.Memory{Phase: c.phase, SpecHash: "3:launched"}).SpecHash; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

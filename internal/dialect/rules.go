@@ -3,6 +3,7 @@ package dialect
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -116,7 +117,7 @@ const serviceKey = "spark.kubernetes.driver.service.annotation."
 func DriverServices(sparkConf map[string]string) (all []Exposing) {
 	for key, value := range sparkConf {
 		if name, ok := strings.CutPrefix(key, serviceKey); ok {
-			all = append(all, Exposing{Kind: ServiceKind, Annotations: map[string]string{name: value}, AnnotationsField: "spec.sparkConf[" + key + "]"})
+			all = append(all, Exposing{Kind: ServiceKind, Annotations: map[string]string{name: value}, AnnotationsField: ConfField(key)})
 		}
 	}
 
@@ -132,15 +133,15 @@ func ServiceFaults(rules Rules, field string, annotations map[string]string) []*
 	return rules.ExposureFaults(&Exposing{Kind: ServiceKind, Annotations: annotations, AnnotationsField: field})
 }
 
-// ExecutorCount returns the maximum number of executors with a Spark configuration, and whether the number is
+// executorCount returns the maximum number of executors with a Spark configuration, and whether the number is
 // unlimited. The result key is the key that sets the maximum. The argument fallback is the number of executors if the
 // configuration sets none.
 //
 // The result is never lower than the number that Spark reads, because the result is compared with a limit.
-// ExecutorCount replaces references such as ${spark.n}, as the driver does. A value that it cannot read counts as
+// executorCount replaces references such as ${spark.n}, as the driver does. A value that it cannot read counts as
 // unlimited, because Spark may be able to read it: the driver has environment variables, and Java accepts digits of
 // every script.
-func ExecutorCount(c *conf.Conf, fallback int) (key string, most int64, unlimited bool) {
+func executorCount(c *conf.Conf, fallback int) (key string, most int64, unlimited bool) {
 	c = c.Clone()
 	for _, key := range setAtLaunch {
 		c.Set(key, "unknown") // so that a number with a reference to the key cannot be read
@@ -184,11 +185,11 @@ func ExecutorCount(c *conf.Conf, fallback int) (key string, most int64, unlimite
 // maximum are the fields of the custom resource for a fixed number and for the maximum of dynamic allocation.
 func ExecutorWorkers(c *conf.Conf, fallback int, instances, maximum string) (w Workers) {
 	var key string
-	key, w.Max, w.Unlimited = ExecutorCount(c, fallback)
+	key, w.Max, w.Unlimited = executorCount(c, fallback)
 
 	w.Field = map[string]string{keyInstances: instances, keyMaximum: maximum}[key]
 	if w.Field == "" {
-		w.Field = "spec.sparkConf[" + key + "]"
+		w.Field = ConfField(key)
 	}
 	return w
 }
@@ -209,4 +210,15 @@ func PodOf(role, field string, meta *metav1.ObjectMeta, spec *corev1.PodSpec) Po
 		p.Image = p.Container.Image
 	}
 	return p
+}
+
+// ExecutorNumber returns the number of executors in the text of a configuration key. A negative number counts as 0. A
+// text that is not an int32 counts as not set: Spark fails with such a number, and until then the operator must not
+// wait for two billion executors.
+func ExecutorNumber(text string) (n int32, set bool) {
+	parsed, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+	if err != nil {
+		return 0, false
+	}
+	return int32(max(parsed, 0)), true
 }

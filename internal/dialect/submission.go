@@ -22,13 +22,13 @@ const (
 	SubmissionSparkSubmit SubmissionMode = "SparkSubmit"
 )
 
-// ReasonSparkSubmit is the wait reason of an attempt whose driver pod spark-submit creates.
-const ReasonSparkSubmit = "SparkSubmit"
+// reasonSparkSubmit is the wait reason of an attempt whose driver pod spark-submit creates.
+const reasonSparkSubmit = "SparkSubmit"
 
 // SparkSubmitCause returns the wait reason of an attempt whose driver pod is created by spark-submit. The argument is
 // the reason why the operator does not create this pod itself.
 func SparkSubmitCause(why string) *lifecycle.Cause {
-	return &lifecycle.Cause{Reason: ReasonSparkSubmit, Message: "spark-submit creates the driver pod: " + why}
+	return &lifecycle.Cause{Reason: reasonSparkSubmit, Message: "spark-submit creates the driver pod: " + why}
 }
 
 // Runner builds the pod that runs spark-submit to create the driver pod of a submission request. In the result,

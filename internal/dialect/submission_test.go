@@ -38,7 +38,8 @@ func TestRunnerMarksTheDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(objects.Before) != 1 || objects.Driver.Name != "pi-1-submit" || objects.Before[0].GetName() != "pi-1-submit" {
+	if len(objects.Before) != 1 || objects.Driver.Name != "pi-1-submit" ||
+		objects.Before[0].GetName() != "pi-1-submit" {
 		t.Fatalf("the objects are %v and %s", objects.Before, objects.Driver.Name)
 	}
 
@@ -80,7 +81,8 @@ func TestRunnerReturnsTheFault(t *testing.T) {
 }
 
 func TestSparkSubmitCause(t *testing.T) {
-	if got := SparkSubmitCause("the application has packages"); got.Reason != "SparkSubmit" || got.Message != "spark-submit creates the driver pod: the application has packages" {
+	if got := SparkSubmitCause("the application has packages"); got.Reason != "SparkSubmit" ||
+		got.Message != "spark-submit creates the driver pod: the application has packages" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -2,8 +2,9 @@
 // exists, lets a pure dialect decide what is next, carries that out, and stores the outcome in the status.
 //
 // The package controller holds the one reconciler and the order of a pass; its Reconcile method reads from top to
-// bottom. It knows no kind of custom resources: it sees each as a kind.Kind, which internal/kinds fills in. The steps
-// are packages, in the order of a pass:
+// bottom. It knows no kind of custom resources: it sees each as a contract.Kind, which internal/kinds/configured
+// implements. A package that needs more than that from some kinds declares an interface for it, and finds it by a type
+// assertion. The steps are packages, in the order of a pass:
 //
 //   - observe finds the dependents in the caches, and reads them into the facts of a lifecycle.Observed. The package
 //     dependents finds, creates, adopts and deletes objects by the identity of their owner; runs does the same for

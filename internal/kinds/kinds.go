@@ -1,111 +1,121 @@
-// Package kinds builds the five kinds of custom resources from a configuration.
+// Package kinds lists the five kinds of custom resources, as far as they are known without a configuration. The
+// operator, its webhook and sparkctl read this list. Package configured adds how the operator serves each kind.
 package kinds
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
-	"time"
+	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
-	sparkapp "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
-	"github.com/sparkoperator/spark-operator/internal/lifecycle"
-	"github.com/sparkoperator/spark-operator/internal/settings/config"
-	"github.com/sparkoperator/spark-operator/spark/admit"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// SparkApplications returns the kind of the SparkApplications of sparkoperator.k8s.io/v1beta2. Each decision calls the
-// function settings to read the platform's rules, because they may change while the operator runs. The labels of
-// namespaces select the platform's defaults. If the function labels is nil, only the defaults for all namespaces apply.
-func SparkApplications(settings func() config.Configuration, labels NamespaceLabels) kind.Kind {
-	cfg := settings()
-	fixed := sparkapp.Dialect{Options: dialectOptions(cfg)} // for functions that do not depend on defaults
-	defaults := platformDefaults(cfg, labels)
-	applications := func(app *v1beta2.SparkApplication) sparkapp.Dialect {
-		return applicationsWith(fixed.Options, defaults(app))
-	}
-	ruled := func(app *v1beta2.SparkApplication, seen lifecycle.Observed) sparkapp.Dialect {
-		d := applications(app)
-		d.Rules = settings().Policy.For(seen.NamespaceLabels)
-		return d
-	}
-	return kind.Kind{
-		Name:   "sparkapplication",
-		New:    func() client.Object { return &v1beta2.SparkApplication{} },
-		Status: typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
-		Decide: typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, at time.Time) lifecycle.Plan {
-			return ruled(app, seen).Decide(app, seen, at)
-		}),
-		Render: typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, at time.Time) (submit.Objects, error) {
-			return applications(app).Render(app, action, at)
-		}),
-		Events:     typed.With(sparkapp.Events),
-		Definition: kind.Definition{RequiredFields: requiredFields(cfg, "status.operator", "status.operator.restartRequest", "status.conditions", "status.executors")},
-		Served: kind.Served{Yields: typed.Of(func(app *v1beta2.SparkApplication) bool {
-			return app.Status.AppState.State == v1beta2.ApplicationStateNew && app.Labels[sparkoperator.LabelScheduledAppName] != ""
-		})},
-		Progress: kind.Progress{
-			Observed: typed.Of(func(app *v1beta2.SparkApplication) int64 { return app.Status.ObservedGeneration }), Standing: typed.Of(standingOf), Concludes: true,
-		},
-		Sources: sparkapp.Sources,
-		Executors: kind.Executors{
-			Render: typed.Executor(func(app *v1beta2.SparkApplication, attempt int32, id int, driver types.UID, at time.Time) (*corev1.Pod, error) {
-				return applications(app).Executor(app, attempt, id, driver, at)
-			}),
-			Labels:    typed.Of(executorLabelsOf),
-			Remembers: typed.Of(func(app *v1beta2.SparkApplication) *v1beta2.OperatorStatus { return app.Status.Operator }),
-		},
-		Auxiliary: kind.Auxiliary{Wanted: typed.With(func(app *v1beta2.SparkApplication, seen lifecycle.Observed) dialect.AuxiliaryObjects {
-			return ruled(app, seen).AuxiliaryObjects(app, seen)
-		})},
-		Inherited: kind.Inherited{Adopt: typed.With(fixed.Adopt), NameLabel: sparkoperator.LabelAppName, PodGroup: typed.With(fixed.InheritedGroup)},
-		ExecutorChurn: kind.ExecutorChurn{
-			// The count of failed executors is not among these fields: once the pod of a failed executor is deleted,
-			// the executor would count as completed.
-			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
-			// A transition from Ready to Scaling is minor because the state is RUNNING before and after it: the first
-			// executors run, but not enough of them.
-			Minor: func(t lifecycle.Transition) bool { return t.From == lifecycle.Ready && t.To == lifecycle.Scaling },
-		},
-		// Only pods that run spark-submit have Secrets.
-		Secrets: kind.Secrets{Runners: cfg.Submission.Mode != config.SubmissionNative},
-	}
+// Kind describes one of the five kinds of custom resources.
+type Kind struct {
+	// Name is the short name by which users of sparkctl name the kind, such as "app".
+	Name string
+	schema.GroupVersionKind
+	// Resource is the plural name of the kind in URLs and RBAC rules.
+	Resource string
+	// OtherVersions are the other served versions of the kind. They have the same schema, so one Go type represents all.
+	OtherVersions []string
+
+	empty func() client.Object
+	list  func() client.ObjectList
 }
 
-// Optional returns the kinds of dependents that the configuration switches on and that may be unavailable: the
-// Kubernetes cluster may lack such a kind, or the operator may lack the right to list it.
-func Optional(cfg config.Configuration) []schema.GroupVersionKind {
-	return slices.Concat(uiKinds(cfg), gangKinds(cfg), clusterKinds(cfg))
+// The five kinds.
+var (
+	SparkApplication = &Kind{
+		Name: "app", GroupVersionKind: v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), Resource: "sparkapplications",
+		empty: func() client.Object { return &v1beta2.SparkApplication{} },
+		list:  func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
+	}
+	Schedule = &Kind{
+		Name: "schedule", GroupVersionKind: v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"), Resource: "scheduledsparkapplications",
+		empty: func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
+		list:  func() client.ObjectList { return &v1beta2.ScheduledSparkApplicationList{} },
+	}
+	SparkConnect = &Kind{
+		Name: "connect", GroupVersionKind: v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"), Resource: "sparkconnects",
+		empty: func() client.Object { return &v1alpha1.SparkConnect{} },
+		list:  func() client.ObjectList { return &v1alpha1.SparkConnectList{} },
+	}
+	ApacheApplication = &Kind{
+		Name: "apache-app", GroupVersionKind: sparkv1.SchemeGroupVersion.WithKind("SparkApplication"), Resource: "sparkapplications", OtherVersions: []string{"v1beta1"},
+		empty: func() client.Object { return &sparkv1.SparkApplication{} },
+		list:  func() client.ObjectList { return &sparkv1.SparkApplicationList{} },
+	}
+	SparkCluster = &Kind{
+		Name: "cluster", GroupVersionKind: sparkv1.SchemeGroupVersion.WithKind("SparkCluster"), Resource: "sparkclusters", OtherVersions: []string{"v1beta1"},
+		empty: func() client.Object { return &sparkv1.SparkCluster{} },
+		list:  func() client.ObjectList { return &sparkv1.SparkClusterList{} },
+	}
+)
+
+// All lists the five kinds, in the order of their display.
+var All = []*Kind{SparkApplication, Schedule, SparkConnect, ApacheApplication, SparkCluster}
+
+// Empty returns a new object of the kind without any field.
+func (k *Kind) Empty() client.Object { return k.empty() }
+
+// New returns a new object of the kind with only its API version and kind set.
+func (k *Kind) New() client.Object {
+	object := k.empty()
+	object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	return object
 }
 
-func dialectOptions(c config.Configuration) sparkapp.Options {
-	cfg := c.Application
-	seconds := func(n int64) time.Duration { return time.Duration(n) * time.Second }
-	return sparkapp.Options{
-		DefaultTTL:          seconds(cfg.DefaultTimeToLiveSeconds),
-		MaxTrackedExecutors: int(*cfg.MaxTrackedExecutorPerApp),
-		Limits: lifecycle.Deadlines{
-			DriverStart:    seconds(cfg.Timeouts.DriverStartSeconds),
-			DriverReady:    seconds(cfg.Timeouts.DriverReadySeconds),
-			ExecutorsStart: seconds(cfg.Timeouts.ExecutorsStartSeconds),
-			Run:            seconds(cfg.Timeouts.RunSeconds),
-		},
-		Master:       cfg.KubernetesMaster,
-		MissingGrace: cfg.DriverPodCreationGracePeriod.Duration,
-		UI:           uiOptions(c),
-		Batch:        batchOptions(c),
-		Submission:   dialect.SubmissionMode(c.Submission.Effective()),
-		Authenticate: cfg.Authenticate,
+// NewList returns an empty list of objects of the kind.
+func (k *Kind) NewList() client.ObjectList { return k.list() }
 
-		RunnerAccount: c.Submission.ServiceAccount, Own: ownAccount(c),
-		Admission: admit.Available{Policy: c.Webhook.Executors.Policy, Webhook: c.Webhook.Executors.Webhook},
+// FullName returns the name of the resource with its API group. RBAC rules and CustomResourceDefinitions use this form.
+func (k *Kind) FullName() string { return k.Resource + "." + k.Group }
+
+// Names returns the short names of the five kinds.
+func Names() (names []string) {
+	for _, k := range All {
+		names = append(names, k.Name)
 	}
+	return names
+}
+
+// Named returns the kind with the given name. The name is the short name of the kind, such as "app", or the plural or
+// singular name of its resource with the API group.
+func Named(name string) (*Kind, error) {
+	lower := strings.ToLower(name)
+	for _, k := range All {
+		singular := strings.ToLower(k.Kind)
+		if slices.Contains([]string{k.Name, k.FullName(), singular + "." + k.Group}, lower) {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown kind %q; the kinds are: %s", name, strings.Join(Names(), ", "))
+}
+
+var byType = func() map[reflect.Type]*Kind {
+	types := map[reflect.Type]*Kind{}
+	for _, k := range All {
+		types[reflect.TypeOf(k.empty())] = k
+	}
+	return types
+}()
+
+// Of returns the kind of an object, or nil if the kind is not one of the five.
+func Of(object client.Object) *Kind { return byType[reflect.TypeOf(object)] }
+
+// Served returns the kind with a group, version and name, or nil if the operator does not serve it.
+func Served(served schema.GroupVersionKind) *Kind {
+	for _, k := range All {
+		if k.GroupKind() == served.GroupKind() && (k.Version == served.Version || slices.Contains(k.OtherVersions, served.Version)) {
+			return k
+		}
+	}
+	return nil
 }

@@ -25,7 +25,9 @@ type App struct {
 	DeletedAt time.Time
 	// Orphan is set if the custom resource is being deleted and its dependents must stay (kubectl delete
 	// --cascade=orphan).
-	Orphan  bool
+	Orphan bool
+	// Suspend stops a live attempt. The next attempt starts when the suspension is lifted, and uses up no retry. An
+	// application without a live attempt becomes Suspended, or stays in its phase if Hold is set too.
 	Suspend bool
 	// Hold is set if no attempt may be launched. It stops nothing: an attempt that was launched continues to its end.
 	// Restart requests wait until the hold ends.
@@ -81,11 +83,14 @@ type Thresholds struct {
 	Dynamic bool
 }
 
-// Shortages contains two times: when the number of running executors fell below Thresholds.Min, and when it fell below
-// Thresholds.Max. A time is zero if enough executors run, or if the application is already in the phase for this
-// shortage (Below or Partial).
+// Shortages contains what a decision notes about the numbers of executors. Min and Max are the times at which the
+// number of running executors fell below Thresholds.Min and below Thresholds.Max. A time is zero if enough executors
+// run, or if the application is already in the phase for this shortage (Below or Partial).
 type Shortages struct {
 	Min, Max time.Time
+	// Released is the largest number of executors that were observed together after they ended without an error. It is 0
+	// while an executor waits to start.
+	Released int32
 }
 
 // RetainPolicy specifies after which outcomes the objects of the last attempt are kept: driver pod, ConfigMaps,
@@ -185,9 +190,11 @@ type Restarts struct {
 type Deadlines struct {
 	// DriverStart limits the phase Launched: the time from the launch until the driver container runs. Time that the
 	// driver pod spends behind scheduling gates does not count.
-	DriverStart    time.Duration
-	DriverReady    time.Duration // limits Started: until the driver pod is Ready
-	ExecutorsStart time.Duration // limits Ready and Scaling: until the initial executors run
+	DriverStart time.Duration
+	DriverReady time.Duration // limits Started: until the driver pod is Ready
+	// ExecutorsStart limits Ready and Scaling: until the initial executors run. Time that an executor spends behind
+	// scheduling gates does not count.
+	ExecutorsStart time.Duration
 	// RestartAtScaling means that the time of ExecutorsStart starts again at the entry of Scaling.
 	RestartAtScaling bool
 	Run              time.Duration // limits the time from the launch until the end

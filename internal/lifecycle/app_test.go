@@ -16,16 +16,23 @@ func TestDelayOfEachOutcome(t *testing.T) {
 		limits                    RestartLimits
 		succeeded, failed, refuse time.Duration
 	}{
-		"only the general interval":     {RestartLimits{Backoff: general}, general, general, general},
-		"an interval after failures":    {RestartLimits{Backoff: general, FailureBackoff: new(failure)}, general, failure, failure},
-		"an interval after rejections":  {RestartLimits{Backoff: general, RejectionBackoff: new(rejection)}, general, general, rejection},
-		"all intervals":                 {RestartLimits{Backoff: general, FailureBackoff: new(failure), RejectionBackoff: new(rejection)}, general, failure, rejection},
-		"intervals of 0":                {RestartLimits{Backoff: general, FailureBackoff: new(time.Duration(0)), RejectionBackoff: new(time.Duration(0))}, general, 0, 0},
-		"no interval":                   {RestartLimits{}, 0, 0, 0},
-		"negative intervals":            {RestartLimits{Backoff: -1, FailureBackoff: new(-failure)}, 0, 0, 0},
-		"longer than a time can hold":   {RestartLimits{Backoff: math.MaxInt64}, 4611686018427387000, 4611686018427387000, 4611686018427387000},
-		"more precise than a status":    {RestartLimits{Backoff: 1999, FailureBackoff: new(time.Duration(999))}, 1000, 0, 0},
-		"rejections delayed the longer": {RestartLimits{Backoff: rejection, RejectionBackoff: new(general)}, rejection, rejection, general},
+		"only the general interval": {RestartLimits{Backoff: general}, general, general, general},
+		"an interval after failures": {RestartLimits{Backoff: general, FailureBackoff: new(failure)}, general,
+			failure, failure},
+		"an interval after rejections": {RestartLimits{Backoff: general, RejectionBackoff: new(rejection)}, general,
+			general, rejection},
+		"all intervals": {RestartLimits{Backoff: general, FailureBackoff: new(failure),
+			RejectionBackoff: new(rejection)}, general, failure, rejection},
+		"intervals of 0": {RestartLimits{Backoff: general, FailureBackoff: new(time.Duration(0)),
+			RejectionBackoff: new(time.Duration(0))}, general, 0, 0},
+		"no interval":        {RestartLimits{}, 0, 0, 0},
+		"negative intervals": {RestartLimits{Backoff: -1, FailureBackoff: new(-failure)}, 0, 0, 0},
+		"longer than a time can hold": {RestartLimits{Backoff: math.MaxInt64}, 4611686018427387000,
+			4611686018427387000, 4611686018427387000},
+		"more precise than a status": {RestartLimits{Backoff: 1999, FailureBackoff: new(time.Duration(999))},
+			1000, 0, 0},
+		"rejections delayed the longer": {RestartLimits{Backoff: rejection, RejectionBackoff: new(general)}, rejection,
+			rejection, general},
 	} {
 		want := map[Outcome]time.Duration{Succeeded: c.succeeded, Refused: c.refuse}
 		for _, outcome := range failures {
@@ -44,8 +51,10 @@ func TestDelayOfEachOutcome(t *testing.T) {
 // complete.
 func TestPhasesInWhichADriverRuns(t *testing.T) {
 	for phase, want := range map[Phase][2]bool{ // live, runs
-		New: {}, Waiting: {}, Ended: {}, Retained: {}, Done: {}, Suspending: {}, Suspended: {}, Resuming: {}, Editing: {}, "Other": {},
-		Launched: {true, false}, Started: {true, false}, Ready: {true, false}, Scaling: {true, false}, Unknown: {true, false},
+		New: {}, Waiting: {}, Ended: {}, Retained: {}, Done: {}, Suspending: {}, Suspended: {}, Resuming: {},
+		Editing: {}, "Other": {},
+		Launched: {true, false}, Started: {true, false}, Ready: {true, false}, Scaling: {true, false},
+		Unknown: {true, false},
 		Running: {true, true}, Partial: {true, true}, Below: {true, true},
 	} {
 		if got := [2]bool{phase.Live(), phase.Runs()}; got != want {

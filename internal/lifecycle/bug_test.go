@@ -12,7 +12,8 @@ func TestBug(t *testing.T) {
 		t.Errorf("the message is %q, want %q", err, want)
 	}
 
-	if joined := errors.Join(errors.New("timeout"), err); !IsBug(err) || !IsBug(joined) || IsBug(errors.New("timeout")) || IsBug(nil) {
+	if joined := errors.Join(errors.New("timeout"), err); !IsBug(err) || !IsBug(joined) ||
+		IsBug(errors.New("timeout")) || IsBug(nil) {
 		t.Error("IsBug does not recognize its errors")
 	}
 }

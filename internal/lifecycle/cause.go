@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"strings"
+	"time"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 )
@@ -31,4 +32,12 @@ func Cut(text string, limit int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + CutMark
+}
+
+// Logs says where the logs of an attempt are kept, or why one of them is not.
+type Logs struct {
+	Attempt int32
+	Place   string
+	KeptAt  time.Time // when the driver's log was kept; zero before
+	Cause   Cause     // why a log is not kept; zero if nothing is missing
 }

@@ -27,7 +27,8 @@ func TestBoundedMessages(t *testing.T) {
 	} {
 		cause := Cause{Reason: "Reason", Message: c[0]}.Bounded()
 		if cause.Reason != "Reason" || cause.Message != c[1] {
-			t.Errorf("%s: %d bytes become %d bytes that end in %q, want %d", name, len(c[0]), len(cause.Message), cause.Message[max(0, len(cause.Message)-9):], len(c[1]))
+			t.Errorf("%s: %d bytes become %d bytes that end in %q, want %d", name, len(c[0]), len(cause.Message),
+				cause.Message[max(0, len(cause.Message)-9):], len(c[1]))
 		}
 
 		if again := cause.Bounded(); again != cause {

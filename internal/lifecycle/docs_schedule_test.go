@@ -42,16 +42,22 @@ var situations = []situation{
 	{from: awaited, to: started, when: "the run is requested", request: true},
 	{from: awaited, to: waiting, when: "Forbid, and another run is active", policy: schedule.Forbid, otherActive: true},
 	{from: waiting, to: started, when: "no other run is active", policy: schedule.Forbid},
-	{from: awaited, to: replacing, when: "Replace, and another run is active, which is deleted", policy: schedule.Replace, otherActive: true},
+	{from: awaited, to: replacing, when: "Replace, and another run is active, which is deleted",
+		policy: schedule.Replace, otherActive: true},
 	{from: replacing, to: started, when: "the replaced run is gone", policy: schedule.Replace},
 	{from: awaited, to: rejected, when: "the API server rejects the run", rejection: true},
 	{from: rejected, to: started, when: "a retry succeeds"},
-	{from: awaited, to: missed, when: "a later run is due too, because no pass ran or the schedule was suspended", after: time.Hour},
-	{from: waiting, to: missed, when: "a later run is due", policy: schedule.Forbid, after: time.Hour, otherActive: true},
+	{from: awaited, to: missed, when: "a later run is due too, because no pass ran or the schedule was suspended",
+		after: time.Hour},
+	{from: waiting, to: missed, when: "a later run is due", policy: schedule.Forbid, after: time.Hour,
+		otherActive: true},
 	{from: rejected, to: missed, when: "a later run is due", after: time.Hour},
-	{from: awaited, to: skipped, when: "the deadline of the run has passed", deadline: time.Minute, after: 2 * time.Minute},
-	{from: waiting, to: skipped, when: "the deadline of the run has passed", policy: schedule.Forbid, deadline: time.Minute, after: 2 * time.Minute, otherActive: true},
-	{from: rejected, to: skipped, when: "the deadline of the run has passed", deadline: time.Minute, after: 2 * time.Minute},
+	{from: awaited, to: skipped, when: "the deadline of the run has passed", deadline: time.Minute,
+		after: 2 * time.Minute},
+	{from: waiting, to: skipped, when: "the deadline of the run has passed", policy: schedule.Forbid,
+		deadline: time.Minute, after: 2 * time.Minute, otherActive: true},
+	{from: rejected, to: skipped, when: "the deadline of the run has passed", deadline: time.Minute,
+		after: 2 * time.Minute},
 	{from: started, to: completed, when: "the application succeeds", ended: lifecycle.Succeeded},
 	{from: started, to: failed, when: "the application fails", ended: lifecycle.Failed},
 	{from: started, to: deleted, when: "Replace, and another run is due", policy: schedule.Replace, after: time.Hour},
@@ -71,7 +77,8 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 	tick := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
 
 	want := schedule.Schedule{
-		Name: "s", UID: "u", Created: tick.Add(-30 * time.Minute), Key: "0 * * * *", Times: times, Generation: 1, Policy: schedule.Allow, Precision: schedule.Seconds,
+		Name: "s", UID: "u", Created: tick.Add(-30 * time.Minute), Key: "0 * * * *", Times: times, Generation: 1,
+		Policy: schedule.Allow, Precision: schedule.Seconds,
 	}
 	if s.policy != "" {
 		want.Policy = s.policy
@@ -91,7 +98,8 @@ func (s situation) decide(t *testing.T) (to string, reported []string) {
 	case replacing:
 		mem.Cause = lifecycle.Cause{Reason: schedule.ReasonReplacing}
 	case rejected:
-		mem.Cause, mem.Rejected, mem.RejectedSince, mem.Retry = lifecycle.Cause{Reason: "QuotaExceeded"}, run, tick, tick
+		mem.Cause, mem.Rejected, mem.RejectedSince, mem.Retry = lifecycle.Cause{Reason: "QuotaExceeded"}, run,
+			tick, tick
 	case started, completed, failed:
 		mem.LastTick, mem.LastRun, mem.LastRunName = tick, tick, run
 		seen.Runs = append(seen.Runs, lifecycle.Run{Name: run, CreatedAt: tick, Outcome: s.ended})
@@ -174,7 +182,8 @@ func drawRuns(t *testing.T, b *strings.Builder) {
 		}
 
 		fmt.Fprintf(b, "    %s --> %s: %s\n", s.from, s.to, s.when)
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |\n", s.from, s.to, s.when, strings.Join(reported, "`, `")))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |\n", s.from, s.to, s.when,
+			strings.Join(reported, "`, `")))
 	}
 
 	fmt.Fprint(b, "    Missed --> [*]\n    Skipped --> [*]\n    Deleted --> [*]\n```\n\n| from | to | when | Events |\n|---|---|---|---|\n",

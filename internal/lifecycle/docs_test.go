@@ -54,7 +54,8 @@ func statesPage(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprint(&b, `# The states of applications, servers, clusters and runs
 
-A test writes this page (`+"`go test ./internal/lifecycle -run TestStatesPage -update`"+`). It uses the tables against which
+A test writes this page (`+"`go test ./internal/lifecycle -run TestStatesPage -update`"+
+		`). It uses the tables against which
 other tests check every decision of the state machines. The phases are those of the package lifecycle, and
 `+"`status.operator.phase`"+` has the current one. Each API expresses it in its own states
 ([applications](applications.md), [servers](connect.md), [clusters](clusters.md)).
@@ -176,7 +177,8 @@ stored, a live read first looks for drivers of any name.
 	fmt.Fprint(&b, `
 ## Spark Connect servers
 
-A server is a driver that never finishes. Its machine (`+"`internal/lifecycle/connect`"+`) is therefore that of applications,
+A server is a driver that never finishes. Its machine (`+"`internal/lifecycle/connect`"+
+		`) is therefore that of applications,
 with another rule for the end: the next server follows after a back-off, which doubles while servers fail. The rules
 that hold at any time for drivers also hold for servers.
 

@@ -55,7 +55,8 @@ func TestEndings(t *testing.T) {
 			searched++
 		}
 
-		fmt.Fprintf(&endings, "| %s | %s | %s | %s | %s |\n", name, finder, why.Reason, cell(why.Message), cell(why.Advice))
+		fmt.Fprintf(&endings, "| %s | %s | %s | %s | %s |\n", name, finder, why.Reason, cell(why.Message),
+			cell(why.Advice))
 	}
 
 	fmt.Fprintf(&endings, "\nThe table has %d endings. The operator finds the cause of %d, and for %d more what failed.\n", len(files), len(files)-searched, places)
@@ -114,10 +115,14 @@ func TestNoiseIsNeverTheCause(t *testing.T) {
 	}
 
 	for _, noise := range []string{
-		"Picked up JAVA_TOOL_OPTIONS: -Xmx1g -Dexample.error=Exception", "log4j:WARN Please initialize the log4j system properly.",
-		"SLF4J: Class path contains multiple SLF4J bindings.", "WARNING: An illegal reflective access operation has occurred",
-		"OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were deprecated in JDK 13", "+ exec /usr/bin/tini -s -- java",
-		"26/11/28 19:12:03 INFO ShutdownHookManager: Deleting directory /tmp/spark-1", "26/11/28 19:12:03 WARN NativeCodeLoader: Unable to load native-hadoop library",
+		"Picked up JAVA_TOOL_OPTIONS: -Xmx1g -Dexample.error=Exception",
+		"log4j:WARN Please initialize the log4j system properly.",
+		"SLF4J: Class path contains multiple SLF4J bindings.",
+		"WARNING: An illegal reflective access operation has occurred",
+		"OpenJDK 64-Bit Server VM warning: Options -Xverify:none and -noverify were deprecated in JDK 13",
+		"+ exec /usr/bin/tini -s -- java",
+		"26/11/28 19:12:03 INFO ShutdownHookManager: Deleting directory /tmp/spark-1",
+		"26/11/28 19:12:03 WARN NativeCodeLoader: Unable to load native-hadoop library",
 		"[Stage 0:>                                                          (0 + 1) / 1]",
 	} {
 		for _, file := range files {
@@ -125,7 +130,8 @@ func TestNoiseIsNeverTheCause(t *testing.T) {
 			want := cause.Search("", log)
 			// Before each line, after the last one, and overwritten on the same line.
 			for _, sep := range []string{"\n", "\r      \r"} {
-				noisy := noise + sep + strings.ReplaceAll(strings.TrimSuffix(log, "\n"), "\n", "\n"+noise+sep) + "\n" + noise + "\n"
+				noisy := noise + sep + strings.ReplaceAll(strings.TrimSuffix(log, "\n"), "\n",
+					"\n"+noise+sep) + "\n" + noise + "\n"
 				if got := cause.Search("", noisy); got != want {
 					t.Errorf("%s with %q: %+v, want %+v", filepath.Base(file), noise+sep, got, want)
 				}
@@ -203,7 +209,8 @@ func checkEnding(t *testing.T, name string, why Cause) {
 		t.Errorf("%s: %d bytes of log", name, len(why.Log))
 	}
 
-	for _, noise := range []string{"Picked up", "log4j", "INFO ", "ShutdownHookManager", "Stopped Spark web UI", "\tat "} {
+	for _, noise := range []string{"Picked up", "log4j", "INFO ", "ShutdownHookManager", "Stopped Spark web UI",
+		"\tat "} {
 		if strings.Contains(why.Message, noise) {
 			t.Errorf("%s: the message has noise: %q", name, why.Message)
 		}

@@ -12,7 +12,8 @@ import (
 // TestExecutorContainerHasSparksName checks that the facts of an executor are read from the container of the template.
 func TestExecutorContainerHasSparksName(t *testing.T) {
 	if executorContainer != overlay.ExecutorContainer {
-		t.Errorf("the facts come from the container %s, the template has %s", executorContainer, overlay.ExecutorContainer)
+		t.Errorf("the facts come from the container %s, the template has %s", executorContainer,
+			overlay.ExecutorContainer)
 	}
 }
 
@@ -28,7 +29,8 @@ func TestExecutorReadiness(t *testing.T) {
 		{"Ready", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionTrue, "")), false},
 		{"not Ready", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, "ContainersNotReady")), true},
 		{"it does not run", podIn(corev1.PodPending, ready(corev1.ConditionFalse, "ContainersNotReady")), false},
-		{"it has ended", podIn(corev1.PodSucceeded, exits(0, "", ""), ready(corev1.ConditionFalse, "PodCompleted")), false},
+		{"it has ended", podIn(corev1.PodSucceeded, exits(0, "", ""), ready(corev1.ConditionFalse, "PodCompleted")),
+			false},
 	} {
 		if got := ExecutorFacts(c.pod).Unready; got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -50,9 +52,11 @@ func TestExecutorTaken(t *testing.T) {
 		want bool
 	}{
 		{"it runs", podIn(corev1.PodRunning, runs()), true},
-		{"it runs, and an earlier deletion had a grace period", podIn(corev1.PodRunning, runs(), deleting, grace(30)), true},
+		{"it runs, and an earlier deletion had a grace period",
+			podIn(corev1.PodRunning, runs(), deleting, grace(30)), true},
 		{"Spark deleted it, and it stopped", podIn(corev1.PodFailed, exits(143, "Error", ""), deleting), false},
-		{"it exited, and a sidecar does not stop", podIn(corev1.PodRunning, exits(0, "Completed", ""), deleting), false},
+		{"it exited, and a sidecar does not stop", podIn(corev1.PodRunning, exits(0, "Completed", ""), deleting),
+			false},
 		{"it exited, and Spark deleted it", podIn(corev1.PodSucceeded, exits(0, "Completed", ""), deleting), false},
 		{"it failed", podIn(corev1.PodFailed, exits(1, "Error", "")), false},
 		{"it never ran", podIn(corev1.PodPending, waits("ContainerCreating", ""), deleting), false},
@@ -60,7 +64,8 @@ func TestExecutorTaken(t *testing.T) {
 		{"its own grace period is 0", podIn(corev1.PodRunning, runs(), deleting, grace(0)), false},
 		{"Kubernetes evicts it", podIn(corev1.PodRunning, runs(), deleting, taint), false},
 		{"its node no longer exists", podIn(corev1.PodFailed, runs(), taint), false},
-		{"its node is lost", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady), false},
+		{"its node is lost", podIn(corev1.PodRunning, runs(), ready(corev1.ConditionFalse, ""), containersReady),
+			false},
 	} {
 		if got := DeletedWhileRunning(c.pod); got != c.want {
 			t.Errorf("%s: %v", c.name, got)

@@ -86,7 +86,7 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
 	d.UnresponsiveScheduler = UnresponsiveScheduler(pod)
-	d.Gated, d.ScheduledAt = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod)
+	d.Gated, d.ScheduledAt, d.Use = len(pod.Spec.SchedulingGates) > 0, scheduledAt(pod), Use(pod)
 
 	role := roleDriver
 	if pod.Labels[roleLabel] == connectServer {
@@ -128,7 +128,7 @@ func ExecutorFacts(pod *corev1.Pod) Executor {
 	status := containerStatus(pod, executorContainer)
 	e := Executor{
 		Name: pod.Name, ID: pod.Labels[executorIDLabel], Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
-		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time, SparkVersion: pod.Labels[versionLabel],
+		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time, SparkVersion: pod.Labels[versionLabel], Use: Use(pod),
 	}
 
 	taken := disruption(pod)
@@ -138,6 +138,10 @@ func ExecutorFacts(pod *corev1.Pod) Executor {
 
 	if ready := podCondition(pod, corev1.PodReady); e.Phase == DriverRunning && ready != nil {
 		e.Unready = ready.Status == corev1.ConditionFalse
+	}
+
+	if e.Phase == DriverSucceeded || e.Phase == DriverFailed {
+		e.Lingers = runningContainer(pod) != ""
 	}
 
 	e.UnresponsiveScheduler = UnresponsiveScheduler(pod)

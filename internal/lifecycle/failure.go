@@ -119,15 +119,15 @@ func (c Cause) Searched(log string) Cause {
 	return better
 }
 
-// MaxLine is the maximum length of a cause's message about an end, in bytes, without the CutMark of a cut message.
-const MaxLine = 200 - len(CutMark)
+// maxLine is the maximum length of a cause's message about an end, in bytes, without the CutMark of a cut message.
+const maxLine = 200 - len(CutMark)
 
 // ending returns the cause of an end with a text in one line. A text that was cut is also the cause's log.
 func ending(reason, text string) Cause {
 	line := bounds.Line(text)
 
-	c := Cause{Reason: reason, Message: Cut(line, MaxLine), Advice: cause.Advice(reason, line)}
-	if len(line) > MaxLine {
+	c := Cause{Reason: reason, Message: Cut(line, maxLine), Advice: cause.Advice(reason, line)}
+	if len(line) > maxLine {
 		c.Log = Cut(text, cause.MaxExcerpt)
 	}
 	return c

@@ -1,6 +1,9 @@
 package lifecycle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // gateGrace is how long a scheduling gate may block a pod before the wait is reported. Topology-aware scheduling sets a
 // gate on every pod that it places and removes the gate within a second.
@@ -13,4 +16,11 @@ func GateGrace(why Cause, created, now time.Time) time.Duration {
 		return 0
 	}
 	return min(max(gateGrace-now.Sub(created), 0), gateGrace) // the clocks of other machines may differ
+}
+
+// HasGatedExecutor reports whether an executor of an attempt waits behind scheduling gates.
+func (o Observed) HasGatedExecutor(attempt int32) bool {
+	return slices.ContainsFunc(o.Executors, func(e Executor) bool {
+		return e.Attempt == attempt && e.Phase == DriverPending && e.Why.Reason == ReasonSchedulingGated
+	})
 }

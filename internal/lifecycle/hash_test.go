@@ -64,7 +64,8 @@ func TestEdited(t *testing.T) {
 func TestPhases(t *testing.T) {
 	for phase, want := range map[Phase][2]bool{ // terminal, live
 		New: {}, Waiting: {}, Ended: {}, Suspending: {}, Suspended: {}, Resuming: {}, Editing: {},
-		Launched: {false, true}, Started: {false, true}, Ready: {false, true}, Scaling: {false, true}, Running: {false, true}, Unknown: {false, true},
+		Launched: {false, true}, Started: {false, true}, Ready: {false, true}, Scaling: {false, true},
+		Running: {false, true}, Unknown: {false, true},
 		Retained: {true, false}, Done: {true, false},
 	} {
 		if got := [2]bool{phase.Terminal(), phase.Live()}; got != want {

@@ -12,8 +12,11 @@ import (
 func TestEvictionsByKubelets(t *testing.T) {
 	const used = "Container spark-kubernetes-driver was using 9Gi, request is 0, has larger consumption of "
 	for message, c := range map[string]struct{ line, advice string }{
-		"The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. " + used + "memory. ":                     {"The node was low on resource: memory. ", "request as much memory"},
-		"The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 8Gi. " + used + "ephemeral-storage. ": {"The node was low on resource: ephemeral-storage. ", "request as much memory and ephemeral storage"},
+		"The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. " + used +
+			"memory. ": {"The node was low on resource: memory. ", "request as much memory"},
+		"The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 8Gi. " + used +
+			"ephemeral-storage. ": {"The node was low on resource: ephemeral-storage. ",
+			"request as much memory and ephemeral storage"},
 		"The node had condition: [DiskPressure]. ":                                               {"The node had condition: [DiskPressure].", "request as much"},
 		"Container spark-kubernetes-driver exceeded its local ephemeral storage limit \"1Gi\". ": {"exceeded its local ephemeral storage limit \"1Gi\".", "raise the limit"},
 		"Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ":          {"Pod ephemeral local storage usage exceeds the total limit of containers 1Gi.", "raise the limit"},
@@ -24,7 +27,8 @@ func TestEvictionsByKubelets(t *testing.T) {
 			for _, why := range []Cause{DriverFacts(pod, container).Why, ExecutorFacts(pod).Why} {
 				checkEnding(t, message, why)
 
-				if why.Reason != ReasonEvicted || !strings.Contains(why.Message, c.line) || !strings.Contains(why.Advice, c.advice) {
+				if why.Reason != ReasonEvicted || !strings.Contains(why.Message, c.line) ||
+					!strings.Contains(why.Advice, c.advice) {
 					t.Errorf("%q: %+v", message, why)
 				}
 			}

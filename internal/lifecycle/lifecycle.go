@@ -109,7 +109,7 @@ type Memory struct {
 	Submissions   int32 // number of launches, counted from the same time, including rejected ones
 	SuspendedRuns int32 // number of Runs that a suspension stopped: they use up no retry
 	SubmittedAt   time.Time
-	UngatedAt     time.Time // when the attempt's driver pod lost the gates that delayed it; zero if none did
+	UngatedAt     time.Time // when the attempt's driver pod, or later its executors, lost the gates that delayed them
 	// EndedAt is the end of the last attempt. It is zero while an attempt runs, and in Suspending if the suspension
 	// stops a live attempt.
 	EndedAt     time.Time
@@ -119,12 +119,17 @@ type Memory struct {
 	ShortSince         time.Time
 	Restarts           Restarts // the counts for Restart.Limits; zero if Limits is not set
 	PhaseBeforeUnknown Phase    // in Unknown and with App.Thresholds: the phase before the node was lost; else New
-	Outcome            Outcome  // of the last ended attempt; in Waiting, the retry depends on it
-	Cause              Cause    // the cause of Outcome, or the wait reason of a live phase
+	// EnoughExecutors is the largest threshold that the running executors of the attempt reached: Thresholds.Min or
+	// Thresholds.Max. It is 0 if they reached none, and if the attempt waits for initial executors.
+	EnoughExecutors int32
+	Outcome         Outcome // of the last ended attempt; in Waiting, the retry depends on it
+	Cause           Cause   // the cause of Outcome, or the wait reason of a live phase
 	// ExecutorFailure is why the executor of the attempt failed that was created last; zero if none failed.
 	ExecutorFailure Cause
 	// FailedExecutorCreatedAt is when that executor was created.
 	FailedExecutorCreatedAt time.Time
+	// Logs says where the logs of the last attempt are that had any; zero if logs are not kept.
+	Logs Logs
 }
 
 // StopDuration is the time in which a driver that stops exits. It deletes its own Service at the beginning of that time
@@ -200,6 +205,7 @@ type Driver struct {
 	Gated                 bool // the pod has scheduling gates, which a queue removes
 	// ScheduledAt is when the pod was assigned to a node; zero if it has no node yet.
 	ScheduledAt time.Time
+	Use         PodUse
 	// Why is the best explanation of a failure, or the wait reason of a pending pod (image, volume, node, quota...).
 	Why Cause
 	// Status is the pod's own status, which must not be changed. Callers store what it says about the end of the pod. No
@@ -237,8 +243,10 @@ type Executor struct {
 	SparkVersion          string
 	Phase                 DriverPhase
 	Unready               bool // Kubernetes reports that the pod is not Ready; meaningful only while the pod runs
+	Lingers               bool // a container still runs although the Spark container has ended
 	CreatedAt             time.Time
 	UnresponsiveScheduler string // as Driver.UnresponsiveScheduler
+	Use                   PodUse
 	Why                   Cause
 }
 
@@ -293,6 +301,9 @@ type Observed struct {
 	// UncountedExecutors are the executors that disappeared before any status counted them. The totals in the status
 	// include them, but no decision depends on them.
 	UncountedExecutors []Executor
+	// GonePods are drivers and executors that ended or disappeared since the last status write, for the sums of usage. No
+	// decision depends on them.
+	GonePods []GonePod
 	// RemainingAttempts are the numbers of the attempts that still have objects other than pods (ConfigMaps, Services).
 	RemainingAttempts []int32
 	// Budgets are the numbers of the attempts whose driver has a PodDisruptionBudget. RemainingAttempts lists these
@@ -305,11 +316,17 @@ type Observed struct {
 	Runs []Run
 	// Members are all pods of a standalone cluster.
 	Members []Member
+	// Quota is what the queue of the custom resource says; nil if the custom resource is in no queue.
+	Quota *Quota
 	// NamespaceLabels are the labels of the application's namespace; nil if no decision depends on them.
 	NamespaceLabels map[string]string
+	// Logs is what is known about the logs of the last attempt that had any; nil if nothing is known.
+	Logs *Logs
 	// AuxiliaryCount is the number of existing auxiliary objects of a driver. For a standalone cluster it is the number
 	// of existing objects that the cluster consists of.
 	AuxiliaryCount int
+	// AuxiliaryServices is the number of Services among them.
+	AuxiliaryServices int
 	// Confirmed is set after a live read of the application's drivers and submitters, of all attempts, if Observed
 	// contains every pod that it found. Only then may a decision rely on the absence of a pod. If the live read finds
 	// another pod, the pod is added to Observed instead. Like Rejection, Confirmed is valid for one pass only.
@@ -405,9 +422,16 @@ const (
 	Members       Part = "Members"      // pods of a standalone cluster; only for notices
 	DriverBudget  Part = "DriverBudget" // the PodDisruptionBudget of the driver pod; a failed creation delays nothing
 	Application   Part = "Application"  // the custom resource itself (expiry)
+	State         Part = "State"        // a state of the API that the custom resource has entered; only for notices
 	// ScheduledRun is an application that a schedule starts; Action.Name is its name. Confirm with ScheduledRun reads
 	// the schedule's runs live.
 	ScheduledRun Part = "Run"
+	// QuotaRequest is the request for quota of the next or the current attempt. See Quota for it and the other parts.
+	QuotaRequest  Part = "QuotaRequest"
+	QuotaReturn   Part = "QuotaReturn"
+	QuotaStarted  Part = "QuotaStarted"
+	QuotaHeld     Part = "QuotaHeld"
+	QuotaFinished Part = "QuotaFinished"
 )
 
 // Action is one step that the controller carries out in the cluster. The controller carries out all actions of a plan
@@ -424,9 +448,9 @@ type Action struct {
 	Attempt int32
 	Name    string // of a ScheduledRun; other parts are identified by Attempt
 	Force   bool   // for Delete: no grace period, even for pods that are already being deleted
-	// Built points to the pods and objects that a dialect rendered to decide on a launch. Only the method Render of
-	// that dialect reads Built, so that the launch is not rendered twice. A state machine never sets Built, and an
-	// action without Built requests the same step.
+	// Built is the launch that a dialect rendered to decide (package dialect/launch). The dialect's method Render reads
+	// it, so that the launch is not rendered twice. A state machine never sets Built, and an action without Built
+	// requests the same step.
 	Built any
 }
 
@@ -444,7 +468,8 @@ type Transition struct {
 // executor.
 type Notice struct {
 	// Part is what the notice is about: SubmitterPod, DriverPod, Executors, Members, or Application for the custom
-	// resource itself. ScheduledRun is for a run, and for every other fact that the state machine of a schedule reports.
+	// resource itself and State for a state that it has entered. ScheduledRun is for a run, and for every other fact
+	// that the state machine of a schedule reports.
 	Part Part
 	// Name is the name of the pod or run. It is empty if the notice is not about a single pod or run.
 	Name string
@@ -485,6 +510,14 @@ func Soonest(a, b time.Duration) time.Duration {
 // wait of 1 ms.
 func RequeueWithin(wait, d time.Duration) time.Duration {
 	return Soonest(wait, max(d, time.Millisecond))
+}
+
+// Latest returns the later of two times.
+func Latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // NotInFuture returns t, or the current time if t is zero or in the future. A time from another machine may be in the

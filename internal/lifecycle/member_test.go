@@ -30,7 +30,8 @@ func TestMemberFacts(t *testing.T) {
 	crashed := func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
 			Name: "worker", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 10s"}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "Exception: no master"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1,
+				Reason: "Error", Message: "Exception: no master"}},
 		})
 	}
 	lost := []func(*corev1.Pod){running("worker"), condition(corev1.PodReady, corev1.ConditionFalse, "", ""),
@@ -42,25 +43,36 @@ func TestMemberFacts(t *testing.T) {
 		pod  *corev1.Pod
 		want func(*Member)
 	}{
-		{"ready", memberPod(corev1.PodRunning, running("worker"), running("sidecar"), ready), func(m *Member) { m.Ready = true }},
+		{"ready", memberPod(corev1.PodRunning, running("worker"), running("sidecar"), ready),
+			func(m *Member) { m.Ready = true }},
 		{"runs, not ready", memberPod(corev1.PodRunning, running("worker")), func(*Member) {}},
-		{"of another operator", memberPod(corev1.PodRunning, running("worker"), func(pod *corev1.Pod) { pod.Annotations = nil }),
+		{"of another operator", memberPod(corev1.PodRunning, running("worker"),
+			func(pod *corev1.Pod) { pod.Annotations = nil }),
 			func(m *Member) { m.Generation = "" }},
-		{"going", memberPod(corev1.PodRunning, running("worker"), ready, deleted), func(m *Member) { m.Ready, m.Deleting = true, true }},
-		{"no node", memberPod(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes")),
+		{"going", memberPod(corev1.PodRunning, running("worker"), ready, deleted),
+			func(m *Member) { m.Ready, m.Deleting = true, true }},
+		{"no node", memberPod(corev1.PodPending,
+			condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/3 nodes")),
 			func(m *Member) { m.Phase, m.Why = DriverPending, Cause{Reason: "Unschedulable", Message: "0/3 nodes"} }},
 		{"ends again and again", memberPod(corev1.PodRunning, crashed), func(m *Member) {
 			m.Phase = DriverPending
-			m.Why = Cause{Reason: "CrashLoopBackOff", Message: "container worker: back-off 10s: worker container failed with exit code 1: Exception: no master"}
+			m.Why = Cause{Reason: "CrashLoopBackOff",
+				Message: "container worker: back-off 10s: worker container failed with exit code 1: Exception: no master"}
 		}},
-		{"ended just now", memberPod(corev1.PodRunning, state("worker", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}})),
+		{"ended just now", memberPod(corev1.PodRunning,
+			state("worker", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
+				Reason: "OOMKilled"}})),
 			func(m *Member) {
-				m.Phase, m.Why = DriverFailed, Cause{Reason: "OOMKilled", Message: "worker container failed with exit code 137 (SIGKILL), OOMKilled: it used more memory than its limit"}
+				m.Phase, m.Why = DriverFailed,
+					Cause{Reason: "OOMKilled", Message: "worker container failed with exit code 137 (SIGKILL), OOMKilled: it used more memory than its limit"}
 			}},
-		{"a sidecar ended", memberPod(corev1.PodRunning, running("worker"), state("sidecar", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}})),
+		{"a sidecar ended", memberPod(corev1.PodRunning, running("worker"),
+			state("sidecar", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}})),
 			func(*Member) {}},
 		{"evicted", memberPod(corev1.PodFailed, saying("Evicted", "low on memory")), func(m *Member) {
-			m.Phase, m.Why = DriverFailed, Cause{Reason: ReasonEvicted, Message: "worker pod failed; the status of its container is missing: low on memory"}
+			m.Phase, m.Why = DriverFailed,
+				Cause{Reason: ReasonEvicted,
+					Message: "worker pod failed; the status of its container is missing: low on memory"}
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -74,7 +86,8 @@ func TestMemberFacts(t *testing.T) {
 	}
 
 	m := MemberFacts(memberPod(corev1.PodRunning, lost...))
-	if m.Phase != DriverUnknown || m.Ready || m.Why.Reason != ReasonNodeLost || !strings.Contains(m.Why.Message, "node-1") {
+	if m.Phase != DriverUnknown || m.Ready || m.Why.Reason != ReasonNodeLost ||
+		!strings.Contains(m.Why.Message, "node-1") {
 		t.Errorf("on a lost node: %+v", m)
 	}
 }

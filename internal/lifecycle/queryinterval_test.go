@@ -8,7 +8,8 @@ import (
 // TestQueryInterval checks that the interval is 4 s during the first minute and then grows up to a minute.
 func TestQueryInterval(t *testing.T) {
 	for _, test := range []struct{ amiss, again time.Duration }{
-		{-time.Hour, 4 * time.Second}, {0, 4 * time.Second}, {time.Minute, 4 * time.Second}, {5 * time.Minute, 20 * time.Second},
+		{-time.Hour, 4 * time.Second}, {0, 4 * time.Second}, {time.Minute, 4 * time.Second},
+		{5 * time.Minute, 20 * time.Second},
 		{15 * time.Minute, time.Minute}, {24 * time.Hour, time.Minute},
 	} {
 		if got := QueryInterval(test.amiss); got != test.again {

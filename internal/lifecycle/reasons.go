@@ -28,6 +28,8 @@ const (
 	ReasonExecutorsTimedOut = "ExecutorsStartTimedOut"  // Deadlines.ExecutorsStart passed
 	ReasonRunTimedOut       = "RunTimedOut"             // Deadlines.Run passed
 	ReasonSuspended         = "Suspended"               // the spec requests a suspension
+	ReasonQueueEviction     = "KueueEviction"           // the queue took back the quota of a running attempt
+	ReasonQuotaAdmitted     = "KueueAdmitted"           // the queue gave quota to the attempt that is launched
 	ReasonNoAttempts        = "AttemptsExhausted"       // the attempt number has reached its maximum
 	ReasonRestartsExhausted = "RestartsExhausted"       // a limit of Restart.Limits is reached
 	ReasonBelowThreshold    = "ExecutorsBelowThreshold" // fewer executors run than Thresholds.Min

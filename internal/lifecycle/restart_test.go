@@ -10,7 +10,8 @@ func TestRestartRequest(t *testing.T) {
 		t.Errorf("an empty value requests %q", got)
 	}
 
-	short, long := RestartRequest(map[string]string{RestartAnnotation: "1"}), RestartRequest(map[string]string{RestartAnnotation: strings.Repeat("1", 200_000)})
+	short, long := RestartRequest(map[string]string{RestartAnnotation: "1"}),
+		RestartRequest(map[string]string{RestartAnnotation: strings.Repeat("1", 200_000)})
 	if len(short) != 24 || len(long) != 24 || short == long {
 		t.Errorf("requests %q and %q", short, long)
 	}

@@ -16,3 +16,16 @@ type Standing struct {
 	// These are the counts of the attempt's executors: how many run now, and how many have succeeded and failed so far.
 	ExecutorsRunning, ExecutorsCompleted, ExecutorsFailed int32
 }
+
+// Subject is a custom resource that the metrics describe.
+type Subject struct {
+	// Kind is the controller's name, such as "sparkapplication".
+	Kind            string
+	Namespace, Name string
+	// Created is the creation time of the custom resource.
+	Created time.Time
+	// Labels are the custom resource's labels. ExecutorLabels are the additional labels of its executors.
+	Labels, ExecutorLabels map[string]string
+	// NoApplication excludes the subject from the metrics of sparkoperator.k8s.io, which count SparkApplications.
+	NoApplication bool
+}

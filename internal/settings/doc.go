@@ -7,6 +7,7 @@
 //     is pure, and the webhook, the reconciler and sparkctl use the same.
 //   - platformdefaults are the platform's defaults for specs: their configuration, its validation, and the choice
 //     for the labels of a namespace. How they are merged into a spec is a matter of internal/dialect/platform.
+//   - keptlogs are the settings of the logs that are kept, by the labels of a namespace.
 //   - live is the present configuration of a process, including the settings that change while it runs.
 //
 // A setting has one home, which is its field in config. The values of the chart write that file,

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -38,10 +38,11 @@ func BenchmarkReview(b *testing.B) {
 	}
 
 	r := &webhook.Reviewer{
-		Kind: kinds.Admission(nil)[0], Settings: schedulersEnabled, Clock: time.Now, Log: logr.Discard(),
+		Kind: configured.Admission(nil)[0], Settings: schedulersEnabled, Clock: time.Now, Log: logr.Discard(),
 		Serves: func(context.Context, string) (bool, error) { return true, nil },
 	}
-	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: text}}}
+	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create,
+		Object: runtime.RawExtension{Raw: text}}}
 	measureAnswers(b, r, req)
 }
 
@@ -95,7 +96,8 @@ func BenchmarkExecutor(b *testing.B) {
 	}
 
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, Object: runtime.RawExtension{Raw: raw},
+		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
+		Object: runtime.RawExtension{Raw: raw},
 	}}
 
 	e := &webhook.Executors{Log: logr.Discard()}

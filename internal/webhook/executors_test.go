@@ -63,7 +63,8 @@ func newFactory(t *testing.T, by admit.Mechanism) *factory {
 	}
 
 	probe := f.pod("probe")
-	if err := (admit.Settings{By: by, Overlay: overlay.Overlay{MemoryLimit: quantity("2Gi")}}).Mark(probe, "spark-kubernetes-executor"); err != nil {
+	if err := (admit.Settings{By: by, Overlay: overlay.Overlay{MemoryLimit: quantity("2Gi")}}).Mark(probe,
+		"spark-kubernetes-executor"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -116,14 +117,18 @@ func (f *factory) startWebhook() *httptest.Server {
 	f.forever(&admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: f.Namespace},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "executors.sparkoperator.k8s.io", AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionregistrationv1.SideEffectClassNone),
-			FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: new(admissionregistrationv1.IfNeededReinvocationPolicy), TimeoutSeconds: new(int32(10)),
-			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: new(server.URL + webhook.ExecutorPath), CABundle: ca},
+			Name: "executors.sparkoperator.k8s.io", AdmissionReviewVersions: []string{"v1"},
+			SideEffects:        new(admissionregistrationv1.SideEffectClassNone),
+			FailurePolicy:      new(admissionregistrationv1.Fail),
+			ReinvocationPolicy: new(admissionregistrationv1.IfNeededReinvocationPolicy), TimeoutSeconds: new(int32(10)),
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(server.URL + webhook.ExecutorPath),
+				CABundle: ca},
 			NamespaceSelector: f.selector(),
 			ObjectSelector:    &metav1.LabelSelector{MatchLabels: map[string]string{admit.Label: string(admit.Webhook)}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+				Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+					Resources: []string{"pods"}},
 			}},
 		}},
 	})
@@ -135,7 +140,8 @@ func (f *factory) installPolicy() {
 	f.T.Helper()
 
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: f.Namespace}}
-	if err := yaml.UnmarshalStrict([]byte(readFile(f.T.(*testing.T), "../../charts/spark-operator/files/executor-policy.yaml")), &policy.Spec); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(readFile(f.T.(*testing.T),
+		"../../charts/spark-operator/files/executor-policy.yaml")), &policy.Spec); err != nil {
 		f.T.Fatal(err)
 	}
 
@@ -155,7 +161,8 @@ func (f *factory) pod(name string) *corev1.Pod {
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "spark-kubernetes-executor", Image: "spark",
 			Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceMemory: *quantity("1Gi")}, Limits: corev1.ResourceList{corev1.ResourceMemory: *quantity("1Gi")},
+				Requests: corev1.ResourceList{corev1.ResourceMemory: *quantity("1Gi")},
+				Limits:   corev1.ResourceList{corev1.ResourceMemory: *quantity("1Gi")},
 			},
 		}}},
 	}
@@ -166,7 +173,8 @@ func application(t *testing.T, recording, version, piece string) *v1beta2.SparkA
 	t.Helper()
 	h := &hooked{World: &scene.World{T: t, Namespace: "jobs"}}
 
-	text, err := h.object(plain, readFile(t, recordings+recording+".yaml"), "spec: {sparkVersion: "+version+"}", piece).MarshalJSON()
+	text, err := h.object(plain, readFile(t, recordings+recording+".yaml"), "spec: {sparkVersion: "+version+"}",
+		piece).MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +221,8 @@ func (f *factory) created(recording, version string, of *corev1.Pod) (sent, got 
 	var recorded struct {
 		Pod *corev1.Pod `json:"pod"`
 	}
-	if err := json.Unmarshal([]byte(readFile(f.T.(*testing.T), recordings+recording+"-"+version+".json")), &recorded); err != nil {
+	if err := json.Unmarshal([]byte(readFile(f.T.(*testing.T), recordings+recording+"-"+version+".json")),
+		&recorded); err != nil {
 		f.T.Fatal(err)
 	}
 
@@ -275,8 +284,10 @@ func TestExecutorsGetWhatSparkOverwrites(t *testing.T) {
 		}
 
 		for name, want := range map[string]string{
-			"SPARK_LOCAL_DIRS": "/mine", "SPARK_CLASSPATH": "/mine", "SPARK_EXECUTOR_POD_IP": "127.0.0.1", "SPARK_USER": "metadata.name",
-			"SPARK_EXECUTOR_ID": "mine", "MINE": "mine", "HADOOP_CONF_DIR": "/etc/hadoop/conf", "SPARK_EXECUTOR_POD_NAME": "metadata.name",
+			"SPARK_LOCAL_DIRS": "/mine", "SPARK_CLASSPATH": "/mine", "SPARK_EXECUTOR_POD_IP": "127.0.0.1",
+			"SPARK_USER":        "metadata.name",
+			"SPARK_EXECUTOR_ID": "mine", "MINE": "mine", "HADOOP_CONF_DIR": "/etc/hadoop/conf",
+			"SPARK_EXECUTOR_POD_NAME": "metadata.name",
 		} {
 			if value := effective(spark.Env, name); value != want {
 				t.Errorf("%s: %s is %q, want %q", version, name, value, want)
@@ -312,7 +323,8 @@ func TestPolicySetsMemoryLimitAndGPU(t *testing.T) {
 
 	f := newFactory(t, admit.Policy)
 	for _, version := range executorVersions {
-		app := application(t, "overwritten", version, `{spec: {hadoopConfigMap: null, executor: {lifecycle: null, env: null}}}`)
+		app := application(t, "overwritten", version,
+			`{spec: {hadoopConfigMap: null, executor: {lifecycle: null, env: null}}}`)
 
 		of := template(t, app, admit.Available{Webhook: true, Policy: true})
 		if by := of.Labels[admit.Label]; by != string(admit.Policy) {
@@ -322,14 +334,16 @@ func TestPolicySetsMemoryLimitAndGPU(t *testing.T) {
 		sent, got := f.created("overwritten", version, of)
 		want := sent.DeepCopy()
 		spark := &want.Spec.Containers[0]
-		spark.Resources.Limits[corev1.ResourceMemory], spark.Resources.Limits["nvidia.com/gpu"] = *quantity("4Gi"), *quantity("2")
+		spark.Resources.Limits[corev1.ResourceMemory], spark.Resources.Limits["nvidia.com/gpu"] = *quantity("4Gi"),
+			*quantity("2")
 
 		spark.Resources.Requests["nvidia.com/gpu"] = *quantity("2")
 		if diff := cmp.Diff(spark.Resources, got.Spec.Containers[0].Resources); diff != "" {
 			t.Errorf("%s: resources (-want +created):\n%s", version, diff)
 		}
 
-		if diff := cmp.Diff(spark.Lifecycle, got.Spec.Containers[0].Lifecycle) + cmp.Diff(spark.Env, got.Spec.Containers[0].Env); diff != "" {
+		if diff := cmp.Diff(spark.Lifecycle, got.Spec.Containers[0].Lifecycle) + cmp.Diff(spark.Env,
+			got.Spec.Containers[0].Env); diff != "" {
 			t.Errorf("%s: other fields (-sent +created):\n%s", version, diff)
 		}
 	}
@@ -343,8 +357,10 @@ func TestPolicyFindsTheContainer(t *testing.T) {
 	pod := f.pod("between")
 	pod.Spec.Containers[0].Name = "mine"
 
-	pod.Spec.Containers = []corev1.Container{{Name: "first", Image: "a"}, pod.Spec.Containers[0], {Name: "last", Image: "b"}}
-	if err := (admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: quantity("3Gi")}}).Mark(pod, "mine"); err != nil {
+	pod.Spec.Containers = []corev1.Container{{Name: "first", Image: "a"}, pod.Spec.Containers[0],
+		{Name: "last", Image: "b"}}
+	if err := (admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: quantity("3Gi")}}).Mark(pod,
+		"mine"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -366,7 +382,8 @@ func TestOtherPodsAreNotSent(t *testing.T) {
 	plain.Labels = map[string]string{"spark-role": "executor", "sparkoperator.dev/managed": "true"}
 
 	byPolicy := f.pod("policy")
-	if err := (admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: quantity("3Gi")}}).Mark(byPolicy, "spark-kubernetes-executor"); err != nil {
+	if err := (admit.Settings{By: admit.Policy, Overlay: overlay.Overlay{MemoryLimit: quantity("3Gi")}}).Mark(byPolicy,
+		"spark-kubernetes-executor"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -415,7 +432,8 @@ func TestExecutorsWaitForTheWebhook(t *testing.T) {
 	server := f.startWebhook()
 
 	marked := f.pod("marked")
-	if err := (admit.Settings{By: admit.Webhook, Overlay: overlay.Overlay{MemoryLimit: quantity("2Gi")}}).Mark(marked, "spark-kubernetes-executor"); err != nil {
+	if err := (admit.Settings{By: admit.Webhook, Overlay: overlay.Overlay{MemoryLimit: quantity("2Gi")}}).Mark(marked,
+		"spark-kubernetes-executor"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -437,13 +455,17 @@ func TestExecutorsWaitForTheWebhook(t *testing.T) {
 func TestFieldsThatTheTypesLackStay(t *testing.T) {
 	t.Parallel()
 
-	pod := `{"metadata":{"name":"e","labels":{"` + admit.Label + `":"webhook"},"annotations":{"` + admit.MemoryLimitAnnotation + `":"2Gi"}},
+	pod := `{"metadata":{"name":"e","labels":{"` + admit.Label + `":"webhook"},"annotations":{"` +
+		admit.MemoryLimitAnnotation + `":"2Gi"}},
 		"spec":{"newer":{"a":1},"containers":[{"name":"spark-kubernetes-executor","newer":true,"resources":{"limits":{"memory":"1Gi"}}}]}}`
 
-	answer := (&webhook.Executors{}).Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, Object: runtime.RawExtension{Raw: []byte(pod)},
-	}})
-	if !answer.Allowed || len(answer.Patches) != 1 || answer.Patches[0].Path != "/spec/containers/0/resources/limits/memory" {
+	answer := (&webhook.Executors{}).Handle(t.Context(),
+		admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
+			Object: runtime.RawExtension{Raw: []byte(pod)},
+		}})
+	if !answer.Allowed || len(answer.Patches) != 1 ||
+		answer.Patches[0].Path != "/spec/containers/0/resources/limits/memory" {
 		t.Errorf("%+v", answer)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 	"github.com/sparkoperator/spark-operator/test/kit"
@@ -33,7 +33,8 @@ func TestMain(m *testing.M) { kit.Main(m) }
 
 // resources maps each kind to the plural name of its resource.
 var resources = map[string]string{
-	"SparkApplication": "sparkapplications", "ScheduledSparkApplication": "scheduledsparkapplications", "SparkConnect": "sparkconnects", "SparkCluster": "sparkclusters",
+	"SparkApplication": "sparkapplications", "ScheduledSparkApplication": "scheduledsparkapplications",
+	"SparkConnect": "sparkconnects", "SparkCluster": "sparkclusters",
 }
 
 // hooked is a namespace with a webhook: the API server sends the custom resources of the namespace to it.
@@ -143,8 +144,10 @@ func hook(t testing.TB) *hooked {
 	h := &hooked{World: scene.New(t), cfg: schedulersEnabled(), served: true, warnings: &warnings{}}
 
 	var reviewers []*webhook.Reviewer
-	for _, kind := range kinds.Admission(nil) {
-		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Labels: h.namespaceLabels, Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
+	for _, kind := range configured.Admission(nil) {
+		reviewers = append(reviewers,
+			&webhook.Reviewer{Kind: kind, Settings: h.settings, Serves: h.serves, Labels: h.namespaceLabels,
+				Quotas: h.quotas, Clock: time.Now, Log: h.Logger()})
 	}
 
 	handler, err := webhook.Handler(reviewers, &webhook.Executors{Log: h.Logger()}, nil)
@@ -172,16 +175,20 @@ func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *ad
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}}
 
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
-	for _, kind := range kinds.Admission(nil) {
-		gvk, resource := kind.Kind, resources[kind.Kind.Kind]
+	for _, kind := range configured.Admission(nil) {
+		gvk, resource := kind.GVK(), resources[kind.GVK().Kind]
 		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.ValidatingWebhook{
 			Name: strings.TrimPrefix(webhook.Path(gvk), "/") + "." + gvk.Group, AdmissionReviewVersions: []string{"v1"},
-			SideEffects: new(admissionregistrationv1.SideEffectClassNone), FailurePolicy: &policy, TimeoutSeconds: new(int32(10)),
-			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: new(h.server.URL + webhook.Path(gvk)), CABundle: ca},
+			SideEffects: new(admissionregistrationv1.SideEffectClassNone), FailurePolicy: &policy,
+			TimeoutSeconds: new(int32(10)),
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(h.server.URL + webhook.Path(gvk)),
+				CABundle: ca},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: h.Namespace}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{gvk.Group}, APIVersions: []string{gvk.Version}, Resources: []string{resource}},
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create,
+					admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{APIGroups: []string{gvk.Group},
+					APIVersions: []string{gvk.Version}, Resources: []string{resource}},
 			}},
 		})
 	}
@@ -264,7 +271,7 @@ func (h *hooked) object(pieces ...string) *unstructured.Unstructured {
 }
 
 // typed decodes an object as the operator's caches do.
-func (h *hooked) typed(object *unstructured.Unstructured, kind kinds.Admitted) client.Object {
+func (h *hooked) typed(object *unstructured.Unstructured, kind configured.Admitted) client.Object {
 	h.T.Helper()
 
 	text, err := object.MarshalJSON()
@@ -279,15 +286,15 @@ func (h *hooked) typed(object *unstructured.Unstructured, kind kinds.Admitted) c
 	return out
 }
 
-func kindOf(t testing.TB, kind schema.GroupVersionKind) kinds.Admitted {
+func kindOf(t testing.TB, kind schema.GroupVersionKind) configured.Admitted {
 	t.Helper()
 
-	for _, k := range kinds.Admission(nil) {
-		if k.Kind == kind {
+	for _, k := range configured.Admission(nil) {
+		if k.GVK() == kind {
 			return k
 		}
 	}
 
 	t.Fatalf("no kind %s", kind)
-	return kinds.Admitted{}
+	return configured.Admitted{}
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
 	"github.com/sparkoperator/spark-operator/test/kit"
 )
@@ -31,7 +31,7 @@ func serveIntake(t *testing.T) string {
 	t.Helper()
 
 	var reviewers []*Reviewer
-	for _, kind := range kinds.Admission(nil) {
+	for _, kind := range configured.Admission(nil) {
 		reviewers = append(reviewers, &Reviewer{Kind: kind})
 	}
 
@@ -43,7 +43,8 @@ func serveIntake(t *testing.T) string {
 	files := &certs.Files{Dir: t.TempDir(), Serving: &certs.Serving{}, Log: logr.Discard()}
 
 	chain, key, err := certs.Issue([]string{"hook.ns.svc"}, time.Now(), time.Hour)
-	if err := errors.Join(err, os.WriteFile(filepath.Join(files.Dir, "tls.crt"), chain, 0o600), os.WriteFile(filepath.Join(files.Dir, "tls.key"), key, 0o600)); err != nil {
+	if err := errors.Join(err, os.WriteFile(filepath.Join(files.Dir, "tls.crt"), chain, 0o600),
+		os.WriteFile(filepath.Join(files.Dir, "tls.key"), key, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -87,11 +88,13 @@ func createExecutor(t *testing.T, address string) error {
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
 	defer cancel()
 
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: unverified, DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return dialFrom(ctx, "127.0.0.1", address)
-	}}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: unverified, DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialFrom(ctx, "127.0.0.1", address)
+		}}}
 
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+ExecutorPath, strings.NewReader(executorReview))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+ExecutorPath,
+		strings.NewReader(executorReview))
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,9 @@ const executorReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionRev
 // begin sends the headers of a request over TLS, and the first part of its body.
 func begin(conn net.Conn, path string, length int, part []byte) (*tls.Conn, error) {
 	secure := tls.Client(conn, unverified)
-	_, err := fmt.Fprintf(secure, "POST %s HTTP/1.1\r\nHost: hook\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, part)
+	_, err := fmt.Fprintf(secure,
+		"POST %s HTTP/1.1\r\nHost: hook\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path,
+		length, part)
 	return secure, err
 }
 
@@ -143,7 +148,7 @@ func TestClientsThatOccupyTheWebhook(t *testing.T) {
 			return begin(conn, ExecutorPath, len(body), body)
 		},
 		"half a review": func(conn net.Conn) (net.Conn, error) {
-			return begin(conn, Path(kinds.Admission(nil)[0].Kind), 1000, []byte("{"))
+			return begin(conn, Path(configured.Admission(nil)[0].GVK()), 1000, []byte("{"))
 		},
 	}
 	for name, attack := range attacks {
@@ -249,7 +254,8 @@ func TestBound(t *testing.T) {
 		{"one that grows itself", []step{{"a1", 4}, {"b1", 8}}, "b1 "},
 		{"several at once", []step{{"a1", 3}, {"a2", 3}, {"a3", 4}, {"b1", 4}}, "a3 "},
 		{"a released one does not count", []step{{"a1", 9}, {"a1", 0}, {"b1", 9}}, ""},
-		{"a released one is the youngest if it grows again", []step{{"a1", 5}, {"a2", 5}, {"a1", 0}, {"a1", 5}, {"a3", 5}}, "a2 "},
+		{"a released one is the youngest if it grows again",
+			[]step{{"a1", 5}, {"a2", 5}, {"a1", 0}, {"a1", 5}, {"a3", 5}}, "a2 "},
 		{"a dropped one cannot grow", []step{{"a1", 11}, {"a1", 11}, {"b1", 9}}, "a1 "},
 	} {
 		b, shares, dropped := &bound{limit: 10}, map[string]*share{}, ""

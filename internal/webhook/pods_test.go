@@ -47,7 +47,8 @@ func podReview(t testing.TB, subresource string, pod, old *corev1.Pod) admission
 	t.Helper()
 
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"}, SubResource: subresource, Namespace: "jobs",
+		Operation: admissionv1.Create, Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
+		SubResource: subresource, Namespace: "jobs",
 	}}
 
 	encode := func(pod *corev1.Pod) runtime.RawExtension {
@@ -65,13 +66,18 @@ func podReview(t testing.TB, subresource string, pod, old *corev1.Pod) admission
 
 // sparkPod returns a pod as the API server stores it, after a change.
 func sparkPod(change func(*corev1.Pod)) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "exec-1", Labels: map[string]string{"spark-role": "executor"}}, Spec: corev1.PodSpec{
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "exec-1",
+		Labels: map[string]string{"spark-role": "executor"}}, Spec: corev1.PodSpec{
 		ServiceAccountName: "spark",
-		Containers: []corev1.Container{{Name: "spark-kubernetes-executor", Image: "spark:4", Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: *quantity("1"), corev1.ResourceMemory: *quantity("1Gi")}}}},
+		Containers: []corev1.Container{{Name: "spark-kubernetes-executor", Image: "spark:4",
+			Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: *quantity("1"),
+					corev1.ResourceMemory: *quantity("1Gi")}}}},
 		Tolerations: []corev1.Toleration{
-			{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))},
-			{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))},
+			{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+				TolerationSeconds: new(int64(300))},
+			{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+				TolerationSeconds: new(int64(300))},
 		},
 	}}
 	if change != nil {
@@ -99,28 +105,43 @@ var forbiddenChanges = map[string]struct {
 	change func(*corev1.Pod)
 	want   string
 }{
-	"image":           {func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "evil" }, `the image "evil" is not allowed by the rule images`},
-	"another image":   {func(pod *corev1.Pod) { pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "evil"}} }, `the image of the container init, "evil" is not allowed by the rule images`},
-	"ephemeral image": {debugger("evil"), `the image of the container debugger, "evil" is not allowed by the rule images`},
+	"image": {func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "evil" },
+		`the image "evil" is not allowed by the rule images`},
+	"another image": {func(pod *corev1.Pod) {
+		pod.Spec.InitContainers = []corev1.Container{{Name: "init",
+			Image: "evil"}}
+	}, `the image of the container init, "evil" is not allowed by the rule images`},
+	"ephemeral image": {debugger("evil"),
+		`the image of the container debugger, "evil" is not allowed by the rule images`},
 	"image volume": {func(pod *corev1.Pod) {
-		pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "evil"}}}}
+		pod.Spec.Volumes = []corev1.Volume{{Name: "v",
+			VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "evil"}}}}
 	}, `the image of the volume v, "evil" is not allowed by the rule images`},
-	"account": {func(pod *corev1.Pod) { pod.Spec.ServiceAccountName = "admin" }, `the service account "admin" is not allowed by the rule serviceAccounts`},
-	"node":    {func(pod *corev1.Pod) { pod.Spec.NodeName = "master" }, `the node name "nodeName=master" is not allowed by the rule nodeSelectors`},
+	"account": {func(pod *corev1.Pod) { pod.Spec.ServiceAccountName = "admin" },
+		`the service account "admin" is not allowed by the rule serviceAccounts`},
+	"node": {func(pod *corev1.Pod) { pod.Spec.NodeName = "master" },
+		`the node name "nodeName=master" is not allowed by the rule nodeSelectors`},
 	"toleration": {func(pod *corev1.Pod) {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Operator: corev1.TolerationOpExists})
 	}, `the toleration "*" is not allowed by the rule tolerations`},
-	"priority": {func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "system-node-critical" }, `the priority class "system-node-critical" is not allowed by the rule priorityClasses`},
-	"host PID": {func(pod *corev1.Pod) { pod.Spec.HostPID = true }, `the pod of the executor, with host namespaces (hostPID=true), is not allowed by the rule podSecurity: baseline`},
-	"cores":    {func(pod *corev1.Pod) { pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *quantity("5") }, `the sum 5 of the pods' requests for cpu is not allowed by the rule limits.cores`},
+	"priority": {func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "system-node-critical" },
+		`the priority class "system-node-critical" is not allowed by the rule priorityClasses`},
+	"host PID": {func(pod *corev1.Pod) { pod.Spec.HostPID = true },
+		`the pod of the executor, with host namespaces (hostPID=true), is not allowed by the rule podSecurity: baseline`},
+	"cores": {func(pod *corev1.Pod) { pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *quantity("5") },
+		`the sum 5 of the pods' requests for cpu is not allowed by the rule limits.cores`},
 	"memory of two": {func(pod *corev1.Pod) {
-		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "b", Image: "spark:4", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: *quantity("4Gi")}}})
+		pod.Spec.Containers = append(pod.Spec.Containers,
+			corev1.Container{Name: "b", Image: "spark:4",
+				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: *quantity("4Gi")}}})
 	}, `the sum 5Gi of the pods' requests for memory is not allowed by the rule limits.memory`},
 }
 
 func debugger(image string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
-		pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debugger", Image: image}})
+		pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers,
+			corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debugger",
+				Image: image}})
 	}
 }
 
@@ -128,7 +149,8 @@ func debugger(image string) func(*corev1.Pod) {
 // forbidden before can still be changed, if the change adds nothing forbidden.
 func TestPodReviews(t *testing.T) {
 	p := podReviews(t, tenantRules)
-	for _, allowed := range []func(*corev1.Pod){nil, func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "standard" }, func(pod *corev1.Pod) { pod.Labels = nil }} {
+	for _, allowed := range []func(*corev1.Pod){nil, func(pod *corev1.Pod) { pod.Spec.PriorityClassName = "standard" },
+		func(pod *corev1.Pod) { pod.Labels = nil }} {
 		if answer := p.Handle(t.Context(), podReview(t, "", sparkPod(allowed), nil)); !answer.Allowed {
 			t.Errorf("an allowed pod: %v", answer.Result)
 		}
@@ -139,11 +161,13 @@ func TestPodReviews(t *testing.T) {
 
 		refused := map[string]admission.Request{
 			"a creation": podReview(t, "", forbidden, nil), "an update": podReview(t, "", forbidden, sparkPod(nil)),
-			"an update of a subresource": podReview(t, "ephemeralcontainers", forbidden, sparkPod(nil)), "a resize": podReview(t, "resize", forbidden, sparkPod(nil)),
+			"an update of a subresource": podReview(t, "ephemeralcontainers", forbidden, sparkPod(nil)),
+			"a resize":                   podReview(t, "resize", forbidden, sparkPod(nil)),
 		}
 		for what, req := range refused {
 			answer := p.Handle(t.Context(), req)
-			if answer.Allowed || !strings.Contains(answer.Result.Message, c.want+" of the policy tenants (owner: data team); ") {
+			if answer.Allowed || !strings.Contains(answer.Result.Message,
+				c.want+" of the policy tenants (owner: data team); ") {
 				t.Errorf("%s, %s: %+v, want %s", name, what, answer.Result, c.want)
 			}
 		}
@@ -154,8 +178,9 @@ func TestPodReviews(t *testing.T) {
 
 		shorter.Spec.ActiveDeadlineSeconds = new(int64(1))
 		for what, req := range map[string]admission.Request{
-			"metadata": podReview(t, "", annotated, forbidden), "another field": podReview(t, "", shorter, forbidden), "the way back": podReview(t, "", sparkPod(nil), forbidden),
-			"the status": podReview(t, "status", annotated, forbidden),
+			"metadata": podReview(t, "", annotated, forbidden), "another field": podReview(t, "", shorter, forbidden),
+			"the way back": podReview(t, "", sparkPod(nil), forbidden),
+			"the status":   podReview(t, "status", annotated, forbidden),
 		} {
 			if answer := p.Handle(t.Context(), req); !answer.Allowed {
 				t.Errorf("%s, an update of %s: %v", name, what, answer.Result)
@@ -165,7 +190,8 @@ func TestPodReviews(t *testing.T) {
 		worse := forbidden.DeepCopy()
 		debugger("worse")(worse)
 
-		if answer := p.Handle(t.Context(), podReview(t, "ephemeralcontainers", worse, forbidden)); answer.Allowed || strings.Contains(answer.Result.Message, c.want) {
+		if answer := p.Handle(t.Context(), podReview(t, "ephemeralcontainers", worse, forbidden)); answer.Allowed ||
+			strings.Contains(answer.Result.Message, c.want) {
 			t.Errorf("%s, and another one: %v, want a refusal of the other one alone", name, answer.Result)
 		}
 	}
@@ -182,7 +208,12 @@ func TestPodsThatCannotBeJudgedAreRefused(t *testing.T) {
 		pod    *corev1.Pod
 		admits bool
 	}{
-		"the namespace cannot be looked up": {breaks: func(p *webhook.Pods) { p.Serves = func(context.Context, string) (bool, error) { return false, failed } }},
+		"the namespace cannot be looked up": {breaks: func(p *webhook.Pods) {
+			p.Serves = func(context.Context,
+				string) (bool, error) {
+				return false, failed
+			}
+		}},
 		"the labels cannot be looked up": {breaks: func(p *webhook.Pods) {
 			p.Labels = func(context.Context, string) (map[string]string, error) { return nil, failed }
 		}},
@@ -190,7 +221,12 @@ func TestPodsThatCannotBeJudgedAreRefused(t *testing.T) {
 		"the class cannot be looked up": {breaks: func(p *webhook.Pods) {
 			p.DefaultClass = func(context.Context, string) (bool, error) { return true, failed }
 		}, pod: classy},
-		"another namespace": {breaks: func(p *webhook.Pods) { p.Serves = func(context.Context, string) (bool, error) { return false, nil } }, pod: classy, admits: true},
+		"another namespace": {breaks: func(p *webhook.Pods) {
+			p.Serves = func(context.Context, string) (bool,
+				error) {
+				return false, nil
+			}
+		}, pod: classy, admits: true},
 		"other labels": {breaks: func(p *webhook.Pods) {
 			p.Labels = func(context.Context, string) (map[string]string, error) { return map[string]string{}, nil }
 		}, pod: classy, admits: true},

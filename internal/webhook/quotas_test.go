@@ -80,12 +80,18 @@ func TestQuotas(t *testing.T) {
 			`spec: can never run in this namespace: 1 driver and 3 executors need 8250m of cpu together, and the ResourceQuota "compute" allows 8 in all; request less, or let an administrator raise the quota`},
 		"dynamic allocation": {h.object(`spec: {dynamicAllocation: {enabled: true, initialExecutors: 5, minExecutors: 1, maxExecutors: 100}}`), "6", "6", "5",
 			"1 driver and 5 executors need 6 of cpu"},
-		"spark-submit": {h.object(`spec: {submission: {mode: SparkSubmit}, driver: {cores: 3}}`), "3", "5", "4", "1 driver and 2 executors need 5 of cpu"},
-		"a schedule":   {h.object(others["ScheduledSparkApplication"], `spec: {template: {executor: {instances: 4}}}`), "5", "5", "4", "1 driver and 4 executors need 5 of cpu"},
-		"a server":     {h.object(others["SparkConnect"], `spec: {dynamicAllocation: {enabled: true, initialExecutors: 3}}`), "4", "4", "3", "1 server and 3 executors need 4 of cpu"},
-		"another application": {h.object(others["SparkApplication"], `spec: {sparkConf: {spark.executor.instances: "3"}}`), "4", "4", "3",
+		"spark-submit": {h.object(`spec: {submission: {mode: SparkSubmit}, driver: {cores: 3}}`), "3", "5", "4",
+			"1 driver and 2 executors need 5 of cpu"},
+		"a schedule": {h.object(others["ScheduledSparkApplication"], `spec: {template: {executor: {instances: 4}}}`),
+			"5", "5", "4", "1 driver and 4 executors need 5 of cpu"},
+		"a server": {h.object(others["SparkConnect"],
+			`spec: {dynamicAllocation: {enabled: true, initialExecutors: 3}}`), "4", "4", "3",
+			"1 server and 3 executors need 4 of cpu"},
+		"another application": {h.object(others["SparkApplication"],
+			`spec: {sparkConf: {spark.executor.instances: "3"}}`), "4", "4", "3",
 			"1 driver and 3 executors need 4 of cpu"},
-		"a cluster": {h.object(others["SparkCluster"], `spec: {clusterTolerations: {instanceConfig: {initWorkers: 3, minWorkers: 3, maxWorkers: 3}},
+		"a cluster": {h.object(others["SparkCluster"],
+			`spec: {clusterTolerations: {instanceConfig: {initWorkers: 3, minWorkers: 3, maxWorkers: 3}},
 			workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, resources: {requests: {cpu: 2}}}]}}}}}`), "4", "6", "5", "1 master and 3 workers need 6 of cpu"},
 	} {
 		h.quota(map[string]string{"pods": c.pods, "cpu": c.cpu})
@@ -154,7 +160,8 @@ func TestUnknownQuotas(t *testing.T) {
 		t.Error(err)
 	}
 
-	if got := strings.Join(h.warnings.take(), "\n"); !strings.Contains(got, "not compared with the ResourceQuotas of its namespace") {
+	if got := strings.Join(h.warnings.take(), "\n"); !strings.Contains(got,
+		"not compared with the ResourceQuotas of its namespace") {
 		t.Errorf("warnings %q", got)
 	}
 

@@ -19,6 +19,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -26,7 +27,6 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/sentinel"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -40,9 +40,23 @@ const (
 	scopeTimeout = 2 * time.Second
 )
 
+// Kind is a kind of custom resource as the admission webhook needs it.
+type Kind interface {
+	GVK() schema.GroupVersionKind
+	// New returns an empty object.
+	New() client.Object
+	// Enabled reports whether the operator serves the kind. Selects reports whether the operator acts on an object.
+	Enabled(cfg config.Configuration) bool
+	Selects(cfg config.Configuration, object client.Object) bool
+	// Review returns what a pass would report about an object in a namespace with the given labels. Restarts returns a
+	// warning if an edit restarts something that runs, and "" otherwise.
+	Review(cfg config.Configuration, labels map[string]string, object client.Object, now time.Time) dialect.Review
+	Restarts(cfg config.Configuration, old, edited client.Object) string
+}
+
 // Reviewer answers the reviews of one kind.
 type Reviewer struct {
-	Kind kinds.Admitted
+	Kind Kind
 	// Settings returns the current configuration.
 	Settings func() config.Configuration
 	// Serves reports whether the operator acts on a namespace's custom resources.
@@ -62,7 +76,7 @@ type Reviewer struct {
 func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response admission.Response) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			r.Log.Error(fmt.Errorf("panic: %v", fault), "Review failed", "kind", r.Kind.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
+			r.Log.Error(fmt.Errorf("panic: %v", fault), "Review failed", "kind", r.Kind.GVK().Kind, "namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
 
 			response = unchecked("the operator failed with an internal error (see its log)")
 		}
@@ -121,7 +135,8 @@ func (r *Reviewer) effects(cfg config.Configuration, req admission.Request, befo
 
 // applies reports whether the operator acts on an object, so that reviews and the rules of the platform apply to it.
 func (r *Reviewer) applies(cfg config.Configuration, object client.Object) bool {
-	return r.Kind.Selects(cfg, object) && !sentinel.Exempt(cfg, r.Kind.Kind.Group, object)
+	probes := sentinel.Settings{Enabled: cfg.Apache.Sentinels.Enabled, Namespace: cfg.SentinelNamespace()}
+	return r.Kind.Selects(cfg, object) && !sentinel.Exempt(probes, r.Kind.GVK().Group, object)
 }
 
 // metadataOf decodes the metadata of an object. It returns an empty object if it cannot.

@@ -26,7 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/policy"
@@ -80,7 +80,8 @@ func TestEachRowOfThePageIsRefused(t *testing.T) {
 		t.Fatalf("%d and %d refusals", len(file.Refusals), len(file.OnlyBySparkSubmit))
 	}
 
-	for _, r := range append(file.OnlyBySparkSubmit, refusal.Row{Field: "spec.submission.mode", Piece: "spec: {submission: {mode: SparkSubmit}}"}) {
+	for _, r := range append(file.OnlyBySparkSubmit,
+		refusal.Row{Field: "spec.submission.mode", Piece: "spec: {submission: {mode: SparkSubmit}}"}) {
 		r.By = refusal.ByWarning // the operator's configuration excludes it
 		h.refused(r, file.Whole, r.Piece)
 	}
@@ -127,14 +128,17 @@ func (h *hooked) refused(r refusal.Row, pieces ...string) {
 	err := h.dryRun(object)
 	if r.By == refusal.ByWarning {
 		warned, pass := strings.Join(h.warnings.take(), "\n"), h.pass(object)
-		if err != nil || pass == "" || !strings.Contains(warned, pass) || !strings.HasPrefix(pass, r.FieldOfPiece()+": ") {
-			h.T.Errorf("%s: %v\nwarned of %q,\na pass says %q,\nwant a warning with the words of the pass", name, err, warned, pass)
+		if err != nil || pass == "" || !strings.Contains(warned, pass) ||
+			!strings.HasPrefix(pass, r.FieldOfPiece()+": ") {
+			h.T.Errorf("%s: %v\nwarned of %q,\na pass says %q,\nwant a warning with the words of the pass", name, err,
+				warned, pass)
 		}
 		return
 	}
 
 	status, ok := errors.AsType[*apierrors.StatusError](err)
-	if !ok || !apierrors.IsInvalid(err) || status.ErrStatus.Details == nil || len(status.ErrStatus.Details.Causes) == 0 {
+	if !ok || !apierrors.IsInvalid(err) || status.ErrStatus.Details == nil ||
+		len(status.ErrStatus.Details.Causes) == 0 {
 		h.T.Errorf("%s: not refused as invalid: %v", name, err)
 		return
 	}
@@ -188,7 +192,8 @@ func (h *hooked) sameByDefinition(name, says string, err error, pass string) {
 	}
 
 	for _, cause := range status.ErrStatus.Details.Causes {
-		if cause.Type != metav1.CauseTypeFieldValueInvalid || strings.Contains(cause.Message, " in body should ") || strings.Contains(cause.Message, "rules were not checked") {
+		if cause.Type != metav1.CauseTypeFieldValueInvalid || strings.Contains(cause.Message, " in body should ") ||
+			strings.Contains(cause.Message, "rules were not checked") {
 			continue // Kubernetes' own message about an enumeration or a range
 		}
 
@@ -242,7 +247,8 @@ func TestRefusalListsEveryFault(t *testing.T) {
 		fields = append(fields, cause.Field)
 	}
 
-	if got, want := fmt.Sprint(fields), "[spec.sparkConf[Spark.Master] spec.sparkConf[spark.Kubernetes.Container.Image] spec.executor.coreLimit]"; got != want {
+	if got, want := fmt.Sprint(fields),
+		"[spec.sparkConf[Spark.Master] spec.sparkConf[spark.Kubernetes.Container.Image] spec.executor.coreLimit]"; got != want {
 		t.Errorf("the causes are %s, want %s", got, want)
 	}
 
@@ -281,27 +287,33 @@ func TestKubeflowCases(t *testing.T) {
 		decides("name "+name, h.object(`metadata: {name: "`+name+`"}`), admitted, "metadata.name")
 	}
 
-	for memory, admitted := range map[string]bool{"512m": true, "1g": true, "1024k": true, "1.5g": false, "1Gi": false, "much": false} {
+	for memory, admitted := range map[string]bool{"512m": true, "1g": true, "1024k": true, "1.5g": false, "1Gi": false,
+		"much": false} {
 		for _, role := range []string{"driver", "executor"} {
-			decides(role+" memory "+memory, h.object(fmt.Sprintf("spec: {%s: {memory: %q}}", role, memory)), admitted, "spec."+role+".memory")
+			decides(role+" memory "+memory, h.object(fmt.Sprintf("spec: {%s: {memory: %q}}", role, memory)), admitted,
+				"spec."+role+".memory")
 		}
 	}
 
 	for _, key := range []string{
-		"spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.authenticate.executor.serviceAccountName",
+		"spark.kubernetes.authenticate.driver.serviceAccountName",
+		"spark.kubernetes.authenticate.executor.serviceAccountName",
 		"spark.kubernetes.authenticate.oauthTokenFile", "spark.kubernetes.authenticate.oauthToken",
 		"spark.kubernetes.authenticate.driver.oauthTokenFile", "spark.kubernetes.authenticate.driver.oauthToken",
 		"spark.kubernetes.authenticate.executor.oauthTokenFile", "spark.kubernetes.authenticate.executor.oauthToken",
 		"spark.master", "spark.kubernetes.driver.master", "spark.kubernetes.container.image",
-		"spark.kubernetes.driver.container.image", "spark.kubernetes.executor.container.image", "spark.kubernetes.namespace",
+		"spark.kubernetes.driver.container.image", "spark.kubernetes.executor.container.image",
+		"spark.kubernetes.namespace",
 	} {
 		decides(key, h.object(fmt.Sprintf("spec: {sparkConf: {%s: x}}", key)), false, "is not allowed")
 	}
 
-	decides("the application's own namespace", h.object("spec: {sparkConf: {spark.kubernetes.namespace: "+h.Namespace+"}}"), true, "")
+	decides("the application's own namespace",
+		h.object("spec: {sparkConf: {spark.kubernetes.namespace: "+h.Namespace+"}}"), true, "")
 
 	for _, role := range []string{"driver", "executor"} {
-		decides("two node selectors", h.object("spec: {nodeSelector: {a: b}, "+role+": {nodeSelector: {a: b}}}"), false, "spec.nodeSelector")
+		decides("two node selectors", h.object("spec: {nodeSelector: {a: b}, "+role+": {nodeSelector: {a: b}}}"), false,
+			"spec.nodeSelector")
 	}
 
 	decides("a node selector", h.object("spec: {nodeSelector: {a: b}, driver: {nodeSelector: {}}}"), true, "")
@@ -354,15 +366,17 @@ func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 		return h.user.Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
 	}
 	for what, text := range map[string]string{
-		"a label": `{"metadata":{"labels":{"spark-role":"x"}}}`, "an annotation": `{"metadata":{"annotations":{"a":"b"}}}`,
-		"a finalizer": `{"metadata":{"finalizers":["example.com/mine","example.com/other"]}}`, "nothing": `{}`,
+		"a label":       `{"metadata":{"labels":{"spark-role":"x"}}}`,
+		"an annotation": `{"metadata":{"annotations":{"a":"b"}}}`,
+		"a finalizer":   `{"metadata":{"finalizers":["example.com/mine","example.com/other"]}}`, "nothing": `{}`,
 	} {
 		if err := patch(what, text); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 
-	status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"driverInfo":{},"applicationState":{"state":"FAILED"}}}`))
+	status := client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"driverInfo":{},"applicationState":{"state":"FAILED"}}}`))
 	if err := h.user.Status().Patch(t.Context(), object.DeepCopy(), status); err != nil {
 		t.Errorf("the status: %v", err)
 	}
@@ -399,7 +413,8 @@ func TestInvalidSpecCanBeCorrected(t *testing.T) {
 
 	h.change(func(h *hooked) { h.served = true })
 
-	if err := h.user.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"executor":{"cores":1}}}`))); err != nil {
+	if err := h.user.Patch(t.Context(), object,
+		client.RawPatch(types.MergePatchType, []byte(`{"spec":{"executor":{"cores":1}}}`))); err != nil {
 		t.Error(err)
 	}
 }
@@ -417,7 +432,8 @@ func TestWarningsReachTheClient(t *testing.T) {
 	}
 
 	got := strings.Join(h.warnings.take(), "\n")
-	for _, want := range []string{"spec.executor.memoryLimit has no effect: ", "spec.driver.template.spec.capabilities: has no effect at this place; a pod has this field at spec.containers[].securityContext.capabilities"} {
+	for _, want := range []string{"spec.executor.memoryLimit has no effect: ",
+		"spec.driver.template.spec.capabilities: has no effect at this place; a pod has this field at spec.containers[].securityContext.capabilities"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("the warnings do not have %q once:\n%s", want, got)
 		}
@@ -426,7 +442,8 @@ func TestWarningsReachTheClient(t *testing.T) {
 	edit := func(image string) {
 		t.Helper()
 
-		if err := h.user.Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`))); err != nil {
+		if err := h.user.Patch(t.Context(), object.DeepCopy(),
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"image":"`+image+`"}}`))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -438,7 +455,8 @@ func TestWarningsReachTheClient(t *testing.T) {
 		t.Errorf("an application that does not run is restarted:\n%s", got)
 	}
 
-	status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"driverInfo":{},"applicationState":{"state":"RUNNING"},"operator":{"phase":"Running","attempt":1}}}`))
+	status := client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"driverInfo":{},"applicationState":{"state":"RUNNING"},"operator":{"phase":"Running","attempt":1}}}`))
 	if err := h.user.Status().Patch(t.Context(), object.DeepCopy(), status); err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +480,9 @@ func TestWarningsReachTheClient(t *testing.T) {
 func TestObjectsThatAreNotServedAreAdmitted(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
-	invalid, cluster := h.object(unusable), h.object(refusal.Must(t, refusals[4]).Whole, `spec: {masterSpec: {statefulSetSpec: {template: {spec: {containers: none}}}}}`)
+	invalid, cluster := h.object(unusable),
+		h.object(refusal.Must(t, refusals[4]).Whole,
+			`spec: {masterSpec: {statefulSetSpec: {template: {spec: {containers: none}}}}}`)
 	labelled := cluster.DeepCopy()
 	labelled.SetLabels(map[string]string{"spark.operator/sentinel": "true", "team": "a"})
 
@@ -514,7 +534,8 @@ func TestObjectBeyondTheLimitIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := h.dryRun(object); !byWebhook(err) || !strings.Contains(err.Error(), "524288") && !strings.Contains(err.Error(), "524,288") {
+	if err := h.dryRun(object); !byWebhook(err) || !strings.Contains(err.Error(), "524288") &&
+		!strings.Contains(err.Error(), "524,288") {
 		t.Errorf("%.300v", err)
 	}
 }
@@ -525,15 +546,19 @@ func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 	t.Parallel()
 	h := hook(t)
 
-	path := webhook.Path(kinds.Admission(nil)[0].Kind)
+	path := webhook.Path(configured.Admission(nil)[0].GVK())
 	for name, c := range map[string]struct{ method, path, contentType, body, want string }{
-		"an unknown version": {http.MethodPost, path, "application/json", `{"apiVersion":"admission.k8s.io/v9","kind":"AdmissionReview","request":{"uid":"u"}}`, "admission.k8s.io/v9"},
-		"no review":          {http.MethodPost, path, "application/json", `[]`, "not an AdmissionReview"},
-		"nothing":            {http.MethodPost, path, "application/json", ``, "not an AdmissionReview"},
-		"another type":       {http.MethodPost, path, "application/yaml", `{"apiVersion":"admission.k8s.io/v1"}`, "expected application/json"},
-		"too much":           {http.MethodPost, path, "application/json", strings.Repeat(" ", 8<<20), "request body too large"},
-		"another path":       {http.MethodPost, "/", "application/json", `{}`, "404"},
-		"another method":     {http.MethodGet, path, "", ``, "Method Not Allowed"},
+		"an unknown version": {http.MethodPost, path, "application/json",
+			`{"apiVersion":"admission.k8s.io/v9","kind":"AdmissionReview","request":{"uid":"u"}}`,
+			"admission.k8s.io/v9"},
+		"no review": {http.MethodPost, path, "application/json", `[]`, "not an AdmissionReview"},
+		"nothing":   {http.MethodPost, path, "application/json", ``, "not an AdmissionReview"},
+		"another type": {http.MethodPost, path, "application/yaml", `{"apiVersion":"admission.k8s.io/v1"}`,
+			"expected application/json"},
+		"too much": {http.MethodPost, path, "application/json", strings.Repeat(" ", 8<<20),
+			"request body too large"},
+		"another path":   {http.MethodPost, "/", "application/json", `{}`, "404"},
+		"another method": {http.MethodGet, path, "", ``, "Method Not Allowed"},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), c.method, h.server.URL+c.path, strings.NewReader(c.body))
 		if err != nil {
@@ -548,10 +573,18 @@ func TestMalformedRequestsAreNotReviewed(t *testing.T) {
 		}
 
 		text, err := io.ReadAll(answer.Body)
-		if _ = answer.Body.Close(); err != nil || !strings.Contains(string(text), c.want) || strings.Contains(string(text), `"allowed":true`) {
+		if _ = answer.Body.Close(); err != nil || !strings.Contains(string(text), c.want) ||
+			strings.Contains(string(text), `"allowed":true`) {
 			t.Errorf("%s: %v %.300s", name, err, text)
 		}
 	}
+}
+
+// panics is a kind whose review panics.
+type panics struct{ webhook.Kind }
+
+func (panics) Review(config.Configuration, map[string]string, client.Object, time.Time) dialect.Review {
+	panic("at the disco")
 }
 
 // TestPanicAdmitsTheObjectWithAWarning checks that an object is admitted with a warning if the review panics, and that
@@ -561,16 +594,14 @@ func TestPanicAdmitsTheObjectWithAWarning(t *testing.T) {
 
 	lines := &scene.Lines{}
 	log := (&scene.World{T: t, Log: lines}).Logger()
-	kind := kinds.Admission(nil)[0]
-	kind.Review = func(config.Configuration, map[string]string, client.Object, time.Time) dialect.Review {
-		panic("at the disco")
-	}
-	r := &webhook.Reviewer{Kind: kind, Settings: schedulersEnabled, Clock: time.Now, Log: log, Serves: func(context.Context, string) (bool, error) { return true, nil }}
+	r := &webhook.Reviewer{Kind: panics{configured.Admission(nil)[0]}, Settings: schedulersEnabled, Clock: time.Now,
+		Log: log, Serves: func(context.Context, string) (bool, error) { return true, nil }}
 
 	answer := r.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"pi"}}`)},
 	}})
-	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.Contains(answer.Warnings[0], "an internal error") || !strings.Contains(lines.String(), "at the disco") {
+	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.Contains(answer.Warnings[0], "an internal error") ||
+		!strings.Contains(lines.String(), "at the disco") {
 		t.Errorf("%+v, logged %s", answer, lines)
 	}
 }
@@ -633,13 +664,15 @@ func TestRulesOfThePlatform(t *testing.T) {
 				continue
 			}
 
-			if !byWebhook(err) || !strings.Contains(err.Error(), "is not allowed by the rule images of the policy tenants (owner: data team); allowed are: registry.example.com/*") {
+			if !byWebhook(err) || !strings.Contains(err.Error(),
+				"is not allowed by the rule images of the policy tenants (owner: data team); allowed are: registry.example.com/*") {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
 
 			kind := kindOf(t, object.GroupVersionKind())
-			if faults := kind.Review(h.settings(), labels, h.typed(object, kind), time.Now()).Faults; refusalMessage(err) != dialect.Invalid(faults).Message {
+			if faults := kind.Review(h.settings(), labels, h.typed(object, kind),
+				time.Now()).Faults; refusalMessage(err) != dialect.Invalid(faults).Message {
 				t.Errorf("%s: refused with %q, want %v", name, refusalMessage(err), faults)
 			}
 		}

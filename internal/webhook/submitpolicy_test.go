@@ -29,11 +29,13 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 	user := "system:serviceaccount:" + w.Namespace + ":spark-operator-submit"
 
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
-	if err := yaml.UnmarshalStrict([]byte(readFile(t, "../../charts/spark-operator/files/submit-policy.yaml")), &policy.Spec); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(readFile(t, "../../charts/spark-operator/files/submit-policy.yaml")),
+		&policy.Spec); err != nil {
 		t.Fatal(err)
 	}
 
-	policy.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "spark-submit", Expression: `request.userInfo.username in ["` + user + `"]`}}
+	policy.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "spark-submit",
+		Expression: `request.userInfo.username in ["` + user + `"]`}}
 	for _, object := range []client.Object{policy, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: w.Namespace},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
@@ -62,8 +64,10 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 		return spark.Patch(t.Context(), object.DeepCopy(), client.Apply, options...) //nolint:staticcheck // as Spark does
 	}
 	kinds := map[string]string{
-		"ConfigMap": `{data: {a: b}}`, "Secret": `{stringData: {a: b}}`, "Service": `{spec: {clusterIP: None, ports: [{port: 7078}]}}`,
-		"PersistentVolumeClaim": `{spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, "NetworkPolicy": `{spec: {podSelector: {}}}`,
+		"ConfigMap": `{data: {a: b}}`, "Secret": `{stringData: {a: b}}`,
+		"Service":               `{spec: {clusterIP: None, ports: [{port: 7078}]}}`,
+		"PersistentVolumeClaim": `{spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`,
+		"NetworkPolicy":         `{spec: {podSelector: {}}}`,
 	}
 	of := func(kind, name string) *unstructured.Unstructured {
 		object := &unstructured.Unstructured{}
@@ -102,7 +106,8 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 		changed.SetLabels(map[string]string{"app": "evil"})
 
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"evil"}}}`))
-		for how, err := range map[string]error{"apply": apply(changed), "patch": spark.Patch(t.Context(), foreign.DeepCopy(), patch, client.FieldOwner("fabric8"))} {
+		for how, err := range map[string]error{"apply": apply(changed),
+			"patch": spark.Patch(t.Context(), foreign.DeepCopy(), patch, client.FieldOwner("fabric8"))} {
 			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), words) {
 				t.Errorf("%s of a foreign %s: %v", how, kind, err)
 			}
@@ -113,7 +118,8 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 			continue
 		}
 
-		own.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID()}})
+		own.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: owner.GetKind(), Name: owner.GetName(),
+			UID: owner.GetUID()}})
 
 		if err := apply(own); err != nil {
 			t.Errorf("the owner of a %s: %v", kind, err)
@@ -125,7 +131,8 @@ func TestSparkSubmitChangesItsOwnObjectsOnly(t *testing.T) {
 	}
 
 	var secret corev1.Secret
-	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "own"}, &secret); err != nil || len(secret.OwnerReferences) != 1 {
+	if err := w.API.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "own"}, &secret); err != nil ||
+		len(secret.OwnerReferences) != 1 {
 		t.Errorf("the Secret of spark-submit has the owners %v: %v", secret.OwnerReferences, err)
 	}
 }

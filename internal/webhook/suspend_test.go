@@ -79,7 +79,8 @@ func (h *hooked) stops(object *unstructured.Unstructured, what string) {
 		{edit, true},
 	} {
 		if err := h.patch(object, `{"spec":{`+c.spec+`}}`); byWebhook(err) != c.refused || err != nil && !c.refused {
-			h.T.Errorf("%s %s: the update %s: %v, want it to be refused: %t", object.GetKind(), what, c.spec, err, c.refused)
+			h.T.Errorf("%s %s: the update %s: %v, want it to be refused: %t", object.GetKind(), what, c.spec, err,
+				c.refused)
 		}
 	}
 }
@@ -148,7 +149,8 @@ func TestRequiredLabelsStay(t *testing.T) {
 		}{
 			{labelled, `{"metadata":{"labels":{"team":null}}}`, missing},
 			{labelled, `{"metadata":{"labels":null,"finalizers":null}}`, missing},
-			{labelled, `{"metadata":{"labels":{"team":"b"}}}`, `metadata.labels[team]: the value "b" is not allowed by the rule labels.required of the policy all (owner: data team); set it to a value that matches a*`},
+			{labelled, `{"metadata":{"labels":{"team":"b"}}}`,
+				`metadata.labels[team]: the value "b" is not allowed by the rule labels.required of the policy all (owner: data team); set it to a value that matches a*`},
 			{labelled, `{"metadata":{"labels":{"team":"a2","other":"x"}}}`, ""},
 			{labelled, `{"metadata":{"annotations":{"x":"y"}}}`, ""},
 			{labelled, `{"metadata":{"labels":{"spark.operator/sentinel":"true"}}}`, ""}, // probes are off
@@ -205,11 +207,13 @@ func TestObjectsThatBecomeServedAreReviewed(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 
-			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true",%q:null}}}`, label)); !byWebhook(err) {
+			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true",%q:null}}}`,
+				label)); !byWebhook(err) {
 				t.Errorf("%s: an object with the label %s becomes an application: %v", name, label, err)
 			}
 
-			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true","team":"a",%q:null}}}`, label)); err != nil {
+			if err := h.patch(object, fmt.Sprintf(`{"metadata":{"labels":{"mine":"true","team":"a",%q:null}}}`,
+				label)); err != nil {
 				t.Errorf("%s: an object with the label %s becomes a valid application: %v", name, label, err)
 			}
 		}

@@ -60,7 +60,7 @@ func Handler(reviewers []*Reviewer, executors *Executors, pods *Pods) (http.Hand
 
 	reviews := newSlots(maxReviews)
 	for _, reviewer := range reviewers {
-		if err := add(Path(reviewer.Kind.Kind), reviewer, reviewer.Log, reviews); err != nil {
+		if err := add(Path(reviewer.Kind.GVK()), reviewer, reviewer.Log, reviews); err != nil {
 			return nil, err
 		}
 	}

@@ -52,7 +52,8 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 		t.Errorf("the second up printed: %s", out)
 	}
 
-	if out, err := a.tryRun("up", "--dir", a.dir, "--control-plane-only", "--scheduler"); err == nil || !strings.Contains(out, "other options") {
+	if out, err := a.tryRun("up", "--dir", a.dir, "--control-plane-only", "--scheduler"); err == nil ||
+		!strings.Contains(out, "other options") {
 		t.Errorf("up with other options: %v, %s", err, out)
 	}
 
@@ -67,7 +68,8 @@ func TestControlPlanesRunSideBySide(t *testing.T) {
 		now := a.component("kube-apiserver")
 		return now.Status == "ready" && now.Restarts == 1 && now.PID != victim.PID && now.LastExit == "signal: killed"
 	})
-	waitFor(t, "status reports all components ready again", func() bool { _, err := a.tryRun("status", "--dir", a.dir); return err == nil })
+	waitFor(t, "status reports all components ready again",
+		func() bool { _, err := a.tryRun("status", "--dir", a.dir); return err == nil })
 
 	if out := a.kubectl("get", "namespaces"); !strings.Contains(out, "only-in-a") {
 		t.Errorf("data is lost:\n%s", out)
@@ -118,7 +120,8 @@ func TestEveryConnectionIsVerified(t *testing.T) {
 	get := func(port, path, ca, cert string) (int, error) {
 		config := &tls.Config{RootCAs: pool(ca), MinVersion: tls.VersionTLS12}
 		if cert != "" {
-			pair, err := tls.LoadX509KeyPair(filepath.Join(c.dir, "pki", cert+".crt"), filepath.Join(c.dir, "pki", cert+".key"))
+			pair, err := tls.LoadX509KeyPair(filepath.Join(c.dir, "pki", cert+".crt"),
+				filepath.Join(c.dir, "pki", cert+".key"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +155,8 @@ func TestEveryConnectionIsVerified(t *testing.T) {
 	} {
 		got, err := get(tt.port, tt.path, tt.ca, tt.cert)
 		if got != tt.want || (err != nil) != (tt.want == 0) {
-			t.Errorf("%s%s with authority %s as %q gave %d, %v; want %d", tt.port, tt.path, tt.ca, tt.cert, got, err, tt.want)
+			t.Errorf("%s%s with authority %s as %q gave %d, %v; want %d", tt.port, tt.path, tt.ca, tt.cert, got, err,
+				tt.want)
 		}
 	}
 }
@@ -210,7 +214,8 @@ func TestAuditLogOmitsBodiesOfSecrets(t *testing.T) {
 		}
 		return ""
 	}
-	if logged := line("logged"); !strings.Contains(logged, `"requestObject":{"kind":"ConfigMap"`) || !strings.Contains(logged, `"key":"written-down"`) {
+	if logged := line("logged"); !strings.Contains(logged, `"requestObject":{"kind":"ConfigMap"`) ||
+		!strings.Contains(logged, `"key":"written-down"`) {
 		t.Errorf("the line of the ConfigMap is %s", logged)
 	}
 
@@ -359,7 +364,8 @@ func TestFailedStartQuotesTheLog(t *testing.T) {
 		t.Skip("etcd was faster than this test")
 	}
 
-	for _, want := range []string{"etcd keeps exiting", "the last lines of its log " + filepath.Join(c.dir, "logs", "etcd.log"), "not a directory"} {
+	for _, want := range []string{"etcd keeps exiting",
+		"the last lines of its log " + filepath.Join(c.dir, "logs", "etcd.log"), "not a directory"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

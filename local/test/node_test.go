@@ -165,7 +165,8 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 	var wg sync.WaitGroup
 	for c, options := range map[*cluster][]string{a: nil, b: {"--cpus", manyCPUs}} {
 		wg.Go(func() {
-			if out, err := c.tryRun(append([]string{"up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())}, options...)...); err != nil {
+			if out, err := c.tryRun(append([]string{"up", "--dir", c.dir, "--owner-pid", itoa(os.Getpid())},
+				options...)...); err != nil {
 				t.Errorf("up: %v\n%s", err, out)
 			}
 		})
@@ -222,7 +223,8 @@ func TestNodesRunPodsAndRecover(t *testing.T) {
 func (c *cluster) checkNetwork(web string) {
 	c.t.Helper()
 
-	if out := c.kubectl("exec", web, "--", "/probe", "lookup", "kubernetes.default.svc"); !strings.Contains(out, "10.96.0.1") {
+	if out := c.kubectl("exec", web, "--", "/probe", "lookup", "kubernetes.default.svc"); !strings.Contains(out,
+		"10.96.0.1") {
 		c.t.Errorf("kubernetes.default.svc is %s", out)
 	}
 
@@ -241,7 +243,8 @@ func (c *cluster) checkNetwork(web string) {
 
 	c.kubectl("exec", "greedy", "--", "/probe", "get", "http://"+ip+":8080")
 	// Other networks are unreachable, and a connection attempt fails at once.
-	if out, err := c.tryRun("kubectl", "--dir", c.dir, "exec", web, "--", "/probe", "dial", "192.0.2.1:80"); err == nil || strings.Contains(out, "timeout") {
+	if out, err := c.tryRun("kubectl", "--dir", c.dir, "exec", web, "--", "/probe", "dial",
+		"192.0.2.1:80"); err == nil || strings.Contains(out, "timeout") {
 		c.t.Errorf("the world outside: %v, %s", err, out)
 	}
 }
@@ -309,7 +312,8 @@ func (c *cluster) checkUnpullable() {
 		return c.pod("unpullable", ".status.containerStatuses[0].state.waiting.reason") == "ImagePullBackOff"
 	})
 
-	if out := c.kubectl("get", "events", "--field-selector", "involvedObject.name=unpullable"); !strings.Contains(out, "failed to resolve reference") {
+	if out := c.kubectl("get", "events", "--field-selector", "involvedObject.name=unpullable"); !strings.Contains(out,
+		"failed to resolve reference") {
 		c.t.Errorf("the events do not contain the cause:\n%s", out)
 	}
 }
@@ -359,7 +363,8 @@ const manyCPUs = "900"
 // heartbeat returns the time at which the kubelet last wrote the status of its node.
 func (c *cluster) heartbeat() string {
 	c.t.Helper()
-	return c.kubectl("get", "node", "sparklocal", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].lastHeartbeatTime}`)
+	return c.kubectl("get", "node", "sparklocal", "-o",
+		`jsonpath={.status.conditions[?(@.type=="Ready")].lastHeartbeatTime}`)
 }
 
 // checkCPUs checks that the node runs a pod that requests more CPUs than the machine has. The kubelet must have written
@@ -375,7 +380,8 @@ spec: {containers: [{name: c, image: "localhost/probe:1", args: [serve], resourc
 	waitFor(c.t, "the pod runs", func() bool { return c.pod("wide", ".status.phase") == "Running" })
 	waitFor(c.t, "the kubelet writes the node's status", func() bool { return c.heartbeat() != before })
 
-	if got := c.kubectl("get", "node", "sparklocal", "-o", "jsonpath={.status.capacity.cpu} {.status.allocatable.cpu}"); got != manyCPUs+" "+manyCPUs {
+	if got := c.kubectl("get", "node", "sparklocal", "-o",
+		"jsonpath={.status.capacity.cpu} {.status.allocatable.cpu}"); got != manyCPUs+" "+manyCPUs {
 		c.t.Errorf("the node has the CPUs %s", got)
 	}
 }
@@ -406,7 +412,8 @@ func (c *cluster) checkCrash() {
 	})
 	machine, pids := c.machine(), c.pids()
 	// Do not compare network namespaces, because the kernel reuses the inode number of a namespace that has just ended.
-	waitFor(c.t, "the processes of the killed cluster end", func() bool { return !slices.ContainsFunc(before, running) })
+	waitFor(c.t, "the processes of the killed cluster end",
+		func() bool { return !slices.ContainsFunc(before, running) })
 
 	if err := o.Kill(); err != nil {
 		c.t.Fatal(err)

@@ -25,8 +25,10 @@ func executor(t *testing.T, s Settings) *corev1.Pod {
 			Env:       []corev1.EnvVar{{Name: "A", Value: "old"}, {Name: "SPARK_LOCAL_DIRS", Value: "/var/data"}},
 			Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"/opt/decom.sh"}}}},
 			Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi"), "nvidia.com/gpu": resource.MustParse("1")},
-				Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi"), "nvidia.com/gpu": resource.MustParse("1")},
+				Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi"),
+					"nvidia.com/gpu": resource.MustParse("1")},
+				Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi"),
+					"nvidia.com/gpu": resource.MustParse("1")},
 			},
 		},
 		{Name: "injected", Image: "injected:1"},
@@ -52,7 +54,8 @@ func TestApplyChangesTheSparkContainer(t *testing.T) {
 	pod := executor(t, Settings{By: Webhook, Overlay: full})
 	want := pod.DeepCopy()
 	spark := &want.Spec.Containers[1]
-	spark.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("4Gi"), "nvidia.com/gpu": resource.MustParse("2")}
+	spark.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("4Gi"),
+		"nvidia.com/gpu": resource.MustParse("2")}
 	spark.Resources.Requests["nvidia.com/gpu"] = resource.MustParse("2")
 	spark.Lifecycle = full.Lifecycle
 	spark.Env = append(spark.Env, full.Env...)
@@ -92,7 +95,8 @@ func TestApplyIsIdempotent(t *testing.T) {
 		}
 
 		if r.IntN(2) == 0 {
-			o.GPU = overlay.GPU{Name: []string{"nvidia.com/gpu", "amd.com/gpu"}[r.IntN(2)], Quantity: int64(1 + r.IntN(3))}
+			o.GPU = overlay.GPU{Name: []string{"nvidia.com/gpu", "amd.com/gpu"}[r.IntN(2)],
+				Quantity: int64(1 + r.IntN(3))}
 		}
 
 		if r.IntN(2) == 0 {
@@ -141,16 +145,23 @@ func TestChoose(t *testing.T) {
 		o    overlay.Overlay
 		want Settings
 	}{
-		"nothing is available":        {Available{}, full, Settings{}},
-		"nothing is needed":           {Available{Policy: true, Webhook: true}, overlay.Overlay{HostNetwork: true}, Settings{}},
-		"a policy is preferred":       {Available{Policy: true, Webhook: true}, simple, Settings{By: Policy, Overlay: simple}},
-		"the webhook alone":           {Available{Webhook: true}, simple, Settings{By: Webhook, Overlay: simple}},
-		"a policy is not enough":      {Available{Policy: true, Webhook: true}, full, Settings{By: Webhook, Overlay: full}},
-		"a part by the policy":        {Available{Policy: true}, full, Settings{By: Policy, Overlay: simple}},
-		"no part by the policy":       {Available{Policy: true}, overlay.Overlay{Env: full.Env}, Settings{}},
-		"too large for an annotation": {Available{Webhook: true}, overlay.Overlay{MemoryLimit: limit, Env: large}, Settings{By: Webhook, Overlay: overlay.Overlay{MemoryLimit: limit}}},
-		"too large, and a policy":     {Available{Policy: true, Webhook: true}, overlay.Overlay{MemoryLimit: limit, Env: large}, Settings{By: Policy, Overlay: overlay.Overlay{MemoryLimit: limit}}},
-		"only what is too large":      {Available{Policy: true, Webhook: true}, overlay.Overlay{Env: large}, Settings{}},
+		"nothing is available": {Available{}, full, Settings{}},
+		"nothing is needed": {Available{Policy: true, Webhook: true}, overlay.Overlay{HostNetwork: true},
+			Settings{}},
+		"a policy is preferred": {Available{Policy: true, Webhook: true}, simple,
+			Settings{By: Policy, Overlay: simple}},
+		"the webhook alone": {Available{Webhook: true}, simple, Settings{By: Webhook, Overlay: simple}},
+		"a policy is not enough": {Available{Policy: true, Webhook: true}, full,
+			Settings{By: Webhook, Overlay: full}},
+		"a part by the policy":  {Available{Policy: true}, full, Settings{By: Policy, Overlay: simple}},
+		"no part by the policy": {Available{Policy: true}, overlay.Overlay{Env: full.Env}, Settings{}},
+		"too large for an annotation": {Available{Webhook: true}, overlay.Overlay{MemoryLimit: limit, Env: large},
+			Settings{By: Webhook, Overlay: overlay.Overlay{MemoryLimit: limit}}},
+		"too large, and a policy": {Available{Policy: true, Webhook: true},
+			overlay.Overlay{MemoryLimit: limit, Env: large},
+			Settings{By: Policy, Overlay: overlay.Overlay{MemoryLimit: limit}}},
+		"only what is too large": {Available{Policy: true, Webhook: true}, overlay.Overlay{Env: large},
+			Settings{}},
 	} {
 		if diff := cmp.Diff(c.want, c.have.Choose(c.o)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

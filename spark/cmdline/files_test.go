@@ -50,11 +50,13 @@ func TestBlanksInAnOptionsList(t *testing.T) {
 }
 
 func TestWorkingDirectory(t *testing.T) {
-	for dir, want := range map[string]string{"": "/x.py", "/": "/x.py", "/a b": "/a%20b/x.py", "/c/../d/": "/d/x.py", "relative": "/relative/x.py"} {
+	for dir, want := range map[string]string{"": "/x.py", "/": "/x.py", "/a b": "/a%20b/x.py", "/c/../d/": "/d/x.py",
+		"relative": "/relative/x.py"} {
 		s := here(nil)
 
 		s.WorkingDirectory = dir
-		if r := quietly(t, s, []string{"--master", "k8s://h", "--deploy-mode", "cluster", "x.py"}); r.Resource != "file:"+want {
+		if r := quietly(t, s, []string{"--master", "k8s://h", "--deploy-mode", "cluster",
+			"x.py"}); r.Resource != "file:"+want {
 			t.Errorf("%q: the resource is %s, want file:%s", dir, r.Resource, want)
 		}
 	}
@@ -66,7 +68,8 @@ func TestFiles(t *testing.T) {
 	const template = "spec:\n  containers: [{name: c, resizePolicyOfTheFuture: 9007199254740993}]\n"
 	const asJSON = `{"spec":{"containers":[{"name":"c","resizePolicyOfTheFuture":9007199254740993}]}}`
 	driver, executor := "spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"
-	ca, key, cert := credentialsPrefix+"caCertFile", credentialsPrefix+"clientKeyFile", credentialsPrefix+"clientCertFile"
+	ca, key, cert := credentialsPrefix+"caCertFile", credentialsPrefix+"clientKeyFile",
+		credentialsPrefix+"clientCertFile"
 
 	krb5, steps := kerberosPrefix+"krb5.path", "spark.kubernetes.driver.pod.featureSteps"
 	for name, c := range map[string]struct {
@@ -76,29 +79,56 @@ func TestFiles(t *testing.T) {
 		want  func(r *submit.Request)
 		left  []string
 	}{
-		"a driver's template":     {[]string{driver, "t.yaml"}, "/case/t.yaml", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"an executors' template":  {[]string{executor, "/d/t.yaml"}, "/d/t.yaml", template, func(r *submit.Request) { r.ExecutorTemplate = []byte(asJSON) }, nil},
-		"a template as JSON":      {[]string{driver, "../t"}, "/t", asJSON + "\n", func(r *submit.Request) { r.DriverTemplate = []byte(asJSON + "\n") }, nil},
-		"a template in braces":    {[]string{driver, "t"}, "/case/t", "{spec: {containers: [{name: c}]}}", func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`) }, nil},
-		"a template by URI":       {[]string{driver, "file:///d/a%20b"}, "/d/a b", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"a template with local:":  {[]string{driver, "local:///t"}, "/t", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
-		"a template with a blank": {[]string{driver, "a b#c"}, "/case/a b#c", template, func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a driver's template": {[]string{driver, "t.yaml"}, "/case/t.yaml", template,
+			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"an executors' template": {[]string{executor, "/d/t.yaml"}, "/d/t.yaml", template,
+			func(r *submit.Request) { r.ExecutorTemplate = []byte(asJSON) }, nil},
+		"a template as JSON": {[]string{driver, "../t"}, "/t", asJSON + "\n",
+			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON + "\n") }, nil},
+		"a template in braces": {[]string{driver, "t"}, "/case/t", "{spec: {containers: [{name: c}]}}",
+			func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`) }, nil},
+		"a template by URI": {[]string{driver, "file:///d/a%20b"}, "/d/a b", template,
+			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a template with local:": {[]string{driver, "local:///t"}, "/t", template,
+			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
+		"a template with a blank": {[]string{driver, "a b#c"}, "/case/a b#c", template,
+			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, nil},
 		"a template by reference": {[]string{driver, "${env:DIR}/${spark.file}", "spark.file", "t"}, "/env/t", template,
 			func(r *submit.Request) { r.DriverTemplate = []byte(asJSON) }, []string{"spark.file", "t"}},
-		"a template by namespace": {[]string{driver, "${spark.kubernetes.namespace}", "spark.kubernetes.namespace", "ns"}, "/case/ns", template,
+		"a template by namespace": {[]string{driver, "${spark.kubernetes.namespace}", "spark.kubernetes.namespace",
+			"ns"}, "/case/ns", template,
 			func(r *submit.Request) { r.DriverTemplate, r.Namespace = []byte(asJSON), "ns" }, nil},
-		"a certificate of the API":          {[]string{ca, "ca.crt"}, "/case/ca.crt", "\x00\xff", func(r *submit.Request) { r.DriverCredentials.CACert = []byte("\x00\xff") }, nil},
-		"a client's key":                    {[]string{key, "/k"}, "/k", "k", func(r *submit.Request) { r.DriverCredentials.ClientKey = []byte("k") }, nil},
-		"a client's certificate":            {[]string{cert, "c"}, "/case/c", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
-		"a reference stays":                 {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c", func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
-		"krb5.conf":                         {[]string{krb5, "${env:DIR}/my.conf"}, "/env/my.conf", "[libdefaults]", func(r *submit.Request) { r.Krb5Conf = &submit.File{Name: "my.conf", Content: []byte("[libdefaults]")} }, nil},
-		"a keytab":                          {[]string{"spark.kerberos.keytab", "d/k.keytab"}, "/case/d/k.keytab", "\xff", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k.keytab", Content: []byte("\xff")} }, nil},
-		"a keytab by its old name":          {[]string{"spark.yarn.keytab", "/k"}, "/k", "k", func(r *submit.Request) { r.Keytab = &submit.File{Name: "k", Content: []byte("k")} }, nil},
-		"a keytab of the image":             {[]string{"spark.kerberos.keytab", "local:///k"}, "", "", nil, []string{"spark.kerberos.keytab", "local:///k"}},
-		"an image's keytab by its old name": {[]string{"spark.yarn.keytab", "local:///k"}, "", "", nil, []string{"spark.yarn.keytab", "local:///k", "spark.kerberos.keytab", "local:///k"}},
-		"a PodGroup":                        {[]string{steps, "a.B, " + volcanoClass, volcanoFileKey, "g"}, "/case/g", "spec: {}", func(r *submit.Request) { r.PodGroupTemplate = []byte("spec: {}") }, []string{steps, "a.B, " + volcanoClass}},
-		"a PodGroup without its step":       {[]string{volcanoFileKey, "g"}, "/case/g", "spec: {}", nil, []string{volcanoFileKey, "g"}},
-		"Volcano's step without group":      {[]string{steps, volcanoClass}, "", "", nil, []string{steps, volcanoClass}},
+		"a certificate of the API": {[]string{ca, "ca.crt"}, "/case/ca.crt", "\x00\xff",
+			func(r *submit.Request) { r.DriverCredentials.CACert = []byte("\x00\xff") }, nil},
+		"a client's key": {[]string{key, "/k"}, "/k", "k",
+			func(r *submit.Request) { r.DriverCredentials.ClientKey = []byte("k") }, nil},
+		"a client's certificate": {[]string{cert, "c"}, "/case/c", "c",
+			func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
+		"a reference stays": {[]string{cert, "${env:DIR}"}, "/case/${env:DIR}", "c",
+			func(r *submit.Request) { r.DriverCredentials.ClientCert = []byte("c") }, nil},
+		"krb5.conf": {[]string{krb5, "${env:DIR}/my.conf"}, "/env/my.conf", "[libdefaults]",
+			func(r *submit.Request) {
+				r.Krb5Conf = &submit.File{Name: "my.conf",
+					Content: []byte("[libdefaults]")}
+			}, nil},
+		"a keytab": {[]string{"spark.kerberos.keytab", "d/k.keytab"}, "/case/d/k.keytab",
+			"\xff", func(r *submit.Request) {
+				r.Keytab = &submit.File{Name: "k.keytab",
+					Content: []byte("\xff")}
+			}, nil},
+		"a keytab by its old name": {[]string{"spark.yarn.keytab", "/k"}, "/k", "k",
+			func(r *submit.Request) { r.Keytab = &submit.File{Name: "k", Content: []byte("k")} }, nil},
+		"a keytab of the image": {[]string{"spark.kerberos.keytab", "local:///k"}, "", "", nil,
+			[]string{"spark.kerberos.keytab", "local:///k"}},
+		"an image's keytab by its old name": {[]string{"spark.yarn.keytab", "local:///k"}, "", "", nil,
+			[]string{"spark.yarn.keytab", "local:///k", "spark.kerberos.keytab", "local:///k"}},
+		"a PodGroup": {[]string{steps, "a.B, " + volcanoClass, volcanoFileKey, "g"}, "/case/g",
+			"spec: {}", func(r *submit.Request) { r.PodGroupTemplate = []byte("spec: {}") },
+			[]string{steps, "a.B, " + volcanoClass}},
+		"a PodGroup without its step": {[]string{volcanoFileKey, "g"}, "/case/g", "spec: {}", nil,
+			[]string{volcanoFileKey, "g"}},
+		"Volcano's step without group": {[]string{steps, volcanoClass}, "", "", nil,
+			[]string{steps, volcanoClass}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := here(map[string]string{c.path: c.text})
@@ -120,15 +150,18 @@ func TestFiles(t *testing.T) {
 }
 
 func TestHadoopConfDir(t *testing.T) {
-	s := here(map[string]string{"/case/hc/core-site.xml": "<a/>", "/case/hc/x.zip": "z", "/case/hc/sub/y": "y", "/other": "o"})
+	s := here(map[string]string{"/case/hc/core-site.xml": "<a/>", "/case/hc/x.zip": "z", "/case/hc/sub/y": "y",
+		"/other": "o"})
 
 	s.Environment = map[string]string{"HADOOP_CONF_DIR": "hc"}
-	if diff := cmp.Diff(map[string]string{"core-site.xml": "<a/>", "x.zip": "z"}, quietly(t, s, line()).HadoopConfFiles); diff != "" {
+	if diff := cmp.Diff(map[string]string{"core-site.xml": "<a/>", "x.zip": "z"},
+		quietly(t, s, line()).HadoopConfFiles); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
 	s.Environment["HADOOP_CONF_DIR"] = "none"
-	if r, warnings := parsed(t, s, line()); r.HadoopConfFiles != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "/case/none contains no files") {
+	if r, warnings := parsed(t, s, line()); r.HadoopConfFiles != nil || len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "/case/none contains no files") {
 		t.Errorf("a directory that is not there: %v, %q", r.HadoopConfFiles, warnings)
 	}
 
@@ -155,7 +188,8 @@ func TestTextOfLines(t *testing.T) {
 		}
 
 		r, warnings := parsed(t, s, words)
-		if len(warnings) != 2 || r.HadoopConfFiles["a"] != replaced || r.HadoopConfFiles["b"] != "b" || string(r.Krb5Conf.Content) != replaced {
+		if len(warnings) != 2 || r.HadoopConfFiles["a"] != replaced || r.HadoopConfFiles["b"] != "b" ||
+			string(r.Krb5Conf.Content) != replaced {
 			t.Errorf("%s: %q, %q, warnings %q", version, r.HadoopConfFiles, r.Krb5Conf.Content, warnings)
 		}
 
@@ -166,7 +200,8 @@ func TestTextOfLines(t *testing.T) {
 }
 
 func TestSparkConfDir(t *testing.T) {
-	files := map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "spark-defaults.conf": "spark.a=1", "spark-x.conf": "c", "spark.properties": "d",
+	files := map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "spark-defaults.conf": "spark.a=1",
+		"spark-x.conf": "c", "spark.properties": "d",
 		"metrics.properties": "e", "metrics.properties.template": "f", "a.zip": "g", "latin": "\xff", "empty": ""}
 
 	inDir := map[string]string{}
@@ -181,14 +216,19 @@ func TestSparkConfDir(t *testing.T) {
 		want        map[string]string
 		defaults    bool
 	}{
-		"SPARK_CONF_DIR":                       {map[string]string{"SPARK_CONF_DIR": "../opt/spark/conf"}, nil, want, true},
-		"SPARK_HOME":                           {map[string]string{"SPARK_HOME": "/opt/spark"}, nil, want, true},
-		"SPARK_CONF_DIR before SPARK_HOME":     {map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": "/none"}, nil, nil, false},
-		"spark.home":                           {nil, []string{"-c", "spark.home=/opt/spark"}, want, false},
-		"SPARK_HOME before spark.home":         {map[string]string{"SPARK_HOME": "/none"}, []string{"-c", "spark.home=/opt/spark"}, nil, false},
-		"a properties file, no defaults":       {map[string]string{"SPARK_HOME": "/opt/spark"}, []string{"--properties-file", "/opt/spark/conf/empty"}, want, false},
-		"no setting names a directory":         {nil, nil, nil, false},
-		"an empty variable names no directory": {map[string]string{"SPARK_CONF_DIR": "", "SPARK_HOME": ""}, nil, nil, false},
+		"SPARK_CONF_DIR": {map[string]string{"SPARK_CONF_DIR": "../opt/spark/conf"}, nil,
+			want, true},
+		"SPARK_HOME": {map[string]string{"SPARK_HOME": "/opt/spark"}, nil, want, true},
+		"SPARK_CONF_DIR before SPARK_HOME": {map[string]string{"SPARK_HOME": "/opt/spark",
+			"SPARK_CONF_DIR": "/none"}, nil, nil, false},
+		"spark.home": {nil, []string{"-c", "spark.home=/opt/spark"}, want, false},
+		"SPARK_HOME before spark.home": {map[string]string{"SPARK_HOME": "/none"},
+			[]string{"-c", "spark.home=/opt/spark"}, nil, false},
+		"a properties file, no defaults": {map[string]string{"SPARK_HOME": "/opt/spark"},
+			[]string{"--properties-file", "/opt/spark/conf/empty"}, want, false},
+		"no setting names a directory": {nil, nil, nil, false},
+		"an empty variable names no directory": {map[string]string{"SPARK_CONF_DIR": "", "SPARK_HOME": ""}, nil, nil,
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := here(inDir)

@@ -14,7 +14,8 @@ import (
 // rendered returns a command line that Parse parses to r. It leaves out the contents of the submitter's files, because
 // a command line cannot express them.
 func rendered(r submit.Request) []string {
-	args := []string{"--master", r.Master, "--deploy-mode", "cluster", "--name", r.AppName, "--conf", namespaceKey + "=" + r.Namespace}
+	args := []string{"--master", r.Master, "--deploy-mode", "cluster", "--name", r.AppName, "--conf",
+		namespaceKey + "=" + r.Namespace}
 	if r.DriverPodName != "" {
 		args = append(args, "--conf", podNameKey+"="+r.DriverPodName)
 	}
@@ -45,21 +46,29 @@ func rendered(r submit.Request) []string {
 // Request must parse to the same Request too.
 func FuzzParse(f *testing.F) {
 	for _, args := range [][]string{
-		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"), line("--jars", "a b,local:///c#d,%41"),
-		line("--properties-file", "p", "--load-spark-defaults", "--extra-properties-file", "/p"), line("--driver-java-options", `-Da="b \" c"`),
-		line("-c", "spark.kubernetes.driver.podTemplateFile=t", "--keytab", "t", "--principal", "p"), line("--proxy-user", "u", "--queue", "q"),
-		line("-c", kerberosPrefix+"krb5.path=/p", "-c", "spark.driver.memory=1g"), append(line("--supervise"), "--", "-x", "", "\xff"),
-		{"--master", "k8s://http://h", "--deploy-mode=cluster", "../app.py", "1"}, {"--kill", "x"}, {"--conf="}, {"-c"}, {"a#b"}, line("--conf", "my.password"),
+		nil, line(), line("--name=a", "-c", "spark.a=${spark.b}", "--conf", "spark.b=${env:X}"),
+		line("--jars", "a b,local:///c#d,%41"),
+		line("--properties-file", "p", "--load-spark-defaults", "--extra-properties-file", "/p"),
+		line("--driver-java-options", `-Da="b \" c"`),
+		line("-c", "spark.kubernetes.driver.podTemplateFile=t", "--keytab", "t", "--principal", "p"),
+		line("--proxy-user", "u", "--queue", "q"),
+		line("-c", kerberosPrefix+"krb5.path=/p", "-c", "spark.driver.memory=1g"),
+		append(line("--supervise"), "--", "-x", "", "\xff"),
+		{"--master", "k8s://http://h", "--deploy-mode=cluster", "../app.py", "1"}, {"--kill", "x"}, {"--conf="}, {"-c"},
+		{"a#b"}, line("--conf", "my.password"),
 	} {
 		f.Add(strings.Join(args, "\x00"), "spark.x = y\nz", "4.3")
 	}
 
-	f.Add(strings.Join(line("--properties-file", "p"), "\x00"), "spark.kubernetes.namespace=${env:DIR}\nspark.jars=a,b", "3.5")
+	f.Add(strings.Join(line("--properties-file", "p"), "\x00"),
+		"spark.kubernetes.namespace=${env:DIR}\nspark.jars=a,b", "3.5")
 	f.Fuzz(func(t *testing.T, text, file, version string) {
 		args := strings.Split(text, "\x00")
-		s := here(map[string]string{"/case/p": file, "/p": file, "/case/t": file, "/case/cf/spark-defaults.conf": "spark.d=1", "/case/cf/a": file, "/h/b": file})
+		s := here(map[string]string{"/case/p": file, "/p": file, "/case/t": file,
+			"/case/cf/spark-defaults.conf": "spark.d=1", "/case/cf/a": file, "/h/b": file})
 		s.SparkVersion = version
-		s.Environment = map[string]string{"SPARK_CONF_DIR": "cf", "HADOOP_CONF_DIR": "/h", "X": "${spark.b}", "DIR": "/case"}
+		s.Environment = map[string]string{"SPARK_CONF_DIR": "cf", "HADOOP_CONF_DIR": "/h", "X": "${spark.b}",
+			"DIR": "/case"}
 		before := slices.Clone(args)
 
 		r, warnings, err := Parse(args, s)
@@ -85,8 +94,10 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 
-		if again, more, err := Parse(args, s); err != nil || !cmp.Equal(r, again, compareRequests) || !slices.Equal(warnings, more) {
-			t.Errorf("%q: a second call of Parse gives another result: %v\n%s", args, err, cmp.Diff(r, again, compareRequests))
+		if again, more, err := Parse(args, s); err != nil || !cmp.Equal(r, again, compareRequests) ||
+			!slices.Equal(warnings, more) {
+			t.Errorf("%q: a second call of Parse gives another result: %v\n%s", args, err,
+				cmp.Diff(r, again, compareRequests))
 		}
 
 		stable(t, r)
@@ -108,7 +119,8 @@ func stable(t *testing.T, r submit.Request) {
 		return
 	}
 
-	r.Environment, r.ConfFiles, r.HadoopConfFiles, r.DriverTemplate, r.ExecutorTemplate, r.Keytab, r.Krb5Conf, r.PodGroupTemplate = nil, nil, nil, nil, nil, nil, nil, nil
+	r.Environment, r.ConfFiles, r.HadoopConfFiles, r.DriverTemplate, r.ExecutorTemplate, r.Keytab, r.Krb5Conf,
+		r.PodGroupTemplate = nil, nil, nil, nil, nil, nil, nil, nil
 
 	r.DriverCredentials = submit.Credentials{}
 	if diff := cmp.Diff(r, got, compareRequests); diff != "" {
@@ -119,7 +131,8 @@ func stable(t *testing.T, r submit.Request) {
 // FuzzResolve checks that resolve returns either a problem or a URI. The URI must have a scheme and must resolve to
 // itself.
 func FuzzResolve(f *testing.F) {
-	for _, text := range []string{"", "a", "a b", "/a", "//a", "a#b", "a%20b#c", "%", "%zz", "local:///a", " local:///a", "s3a://b/*.jar", "file:", "/", "x:y", "1:2", "ä#ö", "a\x00b", "\xff", "a?b#c"} {
+	for _, text := range []string{"", "a", "a b", "/a", "//a", "a#b", "a%20b#c", "%", "%zz", "local:///a",
+		" local:///a", "s3a://b/*.jar", "file:", "/", "x:y", "1:2", "ä#ö", "a\x00b", "\xff", "a?b#c"} {
 		f.Add(text, "/case")
 	}
 

@@ -51,14 +51,16 @@ func here(files map[string]string) Submitter {
 // line returns a complete command line. It contains the options that every submission needs, the given arguments, and a
 // resource, in this order.
 func line(words ...string) []string {
-	return slices.Concat([]string{"--master", "k8s://https://host:6443", "--deploy-mode", "cluster", "--class", "a.B"}, words, []string{"local:///x.jar"})
+	return slices.Concat([]string{"--master", "k8s://https://host:6443", "--deploy-mode", "cluster", "--class", "a.B"},
+		words, []string{"local:///x.jar"})
 }
 
 // plain returns the expected Request for line(). The pairs are additional keys and values of its configuration, and the
 // function change changes other fields.
 func plain(change func(r *submit.Request), pairs ...string) submit.Request {
 	r := submit.Request{
-		SparkVersion: "4.3.0", Master: "k8s://https://host:6443", Namespace: "default", AppName: "a.B", MainClass: "a.B", Resource: "local:///x.jar",
+		SparkVersion: "4.3.0", Master: "k8s://https://host:6443", Namespace: "default", AppName: "a.B",
+		MainClass: "a.B", Resource: "local:///x.jar",
 		Conf: conf.New(),
 	}
 	for i := 0; i < len(pairs); i += 2 {
@@ -107,36 +109,61 @@ func TestParse(t *testing.T) {
 	}{
 		"only the required options": {line(), plain(nil)},
 		"every option": {
-			line("--name", "n", "--driver-memory", "1g", "--driver-cores", "2", "--executor-memory", "3g", "--executor-cores", "4", "--num-executors", "5",
-				"--driver-java-options", "-Da=b", "--driver-class-path", "/c", "--driver-library-path", "/l", "--driver-default-class-path", "/d",
-				"--jars", "local:///a.jar", "--files", "local:///f", "--archives", "local:///z.zip#z", "--py-files", "local:///p.py",
-				"--packages", "g:a:1", "--exclude-packages", "g:b", "--repositories", "https://r", "--proxy-user", "u", "--verbose", "-v"),
+			line("--name", "n", "--driver-memory", "1g", "--driver-cores", "2", "--executor-memory", "3g",
+				"--executor-cores", "4", "--num-executors", "5",
+				"--driver-java-options", "-Da=b", "--driver-class-path", "/c", "--driver-library-path", "/l",
+				"--driver-default-class-path", "/d",
+				"--jars", "local:///a.jar", "--files", "local:///f", "--archives", "local:///z.zip#z", "--py-files",
+				"local:///p.py",
+				"--packages", "g:a:1", "--exclude-packages", "g:b", "--repositories", "https://r", "--proxy-user", "u",
+				"--verbose", "-v"),
 			plain(func(r *submit.Request) { r.AppName, r.ProxyUser = "n", "u" },
-				"spark.driver.memory", "1g", "spark.driver.cores", "2", "spark.executor.memory", "3g", "spark.executor.cores", "4", "spark.executor.instances", "5",
-				"spark.driver.extraJavaOptions", "-Da=b", "spark.driver.extraClassPath", "/c", "spark.driver.extraLibraryPath", "/l",
-				"spark.driver.defaultExtraClassPath", "/d", "spark.jars", "local:///a.jar", "spark.files", "local:///f", "spark.archives", "local:///z.zip#z",
-				"spark.submit.pyFiles", "local:///p.py", "spark.jars.packages", "g:a:1", "spark.jars.excludes", "g:b", "spark.jars.repositories", "https://r"),
+				"spark.driver.memory", "1g", "spark.driver.cores", "2", "spark.executor.memory", "3g",
+				"spark.executor.cores", "4", "spark.executor.instances", "5",
+				"spark.driver.extraJavaOptions", "-Da=b", "spark.driver.extraClassPath", "/c",
+				"spark.driver.extraLibraryPath", "/l",
+				"spark.driver.defaultExtraClassPath", "/d", "spark.jars", "local:///a.jar", "spark.files", "local:///f",
+				"spark.archives", "local:///z.zip#z",
+				"spark.submit.pyFiles", "local:///p.py", "spark.jars.packages", "g:a:1", "spark.jars.excludes", "g:b",
+				"spark.jars.repositories", "https://r"),
 		},
-		"kerberos":                          {line("--principal", "p", "--keytab", "local:///k"), plain(nil, "spark.kerberos.principal", "p", "spark.kerberos.keytab", "local:///k")},
-		"value after an equals sign":        {line("--name=a=b", "--conf=spark.a=b=c", "--verbose=1"), plain(func(r *submit.Request) { r.AppName = "a=b" }, "spark.a", "b=c")},
-		"the short form of --conf":          {line("-c", "spark.a=1", "--conf", "spark.b="), plain(nil, "spark.a", "1", "spark.b", "")},
-		"the later --conf counts":           {line("--name", "a", "--name", "b", "-c", "spark.a=1", "-c", "spark.a=2"), plain(func(r *submit.Request) { r.AppName = "b" }, "spark.a", "2")},
-		"blanks of a value stay":            {line("-c", "spark.a= b\t"), plain(nil, "spark.a", " b\t")},
-		"a value that looks like an option": {line("--name", "--conf", "-c", "spark.a=--b"), plain(func(r *submit.Request) { r.AppName = "--conf" }, "spark.a", "--b")},
-		"arguments after the resource":      {append(line(), "--name", "x", "", "-c", "a b", "--help"), plain(func(r *submit.Request) { r.Arguments = []string{"--name", "x", "", "-c", "a b", "--help"} })},
-		"a --driver option, then conf":      {line("--driver-memory", "1g", "-c", "spark.driver.memory=2g"), plain(nil, "spark.driver.memory", "2g")},
-		"conf, then a --driver option":      {line("-c", "spark.driver.memory=2g", "--driver-memory", "1g"), plain(nil, "spark.driver.memory", "1g")},
-		"another option, then conf":         {line("--driver-cores", "1", "-c", "spark.driver.cores=2"), plain(nil, "spark.driver.cores", "1")},
-		"conf, then another option":         {line("-c", "spark.driver.cores=2", "--driver-cores", "1"), plain(nil, "spark.driver.cores", "1")},
-		"a list's option before its key":    {line("--jars", "local:///a", "-c", "spark.jars=local:///b"), plain(nil, "spark.jars", "local:///a")},
+		"kerberos": {line("--principal", "p", "--keytab", "local:///k"),
+			plain(nil, "spark.kerberos.principal", "p", "spark.kerberos.keytab", "local:///k")},
+		"value after an equals sign": {line("--name=a=b", "--conf=spark.a=b=c", "--verbose=1"),
+			plain(func(r *submit.Request) { r.AppName = "a=b" }, "spark.a", "b=c")},
+		"the short form of --conf": {line("-c", "spark.a=1", "--conf", "spark.b="),
+			plain(nil, "spark.a", "1", "spark.b", "")},
+		"the later --conf counts": {line("--name", "a", "--name", "b", "-c", "spark.a=1", "-c", "spark.a=2"),
+			plain(func(r *submit.Request) { r.AppName = "b" }, "spark.a", "2")},
+		"blanks of a value stay": {line("-c", "spark.a= b\t"), plain(nil, "spark.a", " b\t")},
+		"a value that looks like an option": {line("--name", "--conf", "-c", "spark.a=--b"),
+			plain(func(r *submit.Request) { r.AppName = "--conf" }, "spark.a", "--b")},
+		"arguments after the resource": {append(line(), "--name", "x", "", "-c", "a b", "--help"),
+			plain(func(r *submit.Request) { r.Arguments = []string{"--name", "x", "", "-c", "a b", "--help"} })},
+		"a --driver option, then conf": {line("--driver-memory", "1g", "-c", "spark.driver.memory=2g"),
+			plain(nil, "spark.driver.memory", "2g")},
+		"conf, then a --driver option": {line("-c", "spark.driver.memory=2g", "--driver-memory", "1g"),
+			plain(nil, "spark.driver.memory", "1g")},
+		"another option, then conf": {line("--driver-cores", "1", "-c", "spark.driver.cores=2"),
+			plain(nil, "spark.driver.cores", "1")},
+		"conf, then another option": {line("-c", "spark.driver.cores=2", "--driver-cores", "1"),
+			plain(nil, "spark.driver.cores", "1")},
+		"a list's option before its key": {line("--jars", "local:///a", "-c", "spark.jars=local:///b"),
+			plain(nil, "spark.jars", "local:///a")},
 		"no executors, dynamically": {line("--num-executors", "0", "-c", "spark.dynamicAllocation.enabled=TRUE"),
 			plain(nil, "spark.executor.instances", "0", "spark.dynamicAllocation.enabled", "TRUE")},
-		"a namespace":                     {line("-c", "spark.kubernetes.namespace=ns"), plain(func(r *submit.Request) { r.Namespace = "ns" })},
-		"a pod name":                      {line("-c", "spark.kubernetes.driver.pod.name=d"), plain(func(r *submit.Request) { r.DriverPodName = "d" })},
-		"a name by conf":                  {line("-c", "spark.app.name=n"), plain(func(r *submit.Request) { r.AppName = "n" })},
+		"a namespace": {line("-c", "spark.kubernetes.namespace=ns"),
+			plain(func(r *submit.Request) { r.Namespace = "ns" })},
+		"a pod name": {line("-c", "spark.kubernetes.driver.pod.name=d"),
+			plain(func(r *submit.Request) { r.DriverPodName = "d" })},
+		"a name by conf": {line("-c", "spark.app.name=n"),
+			plain(func(r *submit.Request) { r.AppName = "n" })},
 		"an empty name counts as missing": {line("--name", ""), plain(nil)},
 		"spark-internal": {append(start, "--class", "a.B", "spark-internal", "x"),
-			plain(func(r *submit.Request) { r.Master, r.Resource, r.Arguments = "k8s://https://h", "", []string{"x"} })},
+			plain(func(r *submit.Request) {
+				r.Master, r.Resource, r.Arguments = "k8s://https://h", "",
+					[]string{"x"}
+			})},
 		"python": {append(start, "local:///d/app.py"),
 			plain(func(r *submit.Request) {
 				r.Master, r.Resource, r.AppName, r.MainClass = "k8s://https://h", "local:///d/app.py", "app.py", ""
@@ -149,9 +176,11 @@ func TestParse(t *testing.T) {
 			})},
 		"a file": {append(start, "my app.py"),
 			plain(func(r *submit.Request) {
-				r.Master, r.Resource, r.AppName, r.MainClass = "k8s://https://h", "file:/case/my%20app.py", "my%20app.py", ""
+				r.Master, r.Resource, r.AppName, r.MainClass = "k8s://https://h", "file:/case/my%20app.py",
+					"my%20app.py", ""
 			})},
-		"master and mode by conf": {[]string{"-c", "spark.master=k8s://h", "-c", "spark.submit.deployMode=cluster", "--class", "a.B", "local:///x.jar"},
+		"master and mode by conf": {[]string{"-c", "spark.master=k8s://h", "-c", "spark.submit.deployMode=cluster",
+			"--class", "a.B", "local:///x.jar"},
 			plain(func(r *submit.Request) { r.Master = "k8s://https://h" })},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,8 +194,10 @@ func TestParse(t *testing.T) {
 // TestAnOptionIsItsKey checks that an option and the configuration key with the same meaning give the same Request,
 // whichever source sets the key.
 func TestAnOptionIsItsKey(t *testing.T) {
-	values := map[string]string{"spark.master": "k8s://other", "spark.submit.deployMode": "cluster", "spark.driver.memory": "3g", "spark.executor.memory": "2g",
-		"spark.driver.cores": "3", "spark.executor.cores": "3", "spark.executor.instances": "3", "spark.kerberos.keytab": "local:///k"}
+	values := map[string]string{"spark.master": "k8s://other", "spark.submit.deployMode": "cluster",
+		"spark.driver.memory": "3g", "spark.executor.memory": "2g",
+		"spark.driver.cores": "3", "spark.executor.cores": "3", "spark.executor.instances": "3",
+		"spark.kerberos.keytab": "local:///k"}
 
 	tested := 0
 	for _, o := range options {
@@ -191,14 +222,17 @@ func TestAnOptionIsItsKey(t *testing.T) {
 
 		end := []string{"--class", "a.B", "local:///x.jar"}
 		want := quietly(t, here(nil), slices.Concat(start, []string{o.name, value}, end))
-		file := here(map[string]string{"/case/p": o.key + "=" + value, "/case/conf/spark-defaults.conf": o.key + " " + value})
+		file := here(map[string]string{"/case/p": o.key + "=" + value,
+			"/case/conf/spark-defaults.conf": o.key + " " + value})
 		byDefaults := file
 
 		byDefaults.Environment = map[string]string{"SPARK_CONF_DIR": "conf"}
 		for name, got := range map[string]submit.Request{
-			"=":                 quietly(t, here(nil), slices.Concat(start, []string{o.name + "=" + value}, end)),
-			"--conf":            quietly(t, here(nil), slices.Concat(start, []string{"--conf", o.key + "=" + value}, end)),
-			"--conf=":           quietly(t, here(nil), slices.Concat(start, []string{"--conf=" + o.key + "=" + value}, end)),
+			"=": quietly(t, here(nil), slices.Concat(start, []string{o.name + "=" + value}, end)),
+			"--conf": quietly(t, here(nil),
+				slices.Concat(start, []string{"--conf", o.key + "=" + value}, end)),
+			"--conf=": quietly(t, here(nil),
+				slices.Concat(start, []string{"--conf=" + o.key + "=" + value}, end)),
 			"a properties file": quietly(t, file, slices.Concat(start, []string{"--properties-file", "p"}, end)),
 			"another file":      quietly(t, file, slices.Concat(start, []string{"--extra-properties-file", "p"}, end)),
 			"the defaults":      quietly(t, byDefaults, slices.Concat(start, end)),
@@ -218,7 +252,8 @@ func TestAnOptionIsItsKey(t *testing.T) {
 // TestTheOrderOfOptions checks that the order of options does not matter, except among --conf and the options that are
 // converted to a --conf.
 func TestTheOrderOfOptions(t *testing.T) {
-	pieces := [][]string{{"--name", "n"}, {"-c", "spark.a=1"}, {"--driver-memory=1g"}, {"--properties-file", "/p"}, {"--executor-cores", "2"}, {"--supervise"},
+	pieces := [][]string{{"--name", "n"}, {"-c", "spark.a=1"}, {"--driver-memory=1g"}, {"--properties-file", "/p"},
+		{"--executor-cores", "2"}, {"--supervise"},
 		{"--jars", "local:///a.jar"}, {"--load-spark-defaults"}, {"--proxy-user", "u"}}
 	s := here(map[string]string{"/p": "spark.a=2\nspark.b=2", "/home/conf/spark-defaults.conf": "spark.b=3\nspark.c=3"})
 	s.Environment = map[string]string{"SPARK_HOME": "/home"}
@@ -254,7 +289,8 @@ func backward[T any](s []T) func(func(T) bool) {
 func TestPrecedence(t *testing.T) {
 	const key = "spark.executor.memory"
 	s := here(map[string]string{
-		"/case/first": key + "=5g", "/case/second": key + "=6g", "/case/file": key + "=4g", "/case/cf/spark-defaults.conf": key + "=3g",
+		"/case/first": key + "=5g", "/case/second": key + "=6g", "/case/file": key + "=4g",
+		"/case/cf/spark-defaults.conf": key + "=3g",
 	})
 
 	var words []string
@@ -266,7 +302,10 @@ func TestPrecedence(t *testing.T) {
 		{"a system property", "1g", func() { s.SystemProperties = map[string]string{key: "1g"} }},
 		{"the environment", "2g", func() { s.Environment = map[string]string{"SPARK_EXECUTOR_MEMORY": "2g"} }},
 		{"spark-defaults.conf", "3g", func() { s.Environment["SPARK_CONF_DIR"] = "/case/cf" }},
-		{"--properties-file", "4g", func() { words = append(words, "--load-spark-defaults", "--properties-file", "file") }},
+		{"--properties-file", "4g", func() {
+			words = append(words, "--load-spark-defaults", "--properties-file",
+				"file")
+		}},
 		{"--extra-properties-file", "5g", func() { words = append(words, "--extra-properties-file", "first") }},
 		{"a later one", "6g", func() { words = append(words, "--extra-properties-file", "second") }},
 		{"--conf", "7g", func() { words = append(words, "-c", key+"=7g") }},
@@ -283,9 +322,11 @@ func TestPrecedence(t *testing.T) {
 // TestDefaults checks that spark-defaults.conf is read only if there is no properties file or if an option requests it.
 func TestDefaults(t *testing.T) {
 	s := here(map[string]string{
-		"/case/p": "spark.a=p", "/case/e": "spark.b=e", "/opt/spark/conf/spark-defaults.conf": "spark.a d\nspark.c: d", "/case/cf/spark-defaults.conf": "spark.d=cf",
+		"/case/p": "spark.a=p", "/case/e": "spark.b=e", "/opt/spark/conf/spark-defaults.conf": "spark.a d\nspark.c: d",
+		"/case/cf/spark-defaults.conf": "spark.d=cf",
 	})
-	home, both := map[string]string{"SPARK_HOME": "/opt/spark"}, map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": "cf"}
+	home, both := map[string]string{"SPARK_HOME": "/opt/spark"},
+		map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": "cf"}
 
 	empty := map[string]string{"SPARK_HOME": "/opt/spark", "SPARK_CONF_DIR": ""}
 	for _, c := range []struct {
@@ -299,9 +340,12 @@ func TestDefaults(t *testing.T) {
 		{both, nil, map[string]string{"spark.d": "cf"}},
 		{map[string]string{"SPARK_CONF_DIR": "/nowhere"}, nil, map[string]string{}},
 		{home, []string{"--properties-file", "p"}, map[string]string{"spark.a": "p"}},
-		{home, []string{"--properties-file", "p", "--load-spark-defaults"}, map[string]string{"spark.a": "p", "spark.c": "d"}},
-		{home, []string{"--extra-properties-file", "e"}, map[string]string{"spark.a": "d", "spark.b": "e", "spark.c": "d"}},
-		{home, []string{"--properties-file", "p", "--extra-properties-file", "e"}, map[string]string{"spark.a": "p", "spark.b": "e"}},
+		{home, []string{"--properties-file", "p", "--load-spark-defaults"},
+			map[string]string{"spark.a": "p", "spark.c": "d"}},
+		{home, []string{"--extra-properties-file", "e"},
+			map[string]string{"spark.a": "d", "spark.b": "e", "spark.c": "d"}},
+		{home, []string{"--properties-file", "p", "--extra-properties-file", "e"},
+			map[string]string{"spark.a": "p", "spark.b": "e"}},
 	} {
 		s.Environment = c.environment
 		if diff := cmp.Diff(c.want, quietly(t, s, line(c.words...)).Conf.Map()); diff != "" {
@@ -315,7 +359,8 @@ func TestDefaults(t *testing.T) {
 func TestPropertiesText(t *testing.T) {
 	s := here(map[string]string{"/case/p": "# spark.no=1\n  spark.a =  x y \t\nspark.b=\\u0020 \\n\\t z\\u0001\nspark.c\nspark.d=\\\n  e\nspark.latin=\xe4\n"})
 
-	want := map[string]string{"spark.a": "x y", "spark.b": "\n\t z", "spark.c": "", "spark.d": "e", "spark.latin": "\ufffd"}
+	want := map[string]string{"spark.a": "x y", "spark.b": "\n\t z", "spark.c": "", "spark.d": "e",
+		"spark.latin": "\ufffd"}
 	if diff := cmp.Diff(want, quietly(t, s, line("--properties-file", "p")).Conf.Map()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -324,8 +369,9 @@ func TestPropertiesText(t *testing.T) {
 // TestEnvironment checks that an environment variable sets only the keys that no other source sets.
 func TestEnvironment(t *testing.T) {
 	s := here(nil)
-	s.Environment = map[string]string{"MASTER": "k8s://env", "DEPLOY_MODE": "cluster", "SPARK_DRIVER_MEMORY": "2g", "SPARK_EXECUTOR_MEMORY": "3g",
-		"SPARK_EXECUTOR_CORES": "4", "SPARK_USER": "alice", "PYSPARK_PYTHON": "p3", "NS": "prod"}
+	s.Environment = map[string]string{"MASTER": "k8s://env", "DEPLOY_MODE": "cluster", "SPARK_DRIVER_MEMORY": "2g",
+		"SPARK_EXECUTOR_MEMORY": "3g",
+		"SPARK_EXECUTOR_CORES":  "4", "SPARK_USER": "alice", "PYSPARK_PYTHON": "p3", "NS": "prod"}
 	want := plain(func(r *submit.Request) {
 		r.Master, r.User, r.Environment, r.Namespace = "k8s://https://env", "alice", s.Environment, "prod-1"
 	}, "spark.driver.memory", "2g", "spark.executor.memory", "3g", "spark.executor.cores", "4")
@@ -341,7 +387,8 @@ func TestEnvironment(t *testing.T) {
 	}
 
 	got = quietly(t, s, line("-c", "spark.driver.memory=9g", "--executor-cores", "9"))
-	if diff := cmp.Diff(map[string]string{"spark.driver.memory": "9g", "spark.executor.memory": "3g", "spark.executor.cores": "9"}, got.Conf.Map()); diff != "" {
+	if diff := cmp.Diff(map[string]string{"spark.driver.memory": "9g", "spark.executor.memory": "3g",
+		"spark.executor.cores": "9"}, got.Conf.Map()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -376,8 +423,10 @@ func TestSubmittingUser(t *testing.T) {
 // must not set the master, the deploy mode or the name.
 func TestSystemProperties(t *testing.T) {
 	s := here(nil)
-	s.SystemProperties = map[string]string{"spark.a": "1", "spark.b": "2", "user.home": "/", "spark.master": "k8s://sys", "spark.submit.deployMode": "client",
-		"spark.app.name": "sys", "spark.jars": "local:///a.jar, lib.jar", "spark.kubernetes.namespace": "${system:my.ns}", "my.ns": "prod"}
+	s.SystemProperties = map[string]string{"spark.a": "1", "spark.b": "2", "user.home": "/",
+		"spark.master": "k8s://sys", "spark.submit.deployMode": "client",
+		"spark.app.name": "sys", "spark.jars": "local:///a.jar, lib.jar",
+		"spark.kubernetes.namespace": "${system:my.ns}", "my.ns": "prod"}
 
 	want := plain(func(r *submit.Request) { r.Namespace, r.SystemProperties = "prod", s.SystemProperties },
 		"spark.a", "1", "spark.b", "3", "spark.jars", "local:///a.jar,file:/case/lib.jar")
@@ -385,18 +434,21 @@ func TestSystemProperties(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	if _, _, err := Parse([]string{"--deploy-mode", "cluster", "x.py"}, s); err == nil || !strings.Contains(err.Error(), "spark.master: is missing") {
+	if _, _, err := Parse([]string{"--deploy-mode", "cluster", "x.py"}, s); err == nil ||
+		!strings.Contains(err.Error(), "spark.master: is missing") {
 		t.Errorf("a master by a system property: %v", err)
 	}
 }
 
 func TestWarnings(t *testing.T) {
 	s := here(map[string]string{"/case/p": "key=value\nspark.a=1\n"})
-	r, warnings := parsed(t, s, line("--queue", "q", "--supervise", "--total-executor-cores", "3", "--conf", "my.password=hidden", "--properties-file", "p"))
+	r, warnings := parsed(t, s, line("--queue", "q", "--supervise", "--total-executor-cores", "3", "--conf",
+		"my.password=hidden", "--properties-file", "p"))
 
 	want := []string{
 		"my.password, key: are left out: only keys that begin with spark. are Spark configuration",
-		"--queue: has no effect: " + noQueue, "--supervise: has no effect: " + noSupervise, "--total-executor-cores: has no effect: " + noTotal,
+		"--queue: has no effect: " + noQueue, "--supervise: has no effect: " + noSupervise,
+		"--total-executor-cores: has no effect: " + noTotal,
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -406,7 +458,9 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	if _, warnings := parsed(t, s, []string{"--master", "k8s://http://h", "--deploy-mode", "cluster", "x.py"}); len(warnings) != 1 || !strings.Contains(warnings[0], "use https") {
+	if _, warnings := parsed(t, s,
+		[]string{"--master", "k8s://http://h", "--deploy-mode", "cluster", "x.py"}); len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "use https") {
 		t.Errorf("http: %q", warnings)
 	}
 
@@ -426,8 +480,10 @@ func TestBuildTakesWhatParseGives(t *testing.T) {
 	s := here(nil)
 	s.Environment = map[string]string{"NS": "prod"}
 
-	r := quietly(t, s, line("--name", "My App", "--jars", "local:///a.jar", "-c", "spark.kubernetes.container.image=img:1", "-c", "spark.kubernetes.namespace=${env:NS}",
-		"-c", "spark.kubernetes.driver.pod.name=${spark.kubernetes.namespace}-driver", "-c", "spark.kubernetes.driver.label.a=b"))
+	r := quietly(t, s, line("--name", "My App", "--jars", "local:///a.jar", "-c",
+		"spark.kubernetes.container.image=img:1", "-c", "spark.kubernetes.namespace=${env:NS}",
+		"-c", "spark.kubernetes.driver.pod.name=${spark.kubernetes.namespace}-driver", "-c",
+		"spark.kubernetes.driver.label.a=b"))
 	if r.Conf.Has("spark.kubernetes.namespace") || r.DriverPodName != "prod-driver" {
 		t.Errorf("DriverPodName is %q", r.DriverPodName)
 	}
@@ -445,8 +501,10 @@ func TestBuildTakesWhatParseGives(t *testing.T) {
 
 	got := propertiesOf(t, o)
 	for key, want := range map[string]string{
-		"spark.master": "k8s://https://host:6443", "spark.submit.deployMode": "cluster", "spark.app.name": "My App", "spark.jars": "local:///a.jar,local:///x.jar",
-		"spark.submit.pyFiles": "", "spark.kubernetes.namespace": "prod", "spark.kubernetes.driver.pod.name": "prod-driver",
+		"spark.master": "k8s://https://host:6443", "spark.submit.deployMode": "cluster", "spark.app.name": "My App",
+		"spark.jars":           "local:///a.jar,local:///x.jar",
+		"spark.submit.pyFiles": "", "spark.kubernetes.namespace": "prod",
+		"spark.kubernetes.driver.pod.name": "prod-driver",
 	} {
 		if got[key] != want {
 			t.Errorf("%s is %q, want %q", key, got[key], want)

@@ -41,7 +41,8 @@ func TestHideAddresses(t *testing.T) {
 // TestShortenLongTexts checks that Shorten searches only the beginning of a long text for addresses, with the same
 // result as a search of the whole text.
 func TestShortenLongTexts(t *testing.T) {
-	for _, unit := range []string{"https://user:word@host/a.jar?sig=s,", "s3a://KEY:sec/ret@bucket/a.jar ", "local:///n.jar,", "no address ", "ä"} {
+	for _, unit := range []string{"https://user:word@host/a.jar?sig=s,", "s3a://KEY:sec/ret@bucket/a.jar ",
+		"local:///n.jar,", "no address ", "ä"} {
 		long := strings.Repeat(unit, 2*searchedLimit/len(unit))
 
 		whole := HideAddresses(long)

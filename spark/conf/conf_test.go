@@ -115,7 +115,8 @@ func TestSorted(t *testing.T) {
 
 func TestNilAndZeroConf(t *testing.T) {
 	var none *Conf
-	if v, ok := none.Get("a"); ok || v != "" || none.Has("a") || none.Len() != 0 || len(none.Keys()) != 0 || len(none.Map()) != 0 {
+	if v, ok := none.Get("a"); ok || v != "" || none.Has("a") || none.Len() != 0 || len(none.Keys()) != 0 ||
+		len(none.Map()) != 0 {
 		t.Error("a nil configuration is not empty")
 	}
 
@@ -224,11 +225,13 @@ func TestEqual(t *testing.T) {
 		"a copy without a deleted key": {deleted, true},
 		"nil":                          {nil, false},
 		"an empty configuration":       {New(), false},
-		"another order":                {pairs("b", "2", "a", "1").WithEnvironment(map[string]string{"E": "1"}).WithSystemProperties(map[string]string{"p": "1"}), false},
-		"another value":                {pairs("a", "1", "b", "3").WithEnvironment(map[string]string{"E": "1"}).WithSystemProperties(map[string]string{"p": "1"}), false},
-		"another environment":          {base().WithEnvironment(map[string]string{"E": "2"}), false},
-		"no environment":               {base().WithEnvironment(nil), false},
-		"other system properties":      {base().WithSystemProperties(map[string]string{"p": "1", "q": "1"}), false},
+		"another order": {pairs("b", "2", "a",
+			"1").WithEnvironment(map[string]string{"E": "1"}).WithSystemProperties(map[string]string{"p": "1"}), false},
+		"another value": {pairs("a", "1", "b",
+			"3").WithEnvironment(map[string]string{"E": "1"}).WithSystemProperties(map[string]string{"p": "1"}), false},
+		"another environment":     {base().WithEnvironment(map[string]string{"E": "2"}), false},
+		"no environment":          {base().WithEnvironment(nil), false},
+		"other system properties": {base().WithSystemProperties(map[string]string{"p": "1", "q": "1"}), false},
 	} {
 		if got := base().Equal(c.other); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -273,7 +276,8 @@ func TestCopiesKeepTheirContext(t *testing.T) {
 
 	var none *Conf
 	for name, copied := range map[string]*Conf{
-		"Sorted": none.Sorted(), "WithEnvironment": none.WithEnvironment(map[string]string{"E": "env"}), "WithSystemProperties": none.WithSystemProperties(nil),
+		"Sorted": none.Sorted(), "WithEnvironment": none.WithEnvironment(map[string]string{"E": "env"}),
+		"WithSystemProperties": none.WithSystemProperties(nil),
 	} {
 		if copied.Len() != 0 || !copied.SetIfMissing("b", "1") {
 			t.Errorf("%s of nil has %v", name, copied.Map())

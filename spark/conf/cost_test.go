@@ -95,11 +95,13 @@ func TestSubstitute(t *testing.T) {
 		{"spark:{{SPARK_VERSION}}", "4.1.1", "spark:4.1.1", ""},
 		{"{{SPARK_VERSION}}{{SPARK_VERSION}}", "", "", ""},
 		{strings.Repeat("x", 5000), "4", strings.Repeat("x", 5000), ""},
-		{strings.Repeat(VersionMarker, 20_000), strings.Repeat("9", 1<<20), "", "is 20971520000 bytes long with {{SPARK_VERSION}} replaced; the limit is 4096 bytes"},
+		{strings.Repeat(VersionMarker, 20_000), strings.Repeat("9", 1<<20), "",
+			"is 20971520000 bytes long with {{SPARK_VERSION}} replaced; the limit is 4096 bytes"},
 		{strings.Repeat(VersionMarker, 33), strings.Repeat("9", 128), "", "is 4224 bytes long"},
 	} {
 		got, err := Substitute(test.text, VersionMarker, test.value, MaxImage)
-		if got != test.want || (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
+		if got != test.want || (err == nil) != (test.wrong == "") || err != nil &&
+			!strings.Contains(err.Error(), test.wrong) {
 			t.Errorf("%.40q with %.10q: %.40q, %v", test.text, test.value, got, err)
 		}
 	}
@@ -132,7 +134,8 @@ func TestExpandAllIsBounded(t *testing.T) {
 func FuzzLooksSecret(f *testing.F) {
 	pattern := regexp.MustCompile(`(?i)secret|password|token|access[.]?key|credential`)
 
-	for _, seed := range []string{"", "spark.x", "my.SECRET.key", "AccessKey", "fs.s3a.access.key", "access..key", "acceſſkey", "to\u212aen", "toKEN", "credentia", "İtoken", "\xfftoken", "paſsword"} {
+	for _, seed := range []string{"", "spark.x", "my.SECRET.key", "AccessKey", "fs.s3a.access.key", "access..key",
+		"acceſſkey", "to\u212aen", "toKEN", "credentia", "İtoken", "\xfftoken", "paſsword"} {
 		f.Add(seed)
 	}
 

@@ -15,12 +15,15 @@ func TestForeignKeysAreDropped(t *testing.T) {
 		left    []string
 		warning string
 	}{
-		"nothing":                  {New(), []string{}, ""},
-		"only Spark's keys":        {pairs("spark.a", "1", "spark.", "2"), []string{"spark.a", "spark."}, ""},
-		"one foreign key":          {pairs("spark.a", "1", "hadoop.x", "2"), []string{"spark.a"}, "hadoop.x: is" + why},
-		"similar keys":             {pairs("Spark.a", "1", "spark", "2", " spark.b", "3", "spark.c", "4"), []string{"spark.c"}, "Spark.a, spark,  spark.b: are" + why},
-		"as many as are named":     {pairs("a", "", "b", "", "c", "", "d", "", "e", "", "spark.x", ""), []string{"spark.x"}, "a, b, c, d, e: are" + why},
-		"more than are named":      {pairs("g", "", "f", "", "e", "", "d", "", "c", "", "b", "", "a", ""), []string{}, "g, f, e, d, c and 2 more: are" + why},
+		"nothing":           {New(), []string{}, ""},
+		"only Spark's keys": {pairs("spark.a", "1", "spark.", "2"), []string{"spark.a", "spark."}, ""},
+		"one foreign key":   {pairs("spark.a", "1", "hadoop.x", "2"), []string{"spark.a"}, "hadoop.x: is" + why},
+		"similar keys": {pairs("Spark.a", "1", "spark", "2", " spark.b", "3", "spark.c", "4"),
+			[]string{"spark.c"}, "Spark.a, spark,  spark.b: are" + why},
+		"as many as are named": {pairs("a", "", "b", "", "c", "", "d", "", "e", "", "spark.x", ""),
+			[]string{"spark.x"}, "a, b, c, d, e: are" + why},
+		"more than are named": {pairs("g", "", "f", "", "e", "", "d", "", "c", "", "b", "", "a", ""), []string{},
+			"g, f, e, d, c and 2 more: are" + why},
 		"an address with password": {pairs("https://user:word@host/x", "1"), []string{}, "https://host/x: is" + why},
 		"an empty key":             {pairs("", "1"), []string{}, ": is" + why},
 	} {

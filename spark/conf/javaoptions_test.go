@@ -9,7 +9,8 @@ import (
 
 func TestSplitJavaOptions(t *testing.T) {
 	for text, want := range map[string][]string{
-		"": nil, " \t\n": nil, "-Da=b": {"-Da=b"}, " -Da=b  -Dc ": {"-Da=b", "-Dc"}, `-Da="b c" -Dd`: {"-Da=b c", "-Dd"}, `-Da='b "c'`: {`-Da=b "c`},
+		"": nil, " \t\n": nil, "-Da=b": {"-Da=b"}, " -Da=b  -Dc ": {"-Da=b", "-Dc"},
+		`-Da="b c" -Dd`: {"-Da=b c", "-Dd"}, `-Da='b "c'`: {`-Da=b "c`},
 		`"" ''`: {"", ""}, `a\ b`: {"a b"}, `"a\"b"`: {`a"b`}, `'a\' b`: {`a\`, "b"}, `\\`: {`\`},
 	} {
 		if got, ok := SplitJavaOptions(text); !ok || !slices.Equal(got, want) {
@@ -27,7 +28,8 @@ func TestSplitJavaOptions(t *testing.T) {
 // TestWhitespaceOfJavaOptions checks which characters separate words: those for which java.lang.Character.isWhitespace
 // is true. Blanks that do not break a line, such as U+00A0, are a part of a word.
 func TestWhitespaceOfJavaOptions(t *testing.T) {
-	for _, r := range []rune{' ', '\t', '\n', '\v', '\f', '\r', 0x1c, 0x1d, 0x1e, 0x1f, 0x1680, 0x2000, 0x2006, 0x2008, 0x200a, 0x2028, 0x2029, 0x205f, 0x3000} {
+	for _, r := range []rune{' ', '\t', '\n', '\v', '\f', '\r', 0x1c, 0x1d, 0x1e, 0x1f, 0x1680, 0x2000, 0x2006, 0x2008,
+		0x200a, 0x2028, 0x2029, 0x205f, 0x3000} {
 		if got, ok := SplitJavaOptions("a" + string(r) + "b"); !ok || !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("%U does not separate words: %q, %t", r, got, ok)
 		}
@@ -45,9 +47,12 @@ func TestWhitespaceOfJavaOptions(t *testing.T) {
 // from the words of SplitJavaOptions and where they do not.
 func TestSplitExecutorOptions(t *testing.T) {
 	for text, want := range map[string][]string{
-		"": nil, " \t\r\n": nil, " -Da=b\t-Dc\r\n-Dd ": {"-Da=b", "-Dc", "-Dd"}, `-Da="b c"'d e' -Df`: {"-Da=b cd e", "-Df"}, `"" ''`: {"", ""},
-		`a\ b`: {`a\`, "b"}, `\\`: {`\\`}, `-Da=C:\tmp`: {`-Da=C:\tmp`}, `\"a b\"`: {`\a b"`}, `\'a b`: {`\a b`}, `\`: {`\`},
-		`"a\"b\\\c"`: {`a"b\c`}, `'a\' b`: {`a\`, "b"}, `"a\`: {"a"}, `"a b`: {"a b"}, `a 'b c`: {"a", "b c"}, `"`: {""},
+		"": nil, " \t\r\n": nil, " -Da=b\t-Dc\r\n-Dd ": {"-Da=b", "-Dc", "-Dd"},
+		`-Da="b c"'d e' -Df`: {"-Da=b cd e", "-Df"}, `"" ''`: {"", ""},
+		`a\ b`: {`a\`, "b"}, `\\`: {`\\`}, `-Da=C:\tmp`: {`-Da=C:\tmp`}, `\"a b\"`: {`\a b"`}, `\'a b`: {`\a b`},
+		`\`:          {`\`},
+		`"a\"b\\\c"`: {`a"b\c`}, `'a\' b`: {`a\`, "b"}, `"a\`: {"a"}, `"a b`: {"a b"}, `a 'b c`: {"a", "b c"},
+		`"`:                   {""},
 		"a\vb\fc\x1cd\u2003e": {"a\vb\fc\x1cd\u2003e"}, "a\u0085b\u00a0c": {"a\u0085b\u00a0c"},
 	} {
 		if got := SplitExecutorOptions(text); !slices.Equal(got, want) {
@@ -71,7 +76,8 @@ func FuzzSplitJavaOptions(f *testing.F) {
 			return
 		}
 
-		for name, quote := range map[string]func(string) string{"escaped": escaped, "double": double, "single": single} {
+		for name, quote := range map[string]func(string) string{"escaped": escaped, "double": double,
+			"single": single} {
 			if name == "escaped" && (first == "" || second == "") {
 				continue
 			}

@@ -9,7 +9,8 @@ import (
 // TestFloat checks that Float accepts the same texts as java.lang.Double.parseDouble after Spark's trim.
 func TestFloat(t *testing.T) {
 	for text, want := range map[string]float64{
-		"0.10": 0.1, " 1 ": 1, "1.": 1, ".5": 0.5, "1e3": 1000, "-2E-1": -0.2, "+3": 3, "0.2f": 0.2, "0.2D": 0.2, "7d": 7, "1e400": math.Inf(1),
+		"0.10": 0.1, " 1 ": 1, "1.": 1, ".5": 0.5, "1e3": 1000, "-2E-1": -0.2, "+3": 3, "0.2f": 0.2, "0.2D": 0.2,
+		"7d": 7, "1e400": math.Inf(1),
 		"-1e400": math.Inf(-1), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1), "1e-400": 0, "\x01 2 \x00": 2,
 	} {
 		if got, err := pairs("spark.x", text).Float("spark.x", 0); err != nil || got != want {
@@ -21,7 +22,8 @@ func TestFloat(t *testing.T) {
 		t.Errorf("NaN is %v, %v", got, err)
 	}
 
-	for _, text := range []string{"", "f", "d", "inf", "nan", "infinity", "0x1p3", "1_000", "1,5", "10%", "1ff", "1e", "e1", "\u00a01"} {
+	for _, text := range []string{"", "f", "d", "inf", "nan", "infinity", "0x1p3", "1_000", "1,5", "10%", "1ff", "1e",
+		"e1", "\u00a01"} {
 		if got, err := pairs("spark.x", text).Float("spark.x", 0); err == nil {
 			t.Errorf("%q is %v, want an error", text, got)
 		}
@@ -31,7 +33,8 @@ func TestFloat(t *testing.T) {
 // TestTrimIsJavas checks that trim removes the same characters as Java's String.trim: all characters up to the blank
 // (U+0020), and no others.
 func TestTrimIsJavas(t *testing.T) {
-	c := pairs("spark.i", "\x01\t7\x1f", "spark.b", "\x00true ", "spark.s", "\x02 1g\r\n", "spark.t", "\x02 1s\r\n", "spark.l", "\x01a\x01, \u00a0")
+	c := pairs("spark.i", "\x01\t7\x1f", "spark.b", "\x00true ", "spark.s", "\x02 1g\r\n", "spark.t", "\x02 1s\r\n",
+		"spark.l", "\x01a\x01, \u00a0")
 	if n, err := c.Int("spark.i", 0); n != 7 || err != nil {
 		t.Errorf("Int: %d, %v", n, err)
 	}

@@ -107,7 +107,7 @@ func logicalLines(text string) func(yield func(string) bool) {
 				continue
 			}
 
-			if trailingBackslashes(line)%2 == 1 {
+			if backslashes := len(line) - len(strings.TrimRight(line, `\`)); backslashes%2 == 1 {
 				joined.WriteString(line[:len(line)-1])
 
 				continuing = true
@@ -129,10 +129,6 @@ func logicalLines(text string) func(yield func(string) bool) {
 			yield(joined.String())
 		}
 	}
-}
-
-func trailingBackslashes(line string) int {
-	return len(line) - len(strings.TrimRight(line, `\`))
 }
 
 // splitProperty returns the index at which the key ends and the index at which the value starts. The first unescaped

@@ -45,12 +45,14 @@ func TestUnmarshalProperties(t *testing.T) {
 		text string
 		want map[string]string
 	}{
-		"empty":                         {"", map[string]string{}},
-		"separators":                    {"a=1\nb:2\nc 3\nd\t4\ne = 5\nf : 6\ng   =   7", map[string]string{"a": "1", "b": "2", "c": "3", "d": "4", "e": "5", "f": "6", "g": "7"}},
-		"only the first separator":      {"a==1\nb=:2\nc : =3", map[string]string{"a": "=1", "b": ":2", "c": "=3"}},
-		"key alone":                     {"a\nb=\nc ", map[string]string{"a": "", "b": "", "c": ""}},
-		"empty key":                     {"=x", map[string]string{"": "x"}},
-		"comments":                      {"# a=1\n! b=2\n  # c=3\nd=4 # not a comment", map[string]string{"d": "4 # not a comment"}},
+		"empty": {"", map[string]string{}},
+		"separators": {"a=1\nb:2\nc 3\nd\t4\ne = 5\nf : 6\ng   =   7",
+			map[string]string{"a": "1", "b": "2", "c": "3", "d": "4", "e": "5", "f": "6", "g": "7"}},
+		"only the first separator": {"a==1\nb=:2\nc : =3", map[string]string{"a": "=1", "b": ":2", "c": "=3"}},
+		"key alone":                {"a\nb=\nc ", map[string]string{"a": "", "b": "", "c": ""}},
+		"empty key":                {"=x", map[string]string{"": "x"}},
+		"comments": {"# a=1\n! b=2\n  # c=3\nd=4 # not a comment",
+			map[string]string{"d": "4 # not a comment"}},
 		"comment is not continued":      {"# a \\\nb=1", map[string]string{"b": "1"}},
 		"blank lines":                   {"\n \t\n\f\na=1\n\n", map[string]string{"a": "1"}},
 		"line ends":                     {"a=1\r\nb=2\rc=3\n", map[string]string{"a": "1", "b": "2", "c": "3"}},
@@ -122,7 +124,8 @@ func FuzzProperties(f *testing.F) {
 // FuzzUnmarshalProperties checks that no text makes the parser panic, and that parsed properties do not change if they
 // are written and parsed again.
 func FuzzUnmarshalProperties(f *testing.F) {
-	for _, text := range []string{"a=b", "a\\\n b", "\\", "\\\n", "\\\n\\\n", "\\u00", "=\\", " \\\r\n=", "a=\\\n\n b=c"} {
+	for _, text := range []string{"a=b", "a\\\n b", "\\", "\\\n", "\\\n\\\n", "\\u00", "=\\", " \\\r\n=",
+		"a=\\\n\n b=c"} {
 		f.Add(text)
 	}
 
@@ -154,7 +157,8 @@ func FuzzUnmarshalProperties(f *testing.F) {
 // TestCommentsStayComments checks that no line of a comment becomes a property, whatever ends its lines.
 func TestCommentsStayComments(t *testing.T) {
 	for comment, want := range map[string]string{
-		"": "#\n", "a": "#a\n", "a\nb=1": "#a\n#b=1\n", "a\rb=1": "#a\n#b=1\n", "a\r\nb=1": "#a\n#b=1\n", "a\n\rb": "#a\n#\n#b\n", "a\n": "#a\n#\n", `a\`: "#a\\\n",
+		"": "#\n", "a": "#a\n", "a\nb=1": "#a\n#b=1\n", "a\rb=1": "#a\n#b=1\n", "a\r\nb=1": "#a\n#b=1\n",
+		"a\n\rb": "#a\n#\n#b\n", "a\n": "#a\n#\n", `a\`: "#a\\\n",
 	} {
 		text := MarshalProperties(pairs("k", "v"), comment)
 		if text != want+"k=v\n" {

@@ -65,7 +65,8 @@ func TestUnusablePatternMakesEverythingSecret(t *testing.T) {
 			continue
 		}
 
-		if err == nil || !strings.Contains(err.Error(), says) || !looks("spark.x", "y") || !looks("", "") || !looks(RedactionKey, pattern) {
+		if err == nil || !strings.Contains(err.Error(), says) || !looks("spark.x", "y") || !looks("", "") ||
+			!looks(RedactionKey, pattern) {
 			t.Errorf("%.40q: the error is %v, want %q in it, and everything secret", pattern, err, says)
 		}
 	}
@@ -74,7 +75,8 @@ func TestUnusablePatternMakesEverythingSecret(t *testing.T) {
 // TestConfQuoteShowsWhatTheUserWrote checks that a message never shows the replacement of a reference. It shows a part
 // of the user's value if the part is in it, and otherwise the whole value. The value may have an old name of the key.
 func TestConfQuoteShowsWhatTheUserWrote(t *testing.T) {
-	c := pairs("spark.a", "x, many, y", "spark.ref", "${spark.hidden}", "spark.hidden", "hunter2", "spark.yarn.keytab", "${spark.hidden}",
+	c := pairs("spark.a", "x, many, y", "spark.ref", "${spark.hidden}", "spark.hidden", "hunter2", "spark.yarn.keytab",
+		"${spark.hidden}",
 		"spark.my.password", "abc", "spark.long", strings.Repeat("x", 300))
 	for _, q := range [][3]string{
 		{"spark.a", "many", `"many"`},
@@ -107,7 +109,8 @@ func TestShortenAtItsLimit(t *testing.T) {
 		{strings.Repeat("x", 199) + "é", strings.Repeat("x", 199) + "..."},
 		{strings.Repeat("x", 198) + "é", strings.Repeat("x", 198) + "é"},
 		{strings.Repeat("x", 198) + "漢", strings.Repeat("x", 198) + "..."},
-		{"https://" + strings.Repeat("u", 300) + "@h/" + strings.Repeat("x", 188), "https://h/" + strings.Repeat("x", 188)},
+		{"https://" + strings.Repeat("u", 300) + "@h/" + strings.Repeat("x", 188),
+			"https://h/" + strings.Repeat("x", 188)},
 		{strings.Repeat("x", searchedLimit) + " y", strings.Repeat("x", 200) + "..."},
 	} {
 		if got := Shorten(c[0]); got != c[1] {

@@ -60,9 +60,11 @@ func TestSystemPropertiesAreOnlyWhatIsDeclared(t *testing.T) {
 }
 
 func TestUnresolved(t *testing.T) {
-	c := pairs("spark.a", "${env:A}/${env:B}", "spark.b", "x${spark.a}${system:s}", "spark.c", "${spark.none} ${other:x}", "spark.loop", "${spark.loop}").
+	c := pairs("spark.a", "${env:A}/${env:B}", "spark.b", "x${spark.a}${system:s}", "spark.c",
+		"${spark.none} ${other:x}", "spark.loop", "${spark.loop}").
 		WithEnvironment(map[string]string{"A": "a"})
-	for key, want := range map[string][]string{"spark.a": {"${env:B}"}, "spark.b": {"${env:B}", "${system:s}"}, "spark.c": nil, "spark.none": nil, "spark.loop": nil} {
+	for key, want := range map[string][]string{"spark.a": {"${env:B}"}, "spark.b": {"${env:B}", "${system:s}"},
+		"spark.c": nil, "spark.none": nil, "spark.loop": nil} {
 		if diff := cmp.Diff(want, c.Unresolved(key)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", key, diff)
 		}

@@ -39,7 +39,8 @@ func TestParseSize(t *testing.T) {
 		}
 	}
 
-	for _, text := range []string{"", " ", "lots", "m", "1.5g", "-1m", "+1m", "1 g", "1gi", "1Gi", "1e3", "0x10", "1m1", "9223372036854775808", "8192p",
+	for _, text := range []string{"", " ", "lots", "m", "1.5g", "-1m", "+1m", "1 g", "1gi", "1Gi", "1e3", "0x10", "1m1",
+		"9223372036854775808", "8192p",
 		"9223372036854775807k", "١m"} {
 		if got, err := ParseSize(text, MiB); err == nil {
 			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
@@ -56,8 +57,10 @@ func seconds(text string) (time.Duration, error) {
 
 func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"0": 0, "5": 5 * time.Second, "5us": 5 * time.Microsecond, "5ms": 5 * time.Millisecond, "5s": 5 * time.Second, "5m": 5 * time.Minute,
-		"5min": 5 * time.Minute, "5h": 5 * time.Hour, "5d": 120 * time.Hour, " 5S ": 5 * time.Second, "-1": -time.Second, "-2min": -2 * time.Minute,
+		"0": 0, "5": 5 * time.Second, "5us": 5 * time.Microsecond, "5ms": 5 * time.Millisecond, "5s": 5 * time.Second,
+		"5m":   5 * time.Minute,
+		"5min": 5 * time.Minute, "5h": 5 * time.Hour, "5d": 120 * time.Hour, " 5S ": 5 * time.Second,
+		"-1": -time.Second, "-2min": -2 * time.Minute,
 	} {
 		if got, err := seconds(text); err != nil || got != want {
 			t.Errorf("parseDuration(%q) = %v, %v, want %v", text, got, err, want)
@@ -104,7 +107,8 @@ func FuzzParseSize(f *testing.F) {
 // TestAmountsAtTheirLimit checks for each unit the largest amount that an int64 can hold, in bytes or in nanoseconds,
 // and the next larger amount.
 func TestAmountsAtTheirLimit(t *testing.T) {
-	for unit, most := range map[string]int64{"b": 9223372036854775807, "k": 9007199254740991, "kb": 9007199254740991, "m": 8796093022207, "mb": 8796093022207,
+	for unit, most := range map[string]int64{"b": 9223372036854775807, "k": 9007199254740991, "kb": 9007199254740991,
+		"m": 8796093022207, "mb": 8796093022207,
 		"g": 8589934591, "gb": 8589934591, "t": 8388607, "tb": 8388607, "p": 8191, "pb": 8191} {
 		if n, err := ParseSize(fmt.Sprint(most, unit), MiB); err != nil || n < math.MaxInt64/2 {
 			t.Errorf("%d%s is %d, %v", most, unit, n, err)
@@ -115,13 +119,16 @@ func TestAmountsAtTheirLimit(t *testing.T) {
 		}
 	}
 
-	for unit, most := range map[string]int64{"us": 9223372036854775, "ms": 9223372036854, "s": 9223372036, "m": 153722867, "min": 153722867, "h": 2562047, "d": 106751} {
+	for unit, most := range map[string]int64{"us": 9223372036854775, "ms": 9223372036854, "s": 9223372036,
+		"m": 153722867, "min": 153722867, "h": 2562047, "d": 106751} {
 		for _, sign := range []string{"", "-"} {
-			if d, err := seconds(fmt.Sprint(sign, most, unit)); err != nil || d.Abs() < math.MaxInt64/2 || (d < 0) != (sign == "-") {
+			if d, err := seconds(fmt.Sprint(sign, most, unit)); err != nil || d.Abs() < math.MaxInt64/2 ||
+				(d < 0) != (sign == "-") {
 				t.Errorf("%s%d%s is %v, %v", sign, most, unit, d, err)
 			}
 
-			if d, err := seconds(fmt.Sprint(sign, most+1, unit)); err == nil || d != 0 || !strings.HasSuffix(err.Error(), " is too long") {
+			if d, err := seconds(fmt.Sprint(sign, most+1, unit)); err == nil || d != 0 ||
+				!strings.HasSuffix(err.Error(), " is too long") {
 				t.Errorf("%s%d%s is %v, %v", sign, most+1, unit, d, err)
 			}
 		}

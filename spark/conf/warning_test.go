@@ -13,7 +13,8 @@ func TestWarnings(t *testing.T) {
 	w.OfKey("spark.a", "has %s", "no effect")
 	w.OfField("Master", "is %d", 1)
 
-	if diff := cmp.Diff(Warnings{{Key: "spark.a", Text: "has no effect"}, {Field: "Master", Text: "is 1"}}, w); diff != "" {
+	if diff := cmp.Diff(Warnings{{Key: "spark.a", Text: "has no effect"}, {Field: "Master", Text: "is 1"}},
+		w); diff != "" {
 		t.Error(diff)
 	}
 

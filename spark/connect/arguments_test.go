@@ -60,7 +60,8 @@ func expand(text string, env map[string]string) string {
 func TestExpandIsKubernetes(t *testing.T) {
 	env := map[string]string{"A": "1", "EMPTY": "", "NESTED": "$(A)"}
 	for text, want := range map[string]string{
-		"": "", "$": "$", "a$": "a$", "$A": "$A", "$(A)": "1", "$$(A)": "$(A)", "$$$(A)": "$1", "$$$$(A)": "$$(A)", "$(A": "$(A", "$(B)": "$(B)",
+		"": "", "$": "$", "a$": "a$", "$A": "$A", "$(A)": "1", "$$(A)": "$(A)", "$$$(A)": "$1", "$$$$(A)": "$$(A)",
+		"$(A": "$(A", "$(B)": "$(B)",
 		"$(EMPTY)": "", "$(NESTED)": "$(A)", "$$": "$", "$$$": "$$", "x$(A)y$(A)": "x1y1", "$()": "$()", "$é": "$Ã\xa9",
 	} {
 		if got := expand(text, env); got != want {
@@ -107,7 +108,8 @@ func sparkHome(t testing.TB) string {
 		t.Fatal(err)
 	}
 
-	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\nprintf '%s\\0' \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\nprintf '%s\\0' \"$@\"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	return home
@@ -157,11 +159,16 @@ func received(t *testing.T, o Objects, arguments []string) map[string]string {
 
 // difficult maps keys to values that a component between the Request and the JVM could misread.
 var difficult = map[string]string{
-	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ", "tab": "\ta\t",
-	"dollars": "$ $$ $$$ $HOME ${HOME} $(HOME) $$(HOME) $(POD_IP) $((1+1)) $'x' $é", "reference": "${spark.app.name} ${env:HOME}",
-	"backslashes": `\ \\ \n \u0041 C:\x\`, "newlines": "a\nb\n\nc\n", "newline": "\n", "returns": "a\rb\r\nc", "dashes": "--master local", "dash": "-x", "ends": "--",
-	"globs": "* ? [a] {a,b} ~ !x", "operators": "; rm -rf / | & > < && || ( ) #", "equals": "a=b=c", "unicode": "żółć 🎉 \u00a0 \u2028", "mark": "\ufeffx",
-	"controls": "a\x01\x1b[31m\x7fb", "nul": "a\x00b", "comment": "#x!", "long": strings.Repeat("y", argumentLimit), "json": `{"a": ["b", '$c']}`,
+	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ",
+	"tab":         "\ta\t",
+	"dollars":     "$ $$ $$$ $HOME ${HOME} $(HOME) $$(HOME) $(POD_IP) $((1+1)) $'x' $é",
+	"reference":   "${spark.app.name} ${env:HOME}",
+	"backslashes": `\ \\ \n \u0041 C:\x\`, "newlines": "a\nb\n\nc\n", "newline": "\n", "returns": "a\rb\r\nc",
+	"dashes": "--master local", "dash": "-x", "ends": "--",
+	"globs": "* ? [a] {a,b} ~ !x", "operators": "; rm -rf / | & > < && || ( ) #", "equals": "a=b=c",
+	"unicode": "żółć 🎉 \u00a0 \u2028", "mark": "\ufeffx",
+	"controls": "a\x01\x1b[31m\x7fb", "nul": "a\x00b", "comment": "#x!", "long": strings.Repeat("y", argumentLimit),
+	"json":    `{"a": ["b", '$c']}`,
 	"options": `-Dx="a b" -XX:OnOutOfMemoryError='kill -9 %p'`, "at": "@file", "percent": "%s %p",
 }
 
@@ -190,7 +197,8 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 	}
 
 	for key, want := range map[string]string{
-		"--class": mainClass, "--deploy-mode": "client", "--master": submit.DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.driver.bindAddress": "0.0.0.0",
+		"--class": mainClass, "--deploy-mode": "client", "--master": submit.DefaultMaster,
+		"spark.driver.host": "10.0.0.1", "spark.driver.bindAddress": "0.0.0.0",
 		"spark.kubernetes.driver.pod.name": "sc-server",
 	} {
 		if got[key] != want {
@@ -203,7 +211,8 @@ func TestTheAddressOfThePod(t *testing.T) {
 	home := sparkHome(t)
 
 	o := build(t, minimal("spark.driver.host", "mine"))
-	for ip, want := range map[string]string{"10.0.0.1": "10.0.0.1", "fd00::1": "[fd00::1]", "::ffff:10.0.0.1": "[::ffff:10.0.0.1]", "": ""} {
+	for ip, want := range map[string]string{"10.0.0.1": "10.0.0.1", "fd00::1": "[fd00::1]",
+		"::ffff:10.0.0.1": "[::ffff:10.0.0.1]", "": ""} {
 		got := received(t, o, run(t, home, ip, container(t, o, "spark-kubernetes-driver")))
 		if got["spark.driver.host"] != want {
 			t.Errorf("spark.driver.host is %q for %q, want %q", got["spark.driver.host"], ip, want)
@@ -215,7 +224,8 @@ func TestTheAddressOfThePod(t *testing.T) {
 // signals reach the JVM and not a shell.
 func TestTheServerTakesThePlaceOfBash(t *testing.T) {
 	home := sparkHome(t)
-	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\necho $$\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "bin", "spark-submit"), []byte("#!/bin/bash\necho $$\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 
@@ -317,7 +327,8 @@ func FuzzValuesArriveAsTheyAre(f *testing.F) {
 		}
 
 		for _, own := range []string{"--class", "--master", "spark.driver.host", "spark.kubernetes.namespace"} {
-			if want := map[string]string{"--class": mainClass, "--master": submit.DefaultMaster, "spark.driver.host": "10.0.0.1", "spark.kubernetes.namespace": "ns"}[own]; got[own] != want {
+			if want := map[string]string{"--class": mainClass, "--master": submit.DefaultMaster,
+				"spark.driver.host": "10.0.0.1", "spark.kubernetes.namespace": "ns"}[own]; got[own] != want {
 				t.Errorf("%s is %q, want %q", own, got[own], want)
 			}
 		}

@@ -148,13 +148,10 @@ func (d *draft) secret(properties string) *corev1.Secret {
 
 // config returns the ConfigMap. Every server has one, because the ConfigMap identifies an attempt.
 func (d *draft) config(data map[string]string) *corev1.ConfigMap {
-	labels := map[string]string{}
-	maps.Copy(labels, d.r.ObjectLabels)
-	maps.Copy(labels, d.r.Labels)
 	return &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: configMapName(d.r.Name), Namespace: d.r.Namespace, Labels: labels, OwnerReferences: submit.Owners(d.r.Owner),
+			Name: configMapName(d.r.Name), Namespace: d.r.Namespace, Labels: merged(d.r.ObjectLabels, d.r.Labels), OwnerReferences: submit.Owners(d.r.Owner),
 		},
 		Data:      data,
 		Immutable: new(true),

@@ -36,17 +36,20 @@ spec:
 	o := build(t, r)
 
 	pod := template(t, o)
-	if pod.Kind != "Pod" || pod.Name+pod.Namespace != "" || len(pod.OwnerReferences) > 0 || pod.Labels["a"] != "1" || pod.Annotations["b"] != "2" {
+	if pod.Kind != "Pod" || pod.Name+pod.Namespace != "" || len(pod.OwnerReferences) > 0 || pod.Labels["a"] != "1" ||
+		pod.Annotations["b"] != "2" {
 		t.Errorf("the pod is %s %+v", pod.Kind, pod.ObjectMeta)
 	}
 
 	spec := pod.Spec
-	if spec.NodeSelector["zone"] != "z" || spec.EnableServiceLinks == nil || *spec.EnableServiceLinks || len(spec.Containers) != 2 {
+	if spec.NodeSelector["zone"] != "z" || spec.EnableServiceLinks == nil || *spec.EnableServiceLinks ||
+		len(spec.Containers) != 2 {
 		t.Errorf("the spec is %+v", spec)
 	}
 
 	executor := spec.Containers[1]
-	if executor.Name != "spark-kubernetes-executor" || executor.Env[0].Value != "$(B)" || executor.TerminationMessagePolicy != "FallbackToLogsOnError" {
+	if executor.Name != "spark-kubernetes-executor" || executor.Env[0].Value != "$(B)" ||
+		executor.TerminationMessagePolicy != "FallbackToLogsOnError" {
 		t.Errorf("the container is %+v", executor)
 	}
 
@@ -58,7 +61,8 @@ spec:
 		t.Errorf("the field that no type knows is lost: %s", o.Config.Data[templateKey])
 	}
 
-	warned(t, o, "ExecutorTemplate: metadata.name", "ExecutorTemplate: metadata.namespace", "ExecutorTemplate: metadata.ownerReferences")
+	warned(t, o, "ExecutorTemplate: metadata.name", "ExecutorTemplate: metadata.namespace",
+		"ExecutorTemplate: metadata.ownerReferences")
 }
 
 func TestContainerOfTheExecutors(t *testing.T) {
@@ -98,9 +102,11 @@ func TestNoTemplateNoFile(t *testing.T) {
 func TestExecutor(t *testing.T) {
 	r := full()
 	for key, value := range map[string]string{
-		"spark.executor.memory": "2g", "spark.executor.cores": "3", "spark.kubernetes.executor.label.mine": "1", "spark.executorEnv.A": "b",
+		"spark.executor.memory": "2g", "spark.executor.cores": "3", "spark.kubernetes.executor.label.mine": "1",
+		"spark.executorEnv.A": "b",
 		// Keys that a submission in cluster mode would reject.
-		"spark.jars": "/opt/mine.jar", "spark.driver.bindAddress": "127.0.0.1", "spark.kubernetes.executor.podTemplateFile": "/x",
+		"spark.jars": "/opt/mine.jar", "spark.driver.bindAddress": "127.0.0.1",
+		"spark.kubernetes.executor.podTemplateFile": "/x",
 	} {
 		r.Conf.Set(key, value)
 	}
@@ -110,25 +116,30 @@ func TestExecutor(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if pod.Name != "sc-exec-7" || pod.Namespace != "ns" || len(pod.OwnerReferences) != 1 || pod.OwnerReferences[0].UID != "uid-2" {
+	if pod.Name != "sc-exec-7" || pod.Namespace != "ns" || len(pod.OwnerReferences) != 1 ||
+		pod.OwnerReferences[0].UID != "uid-2" {
 		t.Errorf("the executor is %s/%s of %+v", pod.Namespace, pod.Name, pod.OwnerReferences)
 	}
 
-	for key, want := range map[string]string{"role": "exec", "mine": "1", "spark-role": "executor", "example.org/server": "sc", "example.org/attempt": "3", "spark-exec-id": "7"} {
+	for key, want := range map[string]string{"role": "exec", "mine": "1", "spark-role": "executor",
+		"example.org/server": "sc", "example.org/attempt": "3", "spark-exec-id": "7"} {
 		if pod.Labels[key] != want {
 			t.Errorf("label %s is %q, want %q", key, pod.Labels[key], want)
 		}
 	}
 
 	c := pod.Spec.Containers[0]
-	if c.Image != "exec:1" || c.Resources.Requests.Cpu().String() != "3" || c.Resources.Limits.Memory().String() != "2432Mi" {
+	if c.Image != "exec:1" || c.Resources.Requests.Cpu().String() != "3" ||
+		c.Resources.Limits.Memory().String() != "2432Mi" {
 		t.Errorf("the container is %s %v", c.Image, c.Resources)
 	}
 }
 
 func TestExecutorRefusals(t *testing.T) {
-	for key, value := range map[string]string{"spark.executor.memory": "x", "spark.executor.cores": "0", "spark.executor.instances": "-1",
-		"spark.kubernetes.executor.request.cores": "few", "spark.kubernetes.executor.label.a b": "1", "spark.ui.port": "0"} {
+	for key, value := range map[string]string{"spark.executor.memory": "x", "spark.executor.cores": "0",
+		"spark.executor.instances":                "-1",
+		"spark.kubernetes.executor.request.cores": "few", "spark.kubernetes.executor.label.a b": "1",
+		"spark.ui.port": "0"} {
 		_, err := Executor(minimal(key, value), 1, "")
 		if wrong := refused(t, err); wrong.Key != key {
 			t.Errorf("the error is %v, want one of %s", err, key)
@@ -152,8 +163,10 @@ func TestExecutorRefusals(t *testing.T) {
 // FuzzTemplates checks that no template makes Build panic. It also checks that no template overrides a field of the
 // server's pod that Build sets itself.
 func FuzzTemplates(f *testing.F) {
-	for _, text := range []string{string(full().ServerTemplate), string(full().ExecutorTemplate), "", "null", "[]", "{", "spec: 3", "a: &a [*a]",
-		`{"spec":{"containers":[{"name":3}]}}`, `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,
+	for _, text := range []string{string(full().ServerTemplate), string(full().ExecutorTemplate), "", "null", "[]", "{",
+		"spec: 3", "a: &a [*a]",
+		`{"spec":{"containers":[{"name":3}]}}`, `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`,
+		`{"metadata":{"future":1}}`,
 		`{"spec":{"volumes":[{"name":"spark-conf","future":1}],"restartPolicy":"Always"}}`} {
 		f.Add(text, text)
 	}
@@ -185,7 +198,8 @@ func FuzzTemplates(f *testing.F) {
 			t.Fatalf("what is created is no pod: %v\n%s", err, text)
 		}
 
-		if pod.Name != "sc-server" || pod.Namespace != "ns" || pod.Spec.RestartPolicy != "Never" || pod.Labels["spark-role"] != RoleServer ||
+		if pod.Name != "sc-server" || pod.Namespace != "ns" || pod.Spec.RestartPolicy != "Never" ||
+			pod.Labels["spark-role"] != RoleServer ||
 			len(pod.OwnerReferences) != 1 || pod.OwnerReferences[0].UID != "uid-1" || pod.Status.Phase != "" {
 			t.Errorf("the pod is %+v %s", pod.ObjectMeta, pod.Spec.RestartPolicy)
 		}

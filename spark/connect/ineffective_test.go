@@ -57,7 +57,8 @@ func TestKeysWithoutEffectWarn(t *testing.T) {
 		}
 	}
 
-	many := build(t, minimal("spark.kubernetes.driverEnv.A", "1", "spark.kubernetes.driverEnv.B", "2", "spark.kubernetes.driverEnv.C", "hunter2"))
+	many := build(t, minimal("spark.kubernetes.driverEnv.A", "1", "spark.kubernetes.driverEnv.B", "2",
+		"spark.kubernetes.driverEnv.C", "hunter2"))
 	warned(t, many, "(the same holds for 2 more keys that begin with spark.kubernetes.driverEnv.)")
 
 	if strings.Contains(texts(many)[0], "hunter2") {
@@ -103,23 +104,35 @@ func TestServiceWarnings(t *testing.T) {
 		base corev1.Service
 		want string
 	}{
-		"nothing":                      {},
-		"settings that have an effect": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: "LoadBalancer"}}},
-		"its own namespace":            {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: minimal().Namespace}}},
-		"another namespace":            {corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "b"}}, "metadata.namespace has no effect"},
-		"a generated name":             {corev1.Service{ObjectMeta: metav1.ObjectMeta{GenerateName: "b"}}, "metadata.generateName"},
-		"finalizers":                   {corev1.Service{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b"}}}, "metadata.finalizers"},
-		"owners":                       {corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "a"}}}}, "metadata.ownerReferences"},
-		"a selector":                   {corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}}, "spec.selector has no effect"},
-		"another port":                 {base: port(corev1.ServicePort{Name: "jmx", Port: 8090, TargetPort: intstr.FromInt32(1)})},
-		"another protocol":             {base: port(corev1.ServicePort{Name: "dns", Port: 4040, Protocol: "UDP"})},
-		"a node port":                  {base: port(corev1.ServicePort{Name: "web-ui", Port: 4040, NodePort: 30000})},
-		"no name":                      {base: port(corev1.ServicePort{Port: 15002, TargetPort: intstr.FromInt32(15002)})},
-		"the clients' port by name":    {port(corev1.ServicePort{Name: "spark-connect-server", Port: 443}), "spec.ports[0]: name, port and targetPort have no effect: port 15002 is spark-connect-server"},
-		"the clients' port by number":  {port(corev1.ServicePort{Name: "grpc", Port: 15002}), "spec.ports[0]"},
-		"another target":               {port(corev1.ServicePort{Name: "spark-connect-server", Port: 15002, TargetPort: intstr.FromInt32(80)}), "leads to port 15002"},
-		"the web UI's target":          {base: port(corev1.ServicePort{Name: "web-ui", Port: 80, TargetPort: intstr.FromInt32(4040)})},
-		"a rejected Service":           {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B", Finalizers: []string{"a/b"}}}},
+		"nothing": {},
+		"settings that have an effect": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a",
+			Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: "LoadBalancer"}}},
+		"its own namespace": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: minimal().Namespace}}},
+		"another namespace": {corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "b"}},
+			"metadata.namespace has no effect"},
+		"a generated name": {corev1.Service{ObjectMeta: metav1.ObjectMeta{GenerateName: "b"}},
+			"metadata.generateName"},
+		"finalizers": {corev1.Service{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b"}}},
+			"metadata.finalizers"},
+		"owners": {corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "a"}}}},
+			"metadata.ownerReferences"},
+		"a selector": {corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}},
+			"spec.selector has no effect"},
+		"another port": {base: port(corev1.ServicePort{Name: "jmx", Port: 8090,
+			TargetPort: intstr.FromInt32(1)})},
+		"another protocol": {base: port(corev1.ServicePort{Name: "dns", Port: 4040, Protocol: "UDP"})},
+		"a node port":      {base: port(corev1.ServicePort{Name: "web-ui", Port: 4040, NodePort: 30000})},
+		"no name": {base: port(corev1.ServicePort{Port: 15002,
+			TargetPort: intstr.FromInt32(15002)})},
+		"the clients' port by name": {port(corev1.ServicePort{Name: "spark-connect-server", Port: 443}),
+			"spec.ports[0]: name, port and targetPort have no effect: port 15002 is spark-connect-server"},
+		"the clients' port by number": {port(corev1.ServicePort{Name: "grpc", Port: 15002}), "spec.ports[0]"},
+		"another target": {port(corev1.ServicePort{Name: "spark-connect-server", Port: 15002,
+			TargetPort: intstr.FromInt32(80)}), "leads to port 15002"},
+		"the web UI's target": {base: port(corev1.ServicePort{Name: "web-ui", Port: 80,
+			TargetPort: intstr.FromInt32(4040)})},
+		"a rejected Service": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B",
+			Finalizers: []string{"a/b"}}}},
 	} {
 		got := ServiceWarnings(minimal(), &c.base)
 		if c.want == "" && len(got) == 0 {
@@ -152,7 +165,8 @@ func TestMarksOfTheService(t *testing.T) {
 
 	r.Reserved = "example.com/"
 	for part, keys := range map[string][]string{
-		"labels": {"example.com/attempt", "example.com/app-uid", "spark-app-selector", "spark-role"}, "annotations": {"example.com/content"},
+		"labels":      {"example.com/attempt", "example.com/app-uid", "spark-app-selector", "spark-role"},
+		"annotations": {"example.com/content"},
 	} {
 		for _, key := range keys {
 			base := &corev1.Service{}
@@ -163,13 +177,15 @@ func TestMarksOfTheService(t *testing.T) {
 			}
 
 			_, err := Service(r, base)
-			if wrong := refused(t, err); wrong.Field != "Service" || !strings.HasPrefix(wrong.Message, "metadata."+part+"["+key+"]: ") {
+			if wrong := refused(t, err); wrong.Field != "Service" ||
+				!strings.HasPrefix(wrong.Message, "metadata."+part+"["+key+"]: ") {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
 	}
 
-	base := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"spark-version": "4", "example.org/attempt": "1"}, Annotations: map[string]string{"spark-role": "x"}}}
+	base := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"spark-version": "4",
+		"example.org/attempt": "1"}, Annotations: map[string]string{"spark-role": "x"}}}
 	if _, err := Service(r, base); err != nil {
 		t.Error(err)
 	}

@@ -37,9 +37,11 @@ func TestOrderOfTheOptions(t *testing.T) {
 		"spark.kubernetes.namespace", "spark.kubernetes.container.image", "spark.kubernetes.executor.container.image",
 		"spark.b", "spark.a", "spark.driver.port",
 		"spark.kubernetes.driver.label.example.org/attempt", "spark.kubernetes.driver.label.example.org/server",
-		"spark.driver.bindAddress", "spark.kubernetes.executor.useDriverPodIP", "spark.driver.blockManager.port", "spark.kubernetes.driver.pod.name",
+		"spark.driver.bindAddress", "spark.kubernetes.executor.useDriverPodIP", "spark.driver.blockManager.port",
+		"spark.kubernetes.driver.pod.name",
 		"spark.kubernetes.executor.label.example.org/attempt", "spark.kubernetes.executor.label.example.org/server",
-		"spark.kubernetes.executor.podNamePrefix", "spark.kubernetes.executor.podTemplateFile", "spark.kubernetes.executor.podTemplateContainerName",
+		"spark.kubernetes.executor.podNamePrefix", "spark.kubernetes.executor.podTemplateFile",
+		"spark.kubernetes.executor.podTemplateContainerName",
 		"spark.app.name", "spark.authenticate", "spark.network.crypto.enabled", "spark.network.crypto.saslFallback",
 		"spark.network.crypto.authEngineVersion", "spark.network.crypto.cipher",
 	}
@@ -50,10 +52,13 @@ func TestOrderOfTheOptions(t *testing.T) {
 
 func TestReservedKeysWarn(t *testing.T) {
 	theirs := map[string]string{
-		"spark.master": "local", "spark.submit.deployMode": "cluster", "spark.kubernetes.namespace": "x", "spark.driver.host": "x", "spark.driver.bindAddress": "127.0.0.1",
+		"spark.master": "local", "spark.submit.deployMode": "cluster", "spark.kubernetes.namespace": "x",
+		"spark.driver.host": "x", "spark.driver.bindAddress": "127.0.0.1",
 		"spark.kubernetes.executor.useDriverPodIP": "true",
-		"spark.kubernetes.driver.pod.name":         "x", "spark.kubernetes.executor.podNamePrefix": "x", "spark.kubernetes.executor.podTemplateFile": "/x",
-		"spark.kubernetes.executor.label.example.org/server": "x", "spark.kubernetes.driver.label.example.org/attempt": "9",
+		"spark.kubernetes.driver.pod.name":         "x", "spark.kubernetes.executor.podNamePrefix": "x",
+		"spark.kubernetes.executor.podTemplateFile":          "/x",
+		"spark.kubernetes.executor.label.example.org/server": "x",
+		"spark.kubernetes.driver.label.example.org/attempt":  "9",
 	}
 	r := minimal()
 
@@ -81,15 +86,19 @@ func TestReservedKeysWarn(t *testing.T) {
 }
 
 func TestReservedKeysWithRightValuesDoNotWarn(t *testing.T) {
-	r := minimal("spark.master", submit.DefaultMaster, "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "ns", "spark.driver.bindAddress", "0.0.0.0",
-		"spark.kubernetes.driver.pod.name", "sc-server", "spark.kubernetes.executor.podNamePrefix", "sc", "spark.kubernetes.executor.label.example.org/server", "sc")
+	r := minimal("spark.master", submit.DefaultMaster, "spark.submit.deployMode", "client",
+		"spark.kubernetes.namespace", "ns", "spark.driver.bindAddress", "0.0.0.0",
+		"spark.kubernetes.driver.pod.name", "sc-server", "spark.kubernetes.executor.podNamePrefix", "sc",
+		"spark.kubernetes.executor.label.example.org/server", "sc")
 	warned(t, build(t, r))
 }
 
 func TestUsersKeysAreKept(t *testing.T) {
 	theirs := map[string]string{
-		"spark.app.name": "mine", "spark.driver.port": "1", "spark.driver.blockManager.port": "2", "spark.kubernetes.executor.podTemplateContainerName": "mine",
-		"spark.kubernetes.executor.label.mine": "1", "spark.executor.instances": "0", "spark.connect.grpc.binding.port": "3",
+		"spark.app.name": "mine", "spark.driver.port": "1", "spark.driver.blockManager.port": "2",
+		"spark.kubernetes.executor.podTemplateContainerName": "mine",
+		"spark.kubernetes.executor.label.mine":               "1", "spark.executor.instances": "0",
+		"spark.connect.grpc.binding.port": "3",
 	}
 	r := minimal()
 
@@ -142,7 +151,8 @@ func TestMaster(t *testing.T) {
 func TestExecutorPrefix(t *testing.T) {
 	seen := map[string]string{}
 	for n := 1; n <= 56; n++ {
-		for _, name := range []string{strings.Repeat("a", n), "a" + strings.Repeat("-", max(0, n-2)) + strings.Repeat("b", min(1, n-1))} {
+		for _, name := range []string{strings.Repeat("a", n),
+			"a" + strings.Repeat("-", max(0, n-2)) + strings.Repeat("b", min(1, n-1))} {
 			prefix := executorPrefix(name)
 			if other, ok := seen[prefix]; ok && other != name {
 				t.Errorf("%q and %q have the prefix %q", name, other, prefix)

@@ -38,7 +38,8 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 				r.SparkVersion = version
 
 				o := build(t, r)
-				for what, object := range map[string]any{"the pod": o.Server, "the ConfigMap": o.Config, "a warning": o.Warnings} {
+				for what, object := range map[string]any{"the pod": o.Server, "the ConfigMap": o.Config,
+					"a warning": o.Warnings} {
 					if text, err := yaml.Marshal(object); err != nil || strings.Contains(string(text), theSecret) {
 						t.Errorf("%s has the secret (%v):\n%s", what, err, text)
 					}
@@ -50,7 +51,8 @@ func TestSecretsAreInASecretAlone(t *testing.T) {
 
 				mounted(t, o)
 
-				if file := string(o.Secret.Data[propertiesKey]); version != "3.5.9" && !strings.Contains(file, "spark.example.lines") {
+				if file := string(o.Secret.Data[propertiesKey]); version != "3.5.9" &&
+					!strings.Contains(file, "spark.example.lines") {
 					t.Errorf("Spark reads one file, which lacks what no argument holds:\n%s", file)
 				}
 			})
@@ -76,12 +78,14 @@ func mounted(t *testing.T, o Objects) {
 		}
 	}
 
-	i := slices.IndexFunc(o.Server.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == o.Secret.Name })
+	i := slices.IndexFunc(o.Server.Spec.Volumes,
+		func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == o.Secret.Name })
 	if i < 0 || len(from) != 1 || from[0] != o.Server.Spec.Volumes[i].Name {
 		t.Errorf("%s comes from %q of %+v", spark.Args[at+1], from, o.Server.Spec.Volumes)
 	}
 
-	if o.Config.Data[propertiesKey] != "" || !*o.Secret.Immutable || o.Secret.Name == o.Config.Name || o.Secret.OwnerReferences[0].UID != "uid-1" {
+	if o.Config.Data[propertiesKey] != "" || !*o.Secret.Immutable || o.Secret.Name == o.Config.Name ||
+		o.Secret.OwnerReferences[0].UID != "uid-1" {
 		t.Errorf("ConfigMap %+v, Secret %+v", o.Config, o.Secret.ObjectMeta)
 	}
 }
@@ -89,8 +93,10 @@ func mounted(t *testing.T, o Objects) {
 // TestWhatIsNoSecret checks that Build returns no Secret for values of exempt keys, although these keys or values
 // contain words such as secret. An unnecessary Secret would require an additional permission of the operator.
 func TestWhatIsNoSecret(t *testing.T) {
-	r := minimal("spark.kubernetes.executor.secrets.s3-secret", "/etc/secret", "spark.kubernetes.executor.secretKeyRef.TOKEN", "s3:token", "spark.app.name", "tokens",
-		"spark.authenticate.secret.file", "/etc/auth/secret", "spark.redaction.regex", "(?i)pin", "spark.kubernetes.driver.label.secret", "none")
+	r := minimal("spark.kubernetes.executor.secrets.s3-secret", "/etc/secret",
+		"spark.kubernetes.executor.secretKeyRef.TOKEN", "s3:token", "spark.app.name", "tokens",
+		"spark.authenticate.secret.file", "/etc/auth/secret", "spark.redaction.regex", "(?i)pin",
+		"spark.kubernetes.driver.label.secret", "none")
 	if o := build(t, r); o.Secret != nil || slices.Contains(o.Server.Spec.Containers[0].Args, "--properties-file") {
 		t.Errorf("there is a Secret: %s", o.Secret.Data)
 	}

@@ -69,7 +69,8 @@ func TestTheConfigurationNamesTheContainer(t *testing.T) {
 }
 
 func TestMetadataOfThePod(t *testing.T) {
-	r := minimal("spark.kubernetes.driver.label.mine", "conf", "spark.kubernetes.driver.label.example.org/server", "conf",
+	r := minimal("spark.kubernetes.driver.label.mine", "conf", "spark.kubernetes.driver.label.example.org/server",
+		"conf",
 		"spark.kubernetes.driver.annotation.note", "conf", "spark.kubernetes.driver.annotation.hash", "conf")
 	r.Annotations = map[string]string{"hash": "ours"}
 	r.ServerTemplate = []byte(`{"metadata": {"name": "n", "generateName": "g", "namespace": "x", "uid": "u", "ownerReferences": [{"uid": "o"}], "finalizers": ["f/f"],
@@ -77,21 +78,25 @@ func TestMetadataOfThePod(t *testing.T) {
 		"annotations": {"note": "template", "kept": "1", "hash": "template"}}, "status": {"phase": "Failed"}}`)
 	o := build(t, r)
 
-	want := map[string]string{"mine": "conf", "kept": "1", "example.org/server": "sc", "example.org/attempt": "3", "spark-role": "connect-server", "spark-version": "4.1.4"}
+	want := map[string]string{"mine": "conf", "kept": "1", "example.org/server": "sc", "example.org/attempt": "3",
+		"spark-role": "connect-server", "spark-version": "4.1.4"}
 	if diff := cmp.Diff(want, o.Server.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	if diff := cmp.Diff(map[string]string{"note": "conf", "kept": "1", "hash": "ours"}, o.Server.Annotations); diff != "" {
+	if diff := cmp.Diff(map[string]string{"note": "conf", "kept": "1", "hash": "ours"},
+		o.Server.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 
 	meta := o.Server.ObjectMeta
-	if meta.Name != "sc-server" || meta.Namespace != "ns" || meta.GenerateName != "" || meta.UID != "" || !slices.Equal(meta.Finalizers, []string{"f/f"}) {
+	if meta.Name != "sc-server" || meta.Namespace != "ns" || meta.GenerateName != "" || meta.UID != "" ||
+		!slices.Equal(meta.Finalizers, []string{"f/f"}) {
 		t.Errorf("the metadata are %+v", meta)
 	}
 
-	if len(meta.OwnerReferences) != 1 || meta.OwnerReferences[0].UID != "uid-1" || !*meta.OwnerReferences[0].Controller {
+	if len(meta.OwnerReferences) != 1 || meta.OwnerReferences[0].UID != "uid-1" ||
+		!*meta.OwnerReferences[0].Controller {
 		t.Errorf("owners are %+v", meta.OwnerReferences)
 	}
 
@@ -99,7 +104,8 @@ func TestMetadataOfThePod(t *testing.T) {
 		t.Errorf("there are a status %q and fields %v", o.Server.Status.Phase, o.ServerExtra)
 	}
 
-	warned(t, o, "ServerTemplate: metadata.name", "ServerTemplate: metadata.generateName", "ServerTemplate: metadata.namespace", "ServerTemplate: metadata.ownerReferences",
+	warned(t, o, "ServerTemplate: metadata.name", "ServerTemplate: metadata.generateName",
+		"ServerTemplate: metadata.namespace", "ServerTemplate: metadata.ownerReferences",
 		"spark-version has no effect", "spark.kubernetes.driver.label.example.org/server")
 }
 
@@ -134,7 +140,8 @@ func warned(t *testing.T, o Objects, want ...string) {
 }
 
 func TestVersionLabel(t *testing.T) {
-	for version, want := range map[string]string{"4.1.4": "4.1.4", "": "", "4.1.4+mine": "", "4.1-SNAPSHOT": "4.1-SNAPSHOT"} {
+	for version, want := range map[string]string{"4.1.4": "4.1.4", "": "", "4.1.4+mine": "",
+		"4.1-SNAPSHOT": "4.1-SNAPSHOT"} {
 		r := minimal()
 
 		r.SparkVersion = version
@@ -159,22 +166,30 @@ func TestRestartPolicy(t *testing.T) {
 func TestImages(t *testing.T) {
 	const every = "spark.kubernetes.container.image"
 
-	const template, executorTemplate = `{"spec":{"containers":[{"image":"t"}]}}`, `{"spec":{"containers":[{"image":"e"}]}}`
+	const template, executorTemplate = `{"spec":{"containers":[{"image":"t"}]}}`,
+		`{"spec":{"containers":[{"image":"e"}]}}`
 	for name, c := range map[string]struct {
 		image, server, executor string
 		conf                    []string
 		// want are the images of the server and of the executors, and spark.kubernetes.container.image.
 		want [3]string
 	}{
-		"image of the Request":                    {image: "r", want: [3]string{"r", "r", "r"}},
-		"images of the templates":                 {server: template, executor: executorTemplate, want: [3]string{"t", "e", ""}},
-		"templates override the Request":          {image: "r", server: template, executor: executorTemplate, want: [3]string{"t", "e", "r"}},
-		"only the executors' template":            {image: "r", executor: executorTemplate, want: [3]string{"r", "e", "r"}},
-		"of the configuration":                    {conf: []string{every, "c"}, want: [3]string{"c", "c", "c"}},
-		"images of the configuration by role":     {conf: []string{"spark.kubernetes.driver.container.image", "d", "spark.kubernetes.executor.container.image", "x"}, want: [3]string{"d", "x", ""}},
-		"the configuration's image of executors":  {image: "r", executor: executorTemplate, conf: []string{"spark.kubernetes.executor.container.image", "x"}, want: [3]string{"r", "x", "r"}},
-		"the Request overrides the configuration": {image: "r", conf: []string{every, "c"}, want: [3]string{"r", "r", "c"}},
-		"a reference":                             {conf: []string{"spark.my.tag", "1", every, "c:${spark.my.tag}"}, want: [3]string{"c:1", "c:1", "c:${spark.my.tag}"}},
+		"image of the Request": {image: "r", want: [3]string{"r", "r", "r"}},
+		"images of the templates": {server: template, executor: executorTemplate,
+			want: [3]string{"t", "e", ""}},
+		"templates override the Request": {image: "r", server: template, executor: executorTemplate,
+			want: [3]string{"t", "e", "r"}},
+		"only the executors' template": {image: "r", executor: executorTemplate,
+			want: [3]string{"r", "e", "r"}},
+		"of the configuration": {conf: []string{every, "c"}, want: [3]string{"c", "c", "c"}},
+		"images of the configuration by role": {conf: []string{"spark.kubernetes.driver.container.image", "d",
+			"spark.kubernetes.executor.container.image", "x"}, want: [3]string{"d", "x", ""}},
+		"the configuration's image of executors": {image: "r", executor: executorTemplate,
+			conf: []string{"spark.kubernetes.executor.container.image", "x"}, want: [3]string{"r", "x", "r"}},
+		"the Request overrides the configuration": {image: "r", conf: []string{every, "c"},
+			want: [3]string{"r", "r", "c"}},
+		"a reference": {conf: []string{"spark.my.tag", "1", every, "c:${spark.my.tag}"},
+			want: [3]string{"c:1", "c:1", "c:${spark.my.tag}"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(c.conf...)
@@ -211,11 +226,13 @@ func settings(t *testing.T, o Objects) map[string]string {
 }
 
 func TestTheTemplateWinsOverTheConfiguration(t *testing.T) {
-	conf := []string{"spark.kubernetes.authenticate.driver.serviceAccountName", "c", "spark.kubernetes.container.image.pullPolicy", "Always",
+	conf := []string{"spark.kubernetes.authenticate.driver.serviceAccountName", "c",
+		"spark.kubernetes.container.image.pullPolicy", "Always",
 		"spark.kubernetes.container.image.pullSecrets", "a,b"}
 	for template, want := range map[string][3]string{
 		"{}": {"c", "Always", "a b"},
-		"spec: {serviceAccountName: t, imagePullSecrets: [{name: t}], containers: [{imagePullPolicy: Never}]}": {"t", "Never", "t"},
+		"spec: {serviceAccountName: t, imagePullSecrets: [{name: t}], containers: [{imagePullPolicy: Never}]}": {"t",
+			"Never", "t"},
 		"spec: {serviceAccount: old}": {"", "Always", "a b"},
 	} {
 		r := minimal(conf...)
@@ -227,7 +244,8 @@ func TestTheTemplateWinsOverTheConfiguration(t *testing.T) {
 			secrets = append(secrets, s.Name)
 		}
 
-		if got := [3]string{spec.ServiceAccountName, string(spec.Containers[0].ImagePullPolicy), strings.Join(secrets, " ")}; got != want {
+		if got := [3]string{spec.ServiceAccountName, string(spec.Containers[0].ImagePullPolicy),
+			strings.Join(secrets, " ")}; got != want {
 			t.Errorf("%s: %q, want %q", template, got, want)
 		}
 	}
@@ -241,21 +259,31 @@ func TestResources(t *testing.T) {
 		want  string
 		warns int
 	}{
-		"Spark's defaults":                      {want: "1 1408Mi / 0 1408Mi"},
-		"cores and memory of the configuration": {conf: []string{"spark.driver.cores", "3", "spark.driver.memory", "8g"}, want: "3 9011Mi / 0 9011Mi"},
-		"an explicit overhead":                  {conf: []string{"spark.driver.memoryOverhead", "1g"}, want: "1 2Gi / 0 2Gi"},
-		"an overhead factor":                    {conf: []string{"spark.driver.memory", "10g", "spark.driver.memoryOverheadFactor", "0.5"}, want: "1 15Gi / 0 15Gi"},
-		"an overhead factor for all pods":       {conf: []string{"spark.driver.memory", "10g", "spark.kubernetes.memoryOverheadFactor", "0.2"}, want: "1 12Gi / 0 12Gi"},
-		"a minimum overhead":                    {conf: []string{"spark.driver.minMemoryOverhead", "1g"}, want: "1 2Gi / 0 2Gi"},
-		"cores as Kubernetes quantities":        {conf: []string{"spark.kubernetes.driver.request.cores", "500m", "spark.kubernetes.driver.limit.cores", "2"}, want: "500m 1408Mi / 2 1408Mi"},
-		"a value with a reference":              {conf: []string{"spark.my.size", "2g", "spark.driver.memory", "${spark.my.size}"}, want: "1 2432Mi / 0 2432Mi"},
-		"a template's request of CPU":           {resources: `{"requests":{"cpu":"100m"}}`, want: "100m 1408Mi / 0 1408Mi"},
-		"a template's limit of CPU":             {resources: `{"limits":{"cpu":"4"}}`, want: "0 1408Mi / 4 1408Mi"},
-		"a template's request":                  {resources: `{"requests":{"memory":"3Gi"}}`, want: "1 3Gi / 0 0"},
-		"a template's limit":                    {resources: `{"limits":{"memory":"3Gi"}}`, want: "1 0 / 0 3Gi"},
-		"a template's CPU and memory":           {resources: `{"requests":{"cpu":"2","memory":"2Gi"},"limits":{"cpu":"2","memory":"2Gi"}}`, want: "2 2Gi / 2 2Gi"},
-		"a template's other resource":           {resources: `{"limits":{"nvidia.com/gpu":"1"}}`, want: "1 1408Mi / 0 1408Mi"},
-		"a limit below heap and overhead":       {resources: `{"limits":{"memory":"1Gi"}}`, want: "1 0 / 0 1Gi", warns: 1},
+		"Spark's defaults": {want: "1 1408Mi / 0 1408Mi"},
+		"cores and memory of the configuration": {conf: []string{"spark.driver.cores", "3", "spark.driver.memory",
+			"8g"}, want: "3 9011Mi / 0 9011Mi"},
+		"an explicit overhead": {conf: []string{"spark.driver.memoryOverhead", "1g"},
+			want: "1 2Gi / 0 2Gi"},
+		"an overhead factor": {conf: []string{"spark.driver.memory", "10g",
+			"spark.driver.memoryOverheadFactor", "0.5"}, want: "1 15Gi / 0 15Gi"},
+		"an overhead factor for all pods": {conf: []string{"spark.driver.memory", "10g",
+			"spark.kubernetes.memoryOverheadFactor", "0.2"}, want: "1 12Gi / 0 12Gi"},
+		"a minimum overhead": {conf: []string{"spark.driver.minMemoryOverhead", "1g"},
+			want: "1 2Gi / 0 2Gi"},
+		"cores as Kubernetes quantities": {conf: []string{"spark.kubernetes.driver.request.cores", "500m",
+			"spark.kubernetes.driver.limit.cores", "2"}, want: "500m 1408Mi / 2 1408Mi"},
+		"a value with a reference": {conf: []string{"spark.my.size", "2g", "spark.driver.memory",
+			"${spark.my.size}"}, want: "1 2432Mi / 0 2432Mi"},
+		"a template's request of CPU": {resources: `{"requests":{"cpu":"100m"}}`,
+			want: "100m 1408Mi / 0 1408Mi"},
+		"a template's limit of CPU":   {resources: `{"limits":{"cpu":"4"}}`, want: "0 1408Mi / 4 1408Mi"},
+		"a template's request":        {resources: `{"requests":{"memory":"3Gi"}}`, want: "1 3Gi / 0 0"},
+		"a template's limit":          {resources: `{"limits":{"memory":"3Gi"}}`, want: "1 0 / 0 3Gi"},
+		"a template's CPU and memory": {resources: `{"requests":{"cpu":"2","memory":"2Gi"},"limits":{"cpu":"2","memory":"2Gi"}}`, want: "2 2Gi / 2 2Gi"},
+		"a template's other resource": {resources: `{"limits":{"nvidia.com/gpu":"1"}}`,
+			want: "1 1408Mi / 0 1408Mi"},
+		"a limit below heap and overhead": {resources: `{"limits":{"memory":"1Gi"}}`, want: "1 0 / 0 1Gi",
+			warns: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(c.conf...)
@@ -266,7 +294,8 @@ func TestResources(t *testing.T) {
 			o := build(t, r)
 			res := o.Server.Spec.Containers[0].Resources
 
-			got := res.Requests.Cpu().String() + " " + res.Requests.Memory().String() + " / " + res.Limits.Cpu().String() + " " + res.Limits.Memory().String()
+			got := res.Requests.Cpu().String() + " " + res.Requests.Memory().String() + " / " +
+				res.Limits.Cpu().String() + " " + res.Limits.Memory().String()
 			if got != c.want {
 				t.Errorf("requests / limits are %q, want %q", got, c.want)
 			}
@@ -276,7 +305,8 @@ func TestResources(t *testing.T) {
 			}
 
 			for key := range res.Limits {
-				if key != corev1.ResourceCPU && key != corev1.ResourceMemory && !strings.Contains(c.resources, string(key)) {
+				if key != corev1.ResourceCPU && key != corev1.ResourceMemory &&
+					!strings.Contains(c.resources, string(key)) {
 					t.Errorf("there is a limit of %s", key)
 				}
 			}
@@ -301,12 +331,17 @@ func TestPorts(t *testing.T) {
 		want  string
 	}{
 		"the default ports": {want: "driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
-		"ports of the configuration": {conf: []string{"spark.driver.port", "1", "spark.driver.blockManager.port", "2", "spark.ui.port", "3", "spark.connect.grpc.binding.port", "4"},
+		"ports of the configuration": {conf: []string{"spark.driver.port", "1", "spark.driver.blockManager.port", "2",
+			"spark.ui.port", "3", "spark.connect.grpc.binding.port", "4"},
 			want: "driver-rpc:1 blockmanager:2 web-ui:3 spark-connect:4"},
-		"the template's other ports":  {ports: `[{"name":"jmx","containerPort":8090}]`, want: "jmx:8090 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
-		"declared already":            {ports: `[{"name":"mine","containerPort":15002,"hostPort":1}]`, want: "mine:15002 driver-rpc:7078 blockmanager:7079 web-ui:4040"},
-		"another protocol":            {ports: `[{"name":"dns","containerPort":4040,"protocol":"UDP"}]`, want: "dns:4040 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
-		"a name that is already used": {ports: `[{"name":"web-ui","containerPort":80}]`, want: "web-ui:80 driver-rpc:7078 blockmanager:7079 :4040 spark-connect:15002"},
+		"the template's other ports": {ports: `[{"name":"jmx","containerPort":8090}]`,
+			want: "jmx:8090 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
+		"declared already": {ports: `[{"name":"mine","containerPort":15002,"hostPort":1}]`,
+			want: "mine:15002 driver-rpc:7078 blockmanager:7079 web-ui:4040"},
+		"another protocol": {ports: `[{"name":"dns","containerPort":4040,"protocol":"UDP"}]`,
+			want: "dns:4040 driver-rpc:7078 blockmanager:7079 web-ui:4040 spark-connect:15002"},
+		"a name that is already used": {ports: `[{"name":"web-ui","containerPort":80}]`,
+			want: "web-ui:80 driver-rpc:7078 blockmanager:7079 :4040 spark-connect:15002"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal(c.conf...)
@@ -335,7 +370,8 @@ func TestProbesOfTheUserAreKept(t *testing.T) {
 		"lifecycle":{"preStop":{"exec":{"command":["stop"]}}}}]}}`)
 
 	c := build(t, r).Server.Spec.Containers[0]
-	if got := c.ReadinessProbe.Exec.Command[0] + c.LivenessProbe.Exec.Command[0] + c.Lifecycle.PreStop.Exec.Command[0]; got != "mine"+"live"+"stop" {
+	if got := c.ReadinessProbe.Exec.Command[0] + c.LivenessProbe.Exec.Command[0] +
+		c.Lifecycle.PreStop.Exec.Command[0]; got != "mine"+"live"+"stop" {
 		t.Errorf("the user's are %q", got)
 	}
 
@@ -378,7 +414,8 @@ func TestPodDefaults(t *testing.T) {
 
 	spec := build(t, r).Server.Spec
 	if !*spec.EnableServiceLinks || spec.Containers[0].TerminationMessagePolicy != corev1.TerminationMessageReadFile {
-		t.Errorf("the template's are not kept: %v %v", *spec.EnableServiceLinks, spec.Containers[0].TerminationMessagePolicy)
+		t.Errorf("the template's are not kept: %v %v", *spec.EnableServiceLinks,
+			spec.Containers[0].TerminationMessagePolicy)
 	}
 }
 

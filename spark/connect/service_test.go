@@ -26,12 +26,14 @@ func TestService(t *testing.T) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "sc-server", Namespace: "ns", Labels: map[string]string{"example.org/of": "sc"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Connect", Name: "sc", UID: "uid-1", Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Connect", Name: "sc",
+				UID: "uid-1", Controller: new(true)}},
 		},
 		Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"example.org/server": "sc", "spark-role": "connect-server"},
 			Ports: []corev1.ServicePort{
-				{Name: "spark-connect-server", Protocol: "TCP", AppProtocol: new("grpc"), Port: 15002, TargetPort: intstr.FromInt32(15002)},
+				{Name: "spark-connect-server", Protocol: "TCP", AppProtocol: new("grpc"), Port: 15002,
+					TargetPort: intstr.FromInt32(15002)},
 			},
 		},
 	}
@@ -70,8 +72,10 @@ func TestServiceOfTheUser(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{UID: "theirs"}},
 		},
 		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: new("c"), LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, ClusterIP: "10.1.2.3",
-			Selector: map[string]string{"app": "mine"}, SessionAffinity: corev1.ServiceAffinityClientIP, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+			Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: new("c"),
+			LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, ClusterIP: "10.1.2.3",
+			Selector: map[string]string{"app": "mine"}, SessionAffinity: corev1.ServiceAffinityClientIP,
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
 		},
 		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "1.1.1.1"}}}},
 	}
@@ -102,21 +106,32 @@ func TestPortsOfTheUsersService(t *testing.T) {
 	}{
 		"no base": {nil, ours},
 		"the ports of the kubeflow operator": {[]corev1.ServicePort{
-			{Name: "driver-rpc", Port: 7078}, {Name: "blockmanager", Port: 7079}, {Name: "spark-connect-server", Port: 15002},
+			{Name: "driver-rpc", Port: 7078}, {Name: "blockmanager", Port: 7079},
+			{Name: "spark-connect-server", Port: 15002},
 		}, ours},
-		"to the RPC port by another number":         {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromInt32(7078)}}, ours},
-		"to the block manager by its name":          {[]corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromString("blockmanager")}}, ours},
-		"to the RPC port without a target":          {[]corev1.ServicePort{{Port: 7078}}, ours},
-		"the RPC port's number with another target": {[]corev1.ServicePort{{Name: "x", Port: 7078, TargetPort: intstr.FromInt32(9000)}}, ours + " x:7078>9000"},
-		"the RPC port's number, but for UDP":        {[]corev1.ServicePort{{Name: "x", Port: 7078, Protocol: "UDP"}}, ours + " x:7078"},
-		"a port of the web UI that the user adds":   {[]corev1.ServicePort{{Name: "web-ui", Port: 4040}}, ours + " web-ui:4040"},
-		"another port": {[]corev1.ServicePort{{Name: "jmx", Port: 8090, TargetPort: intstr.FromString("jmx"), NodePort: 30000, AppProtocol: new("http")}},
+		"to the RPC port by another number": {[]corev1.ServicePort{{Name: "x", Port: 443,
+			TargetPort: intstr.FromInt32(7078)}}, ours},
+		"to the block manager by its name": {[]corev1.ServicePort{{Name: "x", Port: 443,
+			TargetPort: intstr.FromString("blockmanager")}}, ours},
+		"to the RPC port without a target": {[]corev1.ServicePort{{Port: 7078}}, ours},
+		"the RPC port's number with another target": {[]corev1.ServicePort{{Name: "x", Port: 7078,
+			TargetPort: intstr.FromInt32(9000)}}, ours + " x:7078>9000"},
+		"the RPC port's number, but for UDP": {[]corev1.ServicePort{{Name: "x", Port: 7078, Protocol: "UDP"}},
+			ours + " x:7078"},
+		"a port of the web UI that the user adds": {[]corev1.ServicePort{{Name: "web-ui", Port: 4040}},
+			ours + " web-ui:4040"},
+		"another port": {[]corev1.ServicePort{{Name: "jmx", Port: 8090, TargetPort: intstr.FromString("jmx"),
+			NodePort: 30000, AppProtocol: new("http")}},
 			ours + " jmx:8090>jmx@30000"},
-		"another port without a name":        {[]corev1.ServicePort{{Port: 8090}}, ours + " tcp-8090:8090"},
-		"another protocol":                   {[]corev1.ServicePort{{Port: 4040, Protocol: "UDP"}}, ours + " udp-4040:4040"},
-		"the clients' port by number":        {[]corev1.ServicePort{{Name: "grpc", Port: 15002, TargetPort: intstr.FromInt32(1), NodePort: 30001}}, ours + "@30001"},
-		"the clients' port by name":          {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443, NodePort: 30002}}, ours + "@30002"},
-		"the clients' port twice":            {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443}, {Name: "x", Port: 15002, NodePort: 30003}}, ours + "@30003"},
+		"another port without a name": {[]corev1.ServicePort{{Port: 8090}}, ours + " tcp-8090:8090"},
+		"another protocol": {[]corev1.ServicePort{{Port: 4040, Protocol: "UDP"}},
+			ours + " udp-4040:4040"},
+		"the clients' port by number": {[]corev1.ServicePort{{Name: "grpc", Port: 15002,
+			TargetPort: intstr.FromInt32(1), NodePort: 30001}}, ours + "@30001"},
+		"the clients' port by name": {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443,
+			NodePort: 30002}}, ours + "@30002"},
+		"the clients' port twice": {[]corev1.ServicePort{{Name: "spark-connect-server", Port: 443},
+			{Name: "x", Port: 15002, NodePort: 30003}}, ours + "@30003"},
 		"the clients' number without a name": {[]corev1.ServicePort{{Port: 15002}}, ours},
 		"names and numbers mixed":            {[]corev1.ServicePort{{Name: "web-ui", Port: 15002}}, ours},
 	} {
@@ -149,8 +164,10 @@ func TestPortsOfTheUsersService(t *testing.T) {
 }
 
 func TestServiceFollowsTheServersPorts(t *testing.T) {
-	r := minimal("spark.driver.port", "1001", "spark.driver.blockManager.port", "1002", "spark.ui.port", "1003", "spark.connect.grpc.binding.port", "1004")
-	base := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1001}, {Port: 443, TargetPort: intstr.FromInt32(1002)}}}}
+	r := minimal("spark.driver.port", "1001", "spark.driver.blockManager.port", "1002", "spark.ui.port", "1003",
+		"spark.connect.grpc.binding.port", "1004")
+	base := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1001},
+		{Port: 443, TargetPort: intstr.FromInt32(1002)}}}}
 
 	ui, err := UIService(r, "ui")
 	if err != nil {
@@ -181,7 +198,8 @@ func TestUIService(t *testing.T) {
 	want := service(t, minimal(), nil)
 	want.Name, want.Spec.Type = "sc-server-ui-svc", corev1.ServiceTypeClusterIP
 
-	want.Spec.Ports = []corev1.ServicePort{{Name: "web-ui", Protocol: "TCP", AppProtocol: new("http"), Port: 4040, TargetPort: intstr.FromInt32(4040)}}
+	want.Spec.Ports = []corev1.ServicePort{{Name: "web-ui", Protocol: "TCP", AppProtocol: new("http"), Port: 4040,
+		TargetPort: intstr.FromInt32(4040)}}
 	if diff := cmp.Diff(want, ui); diff != "" {
 		t.Errorf("the web UI's Service (-want +got):\n%s", diff)
 	}
@@ -194,14 +212,18 @@ func TestUIService(t *testing.T) {
 // TestServiceWarnsOfExposedPorts checks that ServiceWarnings warns about dropped ports, and about a web UI that is
 // reachable from outside the cluster.
 func TestServiceWarnsOfExposedPorts(t *testing.T) {
-	ports := []corev1.ServicePort{{Name: "driver-rpc", Port: 7078}, {Name: "x", Port: 443, TargetPort: intstr.FromInt32(7079)}, {Name: "web-ui", Port: 4040}}
-	for kind, want := range map[corev1.ServiceType]int{"": 2, corev1.ServiceTypeClusterIP: 2, corev1.ServiceTypeNodePort: 3, corev1.ServiceTypeLoadBalancer: 3} {
+	ports := []corev1.ServicePort{{Name: "driver-rpc", Port: 7078},
+		{Name: "x", Port: 443, TargetPort: intstr.FromInt32(7079)}, {Name: "web-ui", Port: 4040}}
+	for kind, want := range map[corev1.ServiceType]int{"": 2, corev1.ServiceTypeClusterIP: 2,
+		corev1.ServiceTypeNodePort: 3, corev1.ServiceTypeLoadBalancer: 3} {
 		var texts []string
-		for _, w := range ServiceWarnings(minimal(), &corev1.Service{Spec: corev1.ServiceSpec{Type: kind, Ports: ports}}) {
+		for _, w := range ServiceWarnings(minimal(),
+			&corev1.Service{Spec: corev1.ServiceSpec{Type: kind, Ports: ports}}) {
 			texts = append(texts, w.Text)
 		}
 
-		if len(texts) != want || !strings.HasPrefix(texts[0], "spec.ports[0] is left out") || !strings.HasPrefix(texts[1], "spec.ports[1] is left out") ||
+		if len(texts) != want || !strings.HasPrefix(texts[0], "spec.ports[0] is left out") ||
+			!strings.HasPrefix(texts[1], "spec.ports[1] is left out") ||
 			want == 3 && !strings.Contains(texts[2], "spec.ports[2]: a Service of type "+string(kind)) {
 			t.Errorf("%q: %q", kind, texts)
 		}
@@ -231,14 +253,17 @@ spec:
 	}
 
 	for name, left := range map[string]bool{
-		"jmx": false, "rpc": true, "blocks": true, "native": true, "twice": true, "driver-rpc": true, "blockmanager": true, "udp": false, "old": false, "unknown": false,
+		"jmx": false, "rpc": true, "blocks": true, "native": true, "twice": true, "driver-rpc": true,
+		"blockmanager": true, "udp": false, "old": false, "unknown": false,
 	} {
-		base := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "x", Port: 443, TargetPort: intstr.FromString(name)}}}}
+		base := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "x", Port: 443,
+			TargetPort: intstr.FromString(name)}}}}
 		if got := len(service(t, r, base).Spec.Ports) == 1; got != left {
 			t.Errorf("%s: left out: %t, want %t", name, got, left)
 		}
 
-		if warnings := ServiceWarnings(r, base); (len(warnings) == 1 && strings.HasPrefix(warnings[0].Text, "spec.ports[0] is left out")) != left {
+		if warnings := ServiceWarnings(r, base); (len(warnings) == 1 &&
+			strings.HasPrefix(warnings[0].Text, "spec.ports[0] is left out")) != left {
 			t.Errorf("%s: the warnings are %+v", name, warnings)
 		}
 	}
@@ -251,9 +276,12 @@ func TestServiceRefusals(t *testing.T) {
 		field string
 		says  string
 	}{
-		"a name too long":    {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 64)}}, field: "Service", says: "metadata.name"},
-		"an invalid name":    {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A b"}}, field: "Service", says: "metadata.name"},
-		"an external name":   {base: corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x.org"}}, field: "Service", says: "spec.type"},
+		"a name too long": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 64)}},
+			field: "Service", says: "metadata.name"},
+		"an invalid name": {base: corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A b"}}, field: "Service",
+			says: "metadata.name"},
+		"an external name": {base: corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName,
+			ExternalName: "x.org"}}, field: "Service", says: "spec.type"},
 		"an invalid Request": {r: func(r *Request) { r.Name = "1" }, field: "Name", says: "1-server"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +300,8 @@ func TestServiceRefusals(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	if got := []string{ServerName("a"), configMapName("a"), ServiceName("a", nil), ServiceName("a", &corev1.Service{}),
-		ServiceName("a", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "b"}})}; !cmp.Equal(got, []string{"a-server", "a-conf", "a-server", "a-server", "b"}) {
+		ServiceName("a", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "b"}})}; !cmp.Equal(got,
+		[]string{"a-server", "a-conf", "a-server", "a-server", "b"}) {
 		t.Errorf("names are %q", got)
 	}
 }

@@ -16,9 +16,12 @@ func TestParseAddress(t *testing.T) {
 		text   string
 	}{
 		{"{{$appName}}.example.com", Address{"http", "pi.example.com", "", ""}, "http://pi.example.com"},
-		{"{{$appName}}.{{$appNamespace}}.example.com/", Address{"http", "pi.jobs.example.com", "", ""}, "http://pi.jobs.example.com"},
-		{"example.com/{{ $appNamespace }}/{{  $appName  }}", Address{"http", "example.com", "", "/jobs/pi"}, "http://example.com/jobs/pi"},
-		{"https://example.com/{{$appId}}/", Address{"https", "example.com", "", "/spark-0123"}, "https://example.com/spark-0123"},
+		{"{{$appName}}.{{$appNamespace}}.example.com/", Address{"http", "pi.jobs.example.com", "", ""},
+			"http://pi.jobs.example.com"},
+		{"example.com/{{ $appNamespace }}/{{  $appName  }}", Address{"http", "example.com", "", "/jobs/pi"},
+			"http://example.com/jobs/pi"},
+		{"https://example.com/{{$appId}}/", Address{"https", "example.com", "", "/spark-0123"},
+			"https://example.com/spark-0123"},
 		{" http://example.com:8080/a//", Address{"http", "example.com", "8080", "/a"}, "http://example.com:8080/a"},
 		{"*.example.com/{{$appName}}", Address{"http", "*.example.com", "", "/pi"}, "http://*.example.com/pi"},
 		{"/{{$appNamespace}}/{{$appName}}", Address{"http", "", "", "/jobs/pi"}, "/jobs/pi"},
@@ -78,7 +81,8 @@ func TestParseAddressRefuses(t *testing.T) {
 func TestParseIngressAddress(t *testing.T) {
 	for format, refused := range map[string]string{
 		"{{$appName}}.example.com": "", "https://example.com/{{$appName}}": "", "*.example.com": "",
-		"/{{$appName}}": "needs a host before the path", "/": "needs a host before the path", "{{$app}}.com": "is not a placeholder",
+		"/{{$appName}}": "needs a host before the path", "/": "needs a host before the path",
+		"{{$app}}.com": "is not a placeholder",
 	} {
 		got, err := ParseIngressAddress(format, pi)
 		if want, _ := ParseAddress(format, pi); err == nil && (got != want || got.Host == "") {
@@ -94,7 +98,8 @@ func TestParseIngressAddress(t *testing.T) {
 // FuzzParseAddress checks that the text of an accepted address (Address.String) parses to the same address, and that an
 // accepted address has only a host and a plain path.
 func FuzzParseAddress(f *testing.F) {
-	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/", "a/%2f", "*.a//", "{{{$appId}}}"} {
+	for _, seed := range []string{"{{$appName}}.example.com", "https://a.b:1/{{$appNamespace}}", "/x", "http://[::1]/",
+		"a/%2f", "*.a//", "{{{$appId}}}"} {
 		f.Add(seed, "pi", "jobs")
 	}
 
@@ -104,7 +109,8 @@ func FuzzParseAddress(f *testing.F) {
 			return
 		}
 
-		if strings.HasSuffix(a.Path, "/") || a.Path != "" && a.Path[0] != '/' || strings.ContainsAny(a.String(), "{}()|$?#\\ ") {
+		if strings.HasSuffix(a.Path, "/") || a.Path != "" && a.Path[0] != '/' ||
+			strings.ContainsAny(a.String(), "{}()|$?#\\ ") {
 			t.Errorf("%q is accepted as %+v", format, a)
 		}
 
@@ -130,7 +136,8 @@ func TestName(t *testing.T) {
 		{strings.Repeat("a", 56), "-ui-svc", strings.Repeat("a", 56) + "-ui-svc"},
 		{strings.Repeat("a", 57), "-ui-svc", strings.Repeat("a", 47) + "-652b906d-ui-svc"},
 		{strings.Repeat("a", 63), "-ui-ingress", strings.Repeat("a", 43) + "-b06521f3-ui-ingress"},
-		{strings.Repeat("a", 46) + "-" + strings.Repeat("b", 16), "-ui-svc", strings.Repeat("a", 46) + "-" + "9aebfc98-ui-svc"},
+		{strings.Repeat("a", 46) + "-" + strings.Repeat("b", 16), "-ui-svc",
+			strings.Repeat("a", 46) + "-" + "9aebfc98-ui-svc"},
 	} {
 		if got := Name(test.application, test.suffix); got != test.want {
 			t.Errorf("%s with %s is %s, want %s", test.application, test.suffix, got, test.want)

@@ -10,12 +10,7 @@ import (
 
 // Budget is the input of a driver's PodDisruptionBudget.
 type Budget struct {
-	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
-	Namespace, Name string
-	// Labels of the object.
-	Labels map[string]string
-	// Owner of the object. If its UID is empty, the object has no owner.
-	Owner metav1.OwnerReference
+	Meta
 	// Selector contains labels that only the driver pod has. An empty Selector is omitted, so that the budget selects
 	// no pod: an empty selector would select every pod of the namespace.
 	Selector map[string]string
@@ -32,15 +27,11 @@ type Budget struct {
 func DriverBudget(b Budget) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "PodDisruptionBudget"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Name, Labels: maps.Clone(b.Labels)},
+		ObjectMeta: b.objectMeta(),
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(1))},
 	}
 	if len(b.Selector) > 0 {
 		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: maps.Clone(b.Selector)}
-	}
-
-	if b.Owner.UID != "" {
-		budget.OwnerReferences = []metav1.OwnerReference{*b.Owner.DeepCopy()}
 	}
 	return budget
 }

@@ -16,8 +16,12 @@ func TestDriverBudget(t *testing.T) {
 		want string
 	}{
 		{"whole", Budget{
-			Namespace: "jobs", Name: "pi-driver", Labels: map[string]string{"app": "pi"}, Selector: map[string]string{"app": "pi", "spark-role": "driver"},
-			Owner: metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: types.UID("u"), Controller: new(true)},
+			Meta: Meta{
+				Namespace: "jobs", Name: "pi-driver", Labels: map[string]string{"app": "pi"},
+				Owner: metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: types.UID("u"),
+					Controller: new(true)},
+			},
+			Selector: map[string]string{"app": "pi", "spark-role": "driver"},
 		}, `
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -28,7 +32,7 @@ metadata:
   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: o, uid: u, controller: true}]
 spec: {minAvailable: 1, selector: {matchLabels: {app: pi, spark-role: driver}}}
 `},
-		{"of nobody, for nothing", Budget{Namespace: "jobs", Name: "pi-driver"}, `
+		{"of nobody, for nothing", Budget{Meta: Meta{Namespace: "jobs", Name: "pi-driver"}}, `
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: pi-driver, namespace: jobs}
@@ -60,7 +64,8 @@ spec: {minAvailable: 1}
 
 // TestDriverBudgetSharesNothing checks that the budget shares no memory with its input.
 func TestDriverBudgetSharesNothing(t *testing.T) {
-	b := Budget{Labels: map[string]string{"a": "b"}, Selector: map[string]string{"c": "d"}, Owner: metav1.OwnerReference{UID: "u", Controller: new(true)}}
+	b := Budget{Selector: map[string]string{"c": "d"}, Meta: Meta{Labels: map[string]string{"a": "b"},
+		Owner: metav1.OwnerReference{UID: "u", Controller: new(true)}}}
 	made := DriverBudget(b)
 
 	b.Labels["a"], b.Selector["c"], *b.Owner.Controller = "x", "x", false

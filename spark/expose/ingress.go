@@ -1,7 +1,6 @@
 package expose
 
 import (
-	"maps"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -10,15 +9,9 @@ import (
 
 // Ingress is the input of an Ingress that leads to a Service of a driver.
 type Ingress struct {
-	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
-	Namespace, Name string
-	// Labels of the object.
-	Labels map[string]string
-	// Annotations are the annotations of the user or the operator. The annotation that removes the path before a
-	// request reaches the driver overrides them.
-	Annotations map[string]string
-	// Owner of the object. If its UID is empty, the object has no owner.
-	Owner metav1.OwnerReference
+	// Meta is the metadata. The annotation that removes the path before a request reaches the driver overrides those in
+	// Meta.
+	Meta
 	// ClassName selects the controller; empty means the cluster's default class.
 	ClassName string
 	// TLS lists the hosts that use TLS, and their certificates.
@@ -44,20 +37,16 @@ const (
 // the form that ingress-nginx requires, because users of the sparkoperator.k8s.io API use that controller. Users of
 // other controllers need a host for each application, annotations of their own, or a route of the Gateway API.
 func DriverIngress(i Ingress) *networkingv1.Ingress {
-	path, annotations := "/", maps.Clone(i.Annotations)
+	path, meta := "/", i.objectMeta()
 	if i.Address.Path != "" {
 		path = i.Address.Path + pathRest
 
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-
-		annotations[rewriteTarget] = rewriteRest
+		metav1.SetMetaDataAnnotation(&meta, rewriteTarget, rewriteRest)
 	}
 
 	ingress := &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "Ingress"},
-		ObjectMeta: objectMeta(i.Namespace, i.Name, i.Labels, nil, annotations, i.Owner),
+		ObjectMeta: meta,
 		Spec: networkingv1.IngressSpec{
 			Rules: []networkingv1.IngressRule{{
 				Host: i.Address.Host,

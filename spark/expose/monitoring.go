@@ -84,12 +84,7 @@ rules:
 
 // Metrics is the input of a metrics ConfigMap.
 type Metrics struct {
-	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
-	Namespace, Name string
-	// Labels of the object.
-	Labels map[string]string
-	// Owner of the object. If its UID is empty, the object has no owner.
-	Owner metav1.OwnerReference
+	Meta
 	// Files are the contents by file name.
 	Files map[string]string
 }
@@ -100,13 +95,9 @@ type Metrics struct {
 // ConfigMap while any pod of its node mounts it. With an immutable ConfigMap, the driver of a new attempt would
 // therefore get the old files if an executor of the old attempt still ran on the same node.
 func MetricsConfigMap(m Metrics) *corev1.ConfigMap {
-	config := &corev1.ConfigMap{
+	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, Labels: maps.Clone(m.Labels)},
+		ObjectMeta: m.objectMeta(),
 		Data:       maps.Clone(m.Files),
 	}
-	if m.Owner.UID != "" {
-		config.OwnerReferences = []metav1.OwnerReference{*m.Owner.DeepCopy()}
-	}
-	return config
 }

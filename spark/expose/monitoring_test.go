@@ -15,8 +15,12 @@ import (
 
 func TestMetricsConfigMap(t *testing.T) {
 	m := Metrics{
-		Namespace: "jobs", Name: "pi-prom-conf", Labels: map[string]string{"app": "pi"}, Files: map[string]string{"a": "b"},
-		Owner: metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: types.UID("u"), Controller: new(true)},
+		Meta: Meta{
+			Namespace: "jobs", Name: "pi-prom-conf", Labels: map[string]string{"app": "pi"},
+			Owner: metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: types.UID("u"),
+				Controller: new(true)},
+		},
+		Files: map[string]string{"a": "b"},
 	}
 	config := MetricsConfigMap(m)
 
@@ -144,29 +148,42 @@ func TestAgentConfig(t *testing.T) {
 		bean, want string
 		labels     map[string]string
 	}{
-		{"jobs.pi.driver.BlockManager.memory.maxMem_MB, type=gauges><>Value", "GAUGE spark_driver_blockmanager_memory_maxmem_mb", driver},
+		{"jobs.pi.driver.BlockManager.memory.maxMem_MB, type=gauges><>Value",
+			"GAUGE spark_driver_blockmanager_memory_maxmem_mb", driver},
 		// Names of Spark 2 have no type.
-		{"jobs.pi.driver.BlockManager.memory.maxMem_MB><>Value", "GAUGE spark_driver_blockmanager_memory_maxmem_mb", driver},
-		{"jobs.pi.driver.DAGScheduler.stage.failedStages, type=gauges><>Value", "GAUGE spark_driver_dagscheduler_stage_failedstages", driver},
-		{"jobs.pi.driver.jvm.pools.G1-Eden-Space.used-after-gc, type=gauges><>Value", "GAUGE spark_driver_jvm_pools_g1_eden_space_used_after_gc", driver},
+		{"jobs.pi.driver.BlockManager.memory.maxMem_MB><>Value", "GAUGE spark_driver_blockmanager_memory_maxmem_mb",
+			driver},
+		{"jobs.pi.driver.DAGScheduler.stage.failedStages, type=gauges><>Value",
+			"GAUGE spark_driver_dagscheduler_stage_failedstages", driver},
+		{"jobs.pi.driver.jvm.pools.G1-Eden-Space.used-after-gc, type=gauges><>Value",
+			"GAUGE spark_driver_jvm_pools_g1_eden_space_used_after_gc", driver},
 		{"jobs.pi.driver.job.StreamingMetrics.streaming.lastCompletedBatch_processingDelay, type=gauges><>Value",
 			"GAUGE spark_streaming_driver_lastcompletedbatch_processingdelay", driver},
 		{"jobs.pi.driver.spark.streaming.orders by hour.inputRate-total, type=gauges><>Value",
 			"GAUGE spark_structured_streaming_driver_inputrate_total", driverAnd("query_name", "orders by hour")},
-		{"jobs.pi.1.executor.threadpool.activeTasks, type=gauges><>Value", "GAUGE spark_executor_threadpool_activetasks", executor},
-		{"jobs.pi.1.executor.bytesRead, type=counters><>Count", "COUNTER spark_executor_bytesread_type_counters_count", executor},
-		{"jobs.pi.driver.executor.runTime, type=counters><>Count", "COUNTER spark_executor_runtime_type_counters_count", driverAnd("executor_id", "driver")},
-		{"jobs.pi.driver.DAGScheduler.messageProcessingTime, type=timers><>Count", "COUNTER spark_driver_dagscheduler_messageprocessingtime_type_timers_count", driver},
-		{"jobs.pi.driver.HiveExternalCatalog.fileCacheHits, type=counters><>Count", "COUNTER spark_driver_hiveexternalcatalog_filecachehits_type_counters_count", driver},
-		{"jobs.pi.driver.CodeGenerator.sourceCodeSize, type=histograms><>Count", "COUNTER spark_driver_codegenerator_sourcecodesize_type_histograms_count", driver},
+		{"jobs.pi.1.executor.threadpool.activeTasks, type=gauges><>Value",
+			"GAUGE spark_executor_threadpool_activetasks", executor},
+		{"jobs.pi.1.executor.bytesRead, type=counters><>Count", "COUNTER spark_executor_bytesread_type_counters_count",
+			executor},
+		{"jobs.pi.driver.executor.runTime, type=counters><>Count", "COUNTER spark_executor_runtime_type_counters_count",
+			driverAnd("executor_id", "driver")},
+		{"jobs.pi.driver.DAGScheduler.messageProcessingTime, type=timers><>Count",
+			"COUNTER spark_driver_dagscheduler_messageprocessingtime_type_timers_count", driver},
+		{"jobs.pi.driver.HiveExternalCatalog.fileCacheHits, type=counters><>Count",
+			"COUNTER spark_driver_hiveexternalcatalog_filecachehits_type_counters_count", driver},
+		{"jobs.pi.driver.CodeGenerator.sourceCodeSize, type=histograms><>Count",
+			"COUNTER spark_driver_codegenerator_sourcecodesize_type_histograms_count", driver},
 		{"jobs.pi.driver.LiveListenerBus.queue.shared.numDroppedEvents, type=counters><>Count",
 			"COUNTER spark_driver_livelistenerbus_queue_shared_numdroppedevents_type_counters_count", driver},
-		{"jobs.pi.driver.LiveListenerBus.queue.shared.size, type=gauges><>Value", "GAUGE spark_driver_livelistenerbus_queue_shared_size_type_gauges", driver},
+		{"jobs.pi.driver.LiveListenerBus.queue.shared.size, type=gauges><>Value",
+			"GAUGE spark_driver_livelistenerbus_queue_shared_size_type_gauges", driver},
 		{"jobs.pi.1.jvm.heap.used, type=gauges><>Value", "GAUGE spark_executor_jvm_heap_used_type_gauges", executor},
 		{"jobs.pi.1.NettyBlockTransfer.shuffle-client.usedHeapMemory, type=gauges><>Value",
 			"GAUGE spark_executor_nettyblocktransfer_shuffle_client_usedheapmemory_type_gauges", executor},
-		{"jobs.pi.1.HiveExternalCatalog.filesDiscovered, type=counters><>Count", "COUNTER spark_executor_hiveexternalcatalog_filesdiscovered_type_counters_count", executor},
-		{"jobs.pi.1.CodeGenerator.compilationTime, type=histograms><>Count", "COUNTER spark_executor_codegenerator_compilationtime_type_histograms_count", executor},
+		{"jobs.pi.1.HiveExternalCatalog.filesDiscovered, type=counters><>Count",
+			"COUNTER spark_executor_hiveexternalcatalog_filesdiscovered_type_counters_count", executor},
+		{"jobs.pi.1.CodeGenerator.compilationTime, type=histograms><>Count",
+			"COUNTER spark_executor_codegenerator_compilationtime_type_histograms_count", executor},
 
 		{"jobs.pi.driver.DAGScheduler.messageProcessingTime, type=timers><>Mean", "", nil},
 		{"jobs.pi.1.ExecutorMetrics.JVMHeapMemory, type=gauges><>Value", "", nil},
@@ -210,7 +227,8 @@ func TestAgentRulesAreUsed(t *testing.T) {
 		}
 	}
 
-	if want := []string{"app_id", "app_namespace", "executor_id", "query_name"}; !slices.Equal(slices.Sorted(maps.Keys(seen)), want) {
+	if want := []string{"app_id", "app_namespace", "executor_id",
+		"query_name"}; !slices.Equal(slices.Sorted(maps.Keys(seen)), want) {
 		t.Errorf("labels are %v, want %v", slices.Sorted(maps.Keys(seen)), want)
 	}
 }

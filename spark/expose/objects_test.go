@@ -40,9 +40,13 @@ var owner = metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o"
 
 func TestDriverService(t *testing.T) {
 	compare(t, "whole", DriverService(Service{
-		Namespace: "jobs", Name: "pi-ui-svc", Labels: map[string]string{"app": "pi"}, Extra: map[string]string{"app": "theirs", "team": "a"},
-		Annotations: map[string]string{"x": "z"}, Owner: owner, Selector: map[string]string{"app": "pi", "spark-role": "driver"},
-		Type: corev1.ServiceTypeNodePort, Port: 80, TargetPort: 4040, PortName: "web",
+		Meta: Meta{
+			Namespace: "jobs", Name: "pi-ui-svc", Labels: map[string]string{"app": "pi"},
+			Extra:       map[string]string{"app": "theirs", "team": "a"},
+			Annotations: map[string]string{"x": "z"}, Owner: owner,
+		},
+		Selector: map[string]string{"app": "pi", "spark-role": "driver"},
+		Type:     corev1.ServiceTypeNodePort, Port: 80, TargetPort: 4040, PortName: "web",
 	}), `
 apiVersion: v1
 kind: Service
@@ -57,7 +61,7 @@ spec:
   selector: {app: pi, spark-role: driver}
   ports: [{name: web, port: 80, targetPort: 4040, protocol: TCP}]
 `)
-	compare(t, "least", DriverService(Service{Namespace: "jobs", Name: "s", Port: 1, TargetPort: 2}), `
+	compare(t, "least", DriverService(Service{Meta: Meta{Namespace: "jobs", Name: "s"}, Port: 1, TargetPort: 2}), `
 apiVersion: v1
 kind: Service
 metadata: {name: s, namespace: jobs}
@@ -67,10 +71,13 @@ spec: {type: ClusterIP, ports: [{port: 1, targetPort: 2, protocol: TCP}]}
 
 func TestDriverIngress(t *testing.T) {
 	compare(t, "below a path", DriverIngress(Ingress{
-		Namespace: "jobs", Name: "pi-ui-ingress", Labels: map[string]string{"app": "pi"}, Owner: owner, ClassName: "nginx",
-		Annotations: map[string]string{"x": "z", "nginx.ingress.kubernetes.io/rewrite-target": "/theirs"},
-		TLS:         []networkingv1.IngressTLS{{Hosts: []string{"example.com"}, SecretName: "cert"}},
-		Address:     Address{"https", "example.com", "8443", "/jobs/pi"}, Service: "pi-ui-svc", Port: 80,
+		Meta: Meta{
+			Namespace: "jobs", Name: "pi-ui-ingress", Labels: map[string]string{"app": "pi"}, Owner: owner,
+			Annotations: map[string]string{"x": "z", "nginx.ingress.kubernetes.io/rewrite-target": "/theirs"},
+		},
+		ClassName: "nginx",
+		TLS:       []networkingv1.IngressTLS{{Hosts: []string{"example.com"}, SecretName: "cert"}},
+		Address:   Address{"https", "example.com", "8443", "/jobs/pi"}, Service: "pi-ui-svc", Port: 80,
 	}), `
 apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -92,7 +99,8 @@ spec:
   tls: [{hosts: [example.com], secretName: cert}]
 `)
 	compare(t, "a host of its own", DriverIngress(Ingress{
-		Namespace: "jobs", Name: "i", Address: Address{Scheme: "http", Host: "pi.example.com"}, Service: "s", Port: 4040,
+		Meta: Meta{Namespace: "jobs", Name: "i"}, Address: Address{Scheme: "http", Host: "pi.example.com"}, Service: "s",
+		Port: 4040,
 	}), `
 apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -110,9 +118,13 @@ spec:
 
 func TestDriverRoute(t *testing.T) {
 	compare(t, "below a path", DriverRoute(Route{
-		Namespace: "jobs", Name: "pi-ui-route", Labels: map[string]string{"app": "pi"}, Annotations: map[string]string{"x": "z"}, Owner: owner,
-		Parents: []Parent{{Name: "own"}, {Group: "g", Kind: "k", Namespace: "ns", Name: "public", SectionName: "https", Port: 443}},
-		Hosts:   []string{"a.example.com", "b.example.com"}, Path: "/jobs/pi", Service: "pi-ui-svc", Port: 80,
+		Meta: Meta{
+			Namespace: "jobs", Name: "pi-ui-route", Labels: map[string]string{"app": "pi"},
+			Annotations: map[string]string{"x": "z"}, Owner: owner,
+		},
+		Parents: []Parent{{Name: "own"},
+			{Group: "g", Kind: "k", Namespace: "ns", Name: "public", SectionName: "https", Port: 443}},
+		Hosts: []string{"a.example.com", "b.example.com"}, Path: "/jobs/pi", Service: "pi-ui-svc", Port: 80,
 	}), `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -130,7 +142,7 @@ spec:
     filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}]
     backendRefs: [{name: pi-ui-svc, port: 80}]
 `)
-	compare(t, "at the root", DriverRoute(Route{Namespace: "jobs", Name: "r", Service: "s", Port: 4040}), `
+	compare(t, "at the root", DriverRoute(Route{Meta: Meta{Namespace: "jobs", Name: "r"}, Service: "s", Port: 4040}), `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: r, namespace: jobs}
@@ -144,9 +156,13 @@ spec:
 // TestObjectsShareNothing checks that the objects share no memory with their inputs.
 func TestObjectsShareNothing(t *testing.T) {
 	text := func() map[string]string { return map[string]string{"a": "b"} }
-	s := Service{Labels: text(), Extra: text(), Annotations: text(), Selector: text(), Owner: *owner.DeepCopy()}
-	i := Ingress{Labels: text(), Annotations: text(), TLS: []networkingv1.IngressTLS{{Hosts: []string{"h"}}}, Address: Address{Path: "/x"}}
-	r := Route{Labels: text(), Hosts: []string{"h"}, Path: "/x"}
+	meta := func() Meta {
+		return Meta{Labels: text(), Extra: text(), Annotations: text(), Owner: *owner.DeepCopy()}
+	}
+	s := Service{Meta: meta(), Selector: text()}
+	i := Ingress{Meta: meta(), TLS: []networkingv1.IngressTLS{{Hosts: []string{"h"}}},
+		Address: Address{Path: "/x"}}
+	r := Route{Meta: meta(), Hosts: []string{"h"}, Path: "/x"}
 	made := []any{DriverService(s), DriverIngress(i), DriverRoute(r)}
 	before := []any{DriverService(s).DeepCopy(), DriverIngress(i).DeepCopy(), DriverRoute(r).DeepCopy()}
 	s.Labels["a"], s.Extra["x"], s.Annotations["a"], s.Selector["a"], *s.Owner.Controller = "x", "x", "x", "x", false

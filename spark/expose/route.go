@@ -1,7 +1,6 @@
 package expose
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -19,12 +18,7 @@ type Parent struct {
 
 // Route is the input of an HTTPRoute that leads to a Service of a driver.
 type Route struct {
-	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
-	Namespace, Name string
-	// Labels and Annotations of the object.
-	Labels, Annotations map[string]string
-	// Owner of the object. If its UID is empty, the object has no owner.
-	Owner metav1.OwnerReference
+	Meta
 	// Parents are the Gateways to which the route attaches. Without a Gateway the route has no effect.
 	Parents []Parent
 	// Hosts are the hosts of the route; none means all hosts of the Gateways.
@@ -66,8 +60,7 @@ func DriverRoute(r Route) *unstructured.Unstructured {
 		spec["hostnames"] = hosts
 	}
 
-	meta := objectMeta(r.Namespace, r.Name, r.Labels, nil, r.Annotations, r.Owner)
-	route := &unstructured.Unstructured{Object: map[string]any{"spec": spec, "metadata": metaTree(meta)}}
+	route := &unstructured.Unstructured{Object: map[string]any{"spec": spec, "metadata": metaTree(r.objectMeta())}}
 	route.SetGroupVersionKind(RouteKind)
 	return route
 }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Service is the input of a Service for one port of a driver.
-type Service struct {
+// Meta is the metadata of an object.
+type Meta struct {
 	// Namespace and Name of the object. They are not checked: the API server rejects invalid names.
 	Namespace, Name string
 	// Labels are the labels by which the caller identifies the object.
@@ -20,6 +20,11 @@ type Service struct {
 	Annotations map[string]string
 	// Owner of the object. If its UID is empty, the object has no owner.
 	Owner metav1.OwnerReference
+}
+
+// Service is the input of a Service for one port of a driver.
+type Service struct {
+	Meta
 	// Selector contains labels that only the driver pod has.
 	Selector map[string]string
 	// Type of the Service; empty means ClusterIP.
@@ -35,7 +40,7 @@ type Service struct {
 func DriverService(s Service) *corev1.Service {
 	service := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Service"},
-		ObjectMeta: objectMeta(s.Namespace, s.Name, s.Labels, s.Extra, s.Annotations, s.Owner),
+		ObjectMeta: s.objectMeta(),
 		Spec: corev1.ServiceSpec{
 			Type:     s.Type,
 			Selector: maps.Clone(s.Selector),
@@ -50,18 +55,17 @@ func DriverService(s Service) *corev1.Service {
 	return service
 }
 
-// objectMeta returns the metadata of an object. The object gets the labels of both maps. If a key is in both, the value
-// in labels counts.
-func objectMeta(namespace, name string, labels, extra, annotations map[string]string, owner metav1.OwnerReference) metav1.ObjectMeta {
-	meta := metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: maps.Clone(annotations)}
-	if len(labels)+len(extra) > 0 {
+// objectMeta returns a copy of the metadata as objects have it.
+func (m Meta) objectMeta() metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, Annotations: maps.Clone(m.Annotations)}
+	if len(m.Labels)+len(m.Extra) > 0 {
 		meta.Labels = map[string]string{}
-		maps.Copy(meta.Labels, extra)
-		maps.Copy(meta.Labels, labels)
+		maps.Copy(meta.Labels, m.Extra)
+		maps.Copy(meta.Labels, m.Labels)
 	}
 
-	if owner.UID != "" {
-		meta.OwnerReferences = []metav1.OwnerReference{*owner.DeepCopy()}
+	if m.Owner.UID != "" {
+		meta.OwnerReferences = []metav1.OwnerReference{*m.Owner.DeepCopy()}
 	}
 	return meta
 }

@@ -38,7 +38,7 @@ type UserObject struct {
 
 // Object returns the object as decoded JSON, with its metadata and a copy of its spec.
 func (g UserObject) Object() *unstructured.Unstructured {
-	meta := objectMeta(g.Namespace, g.Name, g.Labels, g.Extra, g.Annotations, g.Owner)
+	meta := Meta{g.Namespace, g.Name, g.Labels, g.Extra, g.Annotations, g.Owner}.objectMeta()
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": runtime.DeepCopyJSON(g.Spec), "metadata": metaTree(meta)}}
 	object.SetGroupVersionKind(g.Kind)
 	return object

@@ -13,8 +13,10 @@ import (
 func TestGiven(t *testing.T) {
 	spec := map[string]any{"future": int64(1), "rules": []any{map[string]any{"host": "a"}}}
 	object := UserObject{
-		Kind: IngressKind, Namespace: "ns", Name: "door", Labels: map[string]string{"own": "1"}, Extra: map[string]string{"own": "theirs", "team": "a"},
-		Annotations: map[string]string{"note": "b"}, Owner: metav1.OwnerReference{APIVersion: "x/v1", Kind: "X", Name: "x", UID: "u"}, Spec: spec,
+		Kind: IngressKind, Namespace: "ns", Name: "door", Labels: map[string]string{"own": "1"},
+		Extra:       map[string]string{"own": "theirs", "team": "a"},
+		Annotations: map[string]string{"note": "b"},
+		Owner:       metav1.OwnerReference{APIVersion: "x/v1", Kind: "X", Name: "x", UID: "u"}, Spec: spec,
 	}.Object()
 
 	text, err := json.Marshal(object)
@@ -34,8 +36,10 @@ func TestGiven(t *testing.T) {
 		t.Error("the object shares what its author wrote")
 	}
 
-	if bare := (UserObject{Kind: GRPCRouteKind, Name: "r", Namespace: "ns"}).Object(); len(bare.GetOwnerReferences()) > 0 || len(bare.GetLabels()) > 0 ||
-		bare.GroupVersionKind() != (schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "GRPCRoute"}) {
+	if bare := (UserObject{Kind: GRPCRouteKind, Name: "r",
+		Namespace: "ns"}).Object(); len(bare.GetOwnerReferences()) > 0 || len(bare.GetLabels()) > 0 ||
+		bare.GroupVersionKind() != (schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1",
+			Kind: "GRPCRoute"}) {
 		t.Errorf("%v", bare)
 	}
 }
@@ -43,8 +47,9 @@ func TestGiven(t *testing.T) {
 func TestWithRule(t *testing.T) {
 	rule := map[string]any{"to": "x"}
 	for name, c := range map[string]struct{ spec, want map[string]any }{
-		"none":             {nil, map[string]any{"rules": []any{rule}}},
-		"an empty list":    {map[string]any{"rules": []any{}, "a": "b"}, map[string]any{"rules": []any{rule}, "a": "b"}},
+		"none": {nil, map[string]any{"rules": []any{rule}}},
+		"an empty list": {map[string]any{"rules": []any{}, "a": "b"},
+			map[string]any{"rules": []any{rule}, "a": "b"}},
 		"rules of its own": {map[string]any{"rules": []any{"y"}}, map[string]any{"rules": []any{"y"}}},
 	} {
 		before := len(c.spec)

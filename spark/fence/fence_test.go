@@ -49,7 +49,8 @@ func TestPortsExcept(t *testing.T) {
 // TestExactlyTheClosedPortsAreClosed checks for each TCP port whether an entry contains it. No two ranges may contain
 // the same port, the order of the arguments must not matter, and the arguments must not change.
 func TestExactlyTheClosedPortsAreClosed(t *testing.T) {
-	for _, closed := range [][]int32{nil, {7078}, {7079, 7078, 7079}, {1, 65535}, {65535, 65534, 2, 1}, {6066, 7077, 8080, 4040, 15002, 6067}} {
+	for _, closed := range [][]int32{nil, {7078}, {7079, 7078, 7079}, {1, 65535}, {65535, 65534, 2, 1},
+		{6066, 7077, 8080, 4040, 15002, 6067}} {
 		singles := []int32{8080, 4040, 4040, 65535, 7078}
 		given := [2][]int32{slices.Clone(closed), slices.Clone(singles)}
 
@@ -116,7 +117,8 @@ func TestEntriesOfPorts(t *testing.T) {
 		t.Errorf("all but 7077 (-want +got):\n%s", diff)
 	}
 
-	want = []networkingv1.NetworkPolicyPort{{Protocol: &tcp, Port: number(7077)}, {Protocol: &tcp, Port: number(6066)}, {Protocol: &tcp, Port: number(7077)}}
+	want = []networkingv1.NetworkPolicyPort{{Protocol: &tcp, Port: number(7077)}, {Protocol: &tcp, Port: number(6066)},
+		{Protocol: &tcp, Port: number(7077)}}
 	if diff := cmp.Diff(want, Ports(7077, 6066, 7077)); diff != "" {
 		t.Errorf("the given ports (-want +got):\n%s", diff)
 	}

@@ -16,8 +16,10 @@ import (
 func someGroup() Group {
 	return Group{
 		Namespace: "jobs", Name: "spark-pi-pg", Labels: map[string]string{"app": "pi"},
-		Owner:        metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: "u", Controller: new(true)},
-		MinResources: corev1.ResourceList{"cpu": resource.MustParse("2500m"), "memory": resource.MustParse("4Gi"), "nvidia.com/gpu": resource.MustParse("2")},
+		Owner: metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "o", UID: "u",
+			Controller: new(true)},
+		MinResources: corev1.ResourceList{"cpu": resource.MustParse("2500m"), "memory": resource.MustParse("4Gi"),
+			"nvidia.com/gpu": resource.MustParse("2")},
 	}
 }
 
@@ -46,7 +48,8 @@ metadata: {name: pg, namespace: jobs}
 spec: {minMember: 1}
 status: {phase: Pending}
 `},
-		{"coscheduling, which has no queues", Coscheduling, func(g *Group) { g.Queue, g.PriorityClassName = "research", "high" }, `
+		{"coscheduling, which has no queues", Coscheduling,
+			func(g *Group) { g.Queue, g.PriorityClassName = "research", "high" }, `
 apiVersion: scheduling.x-k8s.io/v1alpha1
 kind: PodGroup
 metadata:
@@ -105,10 +108,12 @@ func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{
 		strings.Repeat("a", 60), strings.Repeat("a", 61), strings.Repeat("a", 62), strings.Repeat("a", 63),
-		strings.Repeat("a", 50) + "-" + strings.Repeat("b", 12), strings.Repeat("a", 50) + "-" + strings.Repeat("c", 12),
+		strings.Repeat("a", 50) + "-" + strings.Repeat("b", 12),
+		strings.Repeat("a", 50) + "-" + strings.Repeat("c", 12),
 	} {
 		got := CoschedulingName(name)
-		if problems := append(validation.IsValidLabelValue(got), validation.IsDNS1123Subdomain(got)...); len(problems) > 0 {
+		if problems := append(validation.IsValidLabelValue(got),
+			validation.IsDNS1123Subdomain(got)...); len(problems) > 0 {
 			t.Errorf("%s (%d): %v", got, len(got), problems)
 		}
 
@@ -140,9 +145,11 @@ spec:
 		want  string
 	}{
 		{"nobody", nil, `[]`},
-		{"a driver alone", []Named{{Task: Task{driver, 1}, Name: DriverTaskGroup}, {Task: Task{executor, 0}, Name: ExecutorTaskGroup}, {Task: Task{nil, 3}, Name: "x"}},
+		{"a driver alone", []Named{{Task: Task{driver, 1}, Name: DriverTaskGroup},
+			{Task: Task{executor, 0}, Name: ExecutorTaskGroup}, {Task: Task{nil, 3}, Name: "x"}},
 			`[{"name":"spark-driver","minMember":1,"minResource":{"cpu":"500m","memory":"1408Mi"}}]`},
-		{"a gang", []Named{{Task: Task{driver, 1}, Name: DriverTaskGroup, Labels: map[string]string{"team": "a"}}, {Task: Task{executor, 4}, Name: ExecutorTaskGroup}},
+		{"a gang", []Named{{Task: Task{driver, 1}, Name: DriverTaskGroup, Labels: map[string]string{"team": "a"}},
+			{Task: Task{executor, 4}, Name: ExecutorTaskGroup}},
 			`[{"name":"spark-driver","minMember":1,"minResource":{"cpu":"500m","memory":"1408Mi"},"labels":{"team":"a"}},` +
 				`{"name":"spark-executor","minMember":4,"minResource":{"cpu":"2","memory":"2867Mi","nvidia.com/gpu":"1"},"nodeSelector":{"pool":"spark"},` +
 				`"tolerations":[{"key":"spot","operator":"Exists"}],` +

@@ -40,28 +40,36 @@ func TestRequests(t *testing.T) {
 			map[string]string{"cpu": "1", "memory": "1408Mi"}},
 		{"with a sidecar", `{spec: {containers: [{resources: {requests: {cpu: 500m, memory: 1Gi}}}, {resources: {requests: {cpu: 1, memory: 512Mi}}}]}}`,
 			map[string]string{"cpu": "1500m", "memory": "1536Mi"}},
-		{"a limit is a request where there is none", `{spec: {containers: [{resources: {limits: {cpu: 2, nvidia.com/gpu: 1}, requests: {cpu: 1}}}]}}`,
+		{"a limit is a request where there is none",
+			`{spec: {containers: [{resources: {limits: {cpu: 2, nvidia.com/gpu: 1}, requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "1", "nvidia.com/gpu": "1"}},
-		{"a request of nothing stays that", `{spec: {containers: [{resources: {limits: {cpu: 2}, requests: {cpu: 0}}}]}}`, map[string]string{}},
-		{"an init container that needs more", `{spec: {initContainers: [{resources: {requests: {cpu: 3, memory: 1Mi}}}], containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}}]}}`,
+		{"a request of nothing stays that",
+			`{spec: {containers: [{resources: {limits: {cpu: 2}, requests: {cpu: 0}}}]}}`, map[string]string{}},
+		{"an init container that needs more",
+			`{spec: {initContainers: [{resources: {requests: {cpu: 3, memory: 1Mi}}}], containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}}]}}`,
 			map[string]string{"cpu": "3", "memory": "1Gi"}},
-		{"init containers do not add up", `{spec: {initContainers: [{resources: {requests: {cpu: 2}}}, {resources: {requests: {cpu: 2}}}], containers: [{resources: {requests: {cpu: 1}}}]}}`,
+		{"init containers do not add up",
+			`{spec: {initContainers: [{resources: {requests: {cpu: 2}}}, {resources: {requests: {cpu: 2}}}], containers: [{resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "2"}},
 		{"one that goes on beside", `{spec: {initContainers: [{restartPolicy: Always, resources: {requests: {cpu: 1}}}], containers: [{resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "2"}},
-		{"one after one that goes on", `{spec: {initContainers: [{restartPolicy: Always, resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 4}}}], containers: [{resources: {requests: {cpu: 1}}}]}}`,
+		{"one after one that goes on",
+			`{spec: {initContainers: [{restartPolicy: Always, resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 4}}}], containers: [{resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "5"}},
-		{"one before one that goes on", `{spec: {initContainers: [{resources: {requests: {cpu: 4}}}, {restartPolicy: Always, resources: {requests: {cpu: 1}}}], containers: [{resources: {requests: {cpu: 1}}}]}}`,
+		{"one before one that goes on",
+			`{spec: {initContainers: [{resources: {requests: {cpu: 4}}}, {restartPolicy: Always, resources: {requests: {cpu: 1}}}], containers: [{resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "4"}},
 		{"of the pod as a whole", `{spec: {resources: {requests: {cpu: 3}}, containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}}, {resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "3", "memory": "1Gi"}},
-		{"a limit of the pod as a whole, which containers request in part", `{spec: {resources: {limits: {cpu: 8, memory: 4Gi}}, containers: [{resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 1}}}]}}`,
+		{"a limit of the pod as a whole, which containers request in part",
+			`{spec: {resources: {limits: {cpu: 8, memory: 4Gi}}, containers: [{resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "2", "memory": "4Gi"}},
 		{"what the runtime takes", `{spec: {overhead: {cpu: 250m, memory: 120Mi}, containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}}]}}`,
 			map[string]string{"cpu": "1250m", "memory": "1144Mi"}},
 		{"huge pages and devices", `{spec: {containers: [{resources: {limits: {hugepages-2Mi: 4Mi, vendor.example/device: 2}}}, {resources: {limits: {vendor.example/device: 1}}}]}}`,
 			map[string]string{"hugepages-2Mi": "4Mi", "vendor.example/device": "3"}},
-		{"a sidecar with a negative request", `{spec: {containers: [{resources: {requests: {memory: 550Gi}}}, {resources: {requests: {memory: -1000Gi}}}]}}`,
+		{"a sidecar with a negative request",
+			`{spec: {containers: [{resources: {requests: {memory: 550Gi}}}, {resources: {requests: {memory: -1000Gi}}}]}}`,
 			map[string]string{"memory": "550Gi"}},
 	} {
 		pod := podOf(t, c.pod)
@@ -89,7 +97,8 @@ func TestLimits(t *testing.T) {
 	}{
 		{"nothing", `{}`, map[string]string{}},
 		{"requests alone", `{spec: {containers: [{resources: {requests: {cpu: 1}}}]}}`, map[string]string{}},
-		{"with a sidecar that has no limit", `{spec: {containers: [{resources: {limits: {cpu: 2, memory: 1Gi}}}, {resources: {requests: {cpu: 1}}}]}}`,
+		{"with a sidecar that has no limit",
+			`{spec: {containers: [{resources: {limits: {cpu: 2, memory: 1Gi}}}, {resources: {requests: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "2", "memory": "1Gi"}},
 		{"init containers", `{spec: {initContainers: [{restartPolicy: Always, resources: {limits: {cpu: 1}}}, {resources: {limits: {cpu: 4}}}], containers: [{resources: {limits: {cpu: 1}}}]}}`,
 			map[string]string{"cpu": "5"}},
@@ -126,8 +135,10 @@ func TestSum(t *testing.T) {
 		{"nobody", nil, map[string]string{}},
 		{"a driver alone", []Task{{driver, 1}, {executor, 0}}, map[string]string{"cpu": "500m", "memory": "1408Mi"}},
 		{"fewer than none", []Task{{driver, -3}}, map[string]string{}},
-		{"a gang", []Task{{driver, 1}, {executor, 3}}, map[string]string{"cpu": "6500m", "memory": "10009Mi", "nvidia.com/gpu": "3"}},
-		{"a hundred thousand", []Task{{executor, 100000}}, map[string]string{"cpu": "200k", "memory": "286700000Mi", "nvidia.com/gpu": "100k"}},
+		{"a gang", []Task{{driver, 1}, {executor, 3}},
+			map[string]string{"cpu": "6500m", "memory": "10009Mi", "nvidia.com/gpu": "3"}},
+		{"a hundred thousand", []Task{{executor, 100000}},
+			map[string]string{"cpu": "200k", "memory": "286700000Mi", "nvidia.com/gpu": "100k"}},
 		{"no pod", []Task{{nil, 5}}, map[string]string{}},
 	} {
 		if diff := cmp.Diff(c.want, inWords(Sum(c.tasks...))); diff != "" {
@@ -190,7 +201,8 @@ func TestSumIsAddition(t *testing.T) {
 			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceCPU:    *resource.NewMilliQuantity(random.Int64N(9000), resource.DecimalSI),
 				corev1.ResourceMemory: *resource.NewQuantity(random.Int64N(1<<45), resource.BinarySI),
-				corev1.ResourceName(fmt.Sprintf("vendor.example/d%d", random.IntN(2))): *resource.NewQuantity(random.Int64N(3), resource.DecimalSI),
+				corev1.ResourceName(fmt.Sprintf("vendor.example/d%d",
+					random.IntN(2))): *resource.NewQuantity(random.Int64N(3), resource.DecimalSI),
 			}}}}}}
 			count := random.Int32N(20)
 
@@ -253,7 +265,8 @@ func TestNoContainerLowersTheSums(t *testing.T) {
 		for what, after := range map[string]corev1.ResourceList{"requests": Requests(more), "limits": Limits(more)} {
 			for name, amount := range before[what] {
 				if have := after[name]; have.Cmp(amount) < 0 || amount.Sign() < 0 {
-					t.Fatalf("the %s of %s fell from %s to %s with another container:\n%+v", what, name, amount.String(), have.String(), more.Spec)
+					t.Fatalf("the %s of %s fell from %s to %s with another container:\n%+v", what, name,
+						amount.String(), have.String(), more.Spec)
 				}
 			}
 		}

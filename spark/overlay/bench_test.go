@@ -8,7 +8,8 @@ func much() Overlay {
 	o := all["labels and annotations"].overlay
 	o.Env = all["env: a new value is added and counts"].overlay.Env
 	o.ConfigMaps = all["ConfigMaps"].overlay.ConfigMaps
-	o.Volumes, o.VolumeMounts = all["volumes and mounts"].overlay.Volumes, all["volumes and mounts"].overlay.VolumeMounts
+	o.Volumes, o.VolumeMounts = all["volumes and mounts"].overlay.Volumes,
+		all["volumes and mounts"].overlay.VolumeMounts
 	o.Sidecars = all["sidecars, one of which exists"].overlay.Sidecars
 	o.NodeSelector, o.Affinity = all["node selector by key"].overlay.NodeSelector, all["affinity"].overlay.Affinity
 	o.Tolerations = all["tolerations"].overlay.Tolerations

@@ -29,13 +29,15 @@ func randomOverlay(r *rand.Rand) Overlay {
 	some(func() { o.EnvFrom = append(o.EnvFrom, corev1.EnvFromSource{Prefix: name()}) })
 	some(func() { o.ConfigMaps = append(o.ConfigMaps, ConfigMap{Name: name(), Path: "/" + name()}) })
 	some(func() {
-		o.Volumes = append(o.Volumes, corev1.Volume{Name: name(), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		o.Volumes = append(o.Volumes,
+			corev1.Volume{Name: name(), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	})
 	some(func() {
 		o.VolumeMounts = append(o.VolumeMounts, corev1.VolumeMount{Name: name(), MountPath: "/" + name() + name()})
 	})
 	some(func() {
-		o.Ports = append(o.Ports, corev1.ContainerPort{Name: []string{"", "a", "b"}[r.IntN(3)], ContainerPort: int32(1 + r.IntN(3))})
+		o.Ports = append(o.Ports, corev1.ContainerPort{Name: []string{"", "a", "b"}[r.IntN(3)],
+			ContainerPort: int32(1 + r.IntN(3))})
 	})
 	some(func() {
 		o.Tolerations = append(o.Tolerations, corev1.Toleration{Key: name(), TolerationSeconds: new(int64(r.IntN(2)))})

@@ -33,8 +33,9 @@ func TestUnknownFieldsOfStruct(t *testing.T) {
 		`{"-":1}`:                        map[string]any{"-": 1.0},
 		`{"Name":"case matters"}`:        map[string]any{"Name": "case matters"},
 		`{"pointer":{"q":1,"name":"a"}}`: map[string]any{"pointer": map[string]any{"q": 1.0}},
-		`{"list":[{"name":"a"},{"q":1},{"name":"b","q":2}]}`: map[string]any{"list": []any{map[string]any{"name": "a"}, map[string]any{"q": 1.0}, map[string]any{"name": "b", "q": 2.0}}},
-		`{"nested":{"k":[{"q":1}]}}`:                         map[string]any{"nested": map[string]any{"k": []any{map[string]any{"q": 1.0}}}},
+		`{"list":[{"name":"a"},{"q":1},{"name":"b","q":2}]}`: map[string]any{"list": []any{map[string]any{"name": "a"},
+			map[string]any{"q": 1.0}, map[string]any{"name": "b", "q": 2.0}}},
+		`{"nested":{"k":[{"q":1}]}}`: map[string]any{"nested": map[string]any{"k": []any{map[string]any{"q": 1.0}}}},
 	} {
 		var tree any
 		if err := json.Unmarshal([]byte(text), &tree); err != nil {

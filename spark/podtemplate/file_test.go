@@ -90,19 +90,21 @@ func TestFromFileRefuses(t *testing.T) {
 		"# a\u2028b: c":        `has the character \u2028 at line 1; put`,
 		`a: "\q\/"`:            "is neither JSON nor YAML: found unknown escape character",
 		`a: ["\/", \x2F\x2f\u002F\u002f\U0000002F\U0000002f]`: "is neither JSON nor YAML: found unknown escape character",
-		"a: {<<: {b: c}}":                      "has the merge key << at line 1",
-		"a: !!binary aGk=":                     "has the tag !!binary at line 1, which means nothing in a pod; remove the tag",
-		"a: !mine {}":                          "has the tag !mine at line 1",
-		"a: !mine []":                          "has the tag !mine at line 1",
-		"a: !!int x":                           `has at line 1 the tag !!int before "x", but this value has another type`,
-		"a: !!bool 7":                          "the tag !!bool",
-		"null: a":                              "has a key at line 1 that is not text",
-		"[a]: b":                               "has a key at line 1 that is not text",
-		"{a: b}: c":                            "has a key at line 1 that is not text",
-		deep:                                   fmt.Sprintf("is nested more than %d lists and objects deep; use fewer levels", maxDepth),
-		strings.ReplaceAll(deep, "a:", `"a":`): fmt.Sprintf("is nested more than %d lists and objects deep; use fewer levels", maxDepth),
+		"a: {<<: {b: c}}":  "has the merge key << at line 1",
+		"a: !!binary aGk=": "has the tag !!binary at line 1, which means nothing in a pod; remove the tag",
+		"a: !mine {}":      "has the tag !mine at line 1",
+		"a: !mine []":      "has the tag !mine at line 1",
+		"a: !!int x":       `has at line 1 the tag !!int before "x", but this value has another type`,
+		"a: !!bool 7":      "the tag !!bool",
+		"null: a":          "has a key at line 1 that is not text",
+		"[a]: b":           "has a key at line 1 that is not text",
+		"{a: b}: c":        "has a key at line 1 that is not text",
+		deep:               fmt.Sprintf("is nested more than %d lists and objects deep; use fewer levels", maxDepth),
+		strings.ReplaceAll(deep, "a:",
+			`"a":`): fmt.Sprintf("is nested more than %d lists and objects deep; use fewer levels", maxDepth),
 	} {
-		if _, err := FromFile([]byte(text), "4.1.4"); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 400 {
+		if _, err := FromFile([]byte(text), "4.1.4"); err == nil || !strings.Contains(err.Error(), says) ||
+			len(err.Error()) > 400 {
 			t.Errorf("%.60s: the error is %v, want %q in it", text, err, says)
 		}
 	}
@@ -142,7 +144,8 @@ func TestOldSparkReadsModesAsDecimals(t *testing.T) {
 	} {
 		for i, version := range []string{"3.5.9", "4.0.5"} {
 			got, err := FromFile([]byte(text), version)
-			if want := `{"spec":{"volumes":[{"name":"v","secret":{"defaultMode":` + want[i] + `}}]}}`; err != nil || string(got) != want {
+			if want := `{"spec":{"volumes":[{"name":"v","secret":{"defaultMode":` + want[i] + `}}]}}`; err != nil ||
+				string(got) != want {
 				t.Errorf("Spark %s: %s becomes %s, %v, want %s", version, text, got, err, want)
 			}
 		}

@@ -34,27 +34,45 @@ func TestGraft(t *testing.T) {
 		tree, extra, want string
 		lost              []string
 	}{
-		"nothing":                              {`{"a":1}`, `{}`, `{"a":1}`, nil},
-		"a new field":                          {`{"a":1}`, `{"b":{"c":[1]}}`, `{"a":1,"b":{"c":[1]}}`, nil},
-		"a field inside an object":             {`{"a":{"b":1}}`, `{"a":{"c":2}}`, `{"a":{"b":1,"c":2}}`, nil},
-		"the tree keeps its values":            {`{"a":0,"b":"","c":false,"d":1}`, `{"a":9,"b":"x","c":true,"d":"y"}`, `{"a":0,"b":"","c":false,"d":1}`, nil},
-		"null is no value":                     {`{"a":null,"b":null,"c":null}`, `{"a":1,"b":{"x":1},"c":[1]}`, `{"a":1,"b":{"x":1},"c":[1]}`, nil},
-		"fields without an object":             {`{"a":1,"b":{"c":"x"},"d":[]}`, `{"a":{"x":1},"b":{"c":{"x":1}},"d":{"x":1}}`, `{"a":1,"b":{"c":"x"},"d":[]}`, []string{"a", "b.c", "d"}},
-		"elements without a list":              {`{"a":{},"b":1}`, `{"a":[{"x":1}],"b":[{},{"name":"n"},{"name":"n","x":1}]}`, `{"a":{},"b":1}`, []string{"a[0]", "b[n]"}},
-		"an element with the same index":       {`{"l":[{"name":"a"},{"name":"b"}]}`, `{"l":[{"name":"a"},{"name":"b","x":1}]}`, `{"l":[{"name":"a"},{"name":"b","x":1}]}`, nil},
-		"an element that was moved":            {`{"l":[{"name":"b"},{"name":"c"},{"name":"a"}]}`, `{"l":[{"name":"a","x":1}]}`, `{"l":[{"name":"b"},{"name":"c"},{"name":"a","x":1}]}`, nil},
-		"elements with the same name":          {`{"l":[{"name":"a"},{"name":"a"}]}`, `{"l":[{"name":"a"},{"name":"a","x":1}]}`, `{"l":[{"name":"a"},{"name":"a","x":1}]}`, nil},
-		"the first of several moved elements":  {`{"l":[{"name":"b"},{"name":"a"},{"name":"a"}]}`, `{"l":[{"name":"a","x":1}]}`, `{"l":[{"name":"b"},{"name":"a","x":1},{"name":"a"}]}`, nil},
-		"an element that no longer exists":     {`{"l":[{"name":"b"}]}`, `{"l":[{"name":"a","x":1}]}`, `{"l":[{"name":"b"}]}`, []string{"l[a]"}},
-		"an element that a caller took away":   {`{"l":[{"name":"b"}]}`, `{"l":[{"name":"a"},{"name":"b","x":1}]}`, `{"l":[{"name":"b","x":1}]}`, nil},
-		"elements without names":               {`{"l":[{"k":1},{"k":2}]}`, `{"l":[{},{"x":1}]}`, `{"l":[{"k":1},{"k":2,"x":1}]}`, nil},
-		"too few elements":                     {`{"l":[{"k":1}]}`, `{"l":[{},{"x":1}]}`, `{"l":[{"k":1}]}`, []string{"l[1]"}},
-		"an element that got a name":           {`{"l":[{"name":"a"}]}`, `{"l":[{"x":1}]}`, `{"l":[{"name":"a"}]}`, []string{"l[0]"}},
-		"a name that the type does not have":   {`{"l":[{"k":1},{"k":2}]}`, `{"l":[{"name":"n"},{"name":"m","x":1}]}`, `{"l":[{"k":1,"name":"n"},{"k":2,"name":"m","x":1}]}`, nil},
-		"an element that is no object":         {`{"l":["a"]}`, `{"l":[{"x":1}]}`, `{"l":["a"]}`, []string{"l[0]"}},
-		"a list in a list's element":           {`{"l":[{"name":"a","p":[{"q":1}]}]}`, `{"l":[{"name":"a","p":[{"x":1}]}]}`, `{"l":[{"name":"a","p":[{"q":1,"x":1}]}]}`, nil},
-		"a lost place in an element":           {`{"l":[{"name":"a","p":1},{}]}`, `{"l":[{"name":"a","p":{"x":1}},{"p":{"x":1}}]}`, `{"l":[{"name":"a","p":1},{"p":{"x":1}}]}`, []string{"l[a].p"}},
-		"lost places in the order of the keys": {`{"c":1,"a":1,"b":1}`, `{"c":{"x":1},"a":{"x":1},"b":{"x":1}}`, `{"c":1,"a":1,"b":1}`, []string{"a", "b", "c"}},
+		"nothing":                  {`{"a":1}`, `{}`, `{"a":1}`, nil},
+		"a new field":              {`{"a":1}`, `{"b":{"c":[1]}}`, `{"a":1,"b":{"c":[1]}}`, nil},
+		"a field inside an object": {`{"a":{"b":1}}`, `{"a":{"c":2}}`, `{"a":{"b":1,"c":2}}`, nil},
+		"the tree keeps its values": {`{"a":0,"b":"","c":false,"d":1}`, `{"a":9,"b":"x","c":true,"d":"y"}`,
+			`{"a":0,"b":"","c":false,"d":1}`, nil},
+		"null is no value": {`{"a":null,"b":null,"c":null}`, `{"a":1,"b":{"x":1},"c":[1]}`,
+			`{"a":1,"b":{"x":1},"c":[1]}`, nil},
+		"fields without an object": {`{"a":1,"b":{"c":"x"},"d":[]}`,
+			`{"a":{"x":1},"b":{"c":{"x":1}},"d":{"x":1}}`, `{"a":1,"b":{"c":"x"},"d":[]}`, []string{"a", "b.c", "d"}},
+		"elements without a list": {`{"a":{},"b":1}`,
+			`{"a":[{"x":1}],"b":[{},{"name":"n"},{"name":"n","x":1}]}`, `{"a":{},"b":1}`, []string{"a[0]", "b[n]"}},
+		"an element with the same index": {`{"l":[{"name":"a"},{"name":"b"}]}`,
+			`{"l":[{"name":"a"},{"name":"b","x":1}]}`, `{"l":[{"name":"a"},{"name":"b","x":1}]}`, nil},
+		"an element that was moved": {`{"l":[{"name":"b"},{"name":"c"},{"name":"a"}]}`,
+			`{"l":[{"name":"a","x":1}]}`, `{"l":[{"name":"b"},{"name":"c"},{"name":"a","x":1}]}`, nil},
+		"elements with the same name": {`{"l":[{"name":"a"},{"name":"a"}]}`,
+			`{"l":[{"name":"a"},{"name":"a","x":1}]}`, `{"l":[{"name":"a"},{"name":"a","x":1}]}`, nil},
+		"the first of several moved elements": {`{"l":[{"name":"b"},{"name":"a"},{"name":"a"}]}`,
+			`{"l":[{"name":"a","x":1}]}`, `{"l":[{"name":"b"},{"name":"a","x":1},{"name":"a"}]}`, nil},
+		"an element that no longer exists": {`{"l":[{"name":"b"}]}`, `{"l":[{"name":"a","x":1}]}`,
+			`{"l":[{"name":"b"}]}`, []string{"l[a]"}},
+		"an element that a caller took away": {`{"l":[{"name":"b"}]}`, `{"l":[{"name":"a"},{"name":"b","x":1}]}`,
+			`{"l":[{"name":"b","x":1}]}`, nil},
+		"elements without names": {`{"l":[{"k":1},{"k":2}]}`, `{"l":[{},{"x":1}]}`,
+			`{"l":[{"k":1},{"k":2,"x":1}]}`, nil},
+		"too few elements": {`{"l":[{"k":1}]}`, `{"l":[{},{"x":1}]}`, `{"l":[{"k":1}]}`,
+			[]string{"l[1]"}},
+		"an element that got a name": {`{"l":[{"name":"a"}]}`, `{"l":[{"x":1}]}`, `{"l":[{"name":"a"}]}`,
+			[]string{"l[0]"}},
+		"a name that the type does not have": {`{"l":[{"k":1},{"k":2}]}`, `{"l":[{"name":"n"},{"name":"m","x":1}]}`,
+			`{"l":[{"k":1,"name":"n"},{"k":2,"name":"m","x":1}]}`, nil},
+		"an element that is no object": {`{"l":["a"]}`, `{"l":[{"x":1}]}`, `{"l":["a"]}`, []string{"l[0]"}},
+		"a list in a list's element": {`{"l":[{"name":"a","p":[{"q":1}]}]}`,
+			`{"l":[{"name":"a","p":[{"x":1}]}]}`, `{"l":[{"name":"a","p":[{"q":1,"x":1}]}]}`, nil},
+		"a lost place in an element": {`{"l":[{"name":"a","p":1},{}]}`,
+			`{"l":[{"name":"a","p":{"x":1}},{"p":{"x":1}}]}`, `{"l":[{"name":"a","p":1},{"p":{"x":1}}]}`,
+			[]string{"l[a].p"}},
+		"lost places in the order of the keys": {`{"c":1,"a":1,"b":1}`, `{"c":{"x":1},"a":{"x":1},"b":{"x":1}}`,
+			`{"c":1,"a":1,"b":1}`, []string{"a", "b", "c"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree, extra, want := object(t, c.tree), object(t, c.extra), object(t, c.want)
@@ -83,8 +101,9 @@ func TestGraft(t *testing.T) {
 func TestTreeHasOnlyFieldsOfUsers(t *testing.T) {
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}},
-		Spec:       appsv1.StatefulSetSpec{ServiceName: "h", Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"c": "d"}}}},
-		Status:     appsv1.StatefulSetStatus{Replicas: 3},
+		Spec: appsv1.StatefulSetSpec{ServiceName: "h",
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"c": "d"}}}},
+		Status: appsv1.StatefulSetStatus{Replicas: 3},
 	}
 
 	tree, err := Tree(set)
@@ -107,7 +126,8 @@ func TestTreeHasOnlyFieldsOfUsers(t *testing.T) {
 		t.Error("the tree shares its labels with the object")
 	}
 
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()}, Spec: corev1.PodSpec{NodeName: "n"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()},
+		Spec: corev1.PodSpec{NodeName: "n"}}
 	if tree, err = Tree(pod); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +154,8 @@ func TestUnnamedContainersKeepTheirFields(t *testing.T) {
 		t.Fatalf("container %q is taken, and %d are left", taken.Name, len(template.Pod.Spec.Containers))
 	}
 
-	want := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "future": int64(1)}, map[string]any{"name": "b", "future": int64(2)}}}}
+	want := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main",
+		"future": int64(1)}, map[string]any{"name": "b", "future": int64(2)}}}}
 	if diff := cmp.Diff(want, template.Extra); diff != "" {
 		t.Errorf("the unknown fields (-want +got):\n%s", diff)
 	}
@@ -142,7 +163,8 @@ func TestUnnamedContainersKeepTheirFields(t *testing.T) {
 	tree := object(t, `{"spec":{"containers":[{"name":"b"},{"name":"main"}]}}`)
 	Graft(tree, template.Extra, func(path string) { t.Errorf("%s is lost", path) })
 
-	if diff := cmp.Diff(object(t, `{"spec":{"containers":[{"name":"b","future":2},{"name":"main","future":1}]}}`), tree); diff != "" {
+	if diff := cmp.Diff(object(t, `{"spec":{"containers":[{"name":"b","future":2},{"name":"main","future":1}]}}`),
+		tree); diff != "" {
 		t.Errorf("the tree (-want +got):\n%s", diff)
 	}
 }
@@ -204,10 +226,12 @@ func TestFindOrAddChangesOnlyOneContainer(t *testing.T) {
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]map[string]any{
 		"{}": {}, "\r\n\t {}": {}, `{"a":null}`: {"a": nil},
-		`{"a":9007199254740993,"b":-1,"c":1.5,"d":1.0,"e":1e2}`: {"a": int64(9007199254740993), "b": int64(-1), "c": 1.5, "d": 1.0, "e": 100.0},
-		`{"a":[true,"x",{"b":[]}]}`:                             {"a": []any{true, "x", map[string]any{"b": []any{}}}},
+		`{"a":9007199254740993,"b":-1,"c":1.5,"d":1.0,"e":1e2}`: {"a": int64(9007199254740993), "b": int64(-1),
+			"c": 1.5, "d": 1.0, "e": 100.0},
+		`{"a":[true,"x",{"b":[]}]}`: {"a": []any{true, "x", map[string]any{"b": []any{}}}},
 	} {
-		for name, decode := range map[string]func([]byte) (map[string]any, error){"Decode": Decode, "DecodeJSON": DecodeJSON} {
+		for name, decode := range map[string]func([]byte) (map[string]any, error){"Decode": Decode,
+			"DecodeJSON": DecodeJSON} {
 			if got, err := decode([]byte(text)); err != nil || !cmp.Equal(want, got) {
 				t.Errorf("%s of %s is %v, %v", name, text, got, err)
 			}
@@ -215,13 +239,15 @@ func TestDecode(t *testing.T) {
 	}
 
 	for text, want := range map[string]map[string]any{
-		"null": {}, "# nothing\n": {}, "---\n": {}, "a: 9007199254740993\nb: 010\nc: 1.5": {"a": int64(9007199254740993), "b": "010", "c": 1.5},
+		"null": {}, "# nothing\n": {}, "---\n": {},
+		"a: 9007199254740993\nb: 010\nc: 1.5": {"a": int64(9007199254740993), "b": "010", "c": 1.5},
 	} {
 		if got, err := Decode([]byte(text)); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("Decode of %q is %v, %v", text, got, err)
 		}
 
-		if got, err := DecodeJSON([]byte(text)); err == nil || err.Error() != "is not a JSON object: it must begin with a brace; YAML is not accepted here" {
+		if got, err := DecodeJSON([]byte(text)); err == nil ||
+			err.Error() != "is not a JSON object: it must begin with a brace; YAML is not accepted here" {
 			t.Errorf("DecodeJSON of %q is %v, %v", text, got, err)
 		}
 	}
@@ -242,7 +268,8 @@ func TestDecode(t *testing.T) {
 func TestLimitsAreFaults(t *testing.T) {
 	many := `[` + strings.Repeat(`{},`, bounds.MaxItems) + `{}]`
 	for text, want := range map[string]string{
-		`{"spec":{"containers":` + many + `}}`:                               "spec.containers: has more than 1000 items; make the list shorter",
+		`{"spec":{"containers":` + many +
+			`}}`: "spec.containers: has more than 1000 items; make the list shorter",
 		"spec:\n  tolerations: " + many:                                      "spec.tolerations: has more than 1000 items; make the list shorter",
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e999"}}}]}}`: "spec.containers[0].resources.limits[cpu]: the exponent of a quantity has at most 2 digits",
 	} {
@@ -262,7 +289,8 @@ func TestLimitsAreFaults(t *testing.T) {
 
 // TestReadKeepsTheCallersText checks that neither Read nor FromFile changes the text that it reads.
 func TestReadKeepsTheCallersText(t *testing.T) {
-	for _, text := range []string{`{"metadata":{"name":"n"},"status":{},"future":1}`, "%YAML 1.2\n---\nspec: {nodeName: '7'}\n"} {
+	for _, text := range []string{`{"metadata":{"name":"n"},"status":{},"future":1}`,
+		"%YAML 1.2\n---\nspec: {nodeName: '7'}\n"} {
 		data := []byte(text)
 		if _, err := FromFile(data, "4.1.4"); err != nil {
 			t.Error(err)

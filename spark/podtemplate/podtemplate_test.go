@@ -20,14 +20,18 @@ func TestRead(t *testing.T) {
 		" \n{} ":      {Pod: &corev1.Pod{}},
 		"kind: Pod":   {Pod: &corev1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod"}}},
 		`{"kind":""}`: {Pod: &corev1.Pod{}},
-		`{"future":9007199254740993,"status":{"phase":"Failed"}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{"future": int64(9007199254740993)}},
+		`{"future":9007199254740993,"status":{"phase":"Failed"}}`: {Pod: &corev1.Pod{},
+			Extra: map[string]any{"future": int64(9007199254740993)}},
 		`{"metadata":{"name":"n","generateName":"g","namespace":"s","labels":{"a":"1"},"annotations":{"b":"2"},"finalizers":["f"],"uid":"u","future":1,
 			"creationTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[{"uid":"o","future":1}],"managedFields":[{"future":1}]}}`: {
-			Pod:     &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "1"}, Annotations: map[string]string{"b": "2"}, Finalizers: []string{"f"}}},
-			Extra:   map[string]any{"metadata": map[string]any{"future": int64(1)}},
-			Dropped: []string{"metadata.name", "metadata.generateName", "metadata.namespace", "metadata.ownerReferences"},
+			Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "1"},
+				Annotations: map[string]string{"b": "2"}, Finalizers: []string{"f"}}},
+			Extra: map[string]any{"metadata": map[string]any{"future": int64(1)}},
+			Dropped: []string{"metadata.name", "metadata.generateName", "metadata.namespace",
+				"metadata.ownerReferences"},
 		},
-		`{"metadata":{"ownerReferences":[{"uid":"o","future":1}]}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{}, Dropped: []string{"metadata.ownerReferences"}},
+		`{"metadata":{"ownerReferences":[{"uid":"o","future":1}]}}`: {Pod: &corev1.Pod{}, Extra: map[string]any{},
+			Dropped: []string{"metadata.ownerReferences"}},
 	} {
 		got, err := Read([]byte(text))
 		if err != nil {
@@ -77,7 +81,9 @@ func TestAs(t *testing.T) {
 		"{}":   {},
 		`{"serviceName":"s","future":1,"template":{"spec":{"containers":[{"name":"a","future":2}]}}}`: {
 			spec{ServiceName: "s", Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}},
-			map[string]any{"future": int64(1), "template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "future": int64(2)}}}}},
+			map[string]any{"future": int64(1),
+				"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a",
+					"future": int64(2)}}}}},
 		},
 		"serviceName: s": {spec{ServiceName: "s"}, nil},
 	} {
@@ -219,9 +225,10 @@ func TestGraftReportsLostPlaces(t *testing.T) {
 	var lost []string
 	tree := map[string]any{"a": "text", "list": []any{map[string]any{"name": "x"}}, "set": nil}
 	extra := map[string]any{
-		"a":    map[string]any{"future": 1},
-		"list": []any{map[string]any{"name": "y", "future": 1}, map[string]any{"future": 2}, map[string]any{"name": "z"}, map[string]any{"name": "x", "future": 3}},
-		"new":  1, "set": 2,
+		"a": map[string]any{"future": 1},
+		"list": []any{map[string]any{"name": "y", "future": 1}, map[string]any{"future": 2},
+			map[string]any{"name": "z"}, map[string]any{"name": "x", "future": 3}},
+		"new": 1, "set": 2,
 	}
 	Graft(tree, extra, func(path string) { lost = append(lost, path) })
 

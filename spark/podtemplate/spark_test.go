@@ -91,7 +91,8 @@ func TestSparkReadsTheSamePod(t *testing.T) {
 	t.Logf("%v", count)
 }
 
-func compare(t *testing.T, form string, r templates.Recording, spark templates.Parsed, count map[string]int, read func([]byte) (podtemplate.Template, error)) {
+func compare(t *testing.T, form string, r templates.Recording, spark templates.Parsed, count map[string]int,
+	read func([]byte) (podtemplate.Template, error)) {
 	t.Helper()
 
 	ours, err := read([]byte(r.Text))

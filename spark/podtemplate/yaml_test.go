@@ -19,19 +19,27 @@ func TestScalarsHaveTheTypesOfYAML12(t *testing.T) {
 	number := func(text string) any { return json.Number(text) }
 	for text, want := range map[string]any{
 		"": nil, "null": nil, "Null": "Null", "NULL": "NULL", "~": "~",
-		"true": true, "false": false, "True": "True", "FALSE": "FALSE", "yes": "yes", "No": "No", "on": "on", "off": "off", "y": "y",
+		"true": true, "false": false, "True": "True", "FALSE": "FALSE", "yes": "yes", "No": "No", "on": "on",
+		"off": "off", "y": "y",
 		"0": number("0"), "5": number("5"), "-7": number("-7"), "-0": number("0"),
 		"12345678901234567890123": number("12345678901234567890123"),
-		"007":                     "007", "00": "00", "-01": "-01", "+5": "+5", "0o17": "0o17", "0x1F": "0x1F", "0b11": "0b11", "1_000": "1_000", "1:30": "1:30",
-		"1.": number("1.0"), "1.50": number("1.5"), "-0.0": number("-0.0"), "1e3": number("1000.0"), "1E+3": number("1000.0"), "1e-5": number("1.0E-5"),
+		"007":                     "007", "00": "00", "-01": "-01", "+5": "+5", "0o17": "0o17", "0x1F": "0x1F",
+		"0b11": "0b11", "1_000": "1_000", "1:30": "1:30",
+		"1.": number("1.0"), "1.50": number("1.5"), "-0.0": number("-0.0"), "1e3": number("1000.0"),
+		"1E+3": number("1000.0"), "1e-5": number("1.0E-5"),
 		"12345678.5": number("1.23456785E7"), "1e-400": number("0.0"), "1e400": "Infinity", "-1e400": "-Infinity",
 		".5": ".5", "-.5": "-.5", "01.5": "01.5", "+1.5": "+1.5", "1e": "1e", "1.5.2": "1.5.2", "1,5": "1,5",
-		".inf": "Infinity", "-.inf": "-Infinity", ".nan": "NaN", "+.inf": "+.inf", ".Inf": ".Inf", ".NaN": ".NaN", "-.nan": "-.nan",
+		".inf": "Infinity", "-.inf": "-Infinity", ".nan": "NaN", "+.inf": "+.inf", ".Inf": ".Inf", ".NaN": ".NaN",
+		"-.nan":      "-.nan",
 		"2001-12-14": "2001-12-14", "2001-12-14T21:59:43Z": "2001-12-14T21:59:43Z", "<<": "<<", "=": "=",
-		"'7'": "7", `"true"`: "true", "''": "", "'null'": "null", "|\n    7\n": "7\n", ">-\n    null\n": "null", "&anchor 7": number("7"), "&anchor": nil,
-		"!!str 7": "7", "!!str": "", "!!str null": "null", "!!int 8": number("8"), "!!int '8'": number("8"), "!!int -0": number("0"),
-		"!!float 8": number("8"), "!!float 1.50": number("1.5"), "!!bool true": true, "!!bool 'false'": false, "!!null x": nil, "!!null ''": nil,
-		"!!seq [!!str 1, 2]": []any{"1", number("2")}, "!!map {a: 1}": map[string]any{"a": number("1")}, "[]": []any{}, "{}": map[string]any{},
+		"'7'": "7", `"true"`: "true", "''": "", "'null'": "null", "|\n    7\n": "7\n", ">-\n    null\n": "null",
+		"&anchor 7": number("7"), "&anchor": nil,
+		"!!str 7": "7", "!!str": "", "!!str null": "null", "!!int 8": number("8"), "!!int '8'": number("8"),
+		"!!int -0":  number("0"),
+		"!!float 8": number("8"), "!!float 1.50": number("1.5"), "!!bool true": true, "!!bool 'false'": false,
+		"!!null x": nil, "!!null ''": nil,
+		"!!seq [!!str 1, 2]": []any{"1", number("2")}, "!!map {a: 1}": map[string]any{"a": number("1")}, "[]": []any{},
+		"{}": map[string]any{},
 	} {
 		tree, err := parseYAML([]byte("v: " + text))
 		if err != nil {
@@ -48,8 +56,10 @@ func TestScalarsHaveTheTypesOfYAML12(t *testing.T) {
 // TestKeysAreText checks that a key that is a scalar becomes text. A number has the text that Java gives it.
 func TestKeysAreText(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: x": "a", "7: x": "7", "1.50: x": "1.5", "-0: x": "0", "010: x": "010", "true: x": "true", "~: x": "~", "'': x": "", "'null': x": "null",
-		"'<<': x": "<<", `"<<": x`: "<<", "!!str 7: x": "7", "!!str <<: x": "<<", "? |\n  a\n: x": "a\n", ".inf: x": "Infinity", "&a b: x": "b",
+		"a: x": "a", "7: x": "7", "1.50: x": "1.5", "-0: x": "0", "010: x": "010", "true: x": "true", "~: x": "~",
+		"'': x": "", "'null': x": "null",
+		"'<<': x": "<<", `"<<": x`: "<<", "!!str 7: x": "7", "!!str <<: x": "<<", "? |\n  a\n: x": "a\n",
+		".inf: x": "Infinity", "&a b: x": "b",
 	} {
 		tree, err := parseYAML([]byte(text))
 		if err != nil {
@@ -68,10 +78,12 @@ func TestKeysAreText(t *testing.T) {
 func TestOneDocumentMayHaveContent(t *testing.T) {
 	for text, want := range map[string]any{
 		"": nil, "# nothing\n": nil, "---\n": nil, "---\n...\n---\nnull\n": nil,
-		"a: b": map[string]any{"a": "b"}, "---\n---\na: b\n": map[string]any{"a": "b"}, "a: b\n---\n": map[string]any{"a": "b"},
+		"a: b": map[string]any{"a": "b"}, "---\n---\na: b\n": map[string]any{"a": "b"},
+		"a: b\n---\n":                 map[string]any{"a": "b"},
 		"a: b\n---\n# no more\n...\n": map[string]any{"a": "b"}, "null\n---\na: b": map[string]any{"a": "b"},
 		"%YAML 1.2\n---\na: b": map[string]any{"a": "b"}, "%YAML 1.3 # later\n---\na: b": map[string]any{"a": "b"},
-		"\n# a\r\n%YAML\t1.2\r\n---\r\na: b\r\n": map[string]any{"a": "b"}, "%TAG ! tag:x,2000:\n%YAML 1.2\n---\na: b": map[string]any{"a": "b"},
+		"\n# a\r\n%YAML\t1.2\r\n---\r\na: b\r\n":   map[string]any{"a": "b"},
+		"%TAG ! tag:x,2000:\n%YAML 1.2\n---\na: b": map[string]any{"a": "b"},
 		"words": "words", "7": json.Number("7"), "- a": []any{"a"},
 		"a: |\n  %YAML 1.2\n": map[string]any{"a": "%YAML 1.2\n"},
 	} {
@@ -210,8 +222,12 @@ func TestDepthIsLimited(t *testing.T) {
 // read it, and that errors are short.
 func FuzzFromFile(f *testing.F) {
 	for _, seed := range []string{
-		"spec: {nodeName: 7, hostNetwork: 'TRUE', priority: ' 010 '}", `{"spec":{"nodeName":1.50,"hostNetwork":-0}}`, "%YAML 1.2\n---\na: !!int '8'",
-		"a: &x {b: c}\nd: *x", "a: \"\\/\"\nb: c\\/d\\x2F", "spec: {volumes: [{secret: {defaultMode: 0o400}}], terminationGracePeriodSeconds: 1.5}", "spec: {containers: [{resources: {limits: {cpu: 2}}, livenessProbe: {tcpSocket: {port: 8.5}}}]}", "? |\n a\n: .nan",
+		"spec: {nodeName: 7, hostNetwork: 'TRUE', priority: ' 010 '}", `{"spec":{"nodeName":1.50,"hostNetwork":-0}}`,
+		"%YAML 1.2\n---\na: !!int '8'",
+		"a: &x {b: c}\nd: *x", "a: \"\\/\"\nb: c\\/d\\x2F",
+		"spec: {volumes: [{secret: {defaultMode: 0o400}}], terminationGracePeriodSeconds: 1.5}",
+		"spec: {containers: [{resources: {limits: {cpu: 2}}, livenessProbe: {tcpSocket: {port: 8.5}}}]}",
+		"? |\n a\n: .nan",
 		strings.Repeat("a: {", 3), "[]", "a: 1e400", "\ufeffa: b", "a: \"\\ud800\"", "{a: 1}\n---\n",
 	} {
 		f.Add([]byte(seed))

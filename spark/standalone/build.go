@@ -36,6 +36,11 @@ func Build(r Request) (Objects, error) {
 	}
 
 	d.policy(o)
+
+	if err := d.openMetrics(o); err != nil {
+		return Objects{}, err
+	}
+
 	d.masterPolicy(o)
 	d.budget(o)
 	d.warnAuthentication()

@@ -23,7 +23,8 @@ import (
 // scale up to five workers.
 func simple(change ...func(*Request)) Request {
 	r := Request{
-		Name: "qa", Namespace: "spark", SparkVersion: "4.1.4", OperatorName: "an-operator", InitWorkers: 2, MinWorkers: 2, MaxWorkers: 5,
+		Name: "qa", Namespace: "spark", SparkVersion: "4.1.4", OperatorName: "an-operator", InitWorkers: 2,
+		MinWorkers: 2, MaxWorkers: 5,
 		Conf:   conf.FromMap(map[string]string{"spark.a": "b"}),
 		Owner:  metav1.OwnerReference{APIVersion: "v1", Kind: "Owner", Name: "qa", UID: "u1"},
 		Labels: map[string]string{"uid": "u1"},
@@ -96,14 +97,17 @@ func TestObjects(t *testing.T) {
 		got = append(got, summary{kind, apiVersion, object.GetName(), labels[LabelRole]})
 		delete(labels, LabelRole)
 
-		want := map[string]string{"uid": "u1", labelOperatorName: "an-operator", LabelClusterName: "qa", LabelVersion: "4.1.4"}
+		want := map[string]string{"uid": "u1", labelOperatorName: "an-operator", LabelClusterName: "qa",
+			LabelVersion: "4.1.4"}
 		if diff := cmp.Diff(want, labels); diff != "" {
 			t.Errorf("labels of %s %s (-want +got):\n%s", kind, object.GetName(), diff)
 		}
 
-		owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "qa", UID: "u1", Controller: new(true)}}
+		owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Owner", Name: "qa", UID: "u1",
+			Controller: new(true)}}
 		if diff := cmp.Diff(owners, object.GetOwnerReferences()); diff != "" || object.GetNamespace() != "spark" {
-			t.Errorf("owners of %s %s in namespace %q (-want +got):\n%s", kind, object.GetName(), object.GetNamespace(), diff)
+			t.Errorf("owners of %s %s in namespace %q (-want +got):\n%s", kind, object.GetName(),
+				object.GetNamespace(), diff)
 		}
 	}
 
@@ -111,7 +115,8 @@ func TestObjects(t *testing.T) {
 		{"ConfigMap", "v1", "qa-cluster-conf", ""}, {"Secret", "v1", o.Secret.Name, ""},
 		{"Service", "v1", "qa-master-svc", "master"}, {"Service", "v1", "qa-worker-svc", "worker"},
 		{"NetworkPolicy", "networking.k8s.io/v1", "qa-worker", ""},
-		{"NetworkPolicy", "networking.k8s.io/v1", "qa-master", ""}, {"PodDisruptionBudget", "policy/v1", "qa-worker-pdb", ""},
+		{"NetworkPolicy", "networking.k8s.io/v1", "qa-master", ""},
+		{"PodDisruptionBudget", "policy/v1", "qa-worker-pdb", ""},
 		{"StatefulSet", "apps/v1", "qa-master", "master"}, {"StatefulSet", "apps/v1", "qa-worker", "worker"},
 		{"HorizontalPodAutoscaler", "autoscaling/v2", "qa-worker-hpa", ""},
 	}
@@ -140,7 +145,8 @@ func TestOptionalObjectsAreOmitted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := build(t, c.request)
 			if (o.Autoscaler != nil) != c.autoscaler || (o.Budget != nil) != c.budget || (o.Secret != nil) != c.secret {
-				t.Errorf("autoscaler %t, budget %t, secret %t; want %t, %t, %t", o.Autoscaler != nil, o.Budget != nil, o.Secret != nil, c.autoscaler, c.budget, c.secret)
+				t.Errorf("autoscaler %t, budget %t, secret %t; want %t, %t, %t", o.Autoscaler != nil, o.Budget != nil,
+					o.Secret != nil, c.autoscaler, c.budget, c.secret)
 			}
 
 			all, err := o.All()
@@ -154,7 +160,8 @@ func TestOptionalObjectsAreOmitted(t *testing.T) {
 				}
 			}
 
-			if o.Policy == nil || o.Config == nil || o.Master == nil || o.Workers == nil || o.MasterService == nil || o.WorkerService == nil {
+			if o.Policy == nil || o.Config == nil || o.Master == nil || o.Workers == nil || o.MasterService == nil ||
+				o.WorkerService == nil {
 				t.Error("an object is missing")
 			}
 		})
@@ -177,8 +184,10 @@ func TestPods(t *testing.T) {
 		}
 
 		c := container(t, set, role)
-		if c.Image != "apache/spark:4.1.4" || template.Spec.SchedulerName != "default-scheduler" || *template.Spec.TerminationGracePeriodSeconds != 0 {
-			t.Errorf("%s: image %q, scheduler %q, grace %d", role, c.Image, template.Spec.SchedulerName, *template.Spec.TerminationGracePeriodSeconds)
+		if c.Image != "apache/spark:4.1.4" || template.Spec.SchedulerName != "default-scheduler" ||
+			*template.Spec.TerminationGracePeriodSeconds != 0 {
+			t.Errorf("%s: image %q, scheduler %q, grace %d", role, c.Image, template.Spec.SchedulerName,
+				*template.Spec.TerminationGracePeriodSeconds)
 		}
 
 		if *c.SecurityContext.AllowPrivilegeEscalation || *template.Spec.EnableServiceLinks {
@@ -204,7 +213,8 @@ func TestPods(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff([]string{"web TCP 8080", "spark TCP 7077", "rest TCP 6066"}, ports(container(t, o.Master, "master"))); diff != "" {
+	if diff := cmp.Diff([]string{"web TCP 8080", "spark TCP 7077", "rest TCP 6066"},
+		ports(container(t, o.Master, "master"))); diff != "" {
 		t.Errorf("ports of the master (-want +got):\n%s", diff)
 	}
 
@@ -219,16 +229,19 @@ func TestPods(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff(map[string]string{"SPARK_MASTER_OPTS": "@/etc/spark-cluster/conf.options"}, env(container(t, o.Master, "master"))); diff != "" {
+	if diff := cmp.Diff(map[string]string{"SPARK_MASTER_OPTS": "@/etc/spark-cluster/conf.options"},
+		env(container(t, o.Master, "master"))); diff != "" {
 		t.Errorf("environment of the master (-want +got):\n%s", diff)
 	}
 
-	want := map[string]string{"SPARK_WORKER_OPTS": "@/etc/spark-cluster/conf.options", "SPARK_LOG_DIR": "/opt/spark/work/logs"}
+	want := map[string]string{"SPARK_WORKER_OPTS": "@/etc/spark-cluster/conf.options",
+		"SPARK_LOG_DIR": "/opt/spark/work/logs"}
 	if diff := cmp.Diff(want, env(container(t, o.Workers, "worker"))); diff != "" {
 		t.Errorf("environment of a worker (-want +got):\n%s", diff)
 	}
 
-	if diff := cmp.Diff([]string{"qa-worker-svc.spark.svc.cluster.local"}, o.Workers.Spec.Template.Spec.DNSConfig.Searches); diff != "" {
+	if diff := cmp.Diff([]string{"qa-worker-svc.spark.svc.cluster.local"},
+		o.Workers.Spec.Template.Spec.DNSConfig.Searches); diff != "" {
 		t.Errorf("search domains (-want +got):\n%s", diff)
 	}
 
@@ -245,8 +258,10 @@ func TestSelectors(t *testing.T) {
 		request         Request
 		master, workers map[string]string
 	}{
-		"plain":      {simple(counts(1, 1, 1)), map[string]string{LabelRole: "master"}, map[string]string{LabelRole: "worker"}},
-		"autoscaled": {simple(), map[string]string{LabelRole: "master"}, map[string]string{LabelRole: "worker", LabelClusterName: "qa"}},
+		"plain": {simple(counts(1, 1, 1)), map[string]string{LabelRole: "master"},
+			map[string]string{LabelRole: "worker"}},
+		"autoscaled": {simple(), map[string]string{LabelRole: "master"},
+			map[string]string{LabelRole: "worker", LabelClusterName: "qa"}},
 		"the user's": {
 			simple(counts(1, 1, 1), masterTemplate(`{"selector":{"matchLabels":{"x":"y"}},"template":{"metadata":{"labels":{"x":"y"}}}}`)),
 			map[string]string{LabelRole: "master", "x": "y"}, map[string]string{LabelRole: "worker"},
@@ -273,11 +288,13 @@ func TestNames(t *testing.T) {
 	}
 
 	for name, says := range map[string]string{
-		"": "cannot be a cluster's name", longest + "x": "at most 45", "a.b": "cannot be a cluster's name", "1a": "cannot be a cluster's name", "A": "cannot be a cluster's name",
+		"": "cannot be a cluster's name", longest + "x": "at most 45", "a.b": "cannot be a cluster's name",
+		"1a": "cannot be a cluster's name", "A": "cannot be a cluster's name",
 		"-a": "cannot be a cluster's name", "a_b": "cannot be a cluster's name",
 	} {
 		_, err := Build(simple(func(r *Request) { r.Name = name }))
-		if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Field != "Name" || !strings.Contains(wrong.Message, says) {
+		if wrong, ok := errors.AsType[*Error](err); !ok || wrong.Field != "Name" ||
+			!strings.Contains(wrong.Message, says) {
 			t.Errorf("%q: the error is %v, want %q in it", name, err, says)
 		}
 	}
@@ -288,37 +305,56 @@ func TestBuildRefuses(t *testing.T) {
 		change          func(*Request)
 		key, field, say string
 	}{
-		"invalid namespace":                     {func(r *Request) { r.Namespace = "A" }, "", "Namespace", "is not a valid namespace name"},
-		"invalid version":                       {func(r *Request) { r.SparkVersion = "4.1 beta" }, "", "SparkVersion", "is not a valid version"},
-		"neither version nor image":             {func(r *Request) { r.SparkVersion = "" }, "", "SparkVersion", "names an image"},
-		"invalid operator name":                 {func(r *Request) { r.OperatorName = "a b" }, "", "OperatorName", "is not a valid label value"},
-		"labels":                                {func(r *Request) { r.Labels = map[string]string{"a b": ""} }, "", "Labels", "is not a valid label name"},
-		"negative initial workers":              {counts(-1, 0, 0), "", "InitWorkers", "is not a valid number of workers"},
-		"negative minimum of workers":           {counts(0, -1, 0), "", "MinWorkers", "is not a valid number of workers"},
-		"too many workers":                      {counts(0, 0, 1<<31), "", "MaxWorkers", "between 0 and 2147483647"},
-		"template that is not JSON":             {masterTemplate("{"), "", "Master.StatefulSet", "cannot be read"},
-		"template field of the wrong type":      {workerTemplate(`{"replicas":"three"}`), "", "Workers.StatefulSet", `replicas: is the text "three", not a whole number`},
-		"selector that does not match the pods": {masterTemplate(`{"selector":{"matchLabels":{"x":"y"}}}`), "", "Master.StatefulSet.selector", "does not match the labels of the pod template"},
-		"selector with an unknown operator":     {masterTemplate(`{"selector":{"matchExpressions":[{"key":"x","operator":"Near"}]}}`), "", "Master.StatefulSet.selector", "Near"},
-		"reserved volume name":                  {workerTemplate(`{"template":{"spec":{"volumes":[{"name":"spark-cluster-conf"}]}}}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},
-		"reserved claim name":                   {workerTemplate(`{"volumeClaimTemplates":[{"metadata":{"name":"spark-cluster-conf"}}]}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},
-		"reserved mount path":                   {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount the volume elsewhere"},
-		"mount path below the reserved path":    {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/x"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount the volume elsewhere"},
-		"reserved port name with another port":  {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"web","containerPort":80}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "give the other port another name"},
-		"reserved port with another name":       {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"http","containerPort":8080}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "use that name"},
-		"invalid pod label":                     {workerTemplate(`{"template":{"metadata":{"labels":{"a b":"c"}}}}`), "", "Workers.StatefulSet.template.metadata.labels", "is not a valid label name"},
-		"reserved pod label":                    {workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"}}}}`), "", "Workers.StatefulSet.template.metadata.labels", "reserved for the operator"},
-		"a reserved annotation":                 {func(r *Request) { r.Master.ServiceMeta.Annotations = map[string]string{"own/x": "y"} }, "", "Master.ServiceMeta.annotations", "reserved for the operator"},
-		"invalid annotation name":               {func(r *Request) { r.Workers.StatefulSetMeta.Annotations = map[string]string{"a b": "y"} }, "", "Workers.StatefulSetMeta.annotations", "is not a valid annotation name"},
-		"invalid label value":                   {func(r *Request) { r.Workers.ServiceMeta.Labels = map[string]string{"a": "b c"} }, "", "Workers.ServiceMeta.labels", "is not a valid label value"},
-		"Service that is a list":                {func(r *Request) { r.Workers.Service = []byte("[]") }, "", "Workers.Service", "cannot be read"},
-		"Service of another type":               {func(r *Request) { r.Master.Service = []byte(`{"type":"LoadBalancer"}`) }, "", "Master.Service.type", "create another Service"},
-		"invalid autoscaler":                    {func(r *Request) { r.Autoscaler = []byte(`{"metrics":{}}`) }, "", "Autoscaler", "metrics: is an object, not a list"},
-		"invalid autoscaler that is not needed": {func(r *Request) { r.Autoscaler, r.MaxWorkers = []byte(`{"metrics":{}}`), 2 }, "", "Autoscaler", "metrics: is an object, not a list"},
-		"NUL in a value":                        {with("spark.x", "a\x00b"), "spark.x", "", "NUL"},
-		"value that is not UTF-8":               {with("spark.x", "a\xffb"), "spark.x", "", "UTF-8"},
-		"equals sign in a key":                  {with("spark.x=y", "z"), "spark.x=y", "", "not a valid property name"},
-		"too large configuration":               {with("spark.x", strings.Repeat("x", 1<<20)), "", "Conf", "more than a ConfigMap or Secret holds"},
+		"invalid namespace": {func(r *Request) { r.Namespace = "A" }, "", "Namespace",
+			"is not a valid namespace name"},
+		"invalid version": {func(r *Request) { r.SparkVersion = "4.1 beta" }, "", "SparkVersion",
+			"is not a valid version"},
+		"neither version nor image": {func(r *Request) { r.SparkVersion = "" }, "", "SparkVersion",
+			"names an image"},
+		"invalid operator name": {func(r *Request) { r.OperatorName = "a b" }, "", "OperatorName",
+			"is not a valid label value"},
+		"labels": {func(r *Request) { r.Labels = map[string]string{"a b": ""} }, "",
+			"Labels", "is not a valid label name"},
+		"negative initial workers": {counts(-1, 0, 0), "", "InitWorkers",
+			"is not a valid number of workers"},
+		"negative minimum of workers": {counts(0, -1, 0), "", "MinWorkers",
+			"is not a valid number of workers"},
+		"too many workers":          {counts(0, 0, 1<<31), "", "MaxWorkers", "between 0 and 2147483647"},
+		"template that is not JSON": {masterTemplate("{"), "", "Master.StatefulSet", "cannot be read"},
+		"template field of the wrong type": {workerTemplate(`{"replicas":"three"}`), "", "Workers.StatefulSet",
+			`replicas: is the text "three", not a whole number`},
+		"selector that does not match the pods": {masterTemplate(`{"selector":{"matchLabels":{"x":"y"}}}`), "",
+			"Master.StatefulSet.selector", "does not match the labels of the pod template"},
+		"selector with an unknown operator":    {masterTemplate(`{"selector":{"matchExpressions":[{"key":"x","operator":"Near"}]}}`), "", "Master.StatefulSet.selector", "Near"},
+		"reserved volume name":                 {workerTemplate(`{"template":{"spec":{"volumes":[{"name":"spark-cluster-conf"}]}}}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},
+		"reserved claim name":                  {workerTemplate(`{"volumeClaimTemplates":[{"metadata":{"name":"spark-cluster-conf"}}]}`), "", "Workers.StatefulSet.template.spec.volumes", "is reserved"},
+		"reserved mount path":                  {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount the volume elsewhere"},
+		"mount path below the reserved path":   {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","volumeMounts":[{"name":"v","mountPath":"/etc/spark-cluster/x"}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "mount the volume elsewhere"},
+		"reserved port name with another port": {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"web","containerPort":80}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "give the other port another name"},
+		"reserved port with another name":      {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"http","containerPort":8080}]}]}}}`), "", "Master.StatefulSet.template.spec.containers", "use that name"},
+		"invalid pod label": {workerTemplate(`{"template":{"metadata":{"labels":{"a b":"c"}}}}`),
+			"", "Workers.StatefulSet.template.metadata.labels", "is not a valid label name"},
+		"reserved pod label": {workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"}}}}`),
+			"", "Workers.StatefulSet.template.metadata.labels", "reserved for the operator"},
+		"a reserved annotation":   {func(r *Request) { r.Master.ServiceMeta.Annotations = map[string]string{"own/x": "y"} }, "", "Master.ServiceMeta.annotations", "reserved for the operator"},
+		"invalid annotation name": {func(r *Request) { r.Workers.StatefulSetMeta.Annotations = map[string]string{"a b": "y"} }, "", "Workers.StatefulSetMeta.annotations", "is not a valid annotation name"},
+		"invalid label value": {func(r *Request) { r.Workers.ServiceMeta.Labels = map[string]string{"a": "b c"} },
+			"", "Workers.ServiceMeta.labels", "is not a valid label value"},
+		"Service that is a list": {func(r *Request) { r.Workers.Service = []byte("[]") }, "",
+			"Workers.Service", "cannot be read"},
+		"Service of another type": {func(r *Request) { r.Master.Service = []byte(`{"type":"LoadBalancer"}`) }, "",
+			"Master.Service.type", "create another Service"},
+		"invalid autoscaler": {func(r *Request) { r.Autoscaler = []byte(`{"metrics":{}}`) }, "",
+			"Autoscaler", "metrics: is an object, not a list"},
+		"invalid autoscaler that is not needed": {func(r *Request) {
+			r.Autoscaler,
+				r.MaxWorkers = []byte(`{"metrics":{}}`), 2
+		}, "", "Autoscaler", "metrics: is an object, not a list"},
+		"NUL in a value":          {with("spark.x", "a\x00b"), "spark.x", "", "NUL"},
+		"value that is not UTF-8": {with("spark.x", "a\xffb"), "spark.x", "", "UTF-8"},
+		"equals sign in a key":    {with("spark.x=y", "z"), "spark.x=y", "", "not a valid property name"},
+		"too large configuration": {with("spark.x", strings.Repeat("x", 1<<20)), "", "Conf",
+			"more than a ConfigMap or Secret holds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Build(simple(func(r *Request) { r.Reserved = "own/" }, c.change))
@@ -338,10 +374,13 @@ func TestBuildRefuses(t *testing.T) {
 // TestBuildTouchesNothing builds the same Request twice, and checks that Build does not change the Request.
 func TestBuildTouchesNothing(t *testing.T) {
 	again := func() Request {
-		return simple(with("spark.ssl.keyPassword", "x"), masterTemplate(full("master")), workerTemplate(full("worker")), func(r *Request) {
-			r.Master.Service, r.Autoscaler = []byte(`{"ports":[{"port":1}],"future":{"x":1}}`), []byte(`{"metrics":[],"future":1}`)
-			r.Master.ServiceMeta = Metadata{Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}}
-		})
+		return simple(with("spark.ssl.keyPassword", "x"), masterTemplate(full("master")),
+			workerTemplate(full("worker")), func(r *Request) {
+				r.Master.Service, r.Autoscaler = []byte(`{"ports":[{"port":1}],"future":{"x":1}}`),
+					[]byte(`{"metrics":[],"future":1}`)
+				r.Master.ServiceMeta = Metadata{Labels: map[string]string{"a": "b"},
+					Annotations: map[string]string{"c": "d"}}
+			})
 	}
 	r := again()
 
@@ -391,7 +430,8 @@ func full(name string) string {
 	"spec":{"future":3,"schedulerName":"mine","terminationGracePeriodSeconds":30,"serviceAccountName":"spark","nodeSelector":{"a":"b"},
 	"dnsConfig":{"searches":["example.com"],"nameservers":["1.1.1.1"]},
 	"securityContext":{"fsGroup":185},"volumes":[{"name":"v","emptyDir":{}}],"initContainers":[{"name":"first","image":"i"}],
-	"containers":[{"name":"sidecar","image":"s","future":4},{"name":"` + name + `","image":"mine","command":["tini","--"],"args":["a"],"future":5,
+	"containers":[{"name":"sidecar","image":"s","future":4},{"name":"` + name +
+		`","image":"mine","command":["tini","--"],"args":["a"],"future":5,
 	"env":[{"name":"MINE","value":"1"}],"ports":[{"name":"extra","containerPort":9}],"resources":{"requests":{"cpu":"1"}},
 	"volumeMounts":[{"name":"v","mountPath":"/v"}],"readinessProbe":{"exec":{"command":["true"]}},
 	"securityContext":{"runAsUser":185,"allowPrivilegeEscalation":true}}]}}}`
@@ -435,25 +475,39 @@ func TestTemplateIsKept(t *testing.T) {
 		want any
 	}{
 		// Kept.
-		{[]any{"spec", "future"}, int64(1)}, {[]any{"spec", "revisionHistoryLimit"}, int64(3)}, {[]any{"spec", "minReadySeconds"}, int64(4)},
-		{[]any{"spec", "updateStrategy", "type"}, "OnDelete"}, {[]any{"spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"}, "Delete"},
-		{[]any{"spec", "volumeClaimTemplates", 0, "spec", "future"}, int64(2)}, {append(pod, "future"), int64(3)}, {append(pod, "containers", 0, "future"), int64(4)},
-		{append(worker, "future"), int64(5)}, {append(pod, "serviceAccountName"), "spark"}, {append(pod, "nodeSelector", "a"), "b"},
-		{append(pod, "securityContext", "fsGroup"), int64(185)}, {append(pod, "initContainers", 0, "name"), "first"}, {append(pod, "containers", 0, "image"), "s"},
-		{append(worker, "resources", "requests", "cpu"), "1"}, {append(worker, "securityContext", "allowPrivilegeEscalation"), true},
-		{append(worker, "readinessProbe", "exec", "command", 0), "true"}, {[]any{"spec", "template", "metadata", "annotations", "note"}, "1"},
+		{[]any{"spec", "future"}, int64(1)}, {[]any{"spec", "revisionHistoryLimit"}, int64(3)},
+		{[]any{"spec", "minReadySeconds"}, int64(4)},
+		{[]any{"spec", "updateStrategy", "type"}, "OnDelete"},
+		{[]any{"spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"}, "Delete"},
+		{[]any{"spec", "volumeClaimTemplates", 0, "spec", "future"}, int64(2)}, {append(pod, "future"), int64(3)},
+		{append(pod, "containers", 0, "future"), int64(4)},
+		{append(worker, "future"), int64(5)}, {append(pod, "serviceAccountName"), "spark"},
+		{append(pod, "nodeSelector", "a"), "b"},
+		{append(pod, "securityContext", "fsGroup"), int64(185)}, {append(pod, "initContainers", 0, "name"), "first"},
+		{append(pod, "containers", 0, "image"), "s"},
+		{append(worker, "resources", "requests", "cpu"), "1"},
+		{append(worker, "securityContext", "allowPrivilegeEscalation"), true},
+		{append(worker, "readinessProbe", "exec", "command", 0), "true"},
+		{[]any{"spec", "template", "metadata", "annotations", "note"}, "1"},
 		{append(pod, "dnsConfig", "nameservers", 0), "1.1.1.1"},
 		// Kept if the configuration does not set them.
-		{append(worker, "image"), "mine"}, {append(pod, "schedulerName"), "mine"}, {append(pod, "terminationGracePeriodSeconds"), int64(30)},
+		{append(worker, "image"), "mine"}, {append(pod, "schedulerName"), "mine"},
+		{append(pod, "terminationGracePeriodSeconds"), int64(30)},
 		// Extended.
-		{append(worker, "command"), []any{"tini", "--", "bash"}}, {append(worker, "args", 0), "a"}, {append(worker, "args", 1), "-c"},
-		{append(worker, "env", 0, "name"), "MINE"}, {append(worker, "ports", 0, "name"), "extra"}, {append(worker, "ports", 1, "name"), "web"},
-		{append(worker, "volumeMounts", 0, "name"), "v"}, {append(worker, "volumeMounts", 1, "mountPath"), mountDir}, {append(pod, "volumes", 0, "name"), "v"},
+		{append(worker, "command"), []any{"tini", "--", "bash"}}, {append(worker, "args", 0), "a"},
+		{append(worker, "args", 1), "-c"},
+		{append(worker, "env", 0, "name"), "MINE"}, {append(worker, "ports", 0, "name"), "extra"},
+		{append(worker, "ports", 1, "name"), "web"},
+		{append(worker, "volumeMounts", 0, "name"), "v"}, {append(worker, "volumeMounts", 1, "mountPath"), mountDir},
+		{append(pod, "volumes", 0, "name"), "v"},
 		{append(pod, "dnsConfig", "searches"), []any{"example.com", "qa-worker-svc.spark.svc.cluster.local"}},
-		{[]any{"spec", "selector", "matchLabels"}, map[string]any{"mine": "yes", LabelRole: "worker", LabelClusterName: "qa"}},
-		{[]any{"spec", "template", "metadata", "labels", "mine"}, "yes"}, {[]any{"spec", "template", "metadata", "labels", LabelRole}, "worker"},
+		{[]any{"spec", "selector", "matchLabels"},
+			map[string]any{"mine": "yes", LabelRole: "worker", LabelClusterName: "qa"}},
+		{[]any{"spec", "template", "metadata", "labels", "mine"}, "yes"},
+		{[]any{"spec", "template", "metadata", "labels", LabelRole}, "worker"},
 		// Set by Build.
-		{[]any{"spec", "replicas"}, int64(2)}, {[]any{"spec", "podManagementPolicy"}, "Parallel"}, {[]any{"spec", "serviceName"}, "qa-worker-svc"},
+		{[]any{"spec", "replicas"}, int64(2)}, {[]any{"spec", "podManagementPolicy"}, "Parallel"},
+		{[]any{"spec", "serviceName"}, "qa-worker-svc"},
 	} {
 		if diff := cmp.Diff(c.want, at(c.path...)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", c.path, diff)
@@ -462,7 +516,8 @@ func TestTemplateIsKept(t *testing.T) {
 }
 
 func TestConfigurationWinsOverTemplate(t *testing.T) {
-	o := build(t, simple(workerTemplate(full("worker")), with(imageKey, "repo/spark:{{SPARK_VERSION}}-x", schedulerKey, "yunikorn")))
+	o := build(t, simple(workerTemplate(full("worker")),
+		with(imageKey, "repo/spark:{{SPARK_VERSION}}-x", schedulerKey, "yunikorn")))
 
 	spec := o.Workers.Spec.Template.Spec
 	if c := container(t, o.Workers, "worker"); c.Image != "repo/spark:4.1.4-x" || spec.SchedulerName != "yunikorn" {
@@ -513,7 +568,8 @@ func TestTheDaemonsContainer(t *testing.T) {
 		}
 
 		for _, text := range texts(t, o) {
-			if strings.Contains(template, "future") && strings.Contains(text, `"qa-master"`) && strings.Contains(text, "StatefulSet") && !strings.Contains(text, `"future":1`) {
+			if strings.Contains(template, "future") && strings.Contains(text, `"qa-master"`) &&
+				strings.Contains(text, "StatefulSet") && !strings.Contains(text, `"future":1`) {
 				t.Errorf("%s: a field that no type knows is lost", template)
 			}
 		}
@@ -536,11 +592,12 @@ func TestDigest(t *testing.T) {
 		change          func(*Request)
 		master, workers bool
 	}{
-		"no change":                       {func(*Request) {}, false, false},
-		"more workers":                    {counts(4, 2, 5), false, false},
-		"other bounds of the workers":     {counts(2, 1, 9), false, false},
-		"metadata":                        {func(r *Request) { r.Master.StatefulSetMeta.Labels = map[string]string{"a": "b"} }, false, false},
-		"the Service":                     {func(r *Request) { r.Master.Service = []byte(`{"ports":[{"port":1}]}`) }, false, false},
+		"no change":                   {func(*Request) {}, false, false},
+		"more workers":                {counts(4, 2, 5), false, false},
+		"other bounds of the workers": {counts(2, 1, 9), false, false},
+		"metadata":                    {func(r *Request) { r.Master.StatefulSetMeta.Labels = map[string]string{"a": "b"} }, false, false},
+		"the Service": {func(r *Request) { r.Master.Service = []byte(`{"ports":[{"port":1}]}`) },
+			false, false},
 		"the autoscaler":                  {func(r *Request) { r.Autoscaler = []byte(`{"metrics":[]}`) }, false, false},
 		"changed value":                   {with("spark.a", "c"), true, true},
 		"changed secret":                  {with("spark.ssl.keyPassword", "y"), true, true},
@@ -553,7 +610,8 @@ func TestDigest(t *testing.T) {
 	} {
 		after := digests(simple(with("spark.ssl.keyPassword", "x"), c.change))
 		if master, workers := before[0] != after[0], before[1] != after[1]; master != c.master || workers != c.workers {
-			t.Errorf("%s: the master is replaced: %t, workers: %t; want %t, %t", name, master, workers, c.master, c.workers)
+			t.Errorf("%s: the master is replaced: %t, workers: %t; want %t, %t", name, master, workers, c.master,
+				c.workers)
 		}
 	}
 
@@ -566,7 +624,8 @@ func TestDigest(t *testing.T) {
 // TestErrorNamesSameReservedKey checks that, if two keys are reserved, the error always names the same key, because the
 // error becomes part of a status.
 func TestErrorNamesSameReservedKey(t *testing.T) {
-	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`), func(r *Request) { r.Reserved = "own/" })
+	r := simple(workerTemplate(`{"template":{"metadata":{"labels":{"own/x":"c"},"annotations":{"own/a":"c"}}}}`),
+		func(r *Request) { r.Reserved = "own/" })
 
 	names := map[string]bool{}
 	for range 50 {

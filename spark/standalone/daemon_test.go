@@ -112,15 +112,26 @@ func TestCommands(t *testing.T) {
 		env    []string
 		want   []string
 	}{
-		"master":                                 {RoleMaster, counts(1, 1, 1), nil, slices.Concat(master(host, "7077", "8080"), base)},
-		"master with SPARK_MASTER_HOST":          {RoleMaster, counts(1, 1, 1), []string{"SPARK_MASTER_HOST=a b"}, slices.Concat(master("a b", "7077", "8080"), base)},
-		"master with another UI port":            {RoleMaster, with(masterUIKey, "9090"), nil, slices.Concat(master(host, "7077", "9090"), base)},
-		"master with the variables of a Service": {RoleMaster, counts(1, 1, 1), []string{"SPARK_MASTER_PORT=tcp://10.0.0.1:7077", "SPARK_MASTER_WEBUI_PORT=1"}, slices.Concat(master(host, "7077", "8080"), base)},
-		"worker":                                 {RoleWorker, counts(1, 1, 1), nil, slices.Concat(worker("8081"), base)},
-		"worker with another UI port":            {RoleWorker, with(workerUIKey, "9091"), nil, slices.Concat(worker("9091"), base)},
-		"worker with the variables of a Service": {RoleWorker, counts(1, 1, 1), []string{"SPARK_WORKER_PORT=tcp://10.0.0.1:1", "SPARK_WORKER_WEBUI_PORT=1"}, slices.Concat(worker("8081"), base)},
-		"worker with a port in the image":        {RoleWorker, counts(1, 1, 1), []string{"SPARK_WORKER_PORT=7078"}, slices.Concat(worker("8081"), base[:2], []string{"SPARK_WORKER_PORT=7078"}, base[2:])},
-		"worker with a locale in the image":      {RoleWorker, counts(1, 1, 1), []string{"LANG=en_US.UTF-8"}, slices.Concat(worker("8081"), base[:1], base[2:])},
+		"master": {RoleMaster, counts(1, 1, 1), nil,
+			slices.Concat(master(host, "7077", "8080"), base)},
+		"master with SPARK_MASTER_HOST": {RoleMaster, counts(1, 1, 1), []string{"SPARK_MASTER_HOST=a b"},
+			slices.Concat(master("a b", "7077", "8080"), base)},
+		"master with another UI port": {RoleMaster, with(masterUIKey, "9090"), nil,
+			slices.Concat(master(host, "7077", "9090"), base)},
+		"master with the variables of a Service": {RoleMaster, counts(1, 1, 1),
+			[]string{"SPARK_MASTER_PORT=tcp://10.0.0.1:7077", "SPARK_MASTER_WEBUI_PORT=1"},
+			slices.Concat(master(host, "7077", "8080"), base)},
+		"worker": {RoleWorker, counts(1, 1, 1), nil,
+			slices.Concat(worker("8081"), base)},
+		"worker with another UI port": {RoleWorker, with(workerUIKey, "9091"), nil,
+			slices.Concat(worker("9091"), base)},
+		"worker with the variables of a Service": {RoleWorker, counts(1, 1, 1),
+			[]string{"SPARK_WORKER_PORT=tcp://10.0.0.1:1", "SPARK_WORKER_WEBUI_PORT=1"},
+			slices.Concat(worker("8081"), base)},
+		"worker with a port in the image": {RoleWorker, counts(1, 1, 1), []string{"SPARK_WORKER_PORT=7078"},
+			slices.Concat(worker("8081"), base[:2], []string{"SPARK_WORKER_PORT=7078"}, base[2:])},
+		"worker with a locale in the image": {RoleWorker, counts(1, 1, 1), []string{"LANG=en_US.UTF-8"},
+			slices.Concat(worker("8081"), base[:1], base[2:])},
 	} {
 		o := build(t, simple(c.change))
 		set := map[string]*appsv1.StatefulSet{RoleMaster: o.Master, RoleWorker: o.Workers}[c.role]
@@ -155,7 +166,8 @@ func TestTheDaemonIsTheContainer(t *testing.T) {
 	}
 
 	tini := t.TempDir()
-	if err := os.WriteFile(filepath.Join(tini, "tini"), []byte("#!/bin/bash\n[ \"$1 $2\" = '-s --' ] && shift 2 && echo tini && exec \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(tini, "tini"),
+		[]byte("#!/bin/bash\n[ \"$1 $2\" = '-s --' ] && shift 2 && echo tini && exec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 
@@ -183,7 +195,8 @@ func TestTheDaemonIsTheContainer(t *testing.T) {
 	}
 
 	text := strings.Join(lines, "")
-	if want := fmt.Sprintf("pid=%d\n", cmd.Process.Pid); !strings.HasPrefix(text, "tini\n") || !strings.HasSuffix(text, want) {
+	if want := fmt.Sprintf("pid=%d\n", cmd.Process.Pid); !strings.HasPrefix(text, "tini\n") ||
+		!strings.HasSuffix(text, want) {
 		t.Errorf("the daemon is another process than the container's %d, or not below tini: %q", cmd.Process.Pid, text)
 	}
 
@@ -204,10 +217,14 @@ func TestPorts(t *testing.T) {
 		probes [2]int32
 		warns  string
 	}{
-		"default":                  {counts(1, 1, 1), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
-		"other ports":              {with(masterUIKey, " 1 ", workerUIKey, "2", restKey, "3"), []int32{1, 7077, 3}, []int32{2}, [2]int32{7077, 2}, ""},
-		"UI port of zero":          {with(workerUIKey, "0"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 0}, "spark.worker.ui.port: is not a fixed port"},
-		"invalid ports":            {with(masterUIKey, "web", restKey, "70000"), []int32{8080, 7077, 6066}, []int32{8081}, [2]int32{7077, 8081}, "spark.master.rest.port: is not a fixed port"},
+		"default": {counts(1, 1, 1), []int32{8080, 7077, 6066}, []int32{8081},
+			[2]int32{7077, 8081}, ""},
+		"other ports": {with(masterUIKey, " 1 ", workerUIKey, "2", restKey, "3"), []int32{1, 7077, 3},
+			[]int32{2}, [2]int32{7077, 2}, ""},
+		"UI port of zero": {with(workerUIKey, "0"), []int32{8080, 7077, 6066}, []int32{8081},
+			[2]int32{7077, 0}, "spark.worker.ui.port: is not a fixed port"},
+		"invalid ports": {with(masterUIKey, "web", restKey, "70000"), []int32{8080, 7077, 6066},
+			[]int32{8081}, [2]int32{7077, 8081}, "spark.master.rest.port: is not a fixed port"},
 		"ports in the template":    {masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","ports":[{"name":"spark","containerPort":7077},{"containerPort":9}]}]}}}`), []int32{7077, 9, 8080, 6066}, []int32{8081}, [2]int32{7077, 8081}, ""},
 		"UDP port in the template": {workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","ports":[{"containerPort":8081,"protocol":"UDP"}]}]}}}`), []int32{8080, 7077, 6066}, []int32{8081, 8081}, [2]int32{7077, 8081}, ""},
 	} {
@@ -226,7 +243,8 @@ func TestPorts(t *testing.T) {
 
 		for i, spark := range []*corev1.Container{master, worker} {
 			switch probe := spark.ReadinessProbe; {
-			case probe == nil && c.probes[i] != 0, probe != nil && probe.TCPSocket.Port != intstr.FromInt32(c.probes[i]):
+			case probe == nil && c.probes[i] != 0, probe != nil &&
+				probe.TCPSocket.Port != intstr.FromInt32(c.probes[i]):
 				t.Errorf("%s: %s is probed by %v, want port %d", name, spark.Name, probe, c.probes[i])
 			}
 		}
@@ -243,17 +261,21 @@ func TestOptionsOfTheTemplate(t *testing.T) {
 	for env, want := range map[string][]corev1.EnvVar{
 		``:                             {{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
 		`{"name":"SPARK_MASTER_OPTS"}`: {{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
-		`{"name":"SPARK_WORKER_OPTS"}`: {{Name: "SPARK_WORKER_OPTS"}, {Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
-		`{"name":"A"},{"name":"B"}`:    {{Name: "A"}, {Name: "B"}, {Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
+		`{"name":"SPARK_WORKER_OPTS"}`: {{Name: "SPARK_WORKER_OPTS"},
+			{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
+		`{"name":"A"},{"name":"B"}`: {{Name: "A"}, {Name: "B"},
+			{Name: "SPARK_MASTER_OPTS", Value: "@/etc/spark-cluster/conf.options"}},
 		`{"name":"SPARK_MASTER_OPTS","value":"-Xmx2g -Da=$(B)"}`: {
 			{Name: "SPARK_MASTER_OPTS", Value: "-Xmx2g -Da=$(B) @/etc/spark-cluster/conf.options"},
 		},
 		`{"name":"SPARK_MASTER_OPTS","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}},{"name":"B"}`: {
-			{Name: "SPARK_TEMPLATE_OPTS", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k"}}},
+			{Name: "SPARK_TEMPLATE_OPTS",
+				ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k"}}},
 			{Name: "B"}, {Name: "SPARK_MASTER_OPTS", Value: "$(SPARK_TEMPLATE_OPTS) @/etc/spark-cluster/conf.options"},
 		},
 	} {
-		o := build(t, simple(masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","env":[`+env+`]}]}}}`)))
+		o := build(t, simple(masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","env":[`+env+
+			`]}]}}}`)))
 		if diff := cmp.Diff(want, container(t, o.Master, RoleMaster).Env); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", env, diff)
 		}
@@ -291,8 +313,10 @@ func TestPrivileges(t *testing.T) {
 		`{"capabilities":{"add":["CAP_SYS_ADMIN"]}}`: nil,
 		`{"capabilities":{"add":["NET_ADMIN"]}}`:     new(false),
 	} {
-		o := build(t, simple(masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","securityContext":`+context+`}]}}}`)))
-		if diff := cmp.Diff(want, container(t, o.Master, RoleMaster).SecurityContext.AllowPrivilegeEscalation); diff != "" {
+		o := build(t, simple(masterTemplate(`{"template":{"spec":{"containers":[{"name":"master","securityContext":`+
+			context+`}]}}}`)))
+		if diff := cmp.Diff(want, container(t, o.Master,
+			RoleMaster).SecurityContext.AllowPrivilegeEscalation); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", context, diff)
 		}
 	}

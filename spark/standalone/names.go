@@ -1,5 +1,12 @@
 package standalone
 
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // The labels by which users and the NetworkPolicies select a cluster's objects and pods.
 const (
 	labelOperatorName = "spark.operator/name"
@@ -44,6 +51,19 @@ func StatefulSetName(name, role string) string { return name + "-" + role }
 
 // serviceName returns the name of a role's Service: "<name>-master-svc" or "<name>-worker-svc".
 func serviceName(name, role string) string { return name + "-" + role + "-svc" }
+
+// Scaled returns the objects of a cluster that keep pods running: its StatefulSets, its autoscaler and the workers'
+// budget. Only their kinds, namespaces and names are set.
+func Scaled(namespace, name string) []Object {
+	metaOf := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	set := metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}
+	return []Object{
+		&appsv1.StatefulSet{TypeMeta: set, ObjectMeta: metaOf(StatefulSetName(name, RoleWorker))},
+		&appsv1.StatefulSet{TypeMeta: set, ObjectMeta: metaOf(StatefulSetName(name, RoleMaster))},
+		&autoscalingv2.HorizontalPodAutoscaler{TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"}, ObjectMeta: metaOf(autoscalerName(name))},
+		&policyv1.PodDisruptionBudget{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metaOf(budgetName(name))},
+	}
+}
 
 // autoscalerName returns the name of the workers' HorizontalPodAutoscaler.
 func autoscalerName(name string) string { return name + "-worker-hpa" }

@@ -12,7 +12,8 @@ import (
 // TestPolicyLetsSparkThrough checks the policies against the network flows of a standalone cluster.
 func TestPolicyLetsSparkThrough(t *testing.T) {
 	o := build(t, simple())
-	if o.Policy.Name != "qa-worker" || len(o.Policy.Spec.PolicyTypes) != 1 || o.Policy.Spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
+	if o.Policy.Name != "qa-worker" || len(o.Policy.Spec.PolicyTypes) != 1 ||
+		o.Policy.Spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
 		t.Errorf("the policy is %s for %v", o.Policy.Name, o.Policy.Spec.PolicyTypes)
 	}
 
@@ -22,7 +23,8 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 	master, worker := pod(o.Master.Spec.Template), pod(o.Workers.Spec.Template)
 	other := build(t, simple(func(r *Request) { r.Name = "prod" }))
 
-	driver := netpolicy.Party{Namespace: "spark", Labels: map[string]string{"spark-role": "driver", "spark-app-name": "pi"}}
+	driver := netpolicy.Party{Namespace: "spark",
+		Labels: map[string]string{"spark-role": "driver", "spark-app-name": "pi"}}
 	for name, c := range map[string]struct {
 		from, to netpolicy.Party
 		port     int32
@@ -35,15 +37,21 @@ func TestPolicyLetsSparkThrough(t *testing.T) {
 		"a driver fetches results":                         {driver, worker, 40002, true},
 		"a driver connects to the master":                  {driver, master, masterPort, true},
 		"executors connect to a driver":                    {worker, driver, 7078, true},
-		"every pod reaches the master's UI":                {netpolicy.Party{Namespace: "default", Labels: nil}, master, masterUIPort, true},
-		"a worker of another cluster":                      {pod(other.Workers.Spec.Template), worker, 40002, false},
-		"the master of another cluster":                    {pod(other.Master.Spec.Template), worker, 40001, false},
-		"an executor of Kubernetes":                        {netpolicy.Party{Namespace: "spark", Labels: map[string]string{"spark-role": "executor"}}, worker, 40002, false},
-		"a pod of the namespace":                           {netpolicy.Party{Namespace: "spark", Labels: map[string]string{"app": "web"}}, worker, workerUIPort, false},
-		"a driver of another namespace":                    {netpolicy.Party{Namespace: "other", Labels: driver.Labels}, worker, 40002, false},
-		"a cluster of the name, another namespace":         {netpolicy.Party{Namespace: "other", Labels: master.Labels}, worker, 40001, false},
+		"every pod reaches the master's UI": {netpolicy.Party{Namespace: "default", Labels: nil}, master,
+			masterUIPort, true},
+		"a worker of another cluster":   {pod(other.Workers.Spec.Template), worker, 40002, false},
+		"the master of another cluster": {pod(other.Master.Spec.Template), worker, 40001, false},
+		"an executor of Kubernetes": {netpolicy.Party{Namespace: "spark",
+			Labels: map[string]string{"spark-role": "executor"}}, worker, 40002, false},
+		"a pod of the namespace": {netpolicy.Party{Namespace: "spark",
+			Labels: map[string]string{"app": "web"}}, worker, workerUIPort, false},
+		"a driver of another namespace": {netpolicy.Party{Namespace: "other", Labels: driver.Labels},
+			worker, 40002, false},
+		"a cluster of the name, another namespace": {netpolicy.Party{Namespace: "other", Labels: master.Labels},
+			worker, 40001, false},
 	} {
-		got := netpolicy.Admits(t, o.Policy, c.from, c.to, c.port) && netpolicy.Admits(t, o.MasterPolicy, c.from, c.to, c.port)
+		got := netpolicy.Admits(t, o.Policy, c.from, c.to, c.port) &&
+			netpolicy.Admits(t, o.MasterPolicy, c.from, c.to, c.port)
 		if got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
@@ -75,7 +83,8 @@ func TestMasterPolicy(t *testing.T) {
 			shut:       map[int32][]netpolicy.Party{7077: {other}, 6066: {driver, pod, other}},
 		},
 		"REST API enabled explicitly": {
-			conf:  []string{"spark.master.rest.enabled", " True", "spark.master.rest.port", "6067", "spark.master.ui.port", "8081"},
+			conf: []string{"spark.master.rest.enabled", " True", "spark.master.rest.port", "6067",
+				"spark.master.ui.port", "8081"},
 			reach: map[int32][]netpolicy.Party{7077: {driver}, 6067: {driver}, 8081: {other}},
 			shut:  map[int32][]netpolicy.Party{7077: {pod, other}, 6067: {pod, other}},
 		},
@@ -99,7 +108,8 @@ func TestMasterPolicy(t *testing.T) {
 		}
 
 		for _, port := range []int32{masterPort, restPort} {
-			if worker := in("spark", o.Workers.Spec.Template.Labels); !netpolicy.Admits(t, o.MasterPolicy, worker, master, port) {
+			if worker := in("spark", o.Workers.Spec.Template.Labels); !netpolicy.Admits(t, o.MasterPolicy, worker,
+				master, port) {
 				t.Errorf("%s: a worker does not reach port %d", name, port)
 			}
 		}

@@ -72,7 +72,8 @@ func readArgument(text string, i int) (string, int, error) {
 
 func TestReadArguments(t *testing.T) {
 	for text, want := range map[string][]string{
-		"": nil, " \n\t": nil, "a b\nc": {"a", "b", "c"}, `"a b" 'c "d"'`: {"a b", `c "d"`}, "# no\na # no\n": {"a"}, `"a\n\t\\\"\q#"`: {"a\n\t\\\"q#"}, `-Da="b c"d`: {"-Da=b cd"},
+		"": nil, " \n\t": nil, "a b\nc": {"a", "b", "c"}, `"a b" 'c "d"'`: {"a b", `c "d"`}, "# no\na # no\n": {"a"},
+		`"a\n\t\\\"\q#"`: {"a\n\t\\\"q#"}, `-Da="b c"d`: {"-Da=b cd"},
 	} {
 		got, err := readArguments(text)
 		if err != nil {
@@ -128,11 +129,15 @@ func properties(t testing.TB, o Objects) (plain, secret map[string]string) {
 
 // difficult maps keys to values that a component between the Request and the JVM could misread.
 var difficult = map[string]string{
-	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ", "tab": "\ta\t",
+	"plain": "x", "empty": "", "quotes": `a 'b' "c" ` + "`d`", "spaces": "  lead and trail  ", "blank": " ",
+	"tab":     "\ta\t",
 	"dollars": "$ $$ $$$ $HOME ${HOME} $(HOME) $$(HOME) $((1+1)) $'x' $é", "reference": "${spark.app.name} ${env:HOME}",
-	"backslashes": `\ \\ \n \u0041 C:\x\`, "newlines": "a\nb\n\nc\n", "newline": "\n", "returns": "a\rb\r\nc", "feed": "\f", "dashes": "-Dx=y", "dash": "-x",
-	"globs": "* ? [a] {a,b} ~ !x", "operators": "; rm -rf / | & > < && || ( ) #", "equals": "a=b=c", "unicode": "żółć 🎉 \u00a0 \u2028", "mark": "\ufeffx",
-	"controls": "a\x01\x1b[31m\x7fb", "comment": "#x!", "long": strings.Repeat("y", 100000), "json": `{"a": ["b", '$c']}`, "file": "@/etc/passwd",
+	"backslashes": `\ \\ \n \u0041 C:\x\`, "newlines": "a\nb\n\nc\n", "newline": "\n", "returns": "a\rb\r\nc",
+	"feed": "\f", "dashes": "-Dx=y", "dash": "-x",
+	"globs": "* ? [a] {a,b} ~ !x", "operators": "; rm -rf / | & > < && || ( ) #", "equals": "a=b=c",
+	"unicode": "żółć 🎉 \u00a0 \u2028", "mark": "\ufeffx",
+	"controls": "a\x01\x1b[31m\x7fb", "comment": "#x!", "long": strings.Repeat("y", 100000),
+	"json": `{"a": ["b", '$c']}`, "file": "@/etc/passwd",
 	"options": `-Dx="a b" -XX:OnOutOfMemoryError='kill -9 %p'`, "percent": "%s %p",
 }
 
@@ -140,7 +145,8 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 	c := conf.New()
 
 	want := map[string]string{
-		"spark.shuffle.service.enabled": "true", "spark.worker.preferConfiguredMasterAddress": "true", "spark.kubernetes.namespace": "spark",
+		"spark.shuffle.service.enabled": "true", "spark.worker.preferConfiguredMasterAddress": "true",
+		"spark.kubernetes.namespace": "spark",
 	}
 	for _, name := range slices.Sorted(maps.Keys(difficult)) {
 		for _, key := range []string{"spark.x." + name, "other." + name, "spark.x.password." + name} {
@@ -172,14 +178,15 @@ func TestDefaultsOfTheConfiguration(t *testing.T) {
 		key     string
 		want    string
 	}{
-		"shuffle service":               {nil, shuffleKey, "true"},
-		"shuffle service disabled":      {[]string{shuffleKey, "false"}, shuffleKey, "false"},
-		"preferred address":             {nil, preferMasterKey, "true"},
-		"preferred address disabled":    {[]string{preferMasterKey, "false"}, preferMasterKey, "false"},
-		"namespace":                     {[]string{namespaceKey, "other"}, namespaceKey, "spark"},
-		"image":                         {[]string{imageKey, "a:{{SPARK_VERSION}}"}, imageKey, "a:4.1.4"},
-		"marker in another key":         {[]string{"spark.x", "{{SPARK_VERSION}}"}, "spark.x", "{{SPARK_VERSION}}"},
-		"key without the prefix spark.": {[]string{"java.net.preferIPv6Addresses", "true"}, "java.net.preferIPv6Addresses", "true"},
+		"shuffle service":            {nil, shuffleKey, "true"},
+		"shuffle service disabled":   {[]string{shuffleKey, "false"}, shuffleKey, "false"},
+		"preferred address":          {nil, preferMasterKey, "true"},
+		"preferred address disabled": {[]string{preferMasterKey, "false"}, preferMasterKey, "false"},
+		"namespace":                  {[]string{namespaceKey, "other"}, namespaceKey, "spark"},
+		"image":                      {[]string{imageKey, "a:{{SPARK_VERSION}}"}, imageKey, "a:4.1.4"},
+		"marker in another key":      {[]string{"spark.x", "{{SPARK_VERSION}}"}, "spark.x", "{{SPARK_VERSION}}"},
+		"key without the prefix spark.": {[]string{"java.net.preferIPv6Addresses", "true"},
+			"java.net.preferIPv6Addresses", "true"},
 	} {
 		plain, _ := properties(t, build(t, simple(with(c.message...))))
 		if plain[c.key] != c.want {
@@ -199,14 +206,22 @@ func TestSecrets(t *testing.T) {
 		secret  []string
 		warns   string
 	}{
-		"no secret":                            {[]string{"spark.x", "y"}, nil, ""},
-		"secret by its key":                    {[]string{authSecretKey, "y", "spark.ssl.keyPassword", "z", "spark.hadoop.fs.s3a.access.key", "k"}, []string{authSecretKey, "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword"}, ""},
-		"secret parameter of a filter":         {[]string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey", "y"}, []string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey"}, ""},
-		"secret by its value":                  {[]string{"spark.x", "jdbc:a?password=b"}, []string{"spark.x"}, ""},
-		"secret key without the prefix spark.": {[]string{"javax.net.ssl.keyStorePassword", "y"}, []string{"javax.net.ssl.keyStorePassword"}, ""},
-		"the user's pattern":                   {[]string{redactionKey, "(?i)mine", "spark.x", "Mine", "spark.mine", "x", "spark.token", "t"}, []string{"spark.mine", "spark.token", "spark.x"}, ""},
-		"pattern that Go does not support":     {[]string{redactionKey, "(?<!x)mine", "spark.x", "y"}, []string{namespaceKey, redactionKey, shuffleKey, preferMasterKey, "spark.a", "spark.x"}, "the whole configuration is kept as a secret"},
-		"pattern that matches its own key":     {[]string{redactionKey, "spark"}, []string{namespaceKey, shuffleKey, preferMasterKey, "spark.a"}, ""},
+		"no secret": {[]string{"spark.x", "y"}, nil, ""},
+		"secret by its key": {[]string{authSecretKey, "y", "spark.ssl.keyPassword", "z",
+			"spark.hadoop.fs.s3a.access.key", "k"},
+			[]string{authSecretKey, "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword"}, ""},
+		"secret parameter of a filter": {[]string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey", "y"},
+			[]string{"spark.org.apache.spark.ui.JWSFilter.param.secretKey"}, ""},
+		"secret by its value": {[]string{"spark.x", "jdbc:a?password=b"}, []string{"spark.x"}, ""},
+		"secret key without the prefix spark.": {[]string{"javax.net.ssl.keyStorePassword", "y"},
+			[]string{"javax.net.ssl.keyStorePassword"}, ""},
+		"the user's pattern": {[]string{redactionKey, "(?i)mine", "spark.x", "Mine", "spark.mine",
+			"x", "spark.token", "t"}, []string{"spark.mine", "spark.token", "spark.x"}, ""},
+		"pattern that Go does not support": {[]string{redactionKey, "(?<!x)mine", "spark.x", "y"},
+			[]string{namespaceKey, redactionKey, shuffleKey, preferMasterKey, "spark.a", "spark.x"},
+			"the whole configuration is kept as a secret"},
+		"pattern that matches its own key": {[]string{redactionKey, "spark"},
+			[]string{namespaceKey, shuffleKey, preferMasterKey, "spark.a"}, ""},
 	} {
 		o := build(t, simple(with(c.message...)))
 
@@ -215,12 +230,14 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: secrets (-want +got):\n%s", name, diff)
 		}
 
-		if got := strings.Join(warningTexts(o), "\n"); !strings.Contains(got, c.warns) || c.warns == "" && got != "" && !strings.Contains(got, "has no CPU request") {
+		if got := strings.Join(warningTexts(o), "\n"); !strings.Contains(got, c.warns) || c.warns == "" && got != "" &&
+			!strings.Contains(got, "has no CPU request") {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
 
 		for _, role := range []string{"SPARK_MASTER_OPTS", "SPARK_WORKER_OPTS"} {
-			if text := strings.Join(texts(t, o), "\n"); strings.Contains(text, `"value":"@/etc/spark-cluster/conf.options @/etc/spark-cluster/secret.options"`) != (c.secret != nil) {
+			if text := strings.Join(texts(t, o), "\n"); strings.Contains(text,
+				`"value":"@/etc/spark-cluster/conf.options @/etc/spark-cluster/secret.options"`) != (c.secret != nil) {
 				t.Errorf("%s: %s does not name the files", name, role)
 			}
 		}
@@ -230,7 +247,8 @@ func TestSecrets(t *testing.T) {
 // TestNoSecretIsElsewhere searches all objects except the Secret, all errors and all warnings for a secret.
 func TestNoSecretIsElsewhere(t *testing.T) {
 	const hidden = "hunter2hunter2"
-	o := build(t, simple(with(authenticateKey, "true", authSecretKey, hidden, "spark.x", "token "+hidden, recoveryModeKey, "FILESYSTEM", recoveryPathKey, "/secret/"+hidden)))
+	o := build(t, simple(with(authenticateKey, "true", authSecretKey, hidden, "spark.x", "token "+hidden,
+		recoveryModeKey, "FILESYSTEM", recoveryPathKey, "/secret/"+hidden)))
 
 	secret := o.Secret
 	if o.Secret = nil; !strings.Contains(string(secret.Data[SecretOptionsKey]), hidden) || !*secret.Immutable {
@@ -253,7 +271,8 @@ func TestNoSecretIsElsewhere(t *testing.T) {
 // and that Secrets with the same content have the same name.
 func TestSecretsName(t *testing.T) {
 	name := func(owner, value string) string {
-		return build(t, simple(with(authSecretKey, value), func(r *Request) { r.Owner.UID = types.UID(owner) })).Secret.Name
+		return build(t, simple(with(authSecretKey, value),
+			func(r *Request) { r.Owner.UID = types.UID(owner) })).Secret.Name
 	}
 	if a, b := name("1", "x"), name("1", "x"); a != b {
 		t.Errorf("the same is called %q and %q", a, b)
@@ -282,7 +301,8 @@ func TestAuthenticationWithoutSecretWarns(t *testing.T) {
 		"true with a secret file": {[]string{authenticateKey, "true", authFileKey, "/x"}, false},
 	} {
 		all := warningTexts(build(t, simple(with(c.message...))))
-		if reported := slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, says) }); reported != c.reported {
+		if reported := slices.ContainsFunc(all,
+			func(w string) bool { return strings.HasPrefix(w, says) }); reported != c.reported {
 			t.Errorf("%s: it is told: %t; warnings are %q", name, reported, all)
 		}
 	}
@@ -307,7 +327,9 @@ func FuzzOptions(f *testing.F) {
 
 		o, err := Build(simple(func(r *Request) { r.Conf = c }))
 		if err != nil {
-			if utf8.ValidString(key) && utf8.ValidString(value) && utf8.ValidString(pattern) && key != "" && !strings.ContainsAny(key, "=\x00") && !strings.Contains(value+pattern, "\x00") && len(key)+len(value) < 1<<18 {
+			if utf8.ValidString(key) && utf8.ValidString(value) && utf8.ValidString(pattern) && key != "" &&
+				!strings.ContainsAny(key, "=\x00") && !strings.Contains(value+pattern, "\x00") &&
+				len(key)+len(value) < 1<<18 {
 				t.Fatalf("%q=%q is refused: %v", key, value, err)
 			}
 			return

@@ -39,6 +39,9 @@ type Request struct {
 	// number between MinWorkers and MaxWorkers. Otherwise the number is constant.
 	InitWorkers, MinWorkers, MaxWorkers int64
 
+	// Metrics opens a port of the workers. The zero value opens none.
+	Metrics MetricsAccess
+
 	// Submitters are the pods that may send applications to the master: SubmitterDrivers (the default),
 	// SubmitterNamespace or SubmitterAnyone.
 	Submitters string
@@ -57,6 +60,14 @@ type Request struct {
 	// Restart identifies the last request to replace all pods without any other change. It is a part of the digest in
 	// DigestAnnotation. Empty means that there was no request.
 	Restart string
+}
+
+// MetricsAccess lets clients connect to one port of the workers.
+type MetricsAccess struct {
+	// Port is the port at which the workers serve metrics. It must not be a port of Spark itself.
+	Port int64
+	// From are the clients. If there are none, the port is not opened.
+	From []networkingv1.NetworkPolicyPeer
 }
 
 // Member contains the user's templates for the objects of the master, or for the objects of the workers.
@@ -94,7 +105,8 @@ type Objects struct {
 	// Master has one replica. Workers has the initial number of replicas; if there is an Autoscaler, the autoscaler
 	// changes the number of replicas of an existing StatefulSet.
 	Master, Workers *appsv1.StatefulSet
-	// Policy admits only the cluster's pods and the namespace's drivers to the workers.
+	// Policy admits only the cluster's pods and the namespace's drivers to the workers, and the clients of Metrics to
+	// their port.
 	Policy *networkingv1.NetworkPolicy
 	// MasterPolicy lets only the cluster's pods and the Request's Submitters send applications to the master. It is nil
 	// for SubmitterAnyone.

@@ -14,15 +14,19 @@ import (
 
 func TestAutoscaler(t *testing.T) {
 	policy := func(seconds int32) *autoscalingv2.HPAScalingRules {
-		return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: "Pods", Value: 1, PeriodSeconds: seconds}}}
+		return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: "Pods", Value: 1,
+			PeriodSeconds: seconds}}}
 	}
 
 	want := autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "qa-worker"},
-		MinReplicas:    new(int32(2)), MaxReplicas: 5,
-		Metrics: []autoscalingv2.MetricSpec{{Type: "ContainerResource", ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
-			Name: "cpu", Container: "worker", Target: autoscalingv2.MetricTarget{Type: "Utilization", AverageUtilization: new(int32(30))},
-		}}},
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet",
+			Name: "qa-worker"},
+		MinReplicas: new(int32(2)), MaxReplicas: 5,
+		Metrics: []autoscalingv2.MetricSpec{{Type: "ContainerResource",
+			ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+				Name: "cpu", Container: "worker",
+				Target: autoscalingv2.MetricTarget{Type: "Utilization", AverageUtilization: new(int32(30))},
+			}}},
 		Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: policy(60), ScaleDown: policy(600)},
 	}
 	if diff := cmp.Diff(want, build(t, simple()).Autoscaler.Spec); diff != "" {
@@ -45,7 +49,8 @@ func TestAutoscaler(t *testing.T) {
 // TestInitialWorkersAboveTheMaximum checks that a cluster with an autoscaler cannot start with more workers than the
 // autoscaler keeps. It also started more than a rule of the platform about maxWorkers allowed.
 func TestInitialWorkersAboveTheMaximum(t *testing.T) {
-	if _, err := Build(simple(counts(6, 1, 5))); err == nil || !strings.Contains(err.Error(), "InitWorkers: 6 is above maxWorkers, 5") {
+	if _, err := Build(simple(counts(6, 1, 5))); err == nil ||
+		!strings.Contains(err.Error(), "InitWorkers: 6 is above maxWorkers, 5") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -62,14 +67,19 @@ func TestWorkers(t *testing.T) {
 		"constant number":                   {3, 3, 3, 3, nil, nil},
 		"no workers":                        {0, 0, 0, 0, nil, nil},
 		"initial number between the bounds": {2, 1, 5, 2, []int32{1, 5}, nil},
-		"minimum of zero":                   {2, 0, 5, 2, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one worker"}},
-		"initial number of zero":            {0, 0, 5, 1, []int32{1, 5}, []string{"MinWorkers: the autoscaler keeps at least one", "InitWorkers: the cluster starts with 1"}},
-		"initial number below the minimum":  {1, 3, 5, 3, []int32{3, 5}, []string{"InitWorkers: the cluster starts with 3"}},
-		"initial number at the maximum":     {5, 1, 5, 5, []int32{1, 5}, nil},
-		"minimum above the maximum":         {2, 5, 1, 2, nil, nil},
-		"maximum possible numbers":          {1<<31 - 1, 1<<31 - 2, 1<<31 - 1, 1<<31 - 1, []int32{1<<31 - 2, 1<<31 - 1}, nil},
+		"minimum of zero": {2, 0, 5, 2, []int32{1, 5},
+			[]string{"MinWorkers: the autoscaler keeps at least one worker"}},
+		"initial number of zero": {0, 0, 5, 1, []int32{1, 5},
+			[]string{"MinWorkers: the autoscaler keeps at least one", "InitWorkers: the cluster starts with 1"}},
+		"initial number below the minimum": {1, 3, 5, 3, []int32{3, 5},
+			[]string{"InitWorkers: the cluster starts with 3"}},
+		"initial number at the maximum": {5, 1, 5, 5, []int32{1, 5}, nil},
+		"minimum above the maximum":     {2, 5, 1, 2, nil, nil},
+		"maximum possible numbers": {1<<31 - 1, 1<<31 - 2, 1<<31 - 1, 1<<31 - 1,
+			[]int32{1<<31 - 2, 1<<31 - 1}, nil},
 	} {
-		request := simple(counts(c.first, c.least, c.most), workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","resources":{"requests":{"cpu":"1"}}}]}}}`))
+		request := simple(counts(c.first, c.least, c.most),
+			workerTemplate(`{"template":{"spec":{"containers":[{"name":"worker","resources":{"requests":{"cpu":"1"}}}]}}}`))
 		o := build(t, request)
 
 		var bounds []int32
@@ -82,11 +92,13 @@ func TestWorkers(t *testing.T) {
 		}
 
 		if diff := cmp.Diff(c.bounds, bounds); diff != "" || *o.Workers.Spec.Replicas != c.replicas {
-			t.Errorf("%s: %d replicas, want %d; bounds (-want +got):\n%s", name, *o.Workers.Spec.Replicas, c.replicas, diff)
+			t.Errorf("%s: %d replicas, want %d; bounds (-want +got):\n%s", name, *o.Workers.Spec.Replicas,
+				c.replicas, diff)
 		}
 
 		got := warningTexts(o)
-		if len(got) != len(c.warns) || !slices.EqualFunc(c.warns, got, func(want, got string) bool { return strings.HasPrefix(got, want) }) {
+		if len(got) != len(c.warns) ||
+			!slices.EqualFunc(c.warns, got, func(want, got string) bool { return strings.HasPrefix(got, want) }) {
 			t.Errorf("%s: warnings are %q, want %q", name, got, c.warns)
 		}
 	}
@@ -110,7 +122,8 @@ func TestWhatTheAutoscalerMeasures(t *testing.T) {
 		"no autoscaler":      {counts(1, 1, 1), false},
 	} {
 		all := warningTexts(build(t, simple(c.change)))
-		if warned := slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, "has no CPU request") }); warned != c.warned {
+		if warned := slices.ContainsFunc(all,
+			func(w string) bool { return strings.Contains(w, "has no CPU request") }); warned != c.warned {
 			t.Errorf("%s: warnings are %q", name, all)
 		}
 	}
@@ -123,7 +136,9 @@ func TestWhatTheAutoscalerMeasures(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	want := policyv1.PodDisruptionBudgetSpec{
-		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelClusterName: "qa", LabelRole: "worker"}},
+		MinAvailable: new(intstr.FromInt32(1)),
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelClusterName: "qa",
+			LabelRole: "worker"}},
 	}
 	if diff := cmp.Diff(want, build(t, simple()).Budget.Spec); diff != "" {
 		t.Errorf("the budget (-want +got):\n%s", diff)

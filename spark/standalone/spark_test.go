@@ -32,7 +32,8 @@ func distribution(t *testing.T) string {
 		t.Skip("there is no directory of caches:", err)
 	}
 
-	jars, err := filepath.Glob(filepath.Join(cache, "sparklocal", "record", "layers", "*", "opt", "spark", "jars", "spark-core_*.jar"))
+	jars, err := filepath.Glob(filepath.Join(cache, "sparklocal", "record", "layers", "*", "opt", "spark", "jars",
+		"spark-core_*.jar"))
 	if err != nil || len(jars) == 0 {
 		t.Skip("no Spark is unpacked on this machine")
 	}
@@ -74,8 +75,10 @@ func (s stand) start(t *testing.T, set *appsv1.StatefulSet, role string) *runnin
 	cmd.Dir = s.dir
 
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "SPARK_HOME=" + s.home, "SPARK_MASTER_HOST=127.0.0.1", "SPARK_LOCAL_IP=127.0.0.1",
-		"SPARK_WORKER_DIR=" + filepath.Join(s.dir, "work"), "SPARK_WORKER_CORES=1", "SPARK_WORKER_MEMORY=512m", "SPARK_DAEMON_MEMORY=256m",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "SPARK_HOME=" + s.home, "SPARK_MASTER_HOST=127.0.0.1",
+		"SPARK_LOCAL_IP=127.0.0.1",
+		"SPARK_WORKER_DIR=" + filepath.Join(s.dir, "work"), "SPARK_WORKER_CORES=1", "SPARK_WORKER_MEMORY=512m",
+		"SPARK_DAEMON_MEMORY=256m",
 	}
 	for _, e := range c.Env {
 		if e.Name != "SPARK_LOG_DIR" {
@@ -135,7 +138,8 @@ func (s stand) until(t *testing.T, wanted string, matches func(state) bool) (las
 	defer cancel()
 
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/json/", s.ui), nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			fmt.Sprintf("http://127.0.0.1:%d/json/", s.ui), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +189,8 @@ func systemProperties(t *testing.T, pid int) map[string]string {
 		t.Fatal(err)
 	}
 
-	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\f`, "\f", `\=`, "=", `\:`, ":", `\#`, "#", `\!`, "!", `\ `, " ", `\u20AC`, "€")
+	unescape := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\f`, "\f", `\=`, "=", `\:`, ":",
+		`\#`, "#", `\!`, "!", `\ `, " ", `\u20AC`, "€")
 
 	all := map[string]string{}
 	for line := range strings.Lines(string(out)) {
@@ -212,9 +217,12 @@ func TestOnSpark(t *testing.T) {
 	s := stand{home: distribution(t), dir: t.TempDir(), port: freePort(t), ui: freePort(t), web: freePort(t)}
 	const secret = "a 'secret' \"in\" $HOME `quotes`\\ \n€  "
 	values := map[string]string{
-		"spark.x.text": ` it's "quoted" $(HOME) ${HOME} ` + "\\ \t\r\n# end  ", "spark.x.unicode": "€", "other.family": "x=y",
-		authenticateKey: "true", authSecretKey: secret, recoveryModeKey: "FILESYSTEM", recoveryPathKey: s.dir + "/recovery",
-		masterUIKey: strconv.Itoa(s.ui), workerUIKey: strconv.Itoa(s.web), "spark.worker.timeout": "600", shuffleKey: "false",
+		"spark.x.text": ` it's "quoted" $(HOME) ${HOME} ` + "\\ \t\r\n# end  ", "spark.x.unicode": "€",
+		"other.family":  "x=y",
+		authenticateKey: "true", authSecretKey: secret, recoveryModeKey: "FILESYSTEM",
+		recoveryPathKey: s.dir + "/recovery",
+		masterUIKey:     strconv.Itoa(s.ui), workerUIKey: strconv.Itoa(s.web), "spark.worker.timeout": "600",
+		shuffleKey: "false",
 	}
 
 	var pairs []string
@@ -223,7 +231,8 @@ func TestOnSpark(t *testing.T) {
 	}
 
 	o := build(t, simple(counts(1, 1, 1), with(pairs...)))
-	for name, text := range map[string]string{OptionsKey: o.Config.Data[OptionsKey], SecretOptionsKey: string(o.Secret.Data[SecretOptionsKey])} {
+	for name, text := range map[string]string{OptionsKey: o.Config.Data[OptionsKey],
+		SecretOptionsKey: string(o.Secret.Data[SecretOptionsKey])} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,8 @@ func expand(text string, known string) string {
 
 // FuzzEscapeArg checks that an argument reaches the application unchanged.
 func FuzzEscapeArg(f *testing.F) {
-	for _, arg := range []string{"", "$", "$$", "$(A)", "$$(A)", "$$$(A)", "a$(A)b$(B)$", "$é", "$(", "$((A))", "\xff$\xff"} {
+	for _, arg := range []string{"", "$", "$$", "$(A)", "$$(A)", "$$$(A)", "a$(A)b$(B)$", "$é", "$(", "$((A))",
+		"\xff$\xff"} {
 		f.Add(arg)
 	}
 

@@ -18,7 +18,8 @@ func ExampleError() {
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
 	c.Set("spark.jars", "/home/me/lib.jar")
 	_, err := native.Build(submit.Request{
-		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "s3a://b/pi.jar", Conf: c,
+		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi",
+		Resource: "s3a://b/pi.jar", Conf: c,
 	})
 	fmt.Println(err)
 	// Output:
@@ -32,7 +33,8 @@ func ExampleObjects_DriverObject() {
 	c.Set("spark.kubernetes.container.image", "docker.io/apache/spark:4.1.4")
 
 	objects, err := native.Build(submit.Request{
-		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///pi.jar", Conf: c,
+		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi",
+		Resource: "local:///pi.jar", Conf: c,
 		DriverTemplate: []byte(`{"spec": {"hostUsers": false, "fieldOfTomorrow": {"enabled": true}}}`),
 	})
 	if err != nil {
@@ -64,7 +66,8 @@ func ExampleError_notNative() {
 	c.Set("spark.kubernetes.driver.pod.featureSteps", "com.example.OurStep")
 
 	_, err := native.Build(submit.Request{
-		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi", Resource: "local:///pi.jar", Conf: c,
+		SparkVersion: "4.1.4", Namespace: "default", AppID: "spark-1", ResourceNamePrefix: "pi-1", MainClass: "Pi",
+		Resource: "local:///pi.jar", Conf: c,
 	})
 	if refused, ok := errors.AsType[*submit.Error](err); ok {
 		fmt.Println(refused.Key, refused.NotNative)

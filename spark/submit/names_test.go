@@ -72,7 +72,8 @@ func TestServiceName(t *testing.T) {
 	seen := map[string]bool{}
 	for _, prefix := range []string{fits + "b", "with.dot", "1digit", strings.Repeat("x", 200)} {
 		got := submit.ServiceName(prefix, "spark-"+prefix)
-		if errs := validation.IsDNS1035Label(got); len(errs) > 0 || !strings.HasPrefix(got, "spark-") || !strings.HasSuffix(got, "-driver-svc") {
+		if errs := validation.IsDNS1035Label(got); len(errs) > 0 || !strings.HasPrefix(got, "spark-") ||
+			!strings.HasSuffix(got, "-driver-svc") {
 			t.Errorf("ServiceName(%q) = %q: %v", prefix, got, errs)
 		}
 

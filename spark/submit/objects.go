@@ -28,7 +28,8 @@ func (o Objects) DriverObject() (Object, error) {
 	return &unstructured.Unstructured{Object: tree}, nil
 }
 
-// Objects is the result of native.Build. The caller must create the objects of Before in order, then the driver pod.
+// Objects is the result of native.Build. The caller must create the objects of Before, in any order, then the driver
+// pod.
 type Objects struct {
 	// Before contains ConfigMaps, Services, Secrets, NetworkPolicies, claims and the PodGroup.
 	Before []Object

@@ -4,6 +4,9 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/line"
 )
 
+// LeastOverhead is the least memory, in MiB, that Spark adds to the heap of a pod by default.
+const LeastOverhead = 384
+
 // SupportedVersions returns the names of the supported Spark lines, such as "4.1", oldest first.
 func SupportedVersions() []string {
 	out := make([]string, len(line.Lines))

@@ -22,6 +22,8 @@ func TestVersions(t *testing.T) {
 		{"4.1.4", "4.1", ""},
 		{"4.1.0-SNAPSHOT", "4.1", ""},
 		{"4.2.1", "4.2", ""},
+		{"v4_2_0", "4.2", ""},
+		{"4_1", "4.1", ""},
 		{"4.3.0", "4.3", ""},
 		{"4.3.0.1-vendor", "4.3", ""},
 		{"4.4.0", "4.3", "newer"},
@@ -51,7 +53,8 @@ func TestVersions(t *testing.T) {
 		r.StrictVersion = true
 
 		_, err := native.Build(r)
-		if wrong, ok := errors.AsType[*submit.Error](err); (warning != "") != ok || ok && wrong.Field != "SparkVersion" {
+		if wrong, ok := errors.AsType[*submit.Error](err); (warning != "") != ok || ok &&
+			wrong.Field != "SparkVersion" {
 			t.Errorf("%q, strict: %v", c.version, err)
 		}
 	}

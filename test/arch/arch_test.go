@@ -52,6 +52,7 @@ var pureTrees = []rule{
 	{"internal/dialect", kubernetes},
 	{"internal/dialect/sparkoperator", withYAML},
 	{"internal/dialect/apache", withYAML},
+	{"internal/settings/policy/effective", kubernetes},
 	{"internal/ground/identity", append([]string{"sigs.k8s.io/controller-runtime/pkg/client"}, kubernetes...)},
 }
 
@@ -61,8 +62,10 @@ var testOnly = []string{"test/kit", "spark/submit/internal/kit"}
 // impure lists the packages that a pure package may not import, because they contain clocks, randomness, I/O, contexts
 // or loggers.
 var impure = []string{
-	"bufio", "context", "crypto/rand", "database/sql", "embed", "expvar", "flag", "io/fs", "io/ioutil", "log", "log/slog", "math/rand", "math/rand/v2",
-	"net", "net/http", "os", "os/exec", "os/signal", "plugin", "runtime/debug", "sync", "syscall", "testing", "time/tzdata", "unsafe",
+	"bufio", "context", "crypto/rand", "database/sql", "embed", "expvar", "flag", "io/fs", "io/ioutil", "log",
+	"log/slog", "math/rand", "math/rand/v2",
+	"net", "net/http", "os", "os/exec", "os/signal", "plugin", "runtime/debug", "sync", "syscall", "testing",
+	"time/tzdata", "unsafe",
 }
 
 // purePackagesOfNet lists the packages below net that a pure package may import, because they do no I/O.
@@ -72,7 +75,8 @@ var purePackagesOfNet = []string{"net/url", "net/netip", "net/mail"}
 // generate values. The rest of these packages is pure.
 var impureCalls = map[string][]string{
 	// LoadLocation reads the time zone database from the disk.
-	"time":          {"LoadLocation", "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
+	"time": {"LoadLocation", "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker",
+		"Tick"},
 	"path/filepath": {"Abs", "Glob", "Walk", "WalkDir", "EvalSymlinks"},
 	"metav1":        {"Now", "NowMicro"},
 	"fmt":           {"Print", "Println", "Printf", "Scan", "Scanln", "Scanf"},
@@ -82,7 +86,7 @@ var impureCalls = map[string][]string{
 var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "manager", "base", "misc", "shared"}
 
 // otherModules lists the folders that the tests skip, because they have their own go.mod or contain no Go code.
-var otherModules = []string{"local", "bench", "test/e2e", "tools", "bin", "dist", ".git"}
+var otherModules = []string{"client", "local", "bench", "test/e2e", "tools", "bin", "dist", ".git"}
 
 type file struct {
 	path      string // relative to the repository's root
@@ -141,7 +145,8 @@ func parseBelow(top string, skip []string) ([]file, error) {
 			return err
 		}
 
-		files = append(files, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), positions, syntax, string(source)})
+		files = append(files, file{rel, path.Dir(rel), strings.HasSuffix(rel, "_test.go"), positions, syntax,
+			string(source)})
 		return nil
 	})
 	return files, err
@@ -216,7 +221,8 @@ func importFault(f file, r *row, purity *rule, imported string) string {
 			return fmt.Sprintf("%s is pure and may not import %s", purity.below, imported)
 		}
 		return ""
-	case !slices.ContainsFunc(purity.theirs, func(prefix string) bool { return strings.HasPrefix(imported+"/", prefix) }):
+	case !slices.ContainsFunc(purity.theirs,
+		func(prefix string) bool { return strings.HasPrefix(imported+"/", prefix) }):
 		return fmt.Sprintf("%s may not import %s", purity.below, imported)
 	}
 	return ""
@@ -268,7 +274,8 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 			continue
 		}
 
-		if name := f.syntax.Name.Name; slices.Contains(emptyNames, name) || slices.Contains(emptyNames, path.Base(f.folder)) {
+		if name := f.syntax.Name.Name; slices.Contains(emptyNames, name) ||
+			slices.Contains(emptyNames, path.Base(f.folder)) {
 			t.Errorf("%s: package %s says nothing; name it for what it is about", f.path, name)
 		}
 
@@ -288,33 +295,49 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 // TestRulesFindFaults checks that the tests of this package report files that break the rules.
 func TestRulesFindFaults(t *testing.T) {
 	packages := table{
-		{"api/x", nil}, {"spark/submit", []string{"spark/conf"}}, {"internal/lifecycle", nil}, {"internal/dialect/...", []string{"internal/dialect", "spark/..."}},
+		{"api/x", nil}, {"spark/submit", []string{"spark/conf"}}, {"internal/lifecycle", nil},
+		{"internal/dialect/...", []string{"internal/dialect", "spark/..."}},
 		{"internal/engine/controller", []string{"internal/dialect/..."}}, {"test/kit/...", []string{"test/kit/..."}},
 	}
 	for _, test := range []struct{ path, source, want string }{
-		{"api/x/a.go", `package x; import _ "github.com/sparkoperator/spark-operator/internal/lifecycle"`, "may not import internal/lifecycle"},
+		{"api/x/a.go", `package x; import _ "github.com/sparkoperator/spark-operator/internal/lifecycle"`,
+			"may not import internal/lifecycle"},
 		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/spark/conf"`, ""},
-		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/spark/conf/x"`, "may not import spark/conf/x"},
-		{"internal/dialect/apache/a.go", `package apache; import _ "github.com/sparkoperator/spark-operator/spark/conf"`, ""},
+		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/spark/conf/x"`,
+			"may not import spark/conf/x"},
+		{"internal/dialect/apache/a.go",
+			`package apache; import _ "github.com/sparkoperator/spark-operator/spark/conf"`, ""},
 		{"api/x/a.go", `package x; import _ "k8s.io/client-go/rest"`, "may not import k8s.io/client-go/rest"},
 		{"api/x/a.go", `package x; import _ "k8s.io/api/core/v1"`, ""},
 		{"spark/submit/a.go", `package submit; import _ "os"`, "is pure and may not import os"},
 		{"spark/submit/a.go", `package submit; import _ "net/http"`, "is pure and may not import net/http"},
 		{"spark/submit/a.go", `package submit; import _ "net/url"`, ""},
 		{"spark/submit/a_test.go", `package submit; import _ "os"`, ""},
-		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/internal/lifecycle"`, "may not import internal/lifecycle"},
+		{"spark/submit/a.go", `package submit; import _ "github.com/sparkoperator/spark-operator/internal/lifecycle"`,
+			"may not import internal/lifecycle"},
 		{"internal/lifecycle/a.go", `package lifecycle; import "time"; var _ = time.Now`, "may not use time.Now"},
-		{"internal/lifecycle/a.go", `package lifecycle; import "time"; var _ = time.LoadLocation`, "may not use time.LoadLocation"},
-		{"internal/lifecycle/a.go", `package lifecycle; import clock "time"; var _ = clock.Since`, "may not use clock.Since"},
+		{"internal/lifecycle/a.go", `package lifecycle; import "time"; var _ = time.LoadLocation`,
+			"may not use time.LoadLocation"},
+		{"internal/lifecycle/a.go", `package lifecycle; import clock "time"; var _ = clock.Since`,
+			"may not use clock.Since"},
 		{"internal/lifecycle/a.go", `package lifecycle; import "time"; var _ time.Duration`, ""},
 		{"internal/lifecycle/a_test.go", `package lifecycle; import "time"; var _ = time.Now`, ""},
 		{"internal/lifecycle/a.go", `package lifecycle; import _ "context"`, "is pure and may not import context"},
-		{"internal/lifecycle/a.go", `package lifecycle; import _ "math/rand/v2"`, "is pure and may not import math/rand/v2"},
-		{"internal/dialect/apache/a.go", `package apache; import _ "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"`, "may not import internal/dialect/sparkoperator"},
-		{"internal/dialect/sparkoperator/a.go", `package sparkoperator; import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"; var _ = metav1.Now`, "may not use metav1.Now"},
-		{"internal/engine/controller/a.go", `package controller; import _ "github.com/sparkoperator/spark-operator/internal/webhook"`, "may not import internal/webhook"},
-		{"internal/engine/controller/a.go", `package controller; import _ "github.com/sparkoperator/spark-operator/test/kit"`, "only tests may import"},
-		{"internal/engine/controller/a_test.go", `package controller; import _ "github.com/sparkoperator/spark-operator/test/kit"`, ""},
+		{"internal/lifecycle/a.go", `package lifecycle; import _ "math/rand/v2"`,
+			"is pure and may not import math/rand/v2"},
+		{"internal/dialect/apache/a.go",
+			`package apache; import _ "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"`,
+			"may not import internal/dialect/sparkoperator"},
+		{"internal/dialect/sparkoperator/a.go",
+			`package sparkoperator; import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"; var _ = metav1.Now`,
+			"may not use metav1.Now"},
+		{"internal/engine/controller/a.go",
+			`package controller; import _ "github.com/sparkoperator/spark-operator/internal/webhook"`,
+			"may not import internal/webhook"},
+		{"internal/engine/controller/a.go",
+			`package controller; import _ "github.com/sparkoperator/spark-operator/test/kit"`, "only tests may import"},
+		{"internal/engine/controller/a_test.go",
+			`package controller; import _ "github.com/sparkoperator/spark-operator/test/kit"`, ""},
 		{"test/kit/hostile/a.go", `package hostile; import _ "github.com/sparkoperator/spark-operator/test/kit/crdfields"`, ""},
 		{"internal/new/a.go", `package other`, "has no row for package internal/new"},
 	} {

@@ -13,12 +13,14 @@ var countedNouns = regexp.MustCompile(`(?:^|[^f] |\()%d (?:\w+ )?(?:pods|executo
 // TestCountsHaveASingular checks that texts for users do not have the plural after a number that may be 1.
 func TestCountsHaveASingular(t *testing.T) {
 	for _, f := range parse(t) {
-		if f.test || isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelow(f.folder, "test/kit") || isBelow(f.folder, "spark/submit/internal/kit") {
+		if f.test || isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") ||
+			isBelow(f.folder, "test/kit") || isBelow(f.folder, "spark/submit/internal/kit") {
 			continue
 		}
 
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && countedNouns.MatchString(text.Value[1:len(text.Value)-1]) {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING &&
+				countedNouns.MatchString(text.Value[1:len(text.Value)-1]) {
 				t.Errorf("%s: %s: use bounds.Count, which has a singular", f.path, text.Value)
 			}
 			return true

@@ -10,7 +10,8 @@ var insensitive = map[string][]string{
 	"encoding/json":    {"Unmarshal", "NewDecoder", "Decoder"},
 	"sigs.k8s.io/yaml": {"Unmarshal", "UnmarshalStrict"},
 	// They decode JSON with encoding/json, or YAML with sigs.k8s.io/yaml.
-	"k8s.io/apimachinery/pkg/util/yaml": {"Unmarshal", "UnmarshalStrict", "NewYAMLOrJSONDecoder", "NewYAMLToJSONDecoder"},
+	"k8s.io/apimachinery/pkg/util/yaml": {"Unmarshal", "UnmarshalStrict", "NewYAMLOrJSONDecoder",
+		"NewYAMLToJSONDecoder"},
 }
 
 // mayDecode lists the files that may still use one of these decoders.
@@ -23,7 +24,8 @@ var mayDecode = []string{
 // applies to all text, because hardly any text has no user's text in it.
 func TestDecodersDistinguishCase(t *testing.T) {
 	exempt := func(f file) bool { return slices.Contains(mayDecode, f.path) }
-	forbid(t, insensitive, exempt, "use Unmarshal of k8s.io/apimachinery/pkg/util/json, which distinguishes upper and lower case")
+	forbid(t, insensitive, exempt,
+		"use Unmarshal of k8s.io/apimachinery/pkg/util/json, which distinguishes upper and lower case")
 }
 
 // forbid checks that no file uses the given functions of the given packages, except tests, the programs of developers
@@ -32,7 +34,8 @@ func forbid(t *testing.T, functions map[string][]string, exempt func(file) bool,
 	t.Helper()
 
 	for _, f := range parse(t) {
-		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") || isBelowAny(f.folder, testOnly)
+		programs := isBelow(f.folder, "bench") || isBelow(f.folder, "test") || isBelow(f.folder, "tools") ||
+			isBelowAny(f.folder, testOnly)
 		if f.test || programs || exempt(f) {
 			continue
 		}
@@ -47,7 +50,8 @@ func forbid(t *testing.T, functions map[string][]string, exempt func(file) bool,
 
 // unlimited lists parsers of YAML that write out aliases without a limit, or take any size. The packages
 // of mayParse may use them. Package terminal and package convert parse only what they have written.
-var unlimited = map[string][]string{"sigs.k8s.io/yaml": {"YAMLToJSON", "YAMLToJSONStrict"}, "go.yaml.in/yaml/v3": {"Unmarshal", "NewDecoder"}}
+var unlimited = map[string][]string{"sigs.k8s.io/yaml": {"YAMLToJSON", "YAMLToJSONStrict"},
+	"go.yaml.in/yaml/v3": {"Unmarshal", "NewDecoder"}}
 
 var mayParse = []string{"spark/podtemplate", "internal/cli/terminal", "internal/cli/convert"}
 

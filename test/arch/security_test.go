@@ -17,7 +17,8 @@ func TestSecurityPageNamesExistingTests(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	text, err := exec.Command("git", "-C", "../..", "grep", "-hoE", "--untracked", `^func (Test|Benchmark)\w+\(`, "--", "*_test.go").Output()
+	text, err := exec.Command("git", "-C", "../..", "grep", "-hoE", "--untracked", `^func (Test|Benchmark)\w+\(`, "--",
+		"*_test.go").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

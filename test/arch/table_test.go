@@ -218,9 +218,12 @@ func TestTableIsRead(t *testing.T) {
 		}
 	}
 
-	packages, folders, err := parseTable(head + "| `a/...` | x | nothing |\n| `a/b` | y | `a` |\n\n| folder | what it is |\n|---|---|\n| `e`, `f` | z |\n")
-	if err != nil || len(packages) != 2 || packages.rowOf("a/b").pattern != "a/b" || packages.rowOf("a/c").pattern != "a/..." || packages.rowOf("ab") != nil ||
-		!packages.rowOf("a/b").allows("a") || packages.rowOf("a/b").allows("a/c") || !slices.Equal(folders, []string{"e", "f"}) {
+	packages, folders, err := parseTable(head +
+		"| `a/...` | x | nothing |\n| `a/b` | y | `a` |\n\n| folder | what it is |\n|---|---|\n| `e`, `f` | z |\n")
+	if err != nil || len(packages) != 2 || packages.rowOf("a/b").pattern != "a/b" ||
+		packages.rowOf("a/c").pattern != "a/..." || packages.rowOf("ab") != nil ||
+		!packages.rowOf("a/b").allows("a") || packages.rowOf("a/b").allows("a/c") ||
+		!slices.Equal(folders, []string{"e", "f"}) {
 		t.Errorf("%+v, %q, %v", packages, folders, err)
 	}
 }

@@ -43,7 +43,8 @@ func smallCluster(name string, workers int64) *sparkv1.SparkCluster {
 }
 
 // awaitCluster waits until a cluster is in the wanted state.
-func (w *suite) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.Duration, want sparkv1.ClusterStateSummary) {
+func (w *suite) awaitCluster(t *testing.T, c *sparkv1.SparkCluster, limit time.Duration,
+	want sparkv1.ClusterStateSummary) {
 	t.Helper()
 	awaitObject(t, w, c, limit, string(want), func(c *sparkv1.SparkCluster) bool {
 		return c.Status.CurrentState != nil && c.Status.CurrentState.CurrentStateSummary == want
@@ -55,7 +56,8 @@ func (w *suite) awaitWorkers(t *testing.T, c *sparkv1.SparkCluster, n int32) {
 	t.Helper()
 	awaitObject(t, w, c, patience, fmt.Sprintf("%d workers", n), func(c *sparkv1.SparkCluster) bool {
 		return c.Status.Workers != nil && c.Status.Workers.Ready == n && c.Status.ObservedGeneration == c.Generation &&
-			meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") && !meta.IsStatusConditionTrue(c.Status.Conditions, "Degraded")
+			meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") &&
+			!meta.IsStatusConditionTrue(c.Status.Conditions, "Degraded")
 	})
 }
 
@@ -98,12 +100,43 @@ func (w *suite) clusterWorks(t *testing.T) {
 		t.Errorf("the master's pod was %s and is %s", master.UID, again.UID)
 	}
 
-	if diff := cmp.Diff([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted, sparkv1.ClusterRunningHealthy}, clusterHistory(c)); diff != "" {
+	if diff := cmp.Diff([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted, sparkv1.ClusterRunningHealthy},
+		clusterHistory(c)); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 
 	w.remove(t, c)
 	w.waitNoStatefulSets(t, c)
+}
+
+// clusterSuspended checks that a suspension deletes the pods of a cluster and keeps its Service, and that the resumed
+// cluster runs a job.
+func (w *suite) clusterSuspended(t *testing.T) {
+	c := smallCluster("pauses", 1)
+	w.create(t, c)
+	w.awaitCluster(t, c, patience, sparkv1.ClusterRunningHealthy)
+
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name + "-master-svc"}}
+	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(service), service); err != nil {
+		t.Fatal(err)
+	}
+
+	w.patch(t, c, `{"spec":{"suspend":true}}`)
+	awaitObject(t, w, c, patience, "suspended", func(c *sparkv1.SparkCluster) bool {
+		return meta.IsStatusConditionTrue(c.Status.Conditions, "Suspended")
+	})
+	w.waitNoStatefulSets(t, c)
+
+	kept := service.DeepCopy()
+	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(kept), kept); err != nil || kept.UID != service.UID {
+		t.Errorf("the Service of the master was %s, and is %s, %v", service.UID, kept.UID, err)
+	}
+
+	w.patch(t, c, `{"spec":{"suspend":false}}`)
+	w.awaitCluster(t, c, patience, sparkv1.ClusterRunningHealthy)
+	w.awaitWorkers(t, c, 1)
+	w.submitTo(t, c, "resumed")
+	w.remove(t, c)
 }
 
 func clusterHistory(c *sparkv1.SparkCluster) (states []sparkv1.ClusterStateSummary) {
@@ -117,7 +150,8 @@ func (w *suite) waitNoStatefulSets(t *testing.T, c *sparkv1.SparkCluster) {
 	t.Helper()
 	var sets appsv1.StatefulSetList
 	eventually(t, time.Minute, "no StatefulSets", func() (string, bool) {
-		if err := w.Client.List(t.Context(), &sets, client.InNamespace(c.Namespace), client.MatchingLabels{"spark.operator/spark-cluster-name": c.Name}); err != nil {
+		if err := w.Client.List(t.Context(), &sets, client.InNamespace(c.Namespace),
+			client.MatchingLabels{"spark.operator/spark-cluster-name": c.Name}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(objectNames(&sets), ", "), len(sets.Items) == 0
@@ -128,7 +162,8 @@ func (w *suite) memberPod(t *testing.T, c *sparkv1.SparkCluster, role string, n 
 	t.Helper()
 
 	pod := &corev1.Pod{}
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: c.Namespace, Name: fmt.Sprintf("%s-%s-%d", c.Name, role, n)}, pod); err != nil {
+	if err := w.Client.Get(t.Context(),
+		client.ObjectKey{Namespace: c.Namespace, Name: fmt.Sprintf("%s-%s-%d", c.Name, role, n)}, pod); err != nil {
 		t.Fatal(err)
 	}
 	return pod
@@ -140,15 +175,18 @@ func (w *suite) submitTo(t *testing.T, c *sparkv1.SparkCluster, name string) {
 	t.Helper()
 
 	conf := maps.Clone(timeouts)
-	maps.Copy(conf, map[string]string{"spark.executor.memory": "512m", "spark.cores.max": "2", "spark.executor.cores": "1", "spark.driver.host": "$(POD_IP)"})
+	maps.Copy(conf, map[string]string{"spark.executor.memory": "512m", "spark.cores.max": "2",
+		"spark.executor.cores": "1", "spark.driver.host": "$(POD_IP)"})
 
-	command := []string{"/opt/spark/bin/spark-submit", "--master", "spark://" + c.Name + "-master-svc:7077", "--class", "org.apache.spark.examples.SparkPi"}
+	command := []string{"/opt/spark/bin/spark-submit", "--master", "spark://" + c.Name + "-master-svc:7077", "--class",
+		"org.apache.spark.examples.SparkPi"}
 	for _, key := range slices.Sorted(maps.Keys(conf)) {
 		command = append(command, "--conf", key+"="+conf[key])
 	}
 
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "submit-" + c.Name + "-" + name, Namespace: c.Namespace, Labels: map[string]string{"spark-role": "driver"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "submit-" + c.Name + "-" + name, Namespace: c.Namespace,
+			Labels: map[string]string{"spark-role": "driver"}},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
 			Name: "submit", Image: "docker.io/apache/spark:4.1.4", ImagePullPolicy: corev1.PullIfNotPresent,
 			Command: append(command, "/opt/spark/examples/jars/spark-examples.jar", "10"),

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,11 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -52,7 +55,7 @@ func (w *suite) apache(t *testing.T) {
 	t.Run("parallel", func(t *testing.T) {
 		w.parallel(t, "pi runs to ResourceReleased", w.apachePi)
 		w.parallel(t, "driver start times out", w.apacheStartTimedOut)
-		w.parallel(t, "restarts are counted and the last driver is retained", w.apacheRestarted)
+		w.parallel(t, "restarts are counted and the last driver is released", w.apacheRestarted)
 		w.parallel(t, "cluster runs jobs", w.clusterWorks)
 	})
 
@@ -60,8 +63,12 @@ func (w *suite) apache(t *testing.T) {
 		t.Run("slow", func(t *testing.T) {
 			w.parallel(t, "resources are retained for their duration", w.apacheKeptForAWhile)
 			w.parallel(t, "executors below their thresholds", w.apacheBelowThreshold)
+			w.parallel(t, "executors of a StatefulSet", w.apacheInStatefulSet)
 			w.parallel(t, "deleted while running", w.apacheDeleted)
 			w.parallel(t, "evicted driver is restarted", w.apacheEvicted)
+			w.parallel(t, "held, suspended and resumed", w.apacheSuspended)
+			w.parallel(t, "cluster is suspended and resumed", w.clusterSuspended)
+			w.parallel(t, "queued", w.queued)
 			w.parallel(t, "cluster with a wrong image reports it", w.clusterFails)
 		})
 	}
@@ -79,8 +86,10 @@ func apacheApp(t *testing.T, name, spec string) *sparkv1.SparkApplication {
 	app.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	conf := maps.Clone(timeouts)
 	maps.Copy(conf, map[string]string{
-		"spark.kubernetes.container.image": "docker.io/apache/spark:{{SPARK_VERSION}}", "spark.kubernetes.authenticate.driver.serviceAccountName": "spark-operator-spark",
-		"spark.driver.memory": "512m", "spark.executor.memory": "512m", "spark.executor.instances": "1",
+		"spark.kubernetes.container.image":                        "docker.io/apache/spark:{{SPARK_VERSION}}",
+		"spark.kubernetes.authenticate.driver.serviceAccountName": "spark-operator-spark",
+		"spark.driver.memory":                                     "512m", "spark.executor.memory": "512m",
+		"spark.executor.instances":              "1",
 		"spark.kubernetes.driver.request.cores": "100m", "spark.kubernetes.executor.request.cores": "100m",
 	})
 	maps.Copy(conf, app.Spec.SparkConf)
@@ -155,23 +164,27 @@ func (w *suite) waitNoDependents(t *testing.T, app client.Object) {
 // apachePi runs Spark's Pi with two executors and waits until the operator has released all resources. The job is large
 // enough to run for some seconds, so that the test can read the driver and its dependents while the application runs.
 func (w *suite) apachePi(t *testing.T) {
-	app := apacheApp(t, "apache-pi", `{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["1000"],
+	app := apacheApp(t, "apache-pi",
+		`{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["1000"],
 		sparkConf: {spark.executor.instances: "2"}, applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
 
 	pod := &corev1.Pod{}
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-pi-0-driver"}, pod); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-pi-0-driver"},
+		pod); err != nil {
 		t.Fatal(err)
 	}
 
-	for label, want := range map[string]string{"spark.operator/spark-app-name": "apache-pi", "spark-role": "driver", "spark-app-selector": "apache-pi-0", "spark-version": "4.1.4"} {
+	for label, want := range map[string]string{"spark.operator/spark-app-name": "apache-pi", "spark-role": "driver",
+		"spark-app-selector": "apache-pi-0", "spark-version": "4.1.4"} {
 		if got := pod.Labels[label]; got != want {
 			t.Errorf("label %s of the driver is %q, want %q", label, got, want)
 		}
 	}
 
-	for name, object := range map[string]client.Object{"apache-pi-0-driver-svc": &corev1.Service{}, "apache-pi-0-spark-drv-conf-map": &corev1.ConfigMap{}} {
+	for name, object := range map[string]client.Object{"apache-pi-0-driver-svc": &corev1.Service{},
+		"apache-pi-0-spark-drv-conf-map": &corev1.ConfigMap{}} {
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, object); err != nil {
 			t.Error(err)
 		}
@@ -181,7 +194,7 @@ func (w *suite) apachePi(t *testing.T) {
 	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appReleased))
 	w.waitNoDependents(t, app)
 
-	for _, reason := range []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkApplicationCompleted"} {
+	for _, reason := range []string{"DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy", "Succeeded", "ResourceReleased"} {
 		w.awaitEvent(t, app, reason, func(e corev1.Event) bool { return e.Reason == reason })
 	}
 
@@ -193,7 +206,8 @@ func (w *suite) apachePi(t *testing.T) {
 // DriverRequested and DriverStartTimedOut. Ten seconds after its end, the application itself must expire
 // (ttlAfterStopMillis).
 func (w *suite) apacheStartTimedOut(t *testing.T) {
-	app := apacheApp(t, "apache-image", `{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
+	app := apacheApp(t, "apache-image",
+		`{mainClass: a.B, jars: "local:///a.jar", sparkConf: {spark.kubernetes.container.image: "localhost/nobody/has:this"},
 		applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 8000}, ttlAfterStopMillis: 10000}}`)
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appReleased)
@@ -228,13 +242,14 @@ func when(t *testing.T, s sparkv1.ApplicationState) time.Time {
 }
 
 // apacheRestarted checks that a failing driver is restarted as often as the policy allows. The names of the objects
-// differ between attempts. The operator keeps the resources of the last attempt.
+// differ between attempts. The operator releases the resources of every attempt, also of the last one.
 func (w *suite) apacheRestarted(t *testing.T) {
 	app := scriptedApacheApp(t, "apache-fails", `{resourceRetainPolicy: OnFailure,
 		restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 5, maxRestartOnFailure: 1, restartBackoffMillisForFailure: 1000}}`, "fail")
 	w.create(t, app)
-	w.awaitApache(t, app, patience, appRetained)
-	w.checkHistory(t, app, []apacheState{appAgain, appRequested, appStarted, appReady, appHealthy, appFailed, appRetained})
+	w.awaitApache(t, app, patience, appReleased)
+	w.checkHistory(t, app, []apacheState{appAgain, appRequested, appStarted, appReady, appHealthy, appFailed,
+		appReleased})
 
 	before, now := app.Status.PreviousAttemptSummary, app.Status.CurrentAttemptSummary
 	if before == nil || now == nil {
@@ -245,7 +260,8 @@ func (w *suite) apacheRestarted(t *testing.T) {
 		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
 	}
 
-	if diff := cmp.Diff(&sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}, now.AttemptInfo); diff != "" {
+	if diff := cmp.Diff(&sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1},
+		now.AttemptInfo); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}
 
@@ -254,15 +270,10 @@ func (w *suite) apacheRestarted(t *testing.T) {
 		t.Errorf("the failure is %+v", failure)
 	}
 
-	pod := &corev1.Pod{}
-	// The pod's status reports the end of the container before it reports the end of the pod.
-	eventually(t, time.Minute, "the driver that is kept", func() (string, bool) {
-		err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-1-driver"}, pod)
-		return fmt.Sprintf("%s %v", pod.Status.Phase, err), pod.Status.Phase == corev1.PodFailed
-	})
-
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "apache-fails-0-driver"}, pod); !apierrors.IsNotFound(err) {
-		t.Errorf("the first attempt's driver: %v", err)
+	for _, name := range []string{"apache-fails-0-driver", "apache-fails-1-driver"} {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &corev1.Pod{}); !apierrors.IsNotFound(err) {
+			t.Errorf("pod %s: %v", name, err)
+		}
 	}
 
 	w.remove(t, app)
@@ -280,12 +291,14 @@ func attemptOf(a *sparkv1.SparkApplication) int64 {
 // apacheKeptForAWhile checks that the resources of a Python application are kept for some seconds after its end and
 // then released.
 func (w *suite) apacheKeptForAWhile(t *testing.T) {
-	app := scriptedApacheApp(t, "apache-kept", `{resourceRetainPolicy: Always, resourceRetainDurationMillis: 6000}`, "session", "end")
+	app := scriptedApacheApp(t, "apache-kept", `{resourceRetainPolicy: Always, resourceRetainDurationMillis: 6000}`,
+		"session", "end")
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appRetained)
 
 	kept := w.dependents(t, app)
-	for _, want := range []string{"*v1.Pod apache-kept-0-driver", "*v1.ConfigMap apache-kept-0-spark-drv-conf-map", "*v1.Service apache-kept-0-driver-svc"} {
+	for _, want := range []string{"*v1.Pod apache-kept-0-driver", "*v1.ConfigMap apache-kept-0-spark-drv-conf-map",
+		"*v1.Service apache-kept-0-driver-svc"} {
 		if !slices.Contains(kept, want) {
 			t.Errorf("kept are %v, without %s", kept, want)
 		}
@@ -307,7 +320,8 @@ func (w *suite) apacheKeptForAWhile(t *testing.T) {
 // keeps running, and becomes healthy when a new executor replaces the lost one. Spark creates replacements every 15 s.
 // If a replacement starts before the status shows the loss, the test deletes an executor again.
 func (w *suite) apacheBelowThreshold(t *testing.T) {
-	app := scriptedApacheApp(t, "apache-below", `{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}`, "work", "sleep")
+	app := scriptedApacheApp(t, "apache-below",
+		`{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}`, "work", "sleep")
 	app.Spec.SparkConf["spark.executor.instances"] = "2"
 	app.Spec.SparkConf["spark.kubernetes.allocation.batch.delay"] = "15s"
 	w.create(t, app)
@@ -326,6 +340,58 @@ func (w *suite) apacheBelowThreshold(t *testing.T) {
 	w.remove(t, app)
 }
 
+// apacheInStatefulSet runs an application whose driver lets a StatefulSet create its executors. The driver has the
+// right that the chart grants with spark.rbac.statefulSets, by an account of its own. The set must be gone at the end.
+func (w *suite) apacheInStatefulSet(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "statefulset-allocator"}
+	w.create(t, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"apps"}, Resources: []string{"statefulsets"}, Verbs: []string{"get", "create", "delete"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"statefulsets/scale"}, Verbs: []string{"get", "update"}},
+	}})
+	w.create(t, &corev1.ServiceAccount{ObjectMeta: meta})
+
+	for _, role := range []string{meta.Name, cluster.ServiceAccount} {
+		w.create(t, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: meta.Name + "-" + role},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: meta.Namespace, Name: meta.Name}}})
+	}
+
+	app := apacheApp(t, "apache-set",
+		`{mainClass: org.apache.spark.examples.SparkPi, jars: "local:///opt/spark/examples/jars/spark-examples.jar", driverArgs: ["1000"],
+		sparkConf: {spark.executor.instances: "2", spark.kubernetes.allocation.pods.allocator: statefulset,
+			spark.kubernetes.authenticate.driver.serviceAccountName: statefulset-allocator},
+		applicationTolerations: {instanceConfig: {initExecutors: 1}}}`)
+	w.create(t, app)
+	w.awaitApache(t, app, patience, appHealthy)
+
+	sets := func() (names []string) {
+		var all appsv1.StatefulSetList
+		if err := w.Client.List(t.Context(), &all, client.InNamespace(app.Namespace)); err != nil {
+			t.Fatal(err)
+		}
+
+		for _, set := range all.Items {
+			if strings.Contains(set.Name, app.Name) {
+				names = append(names, set.Name)
+			}
+		}
+		return names
+	}
+	if running := sets(); len(running) != 1 {
+		t.Errorf("the executors belong to the StatefulSets %v", running)
+	}
+
+	w.awaitEvent(t, app, "a warning about the missing right", func(e corev1.Event) bool { return strings.Contains(e.Message, "spark.rbac.statefulSets") })
+	w.awaitApache(t, app, patience, appReleased)
+	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appReleased))
+	w.waitNoDependents(t, app)
+	eventually(t, time.Minute, "no StatefulSet", func() (string, bool) {
+		left := sets()
+		return strings.Join(left, ", "), len(left) == 0
+	})
+	w.remove(t, app)
+}
+
 // loseExecutor deletes all running executors of an application except one.
 func (w *suite) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 	t.Helper()
@@ -338,7 +404,8 @@ func (w *suite) loseExecutor(t *testing.T, app *sparkv1.SparkApplication) {
 
 	run := slices.DeleteFunc(executors.Items, func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning })
 	for i := 1; i < len(run); i++ {
-		if err := w.Client.Delete(t.Context(), &run[i], client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		if err := w.Client.Delete(t.Context(), &run[i],
+			client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 			t.Fatal(err)
 		}
 	}
@@ -352,6 +419,49 @@ func (w *suite) apacheDeleted(t *testing.T) {
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
 	w.remove(t, app)
+}
+
+// apacheSuspended checks that an application which is created suspended starts nothing, that a suspension stops its
+// driver and its executors, and that a resume runs the edited program in the next attempt, without a restart.
+func (w *suite) apacheSuspended(t *testing.T) {
+	app := scriptedApacheApp(t, "apache-suspended", `{}`, "session", "sleep")
+	app.Spec.Suspend = new(true)
+	w.create(t, app)
+	awaitObject(t, w, app, patience, "held", func(a *sparkv1.SparkApplication) bool {
+		ready := meta.FindStatusCondition(a.Status.Conditions, "Ready")
+		return ready != nil && ready.Reason == "SuspendHeld" && a.Status.CurrentState == nil
+	})
+
+	if left := w.dependents(t, app); len(left) > 0 {
+		t.Errorf("a held application has %v", left)
+	}
+
+	w.patch(t, app, `{"spec":{"suspend":false}}`)
+	w.awaitApache(t, app, patience, appHealthy)
+
+	w.patch(t, app, `{"spec":{"suspend":true}}`)
+	w.awaitApache(t, app, patience, sparkv1.ApplicationSuspended)
+	w.waitNoDependents(t, app)
+	awaitObject(t, w, app, patience, "suspended", func(a *sparkv1.SparkApplication) bool {
+		return meta.IsStatusConditionTrue(a.Status.Conditions, "Suspended")
+	})
+
+	w.patch(t, app, `{"spec":{"suspend":false,"driverArgs":["session"]}}`)
+	w.awaitApache(t, app, patience, appReleased)
+	w.checkHistory(t, app, toReadyAnd(appHealthy, appSucceeded, appReleased))
+
+	if got := app.Status.CurrentAttemptSummary.AttemptInfo; *got != (sparkv1.AttemptInfo{ID: 1}) {
+		t.Errorf("the resumed attempt is %+v", got)
+	}
+}
+
+// patch changes an object with a merge patch.
+func (w *suite) patch(t *testing.T, object client.Object, patch string) {
+	t.Helper()
+
+	if err := w.Client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // oneAPIAlone installs the operator twice, each time with only one of the two APIs, and runs an application. The
@@ -383,7 +493,8 @@ func (w *suite) install(t *testing.T, group string, values ...string) {
 			t.Fatal(err)
 		}
 
-		left := slices.DeleteFunc(crds.Items, func(d apiextensions.CustomResourceDefinition) bool { return d.Spec.Group != group })
+		left := slices.DeleteFunc(crds.Items,
+			func(d apiextensions.CustomResourceDefinition) bool { return d.Spec.Group != group })
 		for i := range left {
 			if err := w.Client.Delete(ctx, &left[i]); client.IgnoreNotFound(err) != nil {
 				t.Fatal(err)
@@ -405,11 +516,13 @@ func (w *suite) install(t *testing.T, group string, values ...string) {
 // apacheEvicted checks that the history shows the eviction of a driver, and that the OnFailure policy then runs the
 // driver again.
 func (w *suite) apacheEvicted(t *testing.T) {
-	app := scriptedApacheApp(t, "apache-evicted", `{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
+	app := scriptedApacheApp(t, "apache-evicted",
+		`{restartConfig: {restartPolicy: OnFailure, restartBackoffMillis: 1000}}`, "session", "sleep")
 	w.create(t, app)
 	w.awaitApache(t, app, patience, appHealthy)
 
-	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "apache-evicted-0-driver", Namespace: app.Namespace}}
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "apache-evicted-0-driver",
+		Namespace: app.Namespace}}
 	if err := w.Core.PolicyV1().Evictions(app.Namespace).Evict(t.Context(), eviction); err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +532,8 @@ func (w *suite) apacheEvicted(t *testing.T) {
 			a.Status.CurrentState.CurrentStateSummary == appHealthy
 	})
 
-	if diff := cmp.Diff(toReadyAnd(appHealthy, sparkv1.ApplicationDriverEvicted), history(t, app.Status.PreviousAttemptSummary.StateTransitionHistory)); diff != "" {
+	if diff := cmp.Diff(toReadyAnd(appHealthy, sparkv1.ApplicationDriverEvicted),
+		history(t, app.Status.PreviousAttemptSummary.StateTransitionHistory)); diff != "" {
 		t.Errorf("history of the first attempt (-want +got):\n%s", diff)
 	}
 

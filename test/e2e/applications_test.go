@@ -48,10 +48,12 @@ func (w *suite) examples(t *testing.T) {
 			}
 
 			if len(app.Status.ExecutorState) != int(*app.Spec.Executor.Instances) {
-				t.Errorf("executorState is %v, want %d executors", app.Status.ExecutorState, *app.Spec.Executor.Instances)
+				t.Errorf("executorState is %v, want %d executors", app.Status.ExecutorState,
+					*app.Spec.Executor.Instances)
 			}
 
-			w.awaitEvent(t, app, "SparkApplicationCompleted", func(e corev1.Event) bool { return e.Reason == "SparkApplicationCompleted" })
+			w.awaitEvent(t, app, "SparkApplicationCompleted",
+				func(e corev1.Event) bool { return e.Reason == "SparkApplicationCompleted" })
 			w.remove(t, app)
 		})
 	}
@@ -65,7 +67,8 @@ func (w *suite) rejectedSpecs(t *testing.T) {
 		want   string
 	}{
 		{"no driver", func(spec map[string]any) { delete(spec, "driver") }, "spec.driver: Required value"},
-		{"invalid memory", func(spec map[string]any) { spec["driver"].(map[string]any)["memory"] = "lots" }, "spec.driver.memory"},
+		{"invalid memory", func(spec map[string]any) { spec["driver"].(map[string]any)["memory"] = "lots" },
+			"spec.driver.memory"},
 		{"no executor instances", func(spec map[string]any) { spec["executor"].(map[string]any)["instances"] = int64(0) }, "spec.executor.instances"},
 		{"unknown type", func(spec map[string]any) { spec["type"] = "Fortran" }, "spec.type: Unsupported value"},
 	} {
@@ -109,7 +112,8 @@ func (w *suite) brokenApplications(t *testing.T) {
 		{
 			name:  "no-such-image",
 			app:   func(a *v1beta2.SparkApplication) { a.Spec.Image = new("docker.io/apache/spark:no-such-tag") },
-			state: v1beta2.ApplicationStateSubmitted, reason: "ImagePull", wantMessage: []string{"docker.io/apache/spark:no-such-tag"},
+			state: v1beta2.ApplicationStateSubmitted, reason: "ImagePull",
+			wantMessage: []string{"docker.io/apache/spark:no-such-tag"},
 		},
 		{
 			name:  "no-such-class",
@@ -165,8 +169,9 @@ func (w *suite) brokenApplications(t *testing.T) {
 			app: func(a *v1beta2.SparkApplication) {
 				a.Spec.SparkConf = map[string]string{"spark.kubernetes.namespace": "kube-system"}
 			},
-			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"spark.kubernetes.namespace", "is not allowed"},
-			refused: true,
+			state:       v1beta2.ApplicationStateFailed,
+			wantMessage: []string{"spark.kubernetes.namespace", "is not allowed"},
+			refused:     true,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -181,7 +186,8 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 
 	app.Name = test.name
 	if test.refused {
-		if err := w.Client.Create(t.Context(), app.DeepCopy()); err == nil || !contains(err.Error(), append(slices.Clone(test.wantMessage), "admission webhook")) {
+		if err := w.Client.Create(t.Context(), app.DeepCopy()); err == nil ||
+			!contains(err.Error(), append(slices.Clone(test.wantMessage), "admission webhook")) {
 			t.Errorf("the creation returned %v, want a refusal by the webhook with %q", err, test.wantMessage)
 		}
 
@@ -194,7 +200,8 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 
 	w.await(t, app, patience, string(test.state)+" with its cause", func(a *v1beta2.SparkApplication) bool {
 		ready := condition(a, "Ready")
-		return a.Status.AppState.State == test.state && strings.Contains(ready.Reason, test.reason) && contains(ready.Message, test.wantMessage)
+		return a.Status.AppState.State == test.state && strings.Contains(ready.Reason, test.reason) &&
+			contains(ready.Message, test.wantMessage)
 	})
 
 	ready := condition(app, "Ready")
@@ -207,7 +214,8 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 			t.Errorf("errorMessage %q does not contain %q", app.Status.AppState.ErrorMessage, test.wantMessage)
 		}
 
-		for kind, want := range map[string]metav1.ConditionStatus{"Failed": metav1.ConditionTrue, "Stalled": metav1.ConditionTrue, "Reconciling": ""} {
+		for kind, want := range map[string]metav1.ConditionStatus{"Failed": metav1.ConditionTrue,
+			"Stalled": metav1.ConditionTrue, "Reconciling": ""} {
 			if c := condition(app, kind); c.Status != want { // an absent condition has an empty status
 				t.Errorf("condition %s is %+v, want %q", kind, c, want)
 			}
@@ -225,7 +233,8 @@ func (w *suite) retries(t *testing.T) {
 	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = "retries"
 		a.Spec.MainApplicationFile, a.Spec.Arguments = failures+"throws.py", []string{"thrown again"}
-		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1))}
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure,
+			OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(1))}
 	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
@@ -249,11 +258,14 @@ func (w *suite) survivesRestart(t *testing.T) {
 		a.Spec.Executor.Instances = new(int32(1))
 	})
 	w.create(t, app)
-	w.await(t, app, patience, "the driver to be submitted", func(a *v1beta2.SparkApplication) bool { return a.Status.SubmissionID != "" })
+	w.await(t, app, patience, "the driver to be submitted",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.SubmissionID != "" })
 	submission := app.Status.SubmissionID
 
-	namespace, controllers := client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"}
-	if err := w.Client.DeleteAllOf(t.Context(), &corev1.Pod{}, namespace, controllers, client.GracePeriodSeconds(0)); err != nil {
+	namespace, controllers := client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/component": "controller"}
+	if err := w.Client.DeleteAllOf(t.Context(), &corev1.Pod{}, namespace, controllers,
+		client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -271,8 +283,10 @@ func (w *suite) survivesRestart(t *testing.T) {
 
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
 
-	if app.Status.SubmissionID != submission || app.Status.ExecutionAttempts != 1 || app.Status.SubmissionAttempts != 1 {
-		t.Errorf("submission %s, %d runs, %d submissions; want %s, 1, 1", app.Status.SubmissionID, app.Status.ExecutionAttempts, app.Status.SubmissionAttempts, submission)
+	if app.Status.SubmissionID != submission || app.Status.ExecutionAttempts != 1 ||
+		app.Status.SubmissionAttempts != 1 {
+		t.Errorf("submission %s, %d runs, %d submissions; want %s, 1, 1", app.Status.SubmissionID,
+			app.Status.ExecutionAttempts, app.Status.SubmissionAttempts, submission)
 	}
 
 	w.remove(t, app)

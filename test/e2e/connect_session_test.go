@@ -36,7 +36,8 @@ func (w *suite) checkTokenIsRequired(t *testing.T, server *v1alpha1.SparkConnect
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "tools/connect-client.sh"), "testdata/connect/session.py", "sc://"+address)
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "tools/connect-client.sh"), "testdata/connect/session.py",
+		"sc://"+address)
 
 	cmd.WaitDelay = 5 * time.Second
 	if text, err := cmd.CombinedOutput(); err == nil || !strings.Contains(strings.ToLower(string(text)), "auth") {
@@ -80,7 +81,8 @@ func (w *suite) session(t *testing.T, server *v1alpha1.SparkConnect, args ...str
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "tools/connect-client.sh"), append([]string{"testdata/connect/session.py"}, args...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "tools/connect-client.sh"),
+		append([]string{"testdata/connect/session.py"}, args...)...)
 	cmd.WaitDelay = 5 * time.Second
 
 	text, err := cmd.Output()
@@ -109,7 +111,8 @@ func (w *suite) checkRanOnExecutors(t *testing.T, server *v1alpha1.SparkConnect,
 
 	var executors []string
 	for _, executor := range w.podsOf(t, server, "executor") {
-		if slices.ContainsFunc(executor.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pod.UID }) {
+		if slices.ContainsFunc(executor.OwnerReferences,
+			func(ref metav1.OwnerReference) bool { return ref.UID == pod.UID }) {
 			executors = append(executors, executor.Name)
 		}
 	}

@@ -97,7 +97,8 @@ func (w *suite) connectAnswers(t *testing.T) {
 	w.create(t, server)
 
 	first := w.awaitServer(t, server, "")
-	if s := server.Status.Server; s.PodName != "connect-server" || s.ServiceName != "connect-server" || s.PodIP != first.Status.PodIP {
+	if s := server.Status.Server; s.PodName != "connect-server" || s.ServiceName != "connect-server" ||
+		s.PodIP != first.Status.PodIP {
 		t.Errorf("status.server is %+v, the pod's address %s", s, first.Status.PodIP)
 	}
 
@@ -106,7 +107,8 @@ func (w *suite) connectAnswers(t *testing.T) {
 	}
 
 	protected := map[string]string{
-		"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.authEngineVersion": "2",
+		"spark.authenticate": "true", "spark.network.crypto.enabled": "true",
+		"spark.network.crypto.authEngineVersion": "2",
 	}
 	maps.Copy(protected, specialValues)
 	got := w.session(t, server, slices.Sorted(maps.Keys(protected))...)
@@ -137,7 +139,8 @@ func (w *suite) connectAnswers(t *testing.T) {
 	w.checkRanOnExecutors(t, server, second, w.session(t, server))
 
 	if again := w.addressOf(t, server); again.UID != service.UID || again.Spec.ClusterIP != service.Spec.ClusterIP {
-		t.Errorf("the Service was %s at %s, and is %s at %s", service.UID, service.Spec.ClusterIP, again.UID, again.Spec.ClusterIP)
+		t.Errorf("the Service was %s at %s, and is %s at %s", service.UID, service.Spec.ClusterIP, again.UID,
+			again.Spec.ClusterIP)
 	}
 
 	w.awaitEvent(t, server, "an event that reports the deletion of the server's pod", func(e corev1.Event) bool {
@@ -150,7 +153,8 @@ func (w *suite) connectAnswers(t *testing.T) {
 // server keeps only its Service, and uses the same Service after it is resumed. If a server exits, the operator emits
 // an event and replaces the server's pod.
 func (w *suite) connectEdited(t *testing.T) {
-	server := w.connectServer(t, "edited", func(s *v1alpha1.SparkConnect) { s.Spec.SparkConf["spark.example.edition"] = "first" })
+	server := w.connectServer(t, "edited",
+		func(s *v1alpha1.SparkConnect) { s.Spec.SparkConf["spark.example.edition"] = "first" })
 	w.create(t, server)
 	first := w.awaitServer(t, server, "")
 	service := w.addressOf(t, server)
@@ -164,7 +168,8 @@ func (w *suite) connectEdited(t *testing.T) {
 	got := w.session(t, server, "spark.example.edition", "spark.executor.instances")
 	w.checkRanOnExecutors(t, server, second, got)
 
-	if diff := cmp.Diff(map[string]string{"spark.example.edition": "second", "spark.executor.instances": "2"}, got.Conf); diff != "" {
+	if diff := cmp.Diff(map[string]string{"spark.example.edition": "second", "spark.executor.instances": "2"},
+		got.Conf); diff != "" {
 		t.Errorf("configuration after the edit (-want +got):\n%s", diff)
 	}
 
@@ -188,7 +193,8 @@ func (w *suite) connectEdited(t *testing.T) {
 	third := w.awaitServer(t, server, second.UID)
 
 	// The JVM is process 1 of the container. After SIGTERM it exits as it does on a node that shuts down.
-	if err := w.Kubectl(t.Context(), "exec", "--namespace", third.Namespace, third.Name, "--", "bash", "-c", "kill -TERM 1"); err != nil {
+	if err := w.Kubectl(t.Context(), "exec", "--namespace", third.Namespace, third.Name, "--", "bash", "-c",
+		"kill -TERM 1"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -205,9 +211,11 @@ func (w *suite) connectScales(t *testing.T) {
 	server := w.connectServer(t, "scales", func(s *v1alpha1.SparkConnect) {
 		s.Spec.Executor.Instances = nil
 		s.Spec.DynamicAllocation = &v1alpha1.DynamicAllocation{
-			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), MaxExecutors: new(int32(2)), ShuffleTrackingTimeout: new(int64(1000)),
+			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), MaxExecutors: new(int32(2)),
+			ShuffleTrackingTimeout: new(int64(1000)),
 		}
-		maps.Copy(s.Spec.SparkConf, map[string]string{"spark.dynamicAllocation.executorIdleTimeout": "3s", "spark.kubernetes.allocation.batch.delay": "500ms"})
+		maps.Copy(s.Spec.SparkConf, map[string]string{"spark.dynamicAllocation.executorIdleTimeout": "3s",
+			"spark.kubernetes.allocation.batch.delay": "500ms"})
 	})
 	w.create(t, server)
 	pod := w.awaitServer(t, server, "")
@@ -299,10 +307,12 @@ func (w *suite) awaitServer(t *testing.T, server *v1alpha1.SparkConnect, oldPod 
 }
 
 // awaitServerCondition waits until a condition has the wanted status for the latest generation of a server.
-func (w *suite) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect, kind string, status metav1.ConditionStatus) {
+func (w *suite) awaitServerCondition(t *testing.T, server *v1alpha1.SparkConnect, kind string,
+	status metav1.ConditionStatus) {
 	t.Helper()
 	awaitObject(t, w, server, patience, kind+" "+string(status), func(s *v1alpha1.SparkConnect) bool {
-		return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionPresentAndEqual(s.Status.Conditions, kind, status)
+		return s.Status.ObservedGeneration == s.Generation &&
+			meta.IsStatusConditionPresentAndEqual(s.Status.Conditions, kind, status)
 	})
 }
 
@@ -324,7 +334,8 @@ func (w *suite) awaitReported(t *testing.T, server *v1alpha1.SparkConnect, cause
 		told := func(c metav1.Condition) bool {
 			return (c.Type == "Ready" || c.Type == "Stalled") && strings.Contains(c.Message, cause)
 		}
-		return s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionFalse && slices.ContainsFunc(s.Status.Conditions, told)
+		return s.Status.ObservedGeneration == s.Generation && ready != nil && ready.Status == metav1.ConditionFalse &&
+			slices.ContainsFunc(s.Status.Conditions, told)
 	})
 	w.awaitEvent(t, server, "an event about "+cause, func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, cause)
@@ -359,7 +370,8 @@ func (w *suite) addressOf(t *testing.T, server *v1alpha1.SparkConnect) *corev1.S
 	t.Helper()
 
 	var service corev1.Service
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: server.Namespace, Name: server.Status.Server.ServiceName}, &service); err != nil {
+	if err := w.Client.Get(t.Context(),
+		client.ObjectKey{Namespace: server.Namespace, Name: server.Status.Server.ServiceName}, &service); err != nil {
 		t.Fatal(err)
 	}
 	return &service

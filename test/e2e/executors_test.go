@@ -20,15 +20,19 @@ const executorOverlayLabel = "sparkoperator.dev/executor-overlay"
 func (w *suite) executorsAtAdmission(t *testing.T) {
 	// The test does not depend on the size of the executors: the limit is far above what they use.
 	const limit = "1200m"
-	hook := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "1"}}}}
-	byPolicy := w.createStory(t, w.scriptedApp(t, "limit", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
-		a.Spec.Executor.MemoryLimit = new(limit)
-	}))
-	byWebhook := w.createStory(t, w.scriptedApp(t, "limit-and-hook", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
-		a.Spec.SparkConf = map[string]string{"spark.decommission.enabled": "true"}
-		a.Spec.Executor.MemoryLimit, a.Spec.Executor.Lifecycle = new(limit), hook
-		a.Spec.Executor.Env = []corev1.EnvVar{{Name: "SPARK_USER", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}
-	}))
+	hook := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep",
+		"1"}}}}
+	byPolicy := w.createStory(t,
+		w.scriptedApp(t, "limit", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
+			a.Spec.Executor.MemoryLimit = new(limit)
+		}))
+	byWebhook := w.createStory(t,
+		w.scriptedApp(t, "limit-and-hook", []string{"session", "sleep"}, func(a *v1beta2.SparkApplication) {
+			a.Spec.SparkConf = map[string]string{"spark.decommission.enabled": "true"}
+			a.Spec.Executor.MemoryLimit, a.Spec.Executor.Lifecycle = new(limit), hook
+			a.Spec.Executor.Env = []corev1.EnvVar{{Name: "SPARK_USER",
+				ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}
+		}))
 
 	plain := w.createStory(t, w.scriptedApp(t, "unlimited", []string{"session", "sleep"}, nil))
 	for _, s := range []*story{byPolicy, byWebhook, plain} {
@@ -52,11 +56,13 @@ func (w *suite) executorsAtAdmission(t *testing.T) {
 				continue
 			}
 
-			if spark.Lifecycle == nil || !slices.Equal(spark.Lifecycle.PreStop.Exec.Command, hook.PreStop.Exec.Command) {
+			if spark.Lifecycle == nil ||
+				!slices.Equal(spark.Lifecycle.PreStop.Exec.Command, hook.PreStop.Exec.Command) {
 				t.Errorf("%s has the lifecycle %+v", pod.Name, spark.Lifecycle)
 			}
 
-			if last := lastVariable(spark.Env, "SPARK_USER"); last.ValueFrom == nil || last.ValueFrom.FieldRef.FieldPath != "metadata.name" {
+			if last := lastVariable(spark.Env, "SPARK_USER"); last.ValueFrom == nil ||
+				last.ValueFrom.FieldRef.FieldPath != "metadata.name" {
 				t.Errorf("%s has SPARK_USER %+v", pod.Name, last)
 			}
 		}

@@ -32,7 +32,8 @@ func (w *suite) podFields(t *testing.T) {
 	w.noWebhooks(t)
 	app := w.everyField(t)
 	w.createAll(t,
-		configMap("life-fields", "word", "mapped"), configMap("life-fields-spark", "note", "nothing"), configMap("life-fields-hadoop", "core-site.xml", "<configuration/>"),
+		configMap("life-fields", "word", "mapped"), configMap("life-fields-spark", "note", "nothing"),
+		configMap("life-fields-hadoop", "core-site.xml", "<configuration/>"),
 		secret("life-fields-any", "word", "open"), secret("life-fields-gcp", "key.json", "{}"),
 		secret("life-fields-hadoop", "hadoop.token", "HDTS\x00\x00\x00"), // a Hadoop token file without tokens and keys
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "life-fields", Namespace: "default"}},
@@ -43,7 +44,8 @@ func (w *suite) podFields(t *testing.T) {
 	s.schedule(t, "executor")
 
 	var service corev1.ServiceList
-	if err := w.Client.List(t.Context(), &service, client.InNamespace("default"), client.MatchingLabels{"example.dev/of": "service"}); err != nil {
+	if err := w.Client.List(t.Context(), &service, client.InNamespace("default"),
+		client.MatchingLabels{"example.dev/of": "service"}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -54,7 +56,8 @@ func (w *suite) podFields(t *testing.T) {
 		t.Fatalf("%d executors and %d Services of the driver, want one of each", len(pods), len(service.Items))
 	}
 
-	for role, object := range map[string]any{"driver": s.driver(t), "executor": &pods[0], "service": &service.Items[0]} {
+	for role, object := range map[string]any{"driver": s.driver(t), "executor": &pods[0],
+		"service": &service.Items[0]} {
 		w.checkFields(t, role, object)
 	}
 
@@ -94,7 +97,8 @@ func (w *suite) noWebhooks(t *testing.T) {
 	for _, configuration := range own.Items {
 		for _, hook := range configuration.Webhooks {
 			for _, rule := range hook.Rules {
-				if group := rule.APIGroups; !slices.Equal(group, []string{"sparkoperator.k8s.io"}) && !slices.Equal(group, []string{"spark.apache.org"}) {
+				if group := rule.APIGroups; !slices.Equal(group, []string{"sparkoperator.k8s.io"}) &&
+					!slices.Equal(group, []string{"spark.apache.org"}) {
 					t.Errorf("webhook %s sees objects of %v", hook.Name, group)
 				}
 			}
@@ -121,10 +125,12 @@ func (w *suite) everyField(t *testing.T) *v1beta2.SparkApplication {
 	own := executor.SparkPodSpec
 	executor.SparkPodSpec = *driver.SparkPodSpec.DeepCopy()
 	executor.ServiceAccount, executor.HostNetwork, executor.Template = own.ServiceAccount, own.HostNetwork, own.Template
-	executor.CoreRequest, executor.JavaOptions, executor.PriorityClassName = driver.CoreRequest, driver.JavaOptions, driver.PriorityClassName
+	executor.CoreRequest, executor.JavaOptions, executor.PriorityClassName = driver.CoreRequest, driver.JavaOptions,
+		driver.PriorityClassName
 
 	executor.Lifecycle, executor.Ports = driver.Lifecycle, driver.Ports
-	for role, value := range map[string]reflect.Value{"driver": reflect.ValueOf(*driver), "executor": reflect.ValueOf(*executor)} {
+	for role, value := range map[string]reflect.Value{"driver": reflect.ValueOf(*driver),
+		"executor": reflect.ValueOf(*executor)} {
 		for _, field := range reflect.VisibleFields(value.Type()) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 
@@ -153,7 +159,8 @@ func (s *story) schedule(t *testing.T, role string) {
 			return s.describe(t, s.app), false
 		}
 
-		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pods.Items[0].Name, Namespace: s.app.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: s.nodeName(t)}}
+		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pods.Items[0].Name, Namespace: s.app.Namespace},
+			Target: corev1.ObjectReference{Kind: "Node", Name: s.nodeName(t)}}
 		if err := s.Core.CoreV1().Pods(s.app.Namespace).Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -236,5 +243,6 @@ func lacksEntry(have []any, want any, at string) []string {
 }
 
 func secret(name, key, value string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, StringData: map[string]string{key: value}}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		StringData: map[string]string{key: value}}
 }

@@ -28,14 +28,16 @@ func (w *suite) evictedByKubelet(t *testing.T) {
 	w.setInstruction(t, app, "end")
 	s.untilState(t, failing)
 
-	if c := condition(s.app, "Ready"); c.Reason != "Evicted" || !contains(s.app.Status.AppState.ErrorMessage, []string{"scratch", "1Mi"}) {
+	if c := condition(s.app, "Ready"); c.Reason != "Evicted" ||
+		!contains(s.app.Status.AppState.ErrorMessage, []string{"scratch", "1Mi"}) {
 		t.Errorf("evicted: condition Ready is %+v, errorMessage %q", c, s.app.Status.AppState.ErrorMessage)
 	}
 
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
-		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
+		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted",
+			"SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
 	})
 }
@@ -59,25 +61,32 @@ func (w *suite) outOfHeap(t *testing.T) {
 	}))
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failed),
-		runs:   1, submissions: 1, reason: "OutOfHeap", wantMessage: []string{"driver container failed with exit code", "java.lang.OutOfMemoryError"},
-		events: []string{"SparkApplicationFailed", "SparkApplicationSubmitted", "SparkDriverFailed", "SparkDriverRunning"},
+		runs:   1, submissions: 1, reason: "OutOfHeap",
+		wantMessage: []string{"driver container failed with exit code", "java.lang.OutOfMemoryError"},
+		events: []string{"SparkApplicationFailed", "SparkApplicationSubmitted", "SparkDriverFailed",
+			"SparkDriverRunning"},
 	})
 }
 
 // failingClass makes the application run the given class of local/images/spark/java/failures.
 func failingClass(a *v1beta2.SparkApplication, class string) {
-	a.Spec.MainClass, a.Spec.MainApplicationFile = new("dev.sparkoperator.failures."+class), "local:///opt/spark/examples/jars/spark-failures.jar"
+	a.Spec.MainClass, a.Spec.MainApplicationFile = new("dev.sparkoperator.failures."+class),
+		"local:///opt/spark/examples/jars/spark-failures.jar"
 }
 
 // executorChurn checks that executor churn by dynamic allocation causes no warnings and no condition.
 func (w *suite) executorChurn(t *testing.T) {
-	s := w.createStory(t, w.scriptedApp(t, "come-and-go", []string{"work", "idle", "end"}, func(a *v1beta2.SparkApplication) {
-		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{
-			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), MaxExecutors: new(int32(2)), ShuffleTrackingTimeout: new(int64(1000)),
-		}
-		a.Spec.Executor.Instances = nil
-		a.Spec.SparkConf = map[string]string{"spark.dynamicAllocation.executorIdleTimeout": "3s", "spark.kubernetes.allocation.batch.delay": "500ms"}
-	}))
+	s := w.createStory(t, w.scriptedApp(t, "come-and-go", []string{"work", "idle", "end"},
+		func(a *v1beta2.SparkApplication) {
+			a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{
+				Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)),
+				MaxExecutors:           new(int32(2)),
+				ShuffleTrackingTimeout: new(int64(1000)),
+			}
+			a.Spec.Executor.Instances = nil
+			a.Spec.SparkConf = map[string]string{"spark.dynamicAllocation.executorIdleTimeout": "3s",
+				"spark.kubernetes.allocation.batch.delay": "500ms"}
+		}))
 	s.waitFor(t, patience, "two executors", func(a *v1beta2.SparkApplication) bool {
 		return a.Status.Executors != nil && a.Status.Executors.Running == 2
 	})
@@ -85,7 +94,8 @@ func (w *suite) executorChurn(t *testing.T) {
 		return a.Status.Executors != nil && a.Status.Executors.Running == 0 && a.Status.Executors.Completed >= 2
 	})
 
-	if state, got := s.app.Status.AppState.State, conditions(s.app); state != running || got["Degraded"] != "" || got["Ready"] != "True" {
+	if state, got := s.app.Status.AppState.State, conditions(s.app); state != running || got["Degraded"] != "" ||
+		got["Ready"] != "True" {
 		t.Errorf("after the idle executors ended: state %s, conditions %v", state, got)
 	}
 
@@ -95,8 +105,10 @@ func (w *suite) executorChurn(t *testing.T) {
 		events: []string{"SparkApplicationCompleted", "SparkApplicationSubmitted", "SparkDriverRunning"},
 	})
 
-	if s.peak.Running != 2 || s.peak.Failed != 0 || s.app.Status.Executors.Completed != int32(len(s.app.Status.ExecutorState)) {
-		t.Errorf("executors at most: %+v; in the end %+v of %v", s.peak, s.app.Status.Executors, s.app.Status.ExecutorState)
+	if s.peak.Running != 2 || s.peak.Failed != 0 ||
+		s.app.Status.Executors.Completed != int32(len(s.app.Status.ExecutorState)) {
+		t.Errorf("executors at most: %+v; in the end %+v of %v", s.peak, s.app.Status.Executors,
+			s.app.Status.ExecutorState)
 	}
 
 	s.remove(t, s.app)
@@ -111,14 +123,16 @@ func (w *suite) executorsFail(t *testing.T) {
 		a.Spec.SparkConf = map[string]string{"spark.task.maxFailures": "1"}
 		failingClass(a, "TaskFails")
 	}))
-	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
+	s.waitFor(t, patience, "the end",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
 
 	if s.peak.Failed == 0 {
 		t.Errorf("no executor has failed: %+v", s.app.Status.Executors)
 	}
 
 	if !slices.ContainsFunc(s.events(t, s.app), func(e corev1.Event) bool {
-		return e.Type == corev1.EventTypeWarning && e.Reason == "SparkExecutorFailed" && strings.Contains(e.Message, "exit code 7")
+		return e.Type == corev1.EventTypeWarning && e.Reason == "SparkExecutorFailed" &&
+			strings.Contains(e.Message, "exit code 7")
 	}) {
 		t.Errorf("no event reports the exit code:\n%s", s.describe(t, s.app))
 	}

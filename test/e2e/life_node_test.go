@@ -44,10 +44,13 @@ func (w *suite) nodeLost(t *testing.T) {
 	defer goOn()
 
 	for _, s := range both {
-		s.waitFor(t, patience, "NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason == "NodeLost" })
+		s.waitFor(t, patience, "NodeLost",
+			func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason == "NodeLost" })
 
-		if c := condition(s.app, "Ready"); c.Status != "False" || s.app.Status.AppState != (v1beta2.ApplicationState{State: running}) {
-			t.Errorf("%s: %+v, and condition Ready is %+v, want RUNNING, without an error, and False", s.app.Name, s.app.Status.AppState, c)
+		if c := condition(s.app, "Ready"); c.Status != "False" ||
+			s.app.Status.AppState != (v1beta2.ApplicationState{State: running}) {
+			t.Errorf("%s: %+v, and condition Ready is %+v, want RUNNING, without an error, and False", s.app.Name,
+				s.app.Status.AppState, c)
 		}
 	}
 
@@ -56,26 +59,31 @@ func (w *suite) nodeLost(t *testing.T) {
 	}
 
 	second.patch(t, `{"spec": {"timeToLiveSeconds": 3600}}`)
-	second.waitFor(t, patience, "another pass", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	second.waitFor(t, patience, "another pass",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
 
-	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers || state != running {
+	if got, state := w.driversOf(t, first, second), second.app.Status.AppState.State; got != drivers ||
+		state != running {
 		t.Errorf("%s, and the drivers are %v, were %v: one was started beside one that may run", state, got, drivers)
 	}
 
 	goOn()
 
 	// The node is ready again. The first driver has run all the time.
-	first.waitFor(t, patience, "the end of the reason NodeLost", func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
+	first.waitFor(t, patience, "the end of the reason NodeLost",
+		func(a *v1beta2.SparkApplication) bool { return condition(a, "Ready").Reason != "NodeLost" })
 
 	if got := w.driversOf(t, first); got != [2]types.UID{drivers[0]} {
 		t.Errorf("the driver is %v, was %v", got, drivers)
 	}
 	// The kubelet now deletes the second driver, and the application runs again.
-	second.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
+	second.waitFor(t, patience, "the end",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
 	second.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
-		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
+		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted",
+			"SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning", "SparkDriverUnknown"},
 	})
 	first.checkEvents(t, []string{"SparkApplicationSubmitted", "SparkDriverRunning", "SparkDriverUnknown"})
@@ -98,7 +106,8 @@ func (w *suite) nodeLost(t *testing.T) {
 // needs. With Kubernetes' default of five minutes, the pod could be deleted before the node is ready again.
 func tolerateLostNode() (all []corev1.Toleration) {
 	for _, taint := range []string{corev1.TaintNodeUnreachable, corev1.TaintNodeNotReady} {
-		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})
+		all = append(all, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists,
+			Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3600))})
 	}
 	return all
 }
@@ -110,7 +119,8 @@ func (w *suite) driversOf(t *testing.T, stories ...*story) (uids [2]types.UID) {
 
 	for i, s := range stories {
 		var pods corev1.PodList
-		if err := w.Client.List(t.Context(), &pods, client.InNamespace(s.app.Namespace), client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": "driver"}); err != nil {
+		if err := w.Client.List(t.Context(), &pods, client.InNamespace(s.app.Namespace),
+			client.MatchingLabels{labelAppUID: string(s.app.UID), "spark-role": "driver"}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -26,7 +26,8 @@ func (w *suite) quotaRejectsExecutors(t *testing.T) {
 	quota := &corev1.ResourceQuota{ObjectMeta: meta, Spec: corev1.ResourceQuotaSpec{
 		Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
 		ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
-			ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{meta.Name},
+			ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn,
+			Values: []string{meta.Name},
 		}}},
 	}}
 	w.createAll(t, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: meta.Name}}, quota)
@@ -46,7 +47,8 @@ func (w *suite) quotaRejectsExecutors(t *testing.T) {
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, completed),
 		runs:   1, submissions: 1, reason: "Succeeded",
-		events: []string{"SparkApplicationCompleted", "SparkApplicationSubmitted", "SparkDriverRunning", "SparkExecutorPending"},
+		events: []string{"SparkApplicationCompleted", "SparkApplicationSubmitted", "SparkDriverRunning",
+			"SparkExecutorPending"},
 	})
 }
 
@@ -64,7 +66,8 @@ func (s *story) untilExecutorsRejected(t *testing.T, reason, wantMessage string)
 	t.Helper()
 	s.waitFor(t, patience, "the cause", func(a *v1beta2.SparkApplication) bool {
 		ready := condition(a, "Ready")
-		return a.Status.AppState.State == running && ready.Status == metav1.ConditionFalse && ready.Reason == reason && strings.Contains(ready.Message, wantMessage)
+		return a.Status.AppState.State == running && ready.Status == metav1.ConditionFalse && ready.Reason == reason &&
+			strings.Contains(ready.Message, wantMessage)
 	})
 	eventually(t, 30*time.Second, "an event with the cause", func() (string, bool) {
 		return s.describe(t, s.app), slices.ContainsFunc(s.events(t, s.app), func(e corev1.Event) bool {
@@ -76,7 +79,8 @@ func (s *story) untilExecutorsRejected(t *testing.T, reason, wantMessage string)
 // disruptionBudget checks that the PodDisruptionBudget prevents the eviction of the driver. Removing the budget from
 // the spec must not start a new run.
 func (w *suite) disruptionBudget(t *testing.T) {
-	s := w.createStory(t, w.scriptedApp(t, "budget", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }))
+	s := w.createStory(t, w.scriptedApp(t, "budget", []string{"sleep"},
+		func(a *v1beta2.SparkApplication) { a.Spec.DriverPodDisruptionBudget = new(true) }))
 	s.untilRun(t, 1)
 	driver := s.driver(t)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: driver.Name, Namespace: driver.Namespace}}
@@ -104,7 +108,8 @@ func (w *suite) disruptionBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
+	s.waitFor(t, patience, "the end",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == failed })
 
 	if got := s.app.Status.Operator.Attempt; got != 1 {
 		t.Errorf("the removal of the budget started attempt %d", got)

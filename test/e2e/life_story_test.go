@@ -41,7 +41,8 @@ func (w *suite) createStory(t *testing.T, app *v1beta2.SparkApplication) *story 
 	var err error
 
 	s.latest, err = w.Client.Watch(t.Context(), &v1beta2.SparkApplicationList{}, client.InNamespace(app.Namespace),
-		client.MatchingFields{"metadata.name": app.Name}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: app.ResourceVersion}})
+		client.MatchingFields{"metadata.name": app.Name},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: app.ResourceVersion}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +67,9 @@ func (s *story) note(app *v1beta2.SparkApplication) {
 
 	if c := app.Status.Executors; c != nil {
 		s.peak = v1beta2.ExecutorCounts{
-			Pending: max(s.peak.Pending, c.Pending), Running: max(s.peak.Running, c.Running), Completed: max(s.peak.Completed, c.Completed),
-			Failed: max(s.peak.Failed, c.Failed), Unknown: max(s.peak.Unknown, c.Unknown),
+			Pending: max(s.peak.Pending, c.Pending), Running: max(s.peak.Running, c.Running),
+			Completed: max(s.peak.Completed, c.Completed),
+			Failed:    max(s.peak.Failed, c.Failed), Unknown: max(s.peak.Unknown, c.Unknown),
 		}
 	}
 }
@@ -81,7 +83,8 @@ func (s *story) waitFor(t *testing.T, limit time.Duration, goal string, done fun
 
 func (s *story) untilState(t *testing.T, state v1beta2.ApplicationStateType) {
 	t.Helper()
-	s.waitFor(t, patience, string(state), func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == state })
+	s.waitFor(t, patience, string(state),
+		func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == state })
 }
 
 // untilRun waits until the driver of the given attempt is running.
@@ -109,7 +112,8 @@ func (s *story) follow(t *testing.T, limit time.Duration, goal string, done func
 			s.gone = event.Type == watch.Deleted
 			s.note(app)
 		case <-timer.C:
-			t.Fatalf("waited %s for %s; the states were %q; last seen:\n%s", limit, goal, s.states, s.describe(t, s.app))
+			t.Fatalf("waited %s for %s; the states were %q; last seen:\n%s", limit, goal, s.states,
+				s.describe(t, s.app))
 		}
 	}
 }
@@ -120,7 +124,8 @@ func (s *story) patch(t *testing.T, patch string) {
 	t.Helper()
 
 	changed := s.app.DeepCopy()
-	if err := s.Client.Patch(t.Context(), changed, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+	if err := s.Client.Patch(t.Context(), changed,
+		client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
 
@@ -137,7 +142,8 @@ func (s *story) driver(t *testing.T) *corev1.Pod {
 	t.Helper()
 
 	pod := &corev1.Pod{}
-	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: s.app.Namespace, Name: s.app.Status.DriverInfo.PodName}, pod); err != nil {
+	if err := s.Client.Get(t.Context(),
+		client.ObjectKey{Namespace: s.app.Namespace, Name: s.app.Status.DriverInfo.PodName}, pod); err != nil {
 		t.Fatal(err)
 	}
 	return pod
@@ -195,10 +201,12 @@ func (s *story) checkEnd(t *testing.T, want ending) {
 	}
 
 	if status.ExecutionAttempts != want.runs || status.SubmissionAttempts != want.submissions {
-		t.Errorf("executionAttempts %d, submissionAttempts %d; want %d and %d", status.ExecutionAttempts, status.SubmissionAttempts, want.runs, want.submissions)
+		t.Errorf("executionAttempts %d, submissionAttempts %d; want %d and %d", status.ExecutionAttempts,
+			status.SubmissionAttempts, want.runs, want.submissions)
 	}
 
-	if !contains(status.AppState.ErrorMessage, want.wantMessage) || len(want.wantMessage) == 0 && status.AppState.ErrorMessage != "" {
+	if !contains(status.AppState.ErrorMessage, want.wantMessage) || len(want.wantMessage) == 0 &&
+		status.AppState.ErrorMessage != "" {
 		t.Errorf("errorMessage is %q, want %q in it", status.AppState.ErrorMessage, want.wantMessage)
 	}
 
@@ -214,7 +222,8 @@ func (s *story) checkEnd(t *testing.T, want ending) {
 		t.Errorf("observedGeneration is %d, want %d", status.ObservedGeneration, s.app.Generation)
 	}
 
-	if status.TerminationTime.IsZero() || status.LastSubmissionAttemptTime.IsZero() || status.TerminationTime.Before(&status.LastSubmissionAttemptTime) {
+	if status.TerminationTime.IsZero() || status.LastSubmissionAttemptTime.IsZero() ||
+		status.TerminationTime.Before(&status.LastSubmissionAttemptTime) {
 		t.Errorf("submitted at %s and over at %s", status.LastSubmissionAttemptTime, status.TerminationTime)
 	}
 
@@ -239,7 +248,8 @@ func (s *story) checkEvents(t *testing.T, want []string) {
 		var got []string
 		for _, e := range s.events(t, s.app) {
 			for range max(e.Count, 1) {
-				if !slices.Contains(optionalEvents, e.Reason) || slices.Contains(want, e.Reason) && !slices.Contains(got, e.Reason) {
+				if !slices.Contains(optionalEvents, e.Reason) || slices.Contains(want, e.Reason) &&
+					!slices.Contains(got, e.Reason) {
 					got = append(got, e.Reason)
 				}
 			}

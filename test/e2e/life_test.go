@@ -67,7 +67,8 @@ func (w *suite) lifeProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := w.Client.Create(t.Context(), configMap("life-program", "main.py", string(program))); client.IgnoreAlreadyExists(err) != nil {
+	if err := w.Client.Create(t.Context(),
+		configMap("life-program", "main.py", string(program))); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
 }
@@ -80,7 +81,8 @@ func (w *suite) parallel(t *testing.T, name string, scenario func(*testing.T)) {
 }
 
 // scriptedApp returns an application whose driver performs the steps of testdata/life/main.py, with minimal resources.
-func (w *suite) scriptedApp(t *testing.T, name string, steps []string, change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
+func (w *suite) scriptedApp(t *testing.T, name string, steps []string,
+	change func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	t.Helper()
 	return w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name = name
@@ -98,7 +100,8 @@ func (w *suite) scriptedApp(t *testing.T, name string, steps []string, change fu
 // FAILING. The state ends when the delay since the driver's end has passed, and Kubernetes reports that end only to the
 // second.
 func oneRetry() v1beta2.RestartPolicy {
-	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)), OnFailureRetryInterval: new(int64(5))}
+	return v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)),
+		OnFailureRetryInterval: new(int64(5))}
 }
 
 // mountInstruction creates a ConfigMap with the name of a step, and mounts the ConfigMap into the driver. When the
@@ -106,7 +109,8 @@ func oneRetry() v1beta2.RestartPolicy {
 func (w *suite) mountInstruction(t *testing.T, app *v1beta2.SparkApplication, step string) {
 	t.Helper()
 	w.createAll(t, configMap(instructionMap(app), "step", step))
-	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps, v1beta2.NamePath{Name: instructionMap(app), Path: "/opt/told"})
+	app.Spec.Driver.ConfigMaps = append(app.Spec.Driver.ConfigMaps,
+		v1beta2.NamePath{Name: instructionMap(app), Path: "/opt/told"})
 }
 
 // setInstruction changes the step that the next attempt performs in "told". The current attempt has already read its
@@ -124,7 +128,8 @@ func (w *suite) setInstruction(t *testing.T, app *v1beta2.SparkApplication, step
 func instructionMap(app *v1beta2.SparkApplication) string { return "told-" + app.Name }
 
 func configMap(name, key, value string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Data: map[string]string{key: value}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Data: map[string]string{key: value}}
 }
 
 // longLife suspends and resumes a running application, edits its spec, and lets it expire. An edit of fields that only
@@ -141,7 +146,8 @@ func (w *suite) longLife(t *testing.T) {
 	submission := s.app.Status.SubmissionID
 	s.patch(t, `{"metadata": {"labels": {"example.dev/team": "another"}}, "spec": {"timeToLiveSeconds": 3600, "timeouts": {"runSeconds": 3600},
 		"restartPolicy": {"type": "OnFailure", "onFailureRetries": 1}}}`)
-	s.waitFor(t, patience, "the patch to be observed", func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
+	s.waitFor(t, patience, "the patch to be observed",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.ObservedGeneration == a.Generation })
 
 	if s.app.Status.SubmissionID != submission {
 		t.Errorf("an edit of fields that only control the operator started another run")
@@ -155,7 +161,8 @@ func (w *suite) longLife(t *testing.T) {
 		return strings.Join(left, ", "), len(left) == 0
 	})
 
-	if diff := cmp.Diff(endConditions(v1beta2.ApplicationStateSuspended), conditions(s.app)); diff != "" || s.app.Status.ExecutionAttempts != 1 {
+	if diff := cmp.Diff(endConditions(v1beta2.ApplicationStateSuspended), conditions(s.app)); diff != "" ||
+		s.app.Status.ExecutionAttempts != 1 {
 		t.Errorf("suspended after %d runs, want 1; conditions (-want +got):\n%s", s.app.Status.ExecutionAttempts, diff)
 	}
 
@@ -168,12 +175,15 @@ func (w *suite) longLife(t *testing.T) {
 
 	s.patch(t, `{"spec": {"arguments": ["end"], "timeToLiveSeconds": 2}}`)
 	s.checkEnd(t, ending{
-		states: states(created, submitted, running, v1beta2.ApplicationStateSuspending, v1beta2.ApplicationStateSuspended,
+		states: states(created, submitted, running, v1beta2.ApplicationStateSuspending,
+			v1beta2.ApplicationStateSuspended,
 			submitted, running, v1beta2.ApplicationStateInvalidating, submitted, running, completed),
 		runs: 1, submissions: 1, reason: "Succeeded",
-		events: []string{"SparkApplicationCompleted", "SparkApplicationResuming", "SparkApplicationSpecChanged", "SparkApplicationSubmitted",
-			"SparkApplicationSubmitted", "SparkApplicationSubmitted", "SparkApplicationSuspended", "SparkApplicationSuspending",
-			"SparkDriverRunning", "SparkDriverRunning", "SparkDriverRunning"},
+		events: []string{"SparkApplicationCompleted", "SparkApplicationResuming", "SparkApplicationSpecChanged",
+			"SparkApplicationSubmitted",
+			"SparkApplicationSubmitted", "SparkApplicationSubmitted", "SparkApplicationSuspended",
+			"SparkApplicationSuspending",
+			"SparkDriverRunning", "SparkDriverRunning", "SparkDriverRunning", "SubmissionWarning"}, // no Kueue suspended it
 	})
 	s.waitExpired(t)
 }
@@ -182,7 +192,8 @@ func (w *suite) longLife(t *testing.T) {
 func (s *story) untilWorking(t *testing.T, attempt int32) {
 	t.Helper()
 	s.waitFor(t, patience, "a running executor", func(a *v1beta2.SparkApplication) bool {
-		return a.Status.AppState.State == running && a.Status.Operator.Attempt == attempt && a.Status.Executors != nil && a.Status.Executors.Running > 0
+		return a.Status.AppState.State == running && a.Status.Operator.Attempt == attempt &&
+			a.Status.Executors != nil && a.Status.Executors.Running > 0
 	})
 }
 
@@ -203,9 +214,11 @@ func (s *story) kueueContract(t *testing.T) {
 	}
 
 	for _, pod := range executors {
-		own := slices.IndexFunc(pod.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == s.app.UID })
+		own := slices.IndexFunc(pod.OwnerReferences,
+			func(ref metav1.OwnerReference) bool { return ref.UID == s.app.UID })
 		if own < 0 || pod.OwnerReferences[own].Controller != nil {
-			t.Errorf("the owners of executor %s are %v, want the application as a plain one", pod.Name, pod.OwnerReferences)
+			t.Errorf("the owners of executor %s are %v, want the application as a plain one", pod.Name,
+				pod.OwnerReferences)
 		}
 	}
 
@@ -225,7 +238,8 @@ func (s *story) kueueContract(t *testing.T) {
 // driverEvicted checks that the policy retries a run whose driver was evicted. The test then deletes the driver of the
 // second run, which must fail the application, because the policy has no retry left.
 func (w *suite) driverEvicted(t *testing.T) {
-	s := w.createStory(t, w.scriptedApp(t, "taken", []string{"sleep"}, func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = oneRetry() }))
+	s := w.createStory(t, w.scriptedApp(t, "taken", []string{"sleep"},
+		func(a *v1beta2.SparkApplication) { a.Spec.RestartPolicy = oneRetry() }))
 	s.untilRun(t, 1)
 	driver := s.driver(t)
 
@@ -236,7 +250,8 @@ func (w *suite) driverEvicted(t *testing.T) {
 
 	s.untilState(t, failing)
 
-	if c := condition(s.app, "Ready"); c.Reason != "Evicted" || !strings.Contains(s.app.Status.AppState.ErrorMessage, "Eviction API") {
+	if c := condition(s.app, "Ready"); c.Reason != "Evicted" ||
+		!strings.Contains(s.app.Status.AppState.ErrorMessage, "Eviction API") {
 		t.Errorf("evicted: condition Ready is %+v, errorMessage %q", c, s.app.Status.AppState.ErrorMessage)
 	}
 
@@ -249,7 +264,8 @@ func (w *suite) driverEvicted(t *testing.T) {
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, failed),
 		runs:   2, submissions: 2, reason: "DriverDeleted", wantMessage: []string{"deleted"},
-		events: []string{"SparkApplicationFailed", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
+		events: []string{"SparkApplicationFailed", "SparkApplicationPendingRerun", "SparkApplicationSubmitted",
+			"SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
 	})
 }
@@ -268,16 +284,19 @@ func (w *suite) sidecarOutlivesDriver(t *testing.T) {
 	s.untilState(t, failing)
 	s.checkSidecarRuns(t)
 	w.setInstruction(t, app, "end")
-	s.waitFor(t, patience, "the end", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
+	s.waitFor(t, patience, "the end",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == completed })
 	s.checkSidecarRuns(t)
 	s.checkEndAndRemove(t, ending{
 		states: states(created, submitted, running, failing, rerun, submitted, running, completed),
 		runs:   2, submissions: 2, reason: "Succeeded",
-		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted", "SparkApplicationSubmitted",
+		events: []string{"SparkApplicationCompleted", "SparkApplicationPendingRerun", "SparkApplicationSubmitted",
+			"SparkApplicationSubmitted",
 			"SparkDriverFailed", "SparkDriverRunning", "SparkDriverRunning"},
 	})
 
-	if len(s.errorMessages) != 1 || !contains(s.errorMessages[0], []string{"driver container failed", "exit code 1", "failing as it was told"}) {
+	if len(s.errorMessages) != 1 ||
+		!contains(s.errorMessages[0], []string{"driver container failed", "exit code 1", "failing as it was told"}) {
 		t.Errorf("the error messages are %q", s.errorMessages)
 	}
 }

@@ -255,7 +255,8 @@ func (p *lineProof) claimsGone(t *testing.T, own *runObjects) {
 		return "none with " + selector, len(who) > 0
 	})
 
-	if want := "system:serviceaccount:default:" + cluster.ServiceAccount; slices.ContainsFunc(who, func(user string) bool { return user != want }) {
+	if want := "system:serviceaccount:default:" + cluster.ServiceAccount; slices.ContainsFunc(who,
+		func(user string) bool { return user != want }) {
 		t.Errorf("the claims were deleted by %v, want %s alone", who, want)
 	}
 }
@@ -289,7 +290,8 @@ func (w *suite) requests(t *testing.T, verb, resource, text string) (users []str
 			ObjectRef        struct{ Resource string }
 		}
 		// The last line may be incomplete.
-		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Verb == verb && event.ObjectRef.Resource == resource && strings.Contains(event.RequestURI, text) {
+		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Verb == verb && event.ObjectRef.Resource == resource &&
+			strings.Contains(event.RequestURI, text) {
 			users = append(users, event.User.Username)
 		}
 	}

@@ -34,7 +34,8 @@ func (p *lineProof) runSubmitted(t *testing.T, prog program) execution {
 	}
 	// Deleting the driver pod also deletes the objects that spark-submit created, because the pod owns them.
 	eventually(t, 90*time.Second, "the driver to be gone", func() (string, bool) {
-		return "it is there", apierrors.IsNotFound(p.Client.Get(t.Context(), client.ObjectKeyFromObject(driver), driver))
+		return "it is there", apierrors.IsNotFound(p.Client.Get(t.Context(), client.ObjectKeyFromObject(driver),
+			driver))
 	})
 	return done
 }
@@ -68,7 +69,8 @@ func (p *lineProof) submitPod(t *testing.T, prog program, name string) (*corev1.
 		t.Fatal(err)
 	}
 
-	args := append([]string{"/opt/spark/bin/spark-submit", "--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster",
+	args := append([]string{"/opt/spark/bin/spark-submit", "--master", "k8s://https://kubernetes.default.svc",
+		"--deploy-mode", "cluster",
 		"--name", name, "--properties-file", "/opt/submit/proof.properties"}, prog.submit...)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name + "-submit", Namespace: "default"},

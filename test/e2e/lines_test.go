@@ -89,7 +89,8 @@ func (w *suite) lines(t *testing.T) {
 				t.Run("connect", func(t *testing.T) { w.connectLine(t, version, image) })
 			}
 
-			t.Logf("Spark %s: %.0f s, of which the image %.0f s%s", version, time.Since(began).Seconds(), loaded.Seconds(), proof.report())
+			t.Logf("Spark %s: %.0f s, of which the image %.0f s%s", version, time.Since(began).Seconds(),
+				loaded.Seconds(), proof.report())
 		})
 	}
 }
@@ -157,7 +158,8 @@ func (p *lineProof) run(t *testing.T, prog program) {
 	defer p.mu.Unlock()
 
 	p.lines = append(p.lines, fmt.Sprintf("%-6s native %3.0f s, spark-submit %3.0f s, %d objects and their %d facts compared, %d differences, %d of them not intended",
-		prog.name, native.took.Seconds(), submitted.took.Seconds(), len(native.set), count(native), len(differences), len(unexplained)))
+		prog.name, native.took.Seconds(), submitted.took.Seconds(), len(native.set), count(native), len(differences),
+		len(unexplained)))
 }
 
 func count(e execution) (facts int) {
@@ -229,7 +231,8 @@ func (p *lineProof) fill(t *testing.T, name, text string) string {
 	}
 
 	var out bytes.Buffer
-	if err := parsed.Execute(&out, map[string]string{"Name": name, "Version": p.version, "Image": p.image}); err != nil {
+	if err := parsed.Execute(&out,
+		map[string]string{"Name": name, "Version": p.version, "Image": p.image}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -260,7 +263,8 @@ func (p *lineProof) checkRun(t *testing.T, prog program, name, driver string) ex
 func (p *lineProof) printedFacts(t *testing.T, driver string) map[string]string {
 	t.Helper()
 
-	text, err := p.Core.CoreV1().Pods("default").GetLogs(driver, &corev1.PodLogOptions{Container: "spark-kubernetes-driver"}).DoRaw(t.Context())
+	text, err := p.Core.CoreV1().Pods("default").GetLogs(driver,
+		&corev1.PodLogOptions{Container: "spark-kubernetes-driver"}).DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +311,8 @@ func (w *suite) workbench(t *testing.T) {
 		Spec: corev1.PodSpec{
 			Volumes: []corev1.Volume{configMapVolume("source", source.Name)},
 			Containers: []corev1.Container{{
-				Name: "workbench", Image: cluster.SparkImage, Args: []string{"bash", "-c", readTestdata(t, "workbench.sh")},
+				Name: "workbench", Image: cluster.SparkImage,
+				Args:         []string{"bash", "-c", readTestdata(t, "workbench.sh")},
 				VolumeMounts: []corev1.VolumeMount{{Name: "source", MountPath: "/source"}},
 				ReadinessProbe: &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{
 					HTTPGet: &corev1.HTTPGetAction{Path: "/words.py", Port: intstr.FromInt32(port)},
@@ -315,7 +320,8 @@ func (w *suite) workbench(t *testing.T) {
 			}},
 		},
 	}
-	service := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{{Port: port}}}}
+	service := &corev1.Service{ObjectMeta: meta,
+		Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{{Port: port}}}}
 	w.createAll(t, source, pod, service)
 	w.awaitPod(t, name, "to compile and serve", podReady)
 	w.program(t, name)
@@ -324,7 +330,8 @@ func (w *suite) workbench(t *testing.T) {
 // program creates the ConfigMap and the Secret that all applications mount. The jars come from the workbench's log, and
 // the other files from testdata.
 func (w *suite) program(t *testing.T, workbench string) {
-	built := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proof-program", Namespace: "default"}, Data: map[string]string{}, BinaryData: map[string][]byte{}}
+	built := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "proof-program", Namespace: "default"},
+		Data: map[string]string{}, BinaryData: map[string][]byte{}}
 	eventually(t, time.Minute, "two jars in the workbench's log", func() (string, bool) {
 		text, err := w.Core.CoreV1().Pods("default").GetLogs(workbench, &corev1.PodLogOptions{}).DoRaw(t.Context())
 		if err != nil {
@@ -345,7 +352,8 @@ func (w *suite) program(t *testing.T, workbench string) {
 		built.Data[file] = readTestdata(t, file)
 	}
 
-	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "proof-token", Namespace: "default"}, StringData: map[string]string{"token": "open sesame"}}
+	token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "proof-token", Namespace: "default"},
+		StringData: map[string]string{"token": "open sesame"}}
 	w.createAll(t, built, token)
 }
 
@@ -404,7 +412,8 @@ func (w *suite) logPod(t *testing.T, pod string) {
 	}
 
 	for _, c := range found.Spec.Containers {
-		log, err := w.Core.CoreV1().Pods("default").GetLogs(pod, &corev1.PodLogOptions{Container: c.Name, TailLines: new(int64(100))}).DoRaw(ctx)
+		log, err := w.Core.CoreV1().Pods("default").GetLogs(pod,
+			&corev1.PodLogOptions{Container: c.Name, TailLines: new(int64(100))}).DoRaw(ctx)
 		t.Logf("container %s of %s printed (%v):\n%s", c.Name, pod, err, log)
 	}
 }

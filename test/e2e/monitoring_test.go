@@ -74,15 +74,19 @@ func (w *suite) servlets(t *testing.T) {
 	driver := w.podOf(t, app, "driver")
 
 	ofDriver := w.scrape(t, driver, driver.Annotations, nil, "metrics_spark_driver_jvm_heap_used_Value",
-		"metrics_spark_driver_BlockManager_memory_maxMem_MB_Value", "metrics_spark_driver_DAGScheduler_job_allJobs_Value",
-		"metrics_spark_driver_LiveListenerBus_numEventsPosted_Count", "metrics_spark_driver_ExecutorMetrics_JVMHeapMemory_Value")
-	if used, _ := ofDriver.value("metrics_spark_driver_jvm_heap_used_Value", map[string]string{"type": "gauges"}); used < 1<<20 {
+		"metrics_spark_driver_BlockManager_memory_maxMem_MB_Value",
+		"metrics_spark_driver_DAGScheduler_job_allJobs_Value",
+		"metrics_spark_driver_LiveListenerBus_numEventsPosted_Count",
+		"metrics_spark_driver_ExecutorMetrics_JVMHeapMemory_Value")
+	if used, _ := ofDriver.value("metrics_spark_driver_jvm_heap_used_Value",
+		map[string]string{"type": "gauges"}); used < 1<<20 {
 		t.Errorf("the driver's heap holds %v bytes", used)
 	}
 
 	// The annotations are on the driver's headless Service, whose endpoint is the driver pod.
 	service := w.serviceOf(t, app)
-	executor := map[string]string{"application_id": app.Status.SparkApplicationID, "application_name": "Sleeps", "executor_id": "1"}
+	executor := map[string]string{"application_id": app.Status.SparkApplicationID, "application_name": "Sleeps",
+		"executor_id": "1"}
 
 	ofExecutors := w.scrape(t, driver, service.Annotations, executor, "metrics_executor_memoryUsed_bytes",
 		"metrics_executor_totalTasks_total", "metrics_executor_totalCores", "metrics_executor_maxMemory_bytes")
@@ -123,25 +127,29 @@ func (w *suite) jmxExporter(t *testing.T) {
 	driver, executor := w.podOf(t, app, "driver"), w.podOf(t, app, "executor")
 	w.scrape(t, driver, driver.Annotations, labels, "spark_driver_jvm_heap_used",
 		"spark_driver_blockmanager_memory_maxmem_mb", "spark_driver_dagscheduler_job_alljobs",
-		"spark_driver_dagscheduler_messageprocessingtime_type_timers_count_total", "spark_driver_livelistenerbus_numeventsposted_type_counters_count_total")
+		"spark_driver_dagscheduler_messageprocessingtime_type_timers_count_total",
+		"spark_driver_livelistenerbus_numeventsposted_type_counters_count_total")
 	ofExecutor := maps.Clone(labels)
 	ofExecutor["executor_id"] = "1"
 	w.scrape(t, executor, executor.Annotations, ofExecutor, "spark_executor_jvm_heap_used_type_gauges",
-		"spark_executor_threadpool_activetasks", "spark_executor_bytesread_type_counters_count_total", "spark_executor_filesystem_file_read_bytes")
+		"spark_executor_threadpool_activetasks", "spark_executor_bytesread_type_counters_count_total",
+		"spark_executor_filesystem_file_read_bytes")
 
 	for _, pod := range []*corev1.Pod{driver, executor} {
 		if pod.Annotations[portAnnotation] != "8090" || pod.Annotations[pathAnnotation] != "/metrics" {
 			t.Errorf("annotations of %s: %v", pod.Name, pod.Annotations)
 		}
 
-		if !slices.ContainsFunc(pod.Spec.Containers[len(pod.Spec.Containers)-1].Ports, func(p corev1.ContainerPort) bool {
-			return p.Name == "jmx-exporter" && p.ContainerPort == 8090
-		}) {
+		if !slices.ContainsFunc(pod.Spec.Containers[len(pod.Spec.Containers)-1].Ports,
+			func(p corev1.ContainerPort) bool {
+				return p.Name == "jmx-exporter" && p.ContainerPort == 8090
+			}) {
 			t.Errorf("%s declares no port of the exporter", pod.Name)
 		}
 	}
 	// The annotations point to the exporter, but the servlets still respond.
-	w.scrape(t, driver, map[string]string{scrapeAnnotation: "true", portAnnotation: "4040", pathAnnotation: "/metrics/executors/prometheus/"},
+	w.scrape(t, driver, map[string]string{scrapeAnnotation: "true", portAnnotation: "4040",
+		pathAnnotation: "/metrics/executors/prometheus/"},
 		map[string]string{"executor_id": "1"}, "metrics_executor_totalCores")
 	var config corev1.ConfigMap
 
@@ -179,7 +187,8 @@ func (w *suite) serviceOf(t *testing.T, app *v1beta2.SparkApplication) *corev1.S
 	t.Helper()
 
 	var list corev1.ServiceList
-	if err := w.Client.List(t.Context(), &list, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+	if err := w.Client.List(t.Context(), &list, client.InNamespace(app.Namespace),
+		client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -203,7 +212,8 @@ func (w *suite) scrape(t *testing.T, pod *corev1.Pod, annotations, labels map[st
 		t.Fatalf("no annotation makes Prometheus scrape %s: %v", pod.Name, annotations)
 	}
 
-	address := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%s/proxy%s", pod.Namespace, pod.Name, annotations[portAnnotation], annotations[pathAnnotation])
+	address := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%s/proxy%s", pod.Namespace, pod.Name,
+		annotations[portAnnotation], annotations[pathAnnotation])
 	var found families
 	eventually(t, 2*time.Minute, "metrics at "+address, func() (string, bool) {
 		text, err := w.Core.CoreV1().RESTClient().Get().AbsPath(address).DoRaw(t.Context())
@@ -275,7 +285,8 @@ func agentJar(t *testing.T) string {
 
 	dir := t.TempDir()
 
-	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", copyGoal, "-Dartifact="+agentArtifact, "-DoutputDirectory="+dir, "-Dmdep.stripVersion=true").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", copyGoal,
+		"-Dartifact="+agentArtifact, "-DoutputDirectory="+dir, "-Dmdep.stripVersion=true").CombinedOutput()
 	if err != nil {
 		t.Fatalf("fetch %s: %v\n%s", agentArtifact, err, out)
 	}

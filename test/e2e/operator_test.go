@@ -45,7 +45,13 @@ func TestOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c, err := cluster.Start(t.Context(), cluster.Options{Root: absolute, Out: t.Output(), Spark: true, Kubeconfig: kubeconfig, Values: []string{"controller.submission.runners=true"}})
+	values := []string{"controller.submission.runners=true"}
+	if *wholeLife {
+		values = append(values, "controller.kueue.enable=true")
+	}
+
+	c, err := cluster.Start(t.Context(),
+		cluster.Options{Root: absolute, Out: t.Output(), Spark: true, Kubeconfig: kubeconfig, Values: values})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +70,12 @@ func TestOperator(t *testing.T) {
 	t.Run("together", suite.runGroups)
 	t.Run("rules", suite.rules)
 	t.Run("web UIs", suite.ui)
+
+	if *wholeLife {
+		t.Run("History Server", suite.historyServer)
+		t.Run("kept logs", suite.keptLogs)
+	}
+
 	t.Run("uninstall", suite.uninstall)
 
 	if *wholeLife {
@@ -135,7 +147,8 @@ func (w *suite) uninstall(t *testing.T) {
 
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": cluster.Release}
 	for _, list := range []client.ObjectList{
-		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{}, &corev1.SecretList{},
+		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{},
+		&corev1.SecretList{},
 		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
 		&admissionv1.ValidatingWebhookConfigurationList{}, &admissionv1.MutatingWebhookConfigurationList{},
 		&admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{},
@@ -157,7 +170,8 @@ func (w *suite) uninstall(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, want := range []string{"sparkapplications.sparkoperator.k8s.io", "scheduledsparkapplications.sparkoperator.k8s.io"} {
+	for _, want := range []string{"sparkapplications.sparkoperator.k8s.io",
+		"scheduledsparkapplications.sparkoperator.k8s.io"} {
 		if !slices.Contains(objectNames(&crds), "/"+want) {
 			t.Errorf("the definition %s is gone; there are %v", want, objectNames(&crds))
 		}
@@ -182,7 +196,8 @@ func (w *suite) uninstall(t *testing.T) {
 // new operator reads objects with list requests, as it does on all clusters before Kubernetes 1.34, whose API server
 // cannot stream the initial state of a watch. It also reads ResourceQuotas, which the webhook compares with objects.
 func (w *suite) installAgain(t *testing.T) {
-	err := w.Install(t.Context(), "--set", "webhook.resourceQuotaEnforcement.enable=true", "--set", "controller.env[0].name=KUBE_FEATURE_WatchListClient", "--set-string", "controller.env[0].value=false")
+	err := w.Install(t.Context(), "--set", "webhook.resourceQuotaEnforcement.enable=true", "--set",
+		"controller.env[0].name=KUBE_FEATURE_WatchListClient", "--set-string", "controller.env[0].value=false")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ import (
 type right struct{ namespace, group, resource, verb, name string }
 
 func (r right) String() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s %s in namespace %s, name %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."), r.namespace, r.name), ", name ")
+	return strings.TrimSuffix(fmt.Sprintf("%s %s in namespace %s, name %s", r.verb,
+		strings.TrimSuffix(r.resource+"."+r.group, "."), r.namespace, r.name), ", name ")
 }
 
 // onAll returns the same right for all objects instead of one named object.
@@ -41,7 +42,8 @@ func (r right) onAll() right {
 
 func sorted(rights map[right]bool) []right {
 	return slices.SortedFunc(maps.Keys(rights), func(a, b right) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource), cmp.Compare(a.verb, b.verb), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.group, b.group),
+			cmp.Compare(a.resource, b.resource), cmp.Compare(a.verb, b.verb), cmp.Compare(a.name, b.name))
 	})
 }
 
@@ -61,52 +63,62 @@ var rarelyUsed = []struct {
 	file, test      string
 }{
 	{operatorAccount, "pods", "get", "a pod of that name already exists, and a live read finds its owner",
-		"internal/process/operator/apply_test.go", "TestNameIsTaken"},
+		"internal/engine/apply/apply_live_test.go", "TestNameIsTaken"},
 	{operatorAccount, "configmaps", "get", "the same for an attempt's ConfigMap",
-		"internal/process/operator/apply_test.go", "TestNameIsTaken"},
+		"internal/engine/apply/apply_live_test.go", "TestNameIsTaken"},
 	{operatorAccount, "services", "get", "the same for the driver's Service",
 		"internal/process/operator/crash_test.go", "TestCrashInALongLife"},
 	{operatorAccount, "services", "patch", "the options of an existing web UI Service change",
-		"internal/process/operator/auxiliary_test.go", "TestUIServiceIsUpdatedInPlace"},
+		"internal/engine/auxiliary/auxiliary_test.go", "TestUIServiceIsUpdatedInPlace"},
 	{operatorAccount, "networkpolicies", "get create delete", "the driver's NetworkPolicy, from Spark 4.2 on",
 		"internal/process/operator/life_test.go", "TestNetworkPoliciesGoWithTheirAttempt"},
 	{operatorAccount, "poddisruptionbudgets", "get", "a budget of that name already exists",
-		"internal/process/operator/budget_test.go", "TestBudgetOfSomebodyElse"},
-	{operatorAccount, "sparkapplications/finalizers", "update", "an admission plugin requires it, without a request of its own",
+		"internal/engine/auxiliary/budget_test.go", "TestBudgetOfSomebodyElse"},
+	{operatorAccount, "sparkapplications/finalizers", "update",
+		"an admission plugin requires it, without a request of its own",
 		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
-	{operatorAccount, "sparkapplications", "get", "an application with a run's name already exists, and a live read finds its owner",
-		"internal/process/operator/schedule_test.go", "TestScheduleNameIsTaken"},
-	{operatorAccount, "scheduledsparkapplications", "get", "the API server's store was restored, and the cache will never contain the last write",
+	{operatorAccount, "sparkapplications", "get",
+		"an application with a run's name already exists, and a live read finds its owner",
+		"internal/engine/runs/schedule_test.go", "TestScheduleNameIsTaken"},
+	{operatorAccount, "scheduledsparkapplications", "get",
+		"the API server's store was restored, and the cache will never contain the last write",
 		"internal/engine/controller/record_test.go", "TestWriteMissingAfterARestore"},
 	{operatorAccount, "scheduledsparkapplications/finalizers", "update", "the same for a schedule's runs",
 		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
-	{operatorAccount, "sparkconnects", "get", "the API server's store was restored, and the cache will never contain the last write",
+	{operatorAccount, "sparkconnects", "get",
+		"the API server's store was restored, and the cache will never contain the last write",
 		"internal/engine/controller/record_test.go", "TestWriteMissingAfterARestore"},
 	{operatorAccount, "sparkconnects/finalizers", "update", "the same for a Spark Connect server's objects",
 		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
-	{operatorAccount, "sparkclusters", "get", "the API server's store was restored, and the cache will never contain the last write",
+	{operatorAccount, "sparkclusters", "get",
+		"the API server's store was restored, and the cache will never contain the last write",
 		"internal/engine/controller/record_test.go", "TestWriteMissingAfterARestore"},
 	{operatorAccount, "sparkclusters", "patch", "another operator's finalizer is removed",
-		"internal/process/operator/clusters_takeover_test.go", "TestClusterIsTakenOver"},
+		"internal/kinds/configured/clusters_takeover_test.go", "TestClusterIsTakenOver"},
 	{operatorAccount, "sparkclusters/finalizers", "update", "the same for a cluster's objects",
 		"test/e2e/rights_test.go", "blockingOwnersNeedARight"},
 	{operatorAccount, "statefulsets", "get patch delete", "a template or an immutable field of a StatefulSet is edited",
-		"internal/process/operator/clusters_test.go", "TestReplacedSetKeepsItsPods"},
+		"internal/kinds/configured/clusters_test.go", "TestReplacedSetKeepsItsPods"},
 	{operatorAccount, "horizontalpodautoscalers", "get create patch delete", "a cluster whose workers are scaled",
-		"internal/process/operator/clusters_test.go", "TestAutoscalerHasTheWorkers"},
+		"internal/kinds/configured/clusters_test.go", "TestAutoscalerHasTheWorkers"},
 	{operatorAccount, "configmaps", "patch", "a cluster's configuration is edited",
-		"internal/process/operator/clusters_test.go", "TestClusterIsEdited"},
+		"internal/kinds/configured/clusters_test.go", "TestClusterIsEdited"},
 	{operatorAccount, "networkpolicies", "patch", "somebody edits the NetworkPolicy of a driver",
-		"internal/process/operator/disappears_kinds_test.go", "TestEachDependentIsRestoredOrNamed"},
+		"internal/engine/explain/disappears_kinds_test.go", "TestEachDependentIsRestoredOrNamed"},
 	{operatorAccount, "poddisruptionbudgets", "patch", "somebody edits the budget of a driver",
-		"internal/process/operator/disappears_kinds_test.go", "TestEachDependentIsRestoredOrNamed"},
+		"internal/engine/explain/disappears_kinds_test.go", "TestEachDependentIsRestoredOrNamed"},
+	{operatorAccount, "priorityclasses", "get", "the pods of a queued resource name a PriorityClass",
+		"internal/engine/kueue/queue_test.go", "TestPriorities"},
 	{submitAccount, "networkpolicies", "create patch", "spark-submit of Spark 4.2 and newer",
 		"test/e2e/lines_submit_test.go", "runSubmitted"},
-	{submitAccount, "secrets", "create patch", "spark-submit with Hadoop's delegation tokens, or with steps of the user's",
+	{submitAccount, "secrets", "create patch",
+		"spark-submit with Hadoop's delegation tokens, or with steps of the user's",
 		"spark/submit/native/compare_test.go", "TestAgainstSparkSubmit"},
-	{submitAccount, "persistentvolumeclaims", "create patch", "spark-submit of an application whose driver has claims of its own",
+	{submitAccount, "persistentvolumeclaims", "create patch",
+		"spark-submit of an application whose driver has claims of its own",
 		"spark/submit/native/compare_test.go", "TestAgainstSparkSubmit"},
-	{submitAccount, "pods", "delete", "spark-submit deletes the driver pod if it cannot create the objects that the pod mounts",
+	{submitAccount, "pods", "delete",
+		"spark-submit deletes the driver pod if it cannot create the objects that the pod mounts",
 		"test/e2e/chart/objects_test.go", "TestDriverRightsFollowTheValues"},
 }
 
@@ -115,7 +127,8 @@ func TestRarelyUsedRightsAreTested(t *testing.T) {
 	for _, s := range rarelyUsed {
 		text, err := os.ReadFile(filepath.Join(root, s.file))
 		if err != nil || !regexp.MustCompile(`(?m)^func (\(.*\) )?`+s.test+`\(`).Match(text) {
-			t.Errorf("%s %s is listed as used by %s in %s, but that test does not exist: %v", s.verbs, s.resource, s.test, s.file, err)
+			t.Errorf("%s %s is listed as used by %s in %s, but that test does not exist: %v", s.verbs, s.resource,
+				s.test, s.file, err)
 		}
 	}
 }
@@ -129,7 +142,8 @@ func (w *suite) rights(t *testing.T) {
 
 	used, refused := w.rightsUsed(t)
 	if len(given) != 3 {
-		t.Errorf("rights are given to %v, want the operator, its drivers and its pods of spark-submit", slices.Sorted(maps.Keys(given)))
+		t.Errorf("rights are given to %v, want the operator, its drivers and its pods of spark-submit",
+			slices.Sorted(maps.Keys(given)))
 	}
 
 	w.blockingOwnersNeedARight(t)
@@ -185,7 +199,8 @@ func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 
 	for _, kind := range []schema.GroupVersionKind{
 		v1beta2.GroupVersion.WithKind("SparkApplication"), v1beta2.GroupVersion.WithKind("ScheduledSparkApplication"),
-		v1alpha1.GroupVersion.WithKind("SparkConnect"), sparkv1.GroupVersion.WithKind("SparkApplication"), sparkv1.GroupVersion.WithKind("SparkCluster"),
+		v1alpha1.GroupVersion.WithKind("SparkConnect"), sparkv1.GroupVersion.WithKind("SparkApplication"),
+		sparkv1.GroupVersion.WithKind("SparkCluster"),
 	} {
 		object := configMap("owned", "key", "value")
 		owner := &metav1.ObjectMeta{Name: "owner", UID: "nobody-asks-whether-it-is-there"}
@@ -202,8 +217,7 @@ func (w *suite) blockingOwnersNeedARight(t *testing.T) {
 
 // rightsGiven returns, for each service account, the rights that the release's roles grant. It fails the test if a
 // right contains "*". It also fails the test if a right applies to all namespaces, because this release serves only the
-// namespaces that its Helm values name. Only the right on the operator's webhook configurations is exempt, because
-// these objects belong to no namespace.
+// namespaces that its Helm values name. Only rights on objects that belong to no namespace are exempt.
 func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 	t.Helper()
 
@@ -225,7 +239,7 @@ func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 		}
 
 		for _, rule := range role.Rules {
-			if len(rule.ResourceNames) == 0 || !slices.Equal(rule.Resources, []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}) {
+			if !withoutNamespace(rule) {
 				t.Errorf("%s gives rights in all namespaces: %v", binding.Name, rule)
 			}
 
@@ -237,7 +251,8 @@ func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 
 	for _, binding := range bindings.Items {
 		var role rbacv1.Role
-		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: binding.Namespace, Name: binding.RoleRef.Name}, &role); err != nil {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: binding.Namespace, Name: binding.RoleRef.Name},
+			&role); err != nil {
 			t.Fatal(err)
 		}
 
@@ -263,6 +278,18 @@ func (w *suite) rightsGiven(t *testing.T) map[string]map[right]bool {
 		}
 	}
 	return given
+}
+
+// withoutNamespace reports whether a rule is about objects that belong to no namespace: the operator's own webhook
+// configurations, by name, and what Workloads of Kueue refer to, which is only read.
+func withoutNamespace(rule rbacv1.PolicyRule) bool {
+	if slices.Equal(rule.Resources, []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}) {
+		return len(rule.ResourceNames) > 0
+	}
+
+	referred := []string{"resourceflavors", "workloadpriorityclasses", "priorityclasses"}
+	return !slices.ContainsFunc(rule.Resources, func(r string) bool { return !slices.Contains(referred, r) }) &&
+		!slices.ContainsFunc(rule.Verbs, func(verb string) bool { return verb != "get" && verb != "list" })
 }
 
 // union adds a right to a set and returns the set. If the set is nil, union creates it.

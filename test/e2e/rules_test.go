@@ -58,8 +58,10 @@ func (w *suite) rules(t *testing.T) {
 func (w *suite) tryPod(t *testing.T) error {
 	t.Helper()
 	return w.Client.Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "try", Labels: map[string]string{"spark-role": "executor"}},
-		Spec:       corev1.PodSpec{HostPID: true, ServiceAccountName: cluster.ServiceAccount, Containers: []corev1.Container{{Name: "a", Image: cluster.SparkImage}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "try",
+			Labels: map[string]string{"spark-role": "executor"}},
+		Spec: corev1.PodSpec{HostPID: true, ServiceAccountName: cluster.ServiceAccount,
+			Containers: []corev1.Container{{Name: "a", Image: cluster.SparkImage}}},
 	}, client.DryRunAll)
 }
 
@@ -73,21 +75,24 @@ func (w *suite) upgradeToRules(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
+	if err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"),
+		"--namespace", cluster.Namespace,
 		"--reuse-values", "--wait", "--timeout", "2m", "--set-json", "config.policy="+string(rules)); err != nil {
 		t.Fatal(err)
 	}
 
 	eventually(t, time.Minute, "the end of the replica without rules", func() (string, bool) {
 		var pods corev1.PodList
-		if err := w.Client.List(t.Context(), &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"}); err != nil {
+		if err := w.Client.List(t.Context(), &pods, client.InNamespace(cluster.Namespace),
+			client.MatchingLabels{"app.kubernetes.io/component": "controller"}); err != nil {
 			return err.Error(), false
 		}
 		return fmt.Sprint(objectNames(&pods)), len(pods.Items) == 1
 	})
 	eventually(t, time.Minute, "the policies", func() (string, bool) {
 		err := w.tryPod(t)
-		return fmt.Sprint(err), err != nil && contains(err.Error(), []string{"ValidatingAdmissionPolicy", "the rule podSecurity" + ofTenants})
+		return fmt.Sprint(err), err != nil &&
+			contains(err.Error(), []string{"ValidatingAdmissionPolicy", "the rule podSecurity" + ofTenants})
 	})
 }
 
@@ -139,7 +144,9 @@ func (w *suite) olderEndsWell(t *testing.T, s *story, executors []types.UID) {
 	}
 
 	driver := s.driver(t)
-	if err := w.Client.Patch(t.Context(), driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.dev/signal": ""}}}`))); err != nil {
+	if err := w.Client.Patch(t.Context(), driver,
+		client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata": {"annotations": {"example.dev/signal": ""}}}`))); err != nil {
 		t.Fatal(err)
 	}
 
@@ -196,13 +203,15 @@ func (w *suite) forbiddenManifests(t *testing.T) {
 	unknown := []string{"spec.driver.javaOptions", "is not allowed by the rule", ofTenants}
 	for _, test := range []brokenApplication{
 		{
-			name: "rules-folded-field", wantMessage: []string{"spec.executor.template.spec.hostpid", fmt.Sprintf(ambiguous, "hostPID")},
+			name: "rules-folded-field", wantMessage: []string{"spec.executor.template.spec.hostpid",
+				fmt.Sprintf(ambiguous, "hostPID")},
 			app: func(a *v1beta2.SparkApplication) {
 				a.Spec.Executor.Template = raw(`{"spec": {"hostPID": true, "hostpid": false}}`)
 			},
 		},
 		{
-			name: "rules-folded-list", wantMessage: []string{"spec.executor.template.spec.container\u017f", fmt.Sprintf(ambiguous, "containers")},
+			name: "rules-folded-list", wantMessage: []string{"spec.executor.template.spec.container\u017f",
+				fmt.Sprintf(ambiguous, "containers")},
 			app: func(a *v1beta2.SparkApplication) {
 				a.Spec.Executor.Template = raw(`{"spec": {"containers": [{"name": "spark-kubernetes-executor"},
 					{"name": "foreign", "image": "docker.io/library/busybox", "securityContext": {"privileged": true}}], "containerſ": []}}`)
@@ -215,13 +224,15 @@ func (w *suite) forbiddenManifests(t *testing.T) {
 			},
 		},
 		{
-			name: "rules-quoted-option", wantMessage: append(slices.Clone(unknown), `the key spark.kubernetes.executor.podTemplateFile`),
+			name:        "rules-quoted-option",
+			wantMessage: append(slices.Clone(unknown), `the key spark.kubernetes.executor.podTemplateFile`),
 			app: func(a *v1beta2.SparkApplication) {
 				a.Spec.Driver.JavaOptions = new(`'-D'spark.kubernetes.executor.podTemplateFile=/tmp/template`)
 			},
 		},
 		{
-			name: "rules-options-file", wantMessage: append(slices.Clone(unknown), `the word "@/tmp/options" in the options`),
+			name: "rules-options-file", wantMessage: append(slices.Clone(unknown),
+				`the word "@/tmp/options" in the options`),
 			app: func(a *v1beta2.SparkApplication) { a.Spec.Driver.JavaOptions = new("@/tmp/options") },
 		},
 	} {
@@ -243,7 +254,8 @@ func (w *suite) forbiddenManifests(t *testing.T) {
 		})
 		// The definitions refuse it too, so it cannot be stored without a review.
 		for who, c := range map[string]client.Client{"a user": w.Client, "the operator": w.unreviewedClient(t)} {
-			if err := c.Create(t.Context(), app.DeepCopy()); err == nil || !strings.Contains(err.Error(), "spec.mainApplicationFile") {
+			if err := c.Create(t.Context(), app.DeepCopy()); err == nil ||
+				!strings.Contains(err.Error(), "spec.mainApplicationFile") {
 				t.Errorf("%s: %v, want a refusal of the main file", who, err)
 			}
 		}
@@ -262,16 +274,19 @@ func (w *suite) attackFromDriver(t *testing.T) {
 	app := w.example(t, "spark-pi-python.yaml", func(a *v1beta2.SparkApplication) {
 		a.Name, a.Spec.SparkConf = "attacker", timeouts
 		a.Spec.MainApplicationFile, a.Spec.Arguments = "local:///opt/rules/attack.py", []string{
-			cluster.SparkImage, cluster.ServiceAccount, "kubernetes.default.svc", "/var/run/secrets/kubernetes.io/serviceaccount",
+			cluster.SparkImage, cluster.ServiceAccount, "kubernetes.default.svc",
+			"/var/run/secrets/kubernetes.io/serviceaccount",
 		}
 		a.Spec.Driver.ConfigMaps = []v1beta2.NamePath{{Name: "rules-program", Path: "/opt/rules"}}
 		confined(a)
 	})
 	w.create(t, app)
 	var log string
-	executors := regexp.MustCompile(`pods "attacker-\S+-exec-\d+" is forbidden: .*` + regexp.QuoteMeta(`hostPID" is not allowed by the rule podSecurity`+ofTenants))
+	executors := regexp.MustCompile(`pods "attacker-\S+-exec-\d+" is forbidden: .*` +
+		regexp.QuoteMeta(`hostPID" is not allowed by the rule podSecurity`+ofTenants))
 	eventually(t, patience, "a refusal of the executors in the driver's log", func() (string, bool) {
-		text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs("attacker-driver", &corev1.PodLogOptions{}).DoRaw(t.Context())
+		text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs("attacker-driver",
+			&corev1.PodLogOptions{}).DoRaw(t.Context())
 		log = string(text)
 		return fmt.Sprintf("%v\n%s", err, log), executors.MatchString(log)
 	})
@@ -292,7 +307,8 @@ func (w *suite) attackFromDriver(t *testing.T) {
 		answer := regexp.MustCompile(`answer ` + pod + ` .*`).FindString(log)
 		t.Log(answer)
 
-		if !regexp.MustCompile(`^answer ` + pod + ` ` + strings.NewReplacer("(", `\(`, ")", `\)`).Replace(want)).MatchString(answer) {
+		if !regexp.MustCompile(`^answer ` + pod + ` ` + strings.NewReplacer("(", `\(`, ")",
+			`\)`).Replace(want)).MatchString(answer) {
 			t.Errorf("the API server answers %q, want %q", answer, want)
 		}
 	}
@@ -303,7 +319,8 @@ func (w *suite) attackFromDriver(t *testing.T) {
 	}
 
 	for _, pod := range pods.Items {
-		attack := strings.HasPrefix(pod.Name, "own-") && pod.Name != "own-allowed" || pod.Labels[labelAppUID] == string(app.UID) && pod.Labels["spark-role"] == "executor"
+		attack := strings.HasPrefix(pod.Name, "own-") && pod.Name != "own-allowed" ||
+			pod.Labels[labelAppUID] == string(app.UID) && pod.Labels["spark-role"] == "executor"
 		if attack || pod.Spec.HostPID {
 			t.Errorf("the pod %s exists, with hostPID %t", pod.Name, pod.Spec.HostPID)
 		}
@@ -312,7 +329,8 @@ func (w *suite) attackFromDriver(t *testing.T) {
 	w.noPodsCreated(t, "own-privileged", "own-foreign", "own-account", "own-root", "own-large", "attacker-")
 	w.remove(t, app)
 
-	if err := w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "own-allowed", Namespace: app.Namespace}}); err != nil {
+	if err := w.Client.Delete(t.Context(),
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "own-allowed", Namespace: app.Namespace}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -327,11 +345,13 @@ func (w *suite) noPodsCreated(t *testing.T, prefixes ...string) {
 	}
 
 	w.readAudit(t, func(r cluster.Request) {
-		if r.Verb != "create" || r.ObjectRef.Resource != "pods" || r.ObjectRef.Subresource != "" || !r.Done() || r.DryRun() || r.ObjectRef.Name == "attacker-driver" {
+		if r.Verb != "create" || r.ObjectRef.Resource != "pods" || r.ObjectRef.Subresource != "" || !r.Done() ||
+			r.DryRun() || r.ObjectRef.Name == "attacker-driver" {
 			return
 		}
 
-		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(r.ObjectRef.Name, prefix) }) {
+		if slices.ContainsFunc(prefixes,
+			func(prefix string) bool { return strings.HasPrefix(r.ObjectRef.Name, prefix) }) {
 			t.Errorf("%s created the pod %s", r.User.Username, r.ObjectRef.Name)
 		}
 	})

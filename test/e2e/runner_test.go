@@ -34,12 +34,14 @@ func (w *suite) submittedCompletes(t *testing.T) {
 		t.Errorf("no result in the driver's log:\n%s", log)
 	}
 
-	if s := app.Status; s.ExecutionAttempts != 1 || s.SubmissionAttempts != 1 || len(s.ExecutorState) != int(*app.Spec.Executor.Instances) {
+	if s := app.Status; s.ExecutionAttempts != 1 || s.SubmissionAttempts != 1 ||
+		len(s.ExecutorState) != int(*app.Spec.Executor.Instances) {
 		t.Errorf("%d runs of %d submissions, executors %v", s.ExecutionAttempts, s.SubmissionAttempts, s.ExecutorState)
 	}
 
 	driver, submitter := w.podOf(t, app, "driver"), w.podOf(t, app, "submitter")
-	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != app.UID || driver.Name != "by-spark-submit-driver" {
+	if ref := metav1.GetControllerOf(driver); ref == nil || ref.UID != app.UID ||
+		driver.Name != "by-spark-submit-driver" {
 		t.Errorf("the driver is %s, its controller %+v", driver.Name, ref)
 	}
 
@@ -47,12 +49,14 @@ func (w *suite) submittedCompletes(t *testing.T) {
 		t.Errorf("sparkApplicationId is %q, the driver's %q", app.Status.SparkApplicationID, id)
 	}
 
-	if submitter.Spec.ServiceAccountName != cluster.SubmitAccount || driver.Spec.ServiceAccountName != cluster.ServiceAccount || submitter.Labels["spark-app-selector"] != "" {
+	if submitter.Spec.ServiceAccountName != cluster.SubmitAccount ||
+		driver.Spec.ServiceAccountName != cluster.ServiceAccount || submitter.Labels["spark-app-selector"] != "" {
 		t.Errorf("the submitter runs as %q with labels %v", submitter.Spec.ServiceAccountName, submitter.Labels)
 	}
 
 	w.awaitEvent(t, app, "an event that names the submission mode", func(e corev1.Event) bool {
-		return e.Reason == "SparkApplicationSubmitted" && contains(e.Message, []string{submitter.Name, "spec.submission.mode is SparkSubmit"})
+		return e.Reason == "SparkApplicationSubmitted" &&
+			contains(e.Message, []string{submitter.Name, "spec.submission.mode is SparkSubmit"})
 	})
 	w.remove(t, app)
 	w.waitNoSecrets(t, app)
@@ -67,23 +71,28 @@ func (w *suite) submissionFails(t *testing.T) {
 		a.Name = "no-such-step"
 		a.Spec.SparkConf = map[string]string{"spark.kubernetes.driver.pod.featureSteps": "org.example.NoSuchStep"}
 		a.Spec.RestartPolicy = v1beta2.RestartPolicy{
-			Type: v1beta2.RestartPolicyOnFailure, OnSubmissionFailureRetries: new(int32(1)), OnSubmissionFailureRetryInterval: new(int64(1)),
+			Type: v1beta2.RestartPolicyOnFailure, OnSubmissionFailureRetries: new(int32(1)),
+			OnSubmissionFailureRetryInterval: new(int64(1)),
 		}
 	})
 	w.create(t, app)
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateFailed)
 
-	if m := app.Status.AppState.ErrorMessage; !contains(m, []string{"spark-submit", "exit code 1", "ClassNotFoundException", "org.example.NoSuchStep"}) {
+	if m := app.Status.AppState.ErrorMessage; !contains(m,
+		[]string{"spark-submit", "exit code 1", "ClassNotFoundException", "org.example.NoSuchStep"}) {
 		t.Errorf("errorMessage is %q", m)
 	}
 
 	t.Logf("the errorMessage is: %s", app.Status.AppState.ErrorMessage)
 
-	if c := condition(app, "Failed"); c.Reason != "SparkSubmitFailed" || app.Status.ExecutionAttempts != 0 || app.Status.SubmissionAttempts != 2 {
-		t.Errorf("condition Failed is %+v, after %d runs of %d submissions, want 0 of 2", c, app.Status.ExecutionAttempts, app.Status.SubmissionAttempts)
+	if c := condition(app, "Failed"); c.Reason != "SparkSubmitFailed" || app.Status.ExecutionAttempts != 0 ||
+		app.Status.SubmissionAttempts != 2 {
+		t.Errorf("condition Failed is %+v, after %d runs of %d submissions, want 0 of 2", c,
+			app.Status.ExecutionAttempts, app.Status.SubmissionAttempts)
 	}
 
-	if log, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(w.podOf(t, app, "submitter").Name, &corev1.PodLogOptions{}).DoRaw(t.Context()); err != nil ||
+	if log, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(w.podOf(t, app, "submitter").Name,
+		&corev1.PodLogOptions{}).DoRaw(t.Context()); err != nil ||
 		!strings.Contains(string(log), "org.example.NoSuchStep") {
 		t.Errorf("the log of the pod that submits is not kept (%v):\n%s", err, log)
 	}
@@ -108,7 +117,8 @@ func (w *suite) podsOf(t *testing.T, owner client.Object, role string) []corev1.
 	t.Helper()
 
 	var pods corev1.PodList
-	if err := w.Client.List(t.Context(), &pods, client.InNamespace(owner.GetNamespace()), client.MatchingLabels{labelAppUID: string(owner.GetUID()), "spark-role": role}); err != nil {
+	if err := w.Client.List(t.Context(), &pods, client.InNamespace(owner.GetNamespace()),
+		client.MatchingLabels{labelAppUID: string(owner.GetUID()), "spark-role": role}); err != nil {
 		t.Fatal(err)
 	}
 	return pods.Items
@@ -119,7 +129,8 @@ func (w *suite) waitNoSecrets(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 	eventually(t, time.Minute, "no Secret of the application", func() (string, bool) {
 		var secrets corev1.SecretList
-		if err := w.Client.List(t.Context(), &secrets, client.InNamespace(app.Namespace), client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
+		if err := w.Client.List(t.Context(), &secrets, client.InNamespace(app.Namespace),
+			client.MatchingLabels{labelAppUID: string(app.UID)}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(objectNames(&secrets), ", "), len(secrets.Items) == 0

@@ -30,7 +30,8 @@ func (w *suite) schedulesLong(t *testing.T) {
 }
 
 // schedule returns the example schedule with the given name and cron expression, after the given change.
-func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
+func (w *suite) schedule(t *testing.T, name, times string,
+	change func(*v1beta2.ScheduledSparkApplication)) *v1beta2.ScheduledSparkApplication {
 	t.Helper()
 	return exampleOf(t, "spark-pi-schedule.yaml", func(s *v1beta2.ScheduledSparkApplication) {
 		s.Name, s.Spec.Schedule, s.Spec.StartingDeadlineSeconds = name, times, nil
@@ -45,7 +46,8 @@ func (w *suite) schedule(t *testing.T, name, times string, change func(*v1beta2.
 // scheduleRequested checks runs that a user requests with an annotation. When the second run ends, it replaces the
 // first run in the history. If the schedule is deleted with orphan propagation, the last run stays.
 func (w *suite) scheduleRequested(t *testing.T) {
-	s := w.schedule(t, "requested", "0 3 1 1 *", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(1)) })
+	s := w.schedule(t, "requested", "0 3 1 1 *",
+		func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(1)) })
 	w.create(t, s)
 	awaitObject(t, w, s, time.Minute, "its next time", func(s *v1beta2.ScheduledSparkApplication) bool {
 		return s.Status.ScheduleState == v1beta2.ScheduleStateScheduled && s.Status.NextRun.After(time.Now())
@@ -73,8 +75,10 @@ func (w *suite) scheduleRequested(t *testing.T) {
 		t.Fatalf("the run is gone with its schedule: %v", err)
 	}
 
-	if len(second.OwnerReferences) > 0 || second.DeletionTimestamp != nil || second.Status.AppState.State != v1beta2.ApplicationStateCompleted {
-		t.Errorf("the run that is left has the owners %v, is deleted at %v and %s", second.OwnerReferences, second.DeletionTimestamp, second.Status.AppState.State)
+	if len(second.OwnerReferences) > 0 || second.DeletionTimestamp != nil ||
+		second.Status.AppState.State != v1beta2.ApplicationStateCompleted {
+		t.Errorf("the run that is left has the owners %v, is deleted at %v and %s", second.OwnerReferences,
+			second.DeletionTimestamp, second.Status.AppState.State)
 	}
 
 	w.remove(t, second)
@@ -89,7 +93,8 @@ func (w *suite) scheduleForbids(t *testing.T) {
 	})
 	w.create(t, s)
 	first := w.nextRun(t, s, "")
-	w.await(t, first, patience, "RUNNING", func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == running })
+	w.await(t, first, patience, "RUNNING",
+		func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == running })
 	awaitObject(t, w, s, 2*time.Minute, "a time that has come", func(s *v1beta2.ScheduledSparkApplication) bool {
 		return s.Status.NextRun.After(s.Status.LastRun.Time) && time.Now().After(s.Status.NextRun.Add(5*time.Second))
 	})
@@ -168,7 +173,8 @@ func (w *suite) scheduleMended(t *testing.T) {
 		}
 
 		awaitObject(t, w, s, time.Minute, "a word on "+step.field, func(s *v1beta2.ScheduledSparkApplication) bool {
-			return s.Status.ObservedGeneration == s.Generation && s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation &&
+			return s.Status.ObservedGeneration == s.Generation &&
+				s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation &&
 				strings.Contains(s.Status.Reason, step.field)
 		})
 	}
@@ -217,13 +223,15 @@ func (w *suite) nextRun(t *testing.T, s *v1beta2.ScheduledSparkApplication, last
 	})
 
 	run := &v1beta2.SparkApplication{}
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: s.Namespace, Name: s.Status.LastRunName}, run); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: s.Namespace, Name: s.Status.LastRunName},
+		run); err != nil {
 		t.Fatal(err)
 	}
 
-	if run.Labels[labelSchedule] != s.Name || !slices.ContainsFunc(run.OwnerReferences, func(ref metav1.OwnerReference) bool {
-		return ref.UID == s.UID && ref.Kind == "ScheduledSparkApplication"
-	}) {
+	if run.Labels[labelSchedule] != s.Name ||
+		!slices.ContainsFunc(run.OwnerReferences, func(ref metav1.OwnerReference) bool {
+			return ref.UID == s.UID && ref.Kind == "ScheduledSparkApplication"
+		}) {
 		t.Errorf("run %s has labels %v and owners %v", run.Name, run.Labels, run.OwnerReferences)
 	}
 	return run
@@ -245,7 +253,8 @@ func (w *suite) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1b
 	t.Helper()
 
 	var runs v1beta2.SparkApplicationList
-	if err := w.Client.List(t.Context(), &runs, client.InNamespace(s.Namespace), client.MatchingLabels{labelSchedule: s.Name}); err != nil {
+	if err := w.Client.List(t.Context(), &runs, client.InNamespace(s.Namespace),
+		client.MatchingLabels{labelSchedule: s.Name}); err != nil {
 		t.Fatal(err)
 	}
 	return runs.Items
@@ -254,9 +263,11 @@ func (w *suite) runsOf(t *testing.T, s *v1beta2.ScheduledSparkApplication) []v1b
 // awaitHistory waits until the history in the status lists exactly the given successful and failed runs.
 func (w *suite) awaitHistory(t *testing.T, s *v1beta2.ScheduledSparkApplication, successful, failed []string) {
 	t.Helper()
-	awaitObject(t, w, s, time.Minute, "the history "+strings.Join(append(successful, failed...), ", "), func(s *v1beta2.ScheduledSparkApplication) bool {
-		return slices.Equal(s.Status.PastSuccessfulRunNames, successful) && slices.Equal(s.Status.PastFailedRunNames, failed)
-	})
+	awaitObject(t, w, s, time.Minute, "the history "+strings.Join(append(successful, failed...), ", "),
+		func(s *v1beta2.ScheduledSparkApplication) bool {
+			return slices.Equal(s.Status.PastSuccessfulRunNames, successful) &&
+				slices.Equal(s.Status.PastFailedRunNames, failed)
+		})
 }
 
 // awaitGone waits until an object no longer exists.

@@ -21,14 +21,16 @@ func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 	goBuild(t, root, program, "./cmd/sparkctl")
 
 	verb := func(args ...string) *exec.Cmd {
-		return exec.CommandContext(t.Context(), program, append(args, "--kubeconfig", w.Kubeconfig(), "-n", app.Namespace)...)
+		return exec.CommandContext(t.Context(), program,
+			append(args, "--kubeconfig", w.Kubeconfig(), "-n", app.Namespace)...)
 	}
 	for _, test := range []struct {
 		args []string
 		has  []string
 	}{
 		{[]string{"top", app.Name}, []string{app.Status.DriverInfo.PodName, "executor", "stages: "}},
-		{[]string{"doctor"}, []string{"ok       operator", "ok       leader", "ok       admission", "ok       certificates", "ok       definitions", "ok       accounts"}},
+		{[]string{"doctor"}, []string{"ok       operator", "ok       leader", "ok       admission",
+			"ok       certificates", "ok       definitions", "ok       accounts"}},
 		{[]string{"version"}, []string{"sparkctl ", "operator "}},
 	} {
 		text, err := verb(test.args...).CombinedOutput()
@@ -43,12 +45,12 @@ func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 		}
 	}
 
-	w.forwardedUI(t, verb("ui", app.Name, "--no-browser"), app.Status.SparkApplicationID)
+	w.forwardedUI(t, verb("ui", app.Name, "--no-browser"), "api/v1/applications", app.Status.SparkApplicationID)
 }
 
-// forwardedUI starts `sparkctl ui`, requests the list of applications from Spark's REST API at the address that the
-// command prints, and interrupts the command.
-func (w *suite) forwardedUI(t *testing.T, ui *exec.Cmd, id string) {
+// forwardedUI starts `sparkctl ui`, requests a path below the address that the command prints, whose content must have
+// an application's id, and interrupts the command.
+func (w *suite) forwardedUI(t *testing.T, ui *exec.Cmd, path, id string) {
 	t.Helper()
 	ui.Stderr = t.Output()
 
@@ -66,11 +68,11 @@ func (w *suite) forwardedUI(t *testing.T, ui *exec.Cmd, id string) {
 		t.Fatalf("the verb ui prints nothing: %v", ui.Wait())
 	}
 
-	_, address, _ := strings.Cut(lines.Text(), " is at ")
+	_, address, _ := strings.Cut(lines.Text(), " at ")
 
 	address, _, _ = strings.Cut(address, " ")
-	if text := fetch(t, address+"api/v1/applications", http.StatusOK); !strings.Contains(text, id) {
-		t.Errorf("the REST API at %s answers %s, without %s", address, text, id)
+	if text := fetch(t, address+path, http.StatusOK); !strings.Contains(text, id) {
+		t.Errorf("%s answers %s, without %s", address+path, text, id)
 	}
 
 	if err := ui.Process.Signal(os.Interrupt); err != nil {

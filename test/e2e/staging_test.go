@@ -109,7 +109,8 @@ func (s *stagingTest) submit(t *testing.T, dir, name string, options ...string) 
 		"submit", "--object-name", name, "--deploy-mode", "cluster", "--name", name,
 		"--conf", "spark.kubernetes.container.image=" + cluster.SparkImage,
 		"--conf", "spark.kubernetes.authenticate.driver.serviceAccountName=" + cluster.ServiceAccount,
-		"--conf", "spark.kubernetes.driver.request.cores=100m", "--conf", "spark.kubernetes.executor.request.cores=100m",
+		"--conf", "spark.kubernetes.driver.request.cores=100m", "--conf",
+		"spark.kubernetes.executor.request.cores=100m",
 		"--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "1",
 		"--py-files", "greeting.py", "--files", "data.txt", "--archives", "pack.zip#pack",
 	}, options...)
@@ -133,8 +134,10 @@ var waiting = []string{"--conf", "spark.kubernetes.driver.node.selector.example.
 // run runs sparkctl in a directory, and returns its output.
 func (s *stagingTest) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), s.sparkctl, append([]string{args[0], "--kubeconfig", s.Kubeconfig(), "-n", "default"}, args[1:]...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "AWS_ACCESS_KEY_ID="+storeUser, "AWS_SECRET_ACCESS_KEY="+storeSecret, "SPARKCTL_STAGE="+s.store)
+	cmd := exec.CommandContext(t.Context(), s.sparkctl,
+		append([]string{args[0], "--kubeconfig", s.Kubeconfig(), "-n", "default"}, args[1:]...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "AWS_ACCESS_KEY_ID="+storeUser, "AWS_SECRET_ACCESS_KEY="+storeSecret,
+		"SPARKCTL_STAGE="+s.store)
 
 	text, err := cmd.CombinedOutput()
 	if err != nil {
@@ -175,8 +178,10 @@ func (s *stagingTest) configMap(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if shared := again.Spec.Volumes[0].ConfigMap.Name; shared != key.Name || len(config.OwnerReferences) != 2 || len(config.BinaryData) != stagedFiles {
-		t.Errorf("the second application has the ConfigMap %s; the first has %s with the owners %v and %d files", shared, key.Name, config.OwnerReferences, len(config.BinaryData))
+	if shared := again.Spec.Volumes[0].ConfigMap.Name; shared != key.Name || len(config.OwnerReferences) != 2 ||
+		len(config.BinaryData) != stagedFiles {
+		t.Errorf("the second application has the ConfigMap %s; the first has %s with the owners %v and %d files",
+			shared, key.Name, config.OwnerReferences, len(config.BinaryData))
 	}
 
 	s.reads(t, app)
@@ -185,7 +190,8 @@ func (s *stagingTest) configMap(t *testing.T) {
 		if err := s.Client.Get(t.Context(), key, config); err != nil {
 			t.Fatalf("the ConfigMap of the second application: %v", err)
 		}
-		return "it still owns the ConfigMap", len(config.OwnerReferences) == 1 && config.OwnerReferences[0].UID == again.UID
+		return "it still owns the ConfigMap", len(config.OwnerReferences) == 1 &&
+			config.OwnerReferences[0].UID == again.UID
 	})
 	s.remove(t, again)
 
@@ -214,7 +220,8 @@ func (s *stagingTest) objectStore(t *testing.T) {
 	dir := localProgram(t, "by-http")
 
 	app, text := s.submit(t, dir, "by-http", "--stage", url, "--stage-as", gateway)
-	if n := strings.Count(text, " stored\n"); n != stagedFiles || !strings.HasPrefix(app.Spec.MainApplicationFile, gateway+"/default/") {
+	if n := strings.Count(text, " stored\n"); n != stagedFiles ||
+		!strings.HasPrefix(app.Spec.MainApplicationFile, gateway+"/default/") {
 		t.Errorf("the application's file is %s, and sparkctl printed:\n%s", app.Spec.MainApplicationFile, text)
 	}
 
@@ -248,7 +255,8 @@ func (s *stagingTest) s3a(t *testing.T, url string) {
 
 	options := []string{"--stage", url}
 	for key, value := range map[string]string{
-		"hadoop.fs.s3a.endpoint": "http://" + storeName + ".default.svc:7070", "hadoop.fs.s3a.endpoint.region": "us-east-1", "hadoop.fs.s3a.path.style.access": "true",
+		"hadoop.fs.s3a.endpoint":        "http://" + storeName + ".default.svc:7070",
+		"hadoop.fs.s3a.endpoint.region": "us-east-1", "hadoop.fs.s3a.path.style.access": "true",
 		"driver.extraClassPath": "/opt/s3a/*", "executor.extraClassPath": "/opt/s3a/*",
 	} {
 		options = append(options, "--conf", "spark."+key+"="+value)
@@ -257,7 +265,8 @@ func (s *stagingTest) s3a(t *testing.T, url string) {
 	for _, role := range []string{"driver", "executor"} {
 		for key, value := range map[string]string{
 			"volumes.hostPath.s3a.mount.path": "/opt/s3a", "volumes.hostPath.s3a.options.path": jars,
-			"secretKeyRef.AWS_ACCESS_KEY_ID": storeName + ":user", "secretKeyRef.AWS_SECRET_ACCESS_KEY": storeName + ":secret",
+			"secretKeyRef.AWS_ACCESS_KEY_ID":     storeName + ":user",
+			"secretKeyRef.AWS_SECRET_ACCESS_KEY": storeName + ":secret",
 		} {
 			options = append(options, "--conf", "spark.kubernetes."+role+"."+key+"="+value)
 		}
@@ -266,7 +275,8 @@ func (s *stagingTest) s3a(t *testing.T, url string) {
 	dir := localProgram(t, "by-s3a")
 
 	app, _ := s.submit(t, dir, "by-s3a", options...)
-	for _, uri := range []string{app.Spec.MainApplicationFile, app.Spec.Deps.PyFiles[0], app.Spec.Deps.Files[0], app.Spec.Deps.Archives[0]} {
+	for _, uri := range []string{app.Spec.MainApplicationFile, app.Spec.Deps.PyFiles[0], app.Spec.Deps.Files[0],
+		app.Spec.Deps.Archives[0]} {
 		if !strings.HasPrefix(uri, "s3a://bucket/files/default/") {
 			t.Errorf("the application reads %s", uri)
 		}
@@ -297,28 +307,35 @@ func (s *stagingTest) startStore(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"user": storeUser, "secret": storeSecret}}
 	data := corev1.VolumeMount{Name: "data", MountPath: "/data"}
 	ready := func(port int32) *corev1.Probe {
-		return &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(port)}}}
+		return &corev1.Probe{PeriodSeconds: 1,
+			ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(port)}}}
 	}
 	pod := &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
 		Volumes: []corev1.Volume{
 			{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "server", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: server, Type: new(corev1.HostPathFile)}}},
+			{Name: "server", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: server,
+				Type: new(corev1.HostPathFile)}}},
 		},
 		Containers: []corev1.Container{
 			{
 				Name: "s3", Image: cluster.SparkImage, ReadinessProbe: ready(storePort),
-				Args:         []string{"bash", "-c", "mkdir -p /data/bucket && exec /opt/versitygw --access " + storeUser + " --secret " + storeSecret + " --port :7070 posix /data"},
+				Args: []string{"bash", "-c",
+					"mkdir -p /data/bucket && exec /opt/versitygw --access " + storeUser + " --secret " + storeSecret +
+						" --port :7070 posix /data"},
 				VolumeMounts: []corev1.VolumeMount{data, {Name: "server", MountPath: "/opt/versitygw", ReadOnly: true}},
 			},
 			{
-				Name: "gateway", Image: cluster.SparkImage, ReadinessProbe: ready(8000), VolumeMounts: []corev1.VolumeMount{data},
-				Args: []string{"bash", "-c", "until [ -d /data/bucket ]; do sleep 0.1; done; exec python3 -m http.server --directory /data/bucket 8000"},
+				Name: "gateway", Image: cluster.SparkImage, ReadinessProbe: ready(8000),
+				VolumeMounts: []corev1.VolumeMount{data},
+				Args: []string{"bash", "-c",
+					"until [ -d /data/bucket ]; do sleep 0.1; done; exec python3 -m http.server --directory /data/bucket 8000"},
 			},
 		},
 	}}
-	service := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{
-		{Name: "s3", Port: storePort}, {Name: "gateway", Port: 8000},
-	}}}
+	service := &corev1.Service{ObjectMeta: meta,
+		Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{
+			{Name: "s3", Port: storePort}, {Name: "gateway", Port: 8000},
+		}}}
 	s.createAll(t, secret, pod, service)
 	s.awaitPod(t, storeName, "to serve", podReady)
 }
@@ -328,7 +345,8 @@ func (s *stagingTest) startStore(t *testing.T) {
 func (s *stagingTest) requests(t *testing.T, method string, want int) {
 	t.Helper()
 
-	log, err := s.Core.CoreV1().Pods("default").GetLogs(storeName, &corev1.PodLogOptions{Container: "s3"}).DoRaw(t.Context())
+	log, err := s.Core.CoreV1().Pods("default").GetLogs(storeName,
+		&corev1.PodLogOptions{Container: "s3"}).DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +398,8 @@ func s3aJars(t *testing.T) string {
 	}
 	defer func() { _ = os.RemoveAll(part) }()
 
-	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", "--strict-checksums", "--file", pom, copyGoal+"-dependencies", "-DoutputDirectory="+part).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", "--strict-checksums", "--file", pom,
+		copyGoal+"-dependencies", "-DoutputDirectory="+part).CombinedOutput()
 	if err != nil {
 		t.Fatalf("fetch hadoop-aws: %v\n%s", err, out)
 	}

@@ -104,7 +104,8 @@ func (w *suite) unreviewedClient(t *testing.T) client.Client {
 
 // await waits until done returns true for the application. After the timeout, the test fails with the status and the
 // events.
-func (w *suite) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, goal string, done func(*v1beta2.SparkApplication) bool) {
+func (w *suite) await(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, goal string,
+	done func(*v1beta2.SparkApplication) bool) {
 	t.Helper()
 	awaitObject(t, w, app, limit, goal, done)
 }
@@ -126,10 +127,12 @@ func awaitObject[T client.Object](t *testing.T, w *suite, o T, limit time.Durati
 }
 
 // awaitEnd waits until the application is COMPLETED or FAILED, and checks that this is the wanted state.
-func (w *suite) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration, want v1beta2.ApplicationStateType) {
+func (w *suite) awaitEnd(t *testing.T, app *v1beta2.SparkApplication, limit time.Duration,
+	want v1beta2.ApplicationStateType) {
 	t.Helper()
 	w.await(t, app, limit, "the end", func(a *v1beta2.SparkApplication) bool {
-		return slices.Contains([]v1beta2.ApplicationStateType{v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed}, a.Status.AppState.State)
+		return slices.Contains([]v1beta2.ApplicationStateType{v1beta2.ApplicationStateCompleted,
+			v1beta2.ApplicationStateFailed}, a.Status.AppState.State)
 	})
 
 	if got := app.Status.AppState.State; got != want {
@@ -173,7 +176,8 @@ func (w *suite) events(t *testing.T, o client.Object) []corev1.Event {
 	t.Helper()
 
 	var list corev1.EventList
-	if err := w.Client.List(t.Context(), &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
+	if err := w.Client.List(t.Context(), &list, client.InNamespace(o.GetNamespace()),
+		client.MatchingFields{"involvedObject.uid": string(o.GetUID())}); err != nil {
 		t.Fatal(err)
 	}
 	return list.Items
@@ -183,7 +187,8 @@ func (w *suite) events(t *testing.T, o client.Object) []corev1.Event {
 func (w *suite) driverLog(t *testing.T, app *v1beta2.SparkApplication) string {
 	t.Helper()
 
-	text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(app.Status.DriverInfo.PodName, &corev1.PodLogOptions{}).DoRaw(t.Context())
+	text, err := w.Core.CoreV1().Pods(app.Namespace).GetLogs(app.Status.DriverInfo.PodName,
+		&corev1.PodLogOptions{}).DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +227,12 @@ func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 		}
 
 		for _, o := range objects(list) {
-			owned := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
+			owned := slices.ContainsFunc(o.GetOwnerReferences(),
+				func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
 
 			uid, labelled := o.GetLabels()[labelAppUID]
-			if owned || uid == string(owner.GetUID()) || !labelled && strings.HasPrefix(o.GetName(), owner.GetName()+"-") {
+			if owned || uid == string(owner.GetUID()) || !labelled &&
+				strings.HasPrefix(o.GetName(), owner.GetName()+"-") {
 				found = append(found, fmt.Sprintf("%T %s", o, o.GetName()))
 			}
 		}

@@ -62,14 +62,16 @@ func (w *suite) terminal(t *testing.T) {
 		d.measures(t, app)
 	}
 
-	first.interrupted("SparkApplication default/first-pi created", "SparkApplication default/first-pi, which continues", "to come back: sparkctl wait app/")
+	first.interrupted("SparkApplication default/first-pi created", "SparkApplication default/first-pi, which continues",
+		"to come back: sparkctl wait app/")
 	first.withoutLog().capture("submit")
 
 	second := d.open(t, wide)
 	second.enter("sparkctl log first-pi -f")
 	second.until("after 4 rounds")
 
-	if err := w.Kubectl(t.Context(), "exec", "-n", app.Namespace, app.Status.DriverInfo.PodName, "--", "touch", "/tmp/enough"); err != nil {
+	if err := w.Kubectl(t.Context(), "exec", "-n", app.Namespace, app.Status.DriverInfo.PodName, "--", "touch",
+		"/tmp/enough"); err != nil {
 		t.Fatal(err)
 	}
 
@@ -97,7 +99,8 @@ func (w *suite) newDesk(t *testing.T) *desk {
 		t.Fatalf("tools/tmux.sh: %v", err)
 	}
 
-	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), store: t.TempDir(), tmux: strings.TrimSpace(string(tmux))}
+	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), store: t.TempDir(),
+		tmux: strings.TrimSpace(string(tmux))}
 	d.browsed = filepath.Join(d.dir, "browsed")
 	goBuild(t, root, filepath.Join(d.bin, "sparkctl"), "./cmd/sparkctl")
 
@@ -128,7 +131,8 @@ func (w *suite) newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 
-	d.env = []string{"BROWSER=" + filepath.Join(d.bin, "browser"), "KUBECONFIG=" + w.Kubeconfig(), "SPARK_CONF_DIR=" + d.conf, "STORE=file://" + d.store, "PATH=" + d.bin + ":" + os.Getenv("PATH")}
+	d.env = []string{"BROWSER=" + filepath.Join(d.bin, "browser"), "KUBECONFIG=" + w.Kubeconfig(),
+		"SPARK_CONF_DIR=" + d.conf, "STORE=file://" + d.store, "PATH=" + d.bin + ":" + os.Getenv("PATH")}
 	return d
 }
 
@@ -145,12 +149,14 @@ func (d *desk) stuck(t *testing.T) {
 	s.interrupted("no-such-tag", "SparkApplication default/stuck-pi, which", "to come back: sparkctl wait app/")
 	s.fits(narrow)
 	s.capture("stuck")
-	s.run("sparkctl explain stuck-pi", "state:  SparkApplication default/stuck-pi is SUBMITTED", "do:", "check the image's name and tag", "next:").fits(narrow)
+	s.run("sparkctl explain stuck-pi", "state:  SparkApplication default/stuck-pi is SUBMITTED", "do:",
+		"check the image's name and tag", "next:").fits(narrow)
 	s.capture("explain-stuck")
 	s.run("sparkctl delete stuck-pi --wait --yes", "SparkApplication default/stuck-pi deleted")
 
 	var gone v1beta2.SparkApplication
-	if err := d.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "stuck-pi"}, &gone); client.IgnoreNotFound(err) != nil || err == nil {
+	if err := d.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "stuck-pi"},
+		&gone); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("after delete --wait: %v", err)
 	}
 }
@@ -167,8 +173,10 @@ func (d *desk) fails(t *testing.T) {
 		s.ends(1)
 		// The application may end a moment before its driver pod.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: end.name + "-driver"}}
-		awaitObject(t, d.suite, pod, patience, "end of the driver pod", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
-		s.run("sparkctl status "+end.name, "state: FAILED (failed)", "why: ", end.cause, "do: ", end.way, "conditions:").fits(wide)
+		awaitObject(t, d.suite, pod, patience, "end of the driver pod",
+			func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+		s.run("sparkctl status "+end.name, "state: FAILED (failed)", "why: ", end.cause, "do: ", end.way,
+			"conditions:").fits(wide)
 		lines := strings.Count(strings.TrimSuffix(s.output, terminal.Prompt), "\n")
 		before, log, _ := strings.Cut(words(s.output), "log of the container")
 
@@ -187,9 +195,11 @@ func (d *desk) fails(t *testing.T) {
 // the commands without a terminal.
 func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	driver := app.Status.DriverInfo.PodName
-	status := []string{"name:      default/first-pi", "state:     RUNNING (running)", "phases:", driver, "conditions:", "events"}
+	status := []string{"name:      default/first-pi", "state:     RUNNING (running)", "phases:", driver, "conditions:",
+		"events"}
 	d.open(t, wide).run("sparkctl status first-pi", status...).fits(wide).capture("status")
-	d.open(t, wide).run("sparkctl explain first-pi", "first-pi is RUNNING (running)", "next:").fits(wide).capture("explain")
+	d.open(t, wide).run("sparkctl explain first-pi", "first-pi is RUNNING (running)",
+		"next:").fits(wide).capture("explain")
 	small := d.open(t, narrow).run("sparkctl status first-pi", status...).fits(narrow)
 	small.capture("status-narrow")
 	small.run("sparkctl explain first-pi", "first-pi is RUNNING", "next:").fits(narrow)
@@ -202,14 +212,16 @@ func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 
 	for _, args := range [][]string{
-		{"status", app.Name}, {"explain", app.Name}, {"events", app.Name}, {"list", "-A"}, {"top", app.Name}, {"log", app.Name},
+		{"status", app.Name}, {"explain", app.Name}, {"events", app.Name}, {"list", "-A"}, {"top", app.Name},
+		{"log", app.Name},
 	} {
 		d.plain(t, args...)
 	}
 
 	text := d.plain(t, "status", app.Name)
 	for _, c := range app.Status.Conditions {
-		if c.Message != "" && !strings.Contains(text, c.Reason+": "+c.Message+"\n") && !strings.Contains(text, "why:       "+c.Reason+": "+c.Message+"\n") {
+		if c.Message != "" && !strings.Contains(text, c.Reason+": "+c.Message+"\n") &&
+			!strings.Contains(text, "why:       "+c.Reason+": "+c.Message+"\n") {
 			t.Errorf("without a terminal, the condition %s is not one line:\n%s", c.Type, text)
 		}
 	}
@@ -219,7 +231,8 @@ func (d *desk) looks(t *testing.T, app *v1beta2.SparkApplication) {
 func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
 	// The application may end a moment before its driver pod.
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app.Status.DriverInfo.PodName}}
-	awaitObject(t, d.suite, pod, patience, "end of the driver pod", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+	awaitObject(t, d.suite, pod, patience, "end of the driver pod",
+		func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
 	s := d.open(t, wide).run("sparkctl status first-pi", "state:     COMPLETED (succeeded)").fits(wide)
 	s.capture("status-end")
 	s.run("sparkctl explain first-pi", "next:", "it has ended", "sparkctl restart app/first-pi -n default").fits(wide)

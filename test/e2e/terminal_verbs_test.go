@@ -29,7 +29,8 @@ func (d *desk) browses(t *testing.T, app *v1beta2.SparkApplication) {
 		return "it was not started", err == nil && address != ""
 	})
 
-	if text := fetch(t, address+"api/v1/applications", http.StatusOK); !strings.Contains(text, app.Status.SparkApplicationID) {
+	if text := fetch(t, address+"api/v1/applications", http.StatusOK); !strings.Contains(text,
+		app.Status.SparkApplicationID) {
 		t.Errorf("the browser was opened at %s, which answers %s", address, text)
 	}
 
@@ -66,7 +67,8 @@ func (d *desk) installMetrics(t *testing.T) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "metrics-server")
 	// Without cgo, the program runs in any image.
-	goBuild(t, filepath.Join(root, "tools/metrics"), program, "sigs.k8s.io/metrics-server/cmd/metrics-server", "CGO_ENABLED=0")
+	goBuild(t, filepath.Join(root, "tools/metrics"), program, "sigs.k8s.io/metrics-server/cmd/metrics-server",
+		"CGO_ENABLED=0")
 
 	text, err := os.ReadFile("testdata/metrics-server.yaml")
 	if err != nil {
@@ -74,7 +76,9 @@ func (d *desk) installMetrics(t *testing.T) {
 	}
 
 	manifest := filepath.Join(t.TempDir(), "metrics-server.yaml")
-	if err := os.WriteFile(manifest, []byte(strings.NewReplacer("PROGRAM", program, "IMAGE", cluster.SparkImage).Replace(string(text))), 0o600); err != nil {
+	if err := os.WriteFile(manifest,
+		[]byte(strings.NewReplacer("PROGRAM", program, "IMAGE", cluster.SparkImage).Replace(string(text))),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -84,7 +88,8 @@ func (d *desk) installMetrics(t *testing.T) {
 
 	t.Cleanup(func() {
 		if t.Failed() {
-			name, args := d.KubectlLine()[0], append(d.KubectlLine()[1:], "logs", "--namespace", "kube-system", "metrics-server")
+			name, args := d.KubectlLine()[0],
+				append(d.KubectlLine()[1:], "logs", "--namespace", "kube-system", "metrics-server")
 			text, err := exec.Command(name, args...).CombinedOutput()
 			t.Logf("metrics-server: %v\n%s", err, text)
 		}
@@ -165,7 +170,8 @@ func (d *desk) connects(t *testing.T) {
 
 	address := regexp.MustCompile(`sc://localhost:[0-9]+`).FindString(s.output)
 	if text, err := exec.CommandContext(t.Context(), filepath.Join(root, "tools/connect-client.sh"), "-c",
-		`from pyspark.sql import SparkSession; print(SparkSession.builder.remote("`+address+`").getOrCreate().range(10).count())`,
+		`from pyspark.sql import SparkSession; print(SparkSession.builder.remote("`+address+
+			`").getOrCreate().range(10).count())`,
 	).CombinedOutput(); err != nil || !strings.HasSuffix(strings.TrimSpace(string(text)), "10") {
 		t.Errorf("a client at the address that the verb connect prints: %v\n%s", err, text)
 	}

@@ -35,8 +35,10 @@ const uiBase = "/default/web"
 // simulates ingress-nginx. It upgrades the release so that the operator creates Ingresses, and does not undo this
 // change. Therefore this test is the last one before the release is uninstalled.
 func (w *suite) ui(t *testing.T) {
-	err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
-		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true", "--set", "controller.exposure.enable=true",
+	err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace",
+		cluster.Namespace,
+		"--reuse-values", "--wait", "--timeout", "2m", "--set", "controller.uiIngress.enable=true", "--set",
+		"controller.exposure.enable=true",
 		"--set-literal", "controller.uiIngress.urlFormat=https://spark.example.com/{{$appNamespace}}/{{$appName}}")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +76,8 @@ func (w *suite) ui(t *testing.T) {
 	}
 
 	var ingress networkingv1.Ingress
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: "web-ui-ingress"}, &ingress); err != nil {
+	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: "web-ui-ingress"},
+		&ingress); err != nil {
 		t.Fatal(err)
 	}
 
@@ -100,7 +103,8 @@ func (w *suite) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string
 	}
 	var service corev1.Service
 	eventually(t, time.Minute, "a port on the node", func() (string, bool) {
-		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: "web-ui-svc"}, &service); err != nil {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: "web-ui-svc"},
+			&service); err != nil {
 			return err.Error(), false
 		}
 		return fmt.Sprintf("%+v", service.Spec), service.Spec.Ports[0].NodePort != 0
@@ -115,8 +119,10 @@ func (w *suite) openNodePort(t *testing.T, app *v1beta2.SparkApplication) string
 		t.Fatal(err)
 	}
 
-	at := slices.IndexFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
-	direct := "http://" + net.JoinHostPort(node.Status.Addresses[at].Address, strconv.Itoa(int(service.Spec.Ports[0].NodePort)))
+	at := slices.IndexFunc(node.Status.Addresses,
+		func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
+	direct := "http://" + net.JoinHostPort(node.Status.Addresses[at].Address,
+		strconv.Itoa(int(service.Spec.Ports[0].NodePort)))
 	eventually(t, time.Minute, "an answer at "+direct, func() (string, bool) {
 		answer, err := http.Get(direct + "/api/v1/version")
 		if err != nil {
@@ -176,7 +182,8 @@ func browse(t *testing.T, base, id string) {
 	}
 
 	root, _ := url.Parse(base)
-	if got := answer.Request.URL; answer.StatusCode != http.StatusOK || got.Host != root.Host || got.Path != root.Path+"/jobs/" {
+	if got := answer.Request.URL; answer.StatusCode != http.StatusOK || got.Host != root.Host ||
+		got.Path != root.Path+"/jobs/" {
 		t.Fatalf("%s leads to %s: %s", base, got, answer.Status)
 	}
 
@@ -208,7 +215,8 @@ func browse(t *testing.T, base, id string) {
 		t.Errorf("only %v are referred to", seen)
 	}
 	// The scripts of the executors' page send this request.
-	if text := fetch(t, base+"/api/v1/applications/"+id+"/allexecutors", http.StatusOK); !strings.Contains(text, `"driver"`) {
+	if text := fetch(t, base+"/api/v1/applications/"+id+"/allexecutors", http.StatusOK); !strings.Contains(text,
+		`"driver"`) {
 		t.Errorf("the executors are %s", text)
 	}
 

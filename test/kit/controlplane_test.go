@@ -17,12 +17,14 @@ func TestChooseRoad(t *testing.T) {
 		want        road
 		err         string
 	}{
-		"neither":                    {nil, road{kind: embedded}, ""},
-		"empty":                      {map[string]string{"KUBEBUILDER_ASSETS": "", "TEST_KUBECONFIG": ""}, road{kind: embedded}, ""},
+		"neither": {nil, road{kind: embedded}, ""},
+		"empty": {map[string]string{"KUBEBUILDER_ASSETS": "", "TEST_KUBECONFIG": ""},
+			road{kind: embedded}, ""},
 		"assets":                     {map[string]string{"KUBEBUILDER_ASSETS": "/assets"}, road{assets, "/assets"}, ""},
 		"a control plane":            {map[string]string{"TEST_KUBECONFIG": "/config"}, road{existing, "/config"}, ""},
 		"a cluster for other things": {map[string]string{"KUBECONFIG": "/production"}, road{kind: embedded}, ""},
-		"both":                       {map[string]string{"KUBEBUILDER_ASSETS": "/assets", "TEST_KUBECONFIG": "/config"}, road{}, "both set"},
+		"both": {map[string]string{"KUBEBUILDER_ASSETS": "/assets", "TEST_KUBECONFIG": "/config"},
+			road{}, "both set"},
 	} {
 		got, err := chooseRoad(func(name string) string { return test.environment[name] })
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
@@ -49,7 +51,8 @@ func TestTakesPods(t *testing.T) {
 		{[]corev1.Node{node("a", true)}, ""},
 		{[]corev1.Node{node("a", true), node("b", false)}, "the node b"},
 	} {
-		if err := takesPods(test.nodes); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		if err := takesPods(test.nodes); (err == nil) != (test.want == "") || err != nil &&
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d nodes: %v, want %q", len(test.nodes), err, test.want)
 		}
 	}
@@ -57,7 +60,8 @@ func TestTakesPods(t *testing.T) {
 
 func TestLoopback(t *testing.T) {
 	for host, want := range map[string]bool{
-		"https://127.0.0.1:6443": true, "https://localhost:1": true, "https://[::1]:6443": true, "https://198.18.0.2:6443": false, "https://api.example": false, ":": false,
+		"https://127.0.0.1:6443": true, "https://localhost:1": true, "https://[::1]:6443": true,
+		"https://198.18.0.2:6443": false, "https://api.example": false, ":": false,
 	} {
 		if got := loopback(host); got != want {
 			t.Errorf("%s: %v", host, got)

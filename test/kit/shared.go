@@ -19,8 +19,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// MainShared is Main for a package whose tests neither change objects without a namespace nor depend on the objects of
-// other namespaces. The packages of one `go test` that call MainShared share one embedded control plane. It ends with
+// MainShared is Main for a package whose tests neither depend on the objects of other namespaces nor affect them. An
+// object without a namespace that such a test creates has the name of the test's namespace, and concerns only it. A
+// definition of another project is installed by the tests of one package, in which a test that needs its absence is
+// not parallel. The packages of one `go test` that call MainShared share one embedded control plane. It ends with
 // `go test`.
 func MainShared(m *testing.M) {
 	controlPlane.owner = parent()

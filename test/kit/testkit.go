@@ -32,6 +32,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/sparkoperator/spark-operator/test/kit/checkout"
 )
 
 const (
@@ -55,9 +57,11 @@ var controlPlane struct {
 	road  road
 	owner *owner // of the control plane that is shared with other packages; nil for an own one
 	dir   string // state directory of the embedded control plane
-	rest  *rest.Config
-	stop  func() error
-	err   error
+	// audited is true if the control plane writes an audit log (MainAudited).
+	audited bool
+	rest    *rest.Config
+	stop    func() error
+	err     error
 }
 
 // Main runs a package's tests, and then stops the control plane if a test started it. A TestMain consists of a call of
@@ -188,31 +192,9 @@ func Wait(t testing.TB, what string, condition func(context.Context) error) {
 	}
 }
 
-// Root returns the root of the repository. It is the nearest parent folder of the tested package that contains a
-// go.mod.
-func Root() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("no go.mod above the working directory")
-		}
-
-		dir = parent
-	}
-}
-
 // start starts the control plane that the environment selects, or connects to it. It then installs our definitions.
 func start() (*rest.Config, error) {
-	root, err := Root()
+	root, err := checkout.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +248,12 @@ func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
 		controlPlane.stop = func() error { return errors.Join(stopEmbedded(root), os.RemoveAll(controlPlane.dir)) }
 	}
 	// The control plane ends when the process with the owner's ID ends, even after a crash.
-	if err := sparklocal(ctx, root, "up", "--control-plane-only", "--dir", controlPlane.dir, "--owner-pid", strconv.Itoa(pid)); err != nil {
+	args := []string{"up", "--control-plane-only", "--dir", controlPlane.dir, "--owner-pid", strconv.Itoa(pid)}
+	if controlPlane.audited {
+		args = append(args, "--audit-bodies")
+	}
+
+	if err := sparklocal(ctx, root, args...); err != nil {
 		return nil, err
 	}
 	return clientcmd.BuildConfigFromFlags("", filepath.Join(controlPlane.dir, "kubeconfig"))

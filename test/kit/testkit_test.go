@@ -16,7 +16,8 @@ func TestMain(m *testing.M) { Main(m) }
 
 func TestControlPlaneServesOurKinds(t *testing.T) {
 	c := Client(t, v1beta2.AddToScheme)
-	for _, list := range []client.ObjectList{&v1beta2.SparkApplicationList{}, &v1beta2.ScheduledSparkApplicationList{}} {
+	for _, list := range []client.ObjectList{&v1beta2.SparkApplicationList{},
+		&v1beta2.ScheduledSparkApplicationList{}} {
 		if err := c.List(t.Context(), list); err != nil {
 			t.Errorf("%T: %v", list, err)
 		}
@@ -34,7 +35,8 @@ func TestNamespacesAreApart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: b, Name: "one"}, &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: b, Name: "one"},
+		&corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the other namespace has it: %v", err)
 	}
 }

@@ -15,11 +15,11 @@ type Case struct {
 	Name string `json:"name"`
 	// Doc describes the purpose of the case in a few words.
 	Doc string `json:"doc,omitempty"`
-	// Bare omits the common arguments. If Bare is false, CommonArgs precede Args.
+	// Bare omits the common arguments. If Bare is false, commonArgs precede Args.
 	Bare bool `json:"bare,omitempty"`
 	// Args is the command line after "--master k8s://... --deploy-mode cluster". It precedes the primary resource.
 	Args []string `json:"args,omitempty"`
-	// Resource is the primary resource and its arguments. If it is empty, CommonResource is used, unless the case is
+	// Resource is the primary resource and its arguments. If it is empty, commonResource is used, unless the case is
 	// Bare.
 	Resource []string `json:"resource,omitempty"`
 	// Env is the submitter's environment. The recorder adds the variables that spark-submit needs (PATH, HOME,
@@ -37,17 +37,17 @@ type Case struct {
 	Live bool `json:"live,omitempty"`
 }
 
-// CommonArgs and CommonResource are shared by most cases.
+// commonArgs and commonResource are shared by most cases.
 var (
-	CommonArgs     = []string{"--class", "a.B", "--name", "m", "--conf", "spark.kubernetes.container.image=img:1"}
-	CommonResource = []string{"local:///x.jar"}
+	commonArgs     = []string{"--class", "a.B", "--name", "m", "--conf", "spark.kubernetes.container.image=img:1"}
+	commonResource = []string{"local:///x.jar"}
 )
 
 // CommandLine returns the arguments that spark-submit gets after the master and the deploy mode.
 func (c Case) CommandLine() []string {
 	var out []string
 	if !c.Bare {
-		out = append(out, CommonArgs...)
+		out = append(out, commonArgs...)
 	}
 
 	out = append(out, c.Args...)
@@ -55,7 +55,7 @@ func (c Case) CommandLine() []string {
 	case len(c.Resource) > 0:
 		out = append(out, c.Resource...)
 	case !c.Bare:
-		out = append(out, CommonResource...)
+		out = append(out, commonResource...)
 	}
 	return out
 }

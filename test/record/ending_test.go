@@ -16,7 +16,8 @@ func TestEndingsAreRecorded(t *testing.T) {
 
 	for _, e := range list {
 		if files, err := filepath.Glob(filepath.Join(dir, e.Name+".*.log.gz")); err != nil || len(files) != 1 {
-			t.Errorf("%s has %d recordings, %v: run tools/record.sh -endings=internal/lifecycle/testdata/endings %s %s", e.Name, len(files), err, e.Version, e.Name)
+			t.Errorf("%s has %d recordings, %v: run tools/record.sh -endings=internal/lifecycle/testdata/endings %s %s",
+				e.Name, len(files), err, e.Version, e.Name)
 		}
 	}
 }

@@ -20,7 +20,8 @@ const (
 func TestCasesReadsAllLists(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "b.yaml"), "- {name: second, bare: true, args: [a], binary: {x.bin: AAE=}}\n")
-	write(t, filepath.Join(dir, "a.yaml"), "- {name: first, env: {A: b}, files: {conf/x: z}, versions: [\"4.2\"], live: true}\n")
+	write(t, filepath.Join(dir, "a.yaml"),
+		"- {name: first, env: {A: b}, files: {conf/x: z}, versions: [\"4.2\"], live: true}\n")
 	write(t, filepath.Join(dir, "notes.txt"), "no cases")
 
 	got, err := Cases(dir)
@@ -29,7 +30,8 @@ func TestCasesReadsAllLists(t *testing.T) {
 	}
 
 	want := []Case{
-		{Name: "first", Env: map[string]string{"A": "b"}, Files: map[string]string{"conf/x": "z"}, Versions: []string{"4.2"}, Live: true},
+		{Name: "first", Env: map[string]string{"A": "b"}, Files: map[string]string{"conf/x": "z"},
+			Versions: []string{"4.2"}, Live: true},
 		{Name: "second", Bare: true, Args: []string{"a"}, Binary: map[string][]byte{"x.bin": {0, 1}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -75,9 +77,9 @@ func TestCommandLineAddsCommonArguments(t *testing.T) {
 		c     Case
 		want  []string
 	}{
-		{"nothing", Case{}, slices.Concat(CommonArgs, CommonResource)},
-		{"options", Case{Args: []string{"-x"}}, slices.Concat(CommonArgs, []string{"-x"}, CommonResource)},
-		{"a resource", Case{Resource: []string{"a.py", "1"}}, slices.Concat(CommonArgs, []string{"a.py", "1"})},
+		{"nothing", Case{}, slices.Concat(commonArgs, commonResource)},
+		{"options", Case{Args: []string{"-x"}}, slices.Concat(commonArgs, []string{"-x"}, commonResource)},
+		{"a resource", Case{Resource: []string{"a.py", "1"}}, slices.Concat(commonArgs, []string{"a.py", "1"})},
 		{"bare", Case{Bare: true, Args: []string{"-x"}}, []string{"-x"}},
 		{"bare with a resource", Case{Bare: true, Args: []string{"-x"}, Resource: []string{"r"}}, []string{"-x", "r"}},
 	}
@@ -92,7 +94,8 @@ func TestCommandLineAddsCommonArguments(t *testing.T) {
 				t.Error(diff)
 			}
 
-			if diff := cmp.Diff(tt.want, all[6:], cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+			if diff := cmp.Diff(tt.want, all[6:],
+				cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -205,8 +208,10 @@ func TestInputsCoverOnlyWhatSparkReads(t *testing.T) {
 	}
 
 	other := []Case{
-		{Name: "a"}, {Files: map[string]string{"f": "2"}}, {Files: base.Files, Bare: true}, {Files: base.Files, Args: []string{"x"}},
-		{Files: base.Files, Env: map[string]string{"A": "b"}}, {Files: base.Files, SystemProperties: map[string]string{"a": "b"}},
+		{Name: "a"}, {Files: map[string]string{"f": "2"}}, {Files: base.Files, Bare: true},
+		{Files: base.Files, Args: []string{"x"}},
+		{Files: base.Files, Env: map[string]string{"A": "b"}},
+		{Files: base.Files, SystemProperties: map[string]string{"a": "b"}},
 	}
 	for _, c := range other {
 		if c.Inputs() == base.Inputs() {
@@ -219,7 +224,8 @@ func TestLoadReturnsSavedRecordings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	c := Case{Name: "a"}
 	var r Recordings
-	r.Set(c, "4.1.4", Recording{Requests: []Request{{Method: "POST", Path: "/p", Body: json.RawMessage(`{"a":"<é>"}`)}, {Method: "DELETE", Path: "/p/a"}}})
+	r.Set(c, "4.1.4", Recording{Requests: []Request{{Method: "POST", Path: "/p", Body: json.RawMessage(`{"a":"<é>"}`)},
+		{Method: "DELETE", Path: "/p/a"}}})
 	r.Set(c, "4.2.1", Recording{Error: "no"})
 
 	if err := Save(dir, r); err != nil {
@@ -320,7 +326,8 @@ func checkRecording(t *testing.T, c Case, recording Recording) {
 	t.Helper()
 
 	if (recording.Error == "") == (len(recording.Requests) == 0) {
-		t.Errorf("case %s, %v: error %q and %d requests", c.Name, recording.Versions, recording.Error, len(recording.Requests))
+		t.Errorf("case %s, %v: error %q and %d requests", c.Name, recording.Versions, recording.Error,
+			len(recording.Requests))
 	}
 
 	again, err := Normalise(recording.Versions[0], recording.Requests)
@@ -329,7 +336,8 @@ func checkRecording(t *testing.T, c Case, recording Recording) {
 	}
 
 	if !recording.Same(Recording{Error: recording.Error, Requests: again}) {
-		t.Errorf("case %s, %v: it contains random values:\n%s", c.Name, recording.Versions, cmp.Diff(recording.Requests, again))
+		t.Errorf("case %s, %v: it contains random values:\n%s", c.Name, recording.Versions,
+			cmp.Diff(recording.Requests, again))
 	}
 }
 

@@ -210,7 +210,7 @@ func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 		case key == versionLabel && value == version:
 			return Version
 		case key == properties:
-			value = NormaliseProperties(value)
+			value = normaliseProperties(value)
 		}
 		return uuidForm.ReplaceAllString(ids.Replace(value), "${1}"+UUID)
 	default:
@@ -218,11 +218,11 @@ func rewrite(key string, value any, version string, ids *strings.Replacer) any {
 	}
 }
 
-// NormaliseProperties sorts the lines of a spark.properties file after the two comment lines at its start, because Java
+// normaliseProperties sorts the lines of a spark.properties file after the two comment lines at its start, because Java
 // writes the properties in the random order of a hash table. It also replaces the date and the submit time. Sorting
 // single lines is correct, because java.util.Properties never continues a property on the next line: it writes a line
 // break as \n.
-func NormaliseProperties(text string) string {
+func normaliseProperties(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 
 	comments := 0

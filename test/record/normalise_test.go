@@ -15,13 +15,17 @@ type wire struct {
 
 var (
 	first = wire{
-		app: "spark-6c48998273294de495e5c9d3a1722dba", prefix: "my-app-c05dd8a1fbc0dc03", service: "my-app-c05dd8a1fbc0dc03-driver-svc",
-		configMap: "spark-drv-ff5dd8a1fbc0dcaa-conf-map", uuid: "0b4cd1a0-7e6c-4c3c-9a57-9b60e4f4ad1c", time: "1795225082480",
+		app: "spark-6c48998273294de495e5c9d3a1722dba", prefix: "my-app-c05dd8a1fbc0dc03",
+		service:   "my-app-c05dd8a1fbc0dc03-driver-svc",
+		configMap: "spark-drv-ff5dd8a1fbc0dcaa-conf-map", uuid: "0b4cd1a0-7e6c-4c3c-9a57-9b60e4f4ad1c",
+		time: "1795225082480",
 		date: "Sat Nov 21 06:54:22 UTC 2026", version: "4.1.4",
 	}
 	second = wire{
-		app: "spark-00112233445566778899aabbccddeeff", prefix: "my-app-123456a1fbc0ffff", service: "my-app-123456a1fbc0ffff-driver-svc",
-		configMap: "spark-drv-abcdefa1fbc0dcaa-conf-map", uuid: "ffffffff-7e6c-4c3c-9a57-9b60e4f4ad1c", time: "1795225999999",
+		app: "spark-00112233445566778899aabbccddeeff", prefix: "my-app-123456a1fbc0ffff",
+		service:   "my-app-123456a1fbc0ffff-driver-svc",
+		configMap: "spark-drv-abcdefa1fbc0dcaa-conf-map", uuid: "ffffffff-7e6c-4c3c-9a57-9b60e4f4ad1c",
+		time: "1795225999999",
 		date: "Sun Nov 22 23:00:01 UTC 2026", version: "4.2.1",
 	}
 )
@@ -31,20 +35,23 @@ func (w wire) requests(t *testing.T) []Request {
 
 	text := strings.Join([]string{
 		"#Java properties built from Kubernetes config map with name: " + w.configMap, "#" + w.date,
-		"spark.kubernetes.driver.pod.name=" + w.prefix + "-driver", "spark.app.id=" + w.app, "spark.app.submitTime=" + w.time,
+		"spark.kubernetes.driver.pod.name=" + w.prefix + "-driver", "spark.app.id=" + w.app,
+		"spark.app.submitTime=" + w.time,
 		"spark.driver.host=" + w.service + ".default.svc", "",
 	}, "\n")
 	labels := map[string]any{"spark-app-selector": w.app, "spark-app-name": "my-app", "spark-version": w.version}
 	pod := map[string]any{
 		"kind": "Pod", "metadata": map[string]any{"name": w.prefix + "-driver", "labels": labels},
-		"spec": map[string]any{"replicas": json.Number("12345678901234567"), "containers": []any{map[string]any{"env": []any{
-			map[string]any{"name": "SPARK_LOCAL_DIRS", "value": "/var/data/spark-" + w.uuid}}}}},
+		"spec": map[string]any{"replicas": json.Number("12345678901234567"),
+			"containers": []any{map[string]any{"env": []any{
+				map[string]any{"name": "SPARK_LOCAL_DIRS", "value": "/var/data/spark-" + w.uuid}}}}},
 	}
 	service := map[string]any{
 		"kind": "Service", "metadata": map[string]any{"name": w.service}, "spec": map[string]any{"selector": labels},
 	}
 	configMap := map[string]any{
-		"kind": "ConfigMap", "metadata": map[string]any{"name": w.configMap}, "data": map[string]any{"spark.properties": text},
+		"kind": "ConfigMap", "metadata": map[string]any{"name": w.configMap},
+		"data": map[string]any{"spark.properties": text},
 	}
 
 	var out []Request
@@ -95,13 +102,15 @@ func TestNormaliseRemovesRandomValues(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, random := range []string{"6c48998273294de4", "c05dd8a1fbc0dc03", "ff5dd8a1fbc0dcaa", first.uuid, first.time, first.date, "4.1.4"} {
+	for _, random := range []string{"6c48998273294de4", "c05dd8a1fbc0dc03", "ff5dd8a1fbc0dcaa", first.uuid, first.time,
+		first.date, "4.1.4"} {
 		if strings.Contains(string(text), random) {
 			t.Errorf("%s remains in %s", random, text)
 		}
 	}
 
-	for _, kept := range []string{"my-app-" + PrefixID + "-driver-svc.default.svc", "spark-drv-" + ConfigMapID + "-conf-map", AppID, "12345678901234567"} {
+	for _, kept := range []string{"my-app-" + PrefixID + "-driver-svc.default.svc",
+		"spark-drv-" + ConfigMapID + "-conf-map", AppID, "12345678901234567"} {
 		if !strings.Contains(string(text), kept) {
 			t.Errorf("%s is missing in %s", kept, text)
 		}
@@ -130,20 +139,27 @@ func TestIdsAreReplacedByRole(t *testing.T) {
 		{"a prefix", "Pod", "m-" + id + "-driver", "m", "m-" + PrefixID + "-driver"},
 		{"a policy", "NetworkPolicy", "m-" + id + "-policy", "m", "m-" + PrefixID + "-policy"},
 		{"a claim", "PersistentVolumeClaim", "m-" + id + "-driver-pvc-12", "m", "m-" + PrefixID + "-driver-pvc-12"},
-		{"a Service of a long name", "Service", "spark-" + id + "-driver-svc", "a-very-long-name", "spark-" + ServiceID + "-driver-svc"},
-		{"the Service of an application named spark", "Service", "spark-" + id + "-driver-svc", "spark", "spark-" + PrefixID + "-driver-svc"},
+		{"a Service of a long name", "Service", "spark-" + id + "-driver-svc", "a-very-long-name",
+			"spark-" + ServiceID + "-driver-svc"},
+		{"the Service of an application named spark", "Service", "spark-" + id + "-driver-svc", "spark",
+			"spark-" + PrefixID + "-driver-svc"},
 		{"empty name, and the id begins with a letter", "Pod", id + "-driver", "", "x000000000000001-driver"},
-		{"empty name, and Spark replaced the first digit of the id", "Pod", "x05dd8a1fbc0dc03-driver", "", "x000000000000001-driver"},
-		{"the driver's ConfigMap", "ConfigMap", "spark-drv-" + id + "-conf-map", "m", "spark-drv-" + ConfigMapID + "-conf-map"},
+		{"empty name, and Spark replaced the first digit of the id", "Pod", "x05dd8a1fbc0dc03-driver", "",
+			"x000000000000001-driver"},
+		{"the driver's ConfigMap", "ConfigMap", "spark-drv-" + id + "-conf-map", "m",
+			"spark-drv-" + ConfigMapID + "-conf-map"},
 		{"a name that the user sets", "Pod", "deadbeefdeadbeef", "m", "deadbeefdeadbeef"},
 		{"a name of the user that contains an id", "Pod", "a-" + id + "-drivers", "m", "a-" + id + "-drivers"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {
-			pod := Request{Method: "POST", Path: "/pods", Body: json.RawMessage(`{"kind":"Pod","metadata":{"labels":{"spark-app-name":"` + tt.label + `"}}}`)}
-			body := `{"kind":"` + tt.kind + `","metadata":{"name":"` + tt.name + `"},"data":{"` + tt.name + `":"see ` + tt.name + `."}}`
+			pod := Request{Method: "POST", Path: "/pods",
+				Body: json.RawMessage(`{"kind":"Pod","metadata":{"labels":{"spark-app-name":"` + tt.label + `"}}}`)}
+			body := `{"kind":"` + tt.kind + `","metadata":{"name":"` + tt.name + `"},"data":{"` + tt.name + `":"see ` +
+				tt.name + `."}}`
 
-			got, err := Normalise("4.1.4", []Request{pod, {Method: "PATCH", Path: "/things/" + tt.name, Body: json.RawMessage(body)}})
+			got, err := Normalise("4.1.4",
+				[]Request{pod, {Method: "PATCH", Path: "/things/" + tt.name, Body: json.RawMessage(body)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,10 +190,12 @@ func TestLocalDirectoriesAreSorted(t *testing.T) {
 	pod := func(dirs, first, second, own string) Request {
 		return Request{Method: "POST", Path: "/pods", Body: json.RawMessage(`{"kind":"Pod","spec":{"containers":[` +
 			`{"name":"sidecar"},{"name":"spark","env":[{"name":"A","value":"b,a"},{"name":"SPARK_LOCAL_DIRS","value":"` + dirs + `"}],"volumeMounts":[` +
-			`{"name":"spark-local-dir-1","mountPath":"` + first + `"},{"name":"data","mountPath":"/0"},{"name":"spark-local-dir-2","mountPath":"` +
+			`{"name":"spark-local-dir-1","mountPath":"` + first +
+			`"},{"name":"data","mountPath":"/0"},{"name":"spark-local-dir-2","mountPath":"` +
 			second + `"},{"name":"spark-local-dir-3","mountPath":"` + own + `","readOnly":false}]}]}}`)}
 	}
-	shuffled := []Request{pod("/c,/a,/b", "/c", "/b", "/a"), pod("/a,/b,/c", "/b", "/c", "/a"), pod("/b,/c,/a", "/b", "/c", "/a")}
+	shuffled := []Request{pod("/c,/a,/b", "/c", "/b", "/a"), pod("/a,/b,/c", "/b", "/c", "/a"),
+		pod("/b,/c,/a", "/b", "/c", "/a")}
 
 	want := Recording{Requests: []Request{pod("/a,/b,/c", "/b", "/c", "/a")}}
 	for _, r := range shuffled {
@@ -196,7 +214,8 @@ func TestLocalDirectoriesAreSorted(t *testing.T) {
 		}
 	}
 
-	if got, err := Normalise("", []Request{pod("/a,/b,/c", "/b", "/c", "/a")}); err != nil || !strings.Contains(string(got[0].Body), `"value":"b,a"`) {
+	if got, err := Normalise("", []Request{pod("/a,/b,/c", "/b", "/c", "/a")}); err != nil ||
+		!strings.Contains(string(got[0].Body), `"value":"b,a"`) {
 		t.Errorf("another list was sorted: %s, %v", got[0].Body, err)
 	}
 }
@@ -214,7 +233,7 @@ func TestNormalisePropertiesSortsLines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, NormaliseProperties(tt.in)); diff != "" {
+			if diff := cmp.Diff(tt.want, normaliseProperties(tt.in)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -234,8 +253,8 @@ func FuzzNormaliseProperties(f *testing.F) {
 	f.Add("#a\n#Sat Nov 21 06:54:22 UTC 2026\nb=1\na=2\n")
 	f.Add("\n\n#")
 	f.Fuzz(func(t *testing.T, text string) {
-		once := NormaliseProperties(text)
-		if twice := NormaliseProperties(once); twice != once && !strings.Contains(text, "#") {
+		once := normaliseProperties(text)
+		if twice := normaliseProperties(once); twice != once && !strings.Contains(text, "#") {
 			t.Errorf("%q, and again %q", once, twice)
 		}
 

@@ -109,15 +109,15 @@ func (s *Server) write(r *http.Request, name string) (map[string]any, error) {
 		metadata["uid"] = known["metadata"].(map[string]any)["uid"]
 	} else {
 		s.uids++
-		metadata["uid"] = UID(s.uids)
+		metadata["uid"] = uid(s.uids)
 	}
 
 	s.objects[name] = object
 	return object, nil
 }
 
-// UID returns the uid that a Server assigns to the n-th object of a case, counted from 1.
-func UID(n int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", n) }
+// uid returns the uid that a Server assigns to the n-th object of a case, counted from 1.
+func uid(n int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", n) }
 
 func answer(w http.ResponseWriter, status int, object map[string]any) {
 	text, err := json.Marshal(object)

@@ -49,13 +49,15 @@ func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 		uid                               any
 	}{
 		{"a missing pod is not found", "GET", pods + "/a", "", "", 404, nil},
-		{"a pod is created", "POST", pods, "application/json", `{"kind":"Pod","metadata":{"name":"a"}}`, 201, UID(1)},
-		{"the pod is found", "GET", pods + "/a", "", "", 200, UID(1)},
-		{"a patch creates an object", "PATCH", maps + "/m?fieldManager=fabric8&force=true", "application/apply-patch+yaml",
-			`{"metadata":{"name":"m"},"data":{"n":"1"}}`, 200, UID(2)},
+		{"a pod is created", "POST", pods, "application/json", `{"kind":"Pod","metadata":{"name":"a"}}`, 201, uid(1)},
+		{"the pod is found", "GET", pods + "/a", "", "", 200, uid(1)},
+		{"a patch creates an object", "PATCH", maps + "/m?fieldManager=fabric8&force=true",
+			"application/apply-patch+yaml",
+			`{"metadata":{"name":"m"},"data":{"n":"1"}}`, 200, uid(2)},
 		{"another patch keeps the uid", "PATCH", maps + "/m", "application/apply-patch+yaml",
-			`{"metadata":{"name":"m"},"data":{"n":"\ud83d\ude00"}}`, 200, UID(2)},
-		{"a replacement keeps the uid", "PUT", pods + "/a", "application/json", `{"metadata":{"name":"a","uid":"mine"}}`, 200, UID(1)},
+			`{"metadata":{"name":"m"},"data":{"n":"\ud83d\ude00"}}`, 200, uid(2)},
+		{"a replacement keeps the uid", "PUT", pods + "/a", "application/json",
+			`{"metadata":{"name":"a","uid":"mine"}}`, 200, uid(1)},
 		{"a watch ends", "GET", pods + "?watch=true&fieldSelector=metadata.name%3Da", "", "", 200, nil},
 		{"the pod is deleted", "DELETE", pods + "/a", "application/json", `{"kind":"DeleteOptions"}`, 200, nil},
 		{"the deleted pod is not found", "GET", pods + "/a", "", "", 404, nil},
@@ -76,7 +78,8 @@ func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 	want := []Request{
 		{Method: "POST", Path: pods, Body: json.RawMessage(`{"kind":"Pod","metadata":{"name":"a"}}`)},
 		{Method: "PATCH", Path: maps + "/m", Body: json.RawMessage(`{"metadata":{"name":"m"},"data":{"n":"1"}}`)},
-		{Method: "PATCH", Path: maps + "/m", Body: json.RawMessage(`{"metadata":{"name":"m"},"data":{"n":"\ud83d\ude00"}}`)},
+		{Method: "PATCH", Path: maps + "/m",
+			Body: json.RawMessage(`{"metadata":{"name":"m"},"data":{"n":"\ud83d\ude00"}}`)},
 		{Method: "PUT", Path: pods + "/a", Body: json.RawMessage(`{"metadata":{"name":"a","uid":"mine"}}`)},
 		{Method: "DELETE", Path: pods + "/a", Body: json.RawMessage(`{"kind":"DeleteOptions"}`)},
 	}
@@ -90,7 +93,8 @@ func TestServerAnswersLikeAnAPIServer(t *testing.T) {
 func TestTakeClearsTheServer(t *testing.T) {
 	var s Server
 	for range 2 {
-		if status, answer := call(t, &s, "POST", "/pods", "application/json", `{"metadata":{"name":"a"}}`); status != 201 || uidOf(answer) != UID(1) {
+		if status, answer := call(t, &s, "POST", "/pods", "application/json",
+			`{"metadata":{"name":"a"}}`); status != 201 || uidOf(answer) != uid(1) {
 			t.Errorf("%d, uid %v", status, uidOf(answer))
 		}
 

@@ -19,7 +19,8 @@ import (
 func packedRelease(t *testing.T) string {
 	t.Helper()
 	dir, out := t.TempDir(), t.TempDir()
-	r := &release{version: "v1.2.3", revision: "abc", time: time.Unix(1_700_000_000, 0).UTC(), downloads: "https://example.org/v1.2.3"}
+	r := &release{version: "v1.2.3", revision: "abc", time: time.Unix(1_700_000_000, 0).UTC(),
+		downloads: "https://example.org/v1.2.3"}
 
 	binaries := map[platform]string{}
 	for _, p := range platforms {
@@ -91,7 +92,8 @@ func TestZip(t *testing.T) {
 	}
 	defer func() { _ = archive.Close() }()
 
-	if len(archive.File) != 2 || archive.File[0].Name != "LICENSE" || archive.File[1].Name != "sparkctl.exe" || archive.File[1].Mode() != 0o755 {
+	if len(archive.File) != 2 || archive.File[0].Name != "LICENSE" || archive.File[1].Name != "sparkctl.exe" ||
+		archive.File[1].Mode() != 0o755 {
 		t.Errorf("the files are %+v", archive.File)
 	}
 }
@@ -111,8 +113,10 @@ func TestKrew(t *testing.T) {
 
 	for _, p := range platforms {
 		root := t.TempDir()
-		install := exec.Command(filepath.Join(bin, "krew"), "install", "--manifest", manifest, "--archive", filepath.Join(out, p.archive()))
-		install.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+p.os, "KREW_ARCH="+p.arch, "KREW_NO_UPGRADE_CHECK=1")
+		install := exec.Command(filepath.Join(bin, "krew"), "install", "--manifest", manifest, "--archive",
+			filepath.Join(out, p.archive()))
+		install.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+p.os, "KREW_ARCH="+p.arch,
+			"KREW_NO_UPGRADE_CHECK=1")
 		output(t, install)
 
 		if text := read(t, filepath.Join(root, "bin", "kubectl-spark"+p.suffix())); text != "binary for "+p.String() {
@@ -145,7 +149,8 @@ func TestBuild(t *testing.T) {
 
 	output(t, exec.Command("tar", "-C", bin, "-xf", filepath.Join(out, here.archive())))
 
-	if names := componentNames(t, filepath.Join(out, here.bom())); !slices.Contains(names, "github.com/spf13/cobra") || !slices.Contains(names, "std") {
+	if names := componentNames(t, filepath.Join(out, here.bom())); !slices.Contains(names, "github.com/spf13/cobra") ||
+		!slices.Contains(names, "std") {
 		t.Errorf("the bill of materials lacks modules: %v", names)
 	}
 
@@ -155,7 +160,8 @@ func TestBuild(t *testing.T) {
 
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 
-	if text := output(t, exec.Command("kubectl-spark", "version", "--help")); !strings.Contains(text, "kubectl spark version") {
+	if text := output(t, exec.Command("kubectl-spark", "version", "--help")); !strings.Contains(text,
+		"kubectl spark version") {
 		t.Errorf("the help of the plugin does not name it:\n%s", text)
 	}
 
@@ -238,7 +244,8 @@ func TestStatic(t *testing.T) {
 
 // TestPlatforms checks that choose rejects an unknown platform with an error that lists the known platforms.
 func TestPlatforms(t *testing.T) {
-	if _, err := choose([]string{"linux/amd64", "plan9/386"}); err == nil || !strings.Contains(err.Error(), "windows/arm64") {
+	if _, err := choose([]string{"linux/amd64", "plan9/386"}); err == nil ||
+		!strings.Contains(err.Error(), "windows/arm64") {
 		t.Error(err)
 	}
 

@@ -42,12 +42,14 @@ var parts = []part{
 	{name: "tools", about: "test this program, the generators and the prose rules", dir: "tools", args: []string{"./..."}},
 	{name: "main", about: "test the library and the operator with a real API server", dir: ".",
 		// Tests on an API server mostly wait, so more of them than the number of cores run at the same time. The
-		// package that takes longest comes first, so that the other packages run while it runs.
+		// packages that take longest come first, so that the other packages run while they run.
 		// `make e2e` runs the skipped test, which starts real Spark.
-		args: []string{"-timeout=25m", "-parallel=10", "-skip=^TestOnSpark$", "./internal/process/operator", "./..."},
+		args: []string{"-timeout=25m", "-parallel=10", "-skip=^TestOnSpark$", "./internal/engine/controller", "./internal/kinds/configured", "./internal/process/operator", "./..."},
 		// The operator reads cached dependents without copying them; the detector panics if one of them is changed.
 		// LIVES multiplies the number of simulated lives of an application, which is small by default.
 		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true", "LIVES=4"}},
+	{name: "client", about: "test the published Go clients with a real API server", dir: "client", args: []string{"./..."},
+		env: []string{"KUBE_CACHE_MUTATION_DETECTOR=true"}},
 	{name: "local", about: "test the embedded Kubernetes itself", dir: "local", args: []string{"-timeout=20m", "./..."}},
 	{name: "kube", about: "test the volume provisioner inside the Kubernetes programs", dir: "local/kube", args: []string{"-trimpath", "./localpath"}},
 	// `make e2e` runs the skipped test, because it takes two minutes. It checks that every scenario can be measured.

@@ -16,7 +16,8 @@ func TestFollowCounts(t *testing.T) {
 {"Action":"skip","Package":"p","Test":"B"}
 {"Action":"pass","Package":"p","Elapsed":1}
 `, count{passed: 1, skipped: 1}, "needs root"},
-		{"a failed test is counted once and its output printed", `{"Action":"output","Package":"p","Test":"A","Output":"got 1\n"}
+		{"a failed test is counted once and its output printed",
+			`{"Action":"output","Package":"p","Test":"A","Output":"got 1\n"}
 {"Action":"fail","Package":"p","Test":"A"}
 {"Action":"fail","Package":"p"}
 `, count{failed: 1}, "got 1"},
@@ -24,7 +25,8 @@ func TestFollowCounts(t *testing.T) {
 {"Action":"output","Package":"p","Output":"FAIL p [build failed]\n"}
 {"Action":"fail","Package":"p"}
 `, count{failed: 1}, "build failed"},
-		{"slow tests are listed without their parents", `{"Action":"pass","Package":"a.b/p","Test":"A/quick","Elapsed":0.1}
+		{"slow tests are listed without their parents",
+			`{"Action":"pass","Package":"a.b/p","Test":"A/quick","Elapsed":0.1}
 {"Action":"pass","Package":"a.b/p","Test":"A/of its own/slow","Elapsed":7}
 {"Action":"pass","Package":"a.b/p","Test":"A/of its own","Elapsed":8}
 {"Action":"pass","Package":"a.b/p","Test":"A","Elapsed":9}

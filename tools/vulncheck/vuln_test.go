@@ -40,10 +40,11 @@ func TestVulnerabilities(t *testing.T) {
 		fails              bool
 		want               string
 	}{
-		"vulnerable module":         {database: known, fails: true, want: "GO-0000-0001"},
-		"no vulnerability":          {database: empty, want: "No vulnerabilities found"},
-		"no database":               {database: filepath.Join(empty, "nowhere"), want: "not checked"},
-		"no database, but required": {database: filepath.Join(empty, "nowhere"), required: "1", fails: true, want: "not checked"},
+		"vulnerable module": {database: known, fails: true, want: "GO-0000-0001"},
+		"no vulnerability":  {database: empty, want: "No vulnerabilities found"},
+		"no database":       {database: filepath.Join(empty, "nowhere"), want: "not checked"},
+		"no database, but required": {database: filepath.Join(empty, "nowhere"), required: "1", fails: true,
+			want: "not checked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command("../vuln.sh", binary)

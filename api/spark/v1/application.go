@@ -5,6 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// AppNameLabel is the label with the name of a pod's SparkApplication. Other operators of this API set it too.
+const AppNameLabel = "spark.operator/spark-app-name"
+
 // SparkApplication runs a Spark application on Kubernetes, once or until its restart policy is satisfied.
 //
 // The rule for metadata.name is checked only at creation. A stored application whose name breaks the rule can still be
@@ -67,7 +70,8 @@ type ApplicationSpec struct {
 	MainClass string `json:"mainClass,omitempty"`
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
-	// Holds the application: while true, no attempt starts. An attempt that runs continues.
+	// Suspends the application: while true, no attempt starts, and an attempt that runs is stopped. When it is false
+	// again, the next attempt starts, without use of a restart.
 	// +kubebuilder:default=false
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
@@ -83,7 +87,7 @@ type ApplicationSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('$(')`,message="has a reference to a variable, whose value could be an option of spark-submit; write the name without $("
 	// +optional
 	PyFiles string `json:"pyFiles,omitempty"`
-	// The application's R file.
+	// The R file that the application runs. Its name ends in .R.
 	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[^!-~]*-')`,message="would be read as an option by spark-submit; name a file that does not begin with a hyphen"
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('$(')`,message="has a reference to a variable, whose value could be an option of spark-submit; write the name without $("
 	// +optional
@@ -96,10 +100,10 @@ type ApplicationSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self != 'ClientMode'`,message="ClientMode is not supported, because the driver always runs in a pod of its own; use ClusterMode, or leave the field out"
 	// +optional
 	DeploymentMode DeploymentMode `json:"deploymentMode,omitempty"`
-	// The user to impersonate (spark-submit --proxy-user).
+	// The user whom the application impersonates in Hadoop (spark-submit --proxy-user).
 	// +optional
 	ProxyUser string `json:"proxyUser,omitempty"`
-	// Arguments of the application.
+	// Arguments of the application, passed to its program in this order.
 	// +optional
 	DriverArgs []string `json:"driverArgs,omitempty"`
 	// Spark configuration. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
@@ -109,13 +113,13 @@ type ApplicationSpec struct {
 	// Restarts, timeouts, the number of executors, and how long objects are kept.
 	// +optional
 	ApplicationTolerations *ApplicationTolerations `json:"applicationTolerations,omitempty"`
-	// The driver's pod.
+	// The template of the driver's pod. Default: Spark's own pod, with what sparkConf sets.
 	// +optional
 	DriverSpec *PodTemplate `json:"driverSpec,omitempty"`
-	// The executors' pods.
+	// The template of the executors' pods. Default: Spark's own pod, with what sparkConf sets.
 	// +optional
 	ExecutorSpec *PodTemplate `json:"executorSpec,omitempty"`
-	// Services of the driver, each with an Ingress.
+	// Services of the driver, each with an Ingress that leads to it. At most 20.
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	DriverServiceIngressList []DriverServiceIngress `json:"driverServiceIngressList,omitempty" bounds:"max=20"`
@@ -163,14 +167,14 @@ type PodTemplate struct {
 type ConfigMapSpec struct {
 	// Name of the ConfigMap, which is created in the application's namespace.
 	Name string `json:"name"`
-	// Labels of the ConfigMap.
+	// Labels of the ConfigMap, beside the operator's own.
 	// +kubebuilder:validation:XValidation:rule=`self.all(k, !k.startsWith('sparkoperator.dev/'))`,messageExpression=`'[' + self.filter(k, !(!k.startsWith('sparkoperator.dev/')))[0] + '] labels that begin with sparkoperator.dev/ are reserved for the operator; use another name'`,message="labels that begin with sparkoperator.dev/ are reserved for the operator; use another name"
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations of the ConfigMap.
+	// Annotations of the ConfigMap, which are kept as written.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Content of the ConfigMap.
+	// Content of the ConfigMap: texts by key. A mounted key becomes a file.
 	// +optional
 	Data map[string]string `json:"data,omitempty"`
 }

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -21,7 +22,7 @@ type SparkCluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata"`
 
-	// The desired state.
+	// The version of Spark, the master and the workers that the cluster should have.
 	// +optional
 	Spec ClusterSpec `json:"spec,omitzero"`
 	// The last observed state. Only the operator writes it.
@@ -51,16 +52,17 @@ type ClusterSpec struct {
 	// The versions of Spark, Scala and Java in the image.
 	// +kubebuilder:validation:XValidation:rule=`self.sparkVersion.size() <= 63 && self.sparkVersion.matches('^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$')`,message="is not a valid version, because a version becomes a label value and part of an image name: at most 63 letters, digits, '-', '_' and '.'",fieldPath=".sparkVersion"
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
-	// Holds the cluster: while true, none of its objects is created or changed. A cluster that runs continues.
+	// Suspends the cluster: while true, none of its objects is created, and the pods and objects of a cluster that runs
+	// are deleted, except its Services. When it is false again, the cluster starts from its current spec.
 	// +kubebuilder:default=false
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// The number of workers.
+	// How many workers the cluster has.
 	ClusterTolerations ClusterTolerations `json:"clusterTolerations"`
-	// The master.
+	// The master's pod, its StatefulSet and its Service. Default: what sparkConf sets.
 	// +optional
 	MasterSpec *MasterSpec `json:"masterSpec,omitempty"`
-	// The workers.
+	// The workers' pods, their StatefulSet and their Service. Default: what sparkConf sets.
 	// +optional
 	WorkerSpec *WorkerSpec `json:"workerSpec,omitempty"`
 	// Spark configuration of the master and the workers. {{SPARK_VERSION}} in image names stands for
@@ -71,7 +73,7 @@ type ClusterSpec struct {
 
 // ClusterTolerations contains the number of workers.
 type ClusterTolerations struct {
-	// The number of workers.
+	// How many workers the cluster has: at the start, and at least and at most with an autoscaler.
 	InstanceConfig WorkerInstanceConfig `json:"instanceConfig"`
 }
 
@@ -108,6 +110,22 @@ type WorkerSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty" bounds:"as=HorizontalPodAutoscalerSpec"`
+	// Access to the workers' metrics. By default only pods of the cluster and drivers of the namespace can connect to the
+	// workers.
+	// +optional
+	NetworkPolicy *WorkerNetworkPolicy `json:"networkPolicy,omitempty"`
+}
+
+// WorkerNetworkPolicy opens one port of the workers to other clients.
+type WorkerNetworkPolicy struct {
+	// The port at which the workers serve metrics. It must not be a port of Spark itself: that of the web UI, of the
+	// worker, of the shuffle service or of the block managers.
+	// +kubebuilder:validation:XValidation:rule=`self >= 1 && self <= 65535`,message="is not a port; use a number from 1 to 65535"
+	MetricsPort int64 `json:"metricsPort"`
+	// The clients that may connect to that port (peers of networking.k8s.io/v1). If the list is empty, the port is not
+	// opened.
+	// +listType=atomic
+	MetricsIngress []networkingv1.NetworkPolicyPeer `json:"metricsIngress"`
 }
 
 // MemberSpec contains the fields that MasterSpec and WorkerSpec share.
@@ -142,22 +160,23 @@ const (
 	ClusterSubmitted         ClusterStateSummary = "Submitted"         // accepted, not running yet
 	ClusterSchedulingFailure ClusterStateSummary = "SchedulingFailure" // its objects could not be created
 	ClusterRunningHealthy    ClusterStateSummary = "RunningHealthy"    // the master and enough workers run
+	ClusterSuspended         ClusterStateSummary = "Suspended"         // stopped until the suspension is lifted
 	ClusterFailed            ClusterStateSummary = "Failed"            // it no longer runs; it may recover
 	ClusterResourceReleased  ClusterStateSummary = "ResourceReleased"  // ended, all objects are deleted
 )
 
 // ClusterStatus is the last observed state of a cluster.
 type ClusterStatus struct {
-	// The current state.
+	// The state that the cluster is in, since when, and why.
 	// +optional
 	CurrentState *ClusterState `json:"currentState,omitempty"`
 	// The states that the cluster has been in, by an increasing decimal number.
 	// +optional
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
-	// The current attempt.
+	// Number, restarts and states of the current attempt to run the cluster.
 	// +optional
 	CurrentAttemptSummary *ClusterAttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// The attempt before the current one.
+	// The same of the attempt before the current one. Absent during the first attempt.
 	// +optional
 	PreviousAttemptSummary *ClusterAttemptSummary `json:"previousAttemptSummary,omitempty"`
 
@@ -184,7 +203,7 @@ type ClusterStatus struct {
 
 // ClusterState is a state of a cluster, with its time and its reason.
 type ClusterState struct {
-	// The state.
+	// Submitted, SchedulingFailure, RunningHealthy, Failed or ResourceReleased.
 	// +optional
 	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
 	// Why the state is Suspended.
@@ -193,7 +212,7 @@ type ClusterState struct {
 	// When the cluster entered the state, in the form of RFC 3339 with fractions of a second.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
-	// The reason, as a sentence.
+	// Why the cluster is in this state and what to do, as a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -203,7 +222,7 @@ type ClusterAttemptSummary struct {
 	// The attempt's number and its restarts.
 	// +optional
 	AttemptInfo *ClusterAttemptInfo `json:"attemptInfo,omitempty"`
-	// The states of the attempt.
+	// The states that the cluster was in during the attempt, by an increasing decimal number.
 	// +optional
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
 }
@@ -220,13 +239,13 @@ type ClusterAttemptInfo struct {
 
 // MemberCounts counts the pods of a role (master or worker) by state.
 type MemberCounts struct {
-	// Wanted pods.
+	// The number of pods that the spec or the autoscaler wants.
 	// +optional
 	Desired int32 `json:"desired,omitempty"`
 	// Pods that wait for a node, an image or their start.
 	// +optional
 	Pending int32 `json:"pending,omitempty"`
-	// Running pods.
+	// Pods whose containers run, whether they are ready or not.
 	// +optional
 	Running int32 `json:"running,omitempty"`
 	// Running pods that are ready.

@@ -1,8 +1,6 @@
 package v1
 
 import (
-	"encoding/json"
-
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
@@ -52,44 +50,26 @@ func suspended(data []byte) *bool {
 // the empty spec would overwrite the stored spec.
 func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	type plain SparkApplication // which has no MarshalJSON
-
-	if in.OutOfBounds != "" {
-		return nil, bounds.Unwritable(in.OutOfBounds)
-	}
-	return json.Marshal(plain(in))
+	return bounds.Encode(plain(in), in.OutOfBounds)
 }
 
 // MarshalJSON encodes a SparkCluster. If the spec could not be decoded, it returns an error, because an update with the
 // empty spec would overwrite the stored spec.
 func (in SparkCluster) MarshalJSON() ([]byte, error) {
 	type plain SparkCluster // which has no MarshalJSON
-
-	if in.OutOfBounds != "" {
-		return nil, bounds.Unwritable(in.OutOfBounds)
-	}
-	return json.Marshal(plain(in))
+	return bounds.Encode(plain(in), in.OutOfBounds)
 }
 
 // DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
 // save memory.
 func (in *SparkApplication) DropLargeSpec(limit int) bool {
-	if in.SpecBytes <= limit {
-		return false
-	}
-
-	in.Spec = ApplicationSpec{}
-	return true
+	return bounds.Drop(&in.Spec, in.SpecBytes, limit)
 }
 
 // DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
 // save memory.
 func (in *SparkCluster) DropLargeSpec(limit int) bool {
-	if in.SpecBytes <= limit {
-		return false
-	}
-
-	in.Spec = ClusterSpec{}
-	return true
+	return bounds.Drop(&in.Spec, in.SpecBytes, limit)
 }
 
 // Bounds maps the names of this package's kinds to the limits that their specs and statuses must keep when they are

@@ -14,17 +14,17 @@ type ObjectMetadata struct {
 	// Has no effect: the object is created in the namespace of the resource.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// Labels of the object.
+	// Labels of the object, beside the operator's own.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations of the object.
+	// Annotations of the object, which its controller may read.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // DriverServiceIngress requests a Service of the driver and an Ingress that leads to the Service.
 type DriverServiceIngress struct {
-	// The Service's metadata.
+	// The Service's name, labels and annotations.
 	ServiceMetadata ObjectMetadata `json:"serviceMetadata"`
 	// The Service's spec. The operator replaces its selector by one that selects the driver. If the operator's
 	// configuration does not allow Services that are reachable from outside the cluster, the Service becomes a
@@ -34,7 +34,7 @@ type DriverServiceIngress struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +required
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty" bounds:"as=ServiceSpec"`
-	// The Ingress's metadata.
+	// The Ingress's name, labels and annotations.
 	IngressMetadata ObjectMetadata `json:"ingressMetadata"`
 	// The Ingress's spec (networking.k8s.io/v1), kept as written. If it has neither rules nor a default backend, the
 	// operator adds a rule that sends all paths to the Service's first port.

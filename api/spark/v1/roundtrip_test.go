@@ -158,8 +158,10 @@ func TestDecodingKeepsWrittenZeros(t *testing.T) {
 
 	tolerations := obj.(*v1.SparkApplication).Spec.ApplicationTolerations
 	for name, n := range map[string]*int64{
-		"maxRestartAttempts": tolerations.RestartConfig.MaxRestartAttempts, "restartBackoffMillis": tolerations.RestartConfig.RestartBackoffMillis,
-		"driverStartTimeoutMillis": tolerations.ApplicationTimeoutConfig.DriverStartTimeoutMillis, "initExecutors": tolerations.InstanceConfig.InitExecutors,
+		"maxRestartAttempts":       tolerations.RestartConfig.MaxRestartAttempts,
+		"restartBackoffMillis":     tolerations.RestartConfig.RestartBackoffMillis,
+		"driverStartTimeoutMillis": tolerations.ApplicationTimeoutConfig.DriverStartTimeoutMillis,
+		"initExecutors":            tolerations.InstanceConfig.InitExecutors,
 	} {
 		if n == nil || *n != 0 {
 			t.Errorf("%s is %v, want 0", name, n)
@@ -167,7 +169,8 @@ func TestDecodingKeepsWrittenZeros(t *testing.T) {
 	}
 
 	for name, n := range map[string]*int64{
-		"maxRestartOnFailure": tolerations.RestartConfig.MaxRestartOnFailure, "driverReadyTimeoutMillis": tolerations.ApplicationTimeoutConfig.DriverReadyTimeoutMillis,
+		"maxRestartOnFailure":      tolerations.RestartConfig.MaxRestartOnFailure,
+		"driverReadyTimeoutMillis": tolerations.ApplicationTimeoutConfig.DriverReadyTimeoutMillis,
 	} {
 		if n != nil {
 			t.Errorf("%s is %d, want it absent", name, *n)
@@ -183,11 +186,13 @@ func TestKindsAreRegistered(t *testing.T) {
 		}
 	}
 
-	if got, want := v1.Resource("sparkclusters"), (schema.GroupResource{Group: "spark.apache.org", Resource: "sparkclusters"}); got != want {
+	if got, want := v1.Resource("sparkclusters"),
+		(schema.GroupResource{Group: "spark.apache.org", Resource: "sparkclusters"}); got != want {
 		t.Errorf("resource %v, want %v", got, want)
 	}
 
-	if got, want := v1.Kind("SparkCluster"), (schema.GroupKind{Group: "spark.apache.org", Kind: "SparkCluster"}); got != want {
+	if got, want := v1.Kind("SparkCluster"),
+		(schema.GroupKind{Group: "spark.apache.org", Kind: "SparkCluster"}); got != want {
 		t.Errorf("kind %v, want %v", got, want)
 	}
 }

@@ -50,24 +50,32 @@ const (
 	ApplicationResourceReleased ApplicationStateSummary = "ResourceReleased"
 	// ApplicationTerminatedWithoutReleaseResources: the application ended, and its objects are kept.
 	ApplicationTerminatedWithoutReleaseResources ApplicationStateSummary = "TerminatedWithoutReleaseResources"
+	// ApplicationSuspended: the attempt was stopped, and another one starts when the suspension is lifted.
+	ApplicationSuspended ApplicationStateSummary = "Suspended"
 )
 
-// SuspendReason is the reason why an application or a cluster is in the state Suspended, which only the Apache Spark
-// project's operator writes. In a state Suspended without a reason it is SpecSuspend.
+// SuspendReason is the reason why an application or a cluster is in the state Suspended. In a state Suspended without a
+// reason it is SpecSuspend.
 //
 // +kubebuilder:validation:Enum=KueueEviction;SpecSuspend
 type SuspendReason string
 
+// The reasons of the state Suspended.
+const (
+	KueueEviction SuspendReason = "KueueEviction" // Kueue took the quota back
+	SpecSuspend   SuspendReason = "SpecSuspend"   // spec.suspend is true
+)
+
 // ApplicationStatus is the last observed state of an application.
 type ApplicationStatus struct {
-	// The current state.
+	// The state that the application is in, since when, and why.
 	// +optional
 	CurrentState *ApplicationState `json:"currentState,omitempty"`
 	// The states that the application has been in, by an increasing decimal number. They include the states of earlier
 	// attempts unless the operator trims the history.
 	// +optional
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
-	// The current attempt.
+	// Number, restarts and states of the current attempt to run the application.
 	// +optional
 	CurrentAttemptSummary *ApplicationAttemptSummary `json:"currentAttemptSummary,omitempty"`
 	// The attempt before the current one. Absent during the first attempt.
@@ -94,7 +102,7 @@ type ApplicationStatus struct {
 
 // ApplicationState is a state of an application, with its time and its reason.
 type ApplicationState struct {
-	// The state.
+	// One of the states of Apache Spark's operator, such as Submitted, RunningHealthy, Succeeded or Failed.
 	// +optional
 	CurrentStateSummary ApplicationStateSummary `json:"currentStateSummary,omitempty"`
 	// Why the state is Suspended.
@@ -103,7 +111,7 @@ type ApplicationState struct {
 	// When the application entered the state, in the form of RFC 3339 with fractions of a second.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
-	// The reason, as a sentence.
+	// Why the application is in this state and what to do, as a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// The status of the driver's pod when the application entered the state, if it explains the state. It contains no
@@ -161,6 +169,10 @@ type OperatorStatus struct {
 	// The phase that the driver was in before its node stopped answering. Set only while the node does not answer.
 	// +optional
 	Before string `json:"before,omitempty"`
+	// The largest threshold of applicationTolerations.instanceConfig that the running executors of the attempt reached.
+	// Set only if initExecutors is 0.
+	// +optional
+	EnoughExecutors int32 `json:"enoughExecutors,omitempty"`
 }
 
 // OperatorCause is a reason, as one CamelCase word for programs and as a sentence for people.

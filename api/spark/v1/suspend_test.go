@@ -11,9 +11,11 @@ import (
 func TestUnreadableSpecKeepsSuspend(t *testing.T) {
 	t.Parallel()
 
-	for _, rest := range []string{`"sparkConf": 7`, `"sparkConf": {"a": "` + strings.Repeat("x", 3<<20) + `"}`, `"sparkConf": ` + strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000)} {
+	for _, rest := range []string{`"sparkConf": 7`, `"sparkConf": {"a": "` + strings.Repeat("x", 3<<20) + `"}`,
+		`"sparkConf": ` + strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000)} {
 		for suspend, want := range map[string]bool{`"suspend": true, `: true, `"suspend": false, `: false, "": false} {
-			app, cluster, text := &SparkApplication{}, &SparkCluster{}, []byte(`{"metadata": {"name": "n"}, "spec": {`+suspend+rest+"}}")
+			app, cluster, text := &SparkApplication{}, &SparkCluster{},
+				[]byte(`{"metadata": {"name": "n"}, "spec": {`+suspend+rest+"}}")
 			if err := json.Unmarshal(text, app); err != nil || app.OutOfBounds == "" {
 				t.Fatalf("%.80s: %v, %q", text, err, app.OutOfBounds)
 			}

@@ -42,7 +42,8 @@ type ApplicationTolerations struct {
 	// How many executors the application needs.
 	// +optional
 	InstanceConfig *InstanceConfig `json:"instanceConfig,omitempty"`
-	// Whether the objects of the last attempt are kept after its end: Always, Never (the default) or OnFailure.
+	// Whether the objects of the last attempt are kept after its end: Always, Never (the default) or OnFailure. Has no
+	// effect if restartPolicy is another than Never: an application that may restart keeps no objects.
 	// +optional
 	ResourceRetainPolicy ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
 	// How long the objects of the last attempt are kept, in milliseconds. Negative: as long as the application exists.
@@ -96,7 +97,7 @@ type ApplicationTimeoutConfig struct {
 	// +optional
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`
 	// Time from the moment at which the driver is ready until enough executors run. The time starts again when the
-	// first executors run. Default 300000.
+	// first executors run. Time behind scheduling gates does not count. Default 300000.
 	// +optional
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
 	// How long the deletion of an attempt's objects may take after the attempt's end. After that time the objects are
@@ -114,8 +115,8 @@ type InstanceConfig struct {
 	// for executors.
 	// +optional
 	InitExecutors *int64 `json:"initExecutors,omitempty"`
-	// If fewer executors than this run, the application continues in state RunningWithBelowThresholdExecutors. Default
-	// 0.
+	// If fewer executors than this run, the application continues in state RunningWithBelowThresholdExecutors. Without
+	// initExecutors this applies when as many have run at the same time, or after executorStartTimeoutMillis. Default 0.
 	// +optional
 	MinExecutors *int64 `json:"minExecutors,omitempty"`
 	// If fewer executors than this run, and dynamic allocation is off, the application continues in state

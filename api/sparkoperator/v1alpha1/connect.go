@@ -9,6 +9,10 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
 
+// ConnectNameLabel is the label with the name of a SparkConnect, on each of its objects. Other operators of this API
+// set it too.
+const ConnectNameLabel = "sparkoperator.k8s.io/connect-name"
+
 // SparkConnect keeps one Spark Connect server running, which has its own executors. Clients open sessions through the
 // server's Service.
 //
@@ -30,7 +34,7 @@ type SparkConnect struct {
 	// pod and its Service are derived from it.
 	metav1.ObjectMeta `json:"metadata"`
 
-	// The desired state.
+	// The server and the executors that should run. An edit replaces the server.
 	Spec SparkConnectSpec `json:"spec"`
 	// The last observed state. Only the operator writes it.
 	// +optional
@@ -75,10 +79,10 @@ type SparkConnectSpec struct {
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 
-	// The server.
+	// The server's pod, which is a Spark driver, and its Service.
 	Server ServerSpec `json:"server"`
 
-	// The executors.
+	// The executors of the server: their number and their pods.
 	Executor ExecutorSpec `json:"executor"`
 
 	// Lets Spark add and remove executors according to load.
@@ -161,7 +165,7 @@ type UIConfiguration struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	IngressURLFormat string `json:"ingressURLFormat,omitempty" bounds:"max=2048"`
-	// Annotations of the Ingress.
+	// Annotations of the Ingress, which an ingress controller reads.
 	// +optional
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// TLS hosts of the Ingress, and the Secrets with their certificates.

@@ -46,7 +46,8 @@ func encode(t testing.TB, v any) []byte {
 // operator, accepts them. An entry covers each crd.Gap whose Path ends with the field path and whose What begins with
 // the field what. The field why gives the reason.
 var deliberate = []struct{ path, what, why string }{
-	{"Port", "minimum -2.147483648e+09", "Go's IntOrString holds an int32: the peer cannot decode other numbers either"},
+	{"Port", "minimum -2.147483648e+09",
+		"Go's IntOrString holds an int32: the peer cannot decode other numbers either"},
 	{"Port", "maximum 2.147483647e+09", "as for the minimum"},
 	{"Time", "pattern ^[^tz]*$", "Go's times have a capital T and Z: the peer cannot decode other times either"},
 	{"sparkVersion", "maxLength 256", "no Spark version is that long"},
@@ -183,7 +184,8 @@ func TestFullObjectsAreStoredWhole(t *testing.T) {
 // peer's, because users of the API see them.
 func TestNamesAreThePeers(t *testing.T) {
 	ours, theirs := crd.Ours(t, connects), crd.Theirs(t, connects)
-	if diff := cmp.Diff(theirs.Spec.Names.ShortNames, ours.Spec.Names.ShortNames); diff != "" || ours.Spec.Names.Kind != theirs.Spec.Names.Kind ||
+	if diff := cmp.Diff(theirs.Spec.Names.ShortNames, ours.Spec.Names.ShortNames); diff != "" ||
+		ours.Spec.Names.Kind != theirs.Spec.Names.Kind ||
 		ours.Spec.Names.Plural != theirs.Spec.Names.Plural || ours.Spec.Scope != theirs.Spec.Scope {
 		t.Errorf("names %+v, the peer's are %+v", ours.Spec.Names, theirs.Spec.Names)
 	}
@@ -204,7 +206,8 @@ func TestNamesAreThePeers(t *testing.T) {
 		t.Errorf("%s is %q, the peer's is %q", approved, got, want)
 	}
 
-	if v := ours.Spec.Versions[0]; len(ours.Spec.Versions) != 1 || v.Name != version || !v.Served || !v.Storage || v.Subresources == nil || v.Subresources.Status == nil {
+	if v := ours.Spec.Versions[0]; len(ours.Spec.Versions) != 1 || v.Name != version || !v.Served || !v.Storage ||
+		v.Subresources == nil || v.Subresources.Status == nil {
 		t.Errorf("versions %+v", ours.Spec.Versions)
 	}
 }

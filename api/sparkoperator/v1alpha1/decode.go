@@ -1,10 +1,6 @@
 package v1alpha1
 
-import (
-	"encoding/json"
-
-	"github.com/sparkoperator/spark-operator/api/bounds"
-)
+import "github.com/sparkoperator/spark-operator/api/bounds"
 
 var connectBounds = bounds.Kind{Spec: bounds.ShapeOf[SparkConnectSpec](), Status: bounds.ShapeOf[SparkConnectStatus]()}
 
@@ -20,22 +16,13 @@ func (in *SparkConnect) UnmarshalJSON(data []byte) (err error) {
 // empty spec would overwrite the stored spec.
 func (in SparkConnect) MarshalJSON() ([]byte, error) {
 	type plain SparkConnect // which has no MarshalJSON
-
-	if in.OutOfBounds != "" {
-		return nil, bounds.Unwritable(in.OutOfBounds)
-	}
-	return json.Marshal(plain(in))
+	return bounds.Encode(plain(in), in.OutOfBounds)
 }
 
 // DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
 // save memory.
 func (in *SparkConnect) DropLargeSpec(limit int) bool {
-	if in.SpecBytes <= limit {
-		return false
-	}
-
-	in.Spec = SparkConnectSpec{}
-	return true
+	return bounds.Drop(&in.Spec, in.SpecBytes, limit)
 }
 
 // Bounds maps the names of this package's kinds to the limits that their specs and statuses must keep when they are

@@ -141,11 +141,13 @@ func TestKindsAreRegistered(t *testing.T) {
 		}
 	}
 
-	if got, want := v1alpha1.Resource("sparkconnects"), (schema.GroupResource{Group: "sparkoperator.k8s.io", Resource: "sparkconnects"}); got != want {
+	if got, want := v1alpha1.Resource("sparkconnects"),
+		(schema.GroupResource{Group: "sparkoperator.k8s.io", Resource: "sparkconnects"}); got != want {
 		t.Errorf("resource %v, want %v", got, want)
 	}
 
-	if got, want := v1alpha1.Kind("SparkConnect"), (schema.GroupKind{Group: "sparkoperator.k8s.io", Kind: "SparkConnect"}); got != want {
+	if got, want := v1alpha1.Kind("SparkConnect"),
+		(schema.GroupKind{Group: "sparkoperator.k8s.io", Kind: "SparkConnect"}); got != want {
 		t.Errorf("kind %v, want %v", got, want)
 	}
 }
@@ -167,7 +169,8 @@ func TestZeroValuesAreNotWritten(t *testing.T) {
 // because clients of this API compare them.
 func TestStatusWordsAreThePeers(t *testing.T) {
 	for got, want := range map[string]string{
-		string(v1alpha1.SparkConnectStateNew): "", string(v1alpha1.SparkConnectStateProvisioning): "Provisioning", string(v1alpha1.SparkConnectStateReady): "Ready",
+		string(v1alpha1.SparkConnectStateNew): "", string(v1alpha1.SparkConnectStateProvisioning): "Provisioning",
+		string(v1alpha1.SparkConnectStateReady):    "Ready",
 		string(v1alpha1.SparkConnectStateNotReady): "NotReady", string(v1alpha1.SparkConnectStateFailed): "Failed",
 		v1alpha1.ConditionServerPodReady: "ServerPodReady", v1alpha1.ReasonServerPodNotReady: "ServerPodNotReady",
 	} {

@@ -43,7 +43,7 @@ type SparkConnectStatus struct {
 	// Empty (new), Provisioning, Ready, NotReady or Failed.
 	// +optional
 	State SparkConnectState `json:"state,omitempty"`
-	// The server.
+	// The server's pod, and the addresses of the server.
 	// +optional
 	Server SparkConnectServerStatus `json:"server,omitzero"`
 	// The number of executors by phase: pending, running, succeeded, failed, unknown.
@@ -67,10 +67,10 @@ type SparkConnectStatus struct {
 
 // SparkConnectServerStatus describes the server's pod and its addresses.
 type SparkConnectServerStatus struct {
-	// Name of the server's pod.
+	// Name of the pod of the current or last server.
 	// +optional
 	PodName string `json:"podName,omitempty"`
-	// IP address of the server's pod.
+	// IP address of the server's pod. Clients use the Service instead, because servers come and go.
 	// +optional
 	PodIP string `json:"podIp,omitempty"`
 	// Name of the server's Service. Clients connect to sc://SERVICE.NAMESPACE:15002.

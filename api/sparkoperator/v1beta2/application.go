@@ -5,6 +5,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// These labels of this API group select objects. Other operators of the API set them too.
+const (
+	// AppNameLabel has the name of a SparkApplication, on each of its objects.
+	AppNameLabel = "sparkoperator.k8s.io/app-name"
+	// ScheduledAppNameLabel has the name of a ScheduledSparkApplication, on each of its runs.
+	ScheduledAppNameLabel = "sparkoperator.k8s.io/scheduled-app-name"
+	// SubmissionIDLabel has the identifier of an attempt, on each of its objects.
+	SubmissionIDLabel = "sparkoperator.k8s.io/submission-id"
+)
+
 // SparkApplication is one Spark application: what to run, with how many executors, and what to do when it ends.
 //
 // The rule for metadata.name is checked only at creation, so that a stored object whose name breaks the rule can still
@@ -28,7 +38,7 @@ type SparkApplication struct {
 	// pod and its Service are derived from it.
 	metav1.ObjectMeta `json:"metadata"`
 
-	// The desired state.
+	// The application that should run. Most edits end a running attempt and start the application anew.
 	Spec SparkApplicationSpec `json:"spec"`
 	// The last observed state. Only the operator writes it.
 	// +optional
@@ -146,10 +156,10 @@ type SparkApplicationSpec struct {
 	// +optional
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 
-	// The driver.
+	// The driver: its pod, its resources, and its options of Spark.
 	Driver DriverSpec `json:"driver"`
 
-	// The executors.
+	// The executors: their number, their pods, their resources, and their options of Spark.
 	Executor ExecutorSpec `json:"executor"`
 
 	// Files, jars and packages that the application needs besides its main file.
@@ -199,7 +209,7 @@ type SparkApplicationSpec struct {
 	// +optional
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 
-	// Options of the batch scheduler.
+	// Queue, priority and resources of the application, for the batch scheduler.
 	// +optional
 	BatchSchedulerOptions *BatchSchedulerConfiguration `json:"batchSchedulerOptions,omitempty"`
 
@@ -373,7 +383,8 @@ type Timeouts struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
-	// Time from the moment at which the driver is ready until the initial executors run.
+	// Time from the moment at which the driver is ready until the initial executors run. Time behind scheduling gates
+	// does not count.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`

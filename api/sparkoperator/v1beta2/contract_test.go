@@ -24,20 +24,27 @@ const (
 // with such a value ever ran, because a new gap must not break a user's manifest. A table in docs/validation.md
 // contains both texts.
 var deliberate = []struct{ path, what, says, why string }{
-	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark", "Spark cannot parse it: the driver never starts"},
+	{"driver.memory", "rule", "a size that Spark does not read; `${...}` is left to Spark",
+		"Spark cannot parse it: the driver never starts"},
 	{"executor.memory", "rule", "the same", "Spark cannot parse it: the driver ends when it reads its configuration"},
 	{"driver.memoryOverhead", "rule", "the same", "like memory"},
 	{"executor.memoryOverhead", "rule", "the same", "like memory"},
-	{"driver.podName", "rule", "not a name of a pod", "no pod with another name can be created; the kubeflow definition's pattern means the same, but matches anywhere"},
-	{".port", "minimum -2.147483648e+09", "a port below -2147483648", "Go's IntOrString holds an int32: the kubeflow operator cannot decode it"},
+	{"driver.podName", "rule", "not a name of a pod",
+		"no pod with another name can be created; the kubeflow definition's pattern means the same, but matches anywhere"},
+	{".port", "minimum -2.147483648e+09", "a port below -2147483648",
+		"Go's IntOrString holds an int32: the kubeflow operator cannot decode it"},
 	{".port", "maximum 2.147483647e+09", "a port above 2147483647", "like the minimum"},
-	{"", "pattern " + strictQuantity, "a quantity with a fraction in its exponent, such as 1e1.5, or with more than two digits there, or with a minus sign",
+	{"", "pattern " + strictQuantity,
+		"a quantity with a fraction in its exponent, such as 1e1.5, or with more than two digits there, or with a minus sign",
 		"no quantity has a fraction there, so the kubeflow operator cannot decode it; it would compute for hours with an exponent of ten digits"},
-	{"", "minimum 0", "a negative number as a quantity", "the API server refuses pods and claims with a negative amount"},
-	{"", "maxLength ", "a longer text than [Limits](#limits) allows", "the kubeflow operator may compute with a long quantity for hours; no real value of the others is as long"},
+	{"", "minimum 0", "a negative number as a quantity",
+		"the API server refuses pods and claims with a negative amount"},
+	{"", "maxLength ", "a longer text than [Limits](#limits) allows",
+		"the kubeflow operator may compute with a long quantity for hours; no real value of the others is as long"},
 	{"", "maxItems ", "more items than [Limits](#limits) allows", "no application that ran is known to have as many"},
 	{"", "maxProperties ", "more entries than [Limits](#limits) allows", "like items of a list"},
-	{"Time", "pattern ^[^tz]*$", "a time with a small t or z", "Go's times have a capital T and Z: the kubeflow operator cannot decode others"},
+	{"Time", "pattern ^[^tz]*$", "a time with a small t or z",
+		"Go's times have a capital T and Z: the kubeflow operator cannot decode others"},
 	{"Run", "pattern ^[^tz]*$", "the same", "like all times"},
 	{"", "rule ", "what [By the operator](#by-the-operator) and [The other kinds](#the-other-kinds) mark as refused by the definition", "the operator refuses the same values when it reconciles the object"},
 }
@@ -76,7 +83,8 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 func TestApprovalIsThePeers(t *testing.T) {
 	const approved = "api-approved.kubernetes.io"
 	for _, file := range []string{applications, schedules} {
-		if got, want := crd.Ours(t, file).Annotations[approved], crd.Theirs(t, file).Annotations[approved]; got != want {
+		if got, want := crd.Ours(t, file).Annotations[approved],
+			crd.Theirs(t, file).Annotations[approved]; got != want {
 			t.Errorf("%s: %s is %q, the peer's is %q", file, approved, got, want)
 		}
 	}
@@ -95,8 +103,10 @@ func TestDeliberateGapsAreDocumented(t *testing.T) {
 
 	want := "| property | refused value | why nothing is lost |\n|---|---|---|\n"
 	for _, d := range deliberate {
-		property := map[string]string{"": "every quantity", ".port": "every `port` of a probe or hook", "Time": "the status' `...Time`", "Run": "the status' `...Run`"}[d.path]
-		if covered, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list", "maxProperties ": "every map", "rule ": "every field"}[d.what]; ok {
+		property := map[string]string{"": "every quantity", ".port": "every `port` of a probe or hook",
+			"Time": "the status' `...Time`", "Run": "the status' `...Run`"}[d.path]
+		if covered, ok := map[string]string{"maxLength ": "every quantity, and some texts", "maxItems ": "every list",
+			"maxProperties ": "every map", "rule ": "every field"}[d.what]; ok {
 			property = covered
 		}
 

@@ -1,10 +1,6 @@
 package v1beta2
 
-import (
-	"encoding/json"
-
-	"github.com/sparkoperator/spark-operator/api/bounds"
-)
+import "github.com/sparkoperator/spark-operator/api/bounds"
 
 var (
 	applicationBounds = bounds.Kind{Spec: bounds.ShapeOf[SparkApplicationSpec](), Status: bounds.ShapeOf[SparkApplicationStatus]()}
@@ -31,44 +27,26 @@ func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) (err error) {
 // the empty spec would overwrite the stored spec.
 func (in SparkApplication) MarshalJSON() ([]byte, error) {
 	type plain SparkApplication // which has no MarshalJSON
-
-	if in.OutOfBounds != "" {
-		return nil, bounds.Unwritable(in.OutOfBounds)
-	}
-	return json.Marshal(plain(in))
+	return bounds.Encode(plain(in), in.OutOfBounds)
 }
 
 // MarshalJSON encodes a ScheduledSparkApplication. If the spec could not be decoded, it returns an error, because an
 // update with the empty spec would overwrite the stored spec.
 func (in ScheduledSparkApplication) MarshalJSON() ([]byte, error) {
 	type plain ScheduledSparkApplication // which has no MarshalJSON
-
-	if in.OutOfBounds != "" {
-		return nil, bounds.Unwritable(in.OutOfBounds)
-	}
-	return json.Marshal(plain(in))
+	return bounds.Encode(plain(in), in.OutOfBounds)
 }
 
 // DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
 // save memory.
 func (in *SparkApplication) DropLargeSpec(limit int) bool {
-	if in.SpecBytes <= limit {
-		return false
-	}
-
-	in.Spec = SparkApplicationSpec{}
-	return true
+	return bounds.Drop(&in.Spec, in.SpecBytes, limit)
 }
 
 // DropLargeSpec empties the spec if its JSON has more than limit bytes, and reports whether it did so. Caches use it to
 // save memory.
 func (in *ScheduledSparkApplication) DropLargeSpec(limit int) bool {
-	if in.SpecBytes <= limit {
-		return false
-	}
-
-	in.Spec = ScheduledSparkApplicationSpec{}
-	return true
+	return bounds.Drop(&in.Spec, in.SpecBytes, limit)
 }
 
 // Bounds maps the names of this package's kinds to the limits that their specs and statuses must keep when they are

@@ -26,11 +26,13 @@ const small = `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplica
 func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	for _, cpu := range []string{
-		"1234567890123456789012e2000000000", "1e-2000000000", "1E2000000000", "1e0000000000000000099", strings.Repeat("1", 1_000_000), strings.Repeat("1", 1_000_000) + "Ki",
+		"1234567890123456789012e2000000000", "1e-2000000000", "1E2000000000", "1e0000000000000000099",
+		strings.Repeat("1", 1_000_000), strings.Repeat("1", 1_000_000) + "Ki",
 		"0." + strings.Repeat("1", 1_000_000),
 	} {
 		document := fmt.Sprintf(small, cpu)
-		list := `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplicationList","metadata":{},"items":[` + fmt.Sprintf(small, "1") + "," + document + `]}`
+		list := `{"apiVersion":"sparkoperator.k8s.io/v1beta2","kind":"SparkApplicationList","metadata":{},"items":[` +
+			fmt.Sprintf(small, "1") + "," + document + `]}`
 
 		done := make(chan []v1beta2.SparkApplication, 1)
 		go func() {
@@ -58,7 +60,8 @@ func TestSmallObjectsThatTakeHoursAreDecodedAtOnce(t *testing.T) {
 			for i, app := range all {
 				within := i == 1
 				if within != (app.OutOfBounds == "") || app.Name != "a" || app.Status.ExecutionAttempts != 3 {
-					t.Errorf("%.80q, object %d: %q, %s, %d attempts", cpu, i, app.OutOfBounds, app.Name, app.Status.ExecutionAttempts)
+					t.Errorf("%.80q, object %d: %q, %s, %d attempts", cpu, i, app.OutOfBounds, app.Name,
+						app.Status.ExecutionAttempts)
 				}
 
 				if !within && !strings.HasPrefix(app.OutOfBounds, "spec.driver.sidecars[0].resources.limits[cpu]: ") {
@@ -81,7 +84,8 @@ func TestAnUnreadSpecIsNotWrittenBack(t *testing.T) {
 		t.Errorf("%v, %s", err, text)
 	}
 
-	if err := json.Unmarshal([]byte(fmt.Sprintf(small, "1")), &app); err != nil || app.OutOfBounds != "" || len(app.Spec.Driver.Sidecars) != 1 {
+	if err := json.Unmarshal([]byte(fmt.Sprintf(small, "1")), &app); err != nil || app.OutOfBounds != "" ||
+		len(app.Spec.Driver.Sidecars) != 1 {
 		t.Errorf("put right: %v, %q", err, app.OutOfBounds)
 	}
 }

@@ -13,16 +13,16 @@ type SparkUIConfiguration struct {
 	// Name of the Service's port. Default spark-driver-ui-port.
 	// +optional
 	ServicePortName *string `json:"servicePortName,omitempty"`
-	// Type of the Service. Default ClusterIP.
+	// Type of the UI's Service. Default ClusterIP. Other types need the operator's permission (exposure.enabled).
 	// +optional
 	ServiceType *corev1.ServiceType `json:"serviceType,omitempty"`
-	// Annotations of the Service.
+	// Annotations of the UI's Service, which are kept as written.
 	// +optional
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
-	// Labels of the Service.
+	// Labels of the UI's Service, beside the operator's own.
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
-	// Annotations of the Ingress.
+	// Annotations of the UI's Ingress, which an ingress controller reads.
 	// +optional
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// TLS hosts of the Ingress, and the Secrets with their certificates.
@@ -55,7 +55,7 @@ type RouteParentReference struct {
 	// namespaces may attach.
 	// +optional
 	Namespace *string `json:"namespace,omitempty"`
-	// Name of the parent.
+	// Name of the parent, such as a Gateway.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 	// Name of the parent's listener. Default: all listeners.
@@ -72,15 +72,15 @@ type RouteParentReference struct {
 type DriverIngressConfiguration struct {
 	// Port of the Service and of the driver.
 	ServicePort *int32 `json:"servicePort"`
-	// Name of the Service's port.
+	// Name of the port in its Service, such as http.
 	ServicePortName *string `json:"servicePortName"`
-	// Type of the Service. Default ClusterIP.
+	// Type of the port's Service. Default ClusterIP. Other types need the operator's permission (exposure.enabled).
 	// +optional
 	ServiceType *corev1.ServiceType `json:"serviceType,omitempty"`
-	// Annotations of the Service.
+	// Annotations of the port's Service, which are kept as written.
 	// +optional
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
-	// Labels of the Service.
+	// Labels of the port's Service, beside the operator's own.
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace.
@@ -88,7 +88,7 @@ type DriverIngressConfiguration struct {
 	// +kubebuilder:validation:MaxLength=2048
 	// +optional
 	IngressURLFormat string `json:"ingressURLFormat,omitempty" bounds:"max=2048"`
-	// Annotations of the Ingress.
+	// Annotations of the port's Ingress, which an ingress controller reads.
 	// +optional
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// TLS hosts of the Ingress, and the Secrets with their certificates.

@@ -48,7 +48,7 @@ type SparkPodSpec struct {
 	// +optional
 	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
 
-	// GPUs of the Spark container.
+	// GPUs that the Spark container gets, as a limit of an extended resource. Default: none.
 	// +optional
 	GPU *GPUSpec `json:"gpu,omitempty"`
 
@@ -56,7 +56,7 @@ type SparkPodSpec struct {
 	// +optional
 	Image *string `json:"image,omitempty"`
 
-	// ConfigMaps to mount.
+	// ConfigMaps that are mounted into the Spark container, each at a path.
 	// +optional
 	ConfigMaps []NamePath `json:"configMaps,omitempty"`
 
@@ -105,7 +105,7 @@ type SparkPodSpec struct {
 	// +optional
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// Security settings of the pod.
+	// Security settings of the pod, which hold for all its containers.
 	// +optional
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 
@@ -203,7 +203,7 @@ type DriverSpec struct {
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
 
-	// Priority class of the pod.
+	// Priority class of the driver pod. Default: the cluster's default priority.
 	// +optional
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
@@ -243,7 +243,7 @@ type ExecutorSpec struct {
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
 
-	// Priority class of the pods.
+	// Priority class of the executor pods. Default: the cluster's default priority.
 	// +optional
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
@@ -252,13 +252,13 @@ type ExecutorSpec struct {
 type GPUSpec struct {
 	// The resource's name, for example nvidia.com/gpu.
 	Name string `json:"name"`
-	// The number of GPUs.
+	// How many GPUs each Spark container gets.
 	Quantity int64 `json:"quantity"`
 }
 
 // NamePath names an object, such as a ConfigMap, and the path at which it is mounted.
 type NamePath struct {
-	// Name of the object.
+	// Name of the object, which is in the application's namespace.
 	Name string `json:"name"`
 	// Directory at which the object is mounted.
 	Path string `json:"path"`
@@ -281,7 +281,7 @@ const (
 
 // SecretInfo names a Secret, the path at which it is mounted, and its type.
 type SecretInfo struct {
-	// Name of the Secret.
+	// Name of the Secret, which is in the application's namespace.
 	Name string `json:"name"`
 	// Directory at which the Secret is mounted.
 	Path string `json:"path"`
@@ -292,18 +292,18 @@ type SecretInfo struct {
 
 // NameKey names an object, such as a Secret, and one of its keys.
 type NameKey struct {
-	// Name of the object.
+	// Name of the object, which is in the application's namespace.
 	Name string `json:"name"`
-	// Name of the key.
+	// The key whose value is used.
 	Key string `json:"key"`
 }
 
 // Port is a port of a container.
 type Port struct {
-	// Name of the port.
+	// Name of the port, which is unique in the pod.
 	Name string `json:"name"`
 	// TCP, UDP or SCTP.
 	Protocol string `json:"protocol"`
-	// Number of the port.
+	// Number of the port, from 1 to 65535.
 	ContainerPort int32 `json:"containerPort"`
 }

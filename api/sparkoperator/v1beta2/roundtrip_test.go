@@ -129,17 +129,20 @@ func reportUnset(path string, v reflect.Value, report func(string)) {
 
 func TestKindsAreRegistered(t *testing.T) {
 	scheme := newObjects(t)
-	for _, kind := range []string{"SparkApplication", "SparkApplicationList", "ScheduledSparkApplication", "ScheduledSparkApplicationList"} {
+	for _, kind := range []string{"SparkApplication", "SparkApplicationList", "ScheduledSparkApplication",
+		"ScheduledSparkApplicationList"} {
 		if !scheme.Recognizes(v1beta2.GroupVersion.WithKind(kind)) {
 			t.Errorf("%s is not registered", kind)
 		}
 	}
 
-	if got, want := v1beta2.Resource("sparkapplications"), (schema.GroupResource{Group: "sparkoperator.k8s.io", Resource: "sparkapplications"}); got != want {
+	if got, want := v1beta2.Resource("sparkapplications"),
+		(schema.GroupResource{Group: "sparkoperator.k8s.io", Resource: "sparkapplications"}); got != want {
 		t.Errorf("resource %v, want %v", got, want)
 	}
 
-	if got, want := v1beta2.Kind("SparkApplication"), (schema.GroupKind{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}); got != want {
+	if got, want := v1beta2.Kind("SparkApplication"),
+		(schema.GroupKind{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}); got != want {
 		t.Errorf("kind %v, want %v", got, want)
 	}
 }

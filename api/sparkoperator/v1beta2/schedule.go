@@ -27,7 +27,7 @@ type ScheduledSparkApplication struct {
 	// are derived from it.
 	metav1.ObjectMeta `json:"metadata"`
 
-	// The desired state.
+	// When runs start, and the application that they run.
 	Spec ScheduledSparkApplicationSpec `json:"spec"`
 	// The last observed state. Only the operator writes it.
 	// +optional
@@ -61,7 +61,7 @@ type ScheduledSparkApplicationSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	TimeZone string `json:"timeZone,omitempty" bounds:"max=256"`
-	// The application to run.
+	// The spec of the SparkApplication that each run creates.
 	Template SparkApplicationSpec `json:"template"`
 	// While true, no new runs start. Active runs continue.
 	// +optional
@@ -120,15 +120,15 @@ const (
 
 // ScheduledSparkApplicationStatus is the last observed state of a schedule.
 type ScheduledSparkApplicationStatus struct {
-	// When the last run was started.
+	// When the last run was started. Absent before the first one.
 	// +nullable
 	// +optional
 	LastRun metav1.Time `json:"lastRun,omitzero"`
-	// When the next run is due.
+	// When the next run is due. Absent without a next run.
 	// +nullable
 	// +optional
 	NextRun metav1.Time `json:"nextRun,omitzero"`
-	// Name of the last run's SparkApplication.
+	// Name of the SparkApplication that the last run created, in the same namespace.
 	// +optional
 	LastRunName string `json:"lastRunName,omitempty"`
 	// Names of the kept runs that succeeded, newest first.
@@ -203,7 +203,7 @@ type ScheduleOperatorStatus struct {
 // WaitingRequest describes a run that a user requested with RunNowAnnotation and that is not started yet. Scheduled
 // runs do not wait for it.
 type WaitingRequest struct {
-	// Name of the run.
+	// Name that the run's SparkApplication will have.
 	// +optional
 	Run string `json:"run,omitempty"`
 	// Since when the run could not be created. Absent if the run waits for other runs to end.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
@@ -20,13 +21,15 @@ import (
 // and watches all objects of a kind at once, so one stored object that cannot be decoded would hide all of them.
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
-	for _, file := range []string{applications, schedules} {
+	for file, object := range map[string]any{
+		applications: v1beta2.SparkApplication{}, schedules: v1beta2.ScheduledSparkApplication{},
+	} {
 		t.Run(file, func(t *testing.T) {
 			definition := crd.Ours(t, file)
-			schema := newSchema(t, definition)
+			schema, comparison := newSchema(t, definition), crd.CompareType(definition, version, object)
 
 			accepted, refused := 0, 0
-			for path, probe := range crd.Probes(definition, version) {
+			for path, probe := range comparison.Probes() {
 				stored, errs := schema.Admit(encode(t, probe))
 				if len(errs) > 0 {
 					refused++
@@ -37,7 +40,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 				crd.MustDecode(t, path, decoder, encode(t, stored))
 			}
 
-			t.Logf("%d accepted, %d refused", accepted, refused)
+			t.Logf("%d accepted, %d refused, %d repeat others", accepted, refused, comparison.Repeated)
 
 			if accepted < 1000 || refused < 1000 {
 				t.Errorf("%d accepted and %d refused probes: too few to mean anything", accepted, refused)
@@ -167,17 +170,21 @@ func TestAdmission(t *testing.T) {
 
 		{"memory in words", "driver.memory", "lots", []string{"spec.driver.memory", "whole number", "4g"}},
 		{"memory with a Kubernetes unit", "driver.memory", "4Gi", []string{"spec.driver.memory", "whole number"}},
-		{"memory with a fraction", "executor.memory", "1.5g", []string{"spec.executor.memory", "whole number and a unit"}},
+		{"memory with a fraction", "executor.memory", "1.5g",
+			[]string{"spec.executor.memory", "whole number and a unit"}},
 		{"empty memory, which means the default", "executor.memory", "", nil},
 		{"memory below zero", "driver.memory", "-1g", []string{"spec.driver.memory"}},
 		{"memory with a blank before the unit", "driver.memory", "1 g", []string{"spec.driver.memory"}},
-		{"overhead in words", "executor.memoryOverhead", "some", []string{"spec.executor.memoryOverhead", "whole number"}},
+		{"overhead in words", "executor.memoryOverhead", "some",
+			[]string{"spec.executor.memoryOverhead", "whole number"}},
 		{"memory", "driver.memory", "4g", nil},
 		{"memory in capitals", "driver.memory", "512M", nil},
 		{"memory with a unit of two letters", "executor.memory", "1Tb", nil},
-		{"driver memory with a unit of two letters, which the JVM cannot parse", "driver.memory", "1Tb", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
+		{"driver memory with a unit of two letters, which the JVM cannot parse", "driver.memory", "1Tb",
+			[]string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
 		{"memory in bytes", "executor.memory", "1073741824b", nil},
-		{"driver memory in bytes, which the JVM cannot parse", "driver.memory", "1073741824b", []string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
+		{"driver memory in bytes, which the JVM cannot parse", "driver.memory", "1073741824b",
+			[]string{"spec.driver.memory", "-Xmx", "512m or 2g"}},
 		{"memory without a unit", "executor.memory", "1024", nil},
 		{"memory with blanks around", "driver.memory", "\t1g ", nil},
 		{"memory by substitution", "driver.memory", "${env:MEM}", nil},
@@ -192,23 +199,31 @@ func TestAdmission(t *testing.T) {
 		{"a pod name that ends with a hyphen", "driver.podName", "driver-", []string{"spec.driver.podName"}},
 		{"a template that is no pod", "driver.template", map[string]any{"spec": "none"}, nil},
 		{"a template that is no object", "driver.template", "none", []string{"spec.driver.template"}},
-		{"an unknown secret type", "driver.secrets", []any{map[string]any{"name": "a", "path": "/a", "secretType": "Other"}}, nil},
-		{"a secret without a path", "driver.secrets", []any{map[string]any{"name": "a", "secretType": "Other"}}, []string{"secrets[0].path"}},
+		{"an unknown secret type", "driver.secrets",
+			[]any{map[string]any{"name": "a", "path": "/a", "secretType": "Other"}}, nil},
+		{"a secret without a path", "driver.secrets", []any{map[string]any{"name": "a", "secretType": "Other"}},
+			[]string{"secrets[0].path"}},
 		{"a sidecar's port by name", "driver.sidecars", sidecar("http"), nil},
-		{"a sidecar's port that exceeds an int32", "driver.sidecars", sidecar(int64(1) << 31), []string{"httpGet.port"}},
+		{"a sidecar's port that exceeds an int32", "driver.sidecars", sidecar(int64(1) << 31),
+			[]string{"httpGet.port"}},
 
-		{"retries below zero", "restartPolicy", map[string]any{"type": "OnFailure", "onFailureRetries": -1}, []string{"onFailureRetries"}},
-		{"no interval", "restartPolicy", map[string]any{"onFailureRetryInterval": 0}, []string{"onFailureRetryInterval"}},
-		{"unknown restart policy", "restartPolicy", map[string]any{"type": "Sometimes"}, []string{"spec.restartPolicy.type"}},
+		{"retries below zero", "restartPolicy", map[string]any{"type": "OnFailure", "onFailureRetries": -1},
+			[]string{"onFailureRetries"}},
+		{"no interval", "restartPolicy", map[string]any{"onFailureRetryInterval": 0},
+			[]string{"onFailureRetryInterval"}},
+		{"unknown restart policy", "restartPolicy", map[string]any{"type": "Sometimes"},
+			[]string{"spec.restartPolicy.type"}},
 		{"backoff", "restartPolicy", map[string]any{"backoff": map[string]any{"factor": 2, "maxSeconds": 60}}, nil},
-		{"backoff that shrinks", "restartPolicy", map[string]any{"backoff": map[string]any{"factor": 0}}, []string{"backoff.factor"}},
+		{"backoff that shrinks", "restartPolicy", map[string]any{"backoff": map[string]any{"factor": 0}},
+			[]string{"backoff.factor"}},
 		{"time to live below zero, accepted as by the peer", "timeToLiveSeconds", -5, nil},
 		{"a timeout of zero, which means no limit", "timeouts", map[string]any{"runSeconds": 0}, nil},
 		{"a timeout below zero", "timeouts", map[string]any{"runSeconds": -1}, []string{"spec.timeouts.runSeconds"}},
 		{"unknown submission", "submission", map[string]any{"mode": "Manual"}, []string{"spec.submission.mode"}},
 		{"a low port", "monitoring", monitoring(80), []string{"spec.monitoring.prometheus.port"}},
 		{"a good port", "monitoring", monitoring(9090), nil},
-		{"a route without a parent's name", "sparkUIOptions", map[string]any{"route": map[string]any{"parentRefs": []any{map[string]any{}}}},
+		{"a route without a parent's name", "sparkUIOptions",
+			map[string]any{"route": map[string]any{"parentRefs": []any{map[string]any{}}}},
 			[]string{"spec.sparkUIOptions.route.parentRefs[0].name"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

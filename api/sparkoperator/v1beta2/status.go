@@ -15,7 +15,7 @@ type SparkApplicationStatus struct {
 	// during an attempt.
 	// +optional
 	SubmissionID string `json:"submissionID,omitempty"`
-	// When the last attempt was submitted.
+	// When the last attempt was submitted. Absent before the first submission.
 	// +nullable
 	// +optional
 	LastSubmissionAttemptTime metav1.Time `json:"lastSubmissionAttemptTime,omitzero"`
@@ -23,7 +23,7 @@ type SparkApplicationStatus struct {
 	// +nullable
 	// +optional
 	TerminationTime metav1.Time `json:"terminationTime,omitzero"`
-	// The driver.
+	// The pod of the current or last driver, and the addresses of its web UI.
 	DriverInfo DriverInfo `json:"driverInfo"`
 	// The application's state. Every status has it, although the state of a new application is empty: Argo CD's health
 	// script ends in an error without it.
@@ -60,7 +60,7 @@ type SparkApplicationStatus struct {
 
 // DriverInfo describes the driver of the current or last attempt.
 type DriverInfo struct {
-	// Name of the web UI's Service.
+	// Name of the web UI's Service. Empty if the driver has none.
 	// +optional
 	WebUIServiceName string `json:"webUIServiceName,omitempty"`
 	// Port of the web UI's Service.
@@ -75,7 +75,7 @@ type DriverInfo struct {
 	// Address of the web UI outside the cluster.
 	// +optional
 	WebUIIngressAddress string `json:"webUIIngressAddress,omitempty"`
-	// Name of the driver pod.
+	// Name of the driver pod of the current or last attempt.
 	// +optional
 	PodName string `json:"podName,omitempty"`
 }
@@ -106,7 +106,7 @@ type ApplicationState struct {
 	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING,
 	// FAILING, SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
 	State ApplicationStateType `json:"state"`
-	// The error, as a sentence.
+	// Why the application failed or cannot run, and what to do, as a sentence.
 	// +optional
 	ErrorMessage string `json:"errorMessage,omitempty"`
 }

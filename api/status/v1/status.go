@@ -21,13 +21,13 @@ type ExecutorCounts struct {
 	// Executors that wait for a node, an image or their start.
 	// +optional
 	Pending int32 `json:"pending,omitempty"`
-	// Running executors.
+	// Executors that run at the moment.
 	// +optional
 	Running int32 `json:"running,omitempty"`
-	// Executors that succeeded.
+	// Executors that ended without an error.
 	// +optional
 	Completed int32 `json:"completed,omitempty"`
-	// Executors that failed.
+	// Executors that ended with an error.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
 	// Executors on nodes that do not answer.
@@ -74,7 +74,8 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
-	// When the scheduling gates of the driver pod were removed. Absent if no gates were removed.
+	// When the scheduling gates of the driver pod, or later those of its executors, were removed. Absent if no gates were
+	// removed.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
@@ -97,6 +98,10 @@ type OperatorStatus struct {
 	// The platform defaults from which the current or last attempt was rendered. Absent if the operator has none.
 	// +optional
 	Defaults *OperatorDefaults `json:"defaults,omitempty"`
+	// Address of the page of the current or last attempt in the History Server. Absent without a known History
+	// Server, and if the attempt writes no event log.
+	// +optional
+	HistoryServerURL string `json:"historyServerURL,omitempty"`
 	// How the last finished attempt ended.
 	// +optional
 	Outcome string `json:"outcome,omitempty"`
@@ -111,9 +116,15 @@ type OperatorStatus struct {
 	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
 	// +optional
 	FailedExecutorCreatedAt *metav1.MicroTime `json:"failedExecutorCreatedAt,omitempty"`
+	// Where the logs of the last attempt are kept. Absent if the operator keeps none.
+	// +optional
+	Logs *OperatorLogs `json:"logs,omitempty"`
 	// The basis of the counts in status.executors.
 	// +optional
 	Executors *OperatorExecutors `json:"executors,omitempty"`
+	// Requests of the pods of all attempts, multiplied by time.
+	// +optional
+	Usage *OperatorUsage `json:"usage,omitempty"`
 	// The last changes of phase, oldest first. The list has at most MaxHistory entries.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
@@ -157,9 +168,30 @@ type OperatorCause struct {
 	Log string `json:"log,omitempty"`
 }
 
+// OperatorLogs says where the logs of an attempt are kept, or why one of them is not.
+type OperatorLogs struct {
+	// Number of the attempt to which the logs belong, from 1.
+	Attempt int32 `json:"attempt"`
+	// Where the logs are: the URL of a folder in an object store, or configmap/NAME. It is for people. Programs compute
+	// the place from the name and the UID.
+	// +optional
+	Place string `json:"place,omitempty"`
+	// When the driver's log was kept. Absent before.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[^tz]*[.][0-9]{6}(Z|[-+][0-9:]+)$`
+	// +optional
+	KeptAt *metav1.MicroTime `json:"keptAt,omitempty"`
+	// Why a log was not kept, as one CamelCase word.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Which log was not kept, why, and what to do.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
 // OperatorTransition is one change of phase.
 type OperatorTransition struct {
-	// The phase.
+	// The phase of the life cycle that was entered.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// When the phase was entered.

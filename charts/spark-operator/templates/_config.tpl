@@ -44,6 +44,11 @@
   "health" (dict "bindAddress" (ternary (printf ":%d" (int $apache.health.port)) "0" $apache.health.enable))
   "sentinels" (dict "enabled" $apache.sentinels.enable "delay" $apache.sentinels.delay "namespace" (include "spark-operator.sentinelNamespace" .))
 -}}
+{{- with $apache.events }}{{/* values of an earlier version have none */}}
+{{- $events := dict "enabled" .enable "minInterval" .minInterval }}
+{{- with .excludedReasons }}{{ $_ := set $events "excludedReasons" . }}{{ end }}
+{{- $_ := set $apacheConfig "events" $events }}
+{{- end -}}
 {{- if $apache.properties }}{{ $_ := set $apacheConfig "propertiesFile" "/etc/spark-operator/spark-operator.properties" }}{{ end -}}
 {{- $dynamic := dict "enabled" $controller.dynamicConfig.enable -}}
 {{- if $controller.dynamicConfig.enable -}}
@@ -82,17 +87,20 @@
   "dynamicConfig" $dynamic
   "webhook" (fromYaml (include "spark-operator.webhook.config" .))
   "batchScheduler" $batch
+  "kueue" (dict "enabled" $controller.kueue.enable)
   "application" (dict
     "maxTrackedExecutorPerApp" (int $controller.maxTrackedExecutorPerApp)
     "defaultTimeToLiveSeconds" (int64 $controller.defaultTimeToLiveSeconds)
     "driverPodCreationGracePeriod" $controller.driverPodCreationGracePeriod
+    "statefulSets" (and .Values.spark.rbac.create .Values.spark.rbac.statefulSets)
     "timeouts" (dict
       "driverStartSeconds" (int64 $controller.timeouts.driverStartSeconds)
       "driverReadySeconds" (int64 $controller.timeouts.driverReadySeconds)
       "executorsStartSeconds" (int64 $controller.timeouts.executorsStartSeconds)
       "runSeconds" (int64 $controller.timeouts.runSeconds)))
 -}}
-{{- with .Values.defaults }}{{ $_ := set $derived "defaults" . }}{{ end }}
+{{- with include "spark-operator.defaults" . | fromJsonArray }}{{ $_ := set $derived "defaults" . }}{{ end }}
+{{- with .Values.logs }}{{ $_ := set $derived "logs" . }}{{ end }}
 apiVersion: config.sparkoperator.dev/v1alpha1
 kind: Configuration
 {{ toYaml (mergeOverwrite $derived (deepCopy .Values.config)) }}

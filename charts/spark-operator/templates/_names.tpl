@@ -121,10 +121,10 @@ docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
 {{- end -}}
 
 {{/* "true" if the operator reads the labels of all namespaces: they decide what is served, or which defaults
-     and rules of the platform apply. */}}
+     and rules of the platform apply, and which logs are kept. */}}
 {{- define "spark-operator.readsNamespaces" -}}
 {{- $reads := include "spark-operator.namespaceSelector" . -}}
-{{- range .Values.defaults }}{{ if .namespaceSelector }}{{ $reads = "true" }}{{ end }}{{ end -}}
+{{- range concat (include "spark-operator.defaults" . | fromJsonArray) .Values.logs }}{{ if .namespaceSelector }}{{ $reads = "true" }}{{ end }}{{ end -}}
 {{- range ((.Values.config.policy | default dict).rules | default list) }}{{ if .selector }}{{ $reads = "true" }}{{ end }}{{ end -}}
 {{- if $reads }}true{{ end -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* The values of the kubeflow chart that are set and have this effect ("ignored" or "refused"), one per line with the reason. */}}
+{{/* The values of other operators' charts that are set and have this effect ("ignored" or "refused"), one per line with the reason. */}}
 {{- define "spark-operator.unserved" -}}
 {{- $values := .values -}}
 {{- $effect := .effect -}}

@@ -126,7 +126,7 @@ func Convert(o preview.Operator, object client.Object, group string) (Result, er
 		return Result{}, fmt.Errorf("is invalid in %s: %w", group, fault)
 	}
 
-	different, err := Differences(o, source, result.Application())
+	different, err := differences(o, source, result.Application())
 	if err != nil {
 		return Result{}, err
 	}

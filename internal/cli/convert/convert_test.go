@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
 )
@@ -58,36 +59,55 @@ spec:
 // tests (tables).
 var more = map[string][]string{
 	SparkOperator: {
-		`{suspend: true}`, `{mode: client}`, `{type: Python, mainClass: null, mainApplicationFile: "local:///main.py"}`, `{failureRetries: 1}`, `{retryInterval: 1}`,
+		`{suspend: true}`, `{mode: client}`, `{type: Python, mainClass: null, mainApplicationFile: "local:///main.py"}`,
+		`{failureRetries: 1}`, `{retryInterval: 1}`,
 		`{type: Python, mainClass: null, mainApplicationFile: "local:///main.py", deps: {pyFiles: ["local:///a.py", "local:///b.zip"], jars: ["local:///a.jar"]}}`,
 		`{type: R, mainClass: null, mainApplicationFile: "local:///main.R", deps: {files: ["local:///a"]}}`,
-		`{restartPolicy: {type: Always, onFailureRetryInterval: 7}}`, `{restartPolicy: {type: OnFailure, onFailureRetries: 3, onSubmissionFailureRetries: 2, onSubmissionFailureRetryInterval: 9}}`,
-		`{restartPolicy: {type: OnFailure, onFailureRetries: 3, backoff: {factor: 2, maxSeconds: 60}}}`, `{timeToLiveSeconds: 60}`, `{driverPodDisruptionBudget: true}`,
-		`{submission: {mode: SparkSubmit}}`, `{timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}}`,
-		`{sparkUIOptions: {servicePort: 80}}`, `{driverIngressOptions: [{servicePort: 8080, servicePortName: x, ingressURLFormat: "{{$appName}}.example.org/x"}]}`,
-		`{driverIngressOptions: [{servicePort: 8080, servicePortName: x}]}`, `{batchSchedulerOptions: {queue: q}}`, `{sparkConf: {spark.ui.port: "4041", spark.app.name: other, spark.jars: local:///b.jar}}`,
+		`{restartPolicy: {type: Always, onFailureRetryInterval: 7}}`,
+		`{restartPolicy: {type: OnFailure, onFailureRetries: 3, onSubmissionFailureRetries: 2, onSubmissionFailureRetryInterval: 9}}`,
+		`{restartPolicy: {type: OnFailure, onFailureRetries: 3, backoff: {factor: 2, maxSeconds: 60}}}`,
+		`{timeToLiveSeconds: 60}`, `{driverPodDisruptionBudget: true}`,
+		`{submission: {mode: SparkSubmit}}`,
+		`{timeouts: {driverStartSeconds: 1, driverReadySeconds: 2, executorsStartSeconds: 3, runSeconds: 4}}`,
+		`{sparkUIOptions: {servicePort: 80}}`,
+		`{driverIngressOptions: [{servicePort: 8080, servicePortName: x, ingressURLFormat: "{{$appName}}.example.org/x"}]}`,
+		`{driverIngressOptions: [{servicePort: 8080, servicePortName: x}]}`, `{batchSchedulerOptions: {queue: q}}`,
+		`{sparkConf: {spark.ui.port: "4041", spark.app.name: other, spark.jars: local:///b.jar}}`,
 		`{driver: {template: {spec: {hostUsers: true, containers: [{name: side, image: i}, {name: spark-kubernetes-driver, env: [{name: A, value: b}]}]}}}}`,
 		`{executor: {template: {spec: {hostUsers: true, containers: [{name: side, image: i}, {name: spark-kubernetes-executor, env: [{name: A, value: b}]}]}}}}`,
-		`{driver: {env: [{name: SPARK_USER, value: x}, {name: B, value: "$(C)"}], envVars: {B: c}}}`, `{sparkVersion: 3.5.7}`, `{sparkVersion: 4.3.0}`, `{driver: {securityContext: {privileged: true}}}`,
+		`{driver: {env: [{name: SPARK_USER, value: x}, {name: B, value: "$(C)"}], envVars: {B: c}}}`,
+		`{sparkVersion: 3.5.7}`, `{sparkVersion: 4.3.0}`, `{driver: {securityContext: {privileged: true}}}`,
 		`{volumes: [{name: spark-local-dir-1, emptyDir: {}}], driver: {volumeMounts: [{name: spark-local-dir-1, mountPath: /l}]}}`, `{driver: {kubernetesMaster: "local[2]"}}`,
-		`{proxyUser: ann, sparkVersion: 3.5.7}`, `{proxyUser: ann, sparkVersion: 4.3.0}`, `{monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /j}}}`,
+		`{proxyUser: ann, sparkVersion: 3.5.7}`, `{proxyUser: ann, sparkVersion: 4.3.0}`,
+		`{monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /j}}}`,
 		`{mainApplicationFile: spark-internal}`,
 	},
 	Apache: {
-		`{pyFiles: "local:///a.py", jars: ""}`, `{jars: "", mainClass: org.apache.spark.deploy.PythonRunner, pyFiles: "local:///a.py"}`,
-		`{jars: ""}`, `{sparkConf: {spark.jars: local:///x.jar}}`, `{sparkConf: {spark.app.name: other, spark.app.id: mine}}`, `{sparkConf: {spark.kubernetes.driver.pod.name: mine}}`,
-		`{sparkConf: {spark.master: "k8s://https://api:6443"}}`, `{sparkConf: {spark.master: "local[2]"}}`, `{sparkConf: {spark.dynamicAllocation.enabled: "true"}}`,
-		`{sparkConf: {spark.kubernetes.authenticate.driver.oauthToken: t}}`, `{sparkConf: {spark.kubernetes.driver.master: "https://api:6443"}}`,
+		`{pyFiles: "local:///a.py", jars: ""}`,
+		`{jars: "", mainClass: org.apache.spark.deploy.PythonRunner, pyFiles: "local:///a.py"}`,
+		`{jars: ""}`, `{sparkConf: {spark.jars: local:///x.jar}}`,
+		`{sparkConf: {spark.app.name: other, spark.app.id: mine}}`,
+		`{sparkConf: {spark.kubernetes.driver.pod.name: mine}}`,
+		`{sparkConf: {spark.master: "k8s://https://api:6443"}}`, `{sparkConf: {spark.master: "local[2]"}}`,
+		`{sparkConf: {spark.dynamicAllocation.enabled: "true"}}`,
+		`{sparkConf: {spark.kubernetes.authenticate.driver.oauthToken: t}}`,
+		`{sparkConf: {spark.kubernetes.driver.master: "https://api:6443"}}`,
 		`{applicationTolerations: {restartConfig: {restartPolicy: Always, maxRestartAttempts: 7}}}`,
 		`{applicationTolerations: {restartConfig: {restartPolicy: OnFailure, maxRestartOnFailure: 2, maxRestartOnSchedulingFailure: 1, restartBackoffMillis: 1500}}}`,
 		`{applicationTolerations: {restartConfig: {restartPolicy: OnInfrastructureFailure, restartCounterResetMillis: 5}}}`,
 		`{applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 1, driverReadyTimeoutMillis: 0, executorStartTimeoutMillis: -1}}}`,
-		`{applicationTolerations: {applicationTimeoutConfig: {forceTerminationGracePeriodMillis: 1}}}`, `{applicationTolerations: {applicationTimeoutConfig: {terminationRequeuePeriodMillis: 1}}}`,
-		`{applicationTolerations: {instanceConfig: {initExecutors: 1}}}`, `{applicationTolerations: {instanceConfig: {minExecutors: 1}}}`, `{applicationTolerations: {instanceConfig: {maxExecutors: 1}}}`,
-		`{applicationTolerations: {resourceRetainPolicy: OnFailure}}`, `{applicationTolerations: {resourceRetainDurationMillis: 5}}`, `{applicationTolerations: {ttlAfterStopMillis: 1500}}`,
+		`{applicationTolerations: {applicationTimeoutConfig: {forceTerminationGracePeriodMillis: 1}}}`,
+		`{applicationTolerations: {applicationTimeoutConfig: {terminationRequeuePeriodMillis: 1}}}`,
+		`{applicationTolerations: {instanceConfig: {initExecutors: 1}}}`,
+		`{applicationTolerations: {instanceConfig: {minExecutors: 1}}}`,
+		`{applicationTolerations: {instanceConfig: {maxExecutors: 1}}}`,
+		`{applicationTolerations: {resourceRetainPolicy: OnFailure}}`,
+		`{applicationTolerations: {resourceRetainDurationMillis: 5}}`,
+		`{applicationTolerations: {ttlAfterStopMillis: 1500}}`,
 		`{driverSpec: {podTemplateSpec: {spec: {hostUsers: true, securityContext: {fsGroup: 1}, containers: [{name: side, image: i}, {name: spark-kubernetes-driver}], initContainers: [{name: i, image: i}]}}}}`,
 		`{executorSpec: {podTemplateSpec: {spec: {enableServiceLinks: true, containers: [{name: side, image: i}, {name: spark-kubernetes-executor}]}}}}`,
-		`{proxyUser: ann, runtimeVersions: {sparkVersion: 3.5.7}}`, `{proxyUser: ann, runtimeVersions: {sparkVersion: 4.3.0}}`, `{runtimeVersions: {sparkVersion: 4.3.0}}`,
+		`{proxyUser: ann, runtimeVersions: {sparkVersion: 3.5.7}}`,
+		`{proxyUser: ann, runtimeVersions: {sparkVersion: 4.3.0}}`, `{runtimeVersions: {sparkVersion: 4.3.0}}`,
 	},
 }
 
@@ -146,7 +166,8 @@ func pieces(t testing.TB, group string) (all [][]string) {
 			}
 			read++
 			// Some fields belong to the driver or to executors only.
-			if group == SparkOperator && yaml.UnmarshalStrict([]byte(piece[1]), &v1beta2.SparkApplicationSpec{}) != nil {
+			if group == SparkOperator &&
+				yaml.UnmarshalStrict([]byte(piece[1]), &v1beta2.SparkApplicationSpec{}) != nil {
 				continue
 			}
 
@@ -295,9 +316,10 @@ var otherProperties = regexp.MustCompile(`^spark\.(app\.(id|name)|driver\.host|k
 // commented lists configuration keys that have no counterpart in the other API group. If a comment of the converted
 // application names such a key, the Spark properties in the value may differ.
 var commented = map[string][]string{
-	confMaster: {confMaster, "spark.kubernetes.driver.master"},
+	fields.Master: {fields.Master, "spark.kubernetes.driver.master"},
 	"spark.kubernetes.authenticate.driver.oauthToken": {
-		"spark.kubernetes.authenticate.driver.oauthToken", "spark.kubernetes.authenticate.driver.mounted.oauthTokenFile",
+		"spark.kubernetes.authenticate.driver.oauthToken",
+		"spark.kubernetes.authenticate.driver.mounted.oauthTokenFile",
 	},
 }
 
@@ -364,14 +386,18 @@ func TestConvertedApplicationsHaveTheSameDriver(t *testing.T) {
 			return
 		}
 
-		different, err := Differences(o, applicationOf(source), back.Application())
+		different, err := differences(o, applicationOf(source), back.Application())
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		both := slices.Concat(there.Comments, back.Comments)
 		for _, part := range different {
-			if !slices.ContainsFunc(both, func(c Comment) bool { return c.explains(part) || strings.HasPrefix(c.Text, "driver pod: "+part+" ") }) {
+			if !slices.ContainsFunc(both,
+				func(c Comment) bool {
+					return c.explains(part) ||
+						strings.HasPrefix(c.Text, "driver pod: "+part+" ")
+				}) {
 				t.Errorf("%s: the conversion there and back changes %s", name, part)
 			}
 		}
@@ -420,7 +446,7 @@ func converted(t *testing.T, o preview.Operator, name string, source client.Obje
 		t.Errorf("%s: properties (-source +converted):\n%s", name, diff)
 	}
 
-	if different, err := Differences(o, result.Application(), again[0]); err != nil || len(different) > 0 {
+	if different, err := differences(o, result.Application(), again[0]); err != nil || len(different) > 0 {
 		t.Errorf("%s: the written manifest has another driver: %v, %v", name, different, err)
 	}
 	return &result
@@ -492,7 +518,8 @@ func TestDifferences(t *testing.T) {
 		`{arguments: [a]}`:                {"spec.containers[spark-kubernetes-driver].args[6]"},
 		`{driver: {annotations: {a: b}}}`: {"metadata.annotations.a"},
 		`{driver: {env: [{name: A, value: b}]}}`: {
-			"spec.containers[spark-kubernetes-driver].env[A].name", "spec.containers[spark-kubernetes-driver].env[A].value",
+			"spec.containers[spark-kubernetes-driver].env[A].name",
+			"spec.containers[spark-kubernetes-driver].env[A].value",
 		},
 		`{driver: {env: [{name: SPARK_DRIVER_BIND_ADDRESS, value: b}]}}`: {
 			"spec.containers[spark-kubernetes-driver].env[SPARK_DRIVER_BIND_ADDRESS].value",
@@ -500,7 +527,7 @@ func TestDifferences(t *testing.T) {
 			"spec.containers[spark-kubernetes-driver].env[SPARK_DRIVER_BIND_ADDRESS].valueFrom.fieldRef.fieldPath",
 		},
 	} {
-		got, err := Differences(o, base, appWith(t, SparkOperator, piece))
+		got, err := differences(o, base, appWith(t, SparkOperator, piece))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -577,7 +604,7 @@ func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
 		},
 		{
 			Apache, `{applicationTolerations: {restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 4, maxRestartOnFailure: 3, maxRestartOnSchedulingFailure: 1, restartBackoffMillis: 2000}}}`,
-			`{resourceRetainPolicy: Always, restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 4, maxRestartOnFailure: 3, maxRestartOnSchedulingFailure: 1, restartBackoffMillis: 2000},
+			`{restartConfig: {restartPolicy: OnFailure, maxRestartAttempts: 4, maxRestartOnFailure: 3, maxRestartOnSchedulingFailure: 1, restartBackoffMillis: 2000},
 				applicationTimeoutConfig: {driverStartTimeoutMillis: 300000, driverReadyTimeoutMillis: 300000, executorStartTimeoutMillis: 300000}}`,
 		},
 	} {
@@ -600,7 +627,8 @@ func TestThereAndBackKeepsTheLifecycle(t *testing.T) {
 			}
 
 			if spec.Timeouts == nil { // no limits, which spark.apache.org needs to say
-				spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64), DriverReadySeconds: new(int64), ExecutorsStartSeconds: new(int64)}
+				spec.Timeouts = &v1beta2.Timeouts{DriverStartSeconds: new(int64), DriverReadySeconds: new(int64),
+					ExecutorsStartSeconds: new(int64)}
 			}
 
 			got = []any{app.Spec.RestartPolicy, app.Spec.Timeouts, app.Spec.TimeToLiveSeconds}

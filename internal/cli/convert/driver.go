@@ -24,12 +24,12 @@ func (c *Comment) explains(part string) bool {
 	return slices.ContainsFunc(c.Pod, func(pattern string) bool { return regexp.MustCompile("^" + pattern + "$").MatchString(part) })
 }
 
-// Differences returns the paths of all parts that differ between the driver pods of two applications, such as
+// differences returns the paths of all parts that differ between the driver pods of two applications, such as
 // spec.containers[spark-kubernetes-driver].image.
 //
 // It ignores names and labels, the operator's own annotations, and the order of lists whose items have names. If an
 // environment variable is set several times, only its last value counts, as in Kubernetes.
-func Differences(o preview.Operator, a, b client.Object) (parts []string, err error) {
+func differences(o preview.Operator, a, b client.Object) (parts []string, err error) {
 	var flat [2]map[string]string
 	for i, object := range []client.Object{a, b} {
 		if flat[i], err = driverParts(o, object); err != nil {

@@ -58,7 +58,7 @@ func serviceIngress(app *v1beta2.SparkApplication, option *v1beta2.DriverIngress
 	suffix := strconv.Itoa(int(port))
 	service := expose.Name(app.Name, "-driver-"+suffix)
 	ingress := expose.DriverIngress(expose.Ingress{
-		Name: expose.Name(app.Name, "-ing-"+suffix), Annotations: option.IngressAnnotations, TLS: option.IngressTLS, Address: address, Service: service, Port: port,
+		Meta: expose.Meta{Name: expose.Name(app.Name, "-ing-"+suffix), Annotations: option.IngressAnnotations}, TLS: option.IngressTLS, Address: address, Service: service, Port: port,
 	})
 
 	entry.ServiceMetadata = sparkv1.ObjectMetadata{Name: service, Labels: option.ServiceLabels, Annotations: option.ServiceAnnotations}

@@ -12,14 +12,10 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
-	"github.com/sparkoperator/spark-operator/internal/cli/render"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
-
-// pythonRunner is Spark's main class for Python programs. For this main class, the first file of pyFiles is the program
-// itself, and only the other files are on the Python path.
-const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
 // imageUser is the user in the official images. It is also the value of SPARK_USER in most drivers.
 const imageUser = "spark"
@@ -30,9 +26,6 @@ const noFile = "spark-internal"
 
 // These are Spark configuration keys that a conversion sets or removes.
 const (
-	confID        = "spark.app.id"
-	confMaster    = "spark.master"
-	confPodName   = "spark.kubernetes.driver.pod.name"
 	confException = "spark.kubernetes.driver.annotateExitException"
 	confPrefix    = "spark.kubernetes.executor.podNamePrefix"
 	confUser      = "spark.kubernetes.driverEnv.SPARK_USER"
@@ -40,7 +33,7 @@ const (
 
 // toApache converts an application of sparkoperator.k8s.io to spark.apache.org.
 func toApache(o preview.Operator, app *v1beta2.SparkApplication) (Result, error) {
-	s, err := render.SubmissionOf(o, app)
+	s, err := preview.SubmissionOf(o, app)
 	if err != nil {
 		return Result{}, err
 	}
@@ -80,7 +73,7 @@ func toApache(o preview.Operator, app *v1beta2.SparkApplication) (Result, error)
 	out.Spec.ApplicationTolerations = tolerations(spec, &n)
 	apacheServices(app, &out.Spec, &n)
 	apacheComments(app, &n)
-	apacheDefaults(app, &out.Spec, &n)
+	apacheDefaults(&out.Spec, &n)
 	return Result{Objects: []client.Object{out}, Comments: n}, nil
 }
 
@@ -91,11 +84,11 @@ func apacheConf(o preview.Operator, app *v1beta2.SparkApplication, c *conf.Conf)
 
 	for _, role := range []string{"driver", "executor"} {
 		// In the converted templates, Spark's container is the first one, which Spark uses by default.
-		c.Delete("spark.kubernetes." + role + ".podTemplateContainerName")
+		c.Delete(fields.ContainerName(role))
 	}
 
-	if app.Spec.Driver.PodName == nil && !set(confPodName) {
-		c.Delete(confPodName)
+	if app.Spec.Driver.PodName == nil && !set(fields.DriverPodName) {
+		c.Delete(fields.DriverPodName)
 	}
 
 	for _, key := range []string{confException, confPrefix} {
@@ -134,17 +127,17 @@ func effectiveUser(o preview.Operator, app client.Object) (user string) {
 
 // apacheProgram sets the fields that name the program and its files. It removes the keys of these fields from the
 // configuration.
-func apacheProgram(out *sparkv1.ApplicationSpec, s *render.Submission) {
+func apacheProgram(out *sparkv1.ApplicationSpec, s *preview.Submission) {
 	out.MainClass = s.MainClass
 	files := s.Resource
 
-	field, key := &out.Jars, "spark.jars"
+	field, key := &out.Jars, fields.Application.Key("spec.jars")
 	switch {
 	case files == noFile:
 		return
 	case strings.HasSuffix(files, ".py"):
-		field, key = &out.PyFiles, "spark.submit.pyFiles"
-		out.MainClass = pythonRunner
+		field, key = &out.PyFiles, fields.Application.Key("spec.pyFiles")
+		out.MainClass = fields.PythonRunner
 	case strings.HasSuffix(files, ".R"), strings.HasSuffix(files, ".r"):
 		out.SparkRFiles = files
 		field = nil
@@ -160,10 +153,10 @@ func apacheProgram(out *sparkv1.ApplicationSpec, s *render.Submission) {
 		*field = files
 	}
 
-	if files, _ := s.Conf.Get("spark.files"); files != "" {
+	if files, _ := s.Conf.Get(fields.Application.Key("spec.files")); files != "" {
 		out.Files = files
 
-		s.Conf.Delete("spark.files")
+		s.Conf.Delete(fields.Application.Key("spec.files"))
 	}
 }
 
@@ -231,15 +224,16 @@ func apacheComments(app *v1beta2.SparkApplication, n *notes) {
 
 // apacheDefaults adds comments about configuration keys whose default in spark.apache.org differs from that of the
 // source.
-func apacheDefaults(app *v1beta2.SparkApplication, out *sparkv1.ApplicationSpec, n *notes) {
+func apacheDefaults(out *sparkv1.ApplicationSpec, n *notes) {
 	defaults := map[string]string{
 		"spark.authenticate": "true", "spark.io.encryption.enabled": "true", "spark.kubernetes.executor.useDriverPodIP": "true",
-		"spark.kubernetes.driver.service.deleteOnTermination": "false",
 	}
 
-	dynamic := strings.EqualFold(strings.TrimSpace(out.SparkConf["spark.dynamicAllocation.enabled"]), "true")
-	if never := app.Spec.RestartPolicy.Type; !dynamic && (never == "" || never == v1beta2.RestartPolicyNever) {
-		defaults["spark.kubernetes.executor.deleteOnTermination"] = "false"
+	if !fields.Restarts(out) {
+		defaults[fields.Application.Key("spec.applicationTolerations.resourceRetainPolicy")] = "false"
+		if !fields.DynamicAllocation(out) {
+			defaults[fields.Application.Key("spec.applicationTolerations.restartConfig.restartPolicy")] = "false"
+		}
 	}
 
 	var unset []string

@@ -26,9 +26,14 @@ func tolerations(spec *v1beta2.SparkApplicationSpec, n *notes) *sparkv1.Applicat
 	t := &sparkv1.ApplicationTolerations{
 		RestartConfig:            restartConfig(&spec.RestartPolicy, n),
 		ApplicationTimeoutConfig: timeoutConfig(spec.Timeouts, n),
-		// Driver pods of sparkoperator.k8s.io stay until the application is deleted.
-		ResourceRetainPolicy: sparkv1.RetainAlways,
 	}
+	// Driver pods of sparkoperator.k8s.io stay until the application is deleted.
+	if t.RestartConfig == nil {
+		t.ResourceRetainPolicy = sparkv1.RetainAlways
+	} else {
+		n.add(tolerationsField+".restartConfig", "An application that may restart keeps no driver pod after its end. In the source the last one stays.")
+	}
+
 	if seconds := spec.TimeToLiveSeconds; seconds != nil {
 		t.TTLAfterStopMillis = millis(max(*seconds, 0))
 	}

@@ -11,9 +11,9 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
-	"github.com/sparkoperator/spark-operator/internal/cli/render"
-	"github.com/sparkoperator/spark-operator/internal/cli/submission"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 )
 
 // toSparkOperator converts an application of spark.apache.org to sparkoperator.k8s.io.
@@ -25,7 +25,7 @@ func toSparkOperator(o preview.Operator, source *sparkv1.SparkApplication) (Resu
 		return Result{}, err
 	}
 
-	s, err := render.SubmissionOf(o, app)
+	s, err := preview.SubmissionOf(o, app)
 	if err != nil {
 		return Result{}, err
 	}
@@ -37,14 +37,14 @@ func toSparkOperator(o preview.Operator, source *sparkv1.SparkApplication) (Resu
 		return Result{}, err
 	}
 
-	s.SparkVersion, s.Namespace, s.Master = app.Spec.RuntimeVersions.SparkVersion, metav1.NamespaceDefault, submission.DefaultMaster
+	s.SparkVersion, s.Namespace, s.Master = app.Spec.RuntimeVersions.SparkVersion, metav1.NamespaceDefault, manifest.DefaultMaster
 
 	s.AppName = app.Name
 	if s.Resource == "" {
 		s.Resource = noFile
 	}
 
-	made, err := submission.FromRequest(s.Request)
+	made, err := manifest.FromRequest(s.Request)
 	if err != nil {
 		return Result{}, err
 	}
@@ -83,37 +83,37 @@ func toSparkOperator(o preview.Operator, source *sparkv1.SparkApplication) (Resu
 func withoutMaster(source *sparkv1.SparkApplication, n *notes) (app *sparkv1.SparkApplication, local string, err error) {
 	app = source.DeepCopy()
 
-	const field = "spec.sparkConf[" + confMaster + "]"
-	switch master := app.Spec.SparkConf[confMaster]; {
+	const field = "spec.sparkConf[" + fields.Master + "]"
+	switch master := app.Spec.SparkConf[fields.Master]; {
 	case strings.HasPrefix(master, "spark://"):
 		return nil, "", fmt.Errorf("%s: %s has no counterpart of a driver that uses the executors of a standalone cluster; keep this application: the operator serves both API groups",
 			field, SparkOperator)
 	case strings.HasPrefix(master, "local"):
 		local = master
 
-		n.add("spec.driver.kubernetesMaster", "%s: the driver runs all tasks itself here too, but its %s is the API server.", field, confMaster)
+		n.add("spec.driver.kubernetesMaster", "%s: the driver runs all tasks itself here too, but its %s is the API server.", field, fields.Master)
 	case master != "":
 		n.dropped(droppedField{true, "spec", field, "the operator sets the address of the API server; spec.driver.kubernetesMaster changes it for the driver"})
 	}
 
-	delete(app.Spec.SparkConf, confMaster)
+	delete(app.Spec.SparkConf, fields.Master)
 	return app, local, nil
 }
 
 // ownConf removes the configuration keys that the operator sets for every application of sparkoperator.k8s.io. It adds
 // the keys without which the driver would change.
-func ownConf(o preview.Operator, app *sparkv1.SparkApplication, s *render.Submission, n *notes) {
+func ownConf(o preview.Operator, app *sparkv1.SparkApplication, s *preview.Submission, n *notes) {
 	set := func(key string) bool { return app.Spec.SparkConf[key] != "" }
 
 	c := s.Conf
 	for _, role := range []string{"driver", "executor"} {
-		c.Delete("spark.kubernetes." + role + ".podTemplateContainerName")
+		c.Delete(fields.ContainerName(role))
 	}
 
-	c.Delete(confPodName)
+	c.Delete(fields.DriverPodName)
 
-	if set(confPodName) {
-		s.DriverPodName = app.Spec.SparkConf[confPodName]
+	if set(fields.DriverPodName) {
+		s.DriverPodName = app.Spec.SparkConf[fields.DriverPodName]
 	}
 
 	for _, key := range []string{confException, confPrefix} {
@@ -130,13 +130,13 @@ func ownConf(o preview.Operator, app *sparkv1.SparkApplication, s *render.Submis
 		n.dropped(droppedField{version.value != "", "spec.sparkVersion", "spec.runtimeVersions." + version.field, "it was only a label of the pods, with the value " + version.value})
 	}
 
-	n.dropped(droppedField{set(confID), "spec", "spec.sparkConf[" + confID + "]", "the operator chooses an id for each attempt"})
+	n.dropped(droppedField{set(fields.AppID), "spec", "spec.sparkConf[" + fields.AppID + "]", "the operator chooses an id for each attempt"})
 	keepUser(o, app, app.Spec.ProxyUser, c)
 }
 
 // readTemplates removes the operator's defaults from both pod templates. It replaces the executors' template in s, and
 // returns the driver's template.
-func readTemplates(s *render.Submission) (driver *template, err error) {
+func readTemplates(s *preview.Submission) (driver *template, err error) {
 	if len(s.DriverTemplate) > 0 {
 		if driver, err = readDriver(s.DriverTemplate); err != nil {
 			return nil, err

@@ -8,17 +8,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/access"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 )
@@ -34,30 +33,24 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 	}
 
 	if len(accounts) == 0 {
-		d.Add(finding.Note, "accounts", "", "there are no applications and no Connect servers, so no service accounts were checked")
+		d.Add(findings.Note, "accounts", "", "there are no applications and no Connect servers, so no service accounts were checked")
 		return
 	}
 
 	if len(accounts) > maxAccounts {
-		d.Add(finding.Note, "accounts", "", "only the first %d of %d service accounts are checked; use -n for one namespace", maxAccounts, len(accounts))
+		d.Add(findings.Note, "accounts", "", "only the first %d of %d service accounts are checked; use -n for one namespace", maxAccounts, len(accounts))
 		accounts = accounts[:maxAccounts]
-	}
-
-	core, err := typedcorev1.NewForConfig(d.Config())
-	if err != nil {
-		d.unchecked("accounts", err)
-		return
 	}
 
 	for _, a := range accounts {
 		if len(validation.IsDNS1123Subdomain(a.Name)) > 0 { // it could be an option of kubectl
-			d.Add(finding.Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.Namespace, a.Name)
+			d.Add(findings.Error, "accounts", "", "an application in the namespace %s names the service account %q, which is not a valid name", a.Namespace, a.Name)
 			continue
 		}
 
-		switch _, err := core.ServiceAccounts(a.Namespace).Get(ctx, a.Name, metav1.GetOptions{}); {
+		switch err := d.Get(ctx, client.ObjectKey(a), &corev1.ServiceAccount{}); {
 		case apierrors.IsNotFound(err):
-			d.Add(finding.Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.Namespace, a.Name),
+			d.Add(findings.Error, "accounts", terminal.Commandf("kubectl -n %s create serviceaccount %s", a.Namespace, a.Name),
 				"the service account %s/%s of drivers does not exist", a.Namespace, a.Name)
 		case err != nil:
 			d.unchecked("accounts", d.Explain(err))
@@ -68,7 +61,7 @@ func (d *doctor) checkAccounts(ctx context.Context) {
 }
 
 // accounts returns the service accounts that the drivers of the custom resources use, sorted and without duplicates.
-func (d *doctor) accounts() (found []access.Account) {
+func (d *doctor) accounts() (found []kube.Account) {
 	for _, object := range d.objects {
 		name := ""
 		switch object := object.(type) {
@@ -87,10 +80,10 @@ func (d *doctor) accounts() (found []access.Account) {
 			continue // the pods of a cluster need no rights
 		}
 
-		found = append(found, access.Account{Namespace: object.GetNamespace(), Name: cmp.Or(name, "default")})
+		found = append(found, kube.Account{Namespace: object.GetNamespace(), Name: cmp.Or(name, "default")})
 	}
 
-	slices.SortFunc(found, func(a, b access.Account) int {
+	slices.SortFunc(found, func(a, b kube.Account) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return slices.Compact(found)
@@ -117,24 +110,24 @@ func accountInTemplate(raw *runtime.RawExtension) string {
 }
 
 // checkRights checks that a service account has the rights of a driver in its namespace.
-func (d *doctor) checkRights(ctx context.Context, a access.Account) {
-	missing, err := access.Missing(ctx, d.Client, a, a.Namespace, access.Driver)
+func (d *doctor) checkRights(ctx context.Context, a kube.Account) {
+	missing, err := missingRights(ctx, d.Client, a, a.Namespace, driverRights)
 	if err != nil {
 		d.unchecked("accounts", err)
 		return
 	}
 
 	if len(missing) == 0 {
-		d.Add(finding.OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.Namespace, a.Name)
+		d.Add(findings.OK, "accounts", "", "the service account %s/%s has the rights of a driver", a.Namespace, a.Name)
 		return
 	}
 
-	d.Add(finding.Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.Namespace, a.Name, strings.Join(missing, "; "))
+	d.Add(findings.Error, "accounts", grant(a), "the service account %s/%s of drivers lacks rights: %s", a.Namespace, a.Name, strings.Join(missing, "; "))
 }
 
 // grant returns the command that gives a service account the rights of a driver. If the Role exists, for example
 // because another account uses it, the command adds the rights that it lacks, and removes none.
-func grant(a access.Account) terminal.Command {
+func grant(a kube.Account) terminal.Command {
 	return terminal.Commandf("kubectl -n %[1]s create role spark-driver --verb=get,list,watch,create,patch,delete,deletecollection "+
 		"--resource=pods,configmaps,services,persistentvolumeclaims --dry-run=client -o yaml | kubectl auth reconcile -f - && "+
 		"kubectl -n %[1]s create rolebinding spark-driver-%[2]s --role=spark-driver --serviceaccount=%[1]s:%[2]s --dry-run=client -o yaml | kubectl auth reconcile -f -",

@@ -14,12 +14,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedadmissionv1 "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	typeddiscoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
@@ -35,7 +32,7 @@ const ownSuffix = "-admission"
 type hooks struct {
 	*metav1.ObjectMeta
 	kind, effect string
-	level        finding.Level
+	level        findings.Level
 	client       admissionv1.WebhookClientConfig // of the first webhook
 	bundles      [][]byte                        // of all webhooks
 }
@@ -70,7 +67,7 @@ func (d *doctor) checkAdmission(ctx context.Context) {
 		case at >= 0:
 			d.checkWebhook(ctx, &d.operators[at], h)
 		case h.kind == mutating && d.operatorsKnown && (own || !d.otherServes()) && !d.answered(ctx, h.client.Service):
-			d.Add(finding.Warning, "admission", terminal.Commandf("kubectl delete mutatingwebhookconfiguration %s", h.Name),
+			d.Add(findings.Warning, "admission", terminal.Commandf("kubectl delete mutatingwebhookconfiguration %s", h.Name),
 				"the webhook %s still changes pods or applications, but the operator to which it belongs is not running", h.Name)
 		}
 	}
@@ -84,20 +81,13 @@ const (
 
 // readHooks reads the webhook configurations of all Spark operators.
 func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
-	admission, err := typedadmissionv1.NewForConfig(d.Config())
-	if err != nil {
+	var validators admissionv1.ValidatingWebhookConfigurationList
+	if err := d.WithWatch.List(ctx, &validators, ofOperators); err != nil {
 		return nil, err
 	}
 
-	selector := metav1.ListOptions{LabelSelector: operatorLabels}
-
-	validators, err := admission.ValidatingWebhookConfigurations().List(ctx, selector)
-	if err != nil {
-		return nil, err
-	}
-
-	mutators, err := admission.MutatingWebhookConfigurations().List(ctx, selector)
-	if err != nil {
+	var mutators admissionv1.MutatingWebhookConfigurationList
+	if err := d.WithWatch.List(ctx, &mutators, ofOperators); err != nil {
 		return nil, err
 	}
 
@@ -107,13 +97,13 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 			continue
 		}
 
-		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", finding.Warning, c.Webhooks[0].ClientConfig, nil}
+		h := hooks{&c.ObjectMeta, validating, "manifests are stored without validation", findings.Warning, c.Webhooks[0].ClientConfig, nil}
 		for i := range c.Webhooks {
 			h.bundles = append(h.bundles, c.Webhooks[i].ClientConfig.CABundle)
 		}
 
 		if policy := c.Webhooks[0].FailurePolicy; policy != nil && *policy == admissionv1.Fail {
-			h.level, h.effect = finding.Error, "no manifest can be stored"
+			h.level, h.effect = findings.Error, "no manifest can be stored"
 		}
 
 		found = append(found, h)
@@ -122,7 +112,7 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 	for i := range mutators.Items {
 		if c := &mutators.Items[i]; len(c.Webhooks) > 0 {
 			call := c.Webhooks[0].ClientConfig
-			found = append(found, hooks{&c.ObjectMeta, mutating, "executors with settings that Spark overwrites cannot be created", finding.Error, call, [][]byte{call.CABundle}})
+			found = append(found, hooks{&c.ObjectMeta, mutating, "executors with settings that Spark overwrites cannot be created", findings.Error, call, [][]byte{call.CABundle}})
 		}
 	}
 	return found, nil
@@ -132,13 +122,13 @@ func (d *doctor) readHooks(ctx context.Context) (found []hooks, err error) {
 func (d *doctor) checkWanted(o *Operator, found []hooks) {
 	need := func(kind, lost string) {
 		if !slices.ContainsFunc(found, func(h hooks) bool { return h.kind == kind && h.belongsTo(o) }) {
-			d.Add(finding.Error, "admission", upgrade(o, "webhook.enable=true"), "%s serves a webhook, but its %s is missing, so %s", o, kind, lost)
+			d.Add(findings.Error, "admission", upgrade(o, "webhook.enable=true"), "%s serves a webhook, but its %s is missing, so %s", o, kind, lost)
 		}
 	}
 
 	const late = "errors in manifests are reported only in the status"
 	if o.config.Webhook.BindAddress == config.Off {
-		d.Add(finding.Note, "admission", upgrade(o, "webhook.enable=true"), "no webhook of %s validates manifests, so %s", o, late)
+		d.Add(findings.Note, "admission", upgrade(o, "webhook.enable=true"), "no webhook of %s validates manifests, so %s", o, late)
 		return
 	}
 
@@ -151,12 +141,12 @@ func (d *doctor) checkWanted(o *Operator, found []hooks) {
 
 // answered reports whether a pod of any operator answers a webhook's Service. It also returns true if that is unknown.
 func (d *doctor) answered(ctx context.Context, service *admissionv1.ServiceReference) bool {
-	discovery, err := typeddiscoveryv1.NewForConfig(d.Config())
-	if err != nil || service == nil {
+	if service == nil {
 		return true
 	}
 
-	list, err := discovery.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service.Name})
+	var list discoveryv1.EndpointSliceList
+	err := d.WithWatch.List(ctx, &list, client.InNamespace(service.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service.Name})
 	return err != nil || slices.ContainsFunc(list.Items, func(s discoveryv1.EndpointSlice) bool {
 		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready })
 	})
@@ -170,19 +160,13 @@ func (d *doctor) otherServes() bool {
 func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 	service := h.client.Service
 	if service == nil {
-		d.Add(finding.OK, "admission", "", "%s %s calls %s", h.kind, h.Name, *h.client.URL)
+		d.Add(findings.OK, "admission", "", "%s %s calls %s", h.kind, h.Name, *h.client.URL)
 		return
 	}
 
 	restart := terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name)
 
-	core, err := typedcorev1.NewForConfig(d.Config())
-	if err != nil {
-		d.unchecked("admission", err)
-		return
-	}
-
-	switch _, err := core.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{}); {
+	switch err := d.Get(ctx, client.ObjectKey{Namespace: service.Namespace, Name: service.Name}, &corev1.Service{}); {
 	case apierrors.IsNotFound(err):
 		d.Add(h.level, "admission", upgrade(o, "webhook.enable=true"), "%s %s calls the Service %s/%s, which does not exist, so %s", h.kind, h.Name, service.Namespace, service.Name, h.effect)
 		return
@@ -191,7 +175,7 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 	case o.Ready == 0:
 		d.Add(h.level, "admission", restart, "no operator answers %s %s, so %s", h.kind, h.Name, h.effect)
 	default:
-		d.Add(finding.OK, "admission", "", "%s %s calls %s/%s", h.kind, h.Name, service.Namespace, service.Name)
+		d.Add(findings.OK, "admission", "", "%s %s calls %s/%s", h.kind, h.Name, service.Namespace, service.Name)
 	}
 
 	serving := d.servingCertificate(ctx, o)
@@ -220,7 +204,7 @@ func (d *doctor) servingCertificate(ctx context.Context, o *Operator) *x509.Cert
 
 // checkCertificates checks the certificates with which the API server verifies a webhook, and that they verify the
 // certificate with which the operator serves it, if this is known.
-func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Certificate, level finding.Level, effect string, fix terminal.Command) {
+func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Certificate, level findings.Level, effect string, fix terminal.Command) {
 	last, n, roots := time.Time{}, 0, x509.NewCertPool()
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
 		certificate, err := x509.ParseCertificate(block.Bytes)
@@ -251,8 +235,8 @@ func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Cer
 	case untrusted != nil:
 		d.Add(level, "certificates", fix, "the API server does not trust the certificate with which the operator serves %s (%v), so %s", name, untrusted, effect)
 	case left < expiresSoon:
-		d.Add(finding.Warning, "certificates", fix, "the last certificate of %s expires on %s", name, last.UTC().Format(time.RFC3339))
+		d.Add(findings.Warning, "certificates", fix, "the last certificate of %s expires on %s", name, last.UTC().Format(time.RFC3339))
 	default:
-		d.Add(finding.OK, "certificates", "", "%s is trusted until %s", name, last.UTC().Format(time.DateOnly))
+		d.Add(findings.OK, "certificates", "", "%s is trusted until %s", name, last.UTC().Format(time.DateOnly))
 	}
 }

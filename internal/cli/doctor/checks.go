@@ -7,15 +7,14 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/access"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
-	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // checkOperators checks that this project's operators are healthy.
@@ -31,11 +30,11 @@ func (d *doctor) checkOperators(ctx context.Context) {
 
 		switch {
 		case !o.examined:
-			d.Add(finding.Note, "operator", "", "%s does not serve the namespace %s and was not examined; use -A to examine all", o, d.namespace)
+			d.Add(findings.Note, "operator", "", "%s does not serve the namespace %s and was not examined; use -A to examine all", o, d.namespace)
 		case o.Wanted == 0 && o.Other:
-			d.Add(finding.Note, "operator", scale(o), "%s is scaled to 0 replicas", o)
+			d.Add(findings.Note, "operator", scale(o), "%s is scaled to 0 replicas", o)
 		case o.Wanted == 0:
-			d.Add(finding.Error, "operator", scale(o), "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
+			d.Add(findings.Error, "operator", scale(o), "%s is scaled to 0 replicas, so nothing happens in its namespaces", o)
 		}
 
 		if !o.examined || o.Wanted == 0 || o.Other {
@@ -44,11 +43,11 @@ func (d *doctor) checkOperators(ctx context.Context) {
 
 		switch {
 		case o.Ready == 0:
-			d.Add(finding.Error, "operator", logs(o), "%s: no replica of version %s is ready", o, o.Version)
+			d.Add(findings.Error, "operator", logs(o), "%s: no replica of version %s is ready", o, o.Version)
 		case o.Ready < o.Wanted:
-			d.Add(finding.Warning, "operator", terminal.Commandf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
+			d.Add(findings.Warning, "operator", terminal.Commandf("kubectl -n %s describe deployment %s", o.Namespace, o.Name), "%s: %d of %d replicas are ready", o, o.Ready, o.Wanted)
 		default:
-			d.Add(finding.OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
+			d.Add(findings.OK, "operator", "", "%s: version %s, %d of %d replicas are ready", o, o.Version, o.Ready, o.Wanted)
 		}
 
 		d.checkLeader(ctx, o)
@@ -57,10 +56,10 @@ func (d *doctor) checkOperators(ctx context.Context) {
 
 	switch {
 	case ours == 0 && len(others) > 0: // an installation beside it could serve the same namespaces
-		d.Add(finding.Error, "operator", listOperators, "no operator of this project is installed, only %s; docs/migrate-kubeflow.md describes the change from one to the other",
+		d.Add(findings.Error, "operator", listOperators, "no operator of this project is installed, only %s; docs/migrate-kubeflow.md describes the change from one to the other",
 			strings.Join(others, ", "))
 	case ours == 0:
-		d.Add(finding.Error, "operator", terminal.Commandf("helm upgrade --install spark-operator charts/spark-operator -n spark-operator --create-namespace --set %s",
+		d.Add(findings.Error, "operator", terminal.Commandf("helm upgrade --install spark-operator charts/spark-operator -n spark-operator --create-namespace --set %s",
 			"spark.jobNamespaces={"+d.namespace+"}"), "no operator is installed: no Deployment has the labels %s", operatorLabels)
 	}
 }
@@ -87,18 +86,12 @@ func (o *Operator) lease() (namespace, name string) {
 
 // checkLeader checks that a replica holds the operator's lease. Without leader election, an operator has no lease.
 func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
-	coordination, err := typedcoordinationv1.NewForConfig(d.Config())
-	if err != nil {
-		d.unchecked("leader", err)
-		return
-	}
-
 	place, name := o.lease()
 
-	lease, err := coordination.Leases(place).Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err) && o.config != nil && access.On(o.config.LeaderElection.Enabled) && o.Ready > 0:
-		d.Add(finding.Error, "leader", logs(o), "no replica of %s leads: the lease %s/%s does not exist", o, place, name)
+	var lease coordinationv1.Lease
+	switch err := d.Get(ctx, client.ObjectKey{Namespace: place, Name: name}, &lease); {
+	case apierrors.IsNotFound(err) && o.config != nil && isOn(o.config.LeaderElection.Enabled) && o.Ready > 0:
+		d.Add(findings.Error, "leader", logs(o), "no replica of %s leads: the lease %s/%s does not exist", o, place, name)
 		return
 	case apierrors.IsNotFound(err):
 		return
@@ -109,17 +102,17 @@ func (d *doctor) checkLeader(ctx context.Context, o *Operator) {
 
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", place, name), "no replica of %s holds the lease of the leader", o)
+		d.Add(findings.Error, "leader", terminal.Commandf("kubectl -n %s get lease %s -o yaml", place, name), "no replica of %s holds the lease of the leader", o)
 		return
 	}
 
 	if age := time.Since(spec.RenewTime.Time); age > leases*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		d.Add(finding.Error, "leader", terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
+		d.Add(findings.Error, "leader", terminal.Commandf("kubectl -n %s rollout restart deployment %s", o.Namespace, o.Name),
 			"the leader of %s, %s, has not renewed its lease for %s", o, *spec.HolderIdentity, age.Round(time.Second))
 		return
 	}
 
-	d.Add(finding.OK, "leader", "", "%s leads", *spec.HolderIdentity)
+	d.Add(findings.OK, "leader", "", "%s leads", *spec.HolderIdentity)
 }
 
 // definition contains the fields of a CustomResourceDefinition that doctor reads. The official Go types are not used,
@@ -153,17 +146,10 @@ type field struct {
 func (d *doctor) checkDefinitions(ctx context.Context) {
 	owner := ""
 
-	var missing []*kube.Kind
-	for i := range kube.Kinds {
-		kind := &kube.Kinds[i]
-		text, err := d.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName())
-
+	var missing []*kinds.Kind
+	for _, kind := range kinds.All {
 		var found definition
-		if err == nil {
-			err = utiljson.Unmarshal(text, &found)
-		}
-
-		switch {
+		switch err := d.readInto(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+kind.FullName(), &found); {
 		case apierrors.IsNotFound(err):
 			missing = append(missing, kind)
 		case err != nil:
@@ -176,7 +162,7 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 	}
 
 	for _, kind := range missing { // if a release owns the others, it should own these too
-		d.Add(finding.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
+		d.Add(findings.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
 	}
 }
 
@@ -187,7 +173,7 @@ func (c *definition) owner() string {
 
 // define returns the command that installs or updates a definition. If a release owns it, only this release may change
 // it; if that is not the user's, the command shows the owner.
-func (d *doctor) define(kind *kube.Kind, owner string) terminal.Command {
+func (d *doctor) define(kind *kinds.Kind, owner string) terminal.Command {
 	switch o := d.own(); {
 	case o != nil && owner == o.Namespace+"/"+o.Release:
 		return upgrade(o, "crds.install=true")
@@ -197,11 +183,11 @@ func (d *doctor) define(kind *kube.Kind, owner string) terminal.Command {
 	return terminal.Commandf("kubectl apply --server-side --force-conflicts -f charts/spark-operator/files/crds/%s_%s.yaml", kind.Group, kind.Resource)
 }
 
-func (d *doctor) checkDefinition(kind *kube.Kind, found *definition) {
+func (d *doctor) checkDefinition(kind *kinds.Kind, found *definition) {
 	name, owner := found.Metadata.Name, cmp.Or(found.owner(), "no release")
 	for _, condition := range found.Status.Conditions {
 		if condition.Type == "Established" && condition.Status != metav1.ConditionTrue {
-			d.Add(finding.Error, "definitions", terminal.Commandf("kubectl describe crd %s", name), "%s is not served: %s", name, condition.Message)
+			d.Add(findings.Error, "definitions", terminal.Commandf("kubectl describe crd %s", name), "%s is not served: %s", name, condition.Message)
 			return
 		}
 	}
@@ -217,18 +203,18 @@ func (d *doctor) checkDefinition(kind *kube.Kind, found *definition) {
 
 	switch {
 	case at < 0 || !found.Spec.Versions[at].Served:
-		d.Add(finding.Error, "definitions", d.define(kind, found.owner()), "%s, which belongs to %s, does not serve the version %s, only %v", name, owner, kind.Version, served)
+		d.Add(findings.Error, "definitions", d.define(kind, found.owner()), "%s, which belongs to %s, does not serve the version %s, only %v", name, owner, kind.Version, served)
 	case !remembersRestarts(kind, found.Spec.Versions[at].Schema.OpenAPIV3Schema):
-		d.Add(finding.Warning, "definitions", d.define(kind, found.owner()),
+		d.Add(findings.Warning, "definitions", d.define(kind, found.owner()),
 			"%s, which belongs to %s, is older than this program: it has no field for restart requests, so an operator with this program's version would not start", name, owner)
 	default:
-		d.Add(finding.OK, "definitions", "", "%s serves %v", name, served)
+		d.Add(findings.OK, "definitions", "", "%s serves %v", name, served)
 	}
 }
 
 // remembersRestarts reports whether a CustomResourceDefinition has status.operator.restartRequest, the newest field
 // that the operator needs. The definition of schedules does not need it.
-func remembersRestarts(kind *kube.Kind, schema field) bool {
+func remembersRestarts(kind *kinds.Kind, schema field) bool {
 	if kind.Kind == "ScheduledSparkApplication" {
 		return true
 	}

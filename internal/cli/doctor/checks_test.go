@@ -14,8 +14,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/access"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
@@ -38,12 +37,13 @@ func TestAccounts(t *testing.T) {
 		object client.Object
 		want   string
 	}{
-		"field":              {app(new("field"), conf, named), "field"},
-		"property":           {app(nil, conf, named), "conf"},
-		"template":           {app(new(""), nil, named), "template"},
-		"deprecated field":   {app(nil, nil, template(`{"serviceAccount":"old"}`)), "old"},
-		"property of no use": {app(nil, map[string]string{"spark.kubernetes.authenticate.serviceAccountName": "x"}, nil), "default"},
-		"broken template":    {app(nil, nil, template(`[]`)), "default"},
+		"field":            {app(new("field"), conf, named), "field"},
+		"property":         {app(nil, conf, named), "conf"},
+		"template":         {app(new(""), nil, named), "template"},
+		"deprecated field": {app(nil, nil, template(`{"serviceAccount":"old"}`)), "old"},
+		"property of no use": {app(nil, map[string]string{"spark.kubernetes.authenticate.serviceAccountName": "x"},
+			nil), "default"},
+		"broken template": {app(nil, nil, template(`[]`)), "default"},
 		"schedule": {&v1beta2.ScheduledSparkApplication{Spec: v1beta2.ScheduledSparkApplicationSpec{
 			Template: app(nil, nil, named).(*v1beta2.SparkApplication).Spec,
 		}}, "template"},
@@ -79,14 +79,17 @@ func TestOperatorOf(t *testing.T) {
 		args           []string
 		want           config.Namespaces
 	}{
-		"tag":               {"r/spark-operator:1.2", "1.2", nil, config.Namespaces{}},
-		"tag and digest":    {"r:5000/spark-operator:1.2@sha256:0123", "1.2", nil, config.Namespaces{}},
-		"digest":            {"r:5000/spark-operator@sha256:0123", "unknown", nil, config.Namespaces{}},
-		"kubeflow":          {kubeflow, "2.3.0", nil, config.Namespaces{}},
-		"of two namespaces": {kubeflow, "2.3.0", []string{"--namespaces=a,b"}, config.Namespaces{Names: []string{"a", "b"}}},
-		"of all":            {kubeflow, "2.3.0", []string{`--namespaces=""`}, config.Namespaces{}},
-		"of labels":         {kubeflow, "2.3.0", []string{`--namespaces=""`, "--namespace-selector=team=a"}, config.Namespaces{Selector: "team=a"}},
-		"of all by a name":  {kubeflow, "2.3.0", []string{`--namespaces=,a`, "--namespace-selector=team=a"}, config.Namespaces{}},
+		"tag":            {"r/spark-operator:1.2", "1.2", nil, config.Namespaces{}},
+		"tag and digest": {"r:5000/spark-operator:1.2@sha256:0123", "1.2", nil, config.Namespaces{}},
+		"digest":         {"r:5000/spark-operator@sha256:0123", "unknown", nil, config.Namespaces{}},
+		"kubeflow":       {kubeflow, "2.3.0", nil, config.Namespaces{}},
+		"of two namespaces": {kubeflow, "2.3.0", []string{"--namespaces=a,b"},
+			config.Namespaces{Names: []string{"a", "b"}}},
+		"of all": {kubeflow, "2.3.0", []string{`--namespaces=""`}, config.Namespaces{}},
+		"of labels": {kubeflow, "2.3.0", []string{`--namespaces=""`, "--namespace-selector=team=a"},
+			config.Namespaces{Selector: "team=a"}},
+		"of all by a name": {kubeflow, "2.3.0", []string{`--namespaces=,a`, "--namespace-selector=team=a"},
+			config.Namespaces{}},
 	} {
 		deployment := &appsv1.Deployment{} // without a selector, as no API server stores it
 		deployment.Spec.Template.Spec.Containers = []corev1.Container{{Image: test.image, Args: test.args}}
@@ -102,11 +105,25 @@ func TestOperatorOf(t *testing.T) {
 	}
 }
 
+// TestComponentsBesideOperators checks that Deployments with an operator's labels that are no operators are left out.
+func TestComponentsBesideOperators(t *testing.T) {
+	for component, want := range map[string]bool{"": true, "controller": true, "webhook": false, "history-server": false} {
+		deployment := &appsv1.Deployment{}
+		deployment.Labels = map[string]string{"app.kubernetes.io/component": component}
+		deployment.Spec.Template.Spec.Containers = []corev1.Container{{Image: "image:1"}}
+
+		if _, got := operatorOf(deployment); got != want {
+			t.Errorf("%q is an operator: %t, want %t", component, got, want)
+		}
+	}
+}
+
 // serving returns an operator with a configuration.
 func serving(name string, namespaces ...string) Operator {
 	c := config.Default()
 	c.Namespaces.Names = namespaces
-	return Operator{Namespace: "spark-operator", Name: name, Release: name, Wanted: 1, Groups: []string{access.Spark, access.Apache}, config: &c, examined: true}
+	return Operator{Namespace: "spark-operator", Name: name, Release: name, Wanted: 1,
+		Groups: []string{sparkGroup, apacheGroup}, config: &c, examined: true}
 }
 
 // TestExtend checks the command that lets an operator serve a namespace: it must not narrow an operator that serves all
@@ -116,9 +133,11 @@ func TestExtend(t *testing.T) {
 		served []string
 		want   terminal.Command
 	}{
-		"another":        {[]string{"other"}, "helm upgrade o charts/spark-operator -n spark-operator --reset-then-reuse-values --set 'spark.jobNamespaces={other,jobs}'"},
+		"another": {[]string{"other"},
+			"helm upgrade o charts/spark-operator -n spark-operator --reset-then-reuse-values --set 'spark.jobNamespaces={other,jobs}'"},
 		"all namespaces": {nil, "kubectl get namespace jobs && helm upgrade o charts/spark-operator -n spark-operator --reset-then-reuse-values"},
-		"the same":       {[]string{"jobs"}, "kubectl get namespace jobs && helm upgrade o charts/spark-operator -n spark-operator --reset-then-reuse-values"},
+		"the same": {[]string{"jobs"},
+			"kubectl get namespace jobs && helm upgrade o charts/spark-operator -n spark-operator --reset-then-reuse-values"},
 	} {
 		if got := (&doctor{operators: []Operator{serving("o", test.served...)}}).extend("jobs"); got != test.want {
 			t.Errorf("%s: %s", name, got)
@@ -132,19 +151,23 @@ func TestOverlapOfOneNamespace(t *testing.T) {
 	for name, test := range map[string]struct {
 		namespace string
 		doubt     bool
-		level     finding.Level
+		level     findings.Level
 		fix, text string
 	}{
-		"user of one namespace": {"jobs", false, finding.Warning, "kubectl get deployments.apps -A -o wide -L app.kubernetes.io/instance", "agree with its owners first; sparkctl doctor -A has the command then"},
-		"administrator":         {"", false, finding.Warning, "helm upgrade b ", "remove it from the configuration of one of them"},
-		"in doubt":              {"", true, finding.Unknown, "kubectl get deployments.apps -A", "both serve"},
+		"user of one namespace": {"jobs", false, findings.Warning,
+			"kubectl get deployments.apps -A -o wide -L app.kubernetes.io/instance",
+			"agree with its owners first; sparkctl doctor -A has the command then"},
+		"administrator": {"", false, findings.Warning, "helm upgrade b ",
+			"remove it from the configuration of one of them"},
+		"in doubt": {"", true, findings.Unknown, "kubectl get deployments.apps -A", "both serve"},
 	} {
 		a, b := serving("a", "jobs"), serving("b", "jobs", "more")
 		b.Namespace, b.created = "elsewhere", metav1.Now()
 		d := &doctor{namespace: test.namespace}
 		d.checkOverlap(&a, &b, "jobs", test.doubt)
 
-		if f := d.Findings[0]; f.Level != test.level || !strings.HasPrefix(string(f.Fix), test.fix) || !strings.Contains(f.Text, test.text) {
+		if f := d.Findings[0]; f.Level != test.level || !strings.HasPrefix(string(f.Fix), test.fix) ||
+			!strings.Contains(f.Text, test.text) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -153,10 +176,12 @@ func TestOverlapOfOneNamespace(t *testing.T) {
 // TestOtherOperatorOnly checks that doctor does not deny the operator of another project, and does not advise to
 // install a second operator beside it.
 func TestOtherOperatorOnly(t *testing.T) {
-	d := &doctor{namespace: "jobs", operators: []Operator{{Namespace: "theirs", Name: "controller", Other: true, Wanted: 1, examined: true}}}
+	d := &doctor{namespace: "jobs",
+		operators: []Operator{{Namespace: "theirs", Name: "controller", Other: true, Wanted: 1, examined: true}}}
 	d.checkOperators(t.Context())
 
-	if f := d.Findings[0]; len(d.Findings) != 1 || !strings.Contains(f.Text, "only theirs/controller") || strings.HasPrefix(string(f.Fix), "helm") {
+	if f := d.Findings[0]; len(d.Findings) != 1 || !strings.Contains(f.Text, "only theirs/controller") ||
+		strings.HasPrefix(string(f.Fix), "helm") {
 		t.Errorf("%+v", d.Findings)
 	}
 }
@@ -164,17 +189,18 @@ func TestOtherOperatorOnly(t *testing.T) {
 // TestCauseOf checks that a waiting custom resource is explained by a finding about its own operator and namespace.
 func TestCauseOf(t *testing.T) {
 	d := &doctor{}
-	d.Add(finding.Error, "operator", "", "spark/op-2: no replica of version 1 is ready")
-	d.Add(finding.Error, "namespaces", "", "no operator serves the namespace jobs-2, so nothing happens")
-	d.Add(finding.Warning, "leader", "", "no replica of spark/op leads")
-	d.Add(finding.Error, "namespaces", "", "spark/op does not serve the namespace jobs: it may not list pods")
+	d.Add(findings.Error, "operator", "", "spark/op-2: no replica of version 1 is ready")
+	d.Add(findings.Error, "namespaces", "", "no operator serves the namespace jobs-2, so nothing happens")
+	d.Add(findings.Warning, "leader", "", "no replica of spark/op leads")
+	d.Add(findings.Error, "namespaces", "", "spark/op does not serve the namespace jobs: it may not list pods")
 
 	for name, test := range map[string]struct{ operator, namespace, want string }{
-		"its operator and namespace": {"spark/op", "jobs", "spark/op does not serve the namespace jobs: it may not list pods"},
-		"the operator":               {"spark/op-2", "jobs", "spark/op-2: no replica of version 1 is ready"},
-		"no operator":                {"", "jobs-2", "no operator serves the namespace jobs-2, so nothing happens"},
-		"another namespace":          {"spark/op", "jobs-2", ""},
-		"unknown namespace":          {"", "job", ""},
+		"its operator and namespace": {"spark/op", "jobs",
+			"spark/op does not serve the namespace jobs: it may not list pods"},
+		"the operator":      {"spark/op-2", "jobs", "spark/op-2: no replica of version 1 is ready"},
+		"no operator":       {"", "jobs-2", "no operator serves the namespace jobs-2, so nothing happens"},
+		"another namespace": {"spark/op", "jobs-2", ""},
+		"unknown namespace": {"", "job", ""},
 	} {
 		got := ""
 		if f := d.causeOf(test.operator, test.namespace); f != nil {

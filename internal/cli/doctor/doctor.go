@@ -14,9 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -24,7 +23,7 @@ import (
 
 // doctor performs the checks of one run and collects their findings.
 type doctor struct {
-	finding.Report
+	findings.Report
 	*kube.Client
 	// namespace is the namespace whose applications are checked; empty means all.
 	namespace string
@@ -97,7 +96,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 
 	for _, note := range notes {
-		d.Add(finding.Unknown, "applications", "", "some custom resources could not be read: %s", note)
+		d.Add(findings.Unknown, "applications", "", "some custom resources could not be read: %s", note)
 	}
 
 	d.examineOperators(ctx)
@@ -106,6 +105,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	d.checkAccounts(ctx)
 	d.checkMetrics()
 	d.checkSchedulers()
+	d.checkQueues(ctx)
 	return nil
 }
 
@@ -163,18 +163,12 @@ func (d *doctor) allNamespaces() (names []string) {
 // readGroups reads which API groups the API server serves. This is the first request, so it returns an error if the
 // cluster cannot be reached.
 func (d *doctor) readGroups(ctx context.Context) error {
-	text, err := d.Raw(ctx, "/apis")
-	if err != nil && !apierrors.IsForbidden(err) {
-		return d.Explain(err)
-	}
-
-	if err != nil {
+	var list metav1.APIGroupList
+	switch err := d.readInto(ctx, "/apis", &list); {
+	case apierrors.IsForbidden(err):
 		d.unchecked("cluster", d.Explain(err))
 		return nil
-	}
-
-	var list metav1.APIGroupList
-	if err := utiljson.Unmarshal(text, &list); err != nil {
+	case err != nil:
 		return d.Explain(err)
 	}
 
@@ -185,15 +179,24 @@ func (d *doctor) readGroups(ctx context.Context) error {
 	return nil
 }
 
+// readInto reads the JSON at a path of the API server into a value.
+func (d *doctor) readInto(ctx context.Context, path string, into any) error {
+	text, err := d.Raw(ctx, path)
+	if err != nil {
+		return err
+	}
+	return utiljson.Unmarshal(text, into)
+}
+
 // Add adds a finding whose fix reaches the same cluster.
-func (d *doctor) Add(level finding.Level, check string, fix terminal.Command, format string, args ...any) {
+func (d *doctor) Add(level findings.Level, check string, fix terminal.Command, format string, args ...any) {
 	d.Report.Add(level, check, d.Carry(fix), format, args...)
 }
 
 // unchecked adds the finding that a check was not possible, usually because the user lacks a right. The error names the
 // right. The finding contains the command with which the user can check the right.
 func (d *doctor) unchecked(check string, err error) {
-	d.Add(finding.Unknown, check, apierror.CheckRight(err), "could not be checked: %v", err)
+	d.Add(findings.Unknown, check, exit.CheckRight(err), "could not be checked: %v", err)
 }
 
 // own returns this project's operator whose release the user's fixes may change, or nil if it is not certain which one

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
-	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // certificate returns a PEM certificate that is valid for the given time.
@@ -27,7 +27,8 @@ func certificate(t *testing.T, left time.Duration) []byte {
 		t.Fatal(err)
 	}
 
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(left)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(left)}
 
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -41,16 +42,18 @@ func TestCertificates(t *testing.T) {
 	old, soon, good := certificate(t, -time.Minute), certificate(t, time.Hour), certificate(t, 30*24*time.Hour)
 	for _, test := range []struct {
 		bundle []byte
-		level  finding.Level
+		level  findings.Level
 		text   string
 	}{
-		{nil, finding.Error, "trusts no certificate"}, {old, finding.Error, "expired"}, {append(old, soon...), finding.Warning, "expires on"}, {append(old, good...), finding.OK, "is trusted until"},
-		{[]byte("no certificate"), finding.Error, "trusts no certificate"},
+		{nil, findings.Error, "trusts no certificate"}, {old, findings.Error, "expired"}, {append(old, soon...), findings.Warning, "expires on"},
+		{append(old, good...), findings.OK, "is trusted until"},
+		{[]byte("no certificate"), findings.Error, "trusts no certificate"},
 	} {
 		d := &doctor{}
-		d.checkCertificates("w-admission", test.bundle, nil, finding.Error, "no manifest can be stored", "fix")
+		d.checkCertificates("w-admission", test.bundle, nil, findings.Error, "no manifest can be stored", "fix")
 
-		if f := d.Findings[0]; f.Level != test.level || !strings.Contains(f.Text, test.text) || (f.Fix == "") != (test.level == finding.OK) {
+		if f := d.Findings[0]; f.Level != test.level || !strings.Contains(f.Text, test.text) ||
+			(f.Fix == "") != (test.level == findings.OK) {
 			t.Errorf("%+v, want %s with %q", f, test.level, test.text)
 		}
 	}
@@ -58,7 +61,7 @@ func TestCertificates(t *testing.T) {
 
 // TestOldDefinition checks that doctor reports a CustomResourceDefinition without the newest field.
 func TestOldDefinition(t *testing.T) {
-	kind := &kube.Kinds[0]
+	kind := kinds.All[0]
 	found := &definition{}
 	found.Spec.Versions = []version{{Name: "v1beta2", Served: true}}
 	d := &doctor{}
@@ -66,7 +69,8 @@ func TestOldDefinition(t *testing.T) {
 	found.Spec.Versions[0].Served = false
 	d.checkDefinition(kind, found)
 
-	if len(d.Findings) != 2 || d.Findings[0].Level != finding.Warning || !strings.Contains(d.Findings[0].Text, "is older") || d.Findings[1].Level != finding.Error {
+	if len(d.Findings) != 2 || d.Findings[0].Level != findings.Warning || !strings.Contains(d.Findings[0].Text, "is older") ||
+		d.Findings[1].Level != findings.Error {
 		t.Errorf("the findings are %+v", d.Findings)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -22,20 +22,24 @@ func (d *doctor) checkMetrics() {
 		switch {
 		case o.Other || !o.examined || o.Wanted == 0:
 		case !o.metrics:
-			d.Add(finding.Note, "metrics", upgrade(o, "prometheus.metrics.enable=true"), "%s serves no metrics", o)
+			d.Add(findings.Note, "metrics", upgrade(o, "prometheus.metrics.enable=true"), "%s serves no metrics", o)
 		case d.groups["monitoring.coreos.com"]:
-			d.Add(finding.OK, "metrics", "", "%s serves metrics; the chart value prometheus.podMonitor.create=true lets the Prometheus operator in this cluster scrape them", o)
+			d.Add(findings.OK, "metrics", "", "%s serves metrics; the chart value prometheus.podMonitor.create=true lets the Prometheus operator in this cluster scrape them", o)
 		default:
-			d.Add(finding.OK, "metrics", "", "%s serves metrics", o)
+			d.Add(findings.OK, "metrics", "", "%s serves metrics", o)
+		}
+
+		if logs := o.config.UnshownEventLogs(); o.examined && logs != "" { // the chart names what else to set
+			d.Add(findings.Note, "history", upgrade(o, "historyServer.enable=true"), "applications write event logs to %s, and %s knows no History Server that shows them", logs, o)
 		}
 	}
 
 	switch {
 	case d.groups == nil:
 	case d.groups["metrics.k8s.io"]:
-		d.Add(finding.OK, "metrics", "", "the metrics API has the CPU and memory of pods")
+		d.Add(findings.OK, "metrics", "", "the metrics API has the CPU and memory of pods")
 	default:
-		d.Add(finding.Note, "metrics", "kubectl apply -f "+metricsServer, "the cluster has no metrics API, so %s shows neither CPU nor memory", terminal.Hint("top"))
+		d.Add(findings.Note, "metrics", "kubectl apply -f "+metricsServer, "the cluster has no metrics API, so %s shows neither CPU nor memory", terminal.Hint("top"))
 	}
 }
 
@@ -53,7 +57,7 @@ var integrations = []integration{
 	{"Volcano", "scheduling.volcano.sh", wantsScheduler("volcano"), "helm install volcano volcano --repo https://volcano-sh.github.io/helm-charts -n volcano-system --create-namespace"},
 	{"the coscheduling plugin", "scheduling.x-k8s.io", wantsScheduler("kube-scheduler", "scheduler-plugins-scheduler"),
 		"helm install scheduler-plugins scheduler-plugins --repo https://scheduler-plugins.sigs.k8s.io -n scheduler-plugins --create-namespace"},
-	{"Kueue", "kueue.x-k8s.io", wantsQueue, "kubectl apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml"},
+	{"Kueue", kueueGroup, wantsQueue, "kubectl apply --server-side -f https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml"},
 }
 
 // wantsScheduler returns a function that reports whether an application uses one of the given batch schedulers.
@@ -68,10 +72,6 @@ func wantsScheduler(names ...string) func(client.Object) bool {
 		}
 		return spec != nil && spec.BatchScheduler != nil && slices.Contains(names, *spec.BatchScheduler)
 	}
-}
-
-func wantsQueue(object client.Object) bool {
-	return object.GetLabels()["kueue.x-k8s.io/queue-name"] != ""
 }
 
 // checkSchedulers checks that the batch schedulers and queues that custom resources use are installed.
@@ -92,11 +92,11 @@ func (d *doctor) checkSchedulers() {
 
 		switch {
 		case d.groups[i.group] && !d.objectsKnown:
-			d.Add(finding.OK, "schedulers", "", "%s is installed", i.name)
+			d.Add(findings.OK, "schedulers", "", "%s is installed", i.name)
 		case d.groups[i.group]:
-			d.Add(finding.OK, "schedulers", "", "%s is installed; used by %s", i.name, bounds.Count(wanted, "object"))
+			d.Add(findings.OK, "schedulers", "", "%s is installed; named by %s", i.name, bounds.Count(wanted, "object"))
 		case wanted > 0:
-			d.Add(finding.Error, "schedulers", i.fix, "%s is not installed, but used by %s: the cluster has no API %s", i.name, more(first, wanted), i.group)
+			d.Add(findings.Error, "schedulers", i.fix, "%s is not installed, but used by %s: the cluster has no API %s", i.name, more(first, wanted), i.group)
 		}
 	}
 }

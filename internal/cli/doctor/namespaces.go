@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/access"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
@@ -37,9 +37,9 @@ func (d *doctor) readConfiguration(ctx context.Context, o *Operator) {
 	}
 
 	switch o.config = &found; {
-	case err == nil && !access.On(found.Apache.Enabled):
+	case err == nil && !isOn(found.Apache.Enabled):
 		o.Groups = o.Groups[:1]
-	case err == nil && !access.On(found.SparkOperator.Enabled):
+	case err == nil && !isOn(found.SparkOperator.Enabled):
 		o.Groups = o.Groups[1:]
 	case err != nil:
 		o.config = nil
@@ -89,7 +89,7 @@ func (d *doctor) serves(ctx context.Context, o *Operator, namespace string) verd
 		return 0
 	}
 
-	switch lost, err := access.Missing(ctx, d.Client, access.Account{Namespace: o.Namespace, Name: o.account}, namespace, access.ListPods); {
+	switch lost, err := missingRights(ctx, d.Client, kube.Account{Namespace: o.Namespace, Name: o.account}, namespace, listPods); {
 	case err != nil:
 		return unknown
 	case len(lost) > 0:
@@ -133,9 +133,9 @@ func (d *doctor) servers(ctx context.Context, namespace string) (serving []*Oper
 
 // reportServed adds the finding about a namespace that no operator serves, or one.
 func (d *doctor) reportServed(namespace string, serving []*Operator, doubts map[*Operator]bool, stopped *Operator) {
-	level := finding.Note
+	level := findings.Note
 	if slices.ContainsFunc(d.objects, func(o client.Object) bool { return o.GetNamespace() == namespace }) {
-		level = finding.Error
+		level = findings.Error
 	}
 
 	switch {
@@ -144,9 +144,9 @@ func (d *doctor) reportServed(namespace string, serving []*Operator, doubts map[
 	case len(serving) == 0:
 		d.Add(level, "namespaces", d.extend(namespace), "no operator serves the namespace %s, so nothing happens to custom resources in it; %s", namespace, d.scopes())
 	case len(serving) == 1 && doubts[serving[0]]:
-		d.Add(finding.Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
+		d.Add(findings.Unknown, "namespaces", listOperators, "it is unknown whether %s serves the namespace %s", serving[0], namespace)
 	case len(serving) == 1:
-		d.Add(finding.OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
+		d.Add(findings.OK, "namespaces", "", "%s serves the namespace %s", serving[0], namespace)
 	}
 }
 
@@ -165,12 +165,12 @@ func (d *doctor) checkOverlap(a, b *Operator, namespace string, doubt bool) {
 	}
 
 	changed.disputed = append(changed.disputed, namespace)
-	level, fix, rest := finding.Warning, listOperators, changed.without(changed.disputed)
+	level, fix, rest := findings.Warning, listOperators, changed.without(changed.disputed)
 
 	way := "remove it from the configuration of one of them"
 	switch {
 	case doubt:
-		level = finding.Unknown
+		level = findings.Unknown
 	case a.Namespace == b.Namespace && a.Other != b.Other:
 		fix = terminal.Commandf("kubectl -n %s scale deployment %s --replicas=0", b.Namespace, b.Name)
 	case d.namespace == "" && len(rest) > 0:
@@ -180,7 +180,7 @@ func (d *doctor) checkOverlap(a, b *Operator, namespace string, doubt bool) {
 	}
 
 	for _, group := range a.Groups {
-		split := group == access.Apache && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector
+		split := group == apacheGroup && a.config != nil && b.config != nil && a.config.Apache.LabelSelector != b.config.Apache.LabelSelector
 		if slices.Contains(b.Groups, group) && !split {
 			d.Add(level, "operator", fix, "%s (%s) and %s (%s) both serve %s in the namespace %s; two operators must not serve the same namespaces: %s",
 				a, a.Image, b, b.Image, group, namespace, way)
@@ -254,7 +254,7 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 	}
 
 	if len(places) > maxAccounts {
-		d.Add(finding.Note, "namespaces", "", "the rights of %s are checked in %d of %d namespaces; use -n for one namespace", o, maxAccounts, len(places))
+		d.Add(findings.Note, "namespaces", "", "the rights of %s are checked in %d of %d namespaces; use -n for one namespace", o, maxAccounts, len(places))
 		places = places[:maxAccounts]
 	}
 
@@ -263,11 +263,11 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			lost++ // in the command below, the name could be an option
 
-			d.Add(finding.Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
+			d.Add(findings.Warning, "namespaces", "", "the configuration of %s has the namespace %q, which is not a valid name", o, namespace)
 			continue
 		}
 
-		missing, err := access.Missing(ctx, d.Client, access.Account{Namespace: o.Namespace, Name: o.account}, namespace, access.Operator(o.config))
+		missing, err := missingRights(ctx, d.Client, kube.Account{Namespace: o.Namespace, Name: o.account}, namespace, operatorRights(o.config))
 		if err != nil {
 			d.unchecked("namespaces", err)
 			return
@@ -283,12 +283,12 @@ func (d *doctor) checkNamespaces(ctx context.Context, o *Operator) {
 			effect = "does not serve the namespace " + namespace
 		}
 
-		d.Add(finding.Error, "namespaces", restore(o, namespace),
+		d.Add(findings.Error, "namespaces", restore(o, namespace),
 			"%s %s: it may not %s, because the namespace, the operator's Role or its RoleBinding was changed or deleted; "+
 				"create it again with helm upgrade, or remove the namespace from spark.jobNamespaces", o, effect, strings.Join(missing, "; "))
 	}
 
 	if lost == 0 && len(places) > 0 {
-		d.Add(finding.OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(places, ", "))
+		d.Add(findings.OK, "namespaces", "", "%s has rights in its namespaces: %s", o, strings.Join(places, ", "))
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -48,15 +48,13 @@ type Operator struct {
 // project (spark.apache.org).
 const operatorLabels = "app.kubernetes.io/name in (spark-operator,spark-kubernetes-operator)"
 
+// ofOperators makes a list request select by operatorLabels.
+var ofOperators = &client.ListOptions{Raw: &metav1.ListOptions{LabelSelector: operatorLabels}}
+
 // Operators returns all Spark operators in the cluster. The message of an error says what is wrong and what to do.
 func Operators(ctx context.Context, c *kube.Client) ([]Operator, error) {
-	apps, err := typedappsv1.NewForConfig(c.Config())
-	if err != nil {
-		return nil, err
-	}
-
-	list, err := apps.Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: operatorLabels})
-	if err != nil {
+	var list appsv1.DeploymentList
+	if err := c.WithWatch.List(ctx, &list, ofOperators); err != nil {
 		return nil, c.Explain(err)
 	}
 
@@ -98,10 +96,10 @@ func (o *Operator) readFlags(arguments []string) {
 }
 
 // operatorOf returns the operator that a Deployment runs. The second result is false if the Deployment is another
-// component, such as the webhook of the kubeflow operator.
+// component, such as the webhook of the kubeflow operator or the History Server of this chart.
 func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	containers := d.Spec.Template.Spec.Containers
-	if len(containers) == 0 || d.Labels["app.kubernetes.io/component"] == "webhook" {
+	if len(containers) == 0 || slices.Contains([]string{"webhook", "history-server"}, d.Labels["app.kubernetes.io/component"]) {
 		return Operator{}, false
 	}
 

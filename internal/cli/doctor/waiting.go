@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/access"
-	"github.com/sparkoperator/spark-operator/internal/cli/finding"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // patience is the time that an operator has to handle a change of a custom resource.
@@ -38,7 +38,7 @@ func waits(object client.Object) bool {
 func (d *doctor) checkWaiting(ctx context.Context) {
 	reported := map[string]bool{}
 	for _, object := range d.objects {
-		kind, level := kube.KindOf(object), finding.Error
+		kind, level := kinds.Of(object), findings.Error
 
 		key := object.GetNamespace() + "/" + kind.Name
 		if reported[key] || !waits(object) {
@@ -47,7 +47,7 @@ func (d *doctor) checkWaiting(ctx context.Context) {
 
 		why, fix := "it is unknown why, because you may not list the operators", terminal.Command("kubectl auth can-i list deployments.apps -A")
 		if !d.operatorsKnown {
-			level = finding.Unknown
+			level = findings.Unknown
 		} else {
 			why, fix = d.whyWaiting(ctx, object, kind)
 		}
@@ -59,7 +59,7 @@ func (d *doctor) checkWaiting(ctx context.Context) {
 }
 
 // whyWaiting returns why no operator has handled a custom resource, and a fix.
-func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kube.Kind) (why string, fix terminal.Command) {
+func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kinds.Kind) (why string, fix terminal.Command) {
 	serving := slices.IndexFunc(d.operators, func(o Operator) bool {
 		return !o.Other && o.Wanted > 0 && d.serves(ctx, &o, object.GetNamespace()) != 0
 	})
@@ -78,12 +78,12 @@ func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kub
 	}
 
 	if o := &d.operators[serving]; o.config != nil {
-		if off := access.SwitchedOff(o.config, kind); off != "" {
+		if off := switchedOff(o.config, kind); off != "" {
 			return about + " does not serve the kind, because " + off + " is false", upgrade(o, off+"=true")
 		}
 
 		selector, err := labels.Parse(o.config.Apache.LabelSelector)
-		if err == nil && kind.Group == access.Apache && !selector.Matches(labels.Set(object.GetLabels())) {
+		if err == nil && kind.Group == apacheGroup && !selector.Matches(labels.Set(object.GetLabels())) {
 			return about + " ignores objects without the labels of controller.apache.labelSelector: " + selector.String(),
 				label("-n "+terminal.Quote(object.GetNamespace())+" label "+kind.FullName(), object.GetName(), selector.String())
 		}
@@ -93,10 +93,10 @@ func (d *doctor) whyWaiting(ctx context.Context, object client.Object, kind *kub
 
 // causeOf returns the finding that explains why an operator handles nothing in a namespace, or why no operator does if
 // the name of the operator is empty. Findings about other operators or other namespaces explain nothing.
-func (d *doctor) causeOf(operator, namespace string) *finding.Finding {
+func (d *doctor) causeOf(operator, namespace string) *findings.Finding {
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		if f.Level != finding.Error {
+		if f.Level != findings.Error {
 			continue
 		}
 
@@ -138,12 +138,12 @@ func logs(o *Operator) terminal.Command {
 
 // Waiting returns the findings about the installation for a custom resource that no operator has handled for a while,
 // or nil if it does not wait.
-func Waiting(ctx context.Context, c *kube.Client, object client.Object) []finding.Finding {
+func Waiting(ctx context.Context, c *kube.Client, object client.Object) []findings.Finding {
 	if !waits(object) {
 		return nil
 	}
 
 	d := &doctor{Client: c, namespace: object.GetNamespace(), objects: []client.Object{object}}
 	d.examineOperators(ctx)
-	return slices.DeleteFunc(d.Findings, func(f finding.Finding) bool { return f.Check != "applications" })
+	return slices.DeleteFunc(d.Findings, func(f findings.Finding) bool { return f.Check != "applications" })
 }

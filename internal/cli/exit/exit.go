@@ -1,4 +1,5 @@
-// Package exit contains the exit codes of sparkctl, and an error type with an exit code.
+// Package exit is how sparkctl fails: exit codes, errors with an exit code, explanations of rejected requests with the
+// way out, and the names that are similar to a misspelt one.
 package exit
 
 import (

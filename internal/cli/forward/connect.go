@@ -9,10 +9,11 @@ import (
 	"os/signal"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/spark/connect"
@@ -48,21 +49,17 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 			"Python with a session named spark if only the package pyspark-client is installed, and ends with it.",
 		Example: "  sparkctl connect spark-connect\n" +
 			"  sparkctl connect spark-connect --shell",
-		Args: cobra.ExactArgs(1),
 	}
-	connection := selection.Connection(cmd.Flags(), streams.Err)
-	cmd.ValidArgsFunction = selection.CompleteNames(connection, "connect")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, object, err := selection.Named(cmd, connection, args)
-		if err != nil {
-			return err
-		}
-
+	cmd.Flags().IntVar(&port, "port", 0, "`port` of this machine; by default that of the server, or a free one")
+	cmd.Flags().BoolVar(&withShell, "shell", false, "start "+shell+" or a Python with a session on the address")
+	return selection.One(cmd, streams.Err, func(cmd *cobra.Command, c *kube.Client, object client.Object) error {
 		if _, ok := object.(*v1alpha1.SparkConnect); !ok {
-			return exit.Errorf(exit.Usage, "%s is not a Connect server; if a Connect server has the same name, write connect/%s", screen.Title(object), object.GetName())
+			return exit.Errorf(exit.Usage, "%s is not a Connect server; if a Connect server has the same name, write connect/%s", kube.Title(object), object.GetName())
 		}
 
 		var program []string
+
+		var err error
 		if withShell {
 			if program, err = findShell(cmd.Context()); err != nil {
 				return err
@@ -93,12 +90,9 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 		}
 
 		fmt.Fprintf(streams.Out, "%s\n", address)
-		fmt.Fprintf(streams.Err, "%s is reachable at this address until you press Ctrl-C\n", screen.Title(object))
+		fmt.Fprintf(streams.Err, "%s is reachable at this address until you press Ctrl-C\n", kube.Title(object))
 		return t.wait(ctx, pod)
-	}
-	cmd.Flags().IntVar(&port, "port", 0, "`port` of this machine; by default that of the server, or a free one")
-	cmd.Flags().BoolVar(&withShell, "shell", false, "start "+shell+" or a Python with a session on the address")
-	return cmd
+	}, "connect")
 }
 
 // pythons are the names of the Python interpreter.

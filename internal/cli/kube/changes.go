@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // Change is a change of an object: its creation, an edit or its deletion.
@@ -28,9 +29,7 @@ const rewatchInterval = time.Second
 // error if no kind can be watched.
 func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, changed func(Change)) error {
 	if len(q.Kinds) == 0 {
-		for i := range Kinds {
-			q.Kinds = append(q.Kinds, &Kinds[i])
-		}
+		q.Kinds = kinds.All
 	}
 
 	ctx, stop := context.WithCancel(ctx)
@@ -84,13 +83,13 @@ func (c *Client) Changes(ctx context.Context, q Query, known []client.Object, ch
 // watchKind watches the objects of one kind, and starts the watch again whenever it ends. Each watch begins with all
 // objects. Therefore only a deletion between two watches is missed. watchKind returns an error if the kind cannot be
 // watched.
-func (c *Client) watchKind(ctx context.Context, k *Kind, q Query, changed func(Change)) error {
+func (c *Client) watchKind(ctx context.Context, k *kinds.Kind, q Query, changed func(Change)) error {
 	options := &client.ListOptions{Namespace: q.Namespace, LabelSelector: q.Selector}
 	for {
-		watcher, err := c.Watch(ctx, k.list(), options)
+		watcher, err := c.Watch(ctx, k.NewList(), options)
 		switch {
-		case apierror.NoDefinition(err), apierrors.IsForbidden(err):
-			return apierror.WithResource(err, k.FullName())
+		case exit.NoDefinition(err), apierrors.IsForbidden(err):
+			return exit.WithResource(err, k.FullName())
 		case err == nil:
 			forward(ctx, watcher, k, changed)
 		}
@@ -104,7 +103,7 @@ func (c *Client) watchKind(ctx context.Context, k *Kind, q Query, changed func(C
 }
 
 // forward calls the function changed with each object that the watch returns, until the watch ends.
-func forward(ctx context.Context, watcher watch.Interface, k *Kind, changed func(Change)) {
+func forward(ctx context.Context, watcher watch.Interface, k *kinds.Kind, changed func(Change)) {
 	defer watcher.Stop()
 
 	for {

@@ -1,4 +1,4 @@
-// Package kube reads and changes custom resources with the rights of the user. It supports the five kinds in Kinds.
+// Package kube reads and changes custom resources with the rights of the user. It supports the five kinds.
 // Its error messages say what is wrong with the cluster or with the user's rights, and what to do.
 package kube
 
@@ -19,11 +19,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/suggest"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -54,12 +53,12 @@ func New(rc *rest.Config, namespace string) (*Client, error) {
 
 	c, err := client.NewWithWatch(rc, client.Options{Scheme: scheme, Mapper: newMapper()})
 	if err != nil {
-		return nil, apierror.Explain(err, rc.Host)
+		return nil, exit.Explain(err, rc.Host)
 	}
 
 	core, err := typedcorev1.NewForConfig(rc)
 	if err != nil {
-		return nil, apierror.Explain(err, rc.Host)
+		return nil, exit.Explain(err, rc.Host)
 	}
 	return &Client{WithWatch: c, core: core, host: rc.Host, config: rc, Namespace: namespace}, nil
 }
@@ -85,9 +84,6 @@ func (c *Client) Patch(ctx context.Context, object client.Object, patch client.P
 
 // Config returns the configuration of the connection. It is for clients of resources that this package does not read.
 func (c *Client) Config() *rest.Config { return rest.CopyConfig(c.config) }
-
-// Host returns the address of the API server.
-func (c *Client) Host() string { return c.host }
 
 // Raw sends a GET request for a path to the API server and returns the answer. If the request fails, Raw returns the
 // original error, which Explain can make readable.
@@ -123,18 +119,18 @@ func (c *Client) NamespaceLabels(ctx context.Context, name string) (found map[st
 
 // Explain converts the error of a request into an error whose message is one line: it says what is wrong and what to
 // do.
-func (c *Client) Explain(err error) error { return apierror.Explain(err, c.host) }
+func (c *Client) Explain(err error) error { return exit.Explain(err, c.host) }
 
 // ExplainFor converts the error of a request for objects of one kind, as Explain does. The message can name this kind.
-func (c *Client) ExplainFor(err error, k *Kind) error {
-	return c.Explain(apierror.WithResource(err, k.FullName()))
+func (c *Client) ExplainFor(err error, k *kinds.Kind) error {
+	return c.Explain(exit.WithResource(err, k.FullName()))
 }
 
 // Query selects objects. The zero value selects all objects.
 type Query struct {
 	Namespace string          // empty: all namespaces
 	Selector  labels.Selector // nil: all objects
-	Kinds     []*Kind         // empty: all kinds
+	Kinds     []*kinds.Kind   // empty: all kinds
 }
 
 // List returns the selected objects of all kinds. It reads them page by page. It leaves out kinds that have no
@@ -142,9 +138,7 @@ type Query struct {
 // missing. List returns an error if no kind can be listed.
 func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, notes []string, err error) {
 	if len(q.Kinds) == 0 {
-		for i := range Kinds {
-			q.Kinds = append(q.Kinds, &Kinds[i])
-		}
+		q.Kinds = kinds.All
 	}
 
 	var failed []error
@@ -153,7 +147,7 @@ func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, no
 		switch {
 		case err == nil:
 			objects = append(objects, found...)
-		case apierror.NoDefinition(err), apierrors.IsForbidden(err):
+		case exit.NoDefinition(err), apierrors.IsForbidden(err):
 			failed = append(failed, err)
 			if apierrors.IsForbidden(err) {
 				notes = append(notes, c.Explain(err).Error())
@@ -169,16 +163,16 @@ func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, no
 	return objects, notes, nil
 }
 
-func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []client.Object, err error) {
+func (c *Client) listKind(ctx context.Context, k *kinds.Kind, q Query) (objects []client.Object, err error) {
 	options := &client.ListOptions{Namespace: q.Namespace, Limit: pageSize}
 	if q.Selector != nil {
 		options.LabelSelector = q.Selector
 	}
 
 	for {
-		page := k.list()
+		page := k.NewList()
 		if err := c.WithWatch.List(ctx, page, options); err != nil {
-			return nil, apierror.WithResource(err, k.FullName())
+			return nil, exit.WithResource(err, k.FullName())
 		}
 
 		items, err := meta.ExtractList(page)
@@ -203,20 +197,16 @@ func (c *Client) listKind(ctx context.Context, k *Kind, q Query) (objects []clie
 func (c *Client) Find(ctx context.Context, argument string) (client.Object, error) {
 	kindName, name, isQualified := strings.Cut(argument, "/")
 
-	candidates := make([]*Kind, 0, len(Kinds))
+	candidates := kinds.All
 	if isQualified {
-		k, err := KindNamed(kindName)
+		k, err := kinds.Named(kindName)
 		if err != nil {
 			return nil, exit.With(exit.Usage, err)
 		}
 
-		candidates = append(candidates, k)
+		candidates = []*kinds.Kind{k}
 	} else {
 		name = argument
-
-		for i := range Kinds {
-			candidates = append(candidates, &Kinds[i])
-		}
 	}
 	var found []client.Object
 
@@ -224,12 +214,12 @@ func (c *Client) Find(ctx context.Context, argument string) (client.Object, erro
 	for _, k := range candidates {
 		object := k.New()
 
-		err := apierror.WithResource(c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, object), k.FullName())
+		err := exit.WithResource(c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, object), k.FullName())
 		switch {
 		case err == nil:
 			object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
 			found = append(found, object)
-		case apierror.NoDefinition(err), apierrors.IsForbidden(err):
+		case exit.NoDefinition(err), apierrors.IsForbidden(err):
 			failed = append(failed, err)
 		case !apierrors.IsNotFound(err):
 			return nil, c.Explain(err)
@@ -266,14 +256,14 @@ func Unknown(err error) bool {
 
 func qualified(objects []client.Object) (names []string) {
 	for _, object := range objects {
-		names = append(names, KindOf(object).Name+"/"+object.GetName())
+		names = append(names, kinds.Of(object).Name+"/"+object.GetName())
 	}
 	return names
 }
 
 // unknown returns the error for a name that no object has. The error suggests similar names. If the user has the
 // rights, it also suggests names in other namespaces.
-func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) error {
+func (c *Client) unknown(ctx context.Context, name string, candidates []*kinds.Kind) error {
 	what := "application, schedule, Connect server or cluster"
 	if len(candidates) == 1 {
 		what = candidates[0].Kind
@@ -286,7 +276,7 @@ func (c *Client) unknown(ctx context.Context, name string, candidates []*Kind) e
 		objects, _, err = c.List(ctx, Query{Namespace: c.Namespace, Kinds: candidates})
 	}
 
-	if near := suggest.Names(objects, name, c.Namespace); err == nil && len(near) > 0 {
+	if near := exit.Similar(objects, name, c.Namespace); err == nil && len(near) > 0 {
 		return exit.Errorf(exit.Cluster, "%s; did you mean %s?", message, strings.Join(near, ", "))
 	}
 	return exit.Errorf(exit.Cluster, "%s; %s lists the objects of all namespaces", message, terminal.Hint("list -A"))

@@ -13,10 +13,12 @@ import (
 // TestExecutorsLast checks that the order of the other pods and that of the executors stay as they are.
 func TestExecutorsLast(t *testing.T) {
 	pod := func(name, role string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{identity.RoleLabel: role}}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{identity.RoleLabel: role}}}
 	}
 	pods := executorsLast([]corev1.Pod{
-		pod("a-27-exec-1", identity.RoleExecutor), pod("a-27-exec-2", identity.RoleExecutor), pod("a-driver", identity.RoleDriver),
+		pod("a-27-exec-1", identity.RoleExecutor), pod("a-27-exec-2", identity.RoleExecutor),
+		pod("a-driver", identity.RoleDriver),
 		pod("a-fa-exec-1", identity.RoleExecutor), pod("a-submit", ""),
 	})
 

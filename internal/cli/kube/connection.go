@@ -9,7 +9,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/apierror"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -64,12 +63,12 @@ func (f *Flags) Connect(warnings io.Writer) (*Client, error) {
 
 	rc, err := config.ClientConfig()
 	if err != nil {
-		return nil, apierror.Explain(err, "")
+		return nil, exit.Explain(err, "")
 	}
 
 	namespace, _, err := config.Namespace()
 	if err != nil {
-		return nil, apierror.Explain(err, "")
+		return nil, exit.Explain(err, "")
 	}
 
 	rc.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})

@@ -69,12 +69,14 @@ func TestFlags(t *testing.T) {
 		want connection
 	}{
 		{"", connection{Host: "https://here:6443", Namespace: "jobs", Token: "abc"}},
-		{"--kubeconfig " + path + " --context there", connection{Host: "https://there:6443", Namespace: "default", Token: "abc"}},
+		{"--kubeconfig " + path + " --context there",
+			connection{Host: "https://there:6443", Namespace: "default", Token: "abc"}},
 		{"--cluster there -n namespace/prod", connection{Host: "https://there:6443", Namespace: "prod", Token: "abc"}},
 		{"-s https://other:1 --token def", connection{Host: "https://other:1", Namespace: "jobs", Token: "def"}},
-		{"--as jane --as-group a --as-group b --as-uid 7 --as-user-extra k=v --as-user-extra k=w=x", connection{Host: "https://here:6443", Namespace: "jobs", Token: "abc", User: rest.ImpersonationConfig{
-			UserName: "jane", UID: "7", Groups: []string{"a", "b"}, Extra: map[string][]string{"k": {"v", "w=x"}},
-		}}},
+		{"--as jane --as-group a --as-group b --as-uid 7 --as-user-extra k=v --as-user-extra k=w=x",
+			connection{Host: "https://here:6443", Namespace: "jobs", Token: "abc", User: rest.ImpersonationConfig{
+				UserName: "jane", UID: "7", Groups: []string{"a", "b"}, Extra: map[string][]string{"k": {"v", "w=x"}},
+			}}},
 	} {
 		rc, namespace, err := parsed(t, strings.Fields(test.args)...)
 		if err != nil {
@@ -88,7 +90,8 @@ func TestFlags(t *testing.T) {
 	}
 
 	for args, want := range map[string]string{
-		"--as-user-extra team": "write KEY=VALUE", "--context nowhere": "kubectl config get-contexts", "--kubeconfig " + path + ".gone": "kubeconfig",
+		"--as-user-extra team": "write KEY=VALUE", "--context nowhere": "kubectl config get-contexts",
+		"--kubeconfig " + path + ".gone": "kubeconfig",
 	} {
 		if _, _, err := parsed(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", args, err)
@@ -101,7 +104,8 @@ func TestFlags(t *testing.T) {
 func TestNoCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 
-	if _, _, err := parsed(t); err == nil || !strings.Contains(err.Error(), "no cluster is configured; set KUBECONFIG, or give --kubeconfig") {
+	if _, _, err := parsed(t); err == nil ||
+		!strings.Contains(err.Error(), "no cluster is configured; set KUBECONFIG, or give --kubeconfig") {
 		t.Error(err)
 	}
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -35,10 +36,21 @@ type LogOptions struct {
 	Tail     int64         // only the last lines; negative means all
 	// Waiting, if not nil, is called with each new state of the object while Logs waits for the next log.
 	Waiting func(*Summary)
+	// Kept, if not nil, writes the selected logs of pods that are gone, except those whose UIDs it gets. It reports
+	// whether there was one.
+	Kept func(ctx context.Context, o LogOptions, printed map[string]bool, out io.Writer) (bool, error)
 }
 
-// allExecutors is the value of LogOptions.Executor that selects the logs of all executors.
-const allExecutors = "all"
+// kept writes the logs of pods that are gone.
+func (o LogOptions) kept(ctx context.Context, printed map[string]bool, out io.Writer) (bool, error) {
+	if o.Kept == nil {
+		return false, nil
+	}
+	return o.Kept(ctx, o, printed, out)
+}
+
+// AllExecutors is the value of LogOptions.Executor that selects the logs of all executors.
+const AllExecutors = "all"
 
 // logInterval is the time between two lists of the pods while Logs waits for the pod of the next log.
 const logInterval = time.Second
@@ -46,18 +58,31 @@ const logInterval = time.Second
 // Logs writes the logs of an object's pods. If the option Follow is set, Logs continues across restarts and attempts
 // until the object has ended or the context is canceled.
 func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
-	if o.Executor == allExecutors {
+	if o.Executor == AllExecutors {
 		return c.merged(ctx, object, o, out)
 	}
 
 	var last *corev1.Pod
 	for {
 		pod, err := c.nextPod(ctx, object, o, last)
+		if _, isGone := errors.AsType[noLog](err); isGone {
+			if found, failure := o.kept(ctx, nil, out); found || failure != nil {
+				return failure
+			}
+		}
+
 		if err != nil || pod == nil {
 			return err
 		}
 
-		if err := c.stream(ctx, pod, o, "", out); err != nil {
+		err = c.stream(ctx, pod, o, "", out)
+		if _, isClosed := errors.AsType[noLog](err); isClosed {
+			if found, failure := o.kept(ctx, nil, out); found {
+				return failure
+			}
+		}
+
+		if err != nil {
 			return err
 		}
 
@@ -129,7 +154,7 @@ func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 // noMore reports whether no further log will follow. The caller says whether the pod of a further log already exists
 // (waiting), and whether a log was already written (wrote). If there is no log at all, noMore returns an error.
 func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, wrote bool) (bool, error) {
-	live := KindOf(object).New()
+	live := kinds.Of(object).New()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 		if apierrors.IsNotFound(err) && wrote {
 			return true, nil
@@ -148,6 +173,12 @@ func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions,
 	return false, noPod(&s, o)
 }
 
+// noLog is the error of a pod that does not exist, or whose log is not readable: one on a lost node, or one whose
+// container has not restarted.
+type noLog struct{ error }
+
+func (e noLog) Unwrap() error { return e.error }
+
 func noPod(s *Summary, o LogOptions) error {
 	what := "driver pod"
 	if o.Executor != "" {
@@ -160,9 +191,9 @@ func noPod(s *Summary, o LogOptions) error {
 
 	text := fmt.Sprintf("%s %s/%s has no %s", s.Kind.Kind, s.Namespace, s.Name, what)
 	if s.Result == Pending || s.Result == Suspended {
-		return exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())
+		return noLog{exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())}
 	}
-	return exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, s.Hint("status"))
+	return noLog{exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, s.Hint("status"))}
 }
 
 // logged returns the pods whose logs the options select, the newest last.
@@ -176,7 +207,7 @@ func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 		switch {
 		case o.Attempt > 0 && identity.Attempt(pod) != o.Attempt:
 		case o.Executor == "" && isMain,
-			o.Executor == allExecutors && isExecutor,
+			o.Executor == AllExecutors && isExecutor,
 			o.Executor != "" && isExecutor && (pod.Labels[submit.ExecutorIDLabel] == o.Executor || pod.Name == o.Executor):
 			chosen = append(chosen, *pod)
 		}
@@ -224,27 +255,44 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 	in, err := c.core.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)
 	if err != nil {
 		if apierrors.IsBadRequest(err) {
-			return exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, err)
+			return noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, err)}
 		}
-		return c.ended(ctx, err)
+		return noLog{c.ended(ctx, err)}
 	}
 	defer in.Close()
+
+	if err := CopyLines(in, -1, prefix, out); err != nil {
+		return c.ended(ctx, err)
+	}
+	return nil
+}
+
+// CopyLines writes the last lines of a log, each with a prefix. A negative tail means all. Longer lines than maxLine
+// become several lines.
+func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
+	var last [][]byte // the last lines, if there is a tail
 
 	reader := bufio.NewReaderSize(in, maxLine)
 	for {
 		line, err := reader.ReadSlice('\n')
 		if len(line) > 0 {
-			if _, err := fmt.Fprintf(out, "%s%s\n", prefix, bytes.TrimSuffix(line, []byte("\n"))); err != nil {
-				return err
+			text := fmt.Appendf(nil, "%s%s\n", prefix, bytes.TrimSuffix(line, []byte("\n")))
+			if tail < 0 {
+				if _, err := out.Write(text); err != nil {
+					return err
+				}
+			} else if last = append(last, text); int64(len(last)) > tail {
+				last = last[1:]
 			}
 		}
 
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
-			return nil
+			_, err := out.Write(bytes.Join(last, nil))
+			return err
 		case err != nil:
-			return c.ended(ctx, err)
+			return err
 		}
 	}
 }
@@ -259,6 +307,15 @@ func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.out.Write(p)
+}
+
+// gone writes the logs of executors whose pods are gone, after those of the other pods (printed).
+func (o LogOptions) gone(ctx context.Context, s *Summary, printed map[string]bool, out io.Writer) error {
+	found, err := o.kept(ctx, printed, out)
+	if err == nil && !found && len(printed) == 0 {
+		return noPod(s, o)
+	}
+	return err
 }
 
 // merged writes the logs of all executors. The prefix of each line is the name of the pod. If the option Follow is set,
@@ -291,16 +348,14 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 			})
 		}
 
-		live := KindOf(object).New()
+		live := kinds.Of(object).New()
 		if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
 			return c.ended(ctx, err)
 		}
 
 		if s := Summarize(live); !o.Follow || s.Over() {
-			if len(seen) == 0 {
-				return noPod(&s, o)
-			}
-			return nil
+			running.Wait()
+			return o.gone(ctx, &s, seen, out)
 		}
 
 		select {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // TestWritesAreStrict checks that each write of an object of any kind requests strict validation, so that the API
@@ -33,8 +35,8 @@ func TestWritesAreStrict(t *testing.T) {
 	}
 
 	objects := []client.Object{&corev1.ConfigMap{}}
-	for i := range Kinds {
-		objects = append(objects, Kinds[i].New())
+	for _, k := range kinds.All {
+		objects = append(objects, k.New())
 	}
 
 	for _, object := range objects {

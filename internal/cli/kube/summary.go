@@ -19,6 +19,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/cause"
 )
@@ -37,10 +39,10 @@ const (
 
 // Summary is the state of an object of any kind.
 type Summary struct {
-	Kind      *Kind     `json:"-"`
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	Created   time.Time `json:"created"`
+	Kind      *kinds.Kind `json:"-"`
+	Namespace string      `json:"namespace"`
+	Name      string      `json:"name"`
+	Created   time.Time   `json:"created"`
 	// State is the state as the status of the kind names it.
 	State  string `json:"state"`
 	Result `json:"result"`
@@ -69,6 +71,8 @@ type Summary struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Next is when the next run of a schedule starts, or the next attempt of an application. It is zero if nothing is due.
 	Next time.Time `json:"next,omitzero"`
+	// Usage is what the pods of all attempts have requested, multiplied by time; nil for kinds without usage.
+	Usage *statusv1.OperatorUsage `json:"usage,omitempty"`
 	// Observed is true if the operator has decided about the current spec, and has carried out the restart request if
 	// there is one.
 	Observed bool `json:"observed"`
@@ -79,7 +83,7 @@ type Summary struct {
 // Summarize returns the summary of an object.
 func Summarize(object client.Object) Summary {
 	s := Summary{
-		Kind: KindOf(object), Namespace: object.GetNamespace(), Name: object.GetName(), Created: object.GetCreationTimestamp().Time,
+		Kind: kinds.Of(object), Namespace: object.GetNamespace(), Name: object.GetName(), Created: object.GetCreationTimestamp().Time,
 		Conditions: reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition),
 		Observed:   reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("ObservedGeneration").Int() == object.GetGeneration(),
 	}
@@ -128,7 +132,8 @@ func Summarize(object client.Object) Summary {
 
 	ready := meta.FindStatusCondition(s.Conditions, dialect.ConditionReady)
 
-	s.Held = ready != nil && ready.ObservedGeneration == object.GetGeneration() && slices.Contains([]string{apache.ReasonSuspendHeld, dialect.ReasonOtherOperator}, ready.Reason)
+	s.Held = ready != nil && ready.ObservedGeneration == object.GetGeneration() &&
+		(waitsForQuota(ready.Reason) || slices.Contains([]string{apache.ReasonSuspendHeld, dialect.ReasonOtherOperator}, ready.Reason))
 	if lifecycle.RestartRequested(restartDone(object), lifecycle.RestartRequest(object.GetAnnotations())) {
 		s.Observed = false
 	}
@@ -136,6 +141,13 @@ func Summarize(object client.Object) Summary {
 	s.conclude(ready)
 	s.advise()
 	return s
+}
+
+// Queued reports whether the operator creates no pods until a queue admits them.
+func (s *Summary) Queued() bool { return waitsForQuota(s.Reason) }
+
+func waitsForQuota(reason string) bool {
+	return slices.Contains([]string{lifecycle.ReasonQuotaPending, lifecycle.ReasonQuotaRequestFailed, lifecycle.ReasonFlavorUnreadable}, reason)
 }
 
 // OperatorStatus returns the operator's part of the status of an application or a Connect server, or nil.
@@ -180,7 +192,7 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 		return
 	}
 
-	s.Attempt, s.History = o.Attempt, o.History
+	s.Attempt, s.History, s.Usage = o.Attempt, o.History, o.Usage
 	if o.Cause != nil {
 		s.Advice, s.Log = o.Cause.Advice, o.Cause.Log
 	}
@@ -201,6 +213,14 @@ func (s *Summary) Duration(now time.Time) time.Duration {
 		now = s.Ended
 	}
 	return now.Sub(s.Started)
+}
+
+// Used returns what the pods of all attempts have requested until now, multiplied by time.
+func (s *Summary) Used(now time.Time) statusv1.UsageSums {
+	if s.Usage == nil {
+		return statusv1.UsageSums{}
+	}
+	return usage.Total(usage.At(s.Usage, now))
 }
 
 // conclude sets the result, the reason and the message from the conditions. If there are no conditions, because another

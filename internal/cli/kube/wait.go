@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // These are the goals of Wait.
@@ -91,7 +92,7 @@ func (c *Client) Wait(ctx context.Context, object client.Object, goal string, ch
 // look reads the object once. If the object has reached the goal, look returns "". Otherwise it returns the
 // resourceVersion from which to watch the object.
 func (c *Client) look(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (version string, err error) {
-	live := KindOf(object).New()
+	live := kinds.Of(object).New()
 
 	err = c.Get(ctx, client.ObjectKeyFromObject(object), live)
 	switch {
@@ -127,7 +128,7 @@ func (c *Client) judge(ctx context.Context, object client.Object, goal string, l
 // follow watches the object until it reaches the goal or the watch ends. The API server ends every watch after some
 // minutes. The first result reports whether the goal was reached.
 func (c *Client) follow(ctx context.Context, object client.Object, version, goal string, last *string, changed func(*Summary)) (done bool, err error) {
-	watcher, err := c.Watch(ctx, KindOf(object).list(), &client.ListOptions{
+	watcher, err := c.Watch(ctx, kinds.Of(object).NewList(), &client.ListOptions{
 		Namespace: object.GetNamespace(), FieldSelector: fields.OneTermEqualSelector("metadata.name", object.GetName()),
 	}, resumeFrom(version))
 	if err != nil {
@@ -151,7 +152,7 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 			case event.Type == watch.Deleted && goal == GoalDeleted:
 				return true, nil
 			case event.Type == watch.Deleted:
-				return false, exit.Errorf(exit.Cluster, "%s %s/%s was deleted", KindOf(object).Kind, object.GetNamespace(), object.GetName())
+				return false, exit.Errorf(exit.Cluster, "%s %s/%s was deleted", kinds.Of(object).Kind, object.GetNamespace(), object.GetName())
 			}
 
 			if done, err := c.judge(ctx, live, goal, last, changed); done || err != nil {

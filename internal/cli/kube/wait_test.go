@@ -17,13 +17,15 @@ import (
 func TestReadyAfterARestart(t *testing.T) {
 	const request = "2026-11-28T19:00:00Z"
 
-	meta := metav1.ObjectMeta{Namespace: "n", Name: "a", Annotations: map[string]string{lifecycle.RestartAnnotation: request}}
+	meta := metav1.ObjectMeta{Namespace: "n", Name: "a",
+		Annotations: map[string]string{lifecycle.RestartAnnotation: request}}
 	for _, test := range []struct {
 		noticed     bool
 		progressing metav1.ConditionStatus
 		want        bool
 	}{
-		{false, metav1.ConditionFalse, false}, {false, metav1.ConditionTrue, false}, {true, metav1.ConditionTrue, false}, {true, metav1.ConditionFalse, true}, {true, "", true},
+		{false, metav1.ConditionFalse, false}, {false, metav1.ConditionTrue, false},
+		{true, metav1.ConditionTrue, false}, {true, metav1.ConditionFalse, true}, {true, "", true},
 	} {
 		conditions := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}}
 		if test.progressing != "" {
@@ -34,7 +36,8 @@ func TestReadyAfterARestart(t *testing.T) {
 
 		server.Status.Conditions, cluster.Status.Conditions = conditions, conditions
 		if done := lifecycle.RestartRequest(meta.Annotations); test.noticed {
-			server.Status.Operator, cluster.Status.Operator = &v1alpha1.OperatorStatus{}, &sparkv1.ClusterOperatorStatus{RestartRequest: done}
+			server.Status.Operator, cluster.Status.Operator = &v1alpha1.OperatorStatus{},
+				&sparkv1.ClusterOperatorStatus{RestartRequest: done}
 			server.Status.Operator.RestartRequest = done
 		}
 
@@ -50,9 +53,11 @@ func TestReadyAfterARestart(t *testing.T) {
 // TestRefusedExecutorsEndNothing checks that an application that is Stalled because the API server refuses its
 // executors is not over while its driver runs, so that no verb stops waiting for it.
 func TestRefusedExecutorsEndNothing(t *testing.T) {
-	for running, want := range map[metav1.ConditionStatus]Result{metav1.ConditionTrue: Running, metav1.ConditionFalse: Failed} {
+	for running, want := range map[metav1.ConditionStatus]Result{metav1.ConditionTrue: Running,
+		metav1.ConditionFalse: Failed} {
 		app := &v1beta2.SparkApplication{}
-		for kind, status := range map[string]metav1.ConditionStatus{"Ready": metav1.ConditionFalse, "Stalled": metav1.ConditionTrue, "Running": running} {
+		for kind, status := range map[string]metav1.ConditionStatus{"Ready": metav1.ConditionFalse,
+			"Stalled": metav1.ConditionTrue, "Running": running} {
 			app.Status.Conditions = append(app.Status.Conditions, metav1.Condition{Type: kind, Status: status})
 		}
 
@@ -68,14 +73,16 @@ func TestLineOfAState(t *testing.T) {
 	for _, test := range []struct{ condition, status, reason, message, want string }{
 		{"Ready", "False", "AwaitingExecutors", "0 of 8 executors run", "RUNNING"},
 		{"Ready", "False", "AwaitingExecutors", "7 of 8 executors run", "RUNNING"},
-		{"Ready", "False", "QuotaExceeded", "executors cannot be created: exceeded quota", "RUNNING, QuotaExceeded: executors cannot be created: exceeded quota"},
+		{"Ready", "False", "QuotaExceeded", "executors cannot be created: exceeded quota",
+			"RUNNING, QuotaExceeded: executors cannot be created: exceeded quota"},
 		{"Degraded", "True", "OOMKilled", "9 executors failed", "RUNNING, OOMKilled: 9 executors failed"},
 	} {
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}
 		app.Status.AppState.State = v1beta2.ApplicationStateRunning
 
 		app.Status.Conditions = []metav1.Condition{{Type: "Running", Status: metav1.ConditionTrue},
-			{Type: test.condition, Status: metav1.ConditionStatus(test.status), Reason: test.reason, Message: test.message}}
+			{Type: test.condition, Status: metav1.ConditionStatus(test.status), Reason: test.reason,
+				Message: test.message}}
 		if s := Summarize(app); s.String() != "SparkApplication n/a: "+test.want {
 			t.Errorf("%s: %q, want %q", test.message, s.String(), test.want)
 		}
@@ -88,7 +95,8 @@ func TestDuration(t *testing.T) {
 	for _, test := range []struct {
 		s    Summary
 		want int
-	}{{Summary{}, 0}, {Summary{Ended: start}, 0}, {Summary{Started: start}, 90}, {Summary{Started: start, Ended: start.Add(30e9)}, 30}} {
+	}{{Summary{}, 0}, {Summary{Ended: start}, 0}, {Summary{Started: start}, 90},
+		{Summary{Started: start, Ended: start.Add(30e9)}, 30}} {
 		if got := test.s.Duration(start.Add(90e9)); int(got.Seconds()) != test.want {
 			t.Errorf("%+v: %s, want %d s", test.s, got, test.want)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/suggest"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
@@ -43,7 +43,7 @@ func (c *checker) advice(path, key string, p *property) string {
 	}
 
 	if similar := beside(func(name string) bool {
-		return suggest.Distance(name, lower) <= len(key)/4 || strings.HasSuffix(name, lower)
+		return exit.Distance(name, lower) <= len(key)/4 || strings.HasSuffix(name, lower)
 	}); similar != "" {
 		return "; write " + similar
 	}

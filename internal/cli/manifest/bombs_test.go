@@ -17,15 +17,18 @@ var bombs = map[string]struct {
 	text   string
 	within bool
 }{
-	"aliases of a long text":   {head + "  a: &a " + strings.Repeat("x", 100_000) + "\n  b: [" + strings.Repeat("*a,", 80_000) + "]\n", false},
-	"aliases of aliases":       {head + laughs("  %s: &%[1]s [%s]\n", "*%s,"), false},
-	"merged aliases":           {head + laughs("  %s: &%[1]s {<<: [%s], k%[1]s: 1}\n", "*%s,"), false},
-	"an alias of itself":       {head + "  a: &a [*a]\n", false},
-	"a merge with itself":      {head + "  a: &a {<<: *a}\n", false},
-	"many documents":           {strings.Repeat("---\na: b\n", 40_000), false},
-	"many empty documents":     {strings.Repeat("---\n", 400_000), false},
-	"deep lists":               {head + "  a: " + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "\n", false},
-	"deep objects":             {head + "  a: " + strings.Repeat("{a: ", 9_000) + strings.Repeat("}", 9_000) + "\n", false},
+	"aliases of a long text": {head + "  a: &a " + strings.Repeat("x", 100_000) + "\n  b: [" + strings.Repeat("*a,",
+		80_000) + "]\n", false},
+	"aliases of aliases":   {head + laughs("  %s: &%[1]s [%s]\n", "*%s,"), false},
+	"merged aliases":       {head + laughs("  %s: &%[1]s {<<: [%s], k%[1]s: 1}\n", "*%s,"), false},
+	"an alias of itself":   {head + "  a: &a [*a]\n", false},
+	"a merge with itself":  {head + "  a: &a {<<: *a}\n", false},
+	"many documents":       {strings.Repeat("---\na: b\n", 40_000), false},
+	"many empty documents": {strings.Repeat("---\n", 400_000), false},
+	"deep lists": {head + "  a: " + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "\n",
+		false},
+	"deep objects": {head + "  a: " + strings.Repeat("{a: ", 9_000) + strings.Repeat("}", 9_000) + "\n",
+		false},
 	"deep dashes":              {head + "  a: \n   " + strings.Repeat("- ", 9_000) + "\n", false},
 	"deeper than the parser":   {strings.Repeat("[", 400_000), false},
 	"many items":               {head + "  a: [" + strings.Repeat("a,", 1_000_000) + "]\n", false},
@@ -38,7 +41,8 @@ var bombs = map[string]struct {
 	"a long comment":           {head + "  a: b\n" + strings.Repeat("  # x\n", 500_000), true},
 	"many directives":          {numbered(10_000, "%%TAG !a%d! x\n") + "---\n" + head, false},
 	"a longer file":            {strings.Repeat("x", podtemplate.MaxYAMLBytes+1), false},
-	"anchors as people use":    {head + "  driver: &pod {cores: 1, env: [{name: A, value: b}]}\n  executor: {<<: *pod, instances: 2}\n", true},
+	"anchors as people use": {head +
+		"  driver: &pod {cores: 1, env: [{name: A, value: b}]}\n  executor: {<<: *pod, instances: 2}\n", true},
 }
 
 // laughs returns lines of which each names the line before it ten times.
@@ -84,7 +88,8 @@ func TestBombs(t *testing.T) {
 	}
 
 	documents, _ := Read("f", []byte(bombs["anchors as people use"].text))
-	if text := string(documents[0].JSON); !strings.Contains(text, `"executor":{"cores":1,"env":[{"name":"A","value":"b"}],"instances":2}`) {
+	if text := string(documents[0].JSON); !strings.Contains(text,
+		`"executor":{"cores":1,"env":[{"name":"A","value":"b"}],"instances":2}`) {
 		t.Error(text)
 	}
 }

@@ -18,23 +18,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
-
-// served maps each version and kind that the operator serves to a function that returns an empty object. The versions
-// v1beta1 and v1 of spark.apache.org have the same schema, so one Go type represents both.
-var served = map[schema.GroupVersionKind]func() client.Object{
-	v1beta2.SchemeGroupVersion.WithKind("SparkApplication"):          func() client.Object { return &v1beta2.SparkApplication{} },
-	v1beta2.SchemeGroupVersion.WithKind("ScheduledSparkApplication"): func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
-	v1alpha1.SchemeGroupVersion.WithKind("SparkConnect"):             func() client.Object { return &v1alpha1.SparkConnect{} },
-	sparkv1.SchemeGroupVersion.WithKind("SparkApplication"):          func() client.Object { return &sparkv1.SparkApplication{} },
-	sparkv1.SchemeGroupVersion.WithKind("SparkCluster"):              func() client.Object { return &sparkv1.SparkCluster{} },
-	{Group: sparkv1.SchemeGroupVersion.Group, Version: "v1beta1", Kind: "SparkApplication"}: func() client.Object {
-		return &sparkv1.SparkApplication{}
-	},
-	{Group: sparkv1.SchemeGroupVersion.Group, Version: "v1beta1", Kind: "SparkCluster"}: func() client.Object {
-		return &sparkv1.SparkCluster{}
-	},
-}
 
 // Groups are the API groups of the operator.
 var Groups = []string{v1beta2.SchemeGroupVersion.Group, sparkv1.SchemeGroupVersion.Group}
@@ -74,15 +59,15 @@ func (d *Document) Name() string {
 func (d *Document) Object() (client.Object, []*Fault) {
 	kind := d.Kind()
 
-	create, ok := served[kind]
-	if !ok {
+	known := kinds.Served(kind)
+	if known == nil {
 		return nil, d.unserved(kind)
 	}
 
 	c := checker{document: d, root: definition(kind), found: d.duplicates("", d.root)}
 	c.check(shapeOf(kind))
 
-	object := create()
+	object := known.Empty()
 	if err := utiljson.Unmarshal(d.JSON, object); err != nil {
 		if !slices.ContainsFunc(c.found, func(f *Fault) bool { return !f.Warning() }) {
 			c.add(RuleInvalid, "", "%s", err.Error())
@@ -98,10 +83,10 @@ func (d *Document) Object() (client.Object, []*Fault) {
 // a form are left out, and lacking is true. A value in a list is left out with the whole list, so that the other items
 // keep their numbers. Partial returns nil if the rest cannot be decoded either.
 func (d *Document) Partial(faults []*Fault) (object client.Object, lacking bool) {
-	create, ok := served[d.Kind()]
+	known := kinds.Served(d.Kind())
 	for _, amend := range []func(any) (any, bool){otherType, func(any) (any, bool) { return nil, false }} {
 		var tree map[string]any
-		if !ok || utiljson.Unmarshal(d.JSON, &tree) != nil {
+		if known == nil || utiljson.Unmarshal(d.JSON, &tree) != nil {
 			return nil, false
 		}
 
@@ -115,7 +100,7 @@ func (d *Document) Partial(faults []*Fault) (object client.Object, lacking bool)
 		spec, specErr := json.Marshal(tree["spec"])
 
 		fits := err == nil && specErr == nil && len(bounds.Misfits(spec, shapeOf(d.Kind()), "spec")) == 0
-		if object := create(); fits && utiljson.Unmarshal(rest, object) == nil {
+		if object := known.Empty(); fits && utiljson.Unmarshal(rest, object) == nil {
 			object.GetObjectKind().SetGroupVersionKind(d.Kind())
 			return object, lacking
 		}
@@ -159,12 +144,12 @@ func change(tree map[string]any, keys []string, amend func(any) (any, bool)) boo
 // unserved returns the faults of a document whose version and kind the operator does not serve. A kind of the operator
 // in another group is only a warning, because the group may be that of another program.
 func (d *Document) unserved(kind schema.GroupVersionKind) []*Fault {
-	versions := map[string]string{} // the newest version of the kind in each group
+	versions := map[string]string{} // the stored version of the kind in each group
 
 	names := map[string]bool{}
-	for known := range served {
-		if version := known.GroupVersion().String(); known.Kind == kind.Kind && (versions[known.Group] == "" || version < versions[known.Group]) {
-			versions[known.Group] = version // v1 is before v1beta1
+	for _, known := range kinds.All {
+		if known.Kind == kind.Kind {
+			versions[known.Group] = known.GroupVersion().String()
 		}
 
 		if known.Group == kind.Group {

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +46,7 @@ func Objects(names []string, s terminal.Streams, validation string) (found []Loa
 			case !fault.Warning(), unknown && validation == metav1.FieldValidationStrict:
 				wrong = append(wrong, fault)
 			case !unknown || validation == metav1.FieldValidationWarn:
-				fmt.Fprintln(s.Err, terminal.Wrap("warning: ", fault.Error(), s.Width))
+				s.Warn(fault.Error())
 			}
 		}
 	}

@@ -1,6 +1,6 @@
-// Package manifest reads manifests of custom resources from files, directories and the standard input. A manifest may
-// have several YAML documents. The package keeps the place of every field, so that messages can name file, line and
-// column.
+// Package manifest reads what users have: manifests of custom resources in files, directories and the standard input,
+// and command lines of spark-submit (submission.go). A manifest may have several YAML documents. The package keeps the
+// place of every field, so that messages can name file, line and column.
 package manifest
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Standard is the file name that stands for the standard input.
-const Standard = "-"
+// standard is the file name that stands for the standard input.
+const standard = "-"
 
 // maxDocuments is the largest number of documents of a file. A parser takes some kilobytes for an empty document.
 const maxDocuments = 1_000
@@ -86,7 +86,7 @@ func Files(names []string) ([]string, error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		switch {
-		case name == Standard:
+		case name == standard:
 			files = append(files, name)
 			continue
 		case err != nil:
@@ -117,7 +117,7 @@ func Files(names []string) ([]string, error) {
 
 // Load reads a file, but not more of it than Read accepts.
 func Load(file string, in io.Reader) ([]byte, error) {
-	if file != Standard {
+	if file != standard {
 		opened, err := os.Open(file)
 		if err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func Read(file string, data []byte) (documents []Document, faults []*Fault) {
 		document := Document{File: file, line: part.line}
 
 		node, asJSON, err := podtemplate.ReadManifest(part.text)
-		if err == nil && empty(node) {
+		if err == nil && (len(node.Content) == 0 || node.Content[0].Tag == "!!null") {
 			continue
 		}
 
@@ -182,10 +182,6 @@ func (d *Document) items() (found []Document) {
 		found = append(found, Document{File: d.File, JSON: item, line: d.line, root: node.Content[i]})
 	}
 	return found
-}
-
-func empty(node *yamlv3.Node) bool {
-	return len(node.Content) == 0 || node.Content[0].Tag == "!!null"
 }
 
 // part is the text of a document, and the number of lines in the file before that text.

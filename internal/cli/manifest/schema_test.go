@@ -23,7 +23,8 @@ import (
 // values are the values that the test puts at each place of a definition. There is no number of more than 32 bits,
 // because the definitions do not limit the numbers in all types of Kubernetes.
 var values = []string{
-	`"x"`, `""`, `"500m"`, `"true"`, `"2"`, `0`, `1`, `-1`, `70000`, `1.5`, `true`, `null`, `[]`, `{}`, `["x"]`, `[null]`, `[1]`, `[{}]`, `{"k":"x"}`, `{"k":1}`, `{"k":null}`, `{"k":{}}`,
+	`"x"`, `""`, `"500m"`, `"true"`, `"2"`, `0`, `1`, `-1`, `70000`, `1.5`, `true`, `null`, `[]`, `{}`, `["x"]`,
+	`[null]`, `[1]`, `[{}]`, `{"k":"x"}`, `{"k":1}`, `{"k":null}`, `{"k":{}}`,
 }
 
 // TestDefinitionsRefuseTheSame puts values of all types at each place of the specs, and compares the places of the
@@ -49,10 +50,12 @@ func TestDefinitionsRefuseTheSame(t *testing.T) {
 		for _, version := range found.Spec.Versions[:1] {
 			kind := schema.GroupVersionKind{Group: found.Spec.Group, Version: version.Name, Kind: found.Spec.Names.Kind}
 			spec := version.Schema.OpenAPIV3Schema
-			*spec = apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"spec"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec.Properties["spec"]}}
+			*spec = apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"spec"},
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec.Properties["spec"]}}
 
 			var internal apiextensions.JSONSchemaProps
-			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(spec, &internal, nil); err != nil {
+			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(spec, &internal,
+				nil); err != nil {
 				t.Fatal(err)
 			}
 
@@ -116,7 +119,8 @@ func places(name string, p apiextensionsv1.JSONSchemaProps, visit func([]string)
 	walk(fmt.Sprintf("{%q:", name), "}", p)
 }
 
-func compareFaults(t *testing.T, kind schema.GroupVersionKind, root *property, text []byte, theirs func(map[string]any) map[string]bool) {
+func compareFaults(t *testing.T, kind schema.GroupVersionKind, root *property, text []byte,
+	theirs func(map[string]any) map[string]bool) {
 	t.Helper()
 
 	var tree map[string]any
@@ -141,6 +145,7 @@ func compareFaults(t *testing.T, kind schema.GroupVersionKind, root *property, t
 
 	if want := theirs(tree); !maps.Equal(ours, want) {
 		shown, _ := json.Marshal(tree)
-		t.Errorf("%s: %s:\nwe refuse %v\nthe API server refuses %v\n%s", kind.Kind, text, slices.Sorted(maps.Keys(ours)), slices.Sorted(maps.Keys(want)), shown)
+		t.Errorf("%s: %s:\nwe refuse %v\nthe API server refuses %v\n%s", kind.Kind, text,
+			slices.Sorted(maps.Keys(ours)), slices.Sorted(maps.Keys(want)), shown)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // afterwards holds the flags that decide what a verb does after it has created an object.
@@ -48,7 +48,7 @@ func (r *verbs) createCommand() *cobra.Command {
 		Example: "  sparkctl create -f app.yaml --wait\n" +
 			"  sparkctl create -f app.yaml --dry-run",
 	}
-	connect := connection(cmd.Flags(), r.Err)
+	connect := selection.Connection(cmd.Flags(), r.Err)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if files = append(files, args...); len(files) == 0 {
 			return exit.Usagef("name the files with -f")
@@ -125,7 +125,7 @@ func checkDocuments(cmd *cobra.Command, c *kube.Client, operator preview.Operato
 
 // create creates an object in the cluster. In a dry run, the API server only checks the object.
 func (r *verbs) create(cmd *cobra.Command, c *kube.Client, object client.Object, after *afterwards) error {
-	kind := kube.KindOf(object)
+	kind := kinds.Of(object)
 	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	object.SetResourceVersion("")
 
@@ -141,15 +141,15 @@ func (r *verbs) create(cmd *cobra.Command, c *kube.Client, object client.Object,
 
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return exit.Errorf(exit.Cluster, "%s exists already; delete it with %s, or choose another name", screen.Title(object),
+		return exit.Errorf(exit.Cluster, "%s exists already; delete it with %s, or choose another name", kube.Title(object),
 			kube.Hint("delete", object))
-	case apierrors.IsNotFound(err) && isNamespace(err):
+	case missing(err, schema.GroupResource{Resource: "namespaces"}):
 		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: %s", object.GetNamespace(), terminal.Commandf("kubectl create namespace %s", object.GetNamespace()))
 	case err != nil:
 		return c.ExplainFor(err, kind)
 	}
 
-	fmt.Fprintf(r.Out, "%s %s\n", screen.Title(object), done)
+	fmt.Fprintf(r.Out, "%s %s\n", kube.Title(object), done)
 	return nil
 }
 
@@ -160,11 +160,6 @@ func missing(err error, resource schema.GroupResource) bool {
 		return false
 	}
 	return apierrors.IsNotFound(err) && status.Status().Details.Kind == resource.Resource && status.Status().Details.Group == resource.Group
-}
-
-// isNamespace reports whether an error says that the namespace does not exist.
-func isNamespace(err error) bool {
-	return missing(err, schema.GroupResource{Resource: "namespaces"})
 }
 
 // afterwards does what the user's flags request after the creation of an object: it prints the object's log, and waits
@@ -198,5 +193,5 @@ func (r *verbs) afterwards(cmd *cobra.Command, c *kube.Client, object client.Obj
 	if left > 0 { // the log has taken a part of it
 		left = max(left-time.Since(began), time.Millisecond)
 	}
-	return r.waitFor(cmd, c, object, goal, left)
+	return selection.WaitFor(cmd.Context(), r.Streams, c, object, goal, left)
 }

@@ -12,13 +12,11 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
-	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 func (r *verbs) deleteCommand() *cobra.Command {
-	var selector string
 	var yes, wait bool
 	cmd := &cobra.Command{
 		Use:   "delete NAME|KIND/NAME ...",
@@ -29,20 +27,10 @@ func (r *verbs) deleteCommand() *cobra.Command {
 		Example: "  sparkctl delete spark-pi --wait\n" +
 			"  sparkctl delete -l team=data --yes",
 	}
-	connect := connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = completeNames(connect)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := connect()
-		if err != nil {
-			return err
-		}
-
-		objects, err := chosen(cmd, c, args, selector)
-		if err != nil {
-			return err
-		}
-
-		if err := r.confirm(cmd.Context(), "delete", objects, yes); err != nil {
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the objects and their pods are gone")
+	return selection.Several(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, objects []client.Object) error {
+		if err := selection.Confirm(cmd.Context(), r.Streams, "delete", objects, yes); err != nil {
 			return err
 		}
 
@@ -52,10 +40,10 @@ func (r *verbs) deleteCommand() *cobra.Command {
 				return c.Explain(err)
 			}
 
-			fmt.Fprintf(r.Out, "%s deleted\n", screen.Title(object))
+			fmt.Fprintf(r.Out, "%s deleted\n", kube.Title(object))
 
 			if err := stage.Unstage(cmd.Context(), c.WithWatch, object); err != nil {
-				fmt.Fprintln(r.Err, terminal.Wrap("warning: ", err.Error(), r.Width))
+				r.Warn(err.Error())
 			}
 		}
 
@@ -70,7 +58,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 			}
 
 			if errors.Is(err, context.Canceled) {
-				return exit.Detached("interrupted: the deletion of %s continues", screen.Title(object))
+				return exit.Detached("interrupted: the deletion of %s continues", kube.Title(object))
 			}
 
 			if err != nil {
@@ -78,11 +66,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 			}
 		}
 		return nil
-	}
-	cmd.Flags().StringVarP(&selector, "selector", "l", "", "`labels` of the objects, instead of names")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the objects and their pods are gone")
-	return cmd
+	})
 }
 
 func preconditions(object client.Object) *metav1.Preconditions {

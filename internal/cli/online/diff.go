@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,8 +16,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -34,7 +34,7 @@ func (r *verbs) diffCommand() *cobra.Command {
 			"object's namespace are read from the cluster.",
 		Example: "  sparkctl diff -f app.yaml",
 	}
-	connect := connection(cmd.Flags(), r.Err)
+	connect := selection.Connection(cmd.Flags(), r.Err)
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -87,12 +87,12 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 		return exit.Errorf(exit.Invalid, "%s: %w", d.Place(fault.Field), fault)
 	}
 
-	kind := kube.KindOf(d.Object)
+	kind := kinds.Of(d.Object)
 
 	live := kind.New()
 	switch err := c.Get(cmd.Context(), client.ObjectKeyFromObject(d.Object), live); {
-	case apierrors.IsNotFound(err) && missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
-		fmt.Fprintf(r.Out, "%s does not exist; kubectl apply would create it\n", screen.Title(d.Object))
+	case missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
+		fmt.Fprintf(r.Out, "%s does not exist; kubectl apply would create it\n", kube.Title(d.Object))
 		return nil
 	case err != nil:
 		return c.ExplainFor(err, kind)
@@ -107,7 +107,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 	}
 
 	if len(changes) == 0 {
-		fmt.Fprintf(r.Out, "%s: no change\n", screen.Title(live))
+		fmt.Fprintf(r.Out, "%s: no change\n", kube.Title(live))
 		return nil
 	}
 
@@ -121,7 +121,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 		return err
 	}
 
-	fmt.Fprintf(r.Out, "%s:\n", screen.Title(live))
+	fmt.Fprintf(r.Out, "%s:\n", kube.Title(live))
 
 	for _, line := range changes {
 		fmt.Fprintln(r.Out, terminal.Wrap("  ", line, r.Width))

@@ -6,8 +6,11 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
 
 func (r *verbs) eventsCommand() *cobra.Command {
@@ -18,18 +21,10 @@ func (r *verbs) eventsCommand() *cobra.Command {
 		Aliases: []string{"event"},
 		Short:   "Show the Events about an object and its pods",
 		Long:    "Shows the Events about an object and its pods, oldest first. Kubernetes keeps Events for an hour by default.",
-		Args:    cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", outputUsage)
 	zone.AddTo(cmd.Flags())
-	connect := connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = completeNames(connect)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, object, err := named(cmd, connect, args)
-		if err != nil {
-			return err
-		}
-
+	return selection.One(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, object client.Object) error {
 		pods, err := c.Pods(cmd.Context(), object)
 		if err != nil {
 			return err
@@ -50,9 +45,8 @@ func (r *verbs) eventsCommand() *cobra.Command {
 		}
 
 		if len(events) == 0 {
-			fmt.Fprintf(r.Err, "no Events about %s\n", screen.Title(object))
+			fmt.Fprintf(r.Err, "no Events about %s\n", kube.Title(object))
 		}
 		return nil
-	}
-	return cmd
+	})
 }

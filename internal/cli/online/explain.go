@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -26,25 +27,18 @@ func (r *verbs) explainCommand() *cobra.Command {
 			"labels of the object's namespace are read from the cluster.\n\n" +
 			"If no operator has handled the last change for ten seconds, the verb also examines the installation as doctor does.",
 		Example: "  sparkctl explain spark-pi",
-		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = completeNames(connect)
 	cmd.Flags().StringVarP(&output, "output", "o", "", outputUsage)
 	zone.AddTo(cmd.Flags())
 	cmd.Flags().StringVar(&configuration, "config", "", "the operator's configuration `file`; without one, all settings have their defaults")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		operator, err := preview.Load(configuration)
+	var operator preview.Operator
+	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
+		operator, err = preview.Load(configuration)
+		return err
+	}
+	return selection.One(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, object client.Object) error {
+		operator, err := r.placed(cmd, c, operator, object.GetNamespace())
 		if err != nil {
-			return err
-		}
-
-		c, object, err := named(cmd, connect, args)
-		if err != nil {
-			return err
-		}
-
-		if operator, err = r.placed(cmd, c, operator, object.GetNamespace()); err != nil {
 			return err
 		}
 
@@ -81,13 +75,12 @@ func (r *verbs) explainCommand() *cobra.Command {
 			fmt.Fprintln(r.Out, terminal.Wrap(fmt.Sprintf("%-8s", line.Label+":"), line.Text, width))
 		}
 		return nil
-	}
-	return cmd
+	})
 }
 
 // installation returns lines about the part of the installation that keeps an operator from handling an object.
 func installation(ctx context.Context, c *kube.Client, object client.Object) (lines []screen.Line) {
-	for _, f := range doctor.Waiting(ctx, c, object) {
+	for _, f := range append(doctor.Waiting(ctx, c, object), doctor.Unqueued(ctx, c, object)...) {
 		lines = append(lines, screen.Line{Label: "cause", Text: f.Text})
 		if f.Fix != "" {
 			lines = append(lines, screen.Line{Label: "do", Text: string(f.Fix), Command: true})

@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 func (r *verbs) statusCommand() *cobra.Command {
@@ -30,16 +31,12 @@ func (r *verbs) statusCommand() *cobra.Command {
 		Example: "  sparkctl status spark-pi\n" +
 			"  sparkctl status spark-pi --watch\n" +
 			"  sparkctl status apache-app/pi -n jobs -o json",
-		Args: cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = completeNames(connect)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, object, err := named(cmd, connect, args)
-		if err != nil {
-			return err
-		}
-
+	flags := cmd.Flags()
+	flags.StringVarP(&output, "output", "o", "", outputUsage)
+	flags.BoolVarP(&watch, "watch", "w", false, "show the screen again every two seconds, until the object has ended or Ctrl-C")
+	zone.AddTo(flags)
+	return selection.One(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, object client.Object) error {
 		w := watcher{Client: c, object: object}
 		switch {
 		case output != "":
@@ -63,12 +60,7 @@ func (r *verbs) statusCommand() *cobra.Command {
 			}
 			return screen.Status(report, view), report.Over(), nil
 		})
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&output, "output", "o", "", outputUsage)
-	flags.BoolVarP(&watch, "watch", "w", false, "show the screen again every two seconds, until the object has ended or Ctrl-C")
-	zone.AddTo(flags)
-	return cmd
+	})
 }
 
 // watcher reads an object again and again, with its pods and Events.
@@ -101,12 +93,12 @@ func (w *watcher) readCause(ctx context.Context) {
 // request for Events reads those of the whole namespace, which may have thousands.
 func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 	if w.versions != nil {
-		live := kube.KindOf(w.object).New()
+		live := kinds.Of(w.object).New()
 		if err := w.Get(ctx, client.ObjectKeyFromObject(w.object), live); err != nil {
 			return nil, w.Explain(err)
 		}
 
-		live.GetObjectKind().SetGroupVersionKind(kube.KindOf(live).GroupVersionKind)
+		live.GetObjectKind().SetGroupVersionKind(kinds.Of(live).GroupVersionKind)
 		w.object = live
 	}
 

@@ -3,7 +3,6 @@ package online
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,9 +13,10 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
-	"github.com/sparkoperator/spark-operator/internal/cli/submission"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -25,13 +25,12 @@ type submitOptions struct {
 	afterwards
 	staging                  stage.Staging
 	sparkVersion, objectName string
-	help                     bool
 }
 
 func (r *verbs) submitCommand() *cobra.Command {
 	var o submitOptions
 	own := pflag.NewFlagSet("submit", pflag.ContinueOnError)
-	connect := connection(own, r.Err)
+	connect := selection.Connection(own, r.Err)
 	own.BoolVar(&o.dryRun, "dry-run", false, "print the manifest and create nothing; needs no cluster")
 	own.BoolVar(&o.wait, "wait", false, "wait until the application ended; the exit code is 1 if it fails")
 	own.BoolVar(&o.log, "log", false, "print the driver's log until the application ended")
@@ -39,9 +38,8 @@ func (r *verbs) submitCommand() *cobra.Command {
 	own.StringVar(&o.sparkVersion, "spark-version", "", "`version` of Spark in the image; default: that of the image's tag")
 	own.StringVar(&o.objectName, "object-name", "", "`name` of the SparkApplication; default: the application's name and five letters")
 	o.staging.AddFlags(own)
-	own.BoolVarP(&o.help, "help", "h", false, "help for submit")
 
-	cmd := &cobra.Command{
+	return manifest.LineCommand(&cobra.Command{
 		Use:   "submit [OPTIONS] FILE [ARGUMENTS]",
 		Short: "Create a SparkApplication from spark-submit's command line",
 		Long: "Takes spark-submit's own options in their order, and creates a SparkApplication of sparkoperator.k8s.io that does the same. An\n" +
@@ -58,39 +56,16 @@ func (r *verbs) submitCommand() *cobra.Command {
 			"    --conf spark.kubernetes.container.image=docker.io/apache/spark:4.1.4 \\\n" +
 			"    --conf spark.kubernetes.authenticate.driver.serviceAccountName=spark-operator-spark \\\n" +
 			"    --num-executors 2 --wait local:///opt/spark/examples/jars/spark-examples.jar 1000",
-		DisableFlagParsing: true,
-	}
-	cmd.Flags().AddFlagSet(own)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		line, flags := submission.Split(args, own)
-		if err := own.Parse(flags); err != nil {
-			return exit.Usagef("%v", err)
-		}
-
-		if o.help {
-			return cmd.Help()
-		}
-		return r.submit(cmd, line, own, &o, connect)
-	}
-	return cmd
+	}, own, func(cmd *cobra.Command, line []string) error { return r.submit(cmd, line, own, &o, connect) })
 }
 
 func (r *verbs) submit(cmd *cobra.Command, line []string, own *pflag.FlagSet, o *submitOptions, connect func() (*kube.Client, error)) error {
-	submitter, err := submission.Here(line, o.sparkVersion)
+	made, err := manifest.FromLineHere(line, o.sparkVersion, r.Streams)
 	if err != nil {
 		return err
 	}
 
-	made, err := submission.Convert(line, submitter)
-	if err != nil {
-		return exit.With(exit.Invalid, err)
-	}
-
 	app := made.Application
-	for _, warning := range made.Warnings {
-		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
-	}
-
 	if namespace := own.Lookup("namespace"); namespace.Changed {
 		app.Namespace = namespace.Value.String()
 	}
@@ -128,9 +103,7 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 		return err
 	}
 
-	for _, warning := range warnings {
-		fmt.Fprintln(r.Err, terminal.Wrap("warning: ", warning, r.Width))
-	}
+	r.Warn(warnings...)
 
 	if o.dryRun {
 		o.staging.Describe(r.Streams)
@@ -155,7 +128,7 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 
 	if err != nil {
 		if failed := o.staging.Undo(cmd.Context(), c.WithWatch, app); failed != nil {
-			fmt.Fprintln(r.Err, terminal.Wrap("warning: ", failed.Error(), r.Width))
+			r.Warn(failed.Error())
 		}
 		return err
 	}

@@ -7,16 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
 
 func (r *verbs) suspendCommand() *cobra.Command {
 	return r.suspension("suspend", true, "Stop objects until they are resumed",
 		"Sets spec.suspend. A running application or Connect server ends, and starts anew once it is resumed. A suspended schedule\n"+
-			"starts no runs; runs that are active continue. On a terminal, the verb asks for a confirmation first.\n\n"+
-			"The verb refuses the kinds of spark.apache.org: there spec.suspend holds an object before its start, and stops nothing.")
+			"starts no runs; runs that are active continue. The pods of a suspended cluster are deleted. On a terminal, the verb asks for\n"+
+			"a confirmation first.")
 }
 
 func (r *verbs) resumeCommand() *cobra.Command {
@@ -25,32 +24,17 @@ func (r *verbs) resumeCommand() *cobra.Command {
 
 // suspension returns the command of the verb suspend or of the verb resume.
 func (r *verbs) suspension(verb string, suspend bool, shortText, longText string) *cobra.Command {
-	var selector string
-	var yes bool
+	yes := !suspend
+
 	cmd := &cobra.Command{
 		Use: verb + " NAME|KIND/NAME ...", Short: shortText, Long: longText,
 		Example: "  sparkctl " + verb + " spark-pi\n  sparkctl " + verb + " schedule/nightly",
 	}
-	connect := connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = completeNames(connect)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := connect()
-		if err != nil {
-			return err
-		}
-
-		objects, err := chosen(cmd, c, args, selector)
-		if err != nil {
-			return err
-		}
-
-		for _, object := range objects {
-			if kind := kube.KindOf(object); suspend && !kind.Stops {
-				return exit.Errorf(exit.Usage, "%s cannot be suspended, because spec.suspend stops no running object of %s; delete the object instead", screen.Title(object), kind.FullName())
-			}
-		}
-
-		if err := r.confirm(cmd.Context(), verb, objects, yes || !suspend); err != nil {
+	if suspend {
+		cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
+	}
+	return selection.Several(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, objects []client.Object) error {
+		if err := selection.Confirm(cmd.Context(), r.Streams, verb, objects, yes); err != nil {
 			return err
 		}
 
@@ -60,14 +44,8 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 				return c.Explain(err)
 			}
 
-			fmt.Fprintf(r.Out, "%s %sd\n", screen.Title(object), map[bool]string{true: "suspende", false: "resume"}[suspend])
+			fmt.Fprintf(r.Out, "%s %sd\n", kube.Title(object), map[bool]string{true: "suspende", false: "resume"}[suspend])
 		}
 		return nil
-	}
-	cmd.Flags().StringVarP(&selector, "selector", "l", "", "`labels` of the objects, instead of names")
-
-	if suspend {
-		cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
-	}
-	return cmd
+	})
 }

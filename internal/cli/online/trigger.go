@@ -11,7 +11,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
 
 func (r *verbs) triggerCommand() *cobra.Command {
@@ -21,18 +22,10 @@ func (r *verbs) triggerCommand() *cobra.Command {
 		Long: "Requests one run of a schedule outside its times, even while it is suspended. The run obeys the schedule's concurrency\n" +
 			"policy. The request is an annotation (" + v1beta2.RunNowAnnotation + "), so it is not lost while the operator is down.",
 		Example: "  sparkctl trigger nightly",
-		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = completeNames(connect)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, object, err := named(cmd, connect, args)
-		if err != nil {
-			return err
-		}
-
+	return selection.One(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, object client.Object) error {
 		if _, ok := object.(*v1beta2.ScheduledSparkApplication); !ok {
-			return exit.Errorf(exit.Usage, "%s is not a schedule; if a schedule has the same name, write %s", screen.Title(object), "schedule/"+object.GetName())
+			return exit.Errorf(exit.Usage, "%s is not a schedule; if a schedule has the same name, write %s", kube.Title(object), "schedule/"+object.GetName())
 		}
 
 		request := time.Now().UTC().Format("20060102-150405.000")
@@ -46,8 +39,7 @@ func (r *verbs) triggerCommand() *cobra.Command {
 			return c.Explain(err)
 		}
 
-		fmt.Fprintf(r.Out, "%s: a run is requested (request %s)\n", screen.Title(object), request)
+		fmt.Fprintf(r.Out, "%s: a run is requested (request %s)\n", kube.Title(object), request)
 		return nil
-	}
-	return cmd
+	})
 }

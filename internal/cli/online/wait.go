@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
@@ -26,14 +25,19 @@ func (r *verbs) waitCommand() *cobra.Command {
 		Example: "  sparkctl wait spark-pi --for=succeeded --timeout=30m",
 		Args:    cobra.ExactArgs(1),
 	}
-	connect := connection(cmd.Flags(), r.Err)
-	cmd.ValidArgsFunction = completeNames(connect)
+	connect := selection.Connection(cmd.Flags(), r.Err)
+	cmd.ValidArgsFunction = selection.CompleteNames(connect)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(kube.Goals, goal) {
-			return invalidFlag("for", goal, kube.Goals)
+			return selection.InvalidFlag("for", goal, kube.Goals)
 		}
 
-		c, object, err := named(cmd, connect, args)
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+
+		object, err := c.Find(cmd.Context(), args[0])
 		if goal == kube.GoalDeleted && kube.Unknown(err) {
 			fmt.Fprintf(r.Out, "%s does not exist any more\n", bounds.Line(args[0]))
 			return nil
@@ -42,14 +46,9 @@ func (r *verbs) waitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.waitFor(cmd, c, object, goal, limit)
+		return selection.WaitFor(cmd.Context(), r.Streams, c, object, goal, limit)
 	}
 	cmd.Flags().StringVar(&goal, "for", kube.GoalSucceeded, "`state` to wait for: "+strings.Join(kube.Goals, ", "))
 	cmd.Flags().DurationVar(&limit, "timeout", 0, "end the wait after this `duration`, with the exit code 5; 0 means no limit")
 	return cmd
-}
-
-// waitFor waits until an object reaches the goal or the time limit is over, and prints each new state.
-func (r *verbs) waitFor(cmd *cobra.Command, c *kube.Client, object client.Object, goal string, limit time.Duration) error {
-	return selection.WaitFor(cmd.Context(), r.Streams, c, object, goal, limit)
 }

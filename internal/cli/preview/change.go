@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -90,7 +89,7 @@ type outcome struct {
 
 // after computes several passes over an object and returns their outcome. One pass is not enough, because a deletion
 // waits until its reason is stored in the status.
-func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observed) outcome {
+func (o Operator) after(k Kind, object client.Object, seen lifecycle.Observed) outcome {
 	if object.GetUID() == "" {
 		object.SetUID(placeholderUID)
 	}
@@ -108,11 +107,7 @@ func (o Operator) after(k kind.Kind, object client.Object, seen lifecycle.Observ
 		}
 	}
 
-	if k.Auxiliary.Wanted == nil {
-		return out
-	}
-
-	if wanted := k.Auxiliary.Wanted(object, seen); !wanted.Unsettled {
+	if wanted := k.auxiliaryObjects(object, seen); !wanted.Unsettled {
 		for _, one := range wanted.Objects {
 			out.beside[one.GetObjectKind().GroupVersionKind().Kind+" "+one.GetName()] = one.GetLabels()[lifecycle.ContentLabel]
 		}

@@ -1,6 +1,7 @@
-// Package preview computes the operator's first passes over a custom resource in an empty cluster. It returns the
-// faults of the custom resource, and the objects that the operator would create. It calls the same decision functions
-// as the operator.
+// Package preview computes what an operator makes of a custom resource, with the same decision functions and without a
+// cluster: the first passes and the next pass over it (launch.go, next.go, change.go), the findings of the verb lint
+// (lint.go), the objects that it would create (write.go, redact.go), and the spark-submit command line that does the
+// same (submitline.go).
 package preview
 
 import (
@@ -17,17 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
-	sparkapp "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/monitoring"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/overwritten"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/policy"
@@ -61,54 +60,11 @@ func Load(file string) (Operator, error) {
 	return Operator{Config: cfg, Now: time.Now().UTC().Truncate(time.Microsecond)}, exit.With(exit.Invalid, err)
 }
 
-// Kind returns the operator's implementation of the kind of a custom resource. The implementation uses NamespaceLabels
-// as the labels of the resource's namespace.
-func (o Operator) Kind(object client.Object) (kind.Kind, error) {
-	k, err := o.kind(object)
-	if err != nil {
-		return k, err
-	}
-
-	decide, wanted := k.Decide, k.Auxiliary.Wanted
-
-	k.Decide = func(object client.Object, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-		seen.NamespaceLabels = o.NamespaceLabels
-		return decide(object, seen, now)
-	}
-	if wanted != nil {
-		k.Auxiliary.Wanted = func(object client.Object, seen lifecycle.Observed) dialect.AuxiliaryObjects {
-			seen.NamespaceLabels = o.NamespaceLabels
-			return wanted(object, seen)
-		}
-	}
-	return k, nil
-}
-
-// kind returns the operator's implementation of the kind of a custom resource. This implementation takes the labels of
-// the namespace from the observed facts, so the caller must put them there. The implementation that Kind returns does
-// this itself.
-func (o Operator) kind(object client.Object) (kind.Kind, error) {
-	settings := func() config.Configuration { return o.Config }
-	switch object.(type) {
-	case *v1beta2.SparkApplication:
-		return kinds.SparkApplications(settings, o.labels), nil
-	case *v1beta2.ScheduledSparkApplication:
-		return kinds.Schedules(settings, o.labels), nil
-	case *v1alpha1.SparkConnect:
-		return kinds.SparkConnects(settings, o.labels), nil
-	case *sparkv1.SparkApplication:
-		return kinds.ApacheApplications(settings, o.labels), nil
-	case *sparkv1.SparkCluster:
-		return kinds.SparkClusters(settings, o.labels), nil
-	}
-	return kind.Kind{}, fmt.Errorf("the operator does not serve %T", object)
-}
-
 func (o Operator) labels(string) map[string]string { return o.NamespaceLabels }
 
 // Defaults returns the platform's defaults for an object; nil if there are none.
 func (o Operator) Defaults(object client.Object) *platform.Settings {
-	return kinds.Defaults(o.Config, object, o.labels)
+	return configured.Defaults(o.Config, object, o.labels)
 }
 
 // Fresh returns a copy of an object in the state right after its creation: with the defaults, a name, and without a
@@ -144,7 +100,7 @@ func (o Operator) Review(object client.Object) (dialect.Review, error) {
 	if _, err := o.Kind(object); err != nil {
 		return dialect.Review{}, err
 	}
-	return kinds.Review(o.Config, o.NamespaceLabels, o.Fresh(object), o.Now), nil
+	return configured.Review(o.Config, o.NamespaceLabels, o.Fresh(object), o.Now), nil
 }
 
 // Faults returns all faults for which the operator would reject an object.
@@ -235,7 +191,7 @@ func (l *Launch) RunsSparkSubmit() bool {
 
 // create adds the objects that a plan's create actions would create to the Launch, and returns what the operator would
 // observe afterwards.
-func (l *Launch) create(k kind.Kind, object client.Object, plan lifecycle.Plan, now time.Time) (seen lifecycle.Observed, err error) {
+func (l *Launch) create(k Kind, object client.Object, plan lifecycle.Plan, now time.Time) (seen lifecycle.Observed, err error) {
 	for _, action := range plan.Actions {
 		if action.Verb != lifecycle.Create {
 			continue
@@ -290,12 +246,8 @@ func observed(pod *corev1.Pod, attempt int32) (seen lifecycle.Observed) {
 }
 
 // addAuxiliary adds the wanted auxiliary objects to the launch.
-func (l *Launch) addAuxiliary(k kind.Kind, object client.Object, seen lifecycle.Observed, now time.Time) {
-	if k.Auxiliary.Wanted == nil {
-		return
-	}
-
-	wanted := k.Auxiliary.Wanted(object, seen)
+func (l *Launch) addAuxiliary(k Kind, object client.Object, seen lifecycle.Observed, now time.Time) {
+	wanted := k.auxiliaryObjects(object, seen)
 	if wanted.Unsettled {
 		return
 	}
@@ -310,7 +262,7 @@ func (l *Launch) addAuxiliary(k kind.Kind, object client.Object, seen lifecycle.
 }
 
 // run returns the Launch of a schedule: the next run that the operator would create.
-func (o Operator) run(k kind.Kind, schedule *v1beta2.ScheduledSparkApplication) (Launch, error) {
+func (o Operator) run(k Kind, schedule *v1beta2.ScheduledSparkApplication) (Launch, error) {
 	var l Launch
 
 	k.Decide(schedule, lifecycle.Observed{}, o.Now)
@@ -328,7 +280,7 @@ func (o Operator) run(k kind.Kind, schedule *v1beta2.ScheduledSparkApplication) 
 			continue
 		}
 
-		run, err := k.Runs.Render(schedule, action)
+		run, err := k.Kind.(scheduler).RenderRun(schedule, action)
 		if err != nil {
 			return l, err
 		}
@@ -350,7 +302,7 @@ func Conditions(object client.Object) []metav1.Condition {
 // conditionWarnings returns the messages of the conditions that warn about a spec, but do not prevent its launch.
 func conditionWarnings(object client.Object) (warnings []string) {
 	for _, c := range Conditions(object) {
-		doubts := slices.Contains([]string{sparkapp.ConditionFieldsOverwritten, sparkapp.ConditionMonitoringImpaired}, c.Type) ||
+		doubts := slices.Contains([]string{overwritten.Condition, monitoring.Condition}, c.Type) ||
 			c.Type == dialect.ConditionDegraded
 		if doubts && c.Status == metav1.ConditionTrue || c.Type == dialect.ConditionExposed && c.Status == metav1.ConditionFalse {
 			warnings = append(warnings, sentences(strings.TrimPrefix(c.Message, "the application continues to run; "))...)

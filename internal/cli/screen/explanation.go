@@ -19,7 +19,7 @@ import (
 func Explanation(now time.Time, zone Zone, object client.Object, pods []corev1.Pod, events []corev1.Event, plan lifecycle.Plan) (lines []Line) {
 	s := kube.Summarize(object)
 
-	lines = append(lines, Line{Label: "state", Text: fmt.Sprintf("%s is %s (%s)", Title(object), s.State, s.Result)})
+	lines = append(lines, Line{Label: "state", Text: fmt.Sprintf("%s is %s (%s)", kube.Title(object), s.State, s.Result)})
 	switch {
 	case !s.Observed && !s.Held:
 		lines = append(lines, Line{Label: "why", Text: "the operator has not handled the last change yet; if that lasts, check that it runs: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"})
@@ -154,6 +154,8 @@ func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) st
 	}
 
 	switch {
+	case s.Queued(): // the plan knows nothing of the queue
+		return "the operator creates the pods when the queue admits them"
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
 	case s.Kind.Name == "schedule" && s.Next.After(now) && s.Result != kube.Suspended:

@@ -166,7 +166,45 @@ func (v View) heading(r *Report) string {
 	if sum := r.Requested; sum != nil {
 		field("requested", fmt.Sprintf("%s CPU, %s memory, by %s", sum.CPU.String(), sum.Memory.String(), bounds.Count(sum.Pods, "pod")))
 	}
+
+	field("used", v.used(r))
 	return b.String()
+}
+
+// used returns what the pods have requested so far, multiplied by time, and how long the attempts have waited.
+func (v View) used(r *Report) string {
+	if r.Usage == nil {
+		return ""
+	}
+
+	sums := r.Used(v.Now)
+
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s core-hours, %s GiB-hours", Hours(sums.CPUMillicoreSeconds, 1000), Hours(sums.MemoryMiBSeconds, 1024))
+
+	if sums.GPUSeconds > 0 {
+		fmt.Fprintf(&text, ", %s GPU-hours", Hours(sums.GPUSeconds, 1))
+	}
+
+	if sums.CostNanos > 0 {
+		text.WriteString(", cost " + Cost(sums.CostNanos))
+	}
+
+	if r.Usage.PeakExecutors > 0 {
+		text.WriteString(", at most " + bounds.Count(int(r.Usage.PeakExecutors), "executor") + " at once")
+	}
+
+	for _, wait := range []struct {
+		seconds int64
+		cause   string
+	}{
+		{r.Usage.Pending.UnschedulableSeconds, "a node"}, {r.Usage.Pending.ImagePullSeconds, "an image"}, {r.Usage.Pending.QuotaSeconds, "quota"}, {r.Usage.Pending.QueueSeconds, "a queue"},
+	} {
+		if wait.seconds > 0 {
+			fmt.Fprintf(&text, ", waited %s for %s", inSeconds(wait.seconds), wait.cause)
+		}
+	}
+	return text.String()
 }
 
 // executors returns the numbers of executors. Only a lost node leaves executors whose phase is unknown.

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -31,26 +31,33 @@ func failed(n int) (*v1beta2.SparkApplication, []corev1.Pod, []corev1.Event) {
 	at := func(minutes int) metav1.MicroTime {
 		return metav1.NewMicroTime(now.Add(time.Duration(minutes-60) * time.Minute))
 	}
-	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "report", Generation: 1, CreationTimestamp: metav1.NewTime(at(0).Time)}}
-	app.SetGroupVersionKind(kube.KindOf(app).GroupVersionKind)
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "report", Generation: 1,
+		CreationTimestamp: metav1.NewTime(at(0).Time)}}
+	app.SetGroupVersionKind(kinds.Of(app).GroupVersionKind)
 
 	begin, end := at(10), at(30)
 	app.Status.ObservedGeneration = 1
 	app.Status.AppState = v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed, ErrorMessage: failure}
 	app.Status.Executors = &statusv1.ExecutorCounts{Failed: int32(n)}
-	app.Status.Operator = &statusv1.OperatorStatus{Attempt: 2, SubmittedAt: &begin, EndedAt: &end, Cause: &statusv1.OperatorCause{
-		Reason: "ModuleNotFound", Message: failure}}
+	app.Status.Operator = &statusv1.OperatorStatus{Attempt: 2, SubmittedAt: &begin, EndedAt: &end,
+		Cause: &statusv1.OperatorCause{
+			Reason: "ModuleNotFound", Message: failure}}
 	var pods []corev1.Pod
 
 	var events []corev1.Event
 	for i := range n {
 		moment := at(i % 30)
-		app.Status.Operator.History = append(app.Status.Operator.History, statusv1.OperatorTransition{Phase: fmt.Sprint("Phase", i), At: &moment, Attempt: 1})
-		pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("report-exec-", i)}, Status: corev1.PodStatus{Phase: corev1.PodRunning}, Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}},
-		}})
-		events = append(events, corev1.Event{Reason: "Failed", Message: strings.Repeat("text ", n) + failure, LastTimestamp: metav1.NewTime(moment.Time)})
-		app.Status.Conditions = append(app.Status.Conditions, metav1.Condition{Type: fmt.Sprint("Other", i), Status: "True", Reason: "R", Message: strings.Repeat("text ", n)})
+		app.Status.Operator.History = append(app.Status.Operator.History,
+			statusv1.OperatorTransition{Phase: fmt.Sprint("Phase", i), At: &moment, Attempt: 1})
+		pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("report-exec-", i)},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning}, Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}},
+			}})
+		events = append(events, corev1.Event{Reason: "Failed", Message: strings.Repeat("text ", n) + failure,
+			LastTimestamp: metav1.NewTime(moment.Time)})
+		app.Status.Conditions = append(app.Status.Conditions,
+			metav1.Condition{Type: fmt.Sprint("Other", i), Status: "True", Reason: "R",
+				Message: strings.Repeat("text ", n)})
 	}
 
 	for _, kind := range []string{"Submitted", "Stalled", "Failed", "Ready"} {
@@ -59,7 +66,8 @@ func failed(n int) (*v1beta2.SparkApplication, []corev1.Pod, []corev1.Event) {
 			status = metav1.ConditionFalse
 		}
 
-		app.Status.Conditions = append(app.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: "ModuleNotFound", Message: failure})
+		app.Status.Conditions = append(app.Status.Conditions,
+			metav1.Condition{Type: kind, Status: status, Reason: "ModuleNotFound", Message: failure})
 	}
 	return app, pods, events
 }
@@ -72,7 +80,8 @@ func TestStatusFitsTheScreen(t *testing.T) {
 		app, pods, events := failed(n)
 		r := NewReport(now, app, pods, events)
 
-		r.Advice, r.Log = strings.Repeat("install the package in the image, ", min(n, 7)), strings.Repeat("a line of the log\n", n-1)+"the last line of the log"
+		r.Advice, r.Log = strings.Repeat("install the package in the image, ", min(n, 7)),
+			strings.Repeat("a line of the log\n", n-1)+"the last line of the log"
 		for _, lines := range []int{MaxLines, 23} {
 			for _, width := range []int{0, 40, 60, 80, 100, 120, 200} {
 				v := View{Width: width, Lines: lines, Now: now}
@@ -83,11 +92,14 @@ func TestStatusFitsTheScreen(t *testing.T) {
 				}
 
 				words := strings.Join(strings.Fields(text), " ")
-				if !strings.HasPrefix(words, "name: jobs/report kind: SparkApplication") || strings.Count(words, failure) != 1 || !strings.Contains(words, "do: install the package") {
+				if !strings.HasPrefix(words, "name: jobs/report kind: SparkApplication") ||
+					strings.Count(words, failure) != 1 || !strings.Contains(words, "do: install the package") {
 					t.Errorf("%d entries, %d columns:\n%s", n, width, text)
 				}
 
-				if lines == MaxLines && width >= 80 && (strings.Count(words, "the last line of the log") != 1 || !strings.Contains(words, "Ready False, ModuleNotFound")) {
+				if lines == MaxLines && width >= 80 &&
+					(strings.Count(words, "the last line of the log") != 1 ||
+						!strings.Contains(words, "Ready False, ModuleNotFound")) {
 					t.Errorf("%d entries, %d columns:\n%s", n, width, text)
 				}
 			}
@@ -109,7 +121,8 @@ func TestTextsOfOthersFitTheScreen(t *testing.T) {
 		v := View{Width: width, Lines: MaxLines, Now: now}
 
 		r := NewReport(now, app, pods, events)
-		if text := Status(&r, v); v.rows(text) > MaxLines || !strings.Contains(text, "events") && width > 40 || len(text) > 8000 {
+		if text := Status(&r, v); v.rows(text) > MaxLines || !strings.Contains(text, "events") && width > 40 ||
+			len(text) > 8000 {
 			t.Errorf("%d columns:\n%s", width, text)
 		}
 	}
@@ -126,7 +139,9 @@ func TestTimesOnTheScreen(t *testing.T) {
 
 	r := NewReport(now, app, nil, nil)
 	for utc, wants := range map[bool][]string{
-		true:  {"created:   2026-11-28T18:00:00Z, 60m ago\n", "started:   2026-11-28T18:10:00Z, 50m ago\n", "ended:     2026-11-28T18:30:00Z, 30m ago\n", "duration:  20m, in total 30m\n", "  2026-11-28T18:00:00Z  Phase0"},
+		true: {"created:   2026-11-28T18:00:00Z, 60m ago\n", "started:   2026-11-28T18:10:00Z, 50m ago\n",
+			"ended:     2026-11-28T18:30:00Z, 30m ago\n", "duration:  20m, in total 30m\n",
+			"  2026-11-28T18:00:00Z  Phase0"},
 		false: {"created:   2026-11-28T19:30:00+01:30, 60m ago\n", "  2026-11-28T19:30:00+01:30  Phase0"},
 	} {
 		text := Status(&r, View{Zone: Zone{utc}, Now: now})
@@ -141,7 +156,8 @@ func TestTimesOnTheScreen(t *testing.T) {
 	schedule.Status.NextRun, schedule.Status.LastRunName = metav1.NewTime(now.Add(7*time.Hour)), "nightly-1"
 
 	r = NewReport(now, schedule, nil, nil)
-	if text := Status(&r, View{Zone: Zone{true}, Now: now}); !strings.Contains(text, "next run:  2026-11-29T02:00:00Z, in 7h\ndetail:    at 0 2 * * *, last run nightly-1\n") {
+	if text := Status(&r, View{Zone: Zone{true}, Now: now}); !strings.Contains(text,
+		"next run:  2026-11-29T02:00:00Z, in 7h\ndetail:    at 0 2 * * *, last run nightly-1\n") {
 		t.Errorf("the screen of a schedule:\n%s", text)
 	}
 }
@@ -149,18 +165,21 @@ func TestTimesOnTheScreen(t *testing.T) {
 // TestConditionsHaveOneOrder checks that the conditions of all kinds are shown in the same order.
 func TestConditionsHaveOneOrder(t *testing.T) {
 	var conditions []metav1.Condition
-	for _, kind := range []string{"Zebra", "Submitted", "Progressing", "Running", "Aardvark", "Exposed", "Degraded", "Ready"} {
+	for _, kind := range []string{"Zebra", "Submitted", "Progressing", "Running", "Aardvark", "Exposed", "Degraded",
+		"Ready"} {
 		conditions = append(conditions, metav1.Condition{Type: kind, Status: "True", Reason: "R"})
 	}
 
-	objects := []client.Object{&v1beta2.SparkApplication{}, &v1beta2.ScheduledSparkApplication{}, &v1alpha1.SparkConnect{}, &sparkv1.SparkApplication{}, &sparkv1.SparkCluster{}}
+	objects := []client.Object{&v1beta2.SparkApplication{}, &v1beta2.ScheduledSparkApplication{},
+		&v1alpha1.SparkConnect{}, &sparkv1.SparkApplication{}, &sparkv1.SparkCluster{}}
 	for _, object := range objects {
 		reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Set(reflect.ValueOf(conditions))
 		r := NewReport(now, object, nil, nil)
 		text := Status(&r, View{Now: now})
 
 		last := -1
-		for _, kind := range []string{"Ready", "Degraded", "Running", "Submitted", "Progressing", "Exposed", "Aardvark", "Zebra"} {
+		for _, kind := range []string{"Ready", "Degraded", "Running", "Submitted", "Progressing", "Exposed", "Aardvark",
+			"Zebra"} {
 			if at := strings.Index(text, "\n  "+kind+" "); at <= last {
 				t.Errorf("%T: the condition %s is not in its place:\n%s", object, kind, text)
 			} else {
@@ -188,7 +207,8 @@ func TestShapesAreDocumented(t *testing.T) {
 	}
 
 	text, err := Encode(r, "json")
-	if known := map[string]any{}; err != nil || json.Unmarshal(text, &known) != nil || known["kind"] != "SparkApplication" || known["result"] != "failed" || known["explanation"] == nil {
+	if known := map[string]any{}; err != nil || json.Unmarshal(text, &known) != nil ||
+		known["kind"] != "SparkApplication" || known["result"] != "failed" || known["explanation"] == nil {
 		t.Errorf("%v, %s", err, text)
 	}
 

@@ -1,29 +1,24 @@
-// Package screen writes what the verbs of sparkctl show about an object: its status, its Events, and the explanation of
-// its state.
+// Package screen shows what is in a cluster: the verb list (list.go), the verb top with the CPU and memory of pods and
+// the progress of Spark's stages (top.go), and what other verbs show about an object: its status, its Events, and the
+// explanation of its state.
 package screen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// Title returns the kind and the name of an object, for use in messages.
-func Title(object client.Object) string {
-	return bounds.Line(fmt.Sprintf("%s %s/%s", object.GetObjectKind().GroupVersionKind().Kind, object.GetNamespace(), object.GetName()))
-}
-
-// Age returns the time since the given time, in kubectl's format.
-func Age(since time.Time) string {
+// age returns the time since the given time, in kubectl's format.
+func age(since time.Time) string {
 	if since.IsZero() {
 		return "-"
 	}
@@ -32,6 +27,20 @@ func Age(since time.Time) string {
 
 // Short returns a duration in kubectl's format, in at most two units. A negative duration becomes 0s.
 func Short(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
+
+// Hours returns a number of units multiplied by seconds in units multiplied by hours. The argument unit is the number
+// of parts of a unit that are counted.
+func Hours(seconds, unit int64) string {
+	return strconv.FormatFloat(float64(seconds)/float64(unit)/3600, 'f', 2, 64)
+}
+
+// Cost returns a cost in billionths of the currency in its unit, or "-" without prices.
+func Cost(nanos int64) string {
+	if nanos == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(nanos)/1e9, 'f', 2, 64)
+}
 
 // Zone is the time zone of the times that a verb shows: the zone of the user's machine, or UTC.
 type Zone struct{ utc bool }

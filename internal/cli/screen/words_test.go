@@ -14,6 +14,7 @@ import (
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -21,9 +22,11 @@ import (
 func TestShortIsKubectlsFormat(t *testing.T) {
 	const day = 24 * time.Hour
 	for d, want := range map[time.Duration]string{
-		-time.Hour: "0s", 0: "0s", 1999 * time.Millisecond: "1s", 90 * time.Second: "90s", 2 * time.Minute: "2m", 150 * time.Second: "2m30s",
-		10*time.Minute + 30*time.Second: "10m", 2 * time.Hour: "120m", 3*time.Hour + 20*time.Minute: "3h20m", 9*time.Hour + 20*time.Minute: "9h",
-		3*day + 4*time.Hour: "3d4h", 30*day + time.Hour: "30d",
+		-time.Hour: "0s", 0: "0s", 1999 * time.Millisecond: "1s", 90 * time.Second: "90s", 2 * time.Minute: "2m",
+		150 * time.Second:               "2m30s",
+		10*time.Minute + 30*time.Second: "10m", 2 * time.Hour: "120m", 3*time.Hour + 20*time.Minute: "3h20m",
+		9*time.Hour + 20*time.Minute: "9h",
+		3*day + 4*time.Hour:          "3d4h", 30*day + time.Hour: "30d",
 	} {
 		if got := Short(d); got != want {
 			t.Errorf("%s is shown as %s, want %s", d, got, want)
@@ -34,7 +37,8 @@ func TestShortIsKubectlsFormat(t *testing.T) {
 // TestWhatNextIsASentence checks the words for each action that a state machine may request.
 func TestWhatNextIsASentence(t *testing.T) {
 	for action, want := range map[lifecycle.Action]string{
-		{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}:  "the operator creates the driver pod and its objects for attempt 2",
+		{Verb: lifecycle.Create, Part: lifecycle.Submission,
+			Attempt: 2}: "the operator creates the driver pod and its objects for attempt 2",
 		{Verb: lifecycle.Create, Part: lifecycle.DriverBudget}:            "the operator creates the driver's PodDisruptionBudget",
 		{Verb: lifecycle.Create, Part: lifecycle.DriverObjects}:           "the operator creates the deleted objects of the driver",
 		{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "a"}: "the operator creates the run a",
@@ -47,7 +51,8 @@ func TestWhatNextIsASentence(t *testing.T) {
 		{Verb: lifecycle.Confirm, Part: lifecycle.Attempt}:                "the operator reads the objects of the attempt from the API server",
 		{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}:           "the operator reads the run from the API server",
 	} {
-		if got := whatNext(time.Now(), Zone{}, &kube.Summary{Kind: &kube.Kinds[0]}, lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
+		if got := whatNext(time.Now(), Zone{}, &kube.Summary{Kind: kinds.All[0]},
+			lifecycle.Plan{Actions: []lifecycle.Action{action}}); got != want {
 			t.Errorf("%v: %q, want %q", action, got, want)
 		}
 	}
@@ -55,8 +60,9 @@ func TestWhatNextIsASentence(t *testing.T) {
 
 // TestAge checks the age of an object, also of an object that has no time or whose time is in the future.
 func TestAge(t *testing.T) {
-	for at, want := range map[time.Time]string{{}: "-", time.Now().Add(time.Hour): "0s", time.Now().Add(-90*time.Minute - time.Second): "90m"} {
-		if got := Age(at); got != want {
+	for at, want := range map[time.Time]string{{}: "-", time.Now().Add(time.Hour): "0s",
+		time.Now().Add(-90*time.Minute - time.Second): "90m"} {
+		if got := age(at); got != want {
 			t.Errorf("the age since %s is %s, want %s", at, got, want)
 		}
 	}
@@ -69,15 +75,20 @@ func TestPodLines(t *testing.T) {
 		state := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reason}}
 		return corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Status:     corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: state}}},
+			Status: corev1.PodStatus{Phase: corev1.PodFailed,
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: state}}},
 		}
 	}
 	waiting := func(name string) corev1.Pod {
-		state := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no image"}}
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{State: state}}}}
+		state := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff",
+			Message: "no image"}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Status: corev1.PodStatus{Phase: corev1.PodPending,
+				ContainerStatuses: []corev1.ContainerStatus{{State: state}}}}
 	}
 
-	pods := []corev1.Pod{waiting("driver"), ended("exec-1", "OOMKilled"), ended("exec-2", ""), {Status: corev1.PodStatus{Phase: corev1.PodFailed}}}
+	pods := []corev1.Pod{waiting("driver"), ended("exec-1", "OOMKilled"), ended("exec-2", ""),
+		{Status: corev1.PodStatus{Phase: corev1.PodFailed}}}
 	for i := range 200 {
 		pods = append(pods, ended(fmt.Sprintf("more-%d", i), "OOMKilled"), waiting(fmt.Sprintf("wait-%d", i)))
 	}
@@ -90,7 +101,8 @@ func TestPodLines(t *testing.T) {
 	}
 
 	want := []string{
-		"driver and 200 others: ImagePullBackOff: no image", "exec-1 and 200 others: container c ended with exit code 137 (OOMKilled)",
+		"driver and 200 others: ImagePullBackOff: no image",
+		"exec-1 and 200 others: container c ended with exit code 137 (OOMKilled)",
 		"exec-2: container c ended with exit code 137",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -106,13 +118,16 @@ func TestPodLines(t *testing.T) {
 // that it counts executors on lost nodes.
 func TestHeldIsHandled(t *testing.T) {
 	app := &v1beta2.SparkApplication{}
-	app.Status.Conditions = []metav1.Condition{{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: dialect.ReasonOtherOperator, Message: "m"}}
+	app.Status.Conditions = []metav1.Condition{{Type: dialect.ConditionReady, Status: metav1.ConditionFalse,
+		Reason: dialect.ReasonOtherOperator, Message: "m"}}
 	app.Status.Executors = &statusv1.ExecutorCounts{Running: 1, Unknown: 2}
 	app.Generation, app.Status.Conditions[0].ObservedGeneration = 2, 2
 	report := NewReport(now, app, []corev1.Pod{{}}, nil)
 
 	text := Status(&report, View{Now: now})
-	if strings.Contains(text, "has not handled") || !strings.Contains(text, "1 running, 0 pending, 0 completed, 0 failed, 2 unknown") || !strings.Contains(text, "by 1 pod\n") {
+	if strings.Contains(text, "has not handled") ||
+		!strings.Contains(text, "1 running, 0 pending, 0 completed, 0 failed, 2 unknown") ||
+		!strings.Contains(text, "by 1 pod\n") {
 		t.Error(text)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // Connect is a function that returns a client for the cluster that a verb's flags choose. It sends no request.
@@ -39,9 +39,9 @@ func Connection(flags *pflag.FlagSet, warnings io.Writer) Connect {
 // completionTimeout bounds the time for which a shell waits for names to complete.
 const completionTimeout = 2 * time.Second
 
-// CompleteNames returns a completion function that offers the names of the objects in the cluster. If kinds are given,
-// it offers only the names of objects of these kinds.
-func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
+// CompleteNames returns a completion function that offers the names of the objects in the cluster. If names of kinds
+// are given, it offers only the names of objects of these kinds.
+func CompleteNames(connect Connect, kindNames ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
@@ -52,8 +52,8 @@ func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
 		}
 
 		query := kube.Query{Namespace: c.Namespace}
-		for _, name := range kinds {
-			if kind, err := kube.KindNamed(name); err == nil {
+		for _, name := range kindNames {
+			if kind, err := kinds.Named(name); err == nil {
 				query.Kinds = append(query.Kinds, kind)
 			}
 		}
@@ -67,7 +67,7 @@ func CompleteNames(connect Connect, kinds ...string) cobra.CompletionFunc {
 		for _, object := range objects {
 			name := object.GetName()
 			if strings.Contains(prefix, "/") {
-				name = kube.KindOf(object).Name + "/" + name
+				name = kinds.Of(object).Name + "/" + name
 			}
 
 			if strings.HasPrefix(name, prefix) {
@@ -101,19 +101,48 @@ func Namespaces(ctx context.Context, flags *kube.Flags) (names []string) {
 	return names
 }
 
-// Named returns the object that the verb's only argument names, and the client with which it found the object.
-func Named(cmd *cobra.Command, connect Connect, args []string) (*kube.Client, client.Object, error) {
-	c, err := connect()
-	if err != nil {
-		return nil, nil, err
-	}
-
-	object, err := c.Find(cmd.Context(), args[0])
-	return c, object, err
+// One makes a command a verb about one object, which its only argument names. It adds the connection flags, and
+// completes names of objects of the given kinds, or of all kinds.
+func One(cmd *cobra.Command, warnings io.Writer, run func(*cobra.Command, *kube.Client, client.Object) error, kindNames ...string) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	return open(cmd, warnings, kindNames, func(cmd *cobra.Command, c *kube.Client, args []string) error {
+		object, err := c.Find(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return run(cmd, c, object)
+	})
 }
 
-// Chosen returns the objects that the names or the label selector select. Exactly one of the two must be given.
-func Chosen(cmd *cobra.Command, c *kube.Client, names []string, selector string) (objects []client.Object, err error) {
+// Several makes a command a verb about the objects that its arguments name, or that the flag -l selects. Otherwise it
+// does what One does.
+func Several(cmd *cobra.Command, warnings io.Writer, run func(*cobra.Command, *kube.Client, []client.Object) error, kindNames ...string) *cobra.Command {
+	selector := cmd.Flags().StringP("selector", "l", "", "`labels` of the objects, instead of names")
+	return open(cmd, warnings, kindNames, func(cmd *cobra.Command, c *kube.Client, args []string) error {
+		objects, err := chosen(cmd, c, args, *selector)
+		if err != nil {
+			return err
+		}
+		return run(cmd, c, objects)
+	})
+}
+
+// open makes a command a verb with a client, and completes the names of objects.
+func open(cmd *cobra.Command, warnings io.Writer, kindNames []string, run func(*cobra.Command, *kube.Client, []string) error) *cobra.Command {
+	connect := Connection(cmd.Flags(), warnings)
+	cmd.ValidArgsFunction = CompleteNames(connect, kindNames...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+		return run(cmd, c, args)
+	}
+	return cmd
+}
+
+// chosen returns the objects that the names or the label selector select. Exactly one of the two must be given.
+func chosen(cmd *cobra.Command, c *kube.Client, names []string, selector string) (objects []client.Object, err error) {
 	if (len(names) == 0) == (selector == "") {
 		return nil, exit.Usagef("name the objects, or choose them with -l")
 	}
@@ -151,7 +180,7 @@ func Confirm(ctx context.Context, streams terminal.Streams, what string, objects
 	}
 
 	for _, object := range objects {
-		fmt.Fprintln(streams.Err, "  "+screen.Title(object))
+		fmt.Fprintln(streams.Err, "  "+kube.Title(object))
 	}
 
 	number := "this object"
@@ -215,7 +244,7 @@ func TimedOut(object client.Object, goal string, limit time.Duration) error {
 	if limit > time.Second {
 		limit = limit.Round(time.Second / 10)
 	}
-	return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", screen.Title(object), goal, limit)
+	return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", kube.Title(object), goal, limit)
 }
 
 // Detached returns the error of a verb that waits for an object or follows its log. If the user interrupted the verb,
@@ -225,5 +254,5 @@ func Detached(err error, object client.Object, goal string) error {
 		return err
 	}
 	return exit.Detached("interrupted: detached from %s, which continues\nto come back: %s --for=%s, or %s -f",
-		screen.Title(object), kube.Hint("wait", object), goal, kube.Hint("log", object))
+		kube.Title(object), kube.Hint("wait", object), goal, kube.Hint("log", object))
 }

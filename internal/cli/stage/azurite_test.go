@@ -11,6 +11,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"gocloud.dev/blob"
+
+	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
 // azurite is the version of Azurite that TestAzure installs.
@@ -27,17 +29,19 @@ func TestAzure(t *testing.T) {
 	dir := filepath.Join(cache, "sparklocal", azurite)
 	program := filepath.Join(dir, "node_modules", ".bin", "azurite-blob")
 	if _, err := os.Stat(program); err != nil {
-		install := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", azurite)
+		install := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit",
+			"--no-fund", azurite)
 		if out, err := install.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	address := freeAddress(t)
+	address := stores.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	const account, key = "tester", "c2VjcmV0LW9mLXRoZS10ZXN0ZXI="
-	cmd := exec.Command(program, "--blobHost", "127.0.0.1", "--blobPort", port, "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry")
+	cmd := exec.Command(program, "--blobHost", "127.0.0.1", "--blobPort", port, "--inMemoryPersistence",
+		"--skipApiVersionCheck", "--disableTelemetry")
 	cmd.Env = append(os.Environ(), "AZURITE_ACCOUNTS="+account+":"+key)
-	start(t, address, cmd)
+	stores.Start(t, address, cmd)
 	t.Setenv("AZURE_STORAGE_ACCOUNT", account)
 	t.Setenv("AZURE_STORAGE_KEY", key)
 	t.Setenv("AZURE_STORAGE_DOMAIN", address)

@@ -5,13 +5,15 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"gocloud.dev/blob"
+
+	"github.com/sparkoperator/spark-operator/internal/record/bucket"
+	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
 // TestGoogle checks how files are staged and deleted in Google Cloud Storage, with the emulator fake-gcs-server.
@@ -20,13 +22,15 @@ func TestGoogle(t *testing.T) {
 		t.Skip("builds a server for Google Cloud Storage's API")
 	}
 
-	server := buildServer(t, "gcs", "github.com/fsouza/fake-gcs-server")
-	address := freeAddress(t)
+	server := stores.Build(t, "gcs", "github.com/fsouza/fake-gcs-server")
+	address := stores.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
-	start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host", address, "-backend", "memory"))
+	stores.Start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host",
+		address, "-backend", "memory"))
 	t.Setenv("STORAGE_EMULATOR_HOST", address)
 
-	answer, err := http.Post("http://"+address+"/storage/v1/b?project=p", "application/json", strings.NewReader(`{"name": "bucket"}`))
+	answer, err := http.Post("http://"+address+"/storage/v1/b?project=p", "application/json",
+		strings.NewReader(`{"name": "bucket"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +40,8 @@ func TestGoogle(t *testing.T) {
 		t.Fatal(answer.Status)
 	}
 
-	storeLife(t, "gs://bucket/files", "gs://bucket/files", func() map[string]string { return contents(t, "gs://bucket") })
+	storeLife(t, "gs://bucket/files", "gs://bucket/files",
+		func() map[string]string { return contents(t, "gs://bucket") })
 }
 
 // contents returns the contents of a bucket by their keys below files/.
@@ -74,14 +79,16 @@ func clearClouds(t *testing.T) {
 	t.Helper()
 
 	for _, name := range []string{
-		"GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY", "AZURE_STORAGE_DOMAIN",
-		"AZURE_STORAGE_PROTOCOL", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGEBLOB_CONNECTIONSTRING", "AZURE_STORAGE_SAS_TOKEN",
+		"GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY",
+		"AZURE_STORAGE_DOMAIN",
+		"AZURE_STORAGE_PROTOCOL", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGEBLOB_CONNECTIONSTRING",
+		"AZURE_STORAGE_SAS_TOKEN",
 	} {
 		t.Setenv(name, "")
 	}
 }
 
-// TestAzureURLs checks from which settings prepareAzure takes the account's name, and which URL Spark uses to read the
+// TestAzureURLs checks from which settings bucket.Open takes the account's name, and which URL Spark uses to read the
 // container.
 func TestAzureURLs(t *testing.T) {
 	for _, test := range []struct {
@@ -90,11 +97,14 @@ func TestAzureURLs(t *testing.T) {
 		want  string // or a part of the error
 	}{
 		{"azblob://c/p?storage_account=acc", nil, "abfss://c@acc.dfs.core.windows.net/p"},
-		{"azblob://c", map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": "k"}, "abfss://c@acc.dfs.core.windows.net"},
+		{"azblob://c", map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": "k"},
+			"abfss://c@acc.dfs.core.windows.net"},
 		{"azblob://c/", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "EndpointSuffix=core.windows.net;AccountName=acc;AccountKey=k=="}, "abfss://c@acc.dfs.core.windows.net"},
-		{"azblob://c?storage_account=acc", map[string]string{"AZURE_STORAGE_DOMAIN": "blob.core.usgovcloudapi.net"}, "abfss://c@acc.dfs.core.usgovcloudapi.net"},
+		{"azblob://c?storage_account=acc", map[string]string{"AZURE_STORAGE_DOMAIN": "blob.core.usgovcloudapi.net"},
+			"abfss://c@acc.dfs.core.usgovcloudapi.net"},
 		{"azblob://c", nil, "storage_account=ACCOUNT"},
-		{"azblob://c?storage_account=acc", map[string]string{"AZURE_STORAGE_KEY": "k"}, "set AZURE_STORAGE_ACCOUNT, too"},
+		{"azblob://c?storage_account=acc", map[string]string{"AZURE_STORAGE_KEY": "k"},
+			"set AZURE_STORAGE_ACCOUNT, too"},
 		{"azblob://c?storage_account=example.org/", nil, "is not the name of a storage account"},
 		{"azblob://c?storage_account=acc&domain=example.org", nil, "takes no parameter domain"},
 	} {
@@ -104,12 +114,8 @@ func TestAzureURLs(t *testing.T) {
 			t.Setenv(name, value)
 		}
 
-		u, err := url.Parse(test.store)
+		_, _, u, err := bucket.Open(t.Context(), test.store, false, hints)
 		if err != nil {
-			t.Fatal(err)
-		}
-
-		if err := prepareAzure(u); err != nil {
 			if !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: %v, want %q", test.store, err, test.want)
 			}
@@ -129,7 +135,8 @@ func TestStoreChoosesNoServer(t *testing.T) {
 
 	for _, store := range []string{
 		"gs://bucket?universe_domain=example.org", "gs://bucket?private_key_path=/etc/passwd",
-		"azblob://c?storage_account=acc&domain=example.org", "azblob://c?storage_account=acc&protocol=http", "azblob://c?storage_account=example.org/",
+		"azblob://c?storage_account=acc&domain=example.org", "azblob://c?storage_account=acc&protocol=http",
+		"azblob://c?storage_account=example.org/",
 	} {
 		if s, err := openStore(t.Context(), store, "", true); err == nil {
 			t.Errorf("%s was opened: %+v", store, s)
@@ -142,7 +149,9 @@ func TestNoCredentials(t *testing.T) {
 	clearClouds(t)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none.json"))
 
-	if _, err := openStore(t.Context(), "gs://bucket/p", "", true); err == nil || !strings.Contains(err.Error(), "gcloud auth application-default login") || !strings.Contains(err.Error(), "none.json") {
+	if _, err := openStore(t.Context(), "gs://bucket/p", "", true); err == nil ||
+		!strings.Contains(err.Error(), "gcloud auth application-default login") ||
+		!strings.Contains(err.Error(), "none.json") {
 		t.Errorf("Google: %v", err)
 	}
 

@@ -2,12 +2,12 @@ package stage
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
 // TestS3 checks how files are staged and deleted in S3. The server is versitygw, which stores objects as local files.
@@ -21,7 +21,7 @@ func TestS3(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	address := startS3(t, root)
+	address := stores.S3(t, root)
 	url := "s3://bucket/files?region=us-east-1&use_path_style=true&endpoint=http://" + address
 	t.Setenv(storeVariable, url)
 	storeLife(t, url, "s3a://bucket/files", func() map[string]string {
@@ -51,11 +51,13 @@ func storeFaults(t *testing.T, address string) {
 			"the store answers XAdminUserNotFound: No user exists with the provided access key ID; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"},
 		{"wrong secret", "s3://bucket" + parameters + address, map[string]string{"AWS_SECRET_ACCESS_KEY": "wrong"},
 			"the store answers SignatureDoesNotMatch: The request signature we calculated does not match the signature you provided. Check your key and signing method; set AWS_ACCESS_KEY_ID"},
-		{"no credentials", "s3://bucket" + parameters + address, map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "HOME": dir},
+		{"no credentials", "s3://bucket" + parameters + address,
+			map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "HOME": dir},
 			"there are no credentials for the store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"},
 		{"unknown profile", "s3://bucket" + parameters + address + "&profile=nobody", map[string]string{"HOME": dir},
 			"there are no credentials for the store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"},
-		{"no region", "s3://bucket?use_path_style=true&endpoint=http://" + address, map[string]string{"HOME": dir, "AWS_REGION": ""},
+		{"no region", "s3://bucket?use_path_style=true&endpoint=http://" + address,
+			map[string]string{"HOME": dir, "AWS_REGION": ""},
 			`the region "" is wrong; expecting "us-east-1"; set the region of the bucket with ?region=REGION in the URL of --stage, or with AWS_REGION`},
 		{"no server", "s3://bucket" + parameters + "127.0.0.1:1", nil,
 			"the store is not reachable: dial tcp 127.0.0.1:1: connect: connection refused; correct the endpoint in --stage, or check the network"},
@@ -82,16 +84,4 @@ func storeFaults(t *testing.T, address string) {
 			}
 		})
 	}
-}
-
-// startS3 starts an S3 server whose buckets are the directories below root, and returns its address.
-func startS3(t *testing.T, root string) string {
-	t.Helper()
-	t.Setenv("AWS_ACCESS_KEY_ID", "tester")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-tester")
-	// The end-to-end tests build it without cgo too.
-	server := buildServer(t, "s3", "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
-	address := freeAddress(t)
-	start(t, address, exec.Command(server, "--access", "tester", "--secret", "secret-of-the-tester", "--port", address, "posix", root))
-	return address
 }

@@ -63,9 +63,11 @@ func found(t *testing.T, app *v1beta2.SparkApplication) *fileSet {
 }
 
 func TestConfigMapHoldsTheFiles(t *testing.T) {
-	dir := write(t, map[string]string{"app.py": "main", "lib/a.jar": "a", "lib/b.jar": "b", "other/a.jar": "a", "x.txt": "a", "env.tgz": "\xff\x00"})
+	dir := write(t, map[string]string{"app.py": "main", "lib/a.jar": "a", "lib/b.jar": "b", "other/a.jar": "a",
+		"x.txt": "a", "env.tgz": "\xff\x00"})
 	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{
-		Jars: []string{"file:DIR/lib/*.jar", "file:///DIR/other/a.jar", "https://h/c.jar", "local:///d.jar"}, Files: []string{"file:DIR/x.txt", "file:DIR/app.py"},
+		Jars:     []string{"file:DIR/lib/*.jar", "file:///DIR/other/a.jar", "https://h/c.jar", "local:///d.jar"},
+		Files:    []string{"file:DIR/x.txt", "file:DIR/app.py"},
 		Archives: []string{"file:DIR/env.tgz#env"},
 	})
 	set := found(t, app)
@@ -76,10 +78,13 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 	}
 
 	want := v1beta2.Dependencies{
-		Jars:  []string{"local:///mnt/sparkctl/a.jar", "local:///mnt/sparkctl/b.jar", "local:///mnt/sparkctl/a.jar", "https://h/c.jar", "local:///d.jar"},
-		Files: []string{"viewfs://sparkctl/files/x.txt", "viewfs://sparkctl/files/app.py"}, Archives: []string{"viewfs://sparkctl/files/env.tgz#env"},
+		Jars: []string{"local:///mnt/sparkctl/a.jar", "local:///mnt/sparkctl/b.jar", "local:///mnt/sparkctl/a.jar",
+			"https://h/c.jar", "local:///d.jar"},
+		Files:    []string{"viewfs://sparkctl/files/x.txt", "viewfs://sparkctl/files/app.py"},
+		Archives: []string{"viewfs://sparkctl/files/env.tgz#env"},
 	}
-	if diff := cmp.Diff(want, app.Spec.Deps); diff != "" || app.Spec.MainApplicationFile != "local:///mnt/sparkctl/app.py" {
+	if diff := cmp.Diff(want, app.Spec.Deps); diff != "" ||
+		app.Spec.MainApplicationFile != "local:///mnt/sparkctl/app.py" {
 		t.Errorf("the main file is %s; (-want +got):\n%s", app.Spec.MainApplicationFile, diff)
 	}
 
@@ -93,7 +98,8 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 		t.Errorf("the files (-want +got):\n%s", diff)
 	}
 	// Both a.jar and x.txt have the same content, and both a.jar also have the same name.
-	if contents, items := len(config.BinaryData), len(app.Spec.Volumes[0].ConfigMap.Items); contents != 4 || items != 5 {
+	if contents, items := len(config.BinaryData), len(app.Spec.Volumes[0].ConfigMap.Items); contents != 4 ||
+		items != 5 {
 		t.Errorf("the ConfigMap has %d contents, and %d files are mounted", contents, items)
 	}
 
@@ -102,7 +108,8 @@ func TestConfigMapHoldsTheFiles(t *testing.T) {
 	}
 
 	mount := []corev1.VolumeMount{{Name: app.Spec.Volumes[0].Name, MountPath: "/mnt/sparkctl", ReadOnly: true}}
-	if diff := cmp.Diff(mount, app.Spec.Driver.VolumeMounts) + cmp.Diff(mount, app.Spec.Executor.VolumeMounts); diff != "" {
+	if diff := cmp.Diff(mount, app.Spec.Driver.VolumeMounts) + cmp.Diff(mount,
+		app.Spec.Executor.VolumeMounts); diff != "" {
 		t.Errorf("the mounts (-want +got):\n%s", diff)
 	}
 }
@@ -129,8 +136,11 @@ func TestConfigMapIsNamedByContent(t *testing.T) {
 
 func TestPythonPathOfExecutors(t *testing.T) {
 	dir := write(t, map[string]string{"app.py": "main", "a.py": "a", "b.py": "b", "c.zip": "c"})
-	for version, want := range map[string]string{"3.5.9": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.0.5": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.1.4": "", "4.3.0": ""} {
-		app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py", "file:DIR/b.py", "file:DIR/c.zip", "local:///d.py"}})
+	for version, want := range map[string]string{"3.5.9": "/mnt/sparkctl:/mnt/sparkctl/c.zip",
+		"4.0.5": "/mnt/sparkctl:/mnt/sparkctl/c.zip", "4.1.4": "", "4.3.0": ""} {
+		app := appWith(dir, "file:DIR/app.py",
+			v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py", "file:DIR/b.py", "file:DIR/c.zip",
+				"local:///d.py"}})
 
 		app.Spec.SparkVersion = version
 		if _, err := found(t, app).useConfigMap(app); err != nil {
@@ -144,7 +154,8 @@ func TestPythonPathOfExecutors(t *testing.T) {
 }
 
 func TestFilesThatCannotBeStaged(t *testing.T) {
-	dir := write(t, map[string]string{"app.py": "main", "a b.jar": "a", "large.jar": strings.Repeat("x", MaxConfigMap), "d/x": "x", "d/y": "y", "e/x": "other"})
+	dir := write(t, map[string]string{"app.py": "main", "a b.jar": "a", "large.jar": strings.Repeat("x", MaxConfigMap),
+		"d/x": "x", "d/y": "y", "e/x": "other"})
 	for link, target := range map[string]string{"loop.jar": "loop.jar", "gone.jar": "missing"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
@@ -165,12 +176,18 @@ func TestFilesThatCannotBeStaged(t *testing.T) {
 		{"file:DIR/d/*", nil, "matches several (2); name one of them"},
 		{"file:DIR/app.py", []string{"file:DIR/none.jar"}, "--jars: stat DIR/none.jar: " + elsewhere},
 		{"file:DIR/app.py", []string{"file:DIR/gone.jar"}, "--jars: stat DIR/gone.jar: " + elsewhere},
-		{"file:DIR/app.py", []string{"file:DIR/loop.jar"}, "--jars: stat DIR/loop.jar: too many levels of symbolic links"},
-		{"file:DIR/app.py", []string{"file:DIR/*.zip"}, "--jars: no file matches DIR/*.zip; name a file of this machine"},
-		{"file:DIR/app.py", []string{"file:DIR/d"}, "--jars: DIR/d is a directory; name its files, for example DIR/d/*, or pack it"},
-		{"file:DIR/app.py", []string{"file:DIR/pipe"}, "--jars: DIR/pipe is not a regular file; copy its content into a file"},
-		{"file:DIR/app.py", []string{"file:DIR/a%20b.jar"}, `its name "a b.jar" has characters that a URI escapes; rename it`},
-		{"file:DIR/app.py", []string{"file:DIR/d/x", "file:DIR/e/x"}, "DIR/d/x and DIR/e/x have the same name and different contents, and Spark puts both into one directory; rename one"},
+		{"file:DIR/app.py", []string{"file:DIR/loop.jar"},
+			"--jars: stat DIR/loop.jar: too many levels of symbolic links"},
+		{"file:DIR/app.py", []string{"file:DIR/*.zip"},
+			"--jars: no file matches DIR/*.zip; name a file of this machine"},
+		{"file:DIR/app.py", []string{"file:DIR/d"},
+			"--jars: DIR/d is a directory; name its files, for example DIR/d/*, or pack it"},
+		{"file:DIR/app.py", []string{"file:DIR/pipe"},
+			"--jars: DIR/pipe is not a regular file; copy its content into a file"},
+		{"file:DIR/app.py", []string{"file:DIR/a%20b.jar"},
+			`its name "a b.jar" has characters that a URI escapes; rename it`},
+		{"file:DIR/app.py", []string{"file:DIR/d/x", "file:DIR/e/x"},
+			"DIR/d/x and DIR/e/x have the same name and different contents, and Spark puts both into one directory; rename one"},
 		{"file:DIR/app.py", []string{"file:DIR/large.jar"},
 			"the local files have 900004 bytes together (DIR/large.jar has 900000), and a ConfigMap takes at most 900000; name an object store with --stage"},
 	} {
@@ -193,7 +210,8 @@ func TestFilesThatCannotBeStaged(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 123456: "123 kB", 5_250_000: "5.25 MB", 7_000_000_000: "7 GB", 1 << 60: "1.15e+09 GB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 123456: "123 kB",
+		5_250_000: "5.25 MB", 7_000_000_000: "7 GB", 1 << 60: "1.15e+09 GB"} {
 		if got := sizeText(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
@@ -283,18 +301,21 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 		app  *v1beta2.SparkApplication
 		want []string
 	}{
-		{first, []string{"app.py false", "a.jar false"}}, {second, []string{"app.py true"}}, {other, []string{"app.py false"}},
+		{first, []string{"app.py false", "a.jar false"}}, {second, []string{"app.py true"}},
+		{other, []string{"app.py false"}},
 	} {
 		if diff := cmp.Diff(c.want, staging(t, url, "", c.app)); diff != "" {
 			t.Errorf("application %d (-want +got):\n%s", i+1, diff)
 		}
 	}
 
-	main, jar := found(t, appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})).Files[0], found(t, appWith(dir, "file:DIR/a.jar", v1beta2.Dependencies{})).Files[0]
+	main, jar := found(t, appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{})).Files[0],
+		found(t, appWith(dir, "file:DIR/a.jar", v1beta2.Dependencies{})).Files[0]
 	mainKey, jarKey := "jobs/"+main.Digest[:32]+"/app.py", "jobs/"+jar.Digest[:32]+"/a.jar"
 	otherKey := "elsewhere/" + main.Digest[:32] + "/app.py"
 
-	if diff := cmp.Diff([]string{as + "/" + jarKey, "local:///b.jar"}, first.Spec.Deps.Jars); diff != "" || first.Spec.MainApplicationFile != as+"/"+mainKey {
+	if diff := cmp.Diff([]string{as + "/" + jarKey, "local:///b.jar"}, first.Spec.Deps.Jars); diff != "" ||
+		first.Spec.MainApplicationFile != as+"/"+mainKey {
 		t.Errorf("the main file is %s; (-want +got):\n%s", first.Spec.MainApplicationFile, diff)
 	}
 
@@ -354,7 +375,8 @@ func TestRemoveCallsOnlyOwnServers(t *testing.T) {
 			calls = 0
 
 			_, err := removeFiles(t.Context(), app, nil)
-			if refused := err != nil && strings.Contains(err.Error(), server.URL) && strings.Contains(err.Error(), storeVariable); refused == test.wantCalls {
+			if refused := err != nil && strings.Contains(err.Error(), server.URL) &&
+				strings.Contains(err.Error(), storeVariable); refused == test.wantCalls {
 				t.Errorf("error %v", err)
 			}
 
@@ -372,7 +394,8 @@ func TestRemoveTouchesNothingElse(t *testing.T) {
 	root := write(t, map[string]string{"a.txt": "a", "jobs/b.txt": "b", "elsewhere/" + digest + "/c.txt": "c"})
 	app := appWith("", "local:///app.py", v1beta2.Dependencies{})
 
-	text, err := json.Marshal(staged{Store: "file://" + root, Keys: []string{"a.txt", "jobs/b.txt", "elsewhere/" + digest + "/c.txt", "jobs/../a.txt"}})
+	text, err := json.Marshal(staged{Store: "file://" + root,
+		Keys: []string{"a.txt", "jobs/b.txt", "elsewhere/" + digest + "/c.txt", "jobs/../a.txt"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +416,8 @@ func TestRemoveTouchesNothingElse(t *testing.T) {
 // the scheme local, because Spark does not copy such files to the executors.
 func TestDirectoryOfThePods(t *testing.T) {
 	dir := write(t, map[string]string{"app.py": "main", "a.py": "a", "x.txt": "x"})
-	app := appWith(dir, "file:DIR/app.py", v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py"}, Files: []string{"file:DIR/x.txt"}})
+	app := appWith(dir, "file:DIR/app.py",
+		v1beta2.Dependencies{PyFiles: []string{"file:DIR/a.py"}, Files: []string{"file:DIR/x.txt"}})
 	app.Spec.SparkVersion = "3.5.9"
 	root := t.TempDir()
 	staging(t, "file://"+root, "local:///mnt/store", app)
@@ -414,7 +438,8 @@ func TestDirectoryOfThePods(t *testing.T) {
 // TestProgress checks the lines of a progress bar: a bar fits a narrow terminal and ends with a line break, and without
 // a terminal each file has one line.
 func TestProgress(t *testing.T) {
-	long, empty := &localFile{Path: "/d/a-name-that-is-longer-than-a-narrow-terminal.jar", Size: 2000}, &localFile{Path: "/d/empty"}
+	long, empty := &localFile{Path: "/d/a-name-that-is-longer-than-a-narrow-terminal.jar", Size: 2000},
+		&localFile{Path: "/d/empty"}
 	for width, want := range map[int]string{
 		0: "a-name-that-is-longer-than-a-narrow-terminal.jar (2 kB) stored\nempty (0 bytes) stored\nempty (0 bytes) is in the store\n",
 		60: "\r#####---------------  25% …han-a-narrow-terminal.jar (2 kB)\r##########----------  50% …han-a-narrow-terminal.jar (2 kB)" +
@@ -508,7 +533,8 @@ func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
 		signers = ""
 		app := appWith("", "local:///app.py", v1beta2.Dependencies{})
 
-		text, err := json.Marshal(staged{Store: store, Keys: []string{"files/jobs/" + strings.Repeat("0", 32) + "/c.txt"}})
+		text, err := json.Marshal(staged{Store: store,
+			Keys: []string{"files/jobs/" + strings.Repeat("0", 32) + "/c.txt"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -525,17 +551,22 @@ func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
 	}
 
 	for _, parameter := range []string{
-		"profile=admin", "ssetype=aws:kms", "kmskeyid=k", "accelerate=true", "anonymous=true", "fips=true", "dualstack=true", "disable_https=true",
-		"awssdk=v2", "hostname_immutable=true", "rate_limiter_capacity=0", "request_checksum_calculation=when_required", "Profile=admin", "new=1",
+		"profile=admin", "ssetype=aws:kms", "kmskeyid=k", "accelerate=true", "anonymous=true", "fips=true",
+		"dualstack=true", "disable_https=true",
+		"awssdk=v2", "hostname_immutable=true", "rate_limiter_capacity=0", "request_checksum_calculation=when_required",
+		"Profile=admin", "new=1",
 	} {
-		if err := remove("s3://bucket/files" + at + "&" + parameter); err == nil || !strings.Contains(err.Error(), "only you may choose") || signers != "" {
+		if err := remove("s3://bucket/files" + at + "&" + parameter); err == nil ||
+			!strings.Contains(err.Error(), "only you may choose") || signers != "" {
 			t.Errorf("%s: %v, signed by %s", parameter, err, signers)
 		}
 	}
 
 	for _, store := range []string{
-		"file:///tmp?secret_key_path=/etc/passwd", "file:///tmp?base_url=http://x", "file:///tmp?create_dir=true", "gs://b/p?access_id=x", "gs://b/p?private_key_path=/etc/passwd",
-		"gs://b/p?universe_domain=x", "azblob://c/p?storage_account=a&domain=x", "azblob://c/p?storage_account=a&protocol=http", "azblob://c/p?cdn=true", "azblob://c/p?localemu=true",
+		"file:///tmp?secret_key_path=/etc/passwd", "file:///tmp?base_url=http://x", "file:///tmp?create_dir=true",
+		"gs://b/p?access_id=x", "gs://b/p?private_key_path=/etc/passwd",
+		"gs://b/p?universe_domain=x", "azblob://c/p?storage_account=a&domain=x",
+		"azblob://c/p?storage_account=a&protocol=http", "azblob://c/p?cdn=true", "azblob://c/p?localemu=true",
 	} {
 		if err := remove(store); err == nil || !strings.Contains(err.Error(), "only you may choose") {
 			t.Errorf("%s: %v", store, err)
@@ -555,7 +586,8 @@ func TestOnlyTheUserChoosesTheProfile(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 
-	if strings.Contains(store.url, "admin") || strings.Contains(store.url, "AES") || !strings.Contains(store.url, "region=us-east-1") {
+	if strings.Contains(store.url, "admin") || strings.Contains(store.url, "AES") ||
+		!strings.Contains(store.url, "region=us-east-1") {
 		t.Errorf("the application keeps the URL %s", store.url)
 	}
 }

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,16 +15,14 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/fileblob" // a directory: file://
-	_ "gocloud.dev/blob/s3blob"   // S3 and compatible stores: s3://
 	"gocloud.dev/gcerrors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 )
 
 // filesAnnotation is the annotation of an application that names the store and the keys of the application's staged
@@ -49,56 +48,44 @@ var schemes = map[string]string{"s3": "s3a"}
 //   - azblob://CONTAINER/PREFIX becomes abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX.
 //   - file:///DIRECTORY becomes local:///DIRECTORY. The pods have to mount the directory at the same path.
 func openStore(ctx context.Context, store, readAs string, create bool) (*objectStore, error) {
-	u, err := url.Parse(store)
-	if err != nil || u.Scheme == "" {
-		return nil, fmt.Errorf("%q is not the URL of a store; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azblob://CONTAINER/PREFIX or file:///DIRECTORY", store)
-	}
+	defer Quiet()()
 
-	if u.User != nil {
-		return nil, errors.New("the URL of a store is kept in the application, so it must not contain a password; set the credentials in the environment")
-	}
-
-	switch u.Scheme {
-	case "gs":
-		err = prepareGoogle(ctx, u)
-	case "azblob":
-		err = prepareAzure(u)
-		store = u.String()
-	}
-
+	opened, prefix, u, err := bucket.Open(ctx, store, create, hints)
 	if err != nil {
 		return nil, err
 	}
 
-	s := &objectStore{url: recorded(store), readAs: strings.TrimSuffix(readAs, "/")}
-
-	target := *u
-	if u.Scheme == "file" {
-		query := u.Query()
-		query.Set("create_dir", strconv.FormatBool(create))
-		query.Set("no_tmp_dir", "true")
-		query.Set("metadata", "skip")
-		target.RawQuery = query.Encode()
-	} else {
-		s.prefix, target.Path = strings.Trim(u.Path, "/"), ""
-	}
-
+	s := &objectStore{bucket: opened, url: recorded(u.String()), prefix: prefix, readAs: strings.TrimSuffix(readAs, "/")}
 	if s.readAs == "" {
 		s.readAs = readBy(u)
 	}
-	// The client of S3 logs its warnings, such as one about the metadata of EC2, to the os.Stderr of this moment. They
-	// are no errors, and nothing else can turn them off.
-	if quiet, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
-		defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
-
-		os.Stderr = quiet
-	}
-
-	if s.bucket, err = blob.OpenBucket(ctx, target.String()); err != nil {
-		return nil, err
-	}
 	return s, nil
 }
+
+// Quiet silences the clients of stores until the caller calls the result. The client of S3 logs its warnings, such as
+// one about the metadata of EC2, to the os.Stderr of this moment. They are no errors, and nothing else can turn them
+// off.
+func Quiet() func() {
+	stderr := os.Stderr
+	if quiet, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = quiet
+	}
+	return func() { os.Stderr = stderr }
+}
+
+var hints = Hints("--stage")
+
+// Hints returns the settings of sparkctl's user in messages about stores. The argument is the option that has the URL.
+func Hints(option string) bucket.Hints {
+	return bucket.Hints{
+		Setting: option,
+		AWS:     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+		Google:  "run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS",
+		Azure:   "run az login, or set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_SAS_TOKEN, or AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY",
+	}
+}
+
+func explained(err error) error { return bucket.Explain(err, hints) }
 
 // readBy returns the beginning of the URLs by which Spark reads a store.
 func readBy(u *url.URL) string {
@@ -115,6 +102,13 @@ func readBy(u *url.URL) string {
 		scheme = other
 	}
 	return strings.TrimSuffix(scheme+"://"+u.Host+u.Path, "/")
+}
+
+// azureReadBy returns the prefix of the URLs that Spark needs to read the files of an Azure container. Hadoop's client
+// for Azure uses the endpoint of Data Lake Storage. Accounts without a hierarchical namespace have this endpoint, too.
+func azureReadBy(u *url.URL) string {
+	domain := strings.Replace(cmp.Or(os.Getenv("AZURE_STORAGE_DOMAIN"), "blob.core.windows.net"), "blob.", "dfs.", 1)
+	return strings.TrimSuffix("abfss://"+u.Host+"@"+u.Query().Get(bucket.AccountParameter)+"."+domain+u.Path, "/")
 }
 
 // Close releases the connections of the store.
@@ -174,7 +168,7 @@ func (s *objectStore) Upload(ctx context.Context, set *fileSet, namespace string
 			continue
 		}
 		// A store may answer "forbidden" for a missing object. If it does not answer at all, it cannot store the file.
-		if _, answered := answerOf(err); answered || err == nil || gcerrors.Code(err) == gcerrors.NotFound {
+		if bucket.Answered(err) || err == nil || gcerrors.Code(err) == gcerrors.NotFound {
 			err = s.upload(ctx, key, f, progress)
 		}
 
@@ -259,7 +253,7 @@ func removeFiles(ctx context.Context, app *v1beta2.SparkApplication, remaining [
 // parameters maps the scheme of a store's URL to the parameters that an application keeps. All others choose what is
 // the user's alone, such as the profile of the AWS command line (profile), or a file of the user's machine.
 var parameters = map[string][]string{
-	"s3": {"endpoint", "region", "use_path_style", "s3ForcePathStyle"}, "gs": {anonymousParameter}, "azblob": {accountParameter},
+	"s3": {"endpoint", "region", "use_path_style", "s3ForcePathStyle"}, "gs": {bucket.AnonymousParameter}, "azblob": {bucket.AccountParameter},
 }
 
 // recorded returns the URL of a store as an application keeps it.

@@ -19,17 +19,19 @@ func TestLiveReplacesThePage(t *testing.T) {
 		var out bytes.Buffer
 		i := 0
 
-		err := Streams{Out: &out, Err: &out, Width: width}.Safe().Live(t.Context(), true, func(context.Context) (string, bool, error) {
-			i++
-			return pages[i-1], i == len(pages), nil
-		})
+		err := Streams{Out: &out, Err: &out, Width: width}.Safe().Live(t.Context(), true,
+			func(context.Context) (string, bool, error) {
+				i++
+				return pages[i-1], i == len(pages), nil
+			})
 		if err != nil || out.String() != want {
 			t.Errorf("%d columns: %v, %q, want %q", width, err, out.String(), want)
 		}
 	}
 	var out bytes.Buffer
 
-	err := Streams{Out: &out, Err: &out, Width: 80}.Live(t.Context(), false, func(context.Context) (string, bool, error) { return "page\n", false, nil })
+	err := Streams{Out: &out, Err: &out, Width: 80}.Live(t.Context(), false,
+		func(context.Context) (string, bool, error) { return "page\n", false, nil })
 	if err != nil || out.String() != "page\n" {
 		t.Errorf("a page that is shown once: %v, %q", err, out.String())
 	}
@@ -42,7 +44,8 @@ func TestLiveEnds(t *testing.T) {
 	var out strings.Builder
 
 	streams := Streams{Out: &out, Err: &out}
-	if err := streams.Live(ctx, true, func(context.Context) (string, bool, error) { return "", false, failed }); !errors.Is(err, failed) {
+	if err := streams.Live(ctx, true,
+		func(context.Context) (string, bool, error) { return "", false, failed }); !errors.Is(err, failed) {
 		t.Errorf("%v", err)
 	}
 

@@ -13,7 +13,8 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 		noColour, kind string
 		want           string
 	}{
-		{80, "", "xterm", "\x1b[31mfailed\x1b[0m"}, {0, "", "xterm", "failed"}, {80, "1", "xterm", "failed"}, {80, "", "dumb", "failed"},
+		{80, "", "xterm", "\x1b[31mfailed\x1b[0m"}, {0, "", "xterm", "failed"}, {80, "1", "xterm", "failed"},
+		{80, "", "dumb", "failed"},
 	} {
 		t.Setenv("NO_COLOR", test.noColour)
 		t.Setenv("TERM", test.kind)

@@ -58,11 +58,14 @@ func TestColouredPassesOnlyColours(t *testing.T) {
 // TestCellsAndLinesArePrintable checks that the cells of a table and wrapped texts have no line breaks of others, which
 // could forge rows, and that their escapes count as columns.
 func TestCellsAndLinesArePrintable(t *testing.T) {
-	table := Table{Columns: []Column{{Header: "NAME"}, {Header: "STATE"}}, Rows: [][]string{{"a\nforged   RUNNING", unprintable.Text}}}
+	table := Table{Columns: []Column{{Header: "NAME"}, {Header: "STATE"}},
+		Rows: [][]string{{"a\nforged   RUNNING", unprintable.Text}}}
 	for _, width := range []int{0, 60} {
-		texts := []string{table.String(width), Wrap("why: ", "a\nb "+unprintable.Text, width), table.Layout(width).Line([]string{"a\nb", unprintable.Text})}
+		texts := []string{table.String(width), Wrap("why: ", "a\nb "+unprintable.Text, width),
+			table.Layout(width).Line([]string{"a\nb", unprintable.Text})}
 		for _, text := range texts {
-			if found := unprintable.First(text); found != "" || strings.Contains(text, "\nforged") || strings.Contains(text, "\nb") {
+			if found := unprintable.First(text); found != "" || strings.Contains(text, "\nforged") ||
+				strings.Contains(text, "\nb") {
 				t.Errorf("width %d: %q", width, text)
 			}
 		}
@@ -76,12 +79,14 @@ func TestQuotedWordsAreOneWord(t *testing.T) {
 		t.Skip("needs bash")
 	}
 
-	for _, word := range []string{"plain", "", "a b", "x; rm -rf /", "$(id)", "`id`", "it's", "a\nb", "\x1b[31m'\\", "--flag=*", "~", "\u202e", "a\\nb"} {
+	for _, word := range []string{"plain", "", "a b", "x; rm -rf /", "$(id)", "`id`", "it's", "a\nb", "\x1b[31m'\\",
+		"--flag=*", "~", "\u202e", "a\\nb"} {
 		if got := Quote(word); unprintable.First(got) != "" || strings.Contains(got, "\n") {
 			t.Errorf("%q is quoted as %q", word, got)
 		}
 
-		printed, err := exec.Command(bash, "-c", "LC_ALL=C.UTF-8; "+string(Commandf("printf %s %s", "%s", word))).Output()
+		printed, err := exec.Command(bash, "-c",
+			"LC_ALL=C.UTF-8; "+string(Commandf("printf %s %s", "%s", word))).Output()
 		if err != nil || string(printed) != word {
 			t.Errorf("%q is quoted as %s and printed as %q: %v", word, Quote(word), printed, err)
 		}
@@ -92,7 +97,8 @@ func TestQuotedWordsAreOneWord(t *testing.T) {
 // and has the same keys and values.
 func TestPrintedYAMLHasTheSameValues(t *testing.T) {
 	for _, value := range []any{
-		map[string]any{"a": unprintable.Text, "b": []any{"x\u202ey", "two\nlines\u2028", "plain", ""}, unprintable.Text: "c", "d": map[string]any{"\u009b": "\x7f"}},
+		map[string]any{"a": unprintable.Text, "b": []any{"x\u202ey", "two\nlines\u2028", "plain", ""},
+			unprintable.Text: "c", "d": map[string]any{"\u009b": "\x7f"}},
 		map[string]any{"a": "plain", "b": "two\nlines\n"},
 	} {
 		text, err := json.Marshal(value)

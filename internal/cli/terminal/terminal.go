@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -27,6 +28,13 @@ type Streams struct {
 	Height int
 	// Interactive is true if In is a terminal, so that the program can request a confirmation.
 	Interactive bool
+}
+
+// Warn prints warnings.
+func (s Streams) Warn(warnings ...string) {
+	for _, warning := range warnings {
+		fmt.Fprintln(s.Err, Wrap("warning: ", warning, s.Width))
+	}
 }
 
 // Standard returns the streams of this process.

@@ -11,8 +11,10 @@ import (
 // TestTableFitsTheTerminal checks that a table leaves out columns, and then cuts cells, until it fits the terminal.
 func TestTableFitsTheTerminal(t *testing.T) {
 	table := Table{
-		Columns: []Column{{Header: "NAMESPACE", Drop: 2}, {Header: "NAME"}, {Header: "STATE"}, {Header: "AGE", Drop: 1}},
-		Rows:    [][]string{{"analytics", "daily-report-of-all-customers-20260102", "RUNNING", "2m"}, {"default", "pi", "COMPLETED", "3h"}},
+		Columns: []Column{{Header: "NAMESPACE", Drop: 2}, {Header: "NAME"}, {Header: "STATE"},
+			{Header: "AGE", Drop: 1}},
+		Rows: [][]string{{"analytics", "daily-report-of-all-customers-20260102", "RUNNING", "2m"},
+			{"default", "pi", "COMPLETED", "3h"}},
 	}
 	for width, want := range map[int]string{
 		0: "NAMESPACE   NAME                                     STATE       AGE\n" +
@@ -50,8 +52,9 @@ func TestTableFitsTheTerminal(t *testing.T) {
 // TestLaterRowsStandBelowTheOthers checks that a row has the columns of the table before it, and fits the terminal.
 func TestLaterRowsStandBelowTheOthers(t *testing.T) {
 	table := Table{
-		Columns: []Column{{Header: "NAME"}, {Header: "STATE"}, {Header: "EXECUTORS", Drop: 2}, {Header: "AGE", Drop: 1}},
-		Rows:    [][]string{{"first-pi", "RUNNING", "1", "5s"}},
+		Columns: []Column{{Header: "NAME"}, {Header: "STATE"}, {Header: "EXECUTORS", Drop: 2},
+			{Header: "AGE", Drop: 1}},
+		Rows: [][]string{{"first-pi", "RUNNING", "1", "5s"}},
 	}
 
 	const want = "NAME       STATE     EXECUTORS   AGE\n" +
@@ -90,7 +93,8 @@ func TestWrap(t *testing.T) {
 func TestTextsHaveAWidth(t *testing.T) {
 	table := Table{
 		Columns: []Column{{Header: "NAME"}, {Header: "POD", Drop: 2}, {Header: "MESSAGE", Drop: 1, Max: 80}},
-		Rows:    [][]string{{"first-pi", "first-pi-driver", strings.Repeat("word ", 60)}, {"second", "second-driver", "short"}},
+		Rows: [][]string{{"first-pi", "first-pi-driver", strings.Repeat("word ", 60)},
+			{"second", "second-driver", "short"}},
 	}
 	for width := range 200 {
 		text := table.String(width)
@@ -98,7 +102,8 @@ func TestTextsHaveAWidth(t *testing.T) {
 
 		text += layout.Line([]string{"third", "third-driver", strings.Repeat("more ", 60)})
 		for line := range strings.Lines(text) {
-			if n := utf8.RuneCountInString(line) - 1; n > 80+len("first-pi")+len("first-pi-driver")+2*len(gap) || width >= minText && n > width {
+			if n := utf8.RuneCountInString(line) - 1; n > 80+len("first-pi")+len("first-pi-driver")+2*len(gap) ||
+				width >= minText && n > width {
 				t.Errorf("%d columns: a line has %d: %q", width, n, line)
 			}
 		}

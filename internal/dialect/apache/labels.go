@@ -1,6 +1,7 @@
 package apache
 
 import (
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -13,7 +14,7 @@ const DefaultOperatorName = "spark-kubernetes-operator"
 // Labels of this API group by which tools select objects.
 const (
 	LabelOperatorName = "spark.operator/name"
-	LabelAppName      = "spark.operator/spark-app-name"
+	LabelAppName      = sparkv1.AppNameLabel
 )
 
 // The operator's own labels, which identify every object of an attempt.

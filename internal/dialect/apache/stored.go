@@ -43,3 +43,31 @@ func KeysOf[S any](history map[string]S) []string {
 	})
 	return keys
 }
+
+// NextEntry returns the key and the time of a state that follows those of a history. Numbers continue across attempts,
+// whose histories may be apart. The time is never before the time of the last state, even if different machines, whose
+// clocks differ, wrote the two states.
+func NextEntry[S any](at time.Time, last string, histories ...map[string]S) (key, timestamp string) {
+	next := int64(0)
+	for _, history := range histories {
+		for key := range history {
+			next = max(next, KeyOf(key)+1)
+		}
+	}
+
+	if before := ParseTimestamp(last); before.After(at) {
+		at = before
+	}
+	return strconv.FormatInt(next, 10), Timestamp(at)
+}
+
+// DropOldest removes the oldest states of a history that has more than the given number. It returns the keys of the
+// others in order.
+func DropOldest[S any](history map[string]S, most int) []string {
+	keys := KeysOf(history)
+	for len(keys) > most {
+		delete(history, keys[0])
+		keys = keys[1:]
+	}
+	return keys
+}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"net/url"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,6 +50,23 @@ func Present(present *platform.Settings, o *statusv1.OperatorStatus, inherited b
 	return present
 }
 
+// Placed returns the present defaults with what a queue has added to the pods of an attempt, as its status (the
+// argument o) stores it.
+func Placed(present *platform.Settings, o *statusv1.OperatorStatus, attempt int32) *platform.Settings {
+	if o == nil || o.Attempt != attempt || o.Defaults == nil {
+		return present
+	}
+	return present.Placed(platform.Recall(o.Defaults).Placements())
+}
+
+// Admitted returns the defaults with what a queue adds to the pods that it has just admitted.
+func Admitted(present *platform.Settings, seen lifecycle.Observed) *platform.Settings {
+	if seen.Quota == nil || !seen.Quota.Asked {
+		return present
+	}
+	return present.Placed(seen.Quota.Placement)
+}
+
 // Changed reports whether the platform's defaults have changed since the launch of an attempt (ErrDefaultsChanged).
 func Changed(present *platform.Settings, o *statusv1.OperatorStatus, attempt int32) bool {
 	return o != nil && o.Attempt == attempt && !present.IsVersion(o.Defaults)
@@ -60,6 +78,36 @@ func Remember(present *platform.Settings, o *statusv1.OperatorStatus, before, ne
 	if o != nil && next.Attempt != before.Attempt {
 		o.Defaults = present.Remember()
 	}
+}
+
+// Spark configuration of event logs.
+const (
+	eventLogEnabledKey = "spark.eventLog.enabled"
+	eventLogDirKey     = "spark.eventLog.dir"
+)
+
+// Link stores the address of an attempt's page in the History Server in a status (the argument o). The argument m is
+// the memory after the decision, own is the user's sparkConf, and id is Spark's id of the attempt, or "" if it is
+// unknown.
+//
+// An attempt keeps its address. An application that has ended without an address gets none. Otherwise the operator
+// would write the statuses of all applications after a change of its configuration. An attempt that was launched with
+// other defaults gets none either, because it may write no event log, or write it elsewhere.
+func Link(present *platform.Settings, own map[string]string, o *statusv1.OperatorStatus, m lifecycle.Memory, id string) {
+	switch {
+	case o == nil || id != "" && strings.HasSuffix(o.HistoryServerURL, "/"+id+"/"):
+	case id == "" || !m.Phase.Live() || present == nil || present.HistoryServer == "" || !present.IsVersion(o.Defaults) ||
+		cmp.Or(own[eventLogDirKey], present.SparkConf[eventLogDirKey]) != present.SparkConf[eventLogDirKey] ||
+		cmp.Or(own[eventLogEnabledKey], present.SparkConf[eventLogEnabledKey]) != "true":
+		o.HistoryServerURL = ""
+	default:
+		o.HistoryServerURL = HistoryPage(present.HistoryServer, id)
+	}
+}
+
+// HistoryPage returns the address of an application's page in a History Server.
+func HistoryPage(server, id string) string {
+	return strings.TrimRight(server, "/") + "/history/" + url.PathEscape(id) + "/"
 }
 
 // Annotations returns the annotations by which the operator recognizes the launch of a driver that was not stored, even
@@ -74,7 +122,7 @@ func Annotations(owner metav1.Object, specHash string, s *platform.Settings) map
 		all[lifecycle.RestartRequestAnnotation] = request
 	}
 
-	if s != nil {
+	if s != nil && s.Version != "" {
 		all[platform.VersionAnnotation] = s.Version
 	}
 	return all

@@ -159,24 +159,38 @@ func (l *Launch[A]) ExecutorOf(id int, driver types.UID) (*corev1.Pod, error) {
 
 // Pods returns the driver, and the executors with which it starts. It leaves out pods that cannot be rendered.
 func (l *Launch[A]) Pods() []dialect.Pods {
+	_, initial := l.executors()
+	pods, _ := l.podsWith(initial)
+	return pods
+}
+
+// executors returns the largest number of executors, and the number with which the driver starts.
+func (l *Launch[A]) executors() (most dialect.Workers, initial int32) {
+	c, err := l.Configuration()
+	if err != nil {
+		return dialect.Workers{}, 0
+	}
+	return l.Attempt.Workers(c)
+}
+
+// podsWith returns the driver, and the given number of executors. If one of them cannot be rendered, it returns the
+// other one and the error.
+func (l *Launch[A]) podsWith(executors int32) ([]dialect.Pods, error) {
 	driver, err := l.Driver()
 	if err != nil || driver == nil {
-		return nil
+		return nil, err
 	}
 
 	pods := []dialect.Pods{{Role: RoleDriver, Pod: driver, Count: 1}}
-
-	c, err := l.Configuration()
-	if err != nil {
-		return pods
+	if executors <= 0 {
+		return pods, nil
 	}
 
-	if _, initial := l.Attempt.Workers(c); initial > 0 {
-		if pod, err := l.Executor(); err == nil {
-			pods = append(pods, dialect.Pods{Role: RoleExecutor, Pod: pod, Count: initial})
-		}
+	pod, err := l.Executor()
+	if err == nil {
+		pods = append(pods, dialect.Pods{Role: RoleExecutor, Pod: pod, Count: executors})
 	}
-	return pods
+	return pods, err
 }
 
 // Attach attaches the launch to the action of a plan that launches the same attempt, if there is such an action. If l

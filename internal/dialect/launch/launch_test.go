@@ -119,7 +119,8 @@ func (anyRules) Faults(*dialect.Subject) []*dialect.FieldError          { return
 func (anyRules) ExposureFaults(*dialect.Exposing) []*dialect.FieldError { return nil }
 
 func launchOf(p *pi) *Launch[*pi] {
-	return New(p, Identity{Number: 2, ID: "id"}, map[string]any{}, dialect.Sources("spec.driver", "spec.executor", "template"), anyRules{})
+	return New(p, Identity{Number: 2, ID: "id"}, map[string]any{},
+		dialect.Sources("spec.driver", "spec.executor", "template"), anyRules{})
 }
 
 func TestNextAttempt(t *testing.T) {
@@ -136,9 +137,11 @@ func TestEachPartIsComputedOnce(t *testing.T) {
 		pi   *pi
 		want map[string]int
 	}{
-		"the operator": {&pi{executors: 2}, map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Executor": 1}},
-		"spark-submit": {&pi{executors: 2, submits: true}, map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Driver": 1, "Executor": 1}},
-		"a fault":      {&pi{settings: map[string]string{"spark.wrong": "x"}}, map[string]int{"Configuration": 1}},
+		"the operator": {&pi{executors: 2},
+			map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Executor": 1}},
+		"spark-submit": {&pi{executors: 2, submits: true},
+			map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Driver": 1, "Executor": 1}},
+		"a fault": {&pi{settings: map[string]string{"spark.wrong": "x"}}, map[string]int{"Configuration": 1}},
 	} {
 		l := launchOf(c.pi)
 		for range 3 {
@@ -187,13 +190,16 @@ func TestPodsOfALaunch(t *testing.T) {
 		pi   *pi
 		want string
 	}{
-		"a driver and executors":             {&pi{executors: 3}, "driver pi-1-driver 1, executor pi-1-exec-1 3"},
-		"a driver that spark-submit creates": {&pi{executors: 1, submits: true}, "driver pi-1-driver 1, executor pi-1-exec-1 1"},
-		"no executors":                       {&pi{}, "driver pi-1-driver 1"},
-		"a negative number of executors":     {&pi{executors: -5}, "driver pi-1-driver 1"},
-		"a driver that cannot be rendered":   {&pi{executors: 3, settings: map[string]string{"spark.driver.memory": "much"}}, ""},
-		"executors that cannot be rendered":  {&pi{executors: 3, settings: map[string]string{"spark.lost": "x"}}, "driver pi-1-driver 1"},
-		"a wrong configuration":              {&pi{executors: 3, settings: map[string]string{"spark.wrong": "x"}}, ""},
+		"a driver and executors": {&pi{executors: 3}, "driver pi-1-driver 1, executor pi-1-exec-1 3"},
+		"a driver that spark-submit creates": {&pi{executors: 1, submits: true},
+			"driver pi-1-driver 1, executor pi-1-exec-1 1"},
+		"no executors":                   {&pi{}, "driver pi-1-driver 1"},
+		"a negative number of executors": {&pi{executors: -5}, "driver pi-1-driver 1"},
+		"a driver that cannot be rendered": {&pi{executors: 3,
+			settings: map[string]string{"spark.driver.memory": "much"}}, ""},
+		"executors that cannot be rendered": {&pi{executors: 3, settings: map[string]string{"spark.lost": "x"}},
+			"driver pi-1-driver 1"},
+		"a wrong configuration": {&pi{executors: 3, settings: map[string]string{"spark.wrong": "x"}}, ""},
 	} {
 		var words []string
 		for _, p := range launchOf(c.pi).Pods() {
@@ -221,7 +227,8 @@ func TestLaunchGoesToTheActionOfItsAttempt(t *testing.T) {
 
 	for i, action := range actions {
 		if got, want := action.Built != nil, i == 4; got != want {
-			t.Errorf("action %d (%s %s %d): has a launch is %v, want %v", i, action.Verb, action.Part, action.Attempt, got, want)
+			t.Errorf("action %d (%s %s %d): has a launch is %v, want %v", i, action.Verb, action.Part, action.Attempt,
+				got, want)
 		}
 	}
 
@@ -255,7 +262,8 @@ func TestAttachedReusesOnlyTheSameLaunch(t *testing.T) {
 		"no launch":                         {nil, Identity{2, "id", at}, false},
 		"a launch of another kind's render": {submit.Objects{}, Identity{2, "id", at}, false},
 	} {
-		got, objects, err := Attached(lifecycle.Action{Attempt: c.id.Number, Built: c.built}, c.id, func() *Launch[*pi] { return launchOf(&pi{}) })
+		got, objects, err := Attached(lifecycle.Action{Attempt: c.id.Number, Built: c.built}, c.id,
+			func() *Launch[*pi] { return launchOf(&pi{}) })
 		if err != nil || (got == l) != c.reused {
 			t.Errorf("%s: reused %t, %v", name, got == l, err)
 			continue
@@ -267,7 +275,8 @@ func TestAttachedReusesOnlyTheSameLaunch(t *testing.T) {
 		}
 	}
 
-	_, _, err := Attached(lifecycle.Action{}, Identity{}, func() *Launch[*pi] { return launchOf(&pi{settings: map[string]string{"spark.wrong": "x"}}) })
+	_, _, err := Attached(lifecycle.Action{}, Identity{},
+		func() *Launch[*pi] { return launchOf(&pi{settings: map[string]string{"spark.wrong": "x"}}) })
 	if fault, ok := errors.AsType[*dialect.FieldError](err); !ok || fault.Field != "spec.wrong" {
 		t.Errorf("the error is %v", err)
 	}
@@ -282,11 +291,15 @@ func TestSubmittedByTheModes(t *testing.T) {
 		why, err string
 	}{
 		"nothing prevents the operator": {Mode{}, nil, "", ""},
-		"spark-submit is required":      {Mode{Required: "the test requires it"}, nil, "spark-submit creates the driver pod: the test requires it", ""},
-		"only spark-submit can":         {Mode{}, needs, "spark-submit creates the driver pod: spec.spark.kubernetes.driver.podTemplateFile: ", ""},
-		"it is switched off":            {Mode{Off: true}, needs, "", "; spark-submit could do it, but that is switched off by the operator's configuration ("},
-		"another setting excludes it":   {Mode{Excluded: "; do this"}, needs, "", "; do this"},
-		"nobody can":                    {Mode{}, map[string]string{"spark.driver.memory": "much"}, "", "spec.spark.driver.memory: "},
+		"spark-submit is required": {Mode{Required: "the test requires it"}, nil,
+			"spark-submit creates the driver pod: the test requires it", ""},
+		"only spark-submit can": {Mode{}, needs,
+			"spark-submit creates the driver pod: spec.spark.kubernetes.driver.podTemplateFile: ", ""},
+		"it is switched off": {Mode{Off: true}, needs, "",
+			"; spark-submit could do it, but that is switched off by the operator's configuration ("},
+		"another setting excludes it": {Mode{Excluded: "; do this"}, needs, "", "; do this"},
+		"nobody can": {Mode{}, map[string]string{"spark.driver.memory": "much"}, "",
+			"spec.spark.driver.memory: "},
 	} {
 		p := &pi{settings: maps.Clone(c.settings)}
 
@@ -306,7 +319,8 @@ func TestSubmittedByTheModes(t *testing.T) {
 			text = err.Error()
 		}
 
-		if !strings.HasPrefix(message, c.why) || (message == "") != (c.why == "") || !strings.Contains(text, c.err) || (text == "") != (c.err == "") || (objects.Driver == nil) != (err != nil) {
+		if !strings.HasPrefix(message, c.why) || (message == "") != (c.why == "") || !strings.Contains(text, c.err) ||
+			(text == "") != (c.err == "") || (objects.Driver == nil) != (err != nil) {
 			t.Errorf("%s: %q, %v", name, message, err)
 		}
 	}
@@ -323,12 +337,14 @@ func TestErrorsNameTheFieldAndKeepTheirCause(t *testing.T) {
 	for _, c := range []struct {
 		err           error
 		fault, native bool
-	}{{nil, false, false}, {other, false, false}, {&submit.Error{Key: "a"}, true, false}, {&submit.Error{Key: "a", NotNative: true}, true, true}} {
+	}{{nil, false, false}, {other, false, false}, {&submit.Error{Key: "a"}, true, false},
+		{&submit.Error{Key: "a", NotNative: true}, true, true}} {
 		named := b.Named(c.err)
 		_, fault := errors.AsType[*dialect.FieldError](named)
 
 		refused, native := errors.AsType[*submit.Error](named)
-		if fault != c.fault || native != c.native || native && !refused.NotNative || !fault && !errors.Is(named, c.err) {
+		if fault != c.fault || native != c.native || native && !refused.NotNative || !fault &&
+			!errors.Is(named, c.err) {
 			t.Errorf("%v becomes %v", c.err, named)
 		}
 	}

@@ -38,10 +38,12 @@ func TestFallbackKeys(t *testing.T) {
 // TestSetsFallback checks that only the fallback of a key counts, even if its value is empty. A key without a fallback
 // must not match a configuration with an empty key.
 func TestSetsFallback(t *testing.T) {
-	own := map[string]string{"": "x", "spark.kubernetes.node.selector.disk": "", "spark.kubernetes.executor.scheduler.name": "s"}
+	own := map[string]string{"": "x", "spark.kubernetes.node.selector.disk": "",
+		"spark.kubernetes.executor.scheduler.name": "s"}
 	for key, want := range map[string]bool{
 		"spark.kubernetes.driver.node.selector.disk": true, "spark.kubernetes.driver.node.selector.zone": false,
-		"spark.kubernetes.node.selector.disk": false, "spark.kubernetes.driver.scheduler.name": false, "spark.driver.memory": false,
+		"spark.kubernetes.node.selector.disk": false, "spark.kubernetes.driver.scheduler.name": false,
+		"spark.driver.memory": false,
 	} {
 		if got := SetsFallback(own, key); got != want {
 			t.Errorf("%s: %v, want %v", key, got, want)

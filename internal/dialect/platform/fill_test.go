@@ -164,8 +164,10 @@ func checkFill(t *testing.T, s *Settings, raw []byte, role string, container Con
 // filled, because the test would otherwise pass with a Fill that changes nothing.
 func TestDefaultsNeverReplaceAValue(t *testing.T) {
 	keys := []string{
-		"metadata", "labels", "annotations", "team", "note", "spec", "nodeSelector", "pool", "tolerations", "priorityClassName", "priority", "securityContext", "fsGroup",
-		"imagePullSecrets", "containers", "name", "image", "env", "runAsNonRoot", "runAsUser", "allowPrivilegeEscalation", "privileged", "capabilities",
+		"metadata", "labels", "annotations", "team", "note", "spec", "nodeSelector", "pool", "tolerations",
+		"priorityClassName", "priority", "securityContext", "fsGroup",
+		"imagePullSecrets", "containers", "name", "image", "env", "runAsNonRoot", "runAsUser",
+		"allowPrivilegeEscalation", "privileged", "capabilities",
 	}
 
 	filled := 0
@@ -205,14 +207,18 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 
 func FuzzFill(f *testing.F) {
 	for _, text := range []string{
-		``, `null`, `{}`, `[]`, `5`, `{"spec":null}`, `{"spec":5}`, `{"metadata":{"labels":[]}}`, `{"spec":{"containers":[null,{}]}}`, `{"spec":{"containers":[{"name":"spark","env":{}}]}}`,
-		`{"spec":{"tolerations":{}}}`, `{"spec":{"containers":[{"name":"spark","securityContext":{"capabilities":{"add":["CAP_SYS_ADMIN"]}}}]}}`, `{"Spec":{}}`,
+		``, `null`, `{}`, `[]`, `5`, `{"spec":null}`, `{"spec":5}`, `{"metadata":{"labels":[]}}`,
+		`{"spec":{"containers":[null,{}]}}`, `{"spec":{"containers":[{"name":"spark","env":{}}]}}`,
+		`{"spec":{"tolerations":{}}}`,
+		`{"spec":{"containers":[{"name":"spark","securityContext":{"capabilities":{"add":["CAP_SYS_ADMIN"]}}}]}}`,
+		`{"Spec":{}}`,
 	} {
 		f.Add([]byte(text), true)
 	}
 
 	f.Fuzz(func(t *testing.T, raw []byte, alone bool) {
-		checkFill(t, full(), raw, Executor, Container{Name: "spark", Alone: alone, Image: "default", ImageSetting: "images[4.1]"})
+		checkFill(t, full(), raw, Executor,
+			Container{Name: "spark", Alone: alone, Image: "default", ImageSetting: "images[4.1]"})
 	})
 }
 
@@ -220,11 +226,15 @@ func FuzzFill(f *testing.F) {
 // with the wrong type, validation could not report it, and the setting of the user would be lost in silence.
 func TestTemplatesOfWrongTypesStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{
-		`5`, `"x"`, `[]`, `[{}]`, `{"spec":5}`, `{"spec":[]}`, `{"spec":""}`, `{"metadata":"x"}`, `{"metadata":{"labels":"x"}}`, `{"metadata":{"annotations":[]}}`,
-		`{"spec":{"nodeSelector":"x"}}`, `{"spec":{"tolerations":{"key":"gpu"}}}`, `{"spec":{"securityContext":true}}`, `{"spec":{"containers":{"name":"spark"}}}`,
-		`{"spec":{"containers":["spark"]}}`, `{"spec":{"containers":[{"name":"spark","env":{"A":"b"}}]}}`, `{"spec":{"containers":[{"name":"spark","securityContext":[]}]}}`,
+		`5`, `"x"`, `[]`, `[{}]`, `{"spec":5}`, `{"spec":[]}`, `{"spec":""}`, `{"metadata":"x"}`,
+		`{"metadata":{"labels":"x"}}`, `{"metadata":{"annotations":[]}}`,
+		`{"spec":{"nodeSelector":"x"}}`, `{"spec":{"tolerations":{"key":"gpu"}}}`, `{"spec":{"securityContext":true}}`,
+		`{"spec":{"containers":{"name":"spark"}}}`,
+		`{"spec":{"containers":["spark"]}}`, `{"spec":{"containers":[{"name":"spark","env":{"A":"b"}}]}}`,
+		`{"spec":{"containers":[{"name":"spark","securityContext":[]}]}}`,
 	} {
-		got, used := full().Fill([]byte(text), Driver, Container{Name: "spark", Image: "i", ImageSetting: "images[4.1]"}, Taken{})
+		got, used := full().Fill([]byte(text), Driver,
+			Container{Name: "spark", Image: "i", ImageSetting: "images[4.1]"}, Taken{})
 		if string(got) != text || len(used) > 0 {
 			t.Errorf("%s becomes %s with %v", text, got, used)
 		}
@@ -241,21 +251,36 @@ func TestDefaultsDoNotContradictTheApplication(t *testing.T) {
 		own, defaults *corev1.SecurityContext
 		used          bool
 	}{
-		"root, and non-root by default":           {&corev1.SecurityContext{RunAsUser: new(int64(0))}, &corev1.SecurityContext{RunAsNonRoot: new(true)}, false},
-		"a user, and non-root by default":         {&corev1.SecurityContext{RunAsUser: new(int64(1))}, &corev1.SecurityContext{RunAsNonRoot: new(true)}, true},
-		"root, and root allowed by default":       {&corev1.SecurityContext{RunAsUser: new(int64(0))}, &corev1.SecurityContext{RunAsNonRoot: new(false)}, true},
-		"non-root, and root by default":           {&corev1.SecurityContext{RunAsNonRoot: new(true)}, &corev1.SecurityContext{RunAsUser: new(int64(0))}, false},
-		"non-root, and a user by default":         {&corev1.SecurityContext{RunAsNonRoot: new(true)}, &corev1.SecurityContext{RunAsUser: new(int64(1))}, true},
-		"privileged, and no escalation":           {&corev1.SecurityContext{Privileged: new(true)}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, false},
-		"not privileged, and no escalation":       {&corev1.SecurityContext{Privileged: new(false)}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
-		"privileged, and escalation":              {&corev1.SecurityContext{Privileged: new(true)}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, true},
-		"no escalation, and privileged":           {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, &corev1.SecurityContext{Privileged: new(true)}, false},
-		"escalation, and privileged":              {&corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, &corev1.SecurityContext{Privileged: new(true)}, true},
-		"CAP_SYS_ADMIN, and no escalation":        {&corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, false},
-		"CAP_SYS_ADMIN, and escalation":           {&corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, true},
-		"another capability, and no escalation":   {&corev1.SecurityContext{Capabilities: capability("SYS_TIME")}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
-		"no escalation, and CAP_SYS_ADMIN":        {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, &corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")}, false},
-		"no escalation, and another capability":   {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, &corev1.SecurityContext{Capabilities: capability("SYS_TIME")}, true},
+		"root, and non-root by default": {&corev1.SecurityContext{RunAsUser: new(int64(0))},
+			&corev1.SecurityContext{RunAsNonRoot: new(true)}, false},
+		"a user, and non-root by default": {&corev1.SecurityContext{RunAsUser: new(int64(1))},
+			&corev1.SecurityContext{RunAsNonRoot: new(true)}, true},
+		"root, and root allowed by default": {&corev1.SecurityContext{RunAsUser: new(int64(0))},
+			&corev1.SecurityContext{RunAsNonRoot: new(false)}, true},
+		"non-root, and root by default": {&corev1.SecurityContext{RunAsNonRoot: new(true)},
+			&corev1.SecurityContext{RunAsUser: new(int64(0))}, false},
+		"non-root, and a user by default": {&corev1.SecurityContext{RunAsNonRoot: new(true)},
+			&corev1.SecurityContext{RunAsUser: new(int64(1))}, true},
+		"privileged, and no escalation": {&corev1.SecurityContext{Privileged: new(true)},
+			&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, false},
+		"not privileged, and no escalation": {&corev1.SecurityContext{Privileged: new(false)},
+			&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
+		"privileged, and escalation": {&corev1.SecurityContext{Privileged: new(true)},
+			&corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, true},
+		"no escalation, and privileged": {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
+			&corev1.SecurityContext{Privileged: new(true)}, false},
+		"escalation, and privileged": {&corev1.SecurityContext{AllowPrivilegeEscalation: new(true)},
+			&corev1.SecurityContext{Privileged: new(true)}, true},
+		"CAP_SYS_ADMIN, and no escalation": {&corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")},
+			&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, false},
+		"CAP_SYS_ADMIN, and escalation": {&corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")},
+			&corev1.SecurityContext{AllowPrivilegeEscalation: new(true)}, true},
+		"another capability, and no escalation": {&corev1.SecurityContext{Capabilities: capability("SYS_TIME")},
+			&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
+		"no escalation, and CAP_SYS_ADMIN": {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
+			&corev1.SecurityContext{Capabilities: capability("CAP_SYS_ADMIN")}, false},
+		"no escalation, and another capability": {&corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
+			&corev1.SecurityContext{Capabilities: capability("SYS_TIME")}, true},
 		"dropped CAP_SYS_ADMIN and no escalation": {&corev1.SecurityContext{Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"CAP_SYS_ADMIN"}}}, &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)}, true},
 	} {
 		own := c.own.DeepCopy()
@@ -270,7 +295,8 @@ func TestDefaultsDoNotContradictTheApplication(t *testing.T) {
 		}
 
 		template := []byte(`{"spec":{"containers":[{"name":"spark","securityContext":` + jsonOf(c.own) + `}]}}`)
-		if _, used := (&Settings{Executor: Pod{SecurityContext: c.defaults}}).Fill(template, Executor, Container{Name: "spark"}, Taken{}); len(used) > 0 != c.used {
+		if _, used := (&Settings{Executor: Pod{SecurityContext: c.defaults}}).Fill(template, Executor,
+			Container{Name: "spark"}, Taken{}); len(used) > 0 != c.used {
 			t.Errorf("%s: used in a template are %v", name, used)
 		}
 	}
@@ -280,7 +306,8 @@ func TestDefaultsDoNotContradictTheApplication(t *testing.T) {
 func TestFillReadsTheRole(t *testing.T) {
 	s := &Settings{Driver: Pod{PriorityClassName: "high"}, Executor: Pod{PriorityClassName: "low"}}
 	for role, want := range map[string][2]string{
-		Driver: {`{"spec":{"priorityClassName":"high"}}`, "driver.priorityClassName"}, Executor: {`{"spec":{"priorityClassName":"low"}}`, "executor.priorityClassName"},
+		Driver:   {`{"spec":{"priorityClassName":"high"}}`, "driver.priorityClassName"},
+		Executor: {`{"spec":{"priorityClassName":"low"}}`, "executor.priorityClassName"},
 	} {
 		got, used := s.Fill(nil, role, Container{Name: "spark"}, Taken{})
 		if string(got) != want[0] || !slices.Equal(used, []string{want[1]}) {
@@ -301,18 +328,29 @@ func TestFillReadsTheRole(t *testing.T) {
 // TestFillKeepsWhatIsSetElsewhere checks each field of Taken alone: it must hold back its own settings and no others.
 func TestFillKeepsWhatIsSetElsewhere(t *testing.T) {
 	all := []string{
-		"driver.annotations[note]", "driver.env[HTTP_PROXY]", "driver.env[REGION]", "driver.labels[team]", "driver.nodeSelector[pool]", "driver.podSecurityContext.fsGroup",
-		"driver.priorityClassName", "driver.securityContext.allowPrivilegeEscalation", "driver.securityContext.runAsNonRoot", "driver.tolerations", "imagePullSecrets",
+		"driver.annotations[note]", "driver.env[HTTP_PROXY]", "driver.env[REGION]", "driver.labels[team]",
+		"driver.nodeSelector[pool]", "driver.podSecurityContext.fsGroup",
+		"driver.priorityClassName", "driver.securityContext.allowPrivilegeEscalation",
+		"driver.securityContext.runAsNonRoot", "driver.tolerations", "imagePullSecrets",
 	}
 	for name, c := range map[string]struct {
 		taken   Taken
 		without string
 	}{
-		"nothing":               {Taken{}, "-"},
-		"a variable":            {Taken{Env: func(name string) bool { return name == "REGION" }}, "env[REGION]"},
-		"a label":               {Taken{Key: func(field, key string) bool { return field == "labels" && key == "team" }}, "labels["},
-		"an annotation":         {Taken{Key: func(field, key string) bool { return field == "annotations" && key == "note" }}, "annotations["},
-		"a node selector":       {Taken{Key: func(field, key string) bool { return field == "nodeSelector" && key == "pool" }}, "nodeSelector["},
+		"nothing":    {Taken{}, "-"},
+		"a variable": {Taken{Env: func(name string) bool { return name == "REGION" }}, "env[REGION]"},
+		"a label": {Taken{Key: func(field, key string) bool {
+			return field == "labels" &&
+				key == "team"
+		}}, "labels["},
+		"an annotation": {Taken{Key: func(field, key string) bool {
+			return field == "annotations" &&
+				key == "note"
+		}}, "annotations["},
+		"a node selector": {Taken{Key: func(field, key string) bool {
+			return field == "nodeSelector" &&
+				key == "pool"
+		}}, "nodeSelector["},
 		"pull secrets":          {Taken{PullSecrets: true}, "imagePullSecrets"},
 		"a priority class":      {Taken{Priority: true}, "priorityClassName"},
 		"a security context":    {Taken{Security: true}, ".securityContext."},
@@ -322,7 +360,8 @@ func TestFillKeepsWhatIsSetElsewhere(t *testing.T) {
 		_, used := full().Fill(nil, Driver, Container{Name: "spark"}, c.taken)
 		slices.Sort(used)
 
-		want := slices.DeleteFunc(slices.Clone(all), func(setting string) bool { return strings.Contains(setting, c.without) })
+		want := slices.DeleteFunc(slices.Clone(all),
+			func(setting string) bool { return strings.Contains(setting, c.without) })
 		if diff := cmp.Diff(want, used); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -334,19 +373,23 @@ func TestFillKeepsWhatIsSetElsewhere(t *testing.T) {
 // because Kubernetes rejects a pod in which the two differ.
 func TestEachFieldOfATemplateHoldsBackItsDefault(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{"spec":{"priorityClassName":"own"}}`: false, `{"spec":{"priorityClassName":""}}`: false, `{"spec":{"priorityClassName":null}}`: true, `{"spec":{"priority":0}}`: false,
+		`{"spec":{"priorityClassName":"own"}}`: false, `{"spec":{"priorityClassName":""}}`: false,
+		`{"spec":{"priorityClassName":null}}`: true, `{"spec":{"priority":0}}`: false,
 		`{"spec":{"priority":null}}`: true, `{"priority":0}`: true,
 	} {
-		_, used := (&Settings{Driver: Pod{PriorityClassName: "batch"}}).Fill([]byte(text), Driver, Container{Name: "spark"}, Taken{})
+		_, used := (&Settings{Driver: Pod{PriorityClassName: "batch"}}).Fill([]byte(text), Driver,
+			Container{Name: "spark"}, Taken{})
 		if got := slices.Contains(used, "driver.priorityClassName"); got != want {
 			t.Errorf("%s: the default priority class is used: %v", text, got)
 		}
 	}
 
 	for text, want := range map[string]bool{
-		`{"spec":{"imagePullSecrets":[{"name":"own"}]}}`: false, `{"spec":{"imagePullSecrets":[]}}`: true, `{"spec":{"imagePullSecrets":null}}`: true, `{}`: true,
+		`{"spec":{"imagePullSecrets":[{"name":"own"}]}}`: false, `{"spec":{"imagePullSecrets":[]}}`: true,
+		`{"spec":{"imagePullSecrets":null}}`: true, `{}`: true,
 	} {
-		_, used := (&Settings{PullSecrets: []string{"registry"}}).Fill([]byte(text), Driver, Container{Name: "spark"}, Taken{})
+		_, used := (&Settings{PullSecrets: []string{"registry"}}).Fill([]byte(text), Driver, Container{Name: "spark"},
+			Taken{})
 		if got := slices.Contains(used, "imagePullSecrets"); got != want {
 			t.Errorf("%s: the default pull secrets are used: %v", text, got)
 		}
@@ -360,19 +403,26 @@ func TestSparkContainer(t *testing.T) {
 		alone      bool
 		want       string
 	}{
-		"no containers":                              {`[]`, false, `[{"image":"i","name":"spark"}]`},
-		"no containers, alone":                       {`[]`, true, `[{"image":"i","name":"spark"}]`},
-		"the first one":                              {`[{"name":"a"},{"name":"b"}]`, false, `[{"name":"a","image":"i"},{"name":"b"}]`},
-		"none of them, alone":                        {`[{"name":"a"},{"name":"b"}]`, true, `[{"image":"i","name":"spark"},{"name":"a"},{"name":"b"}]`},
-		"the one with the name":                      {`[{"name":"a"},{},{"name":"spark"}]`, false, `[{"name":"a"},{},{"name":"spark","image":"i"}]`},
-		"the one with the name, alone":               {`[{},{"name":"spark"}]`, true, `[{},{"name":"spark","image":"i"}]`},
-		"the first without a name, alone":            {`[{"name":"a"},{},{"args":[]}]`, true, `[{"name":"a"},{"image":"i"},{"args":[]}]`},
+		"no containers":        {`[]`, false, `[{"image":"i","name":"spark"}]`},
+		"no containers, alone": {`[]`, true, `[{"image":"i","name":"spark"}]`},
+		"the first one": {`[{"name":"a"},{"name":"b"}]`, false,
+			`[{"name":"a","image":"i"},{"name":"b"}]`},
+		"none of them, alone": {`[{"name":"a"},{"name":"b"}]`, true,
+			`[{"image":"i","name":"spark"},{"name":"a"},{"name":"b"}]`},
+		"the one with the name": {`[{"name":"a"},{},{"name":"spark"}]`, false,
+			`[{"name":"a"},{},{"name":"spark","image":"i"}]`},
+		"the one with the name, alone": {`[{},{"name":"spark"}]`, true,
+			`[{},{"name":"spark","image":"i"}]`},
+		"the first without a name, alone": {`[{"name":"a"},{},{"args":[]}]`, true,
+			`[{"name":"a"},{"image":"i"},{"args":[]}]`},
 		"the first one, although another is unnamed": {`[{"name":"a"},{}]`, false, `[{"name":"a","image":"i"},{}]`},
 		"one with an image":                          {`[{"name":"spark","image":"own"}]`, false, ``},
-		"one with an empty image":                    {`[{"name":"spark","image":""}]`, false, `[{"name":"spark","image":"i"}]`},
+		"one with an empty image": {`[{"name":"spark","image":""}]`, false,
+			`[{"name":"spark","image":"i"}]`},
 	} {
 		text := `{"spec":{"containers":` + c.containers + `}}`
-		got, used := (&Settings{}).Fill([]byte(text), Driver, Container{Name: "spark", Alone: c.alone, Image: "i", ImageSetting: "images[4.1]"}, Taken{})
+		got, used := (&Settings{}).Fill([]byte(text), Driver,
+			Container{Name: "spark", Alone: c.alone, Image: "i", ImageSetting: "images[4.1]"}, Taken{})
 
 		want, uses := text, 0
 		if c.want != "" {
@@ -387,12 +437,14 @@ func TestSparkContainer(t *testing.T) {
 
 // TestTakenByConf checks every key by which Spark sets what a default could set.
 func TestTakenByConf(t *testing.T) {
-	const kube, env, label, annotation, node, secrets = "spark.kubernetes.", "env REGION", "labels team", "annotations note", "nodeSelector pool", "pull secrets"
+	const kube, env, label, annotation, node, secrets = "spark.kubernetes.", "env REGION", "labels team",
+		"annotations note", "nodeSelector pool", "pull secrets"
 	for key, want := range map[string]map[string]string{
 		kube + "driverEnv.REGION": {Driver: env}, "spark.executorEnv.REGION": {Executor: env},
 		kube + "driver.secretKeyRef.REGION": {Driver: env}, kube + "executor.secretKeyRef.REGION": {Executor: env},
 		kube + "driver.label.team": {Driver: label}, kube + "executor.label.team": {Executor: label},
-		kube + "driver.annotation.note": {Driver: annotation}, kube + "executor.annotation.note": {Executor: annotation},
+		kube + "driver.annotation.note":    {Driver: annotation},
+		kube + "executor.annotation.note":  {Executor: annotation},
 		kube + "driver.node.selector.pool": {Driver: node}, kube + "executor.node.selector.pool": {Executor: node},
 		kube + "node.selector.pool":             {Driver: node, Executor: node},
 		kube + "container.image.pullSecrets":    {Driver: secrets, Executor: secrets},

@@ -54,7 +54,10 @@ func (s *Settings) Annotate(object metav1.Object, used []string) {
 		annotations = map[string]string{}
 	}
 
-	annotations[VersionAnnotation] = s.Version
+	if s.Version != "" {
+		annotations[VersionAnnotation] = s.Version
+	}
+
 	if text := s.originsOf(used); text != "" {
 		annotations[OriginsAnnotation] = text
 	}
@@ -121,6 +124,10 @@ func (s *Settings) Values() map[string]string {
 
 	if len(s.PullSecrets) > 0 {
 		values["imagePullSecrets"] = jsonOf(s.PullSecrets)
+	}
+
+	if s.HistoryServer != "" {
+		values["historyServer"] = s.HistoryServer
 	}
 
 	s.Driver.values(Driver, values)

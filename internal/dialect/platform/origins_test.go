@@ -25,9 +25,11 @@ func TestAnnotate(t *testing.T) {
 	}{
 		"an attempt with defaults": {
 			s, nil, []string{"timeouts.runSeconds", "driver.labels[team]"},
-			map[string]string{"sparkoperator.dev/defaults": "v1", "sparkoperator.dev/defaults-origins": `{"driver.labels[team]":"defaults[1] (a)","timeouts.runSeconds":"defaults"}`},
+			map[string]string{"sparkoperator.dev/defaults": "v1",
+				"sparkoperator.dev/defaults-origins": `{"driver.labels[team]":"defaults[1] (a)","timeouts.runSeconds":"defaults"}`},
 		},
-		"other annotations":               {s, map[string]string{"a": "b"}, nil, map[string]string{"a": "b", "sparkoperator.dev/defaults": "v1"}},
+		"other annotations": {s, map[string]string{"a": "b"}, nil,
+			map[string]string{"a": "b", "sparkoperator.dev/defaults": "v1"}},
 		"an attempt that uses no default": {s, nil, nil, map[string]string{"sparkoperator.dev/defaults": "v1"}},
 		"no defaults":                     {nil, map[string]string{"a": "b"}, nil, map[string]string{"a": "b"}},
 	} {
@@ -52,7 +54,8 @@ func TestOriginsNameEachSettingOnce(t *testing.T) {
 	object := &metav1.ObjectMeta{}
 	(&Settings{}).Annotate(object, []string{"imagePullSecrets", "driver.tolerations", "imagePullSecrets"})
 
-	if diff := cmp.Diff(map[string]string{"driver.tolerations": "defaults", "imagePullSecrets": "defaults"}, Origins(object.Annotations)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"driver.tolerations": "defaults", "imagePullSecrets": "defaults"},
+		Origins(object.Annotations)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 
@@ -71,7 +74,8 @@ func TestOriginsNameEachSettingOnce(t *testing.T) {
 
 // TestOriginsAreBoundedAsJSON checks settings whose names are longer in JSON than as text.
 func TestOriginsAreBoundedAsJSON(t *testing.T) {
-	for name, part := range map[string]string{"letters": "abcdefgh", "quotes": `""""""""`, "markup": "<<<<&&>>", "controls": "\x01\x02\x03\x04", "others": "ääääääää"} {
+	for name, part := range map[string]string{"letters": "abcdefgh", "quotes": `""""""""`, "markup": "<<<<&&>>",
+		"controls": "\x01\x02\x03\x04", "others": "ääääääää"} {
 		var used []string
 		for i := range 2000 {
 			used = append(used, fmt.Sprintf("sparkConf[spark.%s.%04d]", part, i))
@@ -89,7 +93,8 @@ func TestOriginsAreBoundedAsJSON(t *testing.T) {
 
 // TestOriginsOfForeignAnnotations checks that an annotation that somebody edited is no fault.
 func TestOriginsOfForeignAnnotations(t *testing.T) {
-	for text, want := range map[string]map[string]string{`{"a":"b"}`: {"a": "b"}, `{}`: {}, `null`: nil, ``: nil, `{`: nil, `[]`: nil, `{"a":1}`: nil} {
+	for text, want := range map[string]map[string]string{`{"a":"b"}`: {"a": "b"}, `{}`: {}, `null`: nil, ``: nil,
+		`{`: nil, `[]`: nil, `{"a":1}`: nil} {
 		if diff := cmp.Diff(want, Origins(map[string]string{OriginsAnnotation: text})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
@@ -108,7 +113,8 @@ func TestUsedDefaultsOfTheConfiguration(t *testing.T) {
 	filled := make([]string, 1, 9)
 	filled[0] = "driver.tolerations"
 
-	got := s.Used(filled, func(key string) (string, bool) { text, ok := value[key]; return text, ok }, func(key string) bool { return key == "spark.c" })
+	got := s.Used(filled, func(key string) (string, bool) { text, ok := value[key]; return text, ok },
+		func(key string) bool { return key == "spark.c" })
 	if diff := cmp.Diff([]string{"driver.tolerations", "sparkConf[spark.a]"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -132,16 +138,22 @@ func TestValues(t *testing.T) {
 	}}
 	s.SparkConf = map[string]string{"spark.a": "1", "spark.ssl.keyPassword": "hunter2"}
 	s.Images = map[string]string{"": "spark:4", "4.1": "spark:4.1"}
-	s.Timeouts = Timeouts{DriverStartSeconds: new(int64(1)), DriverReadySeconds: new(int64(2)), ExecutorsStartSeconds: new(int64(3)), RunSeconds: new(int64(0))}
+	s.Timeouts = Timeouts{DriverStartSeconds: new(int64(1)), DriverReadySeconds: new(int64(2)),
+		ExecutorsStartSeconds: new(int64(3)), RunSeconds: new(int64(0))}
 	s.TimeToLiveSeconds = new(int64(5))
 
 	want := map[string]string{
-		"sparkConf[spark.a]": "1", "sparkConf[spark.ssl.keyPassword]": conf.Redacted, "sparkConf[spark.kubernetes.container.image]": "spark:4", "images[4.1]": "spark:4.1",
-		"imagePullSecrets": `["registry"]`, "driver.labels[team]": "platform", "driver.annotations[note]": "default", "driver.nodeSelector[pool]": "spark",
-		"driver.tolerations": `[{"key":"spot","operator":"Exists"}]`, "driver.priorityClassName": "batch", "driver.securityContext.runAsNonRoot": "true",
-		"driver.securityContext.allowPrivilegeEscalation": "false", "driver.podSecurityContext.fsGroup": "185", "driver.env[HTTP_PROXY]": "http://proxy", "driver.env[REGION]": "eu",
+		"sparkConf[spark.a]": "1", "sparkConf[spark.ssl.keyPassword]": conf.Redacted,
+		"sparkConf[spark.kubernetes.container.image]": "spark:4", "images[4.1]": "spark:4.1",
+		"imagePullSecrets": `["registry"]`, "driver.labels[team]": "platform", "driver.annotations[note]": "default",
+		"driver.nodeSelector[pool]": "spark",
+		"driver.tolerations":        `[{"key":"spot","operator":"Exists"}]`, "driver.priorityClassName": "batch",
+		"driver.securityContext.runAsNonRoot":             "true",
+		"driver.securityContext.allowPrivilegeEscalation": "false", "driver.podSecurityContext.fsGroup": "185",
+		"driver.env[HTTP_PROXY]": "http://proxy", "driver.env[REGION]": "eu",
 		"executor.env[DB_PASSWORD]": conf.Redacted, "executor.env[TOKEN]": `{"secretKeyRef":{"name":"s","key":"k"}}`,
-		"timeouts.driverStartSeconds": "1", "timeouts.driverReadySeconds": "2", "timeouts.executorsStartSeconds": "3", "timeouts.runSeconds": "0", "timeToLiveSeconds": "5",
+		"timeouts.driverStartSeconds": "1", "timeouts.driverReadySeconds": "2", "timeouts.executorsStartSeconds": "3",
+		"timeouts.runSeconds": "0", "timeToLiveSeconds": "5",
 	}
 	if diff := cmp.Diff(want, s.Values()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -155,12 +167,16 @@ func TestValues(t *testing.T) {
 
 // TestUsedLimits checks that a limit counts as used only if the application could set it and does not.
 func TestUsedLimits(t *testing.T) {
-	s := &Settings{TimeToLiveSeconds: new(int64(1)), Timeouts: Timeouts{RunSeconds: new(int64(0)), DriverStartSeconds: new(int64(2)), DriverReadySeconds: new(int64(3))}}
+	s := &Settings{TimeToLiveSeconds: new(int64(1)),
+		Timeouts: Timeouts{RunSeconds: new(int64(0)), DriverStartSeconds: new(int64(2)),
+			DriverReadySeconds: new(int64(3))}}
 
 	own := map[string]*int64{
-		"timeouts.driverStartSeconds": nil, "timeouts.driverReadySeconds": new(int64(0)), "timeouts.executorsStartSeconds": nil, "timeouts.runSeconds": nil,
+		"timeouts.driverStartSeconds": nil, "timeouts.driverReadySeconds": new(int64(0)),
+		"timeouts.executorsStartSeconds": nil, "timeouts.runSeconds": nil,
 	}
-	if diff := cmp.Diff("timeouts.driverStartSeconds timeouts.runSeconds", strings.Join(s.UsedLimits(own), " ")); diff != "" {
+	if diff := cmp.Diff("timeouts.driverStartSeconds timeouts.runSeconds",
+		strings.Join(s.UsedLimits(own), " ")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 

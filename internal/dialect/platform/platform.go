@@ -15,6 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -37,6 +38,9 @@ type Settings struct {
 	Version string `json:"-"`
 	// SparkConf is Spark configuration, without the image.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
+	// HistoryServer is the address of the History Server that reads the event logs. It is no part of what the version
+	// identifies, because no object is rendered from it.
+	HistoryServer string `json:"-"`
 	// Images maps lines of Spark, such as "4.1", to images. The empty line stands for all other lines.
 	Images map[string]string `json:"images,omitempty"`
 	// Driver contains the settings of pods of drivers, Connect servers and masters. Executor contains those of
@@ -48,6 +52,8 @@ type Settings struct {
 	Timeouts    Timeouts `json:"timeouts,omitzero"`
 	// TimeToLiveSeconds is how long an application is kept after its end; nil if there is no default.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
+	// Placement is what a queue has added to the pods of an attempt, by role; see Placed.
+	Placement map[string]lifecycle.Placement `json:"placement,omitempty"`
 	// Origins maps the settings to the entries of the operator's configuration that set them.
 	Origins map[string]string `json:"origins,omitempty"`
 }
@@ -149,7 +155,7 @@ var keptPrefixes = []string{
 
 // afterLaunch returns the settings that the operator still needs after an attempt was launched.
 func (s *Settings) afterLaunch() *Settings {
-	kept := &Settings{Timeouts: s.Timeouts}
+	kept := &Settings{Timeouts: s.Timeouts, Placement: s.Placement}
 	for key, value := range s.SparkConf {
 		if slices.ContainsFunc(keptPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
 			if kept.SparkConf == nil {
@@ -231,8 +237,13 @@ func Recall(stored *statusv1.OperatorDefaults) *Settings {
 
 // IsVersion reports whether the settings have the version that a status stores.
 func (s *Settings) IsVersion(stored *statusv1.OperatorDefaults) bool {
-	if s == nil || stored == nil {
-		return s == nil && stored == nil
+	var present, before string
+	if s != nil {
+		present = s.Version
 	}
-	return s.Version == stored.Version
+
+	if stored != nil {
+		before = stored.Version
+	}
+	return present == before
 }

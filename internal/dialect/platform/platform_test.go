@@ -13,8 +13,10 @@ import (
 // full returns settings that have a default for every field of Pod.
 func full() *Settings {
 	pod := Pod{
-		Labels: map[string]string{"team": "platform"}, Annotations: map[string]string{"note": "default"}, NodeSelector: map[string]string{"pool": "spark"},
-		Tolerations: []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}}, PriorityClassName: "batch",
+		Labels: map[string]string{"team": "platform"}, Annotations: map[string]string{"note": "default"},
+		NodeSelector:       map[string]string{"pool": "spark"},
+		Tolerations:        []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}},
+		PriorityClassName:  "batch",
 		SecurityContext:    &corev1.SecurityContext{RunAsNonRoot: new(true), AllowPrivilegeEscalation: new(false)},
 		PodSecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(185))},
 		Env:                []corev1.EnvVar{{Name: "HTTP_PROXY", Value: "http://proxy"}, {Name: "REGION", Value: "eu"}},
@@ -42,39 +44,54 @@ func TestFill(t *testing.T) {
 				"securityContext":{"fsGroup":1},"tolerations":[{"key":"spot","operator":"Exists"}]}}`,
 		},
 		"lists are extended": {
-			template: `{"spec":{"tolerations":[{"key":"gpu"}]}}`, settings: &Settings{Driver: Pod{Tolerations: full().Driver.Tolerations}},
-			want: `{"spec":{"tolerations":[{"key":"gpu"},{"key":"spot","operator":"Exists"}]}}`, used: "tolerations",
+			template: `{"spec":{"tolerations":[{"key":"gpu"}]}}`,
+			settings: &Settings{Driver: Pod{Tolerations: full().Driver.Tolerations}},
+			want:     `{"spec":{"tolerations":[{"key":"gpu"},{"key":"spot","operator":"Exists"}]}}`,
+			used:     "tolerations",
 		},
 		"the first container without the name": {
-			template: `{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}`, settings: &Settings{Driver: Pod{Env: full().Driver.Env[1:]}},
-			want: `{"spec":{"containers":[{"name":"a","env":[{"name":"REGION","value":"eu"}]},{"name":"b"}]}}`, used: "env[REGION]",
+			template: `{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}`,
+			settings: &Settings{Driver: Pod{Env: full().Driver.Env[1:]}},
+			want:     `{"spec":{"containers":[{"name":"a","env":[{"name":"REGION","value":"eu"}]},{"name":"b"}]}}`,
+			used:     "env[REGION]",
 		},
 		"the container with the name": {
-			template: `{"spec":{"containers":[{"name":"a"},{"name":"spark"}]}}`, settings: &Settings{Driver: Pod{Env: full().Driver.Env[1:]}},
-			want: `{"spec":{"containers":[{"name":"a"},{"name":"spark","env":[{"name":"REGION","value":"eu"}]}]}}`, used: "env[REGION]",
+			template: `{"spec":{"containers":[{"name":"a"},{"name":"spark"}]}}`,
+			settings: &Settings{Driver: Pod{Env: full().Driver.Env[1:]}},
+			want:     `{"spec":{"containers":[{"name":"a"},{"name":"spark","env":[{"name":"REGION","value":"eu"}]}]}}`,
+			used:     "env[REGION]",
 		},
 		"a sidecar is not taken for the Spark container": {
-			template: `{"spec":{"containers":[{"name":"a"}]}}`, settings: &Settings{}, container: Container{Name: "spark", Alone: true, Image: "i", ImageSetting: "images[4.1]"},
-			want: `{"spec":{"containers":[{"image":"i","name":"spark"},{"name":"a"}]}}`, used: "images[4.1]",
+			template: `{"spec":{"containers":[{"name":"a"}]}}`, settings: &Settings{},
+			container: Container{Name: "spark", Alone: true, Image: "i", ImageSetting: "images[4.1]"},
+			want:      `{"spec":{"containers":[{"image":"i","name":"spark"},{"name":"a"}]}}`, used: "images[4.1]",
 		},
 		"a container without a name is the Spark container": {
-			template: `{"spec":{"containers":[{"name":"a"},{"resources":{}}]}}`, settings: &Settings{}, container: Container{Name: "spark", Alone: true, Image: "i", ImageSetting: "images[4.1]"},
-			want: `{"spec":{"containers":[{"name":"a"},{"resources":{},"image":"i"}]}}`, used: "images[4.1]",
+			template: `{"spec":{"containers":[{"name":"a"},{"resources":{}}]}}`, settings: &Settings{},
+			container: Container{Name: "spark", Alone: true, Image: "i", ImageSetting: "images[4.1]"},
+			want:      `{"spec":{"containers":[{"name":"a"},{"resources":{},"image":"i"}]}}`, used: "images[4.1]",
 		},
 		"root does not become non-root": {
 			template: `{"spec":{"containers":[{"name":"spark","securityContext":{"runAsUser":0,"privileged":true}}]}}`,
 			settings: &Settings{Driver: Pod{SecurityContext: full().Driver.SecurityContext}},
 		},
 		"numbers keep their digits": {
-			template: `{"spec":{"activeDeadlineSeconds":9007199254740993}}`, settings: &Settings{Driver: Pod{PriorityClassName: "batch"}},
-			want: `{"spec":{"activeDeadlineSeconds":9007199254740993,"priorityClassName":"batch"}}`, used: "priorityClassName",
+			template: `{"spec":{"activeDeadlineSeconds":9007199254740993}}`,
+			settings: &Settings{Driver: Pod{PriorityClassName: "batch"}},
+			want:     `{"spec":{"activeDeadlineSeconds":9007199254740993,"priorityClassName":"batch"}}`,
+			used:     "priorityClassName",
 		},
 		"fields that the application sets elsewhere": {
-			settings: &Settings{PullSecrets: []string{"a"}, Driver: Pod{PriorityClassName: "a", Env: full().Driver.Env, SecurityContext: full().Driver.SecurityContext, PodSecurityContext: full().Driver.PodSecurityContext}},
-			taken:    Taken{Env: func(name string) bool { return name == "REGION" || name == "HTTP_PROXY" }, PullSecrets: true, Priority: true, Security: true, PodSecurity: true},
+			settings: &Settings{PullSecrets: []string{"a"},
+				Driver: Pod{PriorityClassName: "a", Env: full().Driver.Env,
+					SecurityContext:    full().Driver.SecurityContext,
+					PodSecurityContext: full().Driver.PodSecurityContext}},
+			taken: Taken{Env: func(name string) bool { return name == "REGION" || name == "HTTP_PROXY" },
+				PullSecrets: true, Priority: true, Security: true, PodSecurity: true},
 		},
 		"null is an empty template": {
-			template: " null\n", settings: &Settings{Driver: Pod{PriorityClassName: "batch"}}, want: `{"spec":{"priorityClassName":"batch"}}`, used: "priorityClassName",
+			template: " null\n", settings: &Settings{Driver: Pod{PriorityClassName: "batch"}},
+			want: `{"spec":{"priorityClassName":"batch"}}`, used: "priorityClassName",
 		},
 		"null without defaults": {template: `null`, settings: &Settings{}},
 		"no JSON":               {template: `{`},
@@ -113,8 +130,10 @@ func TestFill(t *testing.T) {
 func TestFillFields(t *testing.T) {
 	own := &corev1.SecurityContext{RunAsUser: new(int64(0)), ReadOnlyRootFilesystem: new(false)}
 
-	got, used := FillFields("driver.securityContext", own, &corev1.SecurityContext{RunAsNonRoot: new(true), ReadOnlyRootFilesystem: new(true), RunAsGroup: new(int64(7))})
-	if diff := cmp.Diff(&corev1.SecurityContext{RunAsUser: new(int64(0)), ReadOnlyRootFilesystem: new(false), RunAsGroup: new(int64(7))}, got); diff != "" {
+	got, used := FillFields("driver.securityContext", own,
+		&corev1.SecurityContext{RunAsNonRoot: new(true), ReadOnlyRootFilesystem: new(true), RunAsGroup: new(int64(7))})
+	if diff := cmp.Diff(&corev1.SecurityContext{RunAsUser: new(int64(0)), ReadOnlyRootFilesystem: new(false),
+		RunAsGroup: new(int64(7))}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 
@@ -129,7 +148,8 @@ func TestFillFields(t *testing.T) {
 
 func TestImage(t *testing.T) {
 	s := &Settings{Images: map[string]string{"4.1": "a", "": "b"}}
-	for version, want := range map[string]string{"4.1.4": "a", "v4.1.0": "a", "4.1": "a", "4.10.0": "b", "3.5.7": "b", "": "b"} {
+	for version, want := range map[string]string{"4.1.4": "a", "v4.1.0": "a", "4.1": "a", "4.10.0": "b", "3.5.7": "b",
+		"": "b"} {
 		if got, _ := s.Image(version); got != want {
 			t.Errorf("%q: %s, want %s", version, got, want)
 		}
@@ -166,7 +186,8 @@ func TestConf(t *testing.T) {
 // TestRemember checks that a status stores only the settings that the operator still needs after a launch.
 func TestRemember(t *testing.T) {
 	s := full()
-	s.SparkConf = map[string]string{"spark.ui.port": "4050", "spark.eventLog.dir": "s3a://x", "spark.dynamicAllocation.enabled": "true"}
+	s.SparkConf = map[string]string{"spark.ui.port": "4050", "spark.eventLog.dir": "s3a://x",
+		"spark.dynamicAllocation.enabled": "true"}
 	s.Timeouts.RunSeconds = new(int64(7))
 
 	stored := s.Remember()
@@ -174,7 +195,8 @@ func TestRemember(t *testing.T) {
 		t.Errorf("stored is %+v", stored)
 	}
 
-	if got := Recall(stored); got.SparkConf["spark.ui.port"] != "4050" || *got.Timeouts.RunSeconds != 7 || !got.IsVersion(stored) {
+	if got := Recall(stored); got.SparkConf["spark.ui.port"] != "4050" || *got.Timeouts.RunSeconds != 7 ||
+		!got.IsVersion(stored) {
 		t.Errorf("recalled is %+v", got)
 	}
 
@@ -188,7 +210,8 @@ func TestRemember(t *testing.T) {
 	}
 
 	var none *Settings
-	if none.Remember() != nil || none.RememberAll() != nil || Recall(nil) != nil || !none.IsVersion(nil) || none.IsVersion(stored) {
+	if none.Remember() != nil || none.RememberAll() != nil || Recall(nil) != nil || !none.IsVersion(nil) ||
+		none.IsVersion(stored) {
 		t.Error("no settings are stored as some")
 	}
 
@@ -218,7 +241,8 @@ func TestOriginsAreBounded(t *testing.T) {
 		s.Origins[ConfSetting(fmt.Sprintf("spark.key%04d", i))] = "defaults[0] (all)"
 	}
 
-	used := s.Used(nil, func(key string) (string, bool) { return "x", true }, func(key string) bool { return key == "spark.key0000" })
+	used := s.Used(nil, func(key string) (string, bool) { return "x", true },
+		func(key string) bool { return key == "spark.key0000" })
 	if len(used) != 1999 {
 		t.Errorf("%d are used", len(used))
 	}

@@ -15,7 +15,8 @@ import (
 func TestImageAndItsSetting(t *testing.T) {
 	const general = "sparkConf[spark.kubernetes.container.image]"
 
-	images := map[string]string{"4.1": "r/line:{{SPARK_VERSION}}", "3.5": "", "": "r/all:{{SPARK_VERSION}}-{{SPARK_VERSION}}"}
+	images := map[string]string{"4.1": "r/line:{{SPARK_VERSION}}", "3.5": "",
+		"": "r/all:{{SPARK_VERSION}}-{{SPARK_VERSION}}"}
 	for name, c := range map[string]struct {
 		images               map[string]string
 		version              string
@@ -29,7 +30,8 @@ func TestImageAndItsSetting(t *testing.T) {
 		"no version":                    {images, "", "r/all:-", general},
 		"no version, and no such image": {map[string]string{"4.1": "x"}, "", "", ""},
 		"no images":                     {nil, "4.1.4", "", ""},
-		"a version that is too long":    {map[string]string{"": "r/all:{{SPARK_VERSION}}"}, strings.Repeat("4", 5000), "r/all:{{SPARK_VERSION}}", general},
+		"a version that is too long": {map[string]string{"": "r/all:{{SPARK_VERSION}}"}, strings.Repeat("4", 5000),
+			"r/all:{{SPARK_VERSION}}", general},
 	} {
 		image, named := (&Settings{Images: c.images}).Image(c.version)
 		if image != c.wantImage || named != c.wantNamed {
@@ -87,10 +89,13 @@ func TestWith(t *testing.T) {
 // kept. A key that is kept without need costs room in each status.
 func TestRememberedKeys(t *testing.T) {
 	kept := []string{
-		"spark.executor.instances", "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.maxExecutors", "spark.ui.port", "spark.ui.enabled",
-		"spark.connect.grpc.binding.port", "spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port",
+		"spark.executor.instances", "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.maxExecutors",
+		"spark.ui.port", "spark.ui.enabled",
+		"spark.connect.grpc.binding.port", "spark.driver.port", "spark.driver.blockManager.port",
+		"spark.blockManager.port",
 	}
-	dropped := []string{"spark.executor.memory", "spark.driver.memory", "spark.eventLog.dir", "spark.connect.grpc.interceptor.classes", "spark.uiRoot", "spark.hadoop.fs.s3a.secret.key"}
+	dropped := []string{"spark.executor.memory", "spark.driver.memory", "spark.eventLog.dir",
+		"spark.connect.grpc.interceptor.classes", "spark.uiRoot", "spark.hadoop.fs.s3a.secret.key"}
 
 	s, want := &Settings{Version: "v", SparkConf: map[string]string{}}, map[string]string{}
 	for _, key := range kept {
@@ -172,7 +177,8 @@ func TestIsVersion(t *testing.T) {
 		stored   *statusv1.OperatorDefaults
 		want     bool
 	}{
-		"the same": {v1, stored, true}, "another": {&Settings{Version: "v2"}, stored, false}, "none stored": {v1, nil, false}, "none now": {none, stored, false}, "none at all": {none, nil, true},
+		"the same": {v1, stored, true}, "another": {&Settings{Version: "v2"}, stored, false},
+		"none stored": {v1, nil, false}, "none now": {none, stored, false}, "none at all": {none, nil, true},
 	} {
 		if got := c.settings.IsVersion(c.stored); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -184,16 +190,20 @@ func TestIsVersion(t *testing.T) {
 // key nor an environment variable. A reference to a Secret is no secret.
 func TestStatusOfAClusterContainsNoSecret(t *testing.T) {
 	reference := &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k"}}
-	env := []corev1.EnvVar{{Name: "DB_PASSWORD", Value: "hunter2"}, {Name: "REGION", Value: "eu"}, {Name: "API_TOKEN", ValueFrom: reference}, {Name: "OPTIONS", Value: "--password=hunter2"}}
+	env := []corev1.EnvVar{{Name: "DB_PASSWORD", Value: "hunter2"}, {Name: "REGION", Value: "eu"},
+		{Name: "API_TOKEN", ValueFrom: reference}, {Name: "OPTIONS", Value: "--password=hunter2"}}
 	s := &Settings{
-		Version: "v1", SparkConf: map[string]string{"spark.ssl.keyPassword": "hunter2", "spark.a": "1", "spark.b": "password=hunter2"},
-		Driver: Pod{Env: env}, Executor: Pod{Env: env, PriorityClassName: "low"}, PullSecrets: []string{"registry-secret"},
+		Version: "v1", SparkConf: map[string]string{"spark.ssl.keyPassword": "hunter2", "spark.a": "1",
+			"spark.b": "password=hunter2"},
+		Driver: Pod{Env: env}, Executor: Pod{Env: env, PriorityClassName: "low"},
+		PullSecrets: []string{"registry-secret"},
 	}
 	plain := s.WithoutSecrets()
 	wantEnv := []corev1.EnvVar{{Name: "REGION", Value: "eu"}, {Name: "API_TOKEN", ValueFrom: reference}}
 
 	want := &Settings{
-		Version: "v1", SparkConf: map[string]string{"spark.a": "1"}, Driver: Pod{Env: wantEnv}, Executor: Pod{Env: wantEnv, PriorityClassName: "low"}, PullSecrets: []string{"registry-secret"},
+		Version: "v1", SparkConf: map[string]string{"spark.a": "1"}, Driver: Pod{Env: wantEnv},
+		Executor: Pod{Env: wantEnv, PriorityClassName: "low"}, PullSecrets: []string{"registry-secret"},
 	}
 	if diff := cmp.Diff(want, plain); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -203,7 +213,8 @@ func TestStatusOfAClusterContainsNoSecret(t *testing.T) {
 		t.Errorf("the status contains %s", stored)
 	}
 
-	if len(s.SparkConf) != 3 || s.Driver.Env[0].Name != "DB_PASSWORD" || len(s.Driver.Env) != 4 || len(s.Executor.Env) != 4 {
+	if len(s.SparkConf) != 3 || s.Driver.Env[0].Name != "DB_PASSWORD" || len(s.Driver.Env) != 4 ||
+		len(s.Executor.Env) != 4 {
 		t.Errorf("the settings were changed: %+v", s)
 	}
 

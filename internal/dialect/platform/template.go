@@ -72,7 +72,7 @@ func (s *Settings) FillTree(tree map[string]any, role string, container Containe
 		return nil
 	}
 
-	pod := s.Pod(role)
+	pod := s.podOf(role)
 	f := &filler{role: role, taken: taken}
 	f.entries(tree, "metadata", "labels", pod.Labels)
 	f.entries(tree, "metadata", "annotations", pod.Annotations)
@@ -390,6 +390,16 @@ func jsonOf(value any) string {
 		return err.Error()
 	}
 	return string(text)
+}
+
+// AndLabels returns t for an application whose own labels its pods get too.
+func (t Taken) AndLabels(labels map[string]string) Taken {
+	key := t.Key
+	t.Key = func(field, name string) bool {
+		_, isLabel := labels[name]
+		return key(field, name) || field == "labels" && isLabel
+	}
+	return t
 }
 
 // TakenByConf returns the settings of a role's pods that an application sets in its Spark configuration.

@@ -28,7 +28,8 @@ func (r *hostRules) ExposureFaults(asked *dialect.Exposing) (faults []*dialect.F
 	r.asked = append(r.asked, *asked)
 	for _, host := range asked.Hosts {
 		if !slices.Contains(r.hosts, host.Value) {
-			faults = append(faults, &dialect.FieldError{Field: host.Field, Message: "the host " + host.Value + " is not allowed"})
+			faults = append(faults, &dialect.FieldError{Field: host.Field,
+				Message: "the host " + host.Value + " is not allowed"})
 		}
 	}
 	return faults
@@ -57,7 +58,8 @@ func TestPortsAreChecked(t *testing.T) {
 			t.Errorf("%d: %t, want %t", port, got, valid)
 		}
 
-		want := []lifecycle.Cause{{Reason: "InvalidPort", Message: fmt.Sprintf("spec.port: %d is not a port; write a number from 1 to 65535", port)}}
+		want := []lifecycle.Cause{{Reason: "InvalidPort",
+			Message: fmt.Sprintf("spec.port: %d is not a port; write a number from 1 to 65535", port)}}
 		if valid {
 			want = nil
 		}
@@ -95,19 +97,23 @@ func TestRulesDecideAboutExposure(t *testing.T) {
 	}
 
 	wantProblems := []lifecycle.Cause{
-		{Reason: "InvalidSpec", Message: "spec.host: the host b is not allowed"}, {Reason: "InvalidSpec", Message: "spec.host: the host c is not allowed"},
+		{Reason: "InvalidSpec", Message: "spec.host: the host b is not allowed"},
+		{Reason: "InvalidSpec", Message: "spec.host: the host c is not allowed"},
 	}
 
-	wantRefused := []*dialect.FieldError{{Field: "spec.host", Message: "the host b is not allowed"}, {Field: "spec.host", Message: "the host c is not allowed"}}
+	wantRefused := []*dialect.FieldError{{Field: "spec.host", Message: "the host b is not allowed"},
+		{Field: "spec.host", Message: "the host c is not allowed"}}
 	if diff := cmp.Diff(wantProblems, e.Problems) + cmp.Diff(wantRefused, e.Refused); diff != "" {
 		t.Errorf("problems and faults (-want +got):\n%s", diff)
 	}
 }
 
 func TestTLSHosts(t *testing.T) {
-	got := TLSHosts("spec.tls", []networkingv1.IngressTLS{{Hosts: []string{"a", ""}}, {SecretName: "s"}, {Hosts: []string{"a"}}})
+	got := TLSHosts("spec.tls", []networkingv1.IngressTLS{{Hosts: []string{"a", ""}}, {SecretName: "s"},
+		{Hosts: []string{"a"}}})
 
-	want := []dialect.FieldValue{{Field: "spec.tls[0].hosts", Value: "a"}, {Field: "spec.tls[0].hosts", Value: ""}, {Field: "spec.tls[2].hosts", Value: "a"}}
+	want := []dialect.FieldValue{{Field: "spec.tls[0].hosts", Value: "a"}, {Field: "spec.tls[0].hosts", Value: ""},
+		{Field: "spec.tls[2].hosts", Value: "a"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
@@ -142,8 +148,9 @@ const ownFormat = "spec.ui.address"
 func routeOf(ui UI, e *Exposure, spec *v1beta2.RouteConfiguration, format, formatField string) {
 	e.Service, e.Port = "pi-ui-svc", 4040
 	ui.AddRoute(e, RouteRequest{
-		Spec: spec, Field: "spec.ui.route", Format: format, FormatField: formatField, Names: expose.Names{Application: "pi", Namespace: "jobs", ID: "spark-1"},
-		Route: expose.Route{Namespace: "jobs", Name: "pi-ui-route", Labels: map[string]string{"a": "b"}},
+		Spec: spec, Field: "spec.ui.route", Format: format, FormatField: formatField,
+		Names: expose.Names{Application: "pi", Namespace: "jobs", ID: "spark-1"},
+		Route: expose.Route{Meta: expose.Meta{Namespace: "jobs", Name: "pi-ui-route", Labels: map[string]string{"a": "b"}}},
 	})
 }
 
@@ -162,7 +169,8 @@ func briefRoute(t *testing.T, e *Exposure) string {
 	rule := rules[0].(map[string]any)
 	path := rule["matches"].([]any)[0].(map[string]any)["path"].(map[string]any)["value"]
 	backend := rule["backendRefs"].([]any)[0].(map[string]any)
-	return fmt.Sprintf("%s/%s %v%v %v -> %v:%v", route.GetNamespace(), route.GetName(), hosts, path, parents, backend["name"], backend["port"])
+	return fmt.Sprintf("%s/%s %v%v %v -> %v:%v", route.GetNamespace(), route.GetName(), hosts, path, parents,
+		backend["name"], backend["port"])
 }
 
 // TestRoutes checks when a route exists, and its Gateways, hosts and path.
@@ -180,25 +188,58 @@ func TestRoutes(t *testing.T) {
 		object, link   string // empty: no route
 		reason, starts string // of the problem
 	}{
-		"nobody asks for a route":                       {},
-		"the operator enables routes without a Gateway": {route: &UIRoute{URLFormat: "a.b"}, format: "a.b", field: RouteFormatField},
-		"routes are disabled":                           {spec: &v1beta2.RouteConfiguration{ParentRefs: gate}, reason: "SwitchedOff", starts: "spec.ui.route: the operator creates no HTTPRoutes; set ui.route.enabled: true"},
-		"no Gateway at all":                             {route: &UIRoute{}, spec: &v1beta2.RouteConfiguration{Hostnames: []string{"a.b"}}, reason: "NoGateway", starts: "spec.ui.route.parentRefs: no Gateway is named"},
-		"neither a host nor a path":                     {route: public, spec: &v1beta2.RouteConfiguration{}, reason: "InvalidAddress", starts: "spec.ui.route.hostnames: without a host and a path the route would match every request; name a host, or set ui.route.urlFormat"},
-		"neither a host nor a path, of the operator":    {route: public, reason: "InvalidAddress", starts: "spec.ui.route.hostnames: "},
-		"an address that is the root of every host":     {route: public, format: "/", field: RouteFormatField, reason: "InvalidAddress", starts: "spec.ui.route.hostnames: "},
-		"an address that cannot be parsed":              {route: public, format: "{{$x}}", field: ownFormat, reason: "InvalidAddress", starts: ownFormat + `: "{{$x}}" is not a placeholder`},
-		"an address that cannot be parsed, and hosts":   {route: public, spec: &v1beta2.RouteConfiguration{Hostnames: []string{"a.b"}}, format: "a b", field: RouteFormatField, reason: "InvalidAddress", starts: RouteFormatField + ": "},
-		"another path than the Ingress":                 {route: public, ingress: &address{Host: "a.b", Path: "/pi"}, format: "a.b/x", field: ownFormat, reason: "InvalidAddress", starts: ownFormat + `: "http://a.b/x" has another path than ui.ingress.urlFormat`},
-		"no path, but the Ingress has one":              {route: public, ingress: &address{Host: "a.b", Path: "/pi"}, format: "c.d", field: ownFormat, reason: "InvalidAddress", starts: ownFormat + `: "http://c.d" has another path`},
-		"the same path as the Ingress":                  {route: public, ingress: &address{Host: "a.b", Path: "/pi"}, format: "c.d/pi/", field: ownFormat, object: "jobs/pi-ui-route [c.d]/pi [" + shared + "] -> pi-ui-svc:4040", link: "http://c.d/pi"},
-		"the operator's address":                        {route: public, format: "https://ui.example.com:8443/{{$appNamespace}}/{{$appName}}", field: RouteFormatField, object: "jobs/pi-ui-route [ui.example.com]/jobs/pi [" + shared + "] -> pi-ui-svc:4040", link: "https://ui.example.com:8443/jobs/pi"},
-		"a path at every host":                          {route: public, format: "/{{$appId}}", field: RouteFormatField, object: "jobs/pi-ui-route []/spark-1 [" + shared + "] -> pi-ui-svc:4040", link: "/spark-1"},
-		"hosts of the custom resource":                  {route: public, spec: &v1beta2.RouteConfiguration{Hostnames: []string{"c.d", "e.f"}}, object: "jobs/pi-ui-route [c.d e.f]/ [" + shared + "] -> pi-ui-svc:4040", link: "http://c.d"},
-		"hosts of the custom resource, another's path":  {route: public, spec: &v1beta2.RouteConfiguration{Hostnames: []string{"c.d"}}, format: "https://a.b:8443/{{$appName}}", field: RouteFormatField, object: "jobs/pi-ui-route [c.d]/pi [" + shared + "] -> pi-ui-svc:4040", link: "https://c.d/pi"},
-		"a Gateway of the custom resource":              {route: public, spec: &v1beta2.RouteConfiguration{ParentRefs: gate}, format: "a.b", field: RouteFormatField, object: "jobs/pi-ui-route [a.b]/ [map[name:gate]] -> pi-ui-svc:4040", link: "http://a.b"},
-		"a Gateway of the custom resource alone":        {route: &UIRoute{}, spec: &v1beta2.RouteConfiguration{ParentRefs: gate}, format: "a.b", field: RouteFormatField, object: "jobs/pi-ui-route [a.b]/ [map[name:gate]] -> pi-ui-svc:4040", link: "http://a.b"},
-		"a Gateway with every field":                    {route: public, spec: &v1beta2.RouteConfiguration{ParentRefs: []v1beta2.RouteParentReference{{Group: new("g"), Kind: new("K"), Namespace: new("n"), Name: "x", SectionName: new("s"), Port: new(int32(443))}, {Name: "y"}}}, format: "a.b", field: RouteFormatField, object: "jobs/pi-ui-route [a.b]/ [map[group:g kind:K name:x namespace:n port:443 sectionName:s] map[name:y]] -> pi-ui-svc:4040", link: "http://a.b"},
+		"nobody asks for a route": {},
+		"the operator enables routes without a Gateway": {route: &UIRoute{URLFormat: "a.b"}, format: "a.b",
+			field: RouteFormatField},
+		"routes are disabled": {spec: &v1beta2.RouteConfiguration{ParentRefs: gate},
+			reason: "SwitchedOff", starts: "spec.ui.route: the operator creates no HTTPRoutes; set ui.route.enabled: true"},
+		"no Gateway at all": {route: &UIRoute{},
+			spec: &v1beta2.RouteConfiguration{Hostnames: []string{"a.b"}}, reason: "NoGateway",
+			starts: "spec.ui.route.parentRefs: no Gateway is named"},
+		"neither a host nor a path": {route: public, spec: &v1beta2.RouteConfiguration{},
+			reason: "InvalidAddress", starts: "spec.ui.route.hostnames: without a host and a path the route would match every request; name a host, or set ui.route.urlFormat"},
+		"neither a host nor a path, of the operator": {route: public, reason: "InvalidAddress",
+			starts: "spec.ui.route.hostnames: "},
+		"an address that is the root of every host": {route: public, format: "/", field: RouteFormatField,
+			reason: "InvalidAddress", starts: "spec.ui.route.hostnames: "},
+		"an address that cannot be parsed": {route: public, format: "{{$x}}", field: ownFormat,
+			reason: "InvalidAddress", starts: ownFormat + `: "{{$x}}" is not a placeholder`},
+		"an address that cannot be parsed, and hosts": {route: public,
+			spec: &v1beta2.RouteConfiguration{Hostnames: []string{"a.b"}}, format: "a b", field: RouteFormatField,
+			reason: "InvalidAddress", starts: RouteFormatField + ": "},
+		"another path than the Ingress": {route: public, ingress: &address{Host: "a.b", Path: "/pi"},
+			format: "a.b/x", field: ownFormat, reason: "InvalidAddress",
+			starts: ownFormat + `: "http://a.b/x" has another path than ui.ingress.urlFormat`},
+		"no path, but the Ingress has one": {route: public, ingress: &address{Host: "a.b", Path: "/pi"},
+			format: "c.d", field: ownFormat, reason: "InvalidAddress",
+			starts: ownFormat + `: "http://c.d" has another path`},
+		"the same path as the Ingress": {route: public, ingress: &address{Host: "a.b", Path: "/pi"},
+			format: "c.d/pi/", field: ownFormat, object: "jobs/pi-ui-route [c.d]/pi [" + shared + "] -> pi-ui-svc:4040",
+			link: "http://c.d/pi"},
+		"the operator's address": {route: public,
+			format: "https://ui.example.com:8443/{{$appNamespace}}/{{$appName}}", field: RouteFormatField,
+			object: "jobs/pi-ui-route [ui.example.com]/jobs/pi [" + shared + "] -> pi-ui-svc:4040",
+			link:   "https://ui.example.com:8443/jobs/pi"},
+		"a path at every host": {route: public, format: "/{{$appId}}", field: RouteFormatField,
+			object: "jobs/pi-ui-route []/spark-1 [" + shared + "] -> pi-ui-svc:4040", link: "/spark-1"},
+		"hosts of the custom resource": {route: public,
+			spec:   &v1beta2.RouteConfiguration{Hostnames: []string{"c.d", "e.f"}},
+			object: "jobs/pi-ui-route [c.d e.f]/ [" + shared + "] -> pi-ui-svc:4040", link: "http://c.d"},
+		"hosts of the custom resource, another's path": {route: public,
+			spec: &v1beta2.RouteConfiguration{Hostnames: []string{"c.d"}}, format: "https://a.b:8443/{{$appName}}",
+			field: RouteFormatField, object: "jobs/pi-ui-route [c.d]/pi [" + shared + "] -> pi-ui-svc:4040",
+			link: "https://c.d/pi"},
+		"a Gateway of the custom resource": {route: public,
+			spec: &v1beta2.RouteConfiguration{ParentRefs: gate}, format: "a.b", field: RouteFormatField,
+			object: "jobs/pi-ui-route [a.b]/ [map[name:gate]] -> pi-ui-svc:4040", link: "http://a.b"},
+		"a Gateway of the custom resource alone": {route: &UIRoute{},
+			spec: &v1beta2.RouteConfiguration{ParentRefs: gate}, format: "a.b", field: RouteFormatField,
+			object: "jobs/pi-ui-route [a.b]/ [map[name:gate]] -> pi-ui-svc:4040", link: "http://a.b"},
+		"a Gateway with every field": {route: public,
+			spec: &v1beta2.RouteConfiguration{ParentRefs: []v1beta2.RouteParentReference{{Group: new("g"),
+				Kind: new("K"), Namespace: new("n"), Name: "x", SectionName: new("s"), Port: new(int32(443))},
+				{Name: "y"}}}, format: "a.b", field: RouteFormatField,
+			object: "jobs/pi-ui-route [a.b]/ [map[group:g kind:K name:x namespace:n port:443 sectionName:s] map[name:y]] -> pi-ui-svc:4040", link: "http://a.b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := Exposure{}
@@ -220,14 +261,16 @@ func TestRoutes(t *testing.T) {
 				}
 			} else if got := briefRoute(t, &e); got != test.object || len(e.Objects) != 1 {
 				t.Errorf("the route is\n%s, want\n%s", got, test.object)
-			} else if link := e.Links[links]; len(e.Links) != links+1 || link.Kind != "HTTPRoute" || link.Name != "pi-ui-route" || link.Address.String() != test.link {
+			} else if link := e.Links[links]; len(e.Links) != links+1 || link.Kind != "HTTPRoute" ||
+				link.Name != "pi-ui-route" || link.Address.String() != test.link {
 				t.Errorf("the link is %+v, want %s", link, test.link)
 			}
 
 			switch {
 			case test.reason == "" && len(e.Problems) > 0:
 				t.Errorf("problems: %v", e.Problems)
-			case test.reason != "" && (len(e.Problems) != 1 || e.Problems[0].Reason != test.reason || !strings.HasPrefix(e.Problems[0].Message, test.starts)):
+			case test.reason != "" && (len(e.Problems) != 1 || e.Problems[0].Reason != test.reason ||
+				!strings.HasPrefix(e.Problems[0].Message, test.starts)):
 				t.Errorf("problems: %v, want %s: %s", e.Problems, test.reason, test.starts)
 			}
 		})
@@ -243,10 +286,15 @@ func TestHostsThatRulesCheck(t *testing.T) {
 		format, field string
 		want          []dialect.FieldValue
 	}{
-		"hosts of the custom resource":             {[]string{"a.b", "c.d"}, "", "", []dialect.FieldValue{{Field: "spec.ui.route.hostnames", Value: "a.b"}, {Field: "spec.ui.route.hostnames", Value: "c.d"}}},
-		"hosts and an address":                     {[]string{"a.b"}, "x.y/p", ownFormat, []dialect.FieldValue{{Field: "spec.ui.route.hostnames", Value: "a.b"}}},
-		"hosts and the operator's address":         {[]string{"a.b"}, "x.y/p", RouteFormatField, []dialect.FieldValue{{Field: "spec.ui.route.hostnames", Value: "a.b"}}},
-		"an address of the custom resource":        {nil, "x.y:81/p", ownFormat, []dialect.FieldValue{{Field: ownFormat, Value: "x.y"}}},
+		"hosts of the custom resource": {[]string{"a.b", "c.d"}, "", "",
+			[]dialect.FieldValue{{Field: "spec.ui.route.hostnames", Value: "a.b"},
+				{Field: "spec.ui.route.hostnames", Value: "c.d"}}},
+		"hosts and an address": {[]string{"a.b"}, "x.y/p", ownFormat,
+			[]dialect.FieldValue{{Field: "spec.ui.route.hostnames", Value: "a.b"}}},
+		"hosts and the operator's address": {[]string{"a.b"}, "x.y/p", RouteFormatField,
+			[]dialect.FieldValue{{Field: "spec.ui.route.hostnames", Value: "a.b"}}},
+		"an address of the custom resource": {nil, "x.y:81/p", ownFormat,
+			[]dialect.FieldValue{{Field: ownFormat, Value: "x.y"}}},
 		"the operator's address of routes":         {nil, "x.y/p", RouteFormatField, nil},
 		"the operator's address of Ingresses":      {nil, "x.y/p", IngressFormatField, nil},
 		"the operator's address, without any host": {nil, "/p", RouteFormatField, nil},
@@ -273,7 +321,8 @@ func TestHostsThatRulesCheck(t *testing.T) {
 // FuzzRoutes checks that an address leads either to one problem with the name of a field, or to one route. The route
 // and its link have the same path, and no route matches every request.
 func FuzzRoutes(f *testing.F) {
-	for _, format := range []string{"", "/", "//", "a.b", "https://a.b:1/x/", "{{$appName}}.example.com/{{$appId}}", "/{{$appNamespace}}", "{{$x}}", "*.a.b", "a b", "ftp://a", "a.b/?q", "\x00"} {
+	for _, format := range []string{"", "/", "//", "a.b", "https://a.b:1/x/", "{{$appName}}.example.com/{{$appId}}",
+		"/{{$appNamespace}}", "{{$x}}", "*.a.b", "a b", "ftp://a", "a.b/?q", "\x00"} {
 		f.Add(format, "")
 		f.Add(format, "c.d")
 	}

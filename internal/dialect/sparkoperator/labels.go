@@ -1,6 +1,8 @@
 package sparkoperator
 
 import (
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -8,12 +10,12 @@ import (
 
 // These labels of this API group are used by tools, such as dashboards, Airflow and Kueue, to select objects.
 const (
-	LabelAppName          = "sparkoperator.k8s.io/app-name"
-	LabelScheduledAppName = "sparkoperator.k8s.io/scheduled-app-name"
-	LabelSubmissionID     = "sparkoperator.k8s.io/submission-id"
+	LabelAppName          = v1beta2.AppNameLabel
+	LabelScheduledAppName = v1beta2.ScheduledAppNameLabel
+	LabelSubmissionID     = v1beta2.SubmissionIDLabel
 	LabelLaunchedBy       = "sparkoperator.k8s.io/launched-by-spark-operator"
 	LabelCreatedBy        = "sparkoperator.k8s.io/created-by-spark-operator"
-	LabelConnectName      = "sparkoperator.k8s.io/connect-name" // the name of the SparkConnect, on each of its objects
+	LabelConnectName      = v1alpha1.ConnectNameLabel
 )
 
 // These are the operator's own labels. They identify every object of an attempt.

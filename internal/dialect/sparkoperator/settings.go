@@ -3,6 +3,7 @@ package sparkoperator
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
@@ -75,7 +77,7 @@ func CheckTemplate(field string, template *runtime.RawExtension) (faults []*dial
 		return nil
 	}
 
-	_, err := dialect.ReadPodTemplate(template)
+	_, err := rawtemplate.Read(template)
 	if err == nil {
 		return nil
 	}
@@ -97,4 +99,25 @@ func CheckMemorySize(text string) error {
 		return fmt.Errorf("%q is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g", text)
 	}
 	return nil
+}
+
+// PodSpec returns the fields that driver and executor of an application have in common. The argument role is "driver"
+// or "executor".
+func PodSpec(spec *v1beta2.SparkApplicationSpec, role string) *v1beta2.SparkPodSpec {
+	if role == "driver" {
+		return &spec.Driver.SparkPodSpec
+	}
+	return &spec.Executor.SparkPodSpec
+}
+
+// versionLine matches a Spark version and captures its release line.
+var versionLine = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:[.-].*)?$`)
+
+// ReleaseLine returns the release line of a Spark version, such as 4.1 of 4.1.4, or "" if the text is not a version.
+// The operator builds the driver pod as this release line does (native.Build).
+func ReleaseLine(version string) string {
+	if match := versionLine.FindStringSubmatch(version); match != nil {
+		return match[1]
+	}
+	return ""
 }

@@ -64,7 +64,8 @@ func TestDynamicAllocationLimits(t *testing.T) {
 		"a maximum of zero and a minimum of zero": {nil, n(0), n(0), []string{none}},
 		"several errors":                          {n(0), n(-1), n(-2), []string{negative, none, minAbove, initAbove}},
 	} {
-		field := &v1beta2.DynamicAllocation{InitialExecutors: test.first, MinExecutors: test.least, MaxExecutors: test.most}
+		field := &v1beta2.DynamicAllocation{InitialExecutors: test.first, MinExecutors: test.least,
+			MaxExecutors: test.most}
 		if wrong := CheckDynamicAllocation(field); len(wrong) > 0 {
 			t.Errorf("%s, disabled: %v", name, wrong)
 		}
@@ -98,7 +99,8 @@ func TestTemplatesAreChecked(t *testing.T) {
 		`{"spec":{"containers":{}}}`:         "spec.driver.template.spec.containers: is an object, not a list; begin each item with a hyphen",
 		`[]`:                                 "spec.driver.template: is a list, not an object; ",
 		`"text"`:                             `spec.driver.template: is the text "text", not an object; `,
-		`{"spec":{"containers":[` + strings.Repeat("{},", 10_000) + `{}]}}`: "spec.driver.template.spec.containers: has more than 1000 items; ",
+		`{"spec":{"containers":[` + strings.Repeat("{},",
+			10_000) + `{}]}}`: "spec.driver.template.spec.containers: has more than 1000 items; ",
 	} {
 		shown := raw[:min(len(raw), 40)]
 
@@ -119,20 +121,23 @@ func TestTemplatesAreChecked(t *testing.T) {
 // TestMemorySizes checks which texts Spark reads as sizes of memory (JavaUtils.byteStringAs). The unit is MiB if the
 // text has none. Spark accepts neither fractions nor the units of Kubernetes.
 func TestMemorySizes(t *testing.T) {
-	for _, size := range []string{"1", "512m", "512M", "512mb", "2g", "2gb", "1t", "1p", "1024k", "1048576b", " 2g ", "8388607t"} {
+	for _, size := range []string{"1", "512m", "512M", "512mb", "2g", "2gb", "1t", "1p", "1024k", "1048576b", " 2g ",
+		"8388607t"} {
 		if err := CheckMemorySize(size); err != nil {
 			t.Errorf("%q: %v", size, err)
 		}
 	}
 
-	for _, size := range []string{"", " ", "0", "0g", "-1", "-1g", "+", "1.5g", "1Gi", "2gi", "g", "1 gb x", "1e3", "0x10", "١g", "1g\x00x", "9223372036854775808b", "9000p"} {
+	for _, size := range []string{"", " ", "0", "0g", "-1", "-1g", "+", "1.5g", "1Gi", "2gi", "g", "1 gb x", "1e3",
+		"0x10", "١g", "1g\x00x", "9223372036854775808b", "9000p"} {
 		err := CheckMemorySize(size)
 		if err == nil {
 			t.Errorf("%q is accepted", size)
 			continue
 		}
 
-		if !strings.Contains(err.Error(), "is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g") {
+		if !strings.Contains(err.Error(),
+			"is not a size that Spark reads; write a whole number and a unit, such as 512m or 4g") {
 			t.Errorf("%q: %v", size, err)
 		}
 	}
@@ -154,4 +159,15 @@ func FuzzMemorySize(f *testing.F) {
 			t.Errorf("the error is %q", err)
 		}
 	})
+}
+
+func TestReleaseLine(t *testing.T) {
+	for version, want := range map[string]string{
+		"4.1.4": "4.1", "v4.1.4": "4.1", "3.5": "3.5", "4.2.0-SNAPSHOT": "4.2", "4.0-vendor.7": "4.0", "": "",
+		"latest": "", "4": "", "4.1x": "",
+	} {
+		if got := ReleaseLine(version); got != want {
+			t.Errorf("the line of %q is %q, want %q", version, got, want)
+		}
+	}
 }

@@ -41,8 +41,8 @@ type Row struct {
 	// If is the path of a bool. If this is not true, the field has no effect.
 	If string
 	// Text returns the value of the key. The argument role is "driver" or "executor", or "" for a field of both. The
-	// argument value is the value of the field. If Text is nil, the value is written as in the field, or, for a list,
-	// separated by commas.
+	// argument value is the value of the field, or a pointer to a struct. If Text is nil, the value is written as in
+	// the field, or, for a list, separated by commas.
 	Text func(role string, value any) string
 	// Entries returns the entries of a field that is not a map of strings.
 	Entries func(value any) map[string]string

@@ -136,10 +136,14 @@ func (f *field) value(root reflect.Value) any {
 		}
 	}
 
-	if v, found := f.at.in(root, false); found && f.at != nil && (f.Text != nil || !v.IsZero()) {
-		return v.Interface()
+	v, found := f.at.in(root, false)
+	switch {
+	case !found || f.at == nil || f.Text == nil && v.IsZero():
+		return nil
+	case v.Kind() == reflect.Struct:
+		return v.Addr().Interface() // without a copy
 	}
-	return nil
+	return v.Interface()
 }
 
 func (f *field) text(root reflect.Value) (text string, set bool) {

@@ -66,7 +66,8 @@ func TestRejection(t *testing.T) {
 		{"a server that fails", apierrors.NewInternalError(errors.New("x")), "", false},
 		{"a quota without figures", forbidden("status unknown for quota: q"), "", false},
 		{"a quota", forbidden("exceeded quota: q"), ReasonQuota, true},
-		{"a quota on what the pod does not name", forbidden("failed quota: q: must specify limits.cpu"), ReasonQuota, true},
+		{"a quota on what the pod does not name", forbidden("failed quota: q: must specify limits.cpu"),
+			ReasonQuota, true},
 		{"pod security", forbidden(`violates PodSecurity "restricted:latest"`), ReasonPodSecurity, true},
 		{"a service account", forbidden(`error looking up service account ns/x`), ReasonServiceAccount, true},
 		{"admission", forbidden("no such priority class"), ReasonForbidden, true},
@@ -76,8 +77,9 @@ func TestRejection(t *testing.T) {
 		{"a right of the operator", operatorLacks, ReasonOperatorForbidden, false},
 		{"a definition that was just installed", forbidden("cannot set blockOwnerDeletion in this case because " +
 			"cannot find RESTMapping for APIVersion x Kind y: no matches"), "", false},
-		{"the operator's right to be an owner", forbidden("cannot set blockOwnerDeletion if an ownerReference refers to " +
-			"a resource you can't set finalizers on: x"), ReasonOperatorForbidden, false},
+		{"the operator's right to be an owner",
+			forbidden("cannot set blockOwnerDeletion if an ownerReference refers to " +
+				"a resource you can't set finalizers on: x"), ReasonOperatorForbidden, false},
 		{"no such kind", noKind, ReasonInvalid, true},
 		{"an invalid object", invalid(), ReasonInvalid, true},
 	} {
@@ -201,7 +203,8 @@ func TestOfCreation(t *testing.T) {
 			t.Errorf("%s: wait (-want +got):\n%s", name, diff)
 		}
 
-		if errors.Is(test.err, refused) && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "create *v1.Pod pi-driver")) {
+		if errors.Is(test.err, refused) &&
+			(!errors.Is(err, refused) || !strings.Contains(err.Error(), "create *v1.Pod pi-driver")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -259,7 +262,7 @@ func TestOfWebhook(t *testing.T) {
 		{"a server that fails", pod, apierrors.NewInternalError(errors.New("etcd")), ""},
 		{"a time-out", pod, context.DeadlineExceeded, ""},
 	} {
-		wait := OfWebhook(test.object, test.err)
+		wait := ofWebhook(test.object, test.err)
 		if (wait == nil) != (test.reason == "") ||
 			wait != nil && (wait.Reason != test.reason || !strings.Contains(wait.Message, identity.ManagedLabel)) {
 			t.Errorf("%s: %+v, want reason %q", test.name, wait, test.reason)
@@ -357,7 +360,8 @@ func TestQuotaCountsPredecessor(t *testing.T) {
 		"nothing":                             {nil, false},
 		"a policy that quotes a quota":        {sets("no: " + full), false},
 		"no right":                            {sets(`User "o" cannot create resource "statefulsets"`), false},
-		"a server that fails":                 {apierrors.NewInternalError(errors.New("exceeded quota: q, " + full)), false},
+		"a server that fails": {apierrors.NewInternalError(errors.New("exceeded quota: q, " + full)),
+			false},
 	} {
 		if got := QuotaCountsPredecessor(test.err); got != test.want {
 			t.Errorf("%s: %t", name, got)

@@ -24,7 +24,8 @@ func TestReplies(t *testing.T) {
 
 	replies.Set(q, Reply{UID: "u", Attempt: 1, Until: noon.Add(time.Minute)})
 
-	got := []bool{last("", 1, 0), last("", 1, 59*time.Second), last("", 1, time.Minute), last("", 2, 0), last("x", 1, 0)}
+	got := []bool{last("", 1, 0), last("", 1, 59*time.Second), last("", 1, time.Minute), last("", 2, 0),
+		last("x", 1, 0)}
 	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("known: %v, want %v", got, want)
 	}

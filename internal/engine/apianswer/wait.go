@@ -67,7 +67,7 @@ func OfCreation(object client.Object, err error) (*lifecycle.Cause, error) {
 		return nil, &Wait{Reason: cause.Reason, Message: cause.Message}
 	}
 
-	if wait := OfWebhook(object, err); wait != nil {
+	if wait := ofWebhook(object, err); wait != nil {
 		return nil, wait
 	}
 
@@ -91,7 +91,7 @@ func OfDryRun(pod *corev1.Pod, err error) (lifecycle.Cause, error) {
 		return lifecycle.Cause{}, nil
 	}
 
-	if wait := OfWebhook(pod, err); wait != nil {
+	if wait := ofWebhook(pod, err); wait != nil {
 		return lifecycle.Cause{Reason: wait.Reason, Message: wait.Message}, nil //nolint:nilerr // the error is the answer
 	}
 

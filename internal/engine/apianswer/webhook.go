@@ -21,14 +21,14 @@ const (
 	ReasonPodMutated = "PodMutated"
 )
 
-// OfWebhook returns a Wait if an admission webhook prevents the creation of an object, and nil otherwise. The
+// ofWebhook returns a Wait if an admission webhook prevents the creation of an object, and nil otherwise. The
 // application is not at fault, and continues as soon as somebody has removed the webhook. The message of the Wait says
 // how to remove it.
 //
 // The usual case is the pod webhook of the kubeflow operator, if it was not removed together with that operator. It
 // selects the pods of applications of sparkoperator.k8s.io by a label that our pods have too. The webhook either does
 // not respond, or adds volumes to our pods, which already have these volumes.
-func OfWebhook(object client.Object, err error) *Wait {
+func ofWebhook(object client.Object, err error) *Wait {
 	const remedy = "kubectl get mutatingwebhookconfigurations lists the webhooks. If another Spark operator left this one, " +
 		"delete it, or make it skip pods with the label " + identity.ManagedLabel + " (docs/migrate-kubeflow.md)"
 	if text := err.Error(); apierrors.IsInternalError(err) && strings.Contains(text, "failed calling webhook") {

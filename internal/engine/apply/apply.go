@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -26,10 +26,18 @@ import (
 
 // Applier carries out actions on custom resources of one kind.
 type Applier struct {
-	Kind       kind.Kind
+	Kind       contract.Kind
 	Dependents dependents.Client
 	Explainer  *explain.Explainer // finds the reason why executors are missing
 	Replies    *apianswer.Replies // rejections that are not queried again at once
+	Queue      Queue              // nil if the kind is in no queue
+}
+
+// Launcher is a kind with attempts, each of which has a driver.
+type Launcher interface {
+	// Render returns the objects that a Create action creates. Objects.Driver is created last, and may be a pod that
+	// creates the driver pod. An error is a fault of the user: no attempt of this spec can be rendered.
+	Render(object client.Object, action lifecycle.Action, now time.Time) (submit.Objects, error)
 }
 
 // Decision is the decision of a pass, together with the custom resource on which its actions are carried out.
@@ -137,6 +145,10 @@ func (a Applier) act(ctx context.Context, view dependents.View, d Decision, acti
 		return a.actOnRun(ctx, view, d, action)
 	}
 
+	if isQuota(action.Part) {
+		return a.actOnQuota(ctx, view, d, action)
+	}
+
 	switch action.Verb {
 	case lifecycle.Create:
 		switch action.Part {
@@ -202,7 +214,7 @@ func (a Applier) create(ctx context.Context, view dependents.View, d Decision, a
 // render returns the objects of a submission. It returns a cause if they cannot be rendered, which is always an error
 // in the spec.
 func (a Applier) render(d Decision, action lifecycle.Action) (submit.Objects, *lifecycle.Cause) {
-	objects, err := a.Kind.Render(d.Object, action, d.Begun)
+	objects, err := a.Kind.(Launcher).Render(d.Object, action, d.Begun)
 	if err != nil {
 		return submit.Objects{}, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}
@@ -233,17 +245,19 @@ func (a Applier) createAll(ctx context.Context, view dependents.View, objects []
 }
 
 func (a Applier) createOne(ctx context.Context, view dependents.View, object client.Object, driver *corev1.Pod) (Outcome, error) {
-	outcome, err := a.Dependents.CreateOne(ctx, a.Kind.Inherited, view.Owner, object, driver)
+	outcome, err := a.Dependents.CreateOne(ctx, a.Kind, view.Owner, object, driver)
 	switch {
 	case err != nil:
 		return Outcome{}, err
 	case outcome.Refused != nil && identity.PodOf(object) != nil && outcome.Refused.Reason == apianswer.ReasonInvalid:
-		outcome.Refused.Message = a.refusal(a.Kind.Sources.Driver, view.Owner, driver, outcome.Refused.Message)
+		outcome.Refused.Message = a.refusal(a.Kind.Traits().Sources.Driver, view.Owner, driver, outcome.Refused.Message)
 		fallthrough
 	case outcome.Refused != nil:
 		return Outcome{Fact: RejectionFact(*outcome.Refused)}, nil
 	case outcome.Older != nil:
 		return foundOlder(view, outcome.Older)
+	case outcome.Earlier != nil && !view.Set.Has(outcome.Earlier):
+		return foundPod(outcome.Earlier), nil
 	case outcome.Made != nil:
 		return Outcome{Created: []client.Object{asTypedPod(outcome.Made)}}, nil
 	}

@@ -62,10 +62,13 @@ func TestTargets(t *testing.T) {
 	}
 	view := dependents.View{
 		Set: dependents.Set{
-			Drivers:    []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false), pod("d3", 2, "Running", true)},
-			Executors:  []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false), pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
+			Drivers: []corev1.Pod{pod("d1", 1, "Failed", false), pod("d2", 2, "Running", false),
+				pod("d3", 2, "Running", true)},
+			Executors: []corev1.Pod{pod("e1", 1, "Running", false), pod("e2", 2, "Running", false),
+				pod("e3", 2, "Succeeded", false), pod("e4", 2, "Failed", false)},
 			Submitters: []corev1.Pod{pod("s1", 1, "Running", false), pod("s2", 2, "Running", false)},
-			Others:     []metav1.PartialObjectMetadata{other("c1", 1), other("c2", 2), budget("b1", 1), budget("b2", 2)},
+			Others: []metav1.PartialObjectMetadata{other("c1", 1), other("c2", 2), budget("b1", 1),
+				budget("b2", 2)},
 		},
 	}
 	made := other("made", 2)
@@ -78,7 +81,8 @@ func TestTargets(t *testing.T) {
 		lifecycle.DriverPod: {"d2", "made-driver", "pi-b2", "s2"},
 	} {
 		names := map[string]bool{}
-		for _, target := range dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 2}) {
+		for _, target := range dependents.Targets(view.Deletable(),
+			lifecycle.Action{Verb: lifecycle.Delete, Part: part, Attempt: 2}) {
 			names[target.GetName()] = true
 		}
 
@@ -98,13 +102,16 @@ func TestAuxiliaryObjectsAreNoRemains(t *testing.T) {
 		t.Errorf("%v remain", remains)
 	}
 
-	if targets := dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); len(targets) > 0 {
+	if targets := dependents.Targets(view.Deletable(),
+		lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}); len(targets) > 0 {
 		t.Errorf("%d are deleted", len(targets))
 	}
 
 	delete(labels, lifecycle.ContentLabel)
 
-	if len(view.Set.Facts().RemainingAttempts) != 1 || len(dependents.Targets(view.Deletable(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
+	if len(view.Set.Facts().RemainingAttempts) != 1 ||
+		len(dependents.Targets(view.Deletable(),
+			lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})) != 1 {
 		t.Error("what belongs to the attempt does not count")
 	}
 }
@@ -114,7 +121,8 @@ func TestRejectedDeletion(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi", nil)
 
 	var view dependents.View
-	if outcome, err := reportRejection(view, errors.New("timeout")); outcome.Fact != nil || err == nil || outcome.Rejected != nil {
+	if outcome, err := reportRejection(view, errors.New("timeout")); outcome.Fact != nil || err == nil ||
+		outcome.Rejected != nil {
 		t.Errorf("transient error: %v, %v", err, outcome.Rejected)
 	}
 
@@ -123,11 +131,13 @@ func TestRejectedDeletion(t *testing.T) {
 		t.Fatalf("refused: %v, %v", err, outcome.Rejected)
 	}
 
-	if view = view.WithFact(outcome.Fact); view.Seen.Rejection == nil || view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
+	if view = view.WithFact(outcome.Fact); view.Seen.Rejection == nil ||
+		view.Seen.Rejection.Reason != apianswer.ReasonInvalid {
 		t.Errorf("the fact is %+v", view.Seen.Rejection)
 	}
 
-	if again, err := reportRejection(view, invalid); again.Fact != nil || err != nil || outcome.Add(again).Rejected != outcome.Rejected {
+	if again, err := reportRejection(view, invalid); again.Fact != nil || err != nil ||
+		outcome.Add(again).Rejected != outcome.Rejected {
 		t.Errorf("after a refusal: %v", err)
 	}
 }
@@ -170,7 +180,8 @@ func TestExpiryDeletesTheApplicationAsItWasRead(t *testing.T) {
 	app := w.Application("pi")
 
 	stale := dependents.View{Owner: w.Get("pi")}
-	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
+	if err := w.API.Patch(t.Context(), app,
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"keep":"me"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 

@@ -23,11 +23,12 @@ import (
 //
 // The pods are found by their labels and not by their names: an earlier pass may have launched a pod, failed to store
 // the launch, and used another name than the current spec. To confirm a submission, confirm also reads the ConfigMap
-// that the driver mounts. To confirm a whole attempt, it also reads the executor pods.
+// that the driver mounts. To confirm a whole attempt, it also reads the executor pods and the pods of a standalone
+// cluster.
 func (a Applier) confirm(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	owner, all := view.Owner, action.Part == lifecycle.Attempt
 
-	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind.Inherited, owner, all)})
+	pods, err := a.Dependents.LivePods(ctx, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: dependents.Selector(a.Kind, owner, all)})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("read the driver pods: %w", err)
 	}
@@ -38,7 +39,7 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 		}
 	}
 
-	live := dependents.SortPods(dependents.WithIdentities(a.Kind.Inherited, owner, pods), owner.GetUID())
+	live := dependents.SortPods(dependents.WithIdentities(a.Kind, owner, pods), owner.GetUID())
 	var unseen Outcome
 
 	var facts []Fact
@@ -62,7 +63,7 @@ func (a Applier) confirm(ctx context.Context, view dependents.View, action lifec
 		return Outcome{Fact: fact}, err
 	}
 
-	behind := view.Set.Behind(live, all)
+	behind := view.Set.Behind(live, all) || all && view.Set.LacksMember(pods)
 	return Outcome{Fact: func(seen *lifecycle.Observed) {
 		seen.Confirmed, seen.PodsConfirmed, seen.CacheBehind = true, all, behind
 	}}, nil

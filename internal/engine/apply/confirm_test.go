@@ -11,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
@@ -28,7 +29,8 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 	// The first read finds the driver, whichever attempt the action names. The second read finds nothing that is not
 	// known yet.
 	for _, found := range []bool{true, false} {
-		outcome, err := a.confirm(t.Context(), view, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+		outcome, err := a.confirm(t.Context(), view,
+			lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,6 +41,69 @@ func TestConfirmFindsWhatTheCacheDoesNotShow(t *testing.T) {
 		if (seen.Driver(1) != nil) != found || seen.Confirmed == found {
 			t.Errorf("found should be %t: %+v", found, seen)
 		}
+	}
+}
+
+// TestLaunchForAnotherRequest checks a launch whose pod exists already, from an earlier launch that was not stored and
+// that the cache does not show. If the restart request has changed since, the pod must be reported, so that the next
+// decision does not count the request as carried out.
+func TestLaunchForAnotherRequest(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name            string
+		role            string
+		carried, wanted string
+		known, found    bool
+	}{
+		{"no request", identity.RoleDriver, "", "", false, false},
+		{"the same request", identity.RoleDriver, "r1", "r1", false, false},
+		{"a driver before the request", identity.RoleDriver, "", "r1", false, true},
+		{"a submitter before the request", identity.RoleSubmitter, "", "r1", false, true},
+		{"another request", identity.RoleDriver, "r1", "r2", false, true},
+		{"a removed request", identity.RoleDriver, "r1", "", false, true},
+		{"the decision knew the pod", identity.RoleDriver, "", "r1", true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := scene.New(t)
+			app := w.Application("pi")
+			pod := func(request string) *corev1.Pod {
+				pod := tiny.Driver(app, 1)
+				pod.Namespace, pod.Labels[identity.RoleLabel] = w.Namespace, test.role
+				pod.Annotations = map[string]string{lifecycle.RestartRequestAnnotation: request}
+				return pod
+			}
+			existing := pod(test.carried)
+			w.Create(existing)
+
+			a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Client: w.API, Live: w.API}}
+
+			view := dependents.View{Owner: app}
+			if test.known {
+				view.Set.Drivers = []corev1.Pod{*existing}
+			}
+
+			wanted := pod(test.wanted)
+
+			outcome, err := a.createOne(t.Context(), view, wanted, wanted)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if found := outcome.Fact != nil; found != test.found {
+				t.Fatalf("found %t, want %t", found, test.found)
+			}
+
+			if test.found {
+				var seen lifecycle.Observed
+				outcome.Fact(&seen)
+
+				if d, s := seen.Driver(1), seen.Submitter(1); (d == nil || d.RestartRequest != test.carried) && (s == nil || s.RestartRequest != test.carried) {
+					t.Errorf("the fact is %+v", seen)
+				}
+			}
+		})
 	}
 }
 
@@ -54,7 +119,8 @@ func TestConfirmOfAnOwnerThatIsOrphaned(t *testing.T) {
 	w.Create(driver)
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Client: w.API, Live: w.API}}
 	confirm := func() (Outcome, error) {
-		return a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+		return a.confirm(t.Context(), dependents.View{Owner: app},
+			lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	}
 
 	// Somebody removed the owner reference of a driver whose application stays. So the driver no longer belongs to the
@@ -122,16 +188,18 @@ func TestLiveListsAreBounded(t *testing.T) {
 		driver := tiny.Driver(app, 1)
 		driver.Name = fmt.Sprint("pi-driver-", i)
 		driver.Annotations = map[string]string{"large": "text"}
-		driver.Spec.Volumes = []corev1.Volume{{Name: "other"}, {Name: trim.ConfVolume, VolumeSource: corev1.VolumeSource{
-			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "conf"}},
-		}}}
+		driver.Spec.Volumes = []corev1.Volume{{Name: "other"},
+			{Name: trim.ConfVolume, VolumeSource: corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "conf"}},
+			}}}
 		w.Create(driver)
 	}
 
 	read := &pages{Client: w.API}
 	a := Applier{Kind: tiny.Kind(), Dependents: dependents.Client{Live: read}}
 
-	outcome, err := a.confirm(t.Context(), dependents.View{Owner: app}, lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
+	outcome, err := a.confirm(t.Context(), dependents.View{Owner: app},
+		lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.DriverPod, Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +211,8 @@ func TestLiveListsAreBounded(t *testing.T) {
 	}
 
 	for _, driver := range outcome.Found.Drivers {
-		if driver.Annotations["large"] != "" || len(driver.Spec.Volumes) != 1 || driver.Spec.Volumes[0].ConfigMap.Name != "conf" {
+		if driver.Annotations["large"] != "" || len(driver.Spec.Volumes) != 1 ||
+			driver.Spec.Volumes[0].ConfigMap.Name != "conf" {
 			t.Errorf("kept are %d annotations and %d volumes", len(driver.Annotations), len(driver.Spec.Volumes))
 		}
 	}

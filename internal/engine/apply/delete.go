@@ -9,6 +9,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -16,6 +17,10 @@ import (
 // and ignores objects that do not exist.
 func (a Applier) delete(ctx context.Context, view dependents.View, action lifecycle.Action) (Outcome, error) {
 	if action.Part == lifecycle.Application {
+		if after := a.Dependents.HoldFor(identity.Key(view.Owner), view.Deletable()...); after > 0 {
+			return Outcome{RequeueAfter: after}, nil
+		}
+
 		if err := a.expire(ctx, view.Owner); err != nil {
 			return reportRejection(view, err)
 		}
@@ -23,16 +28,22 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	}
 
 	having := view.Deletable()
+	targets := dependents.Targets(having, action)
+	// A wait for logs is no failure: the status of this pass is stored, and the next pass decides on the deletion again.
+	// The log of a pod on a lost node cannot be read.
+	if after := a.Dependents.HoldFor(identity.Key(view.Owner), targets...); after > 0 && !action.Force {
+		return Outcome{RequeueAfter: after}, nil
+	}
 
 	var how []client.DeleteOption
 	if action.Force {
 		how = append(how, client.GracePeriodSeconds(0))
 	}
 
-	errs := dependents.ForEach(dependents.Targets(having, action), func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
+	errs := dependents.ForEach(targets, func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
 	// The caches hold no Secrets. Only the pod that reads a Secret at its start shows that the Secret exists, so both
 	// are deleted together.
-	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Secrets, having, action.Attempt) {
+	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Traits().Secrets, having, action.Attempt) {
 		errs = append(errs, a.Dependents.DeleteSecrets(ctx, view.Owner, action.Attempt))
 	}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
+// Prober is a kind whose missing executors are created in dry runs, to learn why the API server refuses them.
+type Prober interface {
+	// Executor returns the pod that the driver with the given UID would request as the executor with the given id. The
+	// pod is never created, only used in dry runs.
+	Executor(object client.Object, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error)
+}
+
 // probe finds out why requested executors are missing, and returns the answer as a fact.
 func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) Outcome {
 	short := explain.Shortage{Of: identity.Key(view.Owner), UID: view.Owner.GetUID(), Attempt: action.Attempt, Since: d.Plan.Next.ShortSince}
@@ -24,16 +32,16 @@ func (a Applier) probe(ctx context.Context, view dependents.View, d Decision, ac
 		short.Driver, short.Account, short.Created = types.UID(driver.UID), view.Set.AccountOf(driver.UID), driver.CreatedAt
 	}
 
-	if a.Kind.Executors.Render != nil {
+	if prober, probes := a.Kind.(Prober); probes {
 		short.Executor = func() (*corev1.Pod, error) {
-			return a.Kind.Executors.Render(d.Object, action.Attempt, nextExecutor(view.Seen.Executors, action.Attempt), short.Driver, view.Now)
+			return prober.Executor(d.Object, action.Attempt, nextExecutor(view.Seen.Executors, action.Attempt), short.Driver, view.Now)
 		}
 	}
 
 	answer := a.Explainer.Executors(ctx, short, view.Now)
 	if answer.Cause.Reason == apianswer.ReasonInvalid && short.Executor != nil {
 		if pod, err := short.Executor(); err == nil {
-			answer.Cause.Message = a.refusal(a.Kind.Sources.Executor, d.Object, pod, answer.Cause.Message)
+			answer.Cause.Message = a.refusal(a.Kind.Traits().Sources.Executor, d.Object, pod, answer.Cause.Message)
 		}
 	}
 	return Outcome{RequeueAfter: answer.QueryAfter, Fact: func(seen *lifecycle.Observed) {

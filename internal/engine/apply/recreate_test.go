@@ -46,10 +46,13 @@ func TestLeftWithPod(t *testing.T) {
 		{"a pod that is being deleted", []metav1.OwnerReference{pod(goes.Name, goes.UID)}, true},
 		{"a pod that is not being deleted", []metav1.OwnerReference{pod(stays.Name, stays.UID)}, false},
 		{"a deleted pod and another pod", []metav1.OwnerReference{gone, pod(stays.Name, stays.UID)}, false},
-		{"a deleted pod and a ReplicaSet", []metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
+		{"a deleted pod and a ReplicaSet",
+			[]metav1.OwnerReference{gone, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "1"}}, false},
 	} {
-		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings", OwnerReferences: test.refs}}
-		if why, err := c.WhyPodFreesName(t.Context(), config, "ConfigMap", app); err != nil || (why != "") != test.waited {
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings",
+			OwnerReferences: test.refs}}
+		if why, err := c.WhyPodFreesName(t.Context(), config, "ConfigMap", app); err != nil ||
+			(why != "") != test.waited {
 			t.Errorf("%s: %q, %v", test.name, why, err)
 		}
 	}

@@ -25,13 +25,17 @@ func TestStoppingDriverKeepsNoService(t *testing.T) {
 		stopping bool
 	}
 	for name, passes := range map[string][]pass{
-		"a driver that stops":           {{0, 1, true}, {time.Second, 1, true}, {lifecycle.StopDuration - 1, 1, true}},
-		"objects that somebody deleted": {{0, 1, true}, {lifecycle.StopDuration, 1, false}, {lifecycle.StopDuration + 1, 1, false}},
-		"the driver of another attempt": {{0, 1, true}, {lifecycle.StopDuration, 2, true}, {2 * lifecycle.StopDuration, 2, false}},
+		"a driver that stops": {{0, 1, true}, {time.Second, 1, true}, {lifecycle.StopDuration - 1, 1, true}},
+		"objects that somebody deleted": {{0, 1, true}, {lifecycle.StopDuration, 1, false},
+			{lifecycle.StopDuration + 1, 1, false}},
+		"the driver of another attempt": {{0, 1, true}, {lifecycle.StopDuration, 2, true},
+			{2 * lifecycle.StopDuration, 2, false}},
 		"objects whose creation is rejected": {
-			{0, 1, true}, {lifecycle.StopDuration, 1, false}, {30 * time.Second, 1, false}, {90 * time.Second, 1, false}, {150 * time.Second, 1, false},
+			{0, 1, true}, {lifecycle.StopDuration, 1, false}, {30 * time.Second, 1, false},
+			{90 * time.Second, 1, false}, {150 * time.Second, 1, false},
 		},
-		"objects that came back and went": {{0, 1, true}, {time.Hour, 1, true}, {time.Hour + lifecycle.StopDuration, 1, false}},
+		"objects that came back and went": {{0, 1, true}, {time.Hour, 1, true},
+			{time.Hour + lifecycle.StopDuration, 1, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Applier{Replies: new(apianswer.Replies)}
@@ -50,7 +54,8 @@ func TestStoppingDriverKeepsNoService(t *testing.T) {
 // TestRepeatedRejections checks that a rejection that lasts is queried again less and less often, that an edit queries
 // it at once, and that it is forgotten when it ends.
 func TestRepeatedRejections(t *testing.T) {
-	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u", Generation: 1}}
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u",
+		Generation: 1}}
 	a, tries := Applier{Replies: new(apianswer.Replies)}, 0
 	quota := lifecycle.Cause{Reason: lifecycle.ReasonQuota, Message: "exceeded"}
 
@@ -58,10 +63,11 @@ func TestRepeatedRejections(t *testing.T) {
 		t.Helper()
 
 		view := dependents.View{Owner: app, Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(at)}
-		outcome, err := a.remembered(view, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}, func() (Outcome, error) {
-			tries++
-			return Outcome{Fact: RejectionFact(quota)}, nil
-		})
+		outcome, err := a.remembered(view,
+			lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 2}, func() (Outcome, error) {
+				tries++
+				return Outcome{Fact: RejectionFact(quota)}, nil
+			})
 		var seen lifecycle.Observed
 
 		if err != nil || outcome.Fact == nil {

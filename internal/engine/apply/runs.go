@@ -12,7 +12,7 @@ import (
 )
 
 func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
-	acts := runs.Client{Dependents: a.Dependents, Kind: a.Kind.Runs, Owner: view.Owner, Known: view.Set.Runs}
+	acts := runs.Client{Dependents: a.Dependents, Kind: a.Kind.(runs.Kind), Owner: view.Owner, Known: view.Set.Runs}
 	switch action.Verb {
 	case lifecycle.Create:
 		return a.createRun(ctx, view, acts, d, action)
@@ -36,7 +36,7 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 		return Outcome{}, nil
 	}
 
-	run, cause := a.renderRun(d, action)
+	run, cause := renderRun(acts.Kind, d, action)
 	if cause != nil {
 		return Outcome{Fact: RejectionFact(*cause)}, nil
 	}
@@ -50,14 +50,14 @@ func (a Applier) createRun(ctx context.Context, view dependents.View, acts runs.
 	}
 	return Outcome{
 		Created: []client.Object{asTypedPod(created.Run)},
-		Started: []runs.StartedRun{{Name: action.Name, Due: a.Kind.Runs.Due(view.Owner, created.Run), At: created.Since}},
+		Started: []runs.StartedRun{{Name: action.Name, Due: acts.Kind.RunDue(view.Owner, created.Run), At: created.Since}},
 	}, nil
 }
 
 // renderRun returns the run to create. It returns a cause if the run cannot be rendered, which is always an error in
 // the spec.
-func (a Applier) renderRun(d Decision, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
-	run, err := a.Kind.Runs.Render(d.Object, action)
+func renderRun(kind runs.Kind, d Decision, action lifecycle.Action) (client.Object, *lifecycle.Cause) {
+	run, err := kind.RenderRun(d.Object, action)
 	if err != nil {
 		return nil, &lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 	}

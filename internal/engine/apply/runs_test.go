@@ -12,7 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
+	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
@@ -20,16 +22,19 @@ import (
 
 // existingRun creates a run that exists before the test, as an earlier operator or a user may have created it. If the
 // owner is empty, the run has no owner reference. If the label is empty, the run has no label of a schedule.
-func existingRun(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID, label string) *v1beta2.SparkApplication {
+func existingRun(w *scene.World, s *v1beta2.ScheduledSparkApplication, name string, owner types.UID,
+	label string) *v1beta2.SparkApplication {
 	w.T.Helper()
 
-	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Spec: s.Spec.Template}
+	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
+		Spec: s.Spec.Template}
 	if label != "" {
 		run.Labels = map[string]string{sparkoperator.LabelScheduledAppName: label}
 	}
 
 	if owner != "" {
-		run.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "ScheduledSparkApplication", Name: s.Name, UID: owner}}
+		run.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(),
+			Kind: "ScheduledSparkApplication", Name: s.Name, UID: owner}}
 	}
 
 	w.Create(run)
@@ -51,12 +56,15 @@ func TestConfirmRuns(t *testing.T) {
 	existingRun(w, s, "manual", s.UID, "") // only the cache finds this run, because it selects by owners
 	w.EndRun("nightly-3", v1beta2.ApplicationStateCompleted)
 
-	a := Applier{Kind: kinds.Schedules(config.Default, nil), Dependents: dependents.Client{Live: w.API}}
+	a := Applier{Kind: configured.For(kinds.Schedule).Build(config.Default, nil),
+		Dependents: dependents.Client{Live: w.API}}
 	view := dependents.View{Owner: s, Set: dependents.Set{Runs: []client.Object{seen}}}
 
-	view.Seen.Runs = []lifecycle.Run{a.Kind.Runs.Facts(seen)}
+	view.Seen.Runs = []lifecycle.Run{a.Kind.(runs.Kind).RunFacts(seen)}
 	for range 2 { // the second read must not add the runs that the first one found
-		outcome, err := a.Apply(t.Context(), view, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun}}}})
+		outcome, err := a.Apply(t.Context(), view,
+			Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm,
+				Part: lifecycle.ScheduledRun}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +84,8 @@ func TestConfirmRuns(t *testing.T) {
 		got[run.Name] = run.Outcome
 	}
 
-	want := map[string]lifecycle.Outcome{"nightly-1": lifecycle.Undecided, "nightly-2": lifecycle.Undecided, "nightly-3": lifecycle.Succeeded}
+	want := map[string]lifecycle.Outcome{"nightly-1": lifecycle.Undecided, "nightly-2": lifecycle.Undecided,
+		"nightly-3": lifecycle.Succeeded}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the runs that are seen (-want +got):\n%s", diff)
 	}
@@ -94,10 +103,14 @@ func TestConfirmRunsIsNotAllowed(t *testing.T) {
 	s := w.Schedule("nightly", scene.Seldom)
 	existingRun(w, s, "nightly-1", s.UID, "nightly")
 
-	a := Applier{Kind: kinds.Schedules(config.Default, nil), Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
+	a := Applier{Kind: configured.For(kinds.Schedule).Build(config.Default, nil),
+		Dependents: dependents.Client{Client: w.API, Live: w.Powerless()}}
 	for _, name := range []string{"", "nightly-1"} {
-		outcome, err := a.Apply(t.Context(), dependents.View{Owner: s}, Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm, Part: lifecycle.ScheduledRun, Name: name}}}})
-		if err == nil || outcome.Fact != nil || len(outcome.Found.Runs) > 0 || !strings.Contains(err.Error(), "forbidden") {
+		outcome, err := a.Apply(t.Context(), dependents.View{Owner: s},
+			Decision{Plan: lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Confirm,
+				Part: lifecycle.ScheduledRun, Name: name}}}})
+		if err == nil || outcome.Fact != nil || len(outcome.Found.Runs) > 0 ||
+			!strings.Contains(err.Error(), "forbidden") {
 			t.Errorf("run %q: %v, and %d runs", name, err, len(outcome.Found.Runs))
 		}
 	}

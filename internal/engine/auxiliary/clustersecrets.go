@@ -34,20 +34,20 @@ func (k Keeper) ensureSecret(ctx context.Context, w *work, object client.Object)
 		interval = LookInterval
 	}
 
-	if looked := k.Memory.seen(key, object).verifiedAt; !looked.IsZero() && w.Now.Sub(looked) < interval {
-		if interval == LookInterval {
-			w.requeueAfter(interval - w.Now.Sub(looked))
+	looked := k.Memory.seen(key, object).verifiedAt
+	if looked.IsZero() || w.Now.Sub(looked) >= interval {
+		if err := k.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return state, fmt.Errorf("create Secret %s: %w", state.Name, err)
 		}
 
-		state.Current = true
-		return state, nil
+		k.Memory.verified(key, object, w.Now)
+
+		looked = w.Now
 	}
 
-	if err := k.Create(ctx, object.DeepCopyObject().(client.Object)); err != nil && !apierrors.IsAlreadyExists(err) {
-		return state, fmt.Errorf("create Secret %s: %w", state.Name, err)
+	if interval == LookInterval {
+		w.requeueAfter(interval - w.Now.Sub(looked))
 	}
-
-	k.Memory.verified(key, object, w.Now)
 
 	state.Current = true
 	return state, nil
@@ -62,7 +62,7 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []submit.Objec
 	}
 
 	key, digest := identity.Key(w.Owner), DigestOf(wanted, nil)
-	if k.Memory.swept(key, digest) || !w.allMadeFrom(wanted) {
+	if last, swept := k.Memory.sweeps.Get(key); swept && last == digest || !w.allMadeFrom(wanted) {
 		return
 	}
 
@@ -87,7 +87,7 @@ func (k Keeper) sweepSecrets(ctx context.Context, w *work, wanted []submit.Objec
 		return
 	}
 
-	k.Memory.sweep(key, digest)
+	k.Memory.sweeps.Set(key, digest)
 }
 
 // allMadeFrom reports whether every pod of a cluster was created from the wanted StatefulSets. If no StatefulSets are

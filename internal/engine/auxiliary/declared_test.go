@@ -26,7 +26,8 @@ func setWithFuture(namespace string, replicas int64) *unstructured.Unstructured 
 			"replicas": replicas, "future": "1", "selector": map[string]any{"matchLabels": map[string]any{"a": "b"}},
 			"template": map[string]any{
 				"metadata": map[string]any{"labels": map[string]any{"a": "b"}},
-				"spec":     map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i", "future": int64(2)}}},
+				"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i",
+					"future": int64(2)}}},
 			},
 		},
 	}}
@@ -59,7 +60,8 @@ func TestUnknownFieldsAreLeftOut(t *testing.T) {
 		}
 
 		if int64(*set.Spec.Replicas) != replicas || len(set.Spec.Template.Spec.Containers) != 1 {
-			t.Errorf("there are %d replicas, want %d, of %v", *set.Spec.Replicas, replicas, set.Spec.Template.Spec.Containers)
+			t.Errorf("there are %d replicas, want %d, of %v", *set.Spec.Replicas, replicas,
+				set.Spec.Template.Spec.Containers)
 		}
 	}
 
@@ -68,7 +70,8 @@ func TestUnknownFieldsAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if !k.matches(setWithFuture(namespace, 3).Object, existing) || k.matches(setWithFuture(namespace, 4).Object, existing) {
+	if !k.matches(setWithFuture(namespace, 3).Object, existing) ||
+		k.matches(setWithFuture(namespace, 4).Object, existing) {
 		t.Error("what the API server dropped is taken for an edit, or an edit for that")
 	}
 

@@ -23,8 +23,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -53,10 +53,17 @@ const (
 	ReasonUnavailable = "Unavailable"
 )
 
+// Kind is a kind with auxiliary objects.
+type Kind interface {
+	// AuxiliaryObjects returns the wanted auxiliary objects, and the functions that write their state into the object's
+	// status. Its arguments are the object after Decide and the facts that Decide got.
+	AuxiliaryObjects(object client.Object, seen lifecycle.Observed) dialect.AuxiliaryObjects
+}
+
 // Keeper ensures the auxiliary objects for all custom resources of one kind.
 type Keeper struct {
 	dependents.Client
-	Auxiliary kind.Auxiliary
+	Auxiliary contract.Auxiliary
 	Memory    *Memory
 }
 
@@ -128,6 +135,8 @@ func (k Keeper) ensureWanted(ctx context.Context, w *work, wanted dialect.Auxili
 	}
 
 	last := k.Memory.last(key, uid)
+
+	remove = append(remove, k.inherited(ctx, w, wanted.Inherited)...)
 
 	remove = slices.DeleteFunc(remove, func(object client.Object) bool { return last.made[nameOf(object)].isRecent(gone, w.Now) })
 	if len(wanted.Objects) == 0 && len(remove) == 0 {

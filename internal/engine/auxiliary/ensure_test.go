@@ -27,7 +27,8 @@ func TestRenderedObjectHasIdentityAndDigest(t *testing.T) {
 
 	whole := func() *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "n", Name: "s", Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", lifecycle.ContentLabel: "c"},
+			Namespace: "n", Name: "s", Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1",
+				lifecycle.ContentLabel: "c"},
 			OwnerReferences: []metav1.OwnerReference{{UID: "u"}},
 		}}
 	}
@@ -56,7 +57,8 @@ func TestRetryIntervals(t *testing.T) {
 	var got [2][]time.Duration
 	for i, err := range []error{errors.New("transient"), apierrors.NewBadRequest("for good")} {
 		for failures := range 12 {
-			got[i] = append(got[i], k.addCauses(t.Context(), make([]lifecycle.AuxiliaryObject, 1), []error{err}, failures+1))
+			got[i] = append(got[i], k.addCauses(t.Context(), make([]lifecycle.AuxiliaryObject, 1), []error{err},
+				failures+1))
 		}
 	}
 	const s = time.Second
@@ -73,13 +75,15 @@ func TestRetryIntervals(t *testing.T) {
 // TestUnwanted checks that unwanted returns exactly the auxiliary objects that are no longer wanted.
 func TestUnwanted(t *testing.T) {
 	object := func(kind, name string, labels map[string]string) metav1.PartialObjectMetadata {
-		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: kind},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	}
 	content := map[string]string{lifecycle.ContentLabel: "c"}
 	w := &work{View: dependents.View{Set: dependents.Set{Others: []metav1.PartialObjectMetadata{
 		object("Service", "ui", content), object("Ingress", "ui", content), object("HTTPRoute", "ui", content),
 		object("Service", "headless", map[string]string{lifecycle.ContentLabel: "c", "spark-app-selector": "spark-1"}),
-		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content), object("Service", "plain", nil),
+		object("ConfigMap", "conf", nil), object("PersistentVolumeClaim", "data", content),
+		object("Service", "plain", nil),
 	}}}}
 
 	var got []string
@@ -110,8 +114,10 @@ func TestOwnDeletionNeedsNoPass(t *testing.T) {
 		left      int    // the number of keys in the memory
 	}{
 		{"deleted by a pass", &attempt{made: map[string]write{name: {gone, noon}}}, []bool{false, true}, 0},
-		{"deleted with another object that still exists", &attempt{made: map[string]write{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
-		{"deleted, but another deletion failed", &attempt{failures: 1, made: map[string]write{name: {gone, noon}}}, []bool{true, true}, 1},
+		{"deleted with another object that still exists",
+			&attempt{made: map[string]write{name: {gone, noon}, other: {gone, noon}}}, []bool{false, true}, 1},
+		{"deleted, but another deletion failed", &attempt{failures: 1, made: map[string]write{name: {gone, noon}}},
+			[]bool{true, true}, 1},
 		{"deleted by somebody else", &attempt{made: map[string]write{name: {"content", noon}}}, []bool{true}, 1},
 		{"an unknown owner", nil, []bool{true}, 0},
 	} {

@@ -38,7 +38,7 @@ const (
 // would keep each other busy. An autoscaler changes the generation of a StatefulSet too, so the caller then reads the
 // StatefulSet to find out who made the edit.
 //
-// For a vital object (Kind.Auxiliary.Vital), and for a kind without a generation, a newer resourceVersion can be an
+// For a vital object (contract.Auxiliary.Vital), and for a kind without a generation, a newer resourceVersion can be an
 // edit or a new status. Therefore edited returns true, and the caller reads the object to find out. It also returns
 // true for a vital object that this process has neither written nor read. For each object, it returns true at most once
 // in LookInterval.
@@ -150,8 +150,8 @@ func selectsSamePods(wanted, existing map[string]any) bool {
 //
 //   - Ports that somebody else added with a name that the wanted Service uses. An apply would keep both ports, because
 //     their list keys differ, and the API server rejects two ports with the same name.
-//   - Ports that another operator wrote and that no Service of the kind should have (Kind.Auxiliary.ClosedPorts). An
-//     apply would keep these ports, because they are fields of the other operator.
+//   - Ports that another operator wrote and that no Service of the kind should have (contract.Auxiliary.ClosedPorts).
+//     An apply would keep these ports, because they are fields of the other operator.
 func (k Keeper) clearPorts(ctx context.Context, existing *unstructured.Unstructured, tree map[string]any) error {
 	if !k.vital(existing) || existing.GetKind() != "Service" {
 		return nil

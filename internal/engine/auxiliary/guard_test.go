@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
@@ -20,25 +21,34 @@ import (
 func TestMatchesAll(t *testing.T) {
 	wanted := func() *corev1.Service {
 		return &corev1.Service{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}},
-			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"x": "y"}, Ports: []corev1.ServicePort{{Name: "p", Port: 1}, {Name: "q", Port: 2}}},
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+			ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"a": "b"}},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"x": "y"},
+				Ports: []corev1.ServicePort{{Name: "p", Port: 1}, {Name: "q", Port: 2}}},
 		}
 	}
 	for name, test := range map[string]struct {
 		change func(*corev1.Service)
 		want   bool
 	}{
-		"unchanged":                    {func(*corev1.Service) {}, true},
-		"another label added":          {func(s *corev1.Service) { s.Labels["c"] = "d" }, true},
-		"an address":                   {func(s *corev1.Service) { s.Spec.ClusterIP = "10.0.0.1" }, true},
-		"another port added":           {func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "r", Port: 3}) }, true},
-		"a node port":                  {func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30000 }, true},
-		"ports in another order":       {func(s *corev1.Service) { s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1], s.Spec.Ports[0] }, true},
-		"a label removed":              {func(s *corev1.Service) { s.Labels = nil }, false},
-		"a port removed":               {func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }, false},
-		"a changed port":               {func(s *corev1.Service) { s.Spec.Ports[0].Port = 9 }, false},
-		"the type NodePort":            {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }, false},
-		"the type ExternalName":        {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, false},
+		"unchanged":           {func(*corev1.Service) {}, true},
+		"another label added": {func(s *corev1.Service) { s.Labels["c"] = "d" }, true},
+		"an address":          {func(s *corev1.Service) { s.Spec.ClusterIP = "10.0.0.1" }, true},
+		"another port added": {func(s *corev1.Service) {
+			s.Spec.Ports = append(s.Spec.Ports,
+				corev1.ServicePort{Name: "r", Port: 3})
+		}, true},
+		"a node port": {func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30000 }, true},
+		"ports in another order": {func(s *corev1.Service) {
+			s.Spec.Ports[0], s.Spec.Ports[1] = s.Spec.Ports[1],
+				s.Spec.Ports[0]
+		}, true},
+		"a label removed":   {func(s *corev1.Service) { s.Labels = nil }, false},
+		"a port removed":    {func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }, false},
+		"a changed port":    {func(s *corev1.Service) { s.Spec.Ports[0].Port = 9 }, false},
+		"the type NodePort": {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }, false},
+		"the type ExternalName": {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName },
+			false},
 		"another selector label added": {func(s *corev1.Service) { s.Spec.Selector["more"] = "z" }, false},
 		"a changed selector":           {func(s *corev1.Service) { s.Spec.Selector["x"] = "z" }, false},
 		"no selector":                  {func(s *corev1.Service) { s.Spec.Selector = nil }, false},
@@ -63,7 +73,8 @@ func TestMatchesAll(t *testing.T) {
 // object that the operator has neither written nor read counts as edited too.
 func TestEdited(t *testing.T) {
 	object := func(uid, version string) *metav1.PartialObjectMetadata {
-		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
+		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Service"},
+			ObjectMeta: metav1.ObjectMeta{Name: "s", UID: types.UID(uid), ResourceVersion: version}}
 	}
 
 	a, key := &Memory{}, types.NamespacedName{Namespace: "n", Name: "x"}
@@ -95,11 +106,12 @@ func TestEdited(t *testing.T) {
 // TestKept checks that an unwanted vital object stays if the wanted object of its kind is missing. All other unwanted
 // objects are deleted.
 func TestKept(t *testing.T) {
-	k := Keeper{Auxiliary: kinds.SparkConnects(config.Default, nil).Auxiliary}
+	k := Keeper{Auxiliary: configured.For(kinds.SparkConnect).Build(config.Default, nil).Traits().Auxiliary}
 
 	remove := []client.Object{
 		&corev1.Service{TypeMeta: metav1.TypeMeta{Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
-		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"}, ObjectMeta: metav1.ObjectMeta{Name: "old"}},
+		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Ingress"},
+			ObjectMeta: metav1.ObjectMeta{Name: "old"}},
 	}
 	for _, test := range []struct {
 		wanted lifecycle.AuxiliaryObject
@@ -110,7 +122,8 @@ func TestKept(t *testing.T) {
 		{lifecycle.AuxiliaryObject{Kind: "Service", Outdated: true}, 1},
 		{lifecycle.AuxiliaryObject{Kind: "Ingress"}, 0},
 	} {
-		if stay, goes := k.separateKept(remove, []lifecycle.AuxiliaryObject{test.wanted}); len(stay) != test.stay || len(stay)+len(goes) != len(remove) {
+		if stay, goes := k.separateKept(remove, []lifecycle.AuxiliaryObject{test.wanted}); len(stay) != test.stay ||
+			len(stay)+len(goes) != len(remove) {
 			t.Errorf("%+v: %d stay, %d go", test.wanted, len(stay), len(goes))
 		}
 	}

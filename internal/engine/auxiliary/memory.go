@@ -26,16 +26,6 @@ type Memory struct {
 	sweeps bykey.ByKey[types.NamespacedName, string]
 }
 
-// swept reports whether a cluster's unwanted Secrets were already deleted for the wanted objects with this digest
-// (DigestOf).
-func (m *Memory) swept(key types.NamespacedName, current string) bool {
-	digest, known := m.sweeps.Get(key)
-	return known && digest == current
-}
-
-// sweep records that a cluster's unwanted Secrets were deleted for the wanted objects with the given digest.
-func (m *Memory) sweep(key types.NamespacedName, digest string) { m.sweeps.Set(key, digest) }
-
 // revision is the version that an object had when the operator last wrote or read it.
 type revision struct {
 	uid        types.UID

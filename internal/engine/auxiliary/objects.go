@@ -1,13 +1,16 @@
 package auxiliary
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
@@ -69,6 +72,23 @@ func (w *work) unwanted(wanted []submit.Object) []client.Object {
 		}
 	}
 	return remove
+}
+
+// inherited returns those of the given objects that the owner has, read live (dialect.AuxiliaryObjects.Inherited). If
+// an object cannot be read, it requests a pass that tries again.
+func (k Keeper) inherited(ctx context.Context, w *work, objects []submit.Object) (found []client.Object) {
+	for _, object := range objects {
+		live, err := k.ReadLiveMetadata(ctx, object)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			log.FromContext(ctx).Info("Could not look for an object of another operator", "kind", dependents.KindOf(object), "name", object.GetName(), "cause", err.Error())
+			w.requeueAfter(rejectedInterval)
+		case identity.OwnedBy(live, w.Owner.GetUID()) && live.DeletionTimestamp == nil:
+			found = append(found, live)
+		}
+	}
+	return found
 }
 
 // inCache returns an object's metadata from the cache, or nil if the cache does not have the object.

@@ -91,5 +91,9 @@ func (k Keeper) Revert(ctx context.Context, view dependents.View, launch Launch)
 			all.Objects = append(all.Objects, object)
 		}
 	}
+
+	if len(all.Failures) > 0 {
+		all.RequeueAfter = lifecycle.Soonest(all.RequeueAfter, EditInterval)
+	}
 	return all
 }

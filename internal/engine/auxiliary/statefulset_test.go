@@ -22,7 +22,8 @@ import (
 )
 
 func workerSet(replicas *int32) *appsv1.StatefulSet {
-	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "c-worker"}, Spec: appsv1.StatefulSetSpec{Replicas: replicas}}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "c-worker"},
+		Spec: appsv1.StatefulSetSpec{Replicas: replicas}}
 	set.SetGroupVersionKind(dependents.StatefulSet)
 	return set
 }
@@ -53,9 +54,11 @@ func TestAutoscaled(t *testing.T) {
 		objects []submit.Object
 		want    []string
 	}{
-		"no autoscaler":                 {[]submit.Object{workerSet(nil)}, nil},
-		"typed":                         {[]submit.Object{workerSet(nil), scaler("StatefulSet", "c-worker")}, []string{"c-worker"}},
-		"with unknown fields":           {[]submit.Object{asTree(t, scaler("StatefulSet", "c-worker"))}, []string{"c-worker"}},
+		"no autoscaler": {[]submit.Object{workerSet(nil)}, nil},
+		"typed": {[]submit.Object{workerSet(nil), scaler("StatefulSet", "c-worker")},
+			[]string{"c-worker"}},
+		"with unknown fields": {[]submit.Object{asTree(t, scaler("StatefulSet", "c-worker"))},
+			[]string{"c-worker"}},
 		"an autoscaler of a Deployment": {[]submit.Object{scaler("Deployment", "c-worker")}, nil},
 	} {
 		if diff := cmp.Diff(test.want, autoscaled(test.objects)); diff != "" {
@@ -81,11 +84,14 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 	t.Parallel()
 
 	stray := func(name string) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c", appsv1.StatefulSetPodNameLabel: name}}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{identity.RoleLabel: identity.RoleWorker, identity.ClusterNameLabel: "c",
+				appsv1.StatefulSetPodNameLabel: name}}}
 	}
 	ofSet := func(set, name string) corev1.Pod {
 		pod := stray(name)
-		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, Controller: new(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set,
+			Controller: new(true)}}
 		return pod
 	}
 	going := stray("c-worker-4")
@@ -104,25 +110,38 @@ func TestNewSetKeepsThePodsOfThePrevious(t *testing.T) {
 		first   *int32
 		want    int64
 	}{
-		"no pods":                              {workers, nil, nil, true, new(int32(2)), 2},
-		"fewer pods than wanted":               {workers, single, nil, true, new(int32(2)), 2},
-		"more pods than wanted, with gaps":     {workers, []corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, nil, true, new(int32(2)), 5},
-		"no wanted number":                     {workers, []corev1.Pod{stray("c-worker-1")}, nil, true, nil, 2},
-		"a forged pod with a high number":      {workers, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")}, nil, true, new(int32(2)), 4},
-		"pods of another StatefulSet":          {workers, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, nil, true, new(int32(2)), 2},
-		"a pod that is being deleted":          {workers, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")}, nil, true, new(int32(2)), 3},
-		"no autoscaler":                        {nil, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
-		"an autoscaler of another StatefulSet": {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, single, true, new(int32(2)), 2},
+		"no pods":                {workers, nil, nil, true, new(int32(2)), 2},
+		"fewer pods than wanted": {workers, single, nil, true, new(int32(2)), 2},
+		"more pods than wanted, with gaps": {workers,
+			[]corev1.Pod{stray("c-worker-4"), stray("c-worker-1"), stray("c-worker-0")}, nil, true, new(int32(2)), 5},
+		"no wanted number": {workers, []corev1.Pod{stray("c-worker-1")}, nil, true, nil, 2},
+		"a forged pod with a high number": {workers, []corev1.Pod{stray("c-worker-0"), stray("c-worker-99999")},
+			nil, true, new(int32(2)), 4},
+		"pods of another StatefulSet": {workers, []corev1.Pod{stray("c-worker-x-4"), stray("d-worker-4")}, nil,
+			true, new(int32(2)), 2},
+		"a pod that is being deleted": {workers, []corev1.Pod{stray("c-worker-2"), going, stray("c-worker-1")},
+			nil, true, new(int32(2)), 3},
+		"no autoscaler": {nil, []corev1.Pod{stray("c-worker-4")}, single, true,
+			new(int32(2)), 2},
+		"an autoscaler of another StatefulSet": {[]string{"d-worker"}, []corev1.Pod{stray("c-worker-4")}, single, true,
+			new(int32(2)), 2},
 
-		"pods that the previous StatefulSet still owns": {workers, []corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true, new(int32(2)), 3},
-		"pods of other owners":                          {workers, []corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true, new(int32(2)), 2},
-		"more pods than in the cache":                   {workers, two, single, false, new(int32(2)), 3},
-		"fewer pods than in the cache":                  {workers, single, two, false, new(int32(2)), 2},
-		"no trace of a previous set":                    {workers, two, []corev1.Pod{stray("c-master-0")}, false, new(int32(2)), 2},
+		"pods that the previous StatefulSet still owns": {workers,
+			[]corev1.Pod{ofSet("c-worker", "c-worker-1"), ofSet("c-worker", "c-worker-2")}, nil, true,
+			new(int32(2)), 3},
+		"pods of other owners": {workers,
+			[]corev1.Pod{ofSet("other", "c-worker-3"), ofSet("other", "c-worker-4"), unlike}, nil, true,
+			new(int32(2)), 2},
+		"more pods than in the cache":  {workers, two, single, false, new(int32(2)), 3},
+		"fewer pods than in the cache": {workers, single, two, false, new(int32(2)), 2},
+		"no trace of a previous set": {workers, two, []corev1.Pod{stray("c-master-0")}, false,
+			new(int32(2)), 2},
 	} {
 		for _, object := range []client.Object{workerSet(test.first), asTree(t, workerSet(test.first))} {
 			lost := min(1, len(test.cached)) // the other pods still belong to the previous set
-			w := &work{scaled: test.scaled, View: dependents.View{Owner: &sparkv1.SparkCluster{}, Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
+			w := &work{scaled: test.scaled,
+				View: dependents.View{Owner: &sparkv1.SparkCluster{},
+					Set: dependents.Set{Strays: test.cached[:lost], Members: test.cached[lost:]}}}
 			k := Keeper{Client: dependents.Client{Live: &livePods{pods: test.pods}}}
 
 			first, err := k.objectToCreate(t.Context(), w, object, test.existed)

@@ -12,19 +12,20 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/engine/apply"
 	"github.com/sparkoperator/spark-operator/internal/engine/auxiliary"
-	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // keeper returns the Keeper that creates, updates and deletes the auxiliary objects of drivers.
 func (r *Reconciler) keeper() auxiliary.Keeper {
-	return auxiliary.Keeper{Client: r.dependents, Auxiliary: r.kind.Auxiliary, Memory: &r.auxiliary}
+	return auxiliary.Keeper{Client: r.dependents, Auxiliary: r.kind.Traits().Auxiliary, Memory: &r.auxiliary}
 }
 
-// ensureAuxiliary ensures the auxiliary objects that the custom resource needs for its driver (Auxiliary.Wanted of the
-// kind). It returns the given outcome with the results of this work added, and the time until the next pass.
+// ensureAuxiliary ensures the auxiliary objects that the custom resource needs for its driver (auxiliary.Kind). It
+// returns the given outcome with the results of this work added, and the time until the next pass.
 func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.Time) (outcome, time.Duration) {
-	if r.kind.Auxiliary.Wanted == nil {
+	kind, wants := r.kind.(auxiliary.Kind)
+	if !wants {
 		return o, 0
 	}
 
@@ -33,7 +34,7 @@ func (r *Reconciler) ensureAuxiliary(ctx context.Context, o outcome, began time.
 		left = time.Until(end)
 	}
 
-	result := r.keeper().Ensure(ctx, o.View, r.kind.Auxiliary.Wanted(o.object, o.Seen), auxiliaryTimeout(time.Since(began), left))
+	result := r.keeper().Ensure(ctx, o.View, kind.AuxiliaryObjects(o.object, o.Seen), auxiliaryTimeout(time.Since(began), left))
 	return o.withAuxiliary(result), result.RequeueAfter
 }
 
@@ -63,17 +64,19 @@ func auxiliaryTimeout(spent, remaining time.Duration) time.Duration {
 // reverted, because the operator does not know the content of other objects.
 func (r *Reconciler) revertEdits(ctx context.Context, o outcome) time.Duration {
 	attempt := o.plan.Next.Attempt
-	if !o.plan.Next.Phase.Live() || !o.Set.HasCountedObjects(attempt) {
+
+	launcher, launches := r.kind.(apply.Launcher)
+	if !launches || !o.plan.Next.Phase.Live() || !o.Set.HasCountedObjects(attempt) {
 		return 0
 	}
 
 	keeper := r.keeper()
 	keeper.Memory = &r.edits
-	result := keeper.Revert(ctx, o.View, auxiliary.Launch{Object: o.object, Attempt: attempt, At: o.plan.Next.SubmittedAt, Render: r.kind.Render})
+	result := keeper.Revert(ctx, o.View, auxiliary.Launch{Object: o.object, Attempt: attempt, At: o.plan.Next.SubmittedAt, Render: launcher.Render})
 
 	warn := func(reason, message string) {
 		log.FromContext(ctx).Info(message)
-		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, reason, conf.HideAddresses(message))
+		r.event(o.Owner, o.Now, corev1.EventTypeWarning, reason, message)
 	}
 	for _, object := range result.Objects {
 		warn(dialect.EventObjectRestored, fmt.Sprintf("%s %s of the driver was changed by another client; the operator reverted the change", r.reference(object).Kind, object.GetName()))

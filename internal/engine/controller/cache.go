@@ -45,11 +45,11 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, into cl
 // NoEchoes returns a predicate that drops the event of the operator's own status write, because this event would cause
 // a useless pass. It keeps the event in two cases:
 //
-//   - The kind does not set Progress.Concludes: the event may lead to a further decision.
+//   - The kind does not set Traits.Concludes: the event may lead to a further decision.
 //   - The old and the new object of the event have the same resourceVersion: the informer has sent an old event again.
 func (r *Reconciler) NoEchoes() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !r.kind.Progress.Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)
+		return !r.kind.Traits().Concludes || e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() || !r.writes.IsEcho(e.ObjectNew)
 	}}
 }
 

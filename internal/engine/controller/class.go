@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/intake/queue"
 )
 
@@ -49,13 +50,13 @@ func (r *Reconciler) Class(ctx context.Context) func(reconcile.Request) queue.Cl
 
 // classOf returns how urgent a pass over an existing custom resource is. An object whose spec was edited is as urgent
 // as a new object. Finished objects come last, since there may be any number of them when the operator starts.
-func classOf(kind Kind, object client.Object) queue.Class {
+func classOf(kind contract.Kind, object client.Object) queue.Class {
 	switch {
 	case object.GetDeletionTimestamp() != nil:
 		return queue.Leaving
-	case kind.Progress.Observed != nil && kind.Progress.Observed(object) != object.GetGeneration():
+	case kind.ObservedGeneration(object) != object.GetGeneration():
 		return queue.Fresh
-	case kind.Progress.Standing != nil && kind.Progress.Standing(object).Phase.Terminal():
+	case kind.Standing(object).Phase.Terminal():
 		return queue.Settled
 	}
 	return queue.Changed

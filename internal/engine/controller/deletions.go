@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 )
 
@@ -21,7 +22,11 @@ import (
 func (r *Reconciler) Deletions(elected <-chan struct{}) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		object := e.Object
-		if e.DeleteStateUnknown || r.kind.Runs != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(object) {
+		if r.logs != nil {
+			r.logs.Forget(object.GetUID())
+		}
+
+		if _, hasRuns := r.kind.(runs.Kind); hasRuns || e.DeleteStateUnknown || !r.selects(object) {
 			return true
 		}
 
@@ -37,7 +42,7 @@ func (r *Reconciler) Deletions(elected <-chan struct{}) predicate.Predicate {
 // Unexpected returns a predicate that drops the deletion event of an auxiliary object that a pass itself deleted after
 // the driver had ended. The owner of the object needs no pass after such an event.
 func (r *Reconciler) Unexpected(owner handler.MapFunc) predicate.Predicate {
-	if !r.kind.Progress.Concludes { // without Concludes, a decision may wait for the deletion of objects
+	if !r.kind.Traits().Concludes { // without Concludes, a decision may wait for the deletion of objects
 		return predicate.Funcs{}
 	}
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {

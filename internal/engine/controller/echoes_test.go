@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/test/kit/tiny"
 )
 
 // TestEchoes checks that NoEchoes drops the event of the operator's own status write. There is one exception: if a pass
@@ -18,7 +18,8 @@ func TestEchoes(t *testing.T) {
 	t.Parallel()
 
 	app := func(version string) *v1beta2.SparkApplication {
-		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u", ResourceVersion: version}}
+		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "u",
+			ResourceVersion: version}}
 	}
 	again := app("10")
 
@@ -41,7 +42,10 @@ func TestEchoes(t *testing.T) {
 		{"resent event", true, "10", nil, app("10"), app("10"), true},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			r := &Reconciler{kind: Kind{Progress: kind.Progress{Concludes: test.concludes}}}
+			kind := tiny.Kind()
+			kind.Traits().Concludes = test.concludes
+
+			r := &Reconciler{kind: kind}
 			if test.wrote != "" {
 				r.writes.Wrote(app(test.wrote))
 			}
@@ -52,7 +56,8 @@ func TestEchoes(t *testing.T) {
 				}
 			}
 
-			if got := r.NoEchoes().Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}); got != test.needsPass {
+			if got := r.NoEchoes().Update(event.UpdateEvent{ObjectOld: test.before,
+				ObjectNew: test.now}); got != test.needsPass {
 				t.Errorf("the event is passed on: %t", got)
 			}
 		})

@@ -26,10 +26,13 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/apply"
 	"github.com/sparkoperator/spark-operator/internal/engine/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
+	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 	"github.com/sparkoperator/spark-operator/internal/engine/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/policy"
@@ -58,7 +61,8 @@ func meters(t testing.TB) map[string]meter {
 	t.Helper()
 
 	scheme := apiruntime.NewScheme()
-	for _, add := range []func(*apiruntime.Scheme) error{clientgoscheme.AddToScheme, v1beta2.AddToScheme, v1alpha1.AddToScheme, sparkv1.AddToScheme} {
+	for _, add := range []func(*apiruntime.Scheme) error{clientgoscheme.AddToScheme, v1beta2.AddToScheme,
+		v1alpha1.AddToScheme, sparkv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -75,14 +79,14 @@ func meters(t testing.TB) map[string]meter {
 }
 
 // hostileKinds returns the kinds with a configuration, by APIVersion and Kind.
-func hostileKinds(cfg config.Configuration) map[string]Kind {
+func hostileKinds(cfg config.Configuration) map[string]contract.Kind {
 	settings := func() config.Configuration { return cfg }
-	return map[string]Kind{
-		"sparkoperator.k8s.io/v1beta2 SparkApplication":          kinds.SparkApplications(settings, nil),
-		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": kinds.Schedules(settings, nil),
-		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             kinds.SparkConnects(settings, nil),
-		"spark.apache.org/v1 SparkApplication":                   kinds.ApacheApplications(settings, nil),
-		"spark.apache.org/v1 SparkCluster":                       kinds.SparkClusters(settings, nil),
+	return map[string]contract.Kind{
+		"sparkoperator.k8s.io/v1beta2 SparkApplication":          configured.For(kinds.SparkApplication).Build(settings, nil),
+		"sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication": configured.For(kinds.Schedule).Build(settings, nil),
+		"sparkoperator.k8s.io/v1alpha1 SparkConnect":             configured.For(kinds.SparkConnect).Build(settings, nil),
+		"spark.apache.org/v1 SparkApplication":                   configured.For(kinds.ApacheApplication).Build(settings, nil),
+		"spark.apache.org/v1 SparkCluster":                       configured.For(kinds.SparkCluster).Build(settings, nil),
 	}
 }
 
@@ -147,7 +151,7 @@ repositories: {allowed: ["https://maven-%[1]d.example.com/*", "regexp:(?s).*"]}
 
 // ruled is a kind and its reviews with one configuration.
 type ruled struct {
-	kind   Kind
+	kind   contract.Kind
 	review reviewOf
 }
 
@@ -172,7 +176,7 @@ func meterOf(scheme *apiruntime.Scheme, open, rules ruled) meter {
 
 // decoders returns two functions that decode an object of a kind. The function watched decodes an object from a watch
 // event, like controller-runtime's informer. The function asked decodes the response to a GET request, like the client.
-func decoders(scheme *apiruntime.Scheme, kind Kind) (watched, asked func([]byte) (client.Object, error)) {
+func decoders(scheme *apiruntime.Scheme, kind contract.Kind) (watched, asked func([]byte) (client.Object, error)) {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
 	info, _ := apiruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), apiruntime.ContentTypeJSON)
 	objects := codecs.DecoderToVersion(info.Serializer, nil)
@@ -351,12 +355,12 @@ func (l *hostileLife) pass(o *outcome) error {
 		fact(&o.Seen)
 	}
 
-	if l.kind.Auxiliary.Wanted != nil {
+	if _, wants := l.kind.(auxiliary.Kind); wants {
 		sent = append(sent, l.ensureAuxiliary(o)...)
 	}
 
-	if l.kind.Executors.Render != nil && len(o.Seen.Executors) > 0 {
-		if pod, err := l.kind.Executors.Render(o.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", o.Now); err == nil {
+	if prober, probes := l.kind.(apply.Prober); probes && len(o.Seen.Executors) > 0 {
+		if pod, err := prober.Executor(o.object, 1, 3, "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", o.Now); err == nil {
 			l.send(pod)
 		}
 	}
@@ -395,9 +399,12 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 	for _, action := range o.plan.Actions {
 		switch {
 		case action.Verb == lifecycle.Confirm && action.Part != lifecycle.Executors && !o.Seen.Confirmed:
-			return func(seen *lifecycle.Observed) { seen.Confirmed, seen.Inspected, seen.PodsConfirmed = true, true, true }, sent
+			return func(seen *lifecycle.Observed) {
+				seen.Confirmed, seen.Inspected, seen.PodsConfirmed = true, true,
+					true
+			}, sent
 		case action.Verb == lifecycle.Create && action.Part == lifecycle.ScheduledRun:
-			run, err := l.kind.Runs.Render(o.object, action)
+			run, err := l.kind.(runs.Kind).RenderRun(o.object, action)
 			if err != nil {
 				return apply.RejectionFact(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
@@ -406,7 +413,7 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 
 			sent = append(sent, run)
 		case action.Verb == lifecycle.Create && action.Part != lifecycle.DriverBudget:
-			objects, err := l.kind.Render(o.object, action, o.Now)
+			objects, err := l.kind.(apply.Launcher).Render(o.object, action, o.Now)
 			if err != nil {
 				return apply.RejectionFact(lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}), sent
 			}
@@ -428,7 +435,7 @@ func (l *hostileLife) apply(o *outcome) (apply.Fact, []client.Object) {
 // ensureAuxiliary returns the wanted auxiliary objects, and records in the custom resource's status that all of them
 // exist.
 func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
-	wanted := l.kind.Auxiliary.Wanted(o.object, o.Seen)
+	wanted := l.kind.(auxiliary.Kind).AuxiliaryObjects(o.object, o.Seen)
 	if wanted.Unsettled {
 		return nil
 	}
@@ -441,7 +448,8 @@ func (l *hostileLife) ensureAuxiliary(o *outcome) []client.Object {
 		objects = append(objects, object)
 		l.spent.Renders = true
 
-		stand = append(stand, lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(), Current: true})
+		stand = append(stand, lifecycle.AuxiliaryObject{Kind: dependents.KindOf(object), Name: object.GetName(),
+			Current: true})
 		if _, err := auxiliary.AppliedTree(object); err != nil {
 			stand[len(stand)-1].Cause = lifecycle.Cause{Reason: lifecycle.ReasonInvalid, Message: err.Error()}
 		}
@@ -463,19 +471,24 @@ func runningFacts(at time.Time) lifecycle.Observed {
 	seen := lifecycle.Observed{
 		Confirmed: true, RemainingAttempts: []int32{1}, AuxiliaryCount: 3,
 		Drivers: []lifecycle.Driver{{
-			Name: "hostile-driver", UID: "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, Address: "10.0.0.1",
-			AppID: "spark-1", CreatedAt: at, StartedAt: at, ReadyAt: at, Status: &corev1.PodStatus{Phase: corev1.PodRunning},
+			Name: "hostile-driver", UID: "7a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", Attempt: 1,
+			Phase: lifecycle.DriverRunning, Ready: true, Address: "10.0.0.1",
+			AppID: "spark-1", CreatedAt: at, StartedAt: at, ReadyAt: at,
+			Status: &corev1.PodStatus{Phase: corev1.PodRunning},
 		}},
 		Runs: []lifecycle.Run{{Name: "hostile-1", UID: "6a7a2f2e-6c7e-4f0b-9d61-6a1d5b5f0c11", CreatedAt: at}},
 	}
 	for i := range 3 {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
-			Name: fmt.Sprintf("hostile-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1", Phase: lifecycle.DriverRunning, CreatedAt: at,
+			Name: fmt.Sprintf("hostile-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, AppID: "spark-1",
+			Phase: lifecycle.DriverRunning, CreatedAt: at,
 		})
 	}
 
 	for _, role := range []lifecycle.Role{lifecycle.Master, lifecycle.Worker} {
-		seen.Members = append(seen.Members, lifecycle.Member{Name: "hostile-" + string(role) + "-0", Role: role, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: at})
+		seen.Members = append(seen.Members,
+			lifecycle.Member{Name: "hostile-" + string(role) + "-0", Role: role, Phase: lifecycle.DriverRunning,
+				Ready: true, CreatedAt: at})
 	}
 	return seen
 }
@@ -487,7 +500,8 @@ var failure = "exit code 1"
 func failedFacts(at time.Time) lifecycle.Observed {
 	seen := runningFacts(at)
 	driver := &seen.Drivers[0]
-	driver.Phase, driver.Ready, driver.EndedAt, driver.ExitCode, driver.HasExit = lifecycle.DriverFailed, false, at.Add(time.Minute), 1, true
+	driver.Phase, driver.Ready, driver.EndedAt, driver.ExitCode, driver.HasExit = lifecycle.DriverFailed, false,
+		at.Add(time.Minute), 1, true
 	driver.Why = lifecycle.Cause{Reason: "Error", Message: failure}
 	seen.Executors[0].Phase = lifecycle.DriverFailed
 	seen.Runs[0].Outcome, seen.Runs[0].EndedAt = lifecycle.Failed, at.Add(time.Minute)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 )
@@ -30,10 +30,11 @@ type reviewOf func(object, old []byte) error
 func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 	t.Helper()
 
-	quota := corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}}}
+	quota := corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.Quantity{}}}}
 
 	out := map[string]reviewOf{}
-	for _, kind := range kinds.Admission(nil) {
+	for _, kind := range configured.Admission(nil) {
 		handler, err := webhook.Handler([]*webhook.Reviewer{{
 			Kind: kind, Settings: func() config.Configuration { return cfg }, Clock: time.Now, Log: logr.Discard(),
 			Serves: func(context.Context, string) (bool, error) { return true, nil },
@@ -45,8 +46,8 @@ func reviewsOf(t testing.TB, cfg config.Configuration) map[string]reviewOf {
 			t.Fatal(err)
 		}
 
-		out[kind.Kind.GroupVersion().String()+" "+kind.Kind.Kind] = func(object, old []byte) error {
-			return post(handler, webhook.Path(kind.Kind), object, old)
+		out[kind.GVK().GroupVersion().String()+" "+kind.GVK().Kind] = func(object, old []byte) error {
+			return post(handler, webhook.Path(kind.GVK()), object, old)
 		}
 	}
 	return out
@@ -78,7 +79,8 @@ func post(handler http.Handler, path string, object, old []byte) error {
 	handler.ServeHTTP(answer, req)
 	observed("review", answer.Body.Bytes())
 
-	if answer.Code != http.StatusOK || !bytes.Contains(answer.Body.Bytes(), []byte(`"uid":"u"`)) || bytes.Contains(answer.Body.Bytes(), []byte("the object was not checked")) {
+	if answer.Code != http.StatusOK || !bytes.Contains(answer.Body.Bytes(), []byte(`"uid":"u"`)) ||
+		bytes.Contains(answer.Body.Bytes(), []byte("the object was not checked")) {
 		return fmt.Errorf("review: %d %.300s", answer.Code, answer.Body)
 	}
 	return nil

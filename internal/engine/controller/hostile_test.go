@@ -75,9 +75,12 @@ func TestHostileObjects(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 
-				if all = append(all, r); (os.Getenv(hostile.SoakVariable) != "" || os.Getenv("HOSTILE_TABLE") != "") && (len(all)%500 == 0 || r.over() > 1) {
-					fmt.Printf("%6d %s %8.1f ms %6.1f MB %6d objects %s %s %s\n", len(all), time.Now().Format(time.TimeOnly),
-						float64(r.Cost.CPU)/1e6, float64(r.Cost.Bytes)/(1<<20), r.Cost.Objects, r.Name, r.Err, strings.ReplaceAll(r.Stack, "\n", " < "))
+				if all = append(all, r); (os.Getenv(hostile.SoakVariable) != "" || os.Getenv("HOSTILE_TABLE") != "") &&
+					(len(all)%500 == 0 || r.over() > 1) {
+					fmt.Printf("%6d %s %8.1f ms %6.1f MB %6d objects %s %s %s\n", len(all),
+						time.Now().Format(time.TimeOnly),
+						float64(r.Cost.CPU)/1e6, float64(r.Cost.Bytes)/(1<<20), r.Cost.Objects, r.Name, r.Err,
+						strings.ReplaceAll(r.Stack, "\n", " < "))
 				}
 			})
 			if err != nil {
@@ -122,7 +125,8 @@ func measureAgain(t *testing.T, all []report) {
 		}
 
 		spent, err := measured(known[c.Definition.Stored+" "+c.Definition.Kind], object, func(string, cost) {})
-		if t.Logf("%s: %v beside another, %v alone, %v", r.Name, r.Cost.CPU, spent.CPU, err); err == nil && spent.CPU < r.Cost.CPU {
+		if t.Logf("%s: %v beside another, %v alone, %v", r.Name, r.Cost.CPU, spent.CPU, err); err == nil &&
+			spent.CPU < r.Cost.CPU {
 			r.Cost = spent
 		}
 	}
@@ -155,7 +159,8 @@ func superviseOnce(worker, after int, tell func(report)) (last int, err error) {
 
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHostileObjects$", "-test.timeout=0")
 
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", workerVariable, worker), fmt.Sprintf("%s=%d", afterVariable, after), "GOMAXPROCS=1", "GOGC=100")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", workerVariable, worker),
+		fmt.Sprintf("%s=%d", afterVariable, after), "GOMAXPROCS=1", "GOGC=100")
 	var output bytes.Buffer
 
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &output, &output, []*os.File{writer}
@@ -218,12 +223,13 @@ func work(t *testing.T) {
 
 		object, err := c.JSON()
 		if err == nil {
-			r.Cost, err = measured(known[c.Definition.Stored+" "+c.Definition.Kind], object, func(stack string, spent cost) {
-				r.Done, r.Err, r.Stack, r.Cost = true, "given up", stack, spent
-				_ = out.Encode(r)
+			r.Cost, err = measured(known[c.Definition.Stored+" "+c.Definition.Kind], object,
+				func(stack string, spent cost) {
+					r.Done, r.Err, r.Stack, r.Cost = true, "given up", stack, spent
+					_ = out.Encode(r)
 
-				os.Exit(3)
-			})
+					os.Exit(3)
+				})
 		}
 
 		if r.Done = true; err != nil {
@@ -302,7 +308,8 @@ func innermost(stacks string) string {
 
 		var names []string
 		for line := range strings.Lines(inside) {
-			if name := line[:max(strings.LastIndex(line, "("), 0)]; name != "" && !strings.HasPrefix(line, "\t") && !strings.HasPrefix(line, "goroutine") {
+			if name := line[:max(strings.LastIndex(line, "("), 0)]; name != "" && !strings.HasPrefix(line, "\t") &&
+				!strings.HasPrefix(line, "goroutine") {
 				names = append(names, filepath.Base(name))
 			}
 		}
@@ -313,7 +320,8 @@ func innermost(stacks string) string {
 
 // over returns the highest ratio of a case's cost to its bounds. A case that just meets its bound has the ratio 1.
 func (r *report) over() float64 {
-	return max(float64(r.Cost.CPU)/float64(hostileCPU), float64(r.Cost.Bytes)/hostileBytes, float64(r.Cost.Objects)/hostileObjects)
+	return max(float64(r.Cost.CPU)/float64(hostileCPU), float64(r.Cost.Bytes)/hostileBytes,
+		float64(r.Cost.Objects)/hostileObjects)
 }
 
 // judgeHostile prints the fields of custom resources that cause the highest costs, and fails the test for each field
@@ -343,7 +351,10 @@ func judgeHostile(t *testing.T, all []report) {
 		fields = append(fields, r)
 	}
 
-	slices.SortFunc(fields, func(a, b report) int { return cmp.Or(cmp.Compare(b.over(), a.over()), cmp.Compare(a.Field, b.Field)) })
+	slices.SortFunc(fields, func(a,
+		b report) int {
+		return cmp.Or(cmp.Compare(b.over(), a.over()), cmp.Compare(a.Field, b.Field))
+	})
 	t.Logf("%d objects, of which %d were rendered; %d ended with an error", len(all), rendered, failed)
 	t.Logf("the ten most expensive of %d fields:\n%s", len(fields), hostileTable(fields[:min(len(fields), 10)]))
 
@@ -360,7 +371,8 @@ func judgeHostile(t *testing.T, all []report) {
 		}
 
 		if exceed++; exceed <= 40 {
-			t.Errorf("%s: CPU %v, allocations %d MB, %d objects, in the %s; %s %s\n%s", r.Name, r.Cost.CPU, r.Cost.Bytes>>20, r.Cost.Objects, r.Cost.Step, r.Err, r.Cost.Refusal, r.Stack)
+			t.Errorf("%s: CPU %v, allocations %d MB, %d objects, in the %s; %s %s\n%s", r.Name, r.Cost.CPU,
+				r.Cost.Bytes>>20, r.Cost.Objects, r.Cost.Step, r.Err, r.Cost.Refusal, r.Stack)
 		}
 	}
 
@@ -374,7 +386,8 @@ func hostileTable(fields []report) string {
 	fmt.Fprintf(&out, "%9s %8s %7s  %s\n", "CPU ms", "MB", "objects", "field = value (pass)")
 
 	for _, r := range fields {
-		fmt.Fprintf(&out, "%9.1f %8.1f %7d  %s = %s (%s) %s\n", float64(r.Cost.CPU)/1e6, float64(r.Cost.Bytes)/(1<<20), r.Cost.Objects, r.Field, r.Value, r.Cost.Step, r.Err)
+		fmt.Fprintf(&out, "%9.1f %8.1f %7d  %s = %s (%s) %s\n", float64(r.Cost.CPU)/1e6, float64(r.Cost.Bytes)/(1<<20),
+			r.Cost.Objects, r.Field, r.Value, r.Cost.Step, r.Err)
 	}
 	return out.String()
 }

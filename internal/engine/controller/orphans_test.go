@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/test/kit"
@@ -39,7 +39,8 @@ func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconci
 	w.T.Helper()
 	rc, scheme := kit.Rest(w.T), w.API.Scheme()
 
-	caches, err := cache.New(rc, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
+	caches, err := cache.New(rc,
+		cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconci
 		}
 	}
 
-	if _, err := caches.GetInformer(w.T.Context(), &v1beta2.SparkApplication{}, cache.BlockUntilSynced(false)); err != nil {
+	if _, err := caches.GetInformer(w.T.Context(), &v1beta2.SparkApplication{},
+		cache.BlockUntilSynced(false)); err != nil {
 		w.T.Fatal(err)
 	}
 	go func() { _ = caches.Start(w.T.Context()) }()
@@ -78,7 +80,7 @@ func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconci
 	return &Reconciler{
 		kind: tiny.Kind(), clock: time.Now, scope: scene.Everywhere{}, explains: explain.New(w.API, cached, nil),
 		dependents: dependents.Client{Client: cached, Live: w.API}, term: term{limit: time.Minute},
-		reports: reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
+		reports: reports{traces: noTraces, metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
 	}
 }
 
@@ -87,7 +89,8 @@ func sweeper(w *scene.World, wrap ...func(client.Client) client.Client) *Reconci
 func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 	w.T.Helper()
 	kit.Wait(w.T, fmt.Sprintf("%d objects in the caches", n), func(ctx context.Context) error {
-		options := []client.ListOption{client.InNamespace(w.Namespace), client.MatchingFields{identity.CacheIndex: string(uid)}}
+		options := []client.ListOption{client.InNamespace(w.Namespace),
+			client.MatchingFields{identity.CacheIndex: string(uid)}}
 		var pods corev1.PodList
 		maps := metav1.PartialObjectMetadataList{}
 		maps.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -104,7 +107,8 @@ func waitCached(w *scene.World, r *Reconciler, uid types.UID, n int) {
 }
 
 // configMap creates a ConfigMap that has the labels of an application's dependents and the given owners.
-func configMap(w *scene.World, app *v1beta2.SparkApplication, name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
+func configMap(w *scene.World, app *v1beta2.SparkApplication, name string,
+	owners ...metav1.OwnerReference) *corev1.ConfigMap {
 	w.T.Helper()
 
 	meta := tiny.Meta(app, name, 1)
@@ -115,7 +119,8 @@ func configMap(w *scene.World, app *v1beta2.SparkApplication, name string, owner
 }
 
 func appRef(app *v1beta2.SparkApplication) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name, UID: app.UID}
+	return metav1.OwnerReference{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: app.Name,
+		UID: app.UID}
 }
 
 // TestSweepDeletesOrphans checks that a sweep deletes the objects whose owners were all deleted, and no others.
@@ -126,7 +131,8 @@ func TestSweepDeletesOrphans(t *testing.T) {
 	app, other := w.Application("pi"), w.Application("other")
 	driver := tiny.Driver(app, 1)
 	w.Create(driver)
-	byDriver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}
+	byDriver := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID,
+		Controller: new(true)}
 	executor := func(name string, owners ...metav1.OwnerReference) {
 		pod := tiny.Driver(app, 1)
 		pod.Name, pod.Labels[identity.RoleLabel], pod.OwnerReferences = name, identity.RoleExecutor, owners
@@ -139,7 +145,8 @@ func TestSweepDeletesOrphans(t *testing.T) {
 	shared := tiny.Driver(app, 2)
 	shared.Name, shared.OwnerReferences = "driver-of-two", append(shared.OwnerReferences, appRef(other))
 	w.Create(shared)
-	executor("exec-of-two", metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: shared.Name, UID: shared.UID, Controller: new(true)})
+	executor("exec-of-two", metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: shared.Name, UID: shared.UID,
+		Controller: new(true)})
 	configMap(w, app, "conf", appRef(app))
 	configMap(w, app, "of-two", appRef(app), appRef(other))
 	configMap(w, app, "of-nobody")
@@ -155,7 +162,8 @@ func TestSweepDeletesOrphans(t *testing.T) {
 		return errors.Join(err, want(again, false))
 	})
 
-	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others", "pod exec-of-two", "pod other-driver"}
+	left := []string{"map pi-of-nobody", "map pi-of-other", "map pi-of-two", "pod driver-of-two", "pod exec-of-others",
+		"pod exec-of-two", "pod other-driver"}
 	if diff := cmp.Diff(left, w.Stays()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
@@ -198,8 +206,10 @@ func TestSweepKeepsReleasedObjects(t *testing.T) {
 			t.Parallel()
 			w := scene.New(t)
 			race := &racing{before: func(object client.Object) {
-				changed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName()}}
-				if err := w.API.Patch(context.Background(), changed, client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
+				changed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: object.GetNamespace(),
+					Name: object.GetName()}}
+				if err := w.API.Patch(context.Background(), changed,
+					client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
 					t.Error(err)
 				}
 			}}
@@ -251,7 +261,8 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 			w := scene.New(t)
 			race := &racing{pods: true, before: func(client.Object) {
 				changed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "exec-1"}}
-				if err := w.API.Patch(context.Background(), changed, client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
+				if err := w.API.Patch(context.Background(), changed,
+					client.RawPatch(types.MergePatchType, []byte(c.patch))); err != nil {
 					t.Error(err)
 				}
 			}}
@@ -270,13 +281,15 @@ func TestSweepOfAChangedExecutor(t *testing.T) {
 
 			executor := tiny.Driver(app, 1)
 			executor.Name, executor.Labels[identity.RoleLabel] = "exec-1", identity.RoleExecutor
-			executor.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name, UID: driver.UID, Controller: new(true)}}
+			executor.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: driver.Name,
+				UID: driver.UID, Controller: new(true)}}
 			w.Create(executor)
 			waitCached(w, r, app.UID, 2)
 			r.deleted.Note(app)
 
 			released := c.name == "removed owner"
-			if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil || again != released {
+			if again, err := r.dependents.Sweep(t.Context(), &r.deleted, identity.Key(app)); err != nil ||
+				again != released {
 				t.Errorf("sweep = %v, %v", again, err)
 			}
 
@@ -346,7 +359,8 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 		r.deleted.Update(key, func([]types.UID, bool) ([]types.UID, bool) { return []types.UID{other.UID}, true })
 	}
 
-	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 || result.RequeueAfter > requeueSoon {
+	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil ||
+		result.RequeueAfter == 0 || result.RequeueAfter > requeueSoon {
 		t.Errorf("the pass over the other one ended with %v, %v", result, err)
 	}
 
@@ -354,14 +368,15 @@ func TestFailedSweepDoesNotStopThePass(t *testing.T) {
 		t.Errorf("its state is %q", state)
 	}
 
-	served := r.kind.Served
+	served := r.kind
 
-	r.kind.Served.Selects = func(client.Object) bool { return false }
-	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil || result.RequeueAfter == 0 {
+	r.kind = unselected{served}
+	if result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[0]}); err != nil ||
+		result.RequeueAfter == 0 {
 		t.Errorf("the pass over an application that this operator does not select ended with %v, %v", result, err)
 	}
 
-	r.kind.Served = served
+	r.kind = served
 	if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keys[1]}); err == nil {
 		t.Error("without a namesake the failure is not reported")
 	}
@@ -397,24 +412,28 @@ func TestDeletionsAreNoted(t *testing.T) {
 	t.Parallel()
 
 	named := func(uid types.UID, finalizers ...string) *v1beta2.SparkApplication {
-		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: uid, Finalizers: finalizers}}
+		return &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: uid,
+			Finalizers: finalizers}}
 	}
 	leads, standsBy := make(chan struct{}), make(chan struct{})
 	close(leads)
 
 	for _, c := range []struct {
 		name string
-		kind Kind
+		kind contract.Kind
 		gone []*v1beta2.SparkApplication
 		want []types.UID
 	}{
 		{"one application", tiny.Kind(), []*v1beta2.SparkApplication{named("a")}, []types.UID{"a"}},
-		{"several applications", tiny.Kind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")}, []types.UID{"a", "b"}},
-		{"foreground deletion", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)}, []types.UID{"a"}},
-		{"orphaned dependents", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
-		{"application of another operator", Kind{Served: kind.Served{Selects: func(client.Object) bool { return false }}},
+		{"several applications", tiny.Kind(), []*v1beta2.SparkApplication{named("a"), named("b"), named("a")},
+			[]types.UID{"a", "b"}},
+		{"foreground deletion", tiny.Kind(), []*v1beta2.SparkApplication{named("a", metav1.FinalizerDeleteDependents)},
+			[]types.UID{"a"}},
+		{"orphaned dependents", tiny.Kind(),
+			[]*v1beta2.SparkApplication{named("a", metav1.FinalizerOrphanDependents)}, nil},
+		{"application of another operator", unselected{tiny.Kind()},
 			[]*v1beta2.SparkApplication{named("a")}, nil},
-		{"kind with runs", Kind{Runs: &kind.Runs{}},
+		{"kind with runs", tiny.Schedules(),
 			[]*v1beta2.SparkApplication{named("a")}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -444,3 +463,8 @@ func TestDeletionsAreNoted(t *testing.T) {
 		})
 	}
 }
+
+// unselected is a kind of which the operator selects no object.
+type unselected struct{ contract.Kind }
+
+func (unselected) Selects(client.Object) bool { return false }

@@ -57,7 +57,8 @@ func TestMessagesArePrintable(t *testing.T) {
 			name, fromStatus = c.Name(), strings.HasPrefix(c.Field, "status.")
 			cases++
 
-			if _, err := known[d.Stored+" "+d.Kind](object); err != nil && !bytes.Contains([]byte(err.Error()), []byte("decode")) {
+			if _, err := known[d.Stored+" "+d.Kind](object); err != nil &&
+				!bytes.Contains([]byte(err.Error()), []byte("decode")) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

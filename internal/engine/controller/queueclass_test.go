@@ -11,10 +11,12 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/queue"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
@@ -29,29 +31,37 @@ func TestClasses(t *testing.T) {
 		return &v1beta2.OperatorStatus{Phase: string(phase)}
 	}
 	t.Run("sparkapplication", func(t *testing.T) {
-		testClasses(t, kinds.SparkApplications(config.Default, nil), func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
-			app.Status.ObservedGeneration, app.Status.Operator = seen, remembers(phase)
-		}, true)
+		testClasses(t, configured.For(kinds.SparkApplication).Build(config.Default, nil),
+			func(app *v1beta2.SparkApplication, seen int64, phase lifecycle.Phase) {
+				app.Status.ObservedGeneration, app.Status.Operator = seen, remembers(phase)
+			}, true)
 	})
 	t.Run("apachesparkapplication", func(t *testing.T) {
-		testClasses(t, kinds.ApacheApplications(config.Default, nil), func(app *sparkv1.SparkApplication, seen int64, phase lifecycle.Phase) {
-			app.Status.ObservedGeneration, app.Status.Operator = seen, &sparkv1.OperatorStatus{OperatorStatus: *remembers(phase)}
-		}, true)
+		testClasses(t, configured.For(kinds.ApacheApplication).Build(config.Default, nil),
+			func(app *sparkv1.SparkApplication, seen int64, phase lifecycle.Phase) {
+				app.Status.ObservedGeneration, app.Status.Operator = seen,
+					&sparkv1.OperatorStatus{OperatorStatus: *remembers(phase)}
+			}, true)
 	})
 	t.Run("sparkconnect", func(t *testing.T) {
-		testClasses(t, kinds.SparkConnects(config.Default, nil), func(sc *v1alpha1.SparkConnect, seen int64, phase lifecycle.Phase) {
-			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &v1alpha1.OperatorStatus{OperatorStatus: *remembers(phase)}
-		}, true)
+		testClasses(t, configured.For(kinds.SparkConnect).Build(config.Default, nil),
+			func(sc *v1alpha1.SparkConnect, seen int64, phase lifecycle.Phase) {
+				sc.Status.ObservedGeneration, sc.Status.Operator = seen,
+					&v1alpha1.OperatorStatus{OperatorStatus: *remembers(phase)}
+			}, true)
 	})
 	t.Run("sparkcluster", func(t *testing.T) {
-		testClasses(t, kinds.SparkClusters(config.Default, nil), func(sc *sparkv1.SparkCluster, seen int64, phase lifecycle.Phase) {
-			sc.Status.ObservedGeneration, sc.Status.Operator = seen, &sparkv1.ClusterOperatorStatus{Phase: string(phase)}
-		}, true)
+		testClasses(t, configured.For(kinds.SparkCluster).Build(config.Default, nil),
+			func(sc *sparkv1.SparkCluster, seen int64, phase lifecycle.Phase) {
+				sc.Status.ObservedGeneration, sc.Status.Operator = seen,
+					&sparkv1.ClusterOperatorStatus{Phase: string(phase)}
+			}, true)
 	})
 	t.Run("scheduledsparkapplication", func(t *testing.T) {
-		testClasses(t, kinds.Schedules(config.Default, nil), func(s *v1beta2.ScheduledSparkApplication, seen int64, _ lifecycle.Phase) {
-			s.Status.ObservedGeneration = seen
-		}, false)
+		testClasses(t, configured.For(kinds.Schedule).Build(config.Default, nil),
+			func(s *v1beta2.ScheduledSparkApplication, seen int64, _ lifecycle.Phase) {
+				s.Status.ObservedGeneration = seen
+			}, false)
 	})
 }
 
@@ -82,7 +92,8 @@ func TestClassOfDeletedObject(t *testing.T) {
 	}
 }
 
-func testClasses[T client.Object](t *testing.T, kind Kind, decided func(T, int64, lifecycle.Phase), ends bool) {
+func testClasses[T client.Object](t *testing.T, kind contract.Kind, decided func(T, int64, lifecycle.Phase),
+	ends bool) {
 	over := queue.Changed // a schedule never ends
 	if ends {
 		over = queue.Settled

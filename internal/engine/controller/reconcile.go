@@ -13,22 +13,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/apply"
 	"github.com/sparkoperator/spark-operator/internal/engine/auxiliary"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
+	"github.com/sparkoperator/spark-operator/internal/engine/eventlimit"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
 	"github.com/sparkoperator/spark-operator/internal/engine/hold"
 	"github.com/sparkoperator/spark-operator/internal/engine/observe"
 	"github.com/sparkoperator/spark-operator/internal/engine/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/engine/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/ground/bykey"
+	"github.com/sparkoperator/spark-operator/internal/ground/churn"
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
-	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
-	"github.com/sparkoperator/spark-operator/internal/intake/handlers"
-	"github.com/sparkoperator/spark-operator/internal/intake/watchdog"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -38,22 +39,29 @@ const (
 	passTimeout = time.Minute
 	// maxRounds is the largest number of decisions in one pass. A pass decides again if its own actions yield new
 	// facts.
-	maxRounds = 5
+	maxRounds = 7
 	// requeueSoon is the delay of a requeue if an informer's event normally triggers the next pass sooner.
 	requeueSoon = time.Second
 )
 
 // Reconciler makes passes over the custom resources of one kind.
 type Reconciler struct {
-	kind       Kind
+	kind       contract.Kind
 	scope      Scope
 	labels     func(ctx context.Context, namespace string) (map[string]string, error) // of a namespace; may be nil
 	clock      Clock
 	dependents dependents.Client // how objects are read, created and deleted
 	explains   *explain.Explainer
+	queue      Queue          // nil if the kind is in no queue
 	sentinels  *sentinel.Kind // nil if the kind has none
+	logs       Logs           // nil if logs are not kept
 	rush       func() bool    // whether more runs are due than can be started at once; nil: never
-	hangs      *watchdog.Watchdog
+	// price, samples and runEnded may be nil; see Options.
+	price    func(ctx context.Context, pod lifecycle.PodUse, now time.Time) int64
+	samples  func(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples)
+	runEnded func(ctx context.Context, object client.Object)
+	// track reports a pass that hangs; nil if nothing does.
+	track func(kind string, key types.NamespacedName, limit time.Duration) (end func())
 	term
 	reports
 	memories
@@ -66,13 +74,6 @@ type term struct {
 	limit time.Duration     // of one pass
 }
 
-// reports are the outputs of a pass: events, metrics and traces.
-type reports struct {
-	events  *telemetry.Recorder
-	metrics *telemetry.Metrics
-	traces  *telemetry.Traces
-}
-
 // memories are the facts about custom resources that this process remembers between passes.
 type memories struct {
 	writes    statuswrite.OwnWrites
@@ -82,17 +83,18 @@ type memories struct {
 	replies   apianswer.Replies // rejections that are not queried again at once
 	auxiliary auxiliary.Memory
 	edits     auxiliary.Memory                                       // of objects of drivers
-	ends      handlers.Ended                                         // executors that ended, until they are counted
+	ends      churn.Ended                                            // executors that ended, until they are counted
 	shortages bykey.ByKey[types.NamespacedName, lifecycle.Shortages] // of the last decision (Plan.Shortages)
 	deleted   dependents.DeletedOwners                               // deleted objects whose orphans are not swept yet
 	caught    statuswrite.CaughtUp
+	emitted   eventlimit.Memory
 }
 
 // forget drops all facts about a custom resource except memories.deleted: the orphans of a deleted object with the same
 // name still have to be swept.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
-		m.writes.Forget, m.waits.Forget, m.refusals.Forget, m.auxiliary.Forget, m.edits.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget,
+		m.writes.Forget, m.waits.Forget, m.refusals.Forget, m.auxiliary.Forget, m.edits.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget, m.emitted.Forget,
 	} {
 		forget(key)
 	}
@@ -121,6 +123,14 @@ type Scope interface {
 	Watched() []string
 }
 
+// Queue is a queue that grants quota to custom resources.
+type Queue interface {
+	observe.Queue
+	apply.Queue
+	// Forget drops what the queue remembers about a custom resource.
+	Forget(key types.NamespacedName)
+}
+
 // Reconcile makes one pass over a custom resource. Only Reconcile combines the steps:
 //
 //	observe   reads the dependents from the cache; waits if the custom resource in the cache is stale
@@ -144,7 +154,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if !leads {
 		return reconcile.Result{RequeueAfter: requeueSoon}, nil // the lease may still be renewed, late
 	}
-	defer r.hangs.Pass(r.kind.Name, req.NamespacedName, r.limit)()
+
+	if r.track != nil {
+		defer r.track(r.kind.Traits().Name, req.NamespacedName, r.limit)()
+	}
 
 	result, err := r.pass(ctx, req)
 	return ended(ctx, result, err)
@@ -152,7 +165,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // pass makes one pass while this replica leads.
 func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconcile.Result, err error) {
-	ctx, end := r.traces.Pass(ctx, r.kind.Name, req.NamespacedName)
+	ctx, end := r.traces.Pass(ctx, r.kind.Traits().Name, req.NamespacedName)
 	defer func() { end(err) }()
 
 	switch served, err := r.scope.Serves(ctx, req.Namespace); {
@@ -204,7 +217,7 @@ func (r *Reconciler) pass(ctx context.Context, req reconcile.Request) (_ reconci
 
 	began := time.Now()
 
-	r.metrics.RecordFirst(r.subject(stored), r.standing(stored))
+	r.metrics.RecordFirst(r.subject(stored), r.kind.Standing(stored))
 	// The status stores times with this precision. The current time is truncated to it, so that a later pass reads the
 	// same time that this pass used.
 	sight, err := r.observer().Observe(ctx, stored, r.clock().UTC().Truncate(time.Microsecond))
@@ -239,7 +252,15 @@ func (r *Reconciler) listed(namespace string) string {
 
 // observer returns the Observer that finds the dependents of this reconciler's custom resources.
 func (r *Reconciler) observer() observe.Observer {
-	return observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends, NamespaceLabels: r.labels}
+	o := observe.Observer{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Ended: &r.ends, NamespaceLabels: r.labels}
+	if r.queue != nil {
+		o.Queue = r.queue
+	}
+
+	if r.logs != nil {
+		o.Logs = r.logs.Result
+	}
+	return o
 }
 
 // missing finishes the pass over a key whose custom resource does not exist. The caller has swept the orphans of the
@@ -251,7 +272,11 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, next
 
 	r.forget(key)
 
-	if !r.kind.Auxiliary.Sets {
+	if r.queue != nil {
+		r.queue.Forget(key)
+	}
+
+	if !r.kind.Traits().Auxiliary.Sets {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, r.dependents.SweepStrays(ctx, key, r.kind.New())
@@ -268,13 +293,13 @@ func (r *Reconciler) missing(ctx context.Context, key types.NamespacedName, next
 func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object) (bool, reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: requeueSoon}
 
-	if r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
+	if !r.selects(stored) {
 		r.forget(identity.Key(stored))
 		return true, reconcile.Result{}, nil
 	}
 
 	if r.sentinels.Has(stored) {
-		r.metrics.Remove(r.kind.Name, identity.Key(stored)) // it may have been an application before
+		r.metrics.Remove(r.kind.Traits().Name, identity.Key(stored)) // it may have been an application before
 		r.sentinels.Observe(stored)
 
 		released, err := r.release(ctx, stored)
@@ -289,7 +314,9 @@ func (r *Reconciler) handledElsewhere(ctx context.Context, stored client.Object)
 	if released, err := r.release(ctx, stored); released || err != nil {
 		return true, later, err // the write comes back as an event
 	}
-	return r.yields(stored) || !r.dependents.Optional.Has(stored.GetNamespace(), r.kind.Definition.RequiredKinds), later, nil
+
+	needed := r.kind.Traits().RequiredKinds
+	return r.yields(stored) || len(needed) > 0 && !r.dependents.Optional.Has(stored.GetNamespace(), needed), later, nil
 }
 
 // conclude decides, applies the decision and records it. If a request fails or has to wait, conclude stores no decision
@@ -315,12 +342,13 @@ func (r *Reconciler) conclude(ctx context.Context, key types.NamespacedName, sig
 		}
 	}
 
-	r.traces.Decided(ctx, r.standing(done.Owner).Phase, done.plan)
+	r.traces.Decided(ctx, r.kind.Standing(done.Owner).Phase, done.plan)
 
 	var result reconcile.Result
 	if stands {
 		if result, err = r.finish(ctx, key, done, sight, began); err != nil {
 			held = note(err)
+			held.Status = true
 		}
 	}
 
@@ -356,6 +384,10 @@ func passLimit(shutdown time.Duration) time.Duration {
 // decision starts from the stored object, so it contains no part of an earlier decision.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
 	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Replies: &r.replies}
+	if r.queue != nil {
+		applier.Queue = r.queue
+	}
+
 	for range maxRounds {
 		o.object = o.Owner.DeepCopyObject().(client.Object)
 		o.plan = r.kind.Decide(o.object, o.Seen, o.Now)
@@ -415,7 +447,13 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	}
 
 	r.ends.Counted(key, sight.Ended)
-	r.metrics.Record(r.subject(o.object), r.standing(o.object))
+
+	standing := r.kind.Standing(o.object)
+	r.metrics.Record(r.subject(o.object), standing)
+
+	if r.runEnded != nil && standing.Phase.Terminal() {
+		r.runEnded(ctx, o.object)
+	}
 	return reconcile.Result{RequeueAfter: lifecycle.Soonest(check, r.keeper().Clear(ctx, o.View, o.remove))}, nil
 }
 
@@ -425,5 +463,5 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.memories.forget(key)
 	r.sentinels.Forget(key)
 	r.explains.Forget(key)
-	r.metrics.Remove(r.kind.Name, key)
+	r.metrics.Remove(r.kind.Traits().Name, key)
 }

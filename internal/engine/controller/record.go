@@ -4,15 +4,17 @@ import (
 	"context"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
+	"github.com/sparkoperator/spark-operator/internal/engine/observe"
 	"github.com/sparkoperator/spark-operator/internal/engine/statuswrite"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
-	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // record writes the status if it changed, and reports whether it wrote. A change that concerns only executors may be
@@ -31,7 +33,7 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay
 		return false, 0, nil
 	}
 
-	crowd := !o.acted() && statuswrite.OnlyExecutorChurn(r.kind.ExecutorChurn, o.plan, patch)
+	crowd := !o.acted() && statuswrite.OnlyExecutorChurn(r.kind.Traits().ExecutorChurn, o.plan, patch)
 	switch {
 	case crowd && len(o.plan.Notices) > 0:
 		delay = r.debouncer.EventDelay(key, o.Now)
@@ -44,21 +46,76 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay
 		return false, delay, nil
 	}
 
+	if r.account(ctx, o) {
+		if patch, err = statuswrite.Patch(o.Owner, o.object, r.kind.Status); err != nil {
+			return false, 0, err
+		}
+	}
+
 	target, err := r.metadataOf(o.Owner)
 	if err != nil {
 		return false, 0, err
 	}
 
 	err = r.dependents.Client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
-	r.metrics.StatusWrite(r.kind.Name, writeResult(err))
+	r.metrics.StatusWrite(r.kind.Traits().Name, err)
 
 	if err != nil {
 		return false, 0, err
 	}
 
+	r.countUsage(o)
 	r.writes.Wrote(target)
-	r.debouncer.Wrote(key, o.Now, crowd && r.kind.ExecutorChurn.DebounceEvents)
+	r.debouncer.Wrote(key, o.Now, crowd && r.kind.Traits().ExecutorChurn.DebounceEvents)
 	return true, 0, nil
+}
+
+// account updates what the pods have used in the status that is about to be written, and reports whether it did. The
+// usage changes with time, so it is no reason for a write.
+func (r *Reconciler) account(ctx context.Context, o outcome) bool {
+	kind, counts := r.kind.(observe.Accountant)
+	if !counts {
+		return false
+	}
+
+	status, before := kind.Operator(o.object), r.kind.Standing(o.Owner)
+	if status == nil {
+		return false
+	}
+
+	phase := lifecycle.Phase(status.Phase)
+
+	facts := usage.Facts{
+		Attempt: status.Attempt, Seen: o.Seen, Created: o.Owner.GetCreationTimestamp().Time, Waits: before.Waits, Now: o.Now,
+		Live: phase.Live(), NextRun: before.Phase.Terminal() && !phase.Terminal(),
+	}
+	if r.price != nil {
+		facts.Price = func(pod lifecycle.PodUse) int64 { return r.price(ctx, pod, o.Now) }
+	}
+
+	if r.samples != nil {
+		facts.DriverSamples, facts.ExecutorSamples = r.samples(o.Owner, status.Attempt)
+	}
+
+	status.Usage = usage.Next(status.Usage, facts)
+	return true
+}
+
+// countUsage counts in the metrics what the pods have requested since the last status write. It is called after a
+// write, so that a write that failed counts nothing.
+func (r *Reconciler) countUsage(o outcome) {
+	kind, counts := r.kind.(observe.Accountant)
+	if !counts {
+		return
+	}
+
+	of := func(status *statusv1.OperatorStatus) *statusv1.OperatorUsage {
+		if status == nil {
+			return nil
+		}
+		return status.Usage
+	}
+	r.metrics.Used(r.subject(o.object), usage.Growth(of(kind.Operator(o.Owner)), of(kind.Operator(o.object))))
 }
 
 // acted reports whether the pass created objects, received a rejection, or has events or warnings to emit. After such a
@@ -80,14 +137,4 @@ func (r *Reconciler) metadataOf(stored client.Object) (*metav1.PartialObjectMeta
 	target.SetNamespace(stored.GetNamespace())
 	target.SetName(stored.GetName())
 	return target, nil
-}
-
-func writeResult(err error) string {
-	switch {
-	case err == nil:
-		return telemetry.WriteStored
-	case apierrors.IsConflict(err):
-		return telemetry.WriteConflict
-	}
-	return telemetry.WriteFailed
 }

@@ -21,12 +21,14 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/engine/apply"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 	"github.com/sparkoperator/spark-operator/test/kit/tiny"
 )
+
+// noTraces are traces that are off.
+var noTraces *telemetry.Traces
 
 func jsonOf(t testing.TB, value any) []byte {
 	t.Helper()
@@ -44,11 +46,12 @@ func TestRecordConflictsWithAnyChange(t *testing.T) {
 	w.Application("pi")
 	r := &Reconciler{
 		kind: tiny.Kind(), dependents: dependents.Client{Client: w.API},
-		reports: reports{metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})},
+		reports: reports{traces: noTraces, metrics: telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})},
 	}
 
 	read := w.Get("pi")
-	if err := w.API.Patch(t.Context(), w.Get("pi"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
+	if err := w.API.Patch(t.Context(), w.Get("pi"),
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 
@@ -81,7 +84,8 @@ type frozen struct {
 	app *v1beta2.SparkApplication
 }
 
-func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Object,
+	options ...client.GetOption) error {
 	if app, ok := object.(*v1beta2.SparkApplication); ok {
 		f.app.DeepCopyInto(app)
 		return nil
@@ -100,16 +104,17 @@ func TestStaleObjectEndsThePass(t *testing.T) {
 	app := w.Application("pi")
 	decided := 0
 	kind := tiny.Kind()
-	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.OnDecide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		decided++
 		return tiny.Decide(app, seen, now)
-	})
+	}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 
 	r := &Reconciler{
 		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: time.Now,
 		dependents: dependents.Client{Client: frozen{w.API, w.Get("pi")}, Live: w.API},
-		reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
+		reports:    reports{traces: noTraces, metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
+		term:       term{limit: passTimeout},
 	}
 	for pass := 1; pass <= 3; pass++ {
 		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
@@ -139,9 +144,11 @@ func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {
 		r := &Reconciler{
 			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: time.Now,
 			dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
-			reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
+			reports:    reports{traces: noTraces, metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
+			term:       term{limit: passTimeout},
 		}
-		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {
+		if _, err := r.Reconcile(t.Context(),
+			reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,7 +174,8 @@ func TestNoPassDuringShutdown(t *testing.T) {
 }
 
 func TestPassLimitIsShorterThanShutdown(t *testing.T) {
-	for _, test := range [][2]time.Duration{{20 * time.Second, 15 * time.Second}, {time.Hour, passTimeout}, {time.Second, 750 * time.Millisecond}} {
+	for _, test := range [][2]time.Duration{{20 * time.Second, 15 * time.Second}, {time.Hour, passTimeout},
+		{time.Second, 750 * time.Millisecond}} {
 		if diff := cmp.Diff(test[1], passLimit(test[0])); diff != "" {
 			t.Errorf("%s: %s", test[0], diff)
 		}
@@ -183,7 +191,8 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 	now := scene.Noon
 	cached := w.Get("pi")
 	late := frozen{w.API, cached.DeepCopy()}
-	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return now }, dependents: dependents.Client{Client: late, Live: w.API}}
+	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return now },
+		dependents: dependents.Client{Client: late, Live: w.API}}
 	stale := func(at time.Duration, want bool) {
 		t.Helper()
 
@@ -193,7 +202,8 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 		}
 	}
 
-	if err := w.API.Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
+	if err := w.API.Patch(t.Context(), app,
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`))); err != nil {
 		t.Fatal(err)
 	}
 
@@ -218,10 +228,12 @@ func TestWriteMissingAfterARestore(t *testing.T) {
 func TestWriteArrivesDuringThePass(t *testing.T) {
 	t.Parallel()
 
-	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1", ResourceVersion: "10"}}
+	older := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1",
+		ResourceVersion: "10"}}
 	written := older.DeepCopy()
 	written.ResourceVersion, written.Status.SubmissionID = "11", "ours"
-	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return scene.Noon }, dependents: dependents.Client{Client: frozen{app: written}}}
+	r := &Reconciler{kind: tiny.Kind(), clock: func() time.Time { return scene.Noon },
+		dependents: dependents.Client{Client: frozen{app: written}}}
 	r.writes.Wrote(written)
 
 	if !r.writes.IsEcho(written) {

@@ -12,6 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/engine/eventlimit"
+	"github.com/sparkoperator/spark-operator/internal/engine/runs"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -38,18 +41,30 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	r.reportRuns(ctx, o)
 	r.measure(o, began)
 
-	ref := r.reference(o.Owner)
 	for _, event := range append(r.kind.Events(o.object, o.plan), o.events...) {
-		r.events.Event(ref, o.Now, event.Type, event.Reason, conf.HideAddresses(event.Message))
+		r.event(o.Owner, o.Now, event.Type, event.Reason, event.Message)
 	}
 
 	r.warn(o)
 }
 
+// event emits an Event about a custom resource, unless the settings of its kind exclude the Event.
+func (r *Reconciler) event(owner client.Object, now time.Time, level, reason, message string) {
+	var settings eventlimit.Settings
+	if kind, limits := r.kind.(eventlimit.Kind); limits {
+		settings = kind.EventSettings()
+	}
+
+	message = conf.HideAddresses(message)
+	if r.emitted.Admits(settings, identity.Key(owner), owner.GetUID(), now, reason, message) {
+		r.events.Event(settings.Source, r.reference(owner), now, level, reason, message)
+	}
+}
+
 // warn emits the warnings about the objects that this pass created.
 func (r *Reconciler) warn(o outcome) {
 	for _, warning := range fewWarnings(o.applied.Warnings) {
-		r.events.Event(r.reference(o.Owner), o.Now, corev1.EventTypeWarning, dialect.EventSubmissionWarning, conf.HideAddresses(warning))
+		r.event(o.Owner, o.Now, corev1.EventTypeWarning, dialect.EventSubmissionWarning, warning)
 	}
 }
 
@@ -67,7 +82,7 @@ func (r *Reconciler) reportRestored(ctx context.Context, o outcome) {
 		}
 
 		log.FromContext(ctx).Info("Created a deleted object of a running attempt again", "kind", kind, "name", object.GetName())
-		r.events.Event(r.reference(o.Owner), o.Now, level, dialect.EventObjectRestored, fmt.Sprintf(
+		r.event(o.Owner, o.Now, level, dialect.EventObjectRestored, fmt.Sprintf(
 			"%s %s, which the driver and its executors need, was deleted; the operator created it again", kind, object.GetName()))
 	}
 }
@@ -96,7 +111,8 @@ func (r *Reconciler) reference(obj client.Object) corev1.ObjectReference {
 // reportRuns logs the runs that this pass started or deleted. It also counts the started runs in the metrics, and the
 // results of ended runs, which it reads from the plan's notices. It is called after the status is stored.
 func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
-	if r.kind.Runs == nil {
+	kind, hasRuns := r.kind.(runs.Kind)
+	if !hasRuns {
 		return
 	}
 
@@ -107,12 +123,12 @@ func (r *Reconciler) reportRuns(ctx context.Context, o outcome) {
 		}
 
 		logger.Info("run started")
-		r.metrics.RunStarted(r.kind.Name, run.Due, run.At)
+		r.metrics.RunStarted(r.kind.Traits().Name, run.Due, run.At)
 	}
 
 	for _, notice := range o.plan.Notices {
-		if result := r.kind.Runs.Result(notice); result != "" {
-			r.metrics.Run(r.kind.Name, result)
+		if result := kind.RunResult(notice); result != "" {
+			r.metrics.Run(r.kind.Traits().Name, result)
 		}
 	}
 

@@ -16,7 +16,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -27,7 +26,8 @@ import (
 
 func TestFewWarnings(t *testing.T) {
 	many := []string{"1", "2", "3", "4", "5", "6", "7"}
-	for n, want := range map[int][]string{0: {}, 5: many[:5], 6: {"1", "2", "3", "4", "5", "and 1 more"}, 7: {"1", "2", "3", "4", "5", "and 2 more"}} {
+	for n, want := range map[int][]string{0: {}, 5: many[:5], 6: {"1", "2", "3", "4", "5", "and 1 more"},
+		7: {"1", "2", "3", "4", "5", "and 2 more"}} {
 		if diff := cmp.Diff(want, fewWarnings(many[:n:n])); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", n, diff)
 		}
@@ -45,10 +45,11 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 	}
 
 	kind := tiny.Kind()
-	kind.Events = typed.With(func(*v1beta2.SparkApplication, lifecycle.Plan) []dialect.Event { return nil })
+	kind.OnEvents = func(*v1beta2.SparkApplication, lifecycle.Plan) []dialect.Event { return nil }
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
-		kind: kind, dependents: dependents.Client{Client: kit.Client(t, v1beta2.AddToScheme)}, reports: reports{metrics: metrics},
+		kind: kind, dependents: dependents.Client{Client: kit.Client(t, v1beta2.AddToScheme)},
+		reports: reports{traces: noTraces, metrics: metrics},
 	}
 	r.report(ctrllog.IntoContext(t.Context(), log), outcome{
 		View: dependents.View{
@@ -56,12 +57,14 @@ func TestLogDoesNotQuoteTheDriver(t *testing.T) {
 			Seen: lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, HasExit: true, ExitCode: 3}}},
 		},
 		object: &v1beta2.SparkApplication{},
-		plan: lifecycle.Plan{Transitions: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed,
-			Cause: lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
+		plan: lifecycle.Plan{Transitions: []lifecycle.Transition{{To: lifecycle.Ended, Attempt: 1,
+			Outcome: lifecycle.Failed,
+			Cause:   lifecycle.Cause{Reason: "Error", Message: "password=hunter2"}}}},
 	}, time.Now())
 
 	got := message.String()
-	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") || !strings.Contains(got, "reason=Error") {
+	if strings.Contains(got, "hunter2") || !strings.Contains(got, "exitCode=3") ||
+		!strings.Contains(got, "reason=Error") {
 		t.Errorf("logged: %s", got)
 	}
 }
@@ -75,11 +78,12 @@ func TestWarningsOfALaunchThatWasNotStored(t *testing.T) {
 	w.Patch("pi", `{"metadata":{"labels":{"edited":"yes"}}}`) // after the cache has read the application
 
 	kind := tiny.Kind()
-	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	kind.OnRender = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects,
+		error) {
 		objects, err := tiny.Render(app, action, now)
 		objects.Warnings = []string{"spark.a has no effect"}
 		return objects, err
-	})
+	}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	recorder := telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -88,9 +92,10 @@ func TestWarningsOfALaunchThatWasNotStored(t *testing.T) {
 	go func() { written <- recorder.Start(ctx) }()
 
 	r := &Reconciler{
-		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: func() time.Time { return scene.Noon },
+		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind,
+		clock:      func() time.Time { return scene.Noon },
 		dependents: dependents.Client{Client: frozen{w.API, app}, Live: w.API},
-		reports:    reports{metrics: metrics, events: recorder}, term: term{limit: passTimeout},
+		reports:    reports{traces: noTraces, metrics: metrics, events: recorder}, term: term{limit: passTimeout},
 	}
 
 	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
@@ -104,7 +109,8 @@ func TestWarningsOfALaunchThatWasNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got := w.EventsOf(app); got[dialect.EventSubmissionWarning] != "spark.a has no effect" || got["TinyLaunched"] != "" {
+	if got := w.EventsOf(app); got[dialect.EventSubmissionWarning] != "spark.a has no effect" ||
+		got["TinyLaunched"] != "" {
 		t.Errorf("the events are %v", got)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	machine "github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
@@ -38,11 +39,15 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 		t.Helper()
 
 		r := &Reconciler{
-			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kinds.Schedules(config.Default, nil),
-			clock: func() time.Time { return now }, dependents: dependents.Client{Client: emptyCache{w.API}, Live: counted},
-			reports: reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
+			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil),
+			kind:       configured.For(kinds.Schedule).Build(config.Default, nil),
+			clock:      func() time.Time { return now },
+			dependents: dependents.Client{Client: emptyCache{w.API}, Live: counted},
+			reports:    reports{traces: noTraces, metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
+			term:       term{limit: passTimeout},
 		}
-		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
+		if _, err := r.Reconcile(t.Context(),
+			reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,8 +60,10 @@ func TestMissedTicksAreConfirmed(t *testing.T) {
 	going := machine.RunName("nightly", first, machine.Seconds)
 	w.Create(&v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.Namespace, Name: going, Labels: map[string]string{sparkoperator.LabelScheduledAppName: "nightly"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "ScheduledSparkApplication", Name: s.Name, UID: s.UID}},
+			Namespace: w.Namespace, Name: going,
+			Labels: map[string]string{sparkoperator.LabelScheduledAppName: "nightly"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(),
+				Kind: "ScheduledSparkApplication", Name: s.Name, UID: s.UID}},
 		},
 		Spec: s.Spec.Template,
 	})

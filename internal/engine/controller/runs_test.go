@@ -37,11 +37,14 @@ func TestRunMissingInTheCacheIsFound(t *testing.T) {
 		t.Helper()
 
 		r := &Reconciler{
-			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Schedules(), clock: time.Now,
+			scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Schedules(),
+			clock:      time.Now,
 			dependents: dependents.Client{Client: blindToRuns{w.API}, Live: w.API},
-			reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
+			reports:    reports{traces: noTraces, metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
+			term:       term{limit: passTimeout},
 		}
-		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
+		if _, err := r.Reconcile(t.Context(),
+			reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s)}); err != nil {
 			t.Fatal(err)
 		}
 	}

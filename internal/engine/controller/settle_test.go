@@ -7,7 +7,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/test/kit/tiny"
@@ -16,13 +15,14 @@ import (
 func TestSettleGivesUp(t *testing.T) {
 	rounds := 0
 	kind := tiny.Kind()
-	kind.Decide = typed.Decides(func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
+	kind.OnDecide = func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
 		rounds++
-		return lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}}}
-	})
-	kind.Render = typed.Renders(func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
+		return lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission,
+			Attempt: 1}}}
+	}
+	kind.OnRender = func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error) {
 		return submit.Objects{}, fmt.Errorf("never")
-	})
+	}
 	r := &Reconciler{kind: kind}
 
 	_, err := r.settle(t.Context(), outcome{View: dependents.View{Owner: &v1beta2.SparkApplication{}}})

@@ -6,13 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
+	"github.com/sparkoperator/spark-operator/internal/engine/eventlimit"
 	"github.com/sparkoperator/spark-operator/internal/engine/hold"
-	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // waitForCatchUp reports in an Event that the caches of a new leader cannot catch up because the operator lacks a
@@ -20,7 +21,7 @@ import (
 // is returned, because it ends by itself.
 func (r *Reconciler) waitForCatchUp(ctx context.Context, key types.NamespacedName, err error) (reconcile.Result, error) {
 	stored := r.kind.New()
-	if apianswer.WaitOf(err) == nil || r.read(ctx, key, stored) != nil || r.kind.Served.Selects != nil && !r.kind.Served.Selects(stored) {
+	if apianswer.WaitOf(err) == nil || r.read(ctx, key, stored) != nil || !r.selects(stored) {
 		return reconcile.Result{}, err
 	}
 
@@ -33,7 +34,7 @@ func (r *Reconciler) waitForCatchUp(ctx context.Context, key types.NamespacedNam
 // second ago because of a transient error, wait returns this error instead. Most transient errors are over after a
 // second, and need no report. The argument `memory` holds the wait h.
 func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view dependents.View, memory *hold.Memory, h *hold.Hold) (time.Duration, error) {
-	r.metrics.RecordWait(r.kind.Name, key, h.Reason)
+	r.metrics.RecordWait(r.kind.Traits().Name, key, h.Reason)
 
 	if err := h.RecentError(); err != nil {
 		return 0, err
@@ -49,7 +50,18 @@ func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view de
 	logger.Info("waiting", "cause", h.Message)
 
 	if tell {
-		r.events.Event(r.reference(view.Owner), view.Now, corev1.EventTypeWarning, h.Reason, "waiting: "+conf.HideAddresses(h.Message))
+		reason, message := r.failure(view.Owner, h)
+		r.event(view.Owner, view.Now, corev1.EventTypeWarning, reason, message)
 	}
 	return h.RequeueAfter(), nil
+}
+
+// failure returns the reason and the message of an Event about a wait. A kind may have its own reasons for requests
+// that fail.
+func (r *Reconciler) failure(owner client.Object, h *hold.Hold) (reason, message string) {
+	failed := h.Err != nil || h.Reason == apianswer.ReasonOperatorForbidden
+	if kind, named := r.kind.(eventlimit.Kind); named && failed {
+		return kind.FailureReason(owner, h.Status), h.Reason + ": " + h.Message
+	}
+	return h.Reason, "waiting: " + h.Message
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -39,9 +38,10 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 	go func() { written <- recorder.Start(ctx) }()
 
 	r := &Reconciler{
-		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(), clock: func() time.Time { return now },
+		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: tiny.Kind(),
+		clock:      func() time.Time { return now },
 		dependents: dependents.Client{Client: frozen{w.Powerless(), w.Get("pi")}, Live: w.API},
-		reports:    reports{metrics: metrics, events: recorder}, term: term{limit: passTimeout},
+		reports:    reports{traces: noTraces, metrics: metrics, events: recorder}, term: term{limit: passTimeout},
 	}
 
 	pass := func() time.Duration {
@@ -52,7 +52,8 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 		return result.RequeueAfter
 	}
 	for _, test := range []struct{ at, again time.Duration }{
-		{0, time.Second}, {time.Second, time.Second}, {2 * time.Second, time.Second}, {3 * time.Second, 3 * time.Second}, {6 * time.Second, 6 * time.Second},
+		{0, time.Second}, {time.Second, time.Second}, {2 * time.Second, time.Second},
+		{3 * time.Second, 3 * time.Second}, {6 * time.Second, 6 * time.Second},
 		{time.Minute, 15 * time.Second},
 	} {
 		now = scene.Noon.Add(test.at)
@@ -79,7 +80,8 @@ func TestForbiddenOperatorWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if reported := w.EventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(reported, "cannot create resource") || strings.Contains(reported, "\n") {
+	if reported := w.EventsOf(app)[apianswer.ReasonOperatorForbidden]; !strings.Contains(reported,
+		"cannot create resource") || strings.Contains(reported, "\n") {
 		t.Errorf("reported: %q", reported)
 	}
 
@@ -97,24 +99,27 @@ func TestErrorAfterRejectionsIsNew(t *testing.T) {
 	app := w.Application("pi")
 	now, part := scene.Noon, lifecycle.DriverBudget
 	kind := tiny.Kind()
-	kind.Decide = typed.Decides(func(_ *v1beta2.SparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
+	kind.OnDecide = func(_ *v1beta2.SparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
 		if seen.TransientError != nil {
 			t.Errorf("at %s, the decision sees the error %+v", now, seen.TransientError)
 		}
 		return lifecycle.Plan{Actions: []lifecycle.Action{{Verb: lifecycle.Create, Part: part, Attempt: 1}}}
-	})
-	kind.Render = typed.Renders(func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	}
+	kind.OnRender = func(app *v1beta2.SparkApplication, action lifecycle.Action, now time.Time) (submit.Objects,
+		error) {
 		objects, err := tiny.Render(app, action, now)
 		if part == lifecycle.Submission {
 			objects.Driver.OwnerReferences = nil // a bug of the operator, which is retried like a transient error
 		}
 		return objects, err
-	})
+	}
 	metrics := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{})
 	r := &Reconciler{
-		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: func() time.Time { return now },
+		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind,
+		clock:      func() time.Time { return now },
 		dependents: dependents.Client{Client: frozen{w.Powerless(), w.Get("pi")}, Live: w.API},
-		reports:    reports{metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)}, term: term{limit: passTimeout},
+		reports:    reports{traces: noTraces, metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
+		term:       term{limit: passTimeout},
 	}
 
 	pass := func() error {
@@ -123,7 +128,8 @@ func TestErrorAfterRejectionsIsNew(t *testing.T) {
 	}
 	for range 4 {
 		if err := pass(); err != nil || r.waits.Len() != 0 || r.refusals.Len() != 1 {
-			t.Fatalf("a pass with a rejected budget ends with %v; %d waits and %d rejections are remembered", err, r.waits.Len(), r.refusals.Len())
+			t.Fatalf("a pass with a rejected budget ends with %v; %d waits and %d rejections are remembered", err,
+				r.waits.Len(), r.refusals.Len())
 		}
 
 		now = now.Add(20 * time.Minute)

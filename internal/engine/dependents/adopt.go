@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -26,18 +26,20 @@ type Creation struct {
 	Made    client.Object    // the created object; nil if none was created
 	Refused *lifecycle.Cause // why the API server rejects it
 	Older   client.Object    // an object of another attempt with the same name; its kind is set
+	// Earlier is the pod of this very attempt if an earlier pass created it for another restart request.
+	Earlier *corev1.Pod
 }
 
 // CreateOne creates an object of an attempt. It reads the existing object only if the API server answers AlreadyExists.
 // The argument mount is the attempt's driver or submitter pod, which mounts the attempt's other objects. A returned
 // error is transient, or a *apianswer.Wait.
-func (c Client) CreateOne(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
+func (c Client) CreateOne(ctx context.Context, kind contract.Kind, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
 	err := c.Create(ctx, object) // changes the object only if it was created
 	switch {
 	case err == nil:
 		return Creation{Made: object}, nil
 	case apierrors.IsAlreadyExists(err):
-		return c.adopt(ctx, in, owner, object, mount)
+		return c.adopt(ctx, kind, owner, object, mount)
 	}
 	return creationRefused(object, err)
 }
@@ -62,18 +64,19 @@ func creationRefused(object client.Object, err error) (Creation, error) {
 //	another operator      replace it, if it is a PodGroup that the other operator created for this application
 //	another attempt       return it as a fact: the decision did not know that it still exists
 //	this very attempt     adopt it: an earlier pass created it, but did not record it in the status
+//	  for another request return it as a fact: the decision assumed that this launch answers the restart request
 //	  but being deleted   wait until it is deleted
 //	  but different       replace an immutable ConfigMap of an older spec, unless a driver already uses it
 //
 // A Secret is not read: see recreateSecret.
-func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
+func (c Client) adopt(ctx context.Context, kind contract.Kind, owner, object client.Object, mount *corev1.Pod) (Creation, error) {
 	if secret, ok := object.(*corev1.Secret); ok {
 		return c.recreateSecret(ctx, owner, secret, mount)
 	}
 
 	existing, gvk, err := c.ReadLive(ctx, object)
 	if err == nil {
-		existing = withIdentity(in, owner, existing)
+		existing = withIdentity(kind, owner, existing)
 	}
 
 	switch {
@@ -93,9 +96,19 @@ func (c Client) adopt(ctx context.Context, in kind.Inherited, owner, object clie
 	case existing.GetDeletionTimestamp() != nil:
 		return Creation{}, &apianswer.Wait{Message: fmt.Sprintf("%s %s is being deleted", gvk.Kind, existing.GetName())}
 	case sameContent(existing, object):
-		return Creation{}, nil
+		return Creation{Earlier: otherRequest(existing, object)}, nil
 	}
 	return c.recreate(ctx, owner, object, existing, mount)
+}
+
+// otherRequest returns the existing object if it is a pod that was created for another restart request than the wanted
+// pod. Otherwise it returns nil.
+func otherRequest(existing, wanted client.Object) *corev1.Pod {
+	pod, isPod := existing.(*corev1.Pod)
+	if !isPod || pod.Annotations[lifecycle.RestartRequestAnnotation] == wanted.GetAnnotations()[lifecycle.RestartRequestAnnotation] {
+		return nil
+	}
+	return pod
 }
 
 // otherOwner handles an existing object that has the wanted name and belongs to another owner. If the name will become

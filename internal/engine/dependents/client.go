@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
-	"github.com/sparkoperator/spark-operator/internal/intake/thirdparty"
-	"github.com/sparkoperator/spark-operator/internal/intake/transport"
+	"github.com/sparkoperator/spark-operator/internal/intake/shed"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -28,7 +29,32 @@ type Client struct {
 	// Live reads from the API server.
 	Live client.Reader
 	// Optional holds the caches of kinds that a cluster may lack; nil if there are none.
-	Optional *thirdparty.Caches
+	Optional OptionalCaches
+	// Hold returns how long the deletion of a pod of a custom resource has to wait for the pod's log; nil if logs are not
+	// kept.
+	Hold func(owner types.NamespacedName, pod *corev1.Pod) time.Duration
+}
+
+// HoldFor returns how long the deletion of some objects has to wait for the logs of the pods among them.
+func (c Client) HoldFor(owner types.NamespacedName, objects ...client.Object) (longest time.Duration) {
+	if c.Hold == nil {
+		return 0
+	}
+
+	for _, object := range objects { // all of them, because each begins to read a log
+		if pod, ok := object.(*corev1.Pod); ok {
+			longest = max(longest, c.Hold(owner, pod))
+		}
+	}
+	return longest
+}
+
+// OptionalCaches are the caches of kinds of dependents that a cluster may lack.
+type OptionalCaches interface {
+	// Full returns the kinds whose caches are synced, and these caches.
+	Full() (kinds []schema.GroupVersionKind, caches []client.Reader)
+	// Has reports whether the caches of all the kinds are synced, and contain the objects of a namespace.
+	Has(namespace string, kinds []schema.GroupVersionKind) bool
 }
 
 // Labelled returns the dependents of a custom resource in the caches: its labelled pods, and the metadata of all other
@@ -63,6 +89,10 @@ func (c Client) Labelled(ctx context.Context, owner client.Object) (pods []corev
 		if err := add(c.Client, kind); err != nil {
 			return nil, nil, err
 		}
+	}
+
+	if c.Optional == nil {
+		return list.Items, others, nil
 	}
 
 	kinds, caches := c.Optional.Full()
@@ -120,7 +150,7 @@ func (c Client) onePage(ctx context.Context, page client.ObjectList, visit func(
 // configuration.
 func (c Client) LivePods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
 	var pods []corev1.Pod
-	ctx = transport.WithKept(ctx, trim.KeptLive)
+	ctx = shed.With(ctx, trim.KeptLive)
 	err := c.EachLive(ctx, func() client.ObjectList { return &corev1.PodList{} }, func(item runtime.Object) error {
 		pod, ok := item.(*corev1.Pod)
 		if !ok {

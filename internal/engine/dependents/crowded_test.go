@@ -20,13 +20,15 @@ func claimedPods(n int) []corev1.Pod {
 		owner.Controller = new(true)
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: name, UID: types.UID(name), OwnerReferences: []metav1.OwnerReference{owner},
-			Labels: map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "u", identity.AttemptLabel: "1", submit.SelectorLabel: "s"},
+			Labels: map[string]string{identity.RoleLabel: role, identity.AppUIDLabel: "u", identity.AttemptLabel: "1",
+				submit.SelectorLabel: "s"},
 		}}
 	}
 
 	var pods []corev1.Pod
 	for i := range n {
-		driver := pod(identity.RoleDriver, fmt.Sprint("driver-", i), metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "a", UID: "u"})
+		driver := pod(identity.RoleDriver, fmt.Sprint("driver-", i),
+			metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "a", UID: "u"})
 		driver.Status.Phase, driver.Status.Message = corev1.PodFailed, "message"
 		set := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "s", UID: "set"}
 		pods = append(pods, driver, pod(identity.RoleExecutor, fmt.Sprint("exec-", i), set))

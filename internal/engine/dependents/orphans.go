@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,7 +65,7 @@ func (c Client) Sweep(ctx context.Context, deleted *DeletedOwners, key types.Nam
 			return false, err
 		}
 
-		changed, err := c.deleteOrphans(ctx, orphans, ownedByDrivers)
+		changed, err := c.deleteOrphans(ctx, key, orphans, ownedByDrivers)
 		switch cause, _ := apianswer.Rejection(err); {
 		case err != nil && cause.Reason == "":
 			return false, err
@@ -115,8 +116,15 @@ func (c Client) orphansOf(ctx context.Context, key types.NamespacedName, uid typ
 // deleteOrphans deletes the orphans, and then the objects that only drivers own. If a user has released a driver from
 // its owner in the meantime (kubectl delete --cascade=orphan), the driver and its objects must stay. The objects
 // themselves do not show the release, so deleteOrphans deletes them only after it has deleted their driver.
-func (c Client) deleteOrphans(ctx context.Context, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
-	changed, kept, err := deleteEach(orphans, func(object client.Object) error { return c.deleteUnchanged(ctx, object) })
+//
+// An orphan whose log is not kept yet counts as changed.
+func (c Client) deleteOrphans(ctx context.Context, key types.NamespacedName, orphans, ownedByDrivers []client.Object) (changed bool, err error) {
+	changed, kept, err := deleteEach(orphans, func(object client.Object) error {
+		if c.HoldFor(key, object) > 0 {
+			return apierrors.NewConflict(corev1.Resource("pods"), object.GetName(), errors.New("its log is not kept yet"))
+		}
+		return c.deleteUnchanged(ctx, object)
+	})
 	ownedByDrivers = slices.DeleteFunc(ownedByDrivers, func(object client.Object) bool {
 		return slices.ContainsFunc(object.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return kept[ref.UID] })
 	})

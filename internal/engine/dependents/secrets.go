@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -32,7 +32,7 @@ func (c Client) DeleteSecrets(ctx context.Context, owner client.Object, attempt 
 // MayHaveSecrets reports whether an attempt may have Secrets. An attempt of a Connect server always may. Any other
 // attempt may have Secrets if one of its remaining objects shows that it was launched through spark-submit. If no
 // object of the attempt remains, the result is whether the kind uses spark-submit.
-func MayHaveSecrets(secrets kind.Secrets, left []client.Object, attempt int32) bool {
+func MayHaveSecrets(secrets contract.Secrets, left []client.Object, attempt int32) bool {
 	if secrets.Servers {
 		return true
 	}

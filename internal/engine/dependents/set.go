@@ -155,6 +155,9 @@ func (s *Set) Facts() lifecycle.Observed {
 		attempt := identity.Attempt(&s.Others[i])
 		if identity.IsAuxiliary(&s.Others[i]) {
 			seen.AuxiliaryCount++
+			if KindOf(&s.Others[i]) == "Service" {
+				seen.AuxiliaryServices++
+			}
 			continue
 		}
 
@@ -253,6 +256,28 @@ func DriverFacts(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
+// Holder returns the pod whose end ends the use of quota: the newest driver or, of a cluster, the master. The executors
+// and workers are deleted at the same time. It returns nil if no such pod runs.
+func (s *Set) Holder() *corev1.Pod {
+	var holder *corev1.Pod
+	for i := range s.Drivers {
+		if pod := &s.Drivers[i]; !ended(pod) && (holder == nil || identity.Attempt(pod) > identity.Attempt(holder)) {
+			holder = pod
+		}
+	}
+
+	for i := range s.Members {
+		if pod := &s.Members[i]; !ended(pod) && pod.Labels[identity.RoleLabel] == identity.RoleMaster {
+			holder = pod
+		}
+	}
+	return holder
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
 // Has reports whether the set contains the given object, by its UID. It does not search executors, members and runs.
 func (s *Set) Has(object metav1.Object) bool {
 	uid := object.GetUID()
@@ -291,6 +316,17 @@ func (s *Set) Behind(live Set, executors bool) bool {
 	}
 	return slices.ContainsFunc(live.Executors, func(pod corev1.Pod) bool {
 		return seen[pod.UID] != state{phase: lifecycle.ExecutorFacts(&pod).Phase}
+	})
+}
+
+// LacksMember reports whether the live pods of a standalone cluster include a pod that this set lacks.
+func (s *Set) LacksMember(live []corev1.Pod) bool {
+	return slices.ContainsFunc(live, func(pod corev1.Pod) bool {
+		role := lifecycle.Role(pod.Labels[identity.RoleLabel])
+		if role != lifecycle.Master && role != lifecycle.Worker {
+			return false
+		}
+		return !slices.ContainsFunc(s.Members, func(member corev1.Pod) bool { return member.UID == pod.UID })
 	})
 }
 

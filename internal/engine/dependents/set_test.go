@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -76,7 +76,8 @@ func TestSortExecutorsOfSets(t *testing.T) {
 		{"of a Job", driver(), executor("Job"), 0},
 		{"of a StatefulSet of another API group", driver(), executor("StatefulSet", version), 0},
 		{"without an owner", driver(), executor("StatefulSet", unowned), 0},
-		{"of another Spark application", driver(), executor("StatefulSet", setLabel(submit.SelectorLabel, "spark-2")), 0},
+		{"of another Spark application", driver(),
+			executor("StatefulSet", setLabel(submit.SelectorLabel, "spark-2")), 0},
 		{"of another attempt", driver(), executor("StatefulSet", setLabel(identity.AttemptLabel, "2")), 0},
 		{"of a driver without Spark's application ID", driver(setLabel(submit.SelectorLabel, "")),
 			executor("StatefulSet", setLabel(submit.SelectorLabel, "")), 0},
@@ -117,22 +118,23 @@ func TestMayHaveSecrets(t *testing.T) {
 		return &corev1.Secret{ObjectMeta: attemptPod("", "s", setLabel(identity.AttemptLabel, attempt)).ObjectMeta}
 	}
 
-	runners := kind.Secrets{Runners: true}
+	runners := contract.Secrets{Runners: true}
 	for _, test := range []struct {
 		name    string
 		set     Set
 		created []client.Object
-		secrets kind.Secrets
+		secrets contract.Secrets
 		want    bool
 	}{
 		{"a driver that the operator created", Set{Drivers: []corev1.Pod{native}}, nil, runners, false},
 		{"a driver that spark-submit created", Set{Drivers: []corev1.Pod{submitted}}, nil, runners, true},
 		{"a submitter", Set{Submitters: []corev1.Pod{submitter}}, nil, runners, true},
 		{"a Secret created in this pass", Set{}, []client.Object{secret("1")}, runners, true},
-		{"a Secret of another attempt", Set{Drivers: []corev1.Pod{native}}, []client.Object{secret("2")}, runners, false},
+		{"a Secret of another attempt", Set{Drivers: []corev1.Pod{native}}, []client.Object{secret("2")}, runners,
+			false},
 		{"no object", Set{}, nil, runners, true},
-		{"no object, of a kind without Secrets", Set{}, nil, kind.Secrets{}, false},
-		{"a server", Set{Drivers: []corev1.Pod{native}}, nil, kind.Secrets{Servers: true}, true},
+		{"no object, of a kind without Secrets", Set{}, nil, contract.Secrets{}, false},
+		{"a server", Set{Drivers: []corev1.Pod{native}}, nil, contract.Secrets{Servers: true}, true},
 	} {
 		left := append(test.set.Deletable(), test.created...)
 		if got := MayHaveSecrets(test.secrets, left, 1); got != test.want {
@@ -140,7 +142,8 @@ func TestMayHaveSecrets(t *testing.T) {
 		}
 
 		targets := Targets(left, lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1})
-		if slices.ContainsFunc(targets, func(o client.Object) bool { _, isSecret := o.(*corev1.Secret); return isSecret }) {
+		if slices.ContainsFunc(targets,
+			func(o client.Object) bool { _, isSecret := o.(*corev1.Secret); return isSecret }) {
 			t.Errorf("%s: a Secret is deleted by name", test.name)
 		}
 	}
@@ -152,7 +155,8 @@ func TestSortOrder(t *testing.T) {
 
 	set := SortPods([]corev1.Pod{
 		attemptPod(identity.RoleExecutor, "exec-10"), attemptPod(identity.RoleExecutor, "exec-9"),
-		attemptPod(identity.RoleDriver, "b"), attemptPod(identity.RoleSubmitter, "c"), attemptPod(identity.RoleDriver, "a"),
+		attemptPod(identity.RoleDriver, "b"), attemptPod(identity.RoleSubmitter, "c"),
+		attemptPod(identity.RoleDriver, "a"),
 		attemptPod(identity.RoleDriver, "foreign", func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" }),
 		attemptPod(identity.RoleDriver, "owned", func(pod *corev1.Pod) { pod.OwnerReferences[0].Controller = nil }),
 	}, owner)

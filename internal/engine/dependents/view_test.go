@@ -21,7 +21,8 @@ func TestViewIsNotChanged(t *testing.T) {
 		return list
 	}
 	roomy := make([]client.Object, 0, 10)
-	first := View{Set: Set{Drivers: pods("d1")}, Created: roomy, Seen: lifecycle.Observed{Drivers: make([]lifecycle.Driver, 1, 10)}}
+	first := View{Set: Set{Drivers: pods("d1")}, Created: roomy,
+		Seen: lifecycle.Observed{Drivers: make([]lifecycle.Driver, 1, 10)}}
 	second := first.Add(Set{Drivers: pods("d2")}, []client.Object{&corev1.ConfigMap{}})
 	third := first.Add(Set{Drivers: pods("d3")}, nil)
 
@@ -29,11 +30,13 @@ func TestViewIsNotChanged(t *testing.T) {
 		seen.Drivers[0].MissingConfigMap, seen.Confirmed = true, true
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{})
 	})
-	if len(first.Set.Drivers) != 1 || len(first.Created) != 0 || first.Seen.Confirmed || first.Seen.Drivers[0].MissingConfigMap {
+	if len(first.Set.Drivers) != 1 || len(first.Created) != 0 || first.Seen.Confirmed ||
+		first.Seen.Drivers[0].MissingConfigMap {
 		t.Errorf("the view was changed: %+v", first)
 	}
 
-	if second.Set.Drivers[1].Name != "d2" || third.Set.Drivers[1].Name != "d3" || len(second.Created) != 1 || len(third.Created) != 0 {
+	if second.Set.Drivers[1].Name != "d2" || third.Set.Drivers[1].Name != "d3" || len(second.Created) != 1 ||
+		len(third.Created) != 0 {
 		t.Errorf("two views have each other's: %+v, %+v", second.Set, third.Set)
 	}
 

@@ -37,7 +37,8 @@ func TestAllowance(t *testing.T) {
 			}
 		}
 
-		if float64(made) > max(1.05*float64(test.want), float64(test.want+1)) || float64(made) < 0.9*float64(test.want) {
+		if float64(made) > max(1.05*float64(test.want), float64(test.want+1)) ||
+			float64(made) < 0.9*float64(test.want) {
 			t.Errorf("%s: %d requests, want about %d", test.name, made, test.want)
 		}
 

@@ -68,19 +68,23 @@ func TestExecutorsAnswerIsKept(t *testing.T) {
 		reason string
 		asked  int
 	}{
-		{0, message, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, apianswer.ReasonQuota, 2}, {7 * time.Second, message, apianswer.ReasonQuota, 2},
-		{8 * time.Second, message, apianswer.ReasonQuota, 3}, {5 * time.Minute, message, apianswer.ReasonQuota, 4}, {5*time.Minute + 19*time.Second, message, apianswer.ReasonQuota, 4},
+		{0, message, "", 1}, {3 * time.Second, quota, "", 1}, {4 * time.Second, quota, apianswer.ReasonQuota, 2},
+		{7 * time.Second, message, apianswer.ReasonQuota, 2},
+		{8 * time.Second, message, apianswer.ReasonQuota, 3}, {5 * time.Minute, message, apianswer.ReasonQuota, 4},
+		{5*time.Minute + 19*time.Second, message, apianswer.ReasonQuota, 4},
 		{5*time.Minute + 20*time.Second, quota, apianswer.ReasonQuota, 5},
 	} {
 		api.err = step.says
 
 		got := e.Executors(t.Context(), shortage("d", executor), noon.Add(step.after))
 		if got.Cause.Reason != step.reason || got.Skipped != (step.reason == "") || asked != step.asked {
-			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, got, asked, step.reason, step.asked)
+			t.Errorf("%d, after %s: %+v, asked %d times, want %q and %d", i, step.after, got, asked, step.reason,
+				step.asked)
 		}
 	}
 
-	if got := e.Executors(t.Context(), shortage("", executor), noon.Add(time.Hour)); got.Cause.Reason != apianswer.ReasonQuota || asked != 5 {
+	if got := e.Executors(t.Context(), shortage("", executor),
+		noon.Add(time.Hour)); got.Cause.Reason != apianswer.ReasonQuota || asked != 5 {
 		t.Errorf("without a driver: %+v, asked %d times", got, asked)
 	}
 }
@@ -93,7 +97,8 @@ func TestExecutorOfAnotherNamespace(t *testing.T) {
 	}
 
 	api := &rightsClient{}
-	if got := New(api, api, nil).Executors(t.Context(), shortage("d", elsewhere), noon); got.Cause.Reason != "" || api.executors+api.rightsSeen != 0 {
+	if got := New(api, api, nil).Executors(t.Context(), shortage("d", elsewhere), noon); got.Cause.Reason != "" ||
+		api.executors+api.rightsSeen != 0 {
 		t.Errorf("%+v; %d executors and %d rights were asked for", got, api.executors, api.rightsSeen)
 	}
 }
@@ -134,13 +139,17 @@ func TestExecutorThatCannotBeRendered(t *testing.T) {
 		lacks, reason, says string
 		refused             error
 	}{
-		{"watch", apianswer.ReasonForbidden, "watch", wrong}, {"", lifecycle.ReasonInvalid, "spec.sparkConf[spark.executor.cores]: ", wrong},
-		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong}, {"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
+		{"watch", apianswer.ReasonForbidden, "watch", wrong},
+		{"", lifecycle.ReasonInvalid, "spec.sparkConf[spark.executor.cores]: ", wrong},
+		{"watch", lifecycle.ReasonInvalid, "spec.sparkConf", wrong},
+		{"", "", "", &submit.Error{Key: "spark.jars", Message: "needs a JVM", NotNative: true}},
 	} {
 		api.lacks = step.lacks
 
-		cause, err := e.executorCause(t.Context(), shortage("d", func() (*corev1.Pod, error) { return nil, step.refused }), noon)
-		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) || api.executors != 0 {
+		cause, err := e.executorCause(t.Context(),
+			shortage("d", func() (*corev1.Pod, error) { return nil, step.refused }), noon)
+		if err != nil || cause.Reason != step.reason || !strings.Contains(cause.Message, step.says) ||
+			api.executors != 0 {
 			t.Errorf("%d: %+v, %v, %d executors", i, cause, err, api.executors)
 		}
 	}
@@ -160,15 +169,19 @@ func TestRightsAreTrusted(t *testing.T) {
 		executors, rights int // the total number of requests so far
 		reason            string
 	}{
-		{0, "d", "watch", 1, 3, apianswer.ReasonForbidden}, {4 * time.Second, "d", "watch", 2, 6, apianswer.ReasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},
-		{12 * time.Second, "d", "watch", 4, 6 + all, ""}, {67 * time.Second, "d", "watch", 5, 6 + all, ""}, {68 * time.Second, "d", "", 6, 6 + 2*all, ""},
+		{0, "d", "watch", 1, 3, apianswer.ReasonForbidden},
+		{4 * time.Second, "d", "watch", 2, 6, apianswer.ReasonForbidden}, {8 * time.Second, "d", "", 3, 6 + all, ""},
+		{12 * time.Second, "d", "watch", 4, 6 + all, ""}, {67 * time.Second, "d", "watch", 5, 6 + all, ""},
+		{68 * time.Second, "d", "", 6, 6 + 2*all, ""},
 		{72 * time.Second, "another", "watch", 7, 9 + 2*all, apianswer.ReasonForbidden},
 	} {
 		api.lacks = step.lacks
 
 		cause, err := e.executorCause(t.Context(), shortage(step.driver, executorPod), noon.Add(step.after))
-		if err != nil || cause.Reason != step.reason || api.executors != step.executors || api.rightsSeen != step.rights {
-			t.Errorf("%d: %+v, %v; asked for %d executors and %d rights, want %d and %d", i, cause, err, api.executors, api.rightsSeen, step.executors, step.rights)
+		if err != nil || cause.Reason != step.reason || api.executors != step.executors ||
+			api.rightsSeen != step.rights {
+			t.Errorf("%d: %+v, %v; asked for %d executors and %d rights, want %d and %d", i, cause, err, api.executors,
+				api.rightsSeen, step.executors, step.rights)
 		}
 	}
 

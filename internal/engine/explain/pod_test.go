@@ -43,17 +43,24 @@ func TestLatestWarning(t *testing.T) {
 	}{
 		{"no events", nil, ""},
 		{"a warning", []corev1.Event{event(normal, "Scheduled", 0), event(warning, "FailedMount", 1)}, "FailedMount"},
-		{"the order of the list does not matter", []corev1.Event{event(warning, "FailedMount", 1), event(normal, "Scheduled", 0)}, "FailedMount"},
-		{"the latest warning", []corev1.Event{event(warning, "FailedMount", 1), event(warning, "FailedScheduling", 0)}, "FailedMount"},
-		{"a normal event after the warning", []corev1.Event{event(warning, "FailedScheduling", 0), event(normal, "Scheduled", 5)}, ""},
-		{"a warning and a normal event in the same second", []corev1.Event{event(warning, "FailedMount", 1), event(normal, "Scheduled", 1)}, "FailedMount"},
-		{"a warning about another pod", []corev1.Event{event(warning, "FailedMount", 1, func(e *corev1.Event) { e.InvolvedObject.UID = "v" })}, ""},
-		{"an event of the newer API", []corev1.Event{event(normal, "Scheduled", 2), event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
-			e.LastTimestamp, e.EventTime = metav1.Time{}, metav1.NewMicroTime(noon.Add(3*time.Second))
-		})}, "FailedScheduling"},
-		{"an event series", []corev1.Event{event(normal, "Scheduled", 2), event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
-			e.Series = &corev1.EventSeries{LastObservedTime: metav1.NewMicroTime(noon.Add(9 * time.Second))}
-		})}, "FailedScheduling"},
+		{"the order of the list does not matter",
+			[]corev1.Event{event(warning, "FailedMount", 1), event(normal, "Scheduled", 0)}, "FailedMount"},
+		{"the latest warning", []corev1.Event{event(warning, "FailedMount", 1), event(warning, "FailedScheduling", 0)},
+			"FailedMount"},
+		{"a normal event after the warning",
+			[]corev1.Event{event(warning, "FailedScheduling", 0), event(normal, "Scheduled", 5)}, ""},
+		{"a warning and a normal event in the same second",
+			[]corev1.Event{event(warning, "FailedMount", 1), event(normal, "Scheduled", 1)}, "FailedMount"},
+		{"a warning about another pod",
+			[]corev1.Event{event(warning, "FailedMount", 1, func(e *corev1.Event) { e.InvolvedObject.UID = "v" })}, ""},
+		{"an event of the newer API",
+			[]corev1.Event{event(normal, "Scheduled", 2), event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
+				e.LastTimestamp, e.EventTime = metav1.Time{}, metav1.NewMicroTime(noon.Add(3*time.Second))
+			})}, "FailedScheduling"},
+		{"an event series", []corev1.Event{event(normal, "Scheduled", 2),
+			event(warning, "FailedScheduling", 0, func(e *corev1.Event) {
+				e.Series = &corev1.EventSeries{LastObservedTime: metav1.NewMicroTime(noon.Add(9 * time.Second))}
+			})}, "FailedScheduling"},
 	} {
 		want := lifecycle.Cause{}
 		if test.want != "" {
@@ -83,14 +90,16 @@ func (w *warnings) List(_ context.Context, list client.ObjectList, options ...cl
 	uid, _ := asked.FieldSelector.RequiresExactMatch("involvedObject.uid")
 	if reason := w.causes[types.UID(uid)]; reason != "" && asked.Namespace == pi.Namespace {
 		list.(*corev1.EventList).Items = []corev1.Event{
-			{InvolvedObject: corev1.ObjectReference{UID: types.UID(uid)}, Type: corev1.EventTypeWarning, Reason: reason, Message: "of " + uid},
+			{InvolvedObject: corev1.ObjectReference{UID: types.UID(uid)}, Type: corev1.EventTypeWarning, Reason: reason,
+				Message: "of " + uid},
 		}
 	}
 	return w.err
 }
 
 // query finds the wait reasons of pending pods as a pass does. It returns the time until the next query.
-func query(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors, members []corev1.Pod, now time.Time) (again time.Duration) {
+func query(ctx context.Context, e *Explainer, seen *lifecycle.Observed, executors, members []corev1.Pod,
+	now time.Time) (again time.Duration) {
 	for _, pod := range Pods(seen, executors, members) {
 		answer := e.Pod(ctx, pi, pod, now)
 		if *pod.Why = answer.Cause; again == 0 || answer.QueryAfter < again {
@@ -109,10 +118,14 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 		age    time.Duration
 		check  time.Duration
 	}{
-		{"pending for half a second", lifecycle.Driver{Phase: lifecycle.DriverPending}, 500 * time.Millisecond, 1500 * time.Millisecond},
+		{"pending for half a second", lifecycle.Driver{Phase: lifecycle.DriverPending}, 500 * time.Millisecond,
+			1500 * time.Millisecond},
 		{"created in the future", lifecycle.Driver{Phase: lifecycle.DriverPending}, -time.Hour, pendingGrace},
-		{"created by spark-submit", lifecycle.Driver{Phase: lifecycle.DriverPending, Submitter: "s"}, 3 * time.Second, 7 * time.Second},
-		{"wait reason in the status", lifecycle.Driver{Phase: lifecycle.DriverPending, Why: lifecycle.Cause{Reason: "Unschedulable"}}, time.Hour, 0},
+		{"created by spark-submit", lifecycle.Driver{Phase: lifecycle.DriverPending, Submitter: "s"}, 3 * time.Second,
+			7 * time.Second},
+		{"wait reason in the status",
+			lifecycle.Driver{Phase: lifecycle.DriverPending, Why: lifecycle.Cause{Reason: "Unschedulable"}},
+			time.Hour, 0},
 		{"being deleted", lifecycle.Driver{Phase: lifecycle.DriverPending, Deleting: true}, time.Hour, 0},
 		{"running", lifecycle.Driver{Phase: lifecycle.DriverRunning}, time.Hour, 0},
 	} {
@@ -129,7 +142,8 @@ func TestYoungPendingDriverIsLeftAlone(t *testing.T) {
 // logged once.
 func TestEventsThatCannotBeRead(t *testing.T) {
 	var log strings.Builder
-	ctx := ctrllog.IntoContext(t.Context(), funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}))
+	ctx := ctrllog.IntoContext(t.Context(),
+		funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}))
 
 	e := New(&warnings{err: errors.New("forbidden")}, nil, nil)
 	for range 2 {
@@ -142,7 +156,8 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 		}
 	}
 
-	if got := log.String(); strings.Count(got, "Could not read the events") != 1 || !strings.Contains(got, "forbidden") {
+	if got := log.String(); strings.Count(got, "Could not read the events") != 1 ||
+		!strings.Contains(got, "forbidden") {
 		t.Errorf("logged:\n%s", got)
 	}
 }
@@ -150,8 +165,9 @@ func TestEventsThatCannotBeRead(t *testing.T) {
 // pendingPod returns a pod that, at noon, has been pending for the given duration.
 func pendingPod(name, uid string, age time.Duration, change ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pi.Namespace, Name: name, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(noon.Add(-age))},
-		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pi.Namespace, Name: name, UID: types.UID(uid),
+			CreationTimestamp: metav1.NewTime(noon.Add(-age))},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
 	for _, c := range change {
 		c(&pod)
@@ -178,20 +194,32 @@ func TestOfThoseThatWaitOneIsExplained(t *testing.T) {
 		lists   int
 		again   time.Duration
 	}{
-		{"the oldest", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
-		{"pending for hours", []corev1.Pod{pendingPod("exec-1", "old", 9*time.Hour)}, lifecycle.DriverRunning, 0, map[string]string{"exec-1": "FailedMount"}, 1, time.Minute},
-		{"pending for a few seconds", []corev1.Pod{pendingPod("exec-1", "old", 4*time.Second)}, lifecycle.DriverRunning, 0, nil, 0, 6 * time.Second},
-		{"created in the future", []corev1.Pod{pendingPod("exec-1", "old", -time.Hour)}, lifecycle.DriverRunning, 0, nil, 0, submittedGrace},
-		{"another executor with a wait reason", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, lifecycle.DriverRunning, 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
-		{"a pod that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, lifecycle.DriverRunning, 0, nil, 0, 0},
-		{"a pod that runs", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, running)}, lifecycle.DriverRunning, 0, nil, 0, 0},
+		{"the oldest", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, lifecycle.DriverRunning, 0,
+			map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
+		{"pending for hours", []corev1.Pod{pendingPod("exec-1", "old", 9*time.Hour)}, lifecycle.DriverRunning, 0,
+			map[string]string{"exec-1": "FailedMount"}, 1, time.Minute},
+		{"pending for a few seconds", []corev1.Pod{pendingPod("exec-1", "old", 4*time.Second)}, lifecycle.DriverRunning,
+			0, nil, 0, 6 * time.Second},
+		{"created in the future", []corev1.Pod{pendingPod("exec-1", "old", -time.Hour)}, lifecycle.DriverRunning, 0,
+			nil, 0, submittedGrace},
+		{"another executor with a wait reason", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)},
+			lifecycle.DriverRunning, 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
+		{"a pod that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)},
+			lifecycle.DriverRunning, 0, nil, 0, 0},
+		{"a pod that runs", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, running)}, lifecycle.DriverRunning, 0,
+			nil, 0, 0},
 		{"an executor of another attempt", []corev1.Pod{oldest}, lifecycle.DriverRunning, 2, nil, 0, 0},
 		{"driver ended", []corev1.Pod{oldest}, lifecycle.DriverFailed, 0, nil, 0, 0},
-		{"no warning", []corev1.Pod{pendingPod("exec-4", "silent", time.Minute)}, lifecycle.DriverRunning, 0, nil, 1, 4 * time.Second},
+		{"no warning", []corev1.Pod{pendingPod("exec-4", "silent", time.Minute)}, lifecycle.DriverRunning, 0, nil, 1,
+			4 * time.Second},
 		{"no executors", nil, lifecycle.DriverRunning, 0, nil, 0, 0},
-		{"pods of a cluster", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, "", 0, map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
-		{"another pod of the cluster with a wait reason", []corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, "", 0, map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
-		{"a pod of a cluster that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)}, "", 0, nil, 0, 0},
+		{"pods of a cluster", []corev1.Pod{pendingPod("exec-2", "young", 20*time.Second), oldest}, "", 0,
+			map[string]string{"exec-1": "FailedMount"}, 1, 4 * time.Second},
+		{"another pod of the cluster with a wait reason",
+			[]corev1.Pod{oldest, pendingPod("exec-3", "loud", time.Minute, tells)}, "", 0,
+			map[string]string{"exec-3": "ImagePullBackOff"}, 0, 0},
+		{"a pod of a cluster that is being deleted", []corev1.Pod{pendingPod("exec-1", "old", time.Minute, deleting)},
+			"", 0, nil, 0, 0},
 	} {
 		reads := &warnings{causes: map[types.UID]string{"old": "FailedMount", "young": "OfAnother"}}
 
@@ -247,7 +275,8 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 	reads := &warnings{causes: map[types.UID]string{}}
 	e := New(reads, nil, nil)
 	ask := func(after time.Duration) string {
-		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{UID: "d", Phase: lifecycle.DriverPending, CreatedAt: noon}}}
+		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{UID: "d", Phase: lifecycle.DriverPending,
+			CreatedAt: noon}}}
 		query(t.Context(), e, &seen, nil, nil, noon.Add(after))
 		return seen.Drivers[0].Why.Reason
 	}
@@ -256,7 +285,8 @@ func TestPodIsAskedAboutAgain(t *testing.T) {
 	second, third := ask(23*time.Second), ask(24*time.Second)
 	reads.err = errors.New("forbidden")
 
-	if got, want := [4]string{first, second, third, ask(40 * time.Second)}, [4]string{"", "", "FailedMount", "FailedMount"}; got != want {
+	if got, want := [4]string{first, second, third, ask(40 * time.Second)},
+		[4]string{"", "", "FailedMount", "FailedMount"}; got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}
 
@@ -272,13 +302,15 @@ func TestNobodyIsAskedWhoIsBusy(t *testing.T) {
 	busy := &Allowance{}
 	e := New(reads, nil, busy)
 	ask := func(after time.Duration) Answer {
-		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{UID: "d", Phase: lifecycle.DriverPending, CreatedAt: noon}}}
+		seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{UID: "d", Phase: lifecycle.DriverPending,
+			CreatedAt: noon}}}
 		return e.Pod(t.Context(), pi, Pods(&seen, nil, nil)[0], noon.Add(after))
 	}
 	owe := func() { busy.all, busy.namespaces = account{owed: owedMost, at: time.Now()}, nil }
 	owe()
 
-	if got := ask(20 * time.Second); got.Cause.Reason != "" || !got.Skipped || got.QueryAfter != lifecycle.QueryInterval(0) || reads.lists != 0 {
+	if got := ask(20 * time.Second); got.Cause.Reason != "" || !got.Skipped ||
+		got.QueryAfter != lifecycle.QueryInterval(0) || reads.lists != 0 {
 		t.Errorf("without a request and a last answer: %+v, %d reads", got, reads.lists)
 	}
 

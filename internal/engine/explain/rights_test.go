@@ -13,8 +13,9 @@ import (
 
 // failedDriver returns a driver that failed just now.
 func failedDriver(uid string, change ...func(*lifecycle.Driver)) *lifecycle.Driver {
-	d := &lifecycle.Driver{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1, EndedAt: noon,
-		Why: lifecycle.Cause{Reason: "Error", Message: "driver failed: at frame"}}
+	d := &lifecycle.Driver{Name: "d", UID: uid, Attempt: 1, Phase: lifecycle.DriverFailed, HasExit: true, ExitCode: 1,
+		EndedAt: noon,
+		Why:     lifecycle.Cause{Reason: "Error", Message: "driver failed: at frame"}}
 	for _, c := range change {
 		c(d)
 	}
@@ -31,13 +32,18 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 	}{
 		{"it just failed", failedDriver("u"), true},
 		{"its SparkContext failed", failedDriver("u", func(d *lifecycle.Driver) {
-			d.Why = lifecycle.Cause{Reason: "PythonException", Message: "driver failed: py4j.protocol.Py4JJavaError: at frame"}
+			d.Why = lifecycle.Cause{Reason: "PythonException",
+				Message: "driver failed: py4j.protocol.Py4JJavaError: at frame"}
 		}), true},
 		{"it was killed", failedDriver("u", func(d *lifecycle.Driver) { d.ExitCode = 137 }), false},
-		{"it failed long ago", failedDriver("u", func(d *lifecycle.Driver) { d.EndedAt = noon.Add(-time.Hour) }), false},
-		{"its log names another cause", failedDriver("u", func(d *lifecycle.Driver) { d.Why.Reason = "ModuleNotFound" }), false},
-		{"its program failed", failedDriver("u", func(d *lifecycle.Driver) { d.Why.Reason = "PythonException" }), false},
-		{"it succeeded", failedDriver("u", func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
+		{"it failed long ago", failedDriver("u", func(d *lifecycle.Driver) { d.EndedAt = noon.Add(-time.Hour) }),
+			false},
+		{"its log names another cause",
+			failedDriver("u", func(d *lifecycle.Driver) { d.Why.Reason = "ModuleNotFound" }), false},
+		{"its program failed", failedDriver("u", func(d *lifecycle.Driver) { d.Why.Reason = "PythonException" }),
+			false},
+		{"it succeeded", failedDriver("u",
+			func(d *lifecycle.Driver) { d.Phase, d.ExitCode = lifecycle.DriverSucceeded, 0 }), false},
 	} {
 		api := &rightsClient{lacks: "get"}
 
@@ -46,8 +52,11 @@ func TestFailedDriverNamesTheAccount(t *testing.T) {
 			t.Errorf("%s: cause %+v, %d reviews", test.name, why, api.rightsSeen)
 		}
 
-		if test.asked && (why.Reason != apianswer.ReasonForbidden || !strings.Contains(why.Message, `"powerless" has no right to get pods`) || !strings.HasSuffix(why.Log, "at frame") ||
-			why.Advice != "kubectl create rolebinding spark-driver-powerless --clusterrole=edit --serviceaccount="+pi.Namespace+":powerless -n "+pi.Namespace) {
+		if test.asked && (why.Reason != apianswer.ReasonForbidden ||
+			!strings.Contains(why.Message, `"powerless" has no right to get pods`) ||
+			!strings.HasSuffix(why.Log, "at frame") ||
+			why.Advice != "kubectl create rolebinding spark-driver-powerless --clusterrole=edit --serviceaccount="+
+				pi.Namespace+":powerless -n "+pi.Namespace) {
 			t.Errorf("%s: cause %+v", test.name, why)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 const (
 	// reasonWaiting is the reason in the Event about a wait that has no reason of its own.
 	reasonWaiting = "Waiting"
-	// MaxRequeueDelay is the longest time after which a pass that had to wait is repeated.
-	MaxRequeueDelay = 15 * time.Second
+	// maxRequeueDelay is the longest time after which a pass that had to wait is repeated.
+	maxRequeueDelay = 15 * time.Second
 	// minRequeueDelay is the shortest time after which a pass that had to wait is repeated. Until a wait has lasted for
 	// this time, its transient error is returned as an error.
 	minRequeueDelay = time.Second
@@ -38,6 +38,7 @@ type Hold struct {
 	Since  time.Time     // the start of the first consecutive pass that had to wait, for any reason
 	Waited time.Duration // the time since then
 	First  bool          // the reason differs from that of the previous pass
+	Status bool          // the write of the status failed
 }
 
 // Lasts reports whether the wait is long enough to be reported.
@@ -67,7 +68,7 @@ func (h *Hold) RequeueAfter() time.Duration {
 		waited /= unwatchedShare
 	}
 
-	after := max(h.After, min(max(waited, minRequeueDelay), MaxRequeueDelay))
+	after := max(h.After, min(max(waited, minRequeueDelay), maxRequeueDelay))
 	if left := grace - h.Waited; left > 0 {
 		after = min(after, left) // repeat the pass when the wait is to be reported
 	}

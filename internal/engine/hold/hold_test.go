@@ -34,7 +34,8 @@ func TestMemory(t *testing.T) {
 		{11 * time.Minute, "b", false, true},
 	} {
 		since, first := w.begin(key, test.why, noon.Add(test.at))
-		if tell := w.ShouldReport(key, noon.Add(test.at)); !since.Equal(noon) || first != test.first || tell != test.tell {
+		if tell := w.ShouldReport(key, noon.Add(test.at)); !since.Equal(noon) || first != test.first ||
+			tell != test.tell {
 			t.Errorf("at %s: since %s, first %t, tell %t", test.at, since, first, tell)
 		}
 	}
@@ -57,9 +58,9 @@ func TestMemory(t *testing.T) {
 func TestUnwatchedWaitEndsSoon(t *testing.T) {
 	for waited, want := range map[time.Duration][2]time.Duration{ // of an unwatched and of a watched wait
 		4 * time.Second:  {time.Second, 4 * time.Second},
-		30 * time.Second: {time.Second, MaxRequeueDelay},
-		5 * time.Minute:  {10 * time.Second, MaxRequeueDelay},
-		time.Hour:        {MaxRequeueDelay, MaxRequeueDelay},
+		30 * time.Second: {time.Second, maxRequeueDelay},
+		5 * time.Minute:  {10 * time.Second, maxRequeueDelay},
+		time.Hour:        {maxRequeueDelay, maxRequeueDelay},
 	} {
 		for i, unwatched := range []bool{true, false} {
 			h := Hold{Waited: waited, Wait: apianswer.Wait{Unwatched: unwatched}}

@@ -14,9 +14,11 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
+	"github.com/sparkoperator/spark-operator/internal/ground/churn"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/handlers"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
@@ -28,13 +30,17 @@ import (
 func endedExecutor(uid string, code int32) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid), Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor, identity.AppUIDLabel: "app", identity.AttemptLabel: "1"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "pi", UID: "app"}},
+			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid),
+			Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor, identity.AppUIDLabel: "app",
+				identity.AttemptLabel: "1"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(),
+				Kind: "SparkApplication", Name: "pi", UID: "app"}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: overlay.ExecutorContainer}}},
 	}
 	if code >= 0 {
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer, State: scene.Exited(code, "")}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer,
+			State: scene.Exited(code, "")}}
 	}
 	return pod
 }
@@ -46,7 +52,8 @@ func TestObserveGone(t *testing.T) {
 	t.Parallel()
 
 	remembers := func(phase lifecycle.Phase, attempt int32, seen string) *v1beta2.OperatorStatus {
-		return &v1beta2.OperatorStatus{Phase: string(phase), Attempt: attempt, Executors: &v1beta2.OperatorExecutors{Seen: seen}}
+		return &v1beta2.OperatorStatus{Phase: string(phase), Attempt: attempt,
+			Executors: &v1beta2.OperatorExecutors{Seen: seen}}
 	}
 	key := types.NamespacedName{Namespace: "ns", Name: "pi"}
 	end := endedExecutor("7", -1)
@@ -67,21 +74,24 @@ func TestObserveGone(t *testing.T) {
 		{"no executor is counted", remembers(lifecycle.Ready, 1, ""), end, nil, []string{"pi-exec-7"}, 1},
 		{"only others are counted", remembers(lifecycle.Running, 1, "1-6,8"), end, nil, []string{"pi-exec-7"}, 1},
 		{"executor is counted", remembers(lifecycle.Running, 1, "1-7"), end, nil, nil, 0},
-		{"another pod has the executor's name", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*successor}, nil, 1},
+		{"another pod has the executor's name", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*successor},
+			nil, 1},
 		{"executor's pod still exists", remembers(lifecycle.Running, 1, ""), end, []corev1.Pod{*end}, nil, 1},
 		{"executor belongs to another application", remembers(lifecycle.Running, 1, ""), stranger, nil, nil, 1},
 		{"executor of an earlier attempt", remembers(lifecycle.Running, 2, ""), end, nil, nil, 0},
-		{"executor of an attempt that the status does not have yet", remembers(lifecycle.Running, 0, ""), end, nil, nil, 1},
+		{"executor of an attempt that the status does not have yet", remembers(lifecycle.Running, 0, ""), end, nil,
+			nil, 1},
 		{"application has ended", remembers(lifecycle.Retained, 1, "1"), end, nil, []string{"pi-exec-7"}, 1},
 		{"objects of the attempt are deleted", remembers(lifecycle.Waiting, 1, ""), end, nil, nil, 1},
 		{"application is being suspended", remembers(lifecycle.Suspending, 1, ""), end, nil, nil, 1},
 	} {
-		o := Observer{Kind: kinds.SparkApplications(config.Default, nil), Ended: &handlers.Ended{}}
+		o := Observer{Kind: configured.For(kinds.SparkApplication).Build(config.Default, nil), Ended: &churn.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = test.status
-		o.Ended.Note(key, handlers.End{Pod: handlers.LastState(test.gone), Gone: true})
+		o.Ended.Note(key, churn.End{Pod: handlers.LastState(test.gone), Gone: true})
 
-		s := Observation{View: dependents.View{Owner: app, Set: dependents.SortPods(test.there, app.UID)}, Ended: o.Ended.Of(key)}
+		s := Observation{View: dependents.View{Owner: app, Set: dependents.SortPods(test.there, app.UID)},
+			Ended: o.Ended.Of(key)}
 		if failed := o.missingPods(app, test.there, s.Ended); len(failed) > 0 {
 			t.Errorf("%s: decisions use %d deleted pods", test.name, len(failed))
 		}
@@ -95,8 +105,10 @@ func TestObserveGone(t *testing.T) {
 			t.Errorf("%s: %d ended executors are still recorded: %s", test.name, len(o.Ended.Of(key)), diff)
 		}
 
-		o.Kind.Executors.Remembers = nil
-		if got := o.uncountedExecutors(s); len(got) > 0 {
+		without := o
+
+		without.Kind = configured.For(kinds.SparkCluster).Build(config.Default, nil)
+		if got := without.uncountedExecutors(s); len(got) > 0 {
 			t.Errorf("%s: a kind without executor counts in its status counts an executor", test.name)
 		}
 	}
@@ -120,22 +132,31 @@ func TestObserveTaken(t *testing.T) {
 		driver []lifecycle.Driver
 		want   []lifecycle.DriverPhase
 	}{
-		"executor is counted as running":                    {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
-		"executor is not counted":                           {v1beta2.OperatorExecutors{}, []lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
-		"executor is counted as failed":                     {v1beta2.OperatorExecutors{Seen: "1-7", Failed: "7"}, []lifecycle.Driver{works}, nil},
-		"the driver's node is lost":                         {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{lost}, []lifecycle.DriverPhase{failed}},
-		"the driver has ended":                              {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{over}, nil},
-		"the driver is deleted":                             {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{deleted}, nil},
-		"there is no driver":                                {v1beta2.OperatorExecutors{Seen: "1-7"}, nil, nil},
-		"the driver ended, and the executor is not counted": {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over}, []lifecycle.DriverPhase{completed}},
-		"the driver is of another attempt":                  {v1beta2.OperatorExecutors{Seen: "1-7"}, []lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
+		"executor is counted as running": {v1beta2.OperatorExecutors{Seen: "1-7"},
+			[]lifecycle.Driver{works}, []lifecycle.DriverPhase{failed}},
+		"executor is not counted": {v1beta2.OperatorExecutors{}, []lifecycle.Driver{works},
+			[]lifecycle.DriverPhase{failed}},
+		"executor is counted as failed": {v1beta2.OperatorExecutors{Seen: "1-7", Failed: "7"},
+			[]lifecycle.Driver{works}, nil},
+		"the driver's node is lost": {v1beta2.OperatorExecutors{Seen: "1-7"},
+			[]lifecycle.Driver{lost}, []lifecycle.DriverPhase{failed}},
+		"the driver has ended": {v1beta2.OperatorExecutors{Seen: "1-7"},
+			[]lifecycle.Driver{over}, nil},
+		"the driver is deleted": {v1beta2.OperatorExecutors{Seen: "1-7"},
+			[]lifecycle.Driver{deleted}, nil},
+		"there is no driver": {v1beta2.OperatorExecutors{Seen: "1-7"}, nil, nil},
+		"the driver ended, and the executor is not counted": {v1beta2.OperatorExecutors{}, []lifecycle.Driver{over},
+			[]lifecycle.DriverPhase{completed}},
+		"the driver is of another attempt": {v1beta2.OperatorExecutors{Seen: "1-7"},
+			[]lifecycle.Driver{{Attempt: 2, Phase: works.Phase}}, nil},
 	} {
-		o := Observer{Kind: kinds.SparkApplications(config.Default, nil), Ended: &handlers.Ended{}}
+		o := Observer{Kind: configured.For(kinds.SparkApplication).Build(config.Default, nil), Ended: &churn.Ended{}}
 		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pi", UID: "app"}}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1, Executors: &c.tally}
 
-		o.Ended.Note(key, handlers.End{Pod: handlers.LastState(taken), Gone: true, Taken: true})
-		s := Observation{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}}, Ended: o.Ended.Of(key)}
+		o.Ended.Note(key, churn.End{Pod: handlers.LastState(taken), Gone: true, Taken: true})
+		s := Observation{View: dependents.View{Owner: app, Seen: lifecycle.Observed{Drivers: c.driver}},
+			Ended: o.Ended.Of(key)}
 
 		var got []lifecycle.DriverPhase
 		for _, e := range o.uncountedExecutors(s) {
@@ -157,9 +178,10 @@ func TestUnseen(t *testing.T) {
 	t.Parallel()
 
 	failed := endedExecutor("1", 1)
-	ends := []handlers.End{{Pod: *failed}}
+	ends := []churn.End{{Pod: *failed}}
 
-	o, app := Observer{Kind: kinds.SparkApplications(config.Default, nil)}, &v1beta2.SparkApplication{}
+	o, app := Observer{Kind: configured.For(kinds.SparkApplication).Build(config.Default, nil)},
+		&v1beta2.SparkApplication{}
 	if pods := o.missingPods(app, []corev1.Pod{*failed}, ends); len(pods) != 0 {
 		t.Errorf("while the pod exists: %d pods", len(pods))
 	}
@@ -174,15 +196,17 @@ func TestUnseen(t *testing.T) {
 func TestUnseenSuccess(t *testing.T) {
 	t.Parallel()
 
-	driver := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", UID: "d", Labels: map[string]string{identity.RoleLabel: identity.RoleDriver}}}
+	driver := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", UID: "d",
+		Labels: map[string]string{identity.RoleLabel: identity.RoleDriver}}}
 	for phase, want := range map[lifecycle.Phase]int{
-		lifecycle.Running: 1, lifecycle.Launched: 1, lifecycle.Suspending: 1, lifecycle.Suspended: 0, lifecycle.Waiting: 0, lifecycle.Retained: 0, lifecycle.Editing: 0,
+		lifecycle.Running: 1, lifecycle.Launched: 1, lifecycle.Suspending: 1, lifecycle.Suspended: 0,
+		lifecycle.Waiting: 0, lifecycle.Retained: 0, lifecycle.Editing: 0,
 	} {
 		app := &v1beta2.SparkApplication{}
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(phase)}
 
-		o := Observer{Kind: kinds.SparkApplications(config.Default, nil)}
-		if pods := o.missingPods(app, nil, []handlers.End{{Pod: driver}}); len(pods) != want {
+		o := Observer{Kind: configured.For(kinds.SparkApplication).Build(config.Default, nil)}
+		if pods := o.missingPods(app, nil, []churn.End{{Pod: driver}}); len(pods) != want {
 			t.Errorf("%s: %d pods, want %d", phase, len(pods), want)
 		}
 	}
@@ -198,7 +222,8 @@ func TestLookAgainAfterWhatIsGone(t *testing.T) {
 	failed.Labels[identity.AppUIDLabel], failed.OwnerReferences[0].UID = string(app.UID), app.UID
 
 	o := Observer{
-		Kind: kinds.SparkApplications(config.Default, nil), Ended: &handlers.Ended{}, Explainer: explain.New(w.API, w.API, nil),
+		Kind: configured.For(kinds.SparkApplication).Build(config.Default, nil), Ended: &churn.Ended{},
+		Explainer:  explain.New(w.API, w.API, nil),
 		Dependents: dependents.Client{Client: empty{w.API}, Live: w.API},
 	}
 	for _, want := range []struct {
@@ -214,7 +239,7 @@ func TestLookAgainAfterWhatIsGone(t *testing.T) {
 			t.Errorf("%d executors, and the next pass is in %s; want %v", len(s.Seen.Executors), s.RequeueAfter, want)
 		}
 
-		o.Ended.Note(identity.Key(app), handlers.End{Pod: *failed})
+		o.Ended.Note(identity.Key(app), churn.End{Pod: *failed})
 	}
 }
 

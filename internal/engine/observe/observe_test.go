@@ -33,13 +33,17 @@ func TestSilentScheduler(t *testing.T) {
 	w := scene.New(t)
 	w.Warn("explained", "pi-driver", "FailedScheduling", "the queue is full")
 
-	pod := func(uid types.UID, role, scheduler string, age time.Duration, conditions ...corev1.PodCondition) corev1.Pod {
+	pod := func(uid types.UID, role, scheduler string, age time.Duration,
+		conditions ...corev1.PodCondition) corev1.Pod {
 		kept, err := trim.Pod(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: w.Namespace, Name: "pi-" + role, UID: uid, CreationTimestamp: metav1.NewTime(scene.Noon.Add(-age)),
-				Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1", identity.RoleLabel: role},
+				Namespace: w.Namespace, Name: "pi-" + role, UID: uid,
+				CreationTimestamp: metav1.NewTime(scene.Noon.Add(-age)),
+				Labels: map[string]string{identity.AppUIDLabel: "u", identity.AttemptLabel: "1",
+					identity.RoleLabel: role},
 			},
-			Spec:   corev1.PodSpec{SchedulerName: scheduler, Containers: []corev1.Container{{Name: overlay.DriverContainer}}},
+			Spec: corev1.PodSpec{SchedulerName: scheduler,
+				Containers: []corev1.Container{{Name: overlay.DriverContainer}}},
 			Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: conditions},
 		})
 		if err != nil {
@@ -48,23 +52,30 @@ func TestSilentScheduler(t *testing.T) {
 		return *kept.(*corev1.Pod)
 	}
 
-	refuses := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no room"}
+	refuses := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+		Message: "no room"}
 	for _, test := range []struct {
 		name string
 		pod  corev1.Pod
 		want string
 	}{
-		{"misspelt scheduler name", pod("s", identity.RoleDriver, "volcanoo", 10*time.Second), lifecycle.ReasonSchedulerSilent},
-		{"misspelt scheduler name, pod waits for hours", pod("s", identity.RoleDriver, "volcanoo", 9*time.Hour), lifecycle.ReasonSchedulerSilent},
+		{"misspelt scheduler name", pod("s", identity.RoleDriver, "volcanoo", 10*time.Second),
+			lifecycle.ReasonSchedulerSilent},
+		{"misspelt scheduler name, pod waits for hours", pod("s", identity.RoleDriver, "volcanoo", 9*time.Hour),
+			lifecycle.ReasonSchedulerSilent},
 		{"pod waits for a moment", pod("s", identity.RoleDriver, "volcano", 9*time.Second), ""},
 		{"default scheduler", pod("s", identity.RoleDriver, corev1.DefaultSchedulerName, time.Hour), ""},
-		{"the scheduler has set a condition", pod("s", identity.RoleDriver, "volcano", time.Hour, refuses), "Unschedulable"},
-		{"the scheduler has created an Event", pod("explained", identity.RoleDriver, "volcano", time.Hour), "FailedScheduling"},
-		{"executor, misspelt scheduler name", pod("s", identity.RoleExecutor, "volcanoo", time.Minute), lifecycle.ReasonSchedulerSilent},
+		{"the scheduler has set a condition", pod("s", identity.RoleDriver, "volcano", time.Hour, refuses),
+			"Unschedulable"},
+		{"the scheduler has created an Event", pod("explained", identity.RoleDriver, "volcano", time.Hour),
+			"FailedScheduling"},
+		{"executor, misspelt scheduler name", pod("s", identity.RoleExecutor, "volcanoo", time.Minute),
+			lifecycle.ReasonSchedulerSilent},
 		{"executor, default scheduler", pod("s", identity.RoleExecutor, corev1.DefaultSchedulerName, time.Minute), ""},
 	} {
 		o := Observer{Explainer: explain.New(w.API, w.API, nil)}
-		s := Observation{View: dependents.View{Now: scene.Noon, Owner: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}}
+		s := Observation{View: dependents.View{Now: scene.Noon,
+			Owner: &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace}}}}
 
 		var why func() lifecycle.Cause
 		if test.pod.Labels[identity.RoleLabel] == identity.RoleDriver {

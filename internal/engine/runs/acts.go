@@ -14,7 +14,6 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -22,7 +21,7 @@ import (
 // Client carries out a decision's actions on the runs of one owner.
 type Client struct {
 	Dependents dependents.Client
-	Kind       *kind.Runs
+	Kind       Kind
 	Owner      client.Object   // the owner, as it is stored
 	Known      []client.Object // the runs that were found or created so far
 }
@@ -100,7 +99,7 @@ func (a Client) Confirm(ctx context.Context, name string) (heads []client.Object
 		return a.confirmAll(ctx)
 	}
 
-	wanted := a.Kind.New()
+	wanted := a.Kind.NewRun()
 	wanted.SetNamespace(a.Owner.GetNamespace())
 	wanted.SetName(name)
 	run, _, err := a.Dependents.ReadLive(ctx, wanted)
@@ -124,16 +123,16 @@ func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []
 		known[run.GetUID()] = true
 	}
 
-	err = a.Dependents.EachLive(ctx, a.Kind.List, func(item runtime.Object) error {
+	err = a.Dependents.EachLive(ctx, a.Kind.NewRunList, func(item runtime.Object) error {
 		run := item.(client.Object)
 		if !identity.OwnedBy(run, a.Owner.GetUID()) || known[run.GetUID()] {
 			return nil
 		}
 
 		known[run.GetUID()] = true
-		heads, facts = append(heads, a.Kind.Summary(run)), append(facts, a.Kind.Facts(run))
+		heads, facts = append(heads, a.Kind.RunSummary(run)), append(facts, a.Kind.RunFacts(run))
 		return nil
-	}, client.InNamespace(a.Owner.GetNamespace()), client.MatchingLabels(a.Kind.Labels(a.Owner)))
+	}, client.InNamespace(a.Owner.GetNamespace()), client.MatchingLabels(a.Kind.RunLabels(a.Owner)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("list runs: %w", err)
 	}
@@ -151,7 +150,7 @@ func (a Client) Delete(ctx context.Context, name string) error {
 		}
 
 		how := metav1.DeletePropagationBackground
-		if a.Kind.Facts(run).Outcome == lifecycle.Undecided {
+		if a.Kind.RunFacts(run).Outcome == lifecycle.Undecided {
 			how = metav1.DeletePropagationForeground
 		}
 		return a.Dependents.DeleteOne(ctx, run, client.PropagationPolicy(how))

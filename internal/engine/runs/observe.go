@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -22,8 +21,8 @@ import (
 // Observe finds the runs of an owner in the cache and reads them into facts. The facts include deleted runs whose pods
 // have not stopped. The runs are the cache's own objects, so the caller must not change them. Their order is fixed, so
 // that the same objects lead to the same decision.
-func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
-	list := runKind.List()
+func Observe(ctx context.Context, cache client.Client, kind Kind, owner client.Object) (runs []client.Object, facts []lifecycle.Run, err error) {
+	list := kind.NewRunList()
 
 	err = cache.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{indexOwner: string(owner.GetUID())},
 		client.UnsafeDisableDeepCopy)
@@ -42,10 +41,10 @@ func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner
 	slices.SortFunc(runs, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 
 	for _, run := range runs {
-		facts = append(facts, runKind.Facts(run))
+		facts = append(facts, kind.RunFacts(run))
 	}
 
-	stopping, err := stoppingRuns(ctx, cache, runKind, owner, facts)
+	stopping, err := stoppingRuns(ctx, cache, kind, owner, facts)
 	return runs, append(facts, stopping...), err
 }
 
@@ -60,8 +59,8 @@ func Observe(ctx context.Context, cache client.Client, runKind *kind.Runs, owner
 // one owner and this owner is an application that does not exist. Kubernetes' garbage collector deletes such a pod, so
 // that no pod can block a schedule for ever. A pod that is older than the argument owner belongs to an earlier schedule
 // with the same name, and does not count.
-func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, owner client.Object, there []lifecycle.Run) ([]lifecycle.Run, error) {
-	if runKind.PodLabel == "" {
+func stoppingRuns(ctx context.Context, cache client.Client, kind Kind, owner client.Object, there []lifecycle.Run) ([]lifecycle.Run, error) {
+	if kind.RunPodLabel() == "" {
 		return nil, nil
 	}
 	var pods corev1.PodList
@@ -72,7 +71,7 @@ func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, 
 		return nil, err
 	}
 
-	gvk, err := cache.GroupVersionKindFor(runKind.New())
+	gvk, err := cache.GroupVersionKindFor(kind.NewRun())
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +88,7 @@ func stoppingRuns(ctx context.Context, cache client.Client, runKind *kind.Runs, 
 			continue
 		}
 
-		gone, err := isGone(ctx, cache, runKind, owner.GetNamespace(), *ref)
+		gone, err := isGone(ctx, cache, kind, owner.GetNamespace(), *ref)
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +111,8 @@ func hasUID(uid types.UID) func(lifecycle.Run) bool {
 
 // isGone reports whether the cache no longer has the application that an owner reference names. If the application
 // exists, its pods need not be counted: the application is counted as a run itself, or does not belong to the schedule.
-func isGone(ctx context.Context, cache client.Reader, runKind *kind.Runs, namespace string, ref metav1.OwnerReference) (bool, error) {
-	run := runKind.New()
+func isGone(ctx context.Context, cache client.Reader, kind Kind, namespace string, ref metav1.OwnerReference) (bool, error) {
+	run := kind.NewRun()
 
 	err := cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, run)
 	switch {

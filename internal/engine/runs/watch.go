@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -35,17 +34,17 @@ const (
 
 // Index adds the indexes by which Observe finds runs and their pods in the cache. Objects that the cache already has
 // are indexed too. Index must be called only once for each indexer.
-func Index(ctx context.Context, runKind *kind.Runs, indexer client.FieldIndexer) error {
-	if err := indexer.IndexField(ctx, runKind.New(), indexOwner, byOwners); err != nil {
+func Index(ctx context.Context, kind Kind, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, kind.NewRun(), indexOwner, byOwners); err != nil {
 		return fmt.Errorf("index runs: %w", err)
 	}
 
-	if runKind.PodLabel == "" {
+	if kind.RunPodLabel() == "" {
 		return nil
 	}
 
 	err := indexer.IndexField(ctx, &corev1.Pod{}, indexPods, func(pod client.Object) []string {
-		if name := pod.GetLabels()[runKind.PodLabel]; name != "" && identity.IsLaunched(pod) {
+		if name := pod.GetLabels()[kind.RunPodLabel()]; name != "" && identity.IsLaunched(pod) {
 			return []string{name}
 		}
 		return nil
@@ -67,13 +66,13 @@ func byOwners(object client.Object) []string {
 // Watch adds the watches of runs to a controller of the given kind. The controller queues a run's owners of this kind
 // when the run is created, changed or deleted, and when one of its pods stops. Other events of pods need no pass over
 // the owners: while the run exists, its own status shows what its pods do.
-func Watch(runKind *kind.Runs, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
-	if runKind.PodLabel != "" {
-		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(runKind)), builder.WithPredicates(podStopped()))
+func Watch(kind Kind, work *builder.Builder, owner schema.GroupKind) *builder.Builder {
+	if kind.RunPodLabel() != "" {
+		work = work.Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ownerOfPod(kind)), builder.WithPredicates(podStopped()))
 	}
-	return work.Watches(runKind.New(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
+	return work.Watches(kind.NewRun(), handler.EnqueueRequestsFromMapFunc(ownerOfRun(owner)), builder.WithPredicates(predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return runKind.Facts(e.ObjectOld) != runKind.Facts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
+			return kind.RunFacts(e.ObjectOld) != kind.RunFacts(e.ObjectNew) || !slices.Equal(byOwners(e.ObjectOld), byOwners(e.ObjectNew))
 		},
 	}))
 }
@@ -94,9 +93,9 @@ func ownerOfRun(kind schema.GroupKind) handler.MapFunc {
 
 // ownerOfPod returns a function that maps a pod of a run to the schedule that owns the run. A label of the pod contains
 // the name of the schedule.
-func ownerOfPod(runKind *kind.Runs) handler.MapFunc {
+func ownerOfPod(kind Kind) handler.MapFunc {
 	return func(_ context.Context, pod client.Object) []reconcile.Request {
-		name := pod.GetLabels()[runKind.PodLabel]
+		name := pod.GetLabels()[kind.RunPodLabel()]
 		if name == "" || !identity.IsLaunched(pod) {
 			return nil
 		}

@@ -17,7 +17,8 @@ import (
 // TestStops checks that each pod of a run queues the schedule once, when the pod stops.
 func TestStops(t *testing.T) {
 	pod := func(role string, phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{identity.RoleLabel: role}}, Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{identity.RoleLabel: role}},
+			Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase}}
 		for _, c := range change {
 			c(p)
 		}
@@ -27,20 +28,31 @@ func TestStops(t *testing.T) {
 	nowhere := func(p *corev1.Pod) { p.Spec.NodeName = "" }
 	update := podStopped().Update
 	got := map[string]bool{
-		"a driver is created":                           podStopped().Create(event.CreateEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
-		"a driver starts":                               update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning)}),
-		"the deletion of a running driver is requested": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning, deleted)}),
-		"a driver ends":                                 update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodRunning, deleted), ObjectNew: pod(identity.RoleDriver, corev1.PodFailed, deleted)}),
-		"a submitter ends":                              update(event.UpdateEvent{ObjectOld: pod(identity.RoleSubmitter, corev1.PodRunning), ObjectNew: pod(identity.RoleSubmitter, corev1.PodSucceeded)}),
-		"an executor ends":                              update(event.UpdateEvent{ObjectOld: pod(identity.RoleExecutor, corev1.PodRunning), ObjectNew: pod(identity.RoleExecutor, corev1.PodFailed)}),
-		"a driver without a node is deleted":            update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver, corev1.PodPending, nowhere), ObjectNew: pod(identity.RoleDriver, corev1.PodPending, nowhere, deleted)}),
-		"a running driver disappears":                   podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodRunning)}),
-		"an ended driver disappears":                    podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver, corev1.PodFailed)}),
+		"a driver is created": podStopped().Create(event.CreateEvent{Object: pod(identity.RoleDriver,
+			corev1.PodFailed)}),
+		"a driver starts": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver,
+			corev1.PodPending), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning)}),
+		"the deletion of a running driver is requested": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver,
+			corev1.PodRunning), ObjectNew: pod(identity.RoleDriver, corev1.PodRunning, deleted)}),
+		"a driver ends": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver,
+			corev1.PodRunning, deleted), ObjectNew: pod(identity.RoleDriver, corev1.PodFailed, deleted)}),
+		"a submitter ends": update(event.UpdateEvent{ObjectOld: pod(identity.RoleSubmitter,
+			corev1.PodRunning), ObjectNew: pod(identity.RoleSubmitter, corev1.PodSucceeded)}),
+		"an executor ends": update(event.UpdateEvent{ObjectOld: pod(identity.RoleExecutor,
+			corev1.PodRunning), ObjectNew: pod(identity.RoleExecutor, corev1.PodFailed)}),
+		"a driver without a node is deleted": update(event.UpdateEvent{ObjectOld: pod(identity.RoleDriver,
+			corev1.PodPending, nowhere), ObjectNew: pod(identity.RoleDriver, corev1.PodPending, nowhere, deleted)}),
+		"a running driver disappears": podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver,
+			corev1.PodRunning)}),
+		"an ended driver disappears": podStopped().Delete(event.DeleteEvent{Object: pod(identity.RoleDriver,
+			corev1.PodFailed)}),
 	}
 
 	want := map[string]bool{
-		"a driver is created": false, "a driver starts": false, "the deletion of a running driver is requested": false, "a driver ends": true, "a submitter ends": true, "an executor ends": false,
-		"a driver without a node is deleted": true, "a running driver disappears": true, "an ended driver disappears": false,
+		"a driver is created": false, "a driver starts": false, "the deletion of a running driver is requested": false,
+		"a driver ends": true, "a submitter ends": true, "an executor ends": false,
+		"a driver without a node is deleted": true, "a running driver disappears": true,
+		"an ended driver disappears": false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events that queue a schedule (-want +got):\n%s", diff)
@@ -50,15 +62,17 @@ func TestStops(t *testing.T) {
 // TestOwnerOfRun checks that a run queues the schedules in its owner references, whatever labels the run has.
 func TestOwnerOfRun(t *testing.T) {
 	kind := v1beta2.GroupVersion.WithKind("ScheduledSparkApplication").GroupKind()
-	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "r", OwnerReferences: []metav1.OwnerReference{
-		{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "s", UID: "1"},
-		{APIVersion: "sparkoperator.k8s.io/v1beta3", Kind: "ScheduledSparkApplication", Name: "t", UID: "2"},
-		{APIVersion: "example.com/v1beta2", Kind: "ScheduledSparkApplication", Name: "u", UID: "3"},
-		{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkConnect", Name: "v", UID: "4"},
-		{APIVersion: "a/b/c", Kind: "ScheduledSparkApplication", Name: "w", UID: "5"},
-	}}}
+	run := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "r",
+		OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "s", UID: "1"},
+			{APIVersion: "sparkoperator.k8s.io/v1beta3", Kind: "ScheduledSparkApplication", Name: "t", UID: "2"},
+			{APIVersion: "example.com/v1beta2", Kind: "ScheduledSparkApplication", Name: "u", UID: "3"},
+			{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkConnect", Name: "v", UID: "4"},
+			{APIVersion: "a/b/c", Kind: "ScheduledSparkApplication", Name: "w", UID: "5"},
+		}}}
 
-	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "n", Name: "s"}}, {NamespacedName: types.NamespacedName{Namespace: "n", Name: "t"}}}
+	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "n", Name: "s"}},
+		{NamespacedName: types.NamespacedName{Namespace: "n", Name: "t"}}}
 	if diff := cmp.Diff(want, ownerOfRun(kind)(t.Context(), run)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -28,7 +28,7 @@ func (s *Set) Of(name string, empty func() client.Object, cached client.Client, 
 }
 
 // Has reports whether an object is a sentinel of this kind.
-func (k *Kind) Has(object client.Object) bool { return k != nil && Is(object) }
+func (k *Kind) Has(object client.Object) bool { return k != nil && isSentinel(object) }
 
 // Observe records the generation of a sentinel that a pass has read. If the sentinel is in the operator's namespace,
 // the operator writes to the sentinel from now on.
@@ -38,7 +38,7 @@ func (k *Kind) Observe(object client.Object) {
 		return
 	}
 
-	k.set.observe(k.key(name), object.GetGeneration(), probePath{
+	k.set.observe(k.key(name), object.GetUID(), object.GetGeneration(), probePath{
 		write: func(ctx context.Context, number int64) (int64, error) {
 			generation, err := k.write(ctx, k.client, name, number)
 			if apierrors.IsConflict(err) { // the cache is late; the probe finds out whether its watch is stuck
@@ -81,7 +81,7 @@ func (k *Kind) write(ctx context.Context, from client.Reader, name types.Namespa
 		return 0, err
 	}
 
-	if !Is(object) {
+	if !isSentinel(object) {
 		return 0, errors.New("the object is no longer a sentinel")
 	}
 

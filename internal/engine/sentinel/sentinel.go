@@ -23,8 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/settings/config"
-	"github.com/sparkoperator/spark-operator/internal/settings/live"
 )
 
 const (
@@ -36,20 +34,30 @@ const (
 	probeTimeout = time.Minute
 )
 
-// Is reports whether an object is a sentinel.
-func Is(object metav1.Object) bool { return object.GetLabels()[Label] == "true" }
+// isSentinel reports whether an object is a sentinel.
+func isSentinel(object metav1.Object) bool { return object.GetLabels()[Label] == "true" }
 
 // Exempt reports whether the webhook admits an object without a review, because it is a sentinel of the operator's own:
 // probes are on, the kind has sentinels, and the object is in their namespace. A label alone exempts nothing, because
 // any user may set it and remove it later.
-func Exempt(cfg config.Configuration, group string, object metav1.Object) bool {
-	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)
-	return Is(object) && group == sparkv1.GroupVersion.Group && cfg.Apache.Sentinels.Enabled && own == object.GetNamespace()
+func Exempt(settings Settings, group string, object metav1.Object) bool {
+	return isSentinel(object) && group == sparkv1.GroupVersion.Group && settings.Enabled && settings.Namespace == object.GetNamespace()
+}
+
+// Settings configure the probes. They can change while the operator runs.
+type Settings struct {
+	// Enabled makes the operator write to its sentinels.
+	Enabled bool
+	// Delay is the time between two probes of a sentinel, and how long a write may take to reach a pass.
+	Delay time.Duration
+	// Namespace is the namespace of the sentinels that the operator writes to. If empty, it writes to those of all
+	// namespaces.
+	Namespace string
 }
 
 // Set holds the sentinels of all kinds.
 type Set struct {
-	settings *live.Live
+	settings func() Settings // as they are now
 	clock    func() time.Time
 	log      logr.Logger
 
@@ -62,8 +70,10 @@ type key struct {
 	types.NamespacedName
 }
 
-// sentinel is the state of one sentinel.
+// sentinel is the state of one sentinel. An object that replaces a deleted one has a state of its own, because its
+// generation starts at 1 again and an answer about the deleted object does not concern it.
 type sentinel struct {
+	uid        types.UID
 	generation int64 // the generation that the last pass read
 	wrote      int64 // the generation of the last write; 0 means none yet
 	at         time.Time
@@ -81,9 +91,10 @@ type probePath struct {
 	ended  func() uint64 // how many passes of its kind have ended
 }
 
-// New returns an empty set. The set follows the settings apache.sentinels, which can change while the operator runs.
-func New(live *live.Live, log logr.Logger) *Set {
-	return &Set{settings: live, clock: time.Now, log: log.WithName("sentinels"), known: map[key]*sentinel{}}
+// New returns an empty set. The set calls the function settings before each use, because the settings can change while
+// the operator runs.
+func New(settings func() Settings, log logr.Logger) *Set {
+	return &Set{settings: settings, clock: time.Now, log: log.WithName("sentinels"), known: map[key]*sentinel{}}
 }
 
 var _ manager.LeaderElectionRunnable = &Set{}
@@ -97,7 +108,7 @@ func (s *Set) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(s.settings.Now().Apache.Sentinels.Delay.Duration):
+		case <-time.After(s.settings().Delay):
 			s.ProbeAll(ctx)
 		}
 	}
@@ -106,7 +117,7 @@ func (s *Set) Start(ctx context.Context) error {
 // ProbeAll checks for each sentinel whether the last write to it is lost (evaluate), and writes to it again. It does
 // nothing if the settings switch the probes off.
 func (s *Set) ProbeAll(ctx context.Context) {
-	if !s.settings.Now().Apache.Sentinels.Enabled {
+	if !s.settings().Enabled {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
@@ -169,7 +180,9 @@ func (s *Set) probe(ctx context.Context, key key) {
 
 	switch {
 	case apierrors.IsNotFound(err):
-		delete(s.known, key)
+		if s.known[key] == entry { // otherwise a pass has read an object that replaces the deleted one
+			delete(s.known, key)
+		}
 	case err != nil && ctx.Err() == nil:
 		s.log.Info("Could not write to a sentinel; this does not affect the operator's health",
 			"kind", key.kind, "sentinel", key.NamespacedName, "error", err.Error())
@@ -183,7 +196,7 @@ func (s *Set) probe(ctx context.Context, key key) {
 // neither problem.
 func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	s.mu.Lock()
-	out, delay := entry.wrote > entry.generation, s.settings.Now().Apache.Sentinels.Delay.Duration
+	out, delay := entry.wrote > entry.generation, s.settings().Delay
 	late := out && s.clock().Sub(entry.at) >= delay
 	wrote, passes := entry.wrote, entry.passes
 	s.mu.Unlock()
@@ -215,14 +228,14 @@ func (s *Set) evaluate(ctx context.Context, key key, entry *sentinel) {
 	}
 }
 
-// observe records the generation that a pass read.
-func (s *Set) observe(key key, generation int64, how probePath) {
+// observe records the UID and the generation that a pass read.
+func (s *Set) observe(key key, uid types.UID, generation int64, how probePath) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	entry := s.known[key]
-	if entry == nil {
-		entry = &sentinel{probePath: how}
+	if entry == nil || entry.uid != uid {
+		entry = &sentinel{uid: uid, probePath: how}
 		s.known[key] = entry
 	}
 
@@ -235,8 +248,7 @@ func (s *Set) observe(key key, generation int64, how probePath) {
 // probes reports whether the operator writes to sentinels in a namespace. Any user who may create a custom resource may
 // label it as a sentinel, and the operator's health must not depend on such a user.
 func (s *Set) probes(namespace string) bool {
-	cfg := s.settings.Now()
-	own := cmp.Or(cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace)
+	own := s.settings().Namespace
 	return own == "" || own == namespace
 }
 

@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
-	"github.com/sparkoperator/spark-operator/internal/settings/live"
 )
 
 // probed is a set of one sentinel with simulated writes, cache and passes.
 type probed struct {
 	*Set
+	set     Settings
 	key     key
 	now     time.Time
 	writes  int64
@@ -31,12 +31,11 @@ type probed struct {
 }
 
 func newProbed() *probed {
-	cfg := config.Default()
-	cfg.Apache.Sentinels.Enabled = true
-	p := &probed{Set: New(live.New(cfg), logr.Discard()), now: time.Unix(1000, 0)}
+	p := &probed{now: time.Unix(1000, 0), set: Settings{Enabled: true, Delay: config.Default().Apache.Sentinels.Delay.Duration}}
+	p.Set = New(func() Settings { return p.set }, logr.Discard())
 	p.clock = func() time.Time { return p.now }
 	p.key = key{"a", types.NamespacedName{Namespace: "b", Name: "c"}}
-	p.observe(p.key, 1, probePath{
+	p.observe(p.key, "1", 1, probePath{
 		write: func(_ context.Context, number int64) (int64, error) {
 			if p.fail != nil {
 				return 0, p.fail
@@ -62,7 +61,8 @@ func TestExemptFromReviews(t *testing.T) {
 		{"a sentinel of the operator", "true", "spark.apache.org", "release", true, "release", "", true},
 		{"in the configured namespace", "true", "spark.apache.org", "jobs", true, "release", "jobs", true},
 		{"in another namespace", "true", "spark.apache.org", "jobs", true, "release", "", false},
-		{"in the release's namespace, if another is configured", "true", "spark.apache.org", "release", true, "release", "jobs", false},
+		{"in the release's namespace, if another is configured", "true", "spark.apache.org", "release", true, "release",
+			"jobs", false},
 		{"while probes are off", "true", "spark.apache.org", "release", false, "release", "", false},
 		{"a kind without sentinels", "true", "sparkoperator.k8s.io", "release", true, "release", "", false},
 		{"another value of the label", "false", "spark.apache.org", "release", true, "release", "", false},
@@ -70,10 +70,11 @@ func TestExemptFromReviews(t *testing.T) {
 		{"an operator that does not know its namespace", "true", "spark.apache.org", "jobs", true, "", "", false},
 	} {
 		cfg := config.Default()
-		cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace = test.enabled, test.configured, test.own
+		cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace = test.configured, test.own
+		settings := Settings{Enabled: test.enabled, Namespace: cfg.SentinelNamespace()}
 
 		object := &metav1.ObjectMeta{Namespace: test.namespace, Labels: map[string]string{Label: test.label}}
-		if got := Exempt(cfg, test.group, object); got != test.want {
+		if got := Exempt(settings, test.group, object); got != test.want {
 			t.Errorf("%s: exempt: %t, want %t", test.name, got, test.want)
 		}
 	}
@@ -88,7 +89,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		then func(*probed)
 		want string
 	}{
-		{"a pass has read the write", func(p *probed) { p.observe(p.key, 2, probePath{}) }, ""},
+		{"a pass has read the write", func(p *probed) { p.observe(p.key, "1", 2, probePath{}) }, ""},
 		{"the watch is stuck", func(p *probed) { p.cached, p.passes = 1, 100 }, "the watch"},
 		{"the queue is stuck", func(p *probed) { p.cached = 2 }, "no pass"},
 		{"the operator is busy", func(p *probed) { p.cached, p.passes = 2, 100 }, ""},
@@ -96,11 +97,7 @@ func TestSentinelThatIsLost(t *testing.T) {
 		{"the sentinel is deleted, and the next write fails", func(p *probed) { p.missing, p.fail = gone, gone }, ""},
 		{"the sentinel is deleted, and a pass forgets it", func(p *probed) { p.forget(p.key) }, ""},
 		{"the cache is being stopped", func(p *probed) { p.missing = errors.New("stopped") }, ""},
-		{"the settings switch the probes off", func(p *probed) {
-			off := p.settings.Now()
-			off.Apache.Sentinels.Enabled = false
-			p.settings.Update(off)
-		}, ""},
+		{"the settings switch the probes off", func(p *probed) { p.set.Enabled = false }, ""},
 	} {
 		p := newProbed()
 		p.ProbeAll(t.Context())
@@ -122,10 +119,47 @@ func TestSentinelThatIsLost(t *testing.T) {
 			continue
 		}
 
-		p.observe(p.key, 5, probePath{})
+		p.observe(p.key, "1", 5, probePath{})
 
 		if err := p.Check(nil); err != nil {
 			t.Errorf("%s: after a pass has read the write: %v", test.name, err)
+		}
+	}
+}
+
+// TestReplacedSentinel checks that a new object with the name of a deleted sentinel is probed, and that nothing about
+// the deleted object counts against it. Passes read the new object before the answer to a write to the deleted object
+// arrives.
+func TestReplacedSentinel(t *testing.T) {
+	for name, seen := range map[string]bool{
+		"a pass has seen the deletion": true, "the deletion and the creation are one pass": false,
+	} {
+		for answer, err := range map[string]error{
+			"not found": apierrors.NewNotFound(schema.GroupResource{Resource: "sparkapplications"}, "c"), "written": nil,
+		} {
+			p, writes, cached := newProbed(), 0, int64(1)
+			replacement := probePath{
+				write:  func(context.Context, int64) (int64, error) { writes++; return cached, nil },
+				cached: func(context.Context) (int64, error) { return cached, nil },
+				ended:  func() uint64 { return p.passes },
+			}
+			deleted := p.known[p.key]
+			deleted.write = func(context.Context, int64) (int64, error) {
+				if seen {
+					p.forget(p.key)
+				}
+
+				p.observe(p.key, "2", 1, replacement)
+				return 50, err
+			}
+
+			p.ProbeAll(t.Context())
+			p.now = p.now.Add(time.Hour)
+			p.ProbeAll(t.Context())
+
+			if err := p.Check(nil); err != nil || writes != 1 {
+				t.Errorf("%s, the answer is %s: %d writes to the new object, %v", name, answer, writes, err)
+			}
 		}
 	}
 }
@@ -152,7 +186,7 @@ func TestSentinelsAreBounded(t *testing.T) {
 
 	entry := p.known[p.key]
 	for i := range 10 * maxWritten {
-		p.observe(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, 1, entry.probePath)
+		p.observe(key{"a", types.NamespacedName{Namespace: "z", Name: fmt.Sprint(i)}}, "1", 1, entry.probePath)
 	}
 
 	p.ProbeAll(t.Context())
@@ -164,7 +198,7 @@ func TestSentinelsAreBounded(t *testing.T) {
 
 func TestIsSentinel(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "false": false, "": false, "True": false} {
-		if got := Is(&metav1.ObjectMeta{Labels: map[string]string{Label: value}}); got != want {
+		if got := isSentinel(&metav1.ObjectMeta{Labels: map[string]string{Label: value}}); got != want {
 			t.Errorf("%q: %v", value, got)
 		}
 	}
@@ -177,12 +211,13 @@ func TestOtherNamespaces(t *testing.T) {
 		own, named, object string
 		want               bool
 	}{
-		{"", "", "a", true}, {"ops", "", "ops", true}, {"ops", "", "a", false}, {"ops", "a", "a", true}, {"ops", "a", "ops", false},
+		{"", "", "a", true}, {"ops", "", "ops", true}, {"ops", "", "a", false}, {"ops", "a", "a", true},
+		{"ops", "a", "ops", false},
 	} {
 		cfg := config.Default()
 
 		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
-		if got := (&Set{settings: live.New(cfg)}).probes(test.object); got != test.want {
+		if got := New(func() Settings { return Settings{Namespace: cfg.SentinelNamespace()} }, logr.Discard()).probes(test.object); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}

@@ -76,7 +76,8 @@ func TestLeaderAwaits(t *testing.T) {
 	var caught CaughtUp
 	term := uint64(1)
 	catchUp := func() {
-		from := Sources{Cache: cache, Live: smallPages{w.API}, Empty: &v1beta2.SparkApplication{}, Namespace: metav1.NamespaceAll}
+		from := Sources{Cache: cache, Live: smallPages{w.API}, Empty: &v1beta2.SparkApplication{},
+			Namespace: metav1.NamespaceAll}
 		if err := caught.CatchUp(t.Context(), term, &own, from, time.Now()); err != nil {
 			t.Fatal(err)
 		}

@@ -5,20 +5,22 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
-// minorPaths are status fields. A minor transition (kind.ExecutorChurn.Minor) may change them and the fields in
-// kind.ExecutorChurn.Fields.
+// minorPaths are status fields. A minor transition (contract.ExecutorChurn.Minor) may change them and the fields in
+// contract.ExecutorChurn.Fields.
 var minorPaths = []string{"conditions", "operator.history", "operator.phase", "operator.since"}
 
 // OnlyExecutorChurn reports whether executor churn is the only result of a pass: each transition is minor, no event is
 // urgent, and the status patch changes only the kind's fields of executor churn. After a minor transition, the patch
 // may also change the fields in minorPaths.
-func OnlyExecutorChurn(churn kind.ExecutorChurn, plan lifecycle.Plan, patch []byte) bool {
+func OnlyExecutorChurn(churn contract.ExecutorChurn, plan lifecycle.Plan, patch []byte) bool {
 	// A transition is stored at once, unless it is minor.
-	major := func(t lifecycle.Transition) bool { return churn.Minor == nil || !churn.Minor(t) }
+	major := func(t lifecycle.Transition) bool {
+		return !slices.Contains(churn.Minor, contract.Transition{From: t.From, To: t.To})
+	}
 	// The next pass repeats a debounced event, because failed executors are remembered until they are stored.
 	pressing := func(n lifecycle.Notice) bool {
 		return !churn.DebounceEvents || n.Part != lifecycle.Executors || n.Waits

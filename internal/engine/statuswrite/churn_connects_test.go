@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
@@ -13,7 +14,7 @@ import (
 func TestChurnOfServerIsDebounced(t *testing.T) {
 	t.Parallel()
 
-	churn := kinds.SparkConnects(config.Default, nil).ExecutorChurn
+	churn := configured.For(kinds.SparkConnect).Build(config.Default, nil).Traits().ExecutorChurn
 	for patch, want := range map[string]bool{
 		`{"status":{"executors":{"running":2},"lastUpdateTime":"2026-01-02T03:04:05Z"}}`:                               true,
 		`{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"shortSince":null}}}`:         true,

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
@@ -18,7 +19,8 @@ func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 		goes  = `{"status":{"executors":null,"lastUpdateTime":"2026-01-02T03:04:05Z","operator":{"executors":null}}}`
 		tells = `{"status":{"executors":{"failed":1},"conditions":[],"operator":{"executors":{"failed":"7"}}}}`
 	)
-	failed := lifecycle.Notice{Part: lifecycle.Executors, Name: "x-exec-7", Attempt: 1, Cause: lifecycle.Cause{Reason: "Error"}}
+	failed := lifecycle.Notice{Part: lifecycle.Executors, Name: "x-exec-7", Attempt: 1,
+		Cause: lifecycle.Cause{Reason: "Error"}}
 	waits := failed
 
 	waits.Waits = true
@@ -35,7 +37,7 @@ func TestFailedExecutorsOfServerAreDebounced(t *testing.T) {
 		{"an event is about the spec", fails, []lifecycle.Notice{{Part: lifecycle.Application}}, false},
 		{"a condition changes", tells, []lifecycle.Notice{failed}, false},
 	} {
-		churn := kinds.SparkConnects(config.Default, nil).ExecutorChurn
+		churn := configured.For(kinds.SparkConnect).Build(config.Default, nil).Traits().ExecutorChurn
 
 		plan := lifecycle.Plan{Notices: test.tell}
 		if got := OnlyExecutorChurn(churn, plan, []byte(test.patch)); got != test.want {

@@ -17,20 +17,20 @@ import (
 // the longest wait. The wait is longer while executors are starting or ending (see settled), so that executors that
 // start shortly after each other cause one write.
 const (
-	// Quiet is how long the content must stay unchanged before it is written.
-	Quiet = 2 * time.Second
-	// MaxDelay is the longest time that a write waits, even if its content keeps changing.
-	MaxDelay = 10 * time.Second
-	// ArrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart.
+	// quiet is how long the content must stay unchanged before it is written.
+	quiet = 2 * time.Second
+	// maxDelay is the longest time that a write waits, even if its content keeps changing.
+	maxDelay = 10 * time.Second
+	// arrivalDelay is the longest wait for the last initial executors, which a busy cluster starts many seconds apart.
 	// A shortage of executors is reported within this time (lifecycle), with its wait reason. The wait also keeps the
 	// status from reporting zero executors early for applications whose minimum is above zero: the reason for zero
 	// executors may be that the driver stops, and the end of the driver is written at once.
-	ArrivalDelay = 30 * time.Second
-	// FirstArrivalDelay is the longest wait for the first executor to run; after that, ArrivalDelay applies to the
+	arrivalDelay = 30 * time.Second
+	// firstArrivalDelay is the longest wait for the first executor to run; after that, arrivalDelay applies to the
 	// other executors. The first executor takes longer because of image pulls and busy nodes. The delay costs little,
 	// because executors that do not run yet are hardly more useful than no executors, and their wait reason is written
 	// at once.
-	FirstArrivalDelay = 2 * time.Minute
+	firstArrivalDelay = 2 * time.Minute
 	// slower multiplies all these times for objects with more executors than manyExecutors, because the status of such
 	// an object is large.
 	slower        = 2
@@ -53,8 +53,8 @@ type Debouncer struct {
 // the last write for executor churn.
 func (p *Debouncer) EventDelay(key types.NamespacedName, now time.Time) time.Duration {
 	last, known := p.lastChurnWrite.Get(key)
-	if since := now.Sub(last); known && since >= 0 && since < Quiet {
-		return Quiet - since
+	if since := now.Sub(last); known && since >= 0 && since < quiet {
+		return quiet - since
 	}
 	return 0
 }
@@ -132,13 +132,13 @@ func (p *Debouncer) Delay(key types.NamespacedName, now time.Time, until Window,
 func WindowOf(plan lifecycle.Plan, executors []lifecycle.Executor) Window {
 	switch next := plan.Next; {
 	case len(plan.Transitions) > 0 && len(executors) > 0 && !slices.ContainsFunc(executors, begun):
-		return Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}
+		return Window{Quiet: firstArrivalDelay, Max: firstArrivalDelay, First: true}
 	case len(plan.Transitions) > 0, next.Phase.Runs() && !next.ShortSince.IsZero() && !slices.ContainsFunc(executors, goesOn):
-		return Window{Quiet: ArrivalDelay, Max: ArrivalDelay}
+		return Window{Quiet: arrivalDelay, Max: arrivalDelay}
 	case !settled(executors):
-		return Window{Quiet: MaxDelay, Max: MaxDelay}
+		return Window{Quiet: maxDelay, Max: maxDelay}
 	}
-	return Window{Quiet: Quiet, Max: MaxDelay}
+	return Window{Quiet: quiet, Max: maxDelay}
 }
 
 // begun reports whether an executor is no longer pending.

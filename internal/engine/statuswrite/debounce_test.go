@@ -27,25 +27,30 @@ func TestDelay(t *testing.T) {
 		executors int
 		looks     []look
 	}{
-		{"one change", few, []look{{0, "a", Quiet}, {Quiet - 600*ms, "a", 600 * ms}, {Quiet, "a", 0}}},
-		{"a new delay begins after the write", few, []look{{0, "a", Quiet}, {Quiet, "a", 0}, {Quiet, "b", Quiet}}},
-		{"another change restarts the quiet period", few, []look{{0, "a", Quiet}, {Quiet - ms, "b", Quiet}, {2*Quiet - 2*ms, "b", ms}, {2*Quiet - ms, "b", 0}}},
-		{"MaxDelay bounds continuous changes", few, []look{{0, "a", Quiet}, {MaxDelay - Quiet, "b", Quiet}, {MaxDelay - 500*ms, "c", 500 * ms}, {MaxDelay, "d", 0}}},
-		{"more executors than manyExecutors", manyExecutors + 1, []look{{0, "a", slower * Quiet}, {Quiet, "a", Quiet}, {slower * Quiet, "a", 0}}},
-		{"as many executors as manyExecutors", manyExecutors, []look{{0, "a", Quiet}}},
-		{"the clock was set back", few, []look{{0, "a", Quiet}, {-time.Hour, "a", Quiet}, {Quiet - time.Hour, "a", 0}}},
+		{"one change", few, []look{{0, "a", quiet}, {quiet - 600*ms, "a", 600 * ms}, {quiet, "a", 0}}},
+		{"a new delay begins after the write", few, []look{{0, "a", quiet}, {quiet, "a", 0}, {quiet, "b", quiet}}},
+		{"another change restarts the quiet period", few,
+			[]look{{0, "a", quiet}, {quiet - ms, "b", quiet}, {2*quiet - 2*ms, "b", ms}, {2*quiet - ms, "b", 0}}},
+		{"MaxDelay bounds continuous changes", few,
+			[]look{{0, "a", quiet}, {maxDelay - quiet, "b", quiet}, {maxDelay - 500*ms, "c", 500 * ms},
+				{maxDelay, "d", 0}}},
+		{"more executors than manyExecutors", manyExecutors + 1,
+			[]look{{0, "a", slower * quiet}, {quiet, "a", quiet}, {slower * quiet, "a", 0}}},
+		{"as many executors as manyExecutors", manyExecutors, []look{{0, "a", quiet}}},
+		{"the clock was set back", few, []look{{0, "a", quiet}, {-time.Hour, "a", quiet}, {quiet - time.Hour, "a", 0}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			key, other := types.NamespacedName{Name: "pi"}, types.NamespacedName{Name: "e"}
 
 			var p Debouncer
 			for i, l := range test.looks {
-				if got := p.Delay(key, noon.Add(l.after), Window{Quiet: Quiet, Max: MaxDelay}, test.executors, []byte(l.content)); got != l.want {
+				if got := p.Delay(key, noon.Add(l.after), Window{Quiet: quiet, Max: maxDelay}, test.executors,
+					[]byte(l.content)); got != l.want {
 					t.Errorf("pass %d, after %s: the write waits for %s, want %s", i, l.after, got, l.want)
 				}
 			}
 
-			if got := p.Delay(other, noon, Window{Quiet: Quiet, Max: MaxDelay}, few, nil); got != Quiet {
+			if got := p.Delay(other, noon, Window{Quiet: quiet, Max: maxDelay}, few, nil); got != quiet {
 				t.Errorf("the write of another object waits for %s", got)
 			}
 
@@ -74,7 +79,8 @@ func TestEventDelay(t *testing.T) {
 
 	p.Wrote(key, noon, true)
 
-	for after, want := range map[time.Duration]time.Duration{0: Quiet, Quiet - time.Millisecond: time.Millisecond, Quiet: 0, -time.Hour: 0} {
+	for after, want := range map[time.Duration]time.Duration{0: quiet, quiet - time.Millisecond: time.Millisecond,
+		quiet: 0, -time.Hour: 0} {
 		if got := p.EventDelay(key, noon.Add(after)); got != want {
 			t.Errorf("after %s the event waits for %s, want %s", after, got, want)
 		}
@@ -111,19 +117,29 @@ func TestWindowOf(t *testing.T) {
 		short     time.Time
 		want      Window
 	}{
-		{"all executors run", nil, in(runs, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"one executor is pending", nil, in(runs, pending), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
-		{"one executor has completed", nil, in(done, runs), lifecycle.Running, time.Time{}, Window{Quiet: MaxDelay, Max: MaxDelay}},
-		{"a wanted executor is gone", nil, in(runs), lifecycle.Running, noon, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"all executors are gone, and none is wanted", nil, nil, lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"all wanted executors are gone", nil, nil, lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
-		{"all wanted executors have completed", nil, in(done, done), lifecycle.Running, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
-		{"no wanted executor exists yet", nil, nil, lifecycle.Ready, noon, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"one executor failed", nil, in(lifecycle.DriverFailed, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"one executor is on a lost node", nil, in(lifecycle.DriverUnknown, runs), lifecycle.Running, time.Time{}, Window{Quiet: Quiet, Max: MaxDelay}},
-		{"a minor transition", minor, in(runs, pending), lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
-		{"a minor transition, all executors are pending", minor, in(pending, pending), lifecycle.Scaling, noon, Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}},
-		{"a minor transition, all executors are gone", minor, nil, lifecycle.Scaling, noon, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}},
+		{"all executors run", nil, in(runs, runs), lifecycle.Running, time.Time{}, Window{Quiet: quiet, Max: maxDelay}},
+		{"one executor is pending", nil, in(runs, pending), lifecycle.Running, time.Time{},
+			Window{Quiet: maxDelay, Max: maxDelay}},
+		{"one executor has completed", nil, in(done, runs), lifecycle.Running, time.Time{},
+			Window{Quiet: maxDelay, Max: maxDelay}},
+		{"a wanted executor is gone", nil, in(runs), lifecycle.Running, noon, Window{Quiet: quiet, Max: maxDelay}},
+		{"all executors are gone, and none is wanted", nil, nil, lifecycle.Running, time.Time{},
+			Window{Quiet: quiet, Max: maxDelay}},
+		{"all wanted executors are gone", nil, nil, lifecycle.Running, noon,
+			Window{Quiet: arrivalDelay, Max: arrivalDelay}},
+		{"all wanted executors have completed", nil, in(done, done), lifecycle.Running, noon,
+			Window{Quiet: arrivalDelay, Max: arrivalDelay}},
+		{"no wanted executor exists yet", nil, nil, lifecycle.Ready, noon, Window{Quiet: quiet, Max: maxDelay}},
+		{"one executor failed", nil, in(lifecycle.DriverFailed, runs), lifecycle.Running, time.Time{},
+			Window{Quiet: quiet, Max: maxDelay}},
+		{"one executor is on a lost node", nil, in(lifecycle.DriverUnknown, runs), lifecycle.Running, time.Time{},
+			Window{Quiet: quiet, Max: maxDelay}},
+		{"a minor transition", minor, in(runs, pending), lifecycle.Scaling, noon,
+			Window{Quiet: arrivalDelay, Max: arrivalDelay}},
+		{"a minor transition, all executors are pending", minor, in(pending, pending), lifecycle.Scaling, noon,
+			Window{Quiet: firstArrivalDelay, Max: firstArrivalDelay, First: true}},
+		{"a minor transition, all executors are gone", minor, nil, lifecycle.Scaling, noon,
+			Window{Quiet: arrivalDelay, Max: arrivalDelay}},
 	} {
 		plan := lifecycle.Plan{Transitions: test.trail}
 
@@ -134,8 +150,10 @@ func TestWindowOf(t *testing.T) {
 	}
 
 	var p Debouncer
-	for _, l := range []struct{ after, want time.Duration }{{0, ArrivalDelay}, {Quiet, ArrivalDelay - Quiet}, {ArrivalDelay, 0}} {
-		if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), Window{Quiet: ArrivalDelay, Max: ArrivalDelay}, 1, []byte(l.after.String())); got != l.want {
+	for _, l := range []struct{ after, want time.Duration }{{0, arrivalDelay}, {quiet, arrivalDelay - quiet},
+		{arrivalDelay, 0}} {
+		if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after),
+			Window{Quiet: arrivalDelay, Max: arrivalDelay}, 1, []byte(l.after.String())); got != l.want {
 			t.Errorf("after %s the write waits for %s, want %s", l.after, got, l.want)
 		}
 	}
@@ -146,7 +164,8 @@ func TestWindowOf(t *testing.T) {
 func TestFirstArrival(t *testing.T) {
 	t.Parallel()
 
-	first, others := Window{Quiet: FirstArrivalDelay, Max: FirstArrivalDelay, First: true}, Window{Quiet: ArrivalDelay, Max: ArrivalDelay}
+	first, others := Window{Quiet: firstArrivalDelay, Max: firstArrivalDelay, First: true},
+		Window{Quiet: arrivalDelay, Max: arrivalDelay}
 
 	type look struct {
 		after time.Duration
@@ -154,15 +173,24 @@ func TestFirstArrival(t *testing.T) {
 		want  time.Duration
 	}
 	for name, looks := range map[string][]look{
-		"no executor starts":             {{0, first, FirstArrivalDelay}, {ArrivalDelay, first, FirstArrivalDelay - ArrivalDelay}, {FirstArrivalDelay, first, 0}},
-		"the first executor starts":      {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {2*ArrivalDelay - time.Second, others, time.Second}, {2 * ArrivalDelay, others, 0}},
-		"the first executor starts late": {{0, first, FirstArrivalDelay}, {FirstArrivalDelay - time.Second, others, ArrivalDelay}, {FirstArrivalDelay - time.Second + ArrivalDelay, others, 0}},
-		"the first executor ends":        {{0, first, FirstArrivalDelay}, {ArrivalDelay, others, ArrivalDelay}, {ArrivalDelay + time.Second, first, FirstArrivalDelay - time.Second}, {ArrivalDelay + 2*time.Second, others, ArrivalDelay - 2*time.Second}},
-		"the only running executor ends": {{0, others, ArrivalDelay}, {time.Second, first, FirstArrivalDelay - time.Second}, {2 * time.Second, others, ArrivalDelay - 2*time.Second}},
+		"no executor starts": {{0, first, firstArrivalDelay},
+			{arrivalDelay, first, firstArrivalDelay - arrivalDelay}, {firstArrivalDelay, first, 0}},
+		"the first executor starts": {{0, first, firstArrivalDelay}, {arrivalDelay, others, arrivalDelay},
+			{2*arrivalDelay - time.Second, others, time.Second}, {2 * arrivalDelay, others, 0}},
+		"the first executor starts late": {{0, first, firstArrivalDelay},
+			{firstArrivalDelay - time.Second, others, arrivalDelay},
+			{firstArrivalDelay - time.Second + arrivalDelay, others, 0}},
+		"the first executor ends": {{0, first, firstArrivalDelay}, {arrivalDelay, others, arrivalDelay},
+			{arrivalDelay + time.Second, first, firstArrivalDelay - time.Second},
+			{arrivalDelay + 2*time.Second, others, arrivalDelay - 2*time.Second}},
+		"the only running executor ends": {{0, others, arrivalDelay},
+			{time.Second, first, firstArrivalDelay - time.Second},
+			{2 * time.Second, others, arrivalDelay - 2*time.Second}},
 	} {
 		var p Debouncer
 		for i, l := range looks {
-			if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), l.until, 1, []byte("the same")); got != l.want {
+			if got := p.Delay(types.NamespacedName{Name: "pi"}, noon.Add(l.after), l.until, 1,
+				[]byte("the same")); got != l.want {
 				t.Errorf("%s: pass %d, after %s: the write waits for %s, want %s", name, i, l.after, got, l.want)
 			}
 		}

@@ -18,16 +18,18 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit/tiny"
 )
 
 func TestOwnWrites(t *testing.T) {
 	object := func(uid types.UID, version string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "x", UID: uid, ResourceVersion: version}}
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "x", UID: uid,
+			ResourceVersion: version}}
 	}
 	for _, test := range []struct {
 		name  string
@@ -60,7 +62,8 @@ func TestOwnWrites(t *testing.T) {
 }
 
 func TestStatusPatch(t *testing.T) {
-	old := v1beta2.SparkApplicationStatus{SubmissionID: "a", AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}}
+	old := v1beta2.SparkApplicationStatus{SubmissionID: "a",
+		AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}}
 	for _, test := range []struct {
 		name   string
 		stored v1beta2.SparkApplicationStatus
@@ -77,7 +80,8 @@ func TestStatusPatch(t *testing.T) {
 			func(a *v1beta2.SparkApplication) { a.Status.SubmissionID = "a" },
 			`{"metadata":{"resourceVersion":"7","uid":"u"},"status":{"submissionID":"a","driverInfo":{},"applicationState":{"state":""}}}`},
 	} {
-		stored := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Status: test.stored}
+		stored := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"},
+			Status: test.stored}
 		object := stored.DeepCopy()
 		test.change(object)
 
@@ -91,11 +95,12 @@ func TestStatusPatch(t *testing.T) {
 // TestStatusPatchIsTheWholeDifference checks that leaving out equal fields before the comparison does not change the
 // patch.
 func TestStatusPatchIsTheWholeDifference(t *testing.T) {
-	t.Run("SparkApplication", wholeDifference(kinds.SparkApplications(config.Default, nil)))
-	t.Run("ScheduledSparkApplication", wholeDifference(kinds.Schedules(config.Default, nil)))
-	t.Run("SparkConnect", wholeDifference(kinds.SparkConnects(config.Default, nil)))
-	t.Run("SparkApplication of Apache", wholeDifference(kinds.ApacheApplications(config.Default, nil)))
-	t.Run("SparkCluster", wholeDifference(kinds.SparkClusters(config.Default, nil)))
+	t.Run("SparkApplication", wholeDifference(configured.For(kinds.SparkApplication).Build(config.Default, nil)))
+	t.Run("ScheduledSparkApplication", wholeDifference(configured.For(kinds.Schedule).Build(config.Default, nil)))
+	t.Run("SparkConnect", wholeDifference(configured.For(kinds.SparkConnect).Build(config.Default, nil)))
+	t.Run("SparkApplication of Apache",
+		wholeDifference(configured.For(kinds.ApacheApplication).Build(config.Default, nil)))
+	t.Run("SparkCluster", wholeDifference(configured.For(kinds.SparkCluster).Build(config.Default, nil)))
 }
 
 // anyStatuses returns a filler of statuses with values that an API server could hold.
@@ -111,7 +116,7 @@ func anyStatuses(seed int64) *randfill.Filler {
 	)
 }
 
-func wholeDifference(kind kind.Kind) func(*testing.T) {
+func wholeDifference(kind contract.Kind) func(*testing.T) {
 	return func(t *testing.T) {
 		parts, nothing := 0, 0
 		for seed := range int64(300) {
@@ -170,8 +175,10 @@ func TestDifferingCopiesSelfEncodingTypesWhole(t *testing.T) {
 		Port *intstr.IntOrString
 	}
 
-	before, after := differing(reflect.ValueOf(&status{"a", new(intstr.FromString("http"))}), reflect.ValueOf(&status{"a", new(intstr.FromString("https"))}))
-	for got, want := range map[reflect.Value]string{before: `{"Name":"","Port":"http"}`, after: `{"Name":"","Port":"https"}`} {
+	before, after := differing(reflect.ValueOf(&status{"a", new(intstr.FromString("http"))}),
+		reflect.ValueOf(&status{"a", new(intstr.FromString("https"))}))
+	for got, want := range map[reflect.Value]string{before: `{"Name":"","Port":"http"}`,
+		after: `{"Name":"","Port":"https"}`} {
 		if text := string(jsonOf(t, got.Interface())); text != want {
 			t.Errorf("%s, want %s", text, want)
 		}

@@ -33,9 +33,12 @@ func TestWritesOutsideOfTerms(t *testing.T) {
 	}
 	check := func(leads, reads bool) {
 		for _, path := range []string{
-			"/api/v1/namespaces/n/secrets", "/api/v1/namespaces/n/secrets/name", "/api/v1/namespaces/n/events", "/k8s/clusters/c-1/api/v1/namespaces/n/secrets",
-			"/apis/spark.apache.org/v1/namespaces/n/sparkapplications/a/status", "/apis/coordination.k8s.io/v1/namespaces/n/leases/lock",
-			"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/name", "/apis/authentication.k8s.io/v1/tokenreviews", "/",
+			"/api/v1/namespaces/n/secrets", "/api/v1/namespaces/n/secrets/name", "/api/v1/namespaces/n/events",
+			"/k8s/clusters/c-1/api/v1/namespaces/n/secrets",
+			"/apis/spark.apache.org/v1/namespaces/n/sparkapplications/a/status",
+			"/apis/coordination.k8s.io/v1/namespaces/n/leases/lock",
+			"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/name",
+			"/apis/authentication.k8s.io/v1/tokenreviews", "/",
 		} {
 			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 				if got := leaves(t.Context(), method, path); got != leads {

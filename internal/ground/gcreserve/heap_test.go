@@ -36,12 +36,14 @@ func TestReserve(t *testing.T) {
 		}
 
 		if got := debug.SetMemoryLimit(-1); got != test.want || len(reserve) != test.reserve<<20 {
-			t.Errorf("%q: a limit of %d bytes becomes %d, want %d; the reserve has %d bytes", test.size, test.limit, got, test.want, len(reserve))
+			t.Errorf("%q: a limit of %d bytes becomes %d, want %d; the reserve has %d bytes", test.size, test.limit,
+				got, test.want, len(reserve))
 		}
 	}
 
 	for _, size := range []string{"64Mi", "-1", "4097", "1.5", " 1"} {
-		if err := Reserve(size); err == nil || !strings.Contains(err.Error(), Variable) || !strings.Contains(err.Error(), size) {
+		if err := Reserve(size); err == nil || !strings.Contains(err.Error(), Variable) ||
+			!strings.Contains(err.Error(), size) {
 			t.Errorf("%q: %v", size, err)
 		}
 	}

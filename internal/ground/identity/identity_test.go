@@ -23,7 +23,8 @@ var applications = schema.GroupKind{Group: "sparkoperator.k8s.io", Kind: "SparkA
 // application returns an owner reference to the SparkApplication "pi".
 func application(uid types.UID, change ...func(*metav1.OwnerReference)) metav1.OwnerReference {
 	ref := metav1.OwnerReference{
-		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: uid, Controller: new(true),
+		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: uid,
+		Controller: new(true),
 	}
 	for _, c := range change {
 		c(&ref)
@@ -46,7 +47,8 @@ func named(name string) func(*metav1.OwnerReference) {
 }
 
 func podWith(labels map[string]string, owners ...metav1.OwnerReference) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", Labels: labels, OwnerReferences: owners}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", Labels: labels,
+		OwnerReferences: owners}}
 }
 
 func serviceWith(labels map[string]string, owners ...metav1.OwnerReference) *corev1.Service {
@@ -69,7 +71,8 @@ func TestRoles(t *testing.T) {
 		set := labels.Set(pod.Labels)
 
 		got := judged{
-			SparkPods(false).Matches(set), SparkPods(true).Matches(set), IsLaunched(pod), IsDriver(pod), IsClusterPod(pod),
+			SparkPods(false).Matches(set), SparkPods(true).Matches(set), IsLaunched(pod), IsDriver(pod),
+			IsClusterPod(pod),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("role %q (-want +got):\n%s", role, diff)
@@ -129,8 +132,10 @@ func TestIndexKeys(t *testing.T) {
 		labels map[string]string
 		want   []string
 	}{
-		"pod of this operator":       {map[string]string{AppUIDLabel: "u", sparkoperator.LabelAppName: "x"}, []string{"u"}},
-		"driver of another operator": {map[string]string{sparkoperator.LabelAppName: "x"}, []string{sparkoperator.LabelAppName + "=x"}},
+		"pod of this operator": {map[string]string{AppUIDLabel: "u", sparkoperator.LabelAppName: "x"},
+			[]string{"u"}},
+		"driver of another operator": {map[string]string{sparkoperator.LabelAppName: "x"},
+			[]string{sparkoperator.LabelAppName + "=x"}},
 		"server of another operator with an application's label": {
 			map[string]string{ConnectNameLabel: "x", sparkoperator.LabelAppName: "x"},
 			[]string{sparkoperator.LabelAppName + "=x", ConnectNameLabel + "=x"},
@@ -165,12 +170,14 @@ func TestCustomResource(t *testing.T) {
 		"owner of another version": {
 			podWith(ours, application("u", ofVersion("sparkoperator.k8s.io/v2"))), nameLabel, "pi",
 		},
-		"owner of another group":      {podWith(ours, application("u", ofVersion("spark.apache.org/v1"))), nameLabel, ""},
+		"owner of another group": {podWith(ours, application("u", ofVersion("spark.apache.org/v1"))),
+			nameLabel, ""},
 		"owner of another kind":       {podWith(ours, application("u", kindOf("SparkConnect"))), nameLabel, ""},
 		"a label that does not agree": {podWith(ours, application("v")), nameLabel, ""},
 		"the name, without an owner":  {podWith(map[string]string{nameLabel: "pi"}), nameLabel, "pi"},
 		"the name, with another owner": {
-			podWith(map[string]string{AppUIDLabel: "u", nameLabel: "pi"}, application("v", named("other"))), nameLabel, "pi",
+			podWith(map[string]string{AppUIDLabel: "u", nameLabel: "pi"}, application("v", named("other"))),
+			nameLabel, "pi",
 		},
 		"a kind without a name label": {podWith(map[string]string{nameLabel: "pi", "": "pi"}), "", ""},
 		"neither label":               {podWith(nil, application("u")), nameLabel, ""},
@@ -229,17 +236,18 @@ func TestWhose(t *testing.T) {
 		object               client.Object
 		belongs, isInherited bool
 	}{
-		"a controlled pod":              {podWith(ours, application("u")), true, false},
-		"a controlled unlabelled pod":   {podWith(nil, application("u")), true, false},
-		"an owned pod":                  {podWith(ours, application("u", notController)), false, false},
-		"a labelled pod":                {podWith(ours), false, false},
-		"a controlled Service":          {serviceWith(ours, application("u")), true, false},
-		"an owned Service":              {serviceWith(ours, application("u", notController)), true, false},
-		"another operator's Service":    {serviceWith(nil, application("u")), true, true},
-		"another's owned Service":       {serviceWith(nil, application("u", notController)), true, false},
-		"somebody else's Service":       {serviceWith(nil, application("v")), false, false},
-		"a labelled, unowned Service":   {serviceWith(ours), false, false},
-		"a Service with several owners": {serviceWith(ours, application("v"), application("u", notController)), true, false},
+		"a controlled pod":            {podWith(ours, application("u")), true, false},
+		"a controlled unlabelled pod": {podWith(nil, application("u")), true, false},
+		"an owned pod":                {podWith(ours, application("u", notController)), false, false},
+		"a labelled pod":              {podWith(ours), false, false},
+		"a controlled Service":        {serviceWith(ours, application("u")), true, false},
+		"an owned Service":            {serviceWith(ours, application("u", notController)), true, false},
+		"another operator's Service":  {serviceWith(nil, application("u")), true, true},
+		"another's owned Service":     {serviceWith(nil, application("u", notController)), true, false},
+		"somebody else's Service":     {serviceWith(nil, application("v")), false, false},
+		"a labelled, unowned Service": {serviceWith(ours), false, false},
+		"a Service with several owners": {serviceWith(ours, application("v"), application("u", notController)), true,
+			false},
 	} {
 		if got := BelongsTo(test.object, owner); got != test.belongs {
 			t.Errorf("%s belongs to the owner: %t", name, got)
@@ -262,8 +270,10 @@ func TestWhyFreed(t *testing.T) {
 		deleting bool
 		want     string
 	}{
-		"of an earlier application":                {[]metav1.OwnerReference{application("first")}, false, "of the same name"},
-		"of an earlier application, being deleted": {[]metav1.OwnerReference{application("first")}, true, "of the same name"},
+		"of an earlier application": {[]metav1.OwnerReference{application("first")}, false,
+			"of the same name"},
+		"of an earlier application, being deleted": {[]metav1.OwnerReference{application("first")}, true,
+			"of the same name"},
 		"of this application, not its controller": {
 			[]metav1.OwnerReference{application("second", notController)}, false, "",
 		},

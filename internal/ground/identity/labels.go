@@ -16,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
@@ -35,12 +37,12 @@ const (
 	AttemptLabel = lifecycle.AttemptLabel
 	// ManagedLabel marks the pods of this operator. The pod webhook of another operator can exclude these pods by this
 	// label.
-	ManagedLabel = sparkoperator.LabelManaged
+	ManagedLabel = dialect.ManagedLabel
 	// ConnectNameLabel has the name of a pod's SparkConnect. Other operators of that API set it too.
-	ConnectNameLabel = sparkoperator.LabelConnectName
+	ConnectNameLabel = v1alpha1.ConnectNameLabel
 	// ApacheAppNameLabel has the name of a pod's SparkApplication of spark.apache.org. Other operators of that API set
 	// it too.
-	ApacheAppNameLabel = apache.LabelAppName
+	ApacheAppNameLabel = sparkv1.AppNameLabel
 	// ClusterNameLabel has the name of a pod's SparkCluster of spark.apache.org. Other operators of that API set it
 	// too.
 	ClusterNameLabel = standalone.LabelClusterName
@@ -62,7 +64,7 @@ const (
 
 // NameLabels are the labels of other operators' pods that contain the name of the pods' custom resource. Each kind of
 // custom resource has its own label, because custom resources of different kinds can have the same name.
-var NameLabels = []string{sparkoperator.LabelAppName, ConnectNameLabel, ApacheAppNameLabel, ClusterNameLabel}
+var NameLabels = []string{v1beta2.AppNameLabel, ConnectNameLabel, ApacheAppNameLabel, ClusterNameLabel}
 
 // driverRoles are the roles of the pods that a Spark driver runs in, for all kinds.
 var driverRoles = []string{RoleDriver, RoleServer}

@@ -42,7 +42,7 @@ func BelongsTo(object, owner client.Object) bool {
 
 // Inherited reports whether another operator created an object for the owner: the object is unlabelled, and the owner
 // is its controller. For pods it returns false, because a pass gives inherited pods our labels as soon as it reads them
-// (kind.Inherited.Adopt).
+// (dependents.Adopter).
 func Inherited(object, owner client.Object) bool {
 	_, isPod := object.(*corev1.Pod)
 	return !isPod && Unlabelled(object) && metav1.IsControlledBy(object, owner)

@@ -62,7 +62,7 @@ func IndexKeys(object client.Object) []string {
 // labels name.
 //
 // An object can name several custom resources. For example, a Connect server passes its own labels on to its pods,
-// including a label that names a SparkApplication. kind.Inherited.Adopt and the owner references decide who owns the
+// including a label that names a SparkApplication. dependents.Adopter and the owner references decide who owns the
 // object.
 func NameKeys(object metav1.Object) []string {
 	var keys []string

@@ -190,6 +190,9 @@ func init() {
 		// The operator's wait reasons and rejections.
 		"ExecutorsBelowThreshold", "Invalid", "NotServed", "OperatorForbidden", "OtherOperator", "PodMutated", "SparkSubmit", "SuspendHeld", "Unavailable", "Waiting",
 		"WebhookFailed", "EditedAgain", "InvalidService",
+		// Reports of a queue.
+		lifecycle.ReasonQuotaPending, lifecycle.ReasonQuotaRequestFailed, lifecycle.ReasonFlavorUnreadable, lifecycle.ReasonPlacement,
+		lifecycle.ReasonQueueEviction, lifecycle.ReasonQuotaAdmitted, lifecycle.ReasonOtherPods,
 		// Reasons why a due run of a schedule does not start.
 		schedule.ReasonWaiting, schedule.ReasonReplacing, schedule.ReasonClock, "UnknownConcurrencyPolicy", "LocalTimeZone",
 		// The operator's reasons for transient errors of the API server, and for errors of its own.

@@ -35,14 +35,16 @@ func TestCardinalityIsBounded(t *testing.T) {
 			Transitions: []lifecycle.Transition{
 				{To: lifecycle.Launched, Attempt: 1, Cause: lifecycle.Cause{Reason: word}},
 				{From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, Cause: lifecycle.Cause{Reason: word}},
-				{From: lifecycle.Phase(word), To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Refused, Cause: lifecycle.Cause{Reason: word}},
+				{From: lifecycle.Phase(word), To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Refused,
+					Cause: lifecycle.Cause{Reason: word}},
 				{From: lifecycle.Ended, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Failed},
 			},
 			Next: lifecycle.Memory{SubmittedAt: time.Now(), EndedAt: time.Now()},
 		})
-		m.RecordWait("k", subject.Key, word)
+		m.RecordWait("k", keyOf(subject).key, word)
 
-		request := httptest.NewRequest(http.MethodPost, "/apis/group/v1/namespaces/x/whatever-"+fmt.Sprint(i)+"/a/b", nil)
+		request := httptest.NewRequest(http.MethodPost,
+			"/apis/group/v1/namespaces/x/whatever-"+fmt.Sprint(i)+"/a/b", nil)
 		request.Method = fmt.Sprint("VERB", i)
 		m.requestSeconds.WithLabelValues(requestOf(request)).Observe(1)
 	}
@@ -93,7 +95,8 @@ func TestCardinalityIsBounded(t *testing.T) {
 	t.Logf("%d applications with labels of their own come to %d series", n, total)
 
 	for name, want := range map[string]float64{
-		"spark_application_count": n, "spark_application_failure_count": n, "spark_executor_running_count": n, "sparkoperator_applications{": n,
+		"spark_application_count": n, "spark_application_failure_count": n, "spark_executor_running_count": n,
+		"sparkoperator_applications{":         n,
 		"sparkoperator_applications_waiting{": n, "spark_executor_success_count": n * (n - 1) / 2,
 	} {
 		sum := 0.0
@@ -124,7 +127,8 @@ func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 	m := NewMetrics(reg, MetricsOptions{})
 	for round := range 3 {
 		for i := range maxNamespaces {
-			m.Record(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"), lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
+			m.Record(app("k", fmt.Sprintf("round-%d-%d", round, i), "a"),
+				lifecycle.Standing{State: "RUNNING", Phase: lifecycle.Running})
 		}
 
 		late := app("k", "late", "a")
@@ -139,17 +143,18 @@ func TestNamespacesGiveUpTheirPlaces(t *testing.T) {
 			t.Errorf("round %d: %d series, then %d with %v others", round, len(got), len(with), with[other])
 		}
 
-		m.Remove("k", late.Key)
+		m.Remove("k", keyOf(late).key)
 
 		for i := range maxNamespaces {
-			m.Remove("k", app("k", fmt.Sprintf("round-%d-%d", round, i), "a").Key)
+			m.Remove("k", keyOf(app("k", fmt.Sprintf("round-%d-%d", round, i), "a")).key)
 		}
 	}
 }
 
 func TestLabelName(t *testing.T) {
 	for label, want := range map[string]string{
-		"app_type": "app_type", "app-type": "app_type", "app.kubernetes.io/name": "app_kubernetes_io_name", "a1": "a1", "é": "_", "": "",
+		"app_type": "app_type", "app-type": "app_type", "app.kubernetes.io/name": "app_kubernetes_io_name", "a1": "a1",
+		"é": "_", "": "",
 	} {
 		if got := labelName(label); got != want {
 			t.Errorf("%q becomes %q, want %q", label, got, want)

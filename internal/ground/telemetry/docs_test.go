@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -55,7 +56,8 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 		m.Stored(subject, lifecycle.Standing{}, lifecycle.Plan{
 			Next: lifecycle.Memory{SubmittedAt: now, EndedAt: now},
 			Transitions: []lifecycle.Transition{
-				step("", lifecycle.Launched, ""), step(lifecycle.Launched, lifecycle.Started, ""), step(lifecycle.Started, lifecycle.Ended, outcome),
+				step("", lifecycle.Launched, ""), step(lifecycle.Launched, lifecycle.Started, ""),
+				step(lifecycle.Started, lifecycle.Ended, outcome),
 				step(lifecycle.Ended, lifecycle.Waiting, outcome), step(lifecycle.Waiting, lifecycle.Done, outcome),
 			},
 		})
@@ -63,9 +65,13 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 
 	m.Submitted("k", time.Second, time.Second)
 	m.Lag("k", lifecycle.Started, now, now)
-	m.StatusWrite("k", WriteStored)
+	m.StatusWrite("k", nil)
+	m.LogKept("driver", 1, 1)
+	m.LogNotKept("PodGone")
 	m.Unwatched.WithLabelValues("ns").Set(1)
 	m.RunStarted("k", now, now)
+	m.RecordKept(true)
+	m.Used(lifecycle.Subject{Namespace: "ns"}, statusv1.UsageSums{CPUMillicoreSeconds: 1, GPUSeconds: 1, CostNanos: 1})
 	m.requestSeconds.WithLabelValues("create", "pods").Observe(1)
 
 	families, err := reg.Gather()
@@ -80,7 +86,8 @@ func everything(t *testing.T, options MetricsOptions) map[string]string {
 			labels = append(labels, label.GetName())
 		}
 
-		table[family.GetName()] = strings.TrimSpace(strings.ToLower(dto.MetricType_name[int32(family.GetType())]) + " " + strings.Join(labels, ", "))
+		table[family.GetName()] = strings.TrimSpace(strings.ToLower(dto.MetricType_name[int32(family.GetType())]) +
+			" " + strings.Join(labels, ", "))
 		delete(all.names, family.GetName())
 	}
 
@@ -124,12 +131,18 @@ func TestMetricsPage(t *testing.T) {
 func TestPeersNames(t *testing.T) {
 	got := everything(t, MetricsOptions{Prefix: "p-", Labels: []string{"app_type", "namespace"}})
 	for _, name := range []string{
-		"spark_application_count counter", "spark_application_submit_count counter", "spark_application_failed_submission_count counter",
-		"spark_application_running_count gauge", "spark_application_success_count counter", "spark_application_failure_count counter",
-		"spark_application_success_execution_time_seconds summary", "spark_application_failure_execution_time_seconds summary",
-		"spark_application_submit_latency_seconds summary", "spark_application_submit_latency_seconds_histogram histogram",
-		"spark_application_start_latency_seconds summary", "spark_application_start_latency_seconds_histogram histogram",
-		"spark_executor_running_count gauge", "spark_executor_success_count counter", "spark_executor_failure_count counter",
+		"spark_application_count counter", "spark_application_submit_count counter",
+		"spark_application_failed_submission_count counter",
+		"spark_application_running_count gauge", "spark_application_success_count counter",
+		"spark_application_failure_count counter",
+		"spark_application_success_execution_time_seconds summary",
+		"spark_application_failure_execution_time_seconds summary",
+		"spark_application_submit_latency_seconds summary",
+		"spark_application_submit_latency_seconds_histogram histogram",
+		"spark_application_start_latency_seconds summary",
+		"spark_application_start_latency_seconds_histogram histogram",
+		"spark_executor_running_count gauge", "spark_executor_success_count counter",
+		"spark_executor_failure_count counter",
 	} {
 		name, kind, _ := strings.Cut(name, " ")
 		if want := kind + " app_type, namespace"; got["p_"+name] != want {

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,7 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 )
 
-// Component is the source component of the operator's Events.
+// Component is the source component of the operator's Events, unless a kind has its own.
 const Component = "spark-operator"
 
 const (
@@ -70,9 +71,9 @@ func NewRecorder(writer client.Client, reader client.Reader, log logr.Logger, me
 }
 
 // Event queues an Event about the object ref, observed at now. The kind is corev1.EventTypeNormal or
-// corev1.EventTypeWarning, and the reason is a CamelCase word.
-func (r *Recorder) Event(ref corev1.ObjectReference, now time.Time, kind, reason, message string) {
-	event := newEvent(ref, now, kind, reason, message)
+// corev1.EventTypeWarning, and the reason is a CamelCase word. If the source is empty, it is Component.
+func (r *Recorder) Event(source string, ref corev1.ObjectReference, now time.Time, kind, reason, message string) {
+	event := newEvent(cmp.Or(source, Component), ref, now, kind, reason, message)
 	// The events of one object stay in order because they all go to the same worker.
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(ref.UID))
@@ -112,7 +113,7 @@ func (r *Recorder) leave(who waiter) {
 	}
 }
 
-func newEvent(ref corev1.ObjectReference, now time.Time, kind, reason, message string) *corev1.Event {
+func newEvent(source string, ref corev1.ObjectReference, now time.Time, kind, reason, message string) *corev1.Event {
 	reason, message = bounds.Line(reason), truncate(bounds.Text(message), maxMessage)
 	digest := sha256.Sum256([]byte(string(ref.UID) + "\x00" + kind + "\x00" + reason + "\x00" + message))
 	at := metav1.NewTime(now)
@@ -122,8 +123,8 @@ func newEvent(ref corev1.ObjectReference, now time.Time, kind, reason, message s
 		Type:                kind,
 		Reason:              reason,
 		Message:             message,
-		Source:              corev1.EventSource{Component: Component},
-		ReportingController: Component,
+		Source:              corev1.EventSource{Component: source},
+		ReportingController: source,
 		FirstTimestamp:      at,
 		LastTimestamp:       at,
 		Count:               1,
@@ -153,28 +154,22 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return nil
 }
 
+// work writes the events of one queue until ctx has ended and the queue is empty.
 func (r *Recorder) work(ctx, writing context.Context, worker int) {
 	for {
+		var event *corev1.Event
 		select {
-		case event := <-r.queues[worker]:
-			r.leave(waiter{worker, event.Namespace})
-			r.write(writing, event)
-		case <-ctx.Done():
-			r.drain(writing, worker)
-			return
-		}
-	}
-}
-
-func (r *Recorder) drain(writing context.Context, worker int) {
-	for {
-		select {
-		case event := <-r.queues[worker]:
-			r.leave(waiter{worker, event.Namespace})
-			r.write(writing, event)
+		case event = <-r.queues[worker]:
 		default:
-			return
+			select {
+			case event = <-r.queues[worker]:
+			case <-ctx.Done():
+				return
+			}
 		}
+
+		r.leave(waiter{worker, event.Namespace})
+		r.write(writing, event)
 	}
 }
 

@@ -27,7 +27,8 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func reference(namespace string) corev1.ObjectReference {
 	return corev1.ObjectReference{
-		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Namespace: namespace, Name: "pi", UID: types.UID("uid-" + namespace),
+		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Namespace: namespace, Name: "pi",
+		UID: types.UID("uid-" + namespace),
 	}
 }
 
@@ -42,11 +43,11 @@ func TestEventsOnTheServer(t *testing.T) {
 	go func() { ended <- r.Start(ctx) }()
 
 	for i := range 30 { // more than client-go's recorder lets through for one object
-		r.Event(reference(namespace), now, corev1.EventTypeNormal, "Step", fmt.Sprintf("step %d", i))
+		r.Event("", reference(namespace), now, corev1.EventTypeNormal, "Step", fmt.Sprintf("step %d", i))
 	}
 
-	r.Event(reference(namespace), now, corev1.EventTypeWarning, "Failed", "out of memory")
-	r.Event(reference(namespace), now.Add(time.Minute), corev1.EventTypeWarning, "Failed", "out of memory")
+	r.Event("", reference(namespace), now, corev1.EventTypeWarning, "Failed", "out of memory")
+	r.Event("", reference(namespace), now.Add(time.Minute), corev1.EventTypeWarning, "Failed", "out of memory")
 	stop() // events that wait in the queue are still written
 
 	if err := <-ended; err != nil {
@@ -54,7 +55,8 @@ func TestEventsOnTheServer(t *testing.T) {
 	}
 
 	var list corev1.EventList
-	if err := c.List(t.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.name": "pi"}); err != nil {
+	if err := c.List(t.Context(), &list, client.InNamespace(namespace),
+		client.MatchingFields{"involvedObject.name": "pi"}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -67,11 +69,13 @@ func TestEventsOnTheServer(t *testing.T) {
 			continue
 		}
 
-		if event.Count != 2 || !event.LastTimestamp.Time.Equal(now.Add(time.Minute)) || !event.FirstTimestamp.Time.Equal(now) {
+		if event.Count != 2 || !event.LastTimestamp.Time.Equal(now.Add(time.Minute)) ||
+			!event.FirstTimestamp.Time.Equal(now) {
 			t.Errorf("recorded twice: count %d, from %s to %s", event.Count, event.FirstTimestamp, event.LastTimestamp)
 		}
 
-		if event.Source.Component != Component || event.Type != corev1.EventTypeWarning || event.Message != "out of memory" {
+		if event.Source.Component != Component || event.Type != corev1.EventTypeWarning ||
+			event.Message != "out of memory" {
 			t.Errorf("the event is %+v", event)
 		}
 	}
@@ -106,16 +110,18 @@ func TestFailingWritesAreRetriedOrDropped(t *testing.T) {
 			}
 			return nil
 		}, 2, 0},
-		{"the operator lacks the right", func(int) error { return apierrors.NewForbidden(events, "x", errors.New("no")) }, 1, 1},
+		{"the operator lacks the right",
+			func(int) error { return apierrors.NewForbidden(events, "x", errors.New("no")) }, 1, 1},
 		{"the namespace does not exist", func(int) error { return apierrors.NewNotFound(events, "x") }, 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reg := prometheus.NewRegistry()
 			w := &writer{answer: test.answer}
 			r := NewRecorder(w, w, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
-			r.write(t.Context(), newEvent(reference("x"), now, corev1.EventTypeNormal, "Reason", "message"))
+			r.write(t.Context(), newEvent(Component, reference("x"), now, corev1.EventTypeNormal, "Reason", "message"))
 
-			if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; w.calls != test.calls || dropped != float64(test.dropped) {
+			if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; w.calls != test.calls ||
+				dropped != float64(test.dropped) {
 				t.Errorf("%d calls, %v dropped; want %d, %d", w.calls, dropped, test.calls, test.dropped)
 			}
 		})
@@ -129,7 +135,7 @@ func TestFullQueueDropsAndDoesNotBlock(t *testing.T) {
 	for i := range eventQueue + 3 {
 		ref := reference("x")
 		ref.Namespace = fmt.Sprint("team-", i%4)
-		r.Event(ref, now, corev1.EventTypeNormal, "Reason", "message")
+		r.Event("", ref, now, corev1.EventTypeNormal, "Reason", "message")
 	}
 
 	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; dropped != 3 {
@@ -144,15 +150,16 @@ func TestNoNamespaceFillsTheQueue(t *testing.T) {
 
 	r := NewRecorder(discarding{}, nil, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
 	for range eventQueue {
-		r.Event(reference("hostile"), now, corev1.EventTypeNormal, "Reason", "message")
+		r.Event("", reference("hostile"), now, corev1.EventTypeNormal, "Reason", "message")
 	}
 
 	before := counts(t, reg)["sparkoperator_events_dropped_total"]
 	other := reference("hostile") // on the same worker's queue
 	other.Namespace = "other"
-	r.Event(other, now, corev1.EventTypeNormal, "Reason", "message")
+	r.Event("", other, now, corev1.EventTypeNormal, "Reason", "message")
 
-	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; before != eventQueue-eventShare || dropped != before {
+	if dropped := counts(t, reg)["sparkoperator_events_dropped_total"]; before != eventQueue-eventShare ||
+		dropped != before {
 		t.Errorf("%v events were dropped of the one namespace, and %v of the other", before, dropped-before)
 	}
 
@@ -173,7 +180,7 @@ func TestEventNames(t *testing.T) {
 	name := func(change func(*corev1.ObjectReference), reason, message string) string {
 		ref := reference("x")
 		change(&ref)
-		return newEvent(ref, now, corev1.EventTypeNormal, reason, message).Name
+		return newEvent(Component, ref, now, corev1.EventTypeNormal, reason, message).Name
 	}
 	same := func(*corev1.ObjectReference) {}
 

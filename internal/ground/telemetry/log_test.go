@@ -48,7 +48,8 @@ func TestJSONLog(t *testing.T) {
 	}
 
 	for i, want := range []struct{ level, msg, key, value string }{
-		{"INFO", "phase entered", "logger", "controller"}, {"DEBUG", "details", "", ""}, {"ERROR", "write the status", "err", "boom"},
+		{"INFO", "phase entered", "logger", "controller"}, {"DEBUG", "details", "", ""},
+		{"ERROR", "write the status", "err", "boom"},
 	} {
 		if records[i]["level"] != want.level || records[i]["msg"] != want.msg {
 			t.Errorf("record %d is %v, want %s %q", i, records[i], want.level, want.msg)
@@ -97,7 +98,10 @@ func TestLevelsAndFormats(t *testing.T) {
 func TestLogEventSource(t *testing.T) {
 	pods := source.Kind[client.Object](nil, &corev1.Pod{}, &handler.EnqueueRequestForObject{})
 
-	function := source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
+	function := source.Func(func(context.Context,
+		workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return nil
+	})
 	for _, test := range []struct {
 		source source.Source
 		want   string
@@ -131,7 +135,8 @@ func TestLogsAndEventsArePrintable(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		logger.WithName(unprintable.Text).Error(errors.New(unprintable.Text), unprintable.Text, unprintable.Text, unprintable.Text, "list", []string{unprintable.Text})
+		logger.WithName(unprintable.Text).Error(errors.New(unprintable.Text), unprintable.Text, unprintable.Text,
+			unprintable.Text, "list", []string{unprintable.Text})
 
 		if found := unprintable.First(out.String()); found != "" || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s: %q in %q", format, found, out.String())
@@ -142,7 +147,8 @@ func TestLogsAndEventsArePrintable(t *testing.T) {
 		}
 	}
 
-	event := newEvent(corev1.ObjectReference{Name: "a"}, time.Now(), corev1.EventTypeWarning, unprintable.Text, unprintable.Text)
+	event := newEvent(Component, corev1.ObjectReference{Name: "a"}, time.Now(), corev1.EventTypeWarning, unprintable.Text,
+		unprintable.Text)
 	if found := unprintable.First(event.Message + event.Reason); found != "" || strings.Contains(event.Reason, "\n") {
 		t.Errorf("%q in %q", found, event.Message)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -19,17 +20,21 @@ import (
 type Metrics struct {
 	sets      *labelSets
 	standings *standings
+	usage     *usageCounters
 
 	seen, submitted, refused, succeeded, failed            *prometheus.CounterVec
 	submitSummary, startSummary, succeededTime, failedTime *prometheus.SummaryVec
 	submitHistogram, startHistogram                        *prometheus.HistogramVec
 	executorsSucceeded, executorsFailed                    *prometheus.CounterVec
 
-	transitions, retries, statusWrites, runs         *prometheus.CounterVec
-	Unwatched                                        *prometheus.GaugeVec // set by package access
-	eventsDropped, spansDropped                      prometheus.Counter
-	phaseSeconds, submissionSeconds, runDelaySeconds *prometheus.HistogramVec
-	lagSeconds, requestSeconds                       *prometheus.HistogramVec
+	transitions, retries, statusWrites, runs, runRecords *prometheus.CounterVec
+	Unwatched                                            *prometheus.GaugeVec // set by package access
+	eventsDropped, spansDropped                          prometheus.Counter
+	phaseSeconds, submissionSeconds, runDelaySeconds     *prometheus.HistogramVec
+	lagSeconds, requestSeconds                           *prometheus.HistogramVec
+
+	logsNotKept, logBytes *prometheus.CounterVec
+	logSeconds            *prometheus.HistogramVec
 }
 
 // MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
@@ -41,6 +46,8 @@ type MetricsOptions struct {
 	// SubmitBuckets and StartBuckets are the ascending upper bounds, in seconds, of the two latency histograms. If
 	// empty, defaultSubmitBuckets and defaultStartBuckets apply.
 	SubmitBuckets, StartBuckets []float64
+	// OwnerLabel is the key of the label of custom resources by which usage is counted; empty for none.
+	OwnerLabel string
 }
 
 // defaultSubmitBuckets returns the buckets for the seconds from creation to the first submission: 62.5 ms to 256 s.
@@ -48,13 +55,6 @@ func defaultSubmitBuckets() []float64 { return prometheus.ExponentialBuckets(0.0
 
 // defaultStartBuckets returns the buckets for the seconds from creation to the first running driver: 1 s to 1024 s.
 func defaultStartBuckets() []float64 { return prometheus.ExponentialBuckets(1, 2, 11) }
-
-// These are the results of a status write, as values of the label result.
-const (
-	WriteStored   = "stored"
-	WriteConflict = "conflict"
-	WriteFailed   = "failed"
-)
 
 // These are the parts of a submission's time, as values of the label part.
 const (
@@ -70,6 +70,7 @@ func NewMetrics(reg prometheus.Registerer, options MetricsOptions) *Metrics {
 	m := &Metrics{sets: newLabelSets(options.Labels)}
 	m.registerPeers(reg, options)
 	m.registerOurs(reg)
+	m.usage = newUsageCounters(reg, options.OwnerLabel)
 	return m
 }
 
@@ -141,6 +142,7 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 	m.retries = counter("sparkoperator_retries_total", "Decisions to make another attempt, by how the last one ended.", "kind", "outcome")
 	m.statusWrites = counter("sparkoperator_status_writes_total", "Status patches sent, by result.", "kind", "result")
 	m.runs = counter("sparkoperator_runs_total", "Runs of schedules, by result, counted when the status is stored.", "kind", "result")
+	m.runRecords = counter("sparkoperator_run_records_total", "Records of finished runs, by result.", "result")
 	m.runDelaySeconds = histogram("sparkoperator_run_delay_seconds", "Time from when a run was due to the creation of its application.",
 		prometheus.ExponentialBuckets(0.125, 2, 15), "kind")
 	m.Unwatched = register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sparkoperator_namespace_unwatched_kinds",
@@ -153,9 +155,22 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 		prometheus.ExponentialBuckets(0.001, 2, 14), "kind", "part")
 	m.lagSeconds = histogram("sparkoperator_status_lag_seconds", "Time from a change of a driver's container to the stored status that shows it.",
 		prometheus.ExponentialBuckets(0.25, 2, 12), "kind", "phase")
+	m.logsNotKept = counter("sparkoperator_logs_not_kept_total", "Logs of pods that could not be kept, by reason.", "reason")
+	m.logBytes = counter("sparkoperator_logs_kept_bytes_total", "Compressed bytes of the logs that were kept.", "role")
+	m.logSeconds = histogram("sparkoperator_log_keep_duration_seconds", "Time from when a log was wanted until it was kept.",
+		prometheus.ExponentialBuckets(0.01, 3, 10), "role")
 	m.requestSeconds = histogram("sparkoperator_api_request_duration_seconds", "Duration of requests to the API server until the answer begins, without watches.",
 		prometheus.ExponentialBuckets(0.002, 2, 13), "verb", "resource")
 }
+
+// LogKept counts a log that was kept. The role is that of the pod, driver or executor.
+func (m *Metrics) LogKept(role string, bytes int64, seconds float64) {
+	m.logBytes.WithLabelValues(role).Add(float64(bytes))
+	m.logSeconds.WithLabelValues(role).Observe(seconds)
+}
+
+// LogNotKept counts a log that could not be kept.
+func (m *Metrics) LogNotKept(reason string) { m.logsNotKept.WithLabelValues(reason).Inc() }
 
 func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	reg.MustRegister(c)
@@ -164,7 +179,7 @@ func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 
 // Stored counts the transitions of a plan after the status of the plan was stored. The argument before is the state of
 // the custom resource (its Standing) before these transitions.
-func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecycle.Plan) {
+func (m *Metrics) Stored(subject lifecycle.Subject, before lifecycle.Standing, plan lifecycle.Plan) {
 	since := before.Since
 	for _, t := range plan.Transitions {
 		m.transitions.WithLabelValues(subject.Kind, phaseValue(t.To), string(t.Outcome)).Inc()
@@ -188,7 +203,7 @@ func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecy
 		return
 	}
 
-	labels := m.sets.valuesOf(subject.Key.Namespace, subject.Labels)
+	labels := m.sets.valuesOf(subject.Namespace, subject.Labels)
 	for _, t := range plan.Transitions {
 		m.entered(subject, t, labels)
 
@@ -200,7 +215,7 @@ func (m *Metrics) Stored(subject Subject, before lifecycle.Standing, plan lifecy
 
 // entered counts a transition of an application. If a driver's node is lost and returns, the transitions to the phase
 // Unknown and back do not count as another launch or start.
-func (m *Metrics) entered(subject Subject, t lifecycle.Transition, labels []string) {
+func (m *Metrics) entered(subject lifecycle.Subject, t lifecycle.Transition, labels []string) {
 	if t.From == lifecycle.New {
 		m.seen.WithLabelValues(labels...).Inc()
 	}
@@ -249,7 +264,7 @@ func between(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0)
 
 // RecordFirst records the Standing of a custom resource (its state for the gauges), unless this process has already
 // recorded a Standing of the custom resource.
-func (m *Metrics) RecordFirst(subject Subject, now lifecycle.Standing) {
+func (m *Metrics) RecordFirst(subject lifecycle.Subject, now lifecycle.Standing) {
 	if !m.standings.has(subject) {
 		m.standings.record(subject, now)
 	}
@@ -257,7 +272,7 @@ func (m *Metrics) RecordFirst(subject Subject, now lifecycle.Standing) {
 
 // Record records the Standing of a custom resource (its state for the gauges). It also counts the executors that have
 // ended since the last record.
-func (m *Metrics) Record(subject Subject, now lifecycle.Standing) {
+func (m *Metrics) Record(subject lifecycle.Subject, now lifecycle.Standing) {
 	ended := m.standings.record(subject, now)
 	if subject.NoApplication {
 		return
@@ -288,8 +303,16 @@ func (m *Metrics) Lag(kind string, phase lifecycle.Phase, happened, stored time.
 	m.lagSeconds.WithLabelValues(kind, phaseValue(phase)).Observe(between(happened, stored))
 }
 
-// StatusWrite counts a status patch by its result: WriteStored, WriteConflict or WriteFailed.
-func (m *Metrics) StatusWrite(kind, result string) {
+// StatusWrite counts a status patch by its result, which the request's error shows: stored, conflict or failed.
+func (m *Metrics) StatusWrite(kind string, err error) {
+	result := "failed"
+	switch {
+	case err == nil:
+		result = "stored"
+	case apierrors.IsConflict(err):
+		result = "conflict"
+	}
+
 	m.statusWrites.WithLabelValues(kind, result).Inc()
 }
 

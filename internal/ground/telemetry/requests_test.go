@@ -23,12 +23,15 @@ func TestRequestOf(t *testing.T) {
 		{"POST", "/api/v1/namespaces/x/pods", "dryRun=All", "create", "pods"},
 		{"DELETE", "/api/v1/namespaces/x/pods/a", "", "delete", "pods"},
 		{"DELETE", "/api/v1/namespaces/x/secrets", "", "deletecollection", "secrets"},
-		{"PATCH", "/apis/sparkoperator.k8s.io/v1beta2/namespaces/x/sparkapplications/a/status", "", "patch", "sparkapplications/status"},
-		{"PATCH", "/apis/sparkoperator.k8s.io/v1alpha1/namespaces/x/sparkconnects/a/status", "", "patch", "sparkconnects/status"},
+		{"PATCH", "/apis/sparkoperator.k8s.io/v1beta2/namespaces/x/sparkapplications/a/status", "", "patch",
+			"sparkapplications/status"},
+		{"PATCH", "/apis/sparkoperator.k8s.io/v1alpha1/namespaces/x/sparkconnects/a/status", "", "patch",
+			"sparkconnects/status"},
 		{"GET", "/apis/sparkoperator.k8s.io/v1alpha1/sparkconnects", "", "list", "sparkconnects"},
 		{"PATCH", "/apis/sparkoperator.k8s.io/v1beta2/namespaces/x/sparkapplications/a/scale", "", "patch", "other"},
 		{"PUT", "/apis/coordination.k8s.io/v1/namespaces/x/leases/l", "", "update", "leases"},
-		{"POST", "/apis/authorization.k8s.io/v1/namespaces/x/localsubjectaccessreviews", "", "create", "localsubjectaccessreviews"},
+		{"POST", "/apis/authorization.k8s.io/v1/namespaces/x/localsubjectaccessreviews", "", "create",
+			"localsubjectaccessreviews"},
 		{"OPTIONS", "/api/v1/namespaces/x/pods", "", "other", "pods"},
 		{"GET", "/apis/example.com/v1/widgets", "", "list", "other"},
 		{"GET", "/apis/apps/v1", "", "", ""}, // discovery
@@ -38,7 +41,8 @@ func TestRequestOf(t *testing.T) {
 	} {
 		verb, resource := requestOf(&http.Request{Method: test.method, URL: urlOf(test.path, test.query)})
 		if verb != test.verb || resource != test.resource {
-			t.Errorf("%s %s?%s is %q %q, want %q %q", test.method, test.path, test.query, verb, resource, test.verb, test.resource)
+			t.Errorf("%s %s?%s is %q %q, want %q %q", test.method, test.path, test.query, verb, resource, test.verb,
+				test.resource)
 		}
 	}
 }

@@ -35,12 +35,15 @@ func TestRuns(t *testing.T) {
 			case "sparkoperator_runs_total":
 				got[metric.GetLabel()[1].GetValue()] = metric.GetCounter().GetValue()
 			case "sparkoperator_run_delay_seconds":
-				got["delays"], got["delay"] = float64(metric.GetHistogram().GetSampleCount()), metric.GetHistogram().GetSampleSum()
+				got["delays"], got["delay"] = float64(metric.GetHistogram().GetSampleCount()),
+					metric.GetHistogram().GetSampleSum()
 			}
 		}
 	}
 
-	want := map[string]float64{schedule.ResultStarted: 2, schedule.ResultAsked: 1, schedule.ResultSkipped: 1, schedule.ResultRefused: 0, schedule.ResultReplaced: 0, schedule.ResultSucceeded: 0, schedule.ResultFailed: 0, "delays": 2, "delay": 3}
+	want := map[string]float64{schedule.ResultStarted: 2, schedule.ResultAsked: 1, schedule.ResultSkipped: 1,
+		schedule.ResultRefused: 0, schedule.ResultReplaced: 0, schedule.ResultSucceeded: 0, schedule.ResultFailed: 0,
+		"delays": 2, "delay": 3}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

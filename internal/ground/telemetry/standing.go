@@ -12,24 +12,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
-// Subject is a custom resource that the metrics describe.
-type Subject struct {
-	// Kind is the controller's name, such as "sparkapplication".
-	Kind string
-	Key  types.NamespacedName
-	// Created is the creation time of the custom resource.
-	Created time.Time
-	// Labels are the custom resource's labels. ExecutorLabels are the additional labels of its executors.
-	Labels, ExecutorLabels map[string]string
-	// NoApplication excludes the subject from the metrics of sparkoperator.k8s.io, which count SparkApplications.
-	NoApplication bool
-}
-
 // subjectKey identifies a custom resource. The kind is part of it, because custom resources of different kinds can have
 // the same namespace and name.
 type subjectKey struct {
 	kind string
 	key  types.NamespacedName
+}
+
+func keyOf(subject lifecycle.Subject) subjectKey {
+	return subjectKey{subject.Kind, types.NamespacedName{Namespace: subject.Namespace, Name: subject.Name}}
 }
 
 // entry is the state of one custom resource for the gauges.
@@ -73,16 +64,16 @@ type counted struct {
 }
 
 // has reports whether a standing of the custom resource was recorded.
-func (s *standings) has(subject Subject) bool {
+func (s *standings) has(subject lifecycle.Subject) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	_, known := s.all[subjectKey{subject.Kind, subject.Key}]
+	_, known := s.all[keyOf(subject)]
 	return known
 }
 
-func (s *standings) record(subject Subject, now lifecycle.Standing) counted {
-	key := subjectKey{subject.Kind, subject.Key}
+func (s *standings) record(subject lifecycle.Subject, now lifecycle.Standing) counted {
+	key := keyOf(subject)
 	if now.Since.IsZero() {
 		now.Since = subject.Created
 	}
@@ -95,11 +86,11 @@ func (s *standings) record(subject Subject, now lifecycle.Standing) counted {
 		return counted{}
 	}
 
-	labels := s.sets.valuesOf(subject.Key.Namespace, subject.Labels)
+	labels := s.sets.valuesOf(subject.Namespace, subject.Labels)
 
 	executorLabels := labels
 	if len(subject.ExecutorLabels) > 0 && len(s.sets.names) > 0 {
-		executorLabels = s.sets.valuesOf(subject.Key.Namespace, merged(subject.Labels, subject.ExecutorLabels))
+		executorLabels = s.sets.valuesOf(subject.Namespace, merged(subject.Labels, subject.ExecutorLabels))
 	}
 
 	next := entry{Standing: now, labels: labels, executorLabels: executorLabels, completed: now.ExecutorsCompleted, failed: now.ExecutorsFailed}

@@ -11,8 +11,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
-func app(kind, namespace, name string) Subject {
-	return Subject{Kind: kind, Key: types.NamespacedName{Namespace: namespace, Name: name}}
+func app(kind, namespace, name string) lifecycle.Subject {
+	return lifecycle.Subject{Kind: kind, Namespace: namespace, Name: name}
 }
 
 func TestRunningGaugeIsByLevel(t *testing.T) {
@@ -35,8 +35,8 @@ func TestRunningGaugeIsByLevel(t *testing.T) {
 		{func() { m.Record(b, in(lifecycle.Unknown)) }, 2},
 		{func() { m.Record(b, in(lifecycle.Scaling)) }, 3},
 		{func() { m.Record(a, in(lifecycle.Retained)) }, 2},
-		{func() { m.Remove("k", b.Key) }, 1},
-		{func() { m.Remove("other", a.Key) }, 0},
+		{func() { m.Remove("k", keyOf(b).key) }, 1},
+		{func() { m.Remove("other", keyOf(a).key) }, 0},
 	} {
 		step.do()
 
@@ -57,13 +57,15 @@ func TestServersAreNoApplications(t *testing.T) {
 	server.NoApplication, server.Labels = true, map[string]string{"team": "red"}
 	m.RecordFirst(server, lifecycle.Standing{})
 	m.Stored(server, lifecycle.Standing{Since: now}, lifecycle.Plan{Transitions: []lifecycle.Transition{
-		{From: lifecycle.New, To: lifecycle.Launched, Attempt: 1, At: now}, {From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, At: now},
+		{From: lifecycle.New, To: lifecycle.Launched, Attempt: 1, At: now},
+		{From: lifecycle.Launched, To: lifecycle.Started, Attempt: 1, At: now},
 		{From: lifecycle.Started, To: lifecycle.Ended, Attempt: 1, Outcome: lifecycle.Failed, At: now},
 		{From: lifecycle.Ended, To: lifecycle.Waiting, Attempt: 1, Outcome: lifecycle.Failed, At: now},
 		{From: lifecycle.Waiting, To: lifecycle.Done, Attempt: 1, Outcome: lifecycle.Refused, At: now},
 	}})
 	m.Record(server, lifecycle.Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2})
-	m.Record(server, lifecycle.Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2, ExecutorsFailed: 3, Since: now.Add(-time.Minute), Waits: "Unschedulable"})
+	m.Record(server, lifecycle.Standing{Phase: lifecycle.Running, State: "Ready", Attempt: 1, ExecutorsRunning: 2,
+		ExecutorsFailed: 3, Since: now.Add(-time.Minute), Waits: "Unschedulable"})
 
 	for _, prefix := range []string{"spark_application_", "spark_executor_"} {
 		wantSamples(t, reg, prefix, map[string]float64{})
@@ -74,7 +76,8 @@ func TestServersAreNoApplications(t *testing.T) {
 		"sparkoperator_applications_waiting{kind=server,phase=Running,reason=Unschedulable}":                 1,
 		"sparkoperator_applications_waiting_longest_seconds{kind=server,phase=Running,reason=Unschedulable}": 60,
 	})
-	wantSamples(t, reg, "sparkoperator_retries", map[string]float64{"sparkoperator_retries_total{kind=server,outcome=Failed}": 1})
+	wantSamples(t, reg, "sparkoperator_retries",
+		map[string]float64{"sparkoperator_retries_total{kind=server,outcome=Failed}": 1})
 
 	if got := samples(t, reg, "sparkoperator_transitions_total")["sparkoperator_transitions_total{kind=server,outcome=Failed,phase=Waiting}"]; got != 1 {
 		t.Errorf("a transition is counted %v times", got)
@@ -117,7 +120,7 @@ func TestStandings(t *testing.T) {
 		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=Launched,reason=Other}":         0,
 		"sparkoperator_applications_waiting_longest_seconds{kind=k,phase=New,reason=New}":                2,
 	})
-	m.RecordWait("k", fresh.Key, "OperatorForbidden")
+	m.RecordWait("k", keyOf(fresh).key, "OperatorForbidden")
 	m.RecordWait("k", types.NamespacedName{Name: "nobody"}, "OperatorForbidden")
 	m.Record(app("k", "b", "4"), lifecycle.Standing{Phase: lifecycle.Done, State: "FAILED"})
 
@@ -131,11 +134,13 @@ func TestStandings(t *testing.T) {
 	}
 
 	wantSamples(t, reg, "spark_executor_running_count", map[string]float64{
-		"spark_executor_running_count{team=Unknown}": 0, "spark_executor_running_count{team=red}": 0, "spark_executor_running_count{team=blue}": 3,
+		"spark_executor_running_count{team=Unknown}": 0, "spark_executor_running_count{team=red}": 0,
+		"spark_executor_running_count{team=blue}": 3,
 	})
 	m.Record(red, lifecycle.Standing{Phase: lifecycle.Done})
 	wantSamples(t, reg, "spark_application_running_count", map[string]float64{ // an existing series stays, at 0
-		"spark_application_running_count{team=Unknown}": 0, "spark_application_running_count{team=red}": 0, "spark_application_running_count{team=blue}": 0,
+		"spark_application_running_count{team=Unknown}": 0, "spark_application_running_count{team=red}": 0,
+		"spark_application_running_count{team=blue}": 0,
 	})
 }
 
@@ -147,7 +152,8 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 	a := app("k", "x", "a")
 
 	ended := func(attempt, completed, failed int32) lifecycle.Standing {
-		return lifecycle.Standing{Phase: lifecycle.Running, Attempt: attempt, ExecutorsCompleted: completed, ExecutorsFailed: failed}
+		return lifecycle.Standing{Phase: lifecycle.Running, Attempt: attempt, ExecutorsCompleted: completed,
+			ExecutorsFailed: failed}
 	}
 	for i, step := range []struct {
 		meet              bool
@@ -171,7 +177,8 @@ func TestExecutorsAreCountedOnce(t *testing.T) {
 		}
 
 		got := samples(t, reg, "spark_executor")
-		if got["spark_executor_success_count{}"] != step.completed || got["spark_executor_failure_count{}"] != step.failed {
+		if got["spark_executor_success_count{}"] != step.completed ||
+			got["spark_executor_failure_count{}"] != step.failed {
 			t.Errorf("after step %d: %v, want %v and %v", i, got, step.completed, step.failed)
 		}
 	}
@@ -186,9 +193,11 @@ func TestRestart(t *testing.T) {
 	for i := range 30 {
 		subject := app("k", fmt.Sprint("ns-", i%3), fmt.Sprint(i))
 
-		standing := lifecycle.Standing{Phase: lifecycle.Running, State: "RUNNING", Attempt: 1, ExecutorsRunning: 2, ExecutorsCompleted: 4}
+		standing := lifecycle.Standing{Phase: lifecycle.Running, State: "RUNNING", Attempt: 1, ExecutorsRunning: 2,
+			ExecutorsCompleted: 4}
 		if i%2 == 0 {
-			standing = lifecycle.Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1, Waits: "Unschedulable"}
+			standing = lifecycle.Standing{Phase: lifecycle.Launched, State: "SUBMITTED", Attempt: 1,
+				Waits: "Unschedulable"}
 		}
 
 		old.Record(subject, lifecycle.Standing{Phase: lifecycle.Launched, Attempt: 1})
@@ -197,7 +206,8 @@ func TestRestart(t *testing.T) {
 		fresh.Record(subject, standing)
 	}
 
-	for _, gauge := range []string{"spark_application_running_count", "spark_executor_running_count", "sparkoperator_applications{", "sparkoperator_applications_waiting{"} {
+	for _, gauge := range []string{"spark_application_running_count", "spark_executor_running_count",
+		"sparkoperator_applications{", "sparkoperator_applications_waiting{"} {
 		wantSamples(t, after, gauge, samples(t, before, gauge))
 	}
 

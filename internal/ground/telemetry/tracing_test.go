@@ -120,7 +120,8 @@ func textOf(attributes []*common.KeyValue) map[string]string {
 func apiServer(reported *string) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
 		*reported = r.Header.Get("Traceparent")
-		return &http.Response{StatusCode: http.StatusConflict, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		return &http.Response{StatusCode: http.StatusConflict, Header: http.Header{}, Body: http.NoBody,
+			Request: r}, nil
 	})
 }
 
@@ -146,7 +147,8 @@ func TestTraces(t *testing.T) {
 	to := newReceiver(t)
 	reg := prometheus.NewRegistry()
 
-	traces, err := NewTraces(TracesOptions{Endpoint: to.server.URL, SamplingRatio: 1, Version: "1.2.3"}, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
+	traces, err := NewTraces(TracesOptions{Endpoint: to.server.URL, SamplingRatio: 1, Version: "1.2.3"}, logr.Discard(),
+		NewMetrics(reg, MetricsOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,11 +167,14 @@ func TestTraces(t *testing.T) {
 	inPass := reported
 
 	traces.Decided(ctx, lifecycle.New, lifecycle.Plan{
-		Transitions: []lifecycle.Transition{{To: lifecycle.Launched, Cause: lifecycle.Cause{Reason: "Why", Message: "password=hunter2"}}},
-		Actions:     []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}},
-		Next:        lifecycle.Memory{Phase: lifecycle.Launched, Attempt: 3},
+		Transitions: []lifecycle.Transition{{To: lifecycle.Launched,
+			Cause: lifecycle.Cause{Reason: "Why", Message: "password=hunter2"}}},
+		Actions: []lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.Submission}},
+		Next:    lifecycle.Memory{Phase: lifecycle.Launched, Attempt: 3},
 	})
-	end(fmt.Errorf("create pod: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Reason: "Boom \xff", Message: "env[0]: Invalid value: hunter2"}}))
+	end(fmt.Errorf("create pod: %w",
+		&apierrors.StatusError{ErrStatus: metav1.Status{Reason: "Boom \xff",
+			Message: "env[0]: Invalid value: hunter2"}}))
 
 	if err := traces.Close(); err != nil {
 		t.Fatal(err)
@@ -186,11 +191,13 @@ func TestTraces(t *testing.T) {
 		t.Errorf("sent to %s", to.path)
 	}
 
-	if !bytes.Equal(request.GetParentSpanId(), pass.GetSpanId()) || !bytes.Equal(request.GetTraceId(), pass.GetTraceId()) || len(pass.GetParentSpanId()) != 0 {
+	if !bytes.Equal(request.GetParentSpanId(), pass.GetSpanId()) ||
+		!bytes.Equal(request.GetTraceId(), pass.GetTraceId()) || len(pass.GetParentSpanId()) != 0 {
 		t.Error("the request's span is not below the pass's")
 	}
 
-	if !strings.Contains(inPass, "-") || len(request.GetSpanId()) != 8 || request.GetKind() != tracepb.Span_SPAN_KIND_CLIENT || pass.GetKind() != tracepb.Span_SPAN_KIND_INTERNAL {
+	if !strings.Contains(inPass, "-") || len(request.GetSpanId()) != 8 ||
+		request.GetKind() != tracepb.Span_SPAN_KIND_CLIENT || pass.GetKind() != tracepb.Span_SPAN_KIND_INTERNAL {
 		t.Errorf("traceparent %q, kinds %s and %s", inPass, request.GetKind(), pass.GetKind())
 	}
 
@@ -203,17 +210,20 @@ func TestTraces(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(map[string]string{
-		"spark.kind": "sparkapplication", "k8s.namespace.name": "jobs", "spark.name": "pi", "spark.phase.from": "New", "spark.phase.to": "Launched",
-		"spark.attempt": "int_value:3", "spark.actions": "Create Submission",
+		"spark.kind": "sparkapplication", "k8s.namespace.name": "jobs", "spark.name": "pi", "spark.phase.from": "New",
+		"spark.phase.to": "Launched",
+		"spark.attempt":  "int_value:3", "spark.actions": "Create Submission",
 	}, textOf(pass.GetAttributes())); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
 
-	if diff := cmp.Diff(map[string]string{"service.name": "spark-operator", "service.version": "1.2.3"}, textOf(to.resource)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"service.name": "spark-operator", "service.version": "1.2.3"},
+		textOf(to.resource)); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)
 	}
 
-	if events := pass.GetEvents(); len(events) != 1 || textOf(events[0].GetAttributes())["spark.reason"] != "Why" || strings.Contains(events[0].String(), "hunter2") {
+	if events := pass.GetEvents(); len(events) != 1 || textOf(events[0].GetAttributes())["spark.reason"] != "Why" ||
+		strings.Contains(events[0].String(), "hunter2") {
 		t.Errorf("events %v", events)
 	}
 
@@ -221,17 +231,21 @@ func TestTraces(t *testing.T) {
 		t.Errorf("the answer is %q", status)
 	}
 
-	wantSamples(t, reg, "sparkoperator_spans_dropped_total", map[string]float64{"sparkoperator_spans_dropped_total{}": 0})
+	wantSamples(t, reg, "sparkoperator_spans_dropped_total",
+		map[string]float64{"sparkoperator_spans_dropped_total{}": 0})
 }
 
 // TestErrorsAreNotQuoted checks that a span contains the kind of an error but not its message.
 func TestErrorsAreNotQuoted(t *testing.T) {
 	const secret = "password=hunter2"
 	for want, err := range map[string]error{
-		"time-out":                   fmt.Errorf("write %s: %w", secret, context.DeadlineExceeded),
-		"Invalid":                    fmt.Errorf("%s: %w", secret, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, secret, nil)),
-		"Conflict":                   apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New(secret)),
-		"Gateway Timeout":            &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGatewayTimeout, Message: secret}},
+		"time-out": fmt.Errorf("write %s: %w", secret, context.DeadlineExceeded),
+		"Invalid": fmt.Errorf("%s: %w", secret,
+			apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, secret, nil)),
+		"Conflict": apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p",
+			errors.New(secret)),
+		"Gateway Timeout": &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGatewayTimeout,
+			Message: secret}},
 		"rejected by the API server": &apierrors.StatusError{ErrStatus: metav1.Status{Message: secret}},
 		"failed":                     errors.New(secret),
 	} {
@@ -256,7 +270,8 @@ func TestCollectorThatHangs(t *testing.T) {
 
 	reg := prometheus.NewRegistry()
 
-	traces, err := NewTraces(TracesOptions{Endpoint: hanging.URL, SamplingRatio: 1}, logr.Discard(), NewMetrics(reg, MetricsOptions{}))
+	traces, err := NewTraces(TracesOptions{Endpoint: hanging.URL, SamplingRatio: 1}, logr.Discard(),
+		NewMetrics(reg, MetricsOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +314,8 @@ func TestCollectorThatHangs(t *testing.T) {
 func TestSampling(t *testing.T) {
 	to := newReceiver(t)
 
-	traces, err := NewTraces(TracesOptions{Endpoint: to.server.URL + "/custom", SamplingRatio: 0}, logr.Discard(), NewMetrics(prometheus.NewRegistry(), MetricsOptions{}))
+	traces, err := NewTraces(TracesOptions{Endpoint: to.server.URL + "/custom", SamplingRatio: 0}, logr.Discard(),
+		NewMetrics(prometheus.NewRegistry(), MetricsOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +345,8 @@ func TestCollectorInTrouble(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 
-	for name, endpoint := range map[string]string{"it refuses": to.server.URL, "nobody is there": gone.URL, "it sends elsewhere": redirect.URL} {
+	for name, endpoint := range map[string]string{"it refuses": to.server.URL, "nobody is there": gone.URL,
+		"it sends elsewhere": redirect.URL} {
 		reg := prometheus.NewRegistry()
 		var message bytes.Buffer
 

@@ -56,7 +56,8 @@ func TestShortRefusalWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kinds"}, []string{"namespace"})
 		watches := New(runtime.NewScheme(), logr.Discard(), gauge)
-		w := &watched{Watches: watches, place: place{"n", pods}, located: true, informer: toolscache.NewSharedIndexInformer(&toolscache.ListWatch{}, &corev1.Pod{}, 0, nil)}
+		w := &watched{Watches: watches, place: place{"n", pods}, located: true,
+			informer: toolscache.NewSharedIndexInformer(&toolscache.ListWatch{}, &corev1.Pod{}, 0, nil)}
 		watches.all = append(watches.all, w)
 		var woken []string
 		watches.OnChange(func(namespace string) { woken = append(woken, namespace) })

@@ -46,10 +46,10 @@ func NewListener(kind client.Object, in cache.Cache) *Listener {
 // Source is the event source of one controller.
 type Source struct {
 	*Listener
-	shared     bool // whether it shares the informer event handler of the Listener
-	handler    handler.EventHandler
-	predicates []predicate.Predicate
-	synced     chan error // gets one value after the handler has received all existing objects
+	shared    bool // whether it shares the informer event handler of the Listener
+	handler   handler.EventHandler
+	predicate predicate.Predicate
+	synced    chan error // gets one value after the handler has received all existing objects
 
 	ctx   context.Context
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -65,7 +65,7 @@ func (l *Listener) Source(shared bool, to handler.EventHandler, predicates ...pr
 		defer l.mu.Unlock()
 		l.awaited++
 	}
-	return &Source{Listener: l, shared: shared, handler: to, predicates: predicates, synced: make(chan error, 1)}
+	return &Source{Listener: l, shared: shared, handler: to, predicate: predicate.And(predicates...), synced: make(chan error, 1)}
 }
 
 // String returns the kind of the source's objects, for the log.
@@ -160,13 +160,9 @@ func (s *Source) OnAdd(object any, initial bool) {
 	}
 
 	created := event.CreateEvent{Object: come, IsInInitialList: initial}
-	for _, p := range s.predicates {
-		if !p.Create(created) {
-			return
-		}
+	if s.predicate.Create(created) {
+		s.handler.Create(s.ctx, created, s.queue)
 	}
-
-	s.handler.Create(s.ctx, created, s.queue)
 }
 
 // OnUpdate implements toolscache.ResourceEventHandler.
@@ -179,13 +175,9 @@ func (s *Source) OnUpdate(old, changed any) {
 	}
 
 	update := event.UpdateEvent{ObjectOld: before, ObjectNew: now}
-	for _, p := range s.predicates {
-		if !p.Update(update) {
-			return
-		}
+	if s.predicate.Update(update) {
+		s.handler.Update(s.ctx, update, s.queue)
 	}
-
-	s.handler.Update(s.ctx, update, s.queue)
 }
 
 // OnDelete implements toolscache.ResourceEventHandler. If the watch was broken when the object was deleted, OnDelete
@@ -202,11 +194,7 @@ func (s *Source) OnDelete(object any) {
 	}
 
 	deleted := event.DeleteEvent{Object: gone, DeleteStateUnknown: unseen}
-	for _, p := range s.predicates {
-		if !p.Delete(deleted) {
-			return
-		}
+	if s.predicate.Delete(deleted) {
+		s.handler.Delete(s.ctx, deleted, s.queue)
 	}
-
-	s.handler.Delete(s.ctx, deleted, s.queue)
 }

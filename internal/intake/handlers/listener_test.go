@@ -29,7 +29,8 @@ func TestMissedDeletionReachesTheQueue(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var reported []string
-			notes := handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			notes := handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent,
+				_ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 				reported = append(reported, "went "+e.Object.GetName())
 			}}
 			NewListener(pod, nil).Source(false, notes).OnDelete(test.object)

@@ -5,12 +5,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/dialect/executors"
+	"github.com/sparkoperator/spark-operator/internal/ground/churn"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -19,7 +23,7 @@ import (
 // gatherDelay is the delay for events that no decision waits for. It lets one pass handle several events. For example,
 // five executors that start cause fifteen events within a second or two. A pass costs about as much as the delivery of
 // all these events, so a pass for each of them would be expensive. Users do not notice the delay, because changes of
-// executors are written to the status with an even longer delay (statuswrite.Quiet).
+// executors are written to the status with an even longer delay (package statuswrite).
 const gatherDelay = time.Second
 
 // delayedQueue is a queue whose Add delays the key by gatherDelay.
@@ -44,17 +48,27 @@ func (a Arrivals) Create(ctx context.Context, e event.CreateEvent, q workqueue.T
 type Pods struct {
 	handler.EventHandler
 	Owner handler.MapFunc
-	Ended *Ended
+	Ended *churn.Ended
 	// Leads is closed when this process becomes the leader. While the process is a standby replica, the leader counts
 	// the executors.
 	Leads <-chan struct{}
-	// Counts is true if the kind counts deleted executors.
+	// Counts is true if the kind counts deleted executors, or what pods have used.
 	Counts bool
+	// Logs receives the pods whose logs may have to be kept; nil if logs are not kept.
+	Logs Logs
+}
+
+// Logs keeps the logs of pods.
+type Logs interface {
+	// Observe receives the state of a pod, and Gone the last state of one that does not exist any more.
+	Observe(owner types.NamespacedName, pod *corev1.Pod)
+	Gone(owner types.NamespacedName, pod *corev1.Pod)
 }
 
 // Create queues the owner of a new pod.
 func (w Pods) Create(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if w.concerned(ctx, e.Object) {
+		w.keepLog(ctx, e.Object, Logs.Observe)
 		w.EventHandler.Create(ctx, e, gatherUnless(w.noteEnds(ctx, nil, e.Object), e.Object, q))
 	}
 }
@@ -62,21 +76,41 @@ func (w Pods) Create(ctx context.Context, e event.CreateEvent, q workqueue.Typed
 // Update queues the owner of a changed pod.
 func (w Pods) Update(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	if w.concerned(ctx, e.ObjectNew) || w.concerned(ctx, e.ObjectOld) {
+		w.keepLog(ctx, e.ObjectNew, Logs.Observe)
 		w.EventHandler.Update(ctx, e, gatherUnless(w.noteEnds(ctx, e.ObjectOld, e.ObjectNew), e.ObjectNew, q))
 	}
 }
 
 // Delete queues the owner of a deleted pod.
 func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	if pod, ok := e.Object.(*corev1.Pod); ok && w.Counts && pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
+	w.keepLog(ctx, e.Object, Logs.Gone)
+
+	pod, ok := e.Object.(*corev1.Pod)
+	switch {
+	case !ok || !w.Counts:
+	case pod.Labels[identity.RoleLabel] == identity.RoleExecutor:
 		// If the watch missed the deletion, the last known state of the pod is too old to show whether it ran.
 		taken := !e.DeleteStateUnknown && lifecycle.DeletedWhileRunning(pod)
-		w.note(ctx, End{Pod: LastState(pod), Gone: true, Taken: taken})
-	} else if ok && w.Counts && succeededDriver(pod) {
-		w.note(ctx, End{Pod: *pod})
+		w.note(ctx, churn.End{Pod: LastState(pod), Gone: true, Taken: taken, Use: lastUse(pod)})
+	case succeededDriver(pod):
+		w.note(ctx, churn.End{Pod: *pod, Use: lastUse(pod)})
+	case identity.IsDriver(pod) && lastUse(pod).From > 0:
+		w.note(ctx, churn.End{Pod: LastState(pod), Gone: true, Use: lastUse(pod)})
 	}
 
 	w.EventHandler.Delete(ctx, e, gatherUnless(e.Object.GetLabels()[identity.RoleLabel] != identity.RoleExecutor, e.Object, q))
+}
+
+// keepLog passes a pod of this kind to the keeper of logs.
+func (w Pods) keepLog(ctx context.Context, object client.Object, pass func(Logs, types.NamespacedName, *corev1.Pod)) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok || w.Logs == nil {
+		return
+	}
+
+	for _, request := range w.Owner(ctx, pod) {
+		pass(w.Logs, request.NamespacedName, pod)
+	}
 }
 
 // concerned reports whether a pod belongs to a custom resource of this kind. Every kind receives the events of all
@@ -112,12 +146,23 @@ func (w Pods) noteEnds(ctx context.Context, before, now client.Object) (fails bo
 		return false
 	}
 
-	w.note(ctx, End{Pod: *now.(*corev1.Pod)})
+	pod := now.(*corev1.Pod)
+	w.note(ctx, churn.End{Pod: *pod, Use: lifecycle.Use(pod)})
 	return true
 }
 
+// lastUse returns what a pod has used whose deletion an event shows. If the watch missed the deletion, the event may be
+// late, and the pod was gone at its deletion timestamp.
+func lastUse(pod *corev1.Pod) lifecycle.PodUse {
+	gone := time.Now()
+	if by := pod.DeletionTimestamp; by != nil && by.Time.Before(gone) {
+		gone = by.Time
+	}
+	return lifecycle.Use(pod).GoneAt(gone)
+}
+
 // note remembers an executor that failed or was deleted, if this process leads.
-func (w Pods) note(ctx context.Context, end End) {
+func (w Pods) note(ctx context.Context, end churn.End) {
 	select {
 	case <-w.Leads:
 	default:
@@ -138,4 +183,26 @@ func succeededDriver(pod *corev1.Pod) bool {
 func failedExecutor(object client.Object) bool {
 	pod, ok := object.(*corev1.Pod)
 	return ok && pod.Labels[identity.RoleLabel] == identity.RoleExecutor && lifecycle.ExecutorFacts(pod).Phase == lifecycle.DriverFailed
+}
+
+// LastState converts a deleted executor into the form in which churn.Ended remembers it. The pod of a failed executor
+// stays unchanged. Any other pod is reduced to the fields that are needed to count the executor. Its phase becomes
+// Failed if the operator expected the executor to fail (executors.IsLeaving), and otherwise Succeeded.
+func LastState(pod *corev1.Pod) corev1.Pod {
+	facts := lifecycle.ExecutorFacts(pod)
+	if facts.Phase == lifecycle.DriverFailed {
+		return *pod
+	}
+
+	over := corev1.PodSucceeded
+	if executors.IsLeaving(&facts) {
+		over = corev1.PodFailed
+	}
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Labels: pod.Labels, OwnerReferences: pod.OwnerReferences,
+			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
+		},
+		Status: corev1.PodStatus{Phase: over, Reason: pod.Status.Reason, Message: pod.Status.Message, Conditions: pod.Status.Conditions},
+	}
 }

@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/ground/churn"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -28,13 +27,17 @@ import (
 func endedExecutor(uid string, code int32) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid), Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor, identity.AppUIDLabel: "app", identity.AttemptLabel: "1"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication", Name: "pi", UID: "app"}},
+			Namespace: "ns", Name: "pi-exec-" + uid, UID: types.UID(uid),
+			Labels: map[string]string{identity.RoleLabel: identity.RoleExecutor, identity.AppUIDLabel: "app",
+				identity.AttemptLabel: "1"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(),
+				Kind: "SparkApplication", Name: "pi", UID: "app"}},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: overlay.ExecutorContainer}}},
 	}
 	if code >= 0 {
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: overlay.ExecutorContainer,
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
 	}
 	return pod
 }
@@ -49,6 +52,8 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 	driver.Labels[identity.RoleLabel] = identity.RoleDriver
 	succeeded := endedExecutor("1", 0)
 	succeeded.Labels[identity.RoleLabel] = identity.RoleDriver
+	withNode := driver.DeepCopy()
+	withNode.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Unix(1000, 0)}}
 	open, closed := make(chan struct{}), make(chan struct{})
 	close(closed)
 
@@ -71,7 +76,8 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 		{"is deleted", closed, true, runs, nil, 1},
 		{"is deleted after it failed", closed, true, failed, nil, 1},
 		{"is deleted while another replica leads", open, true, runs, nil, 0},
-		{"a driver is deleted", closed, true, driver, nil, 0},
+		{"a driver without a node is deleted", closed, true, driver, nil, 0},
+		{"a driver is deleted", closed, true, withNode, nil, 1},
 		{"a driver that exited with 0 is deleted", closed, true, succeeded, nil, 1},
 		{"is deleted, kind does not count deletions", closed, false, runs, nil, 0},
 		{"fails, kind does not count deletions", closed, false, runs, failed, 1},
@@ -79,7 +85,7 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			owner := OwnerOf(v1beta2.Kind("SparkApplication"), "")
 
-			w := Pods{handler.Funcs{}, owner, &Ended{}, test.leads, test.counts}
+			w := Pods{handler.Funcs{}, owner, &churn.Ended{}, test.leads, test.counts, nil}
 			switch {
 			case test.now == nil:
 				w.Delete(t.Context(), event.DeleteEvent{Object: test.before}, nil)
@@ -89,8 +95,15 @@ func TestFailedExecutorIsNoted(t *testing.T) {
 				w.Update(t.Context(), event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.now}, nil)
 			}
 
-			if got := w.Ended.Of(key); len(got) != test.want {
+			got := w.Ended.Of(key)
+			if len(got) != test.want {
 				t.Errorf("noted %d, want %d", len(got), test.want)
+			}
+
+			for _, end := range got {
+				if test.now == nil && end.Use.From > 0 && end.Use.Until == 0 {
+					t.Errorf("the end of the pod is unknown: %+v", end.Use)
+				}
 			}
 		})
 	}
@@ -105,7 +118,8 @@ func TestLastState(t *testing.T) {
 	runs.Status.Phase = corev1.PodRunning
 	evicted := runs.DeepCopy()
 
-	evicted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}
+	evicted.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+		Reason: "EvictionByEvictionAPI"}}
 	for name, c := range map[string]struct {
 		pod  *corev1.Pod
 		want lifecycle.DriverPhase
@@ -119,7 +133,8 @@ func TestLastState(t *testing.T) {
 		last := LastState(c.pod)
 
 		facts := lifecycle.ExecutorFacts(&last)
-		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || last.UID != c.pod.UID || len(last.OwnerReferences) != 1 {
+		if facts.Phase != c.want || facts.Name != c.pod.Name || facts.Attempt != 1 || last.UID != c.pod.UID ||
+			len(last.OwnerReferences) != 1 {
 			t.Errorf("%s: %+v of %+v", name, facts, last)
 		}
 	}
@@ -147,7 +162,7 @@ func TestDeletedRunningExecutorIsTaken(t *testing.T) {
 		"it had not begun":             {event.DeleteEvent{Object: endedExecutor("1", -1)}, false},
 		"it had no grace period":       {event.DeleteEvent{Object: graceless(runs)}, false},
 	} {
-		w := Pods{handler.Funcs{}, owner, &Ended{}, leads, true}
+		w := Pods{handler.Funcs{}, owner, &churn.Ended{}, leads, true, nil}
 		w.Delete(t.Context(), c.deleted, nil)
 
 		got := w.Ended.Of(types.NamespacedName{Namespace: "ns", Name: "pi"})
@@ -197,13 +212,14 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 	close(leads)
 
 	owner := OwnerOf(v1beta2.Kind("SparkApplication"), "")
-	w := Pods{handler.EnqueueRequestsFromMapFunc(owner), owner, &Ended{}, leads, true}
+	w := Pods{handler.EnqueueRequestsFromMapFunc(owner), owner, &churn.Ended{}, leads, true, nil}
 	driver := endedExecutor("d", -1)
 	driver.Labels[identity.RoleLabel] = identity.RoleDriver
 	waits := driver.DeepCopy()
 	driver.Status.Phase = corev1.PodRunning
 	stuck, going := waits.DeepCopy(), waits.DeepCopy()
-	stuck.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	stuck.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		Reason: corev1.PodReasonUnschedulable}}
 	going.DeletionTimestamp = new(metav1.Now())
 
 	runs, failed := endedExecutor("1", -1), endedExecutor("1", 1)
@@ -245,84 +261,5 @@ func TestEventsAreNotRateLimited(t *testing.T) {
 				t.Errorf("added later (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestEndsAreBounded checks that noted executors are forgotten when they are counted or their application is deleted,
-// and that their number is bounded.
-func TestEndsAreBounded(t *testing.T) {
-	t.Parallel()
-	var e Ended
-	key := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: strconv.Itoa(i)} }
-	failed, gone := endsOf{"ns", false}, endsOf{"ns", true}
-
-	for i := range maxEnds + 10 {
-		end := End{Pod: *endedExecutor(strconv.Itoa(i), 1)}
-		e.Note(key(i%7), end)
-		e.Note(key(i%7), end) // noting it twice has no effect
-		e.Note(key(i%7), End{Pod: end.Pod, Gone: true})
-	}
-
-	held := 0
-	for i := range 7 {
-		held += len(e.Of(key(i)))
-	}
-
-	if held != maxEnds+10 || e.held[failed] != maxEnds || e.held[gone] != 10 { // the last ten are known only as deleted
-		t.Errorf("%d held, said to be %v, want %d", held, e.held, maxEnds)
-	}
-
-	for i := range maxGone {
-		e.Note(key(7), End{Pod: *endedExecutor(strconv.Itoa(i), 0), Gone: true})
-	}
-
-	if got := e.Of(key(7)); len(got) != maxGone-10 || e.held[gone] != maxGone {
-		t.Errorf("%d are held that are gone, said to be %v, want %d", len(got), e.held, maxGone)
-	}
-
-	e.Forget(key(7))
-	first := slices.DeleteFunc(e.Of(key(0)), func(e2 End) bool { return e2.Gone })
-	e.Counted(key(0), first[:3])
-	e.Counted(key(0), first[:3])
-
-	if e.held[failed] != maxEnds-3 {
-		t.Errorf("of %d, %v are held", len(first), e.held)
-	}
-
-	e.Counted(key(0), first)
-
-	for i := 1; i < 7; i++ {
-		e.Forget(key(i))
-	}
-
-	e.Forget(key(0))
-
-	if len(e.held) != 0 || len(e.keys) != 0 {
-		t.Errorf("%v are held still: %v", e.held, e.keys)
-	}
-}
-
-// TestEndsOfOthersStay checks that the executors of a namespace are still remembered, however many executors fail in
-// other namespaces.
-func TestEndsOfOthersStay(t *testing.T) {
-	t.Parallel()
-
-	var e Ended
-	for i := range 20 * maxEnds {
-		key := types.NamespacedName{Namespace: "busy-" + strconv.Itoa(i%10), Name: "app"}
-		e.Note(key, End{Pod: *endedExecutor(strconv.Itoa(i), 1)})
-	}
-
-	if all := e.held[endsOf{}]; all != allEnds*maxEnds {
-		t.Errorf("%d of all namespaces are remembered, want %d", all, allEnds*maxEnds)
-	}
-
-	calm := types.NamespacedName{Namespace: "calm", Name: "app"}
-	for i := range maxEnds {
-		e.Note(calm, End{Pod: *endedExecutor(strconv.Itoa(i), 1)})
-	}
-
-	if own := len(e.Of(calm)); own != maxEnds/ownEnds {
-		t.Errorf("%d of another namespace are remembered, want %d", own, maxEnds/ownEnds)
 	}
 }

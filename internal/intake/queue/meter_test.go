@@ -50,7 +50,8 @@ func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		classes := classesOf{}
 		q := New(Options[string]{
-			Name: "measured", Limiter: workqueue.DefaultTypedItemBasedRateLimiter[string](), Class: classes.get, Tenant: tenantOf,
+			Name: "measured", Limiter: workqueue.DefaultTypedItemBasedRateLimiter[string](), Class: classes.get,
+			Tenant: tenantOf,
 		})
 		defer q.ShutDown()
 
@@ -99,14 +100,16 @@ func TestMeter(t *testing.T) {
 		synctest.Wait()
 
 		got := measured(t, "measured")
-		for _, name := range []string{"workqueue_depth-100", "workqueue_depth0", "workqueue_depth100", "workqueue_depth200", "workqueue_unfinished_work_seconds"} {
+		for _, name := range []string{"workqueue_depth-100", "workqueue_depth0", "workqueue_depth100",
+			"workqueue_depth200", "workqueue_unfinished_work_seconds"} {
 			if got[name] != 0 {
 				t.Errorf("%s = %v when nothing is to do", name, got[name])
 			}
 		}
 
 		if got["workqueue_work_duration_seconds sum"] != 1.4 || got["workqueue_work_duration_seconds count"] != 4 {
-			t.Errorf("work took %v s in %v pieces", got["workqueue_work_duration_seconds sum"], got["workqueue_work_duration_seconds count"])
+			t.Errorf("work took %v s in %v pieces", got["workqueue_work_duration_seconds sum"],
+				got["workqueue_work_duration_seconds count"])
 		}
 	})
 }

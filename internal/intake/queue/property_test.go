@@ -53,7 +53,8 @@ type late struct {
 }
 
 func newModel(t *testing.T) *model {
-	return &model{t: t, waits: map[string]*waiting{}, working: map[string]Class{}, again: map[string]claim{}, later: map[string]late{}}
+	return &model{t: t, waits: map[string]*waiting{}, working: map[string]Class{}, again: map[string]claim{},
+		later: map[string]late{}}
 }
 
 // at reports whether an item is in work.
@@ -220,7 +221,7 @@ func (m *model) pass() {
 // overdue reports whether an item of a class, among the given items, has waited longer than the patience.
 func (m *model) overdue(open map[string]bool, class Class) bool {
 	for key := range open {
-		if w := m.waits[key]; w.class == class && time.Since(w.since) > Patience {
+		if w := m.waits[key]; w.class == class && time.Since(w.since) > patience {
 			return true
 		}
 	}
@@ -260,7 +261,8 @@ func (m *model) fell(q *testQueue, key string, to Class) {
 	m.t.Helper()
 
 	if w := m.waits[key]; to >= w.class || to != q.classes.get(key) || time.Since(w.classified) <= q.doubt {
-		m.t.Fatalf("%s, of class %d for %s, was put back as %d; it is of class %d", key, w.class, time.Since(w.classified), to, q.classes.get(key))
+		m.t.Fatalf("%s, of class %d for %s, was put back as %d; it is of class %d", key, w.class,
+			time.Since(w.classified), to, q.classes.get(key))
 	}
 
 	m.come(key, claim{to, time.Now()})
@@ -278,12 +280,14 @@ func (m *model) took(key string) {
 
 	open := m.open()
 	if !open[key] {
-		m.t.Fatalf("%s of class %d was handed out, but is not one of the %d available items; in work: %v", key, got.class, len(open), m.working)
+		m.t.Fatalf("%s of class %d was handed out, but is not one of the %d available items; in work: %v", key,
+			got.class, len(open), m.working)
 	}
 
 	for class := got.class + 1; class <= Leaving; class++ {
 		if m.has(open, class) && !m.overdue(open, got.class) {
-			m.t.Fatalf("%s of class %d was handed out before an item of class %d, and is not overdue", key, got.class, class)
+			m.t.Fatalf("%s of class %d was handed out before an item of class %d, and is not overdue", key,
+				got.class, class)
 		}
 	}
 
@@ -322,7 +326,8 @@ func (m *model) fair(open map[string]bool, key string, got *waiting) {
 		}
 
 		if w.turns[tenantOf(key)]++; w.turns[tenantOf(key)] > w.ahead+1 {
-			m.t.Fatalf("tenant %s had %d turns since %s was added behind %d items of its own tenant", tenantOf(key), w.turns[tenantOf(key)], other, w.ahead)
+			m.t.Fatalf("tenant %s had %d turns since %s was added behind %d items of its own tenant", tenantOf(key),
+				w.turns[tenantOf(key)], other, w.ahead)
 		}
 	}
 }
@@ -362,7 +367,7 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 	q, m := newTestQueue(), newModel(t)
 	defer q.ShutDown()
 
-	q.doubt = []time.Duration{Doubt, time.Second, 200 * time.Millisecond, time.Millisecond}[random.IntN(4)]
+	q.doubt = []time.Duration{doubt, time.Second, 200 * time.Millisecond, time.Millisecond}[random.IntN(4)]
 	m.most = []int{0, 0, 1, 3}[random.IntN(4)]
 	m.workers = []int{0, 1, 2, 5, 8}[random.IntN(5)]
 	q.ready.fresh.places, q.ready.workers.places = m.most, m.workers
@@ -399,7 +404,8 @@ func play(t *testing.T, random *rand.Rand) (put int) {
 		}
 
 		if q.Len() != len(m.waits)+len(m.again) {
-			t.Fatalf("%d items wait, want %d ready and %d that were added again while in work", q.Len(), len(m.waits), len(m.again))
+			t.Fatalf("%d items wait, want %d ready and %d that were added again while in work", q.Len(), len(m.waits),
+				len(m.again))
 		}
 	}
 
@@ -575,7 +581,8 @@ func TestWorkers(t *testing.T) {
 
 	for i := range names {
 		if asked[i].Load() != seen[i].Load() {
-			t.Errorf("%s was added %d times, and last handed out after %d of them", names[i], asked[i].Load(), seen[i].Load())
+			t.Errorf("%s was added %d times, and last handed out after %d of them", names[i], asked[i].Load(),
+				seen[i].Load())
 		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// Patience is the default of Options.Patience.
-	Patience = 100 * time.Millisecond
-	// Doubt is how long the queue trusts the class of an item. A class that was determined longer ago may be too high
+	// patience is the default of Options.Patience.
+	patience = 100 * time.Millisecond
+	// doubt is how long the queue trusts the class of an item. A class that was determined longer ago may be too high
 	// by now.
-	Doubt = 10 * time.Second
+	doubt = 10 * time.Second
 )
 
 // Options are the settings of a queue.
@@ -100,11 +100,11 @@ var _ workqueue.TypedRateLimitingInterface[string] = &Queue[string]{}
 // New returns a new queue. The queue updates its metrics until it is shut down.
 func New[T comparable](options Options[T]) *Queue[T] {
 	if options.Patience == 0 {
-		options.Patience = Patience
+		options.Patience = patience
 	}
 
 	q := &Queue[T]{
-		options: options, meter: newMeter(options.Name), doubt: Doubt,
+		options: options, meter: newMeter(options.Name), doubt: doubt,
 		ready:   order[T]{patience: options.Patience, workers: quota{places: options.Workers}, fresh: quota{places: options.FreshAtOnce}},
 		entries: map[T]*entry[T]{}, working: map[T]work{}, end: make(chan struct{}),
 	}

@@ -88,8 +88,10 @@ func TestOrder(t *testing.T) {
 		want []string
 	}{
 		{"nothing", func(*testQueue) {}, nil},
-		{"items of one tenant keep their order", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/3") }, []string{"a/1", "a/2", "a/3"}},
-		{"an item that is added often is handed out once", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/1", "a/1") }, []string{"a/1", "a/2"}},
+		{"items of one tenant keep their order", func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/3") },
+			[]string{"a/1", "a/2", "a/3"}},
+		{"an item that is added often is handed out once",
+			func(q *testQueue) { q.addAs(Changed, "a/1", "a/2", "a/1", "a/1") }, []string{"a/1", "a/2"}},
 		{"higher classes first", func(q *testQueue) {
 			q.addAs(Settled, "a/settled")
 			q.addAs(Changed, "a/changed")
@@ -147,7 +149,7 @@ func TestBegun(t *testing.T) {
 		first, _ := q.Get()
 		q.addAs(Fresh, first) // the cache does not show the result of the pass yet
 		q.Done(first)
-		time.Sleep(Patience + 1)
+		time.Sleep(patience + 1)
 		q.addAs(Changed, first)
 
 		if diff := cmp.Diff([]string{"a/1", "a/2", "a/3", "a/4"}, q.take(all)); diff != "" || first != "a/1" {
@@ -238,12 +240,15 @@ func TestShares(t *testing.T) {
 		wait time.Duration
 		want map[Class]int // out of 240 turns
 	}{
-		{"no class is overdue", []Class{Fresh, Changed, Settled}, Patience, map[Class]int{Fresh: 240}},
-		{"Changed is overdue and comes first, but Fresh gets some turns", []Class{Fresh, Changed}, Patience + 1, map[Class]int{Changed: 210, Fresh: 30}},
-		{"Settled gets some turns too", []Class{Fresh, Changed, Settled}, Patience + 1, map[Class]int{Changed: 210, Fresh: 15, Settled: 15}},
-		{"Fresh and Settled only", []Class{Fresh, Settled}, Patience + 1, map[Class]int{Fresh: 210, Settled: 30}},
-		{"Leaving comes before all other classes", []Class{Leaving, Fresh, Changed, Settled}, Patience + 1, map[Class]int{Leaving: 210, Changed: 10, Fresh: 10, Settled: 10}},
-		{"alone", []Class{Settled}, Patience + 1, map[Class]int{Settled: 240}},
+		{"no class is overdue", []Class{Fresh, Changed, Settled}, patience, map[Class]int{Fresh: 240}},
+		{"Changed is overdue and comes first, but Fresh gets some turns", []Class{Fresh, Changed}, patience + 1,
+			map[Class]int{Changed: 210, Fresh: 30}},
+		{"Settled gets some turns too", []Class{Fresh, Changed, Settled}, patience + 1,
+			map[Class]int{Changed: 210, Fresh: 15, Settled: 15}},
+		{"Fresh and Settled only", []Class{Fresh, Settled}, patience + 1, map[Class]int{Fresh: 210, Settled: 30}},
+		{"Leaving comes before all other classes", []Class{Leaving, Fresh, Changed, Settled}, patience + 1,
+			map[Class]int{Leaving: 210, Changed: 10, Fresh: 10, Settled: 10}},
+		{"alone", []Class{Settled}, patience + 1, map[Class]int{Settled: 240}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -284,15 +289,19 @@ func TestFell(t *testing.T) {
 		then func(*testQueue) // after the wait
 		want []string
 	}{
-		{"the class is not old enough to be computed again", Doubt, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
-		{"no class has changed", Doubt + 1, func(*testQueue) {}, []string{"a/1", "a/2", "a/new", "b/changed"}},
-		{"one item has become Settled", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/2", "a/new", "b/changed", "a/1"}},
-		{"all old items have become Settled", Doubt + 1, func(q *testQueue) {
+		{"the class is not old enough to be computed again", doubt,
+			func(q *testQueue) { q.classes.set("a/1", Settled) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"no class has changed", doubt + 1, func(*testQueue) {}, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"one item has become Settled", doubt + 1, func(q *testQueue) { q.classes.set("a/1", Settled) },
+			[]string{"a/2", "a/new", "b/changed", "a/1"}},
+		{"all old items have become Settled", doubt + 1, func(q *testQueue) {
 			q.classes.set("a/1", Settled)
 			q.classes.set("a/2", Settled)
 		}, []string{"a/new", "b/changed", "a/1", "a/2"}},
-		{"one item has become Changed and was added again", Doubt + 1, func(q *testQueue) { q.addAs(Changed, "a/1") }, []string{"a/2", "a/new", "b/changed", "a/1"}},
-		{"one item has become more urgent and is handed out at once", Doubt + 1, func(q *testQueue) { q.classes.set("a/1", Leaving) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
+		{"one item has become Changed and was added again", doubt + 1, func(q *testQueue) { q.addAs(Changed, "a/1") },
+			[]string{"a/2", "a/new", "b/changed", "a/1"}},
+		{"one item has become more urgent and is handed out at once", doubt + 1,
+			func(q *testQueue) { q.classes.set("a/1", Leaving) }, []string{"a/1", "a/2", "a/new", "b/changed"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -328,7 +337,7 @@ func TestAddedWhileDoubted(t *testing.T) {
 			defer q.ShutDown()
 
 			q.addAs(Fresh, "a/1", "a/2")
-			time.Sleep(Doubt + 1)
+			time.Sleep(doubt + 1)
 
 			class := q.options.Class
 
@@ -369,9 +378,13 @@ func TestLate(t *testing.T) {
 			q.AddAfter("a/1", 2*time.Second)
 		},
 			map[time.Duration][]string{time.Second: {"a/1"}}},
-		{"Add makes an item ready that was queued for later", func(q *testQueue) { q.AddAfter("a/1", time.Second); q.Add("a/1") }, map[time.Duration][]string{0: {"a/1"}}},
-		{"a delay of zero or less means at once", func(q *testQueue) { q.AddAfter("a/1", 0); q.AddAfter("a/2", -1) }, map[time.Duration][]string{0: {"a/1", "a/2"}}},
-		{"AddAfter does not delay a ready item", func(q *testQueue) { q.Add("a/1"); q.AddAfter("a/1", time.Second) }, map[time.Duration][]string{0: {"a/1"}}},
+		{"Add makes an item ready that was queued for later",
+			func(q *testQueue) { q.AddAfter("a/1", time.Second); q.Add("a/1") },
+			map[time.Duration][]string{0: {"a/1"}}},
+		{"a delay of zero or less means at once", func(q *testQueue) { q.AddAfter("a/1", 0); q.AddAfter("a/2", -1) },
+			map[time.Duration][]string{0: {"a/1", "a/2"}}},
+		{"AddAfter does not delay a ready item", func(q *testQueue) { q.Add("a/1"); q.AddAfter("a/1", time.Second) },
+			map[time.Duration][]string{0: {"a/1"}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -445,7 +458,8 @@ func TestBackoff(t *testing.T) {
 			q.Done(key)
 			return time.Since(began)
 		}
-		for _, want := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, time.Second} {
+		for _, want := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
+			800 * time.Millisecond, time.Second} {
 			if got := wait("a/1"); got != want {
 				t.Errorf("error %d delays the item by %s, want %s", q.NumRequeues("a/1"), got, want)
 			}
@@ -475,9 +489,14 @@ func TestAddedWhileWorkedOn(t *testing.T) {
 	}{
 		{"not added", func(*testQueue) {}, []string{"a/2"}},
 		{"added", func(q *testQueue) { q.Add("a/1") }, []string{"a/2", "a/1"}},
-		{"added often, once with a higher class", func(q *testQueue) { q.Add("a/1"); q.addAs(Leaving, "a/1"); q.addAs(Changed, "a/1") }, []string{"a/1", "a/2"}},
-		{"queued for later, and its time came", func(q *testQueue) { q.AddAfter("a/1", time.Second); time.Sleep(time.Second); synctest.Wait() }, []string{"a/2", "a/1"}},
-		{"queued for later, and its time did not come", func(q *testQueue) { q.AddAfter("a/1", time.Hour) }, []string{"a/2"}},
+		{"added often, once with a higher class",
+			func(q *testQueue) { q.Add("a/1"); q.addAs(Leaving, "a/1"); q.addAs(Changed, "a/1") },
+			[]string{"a/1", "a/2"}},
+		{"queued for later, and its time came",
+			func(q *testQueue) { q.AddAfter("a/1", time.Second); time.Sleep(time.Second); synctest.Wait() },
+			[]string{"a/2", "a/1"}},
+		{"queued for later, and its time did not come", func(q *testQueue) { q.AddAfter("a/1", time.Hour) },
+			[]string{"a/2"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -38,6 +39,9 @@ import (
 type Caches struct {
 	// Kinds are the kinds to watch if the API server serves them. They must not change after Start.
 	Kinds []schema.GroupVersionKind
+	// Contents are kinds to watch in the same way, of whose objects the caches hold more than the metadata. Their objects
+	// do not count as dependents (Full). Contents must not change after Start.
+	Contents []Content
 	// Interval is the time between two checks whether the API server serves a kind. Each check is one small request for
 	// each enabled kind. New sets 10 s. Interval must not change after Start.
 	Interval time.Duration
@@ -49,6 +53,26 @@ type Caches struct {
 	mu      sync.RWMutex
 	caches  map[schema.GroupVersionKind]cache.Cache // the synced caches
 	feeding []fed
+}
+
+// Content describes a kind of which the caches hold the content.
+type Content struct {
+	Kind schema.GroupVersionKind
+	// Empty returns an empty object of the kind.
+	Empty func() client.Object
+	// Transform drops what the operator does not read.
+	Transform toolscache.TransformFunc
+	// Changed passes on the updates that decisions depend on.
+	Changed predicate.Predicate
+}
+
+// content returns the description of a kind of which the caches hold the content, or nil.
+func (c *Caches) content(kind schema.GroupVersionKind) *Content {
+	i := slices.IndexFunc(c.Contents, func(known Content) bool { return known.Kind == kind })
+	if i < 0 {
+		return nil
+	}
+	return &c.Contents[i]
 }
 
 // fed is a controller whose queue the caches feed, the controller's mapping from objects to custom resources, and its
@@ -74,9 +98,9 @@ func New(mgr manager.Manager, kinds []schema.GroupVersionKind, options cache.Opt
 }
 
 // Feed connects a controller to the caches: if an object is created or deleted, or an auxiliary object is edited by
-// others (feed.CreatedOrEdited), the controller queues the custom resources that toOwner returns for the object, unless
-// the predicate `also` drops the event. Feed may be called before or after a cache is filled: each cache feeds each
-// controller once.
+// others (handlers.CreatedOrEdited), the controller queues the custom resources that toOwner returns for the object,
+// unless the predicate `also` drops the event. Feed may be called before or after a cache is filled: each cache feeds
+// each controller once.
 func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler, also predicate.Predicate) error {
 	to := fed{work, toOwner, also}
 
@@ -86,14 +110,17 @@ func (c *Caches) Feed(work controller.Controller, toOwner handler.EventHandler, 
 	c.mu.Unlock()
 
 	for kind, children := range full {
-		if err := to.watch(children, kind); err != nil {
+		if err := to.watch(children, kind, c.content(kind)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f fed) watch(children cache.Cache, kind schema.GroupVersionKind) error {
+func (f fed) watch(children cache.Cache, kind schema.GroupVersionKind, content *Content) error {
+	if content != nil {
+		return f.controller.Watch(source.Kind(children, content.Empty(), f.toOwner, content.Changed))
+	}
 	return f.controller.Watch(source.Kind[client.Object](children, identity.MetadataOnly(kind), f.toOwner, handlers.CreatedOrEdited(), f.also))
 }
 
@@ -112,6 +139,10 @@ func (c *Caches) Start(ctx context.Context) error {
 		all.Go(func() { c.follow(ctx, client, kind) })
 	}
 
+	for _, content := range c.Contents {
+		all.Go(func() { c.follow(ctx, client, content.Kind) })
+	}
+
 	all.Wait()
 	return nil
 }
@@ -119,69 +150,51 @@ func (c *Caches) Start(ctx context.Context) error {
 // follow watches a kind while the API server serves it.
 func (c *Caches) follow(ctx context.Context, client discovery.DiscoveryInterface, kind schema.GroupVersionKind) {
 	log := c.mgr.GetLogger().WithValues("kind", kind.Kind, "group", kind.Group, "version", kind.Version)
-	builtIn := c.mgr.GetScheme().Recognizes(kind) // built-in kinds are always served
-	again := time.NewTicker(c.Interval)
-	defer again.Stop()
-	var now *kindWatch // nil if the kind is not watched
+	builtIn := c.mgr.GetScheme().Recognizes(kind) && c.content(kind) == nil // built-in kinds are always served
+	served := func() (bool, error) {
+		served, err := isServed(client, kind)
+		if err != nil {
+			log.V(1).Info("Could not determine whether the API server serves an optional kind", "cause", err.Error())
+		}
+		return served, err
+	}
 
 	logged := false
-	for {
-		if now.failed() {
-			now.stop()
-			now = nil
-		}
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if found, err := served(); !found {
+			if err == nil && !logged {
+				logged = true
 
-		served, err := now != nil && builtIn, error(nil)
-		if !served {
-			served, err = isServed(client, kind)
-		}
-
-		switch {
-		case err != nil:
-			log.V(1).Info("Could not determine whether the API server serves an optional kind", "cause", err.Error())
-		case served && now == nil:
-			log.Info("Watching an optional kind")
-
-			now = c.watch(ctx, kind)
-		case !served && now != nil:
-			log.Info("An optional kind is no longer served")
-			now.stop()
-			now = nil
-		case !served && !logged:
-			logged = true
-
-			log.Info("An optional kind is not served yet; objects that need it wait until its CustomResourceDefinition is installed")
-		}
-
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			if now != nil {
-				now.stop()
+				log.Info("An optional kind is not served yet; objects that need it wait until its CustomResourceDefinition is installed")
 			}
 			return
 		}
-	}
-}
 
-// kindWatch is the watch of an optional kind.
-type kindWatch struct {
-	stop func()
-	gone chan struct{} // closed on failure
-}
+		log.Info("Watching an optional kind")
 
-// failed reports whether the watch could not be started, so that the caller must start it again.
-func (w *kindWatch) failed() bool {
-	if w == nil {
-		return false
-	}
+		ctx, stop := context.WithCancel(ctx)
+		var polls sync.WaitGroup
+		defer polls.Wait()
+		defer stop()
 
-	select {
-	case <-w.gone:
-		return true
-	default:
-		return false
-	}
+		if !builtIn {
+			polls.Go(func() {
+				_ = wait.PollUntilContextCancel(ctx, c.Interval, false, func(context.Context) (bool, error) {
+					found, err := served()
+					return err == nil && !found, nil
+				})
+
+				if ctx.Err() == nil {
+					log.Info("An optional kind is no longer served")
+					stop()
+				}
+			})
+		}
+
+		if err := c.watch(ctx, kind); err != nil && ctx.Err() == nil {
+			log.Error(err, "Could not watch an optional kind; retrying")
+		}
+	}, c.Interval)
 }
 
 // isServed reports whether the API server serves a kind. It queries the API server itself, because a REST mapper never
@@ -204,37 +217,29 @@ func isServed(client discovery.DiscoveryInterface, kind schema.GroupVersionKind)
 	return false, nil
 }
 
-// watch starts a watch that fills a cache with the objects of a kind and queues their owners.
-func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) *kindWatch {
-	ctx, cancel := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	w := &kindWatch{gone: make(chan struct{}), stop: func() {
-		c.mu.Lock()
-		delete(c.caches, kind)
-		c.mu.Unlock()
-		cancel()
-		all.Wait()
-	}}
-	all.Go(func() {
-		if err := c.fill(ctx, &all, kind); err != nil && ctx.Err() == nil {
-			c.mgr.GetLogger().Error(err, "Could not watch an optional kind; retrying", "kind", kind.Kind, "group", kind.Group)
-			close(w.gone)
-		}
-	})
-	return w
-}
+// watch fills a cache with the objects of a kind, and makes its events queue the owners of the objects, until the
+// context ends. It returns an error if the watch could not be started.
+func (c *Caches) watch(ctx context.Context, kind schema.GroupVersionKind) error {
+	var object client.Object = identity.MetadataOnly(kind)
 
-// fill creates the cache of a kind, waits until the cache is synced, and makes its events queue the owners of the
-// objects.
-func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.GroupVersionKind) error {
-	children, err := cache.New(c.mgr.GetConfig(), c.options)
+	options, content := c.options, c.content(kind)
+	if content != nil {
+		object, options.DefaultTransform = content.Empty(), content.Transform
+	}
+
+	children, err := cache.New(c.mgr.GetConfig(), options)
 	if err != nil {
 		return err
 	}
 
-	if err := children.IndexField(ctx, identity.MetadataOnly(kind), identity.CacheIndex, identity.IndexKeys); err != nil {
+	if err := children.IndexField(ctx, object, identity.CacheIndex, identity.IndexKeys); err != nil {
 		return err
 	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
 
 	all.Go(func() {
 		if err := children.Start(ctx); err != nil {
@@ -247,17 +252,38 @@ func (c *Caches) fill(ctx context.Context, all *sync.WaitGroup, kind schema.Grou
 	}
 
 	c.mu.Lock()
-	if ctx.Err() == nil {
-		c.caches[kind] = children
-	}
-
+	c.caches[kind] = children
 	feeding := slices.Clone(c.feeding)
 	c.mu.Unlock()
 
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		delete(c.caches, kind)
+	}()
+
 	for _, to := range feeding {
-		if err := to.watch(children, kind); err != nil {
+		if err := to.watch(children, kind, content); err != nil {
 			return err
 		}
+	}
+
+	<-ctx.Done()
+	return nil
+}
+
+// Content returns the cache of a kind with content in a namespace, or nil if it is not synced.
+func (c *Caches) Content(namespace string, kind schema.GroupVersionKind) client.Reader {
+	if !c.Has(namespace, []schema.GroupVersionKind{kind}) {
+		return nil
+	}
+
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+
+	if children := c.caches[kind]; children != nil {
+		return children
 	}
 	return nil
 }
@@ -278,10 +304,6 @@ func (c *Caches) Has(namespace string, kinds []schema.GroupVersionKind) bool {
 // Full returns the kinds whose caches are synced, and these caches. Both lists have the same order as the field Kinds,
 // so that the same objects lead to the same decision.
 func (c *Caches) Full() (kinds []schema.GroupVersionKind, caches []client.Reader) {
-	if c == nil {
-		return nil, nil // only the reconciler in a test has no caches
-	}
-
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 

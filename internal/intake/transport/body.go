@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/sparkoperator/spark-operator/internal/intake/shed"
 )
 
 // frames is the body of a protobuf watch after each event has been reduced to the kept fields. Each event is preceded
@@ -13,7 +15,7 @@ import (
 type frames struct {
 	io.Closer
 	from  io.Reader
-	event *Message
+	event *shed.Message
 	in    []byte
 	out   []byte // the event, reduced to the kept fields
 	left  []byte // the unread part of out
@@ -67,7 +69,7 @@ func (f *frames) next() error {
 		return err
 	}
 
-	out, err := f.event.shed(append(f.out[:0], length[:]...), f.in)
+	out, err := f.event.Append(append(f.out[:0], length[:]...), f.in)
 	if err != nil {
 		out = append(append(out[:0], length[:]...), f.in...)
 	}
@@ -80,7 +82,7 @@ func (f *frames) next() error {
 // list is the body of a response after its object, or the objects in its list, have been reduced to the kept fields.
 type list struct {
 	io.ReadCloser
-	objects objects
+	objects shed.Objects
 	left    *bytes.Reader
 }
 
@@ -92,7 +94,7 @@ func (l *list) Read(p []byte) (int, error) {
 			return 0, err
 		}
 
-		l.left = bytes.NewReader(l.objects.shed(make([]byte, 0, len(all)/2), all))
+		l.left = bytes.NewReader(l.objects.Append(make([]byte, 0, len(all)/2), all))
 	}
 	return l.left.Read(p)
 }

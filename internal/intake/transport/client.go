@@ -13,17 +13,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+
+	"github.com/sparkoperator/spark-operator/internal/intake/shed"
 )
 
 // Client returns a client for caches. Requests for pods use their own connection. Events that arrive there within the
 // given pause are read together. All other requests use the transport of the other client (second parameter).
 //
-// Objects in protobuf are reduced to the fields that kept specifies. Watch events in JSON lose only their managed
-// fields.
+// Objects in protobuf are reduced to the fields that kept specifies. Custom resources, which are JSON, stay whole.
 //
 // The function `decode`, which may be nil, returns a Work for each watch. This Work is notified when the decoding of
 // received bytes begins and ends.
-func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
+func Client(rc *rest.Config, others *http.Client, kept shed.Kinds, pause time.Duration, decode func(path string) Work) (*http.Client, error) {
 	own := rest.CopyConfig(rc)
 
 	dial := dialer((&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext) // as in client-go
@@ -38,8 +39,8 @@ func Client(rc *rest.Config, others *http.Client, kept Kinds, pause time.Duratio
 		return nil, fmt.Errorf("create a client for pods: %w", err)
 	}
 
-	objects := kept.objects()
-	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.event(), decode: decode}
+	objects := kept.Objects()
+	both := &router{pods: transportOf(client), others: transportOf(others), objects: objects, event: objects.Event(), decode: decode}
 	// The client that HTTPClientFor returns may be shared, so it is not changed.
 	return &http.Client{Transport: both, Timeout: client.Timeout}, nil
 }
@@ -55,8 +56,8 @@ func transportOf(client *http.Client) http.RoundTripper {
 // router is a transport that sends requests for pods over one connection and all other requests over another.
 type router struct {
 	pods, others http.RoundTripper
-	objects      objects
-	event        *Message
+	objects      shed.Objects
+	event        *shed.Message
 	decode       func(path string) Work
 }
 
@@ -80,7 +81,7 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, err
 	}
 
-	r.shed(request, response)
+	r.shed(response)
 
 	switch {
 	case work != nil:
@@ -92,7 +93,7 @@ func (r *router) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // shed removes unread fields from the body of a response. It leaves bodies of other content types unchanged.
-func (r *router) shed(request *http.Request, response *http.Response) {
+func (r *router) shed(response *http.Response) {
 	if response.Header.Get("Content-Encoding") != "" {
 		return
 	}
@@ -101,8 +102,6 @@ func (r *router) shed(request *http.Request, response *http.Response) {
 
 	body := response.Body
 	switch {
-	case kind == runtime.ContentTypeJSON && request.URL.Query().Has("watch"):
-		response.Body = &unmanaged{Closer: body, from: body}
 	case kind != runtime.ContentTypeProtobuf:
 	case parameters["stream"] != "":
 		response.Body = &frames{Closer: body, from: body, event: r.event}

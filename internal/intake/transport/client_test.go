@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/sparkoperator/spark-operator/internal/intake/shed"
 	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
@@ -32,9 +33,9 @@ func (c *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // kinds returns the kept parts of pods (see names) and of lists of pods.
-func kinds() Kinds {
+func kinds() shed.Kinds {
 	pod := names["Pod"]
-	return Kinds{"Pod": pod, "PodList": Fields(parts{1: Whole, 2: pod})}
+	return shed.Kinds{"Pod": pod, "PodList": shed.Fields(parts{1: shed.Whole, 2: pod})}
 }
 
 // clients returns two clients with the given content type, and a counter. The first client keeps only the parts of pods
@@ -146,7 +147,8 @@ func TestClientListsAndWatches(t *testing.T) {
 		t.Errorf("%d requests about pods by the others' connection", others.asked.Load())
 	}
 
-	if _, err := lean.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{}); err != nil || others.asked.Load() != 1 {
+	if _, err := lean.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{}); err != nil ||
+		others.asked.Load() != 1 {
 		t.Errorf("Deployments: %v, %d requests by the others' connection, want 1", err, others.asked.Load())
 	}
 }
@@ -166,7 +168,8 @@ func TestClientLeavesTheRest(t *testing.T) {
 		t.Errorf("of a pod that is not there: %v", err)
 	}
 
-	if _, err := lean.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "!!"}); !apierrors.IsBadRequest(err) {
+	if _, err := lean.CoreV1().Pods(namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: "!!"}); !apierrors.IsBadRequest(err) {
 		t.Errorf("of a bad selector: %v", err)
 	}
 
@@ -177,7 +180,9 @@ func TestClientLeavesTheRest(t *testing.T) {
 		t.Errorf("as JSON: %v, labels %v", err, pod.Labels)
 	}
 
-	made, err := lean.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Data: map[string]string{"k": "v"}}, metav1.CreateOptions{})
+	made, err := lean.CoreV1().ConfigMaps(namespace).Create(ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Data: map[string]string{"k": "v"}},
+		metav1.CreateOptions{})
 	if err != nil || made.Data["k"] != "v" {
 		t.Errorf("a kind that is kept whole: %v, %v", err, made)
 	}

@@ -18,7 +18,10 @@ func connected(t *testing.T) (near, far net.Conn) {
 
 	left, other := net.Pipe()
 
-	near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return left, nil }).gather(gap)(t.Context(), "tcp", "")
+	near, err := dialer(func(context.Context, string, string) (net.Conn, error) {
+		return left,
+			nil
+	}).gather(gap)(t.Context(), "tcp", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +55,12 @@ func TestGathering(t *testing.T) {
 		took  time.Duration // to read it after that
 	}
 	for name, steps := range map[string][]step{
-		"after a pause, a read returns at once":           {{0, "a", 0}, {time.Second, "b", 0}},
-		"shortly after another, a read waits":             {{0, "a", 0}, {gap / 5, "b", gap * 4 / 5}},
-		"each of several reads waits":                     {{0, "a", 0}, {gap / 5, "b", gap * 4 / 5}, {gap / 2, "c", gap / 2}, {gap, "d", 0}},
-		"a read that leaves bytes does not cause a pause": {{0, "12345678", 0}, {0, "1234", 0}, {gap / 2, "a", gap / 2}},
+		"after a pause, a read returns at once": {{0, "a", 0}, {time.Second, "b", 0}},
+		"shortly after another, a read waits":   {{0, "a", 0}, {gap / 5, "b", gap * 4 / 5}},
+		"each of several reads waits": {{0, "a", 0}, {gap / 5, "b", gap * 4 / 5},
+			{gap / 2, "c", gap / 2}, {gap, "d", 0}},
+		"a read that leaves bytes does not cause a pause": {{0, "12345678", 0}, {0, "1234", 0},
+			{gap / 2, "a", gap / 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -79,7 +84,10 @@ func TestGatheringBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left, far := net.Pipe()
 
-		near, err := dialer(func(context.Context, string, string) (net.Conn, error) { return left, nil }).gather(gap)(t.Context(), "tcp", "")
+		near, err := dialer(func(context.Context, string, string) (net.Conn, error) {
+			return left,
+				nil
+		}).gather(gap)(t.Context(), "tcp", "")
 		if err != nil {
 			t.Fatal(err)
 		}

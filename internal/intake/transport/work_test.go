@@ -35,7 +35,8 @@ func TestWork(t *testing.T) {
 		list        bool
 		want        []string
 	}{
-		{"a watch", "?watch=true", http.StatusOK, false, []string{"watch /apis/x/pods", "end", "begin", "end", "begin", "end", "drop"}},
+		{"a watch", "?watch=true", http.StatusOK, false,
+			[]string{"watch /apis/x/pods", "end", "begin", "end", "begin", "end", "drop"}},
 		{"a watch that is rejected", "?watch=true", http.StatusForbidden, false, nil},
 		{"a list", "", http.StatusOK, true, []string{"end", "begin"}},
 		{"a list that is rejected", "", http.StatusForbidden, true, []string{"end"}},

@@ -28,11 +28,13 @@ func heap() int64 {
 // take a megabyte in total.
 func claimed(i int) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: fmt.Sprint("c-", i), Namespace: "team", UID: types.UID(fmt.Sprint("uid-", i)), Labels: map[string]string{identity.AppUIDLabel: "u"},
+		Name: fmt.Sprint("c-", i), Namespace: "team", UID: types.UID(fmt.Sprint("uid-", i)),
+		Labels: map[string]string{identity.AppUIDLabel: "u"},
 	}}
 	for owner := range 100 {
 		object.OwnerReferences = append(object.OwnerReferences, metav1.OwnerReference{
-			APIVersion: "v1", Kind: "K", Name: fmt.Sprint(i, "-", owner, strings.Repeat("n", 10<<10)), UID: types.UID(fmt.Sprint(i, "-", owner)),
+			APIVersion: "v1", Kind: "K", Name: fmt.Sprint(i, "-", owner, strings.Repeat("n", 10<<10)),
+			UID: types.UID(fmt.Sprint(i, "-", owner)),
 		})
 	}
 	return object
@@ -72,7 +74,8 @@ func TestTrimKeepsOwnersThatMatter(t *testing.T) {
 
 	object := claimed(1)
 	for range 50 {
-		object.OwnerReferences = append(object.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "ours", UID: "u"})
+		object.OwnerReferences = append(object.OwnerReferences,
+			metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "ours", UID: "u"})
 	}
 
 	trimmed, err := Child(object)
@@ -103,7 +106,8 @@ func TestTrimBoundsPods(t *testing.T) {
 
 	long := strings.Repeat("x", 1<<20)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: "p", Namespace: "team", Labels: map[string]string{identity.AppUIDLabel: "u", identity.RoleLabel: identity.RoleDriver},
+		Name: "p", Namespace: "team",
+		Labels:      map[string]string{identity.AppUIDLabel: "u", identity.RoleLabel: identity.RoleDriver},
 		Annotations: map[string]string{"spark.exit-exception": "java.lang.IllegalStateException: broken\n" + long},
 	}}
 
@@ -112,12 +116,16 @@ func TestTrimBoundsPods(t *testing.T) {
 		name := fmt.Sprint("c-", i)
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name})
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: name + long[:1<<10]})
-		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{Name: name, Image: "i"})
-		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, Image: "i"})
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodConditionType(name), Message: strings.Repeat("m", 1<<10)})
+		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses,
+			corev1.ContainerStatus{Name: name, Image: "i"})
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses,
+			corev1.ContainerStatus{Name: name, Image: "i"})
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodConditionType(name), Message: strings.Repeat("m", 1<<10)})
 	}
 
-	end := corev1.ContainerStatus{Name: overlay.DriverContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 7}}}
+	end := corev1.ContainerStatus{Name: overlay.DriverContainer,
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 7}}}
 	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: overlay.DriverContainer})
 	pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, end)
 	want := lifecycle.DriverFacts(pod, overlay.DriverContainer)

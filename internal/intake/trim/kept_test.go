@@ -1,7 +1,6 @@
 package trim
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -12,45 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"sigs.k8s.io/randfill"
 
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/test/kit/wire"
 )
-
-// wireCodec decodes objects of the types that the caches decode.
-var wireCodec = func() runtime.Serializer {
-	kinds := runtime.NewScheme()
-	utilruntime.Must(corev1.AddToScheme(kinds))
-	utilruntime.Must(metav1.AddMetaToScheme(kinds))
-	return protobuf.NewSerializer(kinds, kinds)
-}()
-
-// sent returns an object in the API server's encoding.
-func sent(t *testing.T, object runtime.Object) []byte {
-	t.Helper()
-
-	var out bytes.Buffer
-	if err := wireCodec.Encode(object, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-// received returns the object that a client would decode from these bytes.
-func received(t *testing.T, object []byte) runtime.Object {
-	t.Helper()
-
-	out, _, err := wireCodec.Decode(object, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 
 // anyObjects returns a filler of objects with values that an API server could send.
 func anyObjects(seed int64) *randfill.Filler {
@@ -80,6 +48,14 @@ func anyObjects(seed int64) *randfill.Filler {
 			c.Fill(&k.Resources)
 			k.Name = []string{overlay.DriverContainer, overlay.ExecutorContainer, "main", "sidecar"}[c.Intn(4)]
 		},
+		func(s *corev1.PodSpec, c randfill.Continue) {
+			c.FillNoCustom(s)
+
+			s.Overhead = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(int64(c.Intn(9)), resource.DecimalSI)}
+			if s.Resources != nil && c.Intn(2) == 0 {
+				s.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("7Gi")}
+			}
+		},
 		func(end *corev1.ContainerStateTerminated, c randfill.Continue) {
 			c.FillNoCustom(end)
 
@@ -88,7 +64,12 @@ func anyObjects(seed int64) *randfill.Filler {
 			}
 		},
 		func(r *corev1.ResourceRequirements, c randfill.Continue) {
-			r.Limits = corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(int64(c.Intn(1000)), resource.BinarySI)}
+			r.Limits = corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(int64(c.Intn(1000)),
+				resource.BinarySI)}
+			r.Requests = corev1.ResourceList{
+				corev1.ResourceCPU: *resource.NewMilliQuantity(int64(c.Intn(1000)), resource.DecimalSI), lifecycle.GPUResources[c.Intn(2)]: resource.MustParse("1"),
+				corev1.ResourceMemory: *resource.NewQuantity(int64(c.Intn(10))<<30, resource.BinarySI), "example.com/fpga": resource.MustParse("3"),
+			}
 		},
 		func(m *metav1.ObjectMeta, c randfill.Continue) {
 			c.FillNoCustom(m)
@@ -100,7 +81,8 @@ func anyObjects(seed int64) *randfill.Filler {
 				}
 			}
 
-			roles := append([]string{identity.RoleExecutor, identity.RoleServer}, identity.RoleDriver, identity.RoleServer)
+			roles := append([]string{identity.RoleExecutor, identity.RoleServer}, identity.RoleDriver,
+				identity.RoleServer)
 
 			m.Labels[identity.RoleLabel] = roles[c.Intn(len(roles))]
 			for _, annotation := range podAnnotations {
@@ -118,7 +100,7 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 	trimmed := func(t *testing.T, trim func(any) (any, error), in []byte) any {
 		t.Helper()
 
-		out, err := trim(received(t, in))
+		out, err := trim(wire.Decode(t, in))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,14 +112,16 @@ func TestKeptIsWhatTrimReads(t *testing.T) {
 		trim          func(any) (any, error)
 	}{
 		{"v1", "Pod", func() runtime.Object { return &corev1.Pod{} }, Pod},
-		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata", func() runtime.Object { return &metav1.PartialObjectMetadata{} }, Child},
-		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata", func() runtime.Object { return &metav1.PartialObjectMetadata{} }, Metadata},
+		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata",
+			func() runtime.Object { return &metav1.PartialObjectMetadata{} }, Child},
+		{metav1.SchemeGroupVersion.String(), "PartialObjectMetadata",
+			func() runtime.Object { return &metav1.PartialObjectMetadata{} }, Metadata},
 	} {
 		for seed := range int64(200) {
 			object := test.make()
 			anyObjects(seed).Fill(object)
 			object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(test.version, test.kind))
-			whole := sent(t, object)
+			whole := wire.Encode(t, object)
 
 			less := Kept.Shed(whole)
 			if len(less) >= len(whole) {
@@ -168,11 +152,12 @@ func TestKeptOfLists(t *testing.T) {
 	}
 
 	pods.TypeMeta, pods.ListMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, meta
-	partial.TypeMeta, partial.ListMeta = metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadataList"}, meta
+	partial.TypeMeta, partial.ListMeta = metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(),
+		Kind: "PartialObjectMetadataList"}, meta
 
-	whole := received(t, sent(t, &pods)).(*corev1.PodList)
+	whole := wire.Decode(t, wire.Encode(t, &pods)).(*corev1.PodList)
 
-	less := received(t, Kept.Shed(sent(t, &pods))).(*corev1.PodList)
+	less := wire.Decode(t, Kept.Shed(wire.Encode(t, &pods))).(*corev1.PodList)
 	if diff := cmp.Diff(meta, less.ListMeta); diff != "" {
 		t.Errorf("of pods (-want +got):\n%s", diff)
 	}
@@ -186,9 +171,9 @@ func TestKeptOfLists(t *testing.T) {
 		}
 	}
 
-	wholeMeta := received(t, sent(t, &partial)).(*metav1.PartialObjectMetadataList)
+	wholeMeta := wire.Decode(t, wire.Encode(t, &partial)).(*metav1.PartialObjectMetadataList)
 
-	lessMeta := received(t, Kept.Shed(sent(t, &partial))).(*metav1.PartialObjectMetadataList)
+	lessMeta := wire.Decode(t, Kept.Shed(wire.Encode(t, &partial))).(*metav1.PartialObjectMetadataList)
 	if diff := cmp.Diff(meta, lessMeta.ListMeta); diff != "" {
 		t.Errorf("of metadata (-want +got):\n%s", diff)
 	}
@@ -206,12 +191,14 @@ func TestKeptOfLists(t *testing.T) {
 // TestKeptOfBookmarks checks that the annotation that marks the end of a watch's initial events is kept. Without this
 // annotation, no cache would ever be synced.
 func TestKeptOfBookmarks(t *testing.T) {
-	done := metav1.ObjectMeta{ResourceVersion: "42", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
+	done := metav1.ObjectMeta{ResourceVersion: "42",
+		Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	for _, mark := range []runtime.Object{
 		&corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: done},
-		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadata"}, ObjectMeta: done},
+		&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(),
+			Kind: "PartialObjectMetadata"}, ObjectMeta: done},
 	} {
-		if diff := cmp.Diff(received(t, sent(t, mark)), received(t, Kept.Shed(sent(t, mark)))); diff != "" {
+		if diff := cmp.Diff(wire.Decode(t, wire.Encode(t, mark)), wire.Decode(t, Kept.Shed(wire.Encode(t, mark)))); diff != "" {
 			t.Errorf("%T (-sent +Kept):\n%s", mark, diff)
 		}
 	}

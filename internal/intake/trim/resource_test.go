@@ -32,7 +32,8 @@ func TestTrimBoundsMetadata(t *testing.T) {
 		},
 		"owners": func(m *metav1.ObjectMeta) { // without the bound, 1.7 bytes of memory, and an index entry for each owner
 			for i := range 20_000 {
-				m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "n", UID: types.UID(fmt.Sprint(i))})
+				m.OwnerReferences = append(m.OwnerReferences,
+					metav1.OwnerReference{APIVersion: "v1", Kind: "K", Name: "n", UID: types.UID(fmt.Sprint(i))})
 			}
 		},
 	} {
@@ -74,7 +75,8 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 	t.Parallel()
 
 	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-		v1beta2.RunNowAnnotation: "1", v1beta2.ScheduledAtAnnotation: "2", corev1.LastAppliedConfigAnnotation: "{}", "other": "x",
+		v1beta2.RunNowAnnotation: "1", v1beta2.ScheduledAtAnnotation: "2", corev1.LastAppliedConfigAnnotation: "{}",
+		"other": "x",
 	}}}
 	for i := range 100 {
 		app.Finalizers = append(app.Finalizers, fmt.Sprint("example.com/", i))
@@ -88,7 +90,8 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(app.Annotations) != 2 || app.Annotations[v1beta2.RunNowAnnotation] != "1" || app.Annotations[v1beta2.ScheduledAtAnnotation] != "2" {
+	if len(app.Annotations) != 2 || app.Annotations[v1beta2.RunNowAnnotation] != "1" ||
+		app.Annotations[v1beta2.ScheduledAtAnnotation] != "2" {
 		t.Errorf("annotations %v", app.Annotations)
 	}
 
@@ -100,7 +103,8 @@ func TestTrimKeepsMetadataThatIsRead(t *testing.T) {
 		t.Errorf("owners %v", app.OwnerReferences)
 	}
 
-	few := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b", "c/d"}, OwnerReferences: []metav1.OwnerReference{{UID: "o"}}}}
+	few := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b", "c/d"},
+		OwnerReferences: []metav1.OwnerReference{{UID: "o"}}}}
 	if _, err := Resource(few); err != nil || len(few.Finalizers) != 2 || !identity.OwnedBy(few, "o") {
 		t.Errorf("%+v, %v", few.ObjectMeta, err)
 	}
@@ -132,7 +136,8 @@ func TestTrimBoundsContainers(t *testing.T) {
 		kept = append(kept, trimmed)
 
 		containers := trimmed.(*corev1.Pod).Spec.Containers
-		if n := len(containers); n > maxContainers+2 || containers[n-1].Name != overlay.DriverContainer || containers[n-2].Name != "c19999" {
+		if n := len(containers); n > maxContainers+2 || containers[n-1].Name != overlay.DriverContainer ||
+			containers[n-2].Name != "c19999" {
 			t.Errorf("%d containers are kept", n)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -28,7 +27,7 @@ import (
 // childLabels are the labels that decisions read on pods and on other dependents.
 var childLabels = append([]string{
 	identity.AppUIDLabel, identity.AttemptLabel, identity.RoleLabel, lifecycle.ContentLabel, submit.SelectorLabel, submit.VersionLabel, submit.ExecutorIDLabel,
-	sparkoperator.LabelSubmissionID, sparkoperator.LabelScheduledAppName, appsv1.StatefulSetPodNameLabel,
+	v1beta2.SubmissionIDLabel, v1beta2.ScheduledAppNameLabel, appsv1.StatefulSetPodNameLabel,
 }, identity.NameLabels...)
 
 // podAnnotations are the annotations of a pod that become facts. They contain the digest of the spec from which the
@@ -40,8 +39,8 @@ var podAnnotations = []string{
 }
 
 // Pod reduces a pod to the parts that become facts: identity, owners, node, service account, scheduler, scheduling
-// gates, container names, status, and the grace period if it is 0. The environment of a driver pod alone is larger than
-// all these parts.
+// gates, requests, container names, status, and the grace period if it is 0. The environment of a driver pod alone is
+// larger than all these parts.
 func Pod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
@@ -56,6 +55,7 @@ func Pod(in any) (any, error) {
 		ObjectMeta: childMeta(&pod.ObjectMeta),
 		Spec: corev1.PodSpec{
 			NodeName: words.intern(pod.Spec.NodeName), ServiceAccountName: words.intern(pod.Spec.ServiceAccountName), SchedulerName: words.intern(pod.Spec.SchedulerName),
+			Resources: requestsOf(pod),
 		},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodPhase(words.intern(string(pod.Status.Phase))), Reason: shortened(pod.Status.Reason), Message: brieflySaid(pod.Status.Message),
@@ -216,7 +216,7 @@ var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAt
 
 // resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. All
 // others are dropped. If the operator wrote back the shortened list, it would remove finalizers of others. It therefore
-// does not remove another operator's finalizers (Kind.Inherited.Finalizers) from such a custom resource.
+// does not remove another operator's finalizers (contract.Inherited) from such a custom resource.
 var resourceFinalizers = []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
 // Bound reduces a custom resource's metadata to the parts that are read, and limits the lists in it. Each limit is

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/sparkoperator/spark-operator/internal/intake/transport"
@@ -100,12 +101,8 @@ func (j *job) age(now int64) int64 {
 	return now + 1 - begun
 }
 
-// Pass tracks a pass until the returned function is called. A nil watchdog tracks nothing.
+// Pass tracks a pass until the returned function is called.
 func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Duration) (end func()) {
-	if h == nil {
-		return func() {}
-	}
-
 	j := h.newJob("pass", kind, key, limit+PassSlow)
 	j.Begin()
 	return j.Drop
@@ -113,17 +110,11 @@ func (h *Watchdog) Pass(kind string, key types.NamespacedName, limit time.Durati
 
 // Start counts ticks until the context ends.
 func (h *Watchdog) Start(ctx context.Context) error {
-	every := time.NewTicker(Tick)
-	defer every.Stop()
-
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-every.C:
-			h.Count()
-		}
-	}
+	_ = wait.PollUntilContextCancel(ctx, Tick, false, func(context.Context) (bool, error) {
+		h.Count()
+		return false, nil
+	})
+	return nil
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable. It returns false, because a standby replica also
@@ -179,9 +170,7 @@ func (h *Watchdog) findJob(bad func(j *job, age int64) bool) error {
 }
 
 // Decode returns a job for the decoding of a body that the caches read.
-func (h *Watchdog) Decode(path string) transport.Work { return h.decode(path) }
-
-func (h *Watchdog) decode(what string) *job {
+func (h *Watchdog) Decode(what string) transport.Work {
 	return h.newJob("decode", what, types.NamespacedName{}, DecodeSlow)
 }
 
@@ -194,7 +183,7 @@ func (h *Watchdog) NewInformer(
 	both := toolscache.ToListerWatcherWithContext(from)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			j := h.decode(fmt.Sprintf("list of %T", object))
+			j := h.Decode(fmt.Sprintf("list of %T", object))
 			defer j.Drop()
 			return both.ListWithContext(transport.WithWork(ctx, j), options)
 		},

@@ -25,7 +25,7 @@ func TestHangs(t *testing.T) {
 	h := New(logger)
 	key := types.NamespacedName{Namespace: "team", Name: "app"}
 	end := h.Pass("SparkApplication", key, time.Minute)
-	watch := h.decode("a watch of pods")
+	watch := h.Decode("a watch of pods")
 	defer watch.Drop()
 
 	holds := func(when string, ready, alive bool) {
@@ -45,7 +45,8 @@ func TestHangs(t *testing.T) {
 	h.advance(Tick)
 	holds("a pass that is not", false, true)
 
-	if got := log.String(); !strings.Contains(got, "SparkApplication") || !strings.Contains(got, "team") || !strings.Contains(got, "app") {
+	if got := log.String(); !strings.Contains(got, "SparkApplication") || !strings.Contains(got, "team") ||
+		!strings.Contains(got, "app") {
 		t.Errorf("the log does not name the object: %s", got)
 	}
 

@@ -14,7 +14,8 @@ func steady(executors int) (lifecycle.App, lifecycle.Memory, lifecycle.Observed)
 	seen := driver(lifecycle.DriverRunning, readyAt(10))
 	for i := range executors {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
-			Name: fmt.Sprintf("app-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, Phase: lifecycle.DriverRunning, CreatedAt: at(12),
+			Name: fmt.Sprintf("app-exec-%d", i+1), ID: fmt.Sprint(i + 1), Attempt: 1, Phase: lifecycle.DriverRunning,
+			CreatedAt: at(12),
 		})
 	}
 	return app, memoryIn(lifecycle.Running), seen

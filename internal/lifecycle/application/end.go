@@ -128,13 +128,13 @@ func (s *step) failures() int32 { return s.m.Runs - s.m.SuspendedRuns }
 
 func (s *step) rejections() int32 { return s.m.Submissions - s.m.Runs }
 
-// MinDelay is the minimum time from the end of an attempt to the next attempt, whatever the spec requests. Without it,
+// minDelay is the minimum time from the end of an attempt to the next attempt, whatever the spec requests. Without it,
 // an application that fails at once and always restarts would cause a busy loop, and each attempt costs the API server
 // tens of requests.
-const MinDelay = time.Second
+const minDelay = time.Second
 
 // restartDelay returns the time from the end of the last attempt to the next attempt.
-func (s *step) restartDelay() time.Duration { return max(s.policyDelay(), MinDelay) }
+func (s *step) restartDelay() time.Duration { return max(s.policyDelay(), minDelay) }
 
 // policyDelay returns the time by which the restart policy delays the next attempt after the end of the last one. After
 // a failure, the policy may make that time grow with the number of failures. After a success, it is the configured
@@ -175,7 +175,7 @@ func (s *step) policyDelay() time.Duration {
 // be read. Then it waits until all objects of the last attempt are deleted. Finally it launches the next attempt. The
 // result reports whether the decision entered another phase.
 func (s *step) waiting() bool {
-	if s.app.Suspend {
+	if s.suspendsUnlaunched() {
 		return s.suspend()
 	}
 
@@ -198,7 +198,7 @@ func (s *step) waiting() bool {
 		s.m.NextAttempt = time.Time{}
 	}
 
-	if !s.cleared(s.m.Attempt) {
+	if !s.mayFollow() {
 		return false
 	}
 	return s.launch()

@@ -10,9 +10,11 @@ import (
 // TestExecutorFailureIsRemembered checks that the cause of the last failed executor stays in the memory after its pod
 // is gone, that it explains a driver that ended because of it, and that the next attempt starts without it.
 func TestExecutorFailureIsRemembered(t *testing.T) {
-	killed := lifecycle.Cause{Reason: "OOMKilled", Message: "executor container failed, OOMKilled at 896Mi", Advice: "raise it"}
+	killed := lifecycle.Cause{Reason: "OOMKilled", Message: "executor container failed, OOMKilled at 896Mi",
+		Advice: "raise it"}
 	executor := func(n int32, why lifecycle.Cause) lifecycle.Executor {
-		e := lifecycle.Executor{Name: fmt.Sprintf("exec-%d", n), Attempt: 1, Phase: lifecycle.DriverFailed, CreatedAt: at(10 + int(n)), Why: why}
+		e := lifecycle.Executor{Name: fmt.Sprintf("exec-%d", n), Attempt: 1, Phase: lifecycle.DriverFailed,
+			CreatedAt: at(10 + int(n)), Why: why}
 		e.Why.Log = "much"
 		return e
 	}
@@ -46,8 +48,10 @@ func TestExecutorFailureIsRemembered(t *testing.T) {
 	}
 
 	for code, want := range map[int32]lifecycle.Cause{
-		11: {Reason: "ExecutorsFailed", Message: "the driver ended with exit code 11: too many executors failed, last: " + killed.Message, Advice: "raise it", Log: "the end of the log"},
-		1:  {Reason: "Error", Message: "driver container failed", Log: "the end of the log"},
+		11: {Reason: "ExecutorsFailed",
+			Message: "the driver ended with exit code 11: too many executors failed, last: " + killed.Message,
+			Advice:  "raise it", Log: "the end of the log"},
+		1: {Reason: "Error", Message: "driver container failed", Log: "the end of the log"},
 	} {
 		if got := Step(appWith(), m, driver(lifecycle.DriverFailed, exits(code)), at(60)).Next.Cause; got != want {
 			t.Errorf("exit code %d: %+v, want %+v", code, got, want)
@@ -63,7 +67,8 @@ func TestExecutorFailureIsRemembered(t *testing.T) {
 	}
 
 	ended.Phase, ended.NextAttempt = lifecycle.Waiting, at(61)
-	if got := Step(appWith(retries(1)), ended, confirmed, at(100)).Next; got.Attempt != 2 || got.ExecutorFailure != (lifecycle.Cause{}) || !got.FailedExecutorCreatedAt.IsZero() {
+	if got := Step(appWith(retries(1)), ended, confirmed, at(100)).Next; got.Attempt != 2 ||
+		got.ExecutorFailure != (lifecycle.Cause{}) || !got.FailedExecutorCreatedAt.IsZero() {
 		t.Errorf("attempt %d remembers %+v", got.Attempt, got.ExecutorFailure)
 	}
 }

@@ -28,13 +28,18 @@ func TestGroupGoesWithTheRun(t *testing.T) {
 		{"launched", appWith(), memoryIn(lifecycle.Launched), group(driver(lifecycle.DriverPending), 1), false},
 		{"launched, before the driver is observed", appWith(), memoryIn(lifecycle.Launched), group(nothing, 1), false},
 		{"the driver runs", appWith(), memoryIn(lifecycle.Running), group(driver(lifecycle.DriverRunning), 1), false},
-		{"the driver's node does not respond", appWith(), memoryIn(lifecycle.Running), group(driver(lifecycle.DriverUnknown), 1), false},
-		{"the driver has succeeded, and no attempt follows", appWith(), retained, group(driver(lifecycle.DriverSucceeded), 1), true},
-		{"the driver has failed, and no attempt follows", appWith(), retained, group(driver(lifecycle.DriverFailed), 1), true},
-		{"the driver and its executors have ended", appWith(), retained, group(withExecutors(driver(lifecycle.DriverSucceeded), lifecycle.DriverSucceeded), 1), true},
+		{"the driver's node does not respond", appWith(), memoryIn(lifecycle.Running),
+			group(driver(lifecycle.DriverUnknown), 1), false},
+		{"the driver has succeeded, and no attempt follows", appWith(), retained,
+			group(driver(lifecycle.DriverSucceeded), 1), true},
+		{"the driver has failed, and no attempt follows", appWith(), retained,
+			group(driver(lifecycle.DriverFailed), 1), true},
+		{"the driver and its executors have ended", appWith(), retained,
+			group(withExecutors(driver(lifecycle.DriverSucceeded), lifecycle.DriverSucceeded), 1), true},
 		{"the group is already deleted", appWith(), retained, driver(lifecycle.DriverSucceeded), false},
 		{"the group of another attempt", appWith(), retained, group(driver(lifecycle.DriverSucceeded), 2), false},
-		{"the next attempt waits for the restart interval", appWith(retries(1)), waiting, group(driver(lifecycle.DriverFailed), 1), true},
+		{"the next attempt waits for the restart interval", appWith(retries(1)), waiting,
+			group(driver(lifecycle.DriverFailed), 1), true},
 	} {
 		plan := Step(c.app, c.mem, c.seen, at(58))
 		if got := slices.Contains(plan.Actions, removeExecutors); got != c.want {

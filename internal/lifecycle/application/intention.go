@@ -36,6 +36,8 @@ var Unstored = []Exception{
 		"The next pass decides the same: there is no driver whose end could be misread. No attempt number is reused while a pod has it."},
 	{attemptParts, "the stored number is that of a later attempt",
 		"The next pass decides the same: the stored number shows that the attempt is over."},
+	{[]lifecycle.Part{lifecycle.QuotaRequest, lifecycle.QuotaReturn}, "a live read found no pod that uses quota",
+		"The next pass decides the same, or requests quota again. No attempt ends."},
 	{[]lifecycle.Part{lifecycle.DriverBudget}, "the spec no longer requests a budget",
 		"The next pass decides the same, or creates the budget again if the spec requests it again. No attempt ends."},
 }

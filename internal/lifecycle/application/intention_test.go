@@ -5,22 +5,30 @@ import (
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/queue"
 )
 
 // checkIntention checks that each deletion in a plan is allowed. It is allowed if the stored memory already contains
 // its reason, or if an exception of Unstored applies.
-func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+func checkIntention(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed,
+	plan lifecycle.Plan) {
 	for _, a := range plan.Actions {
-		if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
+		if !givesUp(a) || reasonStored(mem, plan, a) {
 			continue
 		}
 
 		if !slices.ContainsFunc(Unstored, func(e Exception) bool {
 			return slices.Contains(e.Parts, a.Part) && exceptions[e.When](app, mem, seen, a)
 		}) {
-			t.Fatalf("%v before its reason is stored: from %q of attempt %d through %v\nseen %+v", a, mem.Phase, mem.Attempt, plan.Transitions, seen)
+			t.Fatalf("%v before its reason is stored: from %q of attempt %d through %v\nseen %+v", a, mem.Phase,
+				mem.Attempt, plan.Transitions, seen)
 		}
 	}
+}
+
+// givesUp reports whether an action deletes an object, or gives quota back.
+func givesUp(a lifecycle.Action) bool {
+	return a.Verb == lifecycle.Delete || a.Part == lifecycle.QuotaReturn
 }
 
 // reasonStored reports whether the reason of a deletion was stored before the decision. This is the case if the stored
@@ -39,19 +47,28 @@ func reasonStored(mem lifecycle.Memory, plan lifecycle.Plan, a lifecycle.Action)
 // exceptions contains a function for each exception of Unstored, which checks whether the exception applies. The key is
 // the field When of the exception.
 var exceptions = map[string]func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Action) bool{
-	"the application is being deleted": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
+	"the application is being deleted": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed,
+		_ lifecycle.Action) bool {
 		return app.Deleting
 	},
 	"a live read found neither a driver nor a submitter of the attempt; in addition, either the attempt's number is stored, or no executor has this number": func(
 		_ lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, a lifecycle.Action,
 	) bool {
-		executors := slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Attempt == a.Attempt })
-		return seen.Confirmed && seen.Driver(a.Attempt) == nil && seen.Submitter(a.Attempt) == nil && (a.Attempt <= mem.Attempt || !executors)
+		executors := slices.ContainsFunc(seen.Executors,
+			func(e lifecycle.Executor) bool { return e.Attempt == a.Attempt })
+		return seen.Confirmed && seen.Driver(a.Attempt) == nil && seen.Submitter(a.Attempt) == nil &&
+			(a.Attempt <= mem.Attempt || !executors)
 	},
-	"the stored number is that of a later attempt": func(_ lifecycle.App, mem lifecycle.Memory, _ lifecycle.Observed, a lifecycle.Action) bool {
+	"the stored number is that of a later attempt": func(_ lifecycle.App, mem lifecycle.Memory, _ lifecycle.Observed,
+		a lifecycle.Action) bool {
 		return a.Attempt < mem.Attempt
 	},
-	"the spec no longer requests a budget": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed, _ lifecycle.Action) bool {
+	"a live read found no pod that uses quota": func(_ lifecycle.App, _ lifecycle.Memory, seen lifecycle.Observed,
+		_ lifecycle.Action) bool {
+		return seen.PodsConfirmed && !seen.CacheBehind && !queue.Used(seen)
+	},
+	"the spec no longer requests a budget": func(app lifecycle.App, _ lifecycle.Memory, _ lifecycle.Observed,
+		_ lifecycle.Action) bool {
 		return !app.Budget
 	},
 }
@@ -64,9 +81,9 @@ func TestUnstoredIsWhatHappens(t *testing.T) {
 	}
 
 	needed := map[string]bool{}
-	randomDecisions(20000, func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+	randomDecisions(80000, func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 		for _, a := range plan.Actions {
-			if a.Verb != lifecycle.Delete || reasonStored(mem, plan, a) {
+			if !givesUp(a) || reasonStored(mem, plan, a) {
 				continue
 			}
 

@@ -32,7 +32,8 @@ type overtakenPass struct {
 
 // overtake makes the operator lose its lease in the middle of a pass.
 func (w *world) overtake() {
-	l := &overtakenPass{app: w.app, name: w.name, stored: w.stored, version: w.version, seen: w.observed(), now: w.Now, until: w.Now.Add(w.slow)}
+	l := &overtakenPass{app: w.app, name: w.name, stored: w.stored, version: w.version, seen: w.observed(), now: w.Now,
+		until: w.Now.Add(w.slow)}
 	l.resume, l.stop = iter.Pull(func(yield func(struct{}) bool) {
 		w.latePass(l, func() bool { return yield(struct{}{}) })
 	})
@@ -99,7 +100,7 @@ func (w *world) latePass(l *overtakenPass, rest func() bool) {
 
 			l.acts = true
 
-			w.record(plan)
+			w.record(plan, l.seen)
 
 			l.acts = false
 		}

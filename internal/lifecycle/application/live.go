@@ -10,17 +10,19 @@ import (
 
 // live handles the phases of a live attempt by following its driver. The order of the checks matters: an ended driver
 // is handled first, even if the application is being suspended, a deadline has passed, or the driver is being deleted.
+// A deadline that has passed comes before a suspension, and a suspension before an eviction by the queue.
 // The result reports whether the decision entered another phase.
 func (s *step) live() bool {
 	s.rememberExecutorFailure()
+	s.rememberEnough()
 
 	d := s.seen.Driver(s.m.Attempt)
 	if d != nil && driverEnded(d) {
 		return s.driverEnd(d)
 	}
 
-	if s.app.Suspend {
-		return s.suspend()
+	if s.stops() {
+		return s.suspendLive(d)
 	}
 
 	s.deleteAll(s.seenAttempts(s.m.Attempt - 1))
@@ -386,8 +388,7 @@ func (s *step) phaseOf(d *lifecycle.Driver) lifecycle.Phase {
 	case s.app.IsServer:
 		return lifecycle.Running
 	case s.app.Thresholds != nil:
-		running := s.running()
-		return s.phaseByThresholds(running, running)
+		return s.phaseByThresholds(s.running(), s.present(), d.ReadyAt)
 	}
 
 	seen, started := s.executors()
@@ -511,22 +512,33 @@ func (s *step) startDeadline(d *lifecycle.Driver) []deadline {
 		return nil
 	}
 
-	from := s.m.SubmittedAt
-	if s.m.UngatedAt.After(from) {
-		from = s.m.UngatedAt
-	}
-	return deadlineAfter(from, s.app.Deadlines.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
+	return deadlineAfter(lifecycle.Latest(s.m.SubmittedAt, s.m.UngatedAt), s.app.Deadlines.DriverStart, lifecycle.StartTimedOut, lifecycle.ReasonStartTimedOut, "the driver did not start")
 }
 
-// rememberUngated stores in the memory when the scheduling gates of the driver pod were removed. Kubernetes does not
-// record that time. The stored time is when the pod was assigned to a node, which happens after the gates are removed.
-// Nothing is stored if the gates were removed so early that they were never reported as a wait reason
-// (lifecycle.GateGrace), because they caused no noticeable delay.
+// rememberUngated stores in the memory when the scheduling gates of the driver pod, or of all executors, were removed.
+// Kubernetes does not record that time. For the driver, the stored time is when the pod was assigned to a node, which
+// happens after the gates are removed. Nothing is stored if the gates were removed so early that they were never
+// reported as a wait reason (lifecycle.GateGrace), because they caused no noticeable delay.
 func (s *step) rememberUngated(d *lifecycle.Driver) {
-	held := s.m.Phase == lifecycle.Launched && s.m.Cause.Reason == lifecycle.ReasonSchedulingGated
-	if held && !d.Gated && s.m.UngatedAt.IsZero() {
+	waits := s.m.Phase == lifecycle.Ready || s.m.Phase == lifecycle.Scaling
+	switch {
+	case s.m.Cause.Reason != lifecycle.ReasonSchedulingGated:
+	case s.m.Phase == lifecycle.Launched && !d.Gated && s.m.UngatedAt.IsZero():
 		s.m.UngatedAt = lifecycle.NotInFuture(d.ScheduledAt, s.now)
+	case waits && !s.seen.HasGatedExecutor(s.m.Attempt):
+		s.m.UngatedAt = s.now
 	}
+}
+
+// executorsDeadline returns the deadline of the start of the executors in a phase. Time in which an executor waits
+// behind scheduling gates does not count.
+func (s *step) executorsDeadline(phase lifecycle.Phase, d *lifecycle.Driver) []deadline {
+	if s.seen.HasGatedExecutor(s.m.Attempt) {
+		return nil
+	}
+
+	return deadlineAfter(lifecycle.Latest(s.executorsDeadlineStart(phase, d), s.m.UngatedAt), s.app.Deadlines.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
+		"fewer than "+bounds.Count(s.initialExecutors(), "executor")+" ran")
 }
 
 // phaseDeadlines returns the deadlines that apply in the driver's current phase.
@@ -554,8 +566,7 @@ func (s *step) phaseDeadlines(d *lifecycle.Driver) []deadline {
 	case lifecycle.Started:
 		here = deadlineAfter(s.deadlineStart(d.StartedAt), limits.DriverReady, lifecycle.ReadyTimedOut, lifecycle.ReasonReadyTimedOut, "the driver was not ready")
 	case lifecycle.Ready, lifecycle.Scaling:
-		here = deadlineAfter(s.executorsDeadlineStart(phase, d), limits.ExecutorsStart, lifecycle.ExecutorsTimedOut, lifecycle.ReasonExecutorsTimedOut,
-			"fewer than "+bounds.Count(s.initialExecutors(), "executor")+" ran")
+		here = s.executorsDeadline(phase, d)
 	}
 	return append(s.runDeadline(), here...)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/queue"
 	"github.com/sparkoperator/spark-operator/test/kit/effort"
 	"github.com/sparkoperator/spark-operator/test/kit/lives"
 )
@@ -22,7 +23,8 @@ import (
 //   - the transitions form a path from the remembered phase to the new phase;
 //   - a second decision with the new memory enters no phase and reports nothing;
 //   - each wait has a time limit, or ends by an event that the table Waits contains.
-func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time,
+	plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
@@ -31,8 +33,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 		t.Fatalf("%s (app %+v, memory %+v, seen %+v)", wrong, app, mem, seen)
 	}
 	// A plan that requests a live read is never stored: another decision is made with the result.
-	asks := slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
-	if plan.Next.Phase == lifecycle.New && app.Hold == nil && !app.Deleting && !asks && seen.TransientError == nil {
+	asks := slices.ContainsFunc(plan.Actions, queue.LeadsToDecision)
+	if plan.Next.Phase == lifecycle.New && app.Hold == nil && !app.Deleting && !asks && seen.TransientError == nil && !queued(seen) {
 		t.Fatalf("New is stored: %+v", plan)
 	}
 
@@ -40,7 +42,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
 
-	checkAttempts(t, mem, plan)
+	checkAttempts(t, mem, seen, plan)
 	checkHold(t, app, mem, plan)
 	checkIntention(t, app, mem, seen, plan)
 	checkSecond(t, app, mem, now, plan)
@@ -54,7 +56,7 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 
 // checkAttempts checks that the attempt number never decreases and grows by one for each launch, and that a plan
 // creates only the attempt that its memory contains afterwards.
-func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
+func checkAttempts(t *testing.T, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
 	if plan.Next.Attempt < mem.Attempt || int64(plan.Next.Attempt) > int64(mem.Attempt)+maxUnremembered+1 {
 		t.Fatalf("attempt %d follows %d", plan.Next.Attempt, mem.Attempt)
 	}
@@ -62,6 +64,10 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 	creates := 0
 	for _, a := range plan.Actions {
 		if a.Verb != lifecycle.Create {
+			continue
+		}
+
+		if a.Part == lifecycle.QuotaRequest && a.Attempt == plan.Next.Attempt+1 || slices.Contains(quotaParts, a.Part) && seen.Quota.Requested {
 			continue
 		}
 
@@ -74,7 +80,8 @@ func checkAttempts(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 		creates++
 
 		if a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
-			t.Fatalf("%v is created, while %d is remembered after %d, in %s", a, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
+			t.Fatalf("%v is created, while %d is remembered after %d, in %s", a, plan.Next.Attempt, mem.Attempt,
+				plan.Next.Phase)
 		}
 	}
 
@@ -99,7 +106,8 @@ func checkTransientError(t *testing.T, app lifecycle.App, seen lifecycle.Observe
 
 	over := limit > 0 && !now.Before(seen.TransientError.Since.Add(limit))
 	for _, a := range plan.Actions {
-		refuses := over && (a.Verb == lifecycle.Confirm && a.Part == lifecycle.DriverPod || a == lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: plan.Next.Attempt})
+		refuses := over && (a.Verb == lifecycle.Confirm && a.Part == lifecycle.DriverPod ||
+			a == lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: plan.Next.Attempt})
 
 		asks := a.Verb == lifecycle.Confirm && a.Part == lifecycle.Executors
 		if !refuses && !asks && seen.Rejection == nil {
@@ -115,7 +123,7 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 		t.Fatalf("requeue after %s", plan.RequeueAfter)
 	}
 
-	if plan.RequeueAfter > 0 || app.Deleting {
+	if plan.RequeueAfter > 0 || app.Deleting || slices.ContainsFunc(plan.Actions, queue.LeadsToDecision) {
 		return
 	}
 
@@ -126,9 +134,12 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 	case m.Phase == lifecycle.Retained && app.Retain.For != nil:
 		t.Fatalf("retained for %s, and no pass is requested at that time", app.Retain.For)
 	case m.Phase.Terminal() && app.TTL == nil, m.Phase == lifecycle.Suspended, app.Hold != nil && !m.Phase.Live():
+	case queued(seen) && !m.Phase.Live(): // an event of the request
 	case m.Phase == lifecycle.Unknown && d != nil && app.Deadlines.Run == 0:
-	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil && app.Deadlines.DriverStart == 0 && app.Deadlines.Run == 0:
+	case m.Phase == lifecycle.Launched && d == nil && seen.Submitter(m.Attempt) != nil &&
+		app.Deadlines.DriverStart == 0 && app.Deadlines.Run == 0:
 	case m.Phase == lifecycle.Launched && d != nil && d.Gated && app.Deadlines.Run == 0:
+	case (m.Phase == lifecycle.Ready || m.Phase == lifecycle.Scaling) && seen.HasGatedExecutor(m.Attempt) && app.Deadlines.Run == 0:
 	case m.Phase.Live() && d != nil && app.Deadlines.Run == 0:
 		if limit := map[lifecycle.Phase]time.Duration{
 			lifecycle.Launched: app.Deadlines.DriverStart, lifecycle.Started: app.Deadlines.DriverReady,
@@ -146,7 +157,14 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 // nothing new.
 func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
 	refused := seen.Rejection != nil
-	seen.Rejection, seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = nil, false, false, false, false, nil
+	if seen.Quota != nil {
+		quota := *seen.Quota
+		quota.Asked = false
+		seen.Quota = &quota
+	}
+
+	seen.Rejection, seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind, seen.ProbeResult = nil, false,
+		false, false, false, nil
 	second := Step(app, plan.Next, seen, now)
 	// If the interval of a stored wait is zero, the next pass continues at once.
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
@@ -155,7 +173,8 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 	}
 
 	if len(second.Transitions) > 0 && !due {
-		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
+		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions,
+			plan.Transitions, plan.Next, seen)
 	}
 
 	for _, a := range second.Actions {
@@ -182,7 +201,8 @@ func checkHold(t *testing.T, app lifecycle.App, mem lifecycle.Memory, plan lifec
 		}
 	}
 
-	if plan.Next.RestartRequest != mem.RestartRequest && plan.Next.Attempt == mem.Attempt && mem.Phase != lifecycle.New {
+	suspended := []lifecycle.Phase{lifecycle.New, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming}
+	if plan.Next.RestartRequest != mem.RestartRequest && plan.Next.Attempt == mem.Attempt && !slices.Contains(suspended, mem.Phase) && !slices.Contains(suspended, plan.Next.Phase) {
 		t.Fatalf("the restart request of a held application is carried out in %s", mem.Phase)
 	}
 }
@@ -204,18 +224,22 @@ func (a generator) time(now time.Time) time.Time {
 
 func (a generator) app() lifecycle.App {
 	app := lifecycle.App{
-		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.below(4)], Deleting: a.below(20) == 0, Orphan: a.below(2) == 0, Suspend: a.below(4) == 0,
+		UID: "u", SpecHash: []string{"1:a", "1:b", "2:a", ""}[a.below(4)], Deleting: a.below(20) == 0,
+		Orphan: a.below(2) == 0, Suspend: a.below(4) == 0,
 		InitialExecutors: int32(a.below(5)), MissingGrace: time.Duration(1+a.below(20)) * time.Second,
 		Restart: lifecycle.Restart{
-			Policy:         []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}[a.below(3)],
+			Policy: []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure,
+				lifecycle.Always}[a.below(3)],
 			FailureRetries: int32(a.below(4)), SubmissionRetries: int32(a.below(4)),
-			FailureInterval: time.Duration(a.below(60)) * time.Second, SubmissionInterval: time.Duration(a.below(60)) * time.Second,
-			Factor: float64(a.below(4)), Max: time.Duration(a.below(100)) * time.Second,
+			FailureInterval:    time.Duration(a.below(60)) * time.Second,
+			SubmissionInterval: time.Duration(a.below(60)) * time.Second,
+			Factor:             float64(a.below(4)), Max: time.Duration(a.below(100)) * time.Second,
 		},
 	}
 	if a.below(2) == 0 {
 		limit := func() time.Duration { return time.Duration(a.below(200)) * time.Second }
-		app.Deadlines = lifecycle.Deadlines{DriverStart: limit(), DriverReady: limit(), ExecutorsStart: limit(), Run: limit()}
+		app.Deadlines = lifecycle.Deadlines{DriverStart: limit(), DriverReady: limit(), ExecutorsStart: limit(),
+			Run: limit()}
 	}
 
 	if a.below(5) == 0 {
@@ -246,20 +270,28 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	}
 
 	phases := []lifecycle.Phase{
-		lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Unknown,
-		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
+		lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running,
+		lifecycle.Unknown,
+		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended,
+		lifecycle.Resuming, lifecycle.Editing,
 	}
 	outcomes := []lifecycle.Outcome{
-		lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused, lifecycle.RunTimedOut,
+		lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted,
+		lifecycle.Refused, lifecycle.RunTimedOut,
 	}
 
 	m := lifecycle.Memory{
-		Phase: phases[a.below(len(phases))], Since: a.time(now), Attempt: int32(1 + a.below(4)), AttemptID: "id", SpecHash: []string{"1:a", "1:b", ""}[a.below(3)],
-		Runs: int32(a.below(4)), Submissions: int32(a.below(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
-		Outcome: outcomes[a.below(len(outcomes))], SuspendedRuns: int32(a.below(2)), RestartRequest: []string{"", "r1", "r1"}[a.below(3)],
+		Phase: phases[a.below(len(phases))], Since: a.time(now), Attempt: int32(1 + a.below(4)), AttemptID: "id",
+		SpecHash: []string{"1:a", "1:b", ""}[a.below(3)],
+		Runs:     int32(a.below(4)), Submissions: int32(a.below(5)), SubmittedAt: a.time(now), UngatedAt: a.time(now),
+		EndedAt: a.time(now), NextAttempt: a.time(now),
+		Outcome: outcomes[a.below(len(outcomes))], SuspendedRuns: int32(a.below(2)),
+		RestartRequest: []string{"", "r1", "r1"}[a.below(3)],
 	}
 	if a.below(2) == 0 {
-		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded", lifecycle.ReasonSchedulingGated}[a.below(6)], Message: "m"}
+		m.Cause = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost,
+			lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded",
+			lifecycle.ReasonSchedulingGated}[a.below(6)], Message: "m"}
 	}
 
 	if m.Phase.Live() {
@@ -268,9 +300,41 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	return m
 }
 
+// queued reports whether a queue lets the launch wait, or an earlier request must be gone first.
+func queued(seen lifecycle.Observed) bool {
+	q := seen.Quota
+	return q != nil && (q.Asked && q.Wait != nil || q.Finished)
+}
+
+// quota returns what a queue reports, or nil.
+func (a generator) quota() *lifecycle.Quota {
+	if a.below(2) > 0 {
+		return nil
+	}
+
+	q := &lifecycle.Quota{Name: "w"}
+	if a.below(4) > 0 {
+		q.Requested, q.Attempt = true, int32(a.below(6))
+		q.Reserved, q.Started, q.Finished = a.below(2) == 0, a.below(2) == 0, a.below(6) == 0
+	}
+
+	if q.Requested && a.below(3) == 0 {
+		q.Evicted = &lifecycle.Cause{Reason: "Preempted", Message: "for another"}
+	}
+
+	if q.Requested && a.below(2) == 0 {
+		q.Asked = true
+		if q.Evicted != nil || a.below(2) == 0 {
+			q.Wait = &lifecycle.Cause{Reason: lifecycle.ReasonQuotaPending, Message: "waits"}
+		}
+	}
+	return q
+}
+
 func (a generator) observed(now time.Time) lifecycle.Observed {
 	phases := []lifecycle.DriverPhase{
-		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
+		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed,
+		lifecycle.DriverUnknown,
 	}
 
 	seen := lifecycle.Observed{Confirmed: a.below(3) == 0}
@@ -285,16 +349,21 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 		}
 
 		seen.Drivers = append(seen.Drivers, lifecycle.Driver{
-			Name: "d", Attempt: attempt, Phase: phases[a.below(5)], Ready: a.below(2) == 0, Deleting: a.below(5) == 0, CreatedAt: a.time(now),
-			Finalizers: []string{"f"}[a.below(2):], Lingering: []string{"", "proxy"}[a.below(2)], MissingObjects: int32(max(a.below(4)-2, 0)),
-			Gated: a.below(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.below(4) == 0, SpecHash: []string{"", "1:a", "1:b"}[a.below(3)],
+			Name: "d", Attempt: attempt, Phase: phases[a.below(5)], Ready: a.below(2) == 0, Deleting: a.below(5) == 0,
+			CreatedAt:  a.time(now),
+			Finalizers: []string{"f"}[a.below(2):], Lingering: []string{"", "proxy"}[a.below(2)],
+			MissingObjects: int32(max(a.below(4)-2, 0)),
+			Gated:          a.below(4) == 0, ScheduledAt: a.time(now), GoneBy: a.time(now), NodeLostSince: a.time(now),
+			StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.below(4) == 0,
+			SpecHash: []string{"", "1:a", "1:b"}[a.below(3)],
 		})
 	}
 
 	a.submitters(now, &seen)
 
 	if a.below(3) == 0 {
-		seen.ProbeResult = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.below(3)], Message: "e"}
+		seen.ProbeResult = &lifecycle.Cause{Reason: []string{"", "QuotaExceeded", "Unschedulable"}[a.below(3)],
+			Message: "e"}
 	}
 
 	for range a.below(6) {
@@ -305,7 +374,8 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 
 		e.CreatedAt = a.time(now)
 		if a.below(2) == 0 {
-			e.Why = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, "Unschedulable", "ImagePullBackOff"}[a.below(3)], Message: "e"}
+			e.Why = lifecycle.Cause{Reason: []string{lifecycle.ReasonEvicted, "Unschedulable",
+				"ImagePullBackOff", lifecycle.ReasonSchedulingGated}[a.below(4)], Message: "e"}
 		}
 
 		seen.Executors = append(seen.Executors, e)
@@ -323,11 +393,13 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 	}
 
 	if a.below(5) == 0 {
-		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.below(200)) * time.Second)}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed",
+			Message: "nobody answers"}, Since: now.Add(-time.Duration(a.below(200)) * time.Second)}
 	}
 
 	if a.below(5) == 0 {
-		seen.Rejection = &lifecycle.Cause{Reason: []string{"Forbidden", lifecycle.ReasonQuota}[a.below(2)], Message: "no"}
+		seen.Rejection = &lifecycle.Cause{Reason: []string{"Forbidden", lifecycle.ReasonQuota}[a.below(2)],
+			Message: "no"}
 	}
 	return seen
 }
@@ -335,7 +407,8 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 // submitters adds submitter pods to the observation, and marks some drivers as created by a submitter.
 func (a generator) submitters(now time.Time, seen *lifecycle.Observed) {
 	phases := []lifecycle.DriverPhase{
-		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
+		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed,
+		lifecycle.DriverUnknown,
 	}
 	for range a.below(3) {
 		attempt := int32(a.below(5))
@@ -344,8 +417,10 @@ func (a generator) submitters(now time.Time, seen *lifecycle.Observed) {
 		}
 
 		seen.Submitters = append(seen.Submitters, lifecycle.Submitter{
-			Name: "s", Attempt: attempt, Phase: phases[a.below(5)], Deleting: a.below(5) == 0, GoneBy: a.time(now), CreatedAt: a.time(now), EndedAt: a.time(now),
-			SpecHash: []string{"", "1:a", "1:b"}[a.below(3)], Why: lifecycle.Cause{Reason: []string{"", "Error", "ImagePullBackOff"}[a.below(3)]},
+			Name: "s", Attempt: attempt, Phase: phases[a.below(5)], Deleting: a.below(5) == 0, GoneBy: a.time(now),
+			CreatedAt: a.time(now), EndedAt: a.time(now),
+			SpecHash: []string{"", "1:a", "1:b"}[a.below(3)],
+			Why:      lifecycle.Cause{Reason: []string{"", "Error", "ImagePullBackOff"}[a.below(3)]},
 		})
 	}
 
@@ -365,7 +440,8 @@ var decisionTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // randomDecisions makes decisions about random situations, and passes each decision to check. Some of the situations
 // cannot occur in reality.
-func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
+func randomDecisions(decisions uint64,
+	check func(lifecycle.App, lifecycle.Memory, lifecycle.Observed, lifecycle.Plan)) {
 	for seed := range decisions {
 		a := generator{rand.New(rand.NewPCG(seed, 11))}
 
@@ -373,6 +449,8 @@ func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memor
 		if seed%2 == 1 {
 			generator{rand.New(rand.NewPCG(seed, 13))}.addApacheSettings(decisionTime, &app, &mem, &seen)
 		}
+
+		seen.Quota = generator{rand.New(rand.NewPCG(seed, 19))}.quota()
 
 		check(app, mem, seen, Step(app, mem, seen, decisionTime))
 	}
@@ -383,14 +461,15 @@ func randomDecisions(decisions uint64, check func(lifecycle.App, lifecycle.Memor
 func TestAnything(t *testing.T) {
 	const enough = 100000 // so many situations need every transition
 	used, count := lives.Used{}, effort.Count(t, 25000)
-	randomDecisions(uint64(count), func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
-		checkPlan(t, app, mem, seen, decisionTime, plan)
-		used.Add(plan.Transitions)
+	randomDecisions(uint64(count),
+		func(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, plan lifecycle.Plan) {
+			checkPlan(t, app, mem, seen, decisionTime, plan)
+			used.Add(plan.Transitions)
 
-		if len(plan.Transitions) >= maxMoves {
-			t.Fatalf("the trail does not end: %v", plan.Transitions)
-		}
-	})
+			if len(plan.Transitions) >= maxMoves {
+				t.Fatalf("the trail does not end: %v", plan.Transitions)
+			}
+		})
 
 	if count < enough {
 		return

@@ -18,30 +18,30 @@ import (
 // the request.
 //
 // Like an edit, a restart resets the counts of failures. While the spec of a server is invalid, no new server could
-// replace the running one, so the request waits until the spec is valid. While the application is held, the request
-// waits too.
+// replace the running one, so the request waits until the spec is valid. While an application is held in
+// another phase than those of a suspension, the request waits too.
 func (s *step) noticeRestart() {
 	switch {
-	case !lifecycle.RestartRequested(s.m.RestartRequest, s.app.RestartRequest), s.m.Phase == lifecycle.New, s.app.Hold != nil, s.app.IsServer && s.app.Invalid != nil:
+	case !lifecycle.RestartRequested(s.m.RestartRequest, s.app.RestartRequest), s.m.Phase == lifecycle.New, s.app.Hold != nil && !s.startsAgain(), s.app.IsServer && s.app.Invalid != nil:
 		return
 	}
 
 	s.restartDone(s.app.RestartRequest)
 
-	switch s.m.Phase {
-	case lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming:
+	switch {
+	case s.isSuspended():
 		s.replaceSuspending()
 		s.noticeRequest("the " + s.noun("application") + " is suspended; it starts again when it is resumed")
 		return
-	case lifecycle.Editing:
+	case s.m.Phase == lifecycle.Editing:
 		return
 	}
 
-	if !s.app.Suspend || s.m.Phase.Terminal() {
+	if !s.stops() || s.m.Phase.Terminal() {
 		s.m.Runs, s.m.Submissions, s.m.SuspendedRuns, s.m.Restarts = 0, 0, 0, lifecycle.Restarts{}
 	}
 
-	if s.app.Suspend {
+	if s.stops() {
 		s.suspend()
 		s.replaceSuspending()
 		return
@@ -59,6 +59,16 @@ func (s *step) noticeRestart() {
 
 	s.m.Outcome, s.m.EndedAt = lifecycle.Undecided, time.Time{}
 	s.enter(lifecycle.Waiting, cause)
+}
+
+// isSuspended reports whether the next attempt starts when a suspension is lifted, or was lifted.
+func (s *step) isSuspended() bool {
+	return s.m.Phase == lifecycle.Suspending || s.m.Phase == lifecycle.Suspended || s.m.Phase == lifecycle.Resuming
+}
+
+// startsAgain reports whether a held application starts again anyway, when its suspension is lifted.
+func (s *step) startsAgain() bool {
+	return s.isSuspended() || s.stops() && (s.m.Phase.Live() || s.m.Phase == lifecycle.Editing)
 }
 
 // restartEffect returns a text about the effect of a restart request on the current attempt. The text is a part of a

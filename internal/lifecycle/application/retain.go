@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/queue"
 )
 
 // This file decides which objects of the last attempt are kept, how long they are kept, and when the other objects are
@@ -44,10 +45,10 @@ func (s *step) retentionOver() bool {
 	return left <= 0
 }
 
-// released reports whether no object of the application's attempts is left. If objects are left, it requests their
-// deletion. It does not change Memory.Cause, which still contains the cause of the end. In the phases Waiting and Done
-// it also looks for objects with the next attempt number, because an interrupted launch may have created objects but no
-// pod.
+// released reports whether no object of the application's attempts is left, and no request for quota. If objects are
+// left, it requests their deletion. It does not change Memory.Cause, which still contains the cause of the end. In the
+// phases Waiting and Done it also looks for objects with the next attempt number, because an interrupted launch may
+// have created objects but no pod.
 func (s *step) released() bool {
 	last := s.m.Attempt
 	if s.m.Phase == lifecycle.Waiting || s.m.Phase == lifecycle.Done {
@@ -56,7 +57,7 @@ func (s *step) released() bool {
 
 	left := s.seenAttempts(last)
 	s.deleteAll(left)
-	return len(left) == 0
+	return len(left) == 0 && queue.Gone(s.seen)
 }
 
 // remove requests a deletion. The deletion has no grace period if App.ForceAfter has passed since the attempt should
@@ -85,15 +86,31 @@ func (s *step) forced(attempt int32) bool {
 // not used for a later attempt whose launch was not stored.
 func (s *step) deletionStart(attempt int32) time.Time {
 	switch {
+	case s.m.Phase == lifecycle.Suspending && !s.app.Deleting:
+		return s.stopDue(attempt)
 	case !s.m.EndedAt.IsZero() && attempt <= s.m.Attempt:
 		return s.m.EndedAt
 	case s.app.Deleting:
 		return s.app.DeletedAt
 	// In the phase Waiting, only a restarted attempt has no end.
-	case s.m.Phase == lifecycle.Suspending, s.m.Phase == lifecycle.Editing, s.m.Phase == lifecycle.Waiting:
+	case s.m.Phase == lifecycle.Editing, s.m.Phase == lifecycle.Waiting:
 		return s.m.Since
 	}
 	return time.Time{}
+}
+
+// stopDue returns the time at which the pods of a suspended attempt should be gone: the end of the driver's grace
+// period. It is zero if the driver is not being deleted yet, and the start of the suspension if there is no driver.
+func (s *step) stopDue(attempt int32) time.Time {
+	switch d := s.seen.Driver(attempt); {
+	case d == nil || s.m.Since.IsZero():
+		return s.m.Since
+	case !d.Deleting:
+		return time.Time{}
+	case d.GoneBy.After(s.m.Since):
+		return d.GoneBy
+	}
+	return s.m.Since
 }
 
 func (s *step) cleanupInterval() time.Duration { return cmp.Or(s.app.CleanupInterval, repeatDelay) }

@@ -36,42 +36,59 @@ func TestCausesOfEnds(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"a driver that failed without a reason": {appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverFailed),
+		"a driver that failed without a reason": {appWith(), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverFailed),
 			"Ended Retained", "DriverFailed", "driver container failed"},
-		"a server that failed without a reason": {appWith(asServer), memoryIn(lifecycle.Running), driver(lifecycle.DriverFailed),
+		"a server that failed without a reason": {appWith(asServer), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverFailed),
 			"Ended Waiting", "DriverFailed", "server container failed"},
-		"a server that ended by itself": {appWith(asServer), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded),
-			"Ended Waiting", "ServerEnded", "the server in pod app-driver ended by itself, without an error; its log says why"},
-		"a server whose pod was deleted": {appWith(asServer), memoryIn(lifecycle.Running), driver(lifecycle.DriverSucceeded, deleting),
+		"a server that ended by itself": {appWith(asServer), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverSucceeded),
+			"Ended Waiting", "ServerEnded",
+			"the server in pod app-driver ended by itself, without an error; its log says why"},
+		"a server whose pod was deleted": {appWith(asServer), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverSucceeded, deleting),
 			"Ended Waiting", "DriverDeleted", "pod app-driver was deleted, and the server in it stopped"},
 		"a driver that is gone": {appWith(), memoryIn(lifecycle.Running), confirmed,
 			"Ended Done", "DriverNotFound", "driver pod not found: it was deleted before it ended"},
 		"a server that is gone": {appWith(asServer), memoryIn(lifecycle.Running), confirmed,
 			"Ended Waiting", "DriverNotFound", "server pod not found: it was deleted before it ended"},
-		"a driver that was being deleted is gone": {appWith(), memoryIn(lifecycle.Running, remembers("DriverDeleting", "m")), confirmed,
+		"a driver that was being deleted is gone": {appWith(),
+			memoryIn(lifecycle.Running, remembers("DriverDeleting", "m")), confirmed,
 			"Ended Done", "DriverDeleted", "driver pod not found: it was deleted before it ended"},
-		"a server that was being deleted is gone": {appWith(asServer), memoryIn(lifecycle.Running, remembers("DriverDeleting", "m")), confirmed,
+		"a server that was being deleted is gone": {appWith(asServer),
+			memoryIn(lifecycle.Running, remembers("DriverDeleting", "m")), confirmed,
 			"Ended Waiting", "DriverDeleted", "server pod not found: it was deleted before it ended"},
-		"a driver on a lost node is gone": {appWith(), memoryIn(lifecycle.Unknown, remembers("NodeLost", "m")), confirmed,
+		"a driver on a lost node is gone": {appWith(), memoryIn(lifecycle.Unknown, remembers("NodeLost", "m")),
+			confirmed,
 			"Ended Done", "NodeLost", "driver pod not found: its node was lost and the pod is gone"},
-		"a server on a lost node is gone": {appWith(asServer), memoryIn(lifecycle.Unknown, remembers("NodeLost", "m")), confirmed,
+		"a server on a lost node is gone": {appWith(asServer), memoryIn(lifecycle.Unknown, remembers("NodeLost", "m")),
+			confirmed,
 			"Ended Waiting", "NodeLost", "server pod not found: its node was lost and the pod is gone"},
-		"a driver that was being evicted is gone": {appWith(), memoryIn(lifecycle.Running, remembers("Evicted", "m")), confirmed, "Ended Done", "Evicted", "m"},
-		"a driver that was being preempted is gone": {appWith(), memoryIn(lifecycle.Running, remembers("Preempted", "m")), confirmed,
+		"a driver that was being evicted is gone": {appWith(), memoryIn(lifecycle.Running, remembers("Evicted", "m")),
+			confirmed, "Ended Done", "Evicted", "m"},
+		"a driver that was being preempted is gone": {appWith(),
+			memoryIn(lifecycle.Running, remembers("Preempted", "m")), confirmed,
 			"Ended Done", "Preempted", "m"},
-		"an application that is suspended": {appWith(suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning),
+		"an application that is suspended": {appWith(suspended), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverRunning),
 			"Suspending", "Suspended", "the application is suspended"},
-		"a server that is suspended": {appWith(asServer, suspended), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning),
+		"a server that is suspended": {appWith(asServer, suspended), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverRunning),
 			"Suspending", "Suspended", "the server is suspended"},
-		"a server that is suspended with an invalid edit": {appWith(asServer, suspended, edited, invalid), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning),
+		"a server that is suspended with an invalid edit": {appWith(asServer, suspended, edited, invalid),
+			memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning),
 			"Suspending", "Suspended", "the server is suspended"},
 		"an application that is edited": {appWith(edited), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning),
 			"Editing", "SpecChanged", "the spec was edited; the run of the old spec is replaced"},
-		"a server that is edited": {appWith(asServer, edited), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning),
+		"a server that is edited": {appWith(asServer, edited), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverRunning),
 			"Editing", "SpecChanged", "the spec was edited; the server of the old spec is replaced"},
-		"a server that ends while its spec is invalid": {appWith(asServer, invalid), memoryIn(lifecycle.Running), driver(lifecycle.DriverFailed),
+		"a server that ends while its spec is invalid": {appWith(asServer, invalid), memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverFailed),
 			"Ended Retained", "InvalidSpec", "spec.x"},
-		"a server that is gone while its spec is invalid": {appWith(asServer, invalid), memoryIn(lifecycle.Running), confirmed, "Ended Done", "InvalidSpec", "spec.x"},
+		"a server that is gone while its spec is invalid": {appWith(asServer, invalid), memoryIn(lifecycle.Running),
+			confirmed, "Ended Done", "InvalidSpec", "spec.x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Step(c.app, c.mem, c.seen, at(60))
@@ -100,16 +117,27 @@ func TestServerFollowsItsReadiness(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"ready without executors":   {memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning, readyAt(6)), "Started Running", lifecycle.Running, "", ""},
-		"its container runs":        {memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning), "Started", lifecycle.Started, "", ""},
-		"its executors are pending": {memoryIn(lifecycle.Started), withExecutors(driver(lifecycle.DriverRunning, readyAt(6)), lifecycle.DriverPending), "Running", lifecycle.Running, "", ""},
-		"still ready":               {memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(6)), "", lifecycle.Running, "", ""},
-		"no longer ready":           {memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), "Started", lifecycle.Started, "", ""},
-		"being deleted while it is ready": {memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(6), deleting), "Started", lifecycle.Started,
+		"ready without executors": {memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning, readyAt(6)),
+			"Started Running", lifecycle.Running, "", ""},
+		"its container runs": {memoryIn(lifecycle.Launched), driver(lifecycle.DriverRunning), "Started",
+			lifecycle.Started, "", ""},
+		"its executors are pending": {memoryIn(lifecycle.Started),
+			withExecutors(driver(lifecycle.DriverRunning, readyAt(6)), lifecycle.DriverPending), "Running",
+			lifecycle.Running, "", ""},
+		"still ready": {memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(6)), "",
+			lifecycle.Running, "", ""},
+		"no longer ready": {memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), "Started",
+			lifecycle.Started, "", ""},
+		"being deleted while it is ready": {memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverRunning, readyAt(6), deleting), "Started", lifecycle.Started,
 			"DriverDeleting", "server pod app-driver is being deleted"},
-		"being evicted while it is ready": {memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(6), deleting, evicted), "Started", lifecycle.Started, "Evicted", "m"},
-		"its node is lost":                {memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown), "Unknown", lifecycle.Unknown, "NodeLost", "the server's node does not answer"},
-		"its node is back":                {memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, readyAt(6)), "Running", lifecycle.Running, "", ""},
+		"being evicted while it is ready": {memoryIn(lifecycle.Running),
+			driver(lifecycle.DriverRunning, readyAt(6), deleting, evicted), "Started", lifecycle.Started,
+			"Evicted", "m"},
+		"its node is lost": {memoryIn(lifecycle.Running), driver(lifecycle.DriverUnknown), "Unknown",
+			lifecycle.Unknown, "NodeLost", "the server's node does not answer"},
+		"its node is back": {memoryIn(lifecycle.Unknown), driver(lifecycle.DriverRunning, readyAt(6)),
+			"Running", lifecycle.Running, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Step(app, c.mem, c.seen, at(60))
@@ -129,7 +157,8 @@ func TestServerFollowsItsReadiness(t *testing.T) {
 
 	want := lifecycle.Cause{Reason: "ServerNotReady", Message: "pod app-driver is no longer ready"}
 	if len(first.Transitions) != 1 || first.Transitions[0].Cause != want {
-		t.Errorf("the transition of a server that is no longer ready is %+v, want the cause %+v", first.Transitions, want)
+		t.Errorf("the transition of a server that is no longer ready is %+v, want the cause %+v",
+			first.Transitions, want)
 	}
 }
 
@@ -140,7 +169,8 @@ func TestInvalidEditKeepsTheServer(t *testing.T) {
 	seen := driver(lifecycle.DriverRunning, readyAt(6))
 
 	kept := Step(appWith(asServer, edited, invalid), memoryIn(lifecycle.Running), seen, at(60))
-	if names(kept) != "" || len(kept.Actions) > 0 || kept.Next.SpecHash != "1:a" || kept.Next.Phase != lifecycle.Running {
+	if names(kept) != "" || len(kept.Actions) > 0 || kept.Next.SpecHash != "1:a" ||
+		kept.Next.Phase != lifecycle.Running {
 		t.Fatalf("the plan is %+v", kept)
 	}
 
@@ -148,11 +178,13 @@ func TestInvalidEditKeepsTheServer(t *testing.T) {
 		t.Errorf("the launched spec is back, and the plan is %+v", plan)
 	}
 
-	if plan := Step(appWith(asServer, edited), kept.Next, seen, at(70)); names(plan) != "Editing" || plan.Next.SpecHash != "1:b" {
+	if plan := Step(appWith(asServer, edited), kept.Next, seen, at(70)); names(plan) != "Editing" ||
+		plan.Next.SpecHash != "1:b" {
 		t.Errorf("the spec is valid, and the plan is %+v", plan)
 	}
 
-	if plan := Step(appWith(asServer, suspended, edited, invalid), memoryIn(lifecycle.Running), seen, at(60)); names(plan) != "Suspending" || plan.Next.SpecHash != "1:b" {
+	if plan := Step(appWith(asServer, suspended, edited, invalid), memoryIn(lifecycle.Running), seen,
+		at(60)); names(plan) != "Suspending" || plan.Next.SpecHash != "1:b" {
 		t.Errorf("a suspension stops the server, but the plan is %+v", plan)
 	}
 
@@ -183,7 +215,8 @@ func TestEndedServerStartsWhenItsSpecIsValid(t *testing.T) {
 
 	stopped := Step(appWith(asServer, edited, invalid), memoryIn(lifecycle.Running), confirmed, at(60)).Next
 	if stopped.SpecHash != "1:b" || stopped.Phase != lifecycle.Done {
-		t.Errorf("a server that ends after an invalid edit is %s with the hash %s, want the hash of the invalid spec", stopped.Phase, stopped.SpecHash)
+		t.Errorf("a server that ends after an invalid edit is %s with the hash %s, want the hash of the invalid spec",
+			stopped.Phase, stopped.SpecHash)
 	}
 }
 
@@ -203,14 +236,22 @@ func TestLongRunForgetsFailures(t *testing.T) {
 		seen lifecycle.Observed
 		want [3]int32 // runs, submissions, suspended runs
 	}{
-		"a failure after ResetAfter":                     {appWith(always, resets(60*second)), counted(lifecycle.Running), driver(lifecycle.DriverFailed), [3]int32{1, 1, 0}},
-		"a failure just before ResetAfter":               {appWith(always, resets(60*second+1)), counted(lifecycle.Running), driver(lifecycle.DriverFailed), [3]int32{5, 7, 2}},
-		"no ResetAfter":                                  {appWith(always), counted(lifecycle.Running), driver(lifecycle.DriverFailed), [3]int32{5, 7, 2}},
-		"a failure in another phase":                     {appWith(always, resets(second)), counted(lifecycle.Started), driver(lifecycle.DriverFailed), [3]int32{5, 7, 2}},
-		"the phase Running goes on":                      {appWith(always, resets(second)), counted(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(6)), [3]int32{5, 7, 2}},
-		"a suspension after ResetAfter":                  {appWith(always, suspended, resets(60*second)), counted(lifecycle.Running), driver(lifecycle.DriverRunning), [3]int32{1, 1, 1}},
-		"a suspension just before ResetAfter":            {appWith(always, suspended, resets(60*second+1)), counted(lifecycle.Running), driver(lifecycle.DriverRunning), [3]int32{5, 7, 3}},
-		"a memory of another operator without any count": {appWith(always, resets(second)), memoryIn(lifecycle.Running, withRuns(0, 0)), driver(lifecycle.DriverFailed), [3]int32{}},
+		"a failure after ResetAfter": {appWith(always, resets(60*second)),
+			counted(lifecycle.Running), driver(lifecycle.DriverFailed), [3]int32{1, 1, 0}},
+		"a failure just before ResetAfter": {appWith(always, resets(60*second+1)),
+			counted(lifecycle.Running), driver(lifecycle.DriverFailed), [3]int32{5, 7, 2}},
+		"no ResetAfter": {appWith(always), counted(lifecycle.Running),
+			driver(lifecycle.DriverFailed), [3]int32{5, 7, 2}},
+		"a failure in another phase": {appWith(always, resets(second)), counted(lifecycle.Started),
+			driver(lifecycle.DriverFailed), [3]int32{5, 7, 2}},
+		"the phase Running goes on": {appWith(always, resets(second)), counted(lifecycle.Running),
+			driver(lifecycle.DriverRunning, readyAt(6)), [3]int32{5, 7, 2}},
+		"a suspension after ResetAfter": {appWith(always, suspended, resets(60*second)),
+			counted(lifecycle.Running), driver(lifecycle.DriverRunning), [3]int32{1, 1, 1}},
+		"a suspension just before ResetAfter": {appWith(always, suspended, resets(60*second+1)),
+			counted(lifecycle.Running), driver(lifecycle.DriverRunning), [3]int32{5, 7, 3}},
+		"a memory of another operator without any count": {appWith(always, resets(second)),
+			memoryIn(lifecycle.Running, withRuns(0, 0)), driver(lifecycle.DriverFailed), [3]int32{}},
 	} {
 		next := Step(c.app, c.mem, c.seen, at(60)).Next
 		if got := [3]int32{next.Runs, next.Submissions, next.SuspendedRuns}; got != c.want {

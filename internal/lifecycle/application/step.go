@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/queue"
 )
 
 const (
@@ -62,6 +63,7 @@ func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now 
 	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
 	s.run()
 	s.ensureBudget()
+	s.settleQuota()
 	s.postponeDeletions()
 
 	if rank[s.m.Phase] < rank[lifecycle.Ready] {
@@ -69,7 +71,11 @@ func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now 
 	}
 
 	if s.m.Attempt != mem.Attempt {
-		s.m.ExecutorFailure, s.m.FailedExecutorCreatedAt = lifecycle.Cause{}, time.Time{}
+		s.m.ExecutorFailure, s.m.FailedExecutorCreatedAt, s.m.EnoughExecutors = lifecycle.Cause{}, time.Time{}, 0
+	}
+
+	if seen.Logs != nil && seen.Logs.Attempt >= mem.Logs.Attempt {
+		s.m.Logs = *seen.Logs
 	}
 
 	s.plan.Next = s.m
@@ -186,9 +192,9 @@ func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) 
 // launchNew handles a new application. It launches the application, or enters Suspended if the spec requests a
 // suspension from the beginning. The result reports whether the decision entered another phase.
 func (s *step) launchNew() bool {
-	if s.app.Suspend {
+	if s.suspendsUnlaunched() {
 		s.restartDone(s.app.RestartRequest)
-		return s.enter(lifecycle.Suspended, s.suspendedCause())
+		return s.enter(lifecycle.Suspended, s.stopCause())
 	}
 	return s.launch()
 }
@@ -214,6 +220,8 @@ func (s *step) launch() bool {
 		}
 
 		s.requeueAfter(repeatDelay)
+		return false
+	case s.waitsInQueue():
 		return false
 	case s.confirmsBeforeLaunch():
 		s.confirm(lifecycle.DriverPod, s.m.Attempt+1)
@@ -242,6 +250,7 @@ func (s *step) launch() bool {
 	s.m.Runs++
 	s.enter(lifecycle.Launched, s.submission())
 	s.do(lifecycle.Create, lifecycle.Submission, s.m.Attempt)
+	s.plan.Notices = append(s.plan.Notices, queue.Admitted(s.seen, s.m.Attempt)...)
 	s.requeueAfter(s.app.MissingGrace)
 	s.deadlines(nil)
 	return false
@@ -360,6 +369,11 @@ func (s *step) adopt() {
 	d, r := s.seen.Driver(newest), s.seen.Submitter(newest)
 	if newest > s.m.Attempt {
 		s.countUnremembered()
+
+		if s.isSuspended() {
+			s.forgetRejections() // the resume was not stored
+		}
+
 		s.m.Attempt = newest
 		s.m.AttemptID = lifecycle.AttemptID(s.app.UID, newest)
 		s.m.SpecHash = s.app.SpecHash
@@ -417,8 +431,7 @@ func (s *step) noticeEdit() {
 	}
 
 	s.m.SpecHash = s.app.SpecHash
-	switch s.m.Phase {
-	case lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming:
+	if s.isSuspended() {
 		s.replaceSuspending()
 		return
 	}

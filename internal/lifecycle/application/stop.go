@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/queue"
 )
 
 // maxAttempt is the largest attempt number. As an upper bound of attempt numbers, it selects all attempts.
@@ -20,8 +21,116 @@ const overdue = 30 * time.Second
 // finalizersGrace is how long the programs that set finalizers may take to remove them before the pod counts as stuck.
 const finalizersGrace = 5 * time.Second
 
-func (s *step) suspendedCause() lifecycle.Cause {
+// suspendsUnlaunched reports whether a suspension changes the phase of an application that has no live attempt.
+func (s *step) suspendsUnlaunched() bool { return s.app.Suspend && s.app.Hold == nil }
+
+// stops reports whether the spec or the queue requests the end of what runs.
+func (s *step) stops() bool { return s.app.Suspend || s.evicted() && s.m.Phase.Live() }
+
+func (s *step) evicted() bool { return s.seen.Quota != nil && s.seen.Quota.Evicted != nil }
+
+// stopCause returns why a live attempt must be stopped, or why it was stopped. The spec comes before the queue.
+func (s *step) stopCause() lifecycle.Cause {
+	switch evicted, is := queue.Eviction(s.seen, s.noun("application")); {
+	case s.app.Suspend:
+	case is:
+		return evicted
+	case s.m.Cause.Reason == lifecycle.ReasonQueueEviction:
+		return s.m.Cause
+	}
 	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "the " + s.noun("application") + " is suspended"}
+}
+
+// inQueue returns what the rules of a queue need to know about the application.
+func (s *step) inQueue() queue.Resource {
+	deletes := slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Delete })
+	return queue.Resource{Seen: s.seen, Stage: s.quotaStage(), Last: s.m.Attempt, Next: min(s.m.Attempt, maxAttempt-1) + 1,
+		Enters: len(s.plan.Transitions) > 0, Blocked: deletes || s.actionsBlocked()}
+}
+
+// quotaStage returns what the application does with its quota in the current phase.
+func (s *step) quotaStage() queue.Stage {
+	d := s.seen.Driver(s.m.Attempt)
+	switch phase := s.m.Phase; {
+	case phase.Live() && d != nil && d.Ready && !d.Deleting && s.running() >= max(s.app.InitialExecutors, s.app.MinExecutors):
+		return queue.Ready
+	case phase.Live(), phase == lifecycle.Suspending:
+		return queue.Runs
+	case s.app.Hold != nil, s.app.Suspend, phase == lifecycle.Waiting && !s.m.NextAttempt.IsZero():
+		return queue.Over
+	case phase == lifecycle.Suspended && s.evicted():
+		return queue.Evicted
+	case phase == lifecycle.Retained && !s.retentionOver():
+		return queue.Kept
+	case phase == lifecycle.New, phase == lifecycle.Resuming, phase == lifecycle.Editing, phase == lifecycle.Waiting:
+		return queue.Waits
+	}
+	return queue.Over
+}
+
+// waitsInQueue reports whether a launch waits for quota.
+func (s *step) waitsInQueue() bool {
+	if s.app.Invalid != nil || s.actionsBlocked() || s.m.Attempt == maxAttempt {
+		return false
+	}
+
+	rules := s.inQueue()
+	rules.Stage = queue.Waits
+
+	decided := rules.Wait()
+	if decided.Cause.Reason != "" {
+		s.waitFor(lifecycle.Application, "", decided.Cause)
+	}
+
+	s.follow(decided)
+	return decided.Waits
+}
+
+// settleQuota tells the queue what has become of the quota. If the application is being deleted, it does nothing,
+// because the request is deleted with it.
+func (s *step) settleQuota() {
+	if !s.app.Deleting && !slices.ContainsFunc(s.plan.Actions, queue.LeadsToDecision) {
+		s.follow(s.inQueue().Settle())
+	}
+}
+
+// follow adds a decision of the queue's rules to the plan.
+func (s *step) follow(decided queue.Decision) {
+	if decided.Action != (lifecycle.Action{}) {
+		s.plan.Actions = append(s.plan.Actions, decided.Action)
+	}
+
+	if decided.After > 0 {
+		s.requeueAfter(decided.After)
+	}
+}
+
+// suspendLive suspends a live attempt, unless its driver has exceeded a deadline. The result reports whether the
+// decision entered another phase.
+func (s *step) suspendLive(d *lifecycle.Driver) bool {
+	if d != nil && d.Phase != lifecycle.DriverUnknown {
+		if outcome, cause, over := s.deadlines(d); over {
+			return !s.needsLiveRead(outcome) && s.timedOut(d, outcome, cause)
+		}
+	}
+	return !s.mayHaveEnded() && s.suspend()
+}
+
+// mayHaveEnded reports whether the driver of a live attempt may have ended although the cache does not show it. If it
+// may, mayHaveEnded requests a live read. A suspension that holds the next launch, and an eviction, would otherwise
+// hide a failure: the attempt would neither end the application nor count as a restart.
+func (s *step) mayHaveEnded() bool {
+	switch {
+	case s.app.Hold == nil && !s.evicted():
+		return false
+	case !s.seen.Confirmed:
+		s.confirm(lifecycle.DriverPod, s.m.Attempt)
+		return true
+	case s.seen.CacheBehind:
+		s.requeueAfter(repeatDelay) // in case the cache does not catch up by itself
+		return true
+	}
+	return false
 }
 
 // suspend enters the phase Suspending, in which the attempt is deleted. A live run that is stopped here does not use up
@@ -31,7 +140,7 @@ func (s *step) suspendedCause() lifecycle.Cause {
 // has none, so that the phase Suspending distinguishes the two.
 func (s *step) suspend() bool {
 	spared := s.m.Phase.Live()
-	s.enter(lifecycle.Suspending, s.suspendedCause()) // may reset the counts (resetFailures)
+	s.enter(lifecycle.Suspending, s.stopCause()) // may reset the counts (resetFailures)
 
 	if spared {
 		s.m.SuspendedRuns++
@@ -71,27 +180,40 @@ func (s *step) suspending() bool {
 	}
 
 	s.m.EndedAt = time.Time{}
-	return s.enter(lifecycle.Suspended, s.suspendedCause())
+	return s.enter(lifecycle.Suspended, s.stopCause())
 }
 
-// suspended waits until the suspension is lifted, and deletes objects that appear meanwhile. The result reports whether
-// the decision entered another phase.
+// suspended waits until the suspension is lifted, or until the queue that evicted the attempt has its quota back. It
+// deletes objects that appear meanwhile. The result reports whether the decision entered another phase.
 func (s *step) suspended() bool {
-	if s.app.Suspend {
+	if s.app.Suspend || s.evicted() {
+		if s.m.Cause.Reason == lifecycle.ReasonQueueEviction {
+			s.m.Cause = s.stopCause().Bounded()
+		}
+
 		s.deleteAll(s.seenAttempts(maxAttempt))
 		return false
 	}
+
+	s.forgetRejections()
 	return s.enter(lifecycle.Resuming, lifecycle.Cause{})
+}
+
+// forgetRejections resets the count of rejections, because a resume starts it anew.
+func (s *step) forgetRejections() {
+	if s.app.Restart.Limits != nil {
+		s.m.Restarts.Rejections = 0
+	}
 }
 
 // resuming launches the next attempt after all objects of the last attempt are deleted. The next attempt has the next
 // number. The result reports whether the decision entered another phase.
 func (s *step) resuming() bool {
-	if s.app.Suspend {
-		return s.enter(lifecycle.Suspended, s.suspendedCause())
+	if s.suspendsUnlaunched() {
+		return s.enter(lifecycle.Suspended, s.stopCause())
 	}
 
-	if !s.cleared(s.m.Attempt) {
+	if !s.mayFollow() {
 		return false
 	}
 	return s.launch()
@@ -109,6 +231,19 @@ func (s *step) editing() bool {
 		return false
 	}
 	return s.launch()
+}
+
+// mayFollow reports whether the next attempt may be launched, as far as the objects of the earlier attempts are
+// concerned. While the application is held, it deletes these objects, but requests no live read.
+func (s *step) mayFollow() bool {
+	if s.app.Hold != nil && len(s.seenAttempts(s.m.Attempt)) == 0 {
+		return false
+	}
+
+	if q := s.seen.Quota; q != nil && !q.Reserved && len(s.seenAttempts(s.m.Attempt)) == 0 && s.waitsInQueue() {
+		return false // a pending request needs no live read, because nothing runs on it
+	}
+	return s.cleared(s.m.Attempt)
 }
 
 // cleared reports whether no object is left of the attempts up to the number upTo. If objects are left, it requests

@@ -15,7 +15,8 @@ func TestAttemptsAreSweptInParts(t *testing.T) {
 
 	var seen lifecycle.Observed
 	for i := range int32(attempts) {
-		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: i, Phase: lifecycle.DriverRunning})
+		seen.Executors = append(seen.Executors,
+			lifecycle.Executor{Name: "e", Attempt: i, Phase: lifecycle.DriverRunning})
 		seen.RemainingAttempts = append(seen.RemainingAttempts, i)
 	}
 

@@ -22,12 +22,17 @@ func TestLaunchOfAnotherOperator(t *testing.T) {
 	}{
 		{"this operator's first attempt", lifecycle.Memory{}, "", lifecycle.AttemptID("u", 1)},
 		{"another operator's first attempt", lifecycle.Memory{}, "theirs", "theirs"},
-		{"another operator's attempt after a failed run", lifecycle.Memory{Phase: lifecycle.Waiting, AttemptID: "before"}, "theirs", "theirs"},
-		{"another operator's attempt of a finished application", lifecycle.Memory{Phase: lifecycle.Done, Outcome: lifecycle.Failed, AttemptID: "before"}, "theirs", "theirs"},
-		{"the remembered attempt", lifecycle.Memory{Phase: lifecycle.Started, Attempt: 1, AttemptID: "before"}, "theirs", "before"},
+		{"another operator's attempt after a failed run",
+			lifecycle.Memory{Phase: lifecycle.Waiting, AttemptID: "before"}, "theirs", "theirs"},
+		{"another operator's attempt of a finished application",
+			lifecycle.Memory{Phase: lifecycle.Done, Outcome: lifecycle.Failed, AttemptID: "before"}, "theirs",
+			"theirs"},
+		{"the remembered attempt", lifecycle.Memory{Phase: lifecycle.Started, Attempt: 1, AttemptID: "before"},
+			"theirs", "before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			driver := lifecycle.Driver{Name: "d", Attempt: 1, AttemptID: c.id, Phase: lifecycle.DriverRunning, CreatedAt: now.Add(-time.Minute)}
+			driver := lifecycle.Driver{Name: "d", Attempt: 1, AttemptID: c.id, Phase: lifecycle.DriverRunning,
+				CreatedAt: now.Add(-time.Minute)}
 
 			plan := Step(app, c.mem, lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}, now)
 			if m := plan.Next; m.Attempt != 1 || m.AttemptID != c.want || m.Phase != lifecycle.Started {

@@ -22,6 +22,63 @@ func (s *step) running() int32 {
 	return running
 }
 
+// present returns the number of the attempt's executors that are not missing. These are the running executors and, if
+// no executor waits to start, those that ended without an error: a program that has stopped its SparkContext, or no
+// longer needs an executor, lacks none. If Spark misses an executor, it creates another within seconds. Spark may
+// delete the pods of ended executors, so their number is noted for the next decision.
+func (s *step) present() int32 {
+	released := s.seen.Shortages.Released
+
+	var succeeded int32
+	for i := range s.seen.Executors {
+		switch e := &s.seen.Executors[i]; {
+		case e.Attempt != s.m.Attempt:
+		case e.Phase == lifecycle.DriverPending:
+			return s.running()
+		case e.Phase == lifecycle.DriverSucceeded:
+			succeeded++
+		}
+	}
+
+	s.plan.Shortages.Released = max(released, succeeded)
+	return s.running() + s.plan.Shortages.Released
+}
+
+// rememberEnough stores in the memory which threshold the running executors have reached, if the attempt waits for no
+// initial executors.
+func (s *step) rememberEnough() {
+	t := s.app.Thresholds
+	if t == nil || t.Init > 0 {
+		return
+	}
+
+	running := s.running()
+	for _, threshold := range []int32{t.Min, t.Max} {
+		if running >= threshold {
+			s.m.EnoughExecutors = max(s.m.EnoughExecutors, threshold)
+		}
+	}
+}
+
+// expects reports whether fewer executors than a threshold are a shortage. They always are if the attempt has waited
+// for its initial executors. Otherwise they are if enough executors ran before, or had the time to start: executors
+// that start normally are not missing. If they have that time, expects requests a pass at its end.
+func (s *step) expects(threshold int32, readyAt time.Time) bool {
+	limit := s.app.Deadlines.ExecutorsStart
+	switch {
+	case s.app.Thresholds.Init > 0, s.m.EnoughExecutors >= threshold:
+		return true
+	case limit <= 0:
+		return false
+	}
+
+	left := s.deadlineStart(readyAt).Add(limit).Sub(s.now)
+	if left > 0 {
+		s.requeueAfter(left)
+	}
+	return left <= 0
+}
+
 // shortageGrace is how long the number of running executors may be below a threshold before the phase changes. Without
 // this time, the phase would change at the end of every run, because the executors exit shortly before their driver and
 // each kubelet reports the end of its pods a second or two later. The phase would also change if the driver replaces a
@@ -33,23 +90,30 @@ const shortageGrace = 5 * time.Second
 // node, the driver continues from its earlier phase.
 //
 // A driver that had enough executors keeps its phase until the shortage has lasted for shortageGrace. There is no such
-// delay at the end of the start, because executors that never ran were not lost.
-func (s *step) phaseByThresholds(started, running int32) lifecycle.Phase {
+// delay at the end of the start, because executors that never ran were not lost. Without initial executors the start
+// ends at once, and executors that have not started yet are no shortage (see expects).
+func (s *step) phaseByThresholds(started, running int32, readyAt time.Time) lifecycle.Phase {
 	t, from := s.app.Thresholds, s.stage()
 
-	starts := !from.Runs()
 	switch {
-	case starts && started < t.Init:
+	case !from.Runs() && started < t.Init:
 		if started > 0 {
 			return lifecycle.Scaling
 		}
 		return lifecycle.Ready
-	case running < t.Min && (starts || from == lifecycle.Below || s.shortageLasts(s.seen.Shortages.Min, &s.plan.Shortages.Min)):
+	case running < t.Min && (from == lifecycle.Below || s.expects(t.Min, readyAt) && s.reports(s.seen.Shortages.Min, &s.plan.Shortages.Min)):
 		return lifecycle.Below
-	case !t.Dynamic && running < t.Max && (starts || from != lifecycle.Running || s.shortageLasts(s.seen.Shortages.Max, &s.plan.Shortages.Max)):
+	case !t.Dynamic && running < t.Max && (from == lifecycle.Partial || s.expects(t.Max, readyAt) && s.reports(s.seen.Shortages.Max, &s.plan.Shortages.Max)):
 		return lifecycle.Partial
 	}
 	return lifecycle.Running
+}
+
+// reports reports whether a shortage of executors changes the phase now. If the driver had enough executors, the
+// shortage must have lasted for some time (see shortageLasts).
+func (s *step) reports(since time.Time, note *time.Time) bool {
+	from := s.stage()
+	return !from.Runs() || from == lifecycle.Below || s.shortageLasts(since, note)
 }
 
 // shortageLasts reports whether a shortage of executors has lasted for shortageGrace. The first argument is the start
@@ -120,7 +184,7 @@ func (s *step) enterMissedPhases(d *lifecycle.Driver) {
 	target := lifecycle.Running
 	switch {
 	case s.app.Thresholds != nil:
-		target = s.phaseByThresholds(started, math.MaxInt32)
+		target = s.phaseByThresholds(started, math.MaxInt32, d.ReadyAt)
 	case started < s.app.InitialExecutors && started > 0:
 		target = lifecycle.Scaling
 	case started < s.app.InitialExecutors:

@@ -62,11 +62,11 @@ var Transitions = []Edge{
 	{only(lifecycle.Waiting), lifecycle.Done, "the changed restart policy allows no other attempt, and no pod is kept"},
 	{only(lifecycle.Retained), lifecycle.Done, "all objects are gone, after the end of the retention or a change of its policy"},
 
-	{with(alive, lifecycle.Waiting, lifecycle.Editing), lifecycle.Suspending, "the application is suspended"},
+	{with(alive, lifecycle.Waiting, lifecycle.Editing), lifecycle.Suspending, "the application is suspended, or its queue evicts it"},
 	{with(settled, lifecycle.Ended), lifecycle.Suspending, "the spec was edited or a restart was requested, and the application is suspended"},
 	{only(lifecycle.Suspending), lifecycle.Suspended, "all objects of the attempt are gone"},
 	{only(lifecycle.Suspending), lifecycle.Ended, "the driver exited with code 0 before the suspension stopped it"},
-	{only(lifecycle.Suspended), lifecycle.Resuming, "the suspension is lifted"},
+	{only(lifecycle.Suspended), lifecycle.Resuming, "the suspension is lifted, or the evicted application is in the queue again"},
 	{only(lifecycle.Resuming), lifecycle.Launched, "all objects of the last attempt are gone"},
 	{only(lifecycle.Resuming), lifecycle.Ended, "the spec is invalid, or the submission is rejected"},
 	{only(lifecycle.Resuming), lifecycle.Suspended, "the application is suspended again"},
@@ -88,12 +88,12 @@ type Wait struct {
 
 // Waits has an entry for each phase in which an application can stay.
 var Waits = []Wait{
-	{lifecycle.New, "the API server to accept the submission, if it cannot do that at once; bounded by driverStart"},
+	{lifecycle.New, "the API server to accept the submission, if it cannot do that at once; bounded by driverStart. Before that: quota of the queue, if there is one"},
 	{lifecycle.Launched, "the driver container; bounded by run, and by driverStart without the time behind scheduling gates. If the driver pod does not " +
 		"appear, a live read decides. If spark-submit creates it, the phase first waits for the pod that runs spark-submit, which has a deadline of its own"},
 	{lifecycle.Started, "the readiness of the driver pod; bounded by driverReady and run"},
-	{lifecycle.Ready, "the first executor; bounded by executorsStart and run. If no executor is created, the operator queries the reason"},
-	{lifecycle.Scaling, "the initial executors; bounded by run, and by executorsStart, which may restart at the entry of this phase. If too few executors " +
+	{lifecycle.Ready, "the first executor; bounded by run, and by executorsStart without the time behind scheduling gates. If no executor is created, the operator queries the reason"},
+	{lifecycle.Scaling, "the initial executors; bounded by run, and by executorsStart without the time behind scheduling gates, which may restart at the entry of this phase. If too few executors " +
 		"are created, the operator queries the reason"},
 	{lifecycle.Running, "the driver's end; bounded by run. Meanwhile the operator reports why an executor does not start or is not created"},
 	{lifecycle.Partial, "more executors, or the driver's end; bounded by run"},
@@ -101,11 +101,11 @@ var Waits = []Wait{
 	{lifecycle.Unknown, "the driver's node to respond, or the driver pod to be gone; bounded by run. Until then nothing is concluded about the driver"},
 	{lifecycle.Ended, "the driver to be gone if it still runs after a deadline or an interrupted submission. If nothing is retained, also all other " +
 		"objects of the attempt to be gone. Deletions are repeated even if the node does not respond"},
-	{lifecycle.Waiting, "the end of the interval, then the last attempt's objects to be gone"},
+	{lifecycle.Waiting, "the end of the interval, then the last attempt's objects to be gone, then quota of the queue, if there is one"},
 	{lifecycle.Suspending, "the attempt's objects to be gone"},
-	{lifecycle.Suspended, "the suspension to be lifted"},
-	{lifecycle.Resuming, "the remaining objects of the last attempt to be gone"},
-	{lifecycle.Editing, "the objects of the old spec to be gone"},
+	{lifecycle.Suspended, "the suspension to be lifted, or the queue that evicted the application to take it back"},
+	{lifecycle.Resuming, "the remaining objects of the last attempt to be gone, then quota of the queue, if there is one"},
+	{lifecycle.Editing, "the objects of the old spec to be gone, then quota of the queue, if there is one"},
 	{lifecycle.Retained, "an edit of the spec, a restart request, the end of the retention, or the end of the time to live. After the end of the retention, all objects to be gone"},
 	{lifecycle.Done, "an edit of the spec, a restart request, or the end of the time to live"},
 }

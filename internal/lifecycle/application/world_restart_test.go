@@ -28,7 +28,8 @@ func (w *world) requestRestart() {
 // checkRestarts fails if a plan replaces a running attempt because of a restart request that had led to this attempt.
 func (w *world) checkRestarts(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
-		if carried, launched := w.carried[tr.Attempt]; launched && isRestart(tr) && tr.From.Live() && carried == w.app.RestartRequest {
+		if carried, launched := w.carried[tr.Attempt]; launched && isRestart(tr) && tr.From.Live() &&
+			carried == w.app.RestartRequest {
 			w.Fail("attempt %d was created for the request %s, and is replaced because of it", tr.Attempt, carried)
 		}
 	}
@@ -47,8 +48,10 @@ func (w *world) restartsDone() {
 	}
 
 	carried, launched := w.carried[w.stored.Attempt]
-	if late := w.stored.Attempt <= w.asked[request] || carried != "" && carried != request; launched && w.stored.Phase.Terminal() && late {
-		w.Fail("finished in attempt %d, which was created for %q; the last request is %s", w.stored.Attempt, carried, request)
+	if late := w.stored.Attempt <= w.asked[request] || carried != "" && carried != request; launched &&
+		w.stored.Phase.Terminal() && late {
+		w.Fail("finished in attempt %d, which was created for %q; the last request is %s", w.stored.Attempt, carried,
+			request)
 	}
 }
 
@@ -58,7 +61,8 @@ func isRestart(tr lifecycle.Transition) bool {
 
 // restartRequested reports whether a plan carries out a restart request.
 func restartRequested(plan lifecycle.Plan) bool {
-	return slices.ContainsFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == lifecycle.ReasonRestartRequested })
+	return slices.ContainsFunc(plan.Notices,
+		func(n lifecycle.Notice) bool { return n.Cause.Reason == lifecycle.ReasonRestartRequested })
 }
 
 // restart updates the ledger for a restart request. It resets the counts, and allows the next attempt at once.

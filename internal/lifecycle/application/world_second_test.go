@@ -28,17 +28,21 @@ type ledger struct {
 	// lasted for shortageGrace.
 	hasty time.Time
 	stops int // drivers that ended successfully just after their executors
+	// reached is the largest number of running executors that a pass observed, by attempt.
+	reached map[int32]int32
+	readyAt time.Time // of the driver, as the last pass observed it
 }
 
 // newSecondWorld returns a world with an application of spark.apache.org.
 func newSecondWorld(seed uint64) *world {
 	w := newWorld(seed)
-	w.second = &ledger{lacks: map[lifecycle.Phase]time.Time{}}
+	w.second = &ledger{lacks: map[lifecycle.Phase]time.Time{}, reached: map[int32]int32{}}
 	r := rand.New(rand.NewPCG(seed, 17))
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
 	w.app.SpecHash, w.app.Suspend, w.app.EnterMissedPhases = "", false, true
 
-	w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), RestartAtScaling: r.IntN(2) == 0}
+	w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60),
+		ExecutorsStart: seconds(90), RestartAtScaling: r.IntN(2) == 0}
 	if r.IntN(4) == 0 {
 		w.app.Deadlines.Run = seconds(600)
 	}
@@ -71,15 +75,19 @@ func (w *world) chooseSettings(r *rand.Rand) {
 		}
 		return new(int64(r.IntN(4)))
 	}
-	w.app.Thresholds = &lifecycle.Thresholds{Init: int32(r.IntN(3)), Min: int32(r.IntN(3)), Max: int32(r.IntN(4)), Dynamic: r.IntN(2) == 0}
+	w.app.Thresholds = &lifecycle.Thresholds{Init: int32(r.IntN(3)), Min: int32(r.IntN(3)), Max: int32(r.IntN(4)),
+		Dynamic: r.IntN(2) == 0}
 	w.app.InitialExecutors, w.app.MinExecutors = w.app.Thresholds.Init, w.app.Thresholds.Min
 	w.app.Retain = lifecycle.Retention{
-		Policy: []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainNever, lifecycle.RetainOnFailure}[r.IntN(3)], For: maybe(200),
+		Policy: []lifecycle.RetainPolicy{lifecycle.RetainAlways, lifecycle.RetainNever,
+			lifecycle.RetainOnFailure}[r.IntN(3)], For: maybe(200),
 	}
 	w.app.Restart = lifecycle.Restart{
-		Policy: []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.OnInfrastructureFailure, lifecycle.Always}[r.IntN(4)],
+		Policy: []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.OnInfrastructureFailure,
+			lifecycle.Always}[r.IntN(4)],
 		Limits: &lifecycle.RestartLimits{
-			MaxRestarts: int64(r.IntN(6)), MaxFailures: limit(), MaxRejections: limit(), Backoff: seconds(30), FailureBackoff: maybe(30), RejectionBackoff: maybe(30),
+			MaxRestarts: int64(r.IntN(6)), MaxFailures: limit(), MaxRejections: limit(), Backoff: seconds(30),
+			FailureBackoff: maybe(30), RejectionBackoff: maybe(30),
 			ResetAfter: maybe(200),
 		},
 	}
@@ -131,11 +139,40 @@ func (l *ledger) recordShortages(w *world, seen lifecycle.Observed) {
 		}
 	}
 
-	for phase, lack := range map[lifecycle.Phase]bool{lifecycle.Below: running < t.Min, lifecycle.Partial: !t.Dynamic && running < t.Max} {
+	now := map[int32]int32{}
+	for _, e := range seen.Executors {
+		if e.Phase == lifecycle.DriverRunning {
+			now[e.Attempt]++
+			l.reached[e.Attempt] = max(l.reached[e.Attempt], now[e.Attempt])
+		}
+	}
+
+	if d := seen.Driver(w.stored.Attempt); d != nil {
+		l.readyAt = d.ReadyAt
+	}
+
+	for phase, lack := range map[lifecycle.Phase]bool{lifecycle.Below: running < t.Min, lifecycle.Partial: !t.Dynamic &&
+		running < t.Max} {
 		if since, known := l.lacks[phase]; !lack {
 			delete(l.lacks, phase)
 		} else if !known || since.After(w.Now) {
 			l.lacks[phase] = w.Now
+		}
+	}
+}
+
+// checkStart checks that an application without initial executors is short of executors only if enough of them ran
+// before, or had the time to start.
+func (l *ledger) checkStart(w *world, plan lifecycle.Plan) {
+	t, limit := w.app.Thresholds, w.app.Deadlines.ExecutorsStart
+	for _, tr := range plan.Transitions {
+		wanted := map[lifecycle.Phase]int32{lifecycle.Below: t.Min, lifecycle.Partial: t.Max}[tr.To]
+		if t.Init > 0 || tr.From == lifecycle.Unknown || l.reached[tr.Attempt] >= wanted {
+			continue
+		}
+
+		if limit <= 0 || w.Now.Before(l.readyAt.Add(limit)) {
+			w.Fail("%s, although at most %d of %d executors ran, %s after the driver was ready", tr.To, l.reached[tr.Attempt], wanted, w.Now.Sub(l.readyAt))
 		}
 	}
 }
@@ -153,8 +190,10 @@ func (l *ledger) checkEnd(w *world, plan lifecycle.Plan) {
 			if since := l.lacks[tr.To]; tr.From.Runs() && tr.At.Sub(since) < shortageGrace {
 				l.hasty = tr.At
 			}
-		case tr.To == lifecycle.Ended && tr.Outcome == lifecycle.Succeeded && (unseen || w.endOf(tr.Attempt).Sub(l.hasty) < time.Second):
-			w.Fail("attempt %d succeeded shortly after a reported shortage of executors: %v", tr.Attempt, l.states.states)
+		case tr.To == lifecycle.Ended && tr.Outcome == lifecycle.Succeeded &&
+			(unseen || w.endOf(tr.Attempt).Sub(l.hasty) < time.Second):
+			w.Fail("attempt %d succeeded shortly after a reported shortage of executors: %v", tr.Attempt,
+				l.states.states)
 		}
 	}
 }
@@ -176,7 +215,8 @@ func (w *world) tenant() {
 	case w.Chance(0.02):
 		w.chooseSettings(w.Rand)
 		w.edits++
-		w.Tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Deadlines, w.app.Retain, w.app.Restart.Policy, counted(w.app.Restart.Limits))
+		w.Tell("tenant: %+v %+v, retain %+v, restart %s %s", *w.app.Thresholds, w.app.Deadlines, w.app.Retain,
+			w.app.Restart.Policy, counted(w.app.Restart.Limits))
 	case w.Chance(0.01):
 		w.app.Budget = !w.app.Budget
 	case w.Chance(0.02):
@@ -203,14 +243,17 @@ func counted(c *lifecycle.RestartLimits) string {
 }
 
 // enter updates the ledger with the phases that a plan entered, and compares the plan with the ledger.
-func (l *ledger) enter(w *world, plan lifecycle.Plan) {
+func (l *ledger) enter(w *world, plan lifecycle.Plan, seen lifecycle.Observed) {
 	l.states.restarts = w.requests > 0
-	if restartRequested(plan) && !slices.ContainsFunc(plan.Transitions, isRestart) {
+
+	suspended := slices.Contains([]lifecycle.Phase{lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming}, l.states.last)
+	if restartRequested(plan) && !suspended && !slices.ContainsFunc(plan.Transitions, isRestart) {
 		l.restart(w)
 	}
 
 	for i, tr := range plan.Transitions {
-		launch := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
+		launch := !slices.ContainsFunc(plan.Transitions[i+1:],
+			func(next lifecycle.Transition) bool { return next.To == lifecycle.Launched })
 		last := !slices.ContainsFunc(plan.Transitions[i+1:], func(next lifecycle.Transition) bool {
 			return next.To == lifecycle.Launched || next.To == lifecycle.Ended
 		})
@@ -218,14 +261,20 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		l.states.enter(tr)
 
 		switch tr.To {
+		case lifecycle.Resuming:
+			l.counts[2] = 0
 		case lifecycle.Launched:
-			l.launched(w, tr, before)
+			if tr.From == lifecycle.Unknown {
+				break // the node is back
+			}
+
+			l.launched(w, tr, before, seen)
 
 			if launch {
 				l.begun = plan.Next.SubmittedAt
 			}
 		case lifecycle.Ended:
-			if !before.Live() {
+			if !before.Live() && before != lifecycle.Suspending {
 				l.begun = tr.At // the submission was rejected, so there was no launch
 			}
 
@@ -247,7 +296,8 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 		}
 	}
 
-	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1], Rejections: l.counts[2]}) {
+	if got := plan.Next.Restarts; got != (lifecycle.Restarts{Total: l.counts[0], Failures: l.counts[1],
+		Rejections: l.counts[2]}) {
 		w.Fail("restarts are %+v, the ledger has %v", got, l.counts)
 	}
 
@@ -269,15 +319,19 @@ func (l *ledger) enter(w *world, plan lifecycle.Plan) {
 
 // launched updates the ledger when the phase Launched is entered. If a status write failed, the ledger does not contain
 // the restart that led to this launch yet. In that case the method counts the restart. After the phase Waiting, it
-// checks that the restart interval has passed.
-func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase) {
+// checks that the restart interval has passed, unless the plan continues an earlier launch, whose pod it observed. That
+// launch may have answered a restart request, of which the ledger knows nothing because the request was not stored.
+func (l *ledger) launched(w *world, tr lifecycle.Transition, before lifecycle.Phase, seen lifecycle.Observed) {
 	switch {
 	case before.Live():
 		l.how, l.begun, l.ended = lifecycle.Lost, w.Now, time.Time{}
 		l.count(w)
 	case before == lifecycle.Ended && l.failed:
 		l.count(w)
-	case before == lifecycle.Waiting && tr.At.Before(l.due) && !slices.ContainsFunc(w.cache, func(p pod) bool { return p.attempt == tr.Attempt }):
+	case before == lifecycle.Suspending, before == lifecycle.Suspended:
+		l.counts[2] = 0 // the resume was not stored
+	case before == lifecycle.Waiting && tr.At.Before(l.due) && seen.Driver(tr.Attempt) == nil && seen.Submitter(tr.Attempt) == nil &&
+		!slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Attempt == tr.Attempt }):
 		w.Fail("launched %s before the end of the interval", l.due.Sub(tr.At))
 	}
 
@@ -315,7 +369,8 @@ func (l *ledger) checkRestart(w *world, tr lifecycle.Transition, previous lifecy
 	rule := w.app.Restart
 	wanted := map[lifecycle.RestartPolicy]bool{
 		lifecycle.Always: true, lifecycle.OnFailure: l.how != lifecycle.Succeeded,
-		lifecycle.OnInfrastructureFailure: l.how == lifecycle.Refused || l.how == lifecycle.StartTimedOut || l.how == lifecycle.ExecutorsTimedOut,
+		lifecycle.OnInfrastructureFailure: l.how == lifecycle.Refused || l.how == lifecycle.StartTimedOut ||
+			l.how == lifecycle.ExecutorsTimedOut,
 	}[rule.Policy]
 
 	before := *l
@@ -342,7 +397,8 @@ func (l *ledger) checkRestart(w *world, tr lifecycle.Transition, previous lifecy
 		w.Fail("%s after %s with %v of %s: retry %v", rule.Policy, l.how, next, counted(rule.Limits), retry)
 	}
 
-	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !retry) && !interrupted {
+	if says := tr.Cause.Reason == lifecycle.ReasonRestartsExhausted; says != (wanted && limited && !retry) &&
+		!interrupted {
 		w.Fail("exhausted: %v, by %+v", wanted && limited, tr.Cause)
 	}
 }
@@ -360,7 +416,7 @@ func backoff(c *lifecycle.RestartLimits, how lifecycle.Outcome) time.Duration {
 
 	for _, d := range byKind {
 		if d != nil {
-			return max(*d, MinDelay)
+			return max(*d, minDelay)
 		}
 	}
 	return 0
@@ -378,6 +434,10 @@ func (w *world) checkPhasesEntered(plan lifecycle.Plan) {
 			continue // the state does not change on a lost node
 		}
 
+		if before == lifecycle.Suspending {
+			continue // the driver ended before the suspension stopped it
+		}
+
 		if init := w.app.Thresholds.Init; !before.Runs() && (init == 0 || rank[before] < rank[lifecycle.Ready]) {
 			w.Fail("succeeded from %s, with %d executors to wait for", before, init)
 		}
@@ -389,9 +449,15 @@ func (w *world) checkDeadlines() {
 	m, limits := w.stored, w.app.Deadlines
 
 	var d *pod
+
+	gated, ungated := false, m.UngatedAt
 	for _, p := range w.pods {
-		if p.driver && p.attempt == m.Attempt {
+		switch {
+		case p.attempt != m.Attempt:
+		case p.driver:
 			d = p
+		default: // an executor
+			gated, ungated = gated || p.gated && p.phase == lifecycle.DriverPending, lifecycle.Latest(ungated, p.ungated)
 		}
 	}
 
@@ -403,18 +469,15 @@ func (w *world) checkDeadlines() {
 	switch {
 	case m.Phase == lifecycle.Launched && d != nil && d.gated:
 	case m.Phase == lifecycle.Launched:
-		from := m.SubmittedAt
-		if m.UngatedAt.After(from) {
-			from = m.UngatedAt
-		}
-
-		late("start", from, limits.DriverStart)
+		late("start", lifecycle.Latest(m.SubmittedAt, m.UngatedAt), limits.DriverStart)
 	case m.Phase == lifecycle.Started && d != nil:
 		late("ready", d.began, limits.DriverReady)
+	case (m.Phase == lifecycle.Ready || m.Phase == lifecycle.Scaling) && gated:
 	case m.Phase == lifecycle.Scaling && limits.RestartAtScaling:
-		late("executors, anew", m.Since, limits.ExecutorsStart)
+		late("executors, anew", lifecycle.Latest(m.Since, ungated), limits.ExecutorsStart)
 	case m.Phase == lifecycle.Ready && d != nil, m.Phase == lifecycle.Scaling && d != nil:
-		late("executors", d.began, limits.ExecutorsStart)
+		late("executors", lifecycle.Latest(d.began, ungated), limits.ExecutorsStart)
+	case m.Phase == lifecycle.Waiting && w.queue != nil:
 	case m.Phase == lifecycle.Waiting && !m.NextAttempt.IsZero() && (d == nil || !d.deleting):
 		from := m.NextAttempt
 		if w.cleared.After(from) {
@@ -439,7 +502,7 @@ func (w *world) ended() bool {
 		return true
 	case w.app.Deleting:
 		return empty
-	case w.requested():
+	case w.requested(), !w.queueSettled():
 		return false
 	case w.app.TTL != nil: // the life cycle ends when the application is deleted
 		return false
@@ -489,7 +552,8 @@ func (w *world) liveSecond(t *testing.T) {
 	case w.gone || w.app.Deleting:
 	case w.stored.Outcome == lifecycle.Undecided || w.stored.EndedAt.IsZero():
 		w.Fail("finished without an outcome or an end: %+v", w.stored)
-	case w.stored.Phase == lifecycle.Retained && len(w.pods) == 0 && w.edits == 0 && !w.lost && w.stored.Outcome != lifecycle.Refused:
+	case w.stored.Phase == lifecycle.Retained && len(w.pods) == 0 && w.edits == 0 && !w.lost &&
+		w.stored.Outcome != lifecycle.Refused:
 		w.Fail("Retained without a pod")
 	}
 }

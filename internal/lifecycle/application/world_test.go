@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -45,6 +46,7 @@ type world struct {
 	clashes int                 // status writes that conflicted with a change of the spec
 	lacks   lifecycle.Shortages // the shortages that the operator's process returned last
 	second  *ledger             // for an application of spark.apache.org; else nil
+	queue   *simulatedQueue     // nil if the application is in no queue
 
 	requests int              // restart requests so far
 	asked    map[string]int32 // the last attempt that had a pod when a request was made
@@ -99,7 +101,8 @@ func (p *pod) why() lifecycle.Cause {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Life: lives.New(seed, 7, decisionTime), started: map[int32]int{}, stopped: map[int32]bool{}, asked: map[string]int32{}, carried: map[int32]string{}, faults: true, users: true}
+	w := &world{Life: lives.New(seed, 7, decisionTime), started: map[int32]int{}, stopped: map[int32]bool{},
+		asked: map[string]int32{}, carried: map[int32]string{}, faults: true, users: true}
 	r := w.Rand
 	policies := []lifecycle.RestartPolicy{lifecycle.Never, lifecycle.OnFailure, lifecycle.Always}
 	seconds := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
@@ -108,11 +111,13 @@ func newWorld(seed uint64) *world {
 		UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, InitialExecutors: int32(r.IntN(3)),
 		Restart: lifecycle.Restart{
 			Policy: policies[r.IntN(3)], FailureRetries: int32(r.IntN(3)), SubmissionRetries: int32(r.IntN(3)),
-			FailureInterval: seconds(30), SubmissionInterval: seconds(30), Factor: float64(r.IntN(3)), Max: seconds(100),
+			FailureInterval: seconds(30), SubmissionInterval: seconds(30), Factor: float64(r.IntN(3)),
+			Max: seconds(100),
 		},
 	}
 	if r.IntN(2) == 0 {
-		w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60), ExecutorsStart: seconds(90), Run: seconds(600)}
+		w.app.Deadlines = lifecycle.Deadlines{DriverStart: 60 * time.Second, DriverReady: seconds(60),
+			ExecutorsStart: seconds(90), Run: seconds(600)}
 	}
 
 	if r.IntN(4) == 0 {
@@ -149,6 +154,10 @@ func (w *world) tick() {
 
 	w.use()
 
+	if w.queue != nil {
+		w.advanceQueue()
+	}
+
 	if w.Chance(0.05) {
 		w.full = !w.full
 		w.Tell("capacity for executors: %v", !w.full)
@@ -171,7 +180,10 @@ func (w *world) use() {
 	}
 }
 
-func (w *world) sync() { w.cache = lives.Copied(w.cache, w.pods) }
+func (w *world) sync() {
+	w.cache = lives.Copied(w.cache, w.pods)
+	w.syncQueue()
+}
 
 // progress makes a random change to a pod, as it could happen to a real pod.
 func (w *world) progress(p *pod) {
@@ -228,7 +240,8 @@ func (w *world) progress(p *pod) {
 				p.silent = w.Now
 			}
 		case p.driver && p.ready && !w.full && w.Chance(0.4):
-			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.Int(), made: w.Now, gated: w.Chance(0.2)})
+			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, exec: w.Int(), made: w.Now,
+				gated: w.Chance(0.2)})
 		}
 	}
 }
@@ -255,7 +268,8 @@ func (w *world) submit(p *pod) {
 	case !p.done:
 		p.done = true
 		w.Tell("submitter of attempt %d creates the driver", p.attempt)
-		w.makeDriver(&pod{driver: true, submitted: true, torn: true, name: p.name, attempt: p.attempt, phase: lifecycle.DriverPending, made: w.Now, hash: p.hash, request: p.request})
+		w.makeDriver(&pod{driver: true, submitted: true, torn: true, name: p.name, attempt: p.attempt,
+			phase: lifecycle.DriverPending, made: w.Now, hash: p.hash, request: p.request})
 	default:
 		for _, q := range w.pods {
 			if q.driver && q.attempt == p.attempt {
@@ -332,14 +346,22 @@ func (w *world) observed() lifecycle.Observed {
 
 	seen.RemainingAttempts = append(slices.Clone(w.remains), w.budgets...)
 	seen.Budgets = slices.Clone(w.budgets)
+
 	seen.Shortages = w.lacks
+	if w.queue != nil {
+		seen.Quota = w.queue.cached.facts()
+		if d := seen.Driver(w.stored.Attempt); d != nil && !endedPhase(d.Phase) && seen.Quota.Reserved {
+			seen.Quota.Unheld = w.queue.cached.holder != d.Attempt
+		}
+	}
 	return seen
 }
 
 func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	if p.submits {
 		r := lifecycle.Submitter{
-			Name: "s" + strconv.Itoa(int(p.attempt)), Attempt: p.attempt, Phase: p.phase, Deleting: p.deleting, CreatedAt: p.made, EndedAt: p.ended, SpecHash: p.hash,
+			Name: "s" + strconv.Itoa(int(p.attempt)), Attempt: p.attempt, Phase: p.phase, Deleting: p.deleting,
+			CreatedAt: p.made, EndedAt: p.ended, SpecHash: p.hash,
 			RestartRequest: p.request,
 		}
 		if p.phase == lifecycle.DriverFailed {
@@ -358,7 +380,8 @@ func (w *world) add(seen *lifecycle.Observed, p *pod) {
 	}
 
 	d := lifecycle.Driver{
-		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, CreatedAt: p.made,
+		Name: strconv.Itoa(p.name), Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting,
+		GoneBy: p.goneBy, CreatedAt: p.made,
 		NodeLostSince: p.silent, StartedAt: p.began, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash,
 		RestartRequest: p.request, Gated: p.gated, Why: p.why(),
 	}
@@ -413,7 +436,7 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 		w.second.recordShortages(w, seen)
 	}
 
-	for range 5 {
+	for range 7 { // as many as the controller's maxRounds
 		plan := Step(w.app, w.stored, seen, w.Now)
 		checkPlan(t, w.app, w.stored, seen, w.Now, plan)
 
@@ -429,7 +452,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			}
 
 			w.Tell("transient error: %s", failed.Where)
-			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
+			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError",
+				Message: failed.Where}, Since: w.held}
 			// The failed action may have changed the objects that were read.
 			seen.Confirmed, seen.Inspected, seen.PodsConfirmed, seen.CacheBehind = false, false, false, false
 		case failed != nil:
@@ -440,9 +464,15 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 			return time.Second
 		default:
 			w.checkEarlyStops(plan, seen)
+			w.checkUnseenEnds(plan, seen)
 			w.lacks = plan.Shortages
 			w.checkGateGrace(plan, seen)
-			w.record(plan)
+
+			if w.second != nil {
+				w.second.checkStart(w, plan)
+			}
+
+			w.record(plan, seen)
 
 			if seen.TransientError == nil {
 				w.held = time.Time{}
@@ -458,7 +488,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 // attempt carries out a plan. If an action has an answer that the decision needs (for example of a live read), the
 // first result is a function that adds the answer to the observation, after which the pass decides again. If a call
 // fails, either the operator dies, or the second result describes the failure.
-func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed), failed *lives.Crash) {
+func (w *world) attempt(plan lifecycle.Plan, seen lifecycle.Observed) (fact func(*lifecycle.Observed),
+	failed *lives.Crash) {
 	failed = lives.Caught(func() { fact = w.apply(plan, seen) })
 	if failed != nil && w.Chance(0.3) {
 		panic(*failed)
@@ -503,7 +534,7 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 	return true
 }
 
-func (w *world) record(plan lifecycle.Plan) {
+func (w *world) record(plan lifecycle.Plan, seen lifecycle.Observed) {
 	w.injectError("before the status write")
 
 	if plan.Next.Attempt < w.stored.Attempt {
@@ -530,7 +561,7 @@ func (w *world) record(plan lifecycle.Plan) {
 
 	w.stored = plan.Next
 	if w.second != nil {
-		w.second.enter(w, plan)
+		w.second.enter(w, plan, seen)
 	}
 
 	w.injectError("after the status write")
@@ -544,6 +575,10 @@ func (w *world) apply(plan lifecycle.Plan, seen lifecycle.Observed) func(*lifecy
 		switch {
 		case a.Part == lifecycle.DriverBudget:
 			if fact := w.budget(a); fact != nil {
+				return fact
+			}
+		case slices.Contains(quotaParts, a.Part):
+			if fact := w.actOnQueue(a); fact != nil {
 				return fact
 			}
 		case a.Verb == lifecycle.Create:
@@ -585,7 +620,8 @@ func (w *world) checkBudget() {
 	}
 
 	for _, p := range w.pods {
-		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning && !p.deleting &&
+		if p.driver && p.attempt == w.stored.Attempt && w.stored.Phase.Live() && p.phase == lifecycle.DriverRunning &&
+			!p.deleting &&
 			w.app.Budget != slices.Contains(w.budgets, p.attempt) {
 			w.Fail("driver %d runs, budget requested: %v, budgets of attempts %v", p.attempt, w.app.Budget, w.budgets)
 		}
@@ -623,7 +659,7 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 		}
 	}
 
-	behind := w.behind(seen)
+	behind := w.behind(seen, a.Part == lifecycle.Attempt)
 	torn := slices.ContainsFunc(w.pods, func(p *pod) bool { return p.driver && p.attempt == a.Attempt && p.torn })
 	return func(o *lifecycle.Observed) {
 		o.Confirmed, o.PodsConfirmed, o.CacheBehind = true, a.Part == lifecycle.Attempt, behind
@@ -633,12 +669,43 @@ func (w *world) confirm(a lifecycle.Action, seen lifecycle.Observed) func(*lifec
 	}
 }
 
-// behind reports whether the cache lacks a driver or has an earlier state of it.
-func (w *world) behind(seen lifecycle.Observed) bool {
+// behind reports whether the cache lacks a driver or has an earlier state of it. The argument all includes executors.
+func (w *world) behind(seen lifecycle.Observed, all bool) bool {
 	return slices.ContainsFunc(w.pods, func(p *pod) bool {
-		d := seen.Driver(p.attempt)
-		return p.driver && (d == nil || d.Phase != p.phase || d.Ready != p.ready)
+		switch d := seen.Driver(p.attempt); {
+		case p.submits:
+			return false
+		case p.driver:
+			return d == nil || d.Phase != p.phase || d.Ready != p.ready
+		}
+		return all && !slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool {
+			return e.Name == strconv.Itoa(p.exec) && e.Phase == p.phase
+		})
 	})
+}
+
+// checkUnseenEnds fails if a plan begins a suspension that holds the next launch although the driver has ended.
+func (w *world) checkUnseenEnds(plan lifecycle.Plan, seen lifecycle.Observed) {
+	for _, tr := range plan.Transitions {
+		// An attempt that an edit or a request replaces does not end the application, however it ends. If the launch was
+		// not stored, its pod has the spec and the request with which it was created, and they may differ from those of
+		// the stored attempt.
+		hash, request := w.stored.SpecHash, w.stored.RestartRequest
+		if d := seen.Driver(tr.Attempt); d != nil && tr.Attempt > w.stored.Attempt {
+			hash, request = d.SpecHash, cmp.Or(d.RestartRequest, request)
+		}
+
+		replaced := lifecycle.Edited(hash, w.app.SpecHash) || lifecycle.RestartRequested(request, w.app.RestartRequest)
+		if tr.To != lifecycle.Suspending || !tr.From.Live() || w.app.Hold == nil && tr.Cause.Reason != lifecycle.ReasonQueueEviction || replaced {
+			continue
+		}
+
+		for _, p := range w.pods {
+			if p.driver && p.attempt == tr.Attempt && endedPhase(p.phase) {
+				w.Fail("attempt %d is suspended, but its driver is %s", tr.Attempt, p.phase)
+			}
+		}
+	}
 }
 
 // checkEarlyStops fails if a plan ends an attempt by a deadline although its driver had started or ended in time.
@@ -658,11 +725,13 @@ func (w *world) checkEarlyStops(plan lifecycle.Plan, seen lifecycle.Observed) {
 				w.Fail("attempt %d ends by %s while its pod is gated", tr.Attempt, tr.Outcome)
 			}
 
-			if since := plan.Next.UngatedAt; tr.Outcome == lifecycle.StartTimedOut && !since.IsZero() && since.Before(p.ungated) {
+			if since := plan.Next.UngatedAt; tr.Outcome == lifecycle.StartTimedOut && !since.IsZero() &&
+				since.Before(p.ungated) {
 				w.Fail("attempt %d counts from %s, before its gates were removed at %s", tr.Attempt, since, p.ungated)
 			}
 
-			if started := !p.began.IsZero(); started && tr.Outcome == lifecycle.StartTimedOut || !p.ended.IsZero() && tr.Outcome == lifecycle.RunTimedOut {
+			if started := !p.began.IsZero(); started && tr.Outcome == lifecycle.StartTimedOut || !p.ended.IsZero() &&
+				tr.Outcome == lifecycle.RunTimedOut {
 				w.Fail("attempt %d ends by %s, but its driver is %s", tr.Attempt, tr.Outcome, p.phase)
 			}
 		}
@@ -695,7 +764,8 @@ func (w *world) checkGateGrace(plan lifecycle.Plan, seen lifecycle.Observed) {
 
 // probe simulates the API server's answer to a probe. The answer is a rejection if a quota is used up.
 func (w *world) probe(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
-	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || driverEnded(d) || d.Phase == lifecycle.DriverPending {
+	if d := seen.Driver(attempt); seen.ProbeResult != nil || d == nil || driverEnded(d) ||
+		d.Phase == lifecycle.DriverPending {
 		w.Fail("a probe for executors of attempt %d: driver %+v, answer %v", attempt, d, seen.ProbeResult)
 	}
 
@@ -734,15 +804,23 @@ func (w *world) checkRunDeadline() {
 	}
 }
 
-// launchSubmitter creates the submitter of an attempt, or adopts an existing one. The result is always nil, because the
-// caller already simulates a rejection by the API server.
+// existing returns a function that adds a pod of an earlier launch to the observation, if the pod was created for
+// another restart request. Otherwise it returns nil, and the pod is adopted.
+func (w *world) existing(p *pod) func(*lifecycle.Observed) {
+	if p.request == w.app.RestartRequest {
+		return nil
+	}
+	return func(o *lifecycle.Observed) { w.add(o, p) }
+}
+
+// launchSubmitter creates the submitter of an attempt, or adopts an existing one (existing).
 func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 	for _, p := range w.pods {
 		if p.submits && p.attempt == attempt {
 			if p.deleting {
 				lives.CutShort("the submitter is being deleted")
 			}
-			return nil
+			return w.existing(p)
 		}
 	}
 
@@ -752,7 +830,8 @@ func (w *world) launchSubmitter(attempt int32) func(*lifecycle.Observed) {
 		}
 	}
 
-	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
+	w.pods = append(w.pods, &pod{submits: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending,
+		made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
 	w.carried[attempt] = w.app.RestartRequest
 	return nil
 }
@@ -793,6 +872,8 @@ func (w *world) rejection() func(*lifecycle.Observed) {
 // driver of another attempt already has the name, the result is a function that adds this to the observation, after
 // which the pass decides again. Otherwise it is nil.
 func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.Observed) {
+	w.checkAdmitted(attempt)
+
 	if w.app.Submitter != nil {
 		w.injectError("between the Secret and the pod")
 
@@ -821,7 +902,7 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 			if p.deleting {
 				lives.CutShort("the driver is being deleted")
 			}
-			return nil
+			return w.existing(p)
 		}
 
 		if seen.Driver(p.attempt) != nil {
@@ -830,7 +911,8 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 		return func(o *lifecycle.Observed) { w.add(o, p) }
 	}
 
-	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now, hash: w.app.SpecHash, request: w.app.RestartRequest})
+	w.makeDriver(&pod{driver: true, name: w.name, attempt: attempt, phase: lifecycle.DriverPending, made: w.Now,
+		hash: w.app.SpecHash, request: w.app.RestartRequest})
 	return nil
 }
 
@@ -842,7 +924,8 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 		case p.submits:
 			known = seen.Submitter(p.attempt) != nil
 		case !p.driver:
-			known = slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.exec) })
+			known = slices.ContainsFunc(seen.Executors,
+				func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.exec) })
 		}
 
 		if p.attempt != a.Attempt || !known {
@@ -850,7 +933,8 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 		}
 
 		leads := p.driver || p.submits
-		if a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !leads || a.Part == lifecycle.DriverPod && leads {
+		if a.Part == lifecycle.Attempt || a.Part == lifecycle.Executors && !leads || a.Part == lifecycle.DriverPod &&
+			leads {
 			if !leads {
 				w.checkExecutorDeletion(a, seen)
 			}
@@ -859,7 +943,8 @@ func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 				w.stopped[p.attempt] = true
 			}
 
-			if w.second != nil && p.driver && !w.app.Deleting && w.stored.Phase.Live() && w.stored.Attempt == p.attempt {
+			if w.second != nil && p.driver && !w.app.Deleting && w.stored.Phase.Live() &&
+				w.stored.Attempt == p.attempt {
 				w.Fail("driver %d is deleted before its end is stored", p.attempt)
 			}
 
@@ -893,7 +978,7 @@ func (w *world) checkExecutorDeletion(a lifecycle.Action, seen lifecycle.Observe
 
 func (w *world) settled() bool {
 	p := w.stored.Phase
-	return w.gone || (p.Terminal() || p == lifecycle.Suspended) && !w.requested()
+	return w.gone || (p.Terminal() || p == lifecycle.Suspended) && !w.requested() && w.queueSettled()
 }
 
 // turn advances the time. It runs a pass if the observed state has changed or the requested time has come. It reports
@@ -995,8 +1080,10 @@ func (w *world) checkRestartPolicy() {
 		w.Fail("%d runs and %d suspended runs, with %d retries", runs, w.spared, w.app.Restart.FailureRetries)
 	}
 	// The number of runs must not be lower either, because a suspension uses up no retry.
-	if over := w.stored.Phase.Terminal() && w.stored.Outcome != lifecycle.Succeeded && w.stored.Outcome != lifecycle.Refused; over && w.stored.Runs != w.app.Restart.FailureRetries+1+int32(w.spared) {
-		w.Fail("finished after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared, w.app.Restart.FailureRetries)
+	if over := w.stored.Phase.Terminal() && w.stored.Outcome != lifecycle.Succeeded &&
+		w.stored.Outcome != lifecycle.Refused; over && w.stored.Runs != w.app.Restart.FailureRetries+1+int32(w.spared) {
+		w.Fail("finished after %d runs, %d of them suspended, with %d retries", w.stored.Runs, w.spared,
+			w.app.Restart.FailureRetries)
 	}
 	// An interrupted submission is retried once, whatever the policy says.
 	if refused := w.stored.Submissions - w.stored.Runs; refused > max(w.app.Restart.SubmissionRetries, 1)+1 {

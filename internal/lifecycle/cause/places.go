@@ -2,15 +2,15 @@ package cause
 
 import "strings"
 
-// Place tells by a frame of a stack trace what failed.
-type Place struct {
+// place tells by a frame of a stack trace what failed.
+type place struct {
 	Frame string // part of a frame
 	Line  string // what failed
 }
 
-// Places are looked for if the end of a log has frames of a stack trace without the exception. Earlier places have
+// places are looked for if the end of a log has frames of a stack trace without the exception. Earlier places have
 // priority, because they say more. They say only what the frame proves, so that they have no reason and no way out.
-var Places = []Place{
+var places = []place{
 	{"org.apache.hadoop.fs.s3a.", "a request to S3 (s3a://) failed"},
 	{"org.apache.hadoop.fs.azurebfs.", "a request to Azure storage (abfs://) failed"},
 	{"com.google.cloud.hadoop.", "a request to Google Cloud Storage (gs://) failed"},
@@ -54,7 +54,7 @@ func placeOf(log string) Found {
 		}
 	}
 
-	for _, place := range Places {
+	for _, place := range places {
 		if strings.Contains(frames.String(), place.Frame) {
 			return Found{Line: place.Line, Advice: Unread}
 		}

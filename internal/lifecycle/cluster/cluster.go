@@ -18,6 +18,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -30,6 +31,9 @@ type Cluster struct {
 	// RestartRequest identifies a request to restart the cluster without an edit (lifecycle.RestartRequest); empty if
 	// there is none.
 	RestartRequest string
+	// Suspend deletes the pods of the cluster and all its objects except Services, until the suspension is lifted. Hold
+	// is then set as well, so that a cluster of which nothing exists stays in its phase.
+	Suspend bool
 	// Hold is set if no object may be created or changed. It deletes nothing: a cluster that runs continues, and its
 	// edits and restart requests wait.
 	Hold *lifecycle.Cause
@@ -74,15 +78,33 @@ type Memory struct {
 	Cause    lifecycle.Cause // why the cluster failed, or its wait reason
 }
 
-// Wants reports whether the cluster's objects must exist. If Wants returns false, all of them must be deleted.
-func (m Memory) Wants() bool { return m.Phase != lifecycle.Ended && m.Phase != lifecycle.Done }
+// Wants reports whether the cluster's objects must exist. If Wants returns false, all of them must be deleted, except
+// the Services of a suspended cluster.
+func (m Memory) Wants() bool {
+	return m.Phase != lifecycle.Ended && m.Phase != lifecycle.Done && !m.Suspended()
+}
+
+// Suspended reports whether the cluster is suspended, or is being stopped because of a suspension.
+func (m Memory) Suspended() bool {
+	return m.Phase == lifecycle.Suspending || m.Phase == lifecycle.Suspended
+}
 
 // Rolling reports whether the rollout of a running cluster's spec is not complete yet.
 func (m Memory) Rolling() bool { return m.Phase == lifecycle.Running && m.Complete.IsZero() }
 
-// Plan is a decision about a cluster. It has no actions, because all changes of Kubernetes objects follow from the
-// phase (Memory.Wants).
+// WaitsInQueue reports whether the objects of the cluster may not be created yet, because they need quota.
+func (m Memory) WaitsInQueue(seen lifecycle.Observed) bool {
+	q := seen.Quota
+	return q != nil && m.asks() && (!q.Asked || q.Wait != nil)
+}
+
+// asks reports whether not all objects of the cluster exist yet.
+func (m Memory) asks() bool { return slices.Contains(asking, m.Phase) }
+
+// Plan is a decision about a cluster. Its actions concern quota only, because all changes of Kubernetes objects follow
+// from the phase (Memory.Wants).
 type Plan struct {
+	Actions     []lifecycle.Action
 	Transitions []lifecycle.Transition // phases entered, oldest first; Attempt is Memory.Attempt
 	// Notices are about a pod (Part Members), or about the cluster (Part Application). Notices about the cluster have a
 	// reason of this package.
@@ -101,4 +123,6 @@ const (
 	ReasonRestarted       = lifecycle.ReasonRestartRequested
 	ReasonRolledOut       = "RolledOut"
 	ReasonRecovered       = "Recovered"
+	ReasonPodsRemain      = "PodsRemain" // a suspended cluster's pods should be gone
+	ReasonResumed         = "Resumed"
 )

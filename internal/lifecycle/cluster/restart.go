@@ -14,6 +14,9 @@ import (
 // the request waits too.
 func (s *step) noticeRestart() {
 	switch {
+	case s.m.Suspended():
+		s.restartDone()
+		return
 	case !lifecycle.RestartRequested(s.m.RestartRequest, s.want.RestartRequest), s.want.Hold != nil, !s.m.Wants(), s.m.Phase == lifecycle.Running && s.want.Invalid != nil:
 		return
 	}
@@ -32,5 +35,12 @@ func (s *step) noticeRestart() {
 	if s.m.Phase == lifecycle.Running {
 		s.m.Cause = lifecycle.Cause{}
 		s.notice(ReasonRestarted, "a restart was requested; the cluster's pods are replaced, one after the other")
+	}
+}
+
+// restartDone stores that the restart request was carried out, because the cluster starts again when it is resumed.
+func (s *step) restartDone() {
+	if s.want.RestartRequest != "" {
+		s.m.RestartRequest = s.want.RestartRequest
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/queue"
 )
 
 const (
@@ -27,6 +28,7 @@ func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, no
 	s := &step{want: want, seen: seen, objects: objects, now: now, m: mem}
 	if !want.Deleting {
 		s.run()
+		s.settleQuota()
 	}
 
 	s.plan.Next = s.m
@@ -50,6 +52,11 @@ func (s *step) run() {
 	}
 
 	s.noticeEdit()
+
+	if len(s.plan.Actions) > 0 && s.m.Phase != lifecycle.Running {
+		return // the answer of the queue leads to another decision, and only Running is never left before it
+	}
+
 	s.noticeRestart()
 
 	for range maxMoves {
@@ -69,6 +76,10 @@ func (s *step) noticeEdit() {
 		return
 	}
 
+	if s.outgrows() {
+		return
+	}
+
 	s.m.Generation, s.m.Adopted = s.want.Generation, false
 	if s.m.Begun.IsZero() {
 		return
@@ -84,7 +95,16 @@ func (s *step) noticeEdit() {
 // move makes the decision of the current phase. It reports whether that decision entered another phase. If it did, the
 // decision of the new phase must follow.
 func (s *step) move() bool {
+	if s.m.Wants() && (s.want.Suspend && s.exists() || s.evicted() && (!s.m.asks() || s.remains())) {
+		s.restartDone()
+		return s.enter(lifecycle.Suspending, s.stopCause())
+	}
+
 	switch s.m.Phase {
+	case lifecycle.Suspending:
+		return s.suspending()
+	case lifecycle.Suspended:
+		return s.suspended()
 	case lifecycle.Running:
 		return s.running()
 	case lifecycle.Ended:
@@ -157,8 +177,13 @@ func (s *step) ensuring() bool {
 		return false // an edit of the custom resource ends the hold, and starts a pass
 	case s.want.Invalid != nil:
 		return s.enter(lifecycle.Ended, *s.want.Invalid)
+	case s.seen.Rejection != nil: // what the queue adds to the pods is contradictory
+		return s.enter(lifecycle.Ended, *s.seen.Rejection)
+	case s.waitsInQueue():
+		return false
 	case s.objects.Stand:
 		s.m.Begun, s.m.Complete = s.now, time.Time{}
+		s.plan.Notices = append(s.plan.Notices, queue.Admitted(s.seen, s.m.Attempt)...)
 		return s.enter(lifecycle.Launched, lifecycle.Cause{})
 	case s.objects.Refused != nil && s.m.Phase != lifecycle.Waiting:
 		return s.enter(lifecycle.Waiting, *s.objects.Refused)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle/queue"
 	"github.com/sparkoperator/spark-operator/test/kit/lives"
 )
 
@@ -28,9 +29,10 @@ type world struct {
 	cache   []lifecycle.Member
 	seen    int // number of objects in the cache
 
-	quota   bool // whether a quota rejects an object
-	noImage bool // whether new pods lack their image, so that they do not become ready
-	kind    bool // whether failures have ended and users no longer act
+	queue   *queueOfWorld // nil if the cluster is in no queue
+	quota   bool          // whether a quota rejects an object
+	noImage bool          // whether new pods lack their image, so that they do not become ready
+	kind    bool          // whether failures have ended and users no longer act
 	edits   int
 	// requests is the number of restart requests so far.
 	requests int
@@ -43,9 +45,14 @@ type world struct {
 func newWorld(seed uint64) *world {
 	w := &world{Life: lives.New(seed, 21, began), want: two()}
 
+	if seed%2 == 1 {
+		w.queue = &queueOfWorld{}
+	}
+
 	w.want.Scales = w.IntN(4) == 0
 	if w.IntN(6) == 0 { // another operator created the cluster
-		w.stored = Memory{Phase: pick(generator{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New), Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
+		w.stored = Memory{Phase: pick(generator{w.Rand}, lifecycle.Running, lifecycle.Waiting, lifecycle.New),
+			Since: began, Attempt: 1, Adopted: true, Begun: began, Complete: began}
 		if w.stored.Phase != lifecycle.Running {
 			w.stored.Begun, w.stored.Complete = time.Time{}, time.Time{}
 		}
@@ -61,6 +68,10 @@ func (w *world) tick() {
 	}
 
 	w.keepPods()
+
+	if w.queue != nil {
+		w.queue.advance(w)
+	}
 
 	if w.kind || w.Chance(0.7) {
 		w.cache, w.seen = slices.Clone(w.pods), w.objects
@@ -116,25 +127,26 @@ func (w *world) toggleHold() {
 
 	w.want.Generation, w.known = int64(1+w.edits), unknown
 	if w.want.Hold == nil {
-		w.want.Hold = held
+		w.want.Hold, w.want.Suspend = held, w.Chance(0.8) // a hold alone belongs to another operator's state
 	} else {
-		w.want.Hold = nil
+		w.want.Hold, w.want.Suspend = nil, false
 	}
 
-	w.Tell("user: held %v", w.want.Hold != nil)
+	w.Tell("user: held %v, suspended %v", w.want.Hold != nil, w.want.Suspend)
 }
 
 // edit changes the spec.
 func (w *world) edit() {
 	w.earlier = w.want
 	w.edits++
-	request, hold := w.want.RestartRequest, w.want.Hold
+	request, hold, suspend := w.want.RestartRequest, w.want.Hold, w.want.Suspend
 	w.want = two()
-	w.want.RestartRequest, w.want.Hold = request, hold
+	w.want.RestartRequest, w.want.Hold, w.want.Suspend = request, hold, suspend
 	w.want.Generation, w.known = int64(1+w.edits), unknown
 	w.want.Workers = int32(w.IntN(4))
 
-	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)) + "/" + request, lifecycle.Worker: strconv.Itoa(w.IntN(3)) + "/" + request}
+	w.want.Made = map[lifecycle.Role]string{lifecycle.Master: strconv.Itoa(w.IntN(3)) + "/" + request,
+		lifecycle.Worker: strconv.Itoa(w.IntN(3)) + "/" + request}
 	if w.Chance(0.2) {
 		broken(&w.want)
 	}
@@ -159,9 +171,12 @@ func (w *world) conflict() {
 	w.Due = w.Now
 }
 
+// services is the number of Services among the objects of a cluster. They stay while the cluster is suspended.
+const services = 2
+
 // keepPods simulates how StatefulSets, nodes and the garbage collector create, change and delete pods.
 func (w *world) keepPods() {
-	if w.objects == 0 {
+	if w.objects <= services {
 		w.pods = slices.DeleteFunc(w.pods, func(lifecycle.Member) bool { return w.kind || w.Chance(0.5) })
 		return
 	}
@@ -174,7 +189,8 @@ func (w *world) keepPods() {
 	w.pods = slices.DeleteFunc(w.pods, func(m lifecycle.Member) bool {
 		role, wanted := names[m.Name]
 		delete(names, m.Name)
-		return !wanted || m.Generation != w.made[role] && w.Chance(0.3) || m.Phase == lifecycle.DriverUnknown && w.Chance(0.2)
+		return !wanted || m.Generation != w.made[role] && w.Chance(0.3) || m.Phase == lifecycle.DriverUnknown &&
+			w.Chance(0.2)
 	})
 	for i := range w.pods {
 		switch p := &w.pods[i]; {
@@ -187,7 +203,8 @@ func (w *world) keepPods() {
 	}
 
 	for _, name := range slices.Sorted(keys(names)) {
-		w.pods = append(w.pods, lifecycle.Member{Name: name, Role: names[name], Phase: lifecycle.DriverPending, Generation: w.made[names[name]]})
+		w.pods = append(w.pods, lifecycle.Member{Name: name, Role: names[name], Phase: lifecycle.DriverPending,
+			Generation: w.made[names[name]]})
 	}
 }
 
@@ -205,14 +222,17 @@ func keys(roles map[string]lifecycle.Role) func(func(string) bool) {
 // state. Unless it dies before, it then stores the result.
 func (w *world) pass(t *testing.T) {
 	w.Passes++
-	seen := lifecycle.Observed{Members: slices.Clone(w.cache), AuxiliaryCount: w.seen}
+	seen := lifecycle.Observed{Members: slices.Clone(w.cache), AuxiliaryCount: w.seen, AuxiliaryServices: min(w.seen, services)}
 	before := w.stored
-	plan := Step(w.want, before, seen, w.known, w.Now)
-	checkPlan(t, w.want, before, seen, w.known, w.Now, plan)
+	plan := w.decide(t, &seen)
 	check, trail := plan.RequeueAfter, plan.Transitions
 
 	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
-	if plan.Next.Wants() && w.want.Invalid == nil && w.want.Hold == nil {
+	if plan.Next.Wants() && w.want.Invalid == nil && w.want.Hold == nil && !plan.Next.WaitsInQueue(seen) {
+		if plan.Next.asks() {
+			w.checkAdmitted()
+		}
+
 		w.known = w.ensureObjects()
 		reported := Step(w.want, plan.Next, seen, w.known, w.Now)
 		checkPlan(t, w.want, plan.Next, seen, w.known, w.Now, reported)
@@ -236,11 +256,40 @@ func (w *world) pass(t *testing.T) {
 		w.Fail("the request %s is carried out, and the last one is %s", plan.Next.RestartRequest, w.want.RestartRequest)
 	}
 
-	if w.stored = plan.Next; goes {
-		w.objects = 0 // after it is stored that the objects are not wanted
+	if w.stored = plan.Next; goes { // after it is stored that the objects are not wanted
+		w.objects = 0
+		if plan.Next.Suspended() {
+			w.objects = services
+		}
 	}
 
 	w.Wake(check)
+}
+
+// decide decides until no action leads to another decision.
+func (w *world) decide(t *testing.T, seen *lifecycle.Observed) (plan Plan) {
+	if w.queue != nil {
+		seen.Quota = w.queue.facts()
+	}
+
+	for range 7 {
+		plan = Step(w.want, w.stored, *seen, w.known, w.Now)
+		checkPlan(t, w.want, w.stored, *seen, w.known, w.Now, plan)
+
+		again := false
+		for _, a := range plan.Actions {
+			w.act(a, seen)
+
+			again = again || queue.LeadsToDecision(a)
+		}
+
+		if !again {
+			return plan
+		}
+	}
+
+	w.Fail("the pass decides again and again")
+	return plan
 }
 
 // ensureObjects ensures the cluster's objects and returns their state.
@@ -252,6 +301,7 @@ func (w *world) ensureObjects() Objects {
 		return unknown
 	}
 
+	w.checkSize()
 	w.objects, w.made, w.workers = 7, w.want.Made, w.want.Workers
 	return stand
 }
@@ -282,7 +332,8 @@ func (w *world) checkDecision(before, after Memory, trail []lifecycle.Transition
 			w.Fail("a running cluster was ended")
 		}
 
-		if tr.To == lifecycle.Resuming && before.Generation == w.want.Generation && before.RestartRequest == w.want.RestartRequest && before.Cause.Reason != lifecycle.ReasonInvalid {
+		resumed := tr.From == lifecycle.Suspended && !w.want.Suspend
+		if tr.To == lifecycle.Resuming && !resumed && before.Generation == w.want.Generation && before.RestartRequest == w.want.RestartRequest && before.Cause.Reason != lifecycle.ReasonInvalid {
 			w.Fail("started again without an edit")
 		}
 	}
@@ -293,15 +344,18 @@ func (w *world) settled() bool {
 	m := w.stored
 	switch m.Phase {
 	case lifecycle.Running:
-		return w.want.Invalid != nil || (w.want.RestartRequest == "" || m.RestartRequest == w.want.RestartRequest) && m.Cause.Reason == "" && !m.Rolling()
+		return w.want.Invalid != nil || (w.want.RestartRequest == "" || m.RestartRequest == w.want.RestartRequest) &&
+			m.Cause.Reason == "" && !m.Rolling()
 	case lifecycle.Done:
 		return len(w.pods) == 0 && w.objects == 0
+	case lifecycle.Suspended, lifecycle.New, lifecycle.Waiting:
+		return w.want.Suspend && len(w.pods) == 0 && w.objects <= services
 	}
 	return false
 }
 
 // TestWorlds simulates many clusters with faults. After the faults have ended, each cluster must either run completely
-// and match its spec, or have failed and have no object left.
+// and match its spec, or be suspended and have no pod left, or have failed and have no object left.
 func TestWorlds(t *testing.T) {
 	ends := map[lifecycle.Phase]int{}
 
@@ -312,7 +366,7 @@ func TestWorlds(t *testing.T) {
 			w.pass(t)
 		}
 
-		if w.kind, w.quota, w.noImage = true, false, false; w.want.Hold != nil {
+		if w.kind, w.quota, w.noImage = true, false, false; w.want.Hold != nil && (!w.want.Suspend || w.Chance(0.5)) {
 			w.toggleHold()
 		}
 
@@ -324,11 +378,15 @@ func TestWorlds(t *testing.T) {
 		if !w.settled() {
 			w.Fail("not settled: %+v, %d objects, pods %v, wanted %+v", w.stored, w.objects, w.pods, w.want)
 		}
+
+		if !w.queue.settled(w.stored.Phase) {
+			w.Fail("the request in %s is %+v", w.stored.Phase, *w.queue)
+		}
 		ends[w.stored.Phase]++
 		return &w.Life
 	})
-	if ends[lifecycle.Running] < count/4 || ends[lifecycle.Done] < count/40 {
-		t.Errorf("too few clusters end in Running or in Done: %v", ends)
+	if ends[lifecycle.Running] < count/4 || ends[lifecycle.Done] < count/40 || ends[lifecycle.Suspended] < count/40 {
+		t.Errorf("too few clusters end in Running, Done or Suspended: %v", ends)
 	}
 }
 
@@ -336,7 +394,7 @@ func TestWorlds(t *testing.T) {
 // They must end the cluster at its time limit and delete all its objects.
 func TestIdleWorld(t *testing.T) {
 	w := newWorld(1)
-	w.want, w.stored, w.kind = two(), Memory{}, true
+	w.want, w.stored, w.kind, w.queue = two(), Memory{}, true, nil
 	w.pass(t) // no pod is ever created
 
 	for range 50 {

@@ -23,7 +23,8 @@ import (
 //   - a plan creates at most one server;
 //   - a second decision with the new memory enters no phase and reports nothing;
 //   - each wait has a time limit, or ends by an event that the table Waits contains.
-func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time, plan lifecycle.Plan) {
+func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time,
+	plan lifecycle.Plan) {
 	if again := Step(app, mem, seen, now); !reflect.DeepEqual(plan, again) {
 		t.Fatalf("the same input gives another plan:\n%s", cmp.Diff(plan, again))
 	}
@@ -33,7 +34,8 @@ func checkPlan(t *testing.T, app lifecycle.App, mem lifecycle.Memory, seen lifec
 	}
 
 	asks := slices.ContainsFunc(plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm })
-	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) && !app.Deleting && !asks {
+	if !slices.ContainsFunc(Waits, func(w application.Wait) bool { return w.Phase == plan.Next.Phase }) &&
+		!app.Deleting && !asks {
 		t.Fatalf("the phase %q is not in Waits", plan.Next.Phase)
 	}
 
@@ -61,8 +63,10 @@ func checkMade(t *testing.T, mem lifecycle.Memory, plan lifecycle.Plan) {
 			continue
 		}
 
-		if len(plan.Actions) != 1 || a.Part != lifecycle.Submission || a.Attempt != plan.Next.Attempt || a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
-			t.Fatalf("%v of %v, while %d is remembered after %d, in %s", a, plan.Actions, plan.Next.Attempt, mem.Attempt, plan.Next.Phase)
+		if len(plan.Actions) != 1 || a.Part != lifecycle.Submission || a.Attempt != plan.Next.Attempt ||
+			a.Attempt <= mem.Attempt || plan.Next.Phase != lifecycle.Launched {
+			t.Fatalf("%v of %v, while %d is remembered after %d, in %s", a, plan.Actions, plan.Next.Attempt,
+				mem.Attempt, plan.Next.Phase)
 		}
 	}
 }
@@ -89,7 +93,8 @@ func checkQuiet(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now ti
 
 	due := plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.After(now)
 	if len(second.Transitions) > 0 && !due {
-		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions, plan.Transitions, plan.Next, seen)
+		t.Fatalf("the second decision enters phases: %v, after %v\nmemory %+v seen %+v", second.Transitions,
+			plan.Transitions, plan.Next, seen)
 	}
 
 	for _, a := range second.Actions {
@@ -117,7 +122,8 @@ func pick[T any](a generator, values ...T) T { return values[a.IntN(len(values))
 
 func (a generator) app() lifecycle.App {
 	app := lifecycle.App{
-		UID: "u", SpecHash: pick(a, "1:a", "1:b", "2:a", ""), Deleting: a.IntN(20) == 0, Orphan: a.IntN(2) == 0, Suspend: a.IntN(4) == 0,
+		UID: "u", SpecHash: pick(a, "1:a", "1:b", "2:a", ""), Deleting: a.IntN(20) == 0, Orphan: a.IntN(2) == 0,
+		Suspend:      a.IntN(4) == 0,
 		MinExecutors: int32(a.IntN(4)), MissingGrace: time.Duration(1+a.IntN(20)) * time.Second,
 	}
 
@@ -134,15 +140,19 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 	}
 
 	m := lifecycle.Memory{
-		Phase: pick(a, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained,
+		Phase: pick(a, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown,
+			lifecycle.Ended, lifecycle.Retained,
 			lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing),
 		Since: a.time(now), Attempt: int32(1 + a.IntN(4)), AttemptID: "id", SpecHash: pick(a, "1:a", "1:b", ""),
-		Runs: int32(a.IntN(4)), Submissions: int32(a.IntN(5)), SuspendedRuns: int32(a.IntN(2)), SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
-		Outcome:        pick(a, lifecycle.Undecided, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted, lifecycle.Refused),
+		Runs: int32(a.IntN(4)), Submissions: int32(a.IntN(5)), SuspendedRuns: int32(a.IntN(2)),
+		SubmittedAt: a.time(now), EndedAt: a.time(now), NextAttempt: a.time(now),
+		Outcome: pick(a, lifecycle.Undecided, lifecycle.Failed, lifecycle.Lost, lifecycle.Evicted,
+			lifecycle.Refused),
 		RestartRequest: pick(a, "", "r1", "r1"),
 	}
 	if a.IntN(2) == 0 {
-		m.Cause = lifecycle.Cause{Reason: pick(a, lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost, lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded"), Message: "m"}
+		m.Cause = lifecycle.Cause{Reason: pick(a, lifecycle.ReasonEvicted, lifecycle.ReasonNodeLost,
+			lifecycle.ReasonDriverDeleting, "ImagePullBackOff", "QuotaExceeded"), Message: "m"}
 	}
 
 	if m.Phase == lifecycle.Running {
@@ -152,7 +162,8 @@ func (a generator) memory(now time.Time) lifecycle.Memory {
 }
 
 func (a generator) phase() lifecycle.DriverPhase {
-	return pick(a, lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown)
+	return pick(a, lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed,
+		lifecycle.DriverUnknown)
 }
 
 func (a generator) observed(now time.Time) lifecycle.Observed {
@@ -160,14 +171,17 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 	for range a.IntN(3) {
 		if attempt := int32(a.IntN(6)); seen.Driver(attempt) == nil {
 			seen.Drivers = append(seen.Drivers, lifecycle.Driver{
-				Name: "s-server", Attempt: attempt, Phase: a.phase(), Ready: a.IntN(2) == 0, Deleting: a.IntN(5) == 0, CreatedAt: a.time(now), GoneBy: a.time(now),
-				NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now), Evicted: a.IntN(4) == 0, SpecHash: pick(a, "", "1:a", "1:b"),
+				Name: "s-server", Attempt: attempt, Phase: a.phase(), Ready: a.IntN(2) == 0, Deleting: a.IntN(5) == 0,
+				CreatedAt: a.time(now), GoneBy: a.time(now),
+				NodeLostSince: a.time(now), StartedAt: a.time(now), ReadyAt: a.time(now), EndedAt: a.time(now),
+				Evicted: a.IntN(4) == 0, SpecHash: pick(a, "", "1:a", "1:b"),
 			})
 		}
 	}
 
 	for range a.IntN(5) {
-		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: "e", Attempt: int32(a.IntN(6)), Phase: a.phase(), CreatedAt: a.time(now)})
+		seen.Executors = append(seen.Executors,
+			lifecycle.Executor{Name: "e", Attempt: int32(a.IntN(6)), Phase: a.phase(), CreatedAt: a.time(now)})
 	}
 
 	for range a.IntN(2) {
@@ -179,7 +193,8 @@ func (a generator) observed(now time.Time) lifecycle.Observed {
 	}
 
 	if a.IntN(5) == 0 {
-		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: now.Add(-time.Duration(a.IntN(200)) * time.Second)}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed",
+			Message: "nobody answers"}, Since: now.Add(-time.Duration(a.IntN(200)) * time.Second)}
 	}
 
 	if a.IntN(5) == 0 {
@@ -208,5 +223,6 @@ func TestAnything(t *testing.T) {
 }
 
 func inTable(from, to lifecycle.Phase) bool {
-	return slices.ContainsFunc(Transitions, func(e application.Edge) bool { return e.To == to && slices.Contains(e.From, from) })
+	return slices.ContainsFunc(Transitions,
+		func(e application.Edge) bool { return e.To == to && slices.Contains(e.From, from) })
 }

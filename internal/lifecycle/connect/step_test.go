@@ -46,7 +46,8 @@ func (s *story) expect(phase lifecycle.Phase, reason string) *story {
 	s.t.Helper()
 
 	if s.m.Phase != phase || s.m.Cause.Reason != reason {
-		s.t.Fatalf("the server is %q because of %q, want %q because of %q; trail %v", s.m.Phase, s.m.Cause.Reason, phase, reason, s.plan.Transitions)
+		s.t.Fatalf("the server is %q because of %q, want %q because of %q; trail %v", s.m.Phase, s.m.Cause.Reason,
+			phase, reason, s.plan.Transitions)
 	}
 	return s
 }
@@ -88,7 +89,8 @@ var (
 
 // running returns a story with a server that has been Running since startTime.
 func running(t *testing.T) *story {
-	return tell(t).passAfter(0, nothing).expectActions(makes(1)).expect(lifecycle.Launched, "").passAfter(0, serves(1)).expect(lifecycle.Running, "")
+	return tell(t).passAfter(0, nothing).expectActions(makes(1)).expect(lifecycle.Launched, "").passAfter(0,
+		serves(1)).expect(lifecycle.Running, "")
 }
 
 func TestServerComesUp(t *testing.T) {
@@ -121,13 +123,16 @@ func TestBackOff(t *testing.T) {
 		})).expectActions().expect(lifecycle.Waiting, "OOMKilled")
 
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.plan.RequeueAfter != wait {
-			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait, s.plan.RequeueAfter, want)
+			t.Fatalf("server %d is followed after %s, checked after %s, want %ds", attempt, wait,
+				s.plan.RequeueAfter, want)
 		}
 
 		ended := server(attempt, lifecycle.DriverFailed)
 		s.passAfter(want*time.Second-time.Second, ended).expectActions().expect(lifecycle.Waiting, "OOMKilled")
-		s.passAfter(time.Second, ended).expectActions(deletes(lifecycle.Attempt, attempt)).expect(lifecycle.Waiting, "OOMKilled")
-		s.passAfter(time.Second, nothing).expectActions(makes(attempt+1)).passAfter(time.Second, serves(attempt+1)).expect(lifecycle.Running, "")
+		s.passAfter(time.Second, ended).expectActions(deletes(lifecycle.Attempt, attempt)).expect(lifecycle.Waiting,
+			"OOMKilled")
+		s.passAfter(time.Second, nothing).expectActions(makes(attempt+1)).passAfter(time.Second,
+			serves(attempt+1)).expect(lifecycle.Running, "")
 	}
 
 	s.passAfter(Settled, server(8, lifecycle.DriverSucceeded)).expect(lifecycle.Waiting, lifecycle.ReasonServerEnded)
@@ -150,21 +155,27 @@ func TestHowServersEnd(t *testing.T) {
 		reason  string
 	}{
 		"an error": {
-			seen:    server(1, lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Error", Message: "exit code 1"} }),
+			seen: server(1, lifecycle.DriverFailed,
+				func(d *lifecycle.Driver) { d.Why = lifecycle.Cause{Reason: "Error", Message: "exit code 1"} }),
 			outcome: lifecycle.Failed, reason: "Error",
 		},
-		"no error": {seen: server(1, lifecycle.DriverSucceeded), outcome: lifecycle.Failed, reason: lifecycle.ReasonServerEnded},
+		"no error": {seen: server(1, lifecycle.DriverSucceeded), outcome: lifecycle.Failed,
+			reason: lifecycle.ReasonServerEnded},
 		"deleted, and it stops without an error": {
-			seen: server(1, lifecycle.DriverSucceeded, deleting), outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted,
+			seen: server(1, lifecycle.DriverSucceeded, deleting), outcome: lifecycle.Failed,
+			reason: lifecycle.ReasonDriverDeleted,
 		},
 		"evicted": {
 			seen: server(1, lifecycle.DriverFailed, func(d *lifecycle.Driver) {
-				d.Evicted, d.Why = true, lifecycle.Cause{Reason: lifecycle.ReasonEvicted, Message: "the node was low on memory"}
+				d.Evicted, d.Why = true, lifecycle.Cause{Reason: lifecycle.ReasonEvicted,
+					Message: "the node was low on memory"}
 			}),
 			outcome: lifecycle.Evicted, reason: lifecycle.ReasonEvicted,
 		},
-		"no longer existing":                   {seen: nothing, outcome: lifecycle.Lost, reason: lifecycle.ReasonDriverLost},
-		"deleted, and then no longer existing": {before: []lifecycle.Observed{server(1, lifecycle.DriverRunning, ready, deleting)}, seen: nothing, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted},
+		"no longer existing": {seen: nothing, outcome: lifecycle.Lost,
+			reason: lifecycle.ReasonDriverLost},
+		"deleted, and then no longer existing": {before: []lifecycle.Observed{server(1, lifecycle.DriverRunning, ready,
+			deleting)}, seen: nothing, outcome: lifecycle.Failed, reason: lifecycle.ReasonDriverDeleted},
 		"its node is lost, and then it no longer exists": {
 			before:  []lifecycle.Observed{server(1, lifecycle.DriverUnknown)},
 			seen:    nothing,
@@ -193,7 +204,8 @@ func TestHowServersEnd(t *testing.T) {
 }
 
 func TestNotReady(t *testing.T) {
-	s := running(t).passAfter(time.Minute, server(1, lifecycle.DriverRunning)).expectActions().expect(lifecycle.Started, "")
+	s := running(t).passAfter(time.Minute,
+		server(1, lifecycle.DriverRunning)).expectActions().expect(lifecycle.Started, "")
 
 	want := []lifecycle.Transition{{From: lifecycle.Running, To: lifecycle.Started, Attempt: 1, At: s.now,
 		Cause: lifecycle.Cause{Reason: lifecycle.ReasonServerNotReady, Message: "pod s-server is no longer ready"}}}
@@ -216,8 +228,10 @@ func TestServerThatGoes(t *testing.T) {
 		seen   lifecycle.Observed
 		reason string
 	}{
-		"deleted":                      {server(1, lifecycle.DriverRunning, ready, deleting), lifecycle.ReasonDriverDeleting},
-		"evicted":                      {server(1, lifecycle.DriverRunning, ready, deleting, evicted), lifecycle.ReasonEvicted},
+		"deleted": {server(1, lifecycle.DriverRunning, ready, deleting),
+			lifecycle.ReasonDriverDeleting},
+		"evicted": {server(1, lifecycle.DriverRunning, ready, deleting, evicted),
+			lifecycle.ReasonEvicted},
 		"deleted, and no longer ready": {server(1, lifecycle.DriverRunning, deleting), lifecycle.ReasonDriverDeleting},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,18 +256,23 @@ func TestServerThatGoes(t *testing.T) {
 	}
 
 	coming := tell(t).passAfter(0, nothing).expectActions(makes(1))
-	coming.passAfter(time.Second, server(1, lifecycle.DriverPending, deleting)).expect(lifecycle.Launched, lifecycle.ReasonDriverDeleting)
-	coming.passAfter(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started, lifecycle.ReasonDriverDeleting)
+	coming.passAfter(time.Second, server(1, lifecycle.DriverPending, deleting)).expect(lifecycle.Launched,
+		lifecycle.ReasonDriverDeleting)
+	coming.passAfter(time.Second, server(1, lifecycle.DriverRunning, ready, deleting)).expect(lifecycle.Started,
+		lifecycle.ReasonDriverDeleting)
 }
 
 // TestLostNode checks that a server on a lost node is not replaced until its pod no longer exists or has failed.
 func TestLostNode(t *testing.T) {
-	s := running(t).passAfter(time.Minute, server(1, lifecycle.DriverUnknown)).expectActions().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
-	s.passAfter(24*time.Hour, server(1, lifecycle.DriverUnknown)).expectActions().expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
+	s := running(t).passAfter(time.Minute, server(1, lifecycle.DriverUnknown)).expectActions().expect(lifecycle.Unknown,
+		lifecycle.ReasonNodeLost)
+	s.passAfter(24*time.Hour, server(1, lifecycle.DriverUnknown)).expectActions().expect(lifecycle.Unknown,
+		lifecycle.ReasonNodeLost)
 	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
 	s.passAfter(time.Second, server(1, lifecycle.DriverUnknown)).expect(lifecycle.Unknown, lifecycle.ReasonNodeLost)
 	s.app.SpecHash = "1:b"
-	s.passAfter(time.Second, server(1, lifecycle.DriverUnknown)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonNodeLost)
+	s.passAfter(time.Second, server(1, lifecycle.DriverUnknown)).expectActions(deletes(lifecycle.DriverPod,
+		1)).expect(lifecycle.Editing, lifecycle.ReasonNodeLost)
 	s.passAfter(time.Hour, nothing).expectActions(makes(2))
 }
 
@@ -267,7 +286,8 @@ func TestUnusableEdit(t *testing.T) {
 		s.app.SpecHash, s.app.Invalid = "1:b", wrong
 		return s.passAfter(time.Minute, seen).expectActions()
 	}
-	for name, seen := range map[string]lifecycle.Observed{"it serves": serves(1), "not ready": server(1, lifecycle.DriverRunning), "lost": server(1, lifecycle.DriverUnknown)} {
+	for name, seen := range map[string]lifecycle.Observed{"it serves": serves(1),
+		"not ready": server(1, lifecycle.DriverRunning), "lost": server(1, lifecycle.DriverUnknown)} {
 		if s := edited(seen); !s.m.Phase.Live() || s.m.SpecHash != "1:a" || s.m.Attempt != 1 {
 			t.Errorf("%s: %+v", name, s.m)
 		}
@@ -279,18 +299,22 @@ func TestUnusableEdit(t *testing.T) {
 	s.app.SpecHash, s.app.Invalid = "1:c", wrong
 	s.passAfter(time.Minute, serves(1)).expectActions().expect(lifecycle.Running, "")
 	s.app.SpecHash, s.app.Invalid = "1:d", nil
-	s.passAfter(time.Minute, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Minute, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing,
+		lifecycle.ReasonEdited)
 	s.passAfter(time.Minute, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
 
-	s = edited(serves(1)).passAfter(time.Minute, server(1, lifecycle.DriverFailed)).expectActions().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
-	s.passAfter(time.Hour, server(1, lifecycle.DriverFailed)).expectActions().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s = edited(serves(1)).passAfter(time.Minute,
+		server(1, lifecycle.DriverFailed)).expectActions().expect(lifecycle.Retained, lifecycle.ReasonInvalid)
+	s.passAfter(time.Hour, server(1, lifecycle.DriverFailed)).expectActions().expect(lifecycle.Retained,
+		lifecycle.ReasonInvalid)
 	s.app.SpecHash, s.app.Invalid = "1:a", nil // the spec of the last server counts as an edit of the invalid one
 	s.passAfter(time.Minute, server(1, lifecycle.DriverFailed)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
 	s.passAfter(time.Minute, nothing).expectActions(makes(2))
 
 	s = edited(serves(1))
 	s.app.Suspend = true
-	s.passAfter(time.Minute, serves(1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended).passAfter(time.Minute, nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
+	s.passAfter(time.Minute, serves(1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended).passAfter(time.Minute,
+		nothing).expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.Suspend = false
 	s.passAfter(time.Minute, nothing).expectActions().expect(lifecycle.Done, lifecycle.ReasonInvalid)
 }
@@ -306,8 +330,10 @@ func TestEdit(t *testing.T) {
 	going.Executors = []lifecycle.Executor{{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning}}
 	going.RemainingAttempts = []int32{1}
 
-	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
-	s.passAfter(time.Second, going).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing,
+		lifecycle.ReasonEdited)
+	s.passAfter(time.Second, going).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing,
+		lifecycle.ReasonEdited)
 	going.Drivers = nil
 	s.passAfter(time.Second, going).expectActions(deletes(lifecycle.Attempt, 1))
 	s.passAfter(time.Second, nothing).expectActions(makes(2)).expect(lifecycle.Launched, "")
@@ -317,7 +343,8 @@ func TestEdit(t *testing.T) {
 	}
 
 	s.app.SpecHash = "2:a" // an upgrade of the operator
-	s.passAfter(time.Second, server(2, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).expectActions().expect(lifecycle.Running, "")
+	s.passAfter(time.Second, server(2, lifecycle.DriverRunning, ready,
+		func(d *lifecycle.Driver) { d.SpecHash = "1:b" })).expectActions().expect(lifecycle.Running, "")
 }
 
 // TestEditOfSettledServer checks an edit of a server that has run well for a while. The edit resets the counts of
@@ -325,7 +352,8 @@ func TestEdit(t *testing.T) {
 func TestEditOfSettledServer(t *testing.T) {
 	s := running(t)
 	s.app.SpecHash = "1:b"
-	s.passAfter(2*Settled, serves(1)).expect(lifecycle.Editing, lifecycle.ReasonEdited).passAfter(time.Second, nothing).expectActions(makes(2))
+	s.passAfter(2*Settled, serves(1)).expect(lifecycle.Editing, lifecycle.ReasonEdited).passAfter(time.Second,
+		nothing).expectActions(makes(2))
 
 	if s.m.Runs != 1 || s.m.Submissions != 1 || s.m.SuspendedRuns != 0 {
 		t.Errorf("remembered: %+v", s.m)
@@ -337,8 +365,10 @@ func TestSuspend(t *testing.T) {
 	s.app.Suspend = true
 	left := lifecycle.Observed{RemainingAttempts: []int32{1}, Confirmed: true}
 
-	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
-	s.passAfter(time.Second, left).expectActions(deletes(lifecycle.Attempt, 1)).expect(lifecycle.Suspending, lifecycle.ReasonSuspended)
+	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Suspending,
+		lifecycle.ReasonSuspended)
+	s.passAfter(time.Second, left).expectActions(deletes(lifecycle.Attempt, 1)).expect(lifecycle.Suspending,
+		lifecycle.ReasonSuspended)
 	s.passAfter(time.Second, nothing).expectActions().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.passAfter(time.Hour, nothing).expectActions().expect(lifecycle.Suspended, lifecycle.ReasonSuspended)
 	s.app.SpecHash = "1:b" // the resumed server uses the spec edited meanwhile
@@ -354,11 +384,13 @@ func TestSuspend(t *testing.T) {
 // TestRefused checks that the operator tries to create a rejected server again without end, because a quota can be
 // raised without an edit of the spec.
 func TestRefused(t *testing.T) {
-	refused := lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
+	refused := lifecycle.Observed{Confirmed: true,
+		Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}}
 
 	s := tell(t)
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
-		s.passAfter(0, refused).expectActions(deletes(lifecycle.Attempt, int32(i+1))).expect(lifecycle.Waiting, "QuotaExceeded")
+		s.passAfter(0, refused).expectActions(deletes(lifecycle.Attempt, int32(i+1))).expect(lifecycle.Waiting,
+			"QuotaExceeded")
 
 		if wait := s.m.NextAttempt.Sub(s.now); wait != want*time.Second || s.m.Outcome != lifecycle.Refused {
 			t.Fatalf("refusal %d, %s, is followed after %s, want %ds", i+1, s.m.Outcome, wait, want)
@@ -396,7 +428,8 @@ func TestInvalid(t *testing.T) {
 // TestTakenOver checks a server that another operator created. It keeps running, although its pod contains no hash of
 // the spec. A later edit replaces it like any other server.
 func TestTakenOver(t *testing.T) {
-	theirs := server(1, lifecycle.DriverRunning, ready, func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
+	theirs := server(1, lifecycle.DriverRunning, ready,
+		func(d *lifecycle.Driver) { d.SpecHash, d.AttemptID = "", "pod-uid" })
 
 	s := tell(t).passAfter(0, theirs).expectActions().expect(lifecycle.Running, "")
 	if s.m.Attempt != 1 || s.m.AttemptID != "pod-uid" || s.m.Runs != 1 {
@@ -404,7 +437,8 @@ func TestTakenOver(t *testing.T) {
 	}
 
 	s.app.SpecHash = "1:b"
-	s.passAfter(time.Second, theirs).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Second, theirs).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing,
+		lifecycle.ReasonEdited)
 }
 
 // TestShortOfExecutors checks that the operator sends a probe if wanted executors are missing, and reports the answer.
@@ -412,7 +446,8 @@ func TestShortOfExecutors(t *testing.T) {
 	s := running(t)
 	s.app.MinExecutors = 2
 	s.passAfter(time.Second, serves(1)).expectActions().expect(lifecycle.Running, "")
-	s.passAfter(6*time.Second, serves(1)).expectActions(lifecycle.Action{Verb: lifecycle.Confirm, Part: lifecycle.Executors, Attempt: 1})
+	s.passAfter(6*time.Second, serves(1)).expectActions(lifecycle.Action{Verb: lifecycle.Confirm,
+		Part: lifecycle.Executors, Attempt: 1})
 	probed := serves(1)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
 	s.passAfter(0, probed).expectActions().expect(lifecycle.Running, "QuotaExceeded")
@@ -423,7 +458,8 @@ func TestShortOfExecutors(t *testing.T) {
 
 	there := serves(1)
 	for range 2 {
-		there.Executors = append(there.Executors, lifecycle.Executor{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning})
+		there.Executors = append(there.Executors,
+			lifecycle.Executor{Name: "s-exec-1", Attempt: 1, Phase: lifecycle.DriverRunning})
 	}
 
 	s.passAfter(time.Second, there).expectActions().expect(lifecycle.Running, "")
@@ -432,7 +468,8 @@ func TestShortOfExecutors(t *testing.T) {
 // TestTransientErrors checks that the operator makes no requests during transient errors, because they would fail, and
 // that it creates the server afterwards.
 func TestTransientErrors(t *testing.T) {
-	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: startTime}}
+	bad := lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout",
+		Message: "slow"}, Since: startTime}}
 
 	s := tell(t).passAfter(time.Minute, bad).expectActions().expect(lifecycle.New, "")
 	if s.plan.RequeueAfter == 0 {
@@ -457,7 +494,8 @@ func TestUnremembered(t *testing.T) {
 	s := tell(t).passAfter(0, lifecycle.Observed{}).expectActions(makes(1))
 	s.m = lifecycle.Memory{}
 	s.app.SpecHash = "1:b" // edited meanwhile: the pod carries the hash of its spec
-	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing, lifecycle.ReasonEdited)
+	s.passAfter(time.Second, serves(1)).expectActions(deletes(lifecycle.DriverPod, 1)).expect(lifecycle.Editing,
+		lifecycle.ReasonEdited)
 
 	if s.m.Attempt != 1 || s.m.SpecHash == "" {
 		t.Errorf("remembered: %+v", s.m)

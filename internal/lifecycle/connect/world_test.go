@@ -64,9 +64,11 @@ func (p *pod) over() bool {
 func newWorld(seed uint64) *world {
 	w := &world{Life: lives.New(seed, 17, startTime), made: map[int32]bool{}, stopped: map[int32]bool{}}
 
-	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)), Suspend: w.IntN(6) == 0}
+	w.app = lifecycle.App{UID: "u", SpecHash: "1:0", MissingGrace: 10 * time.Second, MinExecutors: int32(w.IntN(3)),
+		Suspend: w.IntN(6) == 0}
 	if w.IntN(5) == 0 { // another operator created a server
-		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0, created: startTime})
+		w.pods = append(w.pods, &pod{server: true, attempt: 1, phase: lifecycle.DriverRunning, ready: w.IntN(2) == 0,
+			created: startTime})
 		w.made[1] = true
 		w.sync()
 	}
@@ -141,14 +143,16 @@ func (w *world) progress(p *pod) {
 	case w.Chance(0.5):
 		p.ready = true
 		if p.server && !w.short && len(w.pods) < 6 {
-			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, created: w.Now, number: w.Int()})
+			w.pods = append(w.pods, &pod{attempt: p.attempt, phase: lifecycle.DriverPending, created: w.Now,
+				number: w.Int()})
 		}
 	}
 }
 
 // remove removes a pod. If the pod is a server, it also removes the executors that the server owns.
 func (w *world) remove(p *pod) {
-	w.pods = slices.DeleteFunc(w.pods, func(q *pod) bool { return q == p || p.server && !q.server && q.attempt == p.attempt })
+	w.pods = slices.DeleteFunc(w.pods,
+		func(q *pod) bool { return q == p || p.server && !q.server && q.attempt == p.attempt })
 }
 
 // user simulates the owner of the server, who suspends and edits it and deletes its pods.
@@ -197,13 +201,15 @@ func (w *world) observed() lifecycle.Observed {
 
 func add(seen *lifecycle.Observed, p *pod) {
 	if !p.server {
-		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: strconv.Itoa(p.number), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.created})
+		seen.Executors = append(seen.Executors,
+			lifecycle.Executor{Name: strconv.Itoa(p.number), Attempt: p.attempt, Phase: p.phase, CreatedAt: p.created})
 		return
 	}
 
 	seen.Drivers = append(seen.Drivers, lifecycle.Driver{
-		Name: "s-server", Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy, NodeLostSince: p.silent,
-		CreatedAt: p.created, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash, RestartRequest: p.request,
+		Name: "s-server", Attempt: p.attempt, Phase: p.phase, Ready: p.ready, Deleting: p.deleting, GoneBy: p.goneBy,
+		NodeLostSince: p.silent,
+		CreatedAt:     p.created, EndedAt: p.ended, Evicted: p.evicted, SpecHash: p.hash, RestartRequest: p.request,
 	})
 }
 
@@ -234,7 +240,8 @@ func (w *world) reconcile(t *testing.T) (check time.Duration) {
 
 	seen := w.observed()
 	if !w.kind && w.Chance(0.03) {
-		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"}, Since: w.Now.Add(-5 * time.Second)}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: "down"},
+			Since: w.Now.Add(-5 * time.Second)}
 	}
 
 	for range 6 {
@@ -299,11 +306,13 @@ func (w *world) conflict(plan lifecycle.Plan) bool {
 func (w *world) checkEnds(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
 		if tr.From.Live() && tr.Cause.Reason == lifecycle.ReasonRestartRequested && w.carries(tr.Attempt) {
-			w.Fail("the server of attempt %d was created for the request %s, and is replaced because of it", tr.Attempt, w.app.RestartRequest)
+			w.Fail("the server of attempt %d was created for the request %s, and is replaced because of it", tr.Attempt,
+				w.app.RestartRequest)
 		}
 
 		if tr.From.Live() && tr.To == lifecycle.Ended && w.stopped[tr.Attempt] {
-			w.Fail("the server of attempt %d counts as ended by itself (%s), but the operator stopped it", tr.Attempt, tr.Outcome)
+			w.Fail("the server of attempt %d counts as ended by itself (%s), but the operator stopped it", tr.Attempt,
+				tr.Outcome)
 		}
 	}
 }
@@ -318,7 +327,8 @@ func (w *world) carries(attempt int32) bool {
 // checkBackOff checks that the interval between two servers is at least FirstInterval and at most MaxInterval.
 func (w *world) checkBackOff(plan lifecycle.Plan) {
 	for _, tr := range plan.Transitions {
-		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting && !plan.Next.NextAttempt.IsZero() {
+		if tr.To == lifecycle.Waiting && tr.From == lifecycle.Ended && plan.Next.Phase == lifecycle.Waiting &&
+			!plan.Next.NextAttempt.IsZero() {
 			if wait := plan.Next.NextAttempt.Sub(plan.Next.EndedAt); wait < FirstInterval || wait > MaxInterval {
 				w.Fail("a back-off of %s after %+v", wait, plan.Next)
 			}
@@ -399,7 +409,8 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 
 	w.made[attempt] = true
 	w.Tell("server of attempt %d is created from %s", attempt, w.app.SpecHash)
-	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, request: w.app.RestartRequest, phase: lifecycle.DriverPending, created: w.Now})
+	w.pods = append(w.pods, &pod{server: true, attempt: attempt, hash: w.app.SpecHash, request: w.app.RestartRequest,
+		phase: lifecycle.DriverPending, created: w.Now})
 	return nil
 }
 
@@ -407,9 +418,12 @@ func (w *world) create(attempt int32, seen lifecycle.Observed) func(*lifecycle.O
 func (w *world) delete(a lifecycle.Action, seen lifecycle.Observed) {
 	for _, p := range w.pods {
 		known := p.server && seen.Driver(p.attempt) != nil ||
-			slices.ContainsFunc(seen.Executors, func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.number) })
-		if known && p.attempt == a.Attempt && (p.server && a.Part != lifecycle.Executors || !p.server && a.Part != lifecycle.DriverPod) {
-			if p.server && !p.over() && w.app.Invalid != nil && !w.app.Suspend && w.stored.Phase.Live() && p.attempt == w.stored.Attempt {
+			slices.ContainsFunc(seen.Executors,
+				func(e lifecycle.Executor) bool { return e.Name == strconv.Itoa(p.number) })
+		if known && p.attempt == a.Attempt &&
+			(p.server && a.Part != lifecycle.Executors || !p.server && a.Part != lifecycle.DriverPod) {
+			if p.server && !p.over() && w.app.Invalid != nil && !w.app.Suspend && w.stored.Phase.Live() &&
+				p.attempt == w.stored.Attempt {
 				w.Fail("the server of attempt %d is stopped because of an invalid spec", p.attempt)
 			}
 
@@ -475,8 +489,10 @@ func (w *world) deviation() string {
 		}
 	case m.Phase != lifecycle.Running || server == nil || !server.ready:
 		return fmt.Sprintf("%s, server %+v", m.Phase, server)
-	case server.hash != "" && w.app.RestartRequest != "" && server.request != w.app.RestartRequest && w.app.Invalid == nil:
-		return fmt.Sprintf("the server is of the request %q, the last request is %s", server.request, w.app.RestartRequest)
+	case server.hash != "" && w.app.RestartRequest != "" && server.request != w.app.RestartRequest &&
+		w.app.Invalid == nil:
+		return fmt.Sprintf("the server is of the request %q, the last request is %s", server.request,
+			w.app.RestartRequest)
 	case server.hash != "" && server.hash != w.app.SpecHash && w.app.Invalid == nil:
 		return fmt.Sprintf("the server is of %s, the spec is %s", server.hash, w.app.SpecHash)
 	}

@@ -188,10 +188,14 @@ func TestKey(t *testing.T) {
 		want  string
 		pairs [][2]string
 	}{
-		{"@daily", [][2]string{{"@daily", ""}, {" @daily ", "UTC"}, {"@daily", "Local"}, {"TZ=UTC @daily", "Europe/Vienna"}, {"CRON_TZ=Local   @daily", ""}}},
-		{"CRON_TZ=Europe/Vienna @daily", [][2]string{{" @daily ", "Europe/Vienna"}, {"TZ=Europe/Vienna @daily", ""}, {"CRON_TZ=Europe/Vienna  @daily", "Asia/Kolkata"}}},
+		{"@daily", [][2]string{{"@daily", ""}, {" @daily ", "UTC"}, {"@daily", "Local"},
+			{"TZ=UTC @daily", "Europe/Vienna"}, {"CRON_TZ=Local   @daily", ""}}},
+		{"CRON_TZ=Europe/Vienna @daily",
+			[][2]string{{" @daily ", "Europe/Vienna"}, {"TZ=Europe/Vienna @daily", ""},
+				{"CRON_TZ=Europe/Vienna  @daily", "Asia/Kolkata"}}},
 		{"30 2 * * *", [][2]string{{"30 2 * * *", ""}, {"30  2 *\t* *", ""}, {"\n30 2 * * * ", "UTC"}}},
-		{"CRON_TZ=Asia/Kolkata 30 2 * * *", [][2]string{{"30 2  * * *", "Asia/Kolkata"}, {"TZ=Asia/Kolkata 30 2 * * *", ""}}},
+		{"CRON_TZ=Asia/Kolkata 30 2 * * *",
+			[][2]string{{"30 2  * * *", "Asia/Kolkata"}, {"TZ=Asia/Kolkata 30 2 * * *", ""}}},
 		{"30 3 * * *", [][2]string{{"30 3 * * *", ""}}},
 		{"@every 90m", [][2]string{{"@every   90m", ""}}},
 		{"nonsense of somebody", [][2]string{{"nonsense  of somebody", ""}}},
@@ -225,7 +229,8 @@ func TestKey(t *testing.T) {
 // FuzzParse checks the properties of accepted schedules on which the state machine depends. The ticks are in ascending
 // order, searches are fast, and a backward search finds the same ticks.
 func FuzzParse(f *testing.F) {
-	for _, spec := range []string{"*/5 2-3 * * *", "0 0 29 2 *", "@every 7h", "TZ=America/New_York 30 1,2 * * 0", "@weekly", "59 23 31 12 ?", "0 0 1 1 0/3"} {
+	for _, spec := range []string{"*/5 2-3 * * *", "0 0 29 2 *", "@every 7h", "TZ=America/New_York 30 1,2 * * 0",
+		"@weekly", "59 23 31 12 ?", "0 0 1 1 0/3"} {
 		f.Add(spec, "Europe/Vienna", int64(1_774_745_999))
 	}
 

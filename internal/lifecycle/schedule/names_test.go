@@ -78,7 +78,8 @@ func TestNamesTellTicksApart(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 
 	label := regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
-	for _, name := range []string{"a", "nightly", strings.Repeat("x", 30), strings.Repeat("x", 40), strings.Repeat("y", MaxName)} {
+	for _, name := range []string{"a", "nightly", strings.Repeat("x", 30), strings.Repeat("x", 40),
+		strings.Repeat("y", MaxName)} {
 		for _, precision := range []Precision{Nanos, Micros, Millis, Seconds, Minutes} {
 			names := map[string]time.Time{}
 			for range 2000 {
@@ -105,7 +106,8 @@ func TestRequestName(t *testing.T) {
 	long := strings.Repeat("z", MaxName)
 
 	seen := map[string]string{}
-	for _, test := range [][3]string{{"etl", "u1", "1"}, {"etl", "u1", "2"}, {"etl", "u2", "1"}, {"etl2", "u1", "1"}, {long, "u1", "1"}} {
+	for _, test := range [][3]string{{"etl", "u1", "1"}, {"etl", "u1", "2"}, {"etl", "u2", "1"}, {"etl2", "u1", "1"},
+		{long, "u1", "1"}} {
 		name := RequestName(test[0], test[1], test[2])
 		if other, taken := seen[name]; taken {
 			t.Errorf("%v and %s are both %s", test, other, name)

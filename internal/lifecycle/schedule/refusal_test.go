@@ -74,7 +74,8 @@ func TestRefusedRequestHoldsUpNoTick(t *testing.T) {
 		g := stage{want: want, mem: memoryAtEleven(want), refuses: func(run string) bool { return run == now }}
 
 		passes := g.runUntil(noon.Add(-57*time.Minute-43*time.Second), noon.Add(24*time.Hour+time.Minute))
-		if g.reported[ReasonStarted] != 25 || g.reported[ReasonSkipped]+g.reported[ReasonMissed] != 0 || g.reported[ReasonRefused] != 1 {
+		if g.reported[ReasonStarted] != 25 || g.reported[ReasonSkipped]+g.reported[ReasonMissed] != 0 ||
+			g.reported[ReasonRefused] != 1 {
 			t.Errorf("%s: %v", policy, g.reported)
 		}
 
@@ -110,7 +111,8 @@ func TestRefusedTickHoldsUpNothingElse(t *testing.T) {
 	g.refuses = func(run string) bool { return run != "etl-1769954400" && strings.HasPrefix(run, "etl-17") }
 	g.runUntil(noon.Add(3*time.Minute), noon.Add(2*time.Hour+time.Minute))
 
-	if !slices.Contains(g.creates, "etl-1769950800") || g.mem.LastRunName != "etl-1769954400" || g.mem.Rejected != "" || g.mem.Cause != (lifecycle.Cause{}) {
+	if !slices.Contains(g.creates, "etl-1769950800") || g.mem.LastRunName != "etl-1769954400" || g.mem.Rejected != "" ||
+		g.mem.Cause != (lifecycle.Cause{}) {
 		t.Errorf("%v: %+v", g.creates, g.mem)
 	}
 }
@@ -151,7 +153,8 @@ func TestRunNamedAheadOfTime(t *testing.T) {
 			t.Errorf("%s: %d passes", policy, passes)
 		}
 
-		if waits := policy != Allow; waits == slices.Contains(g.creates, twelve) || waits != strings.Contains(g.mem.Cause.Message, ahead) {
+		if waits := policy != Allow; waits == slices.Contains(g.creates, twelve) ||
+			waits != strings.Contains(g.mem.Cause.Message, ahead) {
 			t.Errorf("%s: %v, %+v", policy, g.creates, g.mem.Cause)
 		}
 
@@ -169,8 +172,10 @@ func TestRunNamedAheadOfTime(t *testing.T) {
 // TestNothingIsAHotLoop checks that no spec makes a schedule requeue again and again without a pause.
 func TestNothingIsAHotLoop(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 7))
-	durations := []time.Duration{0, 1, time.Second, time.Minute, 100 * 365 * 24 * time.Hour, math.MaxInt64 / time.Second * time.Second, math.MaxInt64, -1, math.MinInt64}
-	texts := []string{"* * * * *", "@every 1s", "@every 59s", "@every " + maxEvery.String(), "0 0 29 2 *", "59 23 31 12 *", "@yearly", "*/7 */5 * * 1"}
+	durations := []time.Duration{0, 1, time.Second, time.Minute, 100 * 365 * 24 * time.Hour,
+		math.MaxInt64 / time.Second * time.Second, math.MaxInt64, -1, math.MinInt64}
+	texts := []string{"* * * * *", "@every 1s", "@every 59s", "@every " + maxEvery.String(), "0 0 29 2 *",
+		"59 23 31 12 *", "@yearly", "*/7 */5 * * 1"}
 	limits := []int{0, 1, math.MaxInt, -1, math.MinInt}
 
 	duration := func() time.Duration { return durations[r.IntN(len(durations))] }
@@ -179,7 +184,8 @@ func TestNothingIsAHotLoop(t *testing.T) {
 
 		want := hourly(t, func(s *Schedule) {
 			s.Key, s.Times = Key(text, zone), parse(t, text, zone)
-			s.Jitter, s.Policy, s.Suspend = duration(), []Policy{Allow, Forbid, Replace, "", "?"}[r.IntN(5)], r.IntN(8) == 0
+			s.Jitter, s.Policy, s.Suspend = duration(), []Policy{Allow, Forbid, Replace, "", "?"}[r.IntN(5)],
+				r.IntN(8) == 0
 			s.Successful, s.Failed = limits[r.IntN(len(limits))], limits[r.IntN(len(limits))]
 			s.Precision = []Precision{Nanos, Minutes, "", "years"}[r.IntN(4)]
 			s.Request = []string{"", "1"}[r.IntN(2)]
@@ -198,10 +204,12 @@ func TestNothingIsAHotLoop(t *testing.T) {
 			g.refuses = func(run string) bool { return refuse == 1 || strings.Contains(run, requestMark) }
 		}
 
-		for _, name := range []string{eleven, twelve, "etl-2026112114", "etl-9223372036854775807", "by-hand", RequestName("etl", "u", "1")} {
+		for _, name := range []string{eleven, twelve, "etl-2026112114", "etl-9223372036854775807", "by-hand",
+			RequestName("etl", "u", "1")} {
 			if r.IntN(4) == 0 {
 				g.seen = append(g.seen, lifecycle.Run{Name: name, CreatedAt: noon, Deleting: r.IntN(3) == 0,
-					Outcome: []lifecycle.Outcome{lifecycle.Undecided, lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed}[r.IntN(4)]})
+					Outcome: []lifecycle.Outcome{lifecycle.Undecided, lifecycle.Undecided, lifecycle.Succeeded,
+						lifecycle.Failed}[r.IntN(4)]})
 			}
 		}
 

@@ -30,15 +30,18 @@ func TestRequestAsBefore(t *testing.T) {
 		})
 
 		plan := Step(want, mem, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at)
-		if summary(plan) != ReasonHonored || plan.Notices[0].Name != a || plan.Next.LastRequest != "a" || !plan.Next.LastRun.Equal(mem.LastRun) {
+		if summary(plan) != ReasonHonored || plan.Notices[0].Name != a || plan.Next.LastRequest != "a" ||
+			!plan.Next.LastRun.Equal(mem.LastRun) {
 			t.Errorf("%s: %s, %+v", outcome, summary(plan), plan.Next)
 		}
 
-		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Notices != nil || again.Actions != nil {
+		if again := Step(want, plan.Next, lifecycle.Observed{Runs: []lifecycle.Run{run}}, at); again.Notices != nil ||
+			again.Actions != nil {
 			t.Errorf("%s: again %s", outcome, summary(again))
 		}
 		// If the run no longer exists, the request starts it like a new request.
-		if plan = Step(want, mem, lifecycle.Observed{}, at); summary(plan) != "Create "+a+", RunStarted" || !plan.Next.LastRun.Equal(at) {
+		if plan = Step(want, mem, lifecycle.Observed{}, at); summary(plan) != "Create "+a+", RunStarted" ||
+			!plan.Next.LastRun.Equal(at) {
 			t.Errorf("%s: %s, %+v", outcome, summary(plan), plan.Next)
 		}
 	}
@@ -87,7 +90,9 @@ func TestRequestOvertaken(t *testing.T) {
 			want.Request = next
 
 			plan := Step(want, waits.Next, busy, at)
-			if i := slices.IndexFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 || plan.Notices[i].Name != a {
+			if i := slices.IndexFunc(plan.Notices,
+				func(n lifecycle.Notice) bool { return n.Cause.Reason == ReasonDropped }); i < 0 ||
+				plan.Notices[i].Name != a {
 				t.Errorf("%s, then %q: %s", test.about, next, summary(plan))
 			}
 
@@ -101,7 +106,8 @@ func TestRequestOvertaken(t *testing.T) {
 		}
 		// The operator died after it had started the run and before the status write.
 		want.Request = "b"
-		if plan := Step(want, waits.Next, lifecycle.Observed{Runs: []lifecycle.Run{going(a)}}, at); summary(plan) != ReasonWaiting && summary(plan) != "" {
+		if plan := Step(want, waits.Next, lifecycle.Observed{Runs: []lifecycle.Run{going(a)}},
+			at); summary(plan) != ReasonWaiting && summary(plan) != "" {
 			t.Errorf("%s: %s", test.about, summary(plan))
 		}
 	}
@@ -123,7 +129,8 @@ func TestNextRunDuringTransientError(t *testing.T) {
 		{"due, but the deadline has passed", time.Minute, time.Second, noon.Add(time.Hour)},
 	} {
 		want := hourly(t, func(s *Schedule) { s.Deadline = new(test.deadline) })
-		if plan := Step(want, memoryAtEleven(want), outage, noon.Add(test.late)); !plan.NextRun.Equal(test.want) || plan.Actions != nil || plan.Next.LastTick != memoryAtEleven(want).LastTick {
+		if plan := Step(want, memoryAtEleven(want), outage, noon.Add(test.late)); !plan.NextRun.Equal(test.want) ||
+			plan.Actions != nil || plan.Next.LastTick != memoryAtEleven(want).LastTick {
 			t.Errorf("%s: the next run is at %s, want %s; %+v", test.about, plan.NextRun, test.want, plan)
 		}
 	}
@@ -144,8 +151,10 @@ func TestSpellingIsNoEdit(t *testing.T) {
 	} {
 		want := hourly(t, func(s *Schedule) { s.Key = test.request })
 
-		plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.Key = test.stored }), lifecycle.Observed{}, noon.Add(-time.Minute))
-		if edit := summary(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit || plan.Next.Key != test.request {
+		plan := Step(want, memoryAtEleven(want, func(m *Memory) { m.Key = test.stored }), lifecycle.Observed{},
+			noon.Add(-time.Minute))
+		if edit := summary(plan) == ReasonEdited; edit != test.edit || plan.Next.Since.Equal(from) == test.edit ||
+			plan.Next.Key != test.request {
 			t.Errorf("%q after %q: %s, %+v", test.request, test.stored, summary(plan), plan.Next)
 		}
 	}

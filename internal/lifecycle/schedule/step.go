@@ -17,8 +17,8 @@ const (
 	repeatDelay = 15 * time.Second
 	// maxRetry is the maximum wait before another try to create a run (lifecycle.QueryInterval).
 	maxRetry = time.Minute
-	// MaxActive is the maximum number of active runs of a schedule whose policy allows more than one.
-	MaxActive = 100
+	// maxActive is the maximum number of active runs of a schedule whose policy allows more than one.
+	maxActive = 100
 	// maxClockSkew is how far the clock may be behind the last tick. A larger difference is reported.
 	maxClockSkew = time.Minute
 )
@@ -403,7 +403,7 @@ func (s *step) rememberRejection(c candidate, why lifecycle.Cause) {
 func (s *step) policyWait(active []string) string {
 	switch s.want.Policy {
 	case Allow:
-		return fmt.Sprintf("waits until fewer than %d runs of the schedule are active: %s", MaxActive, list(active))
+		return fmt.Sprintf("waits until fewer than %d runs of the schedule are active: %s", maxActive, list(active))
 	case Forbid:
 		return fmt.Sprintf("waits until no other run is active: %s", list(active))
 	}
@@ -433,7 +433,7 @@ func (s *step) waitsForOthers(c candidate) bool {
 		}
 	}
 
-	if len(active) == 0 || s.want.Policy == Allow && len(active) < MaxActive {
+	if len(active) == 0 || s.want.Policy == Allow && len(active) < maxActive {
 		return false
 	}
 

@@ -28,7 +28,8 @@ func (m model) matches(wall time.Time) bool {
 	if !m.starDay && !m.starWeekday {
 		onDay = inMonth || inWeek
 	}
-	return onDay && slices.Contains(m.minute, wall.Minute()) && slices.Contains(m.hour, wall.Hour()) && slices.Contains(m.month, int(wall.Month()))
+	return onDay && slices.Contains(m.minute, wall.Minute()) && slices.Contains(m.hour, wall.Hour()) &&
+		slices.Contains(m.month, int(wall.Month()))
 }
 
 // wallOf returns the local time in a time zone, written as a time in UTC so that it can be used for arithmetic.
@@ -192,7 +193,8 @@ func TestTicksAroundChanges(t *testing.T) {
 
 			changes += len(around)
 			for _, at := range append(around, time.Date(year, 6, 15, 12, 0, 0, 0, time.UTC)) {
-				begin, end := at.Add(-26*time.Hour-time.Duration(r.IntN(3600))*time.Second).Truncate(time.Minute), at.Add(50*time.Hour)
+				begin, end := at.Add(-26*time.Hour-time.Duration(r.IntN(3600))*time.Second).Truncate(time.Minute),
+					at.Add(50*time.Hour)
 				for range models {
 					compared += compare(t, randomModel(r), z.name, zone, begin, end)
 				}
@@ -247,29 +249,38 @@ func TestChangesOfTheClock(t *testing.T) {
 		about, spec, zone, from string
 		want                    []string
 	}{
-		{"a skipped time is due once, right after the change", "30 2 * * *", "Europe/Vienna", "2026-03-28T12:00:00+01:00",
+		{"a skipped time is due once, right after the change", "30 2 * * *", "Europe/Vienna",
+			"2026-03-28T12:00:00+01:00",
 			[]string{"2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"}},
 		{"several skipped times are due once, together", "*/10 2 * * *", "Europe/Vienna", "2026-03-29T00:00:00+01:00",
 			[]string{"2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"}},
-		{"a skipped time coincides with another allowed time: due once", "0 2,3 * * *", "Europe/Vienna", "2026-03-29T00:00:00+01:00",
+		{"a skipped time coincides with another allowed time: due once", "0 2,3 * * *", "Europe/Vienna",
+			"2026-03-29T00:00:00+01:00",
 			[]string{"2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"}},
 		{"a time that occurs twice is due the first time", "30 2 * * *", "Europe/Vienna", "2026-10-24T12:00:00+02:00",
 			[]string{"2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"}},
-		{"times that occur twice, in a pattern for some hours", "*/30 1-3 * * *", "Europe/Vienna", "2026-10-25T00:59:00+02:00", []string{
-			"2026-10-25T01:00:00+02:00", "2026-10-25T01:30:00+02:00", "2026-10-25T02:00:00+02:00", "2026-10-25T02:30:00+02:00",
-			"2026-10-25T03:00:00+01:00", "2026-10-25T03:30:00+01:00"}},
+		{"times that occur twice, in a pattern for some hours", "*/30 1-3 * * *", "Europe/Vienna",
+			"2026-10-25T00:59:00+02:00", []string{
+				"2026-10-25T01:00:00+02:00", "2026-10-25T01:30:00+02:00", "2026-10-25T02:00:00+02:00",
+				"2026-10-25T02:30:00+02:00",
+				"2026-10-25T03:00:00+01:00", "2026-10-25T03:30:00+01:00"}},
 		{"midnight is skipped", "0 0 * * *", "America/Havana", "2026-03-07T12:00:00-05:00",
 			[]string{"2026-03-08T01:00:00-04:00", "2026-03-09T00:00:00-04:00"}},
 		{"midnight occurs twice", "0 0 * * *", "America/Havana", "2026-10-31T12:00:00-04:00",
 			[]string{"2026-11-01T00:00:00-04:00", "2026-11-02T00:00:00-05:00"}},
-		{"the day is skipped", "0 12 30 12 *", "Pacific/Apia", "2011-12-29T12:00:00-10:00", []string{"2011-12-31T00:00:00+14:00"}},
-		{"a pattern for every hour continues in the repeated hour", "*/30 * * * *", "Europe/Vienna", "2026-10-25T01:45:00+02:00", []string{
-			"2026-10-25T02:00:00+02:00", "2026-10-25T02:30:00+02:00", "2026-10-25T02:00:00+01:00", "2026-10-25T02:30:00+01:00", "2026-10-25T03:00:00+01:00"}},
-		{"a pattern for every hour does not make up for a skipped hour", "30 * * * *", "Europe/Vienna", "2026-03-29T00:45:00+01:00",
+		{"the day is skipped", "0 12 30 12 *", "Pacific/Apia", "2011-12-29T12:00:00-10:00",
+			[]string{"2011-12-31T00:00:00+14:00"}},
+		{"a pattern for every hour continues in the repeated hour", "*/30 * * * *", "Europe/Vienna",
+			"2026-10-25T01:45:00+02:00", []string{
+				"2026-10-25T02:00:00+02:00", "2026-10-25T02:30:00+02:00", "2026-10-25T02:00:00+01:00",
+				"2026-10-25T02:30:00+01:00", "2026-10-25T03:00:00+01:00"}},
+		{"a pattern for every hour does not make up for a skipped hour", "30 * * * *", "Europe/Vienna",
+			"2026-03-29T00:45:00+01:00",
 			[]string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00", "2026-03-29T04:30:00+02:00"}},
 		{"half an hour is skipped", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00+10:30",
 			[]string{"2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"}},
-		{"a pattern for every hour makes up for a skipped half hour", "15 * * * *", "Australia/Lord_Howe", "2026-10-04T01:00:00+10:30",
+		{"a pattern for every hour makes up for a skipped half hour", "15 * * * *", "Australia/Lord_Howe",
+			"2026-10-04T01:00:00+10:30",
 			[]string{"2026-10-04T01:15:00+10:30", "2026-10-04T02:30:00+11:00", "2026-10-04T03:15:00+11:00"}},
 		{"an interval ignores clock changes", "@every 1h", "Europe/Vienna", "2026-03-29T00:30:00+01:00",
 			[]string{"2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00"}},
@@ -299,7 +310,8 @@ func TestFarAhead(t *testing.T) {
 
 		leaps, days := parse(t, "30 2 29 2 *", zone), parse(t, "30 2 * * *", zone)
 		for year := 2028; year < 2096; year += 4 {
-			if at = leaps.Next(at, at); at.In(leaps.zone).Format("2006-01-02 15:04") != fmt.Sprintf("%d-02-29 02:30", year) {
+			if at = leaps.Next(at, at); at.In(leaps.zone).Format("2006-01-02 15:04") != fmt.Sprintf("%d-02-29 02:30",
+				year) {
 				t.Fatalf("%s: %s, want the 29th of February of %d", zone, at.In(leaps.zone), year)
 			}
 		}

@@ -50,13 +50,15 @@ type run struct {
 	deleting bool
 }
 
-var specs = []string{"* * * * *", "*/2 * * * *", "*/7 * * * *", "0,1,30 * * * *", "@every 45s", "@every 5m", "10 * * * *", "", "30 2 * * *"}
+var specs = []string{"* * * * *", "*/2 * * * *", "*/7 * * * *", "0,1,30 * * * *", "@every 45s", "@every 5m",
+	"10 * * * *", "", "30 2 * * *"}
 
 // dawn is the start of each simulation, an hour before the clock goes back in Vienna, the time zone of some schedules.
 var dawn = time.Date(2026, 10, 25, 0, 0, 17, 0, time.UTC)
 
 func newWorld(seed uint64) *world {
-	w := &world{Life: lives.New(seed, 11, dawn), made: map[string]int{}, faults: true, users: true, counts: map[string]int{}}
+	w := &world{Life: lives.New(seed, 11, dawn), made: map[string]int{}, faults: true, users: true,
+		counts: map[string]int{}}
 	w.want = Schedule{Name: "etl", UID: fmt.Sprint("u", seed), Created: dawn, Generation: 1}
 	w.edit()
 	w.choose()
@@ -111,7 +113,8 @@ func (w *world) now() time.Time { return w.Now.Add(w.drift) }
 func (w *world) sync() { w.cache = lives.Copied(w.cache, w.runs) }
 
 func factsOf(r run) lifecycle.Run {
-	return lifecycle.Run{Name: r.name, UID: r.name, CreatedAt: r.made.Truncate(time.Second), Deleting: r.deleting, Outcome: r.outcome}
+	return lifecycle.Run{Name: r.name, UID: r.name, CreatedAt: r.made.Truncate(time.Second), Deleting: r.deleting,
+		Outcome: r.outcome}
 }
 
 func (w *world) observed() (seen lifecycle.Observed) {
@@ -169,7 +172,8 @@ func (w *world) user() {
 	case w.Chance(0.01):
 		w.choose()
 		w.want.Generation++
-		w.Tell("user: %s, %d and %d kept, deadline %v, jitter %v", w.want.Policy, w.want.Successful, w.want.Failed, w.want.Deadline, w.want.Jitter)
+		w.Tell("user: %s, %d and %d kept, deadline %v, jitter %v", w.want.Policy, w.want.Successful, w.want.Failed,
+			w.want.Deadline, w.want.Jitter)
 	case w.Chance(0.02):
 		w.asked++
 
@@ -260,7 +264,8 @@ func (w *world) reconcile() (check time.Duration) {
 				panic(*failed)
 			}
 
-			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError", Message: failed.Where}, Since: w.held}
+			seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "ServerError",
+				Message: failed.Where}, Since: w.held}
 			seen.Confirmed = false
 		case failed != nil:
 			panic(*failed)
@@ -379,7 +384,8 @@ func (w *world) create(name string) func(*lifecycle.Observed) {
 		w.Fail("run %s is started while suspended", name)
 	case !tick.IsZero() && tick.After(w.now()):
 		w.Fail("run %s is started before its time", name)
-	case !tick.IsZero() && w.want.Deadline != nil && *w.want.Deadline != forEver && w.want.Jitter != forEver && w.now().Sub(tick) >= *w.want.Deadline+w.want.Jitter+time.Second:
+	case !tick.IsZero() && w.want.Deadline != nil && *w.want.Deadline != forEver && w.want.Jitter != forEver &&
+		w.now().Sub(tick) >= *w.want.Deadline+w.want.Jitter+time.Second:
 		w.Fail("run %s is started past its deadline", name)
 	case w.want.Invalid != nil:
 		w.Fail("run %s is started although the spec is invalid", name)
@@ -485,7 +491,8 @@ func (w *world) record(plan Plan) {
 // last tick was started or reported.
 func (w *world) checkTicks(plan Plan) {
 	before, after := w.stored, plan.Next
-	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 && before.Key == after.Key {
+	if after.LastTick.Before(before.LastTick) || after.Since.Before(before.Since) && w.drift >= 0 &&
+		before.Key == after.Key {
 		w.Fail("the last tick goes back from %s to %s", before.LastTick, after.LastTick)
 	}
 
@@ -501,7 +508,8 @@ func (w *world) checkTicks(plan Plan) {
 	has := func(reason string) bool {
 		return slices.ContainsFunc(plan.Notices, func(n lifecycle.Notice) bool { return n.Cause.Reason == reason })
 	}
-	for tick := w.want.Times.Next(after.Since, base); !tick.After(after.LastTick) && !tick.IsZero(); tick = w.want.Times.Next(after.Since, tick) {
+	for tick := w.want.Times.Next(after.Since, base); !tick.After(after.LastTick) &&
+		!tick.IsZero(); tick = w.want.Times.Next(after.Since, tick) {
 		started := false
 		for _, p := range []Precision{Nanos, Seconds, Minutes} {
 			started = started || w.made[RunName("etl", tick, p)] > 0
@@ -510,7 +518,8 @@ func (w *world) checkTicks(plan Plan) {
 		// like the run of another operator (adopt).
 		next := w.want.Times.Next(after.Since, tick)
 
-		started = started || tick.Before(after.LastTick) && (next.IsZero() || next.After(after.LastTick)) && w.made[after.LastRunName] > 0 &&
+		started = started || tick.Before(after.LastTick) && (next.IsZero() || next.After(after.LastTick)) &&
+			w.made[after.LastRunName] > 0 &&
 			TickOf("etl", after.LastRunName).Equal(after.LastTick)
 		if skipped := tick.Equal(after.LastTick) && has(ReasonSkipped); !started && !skipped && !has(ReasonMissed) {
 			w.Fail("the tick %s is neither started nor reported", tick)
@@ -607,8 +616,10 @@ func (w *world) checkPeace() {
 		base = w.stored.LastTick
 	}
 
-	if tick := w.want.Times.Next(w.stored.Since, base); w.want.Jitter != forEver && w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
-		w.Fail("the tick %s has been due for %s, and is neither started nor reported: %+v", tick, w.now().Sub(tick), w.stored)
+	if tick := w.want.Times.Next(w.stored.Since, base); w.want.Jitter != forEver &&
+		w.now().Sub(tick) > w.want.Jitter+2*time.Minute {
+		w.Fail("the tick %s has been due for %s, and is neither started nor reported: %+v", tick, w.now().Sub(tick),
+			w.stored)
 	}
 }
 
@@ -624,6 +635,8 @@ func TestLives(t *testing.T) {
 		}
 		return &w.Life
 	})
-	lives.CameTo(t, counts, "started", "found", "confirmed", "taken", ReasonHonored, ReasonDropped, ReasonCompleted, ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
-		ReasonSkipped, ReasonRefused, ReasonEdited, ReasonValid, ReasonSuspended, ReasonResumed, ReasonClock, lifecycle.ReasonInvalid)
+	lives.CameTo(t, counts, "started", "found", "confirmed", "taken", ReasonHonored, ReasonDropped, ReasonCompleted,
+		ReasonFailed, ReasonReplaced, ReasonWaiting, ReasonMissed,
+		ReasonSkipped, ReasonRefused, ReasonEdited, ReasonValid, ReasonSuspended, ReasonResumed, ReasonClock,
+		lifecycle.ReasonInvalid)
 }

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -16,15 +16,17 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // release is one installation of the operator in a cluster with several installations. Each installation serves the
 // namespaces that its label selector selects. The test counts its writes.
 type release struct {
-	op         *Operator
+	op         *operator.Operator
 	namespaces config.Namespaces
 
 	mu    sync.Mutex
@@ -32,16 +34,16 @@ type release struct {
 }
 
 // startRelease starts an operator that serves the namespaces that a label selector selects.
-func (w *world) startRelease(selector string) *release {
+func startRelease(w *world.World, selector string) *release {
 	w.T.Helper()
 
 	r := &release{namespaces: config.Namespaces{Selector: selector}, wrote: map[string]map[string]int{}}
-	cfg := testConfig()
+	cfg := world.Config()
 	cfg.Namespaces = r.namespaces
-	env := w.environment()
+	env := w.Environment()
 	env.Rest = rest.CopyConfig(env.Rest)
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(req *http.Request) (*http.Response, error) {
+		return world.RoundTrip(func(req *http.Request) (*http.Response, error) {
 			if req.Method != http.MethodGet {
 				r.note(req)
 			}
@@ -50,11 +52,11 @@ func (w *world) startRelease(selector string) *release {
 	})
 
 	var err error
-	if r.op, err = NewOperator(w.T.Context(), cfg, env); err != nil {
+	if r.op, err = operator.NewOperator(w.T.Context(), cfg, env); err != nil {
 		w.T.Fatal(err)
 	}
 
-	w.run(r.op)
+	w.Run(r.op)
 	return r
 }
 
@@ -80,22 +82,22 @@ func (r *release) writes(namespace string) map[string]int {
 }
 
 // waitUnserved waits until the operator no longer serves a namespace.
-func (r *release) waitUnserved(w *world) {
+func (r *release) waitUnserved(w *world.World) {
 	w.T.Helper()
 	kit.Wait(w.T, "the operator to receive the new labels", func(ctx context.Context) error {
-		s, err := newScope(r.namespaces, r.op.GetClient())
+		s, err := operator.NewScope(r.namespaces, r.op.GetClient())
 		if err != nil {
 			return err
 		}
 
 		served, err := s.Serves(ctx, w.Namespace)
-		return want(fmt.Sprint(served, err), "false <nil>")
+		return world.Want(fmt.Sprint(served, err), "false <nil>")
 	})
 }
 
 // finishApplications creates applications with the given names and completes them. It checks that each takes one
 // attempt and has an Event.
-func (w *world) finishApplications(names ...string) {
+func finishApplications(w *world.World, names ...string) {
 	w.T.Helper()
 
 	apps := map[string]*v1beta2.SparkApplication{}
@@ -104,13 +106,13 @@ func (w *world) finishApplications(names ...string) {
 	}
 
 	for name, app := range apps {
-		w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
+		w.Execute(w.DriverOf(app, 1), scene.Exited(0, ""))
 
-		if now := w.waitState(name, v1beta2.ApplicationStateCompleted); now.Status.Operator.Attempt != 1 {
+		if now := w.WaitState(name, v1beta2.ApplicationStateCompleted); now.Status.Operator.Attempt != 1 {
 			w.T.Errorf("%s/%s took %d attempts", w.Namespace, name, now.Status.Operator.Attempt)
 		}
 
-		kit.Wait(w.T, "the events of "+name, func(context.Context) error { return want(len(w.EventsOf(app)) > 0, true) })
+		kit.Wait(w.T, "the events of "+name, func(context.Context) error { return world.Want(len(w.EventsOf(app)) > 0, true) })
 	}
 }
 
@@ -119,20 +121,20 @@ func (w *world) finishApplications(names ...string) {
 // application in the namespace keeps its driver, and the second operator handles the end of the application.
 func TestDisjointSelectors(t *testing.T) {
 	t.Parallel()
-	a, b, moves := newWorld(t), newWorld(t), newWorld(t)
+	a, b, moves := world.New(t), world.New(t), world.New(t)
 	key := "release-" + a.Namespace // other tests share the API server
-	a.relabel(key, "a")
-	b.relabel(key, "b")
-	moves.relabel(key, "a")
-	ofA, ofB := a.startRelease(key+"=a"), b.startRelease(key+"=b")
+	a.Relabel(key, "a")
+	b.Relabel(key, "b")
+	moves.Relabel(key, "a")
+	ofA, ofB := startRelease(a, key+"=a"), startRelease(b, key+"=b")
 
 	moving := moves.Application("moving", scene.WithDriver)
-	driver := moves.runningDriver(moving, 1)
+	driver := moves.RunningDriver(moving, 1)
 
-	a.finishApplications("one", "two", "three")
-	b.finishApplications("one", "two", "three") // both operators have all names
+	finishApplications(a, "one", "two", "three")
+	finishApplications(b, "one", "two", "three") // both operators have all names
 
-	moves.relabel(key, "")
+	moves.Relabel(key, "")
 	ofA.waitUnserved(moves)
 
 	before := ofA.writes(moves.Namespace)
@@ -140,9 +142,9 @@ func TestDisjointSelectors(t *testing.T) {
 		t.Errorf("the second operator wrote in a namespace that it did not serve yet: %v", got)
 	}
 
-	moves.relabel(key, "b")
-	moves.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	moves.waitState("moving", v1beta2.ApplicationStateCompleted)
+	moves.Relabel(key, "b")
+	moves.Kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	moves.WaitState("moving", v1beta2.ApplicationStateCompleted)
 	delete(before, "POST events") // which are written later than the status
 
 	after := ofA.writes(moves.Namespace)
@@ -155,7 +157,7 @@ func TestDisjointSelectors(t *testing.T) {
 	for _, c := range []struct {
 		own   *release
 		other *release
-		w     *world
+		w     *world.World
 	}{{ofA, ofB, a}, {ofB, ofA, b}} {
 		own := c.own.writes(c.w.Namespace)
 		if own["POST pods"] != 3 || own["PATCH sparkapplications/status"] == 0 || own["POST events"] == 0 {
@@ -171,7 +173,7 @@ func TestDisjointSelectors(t *testing.T) {
 		t.Errorf("%d drivers were created for the application that moved", n)
 	}
 
-	for w, n := range map[*world]int{a: 3, b: 3, moves: 1} {
+	for w, n := range map[*world.World]int{a: 3, b: 3, moves: 1} {
 		var pods corev1.PodList
 
 		err := w.API.List(t.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{identity.RoleLabel: identity.RoleDriver})

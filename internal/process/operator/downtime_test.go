@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // TestEditWhileNoOperatorRuns checks edits that were made while no operator ran. The next operator finds an edit of the
@@ -18,37 +19,37 @@ import (
 // starts no new run.
 func TestEditWhileNoOperatorRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	stop := w.runReal()
+	w := world.New(t)
+	stop := w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
-	first := w.runningDriver(app, 1)
+	first := w.RunningDriver(app, 1)
 
 	stop()
 	w.Patch("pi", `{"metadata":{"labels":{"team":"b"}},"spec":{"timeToLiveSeconds":3600}}`)
-	stop = w.runReal()
+	stop = w.RunReal()
 	kit.Wait(t, "a pass over the edit that restarts nothing", func(context.Context) error {
 		now := w.Get("pi")
-		return want(now.Status.ObservedGeneration, now.Generation)
+		return world.Want(now.Status.ObservedGeneration, now.Generation)
 	})
 	stop()
 
-	if got := w.driverOf(app, 1); got.UID != first.UID || got.DeletionTimestamp != nil {
+	if got := w.DriverOf(app, 1); got.UID != first.UID || got.DeletionTimestamp != nil {
 		t.Fatal("the edit of timeToLiveSeconds has replaced the run")
 	}
 
 	w.Patch("pi", `{"spec":{"arguments":["100"]}}`)
-	stop = w.runReal()
+	stop = w.RunReal()
 
-	second := w.driverOf(app, 2)
+	second := w.DriverOf(app, 2)
 	if !strings.Contains(strings.Join(second.Spec.Containers[0].Args, " "), "100") {
 		t.Errorf("the new driver's arguments are %q", second.Spec.Containers[0].Args)
 	}
 
 	stop()
-	w.runReal()
-	w.execute(second, scene.Exited(0, ""))
+	w.RunReal()
+	w.Execute(second, scene.Exited(0, ""))
 
-	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	got := w.WaitState("pi", v1beta2.ApplicationStateCompleted)
 	if got.Status.Operator.Attempt != 2 || got.Status.ExecutionAttempts != 1 {
 		t.Errorf("attempt %d, %d runs since the edit; want 2 and 1", got.Status.Operator.Attempt, got.Status.ExecutionAttempts)
 	}
@@ -59,10 +60,10 @@ func TestEditWhileNoOperatorRuns(t *testing.T) {
 // suspended, resumed, edited or deleted.
 func TestForeignPodOfTheDriversName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	stop := w.runReal()
+	w := world.New(t)
+	stop := w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
-	driver := w.runningDriver(app, 1)
+	driver := w.RunningDriver(app, 1)
 
 	stop()
 
@@ -85,23 +86,23 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 		}
 	}
 
-	w.suspend("pi", true)
-	w.runReal()
-	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	w.Suspend("pi", true)
+	w.RunReal()
+	w.WaitState("pi", v1beta2.ApplicationStateSuspended)
 	untouched("suspended")
 
 	for _, edit := range []string{`{"spec":{"suspend":false}}`, `{"spec":{"arguments":["100"]}}`} {
 		w.Patch("pi", edit)
 		kit.Wait(t, edit+" to fail because the name is taken", func(context.Context) error {
 			now := w.Get("pi")
-			if err := want(now.Status.ObservedGeneration, now.Generation); err != nil {
+			if err := world.Want(now.Status.ObservedGeneration, now.Generation); err != nil {
 				return err
 			}
 
-			if err := want(now.Status.AppState.State, v1beta2.ApplicationStateFailed); err != nil {
+			if err := world.Want(now.Status.AppState.State, v1beta2.ApplicationStateFailed); err != nil {
 				return err
 			}
-			return want(strings.Contains(now.Status.AppState.ErrorMessage, foreign.Name), true)
+			return world.Want(strings.Contains(now.Status.AppState.ErrorMessage, foreign.Name), true)
 		})
 		untouched(edit)
 	}
@@ -112,6 +113,6 @@ func TestForeignPodOfTheDriversName(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w.waitNothingOf(app)
+	w.WaitNothingOf(app)
 	untouched("deleted")
 }

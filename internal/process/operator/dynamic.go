@@ -13,7 +13,7 @@ import (
 )
 
 // Settings returns the current configuration. Some kinds read it in each pass.
-func (op *Operator) Settings() config.Configuration { return op.settings.Now() }
+func (op *Operator) Settings() config.Configuration { return op.Live.Now() }
 
 // namespaceChanges returns an event source that queues all custom resources in a namespace when the namespace becomes
 // served or unserved. The function onChange registers the function that queues them, and the function keysIn returns

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -13,30 +13,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/config/peer"
 	"github.com/sparkoperator/spark-operator/internal/settings/live"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
-
-const (
-	propertyNamespaces = "spark.kubernetes.operator.watchedNamespaces"
-	propertyTrim       = "spark.kubernetes.operator.reconciler.trimStateTransitionHistoryEnabled"
-)
-
-// dynamicConfigMap returns a ConfigMap of dynamic settings that the default selector selects.
-func (w *world) dynamicConfigMap(name string, data map[string]string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, Labels: map[string]string{
-			"app.kubernetes.io/name": "spark-kubernetes-operator", "app.kubernetes.io/component": "operator-dynamic-config-overrides",
-		}},
-		Data: data,
-	}
-}
 
 // waitServed waits until an operator serves exactly the given namespaces.
-func (w *world) waitServed(op *Operator, names ...string) {
+func waitServed(w *world.World, op *operator.Operator, names ...string) {
 	w.T.Helper()
 	kit.Wait(w.T, fmt.Sprintf("%v to be served", names), func(context.Context) error {
 		if served := op.Settings().Namespaces.Names; !slices.Equal(served, names) {
@@ -50,24 +37,24 @@ func (w *world) waitServed(op *Operator, names ...string) {
 // in an added namespace, and leaves those in a removed namespace as they are.
 func TestNamespacesChangeLive(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t), newWorld(t)
-	cfg := testConfig(a.Namespace)
+	a, b := world.New(t), world.New(t)
+	cfg := world.Config(a.Namespace)
 	cfg.DynamicConfig.Enabled, cfg.DynamicConfig.Namespace = true, a.Namespace
 	waiting := b.Get(b.Application("waiting", scene.WithDriver).Name)
 	first := a.Application("first", scene.WithDriver)
 
-	op, err := NewOperator(t.Context(), cfg, a.environment())
+	op, err := operator.NewOperator(t.Context(), cfg, a.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	a.run(op)
-	a.driverOf(first, 1)
-	b.untouched(waiting, 0)
+	a.Run(op)
+	a.DriverOf(first, 1)
+	b.Untouched(waiting, 0)
 
-	dynamic := a.dynamicConfigMap("dynamic", map[string]string{propertyNamespaces: a.Namespace + "," + b.Namespace, "spark.nonsense": "1"})
+	dynamic := a.DynamicConfigMap("dynamic", map[string]string{world.PropertyNamespaces: a.Namespace + "," + b.Namespace, "spark.nonsense": "1"})
 	a.Create(dynamic)
-	b.driverOf(waiting, 1)
+	b.DriverOf(waiting, 1)
 
 	for _, want := range []string{"Served namespaces changed", a.Namespace + "," + b.Namespace, "spark.nonsense"} {
 		if !strings.Contains(a.Log.String(), want) {
@@ -76,23 +63,23 @@ func TestNamespacesChangeLive(t *testing.T) {
 	}
 
 	// The objects of a removed namespace stay as they are.
-	dynamic.Data = map[string]string{propertyNamespaces: b.Namespace, propertyTrim: "false"}
+	dynamic.Data = map[string]string{world.PropertyNamespaces: b.Namespace, world.PropertyTrim: "false"}
 	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
 
-	a.waitServed(op, b.Namespace)
+	waitServed(a, op, b.Namespace)
 
 	if *op.Settings().Apache.TrimHistory {
 		t.Error("the other setting of the same ConfigMap was not applied")
 	}
 
 	late := a.Get(a.Application("late", scene.WithDriver).Name)
-	b.driverOf(b.Application("also", scene.WithDriver), 1)
-	a.untouched(late, 1)
+	b.DriverOf(b.Application("also", scene.WithDriver), 1)
+	a.Untouched(late, 1)
 
 	// An invalid list changes nothing.
-	dynamic.Data = map[string]string{propertyNamespaces: a.Namespace + ",No_Name"}
+	dynamic.Data = map[string]string{world.PropertyNamespaces: a.Namespace + ",No_Name"}
 	if err := a.API.Update(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
@@ -103,15 +90,15 @@ func TestNamespacesChangeLive(t *testing.T) {
 		}
 		return nil
 	})
-	a.waitServed(op, b.Namespace)
+	waitServed(a, op, b.Namespace)
 
 	// Without the ConfigMap the initial settings apply.
 	if err := a.API.Delete(t.Context(), dynamic); err != nil {
 		t.Fatal(err)
 	}
 
-	a.waitServed(op, a.Namespace)
-	a.driverOf(late, 1)
+	waitServed(a, op, a.Namespace)
+	a.DriverOf(late, 1)
 
 	if !*op.Settings().Apache.TrimHistory {
 		t.Error("the other setting does not have its initial value again")
@@ -122,7 +109,7 @@ func TestNamespacesChangeLive(t *testing.T) {
 // and that the file may be missing.
 func TestSettingsFromAFile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	file := filepath.Join(t.TempDir(), "dynamic.properties")
 	write := func(text string) {
 		t.Helper()
@@ -131,12 +118,12 @@ func TestSettingsFromAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cfg := testConfig("there-is-none")
+	cfg := world.Config("there-is-none")
 	cfg.DynamicConfig = config.DynamicConfig{Enabled: true, Source: config.SourceFile, File: file, Selector: "a=b", ReloadInterval: metav1.Duration{Duration: 20 * time.Millisecond}}
 
-	write(propertyNamespaces + " = " + w.Namespace + "\n")
+	write(world.PropertyNamespaces + " = " + w.Namespace + "\n")
 
-	op, err := newOperator(t.Context(), cfg, w.environment())
+	op, err := operator.NewEmpty(t.Context(), cfg, w.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,31 +132,31 @@ func TestSettingsFromAFile(t *testing.T) {
 		t.Fatalf("before the start %v are served", served)
 	}
 
-	w.run(op)
-	write(propertyNamespaces + " = one, two\n")
-	w.waitServed(op, "one", "two")
+	w.Run(op)
+	write(world.PropertyNamespaces + " = one, two\n")
+	waitServed(w, op, "one", "two")
 
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 
-	w.waitServed(op, "there-is-none")
+	waitServed(w, op, "there-is-none")
 }
 
 // TestSettingsOfSeveralConfigMaps checks that, if several ConfigMaps have the same setting, the ConfigMap whose name is
 // last in alphabetical order decides. ConfigMaps that lack the labels or are in another namespace have no effect.
 func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t), newWorld(t)
-	w.Create(w.dynamicConfigMap("b", map[string]string{propertyNamespaces: "later"}))
-	w.Create(w.dynamicConfigMap("a", map[string]string{propertyNamespaces: "earlier", propertyTrim: "false"}))
-	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c"}, Data: map[string]string{propertyNamespaces: "unlabelled"}})
-	other.Create(other.dynamicConfigMap("d", map[string]string{propertyNamespaces: "elsewhere"}))
+	w, other := world.New(t), world.New(t)
+	w.Create(w.DynamicConfigMap("b", map[string]string{world.PropertyNamespaces: "later"}))
+	w.Create(w.DynamicConfigMap("a", map[string]string{world.PropertyNamespaces: "earlier", world.PropertyTrim: "false"}))
+	w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "c"}, Data: map[string]string{world.PropertyNamespaces: "unlabelled"}})
+	other.Create(other.DynamicConfigMap("d", map[string]string{world.PropertyNamespaces: "elsewhere"}))
 
-	cfg := testConfig("first")
+	cfg := world.Config("first")
 	cfg.DynamicConfig.Enabled, cfg.LeaderElection.Namespace = true, w.Namespace
 
-	op, err := newOperator(t.Context(), cfg, w.environment())
+	op, err := operator.NewEmpty(t.Context(), cfg, w.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,11 +170,11 @@ func TestSettingsOfSeveralConfigMaps(t *testing.T) {
 // not give the namespace of the ConfigMaps.
 func TestSettingsOfNoNamespace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	cfg := testConfig(w.Namespace)
+	w := world.New(t)
+	cfg := world.Config(w.Namespace)
 
 	cfg.DynamicConfig.Enabled = true
-	if _, err := newOperator(t.Context(), cfg, w.environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
+	if _, err := operator.NewEmpty(t.Context(), cfg, w.Environment()); err == nil || !strings.Contains(err.Error(), "dynamicConfig.namespace") {
 		t.Errorf("the error outside a pod and without a namespace is %v", err)
 	}
 }
@@ -196,8 +183,8 @@ func TestSettingsOfNoNamespace(t *testing.T) {
 // and without a selector. A namespace is served if the current names contain it, or if it has the selected labels.
 func TestScopeThatChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.relabel("team", "a")
+	w := world.New(t)
+	w.Relabel("team", "a")
 
 	for _, test := range []struct {
 		start  config.Namespaces
@@ -205,27 +192,27 @@ func TestScopeThatChanges(t *testing.T) {
 		served bool
 	}{
 		{config.Namespaces{Names: []string{"another"}}, nil, false},
-		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: w.Namespace}, true},
-		{config.Namespaces{Names: []string{"another"}}, map[string]string{propertyNamespaces: "*"}, true},
-		{config.Namespaces{Names: []string{w.Namespace}}, map[string]string{propertyNamespaces: "another"}, false},
+		{config.Namespaces{Names: []string{"another"}}, map[string]string{world.PropertyNamespaces: w.Namespace}, true},
+		{config.Namespaces{Names: []string{"another"}}, map[string]string{world.PropertyNamespaces: "*"}, true},
+		{config.Namespaces{Names: []string{w.Namespace}}, map[string]string{world.PropertyNamespaces: "another"}, false},
 		{config.Namespaces{}, nil, true},
-		{config.Namespaces{}, map[string]string{propertyNamespaces: "another"}, false},
-		{config.Namespaces{Selector: "team=a"}, map[string]string{propertyNamespaces: "another"}, true},
-		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "another"}, false},
-		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: w.Namespace}, true},
-		{config.Namespaces{Selector: "team=b"}, map[string]string{propertyNamespaces: "*"}, true},
+		{config.Namespaces{}, map[string]string{world.PropertyNamespaces: "another"}, false},
+		{config.Namespaces{Selector: "team=a"}, map[string]string{world.PropertyNamespaces: "another"}, true},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{world.PropertyNamespaces: "another"}, false},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{world.PropertyNamespaces: w.Namespace}, true},
+		{config.Namespaces{Selector: "team=b"}, map[string]string{world.PropertyNamespaces: "*"}, true},
 		{config.Namespaces{Selector: "team=b"}, nil, false},
 	} {
-		cfg := testConfig()
+		cfg := world.Config()
 		cfg.Namespaces = test.start
 		live := live.New(cfg)
 
-		s, err := newScope(cfg.Namespaces, w.API)
+		s, err := operator.NewScope(cfg.Namespaces, w.API)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		s.live = live
+		s.Follow(live)
 
 		next, _, err := peer.Override(&cfg, test.now)
 		if err != nil {

@@ -21,7 +21,7 @@ func (op *Operator) addApacheEndpoints() error {
 	cfg := op.config.Apache
 	return errors.Join(
 		op.serve("apache-metrics", cfg.Metrics.BindAddress, metricsAt(cfg.Metrics.Path)),
-		op.serve("apache-health", cfg.Health.BindAddress, apacheProbes(all(op.sentinels.Check, op.hangs.Alive), all(op.synced, op.hangs.Ready))),
+		op.serve("apache-health", cfg.Health.BindAddress, apacheProbes(all(op.Sentinels.Check, op.hangs.Alive), all(op.synced, op.hangs.Ready))),
 	)
 }
 

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"bytes"
@@ -13,72 +13,59 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/test/kit/resources"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
-
-// runBoth starts an operator that serves both API groups, as the binary does.
-func (w *world) runBoth(cfg config.Configuration, change ...func(*Environment)) (stop func()) {
-	w.T.Helper()
-
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-
-	op, err := NewOperator(w.T.Context(), cfg, env)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return w.run(op)
-}
 
 // TestBothFamilies checks an application in each API group and a cluster, all with the same name. The end or the
 // deletion of one of these objects does not affect the other two.
 func TestBothFamilies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runBoth(testConfig(w.Namespace))
+	w := world.New(t)
+	w.RunBoth(world.Config(w.Namespace))
 	theirs := w.Application("pi", scene.WithDriver)
-	ours := w.apacheApp("pi")
-	cluster := w.sparkCluster("pi")
-	first, second := w.runningDriver(theirs, 1), w.readyDriver(ours, 1)
-	w.ready("pi-master-0")
-	w.ready("pi-worker-0")
-	w.waitCluster("pi", sparkv1.ClusterRunningHealthy)
+	ours := resources.CreateApache(w, "pi")
+	cluster := resources.CreateCluster(w, "pi")
+	first, second := w.RunningDriver(theirs, 1), resources.ReadyDriver(w, ours, 1)
+	w.Ready("pi-master-0")
+	w.Ready("pi-worker-0")
+	resources.WaitCluster(w, "pi", sparkv1.ClusterRunningHealthy)
 
 	if first.Name != "pi-driver" || second.Name != "pi-0-driver" || first.Labels[identity.ApacheAppNameLabel] != "" || second.Labels[identity.AppUIDLabel] != string(ours.UID) {
 		t.Errorf("the drivers are %s with %v and %s with %v", first.Name, first.Labels, second.Name, second.Labels)
 	}
 
-	for _, kind := range []string{"sparkapplication", kinds.ApacheApplicationName, kinds.ClusterName} {
-		if n := w.standingNow(kind); n != 1 {
+	for _, kind := range []string{"sparkapplication", configured.ApacheApplicationName, configured.ClusterName} {
+		if n := standingNow(w, kind); n != 1 {
 			t.Errorf("%v of %s are counted", n, kind)
 		}
 	}
 
-	w.Remove(w.getApache("pi"))
+	w.Remove(resources.GetApache(w, "pi"))
 	w.WaitGone(ours)
 	w.WaitGone(second)
 
-	if w.uidOf(first.Name) != first.UID {
+	if resources.UIDOf(w, first.Name) != first.UID {
 		t.Error("the other API's driver was replaced")
 	}
 
-	w.kubelet(first.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.Kubelet(first.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	w.WaitState("pi", v1beta2.ApplicationStateCompleted)
 	w.Remove(w.Get("pi"))
 	w.WaitGone(theirs)
-	w.waitCluster("pi", sparkv1.ClusterRunningHealthy)
-	w.mustExist(cluster)
+	resources.WaitCluster(w, "pi", sparkv1.ClusterRunningHealthy)
+	w.MustExist(cluster)
 }
 
 // standingNow returns the number of custom resources of a kind according to the gauge sparkoperator_applications.
-func (w *world) standingNow(kind string) (sum float64) {
+func standingNow(w *world.World, kind string) (sum float64) {
 	w.T.Helper()
 
-	families, err := w.registry.Gather()
+	families, err := w.Registry.Gather()
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -105,24 +92,24 @@ func TestFamilySwitchedOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			cfg := testConfig(w.Namespace)
+			w := world.New(t)
+			cfg := world.Config(w.Namespace)
 			off(&cfg)
-			w.runBoth(cfg)
+			w.RunBoth(cfg)
 
-			theirs, ours := w.Application("theirs", scene.WithDriver), w.apacheApp("ours")
+			theirs, ours := w.Application("theirs", scene.WithDriver), resources.CreateApache(w, "ours")
 			if cfg.Applications() {
-				w.driverOf(theirs, 1)
-				w.waitState("theirs", v1beta2.ApplicationStateSubmitted)
+				w.DriverOf(theirs, 1)
+				w.WaitState("theirs", v1beta2.ApplicationStateSubmitted)
 
-				if live := w.getApache("ours"); live.ResourceVersion != ours.ResourceVersion {
+				if live := resources.GetApache(w, "ours"); live.ResourceVersion != ours.ResourceVersion {
 					t.Errorf("the object was changed: %+v", live.Status)
 				}
 				return
 			}
 
-			w.apacheDriver(ours, 1)
-			w.waitApache("ours", sparkv1.ApplicationDriverRequested)
+			resources.ApacheDriver(w, ours, 1)
+			resources.WaitApache(w, "ours", sparkv1.ApplicationDriverRequested)
 
 			if live := w.Get("theirs"); live.ResourceVersion != theirs.ResourceVersion {
 				t.Errorf("the object was changed: %+v", live.Status)
@@ -135,12 +122,12 @@ func TestFamilySwitchedOff(t *testing.T) {
 // group. Once the missing definitions are installed, it serves both groups without a restart.
 func TestFamilyWithoutDefinitions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	var hidden atomic.Bool
 	hidden.Store(true)
-	w.runBoth(testConfig(w.Namespace), func(env *Environment) {
+	w.RunBoth(world.Config(w.Namespace), func(env *operator.Environment) {
 		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTrip(func(request *http.Request) (*http.Response, error) {
+			return world.RoundTrip(func(request *http.Request) (*http.Response, error) {
 				if hidden.Load() && strings.HasPrefix(request.URL.Path, "/apis/sparkoperator.k8s.io") {
 					return &http.Response{
 						StatusCode: http.StatusNotFound, Request: request, Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(bytes.NewReader([]byte("404 page not found"))),
@@ -155,13 +142,13 @@ func TestFamilyWithoutDefinitions(t *testing.T) {
 			})
 		})
 	})
-	ours := w.apacheApp("ours")
-	driver := w.readyDriver(ours, 1)
-	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	w.waitApache("ours", sparkv1.ApplicationResourceReleased)
-	w.waitLog("A kind is not served yet")
+	ours := resources.CreateApache(w, "ours")
+	driver := resources.ReadyDriver(w, ours, 1)
+	w.Kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	resources.WaitApache(w, "ours", sparkv1.ApplicationResourceReleased)
+	w.WaitLog("A kind is not served yet")
 	hidden.Store(false)
-	w.runningDriver(w.Application("theirs", scene.WithDriver), 1)
+	w.RunningDriver(w.Application("theirs", scene.WithDriver), 1)
 }
 
 // withoutGroup changes the response that lists the API groups, in either of its formats, so that it does not contain

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -26,7 +26,9 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // frozenLock is the lock of a replica that the test freezes while it renews its lease. The request does not leave, and
@@ -86,9 +88,8 @@ func TestFrozenLeaderReleasesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
-			w := f.world
-
-			replicas := map[string]*lock{}
+			w := f.World
+			replicas := map[string]*operator.Lock{}
 			for _, name := range []string{"first", "second", "third"} {
 				replicas[name] = f.leaseLock(name)
 			}
@@ -159,7 +160,7 @@ func TestFrozenLeaderReleasesNothing(t *testing.T) {
 }
 
 // leaseLock returns the lock of a replica with the given name.
-func (f *fleet) leaseLock(name string) *lock {
+func (f *fleet) leaseLock(name string) *operator.Lock {
 	f.T.Helper()
 
 	leases, err := coordinationv1client.NewForConfig(kit.Rest(f.T))
@@ -167,7 +168,7 @@ func (f *fleet) leaseLock(name string) *lock {
 		f.T.Fatal(err)
 	}
 
-	l := newLock(f.cfg)
+	l := operator.NewLock(f.cfg)
 	l.Interface = &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: "lock"}, Client: leases, LockConfig: resourcelock.ResourceLockConfig{Identity: name}}
 	return l
 }
@@ -179,7 +180,7 @@ type sentRequests struct {
 }
 
 func (s *sentRequests) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return world.RoundTrip(func(req *http.Request) (*http.Response, error) {
 		s.mu.Lock()
 		s.sent = append(s.sent, req.Method+" "+req.URL.Path)
 		s.mu.Unlock()
@@ -203,13 +204,13 @@ func (s *sentRequests) take() (sent []string) {
 // Before, 350 Events left in five takeovers, because only the requests of passes were checked.
 func TestNothingLeavesAfterTheTerm(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	cfg := newFleet(t).cfg
-	env, requests := w.environment(), &sentRequests{}
+	env, requests := w.Environment(), &sentRequests{}
 	env.Rest = rest.CopyConfig(env.Rest)
 	env.Rest.Wrap(requests.wrap)
 
-	op, err := NewOperator(t.Context(), cfg, env)
+	op, err := operator.NewOperator(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +223,10 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 	recording, stop := context.WithCancel(t.Context())
 
 	recorded := make(chan error, 1)
-	go func() { recorded <- op.recorder.Start(recording) }()
+	go func() { recorded <- op.Recorder.Start(recording) }()
 
 	event := func(text string) {
-		op.recorder.Event(corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: "p", UID: "u"}, time.Now(), corev1.EventTypeNormal, "Reason", text)
+		op.Recorder.Event("", corev1.ObjectReference{Kind: "Pod", Namespace: w.Namespace, Name: "p", UID: "u"}, time.Now(), corev1.EventTypeNormal, "Reason", text)
 	}
 	sendAll := func() (refused int) {
 		for _, c := range []client.Client{op.GetClient(), other} {
@@ -277,7 +278,7 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 
 	requests.take()
 	outside("before the term")
-	op.lock.Lead.Extend(time.Now().Add(time.Hour))
+	op.Lock().Lead.Extend(time.Now().Add(time.Hour))
 	event("during the term")
 	kit.Wait(t, "the Event to leave", func(context.Context) error {
 		for _, sent := range requests.take() {
@@ -292,7 +293,7 @@ func TestNothingLeavesAfterTheTerm(t *testing.T) {
 		t.Errorf("during the term %d writes were refused", refused)
 	}
 
-	op.lock.Lead.End()
+	op.Lock().Lead.End()
 
 	if err := read(); !errors.Is(err, fence.ErrOver) {
 		t.Errorf("a read after the term ends with %v", err)

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -22,14 +22,16 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // fleet is a set of replicas of the operator, one of which leads. It records the writes of all replicas.
 type fleet struct {
-	*world
+	*world.World
 	cfg config.Configuration
 
 	mu      sync.Mutex
@@ -47,12 +49,12 @@ type entry struct {
 }
 
 func newFleet(t *testing.T) *fleet {
-	w := newWorld(t)
-	cfg := testConfig(w.Namespace)
+	w := world.New(t)
+	cfg := world.Config(w.Namespace)
 	election := &cfg.LeaderElection
 	election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
 	election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 3*time.Second, 2*time.Second, 250*time.Millisecond
-	return &fleet{world: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
+	return &fleet{World: w, cfg: cfg, drivers: map[types.NamespacedName]int{}}
 }
 
 // replica is one replica of the operator. It runs in the test's process, but the test can kill and suspend it as if it
@@ -61,7 +63,7 @@ type replica struct {
 	client.Client
 	fleet *fleet
 	name  string
-	op    *Operator
+	op    *operator.Operator
 	stop  func()
 	over  chan struct{} // closed when it has ended
 
@@ -79,10 +81,10 @@ func (f *fleet) start() *replica {
 	f.T.Helper()
 	f.next++
 	r := &replica{fleet: f, name: fmt.Sprintf("replica-%d", f.next)}
-	env := f.environment()
+	env := f.Environment()
 	env.Rest = rest.CopyConfig(env.Rest)
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(req *http.Request) (*http.Response, error) {
+		return world.RoundTrip(func(req *http.Request) (*http.Response, error) {
 			if r.dead.Load() {
 				return nil, errDead
 			}
@@ -91,14 +93,14 @@ func (f *fleet) start() *replica {
 			return next.RoundTrip(req)
 		})
 	})
-	env.wrap = func(c client.Client) client.Client { r.Client = c; return r }
+	env.Wrap = func(c client.Client) client.Client { r.Client = c; return r }
 
-	op, err := NewOperator(f.T.Context(), f.cfg, env)
+	op, err := operator.NewOperator(f.T.Context(), f.cfg, env)
 	if err != nil {
 		f.T.Fatal(err)
 	}
 
-	op.lock.Interface = suspendableLock{op.lock.Interface, r}
+	op.Lock().Interface = suspendableLock{op.Lock().Interface, r}
 	r.op = op
 	ctx, cancel := context.WithCancel(context.Background())
 
@@ -287,7 +289,7 @@ func (f *fleet) kubelets(ctx context.Context) {
 			case corev1.PodPending:
 				seen[pod.UID] = time.Now()
 				pod.Status.Phase = corev1.PodRunning
-				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: running()}}
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: world.Running()}}
 			case corev1.PodRunning:
 				if time.Since(seen[pod.UID]) < time.Second {
 					continue
@@ -358,7 +360,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	}
 
 	for i := range applications {
-		app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted)
+		app := f.WaitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted)
 		if app.Status.Operator.Attempt != 1 {
 			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
 		}
@@ -375,7 +377,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	defer f.mu.Unlock()
 
 	for i := range applications {
-		key := namespaced(f.Namespace, fmt.Sprintf("app-%d", i))
+		key := types.NamespacedName{Namespace: f.Namespace, Name: fmt.Sprintf("app-%d", i)}
 		// A driver is not counted if the replica that created it was killed before it had the answer.
 		if n := f.drivers[key]; n > 1 {
 			t.Errorf("%s: %d drivers were created", key, n)

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -17,13 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/intake/access"
 	"github.com/sparkoperator/spark-operator/internal/intake/watchdog"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/tiny"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // advanceWatchdog advances the time of a watchdog by d.
@@ -35,26 +36,26 @@ func advanceWatchdog(h *watchdog.Watchdog, d time.Duration) {
 
 // runHanging starts an operator that serves the given kind. It returns the operator, and a function that waits until
 // the probe at a path answers with the given HTTP status.
-func (w *world) runHanging(kind controller.Kind) (op *Operator, probe func(path string, status int)) {
+func runHanging(w *world.World, kind contract.Kind) (op *operator.Operator, probe func(path string, status int)) {
 	w.T.Helper()
-	cfg := testConfig(w.Namespace)
-	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
+	cfg := world.Config(w.Namespace)
+	cfg.Health.BindAddress = world.FreeAddress(w.T.(*testing.T))
 
-	op, err := newOperator(w.T.Context(), cfg, w.environment())
+	op, err := operator.NewEmpty(w.T.Context(), cfg, w.Environment())
 	if err != nil {
 		w.T.Fatal(err)
 	}
 
-	if err := Add(w.T.Context(), op, kind, time.Now); err != nil {
+	if err := operator.Add(w.T.Context(), op, kind, time.Now); err != nil {
 		w.T.Fatal(err)
 	}
 
-	w.run(op)
+	w.Run(op)
 	return op, func(path string, status int) {
 		w.T.Helper()
 		kit.Wait(w.T, path, func(ctx context.Context) error {
-			got, _, err := fetch(ctx, "http://"+cfg.Health.BindAddress+path)
-			return errors.Join(err, want(got, status))
+			got, _, err := world.Fetch(ctx, "http://"+cfg.Health.BindAddress+path)
+			return errors.Join(err, world.Want(got, status))
 		})
 	}
 }
@@ -63,24 +64,24 @@ func (w *world) runHanging(kind controller.Kind) (op *Operator, probe func(path 
 // again when the decision ends.
 func TestHangingPass(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	kind, hold, at := tiny.Kind(), make(chan struct{}), make(chan struct{}, 1)
-	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.OnDecide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Name == "hangs" {
 			at <- struct{}{}
 
 			<-hold
 		}
 		return tiny.Decide(app, seen, now)
-	})
-	op, probe := w.runHanging(kind)
+	}
+	op, probe := runHanging(w, kind)
 	probe("/readyz", http.StatusOK)
 	w.Application("hangs")
 	<-at
-	advanceWatchdog(op.hangs, time.Minute+watchdog.PassSlow)
+	advanceWatchdog(op.Hangs(), time.Minute+watchdog.PassSlow)
 	probe("/readyz", http.StatusInternalServerError)
 	probe("/healthz", http.StatusOK)
-	advanceWatchdog(op.hangs, watchdog.Limit)
+	advanceWatchdog(op.Hangs(), watchdog.Limit)
 	probe("/healthz", http.StatusInternalServerError)
 	close(hold)
 
@@ -97,39 +98,39 @@ func TestHangingPass(t *testing.T) {
 // can get. An application in another namespace still gets its driver.
 func TestHangingNamespace(t *testing.T) {
 	t.Parallel()
-	hostile, calm := newWorld(t), newWorld(t)
+	hostile, calm := world.New(t), world.New(t)
 	kind, hold, at := tiny.Kind(), make(chan struct{}), make(chan struct{}, 100)
-	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.OnDecide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		if app.Namespace == hostile.Namespace {
 			at <- struct{}{}
 
 			<-hold
 		}
 		return tiny.Decide(app, seen, now)
-	})
-	cfg := testConfig(hostile.Namespace, calm.Namespace)
+	}
+	cfg := world.Config(hostile.Namespace, calm.Namespace)
 
-	op, err := newOperator(t.Context(), cfg, hostile.environment())
+	op, err := operator.NewEmpty(t.Context(), cfg, hostile.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := Add(t.Context(), op, kind, time.Now); err != nil {
+	if err := operator.Add(t.Context(), op, kind, time.Now); err != nil {
 		t.Fatal(err)
 	}
 
-	hostile.run(op)
+	hostile.Run(op)
 
 	for i := range 3 * cfg.Controller.Workers {
 		hostile.Application(fmt.Sprint("hangs-", i))
 	}
 
-	for range firstPasses(cfg.Controller.Workers) { // as many as make first passes at a time
+	for range operator.FirstPasses(cfg.Controller.Workers) { // as many as make first passes at a time
 		<-at
 	}
 
 	calm.Application("pi")
-	calm.waitPod("pi-driver")
+	calm.WaitPod("pi-driver")
 	close(hold)
 }
 
@@ -175,7 +176,7 @@ func (s *slowList) DeepCopyObject() runtime.Object {
 // delivers the object.
 func TestHangingDecode(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	scheme := runtime.NewScheme()
 	kind := v1beta2.GroupVersion.WithKind("SparkApplication")
 	scheme.AddKnownTypeWithName(kind, &slowApplication{})
@@ -196,7 +197,7 @@ func TestHangingDecode(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		c, err := newCache(h, access.New(scheme, w.Logger(), nil), rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
+		c, err := operator.NewCache(h, access.New(scheme, w.Logger(), nil), rc, cache.Options{Scheme: scheme, HTTPClient: client, DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 		if err != nil {
 			t.Fatal(err)
 		}

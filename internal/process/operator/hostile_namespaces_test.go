@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -22,9 +22,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/hostile"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 const (
@@ -41,18 +43,18 @@ const (
 // application in another namespace gets its driver with hardly more delay than before, and that the operator's memory
 // stays within a bound.
 func TestHostileNamespaceDelaysNobody(t *testing.T) {
-	w, theirs := newWorld(t), kit.Namespace(t)
-	w.serveHostile(theirs)
-	w.measureLaunches("first", 1) // waits for the caches
-	baseline := w.measureLaunches("before", 3)
+	w, theirs := world.New(t), kit.Namespace(t)
+	serveHostile(w, theirs)
+	measureLaunches(w, "first", 1) // waits for the caches
+	baseline := measureLaunches(w, "before", 3)
 	heap := heapInUse()
 
-	crowd := w.createHostile(t, theirs, hostileCount(150))
-	during := w.measureLaunches("during", 5)
+	crowd := createHostile(w, t, theirs, hostileCount(150))
+	during := measureLaunches(w, "during", 5)
 
 	crowd.wait()
 
-	after := w.measureLaunches("after", 3)
+	after := measureLaunches(w, "after", 3)
 	t.Logf("drivers after %v; beside hostile objects that were being created %v, that were there %v", baseline, during, after)
 	t.Logf("%d objects of %d KiB were created, %d were refused by the API server", crowd.created, crowd.bytes>>10, crowd.refused)
 
@@ -95,27 +97,27 @@ func TestHostileNamespaceDelaysNobody(t *testing.T) {
 // operator's, could have admitted them. The test checks that these objects stop neither a running operator nor an
 // operator that starts. It runs before the parallel tests, since all tests share the definitions.
 func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
-	w, theirs := newWorld(t), kit.Namespace(t)
+	w, theirs := world.New(t), kit.Namespace(t)
 	if err := apiextensionsv1.AddToScheme(w.API.Scheme()); err != nil {
 		t.Fatal(err)
 	}
 
-	restore := w.admitAnything("sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
-	stop := w.serveHostile(theirs)
-	w.measureLaunches("first", 1) // waits for the caches
-	baseline := w.measureLaunches("before", 3)
+	restore := admitAnything(w, "sparkapplications.sparkoperator.k8s.io", "sparkconnects.sparkoperator.k8s.io", "sparkapplications.spark.apache.org")
+	stop := serveHostile(w, theirs)
+	measureLaunches(w, "first", 1) // waits for the caches
+	baseline := measureLaunches(w, "before", 3)
 
 	var stored []client.Object
 	for i, quantity := range []string{"1e2000000000", "1234567890123456789012e2000000000", strings.Repeat("9", 300_000), "1e-2000000000"} {
-		stored = append(stored, w.storeUnbounded(theirs, fmt.Sprintf("huge-%d", i), quantity)...)
+		stored = append(stored, storeUnbounded(w, theirs, fmt.Sprintf("huge-%d", i), quantity)...)
 	}
 
-	w.deleteAtEnd(stored)
-	during := w.measureLaunches("during", 3)
+	deleteAtEnd(w, stored)
+	during := measureLaunches(w, "during", 3)
 
 	stop()
-	w.serveHostile(theirs)
-	restarted := w.measureLaunches("restarted", 1)
+	serveHostile(w, theirs)
+	restarted := measureLaunches(w, "restarted", 1)
 	t.Logf("drivers after %v; beside unbounded quantities %v, of an operator that started with them %v", baseline, during, restarted)
 
 	if late := typical(during) - typical(baseline); late > hostileDelay {
@@ -137,7 +139,7 @@ func TestObjectsStoredUnderAnotherDefinition(t *testing.T) {
 
 // deleteAtEnd deletes objects at the end of the test. Later tests may decode without limits, and would otherwise list
 // these objects.
-func (w *world) deleteAtEnd(objects []client.Object) {
+func deleteAtEnd(w *world.World, objects []client.Object) {
 	w.T.Cleanup(func() {
 		for _, object := range objects {
 			if err := w.API.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
@@ -157,18 +159,18 @@ func hostileCount(all int) int {
 }
 
 // serveHostile starts an operator that serves the test's namespace and the namespace with the given name.
-func (w *world) serveHostile(theirs string) (stop func()) {
+func serveHostile(w *world.World, theirs string) (stop func()) {
 	w.T.Helper()
-	cfg := testConfig(w.Namespace, theirs)
-	env := w.environment()
+	cfg := world.Config(w.Namespace, theirs)
+	env := w.Environment()
 	log := env.Log
 	env.Log = log.V(0)
 
-	op, err := NewOperator(w.T.Context(), cfg, env)
+	op, err := operator.NewOperator(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return w.run(op)
+	return w.Run(op)
 }
 
 // launch has two durations. The field driver is the time that an application waited for its driver pod. The field plain
@@ -179,7 +181,7 @@ type launch struct{ driver, plain time.Duration }
 func (l launch) String() string { return fmt.Sprintf("%v (%v)", l.driver, l.plain) }
 
 // measureLaunches starts the given number of applications, one after the other, and returns how long each launch took.
-func (w *world) measureLaunches(name string, count int) []launch {
+func measureLaunches(w *world.World, name string, count int) []launch {
 	w.T.Helper()
 
 	var took []launch
@@ -187,11 +189,11 @@ func (w *world) measureLaunches(name string, count int) []launch {
 		name := fmt.Sprintf("%s-%d", name, i)
 
 		plain := make(chan time.Duration, 1)
-		go func() { plain <- w.plainLaunch("plain-" + name) }()
+		go func() { plain <- plainLaunch(w, "plain-"+name) }()
 
 		began := time.Now()
 
-		w.driverOf(w.Application(name, func(a *v1beta2.SparkApplication) { scene.WithDriver(a) }), 1)
+		w.DriverOf(w.Application(name, func(a *v1beta2.SparkApplication) { scene.WithDriver(a) }), 1)
 
 		took = append(took, launch{driver: time.Since(began).Round(time.Millisecond), plain: <-plain})
 	}
@@ -200,7 +202,7 @@ func (w *world) measureLaunches(name string, count int) []launch {
 
 // plainLaunch sends the same requests as the launch of an application: it creates a long object, a ConfigMap, a Service
 // and a pod, and writes a status. It returns the time that the requests took.
-func (w *world) plainLaunch(name string) time.Duration {
+func plainLaunch(w *world.World, name string) time.Duration {
 	began := time.Now()
 	pod := scene.ForeignPod(w.Namespace, name)
 
@@ -246,7 +248,7 @@ func heapInUse() int64 {
 
 // hostileObjects contains the hostile objects that a test creates in a namespace.
 type hostileObjects struct {
-	w       *world
+	w       *world.World
 	all     sync.WaitGroup
 	mu      sync.Mutex
 	objects []client.Object
@@ -258,11 +260,11 @@ type hostileObjects struct {
 
 // createHostile starts to create the given number of hostile objects in a namespace, and returns them. It creates equal
 // shares of the objects that expensiveObjects returns.
-func (w *world) createHostile(t *testing.T, namespace string, count int) *hostileObjects {
+func createHostile(w *world.World, t *testing.T, namespace string, count int) *hostileObjects {
 	t.Helper()
 
 	c := &hostileObjects{w: w}
-	cases := w.expensiveObjects(t)
+	cases := expensiveObjects(w, t)
 
 	next := make(chan int)
 	go func() {
@@ -285,7 +287,7 @@ func (w *world) createHostile(t *testing.T, namespace string, count int) *hostil
 
 // expensiveObjects returns the valid objects that are most expensive for the operator, as JSON. For each kind these are
 // objects with one very long list, and objects with values in all lists.
-func (w *world) expensiveObjects(t *testing.T) [][]byte {
+func expensiveObjects(w *world.World, t *testing.T) [][]byte {
 	t.Helper()
 	var all [][]byte
 
@@ -365,7 +367,7 @@ func (c *hostileObjects) delete() {
 
 // admitAnything replaces the schemas of the named definitions with schemas that admit anything. The original schemas
 // return when the test ends or calls the returned function.
-func (w *world) admitAnything(names ...string) (restore func()) {
+func admitAnything(w *world.World, names ...string) (restore func()) {
 	w.T.Helper()
 
 	original := map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
@@ -407,7 +409,7 @@ func (w *world) admitAnything(names ...string) (restore func()) {
 // storeUnbounded stores custom resources of several kinds, with the given quantity in some of their fields, and returns
 // them. The quantity exceeds our limits. storeUnbounded retries, since the API server may need a moment to serve the
 // changed definitions.
-func (w *world) storeUnbounded(namespace, name, quantity string) []client.Object {
+func storeUnbounded(w *world.World, namespace, name, quantity string) []client.Object {
 	w.T.Helper()
 
 	limits := map[string]any{"limits": map[string]any{"cpu": quantity}}

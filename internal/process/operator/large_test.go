@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"fmt"
@@ -8,29 +8,31 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // TestLargeSpecsAreNotCached checks that the cache keeps no spec of more than trim.MaxSpec bytes. An application with
 // such a spec is launched, runs and ends like any other, since the operator reads the whole spec live.
 func TestLargeSpecsAreNotCached(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 
-	op, err := NewOperator(t.Context(), testConfig(w.Namespace), w.environment())
+	op, err := operator.NewOperator(t.Context(), world.Config(w.Namespace), w.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	w.run(op)
+	w.Run(op)
 	app := w.Application("large", func(app *v1beta2.SparkApplication) {
 		for i := range 600 {
 			app.Spec.Driver.Env = append(app.Spec.Driver.Env, corev1.EnvVar{Name: fmt.Sprintf("LARGE_%d", i), Value: fmt.Sprintf("%0100d", i)})
 		}
 	})
 	small := w.Application("small")
-	driver := w.runningDriver(app, 1)
-	w.runningDriver(small, 1)
+	driver := w.RunningDriver(app, 1)
+	w.RunningDriver(small, 1)
 
 	if n := len(driver.Spec.Containers[0].Env); n < 600 {
 		t.Errorf("the driver has %d variables", n)
@@ -47,11 +49,11 @@ func TestLargeSpecsAreNotCached(t *testing.T) {
 		}
 	}
 
-	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	w.waitState("large", v1beta2.ApplicationStateCompleted)
-	w.patchWith(app, `{"spec": {"image": "another"}}`) // a new run, of the edited spec
+	w.Kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	w.WaitState("large", v1beta2.ApplicationStateCompleted)
+	w.PatchWith(app, `{"spec": {"image": "another"}}`) // a new run, of the edited spec
 
-	if again := w.driverOf(w.Get("large"), 2); again.Spec.Containers[0].Image != "another" || len(again.Spec.Containers[0].Env) < 600 {
+	if again := w.DriverOf(w.Get("large"), 2); again.Spec.Containers[0].Image != "another" || len(again.Spec.Containers[0].Env) < 600 {
 		t.Errorf("the driver of the edited application has image %s and %d variables", again.Spec.Containers[0].Image, len(again.Spec.Containers[0].Env))
 	}
 }

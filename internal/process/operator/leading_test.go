@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -16,8 +16,10 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // hangingClient is a client that waits for an answer to the creation of a pod until the context ends.
@@ -55,8 +57,8 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 	}{{"the operator is running", false}, {"the operator is shutting down", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			cfg := testConfig(w.Namespace)
+			w := world.New(t)
+			cfg := world.Config(w.Namespace)
 			election := &cfg.LeaderElection
 			election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
 			election.LeaseDuration.Duration, election.RenewDeadline.Duration, election.RetryPeriod.Duration = 6*time.Second, 4*time.Second, 500*time.Millisecond
@@ -65,10 +67,10 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 			cfg.Controller.ShutdownTimeout.Duration = 10 * time.Minute
 
 			h := &hangingClient{begun: make(chan struct{}), ended: make(chan error, 1)}
-			env := w.environment()
-			env.wrap = func(c client.Client) client.Client { h.Client = c; return h }
+			env := w.Environment()
+			env.Wrap = func(c client.Client) client.Client { h.Client = c; return h }
 
-			op, err := NewOperator(t.Context(), cfg, env)
+			op, err := operator.NewOperator(t.Context(), cfg, env)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +88,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 				stop()
 			}
 
-			w.takeLease("lock")
+			takeLease(w, "lock")
 
 			if cause := <-h.ended; !errors.Is(cause, fence.ErrOver) {
 				t.Errorf("the pass was ended by %v", cause)
@@ -100,7 +102,7 @@ func TestLostLeaseEndsPasses(t *testing.T) {
 }
 
 // takeLease gives a lease to another replica.
-func (w *world) takeLease(name string) {
+func takeLease(w *world.World, name string) {
 	w.T.Helper()
 	kit.Wait(w.T, "another replica to hold the lease", func(ctx context.Context) error {
 		lease := &coordinationv1.Lease{}
@@ -135,27 +137,26 @@ func TestLock(t *testing.T) {
 	t.Parallel()
 	const term, retry = 10 * time.Second, 2 * time.Second
 	mine, nobody := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, resourcelock.LeaderElectionRecord{}
-
-	read := func(l *lock) error { _, _, err := l.Get(t.Context()); return err }
+	read := func(l *operator.Lock) error { _, _, err := l.Get(t.Context()); return err }
 	for _, c := range []struct {
 		name string
-		asks func(*lock, *someLock) error // the second request, sent retry after a first one that succeeded
-		want time.Duration                // remaining time of this replica's term after the second request
+		asks func(*operator.Lock, *someLock) error // the second request, sent retry after a first one that succeeded
+		want time.Duration                         // remaining time of this replica's term after the second request
 	}{
-		{"renewed", func(l *lock, _ *someLock) error { return l.Update(t.Context(), mine) }, term},
-		{"created again", func(l *lock, _ *someLock) error { return l.Create(t.Context(), mine) }, term},
-		{"renewal fails", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), mine) }, term - retry},
-		{"released", func(l *lock, _ *someLock) error { return l.Update(t.Context(), nobody) }, 0},
-		{"release fails, but may have reached the API server", func(l *lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), nobody) }, 0},
-		{"read: this replica holds the lease", func(l *lock, s *someLock) error { s.holder = "me"; return read(l) }, term - retry},
-		{"read: another replica holds the lease", func(l *lock, s *someLock) error { s.holder = "another"; return read(l) }, 0},
-		{"read: nobody holds the lease", func(l *lock, _ *someLock) error { return read(l) }, 0},
-		{"read fails", func(l *lock, s *someLock) error { s.fails = errDead; return read(l) }, term - retry},
+		{"renewed", func(l *operator.Lock, _ *someLock) error { return l.Update(t.Context(), mine) }, term},
+		{"created again", func(l *operator.Lock, _ *someLock) error { return l.Create(t.Context(), mine) }, term},
+		{"renewal fails", func(l *operator.Lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), mine) }, term - retry},
+		{"released", func(l *operator.Lock, _ *someLock) error { return l.Update(t.Context(), nobody) }, 0},
+		{"release fails, but may have reached the API server", func(l *operator.Lock, s *someLock) error { s.fails = errDead; return l.Update(t.Context(), nobody) }, 0},
+		{"read: this replica holds the lease", func(l *operator.Lock, s *someLock) error { s.holder = "me"; return read(l) }, term - retry},
+		{"read: another replica holds the lease", func(l *operator.Lock, s *someLock) error { s.holder = "another"; return read(l) }, 0},
+		{"read: nobody holds the lease", func(l *operator.Lock, _ *someLock) error { return read(l) }, 0},
+		{"read fails", func(l *operator.Lock, s *someLock) error { s.fails = errDead; return read(l) }, term - retry},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &someLock{}
-				l := &lock{fence.Lock{Interface: inner, Term: term}}
+				l := &operator.Lock{fence.Lock{Interface: inner, Term: term}}
 				if _, _, given := l.Lead.Begin(t.Context()); given {
 					t.Error("a pass may begin before this replica holds the lease")
 				}
@@ -255,7 +256,7 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 		f.Application(fmt.Sprintf("app-%d", i), scene.WithDriver)
 	}
 
-	f.waitState("app-0", v1beta2.ApplicationStateRunning)
+	f.WaitState("app-0", v1beta2.ApplicationStateRunning)
 
 	resume := first.suspend()
 
@@ -270,7 +271,7 @@ func TestSuspendedLeaderWritesNothing(t *testing.T) {
 	first.dead.Store(true) // it has lost its lease, and ends
 
 	for i := range applications {
-		if app := f.waitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted); app.Status.Operator.Attempt != 1 {
+		if app := f.WaitState(fmt.Sprintf("app-%d", i), v1beta2.ApplicationStateCompleted); app.Status.Operator.Attempt != 1 {
 			t.Errorf("%s took %d attempts", app.Name, app.Status.Operator.Attempt)
 		}
 	}
@@ -289,7 +290,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	f := newFleet(t)
 	only := f.start()
 	f.Application("before", scene.WithDriver)
-	f.waitState("before", v1beta2.ApplicationStateSubmitted) // its workers have started
+	f.WaitState("before", v1beta2.ApplicationStateSubmitted) // its workers have started
 
 	resume := only.suspend()
 
@@ -302,7 +303,7 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	})
 
 	lasts := func() bool {
-		_, done, given := only.op.lock.Lead.Begin(t.Context())
+		_, done, given := only.op.Lock().Lead.Begin(t.Context())
 		done()
 		return given
 	}
@@ -314,6 +315,6 @@ func TestLateRenewalLetsWorkGoOn(t *testing.T) {
 	})
 	f.Application("late", scene.WithDriver) // no pass over it has started
 	resume()
-	f.waitState("early", v1beta2.ApplicationStateSubmitted)
-	f.waitState("late", v1beta2.ApplicationStateSubmitted)
+	f.WaitState("early", v1beta2.ApplicationStateSubmitted)
+	f.WaitState("late", v1beta2.ApplicationStateSubmitted)
 }

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -21,102 +21,35 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
-
-// These tests play whole lives of SparkApplications with the real dialect, state machine and builder on a real API
-// server. The test plays the kubelet and Spark.
-
-// runReal starts an operator for the test's namespace, as the binary starts it.
-func (w *world) runReal(change ...func(*Environment)) (stop func()) {
-	w.T.Helper()
-
-	env := w.environment()
-	for _, c := range change {
-		c(&env)
-	}
-
-	op, err := NewOperator(w.T.Context(), testConfig(w.Namespace), env)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return w.run(op)
-}
-
-// driverOf waits for the driver pod of an application's attempt and returns it.
-func (w *world) driverOf(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
-	w.T.Helper()
-	var pods corev1.PodList
-	kit.Wait(w.T, fmt.Sprintf("the driver of %s, attempt %d", app.Name, attempt), func(ctx context.Context) error {
-		if err := w.API.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{
-			identity.AppUIDLabel: string(app.UID), identity.AttemptLabel: fmt.Sprint(attempt), identity.RoleLabel: identity.RoleDriver,
-		}); err != nil {
-			return err
-		}
-		return want(len(pods.Items), 1)
-	})
-	return &pods.Items[0]
-}
-
-// runningDriver plays the kubelet until an attempt's driver is reported as running, and returns that driver.
-func (w *world) runningDriver(app *v1beta2.SparkApplication, attempt int) *corev1.Pod {
-	w.T.Helper()
-	driver := w.driverOf(app, attempt)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	w.waitState(app.Name, v1beta2.ApplicationStateRunning)
-	return driver
-}
-
-// execute plays the kubelet: the driver runs, becomes ready, and ends in the given state.
-func (w *world) execute(driver *corev1.Pod, end corev1.ContainerState) {
-	w.T.Helper()
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-
-	phase := corev1.PodSucceeded
-	if end.Terminated.ExitCode != 0 {
-		phase = corev1.PodFailed
-	}
-
-	w.kubelet(driver.Name, phase, end)
-}
-
-// driverName returns the name of an application's driver pod. The kubeflow operator uses the same name, so users of its
-// API expect it.
-func driverName(app string) string { return app + "-driver" }
-
-func condition(app *v1beta2.SparkApplication, kind string) metav1.Condition {
-	for _, c := range app.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return metav1.Condition{}
-}
 
 func TestApplicationCompletes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
 
-	driver := w.driverOf(app, 1)
-	if driver.Name != driverName("pi") {
+	driver := w.DriverOf(app, 1)
+	if driver.Name != world.DriverName("pi") {
 		t.Errorf("the driver is %s", driver.Name)
 	}
 
-	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
+	w.WaitState("pi", v1beta2.ApplicationStateSubmitted)
+	w.Kubelet(driver.Name, corev1.PodRunning, world.Running())
 
-	got := w.waitState("pi", v1beta2.ApplicationStateRunning)
+	got := w.WaitState("pi", v1beta2.ApplicationStateRunning)
 	if got.Status.DriverInfo.PodName != driver.Name || got.Status.SubmissionID == "" || got.Status.ExecutionAttempts != 1 {
 		t.Errorf("the status is %+v", got.Status)
 	}
 
-	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	w.Kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 
-	got = w.waitState("pi", v1beta2.ApplicationStateCompleted)
-	if c := condition(got, "Succeeded"); c.Status != metav1.ConditionTrue || got.Status.ObservedGeneration != got.Generation {
+	got = w.WaitState("pi", v1beta2.ApplicationStateCompleted)
+	if c := world.Condition(got, "Succeeded"); c.Status != metav1.ConditionTrue || got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("Succeeded is %+v, generation %d of %d", c, got.Status.ObservedGeneration, got.Generation)
 	}
 
@@ -134,7 +67,7 @@ func TestApplicationCompletes(t *testing.T) {
 		return nil
 	})
 	// API writes over a successful life: at most 4 status writes and 4 events.
-	if writes := w.metric("sparkoperator_status_writes_total"); writes > 4 {
+	if writes := w.Metric("sparkoperator_status_writes_total"); writes > 4 {
 		t.Errorf("%v status writes", writes)
 	}
 
@@ -142,37 +75,37 @@ func TestApplicationCompletes(t *testing.T) {
 		t.Errorf("more than 4 events: %v", reported)
 	}
 
-	w.waitMetric("spark_application_success_count", 1)
+	w.WaitMetric("spark_application_success_count", 1)
 }
 
 func TestApplicationFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
-	w.execute(w.driverOf(app, 1), scene.Exited(3, "java.lang.IllegalStateException: no input"))
+	w.Execute(w.DriverOf(app, 1), scene.Exited(3, "java.lang.IllegalStateException: no input"))
 
-	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	got := w.WaitState("pi", v1beta2.ApplicationStateFailed)
 	for _, says := range []string{"driver container failed", "3", "no input"} {
 		if !strings.Contains(got.Status.AppState.ErrorMessage, says) {
 			t.Errorf("the message does not say %q: %s", says, got.Status.AppState.ErrorMessage)
 		}
 	}
 
-	if c := condition(got, "Failed"); c.Status != metav1.ConditionTrue {
+	if c := world.Condition(got, "Failed"); c.Status != metav1.ConditionTrue {
 		t.Errorf("Failed is %+v", c)
 	}
 }
 
 func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	foreign := scene.ForeignPod(w.Namespace, driverName("pi"))
+	w := world.New(t)
+	foreign := scene.ForeignPod(w.Namespace, world.DriverName("pi"))
 	w.Create(foreign)
-	w.runReal()
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
 
-	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	got := w.WaitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, foreign.Name) {
 		t.Errorf("the message does not name the pod: %s", got.Status.AppState.ErrorMessage)
 	}
@@ -182,46 +115,20 @@ func TestSubmissionFailsOnAForeignPod(t *testing.T) {
 		t.Errorf("somebody else's pod was changed: %v", err)
 	}
 
-	w.waitNothingOf(app)
-}
-
-// waitNothingOf waits until an application has no ConfigMap, Service or pod.
-func (w *world) waitNothingOf(app *v1beta2.SparkApplication) {
-	w.T.Helper()
-	kit.Wait(w.T, "the deletion of all objects of "+app.Name, func(ctx context.Context) error {
-		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.PodList{}} {
-			if err := w.API.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
-				return err
-			}
-
-			if n := metaLen(list); n != 0 {
-				return fmt.Errorf("%d in %T", n, list)
-			}
-		}
-		return nil
-	})
-}
-
-func onFailure(retries int32) func(*v1beta2.SparkApplication) {
-	return func(app *v1beta2.SparkApplication) {
-		app.Spec.RestartPolicy = v1beta2.RestartPolicy{
-			Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: &retries, OnFailureRetryInterval: new(int64(1)),
-			OnSubmissionFailureRetries: &retries, OnSubmissionFailureRetryInterval: new(int64(1)),
-		}
-	}
+	w.WaitNothingOf(app)
 }
 
 func TestRetriesAfterFailure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 
-	app := w.Application("pi", scene.WithDriver, onFailure(2))
+	app := w.Application("pi", scene.WithDriver, world.OnFailure(2))
 	for attempt := 1; attempt <= 3; attempt++ {
-		w.execute(w.driverOf(app, attempt), scene.Exited(1, "again"))
+		w.Execute(w.DriverOf(app, attempt), scene.Exited(1, "again"))
 	}
 
-	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	got := w.WaitState("pi", v1beta2.ApplicationStateFailed)
 	if got.Status.ExecutionAttempts != 3 {
 		t.Errorf("%d runs, want 3", got.Status.ExecutionAttempts)
 	}
@@ -231,35 +138,35 @@ func TestRetriesAfterFailure(t *testing.T) {
 // few requests. The quota ended an application that had retries left.
 func TestRetryWaitsForQuota(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	made := &requests{}
-	w.runReal(func(env *Environment) {
-		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.next = next; return made })
+	w := world.New(t)
+	made := &world.Requests{}
+	w.RunReal(func(env *operator.Environment) {
+		env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { made.Next = next; return made })
 	})
-	app := w.Application("pi", scene.WithDriver, onFailure(1))
-	driver := w.driverOf(app, 1)
-	quota := w.noPods()
-	w.execute(driver, scene.Exited(1, "again"))
+	app := w.Application("pi", scene.WithDriver, world.OnFailure(1))
+	driver := w.DriverOf(app, 1)
+	quota := w.NoPods()
+	w.Execute(driver, scene.Exited(1, "again"))
 
 	begun := time.Now()
 
-	w.waitReady("pi", lifecycle.ReasonQuota, "the next attempt waits for quota", "no-pods")
-	w.waitEvent(app, lifecycle.ReasonQuota, "the next attempt waits for quota")
+	w.WaitReady("pi", lifecycle.ReasonQuota, "the next attempt waits for quota", "no-pods")
+	w.WaitEvent(app, lifecycle.ReasonQuota, "the next attempt waits for quota")
 
 	for i := range 10 { // each pass decides the launch again
 		w.Patch("pi", fmt.Sprintf(`{"metadata":{"labels":{"pass":"%d"}}}`, i))
 	}
 
-	w.triggerPass("pi")
+	w.TriggerPass("pi")
 
-	if tries, most := made.since(nil)["POST pods"], 2+int(time.Since(begun)/budgetInterval); tries < 2 || tries > most {
+	if tries, most := made.Since(nil)["POST pods"], 2+int(time.Since(begun)/world.BudgetInterval); tries < 2 || tries > most {
 		t.Errorf("%d requests for pods, want at most %d", tries, most)
 	}
 
 	w.Remove(quota)
-	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
+	w.Execute(w.DriverOf(app, 2), scene.Exited(0, ""))
 
-	if got := w.waitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 2 {
+	if got := w.WaitState("pi", v1beta2.ApplicationStateCompleted); got.Status.ExecutionAttempts != 2 {
 		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
 	}
 }
@@ -268,9 +175,9 @@ func TestRetryWaitsForQuota(t *testing.T) {
 // between attempts, like the other objects of an attempt.
 func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
-	app := w.Application("pi", scene.WithDriver, onFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
+	w := world.New(t)
+	w.RunReal()
+	app := w.Application("pi", scene.WithDriver, world.OnFailure(1), func(app *v1beta2.SparkApplication) { app.Spec.SparkVersion = "4.2.0" })
 	policies := func() (attempts []int32) {
 		var list networkingv1.NetworkPolicyList
 		if err := w.API.List(t.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{identity.AppUIDLabel: string(app.UID)}); err != nil {
@@ -282,14 +189,14 @@ func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 		}
 		return attempts
 	}
-	first := w.driverOf(app, 1)
+	first := w.DriverOf(app, 1)
 
 	if diff := cmp.Diff([]int32{1}, policies()); diff != "" {
 		t.Errorf("policies of the first attempt (-want +got):\n%s", diff)
 	}
 
-	w.execute(first, scene.Exited(1, "again"))
-	w.driverOf(app, 2)
+	w.Execute(first, scene.Exited(1, "again"))
+	w.DriverOf(app, 2)
 
 	if diff := cmp.Diff([]int32{2}, policies()); diff != "" {
 		t.Errorf("policies of the second attempt (-want +got):\n%s", diff)
@@ -298,12 +205,12 @@ func TestNetworkPoliciesGoWithTheirAttempt(t *testing.T) {
 
 func TestRetrySucceeds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
-	app := w.Application("pi", scene.WithDriver, onFailure(2))
-	w.execute(w.driverOf(app, 1), scene.Exited(1, "again"))
-	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
-	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w := world.New(t)
+	w.RunReal()
+	app := w.Application("pi", scene.WithDriver, world.OnFailure(2))
+	w.Execute(w.DriverOf(app, 1), scene.Exited(1, "again"))
+	w.Execute(w.DriverOf(app, 2), scene.Exited(0, ""))
+	w.WaitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
 // TestBadApplicationsStopNobody checks that an application that can never run reports the reason in a condition, and
@@ -326,30 +233,30 @@ func TestBadApplicationsStopNobody(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := world.New(t)
 
 			bad := &v1beta2.SparkApplication{}
 			if !created(w, func() { bad = w.Application("bad", scene.WithDriver, test.change) }, test.change) {
 				return
 			}
 
-			w.runReal()
+			w.RunReal()
 
-			got := w.waitState("bad", v1beta2.ApplicationStateFailed)
-			if c := condition(got, "Failed"); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, test.names) {
+			got := w.WaitState("bad", v1beta2.ApplicationStateFailed)
+			if c := world.Condition(got, "Failed"); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, test.names) {
 				t.Errorf("Failed is %+v, want it to name %s", c, test.names)
 			}
 
-			w.waitNothingOf(bad)
-			w.execute(w.driverOf(w.Application("good", scene.WithDriver), 1), scene.Exited(0, ""))
-			w.waitState("good", v1beta2.ApplicationStateCompleted)
+			w.WaitNothingOf(bad)
+			w.Execute(w.DriverOf(w.Application("good", scene.WithDriver), 1), scene.Exited(0, ""))
+			w.WaitState("good", v1beta2.ApplicationStateCompleted)
 		})
 	}
 }
 
 // created calls the function create and returns true. If the API server's schema rejects an application with the given
 // change, created does not call the function, and returns false, so that the test can skip this application.
-func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bool {
+func created(w *world.World, create func(), change func(*v1beta2.SparkApplication)) bool {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"},
 		Spec:       v1beta2.SparkApplicationSpec{Type: v1beta2.SparkApplicationTypeScala, SparkVersion: "4.1.4", MainApplicationFile: "local:///x.jar"},
@@ -370,24 +277,24 @@ func created(w *world, create func(), change func(*v1beta2.SparkApplication)) bo
 // that the next process continues.
 func TestOperatorRestartsInTheMiddle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	restart := func(stop func()) func() { stop(); return w.runReal() }
-	stop := w.runReal()
-	app := w.Application("pi", scene.WithDriver, onFailure(1))
-	first := w.driverOf(app, 1)
+	w := world.New(t)
+	restart := func(stop func()) func() { stop(); return w.RunReal() }
+	stop := w.RunReal()
+	app := w.Application("pi", scene.WithDriver, world.OnFailure(1))
+	first := w.DriverOf(app, 1)
 	stop = restart(stop)
 
-	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	w.kubelet(first.Name, corev1.PodRunning, running())
-	w.waitState("pi", v1beta2.ApplicationStateRunning)
+	w.WaitState("pi", v1beta2.ApplicationStateSubmitted)
+	w.Kubelet(first.Name, corev1.PodRunning, world.Running())
+	w.WaitState("pi", v1beta2.ApplicationStateRunning)
 	stop()
-	w.kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "again")) // no operator runs
-	stop = w.runReal()
-	second := w.driverOf(app, 2)
+	w.Kubelet(first.Name, corev1.PodFailed, scene.Exited(1, "again")) // no operator runs
+	stop = w.RunReal()
+	second := w.DriverOf(app, 2)
 	stop = restart(stop)
 
-	w.execute(second, scene.Exited(0, ""))
-	got := w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.Execute(second, scene.Exited(0, ""))
+	got := w.WaitState("pi", v1beta2.ApplicationStateCompleted)
 
 	stop()
 
@@ -395,12 +302,12 @@ func TestOperatorRestartsInTheMiddle(t *testing.T) {
 		t.Errorf("%d runs, want 2", got.Status.ExecutionAttempts)
 	}
 
-	if again := w.driverOf(app, 2); again.UID != second.UID {
+	if again := w.DriverOf(app, 2); again.UID != second.UID {
 		t.Error("the second driver was created twice")
 	}
 }
 
-func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
+func driverUIDs(w *world.World, app *v1beta2.SparkApplication) map[string]string {
 	w.T.Helper()
 
 	var pods corev1.PodList
@@ -421,14 +328,14 @@ func (w *world) driverUIDs(app *v1beta2.SparkApplication) map[string]string {
 // checks that the status shows this executor, and that the operator deletes it after the end of the attempt.
 func TestExecutorsAreSeen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
-	driver := w.driverOf(app, 1)
-	w.kubelet(driver.Name, corev1.PodRunning, running())
-	executor := w.executor(app, driver, 1)
+	driver := w.DriverOf(app, 1)
+	w.Kubelet(driver.Name, corev1.PodRunning, world.Running())
+	executor := w.Executor(app, driver, 1)
 	w.Create(executor)
-	w.kubelet(executor.Name, corev1.PodRunning, running())
+	w.Kubelet(executor.Name, corev1.PodRunning, world.Running())
 	kit.Wait(t, "the executor in the status", func(context.Context) error {
 		status := w.Get("pi").Status
 		if diff := cmp.Diff(map[string]v1beta2.ExecutorState{"pi-exec-1": v1beta2.ExecutorStateRunning}, status.ExecutorState); diff != "" {
@@ -436,8 +343,8 @@ func TestExecutorsAreSeen(t *testing.T) {
 		}
 		return nil
 	})
-	w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.Kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	w.WaitState("pi", v1beta2.ApplicationStateCompleted)
 	w.WaitGone(executor) // the executors of an ended attempt are deleted
 }
 
@@ -445,16 +352,16 @@ func TestExecutorsAreSeen(t *testing.T) {
 // then decides whether there is another attempt.
 func TestDriverDeletedByHand(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
 
-	driver := w.runningDriver(app, 1)
+	driver := w.RunningDriver(app, 1)
 	if err := w.API.Delete(t.Context(), driver); err != nil {
 		t.Fatal(err)
 	}
 
-	got := w.waitState("pi", v1beta2.ApplicationStateFailed)
+	got := w.WaitState("pi", v1beta2.ApplicationStateFailed)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, "driver pod") {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
 	}
@@ -462,65 +369,54 @@ func TestDriverDeletedByHand(t *testing.T) {
 
 func TestSuspendAndResume(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
-	driver := w.runningDriver(app, 1)
-	w.suspend("pi", true)
-	w.waitState("pi", v1beta2.ApplicationStateSuspended)
+	driver := w.RunningDriver(app, 1)
+	w.Suspend("pi", true)
+	w.WaitState("pi", v1beta2.ApplicationStateSuspended)
 	w.WaitGone(driver)
-	w.suspend("pi", false)
-	w.execute(w.driverOf(app, 2), scene.Exited(0, ""))
-	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.Suspend("pi", false)
+	w.Execute(w.DriverOf(app, 2), scene.Exited(0, ""))
+	w.WaitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
 // TestExitZeroWhileSuspended checks that a driver that exits with code 0 while a suspension stops it has succeeded,
 // also if its pod is gone before a pass reads its end. The application does not run again when it is resumed.
 func TestExitZeroWhileSuspended(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 
 	for name, gone := range map[string]bool{"stays": false, "goes": true} {
 		app := w.Application(name, scene.WithDriver)
-		driver := w.driverOf(app, 1)
+		driver := w.DriverOf(app, 1)
 		w.Bind(driver, "nowhere")
-		w.runningDriver(app, 1)
-		w.suspend(name, true)
-		w.waitDeleting(driver)
-		w.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+		w.RunningDriver(app, 1)
+		w.Suspend(name, true)
+		w.WaitDeleting(driver)
+		w.Kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
 
 		if gone {
 			w.Stopped(driver)
 		}
 
-		w.waitState(name, v1beta2.ApplicationStateCompleted)
-		w.suspend(name, false)
-		w.triggerPass(name)
+		w.WaitState(name, v1beta2.ApplicationStateCompleted)
+		w.Suspend(name, false)
+		w.TriggerPass(name)
 
-		if got := w.waitState(name, v1beta2.ApplicationStateCompleted).Status.Operator; got.Attempt != 1 {
+		if got := w.WaitState(name, v1beta2.ApplicationStateCompleted).Status.Operator; got.Attempt != 1 {
 			t.Errorf("%s: attempt %d follows", name, got.Attempt)
 		}
 	}
 }
 
-func (w *world) suspend(name string, suspend bool) {
-	w.T.Helper()
-	app := w.Get(name)
-	before := app.DeepCopy()
-
-	app.Spec.Suspend = &suspend
-	if err := w.API.Patch(w.T.Context(), app, client.MergeFrom(before)); err != nil {
-		w.T.Fatal(err)
-	}
-}
-
 func TestSpecEditReplacesTheRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
-	w.runningDriver(app, 1)
+	w.RunningDriver(app, 1)
 	edited := w.Get("pi")
 	before := edited.DeepCopy()
 
@@ -529,36 +425,36 @@ func TestSpecEditReplacesTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	second := w.driverOf(app, 2)
+	second := w.DriverOf(app, 2)
 	if !strings.Contains(strings.Join(second.Spec.Containers[len(second.Spec.Containers)-1].Args, " "), "100") {
 		t.Errorf("the new driver's arguments are %q", second.Spec.Containers[0].Args)
 	}
 
-	w.execute(second, scene.Exited(0, ""))
-	w.waitState("pi", v1beta2.ApplicationStateCompleted)
+	w.Execute(second, scene.Exited(0, ""))
+	w.WaitState("pi", v1beta2.ApplicationStateCompleted)
 }
 
 func TestTimeToLive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver, func(app *v1beta2.SparkApplication) { app.Spec.TimeToLiveSeconds = new(int64(1)) })
-	w.execute(w.driverOf(app, 1), scene.Exited(0, ""))
+	w.Execute(w.DriverOf(app, 1), scene.Exited(0, ""))
 	w.WaitGone(app)
 }
 
 // TestCauseOfWaitingIsShown checks that a driver's wait reason is in the status, in a condition and in an event.
 func TestCauseOfWaitingIsShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runReal()
+	w := world.New(t)
+	w.RunReal()
 	app := w.Application("pi", scene.WithDriver)
-	driver := w.driverOf(app, 1)
+	driver := w.DriverOf(app, 1)
 	shown := func(reason, says string) {
 		kit.Wait(t, reason+" in the status", func(context.Context) error {
 			got := w.Get("pi")
 
-			ready, event := condition(got, "Ready"), ""
+			ready, event := world.Condition(got, "Ready"), ""
 			for _, message := range w.EventsOf(app) {
 				if strings.Contains(message, says) {
 					event = message
@@ -578,7 +474,7 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 		Type:           corev1.EventTypeWarning, Reason: "FailedMount", Message: `configmap "absent" not found`, LastTimestamp: metav1.Now(),
 	})
 	shown("FailedMount", `configmap "absent" not found`)
-	w.kubelet(driver.Name, corev1.PodPending, waiting("ImagePullBackOff", "no such image"))
+	w.Kubelet(driver.Name, corev1.PodPending, world.Waiting("ImagePullBackOff", "no such image"))
 	shown("ImagePullBackOff", "no such image")
 
 	if state := w.Get("pi").Status.AppState.State; state != v1beta2.ApplicationStateSubmitted {
@@ -589,19 +485,19 @@ func TestCauseOfWaitingIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w.waitNothingOf(app)
+	w.WaitNothingOf(app)
 }
 
 // TestQuotaRejectionIsReported checks that, if a quota rejects the driver, the submission fails and its message names
 // the quota. The restart policy decides whether the operator retries. A retry succeeds when the quota has room.
 func TestQuotaRejectionIsReported(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	quota := w.noPods()
-	w.runReal()
-	app := w.Application("pi", scene.WithDriver, onFailure(100))
+	w := world.New(t)
+	quota := w.NoPods()
+	w.RunReal()
+	app := w.Application("pi", scene.WithDriver, world.OnFailure(100))
 
-	got := w.waitState("pi", v1beta2.ApplicationStateFailedSubmission)
+	got := w.WaitState("pi", v1beta2.ApplicationStateFailedSubmission)
 	if !strings.Contains(got.Status.AppState.ErrorMessage, quota.Name) {
 		t.Errorf("the message is %q", got.Status.AppState.ErrorMessage)
 	}
@@ -610,5 +506,5 @@ func TestQuotaRejectionIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	kit.Wait(t, "a driver", func(context.Context) error { return want(len(w.driverUIDs(app)), 1) })
+	kit.Wait(t, "a driver", func(context.Context) error { return world.Want(len(driverUIDs(w, app)), 1) })
 }

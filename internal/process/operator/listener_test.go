@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/handlers"
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // eventRecorder is a handler that records its events.
@@ -66,7 +67,7 @@ func (h *eventRecorder) wait(t *testing.T, n int) []string {
 // TestListener checks that a controller that starts after the operator receives the same events as a controller that
 // starts with the operator.
 func TestListener(t *testing.T) {
-	w := newWorld(t)
+	w := world.New(t)
 	must := func(err error) {
 		t.Helper()
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/live"
 	"github.com/sparkoperator/spark-operator/internal/settings/platformdefaults"
@@ -66,7 +66,7 @@ func (op *Operator) newScope() (*scope, error) {
 
 	s.config = op.Settings
 	if err == nil && op.config.DynamicConfig.Enabled {
-		s.live = op.settings
+		s.live = op.Live
 	}
 	return s, err
 }
@@ -137,18 +137,21 @@ func (s *scope) Labels(ctx context.Context, name string) (map[string]string, err
 	return found, err
 }
 
-// namespaceLabels returns a function that reads the labels of a namespace from the cache. If the configuration needs no
-// labels, namespaceLabels returns nil, because the first read of labels would start a watch of all namespaces. If the
+// NamespaceLabels returns a function that reads the labels of a namespace from the cache. If the configuration needs no
+// labels, NamespaceLabels returns nil, because the first read of labels would start a watch of all namespaces. If the
 // cache does not contain a namespace, the function returns no labels for it. The operator makes no passes and no
 // reviews in such a namespace (scope.Serves).
-func (op *Operator) namespaceLabels() kinds.NamespaceLabels {
+func (op *Operator) NamespaceLabels() configured.NamespaceLabels {
 	if !platformdefaults.Selects(op.config.Defaults) {
 		return nil
 	}
-	return func(name string) map[string]string {
-		found, _ := readLabels(context.Background(), op.GetClient(), name)
-		return found
-	}
+	return op.namespaceLabels
+}
+
+// namespaceLabels returns the labels of a namespace in the cache.
+func (op *Operator) namespaceLabels(name string) map[string]string {
+	found, _ := readLabels(context.Background(), op.GetClient(), name)
+	return found
 }
 
 // Reviews reports whether the webhook reviews a namespace's custom resources. It can be called for any namespace, while

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -8,133 +8,101 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/intake/handlers"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
-
-// relabel sets a label of the test's namespace. An empty value removes the label.
-func (w *world) relabel(key, value string) {
-	w.T.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
-
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
-	if value == "" {
-		patch = fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, key)
-	}
-
-	if err := w.API.Patch(w.T.Context(), namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		w.T.Fatal(err)
-	}
-}
-
-// untouched fails the test unless the application is unchanged and its namespace has the given number of pods. If this
-// number is 0, the application may have no Events either.
-func (w *world) untouched(before *v1beta2.SparkApplication, pods int) {
-	w.T.Helper()
-
-	now := w.Get(before.Name)
-	if diff := cmp.Diff(before, now); diff != "" {
-		w.T.Errorf("%s was written (-before +now):\n%s", before.Name, diff)
-	}
-
-	var list corev1.PodList
-	if err := w.API.List(w.T.Context(), &list, client.InNamespace(w.Namespace)); err != nil || len(list.Items) != pods {
-		w.T.Errorf("%d pods in its namespace, want %d; %v", len(list.Items), pods, err)
-	}
-
-	if pods == 0 && len(w.EventsOf(before)) > 0 {
-		w.T.Errorf("events about it: %v", w.EventsOf(before))
-	}
-}
 
 // TestNamespacesByLabel checks that a namespace is served while it has the selected labels or a configured name, and
 // that a change of the labels takes effect at any time.
 func TestNamespacesByLabel(t *testing.T) {
 	t.Parallel()
-	inside, outside, listed := newWorld(t), newWorld(t), newWorld(t)
+	inside, outside, listed := world.New(t), world.New(t), world.New(t)
 	key := "scope-" + inside.Namespace // other tests share the API server
-	inside.relabel(key, "yes")
-	outside.relabel(key, "no")
+	inside.Relabel(key, "yes")
+	outside.Relabel(key, "no")
 
-	cfg := testConfig(listed.Namespace)
+	cfg := world.Config(listed.Namespace)
 	cfg.Namespaces.Selector = key + "=yes"
 
 	early := inside.Application("early", scene.WithDriver)
 	not := outside.Get(outside.Application("not", scene.WithDriver).Name)
 
-	op, err := NewOperator(t.Context(), cfg, inside.environment())
+	op, err := operator.NewOperator(t.Context(), cfg, inside.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	inside.run(op)
-	inside.driverOf(early, 1)
+	inside.Run(op)
+	inside.DriverOf(early, 1)
 
 	named := listed.Application("named", scene.WithDriver)
-	listed.driverOf(named, 1)
-	outside.untouched(not, 0)
+	listed.DriverOf(named, 1)
+	outside.Untouched(not, 0)
 
 	// A namespace that becomes served is picked up, with all waiting applications in it.
-	outside.relabel(key, "yes")
-	driver := outside.driverOf(not, 1)
-	outside.kubelet(driver.Name, corev1.PodRunning, running())
-	running := outside.waitState("not", v1beta2.ApplicationStateRunning)
+	outside.Relabel(key, "yes")
+	driver := outside.DriverOf(not, 1)
+	outside.Kubelet(driver.Name, corev1.PodRunning, world.Running())
+	running := outside.WaitState("not", v1beta2.ApplicationStateRunning)
 
 	// A namespace that is no longer served stays as it is, whatever happens in it.
-	outside.relabel(key, "no")
+	outside.Relabel(key, "no")
 	kit.Wait(t, "the operator to receive the label", func(ctx context.Context) error {
-		s, err := newScope(cfg.Namespaces, op.GetClient())
+		s, err := operator.NewScope(cfg.Namespaces, op.GetClient())
 		if err != nil {
 			return err
 		}
 
 		served, err := s.Serves(ctx, outside.Namespace)
-		return want(fmt.Sprint(served, err), "false <nil>")
+		return world.Want(fmt.Sprint(served, err), "false <nil>")
 	})
 
 	running = outside.Get(running.Name)
-	outside.kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
-	listed.execute(listed.driverOf(named, 1), scene.Exited(0, "")) // the later events are handled
-	listed.waitState("named", v1beta2.ApplicationStateCompleted)
-	outside.untouched(running, 1)
+	outside.Kubelet(driver.Name, corev1.PodSucceeded, scene.Exited(0, ""))
+	listed.Execute(listed.DriverOf(named, 1), scene.Exited(0, "")) // the later events are handled
+	listed.WaitState("named", v1beta2.ApplicationStateCompleted)
+	outside.Untouched(running, 1)
 
 	// It is continued from its current state when it is served again.
-	outside.relabel(key, "yes")
-	outside.waitState("not", v1beta2.ApplicationStateCompleted)
+	outside.Relabel(key, "yes")
+	outside.WaitState("not", v1beta2.ApplicationStateCompleted)
 }
 
 // TestNewNamespaceIsServed checks that a namespace that is created with the selected labels is served. This holds
 // whether the cache receives the namespace or its custom resources first.
 func TestNewNamespaceIsServed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	key := "scope-" + w.Namespace
-	cfg := testConfig()
+	cfg := world.Config()
 	cfg.Namespaces.Selector = key
 
-	op, err := NewOperator(t.Context(), cfg, w.environment())
+	op, err := operator.NewOperator(t.Context(), cfg, w.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	w.run(op)
+	w.Run(op)
 
-	later := newWorld(t)
-	later.relabel(key, "yes")
-	later.driverOf(later.Application("pi", scene.WithDriver), 1)
+	later := world.New(t)
+	later.Relabel(key, "yes")
+	later.DriverOf(later.Application("pi", scene.WithDriver), 1)
 }
 
 func TestScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.relabel("team", "a")
+	w := world.New(t)
+	w.Relabel("team", "a")
 
 	for _, c := range []struct {
 		namespaces config.Namespaces
@@ -149,7 +117,7 @@ func TestScope(t *testing.T) {
 		{config.Namespaces{Selector: "kubernetes.io/metadata.name=" + w.Namespace}, true},
 		{config.Namespaces{Selector: "!team"}, false},
 	} {
-		s, err := newScope(c.namespaces, w.API)
+		s, err := operator.NewScope(c.namespaces, w.API)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +127,7 @@ func TestScope(t *testing.T) {
 		}
 	}
 
-	s, err := newScope(config.Namespaces{Selector: "team"}, w.API)
+	s, err := operator.NewScope(config.Namespaces{Selector: "team"}, w.API)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +136,7 @@ func TestScope(t *testing.T) {
 		t.Errorf("a namespace that the cache lacks: %v, %v", served, err)
 	}
 
-	if _, err := newScope(config.Namespaces{Selector: "a==b==c"}, w.API); err == nil {
+	if _, err := operator.NewScope(config.Namespaces{Selector: "a==b==c"}, w.API); err == nil {
 		t.Error("an invalid selector was accepted")
 	}
 }
@@ -192,13 +160,13 @@ func TestRelabelled(t *testing.T) {
 // TestInNamespace checks that inNamespace returns the keys of all existing custom resources in a namespace.
 func TestInNamespace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	w.Application("one")
 	w.Application("two")
-	got := inNamespace(w.API, w.API.Scheme(), v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))(t.Context(),
+	got := operator.InNamespace(w.API, w.API.Scheme(), v1beta2.SchemeGroupVersion.WithKind("SparkApplication"))(t.Context(),
 		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
 
-	want := []reconcile.Request{{NamespacedName: namespaced(w.Namespace, "one")}, {NamespacedName: namespaced(w.Namespace, "two")}}
+	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: w.Namespace, Name: "one"}}, {NamespacedName: types.NamespacedName{Namespace: w.Namespace, Name: "two"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 )
@@ -86,7 +87,7 @@ func (op *Operator) unserved(gvk schema.GroupVersionKind, fields []string) (reas
 // when it can. A kind cannot be served if its definition is missing or is another operator's, or if the operator has no
 // right to list the kind. It also cannot be served while the API server does not serve another kind that it needs, such
 // as the kind of its runs.
-func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, clock controller.Clock) error {
+func AddWhenServed(ctx context.Context, op *Operator, kind contract.Kind, clock controller.Clock) error {
 	gvk, err := apiutil.GVKForObject(kind.New(), op.GetScheme())
 	if err != nil {
 		return err
@@ -94,9 +95,9 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 
 	begin := indexOnce(op, kind, func(ctx context.Context) error { return attach(ctx, op, kind, gvk, clock) })
 
-	later := &servedWatcher{op: op, kind: gvk, needs: kind.Definition.RequiredKinds, fields: kind.Definition.RequiredFields, begin: begin}
-	if kind.Runs != nil {
-		run, err := apiutil.GVKForObject(kind.Runs.New(), op.GetScheme())
+	later := &servedWatcher{op: op, kind: gvk, needs: kind.Traits().RequiredKinds, fields: kind.Traits().RequiredFields, begin: begin}
+	if kind, hasRuns := kind.(runs.Kind); hasRuns {
+		run, err := apiutil.GVKForObject(kind.NewRun(), op.GetScheme())
 		if err != nil {
 			return err
 		}
@@ -119,11 +120,12 @@ func AddWhenServed(ctx context.Context, op *Operator, kind controller.Kind, cloc
 
 // indexOnce returns a function that indexes the runs of a kind (if it has runs) and then calls the function `begin`. If
 // `begin` fails, the returned function can be called again. It then does not repeat the indexing.
-func indexOnce(op *Operator, kind controller.Kind, begin func(context.Context) error) func(context.Context) error {
-	indexed := false
+func indexOnce(op *Operator, kind contract.Kind, begin func(context.Context) error) func(context.Context) error {
+	withRuns, hasRuns := kind.(runs.Kind)
+	indexed := !hasRuns
 	return func(ctx context.Context) error {
-		if !indexed && kind.Runs != nil {
-			if err := runs.Index(ctx, kind.Runs, op.GetFieldIndexer()); err != nil {
+		if !indexed {
+			if err := runs.Index(ctx, withRuns, op.GetFieldIndexer()); err != nil {
 				return err
 			}
 
@@ -165,7 +167,7 @@ func (s *servedWatcher) Start(ctx context.Context) error {
 	logged := ""
 	// An installation creates the definitions and the operator together: the definitions come within seconds, or hardly
 	// ever.
-	after := min(servedInterval, s.op.optional.Interval)
+	after := min(servedInterval, s.op.Optional.Interval)
 	for {
 		why := s.obstacle(ctx)
 		if why == nil {
@@ -184,7 +186,7 @@ func (s *servedWatcher) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(after):
-			after = min(2*after, s.op.optional.Interval)
+			after = min(2*after, s.op.Optional.Interval)
 		}
 	}
 }

@@ -1,9 +1,7 @@
-package operator
+package operator_test
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -17,12 +15,12 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
-	"github.com/sparkoperator/spark-operator/internal/engine/controller"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/tiny"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
 // gadget is a custom resource of a kind whose definition the test creates and deletes.
@@ -55,7 +53,7 @@ func (l *gadgetList) DeepCopyObject() runtime.Object {
 }
 
 // gadgets returns the kind Gadget, in an API group that only this test uses.
-func (w *world) gadgets() schema.GroupVersionKind {
+func gadgets(w *world.World) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Namespace + ".example.com", Version: "v1", Kind: "Gadget"}
 }
 
@@ -66,7 +64,7 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 		properties[field] = map[string]any{"type": "string"}
 	}
 
-	crd := definition(kind)
+	crd := world.Definition(kind)
 	crd.SetName("gadgets." + kind.Group)
 	names := map[string]any{"kind": kind.Kind, "listKind": kind.Kind + "List", "plural": "gadgets", "singular": "gadget"}
 	_ = unstructured.SetNestedMap(crd.Object, names, "spec", "names")
@@ -82,67 +80,46 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 
 // runGadgets starts an operator that serves SparkApplications at once, and gadgets as soon as they can be served. The
 // argument user is the user as which the operator acts; "" stands for the test's own user.
-func (w *world) runGadgets(user string) *Operator {
+func runGadgets(w *world.World, user string) *operator.Operator {
 	w.T.Helper()
-	cfg := testConfig(w.Namespace)
-	cfg.Health.BindAddress = freeAddress(w.T.(*testing.T))
+	cfg := world.Config(w.Namespace)
+	cfg.Health.BindAddress = world.FreeAddress(w.T.(*testing.T))
 
-	env := w.environment()
+	env := w.Environment()
 	if user != "" {
 		env.Rest.Impersonate.UserName = user
 	}
 
-	op, err := newOperator(w.T.Context(), cfg, env)
+	op, err := operator.NewEmpty(w.T.Context(), cfg, env)
 	if err != nil {
 		w.T.Fatal(err)
 	}
 
-	version := w.gadgets().GroupVersion()
-	op.GetScheme().AddKnownTypeWithName(w.gadgets(), &gadget{})
+	version := gadgets(w).GroupVersion()
+	op.GetScheme().AddKnownTypeWithName(gadgets(w), &gadget{})
 	op.GetScheme().AddKnownTypeWithName(version.WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(op.GetScheme(), version)
 
-	op.optional.Interval = 50 * time.Millisecond
-	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+	op.Optional.Interval = 50 * time.Millisecond
+	if err := operator.Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		w.T.Fatal(err)
 	}
 
-	kind := controller.Kind{
-		Name: "gadget", New: func() client.Object { return &gadget{} }, Definition: kind.Definition{RequiredFields: []string{"status.state"}},
-		Status: typed.Of(func(g *gadget) any { return &g.Status }),
-		Decide: typed.Decides(func(g *gadget, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
-			g.Status.State = "seen"
-			return lifecycle.Plan{}
-		}),
-		Events: typed.With(func(*gadget, lifecycle.Plan) []dialect.Event { return nil }),
-	}
-	if err := AddWhenServed(w.T.Context(), op, kind, time.Now); err != nil {
+	if err := operator.AddWhenServed(w.T.Context(), op, gadgetKind{}, time.Now); err != nil {
 		w.T.Fatal(err)
 	}
 
-	w.run(op)
-	w.operatorReady(cfg.Health.BindAddress)
+	w.Run(op)
+	w.OperatorReady(cfg.Health.BindAddress)
 	return op
 }
 
-// operatorReady waits until /readyz of an operator passes.
-func (w *world) operatorReady(address string) {
-	w.T.Helper()
-	kit.Wait(w.T, "the operator to be ready", func(ctx context.Context) error {
-		status, _, err := fetch(ctx, "http://"+address+"/readyz")
-		if err != nil {
-			return err
-		}
-		return want(status, http.StatusOK)
-	})
-}
-
 // seesGadget creates a gadget, and waits until the operator has handled it in a pass.
-func (w *world) seesGadget(name string) {
+func seesGadget(w *world.World, name string) {
 	w.T.Helper()
 
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(w.gadgets())
+	object.SetGroupVersionKind(gadgets(w))
 	object.SetNamespace(w.Namespace)
 	object.SetName(name)
 	kit.Wait(w.T, "gadgets to be served", func(ctx context.Context) error { return w.API.Create(ctx, object) })
@@ -152,18 +129,7 @@ func (w *world) seesGadget(name string) {
 		}
 
 		state, _, _ := unstructured.NestedString(object.Object, "status", "state")
-		return want(state, "seen")
-	})
-}
-
-// waitLog waits until the operator has logged a text.
-func (w *world) waitLog(text string) {
-	w.T.Helper()
-	kit.Wait(w.T, fmt.Sprintf("%q in the log", text), func(context.Context) error {
-		if strings.Contains(w.Log.String(), text) {
-			return nil
-		}
-		return fmt.Errorf("the log does not contain it")
+		return world.Want(state, "seen")
 	})
 }
 
@@ -173,20 +139,20 @@ func (w *world) waitLog(text string) {
 // again.
 func TestServedLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.runGadgets("")
+	w := world.New(t)
+	runGadgets(w, "")
 	w.Application("first")
-	w.waitState("first", v1beta2.ApplicationStateSubmitted)
-	w.waitLog("install its CustomResourceDefinition")
+	w.WaitState("first", v1beta2.ApplicationStateSubmitted)
+	w.WaitLog("install its CustomResourceDefinition")
 
-	theirs := gadgetDefinition(w.gadgets(), "phase")
+	theirs := gadgetDefinition(gadgets(w), "phase")
 	w.Create(theirs)
 	t.Cleanup(func() { _ = w.API.Delete(context.Background(), theirs) })
-	w.waitLog("belongs to another operator: the API server would drop status.state")
+	w.WaitLog("belongs to another operator: the API server would drop status.state")
 	w.Application("second")
-	w.waitState("second", v1beta2.ApplicationStateSubmitted)
+	w.WaitState("second", v1beta2.ApplicationStateSubmitted)
 
-	ours := gadgetDefinition(w.gadgets(), "phase", "state")
+	ours := gadgetDefinition(gadgets(w), "phase", "state")
 	ours.SetResourceVersion(theirs.GetResourceVersion())
 	kit.Wait(t, "the definition to be replaced", func(ctx context.Context) error {
 		if err := w.API.Get(ctx, client.ObjectKeyFromObject(theirs), theirs); err != nil {
@@ -196,8 +162,8 @@ func TestServedLater(t *testing.T) {
 		ours.SetResourceVersion(theirs.GetResourceVersion())
 		return w.API.Update(ctx, ours)
 	})
-	w.waitLog("Started to serve a kind")
-	w.seesGadget("one")
+	w.WaitLog("Started to serve a kind")
+	seesGadget(w, "one")
 
 	if n := strings.Count(w.Log.String(), "A kind is not served yet"); n > 4 {
 		t.Errorf("the obstacle was logged %d times", n)
@@ -208,8 +174,8 @@ func TestServedLater(t *testing.T) {
 	}
 
 	w.WaitGone(ours)
-	w.Create(gadgetDefinition(w.gadgets(), "phase", "state"))
-	w.seesGadget("two")
+	w.Create(gadgetDefinition(gadgets(w), "phase", "state"))
+	seesGadget(w, "two")
 }
 
 // TestServedOnceAllowed checks an operator whose role lacks the rights for a kind. The log reports that. Other kinds
@@ -217,33 +183,44 @@ func TestServedLater(t *testing.T) {
 // without a restart.
 func TestServedOnceAllowed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	definition := gadgetDefinition(w.gadgets(), "state")
+	w := world.New(t)
+	definition := gadgetDefinition(gadgets(w), "state")
 	w.Create(definition)
 	t.Cleanup(func() { _ = w.API.Delete(context.Background(), definition) })
 
 	account := "system:serviceaccount:" + w.Namespace + ":operator"
-	w.grant("operator", account, rbacv1.PolicyRule{
+	w.Grant("operator", account, rbacv1.PolicyRule{
 		APIGroups: []string{"", "sparkoperator.k8s.io", "networking.k8s.io", "policy"}, Resources: []string{"*"}, Verbs: []string{"*"},
 	})
 	kit.Wait(t, "gadgets to be served", func(ctx context.Context) error {
-		return w.API.List(ctx, listOf(w.gadgets()), client.InNamespace(w.Namespace))
+		return w.API.List(ctx, world.ListOf(gadgets(w)), client.InNamespace(w.Namespace))
 	})
-	w.runGadgets(account)
-	w.waitLog("has no right to list Gadget")
+	runGadgets(w, account)
+	w.WaitLog("has no right to list Gadget")
 	w.Application("pi")
-	w.waitState("pi", v1beta2.ApplicationStateSubmitted)
-	w.grant("gadgets", account, rbacv1.PolicyRule{APIGroups: []string{w.gadgets().Group}, Resources: []string{"*"}, Verbs: []string{"*"}})
-	w.seesGadget("one")
+	w.WaitState("pi", v1beta2.ApplicationStateSubmitted)
+	w.Grant("gadgets", account, rbacv1.PolicyRule{APIGroups: []string{gadgets(w).Group}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	seesGadget(w, "one")
 }
 
-// grant creates a role with the given rules in the test's namespace, and binds the user to it.
-func (w *world) grant(name, user string, rules ...rbacv1.PolicyRule) {
-	w.T.Helper()
-	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, Rules: rules})
-	w.Create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
-	})
+// gadgetKind is the kind of gadgets. Its decision writes a state.
+type gadgetKind struct{}
+
+func (gadgetKind) Traits() *contract.Traits {
+	return &contract.Traits{Name: "gadget", RequiredFields: []string{"status.state"}}
 }
+
+func (gadgetKind) New() client.Object { return &gadget{} }
+
+func (gadgetKind) Status(object client.Object) any { return &object.(*gadget).Status }
+
+func (gadgetKind) ObservedGeneration(object client.Object) int64 { return object.GetGeneration() }
+
+func (gadgetKind) Standing(client.Object) lifecycle.Standing { return lifecycle.Standing{} }
+
+func (gadgetKind) Decide(object client.Object, _ lifecycle.Observed, _ time.Time) lifecycle.Plan {
+	object.(*gadget).Status.State = "seen"
+	return lifecycle.Plan{}
+}
+
+func (gadgetKind) Events(client.Object, lifecycle.Plan) []dialect.Event { return nil }

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -28,8 +27,10 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
+	"github.com/sparkoperator/spark-operator/internal/engine/kueue"
 	"github.com/sparkoperator/spark-operator/internal/engine/sentinel"
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
@@ -40,7 +41,10 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/intake/transport"
 	"github.com/sparkoperator/spark-operator/internal/intake/watchdog"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/process/metricsauth"
+	"github.com/sparkoperator/spark-operator/internal/process/podlogs"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/live"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
@@ -66,39 +70,52 @@ type Environment struct {
 	// SkipNameValidation allows several operators in one process, for tests.
 	SkipNameValidation bool
 
-	// wrap wraps the client of the reconcilers in tests that let writes fail.
-	wrap func(client.Client) client.Client
+	// Wrap wraps the client of the reconcilers in tests that let writes fail.
+	Wrap func(client.Client) client.Client
 }
 
 // Operator is a manager together with the objects that the reconcilers of all kinds share.
 type Operator struct {
 	manager.Manager
-	config   config.Configuration // as it was at the start
-	settings *live.Live           // as it is now
-	recorder *telemetry.Recorder
-	metrics  *telemetry.Metrics
-	traces   *telemetry.Traces
-	optional *thirdparty.Caches
-	watches  *access.Watches // of all caches
-	rush     rush
-	// sentinels are shared by all kinds.
-	sentinels *sentinel.Set
-	allowed   explain.Allowance // limits the queries of all kinds together
-	pods      *handlers.Listener
-	others    []*handlers.Listener // of dependents.Kinds
-	lock      *lock                // nil without leader election
-	hangs     *watchdog.Watchdog
-	webhook   *webhook.Server // nil without the webhook
+	config config.Configuration // as it was at the start
+	rush   rush
+
+	// Live is the configuration as it is now.
+	Live *live.Live
+	// Recorder writes the Events.
+	Recorder *telemetry.Recorder
+	// Metrics are the operator's metrics.
+	Metrics *telemetry.Metrics
+	// Traces are the spans of the passes. They are nil, and their methods do nothing, if traces are off.
+	Traces *telemetry.Traces
+	// Optional contains the caches of kinds that a cluster may lack.
+	Optional *thirdparty.Caches
+	// Watches are those of all caches.
+	Watches *access.Watches
+	// Sentinels are shared by all kinds.
+	Sentinels *sentinel.Set
+
+	allowed explain.Allowance                                        // limits the queries of all kinds together
+	price   func(context.Context, lifecycle.PodUse, time.Time) int64 // nil without prices
+	// runEnded records a finished run; nil if nothing is recorded.
+	runEnded func(context.Context, client.Object)
+	samples  func(client.Object, int32) (driver, executors statusv1.UsageSamples) // nil without samples
+	pods     *handlers.Listener
+	others   []*handlers.Listener // of dependents.Kinds
+	lock     *lock                // nil without leader election
+	hangs    *watchdog.Watchdog
+	webhook  *webhook.Server // nil without the webhook
+	logs     *podlogs.Logs   // nil if logs are not kept
 	// until is the context of Start; nil before Start.
 	until atomic.Pointer[context.Context]
 }
 
-// newOperator creates an operator without reconcilers, which Add adds later. It queries the API server's discovery, so
+// NewEmpty creates an operator without reconcilers, which Add adds later. It queries the API server's discovery, so
 // it returns an error at once if the API server is unreachable.
-func newOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
+func NewEmpty(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta2.AddToScheme(scheme), v1alpha1.AddToScheme(scheme),
-		sparkv1.AddToScheme(scheme)); err != nil {
+		sparkv1.AddToScheme(scheme), kueue.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 
@@ -133,11 +150,17 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		mgr.GetLogger().Info("In these patterns of images and repositories, * stands for no slash; ** stands for any characters", "patterns", texts)
 	}
 
-	op := &Operator{Manager: mgr, config: cfg, settings: live.New(cfg), metrics: metrics, traces: traces, lock: lock, hangs: hangs, watches: watches, rush: rush{atOnce: cfg.Controller.Workers}}
-	op.recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.metrics)
+	op := &Operator{Manager: mgr, config: cfg, Live: live.New(cfg), Metrics: metrics, Traces: traces, lock: lock, hangs: hangs, Watches: watches, rush: rush{atOnce: cfg.Controller.Workers}}
 
-	op.sentinels = sentinel.New(op.settings, op.GetLogger())
-	if err := errors.Join(op.Add(op.hangs), op.Add(op.watches), op.Add(op.sentinels), live.Follow(ctx, op, op.settings)); err != nil {
+	op.price = priceOf(cfg.Prices, mgr)
+	if op.samples, err = samplesOf(cfg.Usage, mgr); err != nil {
+		return nil, err
+	}
+
+	op.Recorder = telemetry.NewRecorder(mgr.GetClient(), mgr.GetAPIReader(), env.Log.WithName("events"), op.Metrics)
+
+	op.Sentinels = sentinel.New(func() sentinel.Settings { return probes(op.Live.Now()) }, op.GetLogger())
+	if err := errors.Join(op.Add(op.hangs), op.Add(op.Watches), op.Add(op.Sentinels), live.Follow(ctx, op, op.Live)); err != nil {
 		return nil, err
 	}
 
@@ -145,8 +168,18 @@ func newOperator(ctx context.Context, cfg config.Configuration, env Environment)
 		return nil, err
 	}
 
-	op.optional = thirdparty.New(op, kinds.Optional(cfg), cacheOptions(cfg), op.watches)
-	if err := mgr.Add(op.optional); err != nil {
+	op.Optional = thirdparty.New(op, configured.Optional(cfg), cacheOptions(cfg), op.Watches)
+
+	if op.logs, err = podlogs.New(ctx, cfg.Logs, op, op.Recorder, op.Metrics, op.namespaceLabels); err != nil {
+		return nil, err
+	}
+
+	if op.runEnded, err = recordsOf(op.logs, op, op.Recorder, op.Metrics); err != nil {
+		return nil, err
+	}
+
+	op.Optional.Contents = queueContents(cfg)
+	if err := mgr.Add(op.Optional); err != nil {
 		return nil, err
 	}
 	return op, op.addProbes()
@@ -168,7 +201,7 @@ func (op *Operator) Start(ctx context.Context) error {
 	recording, finish := context.WithCancel(context.WithoutCancel(ctx))
 
 	written := make(chan error, 1)
-	go func() { written <- op.recorder.Start(recording) }()
+	go func() { written <- op.Recorder.Start(recording) }()
 
 	drained := sync.OnceValue(func() error {
 		finish()
@@ -183,7 +216,12 @@ func (op *Operator) Start(ctx context.Context) error {
 	err := op.Manager.Start(running)
 
 	stop()
-	return errors.Join(err, drained(), reviewed(), op.traces.Close())
+	return errors.Join(err, drained(), reviewed(), op.Traces.Close())
+}
+
+// probes returns the settings of the sentinels.
+func probes(cfg config.Configuration) sentinel.Settings {
+	return sentinel.Settings{Enabled: cfg.Apache.Sentinels.Enabled, Delay: cfg.Apache.Sentinels.Delay.Duration, Namespace: cfg.SentinelNamespace()}
 }
 
 // unlimited returns a copy of a client configuration without rate limits. It leaves the content type unset, so that
@@ -214,8 +252,8 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 			}
 
 			c = client.WithFieldOwner(c, identity.FieldOwner)
-			if env.wrap != nil {
-				c = env.wrap(c)
+			if env.Wrap != nil {
+				c = env.Wrap(c)
 			}
 			return c, nil
 		},
@@ -269,7 +307,7 @@ func (op *Operator) watchDependents(ctx context.Context) error {
 // pass or the decoding of an object has lasted so long that only a restart can end it. /readyz fails if the caches are
 // not synced, if a pass or a decoding hangs, or if the operator is stopping. A standby replica passes both probes.
 func (op *Operator) addProbes() error {
-	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
+	return errors.Join(op.AddHealthzCheck("ping", healthz.Ping), op.AddHealthzCheck("sentinels", op.Sentinels.Check), op.AddHealthzCheck("hangs", op.hangs.Alive),
 		op.AddReadyzCheck("caches", op.synced), op.AddReadyzCheck("hangs", op.hangs.Ready), op.AddReadyzCheck("stopping", op.serves), op.addApacheEndpoints())
 }
 
@@ -290,17 +328,12 @@ func (op *Operator) synced(req *http.Request) error {
 	if !op.GetCache().WaitForCacheSync(ctx) {
 		return errors.New("the caches are not synced yet")
 	}
-	return op.watches.RefusedInAll(op.watchedNamespaces(), op.requiredKinds()...)
+	return op.Watches.RefusedInAll(op.watchedNamespaces(), op.requiredKinds()...)
 }
 
 // backoff returns the rate limiter of a kind's queue, which delays a key only after errors.
 func backoff[R comparable]() workqueue.TypedRateLimiter[R] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[R](errorDelay, maxErrorDelay)
-}
-
-// namespaced returns the key of an object with the given namespace and name.
-func namespaced(namespace, name string) types.NamespacedName {
-	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 // NewOperator creates an operator with every kind that the configuration enables. Start runs the operator. If the API
@@ -309,35 +342,26 @@ func namespaced(namespace, name string) types.NamespacedName {
 // There is one exception. If SparkApplications of sparkoperator.k8s.io are enabled and those of spark.apache.org are
 // not, NewOperator waits until the API server serves the former, at most for controller.cacheSyncTimeout.
 func NewOperator(ctx context.Context, cfg config.Configuration, env Environment) (*Operator, error) {
-	op, err := newOperator(ctx, cfg, env)
+	op, err := NewEmpty(ctx, cfg, env)
 	if err != nil {
 		return nil, err
 	}
 
-	labels := op.namespaceLabels()
+	labels := op.NamespaceLabels()
 
 	var errs []error
-	switch {
-	case cfg.Applications() && cfg.ApacheApplications():
-		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkApplications(op.Settings, labels), time.Now))
-	case cfg.Applications():
-		errs = append(errs, Add(ctx, op, kinds.SparkApplications(op.Settings, labels), time.Now))
-	}
+	for i := range configured.All {
+		served := &configured.All[i]
+		if !served.Enabled(&cfg) {
+			continue
+		}
 
-	if cfg.Schedules() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.Schedules(op.Settings, labels), time.Now))
-	}
+		add := AddWhenServed
+		if served.Kind == kinds.SparkApplication && !cfg.ApacheApplications() {
+			add = Add
+		}
 
-	if cfg.ConnectServers() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkConnects(op.Settings, labels), time.Now))
-	}
-
-	if cfg.ApacheApplications() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.ApacheApplications(op.Settings, labels), time.Now))
-	}
-
-	if cfg.SparkClusters() {
-		errs = append(errs, AddWhenServed(ctx, op, kinds.SparkClusters(op.Settings, labels), time.Now))
+		errs = append(errs, add(ctx, op, served.Build(op.Settings, labels), time.Now))
 	}
 
 	errs = append(errs, op.addWebhook())
@@ -359,6 +383,6 @@ func newTraces(cfg config.Tracing, env Environment, metrics *telemetry.Metrics) 
 
 func metricsOptions(cfg config.Metrics) telemetry.MetricsOptions {
 	return telemetry.MetricsOptions{
-		Prefix: cfg.Prefix, Labels: *cfg.Labels, SubmitBuckets: cfg.JobSubmitLatencyBuckets, StartBuckets: cfg.JobStartLatencyBuckets,
+		Prefix: cfg.Prefix, Labels: *cfg.Labels, SubmitBuckets: cfg.JobSubmitLatencyBuckets, StartBuckets: cfg.JobStartLatencyBuckets, OwnerLabel: cfg.OwnerLabel,
 	}
 }

@@ -1,11 +1,9 @@
-package operator
+package operator_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,56 +17,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/tiny"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
-
-// freeAddress returns an address on which no process listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
-func fetch(ctx context.Context, url string) (int, string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, "", err
-	}
-
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = response.Body.Close() }()
-
-	body, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(body), err
-}
 
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	cfg := testConfig(w.Namespace)
-	cfg.Health.BindAddress, cfg.Metrics.BindAddress = freeAddress(t), freeAddress(t)
+	w := world.New(t)
+	cfg := world.Config(w.Namespace)
+	cfg.Health.BindAddress, cfg.Metrics.BindAddress = world.FreeAddress(t), world.FreeAddress(t)
 
-	op, err := newOperator(w.T.Context(), cfg, w.environment())
+	op, err := operator.NewEmpty(w.T.Context(), cfg, w.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+	if err := operator.Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 
-	w.run(op)
+	w.Run(op)
 
 	for url, says := range map[string]string{
 		"http://" + cfg.Health.BindAddress + "/healthz":  "ok",
@@ -76,7 +47,7 @@ func TestEndpoints(t *testing.T) {
 		"http://" + cfg.Metrics.BindAddress + "/metrics": "controller_runtime_max_concurrent_reconciles",
 	} {
 		kit.Wait(t, url, func(ctx context.Context) error {
-			status, body, err := fetch(ctx, url)
+			status, body, err := world.Fetch(ctx, url)
 			if err == nil && (status != http.StatusOK || !strings.Contains(body, says)) {
 				err = fmt.Errorf("status %d: %s", status, body)
 			}
@@ -89,28 +60,28 @@ func TestEndpoints(t *testing.T) {
 // discovery requests but does not answer lists of pods.
 func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	cfg := testConfig(w.Namespace)
-	cfg.Health.BindAddress = freeAddress(t)
-	env := w.environment()
+	w := world.New(t)
+	cfg := world.Config(w.Namespace)
+	cfg.Health.BindAddress = world.FreeAddress(t)
+	env := w.Environment()
 	hold := make(chan struct{})
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return blockingTransport{next, hold} })
 
-	op, err := newOperator(w.T.Context(), cfg, env)
+	op, err := operator.NewEmpty(w.T.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+	if err := operator.Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 
-	w.run(op)
+	w.Run(op)
 
 	probe := func(path string, status int) {
 		kit.Wait(t, fmt.Sprintf("%s to answer %d", path, status), func(ctx context.Context) error {
-			got, _, err := fetch(ctx, "http://"+cfg.Health.BindAddress+path)
-			return errors.Join(err, want(got, status))
+			got, _, err := world.Fetch(ctx, "http://"+cfg.Health.BindAddress+path)
+			return errors.Join(err, world.Want(got, status))
 		})
 	}
 	probe("/healthz", http.StatusOK)
@@ -138,19 +109,19 @@ func (h blockingTransport) RoundTrip(request *http.Request) (*http.Response, err
 
 func TestLeaderGivesUpItsLease(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	cfg := testConfig(w.Namespace)
+	w := world.New(t)
+	cfg := world.Config(w.Namespace)
 	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
 	start := func() func() {
-		op, err := newOperator(w.T.Context(), cfg, w.environment())
+		op, err := operator.NewEmpty(w.T.Context(), cfg, w.Environment())
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		if err := Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
+		if err := operator.Add(w.T.Context(), op, tiny.Kind(), time.Now); err != nil {
 			t.Fatal(err)
 		}
-		return w.run(op)
+		return w.Run(op)
 	}
 	holder := func() string {
 		lease := &coordinationv1.Lease{}
@@ -168,7 +139,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	stopFirst := start()
 
 	w.Application("one")
-	w.waitState("one", v1beta2.ApplicationStateSubmitted)
+	w.WaitState("one", v1beta2.ApplicationStateSubmitted)
 
 	first := holder()
 
@@ -180,7 +151,7 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 	}
 
 	w.Application("two")
-	w.waitState("two", v1beta2.ApplicationStateSubmitted)
+	w.WaitState("two", v1beta2.ApplicationStateSubmitted)
 
 	if got := holder(); got == first || got == "" {
 		t.Errorf("the lease is held by %q, before that by %q", got, first)
@@ -191,18 +162,18 @@ func TestLeaderGivesUpItsLease(t *testing.T) {
 // status.
 func TestWorkInFlightIsFinished(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	kind := tiny.Kind()
-	kind.Decide = typed.Decides(func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	kind.OnDecide = func(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 		select {
 		case entered <- struct{}{}:
 			<-leave
 		case <-leave:
 		}
 		return tiny.Decide(app, seen, now)
-	})
-	stop := w.runTiny(kind)
+	}
+	stop := w.RunTiny(kind)
 	w.Application("pi")
 	<-entered
 
@@ -210,7 +181,7 @@ func TestWorkInFlightIsFinished(t *testing.T) {
 	go func() { defer close(stopped); stop() }()
 
 	kit.Wait(t, "the shutdown to begin", func(context.Context) error {
-		return want(strings.Contains(w.Log.String(), "waiting for all workers to finish"), true)
+		return world.Want(strings.Contains(w.Log.String(), "waiting for all workers to finish"), true)
 	})
 	close(leave)
 	<-stopped
@@ -222,11 +193,11 @@ func TestWorkInFlightIsFinished(t *testing.T) {
 
 func TestOnlyItsNamespaces(t *testing.T) {
 	t.Parallel()
-	served, other := newWorld(t), newWorld(t)
-	served.runTiny(tiny.Kind())
+	served, other := world.New(t), world.New(t)
+	served.RunTiny(tiny.Kind())
 	other.Application("theirs")
 	served.Application("ours")
-	served.waitState("ours", v1beta2.ApplicationStateSubmitted)
+	served.WaitState("ours", v1beta2.ApplicationStateSubmitted)
 
 	if state := other.Get("theirs").Status.AppState.State; state != "" {
 		t.Errorf("the operator acted in another namespace: %s", state)
@@ -236,29 +207,29 @@ func TestOnlyItsNamespaces(t *testing.T) {
 // TestAllNamespaces checks an operator that serves all namespaces. It is not parallel, since no other test may run an
 // operator or create an application meanwhile.
 func TestAllNamespaces(t *testing.T) {
-	a, b := newWorld(t), newWorld(t)
+	a, b := world.New(t), world.New(t)
 
-	op, err := newOperator(t.Context(), testConfig(), a.environment())
+	op, err := operator.NewEmpty(t.Context(), world.Config(), a.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := Add(t.Context(), op, tiny.Kind(), time.Now); err != nil {
+	if err := operator.Add(t.Context(), op, tiny.Kind(), time.Now); err != nil {
 		t.Fatal(err)
 	}
 
-	stop := a.run(op)
-	for _, w := range []*world{a, b} {
+	stop := a.Run(op)
+	for _, w := range []*world.World{a, b} {
 		w.Application("pi")
-		w.waitState("pi", v1beta2.ApplicationStateSubmitted)
+		w.WaitState("pi", v1beta2.ApplicationStateSubmitted)
 	}
 
 	stop()
 }
 
 func TestStartWithoutAnAPIServer(t *testing.T) {
-	env := Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: prometheus.NewRegistry()}
-	if _, err := newOperator(t.Context(), testConfig(), env); err == nil {
+	env := operator.Environment{Rest: &rest.Config{Host: "https://127.0.0.1:1"}, Registerer: prometheus.NewRegistry()}
+	if _, err := operator.NewEmpty(t.Context(), world.Config(), env); err == nil {
 		t.Error("no error")
 	}
 }
@@ -268,22 +239,22 @@ func TestStartWithoutAnAPIServer(t *testing.T) {
 // starts.
 func TestKindThatIsNotServed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	cfg := testConfig(w.Namespace)
+	w := world.New(t)
+	cfg := world.Config(w.Namespace)
 	cfg.Controller.CacheSyncTimeout.Duration = 10 * time.Millisecond
 
-	op, err := newOperator(t.Context(), cfg, w.environment())
+	op, err := operator.NewEmpty(t.Context(), cfg, w.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	gvk := v1beta2.GroupVersion.WithKind("SparkApplication")
-	if err := op.waitServed(t.Context(), gvk, nil); err != nil {
+	if err := op.WaitServed(t.Context(), gvk, nil); err != nil {
 		t.Errorf("waitServed for a served kind returns %v", err)
 	}
 
 	gvk.Kind = "SparkNothing"
-	if err := op.waitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
+	if err := op.WaitServed(t.Context(), gvk, nil); err == nil || !strings.Contains(err.Error(), "install its CustomResourceDefinition") {
 		t.Errorf("waitServed for a kind that is never served returns %v", err)
 	}
 
@@ -325,12 +296,12 @@ func (s slowWriter) Patch(ctx context.Context, object client.Object, patch clien
 // everything else.
 func TestLastEvents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := world.New(t)
 	slow := &slowStatus{stopped: func() bool { return strings.Contains(w.Log.String(), "waiting for all workers to finish") }}
 	stopping := make(chan struct{})
 	slow.stop = sync.OnceFunc(func() { close(stopping) })
-	stop := w.runTiny(tiny.Kind(), func(env *Environment) {
-		env.wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
+	stop := w.RunTiny(tiny.Kind(), func(env *operator.Environment) {
+		env.Wrap = func(c client.Client) client.Client { slow.Client = c; return slow }
 	})
 	w.Application("pi")
 	<-stopping
@@ -347,17 +318,5 @@ func TestLastEvents(t *testing.T) {
 
 	if len(events.Items) != 1 || events.Items[0].Reason != "TinyLaunched" {
 		t.Errorf("the events are %+v, want only the event of the launch", events.Items)
-	}
-}
-
-// TestFirstPasses checks that first passes over new objects may occupy at most three quarters of the workers. The other
-// workers are reserved for objects that are already running. Of fewer than four workers, it reserves no worker.
-func TestFirstPasses(t *testing.T) {
-	t.Parallel()
-
-	for workers, want := range map[int]int{1: 1, 3: 3, 4: 3, 16: 12, 1024: 768} {
-		if got := firstPasses(workers); got != want {
-			t.Errorf("firstPasses returns %d of %d workers, want %d", got, workers, want)
-		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
 	"github.com/sparkoperator/spark-operator/internal/webhook/certs"
@@ -44,7 +44,7 @@ func (op *Operator) addWebhook() error {
 	}
 
 	var reviewers []*webhook.Reviewer
-	for _, kind := range kinds.Admission(op.namespaceLabels()) {
+	for _, kind := range configured.Admission(op.NamespaceLabels()) {
 		reviewers = append(reviewers, &webhook.Reviewer{Kind: kind, Settings: op.Settings, Serves: scope.Reviews, Labels: scope.Labels, Quotas: quotas, Clock: time.Now, Log: log})
 	}
 
@@ -108,7 +108,7 @@ func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Co
 
 	options := cacheOptions(op.config)
 	options.Scheme, options.Mapper, options.HTTPClient, options.DefaultTransform = op.GetScheme(), op.GetRESTMapper(), op.GetHTTPClient(), nil
-	options.NewInformer = op.watches.NewInformer(toolscache.NewSharedIndexInformer)
+	options.NewInformer = op.Watches.NewInformer(toolscache.NewSharedIndexInformer)
 
 	quotas, err := quota.NewCache(op.GetConfig(), options)
 	if err != nil {
@@ -117,13 +117,13 @@ func (op *Operator) quotas(cfg config.ResourceQuotaEnforcement) (func(context.Co
 
 	kind := corev1.SchemeGroupVersion.WithKind("ResourceQuota").GroupKind()
 	in := func(ctx context.Context, namespace string) ([]corev1.ResourceQuota, error) {
-		if err := op.watches.Refused(namespace, kind); err != nil {
+		if err := op.Watches.Refused(namespace, kind); err != nil {
 			return nil, err
 		}
 		return quotas.In(ctx, namespace)
 	}
 	ready := func(req *http.Request) error {
-		return errors.Join(quotas.Ready(req), op.watches.RefusedInAll(op.watchedNamespaces(), kind))
+		return errors.Join(quotas.Ready(req), op.Watches.RefusedInAll(op.watchedNamespaces(), kind))
 	}
 	return in, errors.Join(op.Add(quotas), op.AddReadyzCheck("quotas", ready))
 }
@@ -143,7 +143,7 @@ func (op *Operator) certificates(cfg config.Webhook, serving *certs.Serving) man
 		mutating = self.Configuration
 	}
 	return &certs.SelfSigned{
-		Reader: op.GetAPIReader(), Writer: op.GetClient(), Secret: namespaced(self.Namespace, self.Secret), Configuration: self.Configuration,
+		Reader: op.GetAPIReader(), Writer: op.GetClient(), Secret: client.ObjectKey{Namespace: self.Namespace, Name: self.Secret}, Configuration: self.Configuration,
 		Mutating: mutating,
 		Names:    []string{self.Service + "." + self.Namespace + ".svc"}, Lifetime: self.Lifetime.Duration, Serving: serving, Log: log,
 	}

@@ -1,7 +1,8 @@
 package config
 
 import (
-	"slices"
+	"cmp"
+	"regexp"
 	"strings"
 	"time"
 
@@ -40,6 +41,8 @@ type Apache struct {
 	// MissingDriverGracePeriod is how long a new driver pod may be missing from the cache before the operator reads the
 	// pod from the API server. Default 10s.
 	MissingDriverGracePeriod metav1.Duration `json:"missingDriverGracePeriod,omitzero"`
+	// Events configures the Events about custom resources of this API.
+	Events ApacheEvents `json:"events,omitzero"`
 	// Sentinels are custom resources with the label spark.operator/sentinel=true, with which the operator probes
 	// itself.
 	Sentinels Sentinels `json:"sentinels,omitzero"`
@@ -77,6 +80,27 @@ type ApacheClusters struct {
 	// Domain is the DNS domain of Services in the Kubernetes cluster. Workers find each other by names in this domain.
 	// Default "cluster.local".
 	Domain string `json:"domain,omitempty"`
+}
+
+// ApacheEvents configures the Events about SparkApplications and SparkClusters of spark.apache.org. It has no effect on
+// the API sparkoperator.k8s.io.
+type ApacheEvents struct {
+	// Enabled writes Events. Default true.
+	Enabled *bool `json:"enabled,omitempty"`
+	// ExcludedReasons are regular expressions in the syntax of RE2. No Event is written whose whole reason matches one
+	// of them. Default: none.
+	ExcludedReasons []string `json:"excludedReasons,omitempty"`
+	// MinInterval is the shortest time between two Events about one object that have the same reason and the same
+	// message. 0 writes all of them. Default 5m.
+	MinInterval *metav1.Duration `json:"minInterval,omitempty"`
+}
+
+// ReasonExpression compiles an expression of ApacheEvents.ExcludedReasons. The result matches only whole reasons.
+func ReasonExpression(text string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(text); err != nil { // so that the group below cannot complete the expression
+		return nil, err
+	}
+	return regexp.Compile(`\A(?:` + text + `)\z`)
 }
 
 // Sentinels configures how the operator probes itself with sentinels: custom resources with the label
@@ -125,19 +149,17 @@ func (c *Configuration) SparkClusters() bool {
 	return c.ApacheApplications() && *c.Apache.Clusters.Enabled
 }
 
-func (s *SparkOperator) applyDefaults() {
-	if s.Enabled == nil {
-		s.Enabled = new(true)
-	}
+// SentinelNamespace returns the namespace of the sentinels that the operator writes to; empty for every namespace.
+func (c *Configuration) SentinelNamespace() string {
+	return cmp.Or(c.Apache.Sentinels.Namespace, c.Identity.Namespace)
 }
 
 func (a *Apache) applyDefaults() {
-	for _, on := range []**bool{&a.Enabled, &a.Clusters.Enabled, &a.TrimHistory} {
-		if *on == nil {
-			*on = new(true)
-		}
-	}
-
+	setDefault(&a.Enabled, new(true))
+	setDefault(&a.Clusters.Enabled, new(true))
+	setDefault(&a.TrimHistory, new(true))
+	setDefault(&a.Events.Enabled, new(true))
+	setDefault(&a.Events.MinInterval, &metav1.Duration{Duration: 5 * time.Minute})
 	setDefault(&a.OperatorName, "spark-kubernetes-operator")
 	setDefault(&a.Clusters.MasterStartTimeout.Duration, 10*time.Minute)
 	setDefault(&a.Clusters.Domain, "cluster.local")
@@ -155,28 +177,37 @@ func validateApache(c *Configuration) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(path.Child("enabled"), false, "sparkOperator.enabled is false as well, so nothing would be served; set one of the two to true"))
 	}
 
-	for _, problem := range validation.IsValidLabelValue(a.OperatorName) {
-		errs = append(errs, field.Invalid(path.Child("operatorName"), a.OperatorName, problem))
-	}
+	errs = append(errs, checked(path.Child("operatorName"), a.OperatorName, validation.IsValidLabelValue)...)
 
 	if _, err := labels.Parse(a.LabelSelector); err != nil {
 		errs = append(errs, field.Invalid(path.Child("labelSelector"), a.LabelSelector, err.Error()))
 	}
 
-	for _, problem := range validation.IsDNS1123Subdomain(a.Clusters.Domain) {
-		errs = append(errs, field.Invalid(path.Child("clusters", "domain"), a.Clusters.Domain, problem))
-	}
+	errs = append(errs, checked(path.Child("clusters", "domain"), a.Clusters.Domain, validation.IsDNS1123Subdomain)...)
 
-	if clients := []string{MasterClientsDrivers, MasterClientsNamespace, MasterClientsAnyone}; !slices.Contains(clients, a.Clusters.MasterClients) {
-		errs = append(errs, field.NotSupported(path.Child("clusters", "masterClients"), a.Clusters.MasterClients, clients))
-	}
+	errs = append(errs, oneOf(path.Child("clusters", "masterClients"), a.Clusters.MasterClients, MasterClientsDrivers, MasterClientsNamespace, MasterClientsAnyone)...)
 
 	errs = append(errs, positive(path.Child("clusters", "masterStartTimeout"), a.Clusters.MasterStartTimeout)...)
 	errs = append(errs, positive(path.Child("missingDriverGracePeriod"), a.MissingDriverGracePeriod)...)
 
 	errs = append(errs, positive(path.Child("sentinels", "delay"), a.Sentinels.Delay)...)
+	errs = append(errs, a.Events.validate(path.Child("events"))...)
+
 	if p := a.Metrics.Path; !IsPath(p) {
 		errs = append(errs, field.Invalid(path.Child("metrics", "path"), p, NotPath))
+	}
+	return errs
+}
+
+func (e *ApacheEvents) validate(path *field.Path) (errs field.ErrorList) {
+	for i, text := range e.ExcludedReasons {
+		if _, err := ReasonExpression(text); err != nil {
+			errs = append(errs, field.Invalid(path.Child("excludedReasons").Index(i), text, err.Error()))
+		}
+	}
+
+	if d := e.MinInterval.Duration; d < 0 {
+		errs = append(errs, field.Invalid(path.Child("minInterval"), d.String(), "must not be negative"))
 	}
 	return errs
 }

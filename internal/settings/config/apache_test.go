@@ -14,9 +14,12 @@ func TestSwitchedOffAPIDisablesItsKinds(t *testing.T) {
 		{"both APIs", "", served{true, true, true, true, true}},
 		{"only sparkoperator.k8s.io", "apache: {enabled: false}\n", served{true, true, true, false, false}},
 		{"only spark.apache.org", "sparkOperator: {enabled: false}\n", served{false, false, false, true, true}},
-		{"Connect and schedules without their API", "sparkOperator: {enabled: false}\nconnect: {enabled: true}\nscheduledApplications: {enabled: true}\n", served{false, false, false, true, true}},
+		{"Connect and schedules without their API",
+			"sparkOperator: {enabled: false}\nconnect: {enabled: true}\nscheduledApplications: {enabled: true}\n",
+			served{false, false, false, true, true}},
 		{"no clusters", "apache: {clusters: {enabled: false}}\n", served{true, true, true, true, false}},
-		{"clusters without their API", "apache: {enabled: false, clusters: {enabled: true}}\n", served{true, true, true, false, false}},
+		{"clusters without their API", "apache: {enabled: false, clusters: {enabled: true}}\n",
+			served{true, true, true, false, false}},
 	} {
 		c, err := Parse([]byte(header + test.file))
 		if err != nil {
@@ -24,7 +27,8 @@ func TestSwitchedOffAPIDisablesItsKinds(t *testing.T) {
 			continue
 		}
 
-		if got := (served{c.Applications(), c.Schedules(), c.ConnectServers(), c.ApacheApplications(), c.SparkClusters()}); got != test.want {
+		if got := (served{c.Applications(), c.Schedules(), c.ConnectServers(), c.ApacheApplications(),
+			c.SparkClusters()}); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 	}

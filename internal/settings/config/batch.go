@@ -24,15 +24,23 @@ type BatchScheduler struct {
 	KubeSchedulerNames []string `json:"kubeSchedulerNames,omitempty"`
 }
 
+// Kueue configures the integration with the queue Kueue. SparkApplications of sparkoperator.k8s.io are not part of it,
+// because Kueue has an integration of its own for them.
+type Kueue struct {
+	// Enabled queues SparkApplications and SparkClusters of spark.apache.org and SparkConnects with the label
+	// kueue.x-k8s.io/queue-name: their pods are created only when Kueue admits them. The operator needs rights on
+	// Workloads, ResourceFlavors, WorkloadPriorityClasses and PriorityClasses. Kueue's definitions (v1beta2) may be
+	// installed later; until then, labelled resources wait. If false, the label has no effect. Default false.
+	Enabled bool `json:"enabled,omitempty"`
+}
+
 func validateBatchScheduler(c *Configuration) (errs field.ErrorList) {
 	path, b := field.NewPath("batchScheduler"), &c.BatchScheduler
 
 	known := []string{gang.VolcanoScheduler, gang.YuniKornScheduler}
 	for i, name := range b.KubeSchedulerNames {
 		at := path.Child("kubeSchedulerNames").Index(i)
-		for _, problem := range validation.IsDNS1123Subdomain(name) {
-			errs = append(errs, field.Invalid(at, name, problem))
-		}
+		errs = append(errs, checked(at, name, validation.IsDNS1123Subdomain)...)
 
 		if slices.Contains(known, name) {
 			errs = append(errs, field.Duplicate(at, name))

@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
+	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 	"github.com/sparkoperator/spark-operator/internal/settings/platformdefaults"
 	"github.com/sparkoperator/spark-operator/internal/settings/policy"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -68,11 +70,20 @@ type Configuration struct {
 	Webhook Webhook `json:"webhook,omitzero"`
 	// BatchScheduler configures the schedulers that may place an application as a whole. Default: none.
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitzero"`
+	// Kueue configures the integration with the queue Kueue. Default: off.
+	Kueue Kueue `json:"kueue,omitzero"`
 	// Defaults are default settings of custom resources, by namespace. Default: none.
 	Defaults []platformdefaults.Default `json:"defaults,omitempty"`
+	// Usage configures what the operator finds out about the usage of pods.
+	Usage Usage `json:"usage,omitzero"`
+	// Prices are what an hour of requested resources costs. The last price in the list that applies to the node of a pod
+	// counts. The operator needs the right to list nodes if a price depends on the labels of nodes. Default: none.
+	Prices []usage.Price `json:"prices,omitempty"`
 	// Policy has the rules of the platform for custom resources. Default: none, except that snippet annotations are
 	// denied.
 	Policy policy.Policy `json:"policy,omitzero"`
+	// Logs says which logs are kept, by namespace. Default: none.
+	Logs []keptlogs.Entry `json:"logs,omitempty"`
 }
 
 // These are the values of Submission.Mode, the same as those of spec.submission.mode in an application.
@@ -206,6 +217,9 @@ type Application struct {
 	// Connect servers always have both, and applications of spark.apache.org always have spark.authenticate. Default
 	// false.
 	Authenticate bool `json:"authenticate,omitempty"`
+	// StatefulSets says that the service accounts of drivers may manage StatefulSets, which the allocator "statefulset"
+	// of executors needs. Without it, such an application gets a warning. Default false.
+	StatefulSets bool `json:"statefulSets,omitempty"`
 }
 
 // Timeouts limit the phases of an application, in seconds. 0 means no limit.
@@ -214,7 +228,8 @@ type Timeouts struct {
 	DriverStartSeconds int64 `json:"driverStartSeconds,omitempty"`
 	// DriverReadySeconds is the time from the start of the driver container until the driver pod is ready.
 	DriverReadySeconds int64 `json:"driverReadySeconds,omitempty"`
-	// ExecutorsStartSeconds is the time from the readiness of the driver pod until the initial executors run.
+	// ExecutorsStartSeconds is the time from the readiness of the driver pod until the initial executors run, without
+	// the time behind scheduling gates.
 	ExecutorsStartSeconds int64 `json:"executorsStartSeconds,omitempty"`
 	// RunSeconds is the time from the submission until the application ends.
 	RunSeconds int64 `json:"runSeconds,omitempty"`
@@ -245,12 +260,27 @@ func (c *Configuration) WatchesAll() bool {
 
 // WatchesNamespaces reports whether the operator watches Namespace objects, because a setting depends on their labels.
 func (c *Configuration) WatchesNamespaces() bool {
-	return c.Namespaces.Selector != "" || c.SelectsByNamespace()
+	return c.Namespaces.Selector != "" || c.SelectsByNamespace() || keptlogs.Selects(c.Logs)
 }
 
 // SelectsByNamespace reports whether the platform's defaults or rules depend on the labels of namespaces.
 func (c *Configuration) SelectsByNamespace() bool {
 	return platformdefaults.Selects(c.Defaults) || c.Policy.NeedsNamespaceLabels()
+}
+
+// UnshownEventLogs returns the first directory of event logs for which no entry of the defaults names a History Server.
+// It returns "" if there is none, or if the configuration is unknown (nil).
+func (c *Configuration) UnshownEventLogs() string {
+	if c == nil {
+		return ""
+	}
+
+	for i := range c.Defaults {
+		if d := &c.Defaults[i]; d.EventLogDirectory != "" && d.HistoryServer == "" && d.Name != platformdefaults.HistoryEntry {
+			return d.EventLogDirectory
+		}
+	}
+	return ""
 }
 
 // Off is the bind address that switches an endpoint off.
@@ -266,17 +296,13 @@ func Default() Configuration {
 func (c *Configuration) applyDefaults() {
 	setDefault(&c.APIVersion, APIVersion)
 	setDefault(&c.Kind, Kind)
-
-	if c.LeaderElection.Enabled == nil {
-		c.LeaderElection.Enabled = new(true)
-	}
-
+	setDefault(&c.LeaderElection.Enabled, new(true))
 	setDefault(&c.LeaderElection.LeaseName, "spark-operator-controller-lock")
 	setDefault(&c.LeaderElection.LeaseDuration.Duration, 15*time.Second)
 	setDefault(&c.LeaderElection.RenewDeadline.Duration, 10*time.Second)
 	setDefault(&c.LeaderElection.RetryPeriod.Duration, 2*time.Second)
 	c.Metrics.applyDefaults()
-	c.Tracing.applyDefaults()
+	setDefault(&c.Tracing.SamplingRatio, new(1.0))
 	setDefault(&c.Health.BindAddress, ":8081")
 	setDefault(&c.Pprof.BindAddress, Off)
 	setDefault(&c.Logging.Level, "info")
@@ -284,21 +310,18 @@ func (c *Configuration) applyDefaults() {
 	setDefault(&c.Controller.Workers, 16)
 	setDefault(&c.Controller.CacheSyncTimeout.Duration, 2*time.Minute)
 	setDefault(&c.Controller.ShutdownTimeout.Duration, 20*time.Second)
-
-	if c.Application.MaxTrackedExecutorPerApp == nil {
-		c.Application.MaxTrackedExecutorPerApp = new(int32(1000))
-	}
-
+	setDefault(&c.Application.MaxTrackedExecutorPerApp, new(int32(1000)))
 	setDefault(&c.Application.DriverPodCreationGracePeriod.Duration, 10*time.Second)
 	setDefault(&c.Submission.Mode, SubmissionAuto)
 	setDefault(&c.Submission.Runners, new(true))
 	c.UI.applyDefaults()
 	c.ScheduledApplications.applyDefaults()
 	c.Connect.applyDefaults()
-	c.SparkOperator.applyDefaults()
+	setDefault(&c.SparkOperator.Enabled, new(true))
 	c.Apache.applyDefaults()
 	c.Webhook.applyDefaults(c.Identity.Namespace)
 	c.DynamicConfig.applyDefaults(c.Apache.OperatorName)
+	keptlogs.ApplyDefaults(c.Logs)
 	setDefault(&c.Application.KubernetesMaster, "k8s://https://kubernetes.default.svc")
 }
 

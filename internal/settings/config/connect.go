@@ -1,8 +1,6 @@
 package config
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -25,16 +23,10 @@ type Connect struct {
 }
 
 func (c *Connect) applyDefaults() {
-	if c.Enabled == nil {
-		c.Enabled = new(true)
-	}
-
+	setDefault(&c.Enabled, new(true))
 	setDefault(&c.NetworkPolicy, PolicyAnywhere)
 }
 
-func validateConnect(c *Configuration) (errs field.ErrorList) {
-	if known := []string{PolicyAnywhere, PolicyNamespace, PolicyNone}; !slices.Contains(known, c.Connect.NetworkPolicy) {
-		errs = append(errs, field.NotSupported(field.NewPath("connect", "networkPolicy"), c.Connect.NetworkPolicy, known))
-	}
-	return errs
+func validateConnect(c *Configuration) field.ErrorList {
+	return oneOf(field.NewPath("connect", "networkPolicy"), c.Connect.NetworkPolicy, PolicyAnywhere, PolicyNamespace, PolicyNone)
 }

@@ -55,7 +55,9 @@ func TestPageOfTheConfiguration(t *testing.T) {
 		want.TypeMeta = metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
 		if i == 1 {
 			// The file with every field lists the default buckets, which Default leaves out.
-			want.Metrics.JobSubmitLatencyBuckets, want.Metrics.JobStartLatencyBuckets = got.Metrics.JobSubmitLatencyBuckets, got.Metrics.JobStartLatencyBuckets
+			want.Metrics.JobSubmitLatencyBuckets,
+				want.Metrics.JobStartLatencyBuckets = got.Metrics.JobSubmitLatencyBuckets,
+				got.Metrics.JobStartLatencyBuckets
 		}
 
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -98,7 +100,8 @@ func unwritten(kind reflect.Type, written map[string]any, path string) (missing 
 			continue
 		}
 
-		if within, isMap := value.(map[string]any); isMap && field.Type.Kind() == reflect.Struct && field.Type != reflect.TypeFor[metav1.Duration]() {
+		if within, isMap := value.(map[string]any); isMap && field.Type.Kind() == reflect.Struct &&
+			field.Type != reflect.TypeFor[metav1.Duration]() {
 			missing = append(missing, unwritten(field.Type, within, path+name+".")...)
 		}
 	}
@@ -107,7 +110,8 @@ func unwritten(kind reflect.Type, written map[string]any, path string) (missing 
 
 // TestUnwritten checks that unwritten finds missing fields at every depth.
 func TestUnwritten(t *testing.T) {
-	got := unwritten(reflect.TypeFor[Configuration](), map[string]any{"apiVersion": APIVersion, "kind": Kind, "ui": map[string]any{"service": true}}, "")
+	got := unwritten(reflect.TypeFor[Configuration](),
+		map[string]any{"apiVersion": APIVersion, "kind": Kind, "ui": map[string]any{"service": true}}, "")
 	for _, want := range []string{"namespaces", "batchScheduler", "ui.ingress", "ui.route"} {
 		if !strings.Contains(" "+strings.Join(got, " ")+" ", " "+want+" ") {
 			t.Errorf("%v does not have %s", got, want)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,15 +50,9 @@ func (d *DynamicConfig) applyDefaults(operatorName string) {
 
 func validateDynamicConfig(c *Configuration) (errs field.ErrorList) {
 	path, d := field.NewPath("dynamicConfig"), &c.DynamicConfig
-	if sources := []string{SourceConfigMap, SourceFile}; !slices.Contains(sources, d.Source) {
-		errs = append(errs, field.NotSupported(path.Child("source"), d.Source, sources))
-	}
+	errs = append(errs, oneOf(path.Child("source"), d.Source, SourceConfigMap, SourceFile)...)
 
-	if d.Namespace != "" {
-		for _, problem := range validation.IsDNS1123Label(d.Namespace) {
-			errs = append(errs, field.Invalid(path.Child("namespace"), d.Namespace, problem))
-		}
-	}
+	errs = append(errs, optional(path.Child("namespace"), d.Namespace, validation.IsDNS1123Label)...)
 
 	switch selector, err := labels.Parse(d.Selector); {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -26,6 +27,9 @@ type Metrics struct {
 	// Characters that Prometheus does not allow in a label's name become underscores. If an application lacks a label,
 	// the value of that label is "Unknown". Default [app_type]; an empty list means none.
 	Labels *[]string `json:"labels,omitempty"`
+	// OwnerLabel is the key of the label of custom resources by whose value the metrics count usage, beside the
+	// namespace, such as "team". Default none.
+	OwnerLabel string `json:"ownerLabel,omitempty"`
 	// JobSubmitLatencyBuckets are the upper bounds of the histogram buckets for the time from an application's creation
 	// to its submission, in seconds, ascending. Default 0.0625 to 256, each twice the one before.
 	JobSubmitLatencyBuckets []float64 `json:"jobSubmitLatencyBuckets,omitempty"`
@@ -48,16 +52,7 @@ type Tracing struct {
 
 func (m *Metrics) applyDefaults() {
 	setDefault(&m.BindAddress, "127.0.0.1:8080")
-
-	if m.Labels == nil {
-		m.Labels = &[]string{"app_type"}
-	}
-}
-
-func (t *Tracing) applyDefaults() {
-	if t.SamplingRatio == nil {
-		t.SamplingRatio = new(1.0)
-	}
+	setDefault(&m.Labels, &[]string{"app_type"})
 }
 
 // maxMetricLabels limits the configured labels, because each label multiplies the number of series.
@@ -98,6 +93,7 @@ func validateMetrics(c *Configuration) (errs field.ErrorList) {
 		names = append(names, name)
 	}
 
+	errs = append(errs, optional(path.Child("ownerLabel"), m.OwnerLabel, validation.IsQualifiedName)...)
 	errs = append(errs, validateBuckets(path.Child("jobSubmitLatencyBuckets"), m.JobSubmitLatencyBuckets)...)
 	return append(errs, validateBuckets(path.Child("jobStartLatencyBuckets"), m.JobStartLatencyBuckets)...)
 }

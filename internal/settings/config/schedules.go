@@ -1,8 +1,6 @@
 package config
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -23,16 +21,10 @@ type ScheduledApplications struct {
 }
 
 func (s *ScheduledApplications) applyDefaults() {
-	if s.Enabled == nil {
-		s.Enabled = new(true)
-	}
-
+	setDefault(&s.Enabled, new(true))
 	setDefault(&s.TimestampPrecision, "nanos")
 }
 
-func validateScheduledApplications(c *Configuration) (errs field.ErrorList) {
-	if precision := c.ScheduledApplications.TimestampPrecision; !slices.Contains(precisions, precision) {
-		errs = append(errs, field.NotSupported(field.NewPath("scheduledApplications", "timestampPrecision"), precision, precisions))
-	}
-	return errs
+func validateScheduledApplications(c *Configuration) field.ErrorList {
+	return oneOf(field.NewPath("scheduledApplications", "timestampPrecision"), c.ScheduledApplications.TimestampPrecision, precisions...)
 }

@@ -78,36 +78,20 @@ type Exposure struct {
 }
 
 func (u *UI) applyDefaults() {
-	if u.Service == nil {
-		u.Service = new(true)
-	}
-
-	if u.Ingress.Enabled == nil {
-		u.Ingress.Enabled = new(u.Ingress.URLFormat != "")
-	}
-
-	if u.Route.Enabled == nil {
-		u.Route.Enabled = new(len(u.Route.ParentRefs) > 0)
-	}
+	setDefault(&u.Service, new(true))
+	setDefault(&u.Ingress.Enabled, new(u.Ingress.URLFormat != ""))
+	setDefault(&u.Route.Enabled, new(len(u.Route.ParentRefs) > 0))
 }
 
-func validateUI(c *Configuration) field.ErrorList {
-	return append(validateIngress(&c.UI.Ingress), validateRoute(&c.UI.Route)...)
-}
-
-func validateIngress(ingress *UIIngress) (errs field.ErrorList) {
-	path := field.NewPath("ui", "ingress")
-	if ingress.ClassName != "" {
-		for _, problem := range validation.IsDNS1123Subdomain(ingress.ClassName) {
-			errs = append(errs, field.Invalid(path.Child("className"), ingress.ClassName, problem))
-		}
-	}
+func validateIngress(c *Configuration) (errs field.ErrorList) {
+	path, ingress := field.NewPath("ui", "ingress"), &c.UI.Ingress
+	errs = append(errs, optional(path.Child("className"), ingress.ClassName, validation.IsDNS1123Subdomain)...)
 	return append(errs, apivalidation.ValidateAnnotations(ingress.Annotations, path.Child("annotations"))...)
 }
 
-func validateRoute(route *UIRoute) (errs field.ErrorList) {
+func validateRoute(c *Configuration) (errs field.ErrorList) {
 	path := field.NewPath("ui", "route")
-	for i, parent := range route.ParentRefs {
+	for i, parent := range c.UI.Route.ParentRefs {
 		errs = append(errs, validateParent(path.Child("parentRefs").Index(i), parent)...)
 	}
 	return errs
@@ -195,11 +179,7 @@ func validateParent(path *field.Path, parent ParentRef) (errs field.ErrorList) {
 		errs = append(errs, field.Required(path.Child("name"), "set the name of a Gateway"))
 	}
 
-	if parent.Namespace != "" {
-		for _, problem := range validation.IsDNS1123Label(parent.Namespace) {
-			errs = append(errs, field.Invalid(path.Child("namespace"), parent.Namespace, problem))
-		}
-	}
+	errs = append(errs, optional(path.Child("namespace"), parent.Namespace, validation.IsDNS1123Label)...)
 
 	if parent.Port < 0 || parent.Port > 65535 {
 		errs = append(errs, field.Invalid(path.Child("port"), parent.Port, fmt.Sprintf("must be from 1 to %d, or left out", 65535)))

@@ -28,8 +28,10 @@ ui:
 	want := UI{
 		Service: new(false),
 		Ingress: UIIngress{
-			Enabled: new(true), URLFormat: "https://spark.example.com/{{ $appNamespace }}/{{$appName}}", ClassName: "nginx",
-			Annotations: map[string]string{"a": "b"}, TLS: []networkingv1.IngressTLS{{Hosts: []string{"spark.example.com"}, SecretName: "cert"}},
+			Enabled: new(true), URLFormat: "https://spark.example.com/{{ $appNamespace }}/{{$appName}}",
+			ClassName:   "nginx",
+			Annotations: map[string]string{"a": "b"},
+			TLS:         []networkingv1.IngressTLS{{Hosts: []string{"spark.example.com"}, SecretName: "cert"}},
 		},
 		Route: UIRoute{
 			Enabled: new(true), URLFormat: "/{{$appNamespace}}/{{$appName}}",
@@ -62,8 +64,10 @@ func TestUIIsSwitchedOn(t *testing.T) {
 			continue
 		}
 
-		if u := c.UI; *u.Service != test.service || *u.Ingress.Enabled != test.ingress || *u.Route.Enabled != test.route {
-			t.Errorf("%s: Service %v, Ingress %v, route %v", test.file, *u.Service, *u.Ingress.Enabled, *u.Route.Enabled)
+		if u := c.UI; *u.Service != test.service || *u.Ingress.Enabled != test.ingress ||
+			*u.Route.Enabled != test.route {
+			t.Errorf("%s: Service %v, Ingress %v, route %v", test.file, *u.Service, *u.Ingress.Enabled,
+				*u.Route.Enabled)
 		}
 	}
 }
@@ -73,30 +77,42 @@ func TestUIIsSwitchedOn(t *testing.T) {
 func TestInvalidUIAddressIsAWarning(t *testing.T) {
 	const base, selected = "namespaces: {names: [jobs]}\n", "namespaces: {names: [jobs], selector: spark=yes}\n"
 	for _, test := range []struct{ name, file, before, field, says string }{
-		{"no host", "ingress: {urlFormat: '/{{$appNamespace}}/{{$appName}}'}", "", "ui.ingress.urlFormat", "needs a host"},
+		{"no host", "ingress: {urlFormat: '/{{$appNamespace}}/{{$appName}}'}", "", "ui.ingress.urlFormat",
+			"needs a host"},
 		{"empty host", "ingress: {urlFormat: 'http:///a'}", "", "ui.ingress.urlFormat", "has no host"},
-		{"placeholder", "ingress: {urlFormat: '{{$app}}.example.com'}", "", "ui.ingress.urlFormat", "{{$appName}}, {{$appNamespace}} and {{$appId}}"},
-		{"placeholder without a dollar sign", "ingress: {urlFormat: '{{appName}}.example.com'}", "", "ui.ingress.urlFormat", "is not a placeholder"},
+		{"placeholder", "ingress: {urlFormat: '{{$app}}.example.com'}", "", "ui.ingress.urlFormat",
+			"{{$appName}}, {{$appNamespace}} and {{$appId}}"},
+		{"placeholder without a dollar sign", "ingress: {urlFormat: '{{appName}}.example.com'}", "",
+			"ui.ingress.urlFormat", "is not a placeholder"},
 		{"no URL", "ingress: {urlFormat: 'a b.example.com'}", "", "ui.ingress.urlFormat", "is not a URL"},
 		{"scheme", "ingress: {urlFormat: 'ftp://example.com'}", "", "ui.ingress.urlFormat", "write http or https"},
-		{"query", "ingress: {urlFormat: 'example.com/?app={{$appName}}'}", "", "ui.ingress.urlFormat", "leave out user, query and fragment"},
+		{"query", "ingress: {urlFormat: 'example.com/?app={{$appName}}'}", "", "ui.ingress.urlFormat",
+			"leave out user, query and fragment"},
 		{"host", "ingress: {urlFormat: 'Not_A_Host/a'}", "", "ui.ingress.urlFormat", "is not a host name"},
 		{"path", "ingress: {urlFormat: 'example.com/(.*)'}", "", "ui.ingress.urlFormat", "other characters"},
 		{"switched off", "ingress: {enabled: false, urlFormat: '/a'}", "", "", ""},
 		{"no address", "route: {parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "ui.ingress.urlFormat"},
 		{"Gateways only in applications", "route: {enabled: true}", "", "", ""},
-		{"route that matches every request", "route: {urlFormat: '/', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "match all requests"},
-		{"route's URL", "route: {urlFormat: 'a/{{$x}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "is not a placeholder"},
+		{"route that matches every request", "route: {urlFormat: '/', parentRefs: [{name: g}]}", "",
+			"ui.route.urlFormat", "match all requests"},
+		{"route's URL", "route: {urlFormat: 'a/{{$x}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat",
+			"is not a placeholder"},
 		{"route is switched off", "route: {urlFormat: 'a/{{$x}}'}", "", "", ""},
 		{"two paths", "ingress: {urlFormat: 'a.b/{{$appId}}'}, route: {urlFormat: 'a.b/x/{{$appId}}', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "spark.ui.proxyBase"},
-		{"one address for all applications", "ingress: {urlFormat: spark.example.com}", "", "ui.ingress.urlFormat", "all applications share one address"},
-		{"one address for all applications, one namespace", "ingress: {urlFormat: spark.example.com}", base, "ui.ingress.urlFormat", "put {{$appName}} or {{$appId}} into the format"},
-		{"one address for each namespace", "ingress: {urlFormat: 'spark.example.com/{{$appNamespace}}'}", "", "ui.ingress.urlFormat", "all applications share one address"},
-		{"one address for each name", "ingress: {urlFormat: '{{$appName}}.example.com'}", "", "ui.ingress.urlFormat", "put {{$appNamespace}} or {{$appId}} into the format"},
-		{"one address for each name, selected namespaces", "ingress: {urlFormat: '{{$appName}}.example.com'}", selected, "ui.ingress.urlFormat", "in several namespaces"},
+		{"one address for all applications", "ingress: {urlFormat: spark.example.com}", "", "ui.ingress.urlFormat",
+			"all applications share one address"},
+		{"one address for all applications, one namespace", "ingress: {urlFormat: spark.example.com}", base,
+			"ui.ingress.urlFormat", "put {{$appName}} or {{$appId}} into the format"},
+		{"one address for each namespace", "ingress: {urlFormat: 'spark.example.com/{{$appNamespace}}'}", "",
+			"ui.ingress.urlFormat", "all applications share one address"},
+		{"one address for each name", "ingress: {urlFormat: '{{$appName}}.example.com'}", "", "ui.ingress.urlFormat",
+			"put {{$appNamespace}} or {{$appId}} into the format"},
+		{"one address for each name, selected namespaces", "ingress: {urlFormat: '{{$appName}}.example.com'}", selected,
+			"ui.ingress.urlFormat", "in several namespaces"},
 		{"one address for each name, one namespace", "ingress: {urlFormat: '{{$appName}}.example.com'}", base, "", ""},
 		{"one address for each id", "ingress: {urlFormat: '{{$appId}}.example.com'}", "", "", ""},
-		{"one path for all routes", "route: {urlFormat: '/spark', parentRefs: [{name: g}]}", "", "ui.route.urlFormat", "all applications share one address"},
+		{"one path for all routes", "route: {urlFormat: '/spark', parentRefs: [{name: g}]}", "", "ui.route.urlFormat",
+			"all applications share one address"},
 		{"good", "ingress: {urlFormat: 'a.b/{{$appNamespace}}/{{$appName}}'}, route: {urlFormat: '/{{$appNamespace}}/{{$appName}}', parentRefs: [{name: g}]}", "", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -128,9 +144,12 @@ func TestInvalidUIFields(t *testing.T) {
 	for _, test := range []struct{ name, file, field, says string }{
 		{"class", "ingress: {className: No_Class}", "ui.ingress.className", ""},
 		{"annotations", "ingress: {annotations: {'no good': x}}", "ui.ingress.annotations", ""},
-		{"gateway without a name", "route: {urlFormat: a.b, parentRefs: [{namespace: g}]}", "ui.route.parentRefs[0].name", "a Gateway"},
-		{"gateway's namespace", "route: {urlFormat: a.b, parentRefs: [{name: g, namespace: A_B}]}", "ui.route.parentRefs[0].namespace", ""},
-		{"gateway's port", "route: {urlFormat: a.b, parentRefs: [{name: g, port: 70000}]}", "ui.route.parentRefs[0].port", "65535"},
+		{"gateway without a name", "route: {urlFormat: a.b, parentRefs: [{namespace: g}]}",
+			"ui.route.parentRefs[0].name", "a Gateway"},
+		{"gateway's namespace", "route: {urlFormat: a.b, parentRefs: [{name: g, namespace: A_B}]}",
+			"ui.route.parentRefs[0].namespace", ""},
+		{"gateway's port", "route: {urlFormat: a.b, parentRefs: [{name: g, port: 70000}]}",
+			"ui.route.parentRefs[0].port", "65535"},
 		{"unknown field", "ingress: {url: a.b}", `unknown field "ui.ingress.url"`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 	"github.com/sparkoperator/spark-operator/internal/settings/platformdefaults"
 )
 
@@ -27,7 +28,8 @@ func (c *Configuration) Validate() error {
 		validateApplication,
 		validateSubmission,
 		validateConnect,
-		validateUI,
+		validateIngress,
+		validateRoute,
 		validateBatchScheduler,
 		validateScheduledApplications,
 		validateApache,
@@ -35,9 +37,11 @@ func (c *Configuration) Validate() error {
 		validateWebhook,
 		validateMetrics,
 		validateTracing,
+		func(c *Configuration) field.ErrorList { return validatePrices(c.Prices) },
 		func(c *Configuration) field.ErrorList {
 			return platformdefaults.Validate(field.NewPath("defaults"), c.Defaults)
 		},
+		func(c *Configuration) field.ErrorList { return keptlogs.Validate(field.NewPath("logs"), c.Logs) },
 	}
 
 	var errs field.ErrorList
@@ -50,14 +54,8 @@ func (c *Configuration) Validate() error {
 }
 
 func validateVersion(c *Configuration) (errs field.ErrorList) {
-	if c.APIVersion != APIVersion {
-		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), c.APIVersion, []string{APIVersion}))
-	}
-
-	if c.Kind != Kind {
-		errs = append(errs, field.NotSupported(field.NewPath("kind"), c.Kind, []string{Kind}))
-	}
-	return errs
+	errs = append(errs, oneOf(field.NewPath("apiVersion"), c.APIVersion, APIVersion)...)
+	return append(errs, oneOf(field.NewPath("kind"), c.Kind, Kind)...)
 }
 
 func validateNamespaces(c *Configuration) (errs field.ErrorList) {
@@ -70,9 +68,7 @@ func validateNamespaces(c *Configuration) (errs field.ErrorList) {
 	}
 
 	for i, name := range c.Namespaces.Names {
-		for _, problem := range validation.IsDNS1123Label(name) {
-			errs = append(errs, field.Invalid(path.Child("names").Index(i), name, problem))
-		}
+		errs = append(errs, checked(path.Child("names").Index(i), name, validation.IsDNS1123Label)...)
 
 		if slices.Contains(c.Namespaces.Names[:i], name) {
 			errs = append(errs, field.Duplicate(path.Child("names").Index(i), name))
@@ -83,15 +79,9 @@ func validateNamespaces(c *Configuration) (errs field.ErrorList) {
 
 func validateLeaderElection(c *Configuration) (errs field.ErrorList) {
 	path, l := field.NewPath("leaderElection"), &c.LeaderElection
-	for _, problem := range validation.IsDNS1123Subdomain(l.LeaseName) {
-		errs = append(errs, field.Invalid(path.Child("leaseName"), l.LeaseName, problem))
-	}
+	errs = append(errs, checked(path.Child("leaseName"), l.LeaseName, validation.IsDNS1123Subdomain)...)
 
-	if l.Namespace != "" {
-		for _, problem := range validation.IsDNS1123Label(l.Namespace) {
-			errs = append(errs, field.Invalid(path.Child("namespace"), l.Namespace, problem))
-		}
-	}
+	errs = append(errs, optional(path.Child("namespace"), l.Namespace, validation.IsDNS1123Label)...)
 
 	errs = append(errs, positive(path.Child("leaseDuration"), l.LeaseDuration)...)
 	errs = append(errs, positive(path.Child("renewDeadline"), l.RenewDeadline)...)
@@ -153,16 +143,8 @@ func allHosts(host string) bool { return host == "" || host == "0.0.0.0" || host
 
 func validateLogging(c *Configuration) (errs field.ErrorList) {
 	path := field.NewPath("logging")
-
-	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"json", "text"}
-	if !slices.Contains(levels, c.Logging.Level) {
-		errs = append(errs, field.NotSupported(path.Child("level"), c.Logging.Level, levels))
-	}
-
-	if !slices.Contains(formats, c.Logging.Format) {
-		errs = append(errs, field.NotSupported(path.Child("format"), c.Logging.Format, formats))
-	}
-	return errs
+	errs = append(errs, oneOf(path.Child("level"), c.Logging.Level, "debug", "info", "warn", "error")...)
+	return append(errs, oneOf(path.Child("format"), c.Logging.Format, "json", "text")...)
 }
 
 // MaxWorkers limits the concurrent passes, because each pass uses a connection to the API server.
@@ -196,15 +178,11 @@ func validateApplication(c *Configuration) (errs field.ErrorList) {
 }
 
 func validateSubmission(c *Configuration) (errs field.ErrorList) {
-	modes := []string{SubmissionAuto, SubmissionNative, SubmissionSparkSubmit}
-	if !slices.Contains(modes, c.Submission.Mode) {
-		errs = append(errs, field.NotSupported(field.NewPath("submission", "mode"), c.Submission.Mode, modes))
-	}
-
+	errs = append(errs, oneOf(field.NewPath("submission", "mode"), c.Submission.Mode, SubmissionAuto, SubmissionNative, SubmissionSparkSubmit)...)
 	if c.Submission.Mode == SubmissionSparkSubmit && c.Submission.Effective() != SubmissionSparkSubmit {
 		errs = append(errs, field.Invalid(field.NewPath("submission", "runners"), false, "submission.mode SparkSubmit needs runners; set it to true, or choose another mode"))
 	}
-	return append(errs, accountName(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount)...)
+	return append(errs, optional(field.NewPath("submission", "serviceAccount"), c.Submission.ServiceAccount, validation.IsDNS1123Subdomain)...)
 }
 
 // validateIdentity checks the names of the operator's namespace and service account. It rejects a service account
@@ -212,12 +190,8 @@ func validateSubmission(c *Configuration) (errs field.ErrorList) {
 func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	path, i := field.NewPath("identity"), &c.Identity
 
-	errs = append(errs, accountName(path.Child("serviceAccount"), i.ServiceAccount)...)
-	if i.Namespace != "" {
-		for _, problem := range validation.IsDNS1123Label(i.Namespace) {
-			errs = append(errs, field.Invalid(path.Child("namespace"), i.Namespace, problem))
-		}
-	}
+	errs = append(errs, optional(path.Child("serviceAccount"), i.ServiceAccount, validation.IsDNS1123Subdomain)...)
+	errs = append(errs, optional(path.Child("namespace"), i.Namespace, validation.IsDNS1123Label)...)
 
 	if i.ServiceAccount != "" && i.Namespace == "" {
 		errs = append(errs, field.Required(path.Child("namespace"), "set it to the namespace of identity.serviceAccount"))
@@ -225,15 +199,27 @@ func validateIdentity(c *Configuration) (errs field.ErrorList) {
 	return errs
 }
 
-func accountName(path *field.Path, name string) (errs field.ErrorList) {
-	if name == "" {
-		return nil
-	}
-
-	for _, problem := range validation.IsDNS1123Subdomain(name) {
-		errs = append(errs, field.Invalid(path, name, problem))
+// checked returns the problems that a check finds in a value.
+func checked(path *field.Path, value string, check func(string) []string) (errs field.ErrorList) {
+	for _, problem := range check(value) {
+		errs = append(errs, field.Invalid(path, value, problem))
 	}
 	return errs
+}
+
+// optional does what checked does, unless the value is empty.
+func optional(path *field.Path, value string, check func(string) []string) field.ErrorList {
+	if value == "" {
+		return nil
+	}
+	return checked(path, value, check)
+}
+
+func oneOf(path *field.Path, value string, accepted ...string) field.ErrorList {
+	if slices.Contains(accepted, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, accepted)}
 }
 
 func positive(path *field.Path, d metav1.Duration) field.ErrorList {

@@ -79,9 +79,9 @@ type SelfSigned struct {
 	Lifetime metav1.Duration `json:"lifetime,omitzero"`
 }
 
-// MinCertificateLifetime is the shortest accepted lifetime of a certificate. Within this lifetime, all API servers and
+// minCertificateLifetime is the shortest accepted lifetime of a certificate. Within this lifetime, all API servers and
 // replicas must be able to switch to the next certificate.
-const MinCertificateLifetime = time.Minute
+const minCertificateLifetime = time.Minute
 
 func (w *Webhook) applyDefaults(operatorNamespace string) {
 	setDefault(&w.BindAddress, Off)
@@ -93,16 +93,16 @@ func (w *Webhook) applyDefaults(operatorNamespace string) {
 func validateWebhook(c *Configuration) (errs field.ErrorList) {
 	path, w := field.NewPath("webhook"), &c.Webhook
 	if w.BindAddress == Off {
-		if w.ResourceQuotaEnforcement.Enabled {
-			errs = append(errs, field.Forbidden(path.Child("resourceQuotaEnforcement", "enabled"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
-		}
-
-		if w.Executors.Webhook {
-			errs = append(errs, field.Forbidden(path.Child("executors", "webhook"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
-		}
-
-		if w.Pods.Webhook {
-			errs = append(errs, field.Forbidden(path.Child("pods", "webhook"), "needs the webhook; set webhook.bindAddress, or set this field to false"))
+		for _, needs := range []struct {
+			on   bool
+			path *field.Path
+		}{
+			{w.ResourceQuotaEnforcement.Enabled, path.Child("resourceQuotaEnforcement", "enabled")}, {w.Executors.Webhook, path.Child("executors", "webhook")},
+			{w.Pods.Webhook, path.Child("pods", "webhook")},
+		} {
+			if needs.on {
+				errs = append(errs, field.Forbidden(needs.path, "needs the webhook; set webhook.bindAddress, or set this field to false"))
+			}
 		}
 		return errs
 	}
@@ -127,8 +127,8 @@ func validateWebhook(c *Configuration) (errs field.ErrorList) {
 		}
 	}
 
-	if lifetime := w.SelfSigned.Lifetime.Duration; lifetime < MinCertificateLifetime {
-		errs = append(errs, field.Invalid(self.Child("lifetime"), lifetime.String(), "must be "+MinCertificateLifetime.String()+" or more"))
+	if lifetime := w.SelfSigned.Lifetime.Duration; lifetime < minCertificateLifetime {
+		errs = append(errs, field.Invalid(self.Child("lifetime"), lifetime.String(), "must be "+minCertificateLifetime.String()+" or more"))
 	}
 	return errs
 }

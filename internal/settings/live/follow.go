@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -91,40 +92,24 @@ func Follow(ctx context.Context, mgr manager.Manager, live *Live) error {
 // NeedLeaderElection returns false, because standby replicas follow the settings too.
 func (*follower) NeedLeaderElection() bool { return false }
 
-// Start follows the source until ctx ends. It never returns an error, because the manager would stop the operator.
+// Start follows the source until ctx ends. It never returns an error, because the manager would stop the operator. It
+// reads a file periodically instead of watching it, because the kubelet updates a mounted ConfigMap by replacing a
+// symbolic link, which a watch of the file would not report.
 func (d *follower) Start(ctx context.Context) error {
 	if d.config.Source == config.SourceFile {
-		d.poll(ctx)
+		_ = wait.PollUntilContextCancel(ctx, d.config.ReloadInterval.Duration, false, func(ctx context.Context) (bool, error) {
+			d.refresh(ctx, d.reader)
+			return false, nil
+		})
 		return nil
 	}
 
-	for ctx.Err() == nil {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := d.watch(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error(err, "Could not watch the ConfigMaps of dynamic settings; keeping the last settings", "namespace", d.namespace)
-
-			select {
-			case <-ctx.Done():
-			case <-time.After(watchAgain):
-			}
 		}
-	}
+	}, watchAgain)
 	return nil
-}
-
-// poll reads the file at every reload interval. It does not watch the file, because the kubelet updates a mounted
-// ConfigMap by replacing a symbolic link, which a watch of the file would not report.
-func (d *follower) poll(ctx context.Context) {
-	again := time.NewTicker(d.config.ReloadInterval.Duration)
-	defer again.Stop()
-
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again.C:
-			d.refresh(ctx, d.reader)
-		}
-	}
 }
 
 // watch reads the ConfigMaps whenever one of them changes, until ctx ends.
@@ -274,7 +259,7 @@ func (d *follower) apply(values map[string]string) {
 
 	d.logOnce(strings.Join(reasons, "\n"), func() {
 		for _, property := range unused {
-			d.log.Info("Dynamic property has no effect", "property", property.Name, "why", property.Why)
+			d.log.Info("Dynamic property has no effect, or not the whole effect", "property", property.Name, "why", property.Why)
 		}
 	})
 
@@ -294,6 +279,7 @@ func (d *follower) apply(values map[string]string) {
 	}
 
 	d.log.Info("Dynamic settings changed", "missingDriverGracePeriod", next.Apache.MissingDriverGracePeriod.Duration.String(), "trimHistory", *next.Apache.TrimHistory,
+		"events", *next.Apache.Events.Enabled, "eventInterval", next.Apache.Events.MinInterval.Duration.String(), "excludedReasons", next.Apache.Events.ExcludedReasons,
 		"sentinels", next.Apache.Sentinels.Enabled, "sentinelDelay", next.Apache.Sentinels.Delay.Duration.String())
 }
 

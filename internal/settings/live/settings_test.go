@@ -35,7 +35,9 @@ func TestChangedNamespaces(t *testing.T) {
 		{nil, []string{"a"}, []string{metav1.NamespaceAll}},
 		{[]string{"a"}, nil, []string{metav1.NamespaceAll}},
 	} {
-		if diff := cmp.Diff(test.want, changedNamespaces(config.Namespaces{Names: test.before}, config.Namespaces{Names: test.after})); diff != "" {
+		if diff := cmp.Diff(test.want,
+			changedNamespaces(config.Namespaces{Names: test.before},
+				config.Namespaces{Names: test.after})); diff != "" {
 			t.Errorf("%v to %v (-want +got):\n%s", test.before, test.after, diff)
 		}
 	}
@@ -160,10 +162,12 @@ func TestWatchReadsOnlyStartedCache(t *testing.T) {
 	live := New(config.Default())
 	changed := make(chan string, 10)
 	live.OnNamespaceChange(func(namespace string) { changed <- namespace })
-	d := &follower{live: live, config: config.DynamicConfig{Source: config.SourceConfigMap}, namespace: "n", selector: labels.Everything(),
-		log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	d := &follower{live: live, config: config.DynamicConfig{Source: config.SourceConfigMap}, namespace: "n",
+		selector: labels.Everything(),
+		log:      funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	d.open = func() (cache.Cache, error) {
-		late, err := cache.New(&rest.Config{Host: server.URL}, cache.Options{Scheme: clientgoscheme.Scheme, Mapper: mapper})
+		late, err := cache.New(&rest.Config{Host: server.URL},
+			cache.Options{Scheme: clientgoscheme.Scheme, Mapper: mapper})
 		return lateCache{late}, err
 	}
 

@@ -27,6 +27,9 @@ type Default struct {
 	// EventLogDirectory is the directory or bucket of the event logs. It sets spark.eventLog.dir, and switches event
 	// logs on.
 	EventLogDirectory string `json:"eventLogDirectory,omitempty"`
+	// HistoryServer is the address of the History Server that reads these event logs, such as
+	// https://history.example.com. Statuses contain links to it.
+	HistoryServer string `json:"historyServer,omitempty"`
 	// Images maps release lines of Spark, such as "4.1", to images. The images are for applications, Connect servers and
 	// clusters that set none.
 	Images map[string]string `json:"images,omitempty"`
@@ -42,6 +45,9 @@ type Default struct {
 	// TimeToLiveSeconds is how long a finished application is kept if it does not set this itself. 0 means forever.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 }
+
+// HistoryEntry is the name of the entry that the chart adds for its History Server. That server may have no address.
+const HistoryEntry = "history-server"
 
 // Selects reports whether one of the entries depends on the labels of namespaces.
 func Selects(entries []Default) bool {

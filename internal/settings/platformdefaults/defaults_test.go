@@ -40,6 +40,7 @@ const sample = `
 - name: batch
   namespaceSelector: tier=batch
   eventLogDirectory: s3a://logs/batch
+  historyServer: https://history.example.com
   sparkConf: {spark.ui.port: "4060"}
   images: {"4.1": r/batch:4.1}
   driver:
@@ -58,10 +59,14 @@ func TestEvaluation(t *testing.T) {
 
 	all, batch := set.For(map[string]string{"tier": "web"}), set.For(map[string]string{"tier": "batch"})
 	if diff := cmp.Diff(map[string]string{
-		"sparkConf[spark.eventLog.compress]": "true", "sparkConf[spark.ui.port]": "4060", "sparkConf[spark.executor.memory]": "2g",
-		"sparkConf[spark.eventLog.dir]": "s3a://logs/batch", "sparkConf[spark.eventLog.enabled]": "true",
-		"images[4.1]": "r/batch:4.1", "images[3.5]": "r/spark:3.5", "imagePullSecrets": `["registry"]`, "driver.labels[team]": "platform",
-		"driver.tolerations": `[{"key":"spot","operator":"Exists"},{"key":"batch"}]`, "driver.securityContext.runAsNonRoot": "false",
+		"sparkConf[spark.eventLog.compress]": "true", "sparkConf[spark.ui.port]": "4060",
+		"sparkConf[spark.executor.memory]": "2g",
+		"sparkConf[spark.eventLog.dir]":    "s3a://logs/batch", "sparkConf[spark.eventLog.enabled]": "true",
+		"historyServer": "https://history.example.com",
+		"images[4.1]":   "r/batch:4.1", "images[3.5]": "r/spark:3.5", "imagePullSecrets": `["registry"]`,
+		"driver.labels[team]":                             "platform",
+		"driver.tolerations":                              `[{"key":"spot","operator":"Exists"},{"key":"batch"}]`,
+		"driver.securityContext.runAsNonRoot":             "false",
 		"driver.securityContext.allowPrivilegeEscalation": "false", "driver.env[A]": "2", "driver.env[B]": "1",
 		"timeouts.runSeconds": "60", "timeToLiveSeconds": "3600",
 	}, batch.Values()); diff != "" {
@@ -69,8 +74,10 @@ func TestEvaluation(t *testing.T) {
 	}
 
 	for setting, want := range map[string]string{
-		"sparkConf[spark.ui.port]": "defaults[1] (batch)", "sparkConf[spark.executor.memory]": "defaults[0] (all)", "images[4.1]": "defaults[1] (batch)",
-		"images[3.5]": "defaults[0] (all)", "driver.securityContext.runAsNonRoot": "defaults[1] (batch)", "driver.env[B]": "defaults[0] (all)",
+		"sparkConf[spark.ui.port]": "defaults[1] (batch)", "sparkConf[spark.executor.memory]": "defaults[0] (all)",
+		"images[4.1]": "defaults[1] (batch)",
+		"images[3.5]": "defaults[0] (all)", "driver.securityContext.runAsNonRoot": "defaults[1] (batch)",
+		"driver.env[B]":                 "defaults[0] (all)",
 		"sparkConf[spark.eventLog.dir]": "defaults[1] (batch)",
 	} {
 		if batch.Origins[setting] != want {
@@ -84,7 +91,8 @@ func TestEvaluation(t *testing.T) {
 		}
 	}
 
-	if all.SparkConf["spark.ui.port"] != "4050" || len(all.Driver.Tolerations) != 1 || *all.Driver.SecurityContext.RunAsNonRoot != true {
+	if all.SparkConf["spark.ui.port"] != "4050" || len(all.Driver.Tolerations) != 1 ||
+		*all.Driver.SecurityContext.RunAsNonRoot != true {
 		t.Errorf("the settings of one namespace changed those of another: %+v", all)
 	}
 
@@ -104,12 +112,17 @@ func TestVersionFollowsContent(t *testing.T) {
 
 	same := []string{
 		`[{sparkConf: {spark.a: "1", spark.b: "2"}}]`, `[{name: x, sparkDefaults: "spark.a 1\nspark.b=2"}]`,
-		`[{sparkConf: {spark.b: "2"}}, {sparkConf: {spark.a: "1"}}]`, `[{sparkConf: {spark.a: "1", spark.b: "3"}}, {sparkConf: {spark.b: "2"}}, {namespaceSelector: a=b, timeToLiveSeconds: 1}]`,
+		`[{sparkConf: {spark.b: "2"}}, {sparkConf: {spark.a: "1"}}]`,
+		`[{sparkConf: {spark.a: "1", spark.b: "3"}}, {sparkConf: {spark.b: "2"}}, {namespaceSelector: a=b, timeToLiveSeconds: 1}]`,
 	}
 	for _, text := range same[1:] {
 		if version(text) != version(same[0]) {
 			t.Errorf("%s has another version", text)
 		}
+	}
+
+	if a, b := version(`[{timeToLiveSeconds: 1}]`), version(`[{timeToLiveSeconds: 1, historyServer: "https://history.example.com"}]`); a != b {
+		t.Error("an address for links changes the version")
 	}
 
 	if version(`[{sparkConf: {spark.a: "1", spark.b: "3"}}]`) == version(same[0]) {
@@ -146,6 +159,10 @@ func TestFaults(t *testing.T) {
 		`[{sparkDefaults: "spark.app.name x"}]`:                                                   "defaults[0].sparkDefaults[spark.app.name]",
 		`[{sparkDefaults: "spark.a \\u12"}]`:                                                      "defaults[0].sparkDefaults: Invalid value",
 		`[{sparkConf: {spark.a: "1"}, sparkDefaults: "spark.a 2"}]`:                               "defaults[0].sparkConf[spark.a]: Forbidden: sparkDefaults sets the key to another value",
+		`[{historyServer: history.example.com}]`:                                                  "defaults[0].historyServer",
+		`[{historyServer: "s3a://history"}]`:                                                      "defaults[0].historyServer",
+		`[{historyServer: "https://user:secret@history.example.com"}]`:                            "defaults[0].historyServer",
+		`[{historyServer: "https://history.example.com/?a=b"}]`:                                   "defaults[0].historyServer",
 		`[{sparkConf: {spark.eventLog.dir: x}, eventLogDirectory: y}]`:                            "defaults[0].eventLogDirectory",
 		`[{sparkConf: {spark.eventLog.enabled: "false"}, eventLogDirectory: y}]`:                  "defaults[0].eventLogDirectory",
 		`[{sparkConf: {spark.kubernetes.container.image: x}, images: {"4.1": y}}]`:                "defaults[0].images",
@@ -198,7 +215,29 @@ func TestRedacted(t *testing.T) {
 		}
 	}
 
-	if entries[0].Driver.Env[0].Value != "hidden3" || entries[0].SparkConf["spark.hadoop.fs.s3a.secret.key"] != "hidden1" {
+	if entries[0].Driver.Env[0].Value != "hidden3" ||
+		entries[0].SparkConf["spark.hadoop.fs.s3a.secret.key"] != "hidden1" {
 		t.Error("the entries were changed")
+	}
+}
+
+// TestHistoryServerOfADirectory checks that a History Server belongs to the directory of event logs with which it is
+// configured: links must not lead to the server of another directory.
+func TestHistoryServerOfADirectory(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{eventLogDirectory: "s3a://a", historyServer: https://a}]`:                                                               "https://a",
+		`[{eventLogDirectory: "s3a://a", historyServer: https://a}, {eventLogDirectory: "s3a://b", historyServer: https://b}]`:     "https://b",
+		`[{eventLogDirectory: "s3a://a", historyServer: https://a}, {eventLogDirectory: "s3a://b"}]`:                               "",
+		`[{eventLogDirectory: "s3a://a", historyServer: https://a}, {sparkConf: {spark.eventLog.dir: "s3a://b"}}]`:                 "",
+		`[{eventLogDirectory: "s3a://a", historyServer: https://a}, {eventLogDirectory: "s3a://a"}]`:                               "https://a",
+		`[{eventLogDirectory: "s3a://a", historyServer: https://a}, {sparkConf: {spark.eventLog.compress: "true"}}]`:               "https://a",
+		`[{eventLogDirectory: "s3a://a", historyServer: https://a}, {historyServer: https://c}]`:                                   "https://c",
+		`[{historyServer: https://a}, {sparkConf: {spark.eventLog.dir: "s3a://a"}}, {eventLogDirectory: "s3a://a"}]`:               "https://a",
+		`[{historyServer: https://a, sparkDefaults: "spark.eventLog.dir s3a://a"}, {sparkDefaults: "spark.eventLog.dir s3a://b"}]`: "",
+	} {
+		got := New(parse(t, text)).For(nil)
+		if _, origin := got.Origins["historyServer"]; got.HistoryServer != want || origin != (want != "") {
+			t.Errorf("%s: the server %q, want %q", text, got.HistoryServer, want)
+		}
 	}
 }

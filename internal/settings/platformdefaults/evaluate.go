@@ -133,7 +133,15 @@ type merger struct {
 }
 
 func (m *merger) add(d *Default) {
-	for key, value := range confOf(d) {
+	keys := confOf(d)
+
+	// The server of an earlier entry reads the directory of that entry.
+	if before, now := m.SparkConf[eventLogKey], keys[eventLogKey]; before != "" && now != "" && now != before {
+		m.HistoryServer = ""
+		delete(m.Origins, "historyServer")
+	}
+
+	for key, value := range keys {
 		if key == platform.ImageKey {
 			m.Images = map[string]string{"": value} // it replaces the images of earlier entries
 		} else {
@@ -141,6 +149,11 @@ func (m *merger) add(d *Default) {
 		}
 
 		m.Origins[platform.ConfSetting(key)] = m.origin
+	}
+
+	if d.HistoryServer != "" {
+		m.HistoryServer = d.HistoryServer
+		m.Origins["historyServer"] = m.origin
 	}
 
 	for line, image := range d.Images {

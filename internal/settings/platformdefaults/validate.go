@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,9 +95,7 @@ func Validate(path *field.Path, entries []Default) (errs field.ErrorList) {
 
 func validateEntry(at *field.Path, d *Default) (errs field.ErrorList) {
 	if d.Name != "" {
-		for _, problem := range validation.IsDNS1123Label(d.Name) {
-			errs = append(errs, field.Invalid(at.Child("name"), d.Name, problem))
-		}
+		errs = append(errs, checked(at.Child("name"), d.Name, validation.IsDNS1123Label)...)
 	}
 
 	switch selector, err := labels.Parse(d.NamespaceSelector); {
@@ -106,6 +105,7 @@ func validateEntry(at *field.Path, d *Default) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(at.Child("namespaceSelector"), d.NamespaceSelector, "selects every namespace; if you want every namespace, remove the selector"))
 	}
 
+	errs = append(errs, validateHistoryServer(at.Child("historyServer"), d.HistoryServer)...)
 	errs = append(errs, validateConf(at, d)...)
 	errs = append(errs, validateImages(at, d)...)
 	errs = append(errs, validatePod(at.Child("driver"), &d.Driver)...)
@@ -121,6 +121,19 @@ func validateEntry(at *field.Path, d *Default) (errs field.ErrorList) {
 		errs = append(errs, validateSeconds(at.Child("timeouts", limit.name), limit.value)...)
 	}
 	return append(errs, validateSeconds(at.Child("timeToLiveSeconds"), d.TimeToLiveSeconds)...)
+}
+
+// validateHistoryServer checks an address to which links lead.
+func validateHistoryServer(at *field.Path, address string) field.ErrorList {
+	if address == "" {
+		return nil
+	}
+
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" || !slices.Contains([]string{"http", "https"}, parsed.Scheme) {
+		return field.ErrorList{field.Invalid(at, conf.HideAddresses(address), "must be an address such as https://history.example.com, without a user, a query or a fragment")}
+	}
+	return nil
 }
 
 func validateSeconds(at *field.Path, value *int64) field.ErrorList {
@@ -207,9 +220,7 @@ func validateImages(at *field.Path, d *Default) (errs field.ErrorList) {
 	}
 
 	for i, name := range d.ImagePullSecrets {
-		for _, problem := range validation.IsDNS1123Subdomain(name) {
-			errs = append(errs, field.Invalid(at.Child("imagePullSecrets").Index(i), name, problem))
-		}
+		errs = append(errs, checked(at.Child("imagePullSecrets").Index(i), name, validation.IsDNS1123Subdomain)...)
 	}
 	return errs
 }
@@ -223,9 +234,7 @@ func validatePod(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 	}
 
 	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
-		for _, problem := range validation.IsQualifiedName(strings.ToLower(key)) {
-			errs = append(errs, field.Invalid(at.Child("annotations").Key(key), key, problem))
-		}
+		errs = append(errs, checked(at.Child("annotations").Key(key), key, func(key string) []string { return validation.IsQualifiedName(strings.ToLower(key)) })...)
 
 		if strings.HasPrefix(key, reservedPrefix) {
 			errs = append(errs, field.Forbidden(at.Child("annotations").Key(key), "the operator sets this annotation itself; give the annotation another name"))
@@ -241,9 +250,7 @@ func validatePod(at *field.Path, pod *platform.Pod) (errs field.ErrorList) {
 	}
 
 	if name := pod.PriorityClassName; name != "" {
-		for _, problem := range validation.IsDNS1123Subdomain(name) {
-			errs = append(errs, field.Invalid(at.Child("priorityClassName"), name, problem))
-		}
+		errs = append(errs, checked(at.Child("priorityClassName"), name, validation.IsDNS1123Subdomain)...)
 	}
 
 	errs = append(errs, validateEnv(at.Child("env"), pod.Env)...)
@@ -260,9 +267,7 @@ func validateEnv(path *field.Path, env []corev1.EnvVar) (errs field.ErrorList) {
 	names := map[string]bool{}
 	for i := range env {
 		v, at := &env[i], path.Index(i)
-		for _, problem := range validation.IsEnvVarName(v.Name) {
-			errs = append(errs, field.Invalid(at.Child("name"), v.Name, problem))
-		}
+		errs = append(errs, checked(at.Child("name"), v.Name, validation.IsEnvVarName)...)
 
 		if names[v.Name] {
 			errs = append(errs, field.Duplicate(at.Child("name"), v.Name))
@@ -276,22 +281,21 @@ func validateEnv(path *field.Path, env []corev1.EnvVar) (errs field.ErrorList) {
 	return errs
 }
 
-func validateLabel(at *field.Path, key, value string) (errs field.ErrorList) {
-	for _, problem := range validation.IsQualifiedName(key) {
-		errs = append(errs, field.Invalid(at, key, problem))
-	}
-
-	for _, problem := range validation.IsValidLabelValue(value) {
+// checked returns the problems that a check finds in a value.
+func checked(at *field.Path, value string, check func(string) []string) (errs field.ErrorList) {
+	for _, problem := range check(value) {
 		errs = append(errs, field.Invalid(at, value, problem))
 	}
 	return errs
 }
 
+func validateLabel(at *field.Path, key, value string) field.ErrorList {
+	return append(checked(at, key, validation.IsQualifiedName), checked(at, value, validation.IsValidLabelValue)...)
+}
+
 func validateToleration(at *field.Path, t *corev1.Toleration) (errs field.ErrorList) {
 	if t.Key != "" {
-		for _, problem := range validation.IsQualifiedName(t.Key) {
-			errs = append(errs, field.Invalid(at.Child("key"), t.Key, problem))
-		}
+		errs = append(errs, checked(at.Child("key"), t.Key, validation.IsQualifiedName)...)
 	}
 
 	switch t.Operator {

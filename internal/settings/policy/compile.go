@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -101,11 +102,7 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 		c.errs = append(c.errs, field.Required(c.path.Child("name"), "set a name, which refusals show to users"))
 	}
 
-	s := &set{name: r.Name, owner: p.Owner, limits: r.Limits, sums: r.Limits.sums(), podSecurity: r.PodSecurity}
-	if r.Owner != "" {
-		s.owner = r.Owner
-	}
-
+	s := &set{name: r.Name, owner: cmp.Or(r.Owner, p.Owner), limits: r.Limits, sums: r.Limits.sums(), podSecurity: r.PodSecurity}
 	if r.Selector != "" {
 		selector, err := labels.Parse(r.Selector)
 		if err != nil {
@@ -115,7 +112,7 @@ func (c *compiler) set(p *Policy, r *Rules) *set {
 		s.selector = selector
 	}
 
-	if security := []string{"", PodSecurityOff, PodSecurityBaseline, PodSecurityRestricted}; !slices.Contains(security, r.PodSecurity) {
+	if security := []string{"", podSecurityOff, podSecurityBaseline, podSecurityRestricted}; !slices.Contains(security, r.PodSecurity) {
 		c.errs = append(c.errs, field.NotSupported(c.path.Child("podSecurity"), r.PodSecurity, security[1:]))
 	}
 
@@ -145,14 +142,14 @@ func (c *compiler) level(s *set, level string) {
 		}
 	}
 	switch level {
-	case "", LevelOpen:
-	case LevelRestricted:
+	case "", levelOpen:
+	case levelRestricted:
 		preset(&s.tolerations)
 		preset(&s.priorityClasses)
 		preset(&s.annotations)
 		preset(&s.repositories)
 		fallthrough
-	case LevelBaseline:
+	case levelBaseline:
 		if s.podSecurity == "" {
 			s.podSecurity = level
 		}
@@ -161,7 +158,7 @@ func (c *compiler) level(s *set, level string) {
 			s.annotations = &harmlessAnnotations
 		}
 	default:
-		c.errs = append(c.errs, field.NotSupported(c.path.Child("level"), level, []string{LevelOpen, LevelBaseline, LevelRestricted}))
+		c.errs = append(c.errs, field.NotSupported(c.path.Child("level"), level, []string{levelOpen, levelBaseline, levelRestricted}))
 	}
 }
 
@@ -228,12 +225,13 @@ func (c *compiler) labelKeys(required map[string]string) {
 // limits rejects limits that no application could meet.
 func (c *compiler) limits(l *Limits) {
 	path := c.path.Child("limits")
-	if l.Cores != nil && l.Cores.Sign() <= 0 {
-		c.errs = append(c.errs, field.Invalid(path.Child("cores"), l.Cores.String(), "must be more than 0"))
-	}
-
-	if l.Memory != nil && l.Memory.Sign() <= 0 {
-		c.errs = append(c.errs, field.Invalid(path.Child("memory"), l.Memory.String(), "must be more than 0"))
+	for _, limit := range []struct {
+		name   string
+		amount *resource.Quantity
+	}{{"cores", l.Cores}, {"memory", l.Memory}} {
+		if limit.amount != nil && limit.amount.Sign() <= 0 {
+			c.errs = append(c.errs, field.Invalid(path.Child(limit.name), limit.amount.String(), "must be more than 0"))
+		}
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(l.Hard)) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/settings/policy/effective"
 )
 
 // namespace has the rules of one namespace.
@@ -60,12 +61,12 @@ func (n *namespace) Faults(subject *dialect.Subject) []*dialect.FieldError {
 		r.faults = append(r.faults, n.ExposureFaults(&subject.Services[i])...)
 	}
 
-	merged := sync.OnceValue(func() dialect.Merged {
+	merged := sync.OnceValue(func() effective.Configuration {
 		pods, faults := once.Pods()
 		if !slices.ContainsFunc(n.sets, (*set).judgesPods) {
 			r.faults = append(r.faults, faults...) // otherwise the method pods adds them
 		}
-		return dialect.Merge(once.Settings(), pods)
+		return effective.Of(once.Settings(), pods)
 	})
 	for _, r.set = range n.sets {
 		r.labels(subject.Labels)

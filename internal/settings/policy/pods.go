@@ -14,7 +14,7 @@ import (
 // judgesPods reports whether the set has a rule about pods.
 func (s *set) judgesPods() bool {
 	return s.images != nil || s.serviceAccounts != nil || s.nodeSelectors != nil || s.tolerations != nil || s.priorityClasses != nil ||
-		s.runtimeClasses != nil || s.schedulers != nil || len(s.sums) > 0 || s.podSecurity != "" && s.podSecurity != PodSecurityOff
+		s.runtimeClasses != nil || s.schedulers != nil || len(s.sums) > 0 || s.podSecurity != "" && s.podSecurity != podSecurityOff
 }
 
 // pods checks the pods and their number.

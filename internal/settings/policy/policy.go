@@ -33,16 +33,16 @@ type Policy struct {
 
 // These are the values of Rules.Level.
 const (
-	LevelOpen       = "open"
-	LevelBaseline   = "baseline"
-	LevelRestricted = "restricted"
+	levelOpen       = "open"
+	levelBaseline   = "baseline"
+	levelRestricted = "restricted"
 )
 
 // These are the values of Rules.PodSecurity.
 const (
-	PodSecurityOff        = "off"
-	PodSecurityBaseline   = "baseline"
-	PodSecurityRestricted = "restricted"
+	podSecurityOff        = "off"
+	podSecurityBaseline   = "baseline"
+	podSecurityRestricted = "restricted"
 )
 
 // Rules is a set of rules for the namespaces that a selector matches. A rule that is not set allows everything, unless

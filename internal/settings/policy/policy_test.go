@@ -82,61 +82,96 @@ func TestRules(t *testing.T) {
 			`spec.driver: the image "spark:4" is not allowed by the rule images` + by + `allowed are: regexp:spark`,
 			`spec.executor: the image "spark:4" is not allowed by the rule images` + by + `allowed are: regexp:spark`,
 		}},
-		{rule: `images: {allowed: ["spark:*"]}`, pod: `{initContainers: [{name: init, image: evil}], containers: [{name: spark, image: "spark:4"}], volumes: [{name: v, image: {reference: evil/data}}]}`, want: []string{
-			`spec.driver: the image of the container init, "evil" is not allowed by the rule images` + by + `allowed are: spark:*`,
-			`spec.driver: the image of the volume v, "evil/data" is not allowed by the rule images` + by + `allowed are: spark:*`,
-			`spec.executor: the image of the container init, "evil" is not allowed by the rule images` + by + `allowed are: spark:*`,
-			`spec.executor: the image of the volume v, "evil/data" is not allowed by the rule images` + by + `allowed are: spark:*`,
-		}},
+		{rule: `images: {allowed: ["spark:*"]}`,
+			pod: `{initContainers: [{name: init, image: evil}], containers: [{name: spark, image: "spark:4"}], volumes: [{name: v, image: {reference: evil/data}}]}`, want: []string{
+				`spec.driver: the image of the container init, "evil" is not allowed by the rule images` + by +
+					`allowed are: spark:*`,
+				`spec.driver: the image of the volume v, "evil/data" is not allowed by the rule images` + by +
+					`allowed are: spark:*`,
+				`spec.executor: the image of the container init, "evil" is not allowed by the rule images` + by +
+					`allowed are: spark:*`,
+				`spec.executor: the image of the volume v, "evil/data" is not allowed by the rule images` + by +
+					`allowed are: spark:*`,
+			}},
 		{rule: `serviceAccounts: {allowed: [default]}`},
-		{rule: `serviceAccounts: {allowed: [spark]}`, pod: `{serviceAccountName: admin, containers: []}`, want: []string{
-			`spec.driver: the service account "admin" is not allowed by the rule serviceAccounts` + by + `allowed are: spark`,
-			`spec.executor: the service account "admin" is not allowed by the rule serviceAccounts` + by + `allowed are: spark`,
-		}},
-		{rule: `sparkConf: {denied: ["spark.hadoop.*"]}`, settings: []dialect.Setting{{Key: "spark.hadoop.fs", Value: "x"}}},
-		{rule: `sparkConf: {denied: ["spark.hadoop.*"]}`, settings: []dialect.Setting{{Key: "spark.hadoop.fs", Value: "x", Field: "spec.hadoopConf[fs]"}}, want: []string{
-			`spec.hadoopConf[fs]: the key "spark.hadoop.fs" is not allowed by the rule sparkConf.denied` + by + `remove the setting`,
-		}},
-		{rule: `sparkConf: {denied: ["spark.ui.*"]}`, settings: []dialect.Setting{{Key: "spark.driver.extraJavaOptions", Value: "-Xss1m -Dspark.ui.port=1", Field: "spec.driver.javaOptions"}}, want: []string{
-			`spec.driver.javaOptions: the key "spark.ui.port" is not allowed by the rule sparkConf.denied` + by + `remove the setting`,
-		}},
-		{rule: `sparkConf: {required: {spark.eventLog.enabled: "true"}}`, settings: []dialect.Setting{{Key: "spark.eventLog.enabled", Value: "true"}}},
+		{rule: `serviceAccounts: {allowed: [spark]}`, pod: `{serviceAccountName: admin, containers: []}`,
+			want: []string{
+				`spec.driver: the service account "admin" is not allowed by the rule serviceAccounts` + by +
+					`allowed are: spark`,
+				`spec.executor: the service account "admin" is not allowed by the rule serviceAccounts` + by +
+					`allowed are: spark`,
+			}},
+		{rule: `sparkConf: {denied: ["spark.hadoop.*"]}`,
+			settings: []dialect.Setting{{Key: "spark.hadoop.fs", Value: "x"}}},
+		{rule: `sparkConf: {denied: ["spark.hadoop.*"]}`,
+			settings: []dialect.Setting{{Key: "spark.hadoop.fs", Value: "x", Field: "spec.hadoopConf[fs]"}},
+			want: []string{
+				`spec.hadoopConf[fs]: the key "spark.hadoop.fs" is not allowed by the rule sparkConf.denied` + by +
+					`remove the setting`,
+			}},
+		{rule: `sparkConf: {denied: ["spark.ui.*"]}`,
+			settings: []dialect.Setting{{Key: "spark.driver.extraJavaOptions", Value: "-Xss1m -Dspark.ui.port=1",
+				Field: "spec.driver.javaOptions"}}, want: []string{
+				`spec.driver.javaOptions: the key "spark.ui.port" is not allowed by the rule sparkConf.denied` + by +
+					`remove the setting`,
+			}},
+		{rule: `sparkConf: {required: {spark.eventLog.enabled: "true"}}`,
+			settings: []dialect.Setting{{Key: "spark.eventLog.enabled", Value: "true"}}},
 		{rule: `sparkConf: {required: {spark.eventLog.enabled: "true"}}`, want: []string{
 			`spec.sparkConf: a Spark configuration without spark.eventLog.enabled is not allowed by the rule sparkConf.required` + by + `set it to a value that matches true`,
 		}},
-		{rule: `sparkConf: {required: {spark.eventLog.enabled: "true"}}`, settings: []dialect.Setting{{Key: "spark.eventLog.enabled", Value: "false", Field: "spec.sparkConf[spark.eventLog.enabled]"}}, want: []string{
-			`spec.sparkConf[spark.eventLog.enabled]: the value "false" of spark.eventLog.enabled is not allowed by the rule sparkConf.required` + by + `set it to a value that matches true`,
-		}},
+		{rule: `sparkConf: {required: {spark.eventLog.enabled: "true"}}`,
+			settings: []dialect.Setting{{Key: "spark.eventLog.enabled", Value: "false",
+				Field: "spec.sparkConf[spark.eventLog.enabled]"}}, want: []string{
+				`spec.sparkConf[spark.eventLog.enabled]: the value "false" of spark.eventLog.enabled is not allowed by the rule sparkConf.required` + by + `set it to a value that matches true`,
+			}},
 		{rule: `limits: {cores: 4, memory: 4Gi, executors: 3}`},
 		{rule: `limits: {cores: 3500m, memory: 2Gi, executors: 2}`, want: []string{
 			`spec.executor.instances: the number 3 is not allowed by the rule limits.executors` + by + `use at most 2`,
-			`spec: the sum 4 of the pods' requests for cpu is not allowed by the rule limits.cores` + by + `use at most 3500m, with fewer or smaller executors`,
-			`spec: the sum 4Gi of the pods' requests for memory is not allowed by the rule limits.memory` + by + `use at most 2Gi, with fewer or smaller executors`,
+			`spec: the sum 4 of the pods' requests for cpu is not allowed by the rule limits.cores` + by +
+				`use at most 3500m, with fewer or smaller executors`,
+			`spec: the sum 4Gi of the pods' requests for memory is not allowed by the rule limits.memory` + by +
+				`use at most 2Gi, with fewer or smaller executors`,
 		}},
 		{rule: `nodeSelectors: {allowed: ["pool=spark*"]}`, pod: `{nodeSelector: {pool: spark-a}, containers: []}`},
-		{rule: `nodeSelectors: {allowed: ["pool=spark*"]}`, pod: `{nodeName: a, nodeSelector: {pool: system}, containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+		{rule: `nodeSelectors: {allowed: ["pool=spark*"]}`,
+			pod: `{nodeName: a, nodeSelector: {pool: system}, containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
 			{matchExpressions: [{key: pool, operator: In, values: [spark-a, other]}, {key: gpu, operator: Exists}]}]}}}}`, want: []string{
-			`spec.driver: the node name "nodeName=a" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-			`spec.driver: the node selector "pool=system" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-			`spec.driver: the node affinity "pool=other" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-			`spec.driver: the node affinity "gpu=*" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-			`spec.executor: the node name "nodeName=a" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-			`spec.executor: the node selector "pool=system" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-			`spec.executor: the node affinity "pool=other" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-			`spec.executor: the node affinity "gpu=*" is not allowed by the rule nodeSelectors` + by + `allowed are: pool=spark*`,
-		}},
-		{rule: `tolerations: {allowed: ["spark=*:NoSchedule"]}`, pod: `{tolerations: [{key: spark, value: "yes", effect: NoSchedule}], containers: []}`},
-		{rule: `tolerations: {allowed: []}`, pod: `{tolerations: [{operator: Exists}, {key: a, operator: Exists, effect: NoExecute}], containers: []}`, want: []string{
-			`spec.driver: the toleration "*" is not allowed by the rule tolerations` + by + `remove it`,
-			`spec.driver: the toleration "a:NoExecute" is not allowed by the rule tolerations` + by + `remove it`,
-			`spec.executor: the toleration "*" is not allowed by the rule tolerations` + by + `remove it`,
-			`spec.executor: the toleration "a:NoExecute" is not allowed by the rule tolerations` + by + `remove it`,
-		}},
+				`spec.driver: the node name "nodeName=a" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+				`spec.driver: the node selector "pool=system" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+				`spec.driver: the node affinity "pool=other" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+				`spec.driver: the node affinity "gpu=*" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+				`spec.executor: the node name "nodeName=a" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+				`spec.executor: the node selector "pool=system" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+				`spec.executor: the node affinity "pool=other" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+				`spec.executor: the node affinity "gpu=*" is not allowed by the rule nodeSelectors` + by +
+					`allowed are: pool=spark*`,
+			}},
+		{rule: `tolerations: {allowed: ["spark=*:NoSchedule"]}`,
+			pod: `{tolerations: [{key: spark, value: "yes", effect: NoSchedule}], containers: []}`},
+		{rule: `tolerations: {allowed: []}`,
+			pod: `{tolerations: [{operator: Exists}, {key: a, operator: Exists, effect: NoExecute}], containers: []}`,
+			want: []string{
+				`spec.driver: the toleration "*" is not allowed by the rule tolerations` + by + `remove it`,
+				`spec.driver: the toleration "a:NoExecute" is not allowed by the rule tolerations` + by + `remove it`,
+				`spec.executor: the toleration "*" is not allowed by the rule tolerations` + by + `remove it`,
+				`spec.executor: the toleration "a:NoExecute" is not allowed by the rule tolerations` + by + `remove it`,
+			}},
 		{rule: `priorityClasses: {allowed: [batch]}`, pod: `{priorityClassName: batch, containers: []}`},
-		{rule: `priorityClasses: {allowed: [batch]}`, pod: `{priorityClassName: system, containers: []}`, want: []string{
-			`spec.driver: the priority class "system" is not allowed by the rule priorityClasses` + by + `allowed are: batch`,
-			`spec.executor: the priority class "system" is not allowed by the rule priorityClasses` + by + `allowed are: batch`,
-		}},
+		{rule: `priorityClasses: {allowed: [batch]}`, pod: `{priorityClassName: system, containers: []}`,
+			want: []string{
+				`spec.driver: the priority class "system" is not allowed by the rule priorityClasses` + by +
+					`allowed are: batch`,
+				`spec.executor: the priority class "system" is not allowed by the rule priorityClasses` + by +
+					`allowed are: batch`,
+			}},
 		{rule: `podSecurity: baseline`},
 		{rule: `level: baseline`, pod: `{hostNetwork: true, hostPID: true, hostIPC: true, volumes: [{name: v, hostPath: {path: /}}],
 			containers: [{name: spark, image: spark, securityContext: {privileged: true, capabilities: {add: [SYS_ADMIN]}}}]}`, want: []string{
@@ -144,27 +179,38 @@ func TestRules(t *testing.T) {
 			`spec.executor: the pod of the executor, with non-default capabilities (container "spark" must not include "SYS_ADMIN" in securityContext.capabilities.add), host namespaces (hostNetwork=true, hostPID=true, hostIPC=true), hostPath volumes (volume "v"), privileged (container "spark" must not set securityContext.privileged=true), is not allowed by the rule podSecurity: baseline` + by + `change these settings`,
 		}},
 		{rule: `{level: restricted, podSecurity: "off"}`},
-		{rule: `podSecurity: restricted`, pod: `{securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: [{name: spark, image: spark, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}`},
-		{rule: `podSecurity: baseline`, settings: []dialect.Setting{{Key: "spark.kubernetes.driver.podTemplateFile", Value: "s3a://b/t", Field: "spec.sparkConf[x]"}}, want: []string{
-			`spec.sparkConf[x]: the key spark.kubernetes.driver.podTemplateFile, with which the operator cannot check the pods, is not allowed by the rule podSecurity` + by + `remove it, and use a pod template of the custom resource`,
-		}},
+		{rule: `podSecurity: restricted`,
+			pod: `{securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: [{name: spark, image: spark, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}`},
+		{rule: `podSecurity: baseline`,
+			settings: []dialect.Setting{{Key: "spark.kubernetes.driver.podTemplateFile", Value: "s3a://b/t",
+				Field: "spec.sparkConf[x]"}}, want: []string{
+				`spec.sparkConf[x]: the key spark.kubernetes.driver.podTemplateFile, with which the operator cannot check the pods, is not allowed by the rule podSecurity` + by + `remove it, and use a pod template of the custom resource`,
+			}},
 		{rule: `labels: {required: {team: "*"}}`},
 		{rule: `labels: {required: {team: "b", cost: "*"}}`, want: []string{
-			`metadata.labels: a custom resource without the label cost is not allowed by the rule labels.required` + by + `set it to a value that matches *`,
-			`metadata.labels[team]: the value "a" is not allowed by the rule labels.required` + by + `set it to a value that matches b`,
+			`metadata.labels: a custom resource without the label cost is not allowed by the rule labels.required` +
+				by + `set it to a value that matches *`,
+			`metadata.labels[team]: the value "a" is not allowed by the rule labels.required` + by +
+				`set it to a value that matches b`,
 		}},
-		{rule: `packages: {allowed: ["org.apache.*"]}`, settings: []dialect.Setting{{Key: "spark.jars.packages", Value: "org.apache.spark:a:1, com.evil:b:2", Field: "spec.deps.packages"}}, want: []string{
-			`spec.deps.packages: the package "com.evil:b:2" is not allowed by the rule packages` + by + `allowed are: org.apache.*`,
-		}},
-		{rule: `{packages: {allowed: ["org.apache.*"]}, repositories: {allowed: ["https://maven.example.com"]}}`, settings: []dialect.Setting{
-			{Key: "spark.jars", Value: "local:///a.jar,ivy://com.evil:b:2?transitive=true&repos=https://evil.example.com", Field: "spec.deps.jars"},
-			{Key: "spark.jars.repositories", Value: "https://maven.example.com/", Field: "spec.deps.repositories"},
-			{Key: "spark.jars.ivySettings", Value: "/ivy.xml", Field: "spec.sparkConf[spark.jars.ivySettings]"},
-		}, want: []string{
-			`spec.deps.jars: the package "com.evil:b:2" is not allowed by the rule packages` + by + `allowed are: org.apache.*`,
-			`spec.deps.jars: the repository "https://evil.example.com" is not allowed by the rule repositories` + by + `allowed are: https://maven.example.com`,
-			`spec.sparkConf[spark.jars.ivySettings]: the key spark.jars.ivySettings, whose file may name any repository, is not allowed by the rule repositories` + by + `remove the key`,
-		}},
+		{rule: `packages: {allowed: ["org.apache.*"]}`,
+			settings: []dialect.Setting{{Key: "spark.jars.packages", Value: "org.apache.spark:a:1, com.evil:b:2",
+				Field: "spec.deps.packages"}}, want: []string{
+				`spec.deps.packages: the package "com.evil:b:2" is not allowed by the rule packages` + by +
+					`allowed are: org.apache.*`,
+			}},
+		{rule: `{packages: {allowed: ["org.apache.*"]}, repositories: {allowed: ["https://maven.example.com"]}}`,
+			settings: []dialect.Setting{
+				{Key: "spark.jars", Value: "local:///a.jar,ivy://com.evil:b:2?transitive=true&repos=https://evil.example.com", Field: "spec.deps.jars"},
+				{Key: "spark.jars.repositories", Value: "https://maven.example.com/", Field: "spec.deps.repositories"},
+				{Key: "spark.jars.ivySettings", Value: "/ivy.xml", Field: "spec.sparkConf[spark.jars.ivySettings]"},
+			}, want: []string{
+				`spec.deps.jars: the package "com.evil:b:2" is not allowed by the rule packages` + by +
+					`allowed are: org.apache.*`,
+				`spec.deps.jars: the repository "https://evil.example.com" is not allowed by the rule repositories` + by +
+					`allowed are: https://maven.example.com`,
+				`spec.sparkConf[spark.jars.ivySettings]: the key spark.jars.ivySettings, whose file may name any repository, is not allowed by the rule repositories` + by + `remove the key`,
+			}},
 	} {
 		rules := map[string]any{}
 		if err := yaml.Unmarshal([]byte(c.rule), &rules); err != nil {
@@ -183,7 +229,8 @@ func TestRules(t *testing.T) {
 			pod = plainPod
 		}
 
-		if diff := cmp.Diff(c.want, texts(prepared(t, string(text)).For(nil).Faults(subject(t, pod, c.settings...)))); diff != "" {
+		if diff := cmp.Diff(c.want, texts(prepared(t,
+			string(text)).For(nil).Faults(subject(t, pod, c.settings...)))); diff != "" {
 			t.Errorf("%s with %s %v (-want +got):\n%s", c.rule, c.pod, c.settings, diff)
 		}
 	}
@@ -232,19 +279,23 @@ func TestExposure(t *testing.T) {
 		{`{owner: us}`, asked("nginx.ingress.kubernetes.io/proxy-body-size", ""), nil},
 		{`{owner: us}`, asked(snippet, ""), []string{"a[" + snippet + denied}},
 		{`{owner: us}`, asked("nginx.org/location-snippets", ""), []string{"a[nginx.org/location-snippets" + denied}},
-		{`{owner: us}`, asked("other.example.com/server-snippet", ""), []string{"a[other.example.com/server-snippet" + denied}},
+		{`{owner: us}`, asked("other.example.com/server-snippet", ""),
+			[]string{"a[other.example.com/server-snippet" + denied}},
 		{`{allowSnippetAnnotations: true, rules: [{name: p}]}`, asked(snippet, ""), nil},
-		{`{rules: [{name: p, ingress: {hosts: {allowed: ["*.a.example.com"]}}}]}`, asked("", "", "x.a.example.com"), nil},
-		{`{rules: [{name: p, ingress: {hosts: {allowed: ["*.a.example.com"]}}}]}`, asked("", "", "", "b.example.com"), []string{
-			`h: the Ingress for all hosts is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.example.com`,
-			`h: the host "b.example.com" is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.example.com`,
-		}},
+		{`{rules: [{name: p, ingress: {hosts: {allowed: ["*.a.example.com"]}}}]}`,
+			asked("", "", "x.a.example.com"), nil},
+		{`{rules: [{name: p, ingress: {hosts: {allowed: ["*.a.example.com"]}}}]}`, asked("", "", "", "b.example.com"),
+			[]string{
+				`h: the Ingress for all hosts is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.example.com`,
+				`h: the host "b.example.com" is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.example.com`,
+			}},
 		{`{rules: [{name: p, ingress: {classes: {allowed: [public]}}}]}`, asked("", ""), nil},
 		{`{rules: [{name: p, ingress: {classes: {allowed: [public]}}}]}`, asked(classAnnotation, "other"), []string{
 			`a[kubernetes.io/ingress.class]: the Ingress class "x" is not allowed by the rule ingress.classes of the policy p; allowed are: public`,
 			`c: the Ingress class "other" is not allowed by the rule ingress.classes of the policy p; allowed are: public`,
 		}},
-		{`{rules: [{name: p, level: restricted}]}`, asked("a/b", ""), []string{`a[a/b]: the annotation is not allowed by the rule ingress.annotations of the policy p; remove it`}},
+		{`{rules: [{name: p, level: restricted}]}`, asked("a/b", ""),
+			[]string{`a[a/b]: the annotation is not allowed by the rule ingress.annotations of the policy p; remove it`}},
 	} {
 		if diff := cmp.Diff(c.want, texts(prepared(t, c.policy).For(nil).ExposureFaults(c.asked))); diff != "" {
 			t.Errorf("%s with %+v (-want +got):\n%s", c.policy, c.asked, diff)

@@ -46,7 +46,7 @@ type evaluated struct {
 // with the same level.
 func (r *refusals) podSecurity(pod *dialect.Pod) {
 	level := r.set.podSecurity
-	if level == "" || level == PodSecurityOff {
+	if level == "" || level == podSecurityOff {
 		return
 	}
 

@@ -10,6 +10,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/settings/policy/effective"
 )
 
 // labels checks the labels of the custom resource.
@@ -74,7 +75,7 @@ func (s *set) aboutPods() string {
 }
 
 // settings checks the Spark configuration, from all places that set it.
-func (r *refusals) settings(merged func() dialect.Merged) {
+func (r *refusals) settings(merged func() effective.Configuration) {
 	if r.set.threatened(true) == "" {
 		return
 	}

@@ -23,31 +23,46 @@ func TestPodsThatCircumventedRules(t *testing.T) {
 		plain = `containers: [{name: spark, image: "spark:4"}]`
 	)
 	for name, c := range map[string]struct{ rule, pod, want string }{
-		"a sidecar of negative size": {`limits: {memory: 100Gi}`, `{` + sizes + `, {name: side, image: s, resources: {requests: {memory: -1000Gi}}}]}`,
+		"a sidecar of negative size": {`limits: {memory: 100Gi}`,
+			`{` + sizes + `, {name: side, image: s, resources: {requests: {memory: -1000Gi}}}]}`,
 			"the sum 2200Gi of the pods' requests for memory is not allowed by the rule limits.memory"},
-		"a pod overhead of negative size": {`limits: {memory: 100Gi}`, `{overhead: {memory: -1000Gi}, ` + sizes + `]}`, "the sum 2200Gi"},
+		"a pod overhead of negative size": {`limits: {memory: 100Gi}`, `{overhead: {memory: -1000Gi}, ` + sizes + `]}`,
+			"the sum 2200Gi"},
 		"limits above requests": {`limits: {hard: {limits.cpu: 6}}`, `{` + sizes + `]}`,
 			"the sum 8 of the pods' limits for cpu is not allowed by the rule limits.hard[limits.cpu] of the policy p; use at most 6"},
 		"no limit": {`limits: {hard: {limits.memory: 4Ti}}`, `{` + plain + `}`,
 			"spec.driver: the container spark without a limit for memory is not allowed by the rule limits.hard[limits.memory] of the policy p; set its limit"},
-		"no limit of a sidecar": {`limits: {hard: {limits.memory: 4Ti}}`, `{` + sizes + `, {name: side, image: s}]}`, "the container side without a limit for memory"},
-		"no limit of an init container": {`limits: {hard: {limits.memory: 4Ti}}`, `{initContainers: [{name: init, image: s}], ` + sizes + `]}`,
+		"no limit of a sidecar": {`limits: {hard: {limits.memory: 4Ti}}`, `{` + sizes + `, {name: side, image: s}]}`,
+			"the container side without a limit for memory"},
+		"no limit of an init container": {`limits: {hard: {limits.memory: 4Ti}}`,
+			`{initContainers: [{name: init, image: s}], ` + sizes + `]}`,
 			"the container init without a limit for memory"},
-		"the limit 0": {`limits: {hard: {limits.memory: 4Ti}}`, `{containers: [{name: spark, image: s, resources: {requests: {memory: 1Gi}, limits: {memory: 0}}}]}`,
+		"the limit 0": {`limits: {hard: {limits.memory: 4Ti}}`,
+			`{containers: [{name: spark, image: s, resources: {requests: {memory: 1Gi}, limits: {memory: 0}}}]}`,
 			"the container spark without a limit for memory"},
-		"the limit 0 of the pod":        {`limits: {hard: {limits.memory: 4Ti}}`, `{resources: {limits: {memory: "0"}}, ` + plain + `}`, "the container spark without a limit for memory"},
-		"a registry in capital letters": {`images: {allowed: ["docker.io/**"]}`, `{containers: [{name: spark, image: EVIL/spark}]}`, `the image "EVIL/spark"`},
-		"a reference in an image":       {`images: {allowed: ["registry.example.com/*"]}`, `{containers: [{name: spark, image: "registry.example.com/${env:X}"}]}`, `the image "registry.example.com/${env:X}"`},
-		"GPUs": {`limits: {hard: {requests.nvidia.com/gpu: 2}}`, `{containers: [{name: spark, image: s, resources: {limits: {nvidia.com/gpu: 1}}}]}`,
+		"the limit 0 of the pod": {`limits: {hard: {limits.memory: 4Ti}}`,
+			`{resources: {limits: {memory: "0"}}, ` + plain + `}`, "the container spark without a limit for memory"},
+		"a registry in capital letters": {`images: {allowed: ["docker.io/**"]}`,
+			`{containers: [{name: spark, image: EVIL/spark}]}`, `the image "EVIL/spark"`},
+		"a reference in an image": {`images: {allowed: ["registry.example.com/*"]}`,
+			`{containers: [{name: spark, image: "registry.example.com/${env:X}"}]}`,
+			`the image "registry.example.com/${env:X}"`},
+		"GPUs": {`limits: {hard: {requests.nvidia.com/gpu: 2}}`,
+			`{containers: [{name: spark, image: s, resources: {limits: {nvidia.com/gpu: 1}}}]}`,
 			"the sum 4 of the pods' requests for nvidia.com/gpu is not allowed by the rule limits.hard[requests.nvidia.com/gpu]"},
-		"GPUs by a resource claim": {`limits: {hard: {requests.nvidia.com/gpu: 2}}`, `{resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}], ` + plain + `}`,
+		"GPUs by a resource claim": {`limits: {hard: {requests.nvidia.com/gpu: 2}}`,
+			`{resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}], ` + plain + `}`,
 			"the resource claim gpu, whose devices the operator cannot count, is not allowed by the rule limits.hard[requests.nvidia.com/gpu] of the policy p; request nvidia.com/gpu"},
 		"a runtime class": {`runtimeClasses: {allowed: [gvisor]}`, `{runtimeClassName: runc, ` + plain + `}`,
 			`the runtime class "runc" is not allowed by the rule runtimeClasses of the policy p; allowed are: gvisor`},
-		"a scheduler": {`schedulers: {allowed: []}`, `{schedulerName: mine, ` + plain + `}`, `the scheduler "mine" is not allowed by the rule schedulers of the policy p; remove it`},
-		"a namespaced image": {`images: {allowed: ["registry.example.com/*"]}`, `{containers: [{name: spark, image: registry.example.com/evil/miner}]}`,
+		"a scheduler": {`schedulers: {allowed: []}`, `{schedulerName: mine, ` + plain + `}`,
+			`the scheduler "mine" is not allowed by the rule schedulers of the policy p; remove it`},
+		"a namespaced image": {`images: {allowed: ["registry.example.com/*"]}`,
+			`{containers: [{name: spark, image: registry.example.com/evil/miner}]}`,
 			`allowed are: registry.example.com/*`},
-		"a registry in a path": {`images: {allowed: ["*.example.com/spark"]}`, `{containers: [{name: spark, image: evil.org/a.example.com/spark}]}`, `the image "evil.org/a.example.com/spark"`},
+		"a registry in a path": {`images: {allowed: ["*.example.com/spark"]}`,
+			`{containers: [{name: spark, image: evil.org/a.example.com/spark}]}`,
+			`the image "evil.org/a.example.com/spark"`},
 	} {
 		got := texts(prepared(t, `{rules: [{name: p, `+c.rule+`}]}`).For(nil).Faults(subject(t, c.pod)))
 		if len(got) == 0 || !strings.Contains(strings.Join(got, "\n"), c.want) {
@@ -57,11 +72,13 @@ func TestPodsThatCircumventedRules(t *testing.T) {
 
 	for rule, pod := range map[string]string{
 		`limits: {hard: {limits.cpu: 8, limits.memory: 2200Gi, requests.cpu: 4, memory: 2200Gi, requests.nvidia.com/gpu: 0}}`: `{` + sizes + `]}`,
-		`limits: {hard: {limits.nvidia.com/gpu: 1}}`:                `{` + plain + `}`,
-		`limits: {hard: {limits.memory: 4Gi}}`:                      `{resources: {limits: {memory: 1Gi}}, ` + plain + `}`,
-		`limits: {hard: {requests.cpu: 4}}`:                         `{resourceClaims: [{name: gpu}], ` + plain + `}`,
-		`runtimeClasses: {allowed: []}`:                             `{` + plain + `}`,
-		`schedulers: {allowed: []}`:                                 `{schedulerName: default-scheduler, ` + plain + `}`,
+		`limits: {hard: {limits.nvidia.com/gpu: 1}}`: `{` + plain + `}`,
+		`limits: {hard: {limits.memory: 4Gi}}`: `{resources: {limits: {memory: 1Gi}}, ` +
+			plain + `}`,
+		`limits: {hard: {requests.cpu: 4}}`: `{resourceClaims: [{name: gpu}], ` + plain + `}`,
+		`runtimeClasses: {allowed: []}`:     `{` + plain + `}`,
+		`schedulers: {allowed: []}`: `{schedulerName: default-scheduler, ` +
+			plain + `}`,
 		`images: {allowed: ["registry.example.com/**"]}`:            `{containers: [{name: spark, image: "registry.example.com/a/b:1@sha256:00"}]}`,
 		`images: {allowed: ["registry.example.com/*/spark:*"]}`:     `{containers: [{name: spark, image: "registry.example.com/a/spark:1@sha256:00"}]}`,
 		`images: {allowed: ["**"]}`:                                 `{containers: [{name: spark, image: evil.org/a/b}]}`,
@@ -81,27 +98,43 @@ func TestSettingsThatCircumventedRules(t *testing.T) {
 	for name, c := range map[string]struct{ rule, key, value, want string }{
 		"Hive's packages": {`packages: {allowed: ["org.apache.spark:*"]}`, "spark.sql.hive.metastore.jars", "maven",
 			`the package "org.apache.hive:hive-metastore:*" is not allowed by the rule packages`},
-		"Hive's packages, with blanks": {`packages: {allowed: ["org.apache.spark:*"]}`, "spark.sql.hive.metastore.jars", " maven ", `the package "org.apache.hive:hive-metastore:*"`},
-		"Hive's packages, a reference": {`packages: {allowed: ["org.apache.spark:*"]}`, "spark.sql.hive.metastore.jars", "${spark.foo}", `the package "org.apache.hive:hive-metastore:*"`},
-		"Hive's repositories, a reference": {`repositories: {allowed: ["https://maven.example.com/**"]}`, "spark.sql.maven.additionalRemoteRepositories", "https://maven.example.com/${spark.foo}",
+		"Hive's packages, with blanks": {`packages: {allowed: ["org.apache.spark:*"]}`, "spark.sql.hive.metastore.jars",
+			" maven ", `the package "org.apache.hive:hive-metastore:*"`},
+		"Hive's packages, a reference": {`packages: {allowed: ["org.apache.spark:*"]}`, "spark.sql.hive.metastore.jars",
+			"${spark.foo}", `the package "org.apache.hive:hive-metastore:*"`},
+		"Hive's repositories, a reference": {`repositories: {allowed: ["https://maven.example.com/**"]}`,
+			"spark.sql.maven.additionalRemoteRepositories", "https://maven.example.com/${spark.foo}",
 			`the repository "https://maven.example.com/${spark.foo}"`},
-		"an encoded name":  {`repositories: {allowed: ["https://maven.example.com/**"]}`, "spark.jars", "ivy://a:b:1?rep%6fs=https://evil.org", `the repository "https://evil.org"`},
-		"an encoded comma": {`repositories: {allowed: ["https://maven.example.com/**"]}`, "spark.jars", "ivy://a:b:1?repos=https://maven.example.com/%2Chttps://evil.org", `the repository "https://evil.org"`},
-		"the class of a pod group": {`priorityClasses: {allowed: [low]}`, "spark.kubernetes.scheduler.volcano.podGroupTemplateJson", `{"spec": {"priorityClassName": "high"}}`,
+		"an encoded name": {`repositories: {allowed: ["https://maven.example.com/**"]}`, "spark.jars",
+			"ivy://a:b:1?rep%6fs=https://evil.org", `the repository "https://evil.org"`},
+		"an encoded comma": {`repositories: {allowed: ["https://maven.example.com/**"]}`, "spark.jars",
+			"ivy://a:b:1?repos=https://maven.example.com/%2Chttps://evil.org", `the repository "https://evil.org"`},
+		"the class of a pod group": {`priorityClasses: {allowed: [low]}`,
+			"spark.kubernetes.scheduler.volcano.podGroupTemplateJson", `{"spec": {"priorityClassName": "high"}}`,
 			`spec.x: the priority class "high" is not allowed by the rule priorityClasses of the policy p; allowed are: low`},
-		"the class of a pod group in YAML": {`priorityClasses: {allowed: [low]}`, "spark.kubernetes.scheduler.volcano.podGroupTemplateJson", `spec: {priorityClassName: high}`,
+		"the class of a pod group in YAML": {`priorityClasses: {allowed: [low]}`,
+			"spark.kubernetes.scheduler.volcano.podGroupTemplateJson", `spec: {priorityClassName: high}`,
 			`podGroupTemplateJson, whose pod group may name any priority class, is not allowed by the rule priorityClasses of the policy p; remove the key`},
-		"the class of a pod group in a file": {`priorityClasses: {allowed: [low]}`, "spark.kubernetes.scheduler.volcano.podGroupTemplateFile", `/a.yaml`,
+		"the class of a pod group in a file": {`priorityClasses: {allowed: [low]}`,
+			"spark.kubernetes.scheduler.volcano.podGroupTemplateFile", `/a.yaml`,
 			`podGroupTemplateFile, whose pod group may name any priority class, is not allowed by the rule priorityClasses of the policy p; remove the key`},
-		"Hive's repositories": {`repositories: {allowed: ["https://maven.example.com/**"]}`, "spark.sql.maven.additionalRemoteRepositories", "https://evil.org/m2",
+		"Hive's repositories": {`repositories: {allowed: ["https://maven.example.com/**"]}`,
+			"spark.sql.maven.additionalRemoteRepositories", "https://evil.org/m2",
 			`the repository "https://evil.org/m2" is not allowed by the rule repositories`},
-		"a host in a path of a repository":  {`repositories: {allowed: ["https://*.example.com/m2"]}`, "spark.jars.repositories", "https://evil.org/a.example.com/m2", `the repository "https://evil.org/`},
-		"a host in a query of a repository": {`repositories: {allowed: ["https://*.example.com/m2"]}`, "spark.jars.repositories", "https://evil.org?.example.com/m2", `the repository "https://evil.org?`},
-		"a host in a fragment":              {`repositories: {allowed: ["https://*.example.com/m2"]}`, "spark.jars.repositories", "https://evil.org#.example.com/m2", `the repository "https://evil.org#`},
-		"a user before another host":        {`repositories: {allowed: ["https://maven.example.com*"]}`, "spark.jars.repositories", "https://maven.example.com@evil.org", `the repository "https://maven.example.com@evil.org"`},
-		"a host of the driver's Service": {`ingress: {hosts: {allowed: ["*.a.org"]}}`, "spark.kubernetes.driver.service.annotation.external-dns.alpha.kubernetes.io/hostname", "ui.a.org,bank.org",
+		"a host in a path of a repository": {`repositories: {allowed: ["https://*.example.com/m2"]}`,
+			"spark.jars.repositories", "https://evil.org/a.example.com/m2", `the repository "https://evil.org/`},
+		"a host in a query of a repository": {`repositories: {allowed: ["https://*.example.com/m2"]}`,
+			"spark.jars.repositories", "https://evil.org?.example.com/m2", `the repository "https://evil.org?`},
+		"a host in a fragment": {`repositories: {allowed: ["https://*.example.com/m2"]}`,
+			"spark.jars.repositories", "https://evil.org#.example.com/m2", `the repository "https://evil.org#`},
+		"a user before another host": {`repositories: {allowed: ["https://maven.example.com*"]}`,
+			"spark.jars.repositories", "https://maven.example.com@evil.org",
+			`the repository "https://maven.example.com@evil.org"`},
+		"a host of the driver's Service": {`ingress: {hosts: {allowed: ["*.a.org"]}}`,
+			"spark.kubernetes.driver.service.annotation.external-dns.alpha.kubernetes.io/hostname", "ui.a.org,bank.org",
 			`spec.sparkConf[spark.kubernetes.driver.service.annotation.external-dns.alpha.kubernetes.io/hostname]: the host "bank.org" is not allowed by the rule ingress.hosts of the policy p; allowed are: *.a.org`},
-		"configuration on the driver's Service": {`{}`, "spark.kubernetes.driver.service.annotation.getambassador.io/config", "x",
+		"configuration on the driver's Service": {`{}`,
+			"spark.kubernetes.driver.service.annotation.getambassador.io/config", "x",
 			`spec.sparkConf[spark.kubernetes.driver.service.annotation.getambassador.io/config]: a snippet, which can read the credentials of the ingress controller, is not allowed by the operator's setting policy.allowSnippetAnnotations`},
 	} {
 		rule := strings.Trim(c.rule, "{}")
@@ -124,23 +157,30 @@ func TestSettingsThatCircumventedRules(t *testing.T) {
 // level baseline and for Services.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
-	const allHosts, oneHost = `{rules: [{name: p, level: baseline}]}`, `{rules: [{name: p, ingress: {hosts: {allowed: ["*.a.org"]}}}]}`
+	const allHosts, oneHost = `{rules: [{name: p, level: baseline}]}`,
+		`{rules: [{name: p, ingress: {hosts: {allowed: ["*.a.org"]}}}]}`
 
 	refused := func(policy, kind, key, value string) string {
 		asked := &dialect.Exposing{Kind: kind, Annotations: map[string]string{key: value}, AnnotationsField: "a"}
 		return strings.Join(texts(prepared(t, policy).For(nil).ExposureFaults(asked)), "\n")
 	}
 	for _, key := range []string{
-		"nginx.ingress.kubernetes.io/configuration-snippet", "nginx.ingress.kubernetes.io/server-snippet", "nginx.ingress.kubernetes.io/modsecurity-snippet",
-		"nginx.ingress.kubernetes.io/auth-snippet", "nginx.ingress.kubernetes.io/stream-snippet", "nginx.ingress.kubernetes.io/auth-url",
-		"nginx.ingress.kubernetes.io/auth-signin", "nginx.ingress.kubernetes.io/auth-tls-match-cn", "nginx.ingress.kubernetes.io/mirror-target",
+		"nginx.ingress.kubernetes.io/configuration-snippet", "nginx.ingress.kubernetes.io/server-snippet",
+		"nginx.ingress.kubernetes.io/modsecurity-snippet",
+		"nginx.ingress.kubernetes.io/auth-snippet", "nginx.ingress.kubernetes.io/stream-snippet",
+		"nginx.ingress.kubernetes.io/auth-url",
+		"nginx.ingress.kubernetes.io/auth-signin", "nginx.ingress.kubernetes.io/auth-tls-match-cn",
+		"nginx.ingress.kubernetes.io/mirror-target",
 		"nginx.ingress.kubernetes.io/mirror-host", "nginx.org/server-snippets", "nginx.org/location-snippets",
 		"haproxy.org/backend-config-snippet", "haproxy.org/frontend-config-snippet", "haproxy.org/route-acl",
-		"haproxy-ingress.github.io/config-backend", "haproxy-ingress.github.io/config-frontend", "ingress.kubernetes.io/config-backend", "haproxy-ingress.github.io/auth-url",
-		"zalando.org/skipper-filter", "zalando.org/skipper-predicate", "zalando.org/skipper-routes", "getambassador.io/config", "renamed.example.com/auth-url",
+		"haproxy-ingress.github.io/config-backend", "haproxy-ingress.github.io/config-frontend",
+		"ingress.kubernetes.io/config-backend", "haproxy-ingress.github.io/auth-url",
+		"zalando.org/skipper-filter", "zalando.org/skipper-predicate", "zalando.org/skipper-routes",
+		"getambassador.io/config", "renamed.example.com/auth-url",
 	} {
 		for _, kind := range []string{"Ingress", "HTTPRoute", "Service"} {
-			if got := refused(`{owner: us}`, kind, key, "x"); !strings.HasPrefix(got, "a["+key+"]: a snippet, ") || !strings.Contains(got, "policy.allowSnippetAnnotations (owner: us)") {
+			if got := refused(`{owner: us}`, kind, key, "x"); !strings.HasPrefix(got, "a["+key+"]: a snippet, ") ||
+				!strings.Contains(got, "policy.allowSnippetAnnotations (owner: us)") {
 				t.Errorf("%s of a %s: %q", key, kind, got)
 			}
 
@@ -155,23 +195,31 @@ func TestAnnotations(t *testing.T) {
 	}
 
 	for _, key := range []string{
-		"traefik.ingress.kubernetes.io/router.middlewares", "konghq.com/plugins", "projectcontour.io/auth-server", "alb.ingress.kubernetes.io/actions.a",
-		"alb.ingress.kubernetes.io/conditions.a", "alb.ingress.kubernetes.io/group.name", "nginx.ingress.kubernetes.io/proxy-ssl-secret", "nginx.ingress.kubernetes.io/rewrite-target",
-		"nginx.ingress.kubernetes.io/permanent-redirect", "nginx.ingress.kubernetes.io/auth-secret", "haproxy.org/request-set-header", "example.com/other",
+		"traefik.ingress.kubernetes.io/router.middlewares", "konghq.com/plugins", "projectcontour.io/auth-server",
+		"alb.ingress.kubernetes.io/actions.a",
+		"alb.ingress.kubernetes.io/conditions.a", "alb.ingress.kubernetes.io/group.name",
+		"nginx.ingress.kubernetes.io/proxy-ssl-secret", "nginx.ingress.kubernetes.io/rewrite-target",
+		"nginx.ingress.kubernetes.io/permanent-redirect", "nginx.ingress.kubernetes.io/auth-secret",
+		"haproxy.org/request-set-header", "example.com/other",
 	} {
-		if got := refused(allHosts, "Ingress", key, "x"); !strings.HasPrefix(got, "a["+key+"]: the annotation is not allowed by the rule ingress.annotations of the policy p; allowed are: ") {
+		if got := refused(allHosts, "Ingress", key, "x"); !strings.HasPrefix(got,
+			"a["+key+"]: the annotation is not allowed by the rule ingress.annotations of the policy p; allowed are: ") {
 			t.Errorf("%s at the level baseline: %q", key, got)
 		}
 
-		if got := refused(`{rules: [{name: p}]}`, "Ingress", key, "x") + refused(allHosts, "Service", key, "x"); got != "" {
+		if got := refused(`{rules: [{name: p}]}`, "Ingress", key, "x") + refused(allHosts, "Service", key,
+			"x"); got != "" {
 			t.Errorf("%s without the level, or of a Service: %q", key, got)
 		}
 	}
 
 	for _, key := range []string{
-		"kubernetes.io/tls-acme", "cert-manager.io/cluster-issuer", "nginx.ingress.kubernetes.io/proxy-read-timeout", "nginx.ingress.kubernetes.io/ssl-redirect",
-		"nginx.ingress.kubernetes.io/proxy-body-size", "haproxy.org/timeout-server", "haproxy-ingress.github.io/timeout-client", "nginx.org/proxy-connect-timeout",
-		"traefik.ingress.kubernetes.io/router.entrypoints", "projectcontour.io/response-timeout", "external-dns.alpha.kubernetes.io/ttl", "nginx.ingress.kubernetes.io/limit-rps",
+		"kubernetes.io/tls-acme", "cert-manager.io/cluster-issuer", "nginx.ingress.kubernetes.io/proxy-read-timeout",
+		"nginx.ingress.kubernetes.io/ssl-redirect",
+		"nginx.ingress.kubernetes.io/proxy-body-size", "haproxy.org/timeout-server",
+		"haproxy-ingress.github.io/timeout-client", "nginx.org/proxy-connect-timeout",
+		"traefik.ingress.kubernetes.io/router.entrypoints", "projectcontour.io/response-timeout",
+		"external-dns.alpha.kubernetes.io/ttl", "nginx.ingress.kubernetes.io/limit-rps",
 	} {
 		if got := refused(allHosts, "Ingress", key, "x"); got != "" {
 			t.Errorf("%s at the level baseline: %q", key, got)
@@ -179,13 +227,17 @@ func TestAnnotations(t *testing.T) {
 	}
 
 	for _, key := range []string{
-		"nginx.ingress.kubernetes.io/server-alias", "haproxy-ingress.github.io/server-alias", "haproxy-ingress.github.io/server-alias-regex", "konghq.com/host-aliases",
-		"external-dns.alpha.kubernetes.io/hostname", "external-dns.alpha.kubernetes.io/internal-hostname", "appgw.ingress.kubernetes.io/hostname-extension",
-		"cert-manager.io/common-name", "cert-manager.io/alt-names", "dns.alpha.kubernetes.io/external", "dns.alpha.kubernetes.io/internal",
+		"nginx.ingress.kubernetes.io/server-alias", "haproxy-ingress.github.io/server-alias",
+		"haproxy-ingress.github.io/server-alias-regex", "konghq.com/host-aliases",
+		"external-dns.alpha.kubernetes.io/hostname", "external-dns.alpha.kubernetes.io/internal-hostname",
+		"appgw.ingress.kubernetes.io/hostname-extension",
+		"cert-manager.io/common-name", "cert-manager.io/alt-names", "dns.alpha.kubernetes.io/external",
+		"dns.alpha.kubernetes.io/internal",
 	} {
 		for _, kind := range []string{"Ingress", "HTTPRoute", "Service"} {
 			for value, host := range map[string]string{
-				"ui.a.org": "", " UI.a.org. ,*.a.org": "", "": "", "bank.org": "bank.org", "ui.a.org, bank.org": "bank.org", "ui.a.org\nbank.org": "bank.org",
+				"ui.a.org": "", " UI.a.org. ,*.a.org": "", "": "", "bank.org": "bank.org",
+				"ui.a.org, bank.org": "bank.org", "ui.a.org\nbank.org": "bank.org",
 				"~^(bank.org|x.a.org)$": "~^(bank.org|x.a.org)$", "~^.*|x.a.org": "~^.*|x.a.org",
 			} {
 				got, want := refused(oneHost, kind, key, value), ""
@@ -197,7 +249,8 @@ func TestAnnotations(t *testing.T) {
 					t.Errorf("%s: %q of a %s: %q, want %q", key, value, kind, got, want)
 				}
 
-				if got := refused(`{rules: [{name: p, ingress: {hosts: {allowed: ["*"]}}}]}`, kind, key, value); got != "" {
+				if got := refused(`{rules: [{name: p, ingress: {hosts: {allowed: ["*"]}}}]}`, kind, key,
+					value); got != "" {
 					t.Errorf("%s: %q of a %s is refused although all hosts are allowed: %q", key, value, kind, got)
 				}
 			}
@@ -217,8 +270,10 @@ func TestUserNamespaces(t *testing.T) {
 		major, minor, emulated string
 		root, probe            bool // refused
 	}{
-		{"", "", "", true, true}, {"1", "x", "", true, true}, {"1", "30", "", true, false}, {"1", "32+", "", true, false}, {"1", "33", "", true, false},
-		{"1", "34", "", true, true}, {"1", "35", "", false, true}, {"1", "36", "32", true, false}, {"1", "99", "", false, true},
+		{"", "", "", true, true}, {"1", "x", "", true, true}, {"1", "30", "", true, false},
+		{"1", "32+", "", true, false}, {"1", "33", "", true, false},
+		{"1", "34", "", true, true}, {"1", "35", "", false, true}, {"1", "36", "32", true, false},
+		{"1", "99", "", false, true},
 	} {
 		for pod, want := range map[string]bool{root: c.root, probe: c.probe} {
 			p := prepared(t, `{rules: [{name: p, level: restricted}, {name: q, level: baseline}]}`)
@@ -301,7 +356,8 @@ func TestMoreContainersAreNeverAllowed(t *testing.T) {
 	random := rand.New(rand.NewPCG(36, 3))
 	rules := prepared(t, `rules: [{name: p, limits: {cores: 12, memory: 40Gi, hard: {limits.memory: 60Gi, requests.nvidia.com/gpu: 4}}}]`).For(nil)
 	amounts := func() string {
-		return fmt.Sprintf(`{cpu: %d, memory: %dGi, nvidia.com/gpu: %d}`, random.IntN(8)-4, random.IntN(40)-20, random.IntN(3)-1)
+		return fmt.Sprintf(`{cpu: %d, memory: %dGi, nvidia.com/gpu: %d}`, random.IntN(8)-4, random.IntN(40)-20,
+			random.IntN(3)-1)
 	}
 	container := func(i int) string {
 		return fmt.Sprintf(`{name: c%d, image: a, resources: {requests: %s, limits: %s}}`, i, amounts(), amounts())
@@ -344,13 +400,16 @@ func TestLostLabels(t *testing.T) {
 		before, after map[string]string
 		want          string
 	}{
-		"no change":                     {good, good, ""},
-		"another label":                 {good, with("x", "y"), ""},
-		"another allowed value":         {good, with("team", "a2"), ""},
-		"removed":                       {good, with("team", ""), "metadata.labels: a custom resource without the label team is not allowed by the rule labels.required of the policy p; set it to a value that matches a*"},
-		"a refused value":               {good, with("team", "b"), `metadata.labels[team]: the value "b" is not allowed by the rule labels.required of the policy p; set it to a value that matches a*`},
-		"missing before":                {with("team", ""), with("team", "b"), ""},
-		"one missing, another removed":  {with("team", ""), nil, "metadata.labels: a custom resource without the label cost is not allowed by the rule labels.required of the policy p; set it to a value that matches *"},
+		"no change":             {good, good, ""},
+		"another label":         {good, with("x", "y"), ""},
+		"another allowed value": {good, with("team", "a2"), ""},
+		"removed": {good, with("team", ""),
+			"metadata.labels: a custom resource without the label team is not allowed by the rule labels.required of the policy p; set it to a value that matches a*"},
+		"a refused value": {good, with("team", "b"),
+			`metadata.labels[team]: the value "b" is not allowed by the rule labels.required of the policy p; set it to a value that matches a*`},
+		"missing before": {with("team", ""), with("team", "b"), ""},
+		"one missing, another removed": {with("team", ""), nil,
+			"metadata.labels: a custom resource without the label cost is not allowed by the rule labels.required of the policy p; set it to a value that matches *"},
 		"a rule of another namespace":   {with("zone", "z"), good, ""},
 		"refused before and afterwards": {with("team", "c"), with("team", "b"), ""},
 	} {
@@ -372,18 +431,22 @@ func TestLostLabels(t *testing.T) {
 func TestInvalidHardLimits(t *testing.T) {
 	t.Parallel()
 
-	for _, name := range []string{"pods", "count/pods", "requests.storage", "persistentvolumeclaims", "gold.storageclass.storage.k8s.io/requests.storage", "services", "cores"} {
+	for _, name := range []string{"pods", "count/pods", "requests.storage", "persistentvolumeclaims",
+		"gold.storageclass.storage.k8s.io/requests.storage", "services", "cores"} {
 		_, err := Parse(`rules: [{name: p, limits: {hard: {` + name + `: 1}}}]`)
-		if err == nil || !strings.Contains(err.Error(), "policy.rules[0].limits.hard["+name+"]: Invalid value: ") || !strings.Contains(err.Error(), "or use a ResourceQuota") {
+		if err == nil || !strings.Contains(err.Error(), "policy.rules[0].limits.hard["+name+"]: Invalid value: ") ||
+			!strings.Contains(err.Error(), "or use a ResourceQuota") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 
-	if _, err := Parse(`rules: [{name: p, limits: {hard: {limits.cpu: -1}}}]`); err == nil || !strings.Contains(err.Error(), "must not be negative") {
+	if _, err := Parse(`rules: [{name: p, limits: {hard: {limits.cpu: -1}}}]`); err == nil ||
+		!strings.Contains(err.Error(), "must not be negative") {
 		t.Errorf("a negative limit: %v", err)
 	}
 
-	for _, name := range []corev1.ResourceName{"cpu", "requests.memory", "limits.ephemeral-storage", "hugepages-2Mi", "requests.example.com/fpga"} {
+	for _, name := range []corev1.ResourceName{"cpu", "requests.memory", "limits.ephemeral-storage", "hugepages-2Mi",
+		"requests.example.com/fpga"} {
 		if _, err := Parse(`rules: [{name: p, limits: {hard: {` + string(name) + `: 1}}}]`); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // chainName and keyName are the names of the files in a mounted Secret of the type kubernetes.io/tls, and the keys of
@@ -36,18 +37,8 @@ func (*Files) NeedLeaderElection() bool { return false }
 
 // Start reads the files every filesInterval until ctx ends.
 func (f *Files) Start(ctx context.Context) error {
-	tick := time.NewTicker(filesInterval)
-	defer tick.Stop()
-
-	for {
-		f.read()
-
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	wait.UntilWithContext(ctx, func(context.Context) { f.read() }, filesInterval)
+	return nil
 }
 
 func (f *Files) read() {

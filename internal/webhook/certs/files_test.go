@@ -30,7 +30,8 @@ func write(t *testing.T, dir string, lifetime time.Duration) {
 // restart. If the files are invalid, the server keeps the old certificate and logs each error once.
 func TestFiles(t *testing.T) {
 	var log strings.Builder
-	f := &Files{Dir: t.TempDir(), Serving: &Serving{}, Log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	f := &Files{Dir: t.TempDir(), Serving: &Serving{},
+		Log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	served := func() string {
 		t.Helper()
 

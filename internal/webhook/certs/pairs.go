@@ -25,8 +25,6 @@ type pair struct {
 	chain, key  []byte // in PEM
 }
 
-func (p *pair) serial() string { return p.SerialNumber.String() }
-
 // encoded returns the certificate alone in PEM.
 func (p *pair) encoded() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Raw})

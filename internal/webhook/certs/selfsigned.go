@@ -130,7 +130,7 @@ func (s *SelfSigned) round(ctx context.Context) error {
 		return err
 	}
 
-	if serial := held.next.serial(); changed || s.nextTrusted != serial {
+	if serial := held.next.SerialNumber.String(); changed || s.nextTrusted != serial {
 		s.nextTrusted, s.trustedAt = serial, now
 	}
 

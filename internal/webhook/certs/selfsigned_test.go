@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
-	kit.Main(m)
+	kit.MainShared(m)
 }
 
 // rig is a webhook for the ConfigMaps of a namespace, with the objects that contain its certificate. The webhook

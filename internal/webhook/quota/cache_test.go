@@ -32,7 +32,9 @@ func TestCache(t *testing.T) {
 	rc := kit.Rest(t)
 	rc.Impersonate = rest.ImpersonationConfig{UserName: w.Namespace}
 
-	quotas, err := quota.NewCache(rc, cache.Options{Scheme: w.API.Scheme(), Mapper: w.API.RESTMapper(), DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
+	quotas, err := quota.NewCache(rc,
+		cache.Options{Scheme: w.API.Scheme(), Mapper: w.API.RESTMapper(),
+			DefaultNamespaces: map[string]cache.Config{w.Namespace: {}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +56,10 @@ func TestCache(t *testing.T) {
 		t.Error("it is ready without rights")
 	}
 
-	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "quotas"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"resourcequotas"}, Verbs: []string{"list", "watch"}},
-	}})
+	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "quotas"},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"resourcequotas"}, Verbs: []string{"list", "watch"}},
+		}})
 	w.Create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "quotas"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: w.Namespace}},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "quotas"}})

@@ -38,9 +38,12 @@ func TestExceeded(t *testing.T) {
 		{"pods", `{hard: {pods: 3, count/pods: 2}}`, []string{"count/pods 4 2 " + all, "pods 4 3 " + all}},
 		{"requests", `{hard: {cpu: 7, memory: 4Gi}}`, []string{"cpu 7600m 7 " + all, "memory 7552Mi 4Gi " + all}},
 		{"requests by their long names", `{hard: {requests.cpu: 7, requests.memory: 4Gi, requests.nvidia.com/gpu: 2}}`,
-			[]string{"requests.cpu 7600m 7 " + all, "requests.memory 7552Mi 4Gi " + all, "requests.nvidia.com/gpu 3 2 " + all}},
-		{"limits", `{hard: {limits.cpu: 11, limits.memory: 1Gi}}`, []string{"limits.cpu 12 11 " + all, "limits.memory 7552Mi 1Gi " + all}},
-		{"resources of other objects", `{hard: {services: 0, requests.storage: 0, persistentvolumeclaims: 0, count/configmaps: 0}}`, nil},
+			[]string{"requests.cpu 7600m 7 " + all, "requests.memory 7552Mi 4Gi " + all,
+				"requests.nvidia.com/gpu 3 2 " + all}},
+		{"limits", `{hard: {limits.cpu: 11, limits.memory: 1Gi}}`,
+			[]string{"limits.cpu 12 11 " + all, "limits.memory 7552Mi 1Gi " + all}},
+		{"resources of other objects",
+			`{hard: {services: 0, requests.storage: 0, persistentvolumeclaims: 0, count/configmaps: 0}}`, nil},
 		{"pods with a deadline", `{scopes: [Terminating], hard: {pods: 2}}`, []string{"pods 3 2 3 executors"}},
 		{"pods without a deadline", `{scopes: [NotTerminating], hard: {pods: 0}}`, []string{"pods 1 0 1 driver"}},
 		{"pods with requests", `{scopes: [NotBestEffort], hard: {pods: 3}}`, []string{"pods 4 3 " + all}},
@@ -50,13 +53,15 @@ func TestExceeded(t *testing.T) {
 		{"a priority class", `{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [batch, high]}]}, hard: {pods: 0}}`, []string{"pods 3 0 3 executors"}},
 		{"another priority class", `{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [high]}]}, hard: {pods: 0}}`, nil},
 		{"other priority classes", `{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: NotIn, values: [high]}]}, hard: {pods: 0}}`, []string{"pods 3 0 3 executors"}},
-		{"no priority class, but a default may add one", `{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: DoesNotExist}]}, hard: {pods: 0}}`, nil},
+		{"no priority class, but a default may add one",
+			`{scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: DoesNotExist}]}, hard: {pods: 0}}`, nil},
 		{"two scopes", `{scopes: [NotTerminating], scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: Exists}]}, hard: {pods: 0}}`, nil},
 	} {
 		quota := corev1.ResourceQuota{Spec: *read[corev1.ResourceQuotaSpec](t, c.spec)}
 		quota.Name = "compute"
 		pods := []dialect.Pods{
-			{Role: "driver", Pod: read[corev1.Pod](t, driver), Count: 1}, {Role: "executor", Pod: read[corev1.Pod](t, executor), Count: 3},
+			{Role: "driver", Pod: read[corev1.Pod](t, driver), Count: 1},
+			{Role: "executor", Pod: read[corev1.Pod](t, executor), Count: 3},
 			{Role: "worker", Pod: read[corev1.Pod](t, executor), Count: 0}, {Role: "lost", Count: 2},
 		}
 
@@ -78,12 +83,14 @@ func TestExceeded(t *testing.T) {
 // TestExceededOfSeveralQuotas checks that the exceeded quotas are returned in the order of their names. The pods need
 // more than an int64 can hold.
 func TestExceededOfSeveralQuotas(t *testing.T) {
-	quotas := []corev1.ResourceQuota{{Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {cpu: 1}}`)}, {Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {memory: 1Gi}}`)}, {}}
+	quotas := []corev1.ResourceQuota{{Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {cpu: 1}}`)},
+		{Spec: *read[corev1.ResourceQuotaSpec](t, `{hard: {memory: 1Gi}}`)}, {}}
 	for i, name := range []string{"b", "a", "c"} {
 		quotas[i].Name = name
 	}
 
-	pods := []dialect.Pods{{Role: "executor", Count: 2147483647, Pod: read[corev1.Pod](t, `{spec: {containers: [{resources: {requests: {cpu: 8E, memory: 8Ei}}}]}}`)}}
+	pods := []dialect.Pods{{Role: "executor", Count: 2147483647,
+		Pod: read[corev1.Pod](t, `{spec: {containers: [{resources: {requests: {cpu: 8E, memory: 8Ei}}}]}}`)}}
 
 	var names []string
 	for _, e := range Exceeded(quotas, pods) {

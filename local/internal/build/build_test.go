@@ -90,7 +90,8 @@ func TestConcurrentCallsBuildOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			path, err := Ensure(t.Context(), source, cache, p, func(Program, time.Duration) { mu.Lock(); reports++; mu.Unlock() })
+			path, err := Ensure(t.Context(), source, cache, p,
+				func(Program, time.Duration) { mu.Lock(); reports++; mu.Unlock() })
 			if err != nil {
 				t.Error(err)
 			}
@@ -113,7 +114,8 @@ func TestConcurrentCallsBuildOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		again, err := Ensure(t.Context(), source, cache, p, func(Program, time.Duration) { t.Error("a cached program is built") })
+		again, err := Ensure(t.Context(), source, cache, p,
+			func(Program, time.Duration) { t.Error("a cached program is built") })
 		if err != nil || again != path {
 			t.Errorf("Ensure() = %s, %v", again, err)
 		}

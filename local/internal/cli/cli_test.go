@@ -122,7 +122,8 @@ func TestStatusErrorNamesTheProblem(t *testing.T) {
 	state := func(supervisor proc.ID, phase supervise.Phase, status supervise.Status) supervise.State {
 		return supervise.State{
 			Supervisor: supervisor, Phase: phase, Error: "the reason",
-			Components: []supervise.ComponentState{{Name: "etcd", Status: status, Log: "/d/logs/etcd.log", Restarts: 2, LastExit: "signal: killed"}},
+			Components: []supervise.ComponentState{{Name: "etcd", Status: status, Log: "/d/logs/etcd.log", Restarts: 2,
+				LastExit: "signal: killed"}},
 		}
 	}
 	for _, tt := range []struct {
@@ -131,7 +132,8 @@ func TestStatusErrorNamesTheProblem(t *testing.T) {
 		wantErr string
 	}{
 		{"all components ready", state(self, supervise.Ready, supervise.ComponentReady), ""},
-		{"a component restarts", state(self, supervise.Ready, supervise.ComponentRestarting), "etcd is restarting: see its log /d/logs/etcd.log"},
+		{"a component restarts", state(self, supervise.Ready, supervise.ComponentRestarting),
+			"etcd is restarting: see its log /d/logs/etcd.log"},
 		{"starting", state(self, supervise.Starting, supervise.ComponentReady), "its phase is starting"},
 		{"not running", state(proc.ID{}, supervise.Ready, supervise.ComponentReady), "not running"},
 	} {
@@ -149,7 +151,8 @@ func TestStatusErrorNamesTheProblem(t *testing.T) {
 		})
 	}
 
-	if err := showState(&bytes.Buffer{}, "/d", "yaml", state(self, supervise.Ready, supervise.ComponentReady)); err == nil {
+	if err := showState(&bytes.Buffer{}, "/d", "yaml",
+		state(self, supervise.Ready, supervise.ComponentReady)); err == nil {
 		t.Error("an unknown output format was accepted")
 	}
 }
@@ -157,7 +160,8 @@ func TestStatusErrorNamesTheProblem(t *testing.T) {
 func TestCommandsReportAMissingCluster(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
-		{"status", "--dir", dir}, {"kubeconfig", "--dir", dir}, {"kubectl", "--dir", dir, "get", "pods"}, {"load", "--dir", dir, "x.tar"},
+		{"status", "--dir", dir}, {"kubeconfig", "--dir", dir}, {"kubectl", "--dir", dir, "get", "pods"},
+		{"load", "--dir", dir, "x.tar"},
 	} {
 		cmd := New()
 		cmd.SetArgs(args)

@@ -14,14 +14,16 @@ import (
 )
 
 func withoutNode() *Spec {
-	return &Spec{ID: "1", Dir: "/d", Kube: "/kube", Ports: Ports{API: 1, Etcd: 2, EtcdPeer: 3, Controllers: 4, Scheduler: 5}}
+	return &Spec{ID: "1", Dir: "/d", Kube: "/kube",
+		Ports: Ports{API: 1, Etcd: 2, EtcdPeer: 3, Controllers: 4, Scheduler: 5}}
 }
 
 func withNode(major, minor int) *Spec {
 	return &Spec{
 		ID: "1", Dir: "/d", Kube: "/kube", CoreDNS: "/coredns", Ports: nodePorts,
 		Node: &Node{
-			Node:            registry.Node{Index: 1, HostLink: "spark1", Cgroup: "sparklocal-1", Run: "/run/sparklocal/1"},
+			Node: registry.Node{Index: 1, HostLink: "spark1", Cgroup: "sparklocal-1",
+				Run: "/run/sparklocal/1"},
 			ContainerdMajor: major, ContainerdMinor: minor, CNIBin: "/usr/lib/cni",
 		},
 	}
@@ -50,7 +52,8 @@ func render(t *testing.T, s *Spec, component func(*Spec) (supervise.Component, e
 
 var components = map[string]func(*Spec) (supervise.Component, error){
 	"etcd": (*Spec).etcd, "kube-apiserver": (*Spec).apiserver, "kube-controller-manager": (*Spec).controllerManager,
-	"kube-scheduler": (*Spec).scheduler, "kubelet": (*Spec).kubelet, "kube-proxy": (*Spec).proxy, "local-path-provisioner": (*Spec).localPath,
+	"kube-scheduler": (*Spec).scheduler, "kubelet": (*Spec).kubelet, "kube-proxy": (*Spec).proxy,
+	"local-path-provisioner": (*Spec).localPath,
 }
 
 func TestComponentsListenOnTheirAddresses(t *testing.T) {
@@ -59,12 +62,15 @@ func TestComponentsListenOnTheirAddresses(t *testing.T) {
 		spec      *Spec
 		want      []string
 	}{
-		{"etcd", withoutNode(), []string{"--listen-client-urls=https://127.0.0.1:2", "--listen-peer-urls=https://127.0.0.1:3"}},
+		{"etcd", withoutNode(), []string{"--listen-client-urls=https://127.0.0.1:2",
+			"--listen-peer-urls=https://127.0.0.1:3"}},
 		{"etcd", withNode(1, 6), []string{"--listen-client-urls=https://198.18.0.6:2379"}},
 		{"kube-apiserver", withoutNode(), []string{
-			"--bind-address=127.0.0.1", "--secure-port=1", "--etcd-servers=https://127.0.0.1:2", "--endpoint-reconciler-type=none",
+			"--bind-address=127.0.0.1", "--secure-port=1", "--etcd-servers=https://127.0.0.1:2",
+			"--endpoint-reconciler-type=none",
 		}},
-		{"kube-apiserver", withNode(1, 6), []string{"--bind-address=0.0.0.0", "--advertise-address=10.88.0.1", "--secure-port=6443"}},
+		{"kube-apiserver", withNode(1, 6),
+			[]string{"--bind-address=0.0.0.0", "--advertise-address=10.88.0.1", "--secure-port=6443"}},
 		{"kube-controller-manager", withoutNode(), []string{"--bind-address=127.0.0.1", "--secure-port=4"}},
 		{"kube-scheduler", withoutNode(), []string{"--bind-address=127.0.0.1", "--secure-port=5"}},
 		{"kubelet", withNode(1, 6), []string{"--node-ip=198.18.0.6", "--kubeconfig=/d/pki/kubelet.kubeconfig"}},
@@ -88,7 +94,8 @@ func TestNoComponentSkipsVerification(t *testing.T) {
 	for name, component := range components {
 		c := render(t, withNode(1, 6), component)
 		for _, arg := range append(c.Args, c.Env...) {
-			if strings.Contains(arg, "insecure") || strings.Contains(arg, "http://") || strings.Contains(strings.ToLower(arg), "proxy=") {
+			if strings.Contains(arg, "insecure") || strings.Contains(arg, "http://") ||
+				strings.Contains(strings.ToLower(arg), "proxy=") {
 				t.Errorf("%s has %s", name, arg)
 			}
 		}
@@ -102,7 +109,8 @@ func TestNoComponentSkipsVerification(t *testing.T) {
 func TestEtcdAcceptsOnlyItsOwnAuthority(t *testing.T) {
 	c := render(t, withoutNode(), (*Spec).etcd)
 	for _, want := range []string{
-		"--client-cert-auth=true", "--trusted-ca-file=/d/pki/etcd-ca.crt", "--peer-client-cert-auth=true", "--peer-trusted-ca-file=/d/pki/etcd-ca.crt",
+		"--client-cert-auth=true", "--trusted-ca-file=/d/pki/etcd-ca.crt", "--peer-client-cert-auth=true",
+		"--peer-trusted-ca-file=/d/pki/etcd-ca.crt",
 	} {
 		if !slices.Contains(c.Args, want) {
 			t.Errorf("no %s", want)
@@ -158,16 +166,19 @@ func TestContainerdConfigMatchesTheVersion(t *testing.T) {
 		major, minor int
 		want, not    []string
 	}{
-		{"1.6", 1, 6, []string{"version = 2\n", `"io.containerd.grpc.v1.cri"`, `sandbox_image = "localhost/pause:1"`, `bin_dir = "/usr/lib/cni"`}, []string{"v1.runtime", "bin_dirs"}},
+		{"1.6", 1, 6, []string{"version = 2\n", `"io.containerd.grpc.v1.cri"`, `sandbox_image = "localhost/pause:1"`,
+			`bin_dir = "/usr/lib/cni"`}, []string{"v1.runtime", "bin_dirs"}},
 		{"1.7", 1, 7, []string{"version = 2\n"}, []string{"v1.runtime"}},
-		{"2.0", 2, 0, []string{"version = 3\n", `sandbox = "localhost/pause:1"`, `bin_dir = "/usr/lib/cni"`}, []string{"grpc.v1.cri", "sandbox_image", "bin_dirs"}},
+		{"2.0", 2, 0, []string{"version = 3\n", `sandbox = "localhost/pause:1"`, `bin_dir = "/usr/lib/cni"`},
+			[]string{"grpc.v1.cri", "sandbox_image", "bin_dirs"}},
 		{"2.1", 2, 1, []string{"version = 3\n", `bin_dirs = ["/usr/lib/cni"]`}, []string{"bin_dir ="}},
 		{"3.0", 3, 0, []string{`bin_dirs = ["/usr/lib/cni"]`}, []string{"bin_dir ="}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := withNode(tt.major, tt.minor).containerdConfig()
 
-			common := []string{`address = "/run/sparklocal/1/containerd.sock"`, `root = "/d/node/containerd"`, "disable_apparmor = true"}
+			common := []string{`address = "/run/sparklocal/1/containerd.sock"`, `root = "/d/node/containerd"`,
+				"disable_apparmor = true"}
 			for _, want := range append(tt.want, common...) {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in\n%s", want, got)
@@ -208,7 +219,8 @@ func TestKubeletAuthorizesWithTheAPIServer(t *testing.T) {
 	got := withNode(1, 6).kubeletConfig()
 	for _, want := range []string{
 		"anonymous: {enabled: false}", "webhook: {enabled: true}", "authorization: {mode: Webhook}", "readOnlyPort: 0",
-		"cgroupRoot: /sparklocal-1\n", "failCgroupV1: false", "failSwapOn: false", "imageGCHighThresholdPercent: 100", "nodefs.available: 1%,",
+		"cgroupRoot: /sparklocal-1\n", "failCgroupV1: false", "failSwapOn: false", "imageGCHighThresholdPercent: 100",
+		"nodefs.available: 1%,",
 		"clusterDNS: [10.88.0.1]", `tlsCertFile: "/d/pki/kubelet.crt"`,
 	} {
 		if !strings.Contains(got, want) {
@@ -232,7 +244,8 @@ func TestCorefileNamesAreQuoted(t *testing.T) {
 
 func TestParseImportReturnsImageNames(t *testing.T) {
 	out := "unpacking docker.io/apache/spark:4.1.4 (sha256:ab)...done\nunpacking docker.io/library/spark:4.1.4 (sha256:ab)...\nsomething else\n"
-	if diff := cmp.Diff([]string{"docker.io/apache/spark:4.1.4", "docker.io/library/spark:4.1.4"}, parseImport(out)); diff != "" {
+	if diff := cmp.Diff([]string{"docker.io/apache/spark:4.1.4", "docker.io/library/spark:4.1.4"},
+		parseImport(out)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -283,7 +296,8 @@ func TestComponentsGetNoVariablesOfTheUserButGOGC(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.example.com")
 	t.Setenv("GOGC", "400")
 
-	want := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/d", "LANG=C.UTF-8", "GOGC=400"}
+	want := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/d", "LANG=C.UTF-8",
+		"GOGC=400"}
 	if diff := cmp.Diff(want, withoutNode().environment()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -229,7 +229,8 @@ func TestConcurrentlyJoinsAllErrors(t *testing.T) {
 
 func TestLoadNeedsANode(t *testing.T) {
 	dir := t.TempDir()
-	if err := Load(t.Context(), dir, []string{"x.tar"}, nil); err == nil || !strings.Contains(err.Error(), "sparklocal up") {
+	if err := Load(t.Context(), dir, []string{"x.tar"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "sparklocal up") {
 		t.Errorf("no cluster: %v", err)
 	}
 

@@ -13,7 +13,8 @@ func TestParseRelease(t *testing.T) {
 		want       release
 		wantErr    bool
 	}{
-		{"debian", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\n", release{"debian", "bookworm"}, false},
+		{"debian", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\n",
+			release{"debian", "bookworm"}, false},
 		{"ubuntu, quoted", "ID=\"ubuntu\"\nID_LIKE=debian\n# a comment\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble\n", release{"ubuntu", "noble"}, false},
 		{"another system", "ID=fedora\nVERSION_ID=42\n", release{}, true},
 		{"testing without a codename", "ID=debian\n", release{}, true},
@@ -46,7 +47,8 @@ Packages|https://vendor/|bookworm|main|Vendor|/etc/apt/sources.list.d/vendor.lis
 `,
 			[]aptTarget{
 				{"http://mirror/debian/", "bookworm", "main", "Debian", "/etc/apt/sources.list.d/debian.sources:1"},
-				{"http://mirror/security/", "bookworm-security", "main", "Debian", "/etc/apt/sources.list.d/debian.sources:2"},
+				{"http://mirror/security/", "bookworm-security", "main", "Debian",
+					"/etc/apt/sources.list.d/debian.sources:2"},
 			},
 		},
 		{
@@ -64,7 +66,8 @@ Packages|https://vendor/|tool-bookworm|main||/etc/apt/sources.list.d/vendor.list
 		{
 			"Ubuntu's universe", release{ID: "ubuntu", Codename: "noble"},
 			"Packages|http://mirror/ubuntu/|noble|universe|Ubuntu|/etc/apt/sources.list.d/ubuntu.sources:1\nnonsense\n",
-			[]aptTarget{{"http://mirror/ubuntu/", "noble", "universe", "Ubuntu", "/etc/apt/sources.list.d/ubuntu.sources:1"}},
+			[]aptTarget{{"http://mirror/ubuntu/", "noble", "universe", "Ubuntu",
+				"/etc/apt/sources.list.d/ubuntu.sources:1"}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,7 +80,8 @@ Packages|https://vendor/|tool-bookworm|main||/etc/apt/sources.list.d/vendor.list
 }
 
 func TestSourceLines(t *testing.T) {
-	targets := []aptTarget{{uri: "http://m/debian/", suite: "trixie", component: "main"}, {uri: "http://m/own/", suite: "trixie", component: "main"}}
+	targets := []aptTarget{{uri: "http://m/debian/", suite: "trixie", component: "main"},
+		{uri: "http://m/own/", suite: "trixie", component: "main"}}
 	got := sourceLines(targets, func(a aptTarget) []string {
 		if a.uri == "http://m/own/" {
 			return []string{"/k/a.gpg", "/k/b.gpg"}
@@ -99,7 +103,8 @@ func TestParseSignedBy(t *testing.T) {
 		{"stanza", "Types: deb\nURIs: http://m/\nSigned-By: /usr/share/keyrings/a.gpg\n\nTypes: deb\nSigned-By: /usr/share/keyrings/a.gpg\n", []string{"/usr/share/keyrings/a.gpg"}},
 		{"stanza, two files", "signed-by: /k/a.gpg, /k/b.gpg\n", []string{"/k/a.gpg", "/k/b.gpg"}},
 		{"line", "deb [arch=amd64 signed-by=/k/a.asc trusted=no] http://m bookworm main\n", []string{"/k/a.asc"}},
-		{"line, last option, two files", "deb [signed-by=/k/a.asc,/k/b.asc] http://m bookworm main", []string{"/k/a.asc", "/k/b.asc"}},
+		{"line, last option, two files", "deb [signed-by=/k/a.asc,/k/b.asc] http://m bookworm main",
+			[]string{"/k/a.asc", "/k/b.asc"}},
 		{"fingerprint", "Signed-By: 0123456789ABCDEF0123456789ABCDEF01234567\n", nil},
 		{"key in place", "Signed-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n /notafile\n", nil},
 		{"comment", "# Signed-By: /k/a.gpg\n", nil},
@@ -139,7 +144,8 @@ Acquire::Retries "3";
 APT::Architecture "amd64";
 `
 
-	want := []string{`Acquire::http::Proxy "http://proxy:3128/";`, `Acquire::http::Proxy::mirror "DIRECT";`, `Acquire::https::CAInfo "/etc/ssl/own.pem";`}
+	want := []string{`Acquire::http::Proxy "http://proxy:3128/";`, `Acquire::http::Proxy::mirror "DIRECT";`,
+		`Acquire::https::CAInfo "/etc/ssl/own.pem";`}
 	if diff := cmp.Diff(want, parseAcquire(text)); diff != "" {
 		t.Error(diff)
 	}

@@ -31,7 +31,8 @@ func fakeMachine(t *testing.T, mmdebstrap string) string {
 		}
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "own.sources"), []byte("Types: deb\nSigned-By: /keys/own.gpg\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "own.sources"), []byte("Types: deb\nSigned-By: /keys/own.gpg\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 
@@ -59,7 +60,8 @@ func TestBaseLayerUsesTheMachinesSources(t *testing.T) {
 	}
 
 	sources, err := os.ReadFile(filepath.Join(machine, "sources"))
-	if diff := cmp.Diff("deb [signed-by=/keys/own.gpg] http://mirror/debian/ trixie main\n", string(sources)); diff != "" || err != nil {
+	if diff := cmp.Diff("deb [signed-by=/keys/own.gpg] http://mirror/debian/ trixie main\n",
+		string(sources)); diff != "" || err != nil {
 		t.Error("sources:", diff, err)
 	}
 
@@ -93,7 +95,8 @@ func TestFailedBaseLayerIsNotCached(t *testing.T) {
 				t.Errorf("got %v, want an error that contains %q", err, test.want)
 			}
 
-			if left, _ := filepath.Glob(filepath.Join(s.dir, "*", "*", "*")); len(left) > 0 || exists(s.path(trixie.id())) {
+			if left, _ := filepath.Glob(filepath.Join(s.dir, "*", "*", "*")); len(left) > 0 ||
+				exists(s.path(trixie.id())) {
 				t.Errorf("a failure leaves %v", left)
 			}
 		})

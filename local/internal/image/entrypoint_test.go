@@ -94,13 +94,16 @@ func (b sandbox) run(t *testing.T, env []string, script string, args ...string) 
 
 var executorEnv = []string{
 	"SPARK_EXECUTOR_MEMORY=512m", "SPARK_DRIVER_URL=spark://d:7078", "SPARK_EXECUTOR_ID=7", "SPARK_EXECUTOR_CORES=2",
-	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=10.0.0.7", "SPARK_RESOURCE_PROFILE_ID=0", "SPARK_EXECUTOR_POD_NAME=x-exec-7",
+	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=10.0.0.7", "SPARK_RESOURCE_PROFILE_ID=0",
+	"SPARK_EXECUTOR_POD_NAME=x-exec-7",
 }
 
 func executorCommand(java string, options []string, classPath string) []string {
 	command := append([]string{"tini", "-s", "--", java}, options...)
-	return append(command, "-Xms512m", "-Xmx512m", "-cp", classPath, "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
-		"--driver-url", "spark://d:7078", "--executor-id", "7", "--cores", "2", "--app-id", "spark-1", "--hostname", "10.0.0.7",
+	return append(command, "-Xms512m", "-Xmx512m", "-cp", classPath,
+		"org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
+		"--driver-url", "spark://d:7078", "--executor-id", "7", "--cores", "2", "--app-id", "spark-1", "--hostname",
+		"10.0.0.7",
 		"--resourceProfileId", "0", "--podName", "x-exec-7")
 }
 
@@ -114,10 +117,12 @@ func TestEntrypointBuildsTheCommand(t *testing.T) {
 	}{
 		{
 			name: "driver", env: []string{"SPARK_DRIVER_BIND_ADDRESS=10.0.0.5"},
-			args: []string{"driver", "--properties-file", "/opt/spark/conf/spark.properties", "--class", "org.example.Main", "local:///a.jar", "two words", ""},
+			args: []string{"driver", "--properties-file", "/opt/spark/conf/spark.properties", "--class",
+				"org.example.Main", "local:///a.jar", "two words", ""},
 			want: []string{
 				"tini", "-s", "--", "HOME/bin/spark-submit", "--conf", "spark.driver.bindAddress=10.0.0.5",
-				"--conf", "spark.executorEnv.SPARK_DRIVER_POD_IP=10.0.0.5", "--deploy-mode", "client", "--properties-file",
+				"--conf", "spark.executorEnv.SPARK_DRIVER_POD_IP=10.0.0.5", "--deploy-mode", "client",
+				"--properties-file",
 				"/opt/spark/conf/spark.properties", "--class", "org.example.Main", "local:///a.jar", "two words",
 			},
 		},
@@ -126,12 +131,15 @@ func TestEntrypointBuildsTheCommand(t *testing.T) {
 			want: []string{"tini", "-s", "--", "HOME/bin/spark-submit", "--deploy-mode", "client", "x"},
 		},
 		{
-			name: "driver with a class path", env: []string{"SPARK_EXTRA_CLASSPATH=/extra/*"}, args: []string{"driver", "x"},
+			name: "driver with a class path", env: []string{"SPARK_EXTRA_CLASSPATH=/extra/*"},
+			args:    []string{"driver", "x"},
 			want:    []string{"tini", "-s", "--", "HOME/bin/spark-submit", "--deploy-mode", "client", "x"},
 			wantEnv: []string{"SPARK_DIST_CLASSPATH=/extra/*"},
 		},
 		{
-			name: "driver with two class paths", env: []string{"SPARK_EXTRA_CLASSPATH=/extra/*", "SPARK_DIST_CLASSPATH=/hadoop/*"}, args: []string{"driver", "x"},
+			name:    "driver with two class paths",
+			env:     []string{"SPARK_EXTRA_CLASSPATH=/extra/*", "SPARK_DIST_CLASSPATH=/hadoop/*"},
+			args:    []string{"driver", "x"},
 			want:    []string{"tini", "-s", "--", "HOME/bin/spark-submit", "--deploy-mode", "client", "x"},
 			wantEnv: []string{"SPARK_DIST_CLASSPATH=/hadoop/*:/extra/*"},
 		},
@@ -142,22 +150,27 @@ func TestEntrypointBuildsTheCommand(t *testing.T) {
 		{
 			name: "executor options in the order of numbers, blanks kept", args: []string{"executor"},
 			env: []string{
-				"SPARK_JAVA_OPT_10=-Dten=10", "SPARK_JAVA_OPT_2=-Dtwo=a b", "SPARK_JAVA_OPT_0=-XX:OnOutOfMemoryError=kill -9 %p", "SPARK_JAVA_OPT_x=-Dno",
+				"SPARK_JAVA_OPT_10=-Dten=10", "SPARK_JAVA_OPT_2=-Dtwo=a b",
+				"SPARK_JAVA_OPT_0=-XX:OnOutOfMemoryError=kill -9 %p", "SPARK_JAVA_OPT_x=-Dno",
 				"SPARK_JAVA_OPT_1=-Dglob=*",
 			},
-			want: executorCommand("java", []string{"-XX:OnOutOfMemoryError=kill -9 %p", "-Dglob=*", "-Dtwo=a b", "-Dten=10"}, "HOME/conf:HOME/jars/*"),
+			want: executorCommand("java",
+				[]string{"-XX:OnOutOfMemoryError=kill -9 %p", "-Dglob=*", "-Dtwo=a b", "-Dten=10"},
+				"HOME/conf:HOME/jars/*"),
 		},
 		{
 			name: "executor class path", args: []string{"executor"},
 			env: []string{
-				"SPARK_CLASSPATH=/user/*", "SPARK_EXTRA_CLASSPATH=/extra/*", "SPARK_CONF_DIR=/conf", "HADOOP_CONF_DIR=/hadoop/conf", "SPARK_DIST_CLASSPATH=/dist/*",
+				"SPARK_CLASSPATH=/user/*", "SPARK_EXTRA_CLASSPATH=/extra/*", "SPARK_CONF_DIR=/conf",
+				"HADOOP_CONF_DIR=/hadoop/conf", "SPARK_DIST_CLASSPATH=/dist/*",
 				"JAVA_HOME=/jvm",
 			},
 			want:    executorCommand("/jvm/bin/java", nil, "/conf:/hadoop/conf:/extra/*:/user/*:HOME/jars/*:/dist/*"),
 			wantEnv: []string{"SPARK_DIST_CLASSPATH=/dist/*"},
 		},
 		{
-			name: "executor class path with empty elements", args: []string{"executor"}, env: []string{"SPARK_CLASSPATH=:/a::/b:"},
+			name: "executor class path with empty elements", args: []string{"executor"},
+			env:  []string{"SPARK_CLASSPATH=:/a::/b:"},
 			want: executorCommand("java", nil, "HOME/conf:/a:/b:HOME/jars/*"),
 		},
 		{name: "anything else", args: []string{"other", "a b", "driver"}, want: []string{"other", "a b", "driver"}},
@@ -198,7 +211,8 @@ func TestEntrypointPassesTheExitCodeThrough(t *testing.T) {
 // account.
 func TestEntrypointNamesANamelessUser(t *testing.T) {
 	b := newSandbox(t)
-	for name, text := range map[string]string{"getent": "#!/bin/sh\nexit 2\n", "id": "#!/bin/sh\n[ $1 = -u ] && echo 4711 || echo 0\n"} {
+	for name, text := range map[string]string{"getent": "#!/bin/sh\nexit 2\n",
+		"id": "#!/bin/sh\n[ $1 = -u ] && echo 4711 || echo 0\n"} {
 		if err := os.WriteFile(filepath.Join(b.bin, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +227,8 @@ func TestEntrypointNamesANamelessUser(t *testing.T) {
 		t.Fatalf("account files %v, want one", accounts)
 	}
 
-	if diff := cmp.Diff([]string{"NSS_WRAPPER_PASSWD=" + accounts[0], "LD_PRELOAD=libnss_wrapper.so"}, recorded); diff != "" {
+	if diff := cmp.Diff([]string{"NSS_WRAPPER_PASSWD=" + accounts[0], "LD_PRELOAD=libnss_wrapper.so"},
+		recorded); diff != "" {
 		t.Error(diff)
 	}
 
@@ -235,32 +250,42 @@ func TestStandaloneScriptsStartTheirDaemons(t *testing.T) {
 		want         []string
 	}{
 		{
-			name: "master", script: "start-master.sh", env: []string{"SPARK_MASTER_HOST=m"}, args: []string{"--x", "a b"},
-			want: []string{"spark-daemon.sh", "start", "org.apache.spark.deploy.master.Master", "1", "--host", "m", "--port", "7077", "--webui-port", "8080", "--x", "a b"},
+			name: "master", script: "start-master.sh", env: []string{"SPARK_MASTER_HOST=m"},
+			args: []string{"--x", "a b"},
+			want: []string{"spark-daemon.sh", "start", "org.apache.spark.deploy.master.Master", "1", "--host", "m",
+				"--port", "7077", "--webui-port", "8080", "--x", "a b"},
 		},
 		{
 			name: "master with ports", script: "start-master.sh",
-			env:  []string{"SPARK_MASTER_HOST=m", "SPARK_MASTER_PORT=1", "SPARK_MASTER_WEBUI_PORT=2", "SPARK_MASTER=elsewhere"},
-			want: []string{"spark-daemon.sh", "start", "org.apache.spark.deploy.master.Master", "1", "--host", "m", "--port", "1", "--webui-port", "2"},
+			env: []string{"SPARK_MASTER_HOST=m", "SPARK_MASTER_PORT=1", "SPARK_MASTER_WEBUI_PORT=2",
+				"SPARK_MASTER=elsewhere"},
+			want: []string{"spark-daemon.sh", "start", "org.apache.spark.deploy.master.Master", "1", "--host", "m",
+				"--port", "1", "--webui-port", "2"},
 		},
-		{name: "stop master", script: "stop-master.sh", want: []string{"spark-daemon.sh", "stop", "org.apache.spark.deploy.master.Master", "1"}},
+		{name: "stop master", script: "stop-master.sh",
+			want: []string{"spark-daemon.sh", "stop", "org.apache.spark.deploy.master.Master", "1"}},
 		{
 			name: "worker", script: "start-worker.sh", args: []string{"spark://m:7077", "--cores", "1"},
-			want: []string{"spark-daemon.sh", "start", "org.apache.spark.deploy.worker.Worker", "1", "--webui-port", "8081", "spark://m:7077", "--cores", "1"},
+			want: []string{"spark-daemon.sh", "start", "org.apache.spark.deploy.worker.Worker", "1", "--webui-port",
+				"8081", "spark://m:7077", "--cores", "1"},
 		},
 		{
 			name: "two workers", script: "start-worker.sh", args: []string{"spark://m:7077"},
 			env: []string{"SPARK_WORKER_INSTANCES=2", "SPARK_WORKER_PORT=5000", "SPARK_WORKER_WEBUI_PORT=9000"},
 			want: []string{
-				"spark-daemon.sh", "start", "org.apache.spark.deploy.worker.Worker", "1", "--webui-port", "9000", "--port", "5000", "spark://m:7077",
-				"spark-daemon.sh", "start", "org.apache.spark.deploy.worker.Worker", "2", "--webui-port", "9001", "--port", "5001", "spark://m:7077",
+				"spark-daemon.sh", "start", "org.apache.spark.deploy.worker.Worker", "1", "--webui-port", "9000",
+				"--port", "5000", "spark://m:7077",
+				"spark-daemon.sh", "start", "org.apache.spark.deploy.worker.Worker", "2", "--webui-port", "9001",
+				"--port", "5001", "spark://m:7077",
 			},
 		},
-		{name: "stop worker", script: "stop-worker.sh", want: []string{"spark-daemon.sh", "stop", "org.apache.spark.deploy.worker.Worker", "1"}},
+		{name: "stop worker", script: "stop-worker.sh",
+			want: []string{"spark-daemon.sh", "stop", "org.apache.spark.deploy.worker.Worker", "1"}},
 		{
 			name: "connect", script: "start-connect-server.sh", args: []string{"--conf", "a=b c"},
 			want: []string{
-				"spark-daemon.sh", "submit", "org.apache.spark.sql.connect.service.SparkConnectServer", "1", "--name", "Spark Connect server", "--conf", "a=b c",
+				"spark-daemon.sh", "submit", "org.apache.spark.sql.connect.service.SparkConnectServer", "1", "--name",
+				"Spark Connect server", "--conf", "a=b c",
 			},
 		},
 		{

@@ -66,7 +66,8 @@ func TestLayerIsReproducible(t *testing.T) {
 	}))
 
 	want := []entry{
-		{"opt/", "", "", 0o755, 0, epoch}, {"opt/a/", "", "", 0o755, 0, epoch}, {"opt/a/x.sh", "", "#!", 0o755, 0, epoch},
+		{"opt/", "", "", 0o755, 0, epoch}, {"opt/a/", "", "", 0o755, 0, epoch},
+		{"opt/a/x.sh", "", "#!", 0o755, 0, epoch},
 		{"opt/w/", "", "", 0o1777, 185, epoch}, {"opt/a/l", "x.sh", "", 0o777, 0, epoch},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -101,7 +102,8 @@ func TestCopyBaseDropsUnwantedFiles(t *testing.T) {
 		{"./var/cache/debconf/old", "x", tar.TypeReg, "", installed},
 		{"./bin", "", tar.TypeSymlink, "usr/bin", packaged},
 	} {
-		h := &tar.Header{Name: e.name, Typeflag: e.kind, Linkname: e.link, Size: int64(len(e.body)), Mode: 0o644, ModTime: e.time, Uname: "root", Format: tar.FormatPAX}
+		h := &tar.Header{Name: e.name, Typeflag: e.kind, Linkname: e.link, Size: int64(len(e.body)), Mode: 0o644,
+			ModTime: e.time, Uname: "root", Format: tar.FormatPAX}
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
@@ -125,9 +127,11 @@ func TestCopyBaseDropsUnwantedFiles(t *testing.T) {
 	want := []entry{
 		{"dev/", "", "", 0o644, 0, epoch},
 		{"etc/", "", "", 0o755, 0, epoch},
-		{"etc/passwd", "", "root:x:0:0::/root:/bin/bash\nspark:x:185:185:Spark:/opt/spark/work-dir:/bin/bash\n", 0o644, 0, epoch},
+		{"etc/passwd", "", "root:x:0:0::/root:/bin/bash\nspark:x:185:185:Spark:/opt/spark/work-dir:/bin/bash\n", 0o644,
+			0, epoch},
 		{"etc/group", "", "root:x:0:\nspark:x:185:\n", 0o644, 0, epoch},
-		{"usr/", "", "", 0o755, 0, epoch}, {"usr/lib/", "", "", 0o755, 0, epoch}, {"usr/lib/python3/", "", "", 0o755, 0, epoch},
+		{"usr/", "", "", 0o755, 0, epoch}, {"usr/lib/", "", "", 0o755, 0, epoch},
+		{"usr/lib/python3/", "", "", 0o755, 0, epoch},
 		{"usr/lib/python3/os.py", "", "import", 0o644, 0, packaged},
 		{"usr/bin/", "", "", 0o755, 0, epoch},
 		{"usr/bin/perl", "", "elf", 0o644, 0, packaged},
@@ -143,7 +147,8 @@ func TestTruncatedBaseIsAnError(t *testing.T) {
 	var whole bytes.Buffer
 
 	w := tar.NewWriter(&whole)
-	if err := errors.Join(w.WriteHeader(&tar.Header{Name: "a", Typeflag: tar.TypeReg, Size: 4096, Mode: 0o644})); err != nil {
+	if err := errors.Join(w.WriteHeader(&tar.Header{Name: "a", Typeflag: tar.TypeReg, Size: 4096,
+		Mode: 0o644})); err != nil {
 		t.Fatal(err)
 	}
 
@@ -197,8 +202,10 @@ func TestCopyDistributionMapsPaths(t *testing.T) {
 	for _, e := range []struct {
 		name string
 		mode int64
-	}{{"pyspark-1/deps/bin/spark-submit", 0o6775}, {"pyspark-1/lib/py4j-0.10-src.zip", 0o664}, {"pyspark-1/setup.py", 0o644}} {
-		if err := w.WriteHeader(&tar.Header{Name: e.name, Typeflag: tar.TypeReg, Mode: e.mode, Size: 1, Uid: 501, ModTime: time.Now()}); err != nil {
+	}{{"pyspark-1/deps/bin/spark-submit", 0o6775}, {"pyspark-1/lib/py4j-0.10-src.zip", 0o664},
+		{"pyspark-1/setup.py", 0o644}} {
+		if err := w.WriteHeader(&tar.Header{Name: e.name, Typeflag: tar.TypeReg, Mode: e.mode, Size: 1, Uid: 501,
+			ModTime: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 
@@ -234,7 +241,8 @@ func TestUnpackRejectsPathsOutside(t *testing.T) {
 	outside := t.TempDir()
 
 	layer := makeLayer(t, func(w *layerWriter) error {
-		return errors.Join(w.symlink("opt/out", filepath.Join("..", "..", "..", outside)), w.bytes("opt/out/evil", 0o644, []byte("x")))
+		return errors.Join(w.symlink("opt/out", filepath.Join("..", "..", "..", outside)),
+			w.bytes("opt/out/evil", 0o644, []byte("x")))
 	})
 	if _, err := unpack(layer, t.TempDir(), func(string) bool { return true }); err == nil {
 		t.Error("an entry below a link that leaves the directory was written")
@@ -248,7 +256,8 @@ func TestUnpackRejectsPathsOutside(t *testing.T) {
 func TestUnpackKeepsLinks(t *testing.T) {
 	layer := makeLayer(t, func(w *layerWriter) error {
 		return errors.Join(w.bytes("etc/java/conf", 0o644, []byte("c")), w.symlink("usr/lib/conf", "/etc/java/conf"),
-			w.add(tar.Header{Typeflag: tar.TypeLink, Name: "usr/lib/hard", Linkname: "etc/java/conf"}, nil), w.bytes("tmp/no", 0o644, nil))
+			w.add(tar.Header{Typeflag: tar.TypeLink, Name: "usr/lib/hard", Linkname: "etc/java/conf"}, nil),
+			w.bytes("tmp/no", 0o644, nil))
 	})
 	dir := t.TempDir()
 
@@ -273,7 +282,8 @@ func TestArchiveHasTagsAndConfig(t *testing.T) {
 	for _, compressed := range []bool{false, true} {
 		write := func(tags []string) []byte {
 			path := filepath.Join(t.TempDir(), "image.tar")
-			if err := writeArchive(path, tags, v1.Config{User: "185"}, layerFile{path: layer, gzip: compressed, note: "n"}); err != nil {
+			if err := writeArchive(path, tags, v1.Config{User: "185"},
+				layerFile{path: layer, gzip: compressed, note: "n"}); err != nil {
 				t.Fatal(err)
 			}
 

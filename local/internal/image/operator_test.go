@@ -18,7 +18,8 @@ func program(t *testing.T, name, source string) string {
 	t.Helper()
 
 	dir := t.TempDir()
-	for file, content := range map[string]string{"go.mod": "module example.org/x\n\ngo 1.24\n", "cmd/" + name + "/main.go": source} {
+	for file, content := range map[string]string{"go.mod": "module example.org/x\n\ngo 1.24\n",
+		"cmd/" + name + "/main.go": source} {
 		path := filepath.Join(dir, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -41,7 +42,8 @@ func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 	t.Setenv("SSL_CERT_FILE", machines)
 
 	source := "package main\n\nvar version string\n\nfunc main() { println(version) }\n"
-	o := OperatorOptions{SourceDir: program(t, "op", source), Package: "./cmd/op", Version: "1.2.3", Tag: "example.org/op:1", CacheDir: t.TempDir()}
+	o := OperatorOptions{SourceDir: program(t, "op", source), Package: "./cmd/op", Version: "1.2.3",
+		Tag: "example.org/op:1", CacheDir: t.TempDir()}
 	var progress strings.Builder
 	o.Progress = &progress
 
@@ -66,7 +68,8 @@ func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 	pool := x509.NewCertPool()
 
 	trusted := files["etc/ssl/certs/ca-certificates.crt"]
-	if strings.Contains(trusted, "of this machine") || !pool.AppendCertsFromPEM([]byte(trusted)) || strings.Count(trusted, "BEGIN CERTIFICATE") < 50 {
+	if strings.Contains(trusted, "of this machine") || !pool.AppendCertsFromPEM([]byte(trusted)) ||
+		strings.Count(trusted, "BEGIN CERTIFICATE") < 50 {
 		t.Errorf("the CA certificates are %.200q", trusted)
 	}
 
@@ -110,7 +113,8 @@ func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 }
 
 func TestOperatorQuotesTheCompiler(t *testing.T) {
-	o := OperatorOptions{SourceDir: program(t, "spark-operator", "package main\n\nfunc main() { nonsense() }\n"), CacheDir: t.TempDir()}
+	o := OperatorOptions{SourceDir: program(t, "spark-operator", "package main\n\nfunc main() { nonsense() }\n"),
+		CacheDir: t.TempDir()}
 	if _, err := Operator(t.Context(), o); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
 		t.Errorf("got %v, want the compiler output", err)
 	}

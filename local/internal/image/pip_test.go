@@ -18,7 +18,9 @@ func TestParseRequirements(t *testing.T) {
 		want       []requirement
 	}{
 		{"one", "pyspark==4.1.4 --hash=sha256:" + sumA, []requirement{{"pyspark", "4.1.4", []string{sumA}}}},
-		{"comment, blank line, two sums over two lines", "# why\n\na-b==1 \\\n  --hash=sha256:" + sumA + " --hash=sha256:" + sumB + " # c\n", []requirement{{"a-b", "1", []string{sumA, sumB}}}},
+		{"comment, blank line, two sums over two lines",
+			"# why\n\na-b==1 \\\n  --hash=sha256:" + sumA + " --hash=sha256:" + sumB + " # c\n",
+			[]requirement{{"a-b", "1", []string{sumA, sumB}}}},
 		{"no sum", "pyspark==4.1.4", nil},
 		{"range", "pyspark>=4 --hash=sha256:" + sumA, nil},
 		{"short sum", "pyspark==4.1.4 --hash=sha256:abc", nil},

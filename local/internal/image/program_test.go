@@ -158,7 +158,8 @@ func TestProbeImageRunsItsCommands(t *testing.T) {
 
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != test.wantCode || !strings.Contains(string(out), test.wantOut) {
-			t.Errorf("probe %v: exit code %d, output %q; want %d and %q", test.args, code, out, test.wantCode, test.wantOut)
+			t.Errorf("probe %v: exit code %d, output %q; want %d and %q", test.args, code, out, test.wantCode,
+				test.wantOut)
 		}
 	}
 }

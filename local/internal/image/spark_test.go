@@ -156,7 +156,8 @@ func runInside(t *testing.T, root string, env []string, user string, args ...str
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	// --kill-child: a JVM must not survive a test that times out.
-	full := []string{"-m", "-n", "-p", "-f", "--kill-child", "--propagation", "private", "bash", "-c", enterScript, "enter", root, user}
+	full := []string{"-m", "-n", "-p", "-f", "--kill-child", "--propagation", "private", "bash", "-c", enterScript,
+		"enter", root, user}
 	full = append(append(full, env...), args...)
 	cmd := exec.CommandContext(ctx, "unshare", full...)
 
@@ -194,9 +195,12 @@ func checkFiles(t *testing.T, root, version string) {
 	}
 
 	names := []string{
-		"entrypoint.sh", "decom.sh", "spark/RELEASE", "spark/bin/spark-submit", "spark/sbin/start-master.sh", "spark/sbin/stop-master.sh",
-		"spark/sbin/start-worker.sh", "spark/sbin/stop-worker.sh", "spark/sbin/start-connect-server.sh", "spark/sbin/stop-connect-server.sh",
-		"spark/sbin/start-history-server.sh", "spark/examples/jars/spark-examples.jar", "spark/examples/jars/spark-failures.jar",
+		"entrypoint.sh", "decom.sh", "spark/RELEASE", "spark/bin/spark-submit", "spark/sbin/start-master.sh",
+		"spark/sbin/stop-master.sh",
+		"spark/sbin/start-worker.sh", "spark/sbin/stop-worker.sh", "spark/sbin/start-connect-server.sh",
+		"spark/sbin/stop-connect-server.sh",
+		"spark/sbin/start-history-server.sh", "spark/examples/jars/spark-examples.jar",
+		"spark/examples/jars/spark-failures.jar",
 		"spark/examples/jars/spark-examples_" + scala + "-" + version + ".jar", "spark/examples/src/main/python/pi.py",
 		"spark/examples/src/main/python/failures/throws.py",
 	}
@@ -227,9 +231,11 @@ func checkFiles(t *testing.T, root, version string) {
 
 func checkRuns(t *testing.T, root string, env []string, version string) {
 	submit := func(args ...string) []string {
-		return append([]string{"/opt/entrypoint.sh", "driver", "--master", "local[2]", "--driver-memory", "600m"}, args...)
+		return append([]string{"/opt/entrypoint.sh", "driver", "--master", "local[2]", "--driver-memory", "600m"},
+			args...)
 	}
-	examples, failures := "local:///opt/spark/examples/jars/spark-examples.jar", "local:///opt/spark/examples/jars/spark-failures.jar"
+	examples, failures := "local:///opt/spark/examples/jars/spark-examples.jar",
+		"local:///opt/spark/examples/jars/spark-failures.jar"
 	python := "local:///opt/spark/examples/src/main/python/"
 	const ( // whether a program runs only with SPARK_PROGRAMS=all
 		quick = false
@@ -244,23 +250,41 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 	}
 
 	runs := []run{
-		{whole, "SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
-		{quick, "JavaSparkPi as another user", "4711:0", nil, submit("--class", "org.apache.spark.examples.JavaSparkPi", examples), 0, `(?m)^Pi is roughly 3\.1\d+$`},
-		{whole, "JavaWordCount", "185:185", nil, submit("--class", "org.apache.spark.examples.JavaWordCount", examples, "/etc/debian_version"), 0, `(?m)^\S+: 1$`},
-		{whole, "GroupByTest", "185:185", nil, submit("--class", "org.apache.spark.examples.GroupByTest", examples, "2", "10", "10"), 0, `(?m)^20$`},
-		{quick, "pi.py", "185:185", []string{"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1"}, submit(python+"pi.py", "2"), 0, `(?m)^Pi is roughly 3\.1\d+$`},
-		{quick, "python module", "4711:0", nil, []string{"/opt/entrypoint.sh", "python3", "-c", "import pyspark; print(pyspark.__version__)"}, 0, `(?m)^` + regexp.QuoteMeta(version)},
-		{quick, "uncaught exception", "185:185", nil, submit("--class", "dev.sparkoperator.failures.Throws", failures, "so it is"), 1, `IllegalStateException: so it is`},
-		{whole, "exit code", "185:185", nil, submit("--class", "dev.sparkoperator.failures.ExitsWith", failures), 3, `exiting with 3`},
-		{whole, "heap exhausted", "185:185", nil, submit("--class", "dev.sparkoperator.failures.HeapExhausted", failures), 1, `OutOfMemoryError: Java heap space`},
-		{whole, "tasks fail", "185:185", nil, submit("--class", "dev.sparkoperator.failures.TaskFails", failures), 1, `failed on purpose`},
+		{whole, "SparkPi", "185:185", nil, submit("--class", "org.apache.spark.examples.SparkPi", examples, "2"), 0,
+			`(?m)^Pi is roughly 3\.1\d+$`},
+		{quick, "JavaSparkPi as another user", "4711:0", nil,
+			submit("--class", "org.apache.spark.examples.JavaSparkPi", examples), 0, `(?m)^Pi is roughly 3\.1\d+$`},
+		{whole, "JavaWordCount", "185:185", nil,
+			submit("--class", "org.apache.spark.examples.JavaWordCount", examples, "/etc/debian_version"), 0,
+			`(?m)^\S+: 1$`},
+		{whole, "GroupByTest", "185:185", nil,
+			submit("--class", "org.apache.spark.examples.GroupByTest", examples, "2", "10", "10"), 0, `(?m)^20$`},
+		{quick, "pi.py", "185:185", []string{"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1"}, submit(python+"pi.py", "2"), 0,
+			`(?m)^Pi is roughly 3\.1\d+$`},
+		{quick, "python module", "4711:0", nil,
+			[]string{"/opt/entrypoint.sh", "python3", "-c", "import pyspark; print(pyspark.__version__)"}, 0,
+			`(?m)^` + regexp.QuoteMeta(version)},
+		{quick, "uncaught exception", "185:185", nil,
+			submit("--class", "dev.sparkoperator.failures.Throws", failures, "so it is"), 1,
+			`IllegalStateException: so it is`},
+		{whole, "exit code", "185:185", nil, submit("--class", "dev.sparkoperator.failures.ExitsWith", failures), 3,
+			`exiting with 3`},
+		{whole, "heap exhausted", "185:185", nil,
+			submit("--class", "dev.sparkoperator.failures.HeapExhausted", failures), 1,
+			`OutOfMemoryError: Java heap space`},
+		{whole, "tasks fail", "185:185", nil, submit("--class", "dev.sparkoperator.failures.TaskFails", failures), 1,
+			`failed on purpose`},
 		{quick, "python exits", "185:185", nil, submit(python+"failures/exits_with.py", "5"), 5, `exiting with 5`},
-		{whole, "no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101, `org\.example\.Absent`},
-		{quick, "executor without a driver", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...), []string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
-		{quick, "standalone", "4711:0", nil, []string{"bash", "-c", standaloneScript}, 0, `(?s)Master is running.*ALIVE WORKERS 1\n`},
+		{whole, "no such class", "185:185", nil, submit("--class", "org.example.Absent", examples), 101,
+			`org\.example\.Absent`},
+		{quick, "executor without a driver", "185:185", append([]string{"SPARK_JAVA_OPT_0=-Dx=y z"}, absentDriver...),
+			[]string{"/opt/entrypoint.sh", "executor"}, 1, `Connection refused`},
+		{quick, "standalone", "4711:0", nil, []string{"bash", "-c", standaloneScript}, 0,
+			`(?s)Master is running.*ALIVE WORKERS 1\n`},
 	}
 	if hasConnect(version) {
-		runs = append(runs, run{quick, "Connect server", "185:185", nil, []string{"bash", "-c", connectServer}, 143, `Spark Connect server started at`})
+		runs = append(runs, run{quick, "Connect server", "185:185", nil, []string{"bash", "-c", connectServer}, 143,
+			`Spark Connect server started at`})
 	}
 
 	for _, test := range runs {
@@ -282,8 +306,10 @@ func checkRuns(t *testing.T, root string, env []string, version string) {
 // absentDriver is the environment of an executor whose driver does not exist. An executor that accepts its arguments
 // then fails because it cannot connect to the driver.
 var absentDriver = []string{
-	"SPARK_EXECUTOR_MEMORY=512m", "SPARK_DRIVER_URL=spark://CoarseGrainedScheduler@127.0.0.1:1", "SPARK_EXECUTOR_ID=1", "SPARK_EXECUTOR_CORES=1",
-	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=127.0.0.1", "SPARK_RESOURCE_PROFILE_ID=0", "SPARK_EXECUTOR_POD_NAME=x-exec-1",
+	"SPARK_EXECUTOR_MEMORY=512m", "SPARK_DRIVER_URL=spark://CoarseGrainedScheduler@127.0.0.1:1", "SPARK_EXECUTOR_ID=1",
+	"SPARK_EXECUTOR_CORES=1",
+	"SPARK_APPLICATION_ID=spark-1", "SPARK_EXECUTOR_POD_IP=127.0.0.1", "SPARK_RESOURCE_PROFILE_ID=0",
+	"SPARK_EXECUTOR_POD_NAME=x-exec-1",
 }
 
 // hasConnect reports whether a Spark version's distribution contains the Connect server.
@@ -327,7 +353,8 @@ func TestTagsChangeTheArchiveName(t *testing.T) {
 	}
 
 	id := usual.archive(17, "layer")
-	if diff := cmp.Diff(productID{kind: "archives", name: "spark-4.1.4-java17", key: key("layer"), ext: ".tar"}, id, cmp.AllowUnexported(productID{})); diff != "" {
+	if diff := cmp.Diff(productID{kind: "archives", name: "spark-4.1.4-java17", key: key("layer"), ext: ".tar"}, id,
+		cmp.AllowUnexported(productID{})); diff != "" {
 		t.Errorf("the usual archive (-want +got):\n%s", diff)
 	}
 

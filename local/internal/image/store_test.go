@@ -31,7 +31,8 @@ func writer(text string) func(context.Context, string) error {
 func TestKeySeparatesInputs(t *testing.T) {
 	keys := map[string]string{}
 	for name, k := range map[string]string{
-		"none": key(), "one": key("ab"), "moved boundary": key("a", "b"), "other boundary": key("", "ab"), "one more": key("ab", ""), "order": key("b", "a"),
+		"none": key(), "one": key("ab"), "moved boundary": key("a", "b"), "other boundary": key("", "ab"),
+		"one more": key("ab", ""), "order": key("b", "a"),
 	} {
 		if other, taken := keys[k]; taken {
 			t.Errorf("%q and %q have the same key", name, other)

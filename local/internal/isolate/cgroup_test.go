@@ -40,7 +40,8 @@ func read(t *testing.T, elem ...string) string {
 
 func TestMakeCoversEveryVersion1Hierarchy(t *testing.T) {
 	c := tree(t, map[string]string{
-		"memory/cgroup.procs": "1\n", "cpuset/cgroup.procs": "1\n", "cpuset/cpuset.cpus": "0-1\n", "cpuset/cpuset.mems": "0\n",
+		"memory/cgroup.procs": "1\n", "cpuset/cgroup.procs": "1\n", "cpuset/cpuset.cpus": "0-1\n",
+		"cpuset/cpuset.mems":   "0\n",
 		"unified/cgroup.procs": "1\n", "nothing/file": "",
 	})
 	// The kernel creates these files empty, together with the directory.
@@ -68,7 +69,8 @@ func TestMakeCoversEveryVersion1Hierarchy(t *testing.T) {
 		made[h] = exists(filepath.Join(c.Root, h, "mine"))
 	}
 
-	if diff := cmp.Diff(map[string]bool{"memory": true, "cpuset": true, "unified": true, "nothing": false}, made); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"memory": true, "cpuset": true, "unified": true, "nothing": false},
+		made); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 

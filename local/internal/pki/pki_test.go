@@ -110,7 +110,8 @@ func TestCertificateHasSubjectAndUsage(t *testing.T) {
 	}
 
 	subject := pair.Leaf.Subject
-	if subject.CommonName != "system:node:n" || len(subject.Organization) != 1 || subject.Organization[0] != "system:nodes" {
+	if subject.CommonName != "system:node:n" || len(subject.Organization) != 1 ||
+		subject.Organization[0] != "system:nodes" {
 		t.Errorf("subject is %v", subject)
 	}
 
@@ -232,7 +233,8 @@ func TestKubeconfigIsSelfContained(t *testing.T) {
 	}
 
 	for _, want := range []string{
-		"server: https://198.18.0.6:6443\n", "certificate-authority-data: ", "client-certificate-data: ", "client-key-data: ", "current-context: sparklocal\n",
+		"server: https://198.18.0.6:6443\n", "certificate-authority-data: ", "client-certificate-data: ",
+		"client-key-data: ", "current-context: sparklocal\n",
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in\n%s", want, b)

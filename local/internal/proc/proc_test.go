@@ -23,7 +23,8 @@ func TestParseStatReadsAnyCommandName(t *testing.T) {
 		wantErr    bool
 	}{
 		{"plain", "10 (etcd) " + rest, stat{state: 'S', parent: 7, start: 4242}, false},
-		{"a command with blanks and brackets", "10 (a ) R 1 (b) " + rest, stat{state: 'S', parent: 7, start: 4242}, false},
+		{"a command with blanks and brackets", "10 (a ) R 1 (b) " + rest, stat{state: 'S', parent: 7, start: 4242},
+			false},
 		{"dead", "10 (x) " + strings.Replace(rest, "S", "Z", 1), stat{state: 'Z', parent: 7, start: 4242}, false},
 		{"empty", "", stat{}, true},
 		{"cut off", "10 (x) S 1 2", stat{}, true},

@@ -63,7 +63,8 @@ func eventually(t *testing.T, dir, name string, want func(ComponentState) bool) 
 
 func TestBackoffDoubles(t *testing.T) {
 	for deaths, want := range map[int]time.Duration{
-		0: 200 * time.Millisecond, 1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond, 6: 6400 * time.Millisecond,
+		0: 200 * time.Millisecond, 1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond,
+		6: 6400 * time.Millisecond,
 		7: 10 * time.Second, 8: 10 * time.Second, 1 << 20: 10 * time.Second,
 	} {
 		if got := Backoff(deaths); got != want {
@@ -91,7 +92,10 @@ func TestComponentIsReadyWhenItsHealthCheckPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, dir, "one", func(c ComponentState) bool { return c.Status == ComponentReady && c.Restarts == 0 && c.LastExit == "" })
+	eventually(t, dir, "one", func(c ComponentState) bool {
+		return c.Status == ComponentReady && c.Restarts == 0 &&
+			c.LastExit == ""
+	})
 }
 
 func TestDeadComponentIsRestarted(t *testing.T) {
@@ -109,7 +113,8 @@ func TestDeadComponentIsRestarted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	second := eventually(t, dir, "one", func(c ComponentState) bool { return c.Status == ComponentReady && c.Restarts == 1 })
+	second := eventually(t, dir, "one",
+		func(c ComponentState) bool { return c.Status == ComponentReady && c.Restarts == 1 })
 	if second.PID == first.PID {
 		t.Errorf("the process id is still %d", first.PID)
 	}
@@ -191,7 +196,8 @@ func TestStopKillsAllComponents(t *testing.T) {
 
 	var pids []int
 	for _, name := range []string{"one", "two"} {
-		pids = append(pids, eventually(t, dir, name, func(c ComponentState) bool { return c.Status == ComponentReady }).PID)
+		pids = append(pids, eventually(t, dir, name,
+			func(c ComponentState) bool { return c.Status == ComponentReady }).PID)
 	}
 
 	s.Stop()
@@ -215,7 +221,8 @@ func TestReadStateReturnsWrittenState(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if state.Phase != Failed || state.Error != "because" || len(state.Steps) != 1 || state.Steps[0].Name != "certificates" {
+	if state.Phase != Failed || state.Error != "because" || len(state.Steps) != 1 ||
+		state.Steps[0].Name != "certificates" {
 		t.Errorf("state is %+v", state)
 	}
 
@@ -265,7 +272,8 @@ func TestCapLogRotatesLongLogs(t *testing.T) {
 	write("and too long\n")
 	write("new\n")
 
-	if diff := cmp.Diff([]string{"new\n", "short\nand too long\n"}, []string{read(path), read(path + ".1")}); diff != "" {
+	if diff := cmp.Diff([]string{"new\n", "short\nand too long\n"},
+		[]string{read(path), read(path + ".1")}); diff != "" {
 		t.Errorf("after rotation (-want +got):\n%s", diff)
 	}
 }

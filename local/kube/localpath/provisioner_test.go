@@ -48,12 +48,14 @@ func TestVolumeIsNamedByTheClaimsUID(t *testing.T) {
 	p := &provisioner{node: "n", dir: "/volumes"}
 	retain := corev1.PersistentVolumeReclaimRetain
 
-	pv := p.render(claimOf(nil), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, ReclaimPolicy: &retain})
+	pv := p.render(claimOf(nil),
+		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, ReclaimPolicy: &retain})
 	if pv.Name != "pvc-1234" || pv.Spec.Local.Path != "/volumes/pvc-1234" {
 		t.Errorf("volume %s is %s: both must come from the claim's UID", pv.Name, pv.Spec.Local.Path)
 	}
 
-	if pv.Spec.PersistentVolumeReclaimPolicy != retain || pv.Spec.StorageClassName != "fast" || pv.Annotations[provisionedBy] != Name {
+	if pv.Spec.PersistentVolumeReclaimPolicy != retain || pv.Spec.StorageClassName != "fast" ||
+		pv.Annotations[provisionedBy] != Name {
 		t.Errorf("volume is %+v", pv)
 	}
 
@@ -65,7 +67,8 @@ func TestVolumeIsNamedByTheClaimsUID(t *testing.T) {
 		t.Errorf("capacity %v", got.String())
 	}
 
-	want := &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: "team", Name: "data", UID: "1234"}
+	want := &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: "team", Name: "data",
+		UID: "1234"}
 	if diff := cmp.Diff(want, pv.Spec.ClaimRef); diff != "" {
 		t.Errorf("claim (-want +got):\n%s", diff)
 	}
@@ -75,7 +78,8 @@ func TestVolumeIsNamedByTheClaimsUID(t *testing.T) {
 		t.Errorf("the volume may be used on %v", expression)
 	}
 
-	if pv := p.render(claimOf(nil), &storagev1.StorageClass{}); pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+	if pv := p.render(claimOf(nil),
+		&storagev1.StorageClass{}); pv.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		t.Errorf("without a policy, the volume's end is %s", pv.Spec.PersistentVolumeReclaimPolicy)
 	}
 }

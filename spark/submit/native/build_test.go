@@ -22,7 +22,8 @@ func TestBuildGolden(t *testing.T) {
 	heavy43 := kit.HeavyRequest()
 
 	heavy43.SparkVersion = "4.3.0"
-	for name, r := range map[string]submit.Request{"java-4.1": kit.Minimal(), "python-4.1": python, "heavy-4.1": heavy, "heavy-4.3": heavy43} {
+	for name, r := range map[string]submit.Request{"java-4.1": kit.Minimal(), "python-4.1": python, "heavy-4.1": heavy,
+		"heavy-4.3": heavy43} {
 		t.Run(name, func(t *testing.T) {
 			o := kit.Build(t, r)
 

@@ -62,7 +62,8 @@ var typedKeys = map[string][]string{
 	"spark.kubernetes.memoryOverheadFactor":                            nil,
 	"spark.pyspark.python":                                             nil,
 	"spark.pyspark.driver.python":                                      nil,
-	"spark.kubernetes.legacy.useReadWriteOnceAccessMode": kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", "OnDemand", "options.storageClass", "c",
+	"spark.kubernetes.legacy.useReadWriteOnceAccessMode": kit.VolumeConf("driver", "persistentVolumeClaim",
+		"options.claimName", "OnDemand", "options.storageClass", "c",
 		"options.sizeLimit", "1Gi"),
 }
 
@@ -71,7 +72,8 @@ func TestEveryTypedKeyIsNamedByItsError(t *testing.T) {
 		r := kit.With(append(slices.Clone(more), key, "x${"+key+"}")...)
 		r.SparkVersion = "4.3.0"
 
-		r.DriverTemplate, r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`), []byte(`{"spec":{"containers":[{"name":"c"}]}}`)
+		r.DriverTemplate, r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"c"}]}}`),
+			[]byte(`{"spec":{"containers":[{"name":"c"}]}}`)
 		if strings.HasPrefix(key, "spark.pyspark") {
 			r.Resource = "local:///a.py"
 		}
@@ -88,29 +90,44 @@ func TestEveryTypedKeyIsNamedByItsError(t *testing.T) {
 // values that conflict with other settings.
 func settings() []string {
 	out := []string{
-		"spark.driver.memory", "2g", "spark.driver.memory", "512m", "spark.driver.memory", "2048", "spark.driver.memoryOverhead", "1g",
-		"spark.driver.memoryOverheadFactor", "0.333", "spark.kubernetes.memoryOverheadFactor", "0.25", "spark.driver.minMemoryOverhead", "100m",
-		"spark.driver.cores", "3", "spark.kubernetes.driver.limit.cores", "2", "spark.kubernetes.driver.request.cores", "500m",
+		"spark.driver.memory", "2g", "spark.driver.memory", "512m", "spark.driver.memory", "2048",
+		"spark.driver.memoryOverhead", "1g",
+		"spark.driver.memoryOverheadFactor", "0.333", "spark.kubernetes.memoryOverheadFactor", "0.25",
+		"spark.driver.minMemoryOverhead", "100m",
+		"spark.driver.cores", "3", "spark.kubernetes.driver.limit.cores", "2", "spark.kubernetes.driver.request.cores",
+		"500m",
 		"spark.driver.resource.gpu.amount", "1", "spark.driver.resource.gpu.vendor", "nvidia.com",
-		"spark.ui.port", "4041", "spark.driver.port", "4041", "spark.blockManager.port", "1", "spark.connect.grpc.binding.port", "15003",
-		"spark.kubernetes.driverEnv.A", "a", "spark.kubernetes.driverEnv.SPARK_USER", "b", "spark.kubernetes.driver.label.a", "{{APP_ID}}",
-		"spark.kubernetes.driver.annotation.a", "{{APP_ID}}", "spark.kubernetes.driver.service.label.a", "b", "spark.kubernetes.driver.secrets.s", "/s",
+		"spark.ui.port", "4041", "spark.driver.port", "4041", "spark.blockManager.port", "1",
+		"spark.connect.grpc.binding.port", "15003",
+		"spark.kubernetes.driverEnv.A", "a", "spark.kubernetes.driverEnv.SPARK_USER", "b",
+		"spark.kubernetes.driver.label.a", "{{APP_ID}}",
+		"spark.kubernetes.driver.annotation.a", "{{APP_ID}}", "spark.kubernetes.driver.service.label.a", "b",
+		"spark.kubernetes.driver.secrets.s", "/s",
 		"spark.kubernetes.driver.secretKeyRef.S", "s:k", "spark.kubernetes.driver.service.ipFamilies", "IPv6,IPv4",
-		"spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.kerberos.krb5.configMapName", "k", "spark.kerberos.principal", "p",
-		"spark.kerberos.keytab", "local:///k", "spark.yarn.keytab", "/k", "spark.local.dir", "/s,/t", "spark.kubernetes.local.dirs.tmpfs", "true",
-		"spark.kubernetes.driver.pod.featureSteps", draft.VolcanoClass, "spark.kubernetes.driver.pod.featureSteps", "x.Y",
-		"spark.kubernetes.driver.pod.excludedFeatureSteps", draft.FeaturePackage + "LocalDirsFeatureStep," + draft.FeaturePackage + "NetworkPolicyFeatureStep",
+		"spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.kerberos.krb5.configMapName", "k",
+		"spark.kerberos.principal", "p",
+		"spark.kerberos.keytab", "local:///k", "spark.yarn.keytab", "/k", "spark.local.dir", "/s,/t",
+		"spark.kubernetes.local.dirs.tmpfs", "true",
+		"spark.kubernetes.driver.pod.featureSteps", draft.VolcanoClass,
+		"spark.kubernetes.driver.pod.featureSteps", "x.Y",
+		"spark.kubernetes.driver.pod.excludedFeatureSteps",
+		draft.FeaturePackage + "LocalDirsFeatureStep," + draft.FeaturePackage + "NetworkPolicyFeatureStep",
 		"spark.kubernetes.driver.pod.excludedFeatureSteps", draft.FeaturePackage + "BasicDriverFeatureStep",
-		"spark.kubernetes.driver.podTemplateFile", "/t", "spark.jars", "s3a://b/*", "spark.jars", "https://h/a.jar", "spark.files", "/f",
+		"spark.kubernetes.driver.podTemplateFile", "/t", "spark.jars", "s3a://b/*", "spark.jars", "https://h/a.jar",
+		"spark.files", "/f",
 		"spark.kubernetes.file.upload.path", "s3a://u", "spark.kubernetes.authenticate.driver.oauthToken", "hunter2",
-		"spark.kubernetes.authenticate.driver.serviceAccountName", "sa", "spark.kubernetes.authenticate.submission.oauthToken", "hunter2",
-		"spark.my.password", "hunter2", "spark.kubernetes.container.image", "${spark.my.password}", "spark.executor.instances", "0",
-		"spark.dynamicAllocation.enabled", "true", "spark.kubernetes.scheduler.name", "volcano", "spark.kubernetes.container.image.pullPolicy", "always",
+		"spark.kubernetes.authenticate.driver.serviceAccountName", "sa",
+		"spark.kubernetes.authenticate.submission.oauthToken", "hunter2",
+		"spark.my.password", "hunter2", "spark.kubernetes.container.image", "${spark.my.password}",
+		"spark.executor.instances", "0",
+		"spark.dynamicAllocation.enabled", "true", "spark.kubernetes.scheduler.name", "volcano",
+		"spark.kubernetes.container.image.pullPolicy", "always",
 		"spark.kubernetes.securityContext.allowPrivilegeEscalation", "true", "spark.kubernetes.executor.label.a", "b",
 	}
 	for _, kind := range []string{"emptyDir", "hostPath", "nfs", "persistentVolumeClaim", "floppy"} {
 		out = append(out, kit.VolumeConf("driver", kind)...)
-		out = append(out, "options.path", "/p", "options.server", "s", "options.claimName", "OnDemand", "options.storageClass", "c", "options.sizeLimit", "1Gi")
+		out = append(out, "options.path", "/p", "options.server", "s", "options.claimName", "OnDemand",
+			"options.storageClass", "c", "options.sizeLimit", "1Gi")
 	}
 	// The volumes' options follow their kind and form a key with it.
 	kind := ""
@@ -145,13 +162,15 @@ func TestRandomConfigurations(t *testing.T) {
 		o, err := native.Build(r)
 
 		again, err2 := native.Build(r)
-		if diff := cmp.Diff(o, again); diff != "" || (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() {
+		if diff := cmp.Diff(o, again); diff != "" || (err == nil) != (err2 == nil) || err != nil &&
+			err.Error() != err2.Error() {
 			t.Fatalf("%q: %v, then %v (-first +second):\n%s", chosen, err, err2, diff)
 		}
 
 		if err != nil {
 			wrong, ok := errors.AsType[*submit.Error](err)
-			if !ok || (wrong.Key == "") == (wrong.Field == "") || wrong.Message == "" || strings.Contains(err.Error(), "hunter2") {
+			if !ok || (wrong.Key == "") == (wrong.Field == "") || wrong.Message == "" ||
+				strings.Contains(err.Error(), "hunter2") {
 				t.Fatalf("%q: the error is %#v", chosen, err)
 			}
 
@@ -212,7 +231,8 @@ func checkSound(t *testing.T, chosen []string, o submit.Objects) {
 			t.Errorf("%q: %s: %v", chosen, id, err)
 		}
 		// A token may only be in its Secret. A password in a key of the user may be where the user puts it.
-		if !slices.Contains(chosen, "spark.my.password") && strings.Contains(string(text), "hunter2") && object.GetObjectKind().GroupVersionKind().Kind != "Secret" {
+		if !slices.Contains(chosen, "spark.my.password") && strings.Contains(string(text), "hunter2") &&
+			object.GetObjectKind().GroupVersionKind().Kind != "Secret" {
 			t.Errorf("%q: the token stands in %s", chosen, id)
 		}
 	}

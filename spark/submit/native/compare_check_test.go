@@ -105,8 +105,10 @@ func TestComparisonSeesNoDifferenceInWhatIsTheSame(t *testing.T) {
 		return []object{{"Pod", "p", decode(t, []byte(`{"kind":"Pod","metadata":{"name":"p"},"spec":`+spec+`}`))}}
 	}
 	for name, test := range map[string][2]string{
-		"order of volumes":         {`{"volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`, `{"volumes":[{"name":"b"},{"name":"a","emptyDir":{}}]}`},
-		"amounts":                  {`{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`, `{"containers":[{"name":"c","resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}`},
+		"order of volumes": {`{"volumes":[{"name":"a","emptyDir":{}},{"name":"b"}]}`,
+			`{"volumes":[{"name":"b"},{"name":"a","emptyDir":{}}]}`},
+		"amounts": {`{"containers":[{"name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}`,
+			`{"containers":[{"name":"c","resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}`},
 		"missing and empty values": {`{"nodeSelector":{},"tolerations":[],"affinity":null}`, `{}`},
 		"empty text":               {`{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a","subPath":"","readOnly":false}]}]}`, `{"containers":[{"name":"c","volumeMounts":[{"name":"a","mountPath":"/a"}]}]}`},
 		"order of directories":     {`{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/a,/b"}]}]}`, `{"containers":[{"name":"c","env":[{"name":"SPARK_LOCAL_DIRS","value":"/b,/a"}]}]}`},
@@ -131,16 +133,22 @@ func TestComparisonSeesOrder(t *testing.T) {
 		first, other string
 		same         bool
 	}{
-		"containers":                          {`[{"name":"a"},{"name":"b"}]`, `[{"name":"b"},{"name":"a"}]`, false},
-		"variables":                           {`[{"env":[{"name":"a"},{"name":"b"}]}]`, `[{"env":[{"name":"b"},{"name":"a"}]}]`, false},
-		"variables with the same name":        {`[{"env":[{"name":"x","value":"1"},{"name":"x","value":"2"}]}]`, `[{"env":[{"name":"x","value":"2"},{"name":"x","value":"1"}]}]`, false},
-		"variables of the same group of keys": {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"a"},{"name":"y"},{"name":"x"}]}]`, true},
-		"place of a group of variables":       {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`, `[{"env":[{"name":"x"},{"name":"y"},{"name":"a"}]}]`, false},
-		"arguments":                           {`[{"args":["a","b"]}]`, `[{"args":["b","a"]}]`, false},
-		"volume mounts have no order":         {`[{"volumeMounts":[{"mountPath":"a"},{"mountPath":"b"}]}]`, `[{"volumeMounts":[{"mountPath":"b"},{"mountPath":"a"}]}]`, true},
+		"containers": {`[{"name":"a"},{"name":"b"}]`, `[{"name":"b"},{"name":"a"}]`, false},
+		"variables": {`[{"env":[{"name":"a"},{"name":"b"}]}]`,
+			`[{"env":[{"name":"b"},{"name":"a"}]}]`, false},
+		"variables with the same name": {`[{"env":[{"name":"x","value":"1"},{"name":"x","value":"2"}]}]`,
+			`[{"env":[{"name":"x","value":"2"},{"name":"x","value":"1"}]}]`, false},
+		"variables of the same group of keys": {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`,
+			`[{"env":[{"name":"a"},{"name":"y"},{"name":"x"}]}]`, true},
+		"place of a group of variables": {`[{"env":[{"name":"a"},{"name":"x"},{"name":"y"}]}]`,
+			`[{"env":[{"name":"x"},{"name":"y"},{"name":"a"}]}]`, false},
+		"arguments": {`[{"args":["a","b"]}]`, `[{"args":["b","a"]}]`, false},
+		"volume mounts have no order": {`[{"volumeMounts":[{"mountPath":"a"},{"mountPath":"b"}]}]`,
+			`[{"volumeMounts":[{"mountPath":"b"},{"mountPath":"a"}]}]`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if same := len(compare(takeApart(t, pod(test.first)), takeApart(t, pod(test.other)))) == 0; same != test.same {
+			if same := len(compare(takeApart(t, pod(test.first)),
+				takeApart(t, pod(test.other)))) == 0; same != test.same {
 				t.Errorf("seen as the same: %v, want %v", same, test.same)
 			}
 		})

@@ -82,7 +82,8 @@ func recordedObjects(t *testing.T, r record.Recording) []object {
 			metadata["namespace"], _, _ = strings.Cut(rest, "/")
 		}
 
-		if i := slices.IndexFunc(out, func(before object) bool { return before.kind == o.kind && before.name == o.name }); i >= 0 {
+		if i := slices.IndexFunc(out,
+			func(before object) bool { return before.kind == o.kind && before.name == o.name }); i >= 0 {
 			out[i].tree = o.tree
 			continue
 		}
@@ -303,12 +304,14 @@ func localDirPairs(spec map[string]any) []string {
 // listKeys maps the name of a list in a Kubernetes object to the field that identifies an element of the list. Elements
 // of other lists are identified by their index.
 var listKeys = map[string]string{
-	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "name", "items": "key",
+	"containers": "name", "initContainers": "name", "env": "name", "volumes": "name", "volumeMounts": "mountPath",
+	"ports": "name", "items": "key",
 	"imagePullSecrets": "name",
 }
 
 // emptyIsNone are the fields in which an empty or false value has the same meaning as no value.
-var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true, "readOnly": true, "publishNotReadyAddresses": true}
+var emptyIsNone = map[string]bool{"subPath": true, "subPathExpr": true, "medium": true, "type": true, "value": true,
+	"readOnly": true, "publishNotReadyAddresses": true}
 
 // add adds the facts of value. The argument at is the path of value. A missing value, {} and [] are equal. The only
 // exception is a field of a volume: there, {} is a source with default settings.

@@ -81,7 +81,8 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 
 		t.Logf("spark-submit: %s\nours: %v", r.Error, err)
 
-		if wrong, ok := errors.AsType[*submit.Error](err); !ok || wrong.Message == "" || (wrong.Key == "") == (wrong.Field == "") {
+		if wrong, ok := errors.AsType[*submit.Error](err); !ok || wrong.Message == "" ||
+			(wrong.Key == "") == (wrong.Field == "") {
 			t.Errorf("the refusal %q does not say what is wrong with what", err)
 		} else if about := wrong.Key + wrong.Field; about != refusedFor[c.Name] {
 			t.Errorf("refused for %s, want %s (refusedFor)", about, refusedFor[c.Name])
@@ -93,7 +94,8 @@ func (all *tally) compareOne(t *testing.T, c record.Case, version string, r reco
 		all.weRefuse++
 
 		l := all.allowed(t, "only Build refuses", weRefuse, c.Name, version, err.Error())
-		if wrong, ok := errors.AsType[*submit.Error](err); !ok || l != nil && wrong.NotNative != (l.reason == forRunner) {
+		if wrong, ok := errors.AsType[*submit.Error](err); !ok || l != nil &&
+			wrong.NotNative != (l.reason == forRunner) {
 			t.Errorf("NotNative is not as the list says: %v", err)
 		}
 		return
@@ -154,7 +156,8 @@ func (all *tally) refuseStale(t *testing.T) {
 		}
 	}
 
-	for name, list := range map[string][]listed{"intended": intended, "gaps": gaps, "weRefuse": weRefuse, "theyRefuse": theyRefuse} {
+	for name, list := range map[string][]listed{"intended": intended, "gaps": gaps, "weRefuse": weRefuse,
+		"theyRefuse": theyRefuse} {
 		for i := range list {
 			if l := &list[i]; !all.used[l] {
 				t.Errorf("%s: the entry %q (cases %q) matches nothing any more: remove it", name, l.text, l.cases)

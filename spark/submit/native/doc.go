@@ -23,10 +23,10 @@
 //
 // # How to use it
 //
-// Create Objects.Before in order, then the result of Objects.DriverObject: the driver pod, including the fields of its
-// template that the types of k8s.io/api do not have. Request.Owner owns all objects, so they can exist before the pod
-// and are deleted with the owner. The driver creates the executors; Request.ExecutorTemplate and Request.Executor take
-// effect through a pod template in a ConfigMap, which the driver reads.
+// Create Objects.Before in any order, then the result of Objects.DriverObject: the driver pod, including the fields of
+// its template that the types of k8s.io/api do not have. Request.Owner owns all objects, so they can exist before the
+// pod and are deleted with the owner. The driver creates the executors; Request.ExecutorTemplate and Request.Executor
+// take effect through a pod template in a ConfigMap, which the driver reads.
 //
 // # What is better than spark-submit
 //

@@ -14,7 +14,8 @@ import (
 // TestDriverMaster checks that DriverMaster sets the master of a driver that does not create executor pods, and changes
 // nothing else.
 func TestDriverMaster(t *testing.T) {
-	for _, master := range []string{"spark://cluster-master-svc:7077", "spark://a:7077,b:7077", "local", "local[*]", "local[2,3]"} {
+	for _, master := range []string{"spark://cluster-master-svc:7077", "spark://a:7077,b:7077", "local", "local[*]",
+		"local[2,3]"} {
 		r := kit.With("spark.master", master)
 		r.DriverMaster = master
 		o := kit.Build(t, r)
@@ -37,7 +38,8 @@ func TestDriverMaster(t *testing.T) {
 		}
 	}
 
-	for _, master := range []string{"k8s://https://h", "yarn", "spark://", "local[", "x-local", "mesos://h:5050", " local"} {
+	for _, master := range []string{"k8s://https://h", "yarn", "spark://", "local[", "x-local", "mesos://h:5050",
+		" local"} {
 		r := kit.Minimal()
 		r.DriverMaster = master
 		kit.RefusedFor(t, r, "DriverMaster", "standalone")
@@ -69,7 +71,8 @@ func TestUnnamed(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if c, err := conf.UnmarshalProperties(string(submitted.Secret.Data["spark.properties"])); err != nil || c.Has("spark.app.name") {
+	if c, err := conf.UnmarshalProperties(string(submitted.Secret.Data["spark.properties"])); err != nil ||
+		c.Has("spark.app.name") {
 		t.Errorf("spark-submit is given a name, or its properties cannot be read (%v)", err)
 	}
 

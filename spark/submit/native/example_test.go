@@ -28,7 +28,8 @@ func ExampleBuild() {
 		MainClass:          "org.apache.spark.examples.SparkPi",
 		Resource:           "local:///opt/spark/examples/jars/spark-examples.jar",
 		Conf:               c,
-		Owner:              metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "App", Name: "spark-pi", UID: "1"},
+		Owner: metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "App", Name: "spark-pi",
+			UID: "1"},
 	})
 	if err != nil {
 		fmt.Println(err)

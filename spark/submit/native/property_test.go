@@ -81,7 +81,8 @@ func TestOnlyServiceAndPodCarrySparksSelector(t *testing.T) {
 	kit.ForAll(t, func(t *testing.T, r submit.Request, o submit.Objects) {
 		for _, object := range o.Before {
 			_, isService := object.(*corev1.Service)
-			if got := object.GetLabels()["spark-app-selector"]; (got != "") != isService || isService && got != r.AppID {
+			if got := object.GetLabels()["spark-app-selector"]; (got != "") != isService || isService &&
+				got != r.AppID {
 				t.Errorf("%T %s has spark-app-selector=%q", object, object.GetName(), got)
 			}
 		}
@@ -99,7 +100,8 @@ func TestEverythingIsOwnedLabelledAndNamed(t *testing.T) {
 			id := fmt.Sprintf("%T %s", object, object.GetName())
 
 			owners := object.GetOwnerReferences()
-			if len(owners) != 1 || owners[0].UID != r.Owner.UID || owners[0].Controller == nil || !*owners[0].Controller {
+			if len(owners) != 1 || owners[0].UID != r.Owner.UID || owners[0].Controller == nil ||
+				!*owners[0].Controller {
 				t.Errorf("%s has the owners %v", id, owners)
 			}
 
@@ -176,7 +178,8 @@ func TestThePodFindsWhatItMounts(t *testing.T) {
 				}
 			case v.PersistentVolumeClaim != nil:
 				if !have["*v1.PersistentVolumeClaim/"+v.PersistentVolumeClaim.ClaimName] {
-					t.Errorf("volume %s names the claim %s, which is not made", v.Name, v.PersistentVolumeClaim.ClaimName)
+					t.Errorf("volume %s names the claim %s, which is not made", v.Name,
+						v.PersistentVolumeClaim.ClaimName)
 				}
 			}
 		}
@@ -224,7 +227,8 @@ func TestNetworkPolicyOf42(t *testing.T) {
 			if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
 				count++
 
-				if policy.Spec.PodSelector.MatchLabels["spark-app-selector"] != r.AppID || policy.Spec.PodSelector.MatchLabels["spark-role"] != "executor" {
+				if policy.Spec.PodSelector.MatchLabels["spark-app-selector"] != r.AppID ||
+					policy.Spec.PodSelector.MatchLabels["spark-role"] != "executor" {
 					t.Errorf("policy is %+v", policy.Spec)
 				}
 			}
@@ -254,7 +258,8 @@ func FuzzBuild(f *testing.F) {
 	f.Add("spark.driver.memory", "2g", "arg", "4.1.4", `{"spec":{"containers":[{"name":"x"}]}}`)
 	f.Add("spark.kubernetes.driver.volumes.emptyDir.a.mount.path", "/a", "$(A)", "3.5", "")
 	f.Add("spark.driver.resource.gpu.amount", "1", "", "", "{}")
-	f.Add("spark.kubernetes.memoryOverheadFactor", "1e400", "", "4.3", `{"spec":{"containers":[{},{}],"volumes":[{"name":"spark-conf-volume-driver"}]}}`)
+	f.Add("spark.kubernetes.memoryOverheadFactor", "1e400", "", "4.3",
+		`{"spec":{"containers":[{},{}],"volumes":[{"name":"spark-conf-volume-driver"}]}}`)
 	f.Fuzz(func(t *testing.T, key, value, arg, version, template string) {
 		r := kit.With(key, value)
 		r.Arguments, r.SparkVersion, r.DriverTemplate = []string{arg}, version, []byte(template)

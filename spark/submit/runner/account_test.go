@@ -56,7 +56,10 @@ func TestDeniedAccount(t *testing.T) {
 			r.Conf.Set(draft.DriverAccountKey, "spark")
 			r.Conf.Set(draft.ExecutorAccountKey, "operator")
 		},
-		"key of the runner":                       func(r *submit.Request) { r.Conf.Set(submit.RunnerAccountKey, "operator") },
+		"key of the runner": func(r *submit.Request) {
+			r.Conf.Set(submit.RunnerAccountKey,
+				"operator")
+		},
 		"RunnerServiceAccount":                    func(r *submit.Request) { r.RunnerServiceAccount = "operator" },
 		"driver template":                         func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccountName":"operator"}}`) },
 		"deprecated field of the driver template": func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"serviceAccount":"operator"}}`) },

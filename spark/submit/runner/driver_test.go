@@ -24,7 +24,8 @@ import (
 // bySparkSubmit returns the objects that spark-submit would build in the runner's pod, from the pod's environment and
 // files. The functions cmdline.Parse and native.Build stand in for spark-submit: TestAgainstSparkSubmit compares these
 // functions with the real spark-submit. The argument configs maps the names of the mounted ConfigMaps to their data.
-func bySparkSubmit(t *testing.T, r submit.Request, o runner.Objects, configs map[string]map[string]string) submit.Objects {
+func bySparkSubmit(t *testing.T, r submit.Request, o runner.Objects,
+	configs map[string]map[string]string) submit.Objects {
 	t.Helper()
 
 	c := o.Pod.Spec.Containers[0]
@@ -88,7 +89,8 @@ func built(t *testing.T, r submit.Request) submit.Objects {
 func sparkContainer(t *testing.T, o submit.Objects) corev1.Container {
 	t.Helper()
 
-	i := slices.IndexFunc(o.Driver.Spec.Containers, func(c corev1.Container) bool { return c.Name == "spark-kubernetes-driver" })
+	i := slices.IndexFunc(o.Driver.Spec.Containers,
+		func(c corev1.Container) bool { return c.Name == "spark-kubernetes-driver" })
 	if i < 0 {
 		t.Fatal("the driver pod has no container spark-kubernetes-driver")
 	}
@@ -137,16 +139,20 @@ func fullDriverOverlay() overlay.Overlay {
 // differences about which runner.Build warns.
 func TestDriverOfARunner(t *testing.T) {
 	configs := map[string]map[string]string{
-		"spark-files":  {"log4j2.properties": "rootLogger.level = warn", "metrics.properties": "m", "spark-defaults.conf": "spark.x y"},
+		"spark-files": {"log4j2.properties": "rootLogger.level = warn", "metrics.properties": "m",
+			"spark-defaults.conf": "spark.x y"},
 		"hadoop-files": {"core-site.xml": "<configuration/>"},
 	}
 	for _, version := range []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"} {
 		t.Run(version, func(t *testing.T) {
 			r := submit.Request{
-				SparkVersion: version, Namespace: "ns1", AppName: "My App_1", AppID: "spark-6c48998273294de495e5c9d3a1722dba",
-				ResourceNamePrefix: "my-app-1-c05dd8a1fbc0dc03", SubmitTime: time.UnixMilli(1795225082480), Resource: "local:///a.py",
+				SparkVersion: version, Namespace: "ns1", AppName: "My App_1",
+				AppID:              "spark-6c48998273294de495e5c9d3a1722dba",
+				ResourceNamePrefix: "my-app-1-c05dd8a1fbc0dc03", SubmitTime: time.UnixMilli(1795225082480),
+				Resource: "local:///a.py",
 				Conf: conf.FromMap(map[string]string{
-					"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4", "spark.kubernetes.driverEnv.CONF": "2",
+					"spark.kubernetes.container.image": "docker.io/apache/spark:4.1.4",
+					"spark.kubernetes.driverEnv.CONF":  "2",
 				}),
 				Owner:  metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "App", Name: "my-app", UID: "uid-1"},
 				Labels: map[string]string{"example.org/app": "my-app"}, Driver: fullDriverOverlay(),
@@ -180,11 +186,13 @@ func TestDriverOfARunner(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(differ)), warned); diff != "" {
-				t.Errorf("variables that are not as they were asked for: %q\nand those warned of (-lost +warned):\n%s", differ, diff)
+				t.Errorf("variables that are not as they were asked for: %q\nand those warned of (-lost +warned):\n%s",
+					differ, diff)
 			}
 
 			for _, dir := range []string{overlay.SparkConfDir, overlay.HadoopConfDir, "/more"} {
-				if !slices.ContainsFunc(got.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == dir }) {
+				if !slices.ContainsFunc(got.VolumeMounts,
+					func(m corev1.VolumeMount) bool { return m.MountPath == dir }) {
 					t.Errorf("nothing is mounted at %s", dir)
 				}
 			}
@@ -200,7 +208,9 @@ func TestDriverOfARunner(t *testing.T) {
 				}
 			}
 			// Hadoop's files are in a ConfigMap that spark-submit creates.
-			if text := configOf(t, made, "core-site.xml")["core-site.xml"]; gotEnv["HADOOP_CONF_DIR"] != "/opt/hadoop/conf" || text != configs["hadoop-files"]["core-site.xml"] {
+			if text := configOf(t, made,
+				"core-site.xml")["core-site.xml"]; gotEnv["HADOOP_CONF_DIR"] != "/opt/hadoop/conf" ||
+				text != configs["hadoop-files"]["core-site.xml"] {
 				t.Errorf("HADOOP_CONF_DIR is %s, with %q", gotEnv["HADOOP_CONF_DIR"], text)
 			}
 		})

@@ -23,7 +23,8 @@ func TestRunnerOpensPorts(t *testing.T) {
 	kit.WantPolicy(t, o.Policy, `{podSelector: {matchLabels: {a: b, c: d, spark-role: executor}},
 ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protocol: TCP, port: 8090}]}]}`)
 
-	if o.Policy.Namespace != r.Namespace || len(o.Policy.OwnerReferences) != 1 || !maps.Equal(o.Policy.Labels, r.Labels) {
+	if o.Policy.Namespace != r.Namespace || len(o.Policy.OwnerReferences) != 1 ||
+		!maps.Equal(o.Policy.Labels, r.Labels) {
 		t.Errorf("metadata of the policy: %+v", o.Policy.ObjectMeta)
 	}
 	// The policy selects pods by labels that the configuration of spark-submit sets.
@@ -37,13 +38,15 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 	}
 
 	excluded := runner("4.3.0", 8090)
-	excluded.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps", draft.FeaturePackage+"NetworkPolicyFeatureStep")
+	excluded.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps",
+		draft.FeaturePackage+"NetworkPolicyFeatureStep")
 
 	unlabelled := runner("4.3.0", 8090)
 
 	unlabelled.Labels = nil
 	for name, r := range map[string]submit.Request{
-		"before 4.2": runner("4.1.4", 8090), "no ports": runner("4.2.1"), "excluded step": excluded, "no labels to select pods": unlabelled,
+		"before 4.2": runner("4.1.4", 8090), "no ports": runner("4.2.1"), "excluded step": excluded,
+		"no labels to select pods": unlabelled,
 	} {
 		if o := buildRunner(t, r); o.Policy != nil {
 			t.Errorf("%s: %+v", name, o.Policy.Spec)
@@ -54,7 +57,8 @@ ingress: [{from: [{podSelector: {matchLabels: {a: b, c: d}}}]}, {ports: [{protoc
 // TestRunnerIsNotScraped checks that the runner pod does not get the annotations with which Prometheus scrapes the
 // driver.
 func TestRunnerIsNotScraped(t *testing.T) {
-	r := kit.With("spark.kubernetes.driver.annotation.prometheus.io/scrape", "true", "spark.kubernetes.driver.annotation.mine", "kept")
+	r := kit.With("spark.kubernetes.driver.annotation.prometheus.io/scrape", "true",
+		"spark.kubernetes.driver.annotation.mine", "kept")
 	r.Driver.Annotations = map[string]string{"prometheus.io/port": "8090"}
 
 	o := buildRunner(t, r)

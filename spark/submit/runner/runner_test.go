@@ -135,10 +135,14 @@ func TestRunnerIsPure(t *testing.T) {
 // determines.
 func TestRequestOverridesRunnerConfiguration(t *testing.T) {
 	r := kit.With(
-		"spark.master", "k8s://https://evil.example", "spark.submit.deployMode", "client", "spark.kubernetes.namespace", "kube-system",
-		"spark.kubernetes.driver.pod.name", "chosen", "spark.app.id", "mine", "spark.kubernetes.submission.waitAppCompletion", "true",
-		"spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml", "spark.kubernetes.executor.podTemplateFile", "s3a://b/t.yaml",
-		"spark.kubernetes.driver.podTemplateContainerName", "other", "spark.kubernetes.driver.label.example.org/app", "stolen",
+		"spark.master", "k8s://https://evil.example", "spark.submit.deployMode", "client", "spark.kubernetes.namespace",
+		"kube-system",
+		"spark.kubernetes.driver.pod.name", "chosen", "spark.app.id", "mine",
+		"spark.kubernetes.submission.waitAppCompletion", "true",
+		"spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml", "spark.kubernetes.executor.podTemplateFile",
+		"s3a://b/t.yaml",
+		"spark.kubernetes.driver.podTemplateContainerName", "other", "spark.kubernetes.driver.label.example.org/app",
+		"stolen",
 		"spark.kubernetes.executor.label.example.org/app", "stolen",
 	)
 	r.DriverTemplate = []byte(`{"metadata":{"name":"n","namespace":"kube-system","labels":{"example.org/app":"stolen"},
@@ -164,8 +168,10 @@ func TestRequestOverridesRunnerConfiguration(t *testing.T) {
 	}
 
 	driver := runnerTemplate(t, o, "driver.json")
-	if driver.Name != "" || driver.Namespace != "" || len(driver.OwnerReferences) != 1 || driver.OwnerReferences[0].UID != "uid-1" {
-		t.Errorf("the driver's template is of %s/%s, owned by %+v", driver.Namespace, driver.Name, driver.OwnerReferences)
+	if driver.Name != "" || driver.Namespace != "" || len(driver.OwnerReferences) != 1 ||
+		driver.OwnerReferences[0].UID != "uid-1" {
+		t.Errorf("the driver's template is of %s/%s, owned by %+v", driver.Namespace, driver.Name,
+			driver.OwnerReferences)
 	}
 
 	if ref := driver.OwnerReferences[0]; ref.Controller == nil || !*ref.Controller || ref.BlockOwnerDeletion != nil {
@@ -173,7 +179,8 @@ func TestRequestOverridesRunnerConfiguration(t *testing.T) {
 	}
 
 	for _, object := range []submit.Object{o.Secret, o.Pod} {
-		if object.GetNamespace() != "ns1" || object.GetName() != "my-app-1-c05dd8a1fbc0dc03-submit" || object.GetLabels()["example.org/app"] != "my-app" ||
+		if object.GetNamespace() != "ns1" || object.GetName() != "my-app-1-c05dd8a1fbc0dc03-submit" ||
+			object.GetLabels()["example.org/app"] != "my-app" ||
 			len(object.GetOwnerReferences()) != 1 || object.GetOwnerReferences()[0].UID != "uid-1" {
 			t.Errorf("%T is %+v", object, object)
 		}
@@ -193,7 +200,8 @@ func TestRunnerCommand(t *testing.T) {
 
 	want := []string{
 		"/opt/spark/bin/spark-submit", "--properties-file", "/opt/sparkoperator/submit/spark.properties",
-		"--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster", "--class", "org.apache.spark.examples.SparkPi", "--proxy-user", "eve",
+		"--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster", "--class",
+		"org.apache.spark.examples.SparkPi", "--proxy-user", "eve",
 		"local:///opt/spark/examples/jars/spark-examples.jar", "--master", "local", "$$(PATH)",
 	}
 	if diff := cmp.Diff(want, o.Pod.Spec.Containers[0].Args); diff != "" {
@@ -218,7 +226,8 @@ func TestRunnerCommand(t *testing.T) {
 	r = kit.Minimal()
 
 	r.Resource, r.MainClass = "s3a://b/a.jar", ""
-	if args := buildRunner(t, r).Pod.Spec.Containers[0].Args; slices.Contains(args, "--class") || args[len(args)-1] != "s3a://b/a.jar" {
+	if args := buildRunner(t, r).Pod.Spec.Containers[0].Args; slices.Contains(args, "--class") ||
+		args[len(args)-1] != "s3a://b/a.jar" {
 		t.Errorf("with the class in the jar the arguments are %q", args)
 	}
 }
@@ -232,18 +241,24 @@ func TestRunnerRefuses(t *testing.T) {
 		change func(*submit.Request)
 		about  string // the key or field of the expected error; empty if Build accepts the request
 	}{
-		{"a step that the user adds", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, nil, ""},
+		{"a step that the user adds", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"},
+			nil, ""},
 		{"a pattern", []string{"spark.jars", "s3a://b/*.jar"}, nil, ""},
 		{"a future version", nil, func(r *submit.Request) { r.SparkVersion, r.StrictVersion = "9.9.9", true }, ""},
-		{"the submitter's credentials", []string{"spark.kubernetes.authenticate.submission.oauthToken", "x"}, nil, "spark.kubernetes.authenticate.submission.oauthToken"},
+		{"the submitter's credentials", []string{"spark.kubernetes.authenticate.submission.oauthToken", "x"}, nil,
+			"spark.kubernetes.authenticate.submission.oauthToken"},
 		{"memory that ends the JVM", []string{"spark.driver.memory", "2048"}, nil, "spark.driver.memory"},
-		{"no image", nil, func(r *submit.Request) { r.Conf.Delete("spark.kubernetes.container.image") }, "spark.kubernetes.container.image"},
+		{"no image", nil, func(r *submit.Request) { r.Conf.Delete("spark.kubernetes.container.image") },
+			"spark.kubernetes.container.image"},
 		{"no namespace", nil, func(r *submit.Request) { r.Namespace = "" }, "Namespace"},
-		{"an invalid template", nil, func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"containers":7}}`) }, "DriverTemplate"},
-		{"an option instead of a file", []string{"spark.kubernetes.file.upload.path", "s3a://b"}, func(r *submit.Request) { r.Resource = "--master=local" }, "Resource"},
-		{"files that are too large for a Secret", []string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, func(r *submit.Request) {
-			r.HadoopConfFiles = map[string]string{"a.xml": strings.Repeat("x", 1<<20)}
-		}, "Conf"},
+		{"an invalid template", nil, func(r *submit.Request) { r.DriverTemplate = []byte(`{"spec":{"containers":7}}`) },
+			"DriverTemplate"},
+		{"an option instead of a file", []string{"spark.kubernetes.file.upload.path", "s3a://b"},
+			func(r *submit.Request) { r.Resource = "--master=local" }, "Resource"},
+		{"files that are too large for a Secret",
+			[]string{"spark.kubernetes.driver.pod.featureSteps", "org.example.Step"}, func(r *submit.Request) {
+				r.HadoopConfFiles = map[string]string{"a.xml": strings.Repeat("x", 1<<20)}
+			}, "Conf"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := kit.With(c.pairs...)
@@ -295,12 +310,15 @@ func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 	pod := buildRunner(t, r).Pod
 
 	spec, c := pod.Spec, pod.Spec.Containers[0]
-	if len(spec.Containers) != 1 || len(spec.InitContainers) != 0 || len(c.Ports) != 0 || c.LivenessProbe != nil || spec.RestartPolicy != corev1.RestartPolicyNever {
+	if len(spec.Containers) != 1 || len(spec.InitContainers) != 0 || len(c.Ports) != 0 || c.LivenessProbe != nil ||
+		spec.RestartPolicy != corev1.RestartPolicyNever {
 		t.Errorf("the runner has more than spark-submit: %+v", spec)
 	}
 
-	if spec.ServiceAccountName != "spark" || spec.NodeSelector["pool"] != "spark" || len(spec.Tolerations) != 1 || len(spec.HostAliases) != 1 ||
-		spec.ImagePullSecrets[0].Name != "regcred" || *spec.RuntimeClassName != "gvisor" || c.Image != "docker.io/apache/spark:4.1.4" || *spec.EnableServiceLinks {
+	if spec.ServiceAccountName != "spark" || spec.NodeSelector["pool"] != "spark" || len(spec.Tolerations) != 1 ||
+		len(spec.HostAliases) != 1 ||
+		spec.ImagePullSecrets[0].Name != "regcred" || *spec.RuntimeClassName != "gvisor" ||
+		c.Image != "docker.io/apache/spark:4.1.4" || *spec.EnableServiceLinks {
 		t.Errorf("the pod is %+v", spec)
 	}
 
@@ -325,7 +343,8 @@ func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 		mounts[m.MountPath] = m.Name
 	}
 
-	wantMounts := map[string]string{"/mnt/gcp": "gcp-volume", "/conf": "conf", "/tmp": tempVolume, filesDir: filesVolume}
+	wantMounts := map[string]string{"/mnt/gcp": "gcp-volume", "/conf": "conf", "/tmp": tempVolume,
+		filesDir: filesVolume}
 	if diff := cmp.Diff(wantMounts, mounts); diff != "" || len(spec.Volumes) != len(wantMounts) {
 		t.Errorf("mounts, of %d volumes (-want +got):\n%s", len(spec.Volumes), diff)
 	}
@@ -334,12 +353,15 @@ func TestRunnerHasWhatTheDriverHas(t *testing.T) {
 		t.Errorf("labels %v", pod.Labels)
 	}
 
-	if diff := cmp.Diff(map[string]string{"iam": "role", "from": "template", "hash": "1:x"}, pod.Annotations); diff != "" {
+	if diff := cmp.Diff(map[string]string{"iam": "role", "from": "template", "hash": "1:x"},
+		pod.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 
-	if c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError || *spec.ActiveDeadlineSeconds != deadline {
-		t.Errorf("its last words are lost, or it has no deadline: %s, %v", c.TerminationMessagePolicy, spec.ActiveDeadlineSeconds)
+	if c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError ||
+		*spec.ActiveDeadlineSeconds != deadline {
+		t.Errorf("its last words are lost, or it has no deadline: %s, %v", c.TerminationMessagePolicy,
+			spec.ActiveDeadlineSeconds)
 	}
 }
 
@@ -359,14 +381,17 @@ func TestRunnerIsNotInGang(t *testing.T) {
 	r.DriverTemplate = []byte(`{"metadata":{"labels":{"applicationId":"a"},"annotations":{"scheduling.volcano.sh/queue-name":"q"}},
 		"spec":{"schedulerName":"yunikorn","schedulingGates":[{"name":"kueue.x-k8s.io/admission"}],"containers":[{"name":"main"}]}}`)
 	r.Driver = overlay.Overlay{
-		Labels:      map[string]string{"scheduling.x-k8s.io/pod-group": "pi-pg", "tier": "x"},
-		Annotations: map[string]string{"yunikorn.apache.org/task-groups": "[]", "yunikorn.apache.org/task-group-name": "spark-driver"},
+		Labels: map[string]string{"scheduling.x-k8s.io/pod-group": "pi-pg", "tier": "x"},
+		Annotations: map[string]string{"yunikorn.apache.org/task-groups": "[]",
+			"yunikorn.apache.org/task-group-name": "spark-driver"},
 	}
 	r.Labels["queue"] = "mine" // the caller's own labels stay
 	o := buildRunner(t, r)
 
 	wantLabels := map[string]string{
-		"team": "data", "tier": "x", "queue": "mine", "example.org/app": "my-app", submit.RoleLabel: submit.RoleSubmitter, submit.VersionLabel: "4.1.4", submit.AppNameKey: submit.AppNameLabel("My App_1"),
+		"team": "data", "tier": "x", "queue": "mine", "example.org/app": "my-app",
+		submit.RoleLabel: submit.RoleSubmitter, submit.VersionLabel: "4.1.4",
+		submit.AppNameKey: submit.AppNameLabel("My App_1"),
 	}
 	if diff := cmp.Diff(wantLabels, o.Pod.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
@@ -384,7 +409,8 @@ func TestRunnerIsNotInGang(t *testing.T) {
 		t.Errorf("the driver's pod group is %q", got)
 	}
 
-	if got := runnerTemplate(t, o, "driver.json"); got.Annotations["yunikorn.apache.org/task-groups"] != "[]" || got.Labels["applicationId"] != "a" {
+	if got := runnerTemplate(t, o, "driver.json"); got.Annotations["yunikorn.apache.org/task-groups"] != "[]" ||
+		got.Labels["applicationId"] != "a" {
 		t.Errorf("the driver's template has labels %v, annotations %v", got.Labels, got.Annotations)
 	}
 }
@@ -392,9 +418,10 @@ func TestRunnerIsNotInGang(t *testing.T) {
 func TestRunnerSecurity(t *testing.T) {
 	r := kit.Minimal()
 	r.Driver.SecurityContext = &corev1.SecurityContext{
-		Privileged: new(true), RunAsUser: new(int64(185)), ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(true),
-		Capabilities:   &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}},
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined},
+		Privileged: new(true), RunAsUser: new(int64(185)), ReadOnlyRootFilesystem: new(true),
+		AllowPrivilegeEscalation: new(true),
+		Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined},
 	}
 	r.Driver.PodSecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: new(int64(185))}
 	pod := buildRunner(t, r).Pod
@@ -408,20 +435,23 @@ func TestRunnerSecurity(t *testing.T) {
 	}
 
 	wantPod := &corev1.PodSecurityContext{
-		RunAsNonRoot: new(true), FSGroup: new(int64(185)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		RunAsNonRoot: new(true), FSGroup: new(int64(185)),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
 	if diff := cmp.Diff(wantPod, pod.Spec.SecurityContext); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
 	}
 
-	if driver := runnerTemplate(t, buildRunner(t, r), "driver.json"); !*driver.Spec.Containers[0].SecurityContext.Privileged {
+	if driver := runnerTemplate(t, buildRunner(t, r),
+		"driver.json"); !*driver.Spec.Containers[0].SecurityContext.Privileged {
 		t.Error("the driver lost what is its own")
 	}
 }
 
 // TestRunnerFiles checks that the contents of the submitter's files in the Request become files of the runner.
 func TestRunnerFiles(t *testing.T) {
-	r := kit.With("spark.kerberos.principal", "p@R", "spark.kubernetes.driver.pod.featureSteps", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
+	r := kit.With("spark.kerberos.principal", "p@R", "spark.kubernetes.driver.pod.featureSteps",
+		"org.apache.spark.deploy.k8s.features.VolcanoFeatureStep")
 	r.ConfFiles = map[string]string{"log4j2.properties": "log"}
 	r.HadoopConfFiles = map[string]string{"core-site.xml": "<configuration/>"}
 	r.DriverCredentials = submit.Credentials{CACert: []byte("ca"), ClientKey: []byte("key"), ClientCert: []byte("cert")}
@@ -461,7 +491,8 @@ func TestRunnerFiles(t *testing.T) {
 		}
 	}
 
-	if !strings.Contains(env["SPARK_SUBMIT_OPTS"], "-Djava.security.krb5.conf="+got["spark.kubernetes.kerberos.krb5.path"]) {
+	if !strings.Contains(env["SPARK_SUBMIT_OPTS"],
+		"-Djava.security.krb5.conf="+got["spark.kubernetes.kerberos.krb5.path"]) {
 		t.Errorf("the runner's JVM does not know krb5.conf: %s", env["SPARK_SUBMIT_OPTS"])
 	}
 
@@ -472,7 +503,8 @@ func TestRunnerFiles(t *testing.T) {
 
 // TestRunnerWarns checks that Build warns about settings whose effect differs between spark-submit and native.Build.
 func TestRunnerWarns(t *testing.T) {
-	r := kit.With("not.spark", "x", "spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml", "spark.kubernetes.executor.podTemplateFile", "s3a://b/t.yaml")
+	r := kit.With("not.spark", "x", "spark.kubernetes.driver.podTemplateFile", "s3a://b/t.yaml",
+		"spark.kubernetes.executor.podTemplateFile", "s3a://b/t.yaml")
 	limit := resource.MustParse("3Gi")
 	r.Driver.MemoryLimit, r.Executor.MemoryLimit = &limit, &limit
 
@@ -492,7 +524,8 @@ func TestRunnerWarns(t *testing.T) {
 	o = buildRunner(t, r)
 
 	const key = "spark.kubernetes.executor.podTemplateFile"
-	if got := runnerProps(t, o)[key]; got != "s3a://b/t.yaml" || slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, key) }) {
+	if got := runnerProps(t, o)[key]; got != "s3a://b/t.yaml" ||
+		slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, key) }) {
 		t.Errorf("without a template of the request spark-submit reads %q, with warnings %q", got, o.Warnings)
 	}
 }
@@ -523,7 +556,8 @@ func TestRunnerAccount(t *testing.T) {
 // TestRunnerNames checks that the runner's names never exceed their limits.
 func TestRunnerNames(t *testing.T) {
 	long := strings.Repeat("a", 250)
-	if a, b := submit.RunnerName(long+"b"), submit.RunnerName(long+"c"); len(a) > 253 || a == b || !strings.HasSuffix(a, "-submit") {
+	if a, b := submit.RunnerName(long+"b"), submit.RunnerName(long+"c"); len(a) > 253 || a == b ||
+		!strings.HasSuffix(a, "-submit") {
 		t.Errorf("%s, %s", a, b)
 	}
 }

@@ -59,7 +59,8 @@ func rightsOf(r rendered) map[string]string {
 
 // clusterRoles returns all rendered ClusterRoles except the webhook's.
 func clusterRoles(r rendered) []*rbacv1.ClusterRole {
-	return slices.DeleteFunc(objectsOf[*rbacv1.ClusterRole](r), func(role *rbacv1.ClusterRole) bool { return role.Name == "spark-operator-admission" })
+	return slices.DeleteFunc(objectsOf[*rbacv1.ClusterRole](r),
+		func(role *rbacv1.ClusterRole) bool { return role.Name == "spark-operator-admission" })
 }
 
 // TestSwitchedOffAPIHasNoRights checks that disabling an API removes the rights on all of its resources, and that the
@@ -72,14 +73,18 @@ func TestSwitchedOffAPIHasNoRights(t *testing.T) {
 		without, stillHas string
 	}{
 		{"{}", true, true, true, "nothing", "spark.apache.org/sparkclusters"},
-		{"{sparkOperator: {enable: false}}", false, true, true, "sparkoperator.k8s.io/", "spark.apache.org/sparkapplications"},
-		{"{apache: {enable: false}}", true, false, false, "spark.apache.org/", "sparkoperator.k8s.io/sparkapplications"},
-		{"{apache: {clusters: {enable: false}}}", true, true, false, "/sparkclusters", "spark.apache.org/sparkapplications"},
+		{"{sparkOperator: {enable: false}}", false, true, true, "sparkoperator.k8s.io/",
+			"spark.apache.org/sparkapplications"},
+		{"{apache: {enable: false}}", true, false, false, "spark.apache.org/",
+			"sparkoperator.k8s.io/sparkapplications"},
+		{"{apache: {clusters: {enable: false}}}", true, true, false, "/sparkclusters",
+			"spark.apache.org/sparkapplications"},
 	} {
 		r := mustRender(t, install{values: "controller: " + test.values})
 
 		c := configOf(t, r)
-		if c.Applications() != test.spark || c.ApacheApplications() != test.apache || c.SparkClusters() != test.clusters {
+		if c.Applications() != test.spark || c.ApacheApplications() != test.apache ||
+			c.SparkClusters() != test.clusters {
 			t.Errorf("%s: %+v, %+v", test.values, c.SparkOperator, c.Apache)
 		}
 
@@ -91,7 +96,8 @@ func TestSwitchedOffAPIHasNoRights(t *testing.T) {
 		}
 
 		if rights[test.stillHas] == "" {
-			t.Errorf("%s: the operator has no right on %s among %v", test.values, test.stillHas, slices.Sorted(maps.Keys(rights)))
+			t.Errorf("%s: the operator has no right on %s among %v", test.values, test.stillHas,
+				slices.Sorted(maps.Keys(rights)))
 		}
 	}
 }
@@ -105,6 +111,7 @@ controller:
     operatorName: mine
     labelSelector: team=a
     trimHistory: false
+    events: {enable: false, excludedReasons: [Driver.*], minInterval: 1m}
     metrics: {enable: true, port: 1111}
     health: {enable: true, port: 2222}
     sentinels: {enable: true, delay: 5s}
@@ -115,7 +122,10 @@ controller:
 	want := config.Default().Apache
 	want.OperatorName, want.LabelSelector, want.TrimHistory = "mine", "team=a", new(false)
 	want.Metrics.BindAddress, want.Health.BindAddress = ":1111", ":2222"
-	want.Sentinels = config.Sentinels{Enabled: true, Delay: metav1.Duration{Duration: 5 * time.Second}, Namespace: "default"}
+	want.Events = config.ApacheEvents{Enabled: new(false), ExcludedReasons: []string{"Driver.*"},
+		MinInterval: &metav1.Duration{Duration: time.Minute}}
+	want.Sentinels = config.Sentinels{Enabled: true, Delay: metav1.Duration{Duration: 5 * time.Second},
+		Namespace: "default"}
 
 	want.PropertiesFile = "/etc/spark-operator/spark-operator.properties"
 	if diff := cmp.Diff(want, configOf(t, r).Apache); diff != "" {
@@ -137,7 +147,8 @@ controller:
 		t.Errorf("ports %v", ports)
 	}
 
-	if !slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/spark-operator" }) {
+	if !slices.ContainsFunc(container.VolumeMounts,
+		func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/spark-operator" }) {
 		t.Error("the properties are not mounted")
 	}
 
@@ -150,7 +161,8 @@ controller:
 // operator reads the properties only at startup.
 func TestChangedPropertiesRollThePods(t *testing.T) {
 	sum := func(values string) string {
-		return objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
+		return objectOf[*appsv1.Deployment](t,
+			mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
 	}
 	if sum("controller: {apache: {properties: spark.logConf=true}}") == sum("controller: {apache: {properties: spark.logConf=false}}") {
 		t.Error("other properties give the same pods")
@@ -168,6 +180,8 @@ func TestInvalidApacheValuesAreRejected(t *testing.T) {
 		"controller: {apache: {operatorName: 'a b'}}":                                                    "/controller/apache/operatorName",
 		"controller: {apache: {metrics: {enable: true, port: 8081}}}":                                    "must differ",
 		"controller: {apache: {metrics: {enable: true, port: 1}, health: {enable: true, port: 1}}}":      "must differ",
+		"controller: {apache: {events: {minInterval: 5}}}":                                               "/controller/apache/events/minInterval",
+		"config: {apache: {events: {enabled: false}}}":                                                   "/config/apache",
 		"controller: {dynamicConfig: {source: Secret}}":                                                  "/controller/dynamicConfig/source",
 		"controller: {apache: {sentinels: {application: {create: true}}}}":                               "controller.apache.sentinels",
 		"controller: {apache: {labelSelector: a=b, sentinels: {enable: true, cluster: {create: true}}}}": "controller.apache.labelSelector",
@@ -179,6 +193,7 @@ func TestInvalidApacheValuesAreRejected(t *testing.T) {
 		p + "watchedNamespaces a'}}":                                                                     "spark.jobNamespaces",
 		p + "namespace=a'}}":                                                                             "the release's namespace",
 		p + "dynamicConfig.enabled=true'}}":                                                              "controller.dynamicConfig.enable",
+		p + "kueue.enabled=true'}}":                                                                      "controller.kueue.enable",
 		p + "metrics.port=1'}}":                                                                          "controller.apache.metrics",
 		p + "leaderElection.leaseName=a'}}":                                                              "the release's name",
 		"spark: {serviceAccount: {aliases: [A_B]}}":                                                      "/spark/serviceAccount/aliases/0",
@@ -200,7 +215,8 @@ func TestInvalidApacheValuesAreRejected(t *testing.T) {
 func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	const data = "create: true, data: {spark.kubernetes.operator.watchedNamespaces: 'a,b'}"
 	for _, source := range []string{config.SourceConfigMap, config.SourceFile} {
-		r := mustRender(t, install{values: "controller: {dynamicConfig: {enable: true, source: " + source + ", " + data + "}}"})
+		r := mustRender(t, install{values: "controller: {dynamicConfig: {enable: true, source: " + source + ", " +
+			data + "}}"})
 		if roles := clusterRoles(r); len(roles) != 1 || granted(roles[0].Rules)["/namespaces"] != "" {
 			t.Errorf("%s: cluster roles %v", source, roles)
 		}
@@ -274,8 +290,10 @@ func TestAliasesHaveTheRightsOfTheServiceAccount(t *testing.T) {
 // TestSentinelsAreInTheirNamespaces checks the sentinels, the custom resources with which the operator probes itself.
 // They must have the sentinel label, and be in the namespace that the operator's configuration names.
 func TestSentinelsAreInTheirNamespaces(t *testing.T) {
-	for namespaces, want := range map[string]string{"[default]": "default", "[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
-		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces + ", allowReleaseNamespace: true}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
+	for namespaces, want := range map[string]string{"[default]": "default",
+		"[spark-operator, default]": "spark-operator", "[]": "spark-operator", "['', a]": "spark-operator"} {
+		r := mustRender(t, install{values: "spark: {jobNamespaces: " + namespaces +
+			", allowReleaseNamespace: true}\ncontroller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}", apis: []string{"spark.apache.org/v1"}})
 		if got := configOf(t, r).Apache.Sentinels.Namespace; got != want {
 			t.Errorf("%s: the operator may write to sentinels of %s, want %s", namespaces, got, want)
 		}
@@ -304,11 +322,52 @@ func TestSentinelsNeedServedKinds(t *testing.T) {
 	r := mustRender(t, install{values: "controller: {apache: {sentinels: {enable: true, application: {create: true}, cluster: {create: true}}}}"})
 	for _, object := range r.objects {
 		if object.GetLabels()["spark.operator/sentinel"] == "true" {
-			t.Errorf("%s %s is created before its kind is served", object.GetObjectKind().GroupVersionKind(), object.GetName())
+			t.Errorf("%s %s is created before its kind is served", object.GetObjectKind().GroupVersionKind(),
+				object.GetName())
 		}
 	}
 
 	if !strings.Contains(r.notes, "helm upgrade") {
 		t.Errorf("the notes do not explain how to get sentinels:\n%s", r.notes)
+	}
+}
+
+// TestDriversMayManageStatefulSets checks that a switch grants drivers the right on StatefulSets, in every namespace
+// that is served, and reports it to the operator, which otherwise warns. The right of nobody else changes.
+func TestDriversMayManageStatefulSets(t *testing.T) {
+	rights := func(r rendered, namespace string) map[string]string {
+		for _, role := range objectsOf[*rbacv1.Role](r) {
+			if role.Name == "spark-operator-spark" && role.Namespace == namespace {
+				return granted(role.Rules)
+			}
+		}
+		return nil
+	}
+
+	const values = "spark: {jobNamespaces: [a, b], rbac: {%s}}"
+
+	without := mustRender(t, install{values: strings.Replace(values, "%s", "create: true", 1)})
+	with := mustRender(t, install{values: strings.Replace(values, "%s", "statefulSets: true", 1)})
+
+	if configOf(t, without).Application.StatefulSets || !configOf(t, with).Application.StatefulSets {
+		t.Error("the configuration does not follow the switch")
+	}
+
+	if off := mustRender(t, install{values: strings.Replace(values, "%s", "statefulSets: true, create: false", 1)}); configOf(t, off).Application.StatefulSets {
+		t.Error("without Roles the chart cannot know the rights of drivers")
+	}
+
+	for _, namespace := range []string{"a", "b"} {
+		want := rights(without, namespace)
+		want["apps/statefulsets"] = "create delete get"
+		want["apps/statefulsets/scale"] = "get update"
+
+		if diff := cmp.Diff(want, rights(with, namespace)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", namespace, diff)
+		}
+	}
+
+	if diff := cmp.Diff(rightsOf(without), rightsOf(with)); diff != "" {
+		t.Errorf("the rights of the controller (-without +with):\n%s", diff)
 	}
 }

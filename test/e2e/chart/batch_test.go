@@ -22,8 +22,10 @@ func TestBatchSchedulersGetTheirRights(t *testing.T) {
 		rights map[string]string // in addition to controllerRights
 	}{
 		{"{}", config.BatchScheduler{}, map[string]string{}},
-		{"{kubeSchedulerNames: [tuned], default: tuned}", config.BatchScheduler{Default: "tuned", KubeSchedulerNames: []string{"tuned"}}, map[string]string{}},
-		{"{enable: true}", config.BatchScheduler{Enabled: true}, map[string]string{"scheduling.volcano.sh/podgroups": all}},
+		{"{kubeSchedulerNames: [tuned], default: tuned}",
+			config.BatchScheduler{Default: "tuned", KubeSchedulerNames: []string{"tuned"}}, map[string]string{}},
+		{"{enable: true}", config.BatchScheduler{Enabled: true},
+			map[string]string{"scheduling.volcano.sh/podgroups": all}},
 		{"{enable: true, kubeSchedulerNames: [tuned], default: volcano}",
 			config.BatchScheduler{Enabled: true, Default: "volcano", KubeSchedulerNames: []string{"tuned"}},
 			map[string]string{"scheduling.volcano.sh/podgroups": all, "scheduling.x-k8s.io/podgroups": all}},

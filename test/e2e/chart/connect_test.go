@@ -15,7 +15,8 @@ import (
 // TestConnectSwitchControlsRights checks that the operator serves Spark Connect servers by default. If the values
 // disable Spark Connect, the operator must have no right on Connect servers.
 func TestConnectSwitchControlsRights(t *testing.T) {
-	for values, enabled := range map[string]bool{"": true, "controller: {connect: {enable: true}}": true, "controller: {connect: {enable: false}}": false} {
+	for values, enabled := range map[string]bool{"": true, "controller: {connect: {enable: true}}": true,
+		"controller: {connect: {enable: false}}": false} {
 		r := mustRender(t, install{values: values})
 
 		c, err := config.Parse([]byte(objectOf[*corev1.ConfigMap](t, r).Data["config.yaml"]))

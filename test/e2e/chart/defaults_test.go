@@ -50,8 +50,10 @@ func TestDefaultsReachTheConfiguration(t *testing.T) {
 	}
 
 	r, c := read(block[1])
-	if len(c.Defaults) != 2 || c.Defaults[0].Images["4.1"] != "registry.example.org/spark:4.1.4" || !strings.Contains(c.Defaults[0].SparkDefaults, "spark.eventLog.compress        true\n") ||
-		c.Defaults[1].NamespaceSelector != "tier=batch" || c.Defaults[1].Executor.Tolerations[0].Key != "spot" || *c.Defaults[1].Timeouts.RunSeconds != 86400 {
+	if len(c.Defaults) != 2 || c.Defaults[0].Images["4.1"] != "registry.example.org/spark:4.1.4" ||
+		!strings.Contains(c.Defaults[0].SparkDefaults, "spark.eventLog.compress        true\n") ||
+		c.Defaults[1].NamespaceSelector != "tier=batch" || c.Defaults[1].Executor.Tolerations[0].Key != "spot" ||
+		*c.Defaults[1].Timeouts.RunSeconds != 86400 {
 		t.Errorf("the defaults are %+v", c.Defaults)
 	}
 
@@ -70,11 +72,13 @@ func TestDefaultsReachTheConfiguration(t *testing.T) {
 	}
 
 	all, _ := read(block[1] + "\nspark: {jobNamespaces: []}")
-	if diff := cmp.Diff(map[string]string{"spark-operator-controller": "list watch"}, namespaceRights(all)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"spark-operator-controller": "list watch"},
+		namespaceRights(all)); diff != "" {
 		t.Errorf("rights of all namespaces (-want +got):\n%s", diff)
 	}
 
-	for _, values := range []string{"", "defaults: [{sparkConf: {spark.a: b}}]", "defaults: [{sparkConf: {spark.a: b}}]\nspark: {jobNamespaces: []}"} {
+	for _, values := range []string{"", "defaults: [{sparkConf: {spark.a: b}}]",
+		"defaults: [{sparkConf: {spark.a: b}}]\nspark: {jobNamespaces: []}"} {
 		if r, _ := read(values); len(namespaceRights(r)) > 0 {
 			t.Errorf("%q: rights %v", values, namespaceRights(r))
 		}

@@ -26,24 +26,33 @@ func TestExecutorAdmission(t *testing.T) {
 		want   config.ExecutorAdmission
 	}{
 		"default values": {"{}", nil, config.ExecutorAdmission{Webhook: true}},
-		"cluster with mutating admission policies":   {"{}", []string{policyAPI}, config.ExecutorAdmission{Webhook: true, Policy: true}},
-		"webhook disabled":                           {"webhook: {enable: false}", []string{policyAPI}, config.ExecutorAdmission{Policy: true}},
+		"cluster with mutating admission policies": {"{}", []string{policyAPI},
+			config.ExecutorAdmission{Webhook: true, Policy: true}},
+		"webhook disabled": {"webhook: {enable: false}", []string{policyAPI},
+			config.ExecutorAdmission{Policy: true}},
 		"webhook disabled, cluster without policies": {"webhook: {enable: false}", nil, config.ExecutorAdmission{}},
-		"executor admission disabled":                {"webhook: {executors: {enable: false}}", []string{policyAPI}, config.ExecutorAdmission{}},
-		"API group disabled":                         {"controller: {sparkOperator: {enable: false}}", []string{policyAPI}, config.ExecutorAdmission{}},
-		"values of an older release":                 {"webhook: {executors: null}", []string{policyAPI}, config.ExecutorAdmission{}},
-		"certificate from the user's Secret":         {"webhook: {certificate: {secret: mine, caBundle: PEM}}", nil, config.ExecutorAdmission{Webhook: true}},
-		"certificate from cert-manager":              {"certManager: {enable: true}", nil, config.ExecutorAdmission{Webhook: true}},
+		"executor admission disabled": {"webhook: {executors: {enable: false}}", []string{policyAPI},
+			config.ExecutorAdmission{}},
+		"API group disabled": {"controller: {sparkOperator: {enable: false}}",
+			[]string{policyAPI}, config.ExecutorAdmission{}},
+		"values of an older release": {"webhook: {executors: null}", []string{policyAPI},
+			config.ExecutorAdmission{}},
+		"certificate from the user's Secret": {"webhook: {certificate: {secret: mine, caBundle: PEM}}", nil,
+			config.ExecutorAdmission{Webhook: true}},
+		"certificate from cert-manager": {"certManager: {enable: true}", nil,
+			config.ExecutorAdmission{Webhook: true}},
 	} {
 		r := mustRender(t, install{values: c.values, apis: c.apis})
 		if got := configOf(t, r).Webhook.Executors; got != c.want {
 			t.Errorf("%s: the configuration has %+v, want %+v", name, got, c.want)
 		}
 
-		hooks, policies := objectsOf[*admissionregistrationv1.MutatingWebhookConfiguration](r), objectsOf[*admissionregistrationv1.MutatingAdmissionPolicy](r)
+		hooks, policies := objectsOf[*admissionregistrationv1.MutatingWebhookConfiguration](r),
+			objectsOf[*admissionregistrationv1.MutatingAdmissionPolicy](r)
 
 		bindings := objectsOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding](r)
-		if (len(hooks) == 1) != c.want.Webhook || (len(policies) == 1) != c.want.Policy || (len(bindings) == 1) != c.want.Policy {
+		if (len(hooks) == 1) != c.want.Webhook || (len(policies) == 1) != c.want.Policy ||
+			(len(bindings) == 1) != c.want.Policy {
 			t.Errorf("%s: %d configurations, %d policies, %d bindings", name, len(hooks), len(policies), len(bindings))
 		}
 
@@ -64,7 +73,8 @@ func TestExecutorAdmission(t *testing.T) {
 func TestExecutorWebhook(t *testing.T) {
 	r := mustRender(t, install{values: "webhook: {failurePolicy: Ignore, timeoutSeconds: 3, port: 7443}"})
 
-	configuration, service := objectOf[*admissionregistrationv1.MutatingWebhookConfiguration](t, r), webhookService(t, r)
+	configuration, service := objectOf[*admissionregistrationv1.MutatingWebhookConfiguration](t, r),
+		webhookService(t, r)
 	if configuration.Name != configOf(t, r).Webhook.SelfSigned.Configuration || len(configuration.Webhooks) != 1 {
 		t.Fatalf("%+v", configuration)
 	}
@@ -73,12 +83,15 @@ func TestExecutorWebhook(t *testing.T) {
 	selects(t, hook.ObjectSelector, admit.Webhook)
 
 	to, rule := hook.ClientConfig.Service, hook.Rules[0]
-	if *to.Path != "/mutate--v1-pod" || to.Name != service.Name || to.Namespace != service.Namespace || *to.Port != 7443 {
+	if *to.Path != "/mutate--v1-pod" || to.Name != service.Name || to.Namespace != service.Namespace ||
+		*to.Port != 7443 {
 		t.Errorf("it calls %+v", to)
 	}
 
-	if *hook.FailurePolicy != admissionregistrationv1.Fail || *hook.SideEffects != admissionregistrationv1.SideEffectClassNone || *hook.TimeoutSeconds != 3 ||
-		*hook.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy || len(rule.Operations) != 1 || rule.Operations[0] != admissionregistrationv1.Create ||
+	if *hook.FailurePolicy != admissionregistrationv1.Fail ||
+		*hook.SideEffects != admissionregistrationv1.SideEffectClassNone || *hook.TimeoutSeconds != 3 ||
+		*hook.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy || len(rule.Operations) != 1 ||
+		rule.Operations[0] != admissionregistrationv1.Create ||
 		!slices.Equal(rule.Resources, []string{"pods"}) || len(configuration.Webhooks) != 1 {
 		t.Errorf("%+v", hook)
 	}
@@ -89,7 +102,8 @@ func TestExecutorWebhook(t *testing.T) {
 			if slices.Contains(rule.Resources, "mutatingwebhookconfigurations") {
 				rights++
 
-				if !slices.Equal(rule.ResourceNames, []string{configuration.Name}) || !slices.Equal(rule.Verbs, []string{"get", "update"}) {
+				if !slices.Equal(rule.ResourceNames, []string{configuration.Name}) ||
+					!slices.Equal(rule.Verbs, []string{"get", "update"}) {
 					t.Errorf("%+v", rule)
 				}
 			}
@@ -100,7 +114,8 @@ func TestExecutorWebhook(t *testing.T) {
 		t.Errorf("%d rules for the configuration", rights)
 	}
 
-	for _, role := range objectsOf[*rbacv1.ClusterRole](mustRender(t, install{values: "webhook: {executors: {enable: false}}"})) {
+	for _, role := range objectsOf[*rbacv1.ClusterRole](mustRender(t,
+		install{values: "webhook: {executors: {enable: false}}"})) {
 		for _, rule := range role.Rules {
 			if slices.Contains(rule.Resources, "mutatingwebhookconfigurations") {
 				t.Errorf("a right without use: %+v", rule)
@@ -112,7 +127,8 @@ func TestExecutorWebhook(t *testing.T) {
 func selects(t *testing.T, selector *metav1.LabelSelector, by admit.Mechanism) {
 	t.Helper()
 
-	if selector == nil || len(selector.MatchLabels) != 1 || selector.MatchLabels[admit.Label] != string(by) || len(selector.MatchExpressions) > 0 {
+	if selector == nil || len(selector.MatchLabels) != 1 || selector.MatchLabels[admit.Label] != string(by) ||
+		len(selector.MatchExpressions) > 0 {
 		t.Errorf("it selects %+v, want the label %s: %s", selector, admit.Label, by)
 	}
 }
@@ -125,7 +141,8 @@ func TestExecutorPolicy(t *testing.T) {
 	policy := objectOf[*admissionregistrationv1.MutatingAdmissionPolicy](t, r)
 	selects(t, policy.Spec.MatchConstraints.ObjectSelector, admit.Policy)
 
-	if *policy.Spec.FailurePolicy != admissionregistrationv1.Fail || policy.Spec.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy {
+	if *policy.Spec.FailurePolicy != admissionregistrationv1.Fail ||
+		policy.Spec.ReinvocationPolicy != admissionregistrationv1.IfNeededReinvocationPolicy {
 		t.Errorf("%+v", policy.Spec)
 	}
 
@@ -142,12 +159,15 @@ func TestExecutorPolicy(t *testing.T) {
 		t.Errorf("bindings %v", names)
 	}
 
-	if hooks := objectOf[*admissionregistrationv1.MutatingWebhookConfiguration](t, r).Webhooks; len(hooks) != 2 || hooks[0].NamespaceSelector == nil || hooks[1].NamespaceSelector == nil {
+	if hooks := objectOf[*admissionregistrationv1.MutatingWebhookConfiguration](t, r).Webhooks; len(hooks) != 2 ||
+		hooks[0].NamespaceSelector == nil || hooks[1].NamespaceSelector == nil {
 		t.Errorf("webhooks %+v", hooks)
 	}
 
 	older := mustRender(t, install{apis: []string{"admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy"}})
-	if objectOf[*admissionregistrationv1beta1.MutatingAdmissionPolicy](t, older).Name != objectOf[*admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](t, older).Spec.PolicyName {
+	if objectOf[*admissionregistrationv1beta1.MutatingAdmissionPolicy](t,
+		older).Name != objectOf[*admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](t,
+		older).Spec.PolicyName {
 		t.Error("the binding of the beta version names another policy")
 	}
 }

@@ -35,7 +35,8 @@ func unstructuredOf(doc []byte) (runtime.Object, error) {
 func names(r rendered) []string {
 	var found []string
 	for _, o := range r.objects {
-		found = append(found, fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName()))
+		found = append(found, fmt.Sprintf("%s %s/%s", o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(),
+			o.GetName()))
 	}
 
 	slices.Sort(found)
@@ -72,77 +73,81 @@ func TestValuesDecideWhichObjectsExist(t *testing.T) {
 			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
 			"ValidatingWebhookConfiguration /spark-operator-admission",
 		}},
-		{"another release in a job namespace", install{release: "team", namespace: "ops", values: "spark: {jobNamespaces: [ops, jobs, jobs], allowReleaseNamespace: true}"}, []string{
-			"ClusterRole /team-spark-operator-admission",
-			"ClusterRoleBinding /team-spark-operator-admission",
-			"ConfigMap ops/team-spark-operator-controller",
-			"Deployment ops/team-spark-operator-controller",
-			"MutatingWebhookConfiguration /team-spark-operator-admission",
-			"Role jobs/team-spark-operator-controller",
-			"Role jobs/team-spark-operator-spark",
-			"Role ops/team-spark-operator-admission",
-			"Role ops/team-spark-operator-controller",
-			"Role ops/team-spark-operator-controller-lock",
-			"Role ops/team-spark-operator-spark",
-			"RoleBinding jobs/team-spark-operator-controller",
-			"RoleBinding jobs/team-spark-operator-spark",
-			"RoleBinding ops/team-spark-operator-admission",
-			"RoleBinding ops/team-spark-operator-controller",
-			"RoleBinding ops/team-spark-operator-controller-lock",
-			"RoleBinding ops/team-spark-operator-spark",
-			"Secret ops/team-spark-operator-admission-certs",
-			"Service ops/team-spark-operator-admission-svc",
-			"ServiceAccount jobs/team-spark-operator-spark",
-			"ServiceAccount ops/team-spark-operator-controller",
-			"ServiceAccount ops/team-spark-operator-spark",
-			"ValidatingAdmissionPolicy /team-spark-operator-admission-ca",
-			"ValidatingAdmissionPolicyBinding /team-spark-operator-admission-ca",
-			"ValidatingWebhookConfiguration /team-spark-operator-admission",
-		}},
-		{"every namespace, and accounts in one", install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
-			"ClusterRole /so-admission",
-			"ClusterRole /so-controller",
-			"ClusterRoleBinding /so-admission",
-			"ClusterRoleBinding /so-controller",
-			"ConfigMap spark-operator/so-controller",
-			"Deployment spark-operator/so-controller",
-			"MutatingWebhookConfiguration /so-admission",
-			"Role jobs/so-spark",
-			"Role spark-operator/so-admission",
-			"Role spark-operator/so-controller-lock",
-			"RoleBinding jobs/so-spark",
-			"RoleBinding spark-operator/so-admission",
-			"RoleBinding spark-operator/so-controller-lock",
-			"Secret spark-operator/so-admission-certs",
-			"Service spark-operator/so-admission-svc",
-			"ServiceAccount jobs/so-spark",
-			"ServiceAccount spark-operator/so-controller",
-			"ValidatingAdmissionPolicy /so-admission-ca",
-			"ValidatingAdmissionPolicyBinding /so-admission-ca",
-			"ValidatingWebhookConfiguration /so-admission",
-		}},
-		{"namespaces by label, and one by name", install{values: `spark: {jobNamespaces: [jobs], jobNamespaceSelector: "spark=enabled"}`}, []string{
-			"ClusterRole /spark-operator-admission",
-			"ClusterRole /spark-operator-controller",
-			"ClusterRoleBinding /spark-operator-admission",
-			"ClusterRoleBinding /spark-operator-controller",
-			"ConfigMap spark-operator/spark-operator-controller",
-			"Deployment spark-operator/spark-operator-controller",
-			"MutatingWebhookConfiguration /spark-operator-admission",
-			"Role jobs/spark-operator-spark",
-			"Role spark-operator/spark-operator-admission",
-			"Role spark-operator/spark-operator-controller-lock",
-			"RoleBinding jobs/spark-operator-spark",
-			"RoleBinding spark-operator/spark-operator-admission",
-			"RoleBinding spark-operator/spark-operator-controller-lock",
-			"Secret spark-operator/spark-operator-admission-certs",
-			"Service spark-operator/spark-operator-admission-svc",
-			"ServiceAccount jobs/spark-operator-spark",
-			"ServiceAccount spark-operator/spark-operator-controller",
-			"ValidatingAdmissionPolicy /spark-operator-admission-ca",
-			"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
-			"ValidatingWebhookConfiguration /spark-operator-admission",
-		}},
+		{"another release in a job namespace",
+			install{release: "team", namespace: "ops",
+				values: "spark: {jobNamespaces: [ops, jobs, jobs], allowReleaseNamespace: true}"}, []string{
+				"ClusterRole /team-spark-operator-admission",
+				"ClusterRoleBinding /team-spark-operator-admission",
+				"ConfigMap ops/team-spark-operator-controller",
+				"Deployment ops/team-spark-operator-controller",
+				"MutatingWebhookConfiguration /team-spark-operator-admission",
+				"Role jobs/team-spark-operator-controller",
+				"Role jobs/team-spark-operator-spark",
+				"Role ops/team-spark-operator-admission",
+				"Role ops/team-spark-operator-controller",
+				"Role ops/team-spark-operator-controller-lock",
+				"Role ops/team-spark-operator-spark",
+				"RoleBinding jobs/team-spark-operator-controller",
+				"RoleBinding jobs/team-spark-operator-spark",
+				"RoleBinding ops/team-spark-operator-admission",
+				"RoleBinding ops/team-spark-operator-controller",
+				"RoleBinding ops/team-spark-operator-controller-lock",
+				"RoleBinding ops/team-spark-operator-spark",
+				"Secret ops/team-spark-operator-admission-certs",
+				"Service ops/team-spark-operator-admission-svc",
+				"ServiceAccount jobs/team-spark-operator-spark",
+				"ServiceAccount ops/team-spark-operator-controller",
+				"ServiceAccount ops/team-spark-operator-spark",
+				"ValidatingAdmissionPolicy /team-spark-operator-admission-ca",
+				"ValidatingAdmissionPolicyBinding /team-spark-operator-admission-ca",
+				"ValidatingWebhookConfiguration /team-spark-operator-admission",
+			}},
+		{"every namespace, and accounts in one",
+			install{values: `{spark: {jobNamespaces: ["", jobs]}, fullnameOverride: so}`}, []string{
+				"ClusterRole /so-admission",
+				"ClusterRole /so-controller",
+				"ClusterRoleBinding /so-admission",
+				"ClusterRoleBinding /so-controller",
+				"ConfigMap spark-operator/so-controller",
+				"Deployment spark-operator/so-controller",
+				"MutatingWebhookConfiguration /so-admission",
+				"Role jobs/so-spark",
+				"Role spark-operator/so-admission",
+				"Role spark-operator/so-controller-lock",
+				"RoleBinding jobs/so-spark",
+				"RoleBinding spark-operator/so-admission",
+				"RoleBinding spark-operator/so-controller-lock",
+				"Secret spark-operator/so-admission-certs",
+				"Service spark-operator/so-admission-svc",
+				"ServiceAccount jobs/so-spark",
+				"ServiceAccount spark-operator/so-controller",
+				"ValidatingAdmissionPolicy /so-admission-ca",
+				"ValidatingAdmissionPolicyBinding /so-admission-ca",
+				"ValidatingWebhookConfiguration /so-admission",
+			}},
+		{"namespaces by label, and one by name",
+			install{values: `spark: {jobNamespaces: [jobs], jobNamespaceSelector: "spark=enabled"}`}, []string{
+				"ClusterRole /spark-operator-admission",
+				"ClusterRole /spark-operator-controller",
+				"ClusterRoleBinding /spark-operator-admission",
+				"ClusterRoleBinding /spark-operator-controller",
+				"ConfigMap spark-operator/spark-operator-controller",
+				"Deployment spark-operator/spark-operator-controller",
+				"MutatingWebhookConfiguration /spark-operator-admission",
+				"Role jobs/spark-operator-spark",
+				"Role spark-operator/spark-operator-admission",
+				"Role spark-operator/spark-operator-controller-lock",
+				"RoleBinding jobs/spark-operator-spark",
+				"RoleBinding spark-operator/spark-operator-admission",
+				"RoleBinding spark-operator/spark-operator-controller-lock",
+				"Secret spark-operator/spark-operator-admission-certs",
+				"Service spark-operator/spark-operator-admission-svc",
+				"ServiceAccount jobs/spark-operator-spark",
+				"ServiceAccount spark-operator/spark-operator-controller",
+				"ValidatingAdmissionPolicy /spark-operator-admission-ca",
+				"ValidatingAdmissionPolicyBinding /spark-operator-admission-ca",
+				"ValidatingWebhookConfiguration /spark-operator-admission",
+			}},
 		{"objects that the user creates are left out", install{values: `
 controller: {serviceAccount: {create: false, name: mine}, rbac: {create: false}, leaderElection: {enable: false}}
 spark: {jobNamespaces: [], serviceAccount: {create: false}, rbac: {create: false}}
@@ -222,7 +227,8 @@ func TestNamesAreShortened(t *testing.T) {
 func TestCommonLabelsAreOnEverything(t *testing.T) {
 	r := mustRender(t, install{values: "commonLabels: {team: data}"})
 	for _, o := range r.objects {
-		for key, want := range map[string]string{"team": "data", "app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "spark-operator"} {
+		for key, want := range map[string]string{"team": "data", "app.kubernetes.io/managed-by": "Helm",
+			"app.kubernetes.io/instance": "spark-operator"} {
 			if got := o.GetLabels()[key]; got != want {
 				t.Errorf("%T %s: label %s is %q, want %q", o, o.GetName(), key, got, want)
 			}
@@ -292,7 +298,8 @@ controller:
 		{"liveness", container.LivenessProbe.HTTPGet.Path, "/healthz"},
 		{"readiness", container.ReadinessProbe.HTTPGet.Path, "/readyz"},
 		{"env", container.Env, []corev1.EnvVar{
-			{Name: "GOMAXPROCS", Value: "1"}, {Name: "GOGC", Value: "25"}, {Name: "HEAP_RESERVE_MIB", Value: "64"}, {Name: "GOMEMLIMIT", Value: "966367641"}, {Name: "HTTPS_PROXY", Value: "http://proxy"},
+			{Name: "GOMAXPROCS", Value: "1"}, {Name: "GOGC", Value: "25"}, {Name: "HEAP_RESERVE_MIB", Value: "64"},
+			{Name: "GOMEMLIMIT", Value: "966367641"}, {Name: "HTTPS_PROXY", Value: "http://proxy"},
 		}},
 		{"mounts", len(container.VolumeMounts), 2},
 		{"volumes", len(pod.Spec.Volumes), 2},
@@ -302,7 +309,8 @@ controller:
 		{"priority class", pod.Spec.PriorityClassName, "high"},
 		{"node selector", pod.Spec.NodeSelector, map[string]string{"disk": "ssd"}},
 		{"tolerations", len(pod.Spec.Tolerations), 1},
-		{"spread selects the pod", pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels, d.Spec.Selector.MatchLabels},
+		{"spread selects the pod", pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels,
+			d.Spec.Selector.MatchLabels},
 		{"selector matches the pod", selector.Matches(labels.Set(pod.Labels)), true},
 		{"label", pod.Labels["a"], "b"},
 		{"annotation", pod.Annotations["c"], "d"},
@@ -345,7 +353,8 @@ func TestDisruptionBudgetSelectsTheController(t *testing.T) {
 // TestRightsAreMinimal compares all rights with a complete list, so that every added or removed right is a deliberate
 // decision.
 func TestRightsAreMinimal(t *testing.T) {
-	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"}, {values: "controller: {submission: {mode: Native}}"},
+	for _, in := range []install{{}, {values: "spark: {jobNamespaces: []}"},
+		{values: "controller: {submission: {mode: Native}}"},
 		{values: "spark: {jobNamespaceSelector: spark=enabled}"}} {
 		r := mustRender(t, in)
 
@@ -369,12 +378,14 @@ func TestRightsAreMinimal(t *testing.T) {
 
 		for name, rules := range roles {
 			for _, rule := range rules {
-				all := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs, rule.ResourceNames, rule.NonResourceURLs)
+				all := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs, rule.ResourceNames,
+					rule.NonResourceURLs)
 				if slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, "*") }) {
 					t.Errorf("role %s has a wildcard: %v", name, rule)
 				}
 
-				if reads := []string{"get", "list", "watch"}; slices.Contains(rule.Resources, "secrets") && name != "spark-operator-admission" &&
+				if reads := []string{"get", "list", "watch"}; slices.Contains(rule.Resources, "secrets") &&
+					name != "spark-operator-admission" &&
 					slices.ContainsFunc(rule.Verbs, func(verb string) bool { return slices.Contains(reads, verb) }) {
 					t.Errorf("role %s reads Secrets: %v", name, rule)
 				}
@@ -397,8 +408,11 @@ func TestRightsAreMinimal(t *testing.T) {
 
 // webhookRights are the webhook's rights: its own Secret and its own configuration.
 var webhookRights = []rbacv1.PolicyRule{
-	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"spark-operator-admission-certs"}, Verbs: []string{"get", "update"}},
-	{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}, ResourceNames: []string{"spark-operator-admission"}, Verbs: []string{"get", "update"}},
+	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"spark-operator-admission-certs"},
+		Verbs: []string{"get", "update"}},
+	{APIGroups: []string{"admissionregistration.k8s.io"},
+		Resources:     []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"},
+		ResourceNames: []string{"spark-operator-admission"}, Verbs: []string{"get", "update"}},
 }
 
 var (
@@ -443,7 +457,8 @@ var (
 func TestExposureAddsRights(t *testing.T) {
 	const all = "create delete get list patch watch"
 
-	exposed := map[string]string{"networking.k8s.io/ingresses": all, "gateway.networking.k8s.io/httproutes": all, "gateway.networking.k8s.io/grpcroutes": all}
+	exposed := map[string]string{"networking.k8s.io/ingresses": all, "gateway.networking.k8s.io/httproutes": all,
+		"gateway.networking.k8s.io/grpcroutes": all}
 	for values, want := range map[string]map[string]string{
 		"{}": {},
 		"controller: {uiIngress: {enable: true}}":                              {"networking.k8s.io/ingresses": all},
@@ -508,7 +523,8 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 	}
 
 	submitters := map[string]string{
-		"/pods": "create delete", "/configmaps": "create patch", "/services": "create patch", "/secrets": "create patch",
+		"/pods": "create delete", "/configmaps": "create patch", "/services": "create patch",
+		"/secrets":                "create patch",
 		"/persistentvolumeclaims": "create patch", "networking.k8s.io/networkpolicies": "create patch",
 	}
 	for _, test := range []struct{ values, account, bound string }{
@@ -518,13 +534,16 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 		{"spark: {submission: {serviceAccount: {name: mine}}}", "", ""},
 		{"controller: {submission: {mode: SparkSubmit}}", "spark-operator-submit", "spark-operator-submit"},
 		{"controller: {submission: {runners: true}}", "spark-operator-submit", "spark-operator-submit"},
-		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {name: mine}}}}", "mine", "mine"},
+		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {name: mine}}}}", "mine",
+			"mine"},
 		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {create: false, name: mine}}}}", "mine", "mine"},
-		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {create: false}}}}", "", "spark-operator-spark"},
+		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {create: false}}}}", "",
+			"spark-operator-spark"},
 		{"{controller: {submission: {runners: true}}, spark: {submission: {serviceAccount: {name: spark-operator-spark}}}}", "spark-operator-spark", "spark-operator-spark"},
 		{"{controller: {submission: {runners: true}}, spark: {rbac: {create: false}}}", "", ""},
 		{"{controller: {submission: {runners: true}}, spark: {jobNamespaces: []}}", "", ""},
-		{"{controller: {submission: {runners: true}}, spark: {jobNamespaceSelector: spark=enabled}}", "spark-operator-submit", "spark-operator-submit"},
+		{"{controller: {submission: {runners: true}}, spark: {jobNamespaceSelector: spark=enabled}}",
+			"spark-operator-submit", "spark-operator-submit"},
 	} {
 		r := mustRender(t, install{values: test.values})
 
@@ -558,12 +577,14 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 			}
 		}
 
-		if want := `request.userInfo.username in ["system:serviceaccount:default:` + test.bound + `"]`; test.bound != "" && limited != want || test.bound == "" && limited != "" {
+		if want := `request.userInfo.username in ["system:serviceaccount:default:` + test.bound +
+			`"]`; test.bound != "" && limited != want || test.bound == "" && limited != "" {
 			t.Errorf("%s: the policy applies to %s, want %s", test.values, limited, want)
 		}
 
 		if got := configOf(t, r).Submission.ServiceAccount; got != test.account || bound != test.bound {
-			t.Errorf("%s: spark-submit runs as %q, but the account %q has the rights; want %q, %q", test.values, got, bound, test.account, test.bound)
+			t.Errorf("%s: spark-submit runs as %q, but the account %q has the rights; want %q, %q", test.values, got,
+				bound, test.account, test.bound)
 		}
 
 		var names []string
@@ -584,10 +605,14 @@ func TestDriverRightsFollowTheValues(t *testing.T) {
 	}
 
 	for role, want := range map[string]rbacv1.Subject{
-		"jobs/spark-operator-submit":                    {Kind: "ServiceAccount", Name: "spark-operator-submit", Namespace: "jobs"},
-		"jobs/spark-operator-spark":                     {Kind: "ServiceAccount", Name: "spark-operator-spark", Namespace: "jobs"},
-		"jobs/spark-operator-controller":                {Kind: "ServiceAccount", Name: "spark-operator-controller", Namespace: "spark-operator"},
-		"spark-operator/spark-operator-controller-lock": {Kind: "ServiceAccount", Name: "spark-operator-controller", Namespace: "spark-operator"},
+		"jobs/spark-operator-submit": {Kind: "ServiceAccount", Name: "spark-operator-submit",
+			Namespace: "jobs"},
+		"jobs/spark-operator-spark": {Kind: "ServiceAccount", Name: "spark-operator-spark",
+			Namespace: "jobs"},
+		"jobs/spark-operator-controller": {Kind: "ServiceAccount", Name: "spark-operator-controller",
+			Namespace: "spark-operator"},
+		"spark-operator/spark-operator-controller-lock": {Kind: "ServiceAccount", Name: "spark-operator-controller",
+			Namespace: "spark-operator"},
 	} {
 		if diff := cmp.Diff(want, bound[role]); diff != "" {
 			t.Errorf("role %s is bound to (-want +got):\n%s", role, diff)
@@ -614,7 +639,8 @@ func TestDefinitionsFollowTheValues(t *testing.T) {
 		{"crds: {sparkoperator: {enable: false}, apache: {enable: false}}", "", nil},
 	} {
 		got := map[string]*apiextensions.CustomResourceDefinition{}
-		for _, crd := range objectsOf[*apiextensions.CustomResourceDefinition](mustRender(t, install{values: test.values, definitions: true})) {
+		for _, crd := range objectsOf[*apiextensions.CustomResourceDefinition](mustRender(t,
+			install{values: test.values, definitions: true})) {
 			got[crd.Name] = crd
 		}
 
@@ -673,7 +699,8 @@ func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 		"controller: {env: [{name: GOMEMLIMIT, value: 700MiB}]}":                            "1Gi 700MiB",
 		"controller: {resources: {limits: {cpu: 2}}, env: [{name: HTTPS_PROXY, value: p}]}": "1Gi 966367641",
 	} {
-		container := objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0]
+		container := objectOf[*appsv1.Deployment](t,
+			mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0]
 
 		var limits []string
 		for _, env := range container.Env {
@@ -702,7 +729,8 @@ func TestGoRuntimeValuesBecomeVariables(t *testing.T) {
 		"controller: {env: [{name: GOMAXPROCS, value: '2'}, {name: GOGC, value: '9'}, {name: GOMEMLIMIT, value: 1GiB}]}": "HEAP_RESERVE_MIB=64 GOMAXPROCS=2 GOGC=9 GOMEMLIMIT=1GiB",
 	} {
 		var got []string
-		for _, env := range objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0].Env {
+		for _, env := range objectOf[*appsv1.Deployment](t,
+			mustRender(t, install{values: values})).Spec.Template.Spec.Containers[0].Env {
 			got = append(got, env.Name+"="+env.Value)
 		}
 
@@ -724,7 +752,8 @@ func TestPprofIsLoopback(t *testing.T) {
 		"controller: {pprof: {enable: true, bindAddress: localhost}}": "localhost:6060, 0 Services",
 	} {
 		r := mustRender(t, install{values: values})
-		if got := fmt.Sprintf("%s, %d Services", configOf(t, r).Pprof.BindAddress, len(objectsOf[*corev1.Service](r))-1); got != want {
+		if got := fmt.Sprintf("%s, %d Services", configOf(t, r).Pprof.BindAddress,
+			len(objectsOf[*corev1.Service](r))-1); got != want {
 			t.Errorf("%s: %s, want %s", values, got, want)
 		}
 	}
@@ -734,7 +763,8 @@ func TestPprofIsLoopback(t *testing.T) {
 // metrics needs authentication.
 func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 	for values, want := range map[string]bool{
-		"{}": false, "prometheus: {metrics: {authentication: true}}": true, "prometheus: {metrics: {authentication: true, enable: false}}": false,
+		"{}": false, "prometheus: {metrics: {authentication: true}}": true,
+		"prometheus: {metrics: {authentication: true, enable: false}}": false,
 	} {
 		r := mustRender(t, install{values: values})
 
@@ -745,7 +775,8 @@ func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 			}
 		}
 
-		may := rights["authentication.k8s.io/tokenreviews"] == "create" && rights["authorization.k8s.io/subjectaccessreviews"] == "create"
+		may := rights["authentication.k8s.io/tokenreviews"] == "create" &&
+			rights["authorization.k8s.io/subjectaccessreviews"] == "create"
 
 		scheme := objectOf[*appsv1.Deployment](t, r).Spec.Template.Annotations["prometheus.io/scheme"]
 		if may != want || len(rights) > 2 || (scheme == "https") != want {
@@ -753,7 +784,8 @@ func TestMetricsAuthenticationNeedsReviews(t *testing.T) {
 		}
 	}
 
-	if !configOf(t, mustRender(t, install{values: "prometheus: {metrics: {authentication: true}}"})).Metrics.Authentication {
+	if !configOf(t, mustRender(t,
+		install{values: "prometheus: {metrics: {authentication: true}}"})).Metrics.Authentication {
 		t.Error("the operator's configuration lacks authentication")
 	}
 
@@ -791,12 +823,14 @@ controller:
 		t.Errorf("it is %s %+v", got, policy)
 	}
 
-	open := objectOf[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true}}"})).Spec.Ingress
+	open := objectOf[*networkingv1.NetworkPolicy](t,
+		mustRender(t, install{values: "controller: {networkPolicy: {enable: true}}"})).Spec.Ingress
 	if len(open) != 3 || len(open[1].From) != 0 {
 		t.Errorf("without webhookFrom it is %+v", open)
 	}
 
-	out := objectOf[*networkingv1.NetworkPolicy](t, mustRender(t, install{values: "controller: {networkPolicy: {enable: true, egress: [{ports: [{port: 6443}]}]}}"})).Spec
+	out := objectOf[*networkingv1.NetworkPolicy](t,
+		mustRender(t, install{values: "controller: {networkPolicy: {enable: true, egress: [{ports: [{port: 6443}]}]}}"})).Spec
 	if len(out.PolicyTypes) != 2 || len(out.Egress) != 1 {
 		t.Errorf("with egress it is %+v", out)
 	}

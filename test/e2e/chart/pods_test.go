@@ -25,17 +25,26 @@ func TestPodAdmission(t *testing.T) {
 		policies int
 		advisory bool
 	}{
-		"no rules":                     {"{}", []string{validatingPolicyAPI}, config.PodAdmission{}, 0, false},
-		"no rules about pods":          {"{config: {policy: {rules: [{name: all, limits: {executors: 1}, tolerations: null}]}}}", []string{validatingPolicyAPI}, config.PodAdmission{}, 0, false},
-		"rules":                        {"{" + rules + "}", []string{validatingPolicyAPI}, config.PodAdmission{Webhook: true, Policy: true}, 3, false},
-		"before Kubernetes 1.30":       {"{" + rules + "}", nil, config.PodAdmission{Webhook: true}, 0, false},
-		"without a webhook":            {"{" + rules + "webhook: {enable: false}}", []string{validatingPolicyAPI}, config.PodAdmission{Policy: true}, 3, false},
-		"switched off":                 {"{" + rules + "webhook: {pods: {enable: false}}}", []string{validatingPolicyAPI}, config.PodAdmission{}, 0, true},
-		"nothing can judge":            {"{" + rules + "webhook: {enable: false}}", nil, config.PodAdmission{}, 0, true},
-		"values of an older release":   {"{" + rules + "webhook: {pods: null}}", []string{validatingPolicyAPI}, config.PodAdmission{}, 0, true},
-		"rules that can be replaced":   {"{" + rules + "spark: {jobNamespaces: ['']}, controller: {dynamicConfig: {enable: true}}}", []string{validatingPolicyAPI}, config.PodAdmission{Webhook: true}, 0, false},
-		"labels compared as numbers":   {"{config: {policy: {rules: [{name: a, selector: 'tier>1', images: {allowed: [spark]}}]}}}", []string{validatingPolicyAPI}, config.PodAdmission{Webhook: true, Policy: true}, 0, false},
-		"limits, which only Go judges": {"{config: {policy: {rules: [{name: a, limits: {cores: 4}}]}}}", []string{validatingPolicyAPI}, config.PodAdmission{Webhook: true, Policy: true}, 0, false},
+		"no rules": {"{}", []string{validatingPolicyAPI}, config.PodAdmission{}, 0, false},
+		"no rules about pods": {"{config: {policy: {rules: [{name: all, limits: {executors: 1}, tolerations: null}]}}}",
+			[]string{validatingPolicyAPI}, config.PodAdmission{}, 0, false},
+		"rules": {"{" + rules + "}", []string{validatingPolicyAPI},
+			config.PodAdmission{Webhook: true, Policy: true}, 3, false},
+		"before Kubernetes 1.30": {"{" + rules + "}", nil, config.PodAdmission{Webhook: true}, 0, false},
+		"without a webhook": {"{" + rules + "webhook: {enable: false}}", []string{validatingPolicyAPI},
+			config.PodAdmission{Policy: true}, 3, false},
+		"switched off": {"{" + rules + "webhook: {pods: {enable: false}}}",
+			[]string{validatingPolicyAPI}, config.PodAdmission{}, 0, true},
+		"nothing can judge": {"{" + rules + "webhook: {enable: false}}", nil, config.PodAdmission{},
+			0, true},
+		"values of an older release": {"{" + rules + "webhook: {pods: null}}", []string{validatingPolicyAPI},
+			config.PodAdmission{}, 0, true},
+		"rules that can be replaced": {"{" + rules +
+			"spark: {jobNamespaces: ['']}, controller: {dynamicConfig: {enable: true}}}", []string{validatingPolicyAPI},
+			config.PodAdmission{Webhook: true}, 0, false},
+		"labels compared as numbers": {"{config: {policy: {rules: [{name: a, selector: 'tier>1', images: {allowed: [spark]}}]}}}", []string{validatingPolicyAPI}, config.PodAdmission{Webhook: true, Policy: true}, 0, false},
+		"limits, which only Go judges": {"{config: {policy: {rules: [{name: a, limits: {cores: 4}}]}}}",
+			[]string{validatingPolicyAPI}, config.PodAdmission{Webhook: true, Policy: true}, 0, false},
 	} {
 		r := mustRender(t, install{values: c.values, apis: c.apis})
 
@@ -72,7 +81,8 @@ func TestPodAdmission(t *testing.T) {
 			t.Errorf("%s: webhooks %+v", name, hooks)
 		}
 
-		readsClasses := slices.ContainsFunc(objectsOf[*rbacv1.ClusterRole](r), func(role *rbacv1.ClusterRole) bool { return strings.HasSuffix(role.Name, "-priority-classes") })
+		readsClasses := slices.ContainsFunc(objectsOf[*rbacv1.ClusterRole](r),
+			func(role *rbacv1.ClusterRole) bool { return strings.HasSuffix(role.Name, "-priority-classes") })
 		if readsClasses != c.want.Webhook {
 			t.Errorf("%s: the right to read priority classes: %t", name, readsClasses)
 		}
@@ -82,7 +92,8 @@ func TestPodAdmission(t *testing.T) {
 		}
 	}
 
-	if _, err := render(t, install{values: "{" + rules + "controller: {dynamicConfig: {enable: true}}}"}); err == nil || !strings.Contains(err.Error(), "webhook.pods.failurePolicy") {
+	if _, err := render(t, install{values: "{" + rules + "controller: {dynamicConfig: {enable: true}}}"}); err == nil ||
+		!strings.Contains(err.Error(), "webhook.pods.failurePolicy") {
 		t.Errorf("all namespaces depend on the webhook: %v", err)
 	}
 }
@@ -107,7 +118,9 @@ func podHooks(r rendered) (hooks []admissionregistrationv1.ValidatingWebhook) {
 func TestPodWebhook(t *testing.T) {
 	const rules = "config: {policy: {rules: [{name: a, selector: tier=tenant, images: {allowed: [spark]}}, {name: b, selector: 'team in (x, y)', podSecurity: baseline}]}}"
 
-	hooks := podHooks(mustRender(t, install{values: "{" + rules + ", spark: {jobNamespaces: [jobs]}, webhook: {pods: {failurePolicy: Ignore, exemptAccounts: [jobs/ci]}}}"}))
+	hooks := podHooks(mustRender(t,
+		install{values: "{" + rules +
+			", spark: {jobNamespaces: [jobs]}, webhook: {pods: {failurePolicy: Ignore, exemptAccounts: [jobs/ci]}}}"}))
 	if len(hooks) != 2 {
 		t.Fatalf("%d webhooks, want one for each selector", len(hooks))
 	}
@@ -123,22 +136,28 @@ func TestPodWebhook(t *testing.T) {
 			t.Errorf("selects %s\nwant %s", got, want)
 		}
 
-		if *hooks[i].FailurePolicy != admissionregistrationv1.Ignore || *hooks[i].ClientConfig.Service.Path != "/validate--v1-pod" ||
+		if *hooks[i].FailurePolicy != admissionregistrationv1.Ignore ||
+			*hooks[i].ClientConfig.Service.Path != "/validate--v1-pod" ||
 			!slices.Equal(hooks[i].Rules[0].Resources, []string{"pods", "pods/ephemeralcontainers", "pods/resize"}) {
 			t.Errorf("%+v", hooks[i])
 		}
 
-		if who := hooks[i].MatchConditions[1].Expression; !strings.Contains(who, `in ["system:serviceaccount:jobs:ci"]`) || !strings.Contains(who, `k == "spark-role"`) {
+		if who := hooks[i].MatchConditions[1].Expression; !strings.Contains(who,
+			`in ["system:serviceaccount:jobs:ci"]`) || !strings.Contains(who, `k == "spark-role"`) {
 			t.Errorf("judges %s", who)
 		}
 	}
 	// Jobs that an administrator runs in the release's namespace are judged too. Pods of all others are judged by a value.
-	all := podHooks(mustRender(t, install{values: "{" + rules + ", spark: {jobNamespaces: [spark-operator], allowReleaseNamespace: true}, webhook: {pods: {all: true}}}"}))
-	if values := all[0].NamespaceSelector.MatchExpressions[1].Values; !slices.Equal(values, []string{"kube-system"}) || len(all[0].MatchConditions) != 1 || *all[0].FailurePolicy != admissionregistrationv1.Fail {
+	all := podHooks(mustRender(t,
+		install{values: "{" + rules +
+			", spark: {jobNamespaces: [spark-operator], allowReleaseNamespace: true}, webhook: {pods: {all: true}}}"}))
+	if values := all[0].NamespaceSelector.MatchExpressions[1].Values; !slices.Equal(values, []string{"kube-system"}) ||
+		len(all[0].MatchConditions) != 1 || *all[0].FailurePolicy != admissionregistrationv1.Fail {
 		t.Errorf("%+v", all[0])
 	}
 	// Without a selector, there is one webhook for all served namespaces.
-	if one := podHooks(mustRender(t, install{values: "config: {policy: {rules: [{name: a, podSecurity: baseline}, {name: b, selector: a=b, podSecurity: baseline}]}}"})); len(one) != 1 {
+	if one := podHooks(mustRender(t,
+		install{values: "config: {policy: {rules: [{name: a, podSecurity: baseline}, {name: b, selector: a=b, podSecurity: baseline}]}}"})); len(one) != 1 {
 		t.Errorf("%+v", one)
 	}
 }

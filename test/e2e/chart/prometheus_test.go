@@ -160,7 +160,8 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 	}
 
 	for _, above := range path { // "and on (instance)" restricts a metric that every Go program has to the operator
-		if both, ok := above.(*parser.BinaryExpr); ok && both.Op == parser.LAND && slices.Equal(both.VectorMatching.MatchingLabels, []string{"instance"}) {
+		if both, ok := above.(*parser.BinaryExpr); ok && both.Op == parser.LAND &&
+			slices.Equal(both.VectorMatching.MatchingLabels, []string{"instance"}) {
 			chosen = true
 		}
 	}
@@ -184,8 +185,10 @@ func labelsBelow(all map[string]metric, below parser.Node) (found []string) {
 
 var allPhases = func() (names []string) {
 	names = append(names, "New")
-	for _, phase := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling,
-		lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended,
+	for _, phase := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready,
+		lifecycle.Scaling,
+		lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained,
+		lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended,
 		lifecycle.Resuming, lifecycle.Editing} {
 		names = append(names, string(phase))
 	}
@@ -195,10 +198,13 @@ var allPhases = func() (names []string) {
 // labelValues lists the possible values of each label that has a fixed set of values.
 var labelValues = map[string][]string{
 	"phase": allPhases,
-	"kind":  {"sparkapplication", "scheduledsparkapplication", "sparkconnect", "apachesparkapplication", "sparkcluster"},
+	"kind": {"sparkapplication", "scheduledsparkapplication", "sparkconnect", "apachesparkapplication",
+		"sparkcluster"},
 	"state": {
-		"NEW", string(v1beta2.ScheduleStateScheduled), string(v1beta2.ScheduleStateFailedValidation), string(v1alpha1.SparkConnectStateProvisioning),
-		string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady), string(v1alpha1.SparkConnectStateFailed),
+		"NEW", string(v1beta2.ScheduleStateScheduled), string(v1beta2.ScheduleStateFailedValidation),
+		string(v1alpha1.SparkConnectStateProvisioning),
+		string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady),
+		string(v1alpha1.SparkConnectStateFailed),
 	},
 	"result": {"started", "asked", "skipped", "refused", "replaced", "succeeded", "failed", "stored", "conflict"},
 }
@@ -224,7 +230,8 @@ func TestInvalidExpressionsAreFound(t *testing.T) {
 		`sum by (app_type, pod) (spark_application_submit_latency_seconds_sum)`:      "",
 		`sum by (name) (workqueue_depth{name="sparkapplication"})`:                   "",
 	} {
-		if got := strings.Join(faultsOf(all, expression), "; "); (want == "") != (got == "") || !strings.Contains(got, want) {
+		if got := strings.Join(faultsOf(all, expression), "; "); (want == "") != (got == "") ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", expression, got, want)
 		}
 	}
@@ -347,23 +354,28 @@ prometheus:
   rules: {create: true, labels: {release: prom}, alertLabels: {severity: page, team: a}, disabled: [SparkOperatorAPISlow], runbookURL: "https://wiki/alerts"}`}))
 
 	text := fmt.Sprint(alerts)
-	for _, want := range []string{`name="team-spark-operator-controller-lock"`, "team_a_spark_application_failed_submission_count", "sparkoperator_status_lag"} {
+	for _, want := range []string{`name="team-spark-operator-controller-lock"`,
+		"team_a_spark_application_failed_submission_count", "sparkoperator_status_lag"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no alert has %s", want)
 		}
 	}
 
-	if strings.Contains(text, "SparkOperatorAPISlow") || strings.Contains(text, "LEASE_NAME") || strings.Contains(text, "team_a_sparkoperator") {
+	if strings.Contains(text, "SparkOperatorAPISlow") || strings.Contains(text, "LEASE_NAME") ||
+		strings.Contains(text, "team_a_sparkoperator") {
 		t.Errorf("alerts are %s", text)
 	}
 
 	for _, a := range alerts {
-		if a.Labels["severity"] != "page" || a.Labels["team"] != "a" || a.Annotations["runbook_url"] != "https://wiki/alerts#"+strings.ToLower(a.Alert) {
+		if a.Labels["severity"] != "page" || a.Labels["team"] != "a" ||
+			a.Annotations["runbook_url"] != "https://wiki/alerts#"+strings.ToLower(a.Alert) {
 			t.Errorf("%s has labels %v and annotations %v", a.Alert, a.Labels, a.Annotations)
 		}
 	}
 
-	_, alone := ruleOf(t, mustRender(t, install{values: "{prometheus: {rules: {create: true}}, controller: {leaderElection: {enable: false}}}", apis: monitoringAPIs}))
+	_, alone := ruleOf(t, mustRender(t,
+		install{values: "{prometheus: {rules: {create: true}}, controller: {leaderElection: {enable: false}}}",
+			apis: monitoringAPIs}))
 	if strings.Contains(fmt.Sprint(alone), "NoLeader") {
 		t.Error("an alert requires a leader without leader election")
 	}
@@ -372,7 +384,8 @@ prometheus:
 // TestMonitoringObjectsAreValid validates the monitoring objects against the custom resource definitions of the
 // Prometheus operator. These definitions must contain every field of the objects.
 func TestMonitoringObjectsAreValid(t *testing.T) {
-	for _, o := range objectsOf[*unstructured.Unstructured](mustRender(t, install{values: everyMonitor, apis: monitoringAPIs})) {
+	for _, o := range objectsOf[*unstructured.Unstructured](mustRender(t,
+		install{values: everyMonitor, apis: monitoringAPIs})) {
 		file := "../../../../shared/data/crds/monitoring.coreos.com_" + strings.ToLower(o.GetKind()) + "s.yaml"
 
 		text, err := os.ReadFile(file)
@@ -474,13 +487,15 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 				}
 			}
 
-			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"))
+			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(strings.ReplaceAll(target.Expr,
+				"$__rate_interval", "5m"))
 			if err != nil {
 				continue
 			}
 
 			for _, used := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(target.LegendFormat, -1) {
-				if !slices.ContainsFunc(groupings(parsed), func(labels []string) bool { return slices.Contains(labels, used[1]) }) {
+				if !slices.ContainsFunc(groupings(parsed),
+					func(labels []string) bool { return slices.Contains(labels, used[1]) }) {
 					t.Errorf("panel %q: its legend has the label %s, but its result lacks it", p.Title, used[1])
 				}
 			}
@@ -520,7 +535,8 @@ func dashboardOf(t *testing.T, values string) string {
 
 func TestDashboardFollowsTheValues(t *testing.T) {
 	text := dashboardOf(t, "prometheus: {metrics: {prefix: team-a_}, dashboard: {create: true, annotations: {grafana_folder: Spark}}}")
-	if !json.Valid([]byte(text)) || !strings.Contains(text, "sum(team_a_spark_application_running_count)") || strings.Contains(text, "LEASE_NAME") {
+	if !json.Valid([]byte(text)) || !strings.Contains(text, "sum(team_a_spark_application_running_count)") ||
+		strings.Contains(text, "LEASE_NAME") {
 		t.Error("the dashboard does not have the names of the installation")
 	}
 }

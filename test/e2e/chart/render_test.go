@@ -51,7 +51,8 @@ func render(t *testing.T, in install) (rendered, error) {
 
 	c := load(t)
 	if !in.definitions {
-		c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool { return f.Name == "templates/crds.yaml" })
+		c.Templates = slices.DeleteFunc(c.Templates,
+			func(f *common.File) bool { return f.Name == "templates/crds.yaml" })
 	}
 
 	values := map[string]any{}

@@ -18,8 +18,10 @@ import (
 func TestScheduleSwitchControlsRights(t *testing.T) {
 	for values, want := range map[string]config.ScheduledApplications{
 		"": {Enabled: new(true), TimestampPrecision: "nanos"},
-		"controller: {scheduledApplications: {enable: false}}":               {Enabled: new(false), TimestampPrecision: "nanos"},
-		"controller: {scheduledSparkApplicationTimestampPrecision: minutes}": {Enabled: new(true), TimestampPrecision: "minutes"},
+		"controller: {scheduledApplications: {enable: false}}": {Enabled: new(false),
+			TimestampPrecision: "nanos"},
+		"controller: {scheduledSparkApplicationTimestampPrecision: minutes}": {Enabled: new(true),
+			TimestampPrecision: "minutes"},
 	} {
 		r := mustRender(t, install{values: values})
 
@@ -34,7 +36,10 @@ func TestScheduleSwitchControlsRights(t *testing.T) {
 
 		rights := maps.Clone(controllerRights)
 		if !*want.Enabled {
-			maps.DeleteFunc(rights, func(key, _ string) bool { return strings.Contains(key, "scheduledsparkapplications") })
+			maps.DeleteFunc(rights, func(key,
+				_ string) bool {
+				return strings.Contains(key, "scheduledsparkapplications")
+			})
 			rights["sparkoperator.k8s.io/sparkapplications"] = "delete get list watch"
 		}
 

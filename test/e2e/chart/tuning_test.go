@@ -46,7 +46,8 @@ func TestTuningPageMatchesTheChart(t *testing.T) {
 
 				pod := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec
 				if account.Name != pod.ServiceAccountName || account.Namespace != "spark-operator" {
-					t.Errorf("the FlowSchema names the account %s, but the controller runs as %s", account.Name, pod.ServiceAccountName)
+					t.Errorf("the FlowSchema names the account %s, but the controller runs as %s", account.Name,
+						pod.ServiceAccountName)
 				}
 			}
 		}
@@ -68,9 +69,11 @@ func TestReleasesOfTheTuningPageAreDisjoint(t *testing.T) {
 		release, values string
 		want            config.Namespaces
 	}{
-		{"spark-operator-a", "spark: {jobNamespaces: [], jobNamespaceSelector: spark-operator=a}", config.Namespaces{Selector: "spark-operator=a"}},
+		{"spark-operator-a", "spark: {jobNamespaces: [], jobNamespaceSelector: spark-operator=a}",
+			config.Namespaces{Selector: "spark-operator=a"}},
 		{"spark-operator-b", "{crds: {install: false}, spark: {jobNamespaces: [], jobNamespaceSelector: spark-operator=b}}", config.Namespaces{Selector: "spark-operator=b"}},
-		{"spark-operator-c", "{crds: {install: false}, spark: {jobNamespaces: [team-03, team-04]}}", config.Namespaces{Names: []string{"team-03", "team-04"}}},
+		{"spark-operator-c", "{crds: {install: false}, spark: {jobNamespaces: [team-03, team-04]}}",
+			config.Namespaces{Names: []string{"team-03", "team-04"}}},
 	} {
 		r := mustRender(t, install{release: c.release, namespace: c.release, values: c.values})
 		for _, o := range r.objects {

@@ -36,44 +36,68 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"negative deadline", "controller: {timeouts: {runSeconds: -1}}", "/controller/timeouts/runSeconds"},
 		{"unknown deadline", "controller: {timeouts: {stopSeconds: 1}}", "stopSeconds"},
 		{"UI address is not a string", "controller: {uiIngress: {urlFormat: {}}}", "/controller/uiIngress/urlFormat"},
-		{"UI address without a host", "controller: {uiIngress: {enable: true, urlFormat: '/{{$appNamespace}}/{{$appName}}'}}", "write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}"},
-		{"UI address with an unknown placeholder", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/{{$app}}'}}", "controller.uiIngress.urlFormat"},
-		{"UI address with a query", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/?x={{$appName}}'}}", "controller.uiIngress.urlFormat"},
-		{"route to every path", "controller: {uiRoute: {enable: true, urlFormat: '/'}}", "controller.uiRoute.urlFormat"},
-		{"parentRef is not an object", "controller: {uiRoute: {parentRefs: [public]}}", "/controller/uiRoute/parentRefs/0"},
+		{"UI address without a host",
+			"controller: {uiIngress: {enable: true, urlFormat: '/{{$appNamespace}}/{{$appName}}'}}",
+			"write one such as https://spark.example.com/{{$appNamespace}}/{{$appName}}"},
+		{"UI address with an unknown placeholder", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/{{$app}}'}}",
+			"controller.uiIngress.urlFormat"},
+		{"UI address with a query", "controller: {uiIngress: {enable: true, urlFormat: 'a.b/?x={{$appName}}'}}",
+			"controller.uiIngress.urlFormat"},
+		{"route to every path", "controller: {uiRoute: {enable: true, urlFormat: '/'}}",
+			"controller.uiRoute.urlFormat"},
+		{"parentRef is not an object", "controller: {uiRoute: {parentRefs: [public]}}",
+			"/controller/uiRoute/parentRefs/0"},
 		{"switch is not a boolean", "controller: {uiService: {enable: maybe}}", "/controller/uiService/enable"},
 		{"web UIs in config", "config: {ui: {ingress: {enabled: true}}}", "/config/ui"},
 		{"submission", "controller: {submission: {mode: Manual}}", "/controller/submission/mode"},
 		{"submission in config", "config: {submission: {mode: Native}}", "/config/submission"},
 		{"namespaces in config", "config: {namespaces: {names: [a]}}", "/config/namespaces"},
-		{"image of another operator", "image: {registry: mirror.example.com, repository: kubeflow/spark-operator/controller}", "image.repository"},
-		{"two replicas without leader election", "controller: {replicas: 2, leaderElection: {enable: false}}", "leaderElection"},
-		{"sharding was removed", "controller: {sharding: {enable: true}}", "controller.sharding and config.sharding: sharding was removed"},
+		{"image of another operator",
+			"image: {registry: mirror.example.com, repository: kubeflow/spark-operator/controller}",
+			"image.repository"},
+		{"two replicas without leader election", "controller: {replicas: 2, leaderElection: {enable: false}}",
+			"leaderElection"},
+		{"sharding was removed", "controller: {sharding: {enable: true}}",
+			"controller.sharding and config.sharding: sharding was removed"},
 		{"sharding in config", "config: {sharding: {enabled: true}}", "install a release for each group of namespaces"},
-		{"disruption budget for one replica", "controller: {podDisruptionBudget: {enable: true}}", "controller.replicas"},
-		{"spread constraints for one replica", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}", "controller.replicas"},
+		{"disruption budget for one replica", "controller: {podDisruptionBudget: {enable: true}}",
+			"controller.replicas"},
+		{"spread constraints for one replica", "controller: {topologySpreadConstraints: [{maxSkew: 1}]}",
+			"controller.replicas"},
 		{"metrics path", "prometheus: {metrics: {endpoint: /other}}", "prometheus.metrics.endpoint"},
 		{"prefix", "prometheus: {metrics: {prefix: 9a}}", "/prometheus/metrics/prefix"},
 		{"labels", "prometheus: {metrics: {labels: 'a,,b'}}", "/prometheus/metrics/labels"},
-		{"buckets", "prometheus: {metrics: {jobStartLatencyBuckets: '30;60'}}", "/prometheus/metrics/jobStartLatencyBuckets"},
+		{"buckets", "prometheus: {metrics: {jobStartLatencyBuckets: '30;60'}}",
+			"/prometheus/metrics/jobStartLatencyBuckets"},
 		{"two ports are equal", "prometheus: {metrics: {port: 8081}}", "must differ"},
 		{"monitor without the API", "prometheus: {podMonitor: {create: true}}", "monitoring.coreos.com/v1"},
 		{"rules without the API", "prometheus: {rules: {create: true}}", "PrometheusRule API"},
-		{"rules without metrics", "prometheus: {rules: {create: true}, metrics: {enable: false}}", "prometheus.rules.create needs"},
-		{"dashboard without metrics", "prometheus: {dashboard: {create: true}, metrics: {enable: false}}", "prometheus.dashboard.create needs"},
+		{"rules without metrics", "prometheus: {rules: {create: true}, metrics: {enable: false}}",
+			"prometheus.rules.create needs"},
+		{"dashboard without metrics", "prometheus: {dashboard: {create: true}, metrics: {enable: false}}",
+			"prometheus.dashboard.create needs"},
 		{"an invalid failure policy", "webhook: {failurePolicy: Sometimes}", "/webhook/failurePolicy"},
-		{"quotas without a webhook", "webhook: {enable: false, resourceQuotaEnforcement: {enable: true}}", "webhook.resourceQuotaEnforcement.enable needs the webhook"},
-		{"failure policy Fail with dynamic namespaces", "{webhook: {failurePolicy: Fail}, controller: {dynamicConfig: {enable: true}}}", "webhook.failurePolicy: Fail needs fixed namespaces"},
+		{"quotas without a webhook", "webhook: {enable: false, resourceQuotaEnforcement: {enable: true}}",
+			"webhook.resourceQuotaEnforcement.enable needs the webhook"},
+		{"failure policy Fail with dynamic namespaces",
+			"{webhook: {failurePolicy: Fail}, controller: {dynamicConfig: {enable: true}}}",
+			"webhook.failurePolicy: Fail needs fixed namespaces"},
 		{"the webhook at the port of the probes", "webhook: {port: 8081}", "webhook.port must differ"},
 		{"webhook in config", "config: {webhook: {bindAddress: ':1'}}", "/config/webhook"},
 		{"unknown webhook value", "webhook: {path: /}", "path"},
-		{"a certificate without a webhook", "{webhook: {enable: false}, certManager: {enable: true}}", "webhook.enable"},
-		{"a certificate from two sources", "{webhook: {certificate: {secret: s, caBundle: c}}, certManager: {enable: true}}", "two sources"},
+		{"a certificate without a webhook", "{webhook: {enable: false}, certManager: {enable: true}}",
+			"webhook.enable"},
+		{"a certificate from two sources",
+			"{webhook: {certificate: {secret: s, caBundle: c}}, certManager: {enable: true}}", "two sources"},
 		{"a certificate without a CA bundle", "webhook: {certificate: {secret: s}}", "webhook.certificate.caBundle"},
-		{"namespaces that a webhook cannot select", "spark: {jobNamespaces: [], jobNamespaceSelector: 'priority > 3'}", "spark.jobNamespaceSelector"},
-		{"jobs in the release's namespace", "spark: {jobNamespaces: [jobs, spark-operator]}", "spark.allowReleaseNamespace"},
-		{"jobs in all namespaces, and accounts in the release's", "spark: {jobNamespaces: ['', spark-operator]}", "spark.allowReleaseNamespace"},
-		{"monitor without metrics", "prometheus: {podMonitor: {create: true}, metrics: {enable: false}}", "prometheus.metrics.enable"},
+		{"namespaces that a webhook cannot select", "spark: {jobNamespaces: [], jobNamespaceSelector: 'priority > 3'}",
+			"spark.jobNamespaceSelector"},
+		{"jobs in the release's namespace", "spark: {jobNamespaces: [jobs, spark-operator]}",
+			"spark.allowReleaseNamespace"},
+		{"jobs in all namespaces, and accounts in the release's", "spark: {jobNamespaces: ['', spark-operator]}",
+			"spark.allowReleaseNamespace"},
+		{"monitor without metrics", "prometheus: {podMonitor: {create: true}, metrics: {enable: false}}",
+			"prometheus.metrics.enable"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := render(t, install{values: test.values})
@@ -88,12 +112,13 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 func ownWebhook() config.Webhook {
 	w := config.Default().Webhook
 	w.BindAddress, w.SelfSigned.Namespace, w.Executors.Webhook = ":9443", "spark-operator", true
-	w.SelfSigned.Secret, w.SelfSigned.Configuration, w.SelfSigned.Service = "spark-operator-admission-certs", "spark-operator-admission", "spark-operator-admission-svc"
+	w.SelfSigned.Secret, w.SelfSigned.Configuration, w.SelfSigned.Service = "spark-operator-admission-certs",
+		"spark-operator-admission", "spark-operator-admission-svc"
 	return w
 }
 
-// unservedValue is an entry of files/peer-values.yaml. It describes a value of the kubeflow chart that this chart does
-// not support. Harmless is the setting that leaves the unsupported feature off, such as false.
+// unservedValue is an entry of files/peer-values.yaml. It describes a value of another operator's chart that this chart
+// does not support. Harmless is the setting that leaves the unsupported feature off, such as false.
 type unservedValue struct {
 	Key      string `json:"key"`
 	Harmless any    `json:"harmless"`
@@ -101,9 +126,9 @@ type unservedValue struct {
 	Why      string `json:"why"`
 }
 
-// TestUnservedPeerValuesAreReported checks values of the kubeflow chart that this chart does not support. If such a
-// value requests a feature, the chart must reject it or list it in the notes. If the value leaves the feature off, the
-// chart must accept it and must not list it.
+// TestUnservedPeerValuesAreReported checks values of other operators' charts that this chart does not support. If such
+// a value requests a feature, the chart must reject it or list it in the notes. If the value leaves the feature off,
+// the chart must accept it and must not list it.
 func TestUnservedPeerValuesAreReported(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {
@@ -118,7 +143,8 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 	for _, entry := range table {
 		t.Run(entry.Key, func(t *testing.T) {
 			if entry.Harmless != nil {
-				if r := mustRender(t, install{values: valuesWith(t, entry.Key, entry.Harmless)}); strings.Contains(r.notes, entry.Key) {
+				if r := mustRender(t, install{values: valuesWith(t, entry.Key,
+					entry.Harmless)}); strings.Contains(r.notes, entry.Key) {
 					t.Errorf("the notes report the harmless value %v:\n%s", entry.Harmless, r.notes)
 				}
 			}
@@ -140,6 +166,37 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 	}
 }
 
+// TestValuesOfTheApacheChartAreAnswered checks that a values file of the Apache Spark project's chart, in the spellings
+// of its releases 1.8 and 1.9, is refused as a whole, with the value of this chart for each of its values.
+func TestValuesOfTheApacheChartAreAnswered(t *testing.T) {
+	for release, key := range map[string]string{"1.8": "enable", "1.9": "enabled"} {
+		_, err := render(t, install{values: strings.ReplaceAll(`
+image: {repository: apache/spark-kubernetes-operator, tag: 1.1.0, digest: sha256:0}
+imagePullSecrets: [{name: regcred}]
+operatorDeployment: {replicas: 2, networkPolicy: {KEY: true, metricsIngress: [{podSelector: {}}]}, operatorPod: {operatorContainer: {jvmArgs: -Xmx1g}}}
+operatorRbac: {kueue: {enabled: true}, clusterRole: {create: true}}
+workloadResources: {namespaces: {data: [spark]}, serviceAccount: {name: spark}, sparkApplicationSentinel: {create: true}}
+operatorConfiguration: {append: true, spark-operator.properties: a=b, dynamicConfig: {KEY: true, create: true}}
+`, "KEY", key)})
+		if err == nil {
+			t.Errorf("%s: the values are accepted", release)
+			continue
+		}
+
+		for _, want := range []string{
+			"image.digest: images are named by their tag; set image.tag", "imagePullSecrets: set image.pullSecrets", "operatorDeployment.replicas: set controller.replicas",
+			"operatorDeployment.networkPolicy." + key + ": set controller.networkPolicy.enable", "operatorDeployment.networkPolicy.metricsIngress: set controller.networkPolicy.metricsFrom",
+			"operatorRbac.kueue.enabled: set controller.kueue.enable", "workloadResources.namespaces.data: set spark.jobNamespaces",
+			"workloadResources.serviceAccount.name: set spark.serviceAccount.name", "operatorConfiguration: set controller.apache.properties",
+			"operatorConfiguration.dynamicConfig." + key + ": set controller.dynamicConfig.enable",
+		} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: the error does not contain %q:\n%v", release, want, err)
+			}
+		}
+	}
+}
+
 // TestPeersDefaultValuesAreAccepted renders this chart with a complete copy of the kubeflow chart's default values. The
 // rendered image must still be the image of this operator.
 func TestPeersDefaultValuesAreAccepted(t *testing.T) {
@@ -152,7 +209,8 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 	deployment := objectOf[*appsv1.Deployment](t, r)
 
 	image := deployment.Spec.Template.Spec.Containers[0].Image
-	if own := objectOf[*appsv1.Deployment](t, mustRender(t, install{})).Spec.Template.Spec.Containers[0].Image; image != own {
+	if own := objectOf[*appsv1.Deployment](t,
+		mustRender(t, install{})).Spec.Template.Spec.Containers[0].Image; image != own {
 		t.Errorf("the image is %s, want %s", image, own)
 	}
 
@@ -178,13 +236,15 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
 
-	for _, told := range []string{"image", "hook", "submitter", "webhook.leaderElection", "controller.kubeAPIQPS", "controller.workqueueRateLimiter"} {
+	for _, told := range []string{"image", "hook", "submitter", "webhook.leaderElection", "controller.kubeAPIQPS",
+		"controller.workqueueRateLimiter"} {
 		if !strings.Contains(r.notes, "\n  "+told+": ") {
 			t.Errorf("the notes do not report %s:\n%s", told, r.notes)
 		}
 	}
 
-	for _, quiet := range []string{"certManager", "webhook.replicas", "webhook.volumes", "uiService", "uiIngress", "batchScheduler", "prometheus.metrics", "jobNamespaceSelector"} {
+	for _, quiet := range []string{"certManager", "webhook.replicas", "webhook.volumes", "uiService", "uiIngress",
+		"batchScheduler", "prometheus.metrics", "jobNamespaceSelector"} {
 		if strings.Contains(r.notes, quiet) {
 			t.Errorf("%s sets only served values, but the notes report:\n%s", quiet, r.notes)
 		}
@@ -195,10 +255,12 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 // UI is disabled, the chart accepts any format.
 func TestValidUIAddressesAreAccepted(t *testing.T) {
 	for _, format := range []string{
-		"spark.example.com", "{{$appName}}.example.com", "*.{{ $appName }}.example.com:8443/", "http://a.b/{{$appId}}", " https://spark.example.com/{{$appNamespace}}/{{$appName}}/x~y_z.1-2",
+		"spark.example.com", "{{$appName}}.example.com", "*.{{ $appName }}.example.com:8443/", "http://a.b/{{$appId}}",
+		" https://spark.example.com/{{$appNamespace}}/{{$appName}}/x~y_z.1-2",
 	} {
 		for _, value := range []string{"uiIngress", "uiRoute"} {
-			mustRender(t, install{values: fmt.Sprintf("controller: {%s: {enable: true, urlFormat: %q}}", value, format)})
+			mustRender(t, install{values: fmt.Sprintf("controller: {%s: {enable: true, urlFormat: %q}}", value,
+				format)})
 		}
 	}
 
@@ -228,11 +290,13 @@ func TestUIValuesReachTheConfiguration(t *testing.T) {
 	want := config.UI{
 		Service: new(false),
 		Ingress: config.UIIngress{
-			Enabled: new(true), URLFormat: "spark.example.com/{{$appNamespace}}/{{$appName}}", ClassName: "nginx", Annotations: map[string]string{"a": "b"},
-			TLS: []networkingv1.IngressTLS{{Hosts: []string{"spark.example.com"}, SecretName: "cert"}},
+			Enabled: new(true), URLFormat: "spark.example.com/{{$appNamespace}}/{{$appName}}", ClassName: "nginx",
+			Annotations: map[string]string{"a": "b"},
+			TLS:         []networkingv1.IngressTLS{{Hosts: []string{"spark.example.com"}, SecretName: "cert"}},
 		},
 		Route: config.UIRoute{
-			Enabled: new(true), URLFormat: "/{{$appNamespace}}/{{$appName}}", ParentRefs: []config.ParentRef{{Name: "public", Namespace: "gateways", Port: 443}},
+			Enabled: new(true), URLFormat: "/{{$appNamespace}}/{{$appName}}",
+			ParentRefs: []config.ParentRef{{Name: "public", Namespace: "gateways", Port: 443}},
 		},
 	}
 	if diff := cmp.Diff(want, c.UI); diff != "" {
@@ -328,9 +392,11 @@ config:
 		{"defaultTimeToLiveSeconds", got.Application.DefaultTimeToLiveSeconds, int64(60)},
 		{"maxTrackedExecutorPerApp", *got.Application.MaxTrackedExecutorPerApp, int32(5)},
 		{"driverPodCreationGracePeriod", got.Application.DriverPodCreationGracePeriod.Duration, 3 * time.Second},
-		{"submission", got.Submission, config.Submission{Mode: "SparkSubmit", Runners: new(true), ServiceAccount: "spark-operator-submit"}},
+		{"submission", got.Submission,
+			config.Submission{Mode: "SparkSubmit", Runners: new(true), ServiceAccount: "spark-operator-submit"}},
 		{"pprof", got.Pprof.BindAddress, "127.0.0.1:7000"},
-		{"metrics", got.Metrics, config.Metrics{BindAddress: ":9090", Prefix: "team-a_", Labels: &[]string{"app_type", "team"},
+		{"metrics", got.Metrics, config.Metrics{BindAddress: ":9090", Prefix: "team-a_",
+			Labels:                  &[]string{"app_type", "team"},
 			JobSubmitLatencyBuckets: []float64{0.5, 1, 2}, JobStartLatencyBuckets: []float64{30, 60}}},
 		{"config.tracing", got.Tracing, config.Tracing{Endpoint: "https://collector:4318", SamplingRatio: new(0.1)}},
 		{"config.controller.shutdownTimeout", got.Controller.ShutdownTimeout.Duration, 7 * time.Second},
@@ -348,7 +414,8 @@ config:
 		want   config.Namespaces
 	}{
 		{"{}", config.Namespaces{Names: []string{"default"}}},
-		{"jobNamespaceSelector: spark=enabled", config.Namespaces{Names: []string{"default"}, Selector: "spark=enabled"}},
+		{"jobNamespaceSelector: spark=enabled",
+			config.Namespaces{Names: []string{"default"}, Selector: "spark=enabled"}},
 		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (a,b)'}", config.Namespaces{Selector: "team in (a,b)"}},
 		// All namespaces, regardless of their labels.
 		{"{jobNamespaces: ['', a], jobNamespaceSelector: spark=enabled}", config.Namespaces{}},
@@ -373,10 +440,12 @@ config:
 // operator reads its configuration only at startup. An unchanged configuration must not replace them.
 func TestChangedConfigurationRollsThePods(t *testing.T) {
 	sum := func(values string) string {
-		return objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
+		return objectOf[*appsv1.Deployment](t,
+			mustRender(t, install{values: values})).Spec.Template.Annotations["checksum/config"]
 	}
 	if sum("") == "" || sum("") != sum("controller: {revisionHistoryLimit: 3}") {
-		t.Errorf("the checksum changes without the configuration: %s, %s", sum(""), sum("controller: {revisionHistoryLimit: 3}"))
+		t.Errorf("the checksum changes without the configuration: %s, %s", sum(""),
+			sum("controller: {revisionHistoryLimit: 3}"))
 	}
 
 	if sum("") == sum("controller: {logLevel: debug}") {
@@ -385,39 +454,54 @@ func TestChangedConfigurationRollsThePods(t *testing.T) {
 }
 
 func TestNotesNameServedNamespacesAndAccounts(t *testing.T) {
-	const account, dynamic = "serviceAccount: spark-operator-spark", "controller: {dynamicConfig: {enable: true, create: true, " +
-		"data: {spark.kubernetes.operator.watchedNamespaces: %q}}}\nspark: {jobNamespaces: [jobs, other]}"
+	const account, dynamic = "serviceAccount: spark-operator-spark",
+		"controller: {dynamicConfig: {enable: true, create: true, " +
+			"data: {spark.kubernetes.operator.watchedNamespaces: %q}}}\nspark: {jobNamespaces: [jobs, other]}"
 
 	const runNoJobs = "WARNING: run no jobs in namespace spark-operator"
 	for _, test := range []struct {
 		name, values string
 		want, not    []string
 	}{
-		{"defaults", "", []string{account, "created in: default."}, []string{"WARNING", "SERVICE_ACCOUNT", "In other served namespaces"}},
-		{"one namespace", "spark: {jobNamespaces: [jobs]}", []string{"kubectl --namespace jobs get sparkapplications", account}, []string{"every namespace"}},
+		{"defaults", "", []string{account, "created in: default."},
+			[]string{"WARNING", "SERVICE_ACCOUNT", "In other served namespaces"}},
+		{"one namespace", "spark: {jobNamespaces: [jobs]}",
+			[]string{"kubectl --namespace jobs get sparkapplications", account}, []string{"every namespace"}},
 		{"all namespaces", "spark: {jobNamespaces: []}",
-			[]string{"every namespace", "namespace: default", "serviceAccount: SERVICE_ACCOUNT", "together with the empty name", runNoJobs}, []string{"created in", account}},
-		{"the release's own namespace", "spark: {jobNamespaces: [spark-operator], allowReleaseNamespace: true}", []string{runNoJobs, "namespace: spark-operator"}, nil},
+			[]string{"every namespace", "namespace: default", "serviceAccount: SERVICE_ACCOUNT",
+				"together with the empty name", runNoJobs}, []string{"created in", account}},
+		{"the release's own namespace", "spark: {jobNamespaces: [spark-operator], allowReleaseNamespace: true}",
+			[]string{runNoJobs, "namespace: spark-operator"}, nil},
 		{"all namespaces, and accounts in one", "spark: {jobNamespaces: ['', jobs]}",
-			[]string{"every namespace.", "created in: jobs.", "namespace: jobs", account, "together with the empty name"}, []string{"SERVICE_ACCOUNT"}},
+			[]string{"every namespace.", "created in: jobs.", "namespace: jobs", account,
+				"together with the empty name"}, []string{"SERVICE_ACCOUNT"}},
 		{"by label", "spark: {jobNamespaces: [jobs], jobNamespaceSelector: spark=enabled}",
-			[]string{"labels spark=enabled, and of: jobs.", "namespace: jobs", account, "add the namespace to spark.jobNamespaces.", runNoJobs}, []string{"empty name"}},
+			[]string{"labels spark=enabled, and of: jobs.", "namespace: jobs", account,
+				"add the namespace to spark.jobNamespaces.", runNoJobs}, []string{"empty name"}},
 		{"by label alone", "spark: {jobNamespaces: [], jobNamespaceSelector: spark=enabled}",
-			[]string{"labels spark=enabled.", "namespace: NAMESPACE", "serviceAccount: SERVICE_ACCOUNT", "add the namespace to spark.jobNamespaces."},
+			[]string{"labels spark=enabled.", "namespace: NAMESPACE", "serviceAccount: SERVICE_ACCOUNT",
+				"add the namespace to spark.jobNamespaces."},
 			[]string{"created in", "namespace: default", account, "empty name", "every namespace."}},
 		{"the user's account, by label alone",
 			"spark: {jobNamespaces: [], jobNamespaceSelector: spark=enabled, serviceAccount: {create: false, name: own}}",
-			[]string{"namespace: NAMESPACE", "serviceAccount: own"}, []string{"created in", "serviceAccount: SERVICE_ACCOUNT"}},
+			[]string{"namespace: NAMESPACE", "serviceAccount: own"},
+			[]string{"created in", "serviceAccount: SERVICE_ACCOUNT"}},
 		{"dynamic settings exclude a namespace", fmt.Sprintf(dynamic, "team-a, other"),
-			[]string{"applications of: team-a, other.", "created in: jobs, other.", "namespace: other", account, "In other served namespaces", "get configmaps --selector"},
+			[]string{"applications of: team-a, other.", "created in: jobs, other.", "namespace: other", account,
+				"In other served namespaces", "get configmaps --selector"},
 			[]string{"namespace: jobs", "SERVICE_ACCOUNT"}},
 		{"dynamic settings exclude all namespaces with accounts", fmt.Sprintf(dynamic, "team-a"),
-			[]string{"applications of: team-a.", "namespace: team-a", "serviceAccount: SERVICE_ACCOUNT"}, []string{"namespace: jobs", account}},
-		{"dynamic settings name all namespaces", fmt.Sprintf(dynamic, "*"), []string{"every namespace.", "namespace: jobs", account}, []string{"SERVICE_ACCOUNT"}},
-		{"dynamic settings that the operator ignores", fmt.Sprintf(dynamic, "team-a,No_Good"), []string{"applications of: jobs, other."}, []string{"team-a."}},
+			[]string{"applications of: team-a.", "namespace: team-a", "serviceAccount: SERVICE_ACCOUNT"},
+			[]string{"namespace: jobs", account}},
+		{"dynamic settings name all namespaces", fmt.Sprintf(dynamic, "*"),
+			[]string{"every namespace.", "namespace: jobs", account}, []string{"SERVICE_ACCOUNT"}},
+		{"dynamic settings that the operator ignores", fmt.Sprintf(dynamic, "team-a,No_Good"),
+			[]string{"applications of: jobs, other."}, []string{"team-a."}},
 		{"dynamic settings without namespaces", "controller: {dynamicConfig: {enable: true}}",
-			[]string{"applications of: default.", "can change these namespaces", runNoJobs}, []string{"SERVICE_ACCOUNT"}},
-		{"definitions are not kept", "crds: {keep: false}", []string{"A first application"}, []string{"keeps the custom resource definitions"}},
+			[]string{"applications of: default.", "can change these namespaces", runNoJobs},
+			[]string{"SERVICE_ACCOUNT"}},
+		{"definitions are not kept", "crds: {keep: false}", []string{"A first application"},
+			[]string{"keeps the custom resource definitions"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			notes := mustRender(t, install{values: test.values}).notes

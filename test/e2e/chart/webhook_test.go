@@ -30,15 +30,18 @@ func TestWebhook(t *testing.T) {
 	service, pod := webhookService(t, r), objectOf[*appsv1.Deployment](t, r).Spec.Template
 
 	port := service.Spec.Ports[0]
-	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) || port.Port != 7443 || port.TargetPort.StrVal != "hook" {
+	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels)) || port.Port != 7443 ||
+		port.TargetPort.StrVal != "hook" {
 		t.Errorf("the Service is %+v", service.Spec)
 	}
 
-	if !slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool { return p.Name == "hook" && p.ContainerPort == 7443 }) {
+	if !slices.ContainsFunc(pod.Spec.Containers[0].Ports,
+		func(p corev1.ContainerPort) bool { return p.Name == "hook" && p.ContainerPort == 7443 }) {
 		t.Errorf("the ports are %v", pod.Spec.Containers[0].Ports)
 	}
 
-	if got := configOf(t, r).Webhook; got.BindAddress != ":7443" || got.SelfSigned.Service != service.Name || got.SelfSigned.Namespace != service.Namespace {
+	if got := configOf(t, r).Webhook; got.BindAddress != ":7443" || got.SelfSigned.Service != service.Name ||
+		got.SelfSigned.Namespace != service.Namespace {
 		t.Errorf("the configuration is %+v", got)
 	}
 
@@ -47,12 +50,15 @@ func TestWebhook(t *testing.T) {
 		names = append(names, hook.Name)
 		rule, to := hook.Rules[0], hook.ClientConfig.Service
 
-		want := "/validate-" + strings.ReplaceAll(rule.APIGroups[0], ".", "-") + "-" + rule.APIVersions[0] + "-" + strings.TrimSuffix(rule.Resources[0], "s")
-		if *to.Path != want || to.Name != service.Name || to.Namespace != service.Namespace || *to.Port != 7443 || len(hook.ClientConfig.CABundle) > 0 {
+		want := "/validate-" + strings.ReplaceAll(rule.APIGroups[0], ".",
+			"-") + "-" + rule.APIVersions[0] + "-" + strings.TrimSuffix(rule.Resources[0], "s")
+		if *to.Path != want || to.Name != service.Name || to.Namespace != service.Namespace || *to.Port != 7443 ||
+			len(hook.ClientConfig.CABundle) > 0 {
 			t.Errorf("%s calls %+v, want the path %s", hook.Name, to, want)
 		}
 
-		if *hook.FailurePolicy != admissionregistrationv1.Ignore || *hook.SideEffects != admissionregistrationv1.SideEffectClassNone || *hook.TimeoutSeconds != 5 ||
+		if *hook.FailurePolicy != admissionregistrationv1.Ignore ||
+			*hook.SideEffects != admissionregistrationv1.SideEffectClassNone || *hook.TimeoutSeconds != 5 ||
 			*rule.Scope != admissionregistrationv1.NamespacedScope || len(rule.Operations) != 2 ||
 			hook.MatchConditions[0].Expression != "request.userInfo.username != 'system:serviceaccount:spark-operator:spark-operator-controller'" {
 			t.Errorf("%s is %+v", hook.Name, hook)
@@ -60,9 +66,11 @@ func TestWebhook(t *testing.T) {
 	}
 
 	if diff := cmp.Diff([]string{
-		"validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io", "validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io",
+		"validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io",
+		"validate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication.sparkoperator.k8s.io",
 		"validate-sparkoperator-k8s-io-v1alpha1-sparkconnect.sparkoperator.k8s.io",
-		"validate-spark-apache-org-v1-sparkapplication.spark.apache.org", "validate-spark-apache-org-v1-sparkcluster.spark.apache.org",
+		"validate-spark-apache-org-v1-sparkapplication.spark.apache.org",
+		"validate-spark-apache-org-v1-sparkcluster.spark.apache.org",
 	}, names); diff != "" {
 		t.Errorf("webhooks (-want +got):\n%s", diff)
 	}
@@ -110,15 +118,24 @@ func TestWebhookOfServedNamespaces(t *testing.T) {
 		{"{jobNamespaces: [a, b]}", map[string]string{corev1.LabelMetadataName: "c"}, 0},
 		{"{jobNamespaces: []}", map[string]string{corev1.LabelMetadataName: "c"}, 1},
 		{"{jobNamespaces: ['', a]}", map[string]string{corev1.LabelMetadataName: "c"}, 1},
-		{"{jobNamespaces: [a], jobNamespaceSelector: spark=enabled}", map[string]string{corev1.LabelMetadataName: "a", "spark": "enabled"}, 1},
-		{"{jobNamespaces: [a], jobNamespaceSelector: spark=enabled}", map[string]string{corev1.LabelMetadataName: "b", "spark": "enabled"}, 1},
-		{"{jobNamespaces: [a], jobNamespaceSelector: spark=enabled}", map[string]string{corev1.LabelMetadataName: "b"}, 0},
-		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}", map[string]string{"team": "y", "spark": ""}, 1},
-		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}", map[string]string{"team": "z", "spark": ""}, 0},
-		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}", map[string]string{"team": "x", "spark": "", "tier": "test"}, 0},
-		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}", map[string]string{"team": "x", "spark": "", "old": ""}, 0},
-		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}", map[string]string{"team": "x"}, 0},
-		{"{jobNamespaces: [], jobNamespaceSelector: 'kubernetes.io/metadata.name notin (kube-system)'}", map[string]string{corev1.LabelMetadataName: "kube-system"}, 0},
+		{"{jobNamespaces: [a], jobNamespaceSelector: spark=enabled}",
+			map[string]string{corev1.LabelMetadataName: "a", "spark": "enabled"}, 1},
+		{"{jobNamespaces: [a], jobNamespaceSelector: spark=enabled}",
+			map[string]string{corev1.LabelMetadataName: "b", "spark": "enabled"}, 1},
+		{"{jobNamespaces: [a], jobNamespaceSelector: spark=enabled}",
+			map[string]string{corev1.LabelMetadataName: "b"}, 0},
+		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}",
+			map[string]string{"team": "y", "spark": ""}, 1},
+		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}",
+			map[string]string{"team": "z", "spark": ""}, 0},
+		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}",
+			map[string]string{"team": "x", "spark": "", "tier": "test"}, 0},
+		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}",
+			map[string]string{"team": "x", "spark": "", "old": ""}, 0},
+		{"{jobNamespaces: [], jobNamespaceSelector: 'team in (x, y),tier!=test, !old,spark'}",
+			map[string]string{"team": "x"}, 0},
+		{"{jobNamespaces: [], jobNamespaceSelector: 'kubernetes.io/metadata.name notin (kube-system)'}",
+			map[string]string{corev1.LabelMetadataName: "kube-system"}, 0},
 		{"{jobNamespaces: [], jobNamespaceSelector: 'a==b'}", map[string]string{"a": "b"}, 1},
 	} {
 		got := 0
@@ -132,7 +149,8 @@ func TestWebhookOfServedNamespaces(t *testing.T) {
 				selector = labels.Everything()
 			}
 
-			if hook.Rules[0].APIGroups[0] == "spark.apache.org" && hook.Rules[0].Resources[0] == "sparkapplications" && selector.Matches(labels.Set(c.labels)) {
+			if hook.Rules[0].APIGroups[0] == "spark.apache.org" && hook.Rules[0].Resources[0] == "sparkapplications" &&
+				selector.Matches(labels.Set(c.labels)) {
 				got++
 			}
 		}
@@ -144,7 +162,8 @@ func TestWebhookOfServedNamespaces(t *testing.T) {
 
 	for _, hook := range webhookOf(t, "controller: {dynamicConfig: {enable: true}}").Webhooks {
 		if hook.NamespaceSelector != nil {
-			t.Errorf("dynamic settings may serve any namespace, but %s has the selector %v", hook.Name, hook.NamespaceSelector)
+			t.Errorf("dynamic settings may serve any namespace, but %s has the selector %v", hook.Name,
+				hook.NamespaceSelector)
 		}
 	}
 }
@@ -155,9 +174,11 @@ func TestWebhookCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		values, secret, kinds string
 	}{
-		"self-signed":       {"webhook: {certificate: {lifetime: 24h}}", "", "[]"},
-		"cert-manager":      {"certManager: {enable: true, duration: 2h, renewBefore: 1h}", "spark-operator-admission-certs", "[Issuer Certificate]"},
-		"another issuer":    {"certManager: {enable: true, issuerRef: {kind: ClusterIssuer, name: ca}}", "spark-operator-admission-certs", "[Certificate]"},
+		"self-signed": {"webhook: {certificate: {lifetime: 24h}}", "", "[]"},
+		"cert-manager": {"certManager: {enable: true, duration: 2h, renewBefore: 1h}",
+			"spark-operator-admission-certs", "[Issuer Certificate]"},
+		"another issuer": {"certManager: {enable: true, issuerRef: {kind: ClusterIssuer, name: ca}}",
+			"spark-operator-admission-certs", "[Certificate]"},
 		"the user's Secret": {"webhook: {certificate: {secret: mine, caBundle: PEM}}", "mine", "[]"},
 	} {
 		r := mustRender(t, install{values: c.values})
@@ -168,7 +189,8 @@ func TestWebhookCertificates(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 
-		if self && got.SelfSigned.Lifetime.String() != "{24h0m0s}" && got.SelfSigned.Lifetime.Duration.String() != "24h0m0s" {
+		if self && got.SelfSigned.Lifetime.String() != "{24h0m0s}" &&
+			got.SelfSigned.Lifetime.Duration.String() != "24h0m0s" {
 			t.Errorf("%s: lifetime %v", name, got.SelfSigned.Lifetime)
 		}
 
@@ -176,7 +198,8 @@ func TestWebhookCertificates(t *testing.T) {
 			t.Errorf("%s: %d Secrets", name, n)
 		}
 
-		rights := slices.ContainsFunc(objectsOf[*rbacv1.Role](r), func(role *rbacv1.Role) bool { return role.Name == "spark-operator-admission" })
+		rights := slices.ContainsFunc(objectsOf[*rbacv1.Role](r),
+			func(role *rbacv1.Role) bool { return role.Name == "spark-operator-admission" })
 		if rights != self {
 			t.Errorf("%s: the right on a Secret is granted: %t", name, rights)
 		}
@@ -204,10 +227,12 @@ func TestWebhookCertificates(t *testing.T) {
 		}
 	}
 
-	certificate := objectsOf[*unstructured.Unstructured](mustRender(t, install{values: "certManager: {enable: true, duration: 2h, renewBefore: 1h}"}))[1]
+	certificate := objectsOf[*unstructured.Unstructured](mustRender(t,
+		install{values: "certManager: {enable: true, duration: 2h, renewBefore: 1h}"}))[1]
 
 	spec, _, _ := unstructured.NestedMap(certificate.Object, "spec")
-	if spec["duration"] != "2h" || spec["renewBefore"] != "1h" || fmt.Sprint(spec["dnsNames"]) != "[spark-operator-admission-svc.spark-operator.svc spark-operator-admission-svc.spark-operator.svc.cluster.local]" {
+	if spec["duration"] != "2h" || spec["renewBefore"] != "1h" ||
+		fmt.Sprint(spec["dnsNames"]) != "[spark-operator-admission-svc.spark-operator.svc spark-operator-admission-svc.spark-operator.svc.cluster.local]" {
 		t.Errorf("the Certificate is %v", spec)
 	}
 }
@@ -231,7 +256,8 @@ func mountedSecret(deployment *appsv1.Deployment, dir string) string {
 func TestWebhookQuotas(t *testing.T) {
 	for values, want := range map[string]int{
 		"{}": 0, "webhook: {resourceQuotaEnforcement: {enable: true}}": 1,
-		"{webhook: {resourceQuotaEnforcement: {enable: true}}, spark: {jobNamespaces: [a, b]}}": 2, "{webhook: {resourceQuotaEnforcement: {enable: true}}, spark: {jobNamespaces: []}}": 1,
+		"{webhook: {resourceQuotaEnforcement: {enable: true}}, spark: {jobNamespaces: [a, b]}}": 2,
+		"{webhook: {resourceQuotaEnforcement: {enable: true}}, spark: {jobNamespaces: []}}":     1,
 	} {
 		r := mustRender(t, install{values: values})
 		if got := configOf(t, r).Webhook.ResourceQuotaEnforcement.Enabled; got != (want > 0) {
@@ -253,7 +279,8 @@ func TestWebhookQuotas(t *testing.T) {
 				continue
 			}
 
-			if got++; !slices.Equal(rule.Verbs, []string{"list", "watch"}) || len(rule.Resources) != 1 || rule.APIGroups[0] != "" {
+			if got++; !slices.Equal(rule.Verbs, []string{"list", "watch"}) || len(rule.Resources) != 1 ||
+				rule.APIGroups[0] != "" {
 				t.Errorf("%s: %v", values, rule)
 			}
 		}
@@ -263,7 +290,8 @@ func TestWebhookQuotas(t *testing.T) {
 		}
 	}
 
-	if got := configOf(t, mustRender(t, install{values: "webhook: {shutdownDelay: 9s}"})).Webhook.ShutdownDelay.Duration; got != 9*time.Second {
+	if got := configOf(t, mustRender(t,
+		install{values: "webhook: {shutdownDelay: 9s}"})).Webhook.ShutdownDelay.Duration; got != 9*time.Second {
 		t.Errorf("the delay is %v", got)
 	}
 }

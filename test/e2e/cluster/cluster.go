@@ -36,6 +36,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/engine/kueue"
 )
 
 // The names of the release, its namespace, its images and its service accounts. An ordinary installation has the same
@@ -264,7 +265,8 @@ func (c *Cluster) connect() error {
 	log.SetLogger(logr.Discard()) // otherwise controller-runtime warns that no logger is set
 
 	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), v1alpha1.AddToScheme(s), sparkv1.AddToScheme(s), apiextensions.AddToScheme(s)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(s), v1beta2.AddToScheme(s), v1alpha1.AddToScheme(s), sparkv1.AddToScheme(s), apiextensions.AddToScheme(s),
+		kueue.AddToScheme(s)); err != nil {
 		return err
 	}
 

@@ -16,10 +16,13 @@ func TestKubectlDependsOnTheCluster(t *testing.T) {
 		config     string
 		kubectl    []string
 	}{
-		"embedded": {"", true, "/d/cluster/kubeconfig", []string{"/d/sparklocal", "kubectl", "--dir", "/d/cluster", "get", "pods"}},
-		"existing": {"/kind.yaml", false, "/kind.yaml", []string{"kubectl", "--kubeconfig", "/kind.yaml", "get", "pods"}},
+		"embedded": {"", true, "/d/cluster/kubeconfig",
+			[]string{"/d/sparklocal", "kubectl", "--dir", "/d/cluster", "get", "pods"}},
+		"existing": {"/kind.yaml", false, "/kind.yaml",
+			[]string{"kubectl", "--kubeconfig", "/kind.yaml", "get", "pods"}},
 	} {
-		c := &Cluster{Dir: "/d", local: filepath.Join("/d", "sparklocal"), options: Options{Kubeconfig: test.kubeconfig}}
+		c := &Cluster{Dir: "/d", local: filepath.Join("/d", "sparklocal"),
+			options: Options{Kubeconfig: test.kubeconfig}}
 
 		program, args := c.kubectl("get", "pods")
 		if c.Embedded() != test.embedded || c.Kubeconfig() != test.config {

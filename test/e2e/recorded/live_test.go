@@ -92,7 +92,8 @@ func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 			}
 
 			if !got.Same(recorded) {
-				t.Errorf("spark-submit sends (+) what is not recorded (-):\n%s", cmp.Diff(strings.Split(text(recorded), "\n"), strings.Split(text(got), "\n")))
+				t.Errorf("spark-submit sends (+) what is not recorded (-):\n%s",
+					cmp.Diff(strings.Split(text(recorded), "\n"), strings.Split(text(got), "\n")))
 			}
 		})
 	}

@@ -78,7 +78,8 @@ func (r *release) helm(words []string) {
 
 	upgrade := action.NewUpgrade(cfg)
 
-	upgrade.Namespace, upgrade.WaitStrategy, upgrade.ResetThenReuseValues, upgrade.ForceConflicts = words[4], kube.HookOnlyStrategy, true, true
+	upgrade.Namespace, upgrade.WaitStrategy, upgrade.ResetThenReuseValues, upgrade.ForceConflicts = words[4],
+		kube.HookOnlyStrategy, true, true
 	if _, err := upgrade.Run(words[1], load(r.t, words[2]), values); err != nil {
 		r.t.Fatalf("helm %q: %v", words, err)
 	}
@@ -106,7 +107,8 @@ func (r *release) mends(sparkctl, level, text string, more ...string) {
 
 // object returns a custom resource that is valid enough to be stored.
 func object(namespace, version, kind, name string) *unstructured.Unstructured {
-	spec := map[string]any{"type": "Scala", "sparkVersion": sparkVersion, "image": sparkImage, "mainClass": "a.B", "mainApplicationFile": "local:///a.jar", "driver": map[string]any{}, "executor": map[string]any{}}
+	spec := map[string]any{"type": "Scala", "sparkVersion": sparkVersion, "image": sparkImage, "mainClass": "a.B",
+		"mainApplicationFile": "local:///a.jar", "driver": map[string]any{}, "executor": map[string]any{}}
 	if kind == "ScheduledSparkApplication" {
 		spec = map[string]any{"schedule": "@yearly", "template": spec}
 	}
@@ -141,12 +143,14 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 		}
 	}
 
-	if _, found := find(findings, "note", b.namespace+"/spark-operator-b-controller does not serve the namespace"); !found {
+	if _, found := find(findings, "note",
+		b.namespace+"/spark-operator-b-controller does not serve the namespace"); !found {
 		t.Errorf("the other release is not mentioned: %+v", findings)
 	}
 
 	third := newRelease(t)
-	if err := a.api.Create(t.Context(), object(third.namespace, "sparkoperator.k8s.io/v1beta2", "SparkApplication", "pi")); err != nil {
+	if err := a.api.Create(t.Context(),
+		object(third.namespace, "sparkoperator.k8s.io/v1beta2", "SparkApplication", "pi")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -156,8 +160,11 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 	}
 
 	kit.Wait(t, "the explanation", func(ctx context.Context) error {
-		text, err := exec.CommandContext(ctx, sparkctl, "explain", "pi", "--kubeconfig", third.kubeconfig()).CombinedOutput()
-		if flat := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(flat, "cause: SparkApplication "+third.namespace+"/pi has waited") || !strings.Contains(flat, "no operator serves the namespace") {
+		text, err := exec.CommandContext(ctx, sparkctl, "explain", "pi", "--kubeconfig",
+			third.kubeconfig()).CombinedOutput()
+		if flat := strings.Join(strings.Fields(string(text)), " "); !strings.Contains(flat,
+			"cause: SparkApplication "+third.namespace+"/pi has waited") ||
+			!strings.Contains(flat, "no operator serves the namespace") {
 			return fmt.Errorf("%s %w", text, err)
 		}
 		return nil
@@ -165,7 +172,8 @@ func TestDoctorOfTwoReleases(t *testing.T) {
 	b.upgrade(alone + "spark: {jobNamespaces: [" + a.namespace + ", " + b.namespace + "]}")
 
 	overlap := "both serve sparkoperator.k8s.io in the namespace " + a.namespace
-	if f, found := find(a.examine(sparkctl), "warning", overlap); !found || strings.Contains(f.Fix, "helm") || strings.Contains(f.Fix, "scale") {
+	if f, found := find(a.examine(sparkctl), "warning", overlap); !found || strings.Contains(f.Fix, "helm") ||
+		strings.Contains(f.Fix, "scale") {
 		t.Errorf("the fix of an overlap is %q", f.Fix)
 	}
 
@@ -196,7 +204,8 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 	}
 	role, deployment := &rbacv1.Role{ObjectMeta: account}, &appsv1.Deployment{ObjectMeta: account}
 	definition := &unstructured.Unstructured{}
-	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+		Kind: "CustomResourceDefinition"})
 	definition.SetName("sparkclusters.spark.apache.org")
 
 	for _, test := range []struct {
@@ -204,30 +213,36 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 		spoil             func() error
 	}{
 		{"no application", "error", "default of drivers lacks rights", func() error {
-			return r.api.Create(t.Context(), object(r.namespace, "sparkoperator.k8s.io/v1beta2", "SparkApplication", "pi"))
+			return r.api.Create(t.Context(),
+				object(r.namespace, "sparkoperator.k8s.io/v1beta2", "SparkApplication", "pi"))
 		}},
 		{"an old definition", "warning", "which belongs to no release, is older", func() error {
 			return edit(definition, func() {
 				versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 				for _, version := range versions {
-					unstructured.RemoveNestedField(version.(map[string]any), "schema", "openAPIV3Schema", "properties", "status", "properties", "operator", "properties", "restartRequest")
+					unstructured.RemoveNestedField(version.(map[string]any), "schema", "openAPIV3Schema", "properties",
+						"status", "properties", "operator", "properties", "restartRequest")
 				}
 
 				_ = unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions")
 			})
 		}},
-		{"no RoleBinding", "error", "does not serve the namespace", func() error { return r.api.Delete(t.Context(), &rbacv1.RoleBinding{ObjectMeta: account}) }},
+		{"no RoleBinding", "error", "does not serve the namespace",
+			func() error { return r.api.Delete(t.Context(), &rbacv1.RoleBinding{ObjectMeta: account}) }},
 		{"an edited Role", "error", "it may not patch sparkapplications/status.sparkoperator.k8s.io", func() error {
 			return edit(role, func() {
 				role.Rules = slices.DeleteFunc(role.Rules, func(rule rbacv1.PolicyRule) bool {
-					return slices.Equal(rule.Resources, []string{"sparkapplications/status"}) && rule.APIGroups[0] == "sparkoperator.k8s.io"
+					return slices.Equal(rule.Resources, []string{"sparkapplications/status"}) &&
+						rule.APIGroups[0] == "sparkoperator.k8s.io"
 				})
 			})
 		}},
-		{"no replicas", "error", "is scaled to 0 replicas", func() error { return edit(deployment, func() { deployment.Spec.Replicas = new(int32) }) }},
+		{"no replicas", "error", "is scaled to 0 replicas",
+			func() error { return edit(deployment, func() { deployment.Spec.Replicas = new(int32) }) }},
 		{"a kind that is switched off", "error", "controller.scheduledApplications.enable is false", func() error {
 			r.upgrade("webhook: {enable: false}\ncontroller: {leaderElection: {enable: false}, scheduledApplications: {enable: false}}")
-			return r.api.Create(t.Context(), object(r.namespace, "sparkoperator.k8s.io/v1beta2", "ScheduledSparkApplication", "nightly"))
+			return r.api.Create(t.Context(),
+				object(r.namespace, "sparkoperator.k8s.io/v1beta2", "ScheduledSparkApplication", "nightly"))
 		}},
 		{"another namespace", "error", "no operator serves the namespace", func() error {
 			r.upgrade(alone + "spark: {jobNamespaces: [default]}")
@@ -252,7 +267,8 @@ func TestDoctorOfABrokenInstallation(t *testing.T) {
 	r.upgrade("webhook: {enable: true}")
 	r.playKubelet()
 
-	if f, found := find(r.examine(sparkctl), "error", "no replica of "+r.namespace+"/spark-operator-controller leads"); !found || !strings.Contains(f.Fix, " logs ") {
+	if f, found := find(r.examine(sparkctl), "error",
+		"no replica of "+r.namespace+"/spark-operator-controller leads"); !found || !strings.Contains(f.Fix, " logs ") {
 		t.Errorf("the lease is missing, and the fix is %q", f.Fix)
 	}
 }
@@ -284,7 +300,8 @@ func TestDoctorOfAnUntrustedWebhook(t *testing.T) {
 	}
 
 	const text = "does not trust the certificate with which the operator serves ValidatingWebhookConfiguration"
-	if f, found := find(r.examine(sparkctl), "warning", text); !found || !strings.HasSuffix(f.Fix, " rollout restart deployment spark-operator-controller") {
+	if f, found := find(r.examine(sparkctl), "warning", text); !found ||
+		!strings.HasSuffix(f.Fix, " rollout restart deployment spark-operator-controller") {
 		t.Errorf("the fix is %q", f.Fix)
 	}
 
@@ -303,12 +320,13 @@ func TestDoctorOfAnUntrustedWebhook(t *testing.T) {
 // right of the chart's Role is left out of the review.
 func TestOperatorRights(t *testing.T) {
 	r := newRelease(t)
-	r.install(currentChart, alone)
+	r.install(currentChart, alone+"logs: [{}]\n")
 	r.playKubelet()
 	sparkctl := r.sparkctl()
 
 	role := &rbacv1.Role{}
-	if err := r.api.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"}, role); err != nil {
+	if err := r.api.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"},
+		role); err != nil {
 		t.Fatal(err)
 	}
 
@@ -323,7 +341,8 @@ func TestOperatorRights(t *testing.T) {
 		}
 	}
 
-	role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"nothing"}, Verbs: []string{"get"}}}
+	role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{"example.com"}, Resources: []string{"nothing"},
+		Verbs: []string{"get"}}}
 	if err := r.api.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}

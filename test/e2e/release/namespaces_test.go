@@ -59,7 +59,8 @@ func TestUpgradeWithoutANamespace(t *testing.T) {
 		return nil
 	})
 
-	if notes, err := r.tryUpgrade(values); err != nil || !strings.Contains(notes, "namespace "+gone+" of spark.jobNamespaces does not exist") {
+	if notes, err := r.tryUpgrade(values); err != nil ||
+		!strings.Contains(notes, "namespace "+gone+" of spark.jobNamespaces does not exist") {
 		t.Fatalf("%v; the notes are\n%s", err, notes)
 	}
 
@@ -68,7 +69,8 @@ func TestUpgradeWithoutANamespace(t *testing.T) {
 	}
 
 	strict := strings.Replace(values, "{", "{skipMissingNamespaces: false, ", 1)
-	if _, err := r.tryUpgrade(strict); !apierrors.IsNotFound(err) && (err == nil || !strings.Contains(err.Error(), gone)) {
+	if _, err := r.tryUpgrade(strict); !apierrors.IsNotFound(err) &&
+		(err == nil || !strings.Contains(err.Error(), gone)) {
 		t.Errorf("an upgrade that leaves out nothing ends with %v", err)
 	}
 

@@ -38,11 +38,13 @@ func someOf[T any](r *rand.Rand, values ...T) (some []T) {
 }
 
 // judgedRules are the rules that a ValidatingAdmissionPolicy can judge.
-var judgedRules = []string{"images", "serviceAccounts", "nodeSelectors", "tolerations", "schedulers", "priorityClasses", "podSecurity"}
+var judgedRules = []string{"images", "serviceAccounts", "nodeSelectors", "tolerations", "schedulers", "priorityClasses",
+	"podSecurity"}
 
 // randomRules returns a set of rules for one namespace: the rule with the given name, and some others.
 func randomRules(r *rand.Rand, namespace, always string) map[string]any {
-	rules := map[string]any{"name": "of-" + namespace, "selector": "kubernetes.io/metadata.name in (" + namespace + ", other)"}
+	rules := map[string]any{"name": "of-" + namespace,
+		"selector": "kubernetes.io/metadata.name in (" + namespace + ", other)"}
 	allow := func(rule string, empty bool, patterns ...string) {
 		some := someOf(r, patterns...)
 		if len(some) == 0 && !empty {
@@ -53,7 +55,8 @@ func randomRules(r *rand.Rand, namespace, always string) map[string]any {
 			rules[rule] = map[string]any{"allowed": append([]string{}, some...)}
 		}
 	}
-	allow("images", false, "docker.io/library/spark:*", "spark", "registry.example.com/*", "registry.example.com/team/**", "regexp:[a-z.]+/spark(:4)?", "apache/spar?:4", "localhost/*", "docker.io/**")
+	allow("images", false, "docker.io/library/spark:*", "spark", "registry.example.com/*",
+		"registry.example.com/team/**", "regexp:[a-z.]+/spark(:4)?", "apache/spar?:4", "localhost/*", "docker.io/**")
 	allow("serviceAccounts", false, "spark", "s*", "regexp:default|other")
 	allow("nodeSelectors", true, "pool=spark-*", "gpu=*", "nodeName=node-?", "regexp:(pool|zone)=[a-z]+")
 	allow("tolerations", true, "spark=*:NoSchedule", "*:NoExecute", "gpu*")
@@ -69,8 +72,10 @@ func randomRules(r *rand.Rand, namespace, always string) map[string]any {
 // randomPod returns a pod with settings that some rules refuse.
 func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 	image := func() string {
-		return oneOf(r, "spark", "spark:4", "apache/spark:4", "docker.io/library/spark:4", "index.docker.io/library/spark:4", "registry.example.com/spark",
-			"registry.example.com/team/a/spark", "registry-example.com/spark", "localhost/spark", "evil/spark", "EVIL/spark", "registry.example.com:5000/spark")
+		return oneOf(r, "spark", "spark:4", "apache/spark:4", "docker.io/library/spark:4",
+			"index.docker.io/library/spark:4", "registry.example.com/spark",
+			"registry.example.com/team/a/spark", "registry-example.com/spark", "localhost/spark", "evil/spark",
+			"EVIL/spark", "registry.example.com:5000/spark")
 	}
 	container := func(name string) corev1.Container {
 		c := corev1.Container{Name: name, Image: image()}
@@ -85,7 +90,8 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 		return c
 	}
 
-	spec := corev1.PodSpec{Containers: []corev1.Container{container("spark")}, ServiceAccountName: oneOf(r, "", "spark", "admin", "default")}
+	spec := corev1.PodSpec{Containers: []corev1.Container{container("spark")},
+		ServiceAccountName: oneOf(r, "", "spark", "admin", "default")}
 	if r.Intn(3) == 0 {
 		spec.InitContainers = []corev1.Container{container("init")}
 	}
@@ -93,9 +99,11 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 	spec.HostPID, spec.HostIPC = r.Intn(10) == 0, r.Intn(10) == 0
 	switch r.Intn(8) {
 	case 0:
-		spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
+		spec.Volumes = []corev1.Volume{{Name: "v",
+			VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 	case 1:
-		spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image()}}}}
+		spec.Volumes = []corev1.Volume{{Name: "v",
+			VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image()}}}}
 	}
 
 	values := []string{"spark-a", "system", "a"}
@@ -111,10 +119,12 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 		if r.Intn(3) == 0 {
 			return corev1.NodeSelectorRequirement{Key: oneOf(r, "pool", "gpu"), Operator: corev1.NodeSelectorOpExists}
 		}
-		return corev1.NodeSelectorRequirement{Key: oneOf(r, "pool", "gpu"), Operator: corev1.NodeSelectorOpIn, Values: []string{oneOf(r, values...), oneOf(r, values...)}}
+		return corev1.NodeSelectorRequirement{Key: oneOf(r, "pool", "gpu"), Operator: corev1.NodeSelectorOpIn,
+			Values: []string{oneOf(r, values...), oneOf(r, values...)}}
 	}
 	if r.Intn(4) == 0 {
-		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{requirement(), requirement()}}
+		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{requirement(),
+			requirement()}}
 
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
 		if r.Intn(2) == 0 {
@@ -126,8 +136,10 @@ func randomPod(r *rand.Rand, namespace string) *corev1.Pod {
 
 	spec.SchedulerName = oneOf(r, "", "", "volcano", "mine")
 	if r.Intn(2) == 0 {
-		spec.Tolerations = someOf(r, corev1.Toleration{Operator: corev1.TolerationOpExists}, corev1.Toleration{Key: "gpu", Value: "a"},
-			corev1.Toleration{Key: "spark", Value: "yes", Effect: corev1.TaintEffectNoSchedule}, corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
+		spec.Tolerations = someOf(r, corev1.Toleration{Operator: corev1.TolerationOpExists},
+			corev1.Toleration{Key: "gpu", Value: "a"},
+			corev1.Toleration{Key: "spark", Value: "yes", Effect: corev1.TaintEffectNoSchedule},
+			corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
 	}
 
 	spec.PriorityClassName = oneOf(r, "", "", "batch-"+namespace, "urgent-"+namespace)
@@ -144,7 +156,8 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 	r := newRelease(t)
 	random := rand.New(rand.NewSource(36))
 	class := func(name string, standard bool) {
-		object := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 0, GlobalDefault: standard}
+		object := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 0,
+			GlobalDefault: standard}
 		if err := r.api.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
@@ -158,9 +171,12 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 	for i := range 2 * len(judgedRules) {
 		namespace := kit.Namespace(t)
 
-		namespaces, sets = append(namespaces, namespace), append(sets, randomRules(random, namespace, judgedRules[i%len(judgedRules)]))
+		namespaces, sets = append(namespaces, namespace),
+			append(sets, randomRules(random, namespace, judgedRules[i%len(judgedRules)]))
 		for _, account := range []string{"spark", "admin"} {
-			if err := r.api.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}); err != nil {
+			if err := r.api.Create(t.Context(),
+				&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
+					Name: account}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -169,8 +185,9 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 		class("urgent-"+namespace, false)
 
 		if err := r.api.Create(t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "admin"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "spark"}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "admin"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "spark"}},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +203,9 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 
-	values, err := kyaml.Marshal(map[string]any{"config": map[string]any{"policy": map[string]any{"rules": sets, "owner": "the platform"}}, "webhook": map[string]any{"enable": false}, "spark": map[string]any{"jobNamespaces": namespaces}})
+	values, err := kyaml.Marshal(map[string]any{"config": map[string]any{"policy": map[string]any{"rules": sets,
+		"owner": "the platform"}}, "webhook": map[string]any{"enable": false},
+		"spark": map[string]any{"jobNamespaces": namespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +236,12 @@ func TestPoliciesAgreeWithTheRules(t *testing.T) {
 			faults := rules.PodFaults(map[string]string{corev1.LabelMetadataName: namespace}, stored)
 			var err error
 
-			_ = wait.PollUntilContextTimeout(t.Context(), time.Second, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-				err = by.Create(ctx, judged.DeepCopy(), client.DryRunAll)
-				// The API server needs some time to know a new policy.
-				return err != nil || len(faults) == 0, nil //nolint:nilerr // the error is the answer
-			})
+			_ = wait.PollUntilContextTimeout(t.Context(), time.Second, 20*time.Second, true,
+				func(ctx context.Context) (bool, error) {
+					err = by.Create(ctx, judged.DeepCopy(), client.DryRunAll)
+					// The API server needs some time to know a new policy.
+					return err != nil || len(faults) == 0, nil //nolint:nilerr // the error is the answer
+				})
 			if (err != nil) != (len(faults) > 0) || err != nil && !sameRule(err, faults) {
 				spec, _ := kyaml.Marshal(pod.Spec)
 				t.Errorf("with %v the API server answers %v, the rules %v, to\n%s", sets[i], err, faults, spec)
@@ -270,13 +290,16 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 	r := newRelease(t)
 	namespace := kit.Namespace(t)
 
-	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "old", Labels: map[string]string{"spark-role": "driver"}},
-		Spec: corev1.PodSpec{HostPID: true, NodeName: "a", Containers: []corev1.Container{{Name: "spark", Image: "evil"}, {Name: "other", Image: "worse"}}}}
+	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "old",
+		Labels: map[string]string{"spark-role": "driver"}},
+		Spec: corev1.PodSpec{HostPID: true, NodeName: "a",
+			Containers: []corev1.Container{{Name: "spark", Image: "evil"}, {Name: "other", Image: "worse"}}}}
 	if err := r.api.Create(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 
-	rules := map[string]any{"name": "all", "podSecurity": "baseline", "images": map[string]any{"allowed": []string{"spark"}}, "nodeSelectors": map[string]any{"allowed": []string{}}}
+	rules := map[string]any{"name": "all", "podSecurity": "baseline",
+		"images": map[string]any{"allowed": []string{"spark"}}, "nodeSelectors": map[string]any{"allowed": []string{}}}
 
 	values, err := kyaml.Marshal(map[string]any{"config": map[string]any{"policy": map[string]any{"rules": []any{rules}}}, "webhook": map[string]any{"enable": false}, "spark": map[string]any{"jobNamespaces": []string{namespace}}})
 	if err != nil {
@@ -285,9 +308,11 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 
 	r.install(currentChart, string(values))
 
-	evil := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "evil", Labels: old.Labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "evil"}}}}
+	evil := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "evil", Labels: old.Labels},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "evil"}}}}
 	kit.Wait(t, "the policies", func(ctx context.Context) error {
-		if err := r.api.Create(ctx, evil.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), `the image "evil"`) {
+		if err := r.api.Create(ctx, evil.DeepCopy(), client.DryRunAll); err == nil ||
+			!strings.Contains(err.Error(), `the image "evil"`) {
 			return errors.Join(errors.New("the pod is not judged"), err)
 		}
 		return nil
@@ -295,9 +320,10 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 
 	debugger := func(image string, privileged bool) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
-			pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
-				Name: "debugger", Image: image, SecurityContext: &corev1.SecurityContext{Privileged: &privileged},
-			}})
+			pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers,
+				corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+					Name: "debugger", Image: image, SecurityContext: &corev1.SecurityContext{Privileged: &privileged},
+				}})
 		}
 	}
 	for _, c := range []struct {
@@ -310,12 +336,18 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 		{what: "a finalizer", change: func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/a"} }},
 		{what: "a deadline", change: func(pod *corev1.Pod) { pod.Spec.ActiveDeadlineSeconds = new(int64(1000)) }},
 		{what: "an allowed image", change: func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "spark" }},
-		{what: "the role taken off", change: func(pod *corev1.Pod) { pod.Labels, pod.Spec.Containers[0].Image = nil, "other" }, refused: `the image "other"`},
-		{what: "a forbidden image", change: func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "other" }, refused: `the image "other"`},
-		{what: "a forbidden image that another container has", change: func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "worse" }},
+		{what: "the role taken off",
+			change:  func(pod *corev1.Pod) { pod.Labels, pod.Spec.Containers[0].Image = nil, "other" },
+			refused: `the image "other"`},
+		{what: "a forbidden image", change: func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "other" },
+			refused: `the image "other"`},
+		{what: "a forbidden image that another container has",
+			change: func(pod *corev1.Pod) { pod.Spec.Containers[0].Image = "worse" }},
 		{what: "an allowed debugger", change: debugger("spark", false), debugs: true},
-		{what: "a debugger with a forbidden image", change: debugger("busybox", false), debugs: true, refused: `the image "busybox"`},
-		{what: "a privileged debugger", change: debugger("spark", true), debugs: true, refused: `container debugger with privileged`},
+		{what: "a debugger with a forbidden image", change: debugger("busybox", false), debugs: true,
+			refused: `the image "busybox"`},
+		{what: "a privileged debugger", change: debugger("spark", true), debugs: true,
+			refused: `container debugger with privileged`},
 	} {
 		pod := old.DeepCopy()
 		c.change(pod)
@@ -332,9 +364,10 @@ func TestPoliciesJudgeWhatChanges(t *testing.T) {
 		}
 	}
 	// Others' pods are not judged: those of people, and those of controllers, without a role.
-	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other"}, Spec: corev1.PodSpec{HostPID: true, Containers: []corev1.Container{
-		{Name: "a", Image: "evil", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}},
-	}}}
+	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other"},
+		Spec: corev1.PodSpec{HostPID: true, Containers: []corev1.Container{
+			{Name: "a", Image: "evil", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}},
+		}}}
 	if err := r.api.Create(t.Context(), other, client.DryRunAll); err != nil {
 		t.Error(err)
 	}

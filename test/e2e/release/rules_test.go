@@ -36,7 +36,8 @@ func (r *release) installRules(namespace string, rules map[string]any) {
 	r.t.Helper()
 
 	values, err := kyaml.Marshal(map[string]any{
-		"config": map[string]any{"policy": map[string]any{"rules": []any{rules}}}, "spark": map[string]any{"jobNamespaces": []string{namespace}},
+		"config": map[string]any{"policy": map[string]any{"rules": []any{rules}}},
+		"spark":  map[string]any{"jobNamespaces": []string{namespace}},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -74,7 +75,8 @@ func (r *release) servePods(namespace string) {
 	r.changeWebhooks(func(hook *admissionregistrationv1.ValidatingWebhook) bool {
 		path := hook.ClientConfig.Service.Path
 		hook.ClientConfig = admissionregistrationv1.WebhookClientConfig{
-			URL: new(server.URL + webhook.PodPath), CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+			URL:      new(server.URL + webhook.PodPath),
+			CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 		}
 		return *path == webhook.PodPath
 	})
@@ -105,8 +107,10 @@ func (r *release) changeWebhooks(change func(*admissionregistrationv1.Validating
 // executorPod returns a pod of an executor that the rules of the tests allow, except that it may run as root.
 func executorPod(namespace, name string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"spark-role": "executor"}},
-		Spec:       corev1.PodSpec{ServiceAccountName: driver, Containers: []corev1.Container{{Name: "a", Image: sparkImage}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+			Labels: map[string]string{"spark-role": "executor"}},
+		Spec: corev1.PodSpec{ServiceAccountName: driver,
+			Containers: []corev1.Container{{Name: "a", Image: sparkImage}}},
 	}
 }
 
@@ -115,12 +119,14 @@ func (r *release) waitRules(namespace, words string) {
 	r.t.Helper()
 	kit.Wait(r.t, "the rules", func(ctx context.Context) error {
 		pod := executorPod(namespace, "try")
-		if err := r.api.Create(ctx, pod.DeepCopy(), client.DryRunAll); words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
+		if err := r.api.Create(ctx, pod.DeepCopy(), client.DryRunAll); words != "" &&
+			(err == nil || !strings.Contains(err.Error(), words)) {
 			return errors.Join(errors.New("the webhook does not judge the pod"), err)
 		}
 
 		pod.Spec.HostPID = true
-		if err := r.api.Create(ctx, pod, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
+		if err := r.api.Create(ctx, pod, client.DryRunAll); err == nil ||
+			!strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
 			return errors.Join(errors.New("the policies do not judge the pod"), err)
 		}
 		return nil
@@ -139,7 +145,8 @@ func BenchmarkPodCreations(b *testing.B) {
 
 			rules := map[string]any{
 				"name": "tenants", "podSecurity": "baseline", "images": map[string]any{"allowed": []string{sparkImage}},
-				"serviceAccounts": map[string]any{"allowed": []string{driver}}, "tolerations": map[string]any{"allowed": []string{}}, "limits": map[string]any{"cores": 4},
+				"serviceAccounts": map[string]any{"allowed": []string{driver}},
+				"tolerations":     map[string]any{"allowed": []string{}}, "limits": map[string]any{"cores": 4},
 			}
 			if judged == "none" {
 				rules = map[string]any{"name": "tenants", "limits": map[string]any{"executors": 4}}
@@ -169,7 +176,8 @@ func BenchmarkPodCreations(b *testing.B) {
 			b.ResetTimer()
 
 			took := r.createPods(b, namespace, "pod", b.N)
-			for unit, i := range map[string]int{"p50": len(took) / 2, "p99": len(took) * 99 / 100, "max": len(took) - 1} {
+			for unit, i := range map[string]int{"p50": len(took) / 2, "p99": len(took) * 99 / 100,
+				"max": len(took) - 1} {
 				b.ReportMetric(float64(took[i].Microseconds())/1000, unit+"-ms")
 			}
 		})

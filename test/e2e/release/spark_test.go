@@ -51,8 +51,9 @@ func TestRulesHoldAgainstADriver(t *testing.T) {
 	t.Logf("the API server answers Spark: %s", executor.FindString(log))
 
 	for pod, want := range map[string]string{
-		"own-allowed": "201", "own-privileged": "the rule podSecurity", "own-foreign": "the rule images", "own-account": "the rule serviceAccounts",
-		"own-root": "the rule podSecurity: restricted", "own-large": "the rule limits.cores",
+		"own-allowed": "201", "own-privileged": "the rule podSecurity", "own-foreign": "the rule images",
+		"own-account": "the rule serviceAccounts",
+		"own-root":    "the rule podSecurity: restricted", "own-large": "the rule limits.cores",
 	} {
 		answer := regexp.MustCompile(`answer ` + pod + ` .*`).FindString(log)
 		t.Log(answer)
@@ -85,7 +86,8 @@ func (r *release) attack(namespace string) string {
 		t.Fatal(err)
 	}
 
-	token, err := core.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), driver, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := core.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), driver,
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +97,8 @@ func (r *release) attack(namespace string) string {
 		t.Fatal(err)
 	}
 
-	archive, err := exec.CommandContext(t.Context(), "go", "run", "-C", "local", "-trimpath", "./cmd/sparklocal", "image", "spark", "--version", sparkVersion).Output()
+	archive, err := exec.CommandContext(t.Context(), "go", "run", "-C", "local", "-trimpath", "./cmd/sparklocal",
+		"image", "spark", "--version", sparkVersion).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +113,12 @@ func (r *release) attack(namespace string) string {
 
 	args := []string{"--master", "k8s://" + rc.Host, "--deploy-mode", "client"}
 	for _, conf := range []string{
-		"kubernetes.namespace=" + namespace, "kubernetes.container.image=" + sparkImage, "kubernetes.authenticate.executor.serviceAccountName=" + driver,
-		"kubernetes.authenticate.oauthTokenFile=" + spark.Dir + "/token", "kubernetes.authenticate.caCertFile=" + spark.Dir + "/ca.crt",
-		"executor.instances=1", "driver.memory=512m", "executor.memory=512m", "driver.host=127.0.0.1", "ui.enabled=false",
+		"kubernetes.namespace=" + namespace, "kubernetes.container.image=" + sparkImage,
+		"kubernetes.authenticate.executor.serviceAccountName=" + driver,
+		"kubernetes.authenticate.oauthTokenFile=" + spark.Dir + "/token",
+		"kubernetes.authenticate.caCertFile=" + spark.Dir + "/ca.crt",
+		"executor.instances=1", "driver.memory=512m", "executor.memory=512m", "driver.host=127.0.0.1",
+		"ui.enabled=false",
 	} {
 		args = append(args, "--conf", "spark."+conf)
 	}
@@ -122,7 +128,9 @@ func (r *release) attack(namespace string) string {
 
 	log := &untilText{text: "-exec-1\" is forbidden", found: cancel}
 
-	_, err = machine.Submit(ctx, append(args, spark.Dir+"/attack.py", sparkImage, driver, strings.TrimPrefix(rc.Host, "https://"), spark.Dir), log)
+	_, err = machine.Submit(ctx,
+		append(args, spark.Dir+"/attack.py", sparkImage, driver, strings.TrimPrefix(rc.Host, "https://"),
+			spark.Dir), log)
 	if ctx.Err() == nil {
 		t.Errorf("the driver ended: %v", err)
 	}

@@ -37,7 +37,8 @@ func (r *release) byController() client.Client {
 		{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 	}}
 
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.namespace},
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: r.namespace},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.namespace},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: r.namespace, Name: account}}}
 	for _, object := range []client.Object{role, binding} {
 		if err := r.api.Create(r.t.Context(), object); err != nil {
@@ -48,7 +49,8 @@ func (r *release) byController() client.Client {
 	}
 
 	rc := kit.Rest(r.t)
-	rc.Impersonate.UserName, rc.Impersonate.Groups = "system:serviceaccount:"+r.namespace+":"+account, []string{"system:serviceaccounts", "system:authenticated"}
+	rc.Impersonate.UserName, rc.Impersonate.Groups = "system:serviceaccount:"+r.namespace+":"+account,
+		[]string{"system:serviceaccounts", "system:authenticated"}
 
 	c, err := client.New(rc, client.Options{Scheme: r.api.Scheme()})
 	if err != nil {
@@ -75,8 +77,10 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 	stop()
 
 	thief := r.byController()
-	own := func() (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration) {
-		v, m := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
+	own := func() (*admissionregistrationv1.ValidatingWebhookConfiguration,
+		*admissionregistrationv1.MutatingWebhookConfiguration) {
+		v, m := &admissionregistrationv1.ValidatingWebhookConfiguration{},
+			&admissionregistrationv1.MutatingWebhookConfiguration{}
 
 		key := client.ObjectKey{Name: "spark-operator-admission"}
 		if err := errors.Join(r.api.Get(t.Context(), key, v), r.api.Get(t.Context(), key, m)); err != nil {
@@ -87,7 +91,8 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 	refused := func(name string, err error) {
 		t.Helper()
 
-		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "may change only the caBundle") {
+		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) ||
+			!strings.Contains(err.Error(), "may change only the caBundle") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -104,9 +109,11 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 
 	everything := []admissionregistrationv1.RuleWithOperations{{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
-		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}},
+		Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"},
+			Resources: []string{"*/*"}},
 	}}
-	url, service := "https://evil.example.com/", admissionregistrationv1.ServiceReference{Namespace: "evil", Name: "evil"}
+	url, service := "https://evil.example.com/",
+		admissionregistrationv1.ServiceReference{Namespace: "evil", Name: "evil"}
 
 	ignore, scope := admissionregistrationv1.Ignore, &metav1.LabelSelector{}
 	for name, c := range map[string]change{
@@ -122,29 +129,38 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 		}, func(w *admissionregistrationv1.MutatingWebhook) {
 			w.ClientConfig.Service, w.ClientConfig.URL = nil, &url
 		}},
-		"a Service":      {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.Service = &service }, func(w *admissionregistrationv1.MutatingWebhook) { w.ClientConfig.Service = &service }},
-		"a path":         {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.Service.Path = new("/x") }, func(w *admissionregistrationv1.MutatingWebhook) { w.ClientConfig.Service.Path = new("/x") }},
-		"a port":         {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.Service.Port = new(int32(1)) }, func(w *admissionregistrationv1.MutatingWebhook) { w.ClientConfig.Service.Port = new(int32(1)) }},
-		"rules":          {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules = everything }, func(w *admissionregistrationv1.MutatingWebhook) { w.Rules = everything }},
-		"a further rule": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules = append(w.Rules, everything...) }, func(w *admissionregistrationv1.MutatingWebhook) { w.Rules = append(w.Rules, everything...) }},
+		"a Service": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.Service = &service },
+			func(w *admissionregistrationv1.MutatingWebhook) { w.ClientConfig.Service = &service }},
+		"a path": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.Service.Path = new("/x") },
+			func(w *admissionregistrationv1.MutatingWebhook) { w.ClientConfig.Service.Path = new("/x") }},
+		"a port": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.Service.Port = new(int32(1)) }, func(w *admissionregistrationv1.MutatingWebhook) { w.ClientConfig.Service.Port = new(int32(1)) }},
+		"rules": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules = everything },
+			func(w *admissionregistrationv1.MutatingWebhook) { w.Rules = everything }},
+		"a further rule": {nil, func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules = append(w.Rules,
+				everything...)
+		}, func(w *admissionregistrationv1.MutatingWebhook) { w.Rules = append(w.Rules, everything...) }},
 		"a failure policy": {nil, func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.FailurePolicy = new(admissionregistrationv1.Fail)
 		}, func(w *admissionregistrationv1.MutatingWebhook) { w.FailurePolicy = &ignore }},
-		"a namespace": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = scope }, func(w *admissionregistrationv1.MutatingWebhook) { w.NamespaceSelector = scope }},
+		"a namespace": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = scope },
+			func(w *admissionregistrationv1.MutatingWebhook) { w.NamespaceSelector = scope }},
 		"an object selector": {nil, func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		}, func(w *admissionregistrationv1.MutatingWebhook) { w.ObjectSelector = scope }},
 		"a timeout":      {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = new(int32(30)) }, func(w *admissionregistrationv1.MutatingWebhook) { w.TimeoutSeconds = new(int32(30)) }},
 		"a match policy": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.MatchPolicy = new(admissionregistrationv1.Exact) }, func(w *admissionregistrationv1.MutatingWebhook) { w.MatchPolicy = new(admissionregistrationv1.Exact) }},
-		"no match condition": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.MatchConditions = nil }, func(w *admissionregistrationv1.MutatingWebhook) {
-			w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "a", Expression: "true"}}
-		}},
+		"no match condition": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.MatchConditions = nil },
+			func(w *admissionregistrationv1.MutatingWebhook) {
+				w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "a", Expression: "true"}}
+			}},
 		"side effects": {nil, func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.SideEffects = new(admissionregistrationv1.SideEffectClassNoneOnDryRun)
 		}, func(w *admissionregistrationv1.MutatingWebhook) {
 			w.SideEffects = new(admissionregistrationv1.SideEffectClassNoneOnDryRun)
 		}},
-		"another name": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.Name = "evil.example.com" }, func(w *admissionregistrationv1.MutatingWebhook) { w.Name = "evil.example.com" }},
+		"another name": {nil, func(w *admissionregistrationv1.ValidatingWebhook) { w.Name = "evil.example.com" },
+			func(w *admissionregistrationv1.MutatingWebhook) { w.Name = "evil.example.com" }},
 		"a reinvocation": {nil, func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.AdmissionReviewVersions = []string{"v1", "v1beta1"}
 		}, func(w *admissionregistrationv1.MutatingWebhook) {
@@ -172,13 +188,16 @@ func TestTokenCannotRedirectAdmission(t *testing.T) {
 	fewer.Webhooks, none.Webhooks = fewer.Webhooks[1:], nil
 	slices.Reverse(turned.Webhooks)
 
-	for name, object := range map[string]client.Object{"another webhook": more, "a webhook less": fewer, "no webhook": none, "another order": turned} {
+	for name, object := range map[string]client.Object{"another webhook": more, "a webhook less": fewer,
+		"no webhook": none, "another order": turned} {
 		refused(name, thief.Update(t.Context(), object, client.DryRunAll))
 	}
 
-	patch := client.RawPatch("application/json-patch+json", []byte(`[{"op":"replace","path":"/webhooks/0/rules/0/resources/0","value":"*"}]`))
+	patch := client.RawPatch("application/json-patch+json",
+		[]byte(`[{"op":"replace","path":"/webhooks/0/rules/0/resources/0","value":"*"}]`))
 	refused("a patch", thief.Patch(t.Context(), m.DeepCopy(), patch, client.DryRunAll))
-	created := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}, Webhooks: m.Webhooks}
+	created := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.namespace},
+		Webhooks: m.Webhooks}
 	refused("a creation", thief.Create(t.Context(), created.DeepCopy(), client.DryRunAll))
 	refused("a deletion", thief.Delete(t.Context(), m.DeepCopy(), client.DryRunAll))
 
@@ -229,7 +248,8 @@ func (r *release) examine(sparkctl string, more ...string) (findings []finding) 
 		r.t.Fatalf("%v, %v: %s%s", err, wrong, &out, &errs)
 	}
 
-	if failed := slices.ContainsFunc(findings, func(f finding) bool { return f.Level == "error" || f.Level == "unknown" }); failed != (err != nil) {
+	if failed := slices.ContainsFunc(findings,
+		func(f finding) bool { return f.Level == "error" || f.Level == "unknown" }); failed != (err != nil) {
 		r.t.Errorf("%v: %s", err, &out)
 	}
 	return findings
@@ -240,9 +260,11 @@ func (r *release) kubeconfig() string {
 	r.t.Helper()
 	rc := kit.Rest(r.t)
 	file := clientcmdapi.NewConfig()
-	file.Clusters["test"] = &clientcmdapi.Cluster{Server: rc.Host, CertificateAuthority: rc.CAFile, CertificateAuthorityData: rc.CAData, InsecureSkipTLSVerify: rc.Insecure}
+	file.Clusters["test"] = &clientcmdapi.Cluster{Server: rc.Host, CertificateAuthority: rc.CAFile,
+		CertificateAuthorityData: rc.CAData, InsecureSkipTLSVerify: rc.Insecure}
 	file.AuthInfos["test"] = &clientcmdapi.AuthInfo{
-		ClientCertificate: rc.CertFile, ClientCertificateData: rc.CertData, ClientKey: rc.KeyFile, ClientKeyData: rc.KeyData, Token: rc.BearerToken,
+		ClientCertificate: rc.CertFile, ClientCertificateData: rc.CertData, ClientKey: rc.KeyFile,
+		ClientKeyData: rc.KeyData, Token: rc.BearerToken,
 	}
 	file.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test", Namespace: r.namespace}
 	file.CurrentContext = "test"
@@ -261,14 +283,16 @@ func (r *release) playKubelet() {
 	kit.Wait(r.t, "a ready replica", func(ctx context.Context) error {
 		deployment, pods := &appsv1.Deployment{}, &corev1.PodList{}
 
-		err := errors.Join(r.api.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.name + "-controller"}, deployment), r.api.List(ctx, pods, client.InNamespace(r.namespace)))
+		err := errors.Join(r.api.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.name + "-controller"},
+			deployment), r.api.List(ctx, pods, client.InNamespace(r.namespace)))
 		if err != nil || deployment.Status.ReadyReplicas > 0 {
 			return err
 		}
 
 		for i := range pods.Items {
 			pod := &pods.Items[i]
-			pod.Status.Phase, pod.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			pod.Status.Phase, pod.Status.Conditions = corev1.PodRunning,
+				[]corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			err = errors.Join(err, r.api.Status().Update(ctx, pod))
 		}
 
@@ -288,7 +312,8 @@ func (r *release) sparkctl() string {
 	r.t.Helper()
 
 	program := filepath.Join(r.t.TempDir(), "sparkctl")
-	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program, "./cmd/sparkctl").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program,
+		"./cmd/sparkctl").CombinedOutput(); err != nil {
 		r.t.Fatalf("build sparkctl: %v\n%s", err, out)
 	}
 	return program
@@ -312,7 +337,8 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 
-		if f.Check == "admission" && f.Level == "ok" && strings.Contains(f.Text, "WebhookConfiguration spark-operator-admission calls") {
+		if f.Check == "admission" && f.Level == "ok" &&
+			strings.Contains(f.Text, "WebhookConfiguration spark-operator-admission calls") {
 			hooks++
 		}
 	}
@@ -322,7 +348,8 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 	}
 
 	key := metav1.ObjectMeta{Name: "spark-operator-admission"}
-	for _, object := range []client.Object{&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: key}, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: key}} {
+	for _, object := range []client.Object{&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: key},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: key}} {
 		if err := r.api.Delete(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
@@ -336,9 +363,11 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 	}
 
 	orphan := &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: r.namespace + "-webhook", Labels: map[string]string{"app.kubernetes.io/name": "spark-operator"}},
+		ObjectMeta: metav1.ObjectMeta{Name: r.namespace + "-webhook",
+			Labels: map[string]string{"app.kubernetes.io/name": "spark-operator"}},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "a.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			Name: "a.example.com", AdmissionReviewVersions: []string{"v1"},
+			SideEffects:  new(admissionregistrationv1.SideEffectClassNone),
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: r.namespace, Name: "gone"}},
 		}},
 	}
@@ -353,10 +382,12 @@ func TestDoctorOfADefaultInstallation(t *testing.T) {
 		t.Error("the webhook of an operator that is gone is not reported")
 	}
 
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "gone"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "gone"},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}
 
 	endpoints := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: r.namespace, Name: "gone", Labels: map[string]string{discoveryv1.LabelServiceName: "gone"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "gone",
+			Labels: map[string]string{discoveryv1.LabelServiceName: "gone"}},
 		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
 	}
 	if err := errors.Join(r.api.Create(t.Context(), service), r.api.Create(t.Context(), endpoints)); err != nil {

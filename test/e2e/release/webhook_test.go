@@ -37,10 +37,14 @@ func (r *release) admission() (found []string) {
 	r.t.Helper()
 
 	for _, list := range []client.ObjectList{
-		&admissionregistrationv1.ValidatingWebhookConfigurationList{}, &admissionregistrationv1.MutatingWebhookConfigurationList{},
-		&admissionregistrationv1.MutatingAdmissionPolicyList{}, &admissionregistrationv1.MutatingAdmissionPolicyBindingList{},
-		&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
-		&corev1.SecretList{}, &corev1.ServiceList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
+		&admissionregistrationv1.ValidatingWebhookConfigurationList{},
+		&admissionregistrationv1.MutatingWebhookConfigurationList{},
+		&admissionregistrationv1.MutatingAdmissionPolicyList{},
+		&admissionregistrationv1.MutatingAdmissionPolicyBindingList{},
+		&admissionregistrationv1.ValidatingAdmissionPolicyList{},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
+		&corev1.SecretList{}, &corev1.ServiceList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
+		&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{},
 	} {
 		err := r.api.List(r.t.Context(), list)
 		if meta.IsNoMatchError(err) {
@@ -53,7 +57,8 @@ func (r *release) admission() (found []string) {
 
 		err = meta.EachListItem(list, func(item runtime.Object) error {
 			object := item.(client.Object)
-			if strings.Contains(object.GetName(), "-admission") && (object.GetNamespace() == r.namespace || object.GetNamespace() == "") {
+			if strings.Contains(object.GetName(), "-admission") &&
+				(object.GetNamespace() == r.namespace || object.GetNamespace() == "") {
 				found = append(found, strings.TrimPrefix(fmt.Sprintf("%T ", object), "*v1.")+object.GetName())
 			}
 			return nil
@@ -100,14 +105,17 @@ func (r *release) run() (requests *record, stop func()) {
 	dir := r.t.TempDir()
 
 	program := filepath.Join(dir, "spark-operator")
-	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program, "./cmd/spark-operator").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program,
+		"./cmd/spark-operator").CombinedOutput(); err != nil {
 		r.t.Fatalf("build the operator: %v\n%s", err, out)
 	}
 
 	requests = &record{}
 
-	files := map[string]string{"config.yaml": r.configurationFile(), "kubeconfig": fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
-		clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}]}`, r.proxy(requests))}
+	files := map[string]string{"config.yaml": r.configurationFile(),
+		"kubeconfig": fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+		clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}]}`,
+			r.proxy(requests))}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			r.t.Fatal(err)
@@ -141,7 +149,8 @@ func (r *release) configurationFile() string {
 	r.t.Helper()
 
 	file := &corev1.ConfigMap{}
-	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"}, file); err != nil {
+	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"},
+		file); err != nil {
 		r.t.Fatal(err)
 	}
 
@@ -150,7 +159,8 @@ func (r *release) configurationFile() string {
 		r.t.Fatal(err)
 	}
 
-	cfg.Health.BindAddress, cfg.Metrics.BindAddress, cfg.Pprof.BindAddress, cfg.Webhook.BindAddress = config.Off, config.Off, config.Off, "127.0.0.1:0"
+	cfg.Health.BindAddress, cfg.Metrics.BindAddress, cfg.Pprof.BindAddress, cfg.Webhook.BindAddress = config.Off,
+		config.Off, config.Off, "127.0.0.1:0"
 
 	text, err := kyaml.Marshal(cfg)
 	if err != nil {
@@ -164,7 +174,8 @@ func (r *release) configurationFile() string {
 func (r *release) proxy(requests *record) string {
 	r.t.Helper()
 	rc := kit.Rest(r.t)
-	rc.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + r.namespace + ":spark-operator-controller",
+	rc.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + r.namespace +
+		":spark-operator-controller",
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + r.namespace, "system:authenticated"}}
 
 	transport, err := rest.TransportFor(rc)
@@ -203,7 +214,8 @@ type record struct {
 // /apis/GROUP/VERSION/... with an optional namespaces/NAMESPACE.
 func (r *record) add(req *http.Request, status int) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
-	if parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):]; len(parts) > 2 && parts[0] == "namespaces" {
+	if parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):]; len(parts) > 2 &&
+		parts[0] == "namespaces" {
 		parts = parts[2:]
 	}
 
@@ -213,7 +225,8 @@ func (r *record) add(req *http.Request, status int) {
 
 	named := len(parts) > 1
 
-	verb := map[string]string{http.MethodPut: "update", http.MethodPost: "create", http.MethodPatch: "patch", http.MethodDelete: "delete"}[req.Method]
+	verb := map[string]string{http.MethodPut: "update", http.MethodPost: "create", http.MethodPatch: "patch",
+		http.MethodDelete: "delete"}[req.Method]
 	switch {
 	case req.Method == http.MethodGet && named:
 		verb = "get"
@@ -262,7 +275,8 @@ func (r *record) matching(resources ...string) (lines []string) {
 // objects. The environment variable OLD_CHART can name the directory of another chart for the first installation.
 func TestWebhookOfARelease(t *testing.T) {
 	r := newRelease(t)
-	r.install(cmp.Or(os.Getenv("OLD_CHART"), filepath.Join("test", "e2e", "release", "testdata", "before-webhook")), "{}")
+	r.install(cmp.Or(os.Getenv("OLD_CHART"),
+		filepath.Join("test", "e2e", "release", "testdata", "before-webhook")), "{}")
 
 	if found := r.admission(); len(found) > 0 {
 		t.Fatalf("before: %q", found)
@@ -284,7 +298,8 @@ func TestWebhookOfARelease(t *testing.T) {
 	stop()
 	r.upgrade("webhook: {enable: false}")
 
-	policies := slices.DeleteFunc(slices.Clone(on), func(object string) bool { return !strings.HasPrefix(object, "MutatingAdmissionPolicy") })
+	policies := slices.DeleteFunc(slices.Clone(on),
+		func(object string) bool { return !strings.HasPrefix(object, "MutatingAdmissionPolicy") })
 	if left := r.admission(); !slices.Equal(left, policies) {
 		t.Errorf("when it is off: %q, want %q", left, policies)
 	}
@@ -313,7 +328,8 @@ func TestRightsOfTheWebhook(t *testing.T) {
 	requests, stop := r.run()
 	r.waitTrusted(5)
 
-	resources := []string{"secrets", "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "resourcequotas"}
+	resources := []string{"secrets", "validatingwebhookconfigurations", "mutatingwebhookconfigurations",
+		"resourcequotas"}
 	want := r.grantedRequests(resources)
 	kit.Wait(t, "the requests", func(context.Context) error {
 		if got := requests.matching(resources...); !slices.Equal(got, want) {
@@ -337,7 +353,8 @@ func (r *release) grantedRequests(resources []string) (lines []string) {
 	var clusterRoles rbacv1.ClusterRoleList
 
 	ours := client.MatchingLabels{"app.kubernetes.io/instance": name, "app.kubernetes.io/component": "controller"}
-	if err := errors.Join(r.api.List(r.t.Context(), &roles, client.InNamespace(r.namespace), ours), r.api.List(r.t.Context(), &clusterRoles, ours)); err != nil {
+	if err := errors.Join(r.api.List(r.t.Context(), &roles, client.InNamespace(r.namespace), ours),
+		r.api.List(r.t.Context(), &clusterRoles, ours)); err != nil {
 		r.t.Fatal(err)
 	}
 

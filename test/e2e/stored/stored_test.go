@@ -25,36 +25,49 @@ func TestFactsNormalizesObjects(t *testing.T) {
 		name, object string
 		want         map[string]string
 	}{
-		{"fields of the API server are omitted", `{"kind": "Pod", "metadata": {"uid": "u", "resourceVersion": "7", "generation": 1, "creationTimestamp": "t",
+		{"fields of the API server are omitted",
+			`{"kind": "Pod", "metadata": {"uid": "u", "resourceVersion": "7", "generation": 1, "creationTimestamp": "t",
 			"managedFields": [{}], "selfLink": "/", "name": "x"}, "status": {"phase": "Pending"}}`,
 			map[string]string{"kind": `"Pod"`, "metadata.name": `"x"`}},
-		{"the longest name is replaced", `{"metadata": {"name": "pi-4f-driver", "labels": {"spark-app-selector": "spark-77"}}, "spec": {"a": "pi-4f.svc"}}`,
-			map[string]string{"metadata.name": `"{driver}"`, "metadata.labels[spark-app-selector]": `"{app id}"`, "spec.a": `"{prefix}.svc"`}},
-		{"lists with names have no order", `{"spec": {"env": [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]}}`,
-			map[string]string{"spec.env[A].name": `"A"`, "spec.env[A].value": `"1"`, "spec.env[B].name": `"B"`, "spec.env[B].value": `"2"`}},
+		{"the longest name is replaced",
+			`{"metadata": {"name": "pi-4f-driver", "labels": {"spark-app-selector": "spark-77"}}, "spec": {"a": "pi-4f.svc"}}`,
+			map[string]string{"metadata.name": `"{driver}"`, "metadata.labels[spark-app-selector]": `"{app id}"`,
+				"spec.a": `"{prefix}.svc"`}},
+		{"lists with names have no order",
+			`{"spec": {"env": [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]}}`,
+			map[string]string{"spec.env[A].name": `"A"`, "spec.env[A].value": `"1"`, "spec.env[B].name": `"B"`,
+				"spec.env[B].value": `"2"`}},
 		{"a name that occurs twice", `{"spec": {"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}}`,
-			map[string]string{"spec.env[A].name": `"A"`, "spec.env[A].value": `"1"`, "spec.env[A#2].name": `"A"`, "spec.env[A#2].value": `"2"`}},
+			map[string]string{"spec.env[A].name": `"A"`, "spec.env[A].value": `"1"`, "spec.env[A#2].name": `"A"`,
+				"spec.env[A#2].value": `"2"`}},
 		{"other lists have an order", `{"spec": {"args": ["driver", "pi-4f"]}}`,
 			map[string]string{"spec.args[0]": `"driver"`, "spec.args[1]": `"{prefix}"`}},
 		{"containers have names and an order", `{"spec": {"containers": [{"name": "b"}, {"name": "a"}]}}`,
-			map[string]string{"spec.containers[a].name": `"a"`, "spec.containers[b].name": `"b"`, "spec.containers in order": `["b","a"]`}},
+			map[string]string{"spec.containers[a].name": `"a"`, "spec.containers[b].name": `"b"`,
+				"spec.containers in order": `["b","a"]`}},
 		{"empty values are kept", `{"spec": {"emptyDir": {}, "items": []}}`,
 			map[string]string{"spec.emptyDir": "{}", "spec.items": "[]"}},
 		{"numbers, booleans and null", `{"spec": {"n": 420, "yes": true, "none": null}}`,
 			map[string]string{"spec.n": "420", "spec.yes": "true", "spec.none": "null"}},
-		{"the UID of an owner is omitted", `{"metadata": {"ownerReferences": [{"kind": "Pod", "name": "pi-4f-driver", "uid": "u"}]}}`,
-			map[string]string{"metadata.ownerReferences[Pod].kind": `"Pod"`, "metadata.ownerReferences[Pod].name": `"{driver}"`}},
+		{"the UID of an owner is omitted",
+			`{"metadata": {"ownerReferences": [{"kind": "Pod", "name": "pi-4f-driver", "uid": "u"}]}}`,
+			map[string]string{"metadata.ownerReferences[Pod].kind": `"Pod"`,
+				"metadata.ownerReferences[Pod].name": `"{driver}"`}},
 		{"random names", `{"spec": {"volumes": [{"name": "kube-api-access-x7f2a"}], "dir": "/var/data/spark-01234567-89ab-cdef-0123-456789abcdef",
 			"url": "spark://10.88.0.17:7078"}}`,
-			map[string]string{"spec.volumes[kube-api-access-{random}].name": `"kube-api-access-{random}"`, "spec.dir": `"/var/data/spark-{uuid}"`,
+			map[string]string{"spec.volumes[kube-api-access-{random}].name": `"kube-api-access-{random}"`,
+				"spec.dir": `"/var/data/spark-{uuid}"`,
 				"spec.url": `"spark://{pod address}:7078"`}},
 		{"Java options have no order", `{"spec": {"env": [{"name": "SPARK_JAVA_OPT_1", "value": "-Da=1"}]}}`,
 			map[string]string{"spec.env[SPARK_JAVA_OPT -Da=1]": "{}"}},
 		{"properties", `{"data": {"spark.properties": "#one\n#two\nspark.b=local\\:///x\nspark.a=spark-77\nspark.app.submitTime=17\n", "spark.kubernetes.namespace": "ns"}}`,
-			map[string]string{"data[spark.properties][spark.b]": `"local:///x"`, "data[spark.properties][spark.a]": `"{app id}"`,
-				"data[spark.properties][spark.app.submitTime]": `"{time}"`, "data[spark.kubernetes.namespace]": `"ns"`}},
+			map[string]string{"data[spark.properties][spark.b]": `"local:///x"`,
+				"data[spark.properties][spark.a]":              `"{app id}"`,
+				"data[spark.properties][spark.app.submitTime]": `"{time}"`,
+				"data[spark.kubernetes.namespace]":             `"ns"`}},
 		{"a pod template", `{"data": {"podspec-configmap-key": "spec:\n  containers:\n  - name: x\n"}}`,
-			map[string]string{"data[podspec-configmap-key].spec.containers[x].name": `"x"`, "data[podspec-configmap-key].spec.containers in order": `["x"]`}},
+			map[string]string{"data[podspec-configmap-key].spec.containers[x].name": `"x"`,
+				"data[podspec-configmap-key].spec.containers in order": `["x"]`}},
 		{"an empty object", `{}`, map[string]string{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -70,8 +83,10 @@ func TestCompareFindsDifferences(t *testing.T) {
 		"driver pod": object(t, `{"metadata": {"name": "a-driver"}, "spec": {"same": 1, "other": 1, "ours": true}}`),
 		"only ours":  object(t, `{"kind": "Secret"}`),
 	}
-	submitted := Set{"driver pod": object(t, `{"metadata": {"name": "b-77-driver"}, "spec": {"same": 1, "other": 2, "theirs": true}}`)}
-	got := Compare(native, submitted, NewNames(map[string]string{"a-driver": "driver"}), NewNames(map[string]string{"b-77-driver": "driver"}))
+	submitted := Set{"driver pod": object(t,
+		`{"metadata": {"name": "b-77-driver"}, "spec": {"same": 1, "other": 2, "theirs": true}}`)}
+	got := Compare(native, submitted, NewNames(map[string]string{"a-driver": "driver"}),
+		NewNames(map[string]string{"b-77-driver": "driver"}))
 
 	want := []Difference{
 		{"driver pod", "spec.other", "1", "2"},
@@ -83,7 +98,8 @@ func TestCompareFindsDifferences(t *testing.T) {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
 
-	if text := got[1].String(); !strings.Contains(text, "spec.ours") || !strings.Contains(text, "spark-submit: absent") {
+	if text := got[1].String(); !strings.Contains(text, "spec.ours") ||
+		!strings.Contains(text, "spark-submit: absent") {
 		t.Errorf("a difference says %q", text)
 	}
 

@@ -57,13 +57,14 @@ var (
 	generated = regexp.MustCompile(`[0-9a-f]{8,}`)
 	numbers   = regexp.MustCompile(`[0-9]+`)
 	stages    = regexp.MustCompile(`(?m)^stage .*\n`)
+	peaks     = regexp.MustCompile(`,\s+at\s+most\s+[0-9]+\s+executors?\s+at\s+once`)
 	durations = regexp.MustCompile(`\b0[smhd](0[smh])?\b`)
 )
 
 // Stable returns a form of a screen that is the same in every run of the same commands. It removes or replaces numbers,
-// durations, generated names, events and the ends of logs. It removes the states that a command printed while it waited
-// and the active stages of Spark, and replaces the kubelet's message about a problem. It then omits repeated lines. The
-// result has one word per line, so the line breaks of the screen have no effect.
+// durations, generated names, events, peaks of executors and the ends of logs. It removes the states that a command
+// printed while it waited and the active stages of Spark, and replaces the kubelet's message about a problem. It then
+// omits repeated lines. The result has one word per line, so the line breaks of the screen have no effect.
 func Stable(screen string) string {
 	screen = states.ReplaceAllString(screen, "$1")
 	for causes.MatchString(screen) {
@@ -73,6 +74,7 @@ func Stable(screen string) string {
 	screen = logs.ReplaceAllString(screen, "log:\n")
 	screen = events.ReplaceAllString(screen, "events:\n")
 	screen = stages.ReplaceAllString(screen, "")
+	screen = peaks.ReplaceAllString(screen, "") // a short run ends before its executors get a node, or after it
 	screen = generated.ReplaceAllString(screen, "ID")
 	screen = numbers.ReplaceAllString(screen, "0")
 	screen = durations.ReplaceAllString(screen, "DURATION")

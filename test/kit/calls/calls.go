@@ -17,6 +17,8 @@ import (
 func Of(t testing.TB, function string, once, run func()) int64 {
 	t.Helper()
 
+	once() // fills what is computed only in the first run of a process
+
 	known := allocations(function, once)
 	seen := allocations(function, run)
 
@@ -38,16 +40,12 @@ func Of(t testing.TB, function string, once, run func()) int64 {
 // allocations returns how many objects each place in a function allocates while run runs. A place is the part of a
 // stack above the function.
 func allocations(function string, run func()) map[string]int64 {
-	rate := runtime.MemProfileRate
-	runtime.MemProfileRate = 1
-	defer func() { runtime.MemProfileRate = rate }()
-
 	before := map[[len(runtime.MemProfileRecord{}.Stack0)]uintptr]int64{}
 	for _, record := range profile() {
 		before[record.Stack0] += record.AllocObjects
 	}
 
-	run()
+	recorded(run)
 
 	all := map[string]int64{}
 	for _, record := range profile() {
@@ -61,6 +59,15 @@ func allocations(function string, run func()) map[string]int64 {
 		}
 	}
 	return all
+}
+
+// recorded calls run while every allocation is recorded. Only run is recorded, because records are expensive.
+func recorded(run func()) {
+	rate := runtime.MemProfileRate
+	runtime.MemProfileRate = 1
+	defer func() { runtime.MemProfileRate = rate }()
+
+	run()
 }
 
 // profile returns the allocations until now.

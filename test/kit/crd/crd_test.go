@@ -70,7 +70,8 @@ func TestGaps(t *testing.T) {
 		{"no pattern", ", pattern: '^[a-z]+$'", "", "", ""},
 		{"optional", "required: [size]", "required: []", "", ""},
 		{"one more property", "mode: {", "more: {type: string}\n              mode: {", "", ""},
-		{"kept as it is", "status: {type: object, properties: {ready: {type: boolean}}}", "status: {type: object, x-kubernetes-preserve-unknown-fields: true}", "", ""},
+		{"kept as it is", "status: {type: object, properties: {ready: {type: boolean}}}",
+			"status: {type: object, x-kubernetes-preserve-unknown-fields: true}", "", ""},
 
 		{"another short name", "shortNames: [th]", "shortNames: [tg]", "names", "differs"},
 		{"another scope", "scope: Namespaced", "scope: Cluster", "scope", "differs"},
@@ -79,10 +80,12 @@ func TestGaps(t *testing.T) {
 		{"another column", "name: Size, type: integer", "name: Big, type: integer", "v1 columns", "differs"},
 		{"no status", "subresources: {status: {}}", "subresources: {}", "v1 subresources", "differs"},
 		{"missing property", "mode: {type: string, enum: [a, b]}", "", ".spec.mode", "missing"},
-		{"missing property of an element", ", level: {type: integer, default: 1}", "", ".spec.parts[].level", "missing"},
+		{"missing property of an element", ", level: {type: integer, default: 1}", "", ".spec.parts[].level",
+			"missing"},
 		{"missing additional properties", ", additionalProperties: {type: string}", "", ".spec.tags{}", "missing"},
 		{"one more required", "required: [size]", "required: [size, mode]", ".spec.mode", "required"},
-		{"another type", "tags: {type: object, additionalProperties: {type: string}}", "tags: {type: object, additionalProperties: {type: boolean}}",
+		{"another type", "tags: {type: object, additionalProperties: {type: string}}",
+			"tags: {type: object, additionalProperties: {type: boolean}}",
 			".spec.tags{}", "type"},
 		{"another format", "format: int32", "format: int64", ".spec.size", "format"},
 		{"higher minimum", "minimum: 1,", "minimum: 2,", ".spec.size", "minimum 2"},
@@ -94,12 +97,14 @@ func TestGaps(t *testing.T) {
 			"tags: {type: object, additionalProperties: {type: string, enum: [x]}}", ".spec.tags{}", "enumeration"},
 		{"shorter", "maxLength: 10", "maxLength: 9", ".spec.name", "maxLength 9"},
 		{"another pattern", "'^[a-z]+$'", "'^[a-z]*$'", ".spec.name", "pattern"},
-		{"a rule", "maxLength: 10", "maxLength: 10, x-kubernetes-validations: [{rule: 'size(self) > 1'}]", ".spec.name", "rule"},
+		{"a rule", "maxLength: 10", "maxLength: 10, x-kubernetes-validations: [{rule: 'size(self) > 1'}]", ".spec.name",
+			"rule"},
 		{"null dropped", ", nullable: true", "", ".spec.when", "null"},
 		{"unknown fields dropped", ", x-kubernetes-preserve-unknown-fields: true", "", ".spec.raw", "unknown fields"},
 		{"another default", "default: 1", "default: 2", ".spec.parts[].level", "default"},
 		{"another merge key", "list-map-keys: [name]", "list-map-keys: [level]", ".spec.parts", "list map keys"},
-		{"another combination", "anyOf: [{type: integer}, {type: string}]", "anyOf: [{type: string}, {type: integer}]", ".spec.port", "anyOf"},
+		{"another combination", "anyOf: [{type: integer}, {type: string}]", "anyOf: [{type: string}, {type: integer}]",
+			".spec.port", "anyOf"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if !strings.Contains(plain, tc.old) {
@@ -134,7 +139,8 @@ func TestAdmit(t *testing.T) {
 		{"not JSON", `{`, "unexpected end"},
 	} {
 		_, errs := schema.Admit([]byte(tc.object))
-		if got := errs.ToAggregate(); (got == nil) != (tc.refused == "") || got != nil && !strings.Contains(got.Error(), tc.refused) {
+		if got := errs.ToAggregate(); (got == nil) != (tc.refused == "") || got != nil &&
+			!strings.Contains(got.Error(), tc.refused) {
 			t.Errorf("%s: got %v, want %q", tc.name, got, tc.refused)
 		}
 	}
@@ -159,8 +165,9 @@ func TestNewSchemaRefusesBadDefinitions(t *testing.T) {
 	for name, text := range map[string]string{
 		"not structural":    strings.Replace(plain, "size: {type: integer,", "size: {", 1),
 		"rule that is none": strings.Replace(plain, "maxLength: 10", "x-kubernetes-validations: [{rule: 'self ='}]", 1),
-		"rule too costly":   strings.Replace(plain, "additionalProperties: {type: string}", "additionalProperties: {type: string, x-kubernetes-validations: [{rule: \"self.matches('(a|b)*c')\"}]}", 1),
-		"no approval":       strings.ReplaceAll(plain, "example.com", "example.k8s.io"),
+		"rule too costly": strings.Replace(plain, "additionalProperties: {type: string}",
+			"additionalProperties: {type: string, x-kubernetes-validations: [{rule: \"self.matches('(a|b)*c')\"}]}", 1),
+		"no approval": strings.ReplaceAll(plain, "example.com", "example.k8s.io"),
 	} {
 		if _, err := NewSchema(parse(t, text), "v1"); err == nil {
 			t.Errorf("%s: no error", name)
@@ -196,7 +203,8 @@ func TestProbes(t *testing.T) {
 		}
 	}
 
-	for _, path := range []string{".spec.size", ".spec.mode", ".spec.name", ".spec.when", ".spec.port", ".spec.tags{}", ".spec.parts[].level", ".status.ready"} {
+	for _, path := range []string{".spec.size", ".spec.mode", ".spec.name", ".spec.when", ".spec.port", ".spec.tags{}",
+		".spec.parts[].level", ".status.ready"} {
 		if accepted[path] == 0 {
 			t.Errorf("%s: no probe is accepted", path)
 		}

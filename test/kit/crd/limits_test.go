@@ -20,7 +20,8 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 		kind          bounds.Kind
 	}{
 		{"sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", v1beta2.Bounds()["SparkApplication"]},
-		{"sparkoperator.k8s.io_scheduledsparkapplications.yaml", "v1beta2", v1beta2.Bounds()["ScheduledSparkApplication"]},
+		{"sparkoperator.k8s.io_scheduledsparkapplications.yaml", "v1beta2",
+			v1beta2.Bounds()["ScheduledSparkApplication"]},
 		{"sparkoperator.k8s.io_sparkconnects.yaml", "v1alpha1", v1alpha1.Bounds()["SparkConnect"]},
 		{"spark.apache.org_sparkapplications.yaml", "v1", sparkv1.Bounds()["SparkApplication"]},
 		{"spark.apache.org_sparkapplications.yaml", "v1beta1", sparkv1.Bounds()["SparkApplication"]},
@@ -37,12 +38,15 @@ func TestDefinitionsHaveTheLimitsOfDecoding(t *testing.T) {
 			compared++
 
 			switch {
-			case strings.HasSuffix(held.Path, ".metadata.managedFields"), strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
+			case strings.HasSuffix(held.Path, ".metadata.managedFields"),
+				strings.HasSuffix(held.Path, ".metadata.ownerReferences"):
 				// The API server drops these fields from metadata inside a spec.
 			case !found:
-				t.Errorf("%s: decoding limits %s to %d, but the definition has no such property", test.file, key, held.Max)
+				t.Errorf("%s: decoding limits %s to %d, but the definition has no such property", test.file, key,
+					held.Max)
 			case got != held.Max && (held.Sort != "list" || got <= 0 || got > held.Max):
-				t.Errorf("%s: decoding limits %s to %d, but the definition limits it to %d", test.file, key, held.Max, got)
+				t.Errorf("%s: decoding limits %s to %d, but the definition limits it to %d", test.file, key,
+					held.Max, got)
 			}
 		}
 

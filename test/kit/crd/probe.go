@@ -19,16 +19,22 @@ import (
 // The Go type must be able to decode every accepted object, because a typed client's watch ends at the first object
 // that it cannot decode.
 func Probes(crd *apiextensionsv1.CustomResourceDefinition, version string) iter.Seq2[string, map[string]any] {
-	root := schemaOf(crd, version)
+	return objects(crd, version, func(part string) iter.Seq2[string, any] {
+		property := schemaOf(crd, version).Properties[part]
+		return (&Comparison{}).probes("."+part, &property, nil)
+	})
+}
+
+// objects returns an object of a definition for each value of its spec and of its status.
+func objects(crd *apiextensionsv1.CustomResourceDefinition, version string, values func(part string) iter.Seq2[string, any]) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
 		kind := map[string]any{
 			"apiVersion": crd.Spec.Group + "/" + version, "kind": crd.Spec.Names.Kind,
 			"metadata": map[string]any{"name": "probe", "namespace": "default"},
 		}
 		for _, part := range []string{"spec", "status"} {
-			property := root.Properties[part]
-			for path, value := range probes("."+part, &property) {
-				obj, _ := sample(root).(map[string]any)
+			for path, value := range values(part) {
+				obj, _ := sample(schemaOf(crd, version)).(map[string]any)
 				maps.Copy(obj, kind)
 
 				obj[part] = value
@@ -40,8 +46,9 @@ func Probes(crd *apiextensionsv1.CustomResourceDefinition, version string) iter.
 	}
 }
 
-// probes returns the probe values for a schema, and for its properties and items at any depth.
-func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, any] {
+// probes returns the probe values for a schema, and for its properties and items at any depth. The argument other is
+// the counterpart of the schema; nil without a comparison.
+func (c *Comparison) probes(path string, s *apiextensionsv1.JSONSchemaProps, other counterpart) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, v := range leaves(s) {
 			if !yield(path, v) {
@@ -49,9 +56,36 @@ func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, a
 			}
 		}
 
+		at := c.pairOf(s, other)
+		if values, done := c.inside[at]; done {
+			c.Repeated += values
+			return
+		}
+
+		values := -c.Repeated
+		for path, value := range c.inner(path, s, other) {
+			if !yield(path, value) {
+				return
+			}
+			values++
+		}
+
+		if at != (pair{}) {
+			c.inside[at] = values + c.Repeated
+		}
+	}
+}
+
+// inner returns the values of probes that have a value of a property or an item.
+func (c *Comparison) inner(path string, s *apiextensionsv1.JSONSchemaProps, other counterpart) iter.Seq2[string, any] {
+	if other == nil {
+		other = unknown{}
+	}
+
+	return func(yield func(string, any) bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-			property := s.Properties[name]
-			for at, value := range probes(path+"."+name, &property) {
+			schema := s.Properties[name]
+			for at, value := range c.probes(path+"."+name, &schema, other.property(name)) {
 				obj, _ := sample(s).(map[string]any)
 
 				obj[name] = value
@@ -62,7 +96,7 @@ func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, a
 		}
 
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-			for at, value := range probes(path+"{}", s.AdditionalProperties.Schema) {
+			for at, value := range c.probes(path+"{}", s.AdditionalProperties.Schema, other.property("")) {
 				if !yield(at, map[string]any{"key": value}) {
 					return
 				}
@@ -70,7 +104,7 @@ func probes(path string, s *apiextensionsv1.JSONSchemaProps) iter.Seq2[string, a
 		}
 
 		if s.Items != nil && s.Items.Schema != nil {
-			for at, value := range probes(path+"[]", s.Items.Schema) {
+			for at, value := range c.probes(path+"[]", s.Items.Schema, other.item()) {
 				if !yield(at, []any{value}) {
 					return
 				}

@@ -21,30 +21,19 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/test/kit/checkout"
 )
 
-// Root returns the root of the repository. It is the nearest parent folder of the test that contains the go.mod of the
-// main module.
+// Root returns the root of the repository, as checkout.Root does. It ends the test if there is none.
 func Root(t testing.TB) string {
 	t.Helper()
 
-	dir, err := os.Getwd()
+	dir, err := checkout.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	for {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && bytes.HasPrefix(mod, []byte("module github.com/sparkoperator/spark-operator\n")) {
-			return dir
-		}
-
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod of the main module above the test's directory")
-		}
-
-		dir = filepath.Dir(dir)
-	}
+	return dir
 }
 
 // Ours reads one of our definitions by its file name in config/crd. tools/generate.sh writes these files.

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// Etcd is the largest size of an object that etcd accepts, minus the size of the data that surrounds the object.
-	Etcd = 1536<<10 - 8<<10
-	// Spec is the largest size of a value in a spec. It is slightly below the documented limit, so that the operator
+	// etcdSize is the largest size of an object that etcd accepts, minus the size of the data that surrounds the object.
+	etcdSize = 1536<<10 - 8<<10
+	// specSize is the largest size of a value in a spec. It is slightly below the documented limit, so that the operator
 	// does not reject the measured object.
-	Spec = 512<<10 - 8<<10
+	specSize = 512<<10 - 8<<10
 	// sampleSize is the size of the texts that the sample uses.
 	sampleSize = 96 << 10
 	// most is the number of items that the operator accepts in a list, and mostEntries the number of entries in a map.
@@ -218,7 +218,7 @@ func together(d *Definition, fields []*Field, turn int) *Case {
 // of its values, which is the longest text if the field is a string, and one more value, which the field's index i
 // selects.
 func (g *Generator) worst(f *Field, i, base int) []Worst {
-	size := Spec
+	size := specSize
 	if !g.Thorough {
 		size = sampleSize
 	}
@@ -242,7 +242,7 @@ func (g *Generator) worst(f *Field, i, base int) []Worst {
 		}
 
 		if g.Thorough && f.Schema.Type == "string" && len(f.Schema.Enum) == 0 {
-			all = append(all, strs(f.Schema, []text{repeated("as long as etcd takes", "a", Etcd)})...)
+			all = append(all, strs(f.Schema, []text{repeated("as long as etcd takes", "a", etcdSize)})...)
 		}
 	}
 	return all
@@ -261,18 +261,18 @@ func (g *Generator) lists(f *Field, i int) []Worst {
 		all = append(all, Worst{name, func() any { return items(f, how, count, size) }})
 	}
 	if g.Thorough || i%2 == 0 {
-		add(distinct, most, Spec)
+		add(distinct, most, specSize)
 	}
 
 	if g.Thorough || i%2 == 1 {
-		add(fat, most, Spec)
+		add(fat, most, specSize)
 	}
 
 	if g.Thorough {
-		add(bare, 1<<20, Etcd)
-		add(distinct, 1<<20, Etcd)
-		add(distinct, 1<<20, Spec)
-		add(fat, 1<<20, Etcd)
+		add(bare, 1<<20, etcdSize)
+		add(distinct, 1<<20, etcdSize)
+		add(distinct, 1<<20, specSize)
+		add(fat, 1<<20, etcdSize)
 	}
 	return all
 }
@@ -335,9 +335,9 @@ func (g *Generator) entries(f *Field) []Worst {
 		}}
 	}
 
-	all := []Worst{many(mostEntries, Spec)}
+	all := []Worst{many(mostEntries, specSize)}
 	if g.Thorough {
-		all = append(all, long(sampleSize), many(1<<20, Etcd), many(1<<20, Spec), long(Spec), long(Etcd))
+		all = append(all, long(sampleSize), many(1<<20, etcdSize), many(1<<20, specSize), long(specSize), long(etcdSize))
 	}
 	return all
 }
@@ -406,7 +406,7 @@ func parent(f *Field) string { return strings.Join(f.Path[:len(f.Path)-1], ".") 
 func (g *Generator) pair(d *Definition, a, b *Field) *Case {
 	return &Case{Definition: d, Field: a.String() + " x " + b.String(), Value: "as many distinct ones as the operator takes", set: func(object tree) {
 		for _, f := range []*Field{a, b} {
-			put(object, d.Schema, f.Path, many(f, most, Spec/2))
+			put(object, d.Schema, f.Path, many(f, most, specSize/2))
 		}
 	}}
 }

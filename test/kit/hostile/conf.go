@@ -67,7 +67,7 @@ func (g *Generator) key(d *Definition, f *Field, key string, i int) []*Case {
 		}
 	}
 
-	size := Spec
+	size := specSize
 	if !g.Thorough {
 		size = sampleSize
 	}

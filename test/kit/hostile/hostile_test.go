@@ -15,7 +15,8 @@ func generator(t *testing.T, thorough bool) *Generator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Generator{Definitions: definitions, Keys: []string{"spark.app.name", "spark.executorEnv."}, Thorough: thorough}
+	return &Generator{Definitions: definitions, Keys: []string{"spark.app.name", "spark.executorEnv."},
+		Thorough: thorough}
 }
 
 // TestEveryRawFieldHasAType checks that the operator's Go type is known for each field whose schema accepts anything.

@@ -234,7 +234,7 @@ func (g *Generator) schedules(d *Definition) []*Case {
 // accepts.
 func (g *Generator) filled(d *Definition) []*Case {
 	var all []*Case
-	for _, size := range []int{Spec, Etcd} {
+	for _, size := range []int{specSize, etcdSize} {
 		for _, typed := range []bool{true, false} {
 			for _, count := range []int{20, 100, most} {
 				value := fmt.Sprintf("%d each, %d KiB in all, typed %t", count, size>>10, typed)

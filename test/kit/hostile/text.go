@@ -93,7 +93,7 @@ func makeTexts(typed bool, size int) []text {
 		repeated("dots", "a.", size), repeated("slashes", "a/", size), repeated("colons", "a:", size), repeated("blanks", " ", size),
 		repeated("quotes", `\"`, size/2), repeated("less than", "<", size/6), repeated("control", "\x01", size/6), repeated("line ends", "\n", size/2),
 		repeated("percent", "%41", size), within("s3a://user:secret@host/", repeated("query", "?a=b&", size-30), ""),
-		fixed("alias bomb", AliasBomb(9)), text{"wide alias bomb", 128 << 10, 1 << 10, WideAliases},
+		fixed("alias bomb", aliasBomb(9)), text{"wide alias bomb", 128 << 10, 1 << 10, wideAliases},
 		repeated("JSON lists", "[", size), repeated("JSON objects", `{"a":`, size), repeated("YAML lists", "- ", min(size, 20000)), repeated("YAML maps", "a: ", min(size, 20000)),
 		text{"lists in lists", min(size, 19000), 8, func(size int) string { return strings.Repeat("[", size/2) + strings.Repeat("]", size/2) }},
 		numbered("JSON entries", `"k%d":0,`, size), fixed("scalar bomb", "a: !!binary "+strings.Repeat("QUFB", 1000)),
@@ -127,8 +127,8 @@ func times() []text {
 	}
 }
 
-// AliasBomb returns a YAML text whose aliases expand to 10^levels words.
-func AliasBomb(levels int) string {
+// aliasBomb returns a YAML text whose aliases expand to 10^levels words.
+func aliasBomb(levels int) string {
 	var out strings.Builder
 	out.WriteString("a0: &a0 lol\n")
 
@@ -138,8 +138,8 @@ func AliasBomb(levels int) string {
 	return out.String()
 }
 
-// WideAliases returns a YAML text of a given size. Half of the text is one long string. The other half consists of
+// wideAliases returns a YAML text of a given size. Half of the text is one long string. The other half consists of
 // aliases that refer to this string.
-func WideAliases(size int) string {
+func wideAliases(size int) string {
 	return "a: &a " + strings.Repeat("x", size/2) + "\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", size/6-10), ",") + "]\n"
 }

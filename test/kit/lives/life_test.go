@@ -17,14 +17,21 @@ func TestTrail(t *testing.T) {
 		trail []lifecycle.Transition
 		wrong string
 	}{
-		"none":      {lifecycle.New, nil, ""},
-		"whole":     {lifecycle.Done, []lifecycle.Transition{step(lifecycle.New, lifecycle.Ended), step(lifecycle.Ended, lifecycle.Done)}, ""},
+		"none": {lifecycle.New, nil, ""},
+		"whole": {lifecycle.Done,
+			[]lifecycle.Transition{step(lifecycle.New, lifecycle.Ended), step(lifecycle.Ended, lifecycle.Done)}, ""},
 		"elsewhere": {lifecycle.Done, []lifecycle.Transition{step(lifecycle.Ended, lifecycle.Done)}, "does not begin"},
-		"a gap":     {lifecycle.Done, []lifecycle.Transition{step(lifecycle.New, lifecycle.Ended), step(lifecycle.New, lifecycle.Done)}, "does not begin"},
-		"forbidden": {lifecycle.New, []lifecycle.Transition{step(lifecycle.New, lifecycle.Done), step(lifecycle.Done, lifecycle.New)}, "is not in Transitions"},
-		"short":     {lifecycle.Done, []lifecycle.Transition{step(lifecycle.New, lifecycle.Ended)}, "the trail ends at"},
+		"a gap": {lifecycle.Done,
+			[]lifecycle.Transition{step(lifecycle.New, lifecycle.Ended), step(lifecycle.New, lifecycle.Done)},
+			"does not begin"},
+		"forbidden": {lifecycle.New,
+			[]lifecycle.Transition{step(lifecycle.New, lifecycle.Done), step(lifecycle.Done, lifecycle.New)},
+			"is not in Transitions"},
+		"short": {lifecycle.Done, []lifecycle.Transition{step(lifecycle.New, lifecycle.Ended)},
+			"the trail ends at"},
 	} {
-		if wrong := Trail(lifecycle.New, test.to, test.trail, allowed); (wrong == "") != (test.wrong == "") || !strings.Contains(wrong, test.wrong) {
+		if wrong := Trail(lifecycle.New, test.to, test.trail, allowed); (wrong == "") != (test.wrong == "") ||
+			!strings.Contains(wrong, test.wrong) {
 			t.Errorf("%s: %q, want %q", name, wrong, test.wrong)
 		}
 	}
@@ -32,7 +39,8 @@ func TestTrail(t *testing.T) {
 
 func TestLife(t *testing.T) {
 	l := New(1, 2, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	if crash := Caught(func() { l.Fail("rule %d", 1); CutShort("here"); l.Fail("never") }); crash == nil || crash.Where != "here" {
+	if crash := Caught(func() { l.Fail("rule %d", 1); CutShort("here"); l.Fail("never") }); crash == nil ||
+		crash.Where != "here" {
 		t.Errorf("crash %v", crash)
 	}
 

@@ -97,7 +97,8 @@ func TestDefinitionsRefuseTheirRows(t *testing.T) {
 					refused = append(refused, errs...)
 					switch {
 					case (len(errs) > 0) != (r.By == ByDefinition):
-						t.Errorf("%s %s: %s: want it to be refused by %q, but the definition finds %v", file, version, piece, r.By, errs)
+						t.Errorf("%s %s: %s: want it to be refused by %q, but the definition finds %v", file, version,
+							piece, r.By, errs)
 					case i == 0 && len(errs) > 0 && !strings.Contains(errs.ToAggregate().Error(), r.Says):
 						t.Errorf("%s %s: %s: the definition says %v, want %q", file, version, piece, errs, r.Says)
 					}
@@ -106,7 +107,8 @@ func TestDefinitionsRefuseTheirRows(t *testing.T) {
 
 			for _, rule := range crd.Rules(crd.Ours(t, file), version) {
 				if !slices.ContainsFunc(refused, func(e *field.Error) bool { return says(e, rule) && at(e, rule) }) {
-					t.Errorf("%s %s: no row is refused by the rule at %q: %s", file, version, rule.Path, rule.Message)
+					t.Errorf("%s %s: no row of the kind's testdata/refusals.yaml is refused by the rule at %q: %s",
+						file, version, rule.Path, rule.Message)
 				}
 			}
 		}

@@ -15,33 +15,60 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind"
-	"github.com/sparkoperator/spark-operator/internal/engine/kind/typed"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// Kind returns a minimal kind, whose applications have one attempt and no retries. It uses no dialect.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Name:     "tiny",
-		New:      func() client.Object { return &v1beta2.SparkApplication{} },
-		Status:   typed.Of(func(app *v1beta2.SparkApplication) any { return &app.Status }),
-		Decide:   typed.Decides(Decide),
-		Progress: kind.Progress{Standing: kinds.SparkApplications(config.Default, nil).Progress.Standing},
-		Render:   typed.Renders(Render),
-		Events: typed.With(func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []dialect.Event {
+// Applications is a minimal kind, whose applications have one attempt and no retries. It uses no dialect. A test can
+// replace its functions.
+type Applications struct {
+	OnDecide func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan
+	OnRender func(*v1beta2.SparkApplication, lifecycle.Action, time.Time) (submit.Objects, error)
+	OnEvents func(*v1beta2.SparkApplication, lifecycle.Plan) []dialect.Event
+
+	contract.Kind // of the operator, for what no test replaces
+	traits        contract.Traits
+}
+
+// Kind returns the kind Applications with the functions of this package.
+func Kind() *Applications {
+	return &Applications{
+		OnDecide: Decide, OnRender: Render, Kind: configured.For(kinds.SparkApplication).Build(config.Default, nil), traits: contract.Traits{Name: "tiny"},
+		OnEvents: func(_ *v1beta2.SparkApplication, plan lifecycle.Plan) []dialect.Event {
 			var events []dialect.Event
 			for _, t := range plan.Transitions {
 				events = append(events, dialect.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(t.To), Message: t.Cause.Message})
 			}
 			return events
-		}),
+		},
 	}
+}
+
+// Traits returns the constant properties of the kind.
+func (k *Applications) Traits() *contract.Traits { return &k.traits }
+
+// ObservedGeneration returns the generation of an object, because Decide stores none.
+func (k *Applications) ObservedGeneration(object client.Object) int64 { return object.GetGeneration() }
+
+// Decide calls OnDecide.
+func (k *Applications) Decide(object client.Object, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	return k.OnDecide(object.(*v1beta2.SparkApplication), seen, now)
+}
+
+// Render calls OnRender.
+func (k *Applications) Render(object client.Object, action lifecycle.Action, now time.Time) (submit.Objects, error) {
+	return k.OnRender(object.(*v1beta2.SparkApplication), action, now)
+}
+
+// Events calls OnEvents.
+func (k *Applications) Events(object client.Object, plan lifecycle.Plan) []dialect.Event {
+	return k.OnEvents(object.(*v1beta2.SparkApplication), plan)
 }
 
 // Decide is the decision function of Kind.
@@ -138,43 +165,62 @@ func Driver(app *v1beta2.SparkApplication, attempt int32) *corev1.Pod {
 	return pod
 }
 
+// schedules is the kind that Schedules returns.
+type schedules struct {
+	contract.Kind // of the operator, for what is the same
+	runs          // likewise
+	traits        contract.Traits
+}
+
+// runs are the methods of runs.Kind that schedules do not replace.
+type runs interface {
+	NewRun() client.Object
+	NewRunList() client.ObjectList
+	RunSummary(run client.Object) client.Object
+	RunDue(object, run client.Object) time.Time
+	RunResult(notice lifecycle.Notice) string
+}
+
 // Schedules returns a minimal kind of schedules. A schedule starts one run. The name of the run ends with the value of
 // spec.schedule.
 //
 // With the policy Forbid, a run starts only after the previous run ended. If the cache contains no previous run, the
 // decision requests a read from the API server, to confirm that there is none. A suspended schedule deletes all its
 // runs.
-func Schedules() kind.Kind {
-	own := kinds.Schedules(config.Default, nil).Runs
-	return kind.Kind{
-		Name:   "tinyschedule",
-		New:    func() client.Object { return &v1beta2.ScheduledSparkApplication{} },
-		Status: typed.Of(func(s *v1beta2.ScheduledSparkApplication) any { return &s.Status }),
-		Decide: typed.Decides(DecideSchedule),
-		Runs: &kind.Runs{
-			New:     func() client.Object { return &v1beta2.SparkApplication{} },
-			List:    func() client.ObjectList { return &v1beta2.SparkApplicationList{} },
-			Labels:  func(client.Object) map[string]string { return nil }, // the owner references identify the schedule
-			Facts:   RunFacts,
-			Summary: own.Summary,
-			Render: func(s client.Object, action lifecycle.Action) (client.Object, error) {
-				return RenderRun(s.(*v1beta2.ScheduledSparkApplication), action)
-			},
-			Due:    own.Due,
-			Result: own.Result,
-		},
-		Events: typed.With(func(_ *v1beta2.ScheduledSparkApplication, plan lifecycle.Plan) []dialect.Event {
-			var events []dialect.Event
-			for _, action := range plan.Actions {
-				events = append(events, dialect.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
-			}
-			return events
-		}),
+func Schedules() contract.Kind {
+	own := configured.For(kinds.Schedule).Build(config.Default, nil)
+	return &schedules{Kind: own, runs: own.(runs), traits: contract.Traits{Name: "tinyschedule"}}
+}
+
+func (k *schedules) Traits() *contract.Traits { return &k.traits }
+
+func (*schedules) ObservedGeneration(object client.Object) int64 { return object.GetGeneration() }
+
+func (*schedules) Standing(client.Object) lifecycle.Standing { return lifecycle.Standing{} }
+
+func (*schedules) Decide(object client.Object, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	return decideSchedule(object.(*v1beta2.ScheduledSparkApplication), seen, now)
+}
+
+func (*schedules) Events(_ client.Object, plan lifecycle.Plan) []dialect.Event {
+	var events []dialect.Event
+	for _, action := range plan.Actions {
+		events = append(events, dialect.Event{Type: corev1.EventTypeNormal, Reason: "Tiny" + string(action.Verb), Message: action.Name})
 	}
+	return events
+}
+
+// RunLabels returns nothing, because the owner references identify the schedule.
+func (*schedules) RunLabels(client.Object) map[string]string { return nil }
+
+func (*schedules) RunPodLabel() string { return "" }
+
+func (*schedules) RenderRun(object client.Object, action lifecycle.Action) (client.Object, error) {
+	return RenderRun(object.(*v1beta2.ScheduledSparkApplication), action)
 }
 
 // RunFacts returns the facts about a run of Schedules.
-func RunFacts(object client.Object) lifecycle.Run {
+func (*schedules) RunFacts(object client.Object) lifecycle.Run {
 	run := object.(*v1beta2.SparkApplication)
 
 	facts := lifecycle.Run{Name: run.Name, UID: string(run.UID), Deleting: run.DeletionTimestamp != nil}
@@ -187,8 +233,8 @@ func RunFacts(object client.Object) lifecycle.Run {
 	return facts
 }
 
-// DecideSchedule is the decision function of Schedules.
-func DecideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
+// decideSchedule is the decision function of Schedules.
+func decideSchedule(s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, _ time.Time) lifecycle.Plan {
 	var plan lifecycle.Plan
 	s.Status.PastSuccessfulRunNames, s.Status.Reason = nil, ""
 

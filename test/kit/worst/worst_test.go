@@ -14,21 +14,34 @@ func TestCompareFindsQuadraticWork(t *testing.T) {
 		cost   func(n int) time.Duration
 		linear bool
 	}{
-		"linear":                               {func(n int) time.Duration { return time.Duration(n) * item }, true},
-		"linear plus a fixed cost":             {func(n int) time.Duration { return time.Duration(n+few) * item }, true},
-		"quadratic":                            {func(n int) time.Duration { return time.Duration(n*n/few) * item }, false},
-		"half quadratic at 250 items":          {func(n int) time.Duration { return time.Duration(n+n*n/250) * item }, false},
-		"half quadratic at 400 items":          {func(n int) time.Duration { return time.Duration(n+n*n/400) * item }, false},
-		"half quadratic at 500 items":          {func(n int) time.Duration { return time.Duration(n+n*n/500) * item }, true},
-		"quadratic, but too cheap to matter":   {func(n int) time.Duration { return time.Duration(n*n) * 10 * time.Nanosecond }, true},
-		"linear, slower in its first run":      {slowAtFirst(func(n int) time.Duration { return time.Duration(n) * item }), true},
-		"half quadratic at 250, slow at first": {slowAtFirst(func(n int) time.Duration { return time.Duration(n+n*n/250) * item }), false},
+		"linear": {func(n int) time.Duration { return time.Duration(n) * item }, true},
+		"linear plus a fixed cost": {func(n int) time.Duration {
+			return time.Duration(n+
+				few) * item
+		}, true},
+		"quadratic": {func(n int) time.Duration { return time.Duration(n*n/few) * item },
+			false},
+		"half quadratic at 250 items": {func(n int) time.Duration { return time.Duration(n+n*n/250) * item },
+			false},
+		"half quadratic at 400 items": {func(n int) time.Duration { return time.Duration(n+n*n/400) * item },
+			false},
+		"half quadratic at 500 items": {func(n int) time.Duration {
+			return time.Duration(n+
+				n*n/500) * item
+		}, true},
+		"quadratic, but too cheap to matter": {func(n int) time.Duration { return time.Duration(n*n) * 10 * time.Nanosecond }, true},
+		"linear, slower in its first run":    {slowAtFirst(func(n int) time.Duration { return time.Duration(n) * item }), true},
+		"half quadratic at 250, slow at first": {slowAtFirst(func(n int) time.Duration {
+			return time.Duration(n+
+				n*n/250) * item
+		}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			small, large, linear := compare(func() time.Duration { return test.cost(few * factor) },
 				func(int) time.Duration { return test.cost(few) })
 			if linear != test.linear {
-				t.Errorf("linear = %v, want %v (%v for %d items, %v for %d)", linear, test.linear, small, few, large, few*factor)
+				t.Errorf("linear = %v, want %v (%v for %d items, %v for %d)", linear, test.linear, small, few, large,
+					few*factor)
 			}
 		})
 	}

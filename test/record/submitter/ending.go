@@ -69,7 +69,7 @@ func (m *Machine) End(ctx context.Context, e record.Ending, log *os.File) (code 
 // fetch copies an artifact with Maven into the cache directory of sparklocal, unless it is there.
 // It returns the pattern of its file.
 func fetch(ctx context.Context, artifact string) (pattern string, err error) {
-	cache, err := CacheDir()
+	cache, err := cacheDir()
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +95,7 @@ func fetch(ctx context.Context, artifact string) (pattern string, err error) {
 
 // readJars reads the JARs that match a pattern below the cache directory of sparklocal.
 func readJars(pattern string, jars map[string][]byte) error {
-	cache, err := CacheDir()
+	cache, err := cacheDir()
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// CacheDir returns the directory for unpacked layers: sparklocal/record in $XDG_CACHE_HOME or in $HOME/.cache.
-func CacheDir() (string, error) {
+// cacheDir returns the directory for unpacked layers: sparklocal/record in $XDG_CACHE_HOME or in $HOME/.cache.
+func cacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("directory for unpacked images: %w: set XDG_CACHE_HOME or HOME", err)

@@ -32,7 +32,8 @@ func pack(t *testing.T, entries ...entry) []byte {
 
 	w := tar.NewWriter(&out)
 	for _, e := range entries {
-		h := tar.Header{Name: e.name, Mode: e.mode, Typeflag: e.kind, Linkname: e.target, Uid: os.Getuid(), Gid: os.Getgid(), Size: int64(len(e.content))}
+		h := tar.Header{Name: e.name, Mode: e.mode, Typeflag: e.kind, Linkname: e.target, Uid: os.Getuid(),
+			Gid: os.Getgid(), Size: int64(len(e.content))}
 		if h.Typeflag == 0 {
 			h.Typeflag = tar.TypeReg
 		}
@@ -72,7 +73,8 @@ func TestUnpackImageCachesLayers(t *testing.T) {
 		entry{name: "dev/null", kind: tar.TypeChar, mode: 0o666})
 	top := pack(t, entry{name: "./opt/spark/RELEASE", content: "Spark", mode: 0o600})
 	file := archive(t,
-		entry{name: "aa.tar", content: string(base), mode: 0o644}, entry{name: "bb.tar", content: string(top), mode: 0o644},
+		entry{name: "aa.tar", content: string(base), mode: 0o644},
+		entry{name: "bb.tar", content: string(top), mode: 0o644},
 		entry{name: "manifest.json", content: `[{"Layers":["aa.tar","bb.tar"]}]`, mode: 0o644})
 	cache := t.TempDir()
 
@@ -86,8 +88,10 @@ func TestUnpackImageCachesLayers(t *testing.T) {
 	}
 
 	want := []string{
-		"aa drwxr-xr-x", "aa/bin Lrwxrwxrwx", "aa/dev drwxr-xr-x", "aa/tmp dtrwxrwxrwx", "aa/usr drwxr-xr-x", "aa/usr/bin drwxr-xr-x",
-		"aa/usr/bin/j urwxr-xr-x", "aa/usr/bin/java urwxr-xr-x", "bb drwxr-xr-x", "bb/opt drwxr-xr-x", "bb/opt/spark drwxr-xr-x",
+		"aa drwxr-xr-x", "aa/bin Lrwxrwxrwx", "aa/dev drwxr-xr-x", "aa/tmp dtrwxrwxrwx", "aa/usr drwxr-xr-x",
+		"aa/usr/bin drwxr-xr-x",
+		"aa/usr/bin/j urwxr-xr-x", "aa/usr/bin/java urwxr-xr-x", "bb drwxr-xr-x", "bb/opt drwxr-xr-x",
+		"bb/opt/spark drwxr-xr-x",
 		"bb/opt/spark/RELEASE -rw-------",
 	}
 	if diff := cmp.Diff(want, tree(t, cache)); diff != "" {
@@ -111,7 +115,8 @@ func TestForgetRemovesUnusedLayers(t *testing.T) {
 	cache := t.TempDir()
 	layer := pack(t, entry{name: "a", content: "b", mode: 0o644})
 
-	file := archive(t, entry{name: "manifest.json", content: `[{"Layers":["used.tar"]}]`}, entry{name: "used.tar", content: string(layer)})
+	file := archive(t, entry{name: "manifest.json", content: `[{"Layers":["used.tar"]}]`},
+		entry{name: "used.tar", content: string(layer)})
 	if _, err := unpackImage(t.Context(), file, cache); err != nil {
 		t.Fatal(err)
 	}
@@ -172,13 +177,16 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 		entries     []entry
 	}{
 		{"no image", "is not a docker-archive with exactly one image", []entry{{name: "a", content: "b"}}},
-		{"two images", "is not a docker-archive with exactly one image", []entry{{name: "manifest.json", content: `[{"Layers":["a.tar"]},{"Layers":["b.tar"]}]`}}},
+		{"two images", "is not a docker-archive with exactly one image",
+			[]entry{{name: "manifest.json", content: `[{"Layers":["a.tar"]},{"Layers":["b.tar"]}]`}}},
 		{"compressed layers", "compressed", []entry{{name: "manifest.json", content: `[{"Layers":["a.tar.gz"]}]`}}},
 		{"a file outside the directory", "escapes", []entry{
-			{name: "manifest.json", content: `[{"Layers":["a.tar"]}]`}, {name: "a.tar", content: string(pack(t, entry{name: "../../b", content: "c"}))}}},
+			{name: "manifest.json", content: `[{"Layers":["a.tar"]}]`},
+			{name: "a.tar", content: string(pack(t, entry{name: "../../b", content: "c"}))}}},
 		{"a file outside the directory through a link", "escapes", []entry{
 			{name: "manifest.json", content: `[{"Layers":["a.tar"]}]`},
-			{name: "a.tar", content: string(pack(t, entry{name: "out", kind: tar.TypeSymlink, target: "/tmp"}, entry{name: "out/b", content: "c"}))}}},
+			{name: "a.tar", content: string(pack(t, entry{name: "out", kind: tar.TypeSymlink, target: "/tmp"},
+				entry{name: "out/b", content: "c"}))}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.about, func(t *testing.T) {
@@ -200,7 +208,8 @@ func TestUnpackRejectsInvalidArchives(t *testing.T) {
 // these marks.
 func TestWhiteoutsAreTranslated(t *testing.T) {
 	dir := t.TempDir()
-	layer := pack(t, entry{name: "a/", mode: 0o755, kind: tar.TypeDir}, entry{name: "a/.wh.gone"}, entry{name: "a/" + opaqueWhiteout})
+	layer := pack(t, entry{name: "a/", mode: 0o755, kind: tar.TypeDir}, entry{name: "a/.wh.gone"},
+		entry{name: "a/" + opaqueWhiteout})
 
 	err := unpackLayer(t.Context(), bytes.NewReader(layer), dir)
 	if os.Geteuid() != 0 {
@@ -215,7 +224,8 @@ func TestWhiteoutsAreTranslated(t *testing.T) {
 	}
 
 	var stat syscall.Stat_t
-	if err := syscall.Lstat(filepath.Join(dir, "a/gone"), &stat); err != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFCHR || stat.Rdev != 0 {
+	if err := syscall.Lstat(filepath.Join(dir, "a/gone"), &stat); err != nil ||
+		stat.Mode&syscall.S_IFMT != syscall.S_IFCHR || stat.Rdev != 0 {
 		t.Errorf("mode %o, device %d, %v", stat.Mode, stat.Rdev, err)
 	}
 

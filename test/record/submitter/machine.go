@@ -63,7 +63,7 @@ func newMachine(ctx context.Context, version, archive string, host bool) (*Machi
 		return nil, errors.New("only root can run spark-submit in its own file system: run this command as root")
 	}
 
-	cache, err := CacheDir()
+	cache, err := cacheDir()
 	if err != nil {
 		return nil, err
 	}

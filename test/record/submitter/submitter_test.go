@@ -18,13 +18,18 @@ import (
 func TestExplainFindsTheMessage(t *testing.T) {
 	tests := []struct{ about, output, want string }{
 		{"an exception", "26/11/21 INFO x\nException in thread \"main\" org.apache.spark.SparkException: Must be so\n\tat a.b(c)\n", "Must be so"},
-		{"an exception with another message in its cause", "Exception in thread \"main\" a.B: Could not load.\n\tat x\nCaused by: a.C: not there\nCaused by: a.D: at all\n",
+		{"an exception with another message in its cause",
+			"Exception in thread \"main\" a.B: Could not load.\n\tat x\nCaused by: a.C: not there\nCaused by: a.D: at all\n",
 			"Could not load.: not there: at all"},
-		{"an exception with the same message in its cause", "Exception in thread \"main\" a.B: a.C: not there\n\tat x\nCaused by: a.C: not there\n", "a.C: not there"},
-		{"an exception without a message", "Exception in thread \"main\" java.lang.NullPointerException\n", "java.lang.NullPointerException"},
-		{"an error of the launcher", "Error: Missing argument for option '--name'.\n\nUsage: spark-submit\n", "Missing argument for option '--name'."},
+		{"an exception with the same message in its cause",
+			"Exception in thread \"main\" a.B: a.C: not there\n\tat x\nCaused by: a.C: not there\n", "a.C: not there"},
+		{"an exception without a message", "Exception in thread \"main\" java.lang.NullPointerException\n",
+			"java.lang.NullPointerException"},
+		{"an error of the launcher", "Error: Missing argument for option '--name'.\n\nUsage: spark-submit\n",
+			"Missing argument for option '--name'."},
 		{"an error and an exception", "Error: one\nException in thread \"main\" a.B: two\n", "two"},
-		{"an exception after a logged exception", "ERROR x\na.C: first\n\tat x\nCaused by: a.D: cause\nException in thread \"main\" a.B: last\n", "last"},
+		{"an exception after a logged exception",
+			"ERROR x\na.C: first\n\tat x\nCaused by: a.D: cause\nException in thread \"main\" a.B: last\n", "last"},
 		{"nothing", "killed\n", "spark-submit failed without an error message"},
 	}
 	for _, tt := range tests {
@@ -86,11 +91,15 @@ func TestOwnClassesAreForSpecialCases(t *testing.T) {
 	}{
 		{"nothing", record.Case{}, nil},
 		{"an environment that Spark reads each time", record.Case{Env: map[string]string{"PYSPARK_PYTHON": "p"}}, nil},
-		{"a configuration directory", record.Case{Files: map[string]string{"conf/a": ""}}, []string{"/case/conf", ownClasses}},
-		{"Hadoop's and YARN's directories", record.Case{Env: map[string]string{"HADOOP_CONF_DIR": "/h", "YARN_CONF_DIR": "/y"}}, []string{"/h", "/y", ownClasses}},
+		{"a configuration directory", record.Case{Files: map[string]string{"conf/a": ""}},
+			[]string{"/case/conf", ownClasses}},
+		{"Hadoop's and YARN's directories",
+			record.Case{Env: map[string]string{"HADOOP_CONF_DIR": "/h", "YARN_CONF_DIR": "/y"}},
+			[]string{"/h", "/y", ownClasses}},
 		{"another Hadoop user", record.Case{Env: map[string]string{"HADOOP_USER_NAME": "u"}}, []string{ownClasses}},
 		{"a proxy user", record.Case{Args: []string{"--proxy-user", "u"}}, []string{ownClasses}},
-		{"Kerberos", record.Case{Args: []string{"--conf", "spark.kubernetes.kerberos.krb5.path=/k"}}, []string{ownClasses}},
+		{"Kerberos", record.Case{Args: []string{"--conf", "spark.kubernetes.kerberos.krb5.path=/k"}},
+			[]string{ownClasses}},
 		{"system properties", record.Case{SystemProperties: map[string]string{"a": "b"}}, []string{ownClasses}},
 	}
 	for _, tt := range tests {
@@ -107,7 +116,8 @@ func TestOwnClassesAreForSpecialCases(t *testing.T) {
 }
 
 func TestScriptsGiveTheEnvironment(t *testing.T) {
-	if got := scripts("3.5.9", nil); got["SPARK_SCALA_VERSION"] != "2.12" || got["SPARK_CONF_DIR"] != record.SparkHome+"/conf" {
+	if got := scripts("3.5.9", nil); got["SPARK_SCALA_VERSION"] != "2.12" ||
+		got["SPARK_CONF_DIR"] != record.SparkHome+"/conf" {
 		t.Errorf("3.5.9: %v", got)
 	}
 

@@ -4,12 +4,15 @@
      - events: read to find why a pod does not start.
      - ResourceQuotas: cached for the webhook, only with webhook.resourceQuotaEnforcement.
      - access reviews: to find whether a driver lacks a right.
+     - metrics of pods: only with usage.samples.
+     - logs of pods, and updates of ConfigMaps: only if logs are kept, and if some of them are kept in ConfigMaps.
      - pods: also created in dry runs, to find why a driver gets no executors.
      - service accounts: read one at a time, to find whether the token of such a driver is void.
      - Services, and Ingresses and routes if they are switched on: patched when their options change.
      - Services, NetworkPolicies and budgets: patched when somebody else has edited them.
      - custom resources of spark.apache.org: patched to remove the finalizers of its other operator.
      - objects of a standalone cluster: patched when its spec changes.
+     - Kueue's Workloads: the requests for quota, only with kueue.enable.
      - Secrets: created for the pods that run spark-submit, and for standalone clusters whose configuration has secrets;
        deleted by their labels, and never read (docs/decisions/0005). */}}
 {{- define "spark-operator.controller.rules" -}}
@@ -80,6 +83,21 @@
 - apiGroups: [""]
   resources: [pods, configmaps]
   verbs: [get, list, watch, create, delete]
+{{- if ((.Values.config).usage).samples }}
+- apiGroups: [metrics.k8s.io]
+  resources: [pods]
+  verbs: [list]
+{{- end }}
+{{- if .Values.logs }}
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+{{- range .Values.logs }}{{ if not .store }}
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [update]
+{{- break }}{{ end }}{{ end }}
+{{- end }}
 - apiGroups: [""]
   resources: [services]
   verbs: [get, list, watch, create, patch, delete]
@@ -114,6 +132,14 @@
   resources: [podgroups]
   verbs: [get, list, watch, create, delete]
 {{- end }}
+{{- end }}
+{{- if .Values.controller.kueue.enable }}
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads/status]
+  verbs: [patch]
 {{- end }}
 - apiGroups: [""]
   resources: [events]

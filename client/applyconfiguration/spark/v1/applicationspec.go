@@ -15,7 +15,8 @@ type ApplicationSpecApplyConfiguration struct {
 	MainClass *string `json:"mainClass,omitempty"`
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
-	// Holds the application: while true, no attempt starts. An attempt that runs continues.
+	// Suspends the application: while true, no attempt starts, and an attempt that runs is stopped. When it is false
+	// again, the next attempt starts, without use of a restart.
 	Suspend *bool `json:"suspend,omitempty"`
 	// The application's jar and, separated by commas, further jars (spark.jars, unless sparkConf sets it). Takes
 	// precedence over pyFiles and sparkRFiles.
@@ -23,26 +24,26 @@ type ApplicationSpecApplyConfiguration struct {
 	// The application's Python file and, separated by commas, further files (spark.submit.pyFiles, unless sparkConf
 	// sets it). Takes precedence over sparkRFiles.
 	PyFiles *string `json:"pyFiles,omitempty"`
-	// The application's R file.
+	// The R file that the application runs. Its name ends in .R.
 	SparkRFiles *string `json:"sparkRFiles,omitempty"`
 	// Files for the working directories, separated by commas (spark.files, unless sparkConf sets it).
 	Files *string `json:"files,omitempty"`
 	// Where the driver runs. ClusterMode (the default): in its own pod. ClientMode is not supported: the application
 	// fails.
 	DeploymentMode *sparkv1.DeploymentMode `json:"deploymentMode,omitempty"`
-	// The user to impersonate (spark-submit --proxy-user).
+	// The user whom the application impersonates in Hadoop (spark-submit --proxy-user).
 	ProxyUser *string `json:"proxyUser,omitempty"`
-	// Arguments of the application.
+	// Arguments of the application, passed to its program in this order.
 	DriverArgs []string `json:"driverArgs,omitempty"`
 	// Spark configuration. {{SPARK_VERSION}} in names of images stands for runtimeVersions.sparkVersion.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// Restarts, timeouts, the number of executors, and how long objects are kept.
 	ApplicationTolerations *ApplicationTolerationsApplyConfiguration `json:"applicationTolerations,omitempty"`
-	// The driver's pod.
+	// The template of the driver's pod. Default: Spark's own pod, with what sparkConf sets.
 	DriverSpec *PodTemplateApplyConfiguration `json:"driverSpec,omitempty"`
-	// The executors' pods.
+	// The template of the executors' pods. Default: Spark's own pod, with what sparkConf sets.
 	ExecutorSpec *PodTemplateApplyConfiguration `json:"executorSpec,omitempty"`
-	// Services of the driver, each with an Ingress.
+	// Services of the driver, each with an Ingress that leads to it. At most 20.
 	DriverServiceIngressList []DriverServiceIngressApplyConfiguration `json:"driverServiceIngressList,omitempty"`
 	// Services of the driver, each with an HTTPRoute of the Gateway API.
 	DriverHTTPRouteList []DriverHTTPRouteApplyConfiguration `json:"driverHttpRouteList,omitempty"`

@@ -12,13 +12,13 @@ import (
 //
 // ApplicationState is a state of an application, with its time and its reason.
 type ApplicationStateApplyConfiguration struct {
-	// The state.
+	// One of the states of Apache Spark's operator, such as Submitted, RunningHealthy, Succeeded or Failed.
 	CurrentStateSummary *sparkv1.ApplicationStateSummary `json:"currentStateSummary,omitempty"`
 	// Why the state is Suspended.
 	SuspendReason *sparkv1.SuspendReason `json:"suspendReason,omitempty"`
 	// When the application entered the state, in the form of RFC 3339 with fractions of a second.
 	LastTransitionTime *string `json:"lastTransitionTime,omitempty"`
-	// The reason, as a sentence.
+	// Why the application is in this state and what to do, as a sentence.
 	Message *string `json:"message,omitempty"`
 	// The status of the driver's pod when the application entered the state, if it explains the state. It contains no
 	// null.

@@ -12,12 +12,12 @@ import (
 //
 // ApplicationStatus is the last observed state of an application.
 type ApplicationStatusApplyConfiguration struct {
-	// The current state.
+	// The state that the application is in, since when, and why.
 	CurrentState *ApplicationStateApplyConfiguration `json:"currentState,omitempty"`
 	// The states that the application has been in, by an increasing decimal number. They include the states of earlier
 	// attempts unless the operator trims the history.
 	StateTransitionHistory map[string]ApplicationStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
-	// The current attempt.
+	// Number, restarts and states of the current attempt to run the application.
 	CurrentAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"currentAttemptSummary,omitempty"`
 	// The attempt before the current one. Absent during the first attempt.
 	PreviousAttemptSummary *ApplicationAttemptSummaryApplyConfiguration `json:"previousAttemptSummary,omitempty"`

@@ -13,7 +13,7 @@ type ApplicationTimeoutConfigApplyConfiguration struct {
 	// Time from the start of the driver's container until its pod is ready. Default 300000.
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`
 	// Time from the moment at which the driver is ready until enough executors run. The time starts again when the
-	// first executors run. Default 300000.
+	// first executors run. Time behind scheduling gates does not count. Default 300000.
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
 	// How long the deletion of an attempt's objects may take after the attempt's end. After that time the objects are
 	// deleted without a grace period. Default 300000.

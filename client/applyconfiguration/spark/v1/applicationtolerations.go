@@ -18,7 +18,8 @@ type ApplicationTolerationsApplyConfiguration struct {
 	ApplicationTimeoutConfig *ApplicationTimeoutConfigApplyConfiguration `json:"applicationTimeoutConfig,omitempty"`
 	// How many executors the application needs.
 	InstanceConfig *InstanceConfigApplyConfiguration `json:"instanceConfig,omitempty"`
-	// Whether the objects of the last attempt are kept after its end: Always, Never (the default) or OnFailure.
+	// Whether the objects of the last attempt are kept after its end: Always, Never (the default) or OnFailure. Has no
+	// effect if restartPolicy is another than Never: an application that may restart keeps no objects.
 	ResourceRetainPolicy *sparkv1.ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
 	// How long the objects of the last attempt are kept, in milliseconds. Negative: as long as the application exists.
 	ResourceRetainDurationMillis *int64 `json:"resourceRetainDurationMillis,omitempty"`

@@ -9,7 +9,7 @@ package v1
 type ClusterAttemptSummaryApplyConfiguration struct {
 	// The attempt's number and its restarts.
 	AttemptInfo *ClusterAttemptInfoApplyConfiguration `json:"attemptInfo,omitempty"`
-	// The states of the attempt.
+	// The states that the cluster was in during the attempt, by an increasing decimal number.
 	StateTransitionHistory map[string]ClusterStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
 }
 

@@ -9,13 +9,14 @@ package v1
 type ClusterSpecApplyConfiguration struct {
 	// The versions of Spark, Scala and Java in the image.
 	RuntimeVersions *RuntimeVersionsApplyConfiguration `json:"runtimeVersions,omitempty"`
-	// Holds the cluster: while true, none of its objects is created or changed. A cluster that runs continues.
+	// Suspends the cluster: while true, none of its objects is created, and the pods and objects of a cluster that runs
+	// are deleted, except its Services. When it is false again, the cluster starts from its current spec.
 	Suspend *bool `json:"suspend,omitempty"`
-	// The number of workers.
+	// How many workers the cluster has.
 	ClusterTolerations *ClusterTolerationsApplyConfiguration `json:"clusterTolerations,omitempty"`
-	// The master.
+	// The master's pod, its StatefulSet and its Service. Default: what sparkConf sets.
 	MasterSpec *MasterSpecApplyConfiguration `json:"masterSpec,omitempty"`
-	// The workers.
+	// The workers' pods, their StatefulSet and their Service. Default: what sparkConf sets.
 	WorkerSpec *WorkerSpecApplyConfiguration `json:"workerSpec,omitempty"`
 	// Spark configuration of the master and the workers. {{SPARK_VERSION}} in image names stands for
 	// runtimeVersions.sparkVersion.

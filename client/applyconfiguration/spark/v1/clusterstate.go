@@ -11,13 +11,13 @@ import (
 //
 // ClusterState is a state of a cluster, with its time and its reason.
 type ClusterStateApplyConfiguration struct {
-	// The state.
+	// Submitted, SchedulingFailure, RunningHealthy, Failed or ResourceReleased.
 	CurrentStateSummary *sparkv1.ClusterStateSummary `json:"currentStateSummary,omitempty"`
 	// Why the state is Suspended.
 	SuspendReason *sparkv1.SuspendReason `json:"suspendReason,omitempty"`
 	// When the cluster entered the state, in the form of RFC 3339 with fractions of a second.
 	LastTransitionTime *string `json:"lastTransitionTime,omitempty"`
-	// The reason, as a sentence.
+	// Why the cluster is in this state and what to do, as a sentence.
 	Message *string `json:"message,omitempty"`
 }
 

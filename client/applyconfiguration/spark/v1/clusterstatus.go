@@ -11,13 +11,13 @@ import (
 //
 // ClusterStatus is the last observed state of a cluster.
 type ClusterStatusApplyConfiguration struct {
-	// The current state.
+	// The state that the cluster is in, since when, and why.
 	CurrentState *ClusterStateApplyConfiguration `json:"currentState,omitempty"`
 	// The states that the cluster has been in, by an increasing decimal number.
 	StateTransitionHistory map[string]ClusterStateApplyConfiguration `json:"stateTransitionHistory,omitempty"`
-	// The current attempt.
+	// Number, restarts and states of the current attempt to run the cluster.
 	CurrentAttemptSummary *ClusterAttemptSummaryApplyConfiguration `json:"currentAttemptSummary,omitempty"`
-	// The attempt before the current one.
+	// The same of the attempt before the current one. Absent during the first attempt.
 	PreviousAttemptSummary *ClusterAttemptSummaryApplyConfiguration `json:"previousAttemptSummary,omitempty"`
 	// Conditions: Progressing, ObjectsApplied, and in the common form Ready, Reconciling, Stalled, Degraded, Failed.
 	// Specific to this operator.

@@ -7,7 +7,7 @@ package v1
 //
 // ClusterTolerations contains the number of workers.
 type ClusterTolerationsApplyConfiguration struct {
-	// The number of workers.
+	// How many workers the cluster has: at the start, and at least and at most with an autoscaler.
 	InstanceConfig *WorkerInstanceConfigApplyConfiguration `json:"instanceConfig,omitempty"`
 }
 

@@ -9,11 +9,11 @@ package v1
 type ConfigMapSpecApplyConfiguration struct {
 	// Name of the ConfigMap, which is created in the application's namespace.
 	Name *string `json:"name,omitempty"`
-	// Labels of the ConfigMap.
+	// Labels of the ConfigMap, beside the operator's own.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations of the ConfigMap.
+	// Annotations of the ConfigMap, which are kept as written.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Content of the ConfigMap.
+	// Content of the ConfigMap: texts by key. A mounted key becomes a file.
 	Data map[string]string `json:"data,omitempty"`
 }
 

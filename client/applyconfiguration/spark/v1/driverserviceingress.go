@@ -11,13 +11,13 @@ import (
 //
 // DriverServiceIngress requests a Service of the driver and an Ingress that leads to the Service.
 type DriverServiceIngressApplyConfiguration struct {
-	// The Service's metadata.
+	// The Service's name, labels and annotations.
 	ServiceMetadata *ObjectMetadataApplyConfiguration `json:"serviceMetadata,omitempty"`
 	// The Service's spec. The operator replaces its selector by one that selects the driver. If the operator's
 	// configuration does not allow Services that are reachable from outside the cluster, the Service becomes a
 	// ClusterIP Service. All other fields are kept as written.
 	ServiceSpec *runtime.RawExtension `json:"serviceSpec,omitempty"`
-	// The Ingress's metadata.
+	// The Ingress's name, labels and annotations.
 	IngressMetadata *ObjectMetadataApplyConfiguration `json:"ingressMetadata,omitempty"`
 	// The Ingress's spec (networking.k8s.io/v1), kept as written. If it has neither rules nor a default backend, the
 	// operator adds a rule that sends all paths to the Service's first port.

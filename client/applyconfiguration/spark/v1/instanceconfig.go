@@ -10,8 +10,8 @@ type InstanceConfigApplyConfiguration struct {
 	// How many executors must run before the application counts as started. Default 0: the application does not wait
 	// for executors.
 	InitExecutors *int64 `json:"initExecutors,omitempty"`
-	// If fewer executors than this run, the application continues in state RunningWithBelowThresholdExecutors. Default
-	// 0.
+	// If fewer executors than this run, the application continues in state RunningWithBelowThresholdExecutors. Without
+	// initExecutors this applies when as many have run at the same time, or after executorStartTimeoutMillis. Default 0.
 	MinExecutors *int64 `json:"minExecutors,omitempty"`
 	// If fewer executors than this run, and dynamic allocation is off, the application continues in state
 	// RunningWithPartialCapacity. Default 0: never.

@@ -7,11 +7,11 @@ package v1
 //
 // MemberCounts counts the pods of a role (master or worker) by state.
 type MemberCountsApplyConfiguration struct {
-	// Wanted pods.
+	// The number of pods that the spec or the autoscaler wants.
 	Desired *int32 `json:"desired,omitempty"`
 	// Pods that wait for a node, an image or their start.
 	Pending *int32 `json:"pending,omitempty"`
-	// Running pods.
+	// Pods whose containers run, whether they are ready or not.
 	Running *int32 `json:"running,omitempty"`
 	// Running pods that are ready.
 	Ready *int32 `json:"ready,omitempty"`

@@ -13,9 +13,9 @@ type ObjectMetadataApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// Has no effect: the object is created in the namespace of the resource.
 	Namespace *string `json:"namespace,omitempty"`
-	// Labels of the object.
+	// Labels of the object, beside the operator's own.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Annotations of the object.
+	// Annotations of the object, which its controller may read.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

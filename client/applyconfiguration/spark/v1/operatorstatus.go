@@ -23,6 +23,9 @@ type OperatorStatusApplyConfiguration struct {
 	Submissions *int32 `json:"submissions,omitempty"`
 	// The phase that the driver was in before its node stopped answering. Set only while the node does not answer.
 	Before *string `json:"before,omitempty"`
+	// The largest threshold of applicationTolerations.instanceConfig that the running executors of the attempt reached.
+	// Set only if initExecutors is 0.
+	EnoughExecutors *int32 `json:"enoughExecutors,omitempty"`
 }
 
 // OperatorStatusApplyConfiguration constructs a declarative configuration of the OperatorStatus type for use with
@@ -135,6 +138,14 @@ func (b *OperatorStatusApplyConfiguration) WithDefaults(value *statusv1.Operator
 	return b
 }
 
+// WithHistoryServerURL sets the HistoryServerURL field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HistoryServerURL field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithHistoryServerURL(value string) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.HistoryServerURL = &value
+	return b
+}
+
 // WithOutcome sets the Outcome field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Outcome field is set to the value of the last call.
@@ -167,11 +178,27 @@ func (b *OperatorStatusApplyConfiguration) WithFailedExecutorCreatedAt(value met
 	return b
 }
 
+// WithLogs sets the Logs field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Logs field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithLogs(value *statusv1.OperatorLogsApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.Logs = value
+	return b
+}
+
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithExecutors(value *statusv1.OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.Executors = value
+	return b
+}
+
+// WithUsage sets the Usage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Usage field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithUsage(value *statusv1.OperatorUsageApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.Usage = value
 	return b
 }
 
@@ -217,5 +244,13 @@ func (b *OperatorStatusApplyConfiguration) WithSubmissions(value int32) *Operato
 // If called multiple times, the Before field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithBefore(value string) *OperatorStatusApplyConfiguration {
 	b.Before = &value
+	return b
+}
+
+// WithEnoughExecutors sets the EnoughExecutors field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EnoughExecutors field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithEnoughExecutors(value int32) *OperatorStatusApplyConfiguration {
+	b.EnoughExecutors = &value
 	return b
 }

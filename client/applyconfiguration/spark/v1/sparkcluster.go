@@ -16,7 +16,7 @@ type SparkClusterApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
 	// Standard object metadata. The names of the cluster's objects begin with the name in this metadata.
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// The desired state.
+	// The version of Spark, the master and the workers that the cluster should have.
 	Spec *ClusterSpecApplyConfiguration `json:"spec,omitempty"`
 	// The last observed state. Only the operator writes it.
 	Status *ClusterStatusApplyConfiguration `json:"status,omitempty"`

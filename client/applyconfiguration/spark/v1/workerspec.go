@@ -16,6 +16,9 @@ type WorkerSpecApplyConfiguration struct {
 	// autoscaler's bounds and target. By default the autoscaler aims at 30 % of the CPU that a worker's container
 	// requests, adds at most one worker a minute, and removes at most one worker in ten minutes.
 	HorizontalPodAutoscalerSpec *runtime.RawExtension `json:"horizontalPodAutoscalerSpec,omitempty"`
+	// Access to the workers' metrics. By default only pods of the cluster and drivers of the namespace can connect to the
+	// workers.
+	NetworkPolicy *WorkerNetworkPolicyApplyConfiguration `json:"networkPolicy,omitempty"`
 }
 
 // WorkerSpecApplyConfiguration constructs a declarative configuration of the WorkerSpec type for use with
@@ -61,5 +64,13 @@ func (b *WorkerSpecApplyConfiguration) WithServiceMetadata(value *ObjectMetadata
 // If called multiple times, the HorizontalPodAutoscalerSpec field is set to the value of the last call.
 func (b *WorkerSpecApplyConfiguration) WithHorizontalPodAutoscalerSpec(value runtime.RawExtension) *WorkerSpecApplyConfiguration {
 	b.HorizontalPodAutoscalerSpec = &value
+	return b
+}
+
+// WithNetworkPolicy sets the NetworkPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NetworkPolicy field is set to the value of the last call.
+func (b *WorkerSpecApplyConfiguration) WithNetworkPolicy(value *WorkerNetworkPolicyApplyConfiguration) *WorkerSpecApplyConfiguration {
+	b.NetworkPolicy = value
 	return b
 }

@@ -132,6 +132,14 @@ func (b *OperatorStatusApplyConfiguration) WithDefaults(value *v1.OperatorDefaul
 	return b
 }
 
+// WithHistoryServerURL sets the HistoryServerURL field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HistoryServerURL field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithHistoryServerURL(value string) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.HistoryServerURL = &value
+	return b
+}
+
 // WithOutcome sets the Outcome field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Outcome field is set to the value of the last call.
@@ -164,11 +172,27 @@ func (b *OperatorStatusApplyConfiguration) WithFailedExecutorCreatedAt(value met
 	return b
 }
 
+// WithLogs sets the Logs field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Logs field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithLogs(value *v1.OperatorLogsApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.Logs = value
+	return b
+}
+
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithExecutors(value *v1.OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.OperatorStatusApplyConfiguration.Executors = value
+	return b
+}
+
+// WithUsage sets the Usage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Usage field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithUsage(value *v1.OperatorUsageApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.Usage = value
 	return b
 }
 

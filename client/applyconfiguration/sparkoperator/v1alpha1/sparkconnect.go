@@ -21,7 +21,7 @@ type SparkConnectApplyConfiguration struct {
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the server
 	// pod and its Service are derived from it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// The desired state.
+	// The server and the executors that should run. An edit replaces the server.
 	Spec *SparkConnectSpecApplyConfiguration `json:"spec,omitempty"`
 	// The last observed state. Only the operator writes it.
 	Status *SparkConnectStatusApplyConfiguration `json:"status,omitempty"`

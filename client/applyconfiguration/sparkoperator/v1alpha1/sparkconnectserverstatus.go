@@ -7,9 +7,9 @@ package v1alpha1
 //
 // SparkConnectServerStatus describes the server's pod and its addresses.
 type SparkConnectServerStatusApplyConfiguration struct {
-	// Name of the server's pod.
+	// Name of the pod of the current or last server.
 	PodName *string `json:"podName,omitempty"`
-	// IP address of the server's pod.
+	// IP address of the server's pod. Clients use the Service instead, because servers come and go.
 	PodIP *string `json:"podIp,omitempty"`
 	// Name of the server's Service. Clients connect to sc://SERVICE.NAMESPACE:15002.
 	ServiceName *string `json:"serviceName,omitempty"`

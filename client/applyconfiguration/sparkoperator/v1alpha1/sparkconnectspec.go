@@ -20,9 +20,9 @@ type SparkConnectSpecApplyConfiguration struct {
 	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
 	// Spark configuration. Values are passed to Spark unchanged.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
-	// The server.
+	// The server's pod, which is a Spark driver, and its Service.
 	Server *ServerSpecApplyConfiguration `json:"server,omitempty"`
-	// The executors.
+	// The executors of the server: their number and their pods.
 	Executor *ExecutorSpecApplyConfiguration `json:"executor,omitempty"`
 	// Lets Spark add and remove executors according to load.
 	DynamicAllocation *v1beta2.DynamicAllocationApplyConfiguration `json:"dynamicAllocation,omitempty"`

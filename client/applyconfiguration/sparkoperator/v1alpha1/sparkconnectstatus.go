@@ -18,7 +18,7 @@ type SparkConnectStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// Empty (new), Provisioning, Ready, NotReady or Failed.
 	State *sparkoperatorv1alpha1.SparkConnectState `json:"state,omitempty"`
-	// The server.
+	// The server's pod, and the addresses of the server.
 	Server *SparkConnectServerStatusApplyConfiguration `json:"server,omitempty"`
 	// The number of executors by phase: pending, running, succeeded, failed, unknown.
 	Executors map[string]int `json:"executors,omitempty"`

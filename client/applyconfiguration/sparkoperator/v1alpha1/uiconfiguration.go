@@ -16,7 +16,7 @@ type UIConfigurationApplyConfiguration struct {
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the name and the namespace. Default:
 	// the operator's configuration, ui.ingress.urlFormat.
 	IngressURLFormat *string `json:"ingressURLFormat,omitempty"`
-	// Annotations of the Ingress.
+	// Annotations of the Ingress, which an ingress controller reads.
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	IngressTLS []v1.IngressTLS `json:"ingressTLS,omitempty"`

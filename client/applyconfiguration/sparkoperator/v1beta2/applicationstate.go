@@ -14,7 +14,7 @@ type ApplicationStateApplyConfiguration struct {
 	// Empty (new), SUBMITTED, RUNNING, COMPLETED, FAILED, SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUCCEEDING,
 	// FAILING, SUSPENDING, SUSPENDED, RESUMING or UNKNOWN.
 	State *sparkoperatorv1beta2.ApplicationStateType `json:"state,omitempty"`
-	// The error, as a sentence.
+	// Why the application failed or cannot run, and what to do, as a sentence.
 	ErrorMessage *string `json:"errorMessage,omitempty"`
 }
 

@@ -7,7 +7,7 @@ package v1beta2
 //
 // DriverInfo describes the driver of the current or last attempt.
 type DriverInfoApplyConfiguration struct {
-	// Name of the web UI's Service.
+	// Name of the web UI's Service. Empty if the driver has none.
 	WebUIServiceName *string `json:"webUIServiceName,omitempty"`
 	// Port of the web UI's Service.
 	WebUIPort *int32 `json:"webUIPort,omitempty"`
@@ -17,7 +17,7 @@ type DriverInfoApplyConfiguration struct {
 	WebUIIngressName *string `json:"webUIIngressName,omitempty"`
 	// Address of the web UI outside the cluster.
 	WebUIIngressAddress *string `json:"webUIIngressAddress,omitempty"`
-	// Name of the driver pod.
+	// Name of the driver pod of the current or last attempt.
 	PodName *string `json:"podName,omitempty"`
 }
 

@@ -14,18 +14,18 @@ import (
 type DriverIngressConfigurationApplyConfiguration struct {
 	// Port of the Service and of the driver.
 	ServicePort *int32 `json:"servicePort,omitempty"`
-	// Name of the Service's port.
+	// Name of the port in its Service, such as http.
 	ServicePortName *string `json:"servicePortName,omitempty"`
-	// Type of the Service. Default ClusterIP.
+	// Type of the port's Service. Default ClusterIP. Other types need the operator's permission (exposure.enabled).
 	ServiceType *v1.ServiceType `json:"serviceType,omitempty"`
-	// Annotations of the Service.
+	// Annotations of the port's Service, which are kept as written.
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
-	// Labels of the Service.
+	// Labels of the port's Service, beside the operator's own.
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Host and path of the Ingress. {{$appName}} and {{$appNamespace}} stand for the application's name and namespace.
 	// Without it, the port has a Service and no Ingress.
 	IngressURLFormat *string `json:"ingressURLFormat,omitempty"`
-	// Annotations of the Ingress.
+	// Annotations of the port's Ingress, which an ingress controller reads.
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`

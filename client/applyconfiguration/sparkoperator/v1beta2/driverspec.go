@@ -31,7 +31,7 @@ type DriverSpecApplyConfiguration struct {
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
 	// Additional ports of the Spark container.
 	Ports []PortApplyConfiguration `json:"ports,omitempty"`
-	// Priority class of the pod.
+	// Priority class of the driver pod. Default: the cluster's default priority.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
 

@@ -28,7 +28,7 @@ type ExecutorSpecApplyConfiguration struct {
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
 	// Additional ports of the Spark container.
 	Ports []PortApplyConfiguration `json:"ports,omitempty"`
-	// Priority class of the pods.
+	// Priority class of the executor pods. Default: the cluster's default priority.
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
 

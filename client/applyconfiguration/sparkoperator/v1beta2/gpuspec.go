@@ -9,7 +9,7 @@ package v1beta2
 type GPUSpecApplyConfiguration struct {
 	// The resource's name, for example nvidia.com/gpu.
 	Name *string `json:"name,omitempty"`
-	// The number of GPUs.
+	// How many GPUs each Spark container gets.
 	Quantity *int64 `json:"quantity,omitempty"`
 }
 

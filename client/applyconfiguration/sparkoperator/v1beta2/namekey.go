@@ -7,9 +7,9 @@ package v1beta2
 //
 // NameKey names an object, such as a Secret, and one of its keys.
 type NameKeyApplyConfiguration struct {
-	// Name of the object.
+	// Name of the object, which is in the application's namespace.
 	Name *string `json:"name,omitempty"`
-	// Name of the key.
+	// The key whose value is used.
 	Key *string `json:"key,omitempty"`
 }
 

@@ -7,7 +7,7 @@ package v1beta2
 //
 // NamePath names an object, such as a ConfigMap, and the path at which it is mounted.
 type NamePathApplyConfiguration struct {
-	// Name of the object.
+	// Name of the object, which is in the application's namespace.
 	Name *string `json:"name,omitempty"`
 	// Directory at which the object is mounted.
 	Path *string `json:"path,omitempty"`

@@ -7,11 +7,11 @@ package v1beta2
 //
 // Port is a port of a container.
 type PortApplyConfiguration struct {
-	// Name of the port.
+	// Name of the port, which is unique in the pod.
 	Name *string `json:"name,omitempty"`
 	// TCP, UDP or SCTP.
 	Protocol *string `json:"protocol,omitempty"`
-	// Number of the port.
+	// Number of the port, from 1 to 65535.
 	ContainerPort *int32 `json:"containerPort,omitempty"`
 }
 

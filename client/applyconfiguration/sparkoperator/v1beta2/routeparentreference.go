@@ -14,7 +14,7 @@ type RouteParentReferenceApplyConfiguration struct {
 	// Namespace of the parent. Default: the application's namespace. The parent decides whether routes of other
 	// namespaces may attach.
 	Namespace *string `json:"namespace,omitempty"`
-	// Name of the parent.
+	// Name of the parent, such as a Gateway.
 	Name *string `json:"name,omitempty"`
 	// Name of the parent's listener. Default: all listeners.
 	SectionName *string `json:"sectionName,omitempty"`

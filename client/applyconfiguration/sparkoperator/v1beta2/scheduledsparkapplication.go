@@ -20,7 +20,7 @@ type ScheduledSparkApplicationApplyConfiguration struct {
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the runs
 	// are derived from it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// The desired state.
+	// When runs start, and the application that they run.
 	Spec *ScheduledSparkApplicationSpecApplyConfiguration `json:"spec,omitempty"`
 	// The last observed state. Only the operator writes it.
 	Status *ScheduledSparkApplicationStatusApplyConfiguration `json:"status,omitempty"`

@@ -16,7 +16,7 @@ type ScheduledSparkApplicationSpecApplyConfiguration struct {
 	Schedule *string `json:"schedule,omitempty"`
 	// The time zone of the schedule, by its name in the IANA database, for example Europe/Vienna. Default: UTC.
 	TimeZone *string `json:"timeZone,omitempty"`
-	// The application to run.
+	// The spec of the SparkApplication that each run creates.
 	Template *SparkApplicationSpecApplyConfiguration `json:"template,omitempty"`
 	// While true, no new runs start. Active runs continue.
 	Suspend *bool `json:"suspend,omitempty"`

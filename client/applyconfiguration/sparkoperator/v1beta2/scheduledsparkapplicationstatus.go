@@ -13,11 +13,11 @@ import (
 //
 // ScheduledSparkApplicationStatus is the last observed state of a schedule.
 type ScheduledSparkApplicationStatusApplyConfiguration struct {
-	// When the last run was started.
+	// When the last run was started. Absent before the first one.
 	LastRun *v1.Time `json:"lastRun,omitempty"`
-	// When the next run is due.
+	// When the next run is due. Absent without a next run.
 	NextRun *v1.Time `json:"nextRun,omitempty"`
-	// Name of the last run's SparkApplication.
+	// Name of the SparkApplication that the last run created, in the same namespace.
 	LastRunName *string `json:"lastRunName,omitempty"`
 	// Names of the kept runs that succeeded, newest first.
 	PastSuccessfulRunNames []string `json:"pastSuccessfulRunNames,omitempty"`

@@ -11,7 +11,7 @@ import (
 //
 // SecretInfo names a Secret, the path at which it is mounted, and its type.
 type SecretInfoApplyConfiguration struct {
-	// Name of the Secret.
+	// Name of the Secret, which is in the application's namespace.
 	Name *string `json:"name,omitempty"`
 	// Directory at which the Secret is mounted.
 	Path *string `json:"path,omitempty"`

@@ -20,7 +20,7 @@ type SparkApplicationApplyConfiguration struct {
 	// Standard object metadata. The name must be a DNS label that starts with a letter, because the names of the driver
 	// pod and its Service are derived from it.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// The desired state.
+	// The application that should run. Most edits end a running attempt and start the application anew.
 	Spec *SparkApplicationSpecApplyConfiguration `json:"spec,omitempty"`
 	// The last observed state. Only the operator writes it.
 	Status *SparkApplicationStatusApplyConfiguration `json:"status,omitempty"`

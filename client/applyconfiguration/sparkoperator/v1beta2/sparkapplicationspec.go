@@ -55,9 +55,9 @@ type SparkApplicationSpecApplyConfiguration struct {
 	// Volumes for driver.volumeMounts and executor.volumeMounts. A volume whose name begins with spark-local-dir-
 	// becomes Spark's scratch space.
 	Volumes []v1.Volume `json:"volumes,omitempty"`
-	// The driver.
+	// The driver: its pod, its resources, and its options of Spark.
 	Driver *DriverSpecApplyConfiguration `json:"driver,omitempty"`
-	// The executors.
+	// The executors: their number, their pods, their resources, and their options of Spark.
 	Executor *ExecutorSpecApplyConfiguration `json:"executor,omitempty"`
 	// Files, jars and packages that the application needs besides its main file.
 	Deps *DependenciesApplyConfiguration `json:"deps,omitempty"`
@@ -84,7 +84,7 @@ type SparkApplicationSpecApplyConfiguration struct {
 	// How long the finished application is kept, in seconds after its end. 0 or less deletes it at once. Default:
 	// forever. A change of this field alone does not count as an edit of the application.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
-	// Options of the batch scheduler.
+	// Queue, priority and resources of the application, for the batch scheduler.
 	BatchSchedulerOptions *BatchSchedulerConfigurationApplyConfiguration `json:"batchSchedulerOptions,omitempty"`
 	// How Spark's web UI is reached.
 	SparkUIOptions *SparkUIConfigurationApplyConfiguration `json:"sparkUIOptions,omitempty"`

@@ -19,11 +19,11 @@ type SparkApplicationStatusApplyConfiguration struct {
 	// Id of the current or last attempt. It is computed from the application and the attempt, so it does not change
 	// during an attempt.
 	SubmissionID *string `json:"submissionID,omitempty"`
-	// When the last attempt was submitted.
+	// When the last attempt was submitted. Absent before the first submission.
 	LastSubmissionAttemptTime *v1.Time `json:"lastSubmissionAttemptTime,omitempty"`
 	// When the last run ended. Absent while a run is active.
 	TerminationTime *v1.Time `json:"terminationTime,omitempty"`
-	// The driver.
+	// The pod of the current or last driver, and the addresses of its web UI.
 	DriverInfo *DriverInfoApplyConfiguration `json:"driverInfo,omitempty"`
 	// The application's state. Every status has it, although the state of a new application is empty: Argo CD's health
 	// script ends in an error without it.

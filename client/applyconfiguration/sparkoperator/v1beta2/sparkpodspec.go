@@ -33,11 +33,11 @@ type SparkPodSpecApplyConfiguration struct {
 	// Memory outside the heap, in Spark's notation (spark.{driver,executor}.memoryOverhead). A number without a unit is
 	// in MiB. Default: a share of the heap, at least 384m.
 	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
-	// GPUs of the Spark container.
+	// GPUs that the Spark container gets, as a limit of an extended resource. Default: none.
 	GPU *GPUSpecApplyConfiguration `json:"gpu,omitempty"`
 	// The image, instead of the application's (spark.kubernetes.{driver,executor}.container.image).
 	Image *string `json:"image,omitempty"`
-	// ConfigMaps to mount.
+	// ConfigMaps that are mounted into the Spark container, each at a path.
 	ConfigMaps []NamePathApplyConfiguration `json:"configMaps,omitempty"`
 	// Secrets to mount (spark.kubernetes.{driver,executor}.secrets.NAME).
 	Secrets []SecretInfoApplyConfiguration `json:"secrets,omitempty"`
@@ -62,7 +62,7 @@ type SparkPodSpecApplyConfiguration struct {
 	Affinity *v1.Affinity `json:"affinity,omitempty"`
 	// Taints that the pod tolerates.
 	Tolerations []v1.Toleration `json:"tolerations,omitempty"`
-	// Security settings of the pod.
+	// Security settings of the pod, which hold for all its containers.
 	PodSecurityContext *v1.PodSecurityContext `json:"podSecurityContext,omitempty"`
 	// Security settings of the Spark container.
 	SecurityContext *v1.SecurityContext `json:"securityContext,omitempty"`

@@ -16,13 +16,13 @@ type SparkUIConfigurationApplyConfiguration struct {
 	ServicePort *int32 `json:"servicePort,omitempty"`
 	// Name of the Service's port. Default spark-driver-ui-port.
 	ServicePortName *string `json:"servicePortName,omitempty"`
-	// Type of the Service. Default ClusterIP.
+	// Type of the UI's Service. Default ClusterIP. Other types need the operator's permission (exposure.enabled).
 	ServiceType *v1.ServiceType `json:"serviceType,omitempty"`
-	// Annotations of the Service.
+	// Annotations of the UI's Service, which are kept as written.
 	ServiceAnnotations map[string]string `json:"serviceAnnotations,omitempty"`
-	// Labels of the Service.
+	// Labels of the UI's Service, beside the operator's own.
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
-	// Annotations of the Ingress.
+	// Annotations of the UI's Ingress, which an ingress controller reads.
 	IngressAnnotations map[string]string `json:"ingressAnnotations,omitempty"`
 	// TLS hosts of the Ingress, and the Secrets with their certificates.
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`

@@ -13,7 +13,8 @@ type TimeoutsApplyConfiguration struct {
 	DriverStartSeconds *int64 `json:"driverStartSeconds,omitempty"`
 	// Time from the start of the driver container until its pod is ready.
 	DriverReadySeconds *int64 `json:"driverReadySeconds,omitempty"`
-	// Time from the moment at which the driver is ready until the initial executors run.
+	// Time from the moment at which the driver is ready until the initial executors run. Time behind scheduling gates
+	// does not count.
 	ExecutorsStartSeconds *int64 `json:"executorsStartSeconds,omitempty"`
 	// Time from the creation of the driver pod until the attempt ends.
 	RunSeconds *int64 `json:"runSeconds,omitempty"`

@@ -13,7 +13,7 @@ import (
 // WaitingRequest describes a run that a user requested with RunNowAnnotation and that is not started yet. Scheduled
 // runs do not wait for it.
 type WaitingRequestApplyConfiguration struct {
-	// Name of the run.
+	// Name that the run's SparkApplication will have.
 	Run *string `json:"run,omitempty"`
 	// Since when the run could not be created. Absent if the run waits for other runs to end.
 	RefusedSince *v1.MicroTime `json:"refusedSince,omitempty"`

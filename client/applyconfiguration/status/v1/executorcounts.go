@@ -9,11 +9,11 @@ package v1
 type ExecutorCountsApplyConfiguration struct {
 	// Executors that wait for a node, an image or their start.
 	Pending *int32 `json:"pending,omitempty"`
-	// Running executors.
+	// Executors that run at the moment.
 	Running *int32 `json:"running,omitempty"`
-	// Executors that succeeded.
+	// Executors that ended without an error.
 	Completed *int32 `json:"completed,omitempty"`
-	// Executors that failed.
+	// Executors that ended with an error.
 	Failed *int32 `json:"failed,omitempty"`
 	// Executors on nodes that do not answer.
 	Unknown *int32 `json:"unknown,omitempty"`

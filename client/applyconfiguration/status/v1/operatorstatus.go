@@ -33,7 +33,8 @@ type OperatorStatusApplyConfiguration struct {
 	SuspendedRuns *int32 `json:"suspendedRuns,omitempty"`
 	// When the current or last attempt was submitted.
 	SubmittedAt *metav1.MicroTime `json:"submittedAt,omitempty"`
-	// When the scheduling gates of the driver pod were removed. Absent if no gates were removed.
+	// When the scheduling gates of the driver pod, or later those of its executors, were removed. Absent if no gates were
+	// removed.
 	UngatedAt *metav1.MicroTime `json:"ungatedAt,omitempty"`
 	// When the last attempt ended. Absent while an attempt is active.
 	EndedAt *metav1.MicroTime `json:"endedAt,omitempty"`
@@ -43,6 +44,9 @@ type OperatorStatusApplyConfiguration struct {
 	ShortSince *metav1.MicroTime `json:"shortSince,omitempty"`
 	// The platform defaults from which the current or last attempt was rendered. Absent if the operator has none.
 	Defaults *OperatorDefaultsApplyConfiguration `json:"defaults,omitempty"`
+	// Address of the page of the current or last attempt in the History Server. Absent without a known History
+	// Server, and if the attempt writes no event log.
+	HistoryServerURL *string `json:"historyServerURL,omitempty"`
 	// How the last finished attempt ended.
 	Outcome *string `json:"outcome,omitempty"`
 	// Why the attempt ended with this outcome, or the wait reason of the current phase.
@@ -51,8 +55,12 @@ type OperatorStatusApplyConfiguration struct {
 	ExecutorFailure *OperatorCauseApplyConfiguration `json:"executorFailure,omitempty"`
 	// When that executor was created. Its pod may be gone while those of earlier failed executors exist.
 	FailedExecutorCreatedAt *metav1.MicroTime `json:"failedExecutorCreatedAt,omitempty"`
+	// Where the logs of the last attempt are kept. Absent if the operator keeps none.
+	Logs *OperatorLogsApplyConfiguration `json:"logs,omitempty"`
 	// The basis of the counts in status.executors.
 	Executors *OperatorExecutorsApplyConfiguration `json:"executors,omitempty"`
+	// Requests of the pods of all attempts, multiplied by time.
+	Usage *OperatorUsageApplyConfiguration `json:"usage,omitempty"`
 	// The last changes of phase, oldest first. The list has at most MaxHistory entries.
 	History []OperatorTransitionApplyConfiguration `json:"history,omitempty"`
 }
@@ -167,6 +175,14 @@ func (b *OperatorStatusApplyConfiguration) WithDefaults(value *OperatorDefaultsA
 	return b
 }
 
+// WithHistoryServerURL sets the HistoryServerURL field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HistoryServerURL field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithHistoryServerURL(value string) *OperatorStatusApplyConfiguration {
+	b.HistoryServerURL = &value
+	return b
+}
+
 // WithOutcome sets the Outcome field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Outcome field is set to the value of the last call.
@@ -199,11 +215,27 @@ func (b *OperatorStatusApplyConfiguration) WithFailedExecutorCreatedAt(value met
 	return b
 }
 
+// WithLogs sets the Logs field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Logs field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithLogs(value *OperatorLogsApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.Logs = value
+	return b
+}
+
 // WithExecutors sets the Executors field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Executors field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithExecutors(value *OperatorExecutorsApplyConfiguration) *OperatorStatusApplyConfiguration {
 	b.Executors = value
+	return b
+}
+
+// WithUsage sets the Usage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Usage field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithUsage(value *OperatorUsageApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.Usage = value
 	return b
 }
 

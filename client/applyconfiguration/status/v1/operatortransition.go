@@ -11,7 +11,7 @@ import (
 //
 // OperatorTransition is one change of phase.
 type OperatorTransitionApplyConfiguration struct {
-	// The phase.
+	// The phase of the life cycle that was entered.
 	Phase *string `json:"phase,omitempty"`
 	// When the phase was entered.
 	At *metav1.MicroTime `json:"at,omitempty"`

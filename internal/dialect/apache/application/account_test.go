@@ -15,7 +15,8 @@ func TestOwnAccountIsRefused(t *testing.T) {
 		app := inPhase(lifecycle.Running, written(t))
 
 		app.Spec.SparkConf["spark.kubernetes.authenticate."+key+".serviceAccountName"] = "operator"
-		if _, err := a.Render(app, launchOf(1), noon); err == nil || !strings.Contains(err.Error(), `"operator" is the operator's own`) {
+		if _, err := a.Render(app, launchOf(1), noon); err == nil ||
+			!strings.Contains(err.Error(), `"operator" is the operator's own`) {
 			t.Errorf("%s: %v", key, err)
 		}
 

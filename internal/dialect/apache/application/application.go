@@ -8,10 +8,15 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/takeover"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -39,6 +44,8 @@ type Options struct {
 	// Outside allows objects that make drivers reachable from outside the cluster: Ingresses, routes, and Services of
 	// type NodePort and LoadBalancer. If false, Ingresses and routes are not created and Services are ClusterIP.
 	Outside bool
+	// StatefulSets says that drivers may manage StatefulSets, which an allocator of executors needs.
+	StatefulSets bool
 	// RunnerAccount is the service account of pods that run spark-submit; empty means the driver's service account.
 	RunnerAccount string
 	// Own is the operator's service account, which no pod of an application may use.
@@ -56,21 +63,23 @@ type Applications struct{ Options }
 // Decide reads the application, runs the state machine and writes the result into the status of app in memory. The
 // status of an application that is being deleted does not change.
 func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	hold := holdOf(app)
+	hold := status.Hold(app, seen.Quota != nil)
+	a.Defaults = launch.Admitted(a.Defaults, seen)
+
 	if hold.Frozen {
-		set(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: hold.Cause.Reason, Message: hold.Cause.Message}, now)
-		return lifecycle.Plan{Notices: hold.Notices(), Next: decodeMemory(&app.Status)}
+		status.SetCondition(app, metav1.Condition{Type: dialect.ConditionReady, Status: metav1.ConditionFalse, Reason: hold.Cause.Reason, Message: hold.Cause.Message}, now)
+		return lifecycle.Plan{Notices: hold.Notices(), Next: status.Memory(&app.Status)}
 	}
 
 	attempt := a.present(app)
 	wanted := attempt.wanted()
 
-	memory, before := takeOver(app, wanted, seen, now), current(&app.Status)
+	memory, before := takeover.Memory(app, wanted, seen, now), status.Current(&app.Status)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, true, memory)
 	}
 
-	wanted.Hold = hold.Cause
+	wanted.Hold, wanted.Suspend = hold.Cause, hold.Suspends
 
 	var next *launched
 	if dialect.MayLaunch(wanted, memory, seen) {
@@ -89,8 +98,9 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		return plan
 	}
 
-	if takesOver(&app.Status) && memory.Attempt > 0 {
-		plan.Notices = append([]lifecycle.Notice{takenOver(before, memory)}, plan.Notices...)
+	var taken []lifecycle.Notice
+	if takeover.Due(&app.Status) && memory.Attempt > 0 {
+		taken = append(taken, takeover.Notice(before, memory))
 	}
 
 	var conditions []metav1.Condition
@@ -98,12 +108,16 @@ func (a Applications) Decide(app *sparkv1.SparkApplication, seen lifecycle.Obser
 		conditions = slices.Clone(app.Status.Conditions)
 	}
 
-	plan.Notices = append(plan.Notices, a.encode(app, wanted, plan, seen, now)...)
-	if hold.Cause != nil && !plan.Next.Phase.Terminal() {
+	entered := status.Encode(app, status.Decision{Wanted: wanted, Seen: seen, Plan: plan, At: now, Trim: a.Trim})
+	plan.Notices = slices.Concat(taken, entered, plan.Notices)
+	launch.Remember(a.Defaults, status.Stored(app), memory, plan.Next)
+	launch.Link(a.Defaults, app.Spec.SparkConf, status.Stored(app), plan.Next, plan.Next.AttemptID)
+
+	if apache.TellsHold(wanted.Hold, plan.Next.Phase) { // Ready names the hold, also during errors
 		plan.Notices = append(plan.Notices, hold.Notices()...)
+		return plan
 	}
 
-	launch.Remember(a.Defaults, stored(app), memory, plan.Next)
 	dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, conditions, app.Generation, now)
 	return plan
 }
@@ -115,5 +129,20 @@ func idOf(app *sparkv1.SparkApplication, attempt int32, seen lifecycle.Observed)
 	if driver := seen.Driver(attempt); driver != nil && driver.AppID != "" {
 		return driver.AppID
 	}
-	return newAppID(app, attempt)
+	return naming.NewID(app, attempt)
+}
+
+// Events returns the events of a plan that Decide returned, oldest first.
+func Events(plan lifecycle.Plan) []dialect.Event { return status.Events(plan) }
+
+// FailureReason returns the reason of an event about a failed pass over an application, or about a failed write of its
+// status.
+func FailureReason(app *sparkv1.SparkApplication, ofStatus bool) string {
+	return apache.FailureReason(status.Memory(&app.Status).Phase, status.Hold(app, false), app.DeletionTimestamp != nil, ofStatus)
+}
+
+// Adopt returns copies of those candidates that the Apache Spark project's operator created for the application
+// (takeover.Pods).
+func (Applications) Adopt(app *sparkv1.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
+	return takeover.Pods(app, candidates)
 }

@@ -82,7 +82,8 @@ func named[T submit.Object](t testing.TB, o submit.Objects, name string) T {
 func properties(t testing.TB, o submit.Objects, id string) map[string]string {
 	t.Helper()
 
-	c, err := conf.UnmarshalProperties(named[*corev1.ConfigMap](t, o, id+"-spark-drv-conf-map").Data["spark.properties"])
+	c, err := conf.UnmarshalProperties(named[*corev1.ConfigMap](t, o,
+		id+"-spark-drv-conf-map").Data["spark.properties"])
 	if err != nil {
 		t.Fatal(err)
 	}

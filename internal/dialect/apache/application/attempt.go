@@ -7,10 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/exposure"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/takeover"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -25,7 +30,7 @@ type attempt struct {
 	app *sparkv1.SparkApplication // a shallow copy with the platform's defaults
 	launch.Identity
 	defaults launch.Defaults
-	program  program // once the configuration is computed
+	program  fields.Program // once the configuration is computed
 	// timeouts are the platform's default timeouts.
 	timeouts platform.Timeouts
 }
@@ -33,12 +38,13 @@ type attempt struct {
 // launched is the launch of an attempt.
 type launched = launch.Launch[*attempt]
 
-// next returns the launch of an attempt with the platform's present defaults.
+// next returns the launch of an attempt with the platform's present defaults, and with what a queue added to the
+// attempt.
 func (a Applications) next(app *sparkv1.SparkApplication, number int32, now time.Time) *launched {
-	next := &attempt{Applications: a, own: app, app: app, Identity: launch.Identity{Number: number, ID: appID(app, number), At: now}}
-	if a.Defaults != nil {
+	next := &attempt{Applications: a, own: app, app: app, Identity: launch.Identity{Number: number, ID: naming.ID(app, number), At: now}}
+	if s := launch.Placed(a.Defaults, status.Stored(app), number); s != nil {
 		merged := *app
-		next.defaults = launch.Defaults{Settings: a.Defaults, Own: app.Spec.SparkConf, Filled: merge(&merged.Spec, a.Defaults)}
+		next.defaults = launch.Defaults{Settings: s, Own: app.Spec.SparkConf, Filled: merge(&merged.Spec, s)}
 		next.app = &merged
 	}
 	return launch.New(next, next.Identity, next.app, Sources, a.Rules)
@@ -49,7 +55,7 @@ func (a Applications) next(app *sparkv1.SparkApplication, number int32, now time
 func (a Applications) present(app *sparkv1.SparkApplication) *attempt {
 	current := &attempt{Applications: a, own: app, app: app}
 
-	settings := launch.Present(a.Defaults, stored(app), takesOver(&app.Status))
+	settings := launch.Present(a.Defaults, status.Stored(app), takeover.Due(&app.Status))
 	if settings == nil {
 		return current
 	}
@@ -65,21 +71,13 @@ func (a Applications) present(app *sparkv1.SparkApplication) *attempt {
 	return current
 }
 
-// stored returns the operator's part of the status; nil if there is none.
-func stored(app *sparkv1.SparkApplication) *statusv1.OperatorStatus {
-	if o := app.Status.Operator; o != nil {
-		return &o.OperatorStatus
-	}
-	return nil
-}
-
 // causes returns the reason if spark-submit has to create the driver pod, and the fault of the spec that no restart can
 // fix.
 //
 // Other faults reject only this attempt. Both results are then nil, and Render reports the fault later. The restart
 // policy decides whether another attempt follows. That attempt uses the spec as it is then, with the user's edits.
 func causes(l *launched) (submitter, invalid *lifecycle.Cause) {
-	if invalid := dialect.Invalid(Validate(l.Attempt.own)); invalid != nil {
+	if invalid := dialect.Invalid(validate(l.Attempt.own)); invalid != nil {
 		return nil, invalid
 	}
 
@@ -96,7 +94,7 @@ func causes(l *launched) (submitter, invalid *lifecycle.Cause) {
 
 // Configuration implements launch.Attempt.
 func (a *attempt) Configuration() (*conf.Conf, error) {
-	p, wrong := programOf(&a.app.Spec)
+	p, wrong := fields.ProgramOf(&a.app.Spec)
 	if wrong != nil {
 		return nil, wrong
 	}
@@ -120,7 +118,7 @@ func (a *attempt) Build() (submit.Objects, *lifecycle.Cause, error) {
 	m := launch.Mode{Off: a.Submission == dialect.SubmissionNative}
 	switch {
 	case a.Submit.DriverMaster != "":
-		m.Excluded = "; spark-submit could do it, but not for an application of " + confMaster + " " + a.Submit.DriverMaster
+		m.Excluded = "; spark-submit could do it, but not for an application of " + fields.Master + " " + a.Submit.DriverMaster
 	case a.Submission == dialect.SubmissionSparkSubmit:
 		m.Required = modeSetting + ": " + string(a.Submission) + ") requires it"
 	}
@@ -154,7 +152,7 @@ func (a *attempt) Executor(id int, driver types.UID) (*corev1.Pod, error) {
 // Workers implements launch.Attempt.
 func (a *attempt) Workers(*conf.Conf) (most dialect.Workers, initial int32) {
 	if driverOnly(&a.app.Spec) {
-		return dialect.Workers{Field: "spec.sparkConf[spark.executor.instances]"}, 0
+		return dialect.Workers{Field: fields.InConf(fields.Instances)}, 0
 	}
 
 	initial, _ = executorsOf(&a.app.Spec)
@@ -163,11 +161,11 @@ func (a *attempt) Workers(*conf.Conf) (most dialect.Workers, initial int32) {
 
 // Field implements launch.Attempt.
 func (a *attempt) Field(key, _ string) string {
-	field := keyField(&a.app.Spec, key)
-	if _, written := a.app.Spec.SparkConf[key]; written || field != "spec.sparkConf["+key+"]" {
-		return field
+	field, set := fields.OfKey(a.app, key)
+	if !set {
+		return ""
 	}
-	return ""
+	return field
 }
 
 // Describe implements launch.Attempt.
@@ -175,12 +173,7 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 	p := dialect.PodOf(role, "spec."+role+"Spec", &pod.ObjectMeta, &pod.Spec)
 	p.ImageField, p.AccountField = imageField(a.app, role), accountField(a.app, role)
 
-	template := a.app.Spec.DriverSpec
-	if role == launch.RoleExecutor {
-		template = a.app.Spec.ExecutorSpec
-	}
-
-	p.OwnCommand = template != nil && dialect.TemplateCommand(template.PodTemplateSpec, p.Container)
+	p.OwnCommand = rawtemplate.HasCommand(fields.Template(&a.app.Spec, role), p.Container)
 	return p
 }
 
@@ -189,8 +182,8 @@ func (a *attempt) Judge(subject *dialect.Subject) []*dialect.FieldError {
 	subject.Labels, subject.Services = a.app.Labels, dialect.DriverServices(a.app.Spec.SparkConf)
 
 	faults := a.Rules.Faults(subject)
-	for _, d := range exposedEntries(&a.app.Spec) {
-		faults = append(faults, a.exposureFaults(d)...)
+	for _, d := range exposure.EntriesOf(&a.app.Spec) {
+		faults = append(faults, a.exposing().RuleFaults(d)...)
 	}
 	return faults
 }

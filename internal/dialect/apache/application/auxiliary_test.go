@@ -22,7 +22,8 @@ import (
 // inPhase puts an application into the given phase of its first attempt, and returns the application.
 func inPhase(phase lifecycle.Phase, app *sparkv1.SparkApplication) *sparkv1.SparkApplication {
 	app.Generation = 7
-	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: string(phase), Attempt: 1}, AttemptID: "pi-0"}
+	app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: string(phase),
+		Attempt: 1}, AttemptID: "pi-0"}
 	return app
 }
 
@@ -124,7 +125,8 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 	for i, object := range objects {
 		labels := object.GetLabels()
 		for label, want := range map[string]string{
-			apache.LabelOperatorName: "ours", apache.LabelAppName: "pi", apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", apache.LabelManaged: "true", submit.SelectorLabel: "",
+			apache.LabelOperatorName: "ours", apache.LabelAppName: "pi", apache.LabelAppUID: noonUID,
+			apache.LabelAttempt: "1", apache.LabelManaged: "true", submit.SelectorLabel: "",
 			"team": []string{"a", "b"}[i],
 		} {
 			if labels[label] != want {
@@ -132,8 +134,10 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 			}
 		}
 
-		if refs := object.GetOwnerReferences(); object.GetNamespace() != "jobs" || len(refs) != 1 || refs[0].UID != noonUID || labels[lifecycle.ContentLabel] == "" {
-			t.Errorf("%s: in %s, owned by %v, content %q", object.GetName(), object.GetNamespace(), refs, labels[lifecycle.ContentLabel])
+		if refs := object.GetOwnerReferences(); object.GetNamespace() != "jobs" || len(refs) != 1 ||
+			refs[0].UID != noonUID || labels[lifecycle.ContentLabel] == "" {
+			t.Errorf("%s: in %s, owned by %v, content %q", object.GetName(), object.GetNamespace(), refs,
+				labels[lifecycle.ContentLabel])
 		}
 	}
 
@@ -149,7 +153,8 @@ func TestExposedEntriesAreOurs(t *testing.T) {
 	}
 
 	app.Spec.DriverServiceIngressList[0].ServiceSpec.Raw = []byte(`{"ports":[{"port":81}]}`)
-	if (Applications{Options{OperatorName: "ours", Outside: true}}).AuxiliaryObjects(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
+	if (Applications{Options{OperatorName: "ours",
+		Outside: true}}).AuxiliaryObjects(app).Objects[0].GetLabels()[lifecycle.ContentLabel] == first {
 		t.Error("another Service has the same digest")
 	}
 }
@@ -161,7 +166,8 @@ func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 	app := inPhase(lifecycle.Running, written(t, oneEntry))
 
 	spec := specsOf(t, submitting.AuxiliaryObjects(app).Objects)["Service ui"].(map[string]any)
-	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"}, spec["selector"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", "spark-role": "driver"},
+		spec["selector"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
@@ -179,9 +185,11 @@ func TestExposedEntriesOfASubmittedDriver(t *testing.T) {
 // released. If the other objects are retained after the attempt's end, the auxiliary objects are retained too.
 func TestExposedEntriesFollowTheAttempt(t *testing.T) {
 	for phase, want := range map[lifecycle.Phase]string{
-		lifecycle.New: "none", lifecycle.Waiting: "none", lifecycle.Launched: "stand", lifecycle.Started: "stand", lifecycle.Ready: "stand",
-		lifecycle.Scaling: "stand", lifecycle.Running: "stand", lifecycle.Partial: "stand", lifecycle.Below: "stand", lifecycle.Unknown: "stand",
-		lifecycle.Ended: "as they are", lifecycle.Retained: "as they are", lifecycle.Done: "none",
+		lifecycle.New: "none", lifecycle.Waiting: "none", lifecycle.Launched: "stand", lifecycle.Started: "stand",
+		lifecycle.Ready:   "stand",
+		lifecycle.Scaling: "stand", lifecycle.Running: "stand", lifecycle.Partial: "stand", lifecycle.Below: "stand",
+		lifecycle.Unknown: "stand",
+		lifecycle.Ended:   "as they are", lifecycle.Retained: "as they are", lifecycle.Done: "none",
 	} {
 		app := inPhase(phase, written(t, oneEntry))
 		s := withExposure.AuxiliaryObjects(app)
@@ -213,12 +221,15 @@ func TestExposed(t *testing.T) {
 	tell := func(states ...lifecycle.AuxiliaryObject) []dialect.Event {
 		return withExposure.AuxiliaryObjects(app).Record(states, noon)
 	}
-	if notices := tell(); len(notices) > 0 || meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
+	if notices := tell(); len(notices) > 0 ||
+		meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed) != nil {
 		t.Errorf("before an object exists: events %v, conditions %v", notices, app.Status.Conditions)
 	}
 
-	service, door := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true}, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "door", Current: true}
-	if notices := tell(service, door); len(notices) > 0 || !meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
+	service, door := lifecycle.AuxiliaryObject{Kind: "Service", Name: "ui", Current: true},
+		lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "door", Current: true}
+	if notices := tell(service, door); len(notices) > 0 ||
+		!meta.IsStatusConditionTrue(app.Status.Conditions, dialect.ConditionExposed) {
 		t.Errorf("all objects exist: events %v, conditions %v", notices, app.Status.Conditions)
 	}
 
@@ -227,21 +238,25 @@ func TestExposed(t *testing.T) {
 		notices := tell(service, door)
 
 		c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
-		if len(notices) != want || c.Status != metav1.ConditionFalse || c.Reason != "NameTaken" || !strings.Contains(c.Message, "Ingress door: it is somebody else's") || c.ObservedGeneration != 7 {
+		if len(notices) != want || c.Status != metav1.ConditionFalse || c.Reason != "NameTaken" ||
+			!strings.Contains(c.Message, "Ingress door: it is somebody else's") || c.ObservedGeneration != 7 {
 			t.Errorf("pass %d after the rejection: events %v, condition %+v", i+1, notices, c)
 		}
 	}
 	// After an edit with an invalid entry, the objects of the valid entries still exist.
-	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList, sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
+	app.Spec.DriverServiceIngressList = append(app.Spec.DriverServiceIngressList,
+		sparkv1.DriverServiceIngress{ServiceMetadata: sparkv1.ObjectMetadata{Name: "ui"}})
 	s := withExposure.AuxiliaryObjects(app)
 
 	notices := s.Record([]lifecycle.AuxiliaryObject{service, {Kind: "Ingress", Name: "door", Current: true}}, noon)
-	if len(s.Objects) != 2 || len(notices) != 1 || !strings.Contains(notices[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
+	if len(s.Objects) != 2 || len(notices) != 1 ||
+		!strings.Contains(notices[0].Message, "spec.driverServiceIngressList[1].serviceSpec") {
 		t.Errorf("%d objects, %v", len(s.Objects), notices)
 	}
 
 	app.Status.Operator.Phase = string(lifecycle.Done)
-	if notices := withExposure.AuxiliaryObjects(app).Record(nil, noon); len(notices) > 0 || len(app.Status.Conditions) > 0 {
+	if notices := withExposure.AuxiliaryObjects(app).Record(nil, noon); len(notices) > 0 ||
+		len(app.Status.Conditions) > 0 {
 		t.Errorf("after the end: events %v, conditions %v", notices, app.Status.Conditions)
 	}
 }
@@ -255,11 +270,13 @@ spec:
     type: LoadBalancer, loadBalancerSourceRanges: [0.0.0.0/0], selector: {app: database}, ports: [{port: 80, nodePort: 30000}]}}]
   driverHttpRouteList: [{serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: web}, httpRouteSpec: {parentRefs: [{name: g}]}}]
   driverGrpcRouteList: [{serviceMetadata: {name: grpc}, serviceSpec: {ports: [{port: 81}]}, grpcRouteMetadata: {name: grpc}, grpcRouteSpec: {parentRefs: [{name: g}]}}]`))
-	driver := map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-0", "spark-role": "driver"}
+	driver := map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-0",
+		"spark-role": "driver"}
 	s := Applications{}.AuxiliaryObjects(app)
 
 	want := map[string]any{
-		"Service ui":   map[string]any{"type": "ClusterIP", "selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
+		"Service ui": map[string]any{"type": "ClusterIP", "selector": driver,
+			"ports": []any{map[string]any{"port": 80.0}}},
 		"Service web":  map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 80.0}}},
 		"Service grpc": map[string]any{"selector": driver, "ports": []any{map[string]any{"port": 81.0}}},
 	}
@@ -268,17 +285,21 @@ spec:
 	}
 
 	notices := s.Record([]lifecycle.AuxiliaryObject{
-		{Kind: "Service", Name: "ui", Current: true}, {Kind: "Service", Name: "web", Current: true}, {Kind: "Service", Name: "grpc", Current: true},
+		{Kind: "Service", Name: "ui", Current: true}, {Kind: "Service", Name: "web", Current: true},
+		{Kind: "Service", Name: "grpc", Current: true},
 	}, noon)
 
 	c := meta.FindStatusCondition(app.Status.Conditions, dialect.ConditionExposed)
-	if len(notices) != 1 || notices[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse || c.Reason != "SwitchedOff" {
+	if len(notices) != 1 || notices[0].Type != "Warning" || c == nil || c.Status != metav1.ConditionFalse ||
+		c.Reason != "SwitchedOff" {
 		t.Fatalf("events %v, condition %+v", notices, c)
 	}
 
 	for _, want := range []string{
-		"spec.driverServiceIngressList[0]: ", "no Ingress door", "spec.driverServiceIngressList[0].serviceSpec.type: ", "spec.driverHttpRouteList[0]: ",
-		"spec.driverGrpcRouteList[0]: ", "exposure.enabled: true", "controller.exposure.enable=true", "leads to Service ui",
+		"spec.driverServiceIngressList[0]: ", "no Ingress door", "spec.driverServiceIngressList[0].serviceSpec.type: ",
+		"spec.driverHttpRouteList[0]: ",
+		"spec.driverGrpcRouteList[0]: ", "exposure.enabled: true", "controller.exposure.enable=true",
+		"leads to Service ui",
 	} {
 		if !strings.Contains(c.Message, want) {
 			t.Errorf("%q does not say %q", c.Message, want)
@@ -294,7 +315,8 @@ func TestRefusedServices(t *testing.T) {
 		"{type: ClusterIP, externalName: metadata.internal, ports: [{port: 80}]}":     "externalName",
 		"{type: LoadBalancer, externalIPs: [169.254.169.254], ports: [{port: 7078}]}": "externalIPs",
 	} {
-		app := inPhase(lifecycle.Running, written(t, `{spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: `+spec+`}]}}`))
+		app := inPhase(lifecycle.Running,
+			written(t, `{spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: door}, serviceSpec: `+spec+`}]}}`))
 		_, err := withExposure.Render(app, launchOf(1), noon)
 
 		want := "spec.driverServiceIngressList[0].serviceSpec." + field
@@ -320,11 +342,14 @@ func FuzzExposedEntries(f *testing.F) {
 		m, n := sparkv1.ObjectMetadata{Name: service}, sparkv1.ObjectMetadata{Name: name}
 		switch kind % 3 {
 		case 0:
-			app.Spec.DriverServiceIngressList = []sparkv1.DriverServiceIngress{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), IngressMetadata: n, IngressSpec: rawOf(spec)}}
+			app.Spec.DriverServiceIngressList = []sparkv1.DriverServiceIngress{{ServiceMetadata: m,
+				ServiceSpec: rawOf(serviceSpec), IngressMetadata: n, IngressSpec: rawOf(spec)}}
 		case 1:
-			app.Spec.DriverHTTPRouteList = []sparkv1.DriverHTTPRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), HTTPRouteMetadata: n, HTTPRouteSpec: rawOf(spec)}}
+			app.Spec.DriverHTTPRouteList = []sparkv1.DriverHTTPRoute{{ServiceMetadata: m,
+				ServiceSpec: rawOf(serviceSpec), HTTPRouteMetadata: n, HTTPRouteSpec: rawOf(spec)}}
 		case 2:
-			app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{ServiceMetadata: m, ServiceSpec: rawOf(serviceSpec), GRPCRouteMetadata: n, GRPCRouteSpec: rawOf(spec)}}
+			app.Spec.DriverGRPCRouteList = []sparkv1.DriverGRPCRoute{{ServiceMetadata: m,
+				ServiceSpec: rawOf(serviceSpec), GRPCRouteMetadata: n, GRPCRouteSpec: rawOf(spec)}}
 		}
 
 		_, err := Applications{}.Render(app, launchOf(1), noon)
@@ -334,7 +359,8 @@ func FuzzExposedEntries(f *testing.F) {
 			t.Errorf("%d objects beside the driver, and the attempt is refused for %v", len(objects), err)
 		}
 
-		if slices.ContainsFunc(objects, func(o submit.Object) bool { return o.GetLabels()[lifecycle.ContentLabel] == "" }) {
+		if slices.ContainsFunc(objects,
+			func(o submit.Object) bool { return o.GetLabels()[lifecycle.ContentLabel] == "" }) {
 			t.Error("an object has no digest")
 		}
 	})

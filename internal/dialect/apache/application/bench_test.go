@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/takeover"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/application"
 )
@@ -18,7 +20,8 @@ func atWork(b *testing.B, executorsRun int) (*sparkv1.SparkApplication, lifecycl
 	l := begin(b, trimmed, func(app *sparkv1.SparkApplication) { app.Spec.SparkConf["spark.executor.instances"] = n })
 	l.passWithoutObjects(0)
 
-	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, executorsRun), RemainingAttempts: []int32{1}}
+	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(1, executorsRun),
+		RemainingAttempts: []int32{1}}
 	if l.pass(0, seen); l.plan.Next.Phase != lifecycle.Running {
 		b.Fatalf("the application is %s", l.plan.Next.Phase)
 	}
@@ -43,7 +46,7 @@ func sizes(b *testing.B, run func(b *testing.B, app *sparkv1.SparkApplication, s
 func BenchmarkDecode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		for b.Loop() {
-			if takeOver(app, trimmed.app(app), seen, t0).Phase != lifecycle.Running {
+			if takeover.Memory(app, trimmed.app(app), seen, t0).Phase != lifecycle.Running {
 				b.Fatal("another phase is remembered")
 			}
 		}
@@ -56,9 +59,9 @@ func BenchmarkEncode(b *testing.B) {
 	sizes(b, func(b *testing.B, app *sparkv1.SparkApplication, seen lifecycle.Observed) {
 		wanted := trimmed.app(app)
 
-		plan := application.Step(wanted, takeOver(app, wanted, seen, t0), seen, t0)
+		plan := application.Step(wanted, takeover.Memory(app, wanted, seen, t0), seen, t0)
 		for b.Loop() {
-			trimmed.encode(app, wanted, plan, seen, t0)
+			status.Encode(app, status.Decision{Wanted: wanted, Seen: seen, Plan: plan, At: t0, Trim: true})
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit/calls"
 )
@@ -24,11 +25,12 @@ func (curiousRules) ExposureFaults(*dialect.Exposing) []*dialect.FieldError { re
 // TestConfigurationIsComputedOnce checks how often each reader of a launch computes the Spark configuration: a decision
 // with the objects of its launch, and a review with the pods for quotas.
 func TestConfigurationIsComputedOnce(t *testing.T) {
-	for name, mode := range map[string]dialect.SubmissionMode{"native": dialect.SubmissionAuto, "spark-submit": dialect.SubmissionSparkSubmit} {
+	for name, mode := range map[string]dialect.SubmissionMode{"native": dialect.SubmissionAuto,
+		"spark-submit": dialect.SubmissionSparkSubmit} {
 		a := Applications{Options{Submission: mode, Rules: curiousRules{}, Defaults: platformDefaults()}}
 
 		once := func() {
-			if _, wrong := sparkConf(written(t), program{}); wrong != nil {
+			if _, wrong := sparkConf(a.next(written(t), 1, noon).Attempt.app, fields.Program{}); wrong != nil {
 				t.Fatal(wrong)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/test/kit/worst"
@@ -52,8 +54,10 @@ func TestConfiguration(t *testing.T) {
     spark.kubernetes.executor.label.spark.operator/name: mine
   files: local:///dropped
 `, map[string]string{
-			"spark.authenticate": "false", "spark.io.encryption.enabled": "no", "spark.kubernetes.driver.annotateExitException": "false",
-			"spark.kubernetes.executor.useDriverPodIP": "false", "spark.kubernetes.executor.deleteOnTermination": "true",
+			"spark.authenticate": "false", "spark.io.encryption.enabled": "no",
+			"spark.kubernetes.driver.annotateExitException": "false",
+			"spark.kubernetes.executor.useDriverPodIP":      "false",
+			"spark.kubernetes.executor.deleteOnTermination": "true",
 			"spark.jars":  "local:///more.jar,local:///opt/spark/examples/jars/spark-examples.jar",
 			"spark.files": "local:///kept", "spark.kubernetes.namespace": "jobs",
 			"spark.kubernetes.executor.label.spark.operator/name": "spark-kubernetes-operator",
@@ -67,6 +71,12 @@ func TestConfiguration(t *testing.T) {
 		"executors that Spark adds and removes": {`
   sparkConf: {spark.dynamicAllocation.enabled: "TRUE"}
 `, map[string]string{"spark.kubernetes.executor.deleteOnTermination": absent}},
+		"executors of a StatefulSet": {`
+  sparkConf: {spark.kubernetes.allocation.pods.allocator: statefulset}
+`, map[string]string{"spark.kubernetes.executor.deleteOnTermination": absent}},
+		"executors that the driver creates itself": {`
+  sparkConf: {spark.kubernetes.allocation.pods.allocator: direct}
+`, map[string]string{"spark.kubernetes.executor.deleteOnTermination": "false"}},
 		"executors of an application that is restarted": {`
   applicationTolerations: {restartConfig: {restartPolicy: OnFailure}}
 `, map[string]string{"spark.kubernetes.executor.deleteOnTermination": absent}},
@@ -90,15 +100,18 @@ func TestConfiguration(t *testing.T) {
     spark.container.image: "{{SPARK_VERSION}}"
     spark.kubernetes.driverEnv.WHAT: "{{SPARK_VERSION}}"
 `, map[string]string{
-			"spark.kubernetes.driver.container.image": "a:4.2.0-4.2.0", "spark.kubernetes.executor.container.image": "b:4.2.0",
-			"spark.container.image": "{{SPARK_VERSION}}", "spark.kubernetes.driverEnv.WHAT": "{{SPARK_VERSION}}",
+			"spark.kubernetes.driver.container.image":   "a:4.2.0-4.2.0",
+			"spark.kubernetes.executor.container.image": "b:4.2.0",
+			"spark.container.image":                     "{{SPARK_VERSION}}",
+			"spark.kubernetes.driverEnv.WHAT":           "{{SPARK_VERSION}}",
 		}},
 		"files (W23)": {`
   files: s3a://b/x,s3a://b/y
 `, map[string]string{"spark.files": "s3a://b/x,s3a://b/y"}},
 		"a standalone cluster, which does not share a secret with the driver (W22)": {`
   sparkConf: {spark.master: "spark://c-master-svc:7077"}
-`, map[string]string{"spark.master": "spark://c-master-svc:7077", "spark.authenticate": absent, "spark.io.encryption.enabled": "true"}},
+`, map[string]string{"spark.master": "spark://c-master-svc:7077", "spark.authenticate": absent,
+			"spark.io.encryption.enabled": "true"}},
 		"a standalone cluster whose secret the user sets": {`
   sparkConf: {spark.master: "spark://c-master-svc:7077", spark.authenticate: "true", spark.authenticate.secret: known}
 `, map[string]string{"spark.authenticate": "true", "spark.authenticate.secret": "known"}},
@@ -107,13 +120,15 @@ func TestConfiguration(t *testing.T) {
 `, map[string]string{"spark.master": "local[2]", "spark.authenticate": "true"}},
 		"a driver without executors, by spark.kubernetes.driver.master": {`
   sparkConf: {spark.kubernetes.driver.master: "local[*]"}
-`, map[string]string{"spark.master": "k8s://https://kubernetes.default.svc", "spark.kubernetes.driver.master": "local[*]", "spark.authenticate": "true"}},
+`, map[string]string{"spark.master": "k8s://https://kubernetes.default.svc",
+			"spark.kubernetes.driver.master": "local[*]", "spark.authenticate": "true"}},
 		"the user's API server": {`
   sparkConf: {spark.master: "k8s://https://api:6443"}
 `, map[string]string{"spark.master": "k8s://https://api:6443", "spark.authenticate": "true"}},
 		"the user's id and pod name": {`
   sparkConf: {spark.app.id: pinned, spark.kubernetes.driver.pod.name: the-driver}
-`, map[string]string{"spark.app.id": "pinned", "spark.kubernetes.driver.pod.name": "the-driver", "spark.driver.host": "pinned-driver-svc.jobs.svc"}},
+`, map[string]string{"spark.app.id": "pinned", "spark.kubernetes.driver.pod.name": "the-driver",
+			"spark.driver.host": "pinned-driver-svc.jobs.svc"}},
 		"Python": {python + `
   pyFiles: local:///app.py
 `, map[string]string{
@@ -154,7 +169,7 @@ func TestConfiguration(t *testing.T) {
 				app = written(t)
 			}
 
-			id := newAppID(app, 1)
+			id := naming.NewID(app, 1)
 
 			got := properties(t, rendered(t, Applications{}, withImage(app), 1), id)
 			for key, want := range c.want {
@@ -169,7 +184,7 @@ func TestConfiguration(t *testing.T) {
 // TestConfigurationIsDeterministic checks that the iteration order of maps does not change the rendered objects.
 func TestConfigurationIsDeterministic(t *testing.T) {
 	app := written(t, `spec: {sparkConf: {spark.kubernetes.driverEnv.A: a, spark.kubernetes.driverEnv.B: b, spark.kubernetes.driverEnv.C: c, spark.a: "1", spark.b: "2"}}`)
-	p, _ := programOf(&app.Spec)
+	p, _ := fields.ProgramOf(&app.Spec)
 
 	first := conf.MarshalProperties(confOf(t, app, p))
 	for range 20 {
@@ -180,7 +195,7 @@ func TestConfigurationIsDeterministic(t *testing.T) {
 }
 
 // confOf returns the configuration of an application. It fails the test if the application is invalid.
-func confOf(t *testing.T, app *sparkv1.SparkApplication, p program) *conf.Conf {
+func confOf(t *testing.T, app *sparkv1.SparkApplication, p fields.Program) *conf.Conf {
 	t.Helper()
 
 	c, wrong := sparkConf(app, p)
@@ -208,7 +223,8 @@ func TestVersionsDoNotMultiply(t *testing.T) {
 		t.Errorf("%d MiB are allocated", allocated>>20)
 	}
 
-	if refused, ok := errors.AsType[*dialect.FieldError](err); !ok || refused.Field != "spec.sparkConf[spark.kubernetes.container.image]" ||
+	if refused, ok := errors.AsType[*dialect.FieldError](err); !ok ||
+		refused.Field != "spec.sparkConf[spark.kubernetes.container.image]" ||
 		!strings.Contains(refused.Message, "the limit is 4096 bytes") {
 		t.Errorf("%v; the error is %v", plan.Next.Phase, err)
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -19,12 +20,12 @@ func (a Applications) configMaps(app *sparkv1.SparkApplication, attempt int32) [
 		spec := &app.Spec.ConfigMapSpecs[i]
 		labels := map[string]string{}
 		maps.Copy(labels, spec.Labels)
-		maps.Copy(labels, a.attemptLabels(app, attempt))
+		maps.Copy(labels, naming.Labels(app, attempt, a.OperatorName))
 		objects = append(objects, &corev1.ConfigMap{
 			TypeMeta: metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "ConfigMap"},
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: app.Namespace, Name: spec.Name, Labels: labels, Annotations: maps.Clone(spec.Annotations),
-				OwnerReferences: []metav1.OwnerReference{ownerReference(app)},
+				OwnerReferences: []metav1.OwnerReference{naming.Owner(app)},
 			},
 			Data: maps.Clone(spec.Data),
 		})

@@ -34,7 +34,8 @@ func passes(a Applications, app *sparkv1.SparkApplication) {
 
 	_, _ = a.Executor(app, 1, 1, "uid", now)
 	seen = lifecycle.Observed{RemainingAttempts: []int32{1}, Executors: executors(1, 10), Drivers: []lifecycle.Driver{{
-		Name: "pi-0-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0, ReadyAt: t0, AppID: "pi-0",
+		Name: "pi-0-driver", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: t0, StartedAt: t0,
+		ReadyAt: t0, AppID: "pi-0",
 	}}}
 	tell(a, app, a.Decide(app, seen, now), now)
 	seen.Drivers[0].Phase, seen.Drivers[0].HasExit = lifecycle.DriverSucceeded, true
@@ -42,7 +43,7 @@ func passes(a Applications, app *sparkv1.SparkApplication) {
 }
 
 func tell(a Applications, app *sparkv1.SparkApplication, plan lifecycle.Plan, now time.Time) {
-	Events(app, plan)
+	Events(plan)
 
 	if s := a.AuxiliaryObjects(app); s.Record != nil {
 		s.Record(standing(s.Objects), now)
@@ -56,7 +57,8 @@ func standing[T interface {
 	runtime.Object
 }](objects []T) (states []lifecycle.AuxiliaryObject) {
 	for _, object := range objects {
-		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind,
+			Name: object.GetName(), Current: true})
 	}
 	return states
 }
@@ -75,7 +77,10 @@ func TestListsOfApplicationsCostLinearTime(t *testing.T) {
 	for _, field := range worst.Fields(reflect.TypeFor[corev1.PodTemplateSpec]()) {
 		worst.Linear(t, "template"+field.Path, func(n int) func() {
 			template := &sparkv1.PodTemplate{PodTemplateSpec: worst.Raw[corev1.PodTemplateSpec](t, field, n)}
-			app := pi(func(app *sparkv1.SparkApplication) { app.Spec.DriverSpec, app.Spec.ExecutorSpec = template, template })
+			app := pi(func(app *sparkv1.SparkApplication) {
+				app.Spec.DriverSpec, app.Spec.ExecutorSpec = template,
+					template
+			})
 			return func() { passes(trimmed, app.DeepCopy()) }
 		})
 	}
@@ -91,8 +96,10 @@ func entriesOf(n int, own bool) (all []sparkv1.DriverServiceIngress) {
 		}
 
 		all = append(all, sparkv1.DriverServiceIngress{
-			ServiceMetadata: sparkv1.ObjectMetadata{Name: name}, ServiceSpec: &runtime.RawExtension{Raw: []byte(`{"ports":[{"port":4040}]}`)},
-			IngressMetadata: sparkv1.ObjectMetadata{Name: fmt.Sprint("ui-", i)}, IngressSpec: &runtime.RawExtension{Raw: []byte(`{}`)},
+			ServiceMetadata: sparkv1.ObjectMetadata{Name: name},
+			ServiceSpec:     &runtime.RawExtension{Raw: []byte(`{"ports":[{"port":4040}]}`)},
+			IngressMetadata: sparkv1.ObjectMetadata{Name: fmt.Sprint("ui-", i)},
+			IngressSpec:     &runtime.RawExtension{Raw: []byte(`{}`)},
 		})
 	}
 	return all
@@ -110,7 +117,8 @@ func TestExposedEntriesCostLinearTime(t *testing.T) {
 			}
 		},
 		"a long first entry": func(all []sparkv1.DriverServiceIngress) {
-			all[0].ServiceSpec.Raw = []byte(fmt.Sprintf(`{"ports":[{"port":4040}],"externalIPs":["1"%s]}`, strings.Repeat(`,"1"`, 10*len(all))))
+			all[0].ServiceSpec.Raw = []byte(fmt.Sprintf(`{"ports":[{"port":4040}],"externalIPs":["1"%s]}`,
+				strings.Repeat(`,"1"`, 10*len(all))))
 			for i := range all {
 				all[i].ServiceMetadata.Name = "ui"
 			}

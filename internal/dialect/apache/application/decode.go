@@ -10,6 +10,8 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -32,7 +34,7 @@ const (
 // applies only to the next attempt.
 func (a *attempt) wanted() lifecycle.App {
 	app := a.app
-	t := tolerations(&app.Spec)
+	t := fields.Tolerations(&app.Spec)
 	initial, least := executorsOf(&app.Spec)
 	out := lifecycle.App{
 		UID:               string(app.UID),
@@ -46,9 +48,9 @@ func (a *attempt) wanted() lifecycle.App {
 		MinExecutors:      least,
 		TTL:               duration(t.TTLAfterStopMillis),
 		MissingGrace:      a.MissingGrace,
-		Thresholds:        thresholds(t.InstanceConfig, dynamicAllocation(&app.Spec)),
+		Thresholds:        thresholds(t.InstanceConfig, fields.DynamicAllocation(&app.Spec)),
 		EnterMissedPhases: true,
-		Retain:            retention(t),
+		Retain:            retention(t, fields.Restarts(&app.Spec) && status.Current(&app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources),
 		ForceAfter:        stageTimeout(t.ApplicationTimeoutConfig.ForceTerminationGracePeriodMillis, defaultForceAfter),
 		CleanupInterval:   cleanAgain(t.ApplicationTimeoutConfig.TerminationRequeuePeriodMillis),
 	}
@@ -58,27 +60,6 @@ func (a *attempt) wanted() lifecycle.App {
 		out.DeletedAt = app.DeletionTimestamp.UTC()
 	}
 	return out
-}
-
-// tolerations returns the tolerations of a spec, with empty structs in place of parts that are nil.
-func tolerations(spec *sparkv1.ApplicationSpec) sparkv1.ApplicationTolerations {
-	var t sparkv1.ApplicationTolerations
-	if spec.ApplicationTolerations != nil {
-		t = *spec.ApplicationTolerations
-	}
-
-	if t.RestartConfig == nil {
-		t.RestartConfig = &sparkv1.RestartConfig{}
-	}
-
-	if t.ApplicationTimeoutConfig == nil {
-		t.ApplicationTimeoutConfig = &sparkv1.ApplicationTimeoutConfig{}
-	}
-
-	if t.InstanceConfig == nil {
-		t.InstanceConfig = &sparkv1.InstanceConfig{}
-	}
-	return t
 }
 
 func restart(c *sparkv1.RestartConfig) lifecycle.Restart {
@@ -124,9 +105,14 @@ func thresholds(c *sparkv1.InstanceConfig, dynamic bool) *lifecycle.Thresholds {
 }
 
 // retention returns which objects are kept after the end of an application, and for how long. They are kept at most for
-// ttlAfterStopMillis, because the application itself is deleted then.
-func retention(t sparkv1.ApplicationTolerations) lifecycle.Retention {
+// ttlAfterStopMillis, because the application itself is deleted then. As in release 1.1, an application that may
+// restart keeps nothing, unless an earlier version of an operator retained its objects already.
+func retention(t sparkv1.ApplicationTolerations, restarts bool) lifecycle.Retention {
 	r := lifecycle.Retention{Policy: lifecycle.RetainNever, For: duration(t.ResourceRetainDurationMillis)}
+	if restarts {
+		return lifecycle.Retention{Policy: lifecycle.RetainNever}
+	}
+
 	switch t.ResourceRetainPolicy {
 	case sparkv1.RetainAlways:
 		r.Policy = lifecycle.RetainAlways
@@ -184,15 +170,8 @@ func count(n *int64) int32 {
 	return int32(min(max(*n, 0), math.MaxInt32))
 }
 
-// Spark configuration keys and defaults for the number of executors.
-const (
-	confInstances    = "spark.executor.instances"
-	confDynamicFirst = "spark.dynamicAllocation.initialExecutors"
-	confDynamicLeast = "spark.dynamicAllocation.minExecutors"
-	confDriverMaster = "spark.kubernetes.driver.master"
-	// sparkInstances is Spark's default number of executors (SchedulerBackendUtils).
-	sparkInstances = 2
-)
+// sparkInstances is Spark's default number of executors (SchedulerBackendUtils).
+const sparkInstances = 2
 
 // executorsOf returns the number of executors that the application requests at its start (initial), and the number
 // below which it never goes (least). Both are 0 if the driver creates no executor pods.
@@ -201,11 +180,11 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 		return 0, 0
 	}
 
-	instances, set := dialect.ExecutorNumber(spec.SparkConf[confInstances])
-	if dynamicAllocation(spec) {
+	instances, set := dialect.ExecutorNumber(spec.SparkConf[fields.Instances])
+	if fields.DynamicAllocation(spec) {
 		// Spark starts with the largest of the three numbers (Utils.getDynamicAllocationInitialExecutors).
-		first, _ := dialect.ExecutorNumber(spec.SparkConf[confDynamicFirst])
-		least, _ := dialect.ExecutorNumber(spec.SparkConf[confDynamicLeast])
+		first, _ := dialect.ExecutorNumber(spec.SparkConf[fields.DynamicInitial])
+		least, _ := dialect.ExecutorNumber(spec.SparkConf[fields.DynamicMin])
 		return max(first, least, instances), least
 	}
 
@@ -218,29 +197,6 @@ func executorsOf(spec *sparkv1.ApplicationSpec) (initial, least int32) {
 // driverOnly reports whether the driver creates no executor pods, because the driver runs the tasks itself or uses the
 // executors of a standalone cluster.
 func driverOnly(spec *sparkv1.ApplicationSpec) bool {
-	// Any other value of confDriverMaster is the API server's address.
-	return driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[confDriverMaster], "local")
-}
-
-// decodeMemory returns the memory that encodeMemory stored. The status of another operator contains no memory; the
-// function takeOver handles such a status.
-func decodeMemory(s *sparkv1.ApplicationStatus) (m lifecycle.Memory) {
-	o := s.Operator
-	if o == nil {
-		return m
-	}
-
-	dialect.DecodeMemory(&m, &o.OperatorStatus)
-	m.AttemptID, m.Runs, m.Submissions, m.PhaseBeforeUnknown = o.AttemptID, o.Runs, o.Submissions, lifecycle.Phase(o.Before)
-	m.Restarts = restartsOf(s.CurrentAttemptSummary)
-	return m
-}
-
-func restartsOf(summary *sparkv1.ApplicationAttemptSummary) lifecycle.Restarts {
-	if summary == nil || summary.AttemptInfo == nil {
-		return lifecycle.Restarts{}
-	}
-
-	info := summary.AttemptInfo
-	return lifecycle.Restarts{Total: info.RestartCounter, Failures: info.FailureRestartCounter, Rejections: info.SchedulingFailureRestartCounter}
+	// Any other value of fields.DriverMaster is the API server's address.
+	return driverMaster(spec) != "" || strings.HasPrefix(spec.SparkConf[fields.DriverMaster], "local")
 }

@@ -9,18 +9,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // TestDefaults checks that an application without settings gets the defaults of the Apache Spark project's operator.
 func TestDefaults(t *testing.T) {
 	want := lifecycle.App{
-		UID:              "11111111-2222-4333-8444-555555555555",
-		Restart:          lifecycle.Restart{Policy: lifecycle.Never, Limits: &lifecycle.RestartLimits{MaxRestarts: 3, Backoff: 30 * time.Second}},
-		Deadlines:        lifecycle.Deadlines{DriverStart: 5 * time.Minute, DriverReady: 5 * time.Minute, ExecutorsStart: 5 * time.Minute, RestartAtScaling: true},
-		InitialExecutors: 2, MinExecutors: 2, MissingGrace: 10 * time.Second, Thresholds: &lifecycle.Thresholds{}, EnterMissedPhases: true,
-		Retain: lifecycle.Retention{Policy: lifecycle.RetainNever}, ForceAfter: 5 * time.Minute, CleanupInterval: 2 * time.Second,
+		UID: "11111111-2222-4333-8444-555555555555",
+		Restart: lifecycle.Restart{Policy: lifecycle.Never,
+			Limits: &lifecycle.RestartLimits{MaxRestarts: 3, Backoff: 30 * time.Second}},
+		Deadlines: lifecycle.Deadlines{DriverStart: 5 * time.Minute, DriverReady: 5 * time.Minute,
+			ExecutorsStart: 5 * time.Minute, RestartAtScaling: true},
+		InitialExecutors: 2, MinExecutors: 2, MissingGrace: 10 * time.Second, Thresholds: &lifecycle.Thresholds{},
+		EnterMissedPhases: true,
+		Retain:            lifecycle.Retention{Policy: lifecycle.RetainNever}, ForceAfter: 5 * time.Minute,
+		CleanupInterval: 2 * time.Second,
 	}
 	for name, change := range map[string]func(*sparkv1.SparkApplication){
 		"none":  func(*sparkv1.SparkApplication) {},
@@ -46,26 +49,32 @@ func TestTolerations(t *testing.T) {
 		want func(*lifecycle.App)
 	}{
 		{"a server that is restarted for ever",
-			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: millis(math.MaxInt64)}},
+			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways,
+				MaxRestartAttempts: millis(math.MaxInt64)}},
 			func(a *lifecycle.App) {
 				a.Restart.Policy, a.Restart.Limits.MaxRestarts = lifecycle.Always, math.MaxInt64
 			}},
 		{"on failure",
 			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartOnFailure: millis(2),
-				MaxRestartOnSchedulingFailure: millis(0), RestartCounterResetMillis: millis(60_000), RestartBackoffMillis: millis(1),
+				MaxRestartOnSchedulingFailure: millis(0), RestartCounterResetMillis: millis(60_000),
+				RestartBackoffMillis:           millis(1),
 				RestartBackoffMillisForFailure: millis(2000), RestartBackoffMillisForSchedulingFailure: millis(-5)}},
 			func(a *lifecycle.App) {
-				a.Restart = lifecycle.Restart{Policy: lifecycle.OnFailure, Limits: &lifecycle.RestartLimits{MaxRestarts: 3, MaxFailures: millis(2), MaxRejections: millis(0),
-					Backoff: time.Millisecond, FailureBackoff: seconds(2), RejectionBackoff: seconds(0), ResetAfter: seconds(60)}}
+				a.Restart = lifecycle.Restart{Policy: lifecycle.OnFailure,
+					Limits: &lifecycle.RestartLimits{MaxRestarts: 3, MaxFailures: millis(2), MaxRejections: millis(0),
+						Backoff: time.Millisecond, FailureBackoff: seconds(2), RejectionBackoff: seconds(0),
+						ResetAfter: seconds(60)}}
 			}},
 		{"on infrastructure failure",
 			sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnInfrastructureFailure}},
 			func(a *lifecycle.App) { a.Restart.Policy = lifecycle.OnInfrastructureFailure }},
 		{"timeouts that are off",
 			sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(0), DriverReadyTimeoutMillis: millis(-1),
-				ExecutorStartTimeoutMillis: millis(math.MinInt64), ForceTerminationGracePeriodMillis: millis(0), TerminationRequeuePeriodMillis: millis(1)}},
+				ExecutorStartTimeoutMillis: millis(math.MinInt64), ForceTerminationGracePeriodMillis: millis(0),
+				TerminationRequeuePeriodMillis: millis(1)}},
 			func(a *lifecycle.App) {
-				a.Deadlines, a.ForceAfter, a.CleanupInterval = lifecycle.Deadlines{RestartAtScaling: true}, 0, time.Second
+				a.Deadlines, a.ForceAfter, a.CleanupInterval = lifecycle.Deadlines{RestartAtScaling: true}, 0,
+					time.Second
 			}},
 		{"timeouts beyond what a duration can hold",
 			sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(math.MaxInt64),
@@ -74,21 +83,25 @@ func TestTolerations(t *testing.T) {
 				a.Deadlines.DriverStart, a.ForceAfter, a.CleanupInterval = ever, 500*time.Millisecond, 30*time.Second
 			}},
 		{"thresholds",
-			sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: millis(3), MinExecutors: millis(-1), MaxExecutors: millis(math.MaxInt64)}},
+			sparkv1.ApplicationTolerations{InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: millis(3),
+				MinExecutors: millis(-1), MaxExecutors: millis(math.MaxInt64)}},
 			func(a *lifecycle.App) { a.Thresholds = &lifecycle.Thresholds{Init: 3, Max: math.MaxInt32} }},
 		{"retained for ever", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways},
 			func(a *lifecycle.App) { a.Retain = lifecycle.Retention{Policy: lifecycle.RetainAlways} }},
-		{"retained for a while", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure, ResourceRetainDurationMillis: millis(9000)},
+		{"retained for a while", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainOnFailure,
+			ResourceRetainDurationMillis: millis(9000)},
 			func(a *lifecycle.App) {
 				a.Retain = lifecycle.Retention{Policy: lifecycle.RetainOnFailure, For: seconds(9)}
 			}},
-		{"retained no longer than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
-			ResourceRetainDurationMillis: millis(9000), TTLAfterStopMillis: millis(5000)},
+		{"retained no longer than the application",
+			sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+				ResourceRetainDurationMillis: millis(9000), TTLAfterStopMillis: millis(5000)},
 			func(a *lifecycle.App) {
 				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(5)}, seconds(5)
 			}},
-		{"retained for a shorter time than the application", sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
-			ResourceRetainDurationMillis: millis(4000), TTLAfterStopMillis: millis(5000)},
+		{"retained for a shorter time than the application",
+			sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+				ResourceRetainDurationMillis: millis(4000), TTLAfterStopMillis: millis(5000)},
 			func(a *lifecycle.App) {
 				a.Retain, a.TTL = lifecycle.Retention{Policy: lifecycle.RetainAlways, For: seconds(4)}, seconds(5)
 			}},
@@ -110,7 +123,8 @@ func TestTolerations(t *testing.T) {
 func TestExecutorsWanted(t *testing.T) {
 	type conf = map[string]string
 
-	const instances, enabled, first, atLeast, master = "spark.executor.instances", "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.initialExecutors",
+	const instances, enabled, first, atLeast, master = "spark.executor.instances", "spark.dynamicAllocation.enabled",
+		"spark.dynamicAllocation.initialExecutors",
 		"spark.dynamicAllocation.minExecutors", "spark.kubernetes.driver.master"
 	for _, c := range []struct {
 		conf           conf
@@ -143,7 +157,8 @@ func TestExecutorsWanted(t *testing.T) {
 	} {
 		app := trimmed.app(pi(func(a *sparkv1.SparkApplication) { a.Spec.SparkConf = c.conf }))
 		if app.InitialExecutors != c.initial || app.MinExecutors != c.least || app.Thresholds.Dynamic != c.dynamic {
-			t.Errorf("%v: %d, %d, dynamic %v; want %d, %d, %v", c.conf, app.InitialExecutors, app.MinExecutors, app.Thresholds.Dynamic, c.initial, c.least, c.dynamic)
+			t.Errorf("%v: %d, %d, dynamic %v; want %d, %d, %v", c.conf, app.InitialExecutors, app.MinExecutors,
+				app.Thresholds.Dynamic, c.initial, c.least, c.dynamic)
 		}
 	}
 }
@@ -161,7 +176,8 @@ func TestOptionsAndDeletion(t *testing.T) {
 	got := a.app(pi(func(app *sparkv1.SparkApplication) {
 		app.DeletionTimestamp, app.Finalizers = new(metav1.NewTime(t0)), []string{metav1.FinalizerOrphanDependents}
 	}))
-	if !got.Deleting || !got.Orphan || !got.DeletedAt.Equal(t0) || got.Deadlines.Run != time.Hour || got.MissingGrace != time.Second || got.SpecHash != "" {
+	if !got.Deleting || !got.Orphan || !got.DeletedAt.Equal(t0) || got.Deadlines.Run != time.Hour ||
+		got.MissingGrace != time.Second || got.SpecHash != "" {
 		t.Errorf("read %+v", got)
 	}
 }
@@ -174,7 +190,7 @@ func TestUnknownPoliciesDoNothing(t *testing.T) {
 			t.Errorf("the restart policy %q is read as %s", text, got)
 		}
 
-		if got := retention(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.ResourceRetainPolicy(text)}).Policy; got != lifecycle.RetainNever {
+		if got := retention(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.ResourceRetainPolicy(text)}, false).Policy; got != lifecycle.RetainNever {
 			t.Errorf("the retain policy %q is read as %s", text, got)
 		}
 	}
@@ -197,7 +213,8 @@ func TestReadingTolerationsDoesNotChangeThem(t *testing.T) {
 // FuzzDurations checks the durations that a number of milliseconds stands for. They must be neither negative nor too
 // large for the type.
 func FuzzDurations(f *testing.F) {
-	for _, n := range []int64{0, 1, -1, 999, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, math.MaxInt64/1_000_000 + 1} {
+	for _, n := range []int64{0, 1, -1, 999, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000,
+		math.MaxInt64/1_000_000 + 1} {
 		f.Add(n)
 	}
 
@@ -223,25 +240,4 @@ func FuzzDurations(f *testing.F) {
 			t.Errorf("%d ms: %s, %s, %s, %s; want %s", n, stage, pause, *kept, again, want)
 		}
 	})
-}
-
-// TestMemoryOfOtherStatuses checks the memory of statuses that this operator did not write, or that somebody edited.
-func TestMemoryOfOtherStatuses(t *testing.T) {
-	summary := &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{RestartCounter: 3, FailureRestartCounter: 2, SchedulingFailureRestartCounter: 1}}
-
-	ours := &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Phase: "Running", Attempt: 4}, AttemptID: "pi-3", Runs: 4, Submissions: 5, Before: "Started"}
-	for name, c := range map[string]struct {
-		status sparkv1.ApplicationStatus
-		want   lifecycle.Memory
-	}{
-		"no status":                          {sparkv1.ApplicationStatus{}, lifecycle.Memory{}},
-		"counters of another operator":       {sparkv1.ApplicationStatus{CurrentAttemptSummary: summary}, lifecycle.Memory{}},
-		"ours without a summary":             {sparkv1.ApplicationStatus{Operator: ours}, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3", Runs: 4, Submissions: 5, PhaseBeforeUnknown: lifecycle.Started}},
-		"ours with a summary of nothing":     {sparkv1.ApplicationStatus{Operator: ours, CurrentAttemptSummary: &sparkv1.ApplicationAttemptSummary{}}, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3", Runs: 4, Submissions: 5, PhaseBeforeUnknown: lifecycle.Started}},
-		"ours with the counters of restarts": {sparkv1.ApplicationStatus{Operator: ours, CurrentAttemptSummary: summary}, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3", Runs: 4, Submissions: 5, PhaseBeforeUnknown: lifecycle.Started, Restarts: lifecycle.Restarts{Total: 3, Failures: 2, Rejections: 1}}},
-	} {
-		if diff := cmp.Diff(c.want, decodeMemory(&c.status)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
 )
 
@@ -34,20 +34,21 @@ func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string
 	}
 
 	for _, role := range []struct {
-		name, container string
-		template        **sparkv1.PodTemplate
+		name     string
+		template **sparkv1.PodTemplate
 	}{
-		{platform.Driver, apache.DriverContainer, &spec.DriverSpec},
-		{platform.Executor, apache.ExecutorContainer, &spec.ExecutorSpec},
+		{platform.Driver, &spec.DriverSpec},
+		{platform.Executor, &spec.ExecutorSpec},
 	} {
-		container := cmp.Or(own["spark.kubernetes."+role.name+".podTemplateContainerName"], role.container)
+		written := rawTemplate(spec, role.name)
+		container := cmp.Or(own[fields.ContainerName(role.name)], fields.SparkContainer(role.name))
 
-		template, used := s.Fill(rawTemplate(*role.template), role.name, platform.Container{Name: container}, platform.TakenByConf(own, role.name))
+		template, used := s.Fill(written, role.name, platform.Container{Name: container}, platform.TakenByConf(own, role.name))
 		if len(used) == 0 {
 			continue
 		}
 
-		if rawTemplate(*role.template) == nil && own["spark.kubernetes."+role.name+".podTemplateFile"] != "" {
+		if written == nil && own[fields.TemplateFile(role.name)] != "" {
 			continue // the application has a template file, which only Spark can read
 		}
 
@@ -62,7 +63,7 @@ func merge(spec *sparkv1.ApplicationSpec, s *platform.Settings) (filled []string
 // settings. The value of timeouts.runSeconds is always nil, because this API has no field for the duration of the run.
 // The result has no entry for the time to live: the CRD has a default for it, so a platform default would never apply.
 func ownLimits(spec *sparkv1.ApplicationSpec) map[string]*int64 {
-	own := tolerations(spec).ApplicationTimeoutConfig
+	own := fields.Tolerations(spec).ApplicationTimeoutConfig
 	return map[string]*int64{
 		"timeouts.driverStartSeconds": own.DriverStartTimeoutMillis, "timeouts.driverReadySeconds": own.DriverReadyTimeoutMillis,
 		"timeouts.executorsStartSeconds": own.ExecutorStartTimeoutMillis, "timeouts.runSeconds": nil,

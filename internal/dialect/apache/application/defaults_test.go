@@ -26,11 +26,13 @@ func platformDefaults() *platform.Settings {
 	return &platform.Settings{
 		Version:   "v1",
 		SparkConf: map[string]string{"spark.eventLog.compress": "true", "spark.executor.instances": "5"},
-		Images:    map[string]string{"4.2": "registry.example.org/spark:{{SPARK_VERSION}}", "": "registry.example.org/spark:any"},
-		Driver:    platform.Pod{Labels: map[string]string{"team": "platform"}, Env: region},
-		Executor:  platform.Pod{NodeSelector: map[string]string{"pool": "spot"}, Env: region},
-		Timeouts:  platform.Timeouts{DriverStartSeconds: new(int64(60)), DriverReadySeconds: new(int64(0)), RunSeconds: new(int64(3600))},
-		Origins:   map[string]string{"sparkConf[spark.eventLog.compress]": "defaults[0] (all)"},
+		Images: map[string]string{"4.2": "registry.example.org/spark:{{SPARK_VERSION}}",
+			"": "registry.example.org/spark:any"},
+		Driver:   platform.Pod{Labels: map[string]string{"team": "platform"}, Env: region},
+		Executor: platform.Pod{NodeSelector: map[string]string{"pool": "spot"}, Env: region},
+		Timeouts: platform.Timeouts{DriverStartSeconds: new(int64(60)), DriverReadySeconds: new(int64(0)),
+			RunSeconds: new(int64(3600))},
+		Origins: map[string]string{"sparkConf[spark.eventLog.compress]": "defaults[0] (all)"},
 	}
 }
 
@@ -66,13 +68,17 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 		conf, driver, executor, used string
 	}{
 		"no defaults": {
-			spec: `{sparkConf: {a: b}, driverSpec: {podTemplateSpec: {spec: {}}}}`, settings: &platform.Settings{Version: "v1"},
-			conf: `{a: b}`, driver: `{spec: {}}`,
+			spec:     `{sparkConf: {a: b}, driverSpec: {podTemplateSpec: {spec: {}}}}`,
+			settings: &platform.Settings{Version: "v1"},
+			conf:     `{a: b}`, driver: `{spec: {}}`,
 		},
-		"an empty spec": {conf: `{` + conf + `, ` + image + `}`, driver: driver, executor: executor, used: "images[4.2] " + drivers + execs + limits},
+		"an empty spec": {conf: `{` + conf + `, ` + image + `}`, driver: driver, executor: executor,
+			used: "images[4.2] " + drivers + execs + limits},
 		"another line of Spark": {
-			spec: `{runtimeVersions: {sparkVersion: 3.5.7}}`, conf: `{` + conf + `, spark.kubernetes.container.image: "registry.example.org/spark:any"}`,
-			driver: driver, executor: executor, used: "sparkConf[spark.kubernetes.container.image] " + drivers + execs + limits,
+			spec:   `{runtimeVersions: {sparkVersion: 3.5.7}}`,
+			conf:   `{` + conf + `, spark.kubernetes.container.image: "registry.example.org/spark:any"}`,
+			driver: driver, executor: executor,
+			used: "sparkConf[spark.kubernetes.container.image] " + drivers + execs + limits,
 		},
 		"the user's keys": {
 			spec: `{sparkConf: {spark.eventLog.compress: "false", spark.executor.instances: "", spark.kubernetes.container.image: mine}}`,
@@ -81,22 +87,26 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 		},
 		"the user's keys for pods": {
 			spec: `{sparkConf: {spark.kubernetes.driver.label.team: mine, spark.kubernetes.driverEnv.REGION: us, spark.kubernetes.node.selector.pool: mine, spark.executorEnv.REGION: us}}`,
-			conf: `{` + conf + `, ` + image + `, spark.kubernetes.driver.label.team: mine, spark.kubernetes.driverEnv.REGION: us, spark.kubernetes.node.selector.pool: mine, spark.executorEnv.REGION: us}`,
+			conf: `{` + conf + `, ` + image +
+				`, spark.kubernetes.driver.label.team: mine, spark.kubernetes.driverEnv.REGION: us, spark.kubernetes.node.selector.pool: mine, spark.executorEnv.REGION: us}`,
 			used: "images[4.2] " + limits,
 		},
 		"keys for both roles": {
 			spec: `{sparkConf: {spark.kubernetes.node.selector.disk: ssd, spark.kubernetes.driverEnv.A: mine, spark.kubernetes.memoryOverheadFactor: "0.3"}}`,
 			settings: &platform.Settings{SparkConf: map[string]string{
-				"spark.kubernetes.driver.node.selector.disk": "hdd", "spark.kubernetes.executor.node.selector.zone": "a", "spark.kubernetes.driver.secretKeyRef.A": "s:k",
+				"spark.kubernetes.driver.node.selector.disk":   "hdd",
+				"spark.kubernetes.executor.node.selector.zone": "a", "spark.kubernetes.driver.secretKeyRef.A": "s:k",
 				"spark.kubernetes.executor.secretKeyRef.A": "s:k", "spark.driver.memoryOverheadFactor": "0.1",
 			}},
 			conf: `{spark.kubernetes.node.selector.disk: ssd, spark.kubernetes.driverEnv.A: mine, spark.kubernetes.memoryOverheadFactor: "0.3",
 				spark.kubernetes.executor.node.selector.zone: a, spark.kubernetes.executor.secretKeyRef.A: "s:k"}`,
 		},
 		"the user's templates": {
-			spec: `{driverSpec: {podTemplateSpec: {metadata: {labels: {team: mine}}}}, executorSpec: {podTemplateSpec: {spec: {containers: [{name: x, env: [{name: REGION}]}]}}}}`,
-			conf: `{` + conf + `, ` + image + `}`, driver: `{metadata: {labels: {team: mine}}, spec: {containers: [{name: spark-kubernetes-driver, env: [{name: REGION, value: eu}]}]}}`,
-			executor: `{spec: {nodeSelector: {pool: spot}, containers: [{name: x, env: [{name: REGION}]}]}}`, used: "images[4.2] driver.env[REGION] executor.nodeSelector[pool] " + limits,
+			spec:     `{driverSpec: {podTemplateSpec: {metadata: {labels: {team: mine}}}}, executorSpec: {podTemplateSpec: {spec: {containers: [{name: x, env: [{name: REGION}]}]}}}}`,
+			conf:     `{` + conf + `, ` + image + `}`,
+			driver:   `{metadata: {labels: {team: mine}}, spec: {containers: [{name: spark-kubernetes-driver, env: [{name: REGION, value: eu}]}]}}`,
+			executor: `{spec: {nodeSelector: {pool: spot}, containers: [{name: x, env: [{name: REGION}]}]}}`,
+			used:     "images[4.2] driver.env[REGION] executor.nodeSelector[pool] " + limits,
 		},
 		"the container that the user names": {
 			spec:   `{sparkConf: {spark.kubernetes.driver.podTemplateContainerName: main}, driverSpec: {podTemplateSpec: {spec: {containers: [{name: side}, {name: main}]}}}}`,
@@ -105,7 +115,8 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 			used: "images[4.2] " + drivers + execs + limits,
 		},
 		"a template file, which only Spark can read": {
-			spec: `{sparkConf: {spark.kubernetes.driver.podTemplateFile: /a.yaml}}`, conf: `{` + conf + `, ` + image + `, spark.kubernetes.driver.podTemplateFile: /a.yaml}`,
+			spec:     `{sparkConf: {spark.kubernetes.driver.podTemplateFile: /a.yaml}}`,
+			conf:     `{` + conf + `, ` + image + `, spark.kubernetes.driver.podTemplateFile: /a.yaml}`,
 			executor: executor, used: "images[4.2] " + execs + limits,
 		},
 		"a template file that a template overrides": {
@@ -115,11 +126,13 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 			used:     "images[4.2] " + drivers + execs + limits,
 		},
 		"a template that is no object": {
-			spec: `{driverSpec: {podTemplateSpec: [1]}}`, conf: `{` + conf + `, ` + image + `}`, driver: `[1]`, executor: executor, used: "images[4.2] " + execs + limits,
+			spec: `{driverSpec: {podTemplateSpec: [1]}}`, conf: `{` + conf + `, ` + image + `}`, driver: `[1]`,
+			executor: executor, used: "images[4.2] " + execs + limits,
 		},
 		"the user's timeouts": {
 			spec: `{applicationTolerations: {applicationTimeoutConfig: {driverStartTimeoutMillis: 0, driverReadyTimeoutMillis: -1}}}`,
-			conf: `{` + conf + `, ` + image + `}`, driver: driver, executor: executor, used: "images[4.2] " + drivers + execs + "timeouts.runSeconds",
+			conf: `{` + conf + `, ` + image + `}`, driver: driver, executor: executor,
+			used: "images[4.2] " + drivers + execs + "timeouts.runSeconds",
 		},
 		"a time to live, which this API does not have": {settings: &platform.Settings{TimeToLiveSeconds: new(int64(1))}},
 	} {
@@ -149,11 +162,13 @@ func TestDefaultsFillWhatASpecLeavesOut(t *testing.T) {
 				t.Errorf("sparkConf (-want +got):\n%s", diff)
 			}
 
-			if diff := cmp.Diff(treeOf(t, c.driver), treeOf(t, string(rawTemplate(merged.DriverSpec)))); diff != "" {
+			if diff := cmp.Diff(treeOf(t, c.driver),
+				treeOf(t, string(rawTemplate(&merged, launch.RoleDriver)))); diff != "" {
 				t.Errorf("the driver's template (-want +got):\n%s", diff)
 			}
 
-			if diff := cmp.Diff(treeOf(t, c.executor), treeOf(t, string(rawTemplate(merged.ExecutorSpec)))); diff != "" {
+			if diff := cmp.Diff(treeOf(t, c.executor),
+				treeOf(t, string(rawTemplate(&merged, launch.RoleExecutor)))); diff != "" {
 				t.Errorf("the executors' template (-want +got):\n%s", diff)
 			}
 
@@ -203,7 +218,8 @@ func TestDeadlinesAreThoseOfTheLaunch(t *testing.T) {
 
 	launched := func(attempt int32, defaults *sparkv1.OperatorDefaults) func(*sparkv1.SparkApplication) {
 		return func(app *sparkv1.SparkApplication) {
-			app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Attempt: attempt, Defaults: defaults}}
+			app.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: v1beta2.OperatorStatus{Attempt: attempt,
+				Defaults: defaults}}
 		}
 	}
 	for name, c := range map[string]struct {
@@ -212,23 +228,37 @@ func TestDeadlinesAreThoseOfTheLaunch(t *testing.T) {
 		start, ready    time.Duration
 		executors, runs time.Duration
 	}{
-		"before the first launch":              {func(*sparkv1.SparkApplication) {}, platformDefaults(), time.Minute, 0, usual, time.Hour},
-		"before the first launch, no defaults": {func(*sparkv1.SparkApplication) {}, nil, usual, usual, usual, 2 * time.Hour},
-		"a run without a limit":                {func(*sparkv1.SparkApplication) {}, &platform.Settings{Timeouts: platform.Timeouts{RunSeconds: new(int64(0))}}, usual, usual, usual, 0},
-		"before the launch was stored":         {launched(0, nil), platformDefaults(), time.Minute, 0, usual, time.Hour},
-		"launched without defaults":            {launched(1, nil), platformDefaults(), usual, usual, usual, 2 * time.Hour},
-		"launched with other defaults":         {launched(1, &sparkv1.OperatorDefaults{Version: "v0", Settings: `{"timeouts":{"executorsStartSeconds":7}}`}), platformDefaults(), usual, usual, 7 * time.Second, 2 * time.Hour},
-		"launched with defaults that are gone": {launched(1, &sparkv1.OperatorDefaults{Version: "v0", Settings: `{"timeouts":{"runSeconds":8}}`}), nil, usual, usual, usual, 8 * time.Second},
-		"a status that somebody edited":        {launched(3, &sparkv1.OperatorDefaults{Version: "v0", Settings: `{"timeouts":`}), platformDefaults(), usual, usual, usual, 2 * time.Hour},
-		"an attempt of another operator":       {inheritedStatus(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationRunningHealthy), platformDefaults(), usual, usual, usual, 2 * time.Hour},
+		"before the first launch": {func(*sparkv1.SparkApplication) {}, platformDefaults(), time.Minute, 0,
+			usual, time.Hour},
+		"before the first launch, no defaults": {func(*sparkv1.SparkApplication) {}, nil, usual, usual, usual,
+			2 * time.Hour},
+		"a run without a limit": {func(*sparkv1.SparkApplication) {},
+			&platform.Settings{Timeouts: platform.Timeouts{RunSeconds: new(int64(0))}}, usual, usual, usual, 0},
+		"before the launch was stored": {launched(0, nil), platformDefaults(), time.Minute, 0, usual,
+			time.Hour},
+		"launched without defaults": {launched(1, nil), platformDefaults(), usual, usual, usual,
+			2 * time.Hour},
+		"launched with other defaults": {launched(1,
+			&sparkv1.OperatorDefaults{Version: "v0", Settings: `{"timeouts":{"executorsStartSeconds":7}}`}),
+			platformDefaults(), usual, usual, 7 * time.Second, 2 * time.Hour},
+		"launched with defaults that are gone": {launched(1,
+			&sparkv1.OperatorDefaults{Version: "v0", Settings: `{"timeouts":{"runSeconds":8}}`}), nil, usual, usual,
+			usual, 8 * time.Second},
+		"a status that somebody edited": {launched(3,
+			&sparkv1.OperatorDefaults{Version: "v0", Settings: `{"timeouts":`}), platformDefaults(), usual, usual,
+			usual, 2 * time.Hour},
+		"an attempt of another operator": {inheritedStatus(0, sparkv1.ApplicationSubmitted,
+			sparkv1.ApplicationRunningHealthy), platformDefaults(), usual, usual, usual, 2 * time.Hour},
 		"the user's timeouts": {tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{
-			DriverStartTimeoutMillis: new(int64(1500)), DriverReadyTimeoutMillis: new(int64(1)), ExecutorStartTimeoutMillis: new(int64(0))}}),
+			DriverStartTimeoutMillis: new(int64(1500)), DriverReadyTimeoutMillis: new(int64(1)),
+			ExecutorStartTimeoutMillis: new(int64(0))}}),
 			platformDefaults(), 1500 * time.Millisecond, time.Millisecond, 0, time.Hour},
 	} {
 		app := pi(c.change)
 		a := Applications{Options{Defaults: c.settings, Run: 2 * time.Hour}}
 
-		want := lifecycle.Deadlines{DriverStart: c.start, DriverReady: c.ready, ExecutorsStart: c.executors, Run: c.runs, RestartAtScaling: true}
+		want := lifecycle.Deadlines{DriverStart: c.start, DriverReady: c.ready, ExecutorsStart: c.executors,
+			Run: c.runs, RestartAtScaling: true}
 		if diff := cmp.Diff(want, a.app(app).Deadlines); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -242,7 +272,8 @@ func TestSparkConfIsTheUsers(t *testing.T) {
 		conf map[string]string
 		want int32
 	}{
-		"no sparkConf": {nil, 5}, "an empty one": {map[string]string{}, 5}, "another key": {map[string]string{"spark.x": "y"}, 5},
+		"no sparkConf": {nil, 5}, "an empty one": {map[string]string{}, 5},
+		"another key":       {map[string]string{"spark.x": "y"}, 5},
 		"the user's number": {map[string]string{"spark.executor.instances": "3"}, 3},
 	} {
 		app := pi(func(app *sparkv1.SparkApplication) { app.Spec.SparkConf = c.conf })
@@ -264,10 +295,12 @@ func TestDefaultsBeforeALaunchKeepKeysForBothRoles(t *testing.T) {
 	app := pi(func(app *sparkv1.SparkApplication) {
 		app.Spec.SparkConf = map[string]string{"spark.kubernetes.node.selector.disk": "ssd"}
 	})
-	defaults := map[string]string{"spark.kubernetes.driver.node.selector.disk": "hdd", "spark.kubernetes.driver.node.selector.zone": "a"}
+	defaults := map[string]string{"spark.kubernetes.driver.node.selector.disk": "hdd",
+		"spark.kubernetes.driver.node.selector.zone": "a"}
 	current := Applications{Options{Defaults: &platform.Settings{SparkConf: defaults}}}.present(app)
 
-	want := map[string]string{"spark.kubernetes.node.selector.disk": "ssd", "spark.kubernetes.driver.node.selector.zone": "a"}
+	want := map[string]string{"spark.kubernetes.node.selector.disk": "ssd",
+		"spark.kubernetes.driver.node.selector.zone": "a"}
 	if diff := cmp.Diff(want, current.app.Spec.SparkConf); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -279,8 +312,10 @@ func TestDecideNeverWritesDefaultsIntoTheSpec(t *testing.T) {
 
 	before := l.app.Spec.DeepCopy()
 	for _, pass := range []func(){
-		func() { l.passWithoutObjects(0) }, func() { l.passWithDriver(time.Second, ready) }, func() { l.passWithDriver(time.Second, crashed) },
-		func() { l.passWithoutObjects(10 * time.Second) }, func() { l.passWithDriver(time.Second, succeeded) }, func() { l.passWithoutObjects(time.Second) },
+		func() { l.passWithoutObjects(0) }, func() { l.passWithDriver(time.Second, ready) },
+		func() { l.passWithDriver(time.Second, crashed) },
+		func() { l.passWithoutObjects(10 * time.Second) }, func() { l.passWithDriver(time.Second, succeeded) },
+		func() { l.passWithoutObjects(time.Second) },
 	} {
 		pass()
 
@@ -305,7 +340,8 @@ func TestAnAttemptKeepsItsDefaults(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
-	first := &sparkv1.OperatorDefaults{Version: "v1", Settings: `{"sparkConf":{"spark.executor.instances":"5"},"timeouts":{"driverStartSeconds":60,"driverReadySeconds":0,"runSeconds":3600}}`}
+	first := &sparkv1.OperatorDefaults{Version: "v1",
+		Settings: `{"sparkConf":{"spark.executor.instances":"5"},"timeouts":{"driverStartSeconds":60,"driverReadySeconds":0,"runSeconds":3600}}`}
 
 	l.passWithoutObjects(0)
 	expect("after the launch", first)
@@ -333,15 +369,19 @@ func TestAnAttemptKeepsItsDefaults(t *testing.T) {
 // uses. If spark-submit creates the ConfigMap, the pod that runs spark-submit has them.
 func TestOriginsOfDefaults(t *testing.T) {
 	pods := map[string]string{
-		"driver.labels[team]": "defaults", "driver.env[REGION]": "defaults", "executor.nodeSelector[pool]": "defaults", "executor.env[REGION]": "defaults",
-		"timeouts.driverStartSeconds": "defaults", "timeouts.driverReadySeconds": "defaults", "timeouts.runSeconds": "defaults",
+		"driver.labels[team]": "defaults", "driver.env[REGION]": "defaults", "executor.nodeSelector[pool]": "defaults",
+		"executor.env[REGION]":        "defaults",
+		"timeouts.driverStartSeconds": "defaults", "timeouts.driverReadySeconds": "defaults",
+		"timeouts.runSeconds": "defaults",
 	}
 	for name, c := range map[string]struct {
 		app  *sparkv1.SparkApplication
 		keys map[string]string
 	}{
-		"both keys": {written(t), map[string]string{"sparkConf[spark.eventLog.compress]": "defaults[0] (all)", "sparkConf[spark.executor.instances]": "defaults"}},
-		"a key that the user sets, even to the same value": {written(t, `spec: {sparkConf: {spark.eventLog.compress: "true"}}`),
+		"both keys": {written(t), map[string]string{"sparkConf[spark.eventLog.compress]": "defaults[0] (all)",
+			"sparkConf[spark.executor.instances]": "defaults"}},
+		"a key that the user sets, even to the same value": {written(t,
+			`spec: {sparkConf: {spark.eventLog.compress: "true"}}`),
 			map[string]string{"sparkConf[spark.executor.instances]": "defaults"}},
 	} {
 		want := map[string]string{}
@@ -357,7 +397,8 @@ func TestOriginsOfDefaults(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 
-		if config.Annotations["sparkoperator.dev/defaults"] != "v1" || o.Driver.Annotations["sparkoperator.dev/defaults"] != "v1" {
+		if config.Annotations["sparkoperator.dev/defaults"] != "v1" ||
+			o.Driver.Annotations["sparkoperator.dev/defaults"] != "v1" {
 			t.Errorf("%s: the versions are %v and %v", name, config.Annotations, o.Driver.Annotations)
 		}
 
@@ -393,7 +434,8 @@ func TestDefaultsReachThePods(t *testing.T) {
 	}
 
 	if executor.Spec.NodeSelector["pool"] != "spot" || executor.Spec.Containers[0].Image != image {
-		t.Errorf("the executor has the node selector %v and the image %s", executor.Spec.NodeSelector, executor.Spec.Containers[0].Image)
+		t.Errorf("the executor has the node selector %v and the image %s", executor.Spec.NodeSelector,
+			executor.Spec.Containers[0].Image)
 	}
 
 	pods := withDefaults().Review(app, noon).Pods()
@@ -414,11 +456,13 @@ func TestFaultOfADefaultNamesItsOrigin(t *testing.T) {
 			_, err := a.Render(app, launchOf(1), noon)
 			return err
 		}},
-		"the review, of an executor": {"spark.executor.memory", func(a Applications, app *sparkv1.SparkApplication) error {
-			return a.Review(app, noon).Faults[0]
-		}},
+		"the review, of an executor": {"spark.executor.memory",
+			func(a Applications, app *sparkv1.SparkApplication) error {
+				return a.Review(app, noon).Faults[0]
+			}},
 	} {
-		a := Applications{Options{Defaults: &platform.Settings{SparkConf: map[string]string{c.key: "much"}, Origins: map[string]string{"sparkConf[" + c.key + "]": "defaults[3] (bad)"}}}}
+		a := Applications{Options{Defaults: &platform.Settings{SparkConf: map[string]string{c.key: "much"},
+			Origins: map[string]string{"sparkConf[" + c.key + "]": "defaults[3] (bad)"}}}}
 		for _, own := range []bool{false, true} {
 			app := written(t)
 			if own {
@@ -426,7 +470,8 @@ func TestFaultOfADefaultNamesItsOrigin(t *testing.T) {
 			}
 
 			err := c.render(a, app)
-			if err == nil || !strings.HasPrefix(err.Error(), "spec.sparkConf["+c.key+"]: ") || strings.HasSuffix(err.Error(), origin) == own {
+			if err == nil || !strings.HasPrefix(err.Error(), "spec.sparkConf["+c.key+"]: ") ||
+				strings.HasSuffix(err.Error(), origin) == own {
 				t.Errorf("%s, with a value of the user: %t: %v", by, own, err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 )
 
 // TestApplicationsPage checks docs/apache-applications.md: its example is a valid application, and the defaults that it
@@ -32,13 +33,15 @@ func TestApplicationsPage(t *testing.T) {
 	app.UID = noonUID
 
 	o := rendered(t, Applications{}, &app, 1)
-	if len(o.Warnings) > 0 || o.Driver.Name != "pi-0-driver" || o.Driver.Spec.Containers[0].Image != "docker.io/apache/spark:4.1.4" {
+	if len(o.Warnings) > 0 || o.Driver.Name != "pi-0-driver" ||
+		o.Driver.Spec.Containers[0].Image != "docker.io/apache/spark:4.1.4" {
 		t.Errorf("%s of %s, %q", o.Driver.Name, o.Driver.Spec.Containers[0].Image, o.Warnings)
 	}
 
 	got := properties(t, o, "pi-0")
 	for _, key := range []string{
-		confMaster, confAppID, "spark.authenticate", "spark.io.encryption.enabled", "spark.kubernetes.driver.annotateExitException",
+		fields.Master, fields.AppID, "spark.authenticate", "spark.io.encryption.enabled",
+		"spark.kubernetes.driver.annotateExitException",
 		"spark.kubernetes.executor.useDriverPodIP", "spark.kubernetes.executor.deleteOnTermination",
 	} {
 		if _, set := got[key]; !set || !strings.Contains(page, "| `"+key+"` |") {
@@ -57,7 +60,8 @@ func TestApplicationsPage(t *testing.T) {
 		t.Errorf("%d objects beside the driver, %v", len(made), wrong)
 	}
 
-	for _, word := range []string{apache.LabelOperatorName, apache.LabelAppName, apache.LabelScalaVersion, apache.LabelJDKVersion, dialect.ConditionExposed, dialect.OwnPrefix, apache.DefaultOperatorName} {
+	for _, word := range []string{apache.LabelOperatorName, apache.LabelAppName, apache.LabelScalaVersion,
+		apache.LabelJDKVersion, dialect.ConditionExposed, dialect.OwnPrefix, apache.DefaultOperatorName} {
 		if !strings.Contains(page, "`"+word+"`") {
 			t.Errorf("the page does not tell of %s", word)
 		}

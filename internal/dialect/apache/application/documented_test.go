@@ -9,6 +9,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -22,13 +23,16 @@ func TestApplicationsAreDocumented(t *testing.T) {
 	page := string(text)
 
 	words := []string{
-		EventReleased, EventExecutorsBelow, EventExecutorsPartial, EventExecutorsEnough, dialect.EventTakenOver, dialect.EventSubmitted, dialect.EventSubmissionFailed,
-		dialect.EventCompleted, dialect.EventFailed, dialect.EventPendingRerun, dialect.EventSpecChanged, dialect.EventDriverRunning, dialect.EventDriverPending,
-		dialect.EventDriverDisrupted, dialect.EventDriverFailed, dialect.EventDriverNotFound, dialect.EventDriverUnknown, dialect.EventExecutorPending,
-		dialect.EventExecutorFailed, ConditionEdited, dialect.ConditionReady, dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionSubmitted,
-		dialect.ConditionRunning, dialect.ConditionDegraded, dialect.ConditionSucceeded, dialect.ConditionFailed, dialect.ConditionExposed,
+		dialect.EventTakenOver, dialect.EventSpecChanged, dialect.EventDriverPending, dialect.EventDriverDisrupted,
+		dialect.EventRestartRequested, dialect.EventDriverUnknown, dialect.EventSubmitterPending,
+		dialect.EventExecutorPending, apache.ReasonSuspendHeld, apache.ReasonEvicted, apache.EventSource,
+		dialect.EventExecutorFailed, status.ConditionEdited, dialect.ConditionReady, dialect.ConditionReconciling,
+		dialect.ConditionStalled, dialect.ConditionSubmitted,
+		dialect.ConditionRunning, dialect.ConditionDegraded, dialect.ConditionSucceeded, dialect.ConditionFailed,
+		dialect.ConditionExposed,
 		lifecycle.ReasonBelowThreshold, lifecycle.ReasonPartialCapacity, lifecycle.ReasonNodeLost,
-		string(sparkv1.RestartNever), string(sparkv1.RestartAlways), string(sparkv1.RestartOnFailure), string(sparkv1.RestartOnInfrastructureFailure),
+		string(sparkv1.RestartNever), string(sparkv1.RestartAlways), string(sparkv1.RestartOnFailure),
+		string(sparkv1.RestartOnInfrastructureFailure),
 	}
 	for _, state := range everyState {
 		words = append(words, string(state))
@@ -41,10 +45,14 @@ func TestApplicationsAreDocumented(t *testing.T) {
 	}
 
 	for _, figure := range []string{
-		fmt.Sprintf("| `maxRestartAttempts` | %d |", defaultMaxRestarts), fmt.Sprintf("| `restartBackoffMillis` | %d |", defaultBackoff.Milliseconds()),
-		fmt.Sprintf("| `driverStartTimeoutMillis` | %d |", defaultTimeout.Milliseconds()), fmt.Sprintf("| `terminationRequeuePeriodMillis` | %d |", defaultCleanAgain.Milliseconds()),
-		fmt.Sprintf("| `forceTerminationGracePeriodMillis` | %d |", defaultForceAfter.Milliseconds()), fmt.Sprintf("its last %d states", maxHistory),
-		fmt.Sprintf("up to %d KiB", maxSnapshot>>10), fmt.Sprintf("cut at %d KiB", apache.MaxMessage>>10), fmt.Sprintf("no sooner than after %.0f s", leastCleanAgain.Seconds()),
+		fmt.Sprintf("| `maxRestartAttempts` | %d |", defaultMaxRestarts),
+		fmt.Sprintf("| `restartBackoffMillis` | %d |", defaultBackoff.Milliseconds()),
+		fmt.Sprintf("| `driverStartTimeoutMillis` | %d |", defaultTimeout.Milliseconds()),
+		fmt.Sprintf("| `terminationRequeuePeriodMillis` | %d |", defaultCleanAgain.Milliseconds()),
+		fmt.Sprintf("| `forceTerminationGracePeriodMillis` | %d |", defaultForceAfter.Milliseconds()),
+		fmt.Sprintf("its last %d states", status.MaxHistory),
+		fmt.Sprintf("up to %d KiB", status.MaxSnapshot>>10), fmt.Sprintf("cut at %d KiB", apache.MaxMessage>>10),
+		fmt.Sprintf("no sooner than after %.0f s", leastCleanAgain.Seconds()),
 	} {
 		if !strings.Contains(page, figure) {
 			t.Errorf("docs/apache-applications.md does not say %q", figure)

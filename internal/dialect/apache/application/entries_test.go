@@ -12,53 +12,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
-// TestFaultsOfEntries checks what the messages about an entry say.
-func TestFaultsOfEntries(t *testing.T) {
-	const (
-		ingress = "spec.driverServiceIngressList[0]."
-		web     = "spec.driverHttpRouteList[0]."
-		grpc    = "spec.driverGrpcRouteList[0]."
-		service = "serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 80}]}, "
-		parents = " is empty: the route would be attached to no Gateway; name a Gateway"
-	)
-	for name, c := range map[string]struct {
-		spec string
-		want []string
-	}{
-		"an Ingress":          {`driverServiceIngressList: [{` + service + `ingressMetadata: {name: a.b}}]`, nil},
-		"a Service's name":    {`driverServiceIngressList: [{serviceMetadata: {name: a.b}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a}}]`, []string{ingress + `serviceMetadata.name: "a.b" is not a valid Service name: `}},
-		"an Ingress's name":   {`driverServiceIngressList: [{` + service + `ingressMetadata: {name: A}}]`, []string{ingress + `ingressMetadata.name: "A" is not a valid Ingress name: `}},
-		"an HTTPRoute's name": {`driverHttpRouteList: [{` + service + `httpRouteMetadata: {name: A}, httpRouteSpec: {parentRefs: [{name: g}]}}]`, []string{web + `httpRouteMetadata.name: "A" is not a valid HTTPRoute name: `}},
-		"a GRPCRoute's name":  {`driverGrpcRouteList: [{` + service + `grpcRouteMetadata: {name: A}, grpcRouteSpec: {parentRefs: [{name: g}]}}]`, []string{grpc + `grpcRouteMetadata.name: "A" is not a valid GRPCRoute name: `}},
-		"no Service's spec":   {`driverServiceIngressList: [{serviceMetadata: {name: ui}, ingressMetadata: {name: a}}]`, []string{ingress + "serviceSpec: is missing; name the driver's port at least, such as {ports: [{port: 4040}]}"}},
-		"no target": {`driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {}, ingressMetadata: {name: a}, ingressSpec: {ingressClassName: c}}]`,
-			[]string{ingress + "serviceSpec.ports: is empty, and spec.driverServiceIngressList[0].ingressSpec has no rules, so there is no target; name a port"}},
-		"a default backend is a target":     {`driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {}, ingressMetadata: {name: a}, ingressSpec: {defaultBackend: {resource: {kind: K, name: r}}}}]`, nil},
-		"a default backend is no route's":   {`driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {}, httpRouteMetadata: {name: a}, httpRouteSpec: {defaultBackend: {}, parentRefs: [{name: g}]}}]`, []string{web + "serviceSpec.ports: is empty, and spec.driverHttpRouteList[0].httpRouteSpec has no rules"}},
-		"a spec of another type":            {`driverServiceIngressList: [{` + service + `ingressMetadata: {name: a}, ingressSpec: {tls: 1}}]`, []string{ingress + "ingressSpec: "}},
-		"a route's unknown fields are kept": {`driverHttpRouteList: [{` + service + `httpRouteMetadata: {name: a}, httpRouteSpec: {future: 1, parentRefs: [{name: g}]}}]`, nil},
-		"no route's spec":                   {`driverHttpRouteList: [{` + service + `httpRouteMetadata: {name: a}}]`, []string{web + "httpRouteSpec.parentRefs:" + parents}},
-		"no Gateways":                       {`driverGrpcRouteList: [{` + service + `grpcRouteMetadata: {name: a}, grpcRouteSpec: {parentRefs: []}}]`, []string{grpc + "grpcRouteSpec.parentRefs:" + parents}},
-		"Gateways that are no list":         {`driverGrpcRouteList: [{` + service + `grpcRouteMetadata: {name: a}, grpcRouteSpec: {parentRefs: {name: g}}}]`, []string{grpc + "grpcRouteSpec.parentRefs:" + parents}},
-		"Gateways without a name": {`driverHttpRouteList: [{` + service + `httpRouteMetadata: {name: a}, httpRouteSpec: {parentRefs: [{name: ""}, {name: g}, {name: 3}]}}]`,
-			[]string{web + "httpRouteSpec.parentRefs[0].name: is missing; name a Gateway", web + "httpRouteSpec.parentRefs[2].name: is missing; name a Gateway"}},
-	} {
-		app := written(t, "spec: {"+c.spec+"}")
-
-		faults := exposedEntries(&app.Spec)[0].faults()
-		if len(faults) != len(c.want) {
-			t.Errorf("%s: faults %v, want %q", name, faults, c.want)
-			continue
-		}
-
-		for i, want := range c.want {
-			if got := faults[i].Error(); !strings.HasPrefix(got, want) {
-				t.Errorf("%s: %q, want %q", name, got, want)
-			}
-		}
-	}
-}
-
 // TestEntriesThatShareNames checks entries with equal names. The objects of the first entry with a name exist, whatever
 // the later entries say, and several entries may lead to one Service.
 func TestEntriesThatShareNames(t *testing.T) {
@@ -72,18 +25,21 @@ func TestEntriesThatShareNames(t *testing.T) {
 		objects  string
 		problems []string
 	}{
-		"one Service": {`driverServiceIngressList: [` + first + `, {serviceMetadata: {name: ui}, serviceSpec: {ports: [{targetPort: 4040, port: 80}]}, ingressMetadata: {name: b}}]`,
+		"one Service": {`driverServiceIngressList: [` + first +
+			`, {serviceMetadata: {name: ui}, serviceSpec: {ports: [{targetPort: 4040, port: 80}]}, ingressMetadata: {name: b}}]`,
 			"Service ui, Ingress a, Ingress b", nil},
 		"one Service, once with maps that are empty": {`driverServiceIngressList: [` + first + `,
 			{serviceMetadata: {name: ui, labels: {}, annotations: {}}, serviceSpec: {ports: [{port: 80, targetPort: 4040}]}, ingressMetadata: {name: b}}]`,
 			"Service ui, Ingress a, Ingress b", nil},
-		"another port": {`driverServiceIngressList: [` + first + `, {serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 81, targetPort: 4040}]}, ingressMetadata: {name: b}}]`,
+		"another port": {`driverServiceIngressList: [` + first +
+			`, {serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 81, targetPort: 4040}]}, ingressMetadata: {name: b}}]`,
 			"Service ui, Ingress a", []string{different}},
 		"another label": {`driverServiceIngressList: [` + first + `,
 			{serviceMetadata: {name: ui, labels: {a: b}}, serviceSpec: {ports: [{port: 80, targetPort: 4040}]}, ingressMetadata: {name: b}}]`, "Service ui, Ingress a", []string{different}},
 		"another annotation": {`driverServiceIngressList: [` + first + `,
 			{serviceMetadata: {name: ui, annotations: {a: b}}, serviceSpec: {ports: [{port: 80, targetPort: 4040}]}, ingressMetadata: {name: b}}]`, "Service ui, Ingress a", []string{different}},
-		"one Ingress": {`driverServiceIngressList: [` + first + `, {serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a}}]`,
+		"one Ingress": {`driverServiceIngressList: [` + first +
+			`, {serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 80}]}, ingressMetadata: {name: a}}]`,
 			"Service ui, Ingress a", []string{`InvalidSpec spec.driverServiceIngressList[1].ingressMetadata.name: "a" is also the name of spec.driverServiceIngressList[0]; choose another name`}},
 		"an Ingress and routes of one name": {`driverServiceIngressList: [` + first + `],
 			driverHttpRouteList: [{serviceMetadata: {name: web}, serviceSpec: {ports: [{port: 80}]}, httpRouteMetadata: {name: a}, httpRouteSpec: {parentRefs: [{name: g}]}}],
@@ -95,8 +51,10 @@ func TestEntriesThatShareNames(t *testing.T) {
 				`InvalidSpec spec.driverServiceIngressList[1].ingressMetadata.name: "a" is also the name of spec.driverServiceIngressList[0]; choose another name`,
 			}},
 		"entries without names": {`driverServiceIngressList: [{serviceSpec: {ports: [{port: 80}]}}, {serviceSpec: {ports: [{port: 81}]}}, ` + first + `]`, "Service ui, Ingress a", []string{
-			`InvalidSpec spec.driverServiceIngressList[0].serviceMetadata.name: "" is not`, `InvalidSpec spec.driverServiceIngressList[0].ingressMetadata.name: "" is not`,
-			`InvalidSpec spec.driverServiceIngressList[1].serviceMetadata.name: "" is not`, `InvalidSpec spec.driverServiceIngressList[1].ingressMetadata.name: "" is not`,
+			`InvalidSpec spec.driverServiceIngressList[0].serviceMetadata.name: "" is not`,
+			`InvalidSpec spec.driverServiceIngressList[0].ingressMetadata.name: "" is not`,
+			`InvalidSpec spec.driverServiceIngressList[1].serviceMetadata.name: "" is not`,
+			`InvalidSpec spec.driverServiceIngressList[1].ingressMetadata.name: "" is not`,
 		}},
 	} {
 		app := inPhase(lifecycle.Running, written(t, "spec: {"+c.spec+"}"))
@@ -132,31 +90,6 @@ func kindsOf(objects []submit.Object) (out []string) {
 	return out
 }
 
-// TestSwitchedOffExposureIsExplained checks what is reported about an entry if the operator creates no objects that
-// expose a driver, and that nothing is reported if it does.
-func TestSwitchedOffExposureIsExplained(t *testing.T) {
-	const enable = "set exposure.enabled: true in the operator's configuration (chart: controller.exposure.enable=true), or "
-	entry := lifecycle.Cause{Reason: "SwitchedOff", Message: "spec.driverServiceIngressList[0]: the operator creates no objects that expose a driver outside the cluster, " +
-		"so there is no Ingress door; " + enable + "create one yourself that leads to Service ui"}
-
-	of := func(kind string) lifecycle.Cause {
-		return lifecycle.Cause{Reason: "SwitchedOff", Message: "spec.driverServiceIngressList[0].serviceSpec.type: a Service of type " + kind +
-			" would be reachable from outside the cluster, but such exposure is not enabled, so the Service is created with type ClusterIP; " + enable + "remove the type"}
-	}
-	for kind, want := range map[string][]lifecycle.Cause{`""`: {entry}, "ClusterIP": {entry}, "NodePort": {entry, of("NodePort")}, "LoadBalancer": {entry, of("LoadBalancer")}} {
-		app := written(t, `spec: {driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {type: `+kind+`, ports: [{port: 80}]}, ingressMetadata: {name: door}}]}`)
-
-		d := exposedEntries(&app.Spec)[0]
-		if diff := cmp.Diff(want, Applications{}.typeProblems(d)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", kind, diff)
-		}
-
-		if got := withExposure.typeProblems(d); len(got) > 0 {
-			t.Errorf("%s, switched on: %v", kind, got)
-		}
-	}
-}
-
 // TestAuxiliaryObjectsOfASpecThatIsUnreadable checks that nothing is changed around a running driver whose spec could
 // not be decoded, or whose status somebody edited, and that the condition is still removed after the end.
 func TestAuxiliaryObjectsOfASpecThatIsUnreadable(t *testing.T) {
@@ -165,18 +98,24 @@ func TestAuxiliaryObjectsOfASpecThatIsUnreadable(t *testing.T) {
 		change    func(*sparkv1.SparkApplication)
 		unsettled bool
 	}{
-		"readable":                      {lifecycle.Running, func(*sparkv1.SparkApplication) {}, false},
-		"unreadable, while it runs":     {lifecycle.Running, func(app *sparkv1.SparkApplication) { app.OutOfBounds = "spec.files: is too long" }, true},
-		"unreadable, after its end":     {lifecycle.Done, func(app *sparkv1.SparkApplication) { app.OutOfBounds = "spec.files: is too long" }, false},
-		"running without an attempt":    {lifecycle.Running, func(app *sparkv1.SparkApplication) { app.Status.Operator.Attempt = 0 }, true},
-		"a phase of a newer version":    {lifecycle.Phase("Elsewhere"), func(*sparkv1.SparkApplication) {}, false},
-		"the status of another":         {lifecycle.Running, func(app *sparkv1.SparkApplication) { app.Status.Operator = nil }, false},
-		"ended and about to be deleted": {lifecycle.Done, func(app *sparkv1.SparkApplication) { app.DeletionTimestamp = &metav1.Time{Time: noon} }, true},
+		"readable": {lifecycle.Running, func(*sparkv1.SparkApplication) {}, false},
+		"unreadable, while it runs": {lifecycle.Running,
+			func(app *sparkv1.SparkApplication) { app.OutOfBounds = "spec.files: is too long" }, true},
+		"unreadable, after its end": {lifecycle.Done,
+			func(app *sparkv1.SparkApplication) { app.OutOfBounds = "spec.files: is too long" }, false},
+		"running without an attempt": {lifecycle.Running,
+			func(app *sparkv1.SparkApplication) { app.Status.Operator.Attempt = 0 }, true},
+		"a phase of a newer version": {lifecycle.Phase("Elsewhere"), func(*sparkv1.SparkApplication) {}, false},
+		"the status of another": {lifecycle.Running,
+			func(app *sparkv1.SparkApplication) { app.Status.Operator = nil }, false},
+		"ended and about to be deleted": {lifecycle.Done,
+			func(app *sparkv1.SparkApplication) { app.DeletionTimestamp = &metav1.Time{Time: noon} }, true},
 	} {
 		app := inPhase(c.phase, written(t))
 		c.change(app)
 
-		if got := withExposure.AuxiliaryObjects(app); got.Unsettled != c.unsettled || (got.Record == nil) != c.unsettled || len(got.Objects) > 0 {
+		if got := withExposure.AuxiliaryObjects(app); got.Unsettled != c.unsettled ||
+			(got.Record == nil) != c.unsettled || len(got.Objects) > 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -192,7 +131,8 @@ spec: {driverServiceIngressList: [{serviceSpec: {selector: {app: database}, port
 	objects, _ := withExposure.auxiliaryObjects(app, 2)
 
 	want := map[string]string{
-		"spark.operator/name": "spark-kubernetes-operator", "spark.operator/spark-app-name": "pi", "sparkoperator.dev/app-uid": noonUID, "sparkoperator.dev/attempt": "2",
+		"spark.operator/name": "spark-kubernetes-operator", "spark.operator/spark-app-name": "pi",
+		"sparkoperator.dev/app-uid": noonUID, "sparkoperator.dev/attempt": "2",
 		"sparkoperator.dev/managed": "true", "team": "a",
 	}
 	if diff := cmp.Diff(want, objects[0].GetLabels()); diff != "" {
@@ -204,7 +144,8 @@ spec: {driverServiceIngressList: [{serviceSpec: {selector: {app: database}, port
 	}
 
 	selector := specsOf(t, objects)["Service ui"].(map[string]any)["selector"]
-	if diff := cmp.Diff(map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-1", "spark-role": "driver"}, selector); diff != "" {
+	if diff := cmp.Diff(map[string]any{"spark.operator/spark-app-name": "pi", "spark-app-selector": "pi-1",
+		"spark-role": "driver"}, selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}
 

@@ -42,7 +42,8 @@ spec:
 // TestGoldenObjects compares all objects of two applications with golden files. After an intended change, run it with
 // -update-golden and review the difference.
 func TestGoldenObjects(t *testing.T) {
-	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t), "everything": written(t, fullApplication)} {
+	for name, app := range map[string]*sparkv1.SparkApplication{"plain": written(t),
+		"everything": written(t, fullApplication)} {
 		made := rendered(t, Applications{}, app, 1)
 		objects := append(append([]submit.Object{}, made.Before...), made.Driver)
 		objects = append(objects, withExposure.AuxiliaryObjects(inPhase(lifecycle.Running, app)).Objects...)
@@ -91,7 +92,8 @@ func TestExamples(t *testing.T) {
 
 		for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
 			var app sparkv1.SparkApplication
-			if yaml.Unmarshal(part, &app) != nil || app.APIVersion != sparkv1.GroupVersion.String() || app.Kind != "SparkApplication" {
+			if yaml.Unmarshal(part, &app) != nil || app.APIVersion != sparkv1.GroupVersion.String() ||
+				app.Kind != "SparkApplication" {
 				continue
 			}
 

@@ -11,6 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/table"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
@@ -49,10 +54,11 @@ var fieldSamples = map[string]struct{ value, with string }{
 // steeringFields lists fields, or prefixes of fields, that control the operator and change no pod. Each entry contains
 // a path and a description of what these fields control.
 var steeringFields = []struct{ path, does string }{
-	{"suspend", "`true` holds the application: no attempt starts"},
+	{"suspend", "`true` stops the application, and starts nothing, until it is `false`"},
 	{"deploymentMode", "`ClientMode` makes the application fail: the operator runs drivers only in the cluster"},
 	{"applicationTolerations.restartConfig.", "whether and when the operator makes another attempt"},
-	{"applicationTolerations.applicationTimeoutConfig.", "how long an attempt may take until the operator ends it, and how its pods are then deleted"},
+	{"applicationTolerations.applicationTimeoutConfig.",
+		"how long an attempt may take until the operator ends it, and how its pods are then deleted"},
 	{"applicationTolerations.instanceConfig.", "how many executors have to run for the states that report executors"},
 	{"applicationTolerations.resourceRetain", "which objects are kept after the end, and how long"},
 	{"applicationTolerations.ttlAfterStopMillis", "when the finished application is deleted"},
@@ -74,8 +80,9 @@ func placedIn(t *testing.T, app *sparkv1.SparkApplication) (o placement) {
 		t.Fatal(err)
 	}
 
-	o = placement{conf: map[string]any{}, driver: fieldtable.Flat(t, objects.Driver), executor: fieldtable.Flat(t, pod), beside: map[string]any{}}
-	for key, value := range properties(t, objects, appID(app, 1)) {
+	o = placement{conf: map[string]any{}, driver: fieldtable.Flat(t, objects.Driver), executor: fieldtable.Flat(t, pod),
+		beside: map[string]any{}}
+	for key, value := range properties(t, objects, naming.ID(app, 1)) {
 		o.conf[key] = value
 	}
 
@@ -103,7 +110,7 @@ func asList(v any) []submit.Object {
 // generatedConfig returns the names of the ConfigMaps that the operator generates for the first attempt: one contains
 // the Spark configuration, the other the executors' pod template.
 func generatedConfig(app *sparkv1.SparkApplication) []string {
-	id := appID(app, 1)
+	id := naming.ID(app, 1)
 	return []string{id + "-spark-drv-conf-map", id + "-driver-podspec-conf-map"}
 }
 
@@ -137,7 +144,8 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 
 	var steers []string
 	for _, path := range fieldtable.Fields(reflect.TypeFor[sparkv1.ApplicationSpec](), "") {
-		if i := slices.IndexFunc(steeringFields, func(s struct{ path, does string }) bool { return strings.HasPrefix(path, s.path) }); i >= 0 {
+		if i := slices.IndexFunc(steeringFields,
+			func(s struct{ path, does string }) bool { return strings.HasPrefix(path, s.path) }); i >= 0 {
 			steers = append(steers, fmt.Sprintf("| `%s` | %s |", path, steeringFields[i].does))
 			continue
 		}
@@ -159,19 +167,30 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 
 		after := placedIn(t, app)
 
-		conf, driver, executor, beside := fieldtable.Changes(before.conf, after.conf), fieldtable.Changes(before.driver, after.driver),
+		conf, driver, executor, beside := fieldtable.Changes(before.conf, after.conf),
+			fieldtable.Changes(before.driver, after.driver),
 			fieldtable.Changes(before.executor, after.executor), fieldtable.Changes(before.beside, after.beside)
 		if len(conf)+len(driver)+len(executor)+len(beside) == 0 {
 			t.Errorf("spec.%s has no effect", path)
 		}
 
-		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(conf), fieldtable.Codes(driver), fieldtable.Codes(executor), fieldtable.Codes(beside))
+		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(conf), fieldtable.Codes(driver),
+			fieldtable.Codes(executor), fieldtable.Codes(beside))
 	}
 
 	line("")
-	line("A field takes precedence over the same key in `sparkConf`. There are three exceptions: `spark.jars`,")
-	line("`spark.submit.pyFiles` and `spark.files` take precedence over `jars`, `pyFiles` and `files`. Lint, the webhook and an")
-	line("event of the launch name each value that another one overrides.")
+
+	var keys, paths []string
+	for row := range fields.Application.Rows() {
+		if row.Precedence == table.Yields {
+			keys, paths = append(keys, "`"+row.Key+"`"), append(paths, "`"+strings.TrimPrefix(row.Path, "spec.")+"`")
+		}
+	}
+
+	line("A field takes precedence over the same key in `sparkConf`. These keys are exceptions:")
+	line("%s take precedence over", strings.Join(keys, ", "))
+	line("%s. Lint, the webhook and an event of the launch", strings.Join(paths, ", "))
+	line("name each value that another one overrides.")
 	line("")
 	line("These fields control the operator and reach no pod:")
 	line("")
@@ -180,5 +199,42 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 
 	for _, steer := range steers {
 		line("%s", steer)
+	}
+}
+
+// TestRowsAreTrue compares the table of fields with the configuration of a launch: if the sample of a field is set, the
+// key of the field changes, and the field and an entry of sparkConf have the precedence of the row.
+func TestRowsAreTrue(t *testing.T) {
+	for row := range fields.Application.Rows() {
+		if row.Key == "" {
+			continue
+		}
+
+		t.Run(row.Path+" "+row.Key, func(t *testing.T) {
+			sample := fieldSamples[strings.TrimPrefix(row.Path, "spec.")]
+			configuration := func(app *sparkv1.SparkApplication) *conf.Conf {
+				p, wrong := fields.ProgramOf(&app.Spec)
+				if wrong != nil {
+					t.Fatal(wrong)
+				}
+				return confOf(t, app, p)
+			}
+			app := written(t, "spec: {"+sample.with+"}", "spec: {"+sample.value+"}")
+			was, _ := configuration(written(t, "spec: {"+sample.with+"}")).Get(row.Key)
+
+			text, set := configuration(app).Get(row.Key)
+			if always := row.Precedence == table.Overrides || row.Precedence == table.Yields; always &&
+				(!set || text == was) {
+				t.Fatalf("the field does not set the key: %q, before %q", text, was)
+			}
+
+			app.Spec.SparkConf = platform.With(app.Spec.SparkConf, row.Key, "own")
+
+			want := map[table.Precedence]string{table.Overrides: text, table.Yields: "own", table.Implies: "own",
+				table.Replaces: ""}[row.Precedence]
+			if got, _ := configuration(app).Get(row.Key); got != want {
+				t.Errorf("with sparkConf the value is %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -11,39 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/takeover"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit/effort"
 )
 
 // The tests in this file check the law of every dialect: the memory that a decision stores is the memory that the next
 // decision reads, also after the status was converted to JSON and back.
-
-func FuzzMemory(f *testing.F) {
-	f.Add("Waiting", "Failed", "OOMKilled", "it was too big", "pi-0", int32(3), int64(1_770_000_000_000_001), int64(0))
-	f.Add("Unknown", "", "", "", "", int32(0), int64(0), int64(-5))
-	f.Fuzz(func(t *testing.T, phase, outcome, reason, text, id string, n int32, at, later int64) {
-		moment := func(us int64) time.Time {
-			if us == 0 {
-				return time.Time{}
-			}
-			return time.UnixMicro(us % (1 << 52)).UTC()
-		}
-		valid := func(text string) string { return string([]rune(text)) }
-		m := lifecycle.Memory{
-			Phase: lifecycle.Phase(valid(phase)), Since: moment(at), Attempt: n, AttemptID: valid(id), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
-			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2),
-			Restarts: lifecycle.Restarts{Total: at, Failures: later, Rejections: int64(n)}, PhaseBeforeUnknown: lifecycle.Phase(valid(outcome)),
-			Outcome: lifecycle.Outcome(valid(outcome)), Cause: lifecycle.Cause{Reason: valid(reason), Message: valid(text)},
-		}
-		var s sparkv1.ApplicationStatus
-		encodeMemory(&s, m)
-		roundTrip(t, &s)
-
-		if diff := cmp.Diff(m, decodeMemory(&s)); diff != "" {
-			t.Errorf("remembered (-encoded +decoded):\n%s", diff)
-		}
-	})
-}
 
 // TestLawOverLives runs random life cycles of applications, some of which start from a random status of another
 // operator. It checks that the memory can be read back from every stored status, and that the status stays within its
@@ -58,7 +35,8 @@ func TestLawOverLives(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		a := Applications{Options{MissingGrace: 10 * time.Second, Trim: r.IntN(2) == 0}}
 
-		l := begin(t, a, tolerating(tolerationsAtRandom(r)), func(app *sparkv1.SparkApplication) { app.UID = types.UID(fmt.Sprint("uid-", seed)) })
+		l := begin(t, a, tolerating(tolerationsAtRandom(r)),
+			func(app *sparkv1.SparkApplication) { app.UID = types.UID(fmt.Sprint("uid-", seed)) })
 		if r.IntN(3) == 0 {
 			l.app.Status = leftAtRandom(r)
 		}
@@ -69,13 +47,17 @@ func TestLawOverLives(t *testing.T) {
 				l.app.Spec.DriverArgs = []string{fmt.Sprint(r.IntN(9))}
 			}
 
+			if r.IntN(20) == 0 {
+				l.app.Spec.Suspend = new(!dialect.Suspended(l.app.Spec.Suspend))
+			}
+
 			seen := observedAt(r, l)
 			l.pass(time.Duration(1+r.IntN(40_000_000))*time.Microsecond, seen)
 			checkBuilt(t, l)
 			checkConcluded(t, l, seen)
 			checkAtRest(t, l, seen)
 			phases[l.plan.Next.Phase]++
-			states[current(&l.app.Status)]++
+			states[status.Current(&l.app.Status)]++
 		}
 	}
 
@@ -83,7 +65,8 @@ func TestLawOverLives(t *testing.T) {
 		return
 	}
 
-	for _, p := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Running, lifecycle.Partial, lifecycle.Below, lifecycle.Unknown, lifecycle.Retained, lifecycle.Done} {
+	for _, p := range []lifecycle.Phase{lifecycle.Waiting, lifecycle.Running, lifecycle.Partial, lifecycle.Below,
+		lifecycle.Unknown, lifecycle.Retained, lifecycle.Done} {
 		if phases[p] == 0 {
 			t.Errorf("no life cycle reached the phase %s", p)
 		}
@@ -104,22 +87,31 @@ func tolerationsAtRandom(r *rand.Rand) sparkv1.ApplicationTolerations {
 		}
 		return new(int64(r.IntN(n) - 1))
 	}
-	policies := []sparkv1.RestartPolicy{"", sparkv1.RestartAlways, sparkv1.RestartOnFailure, sparkv1.RestartOnInfrastructureFailure}
+	policies := []sparkv1.RestartPolicy{"", sparkv1.RestartAlways, sparkv1.RestartOnFailure,
+		sparkv1.RestartOnInfrastructureFailure}
 	retains := []sparkv1.ResourceRetainPolicy{"", sparkv1.RetainAlways, sparkv1.RetainOnFailure}
 	return sparkv1.ApplicationTolerations{
-		RestartConfig: &sparkv1.RestartConfig{RestartPolicy: policies[r.IntN(len(policies))], MaxRestartAttempts: millis(9), RestartBackoffMillis: millis(50_000),
-			RestartCounterResetMillis: millis(100_000), MaxRestartOnFailure: millis(5), RestartBackoffMillisForFailure: millis(9_000)},
-		ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(100_000), DriverReadyTimeoutMillis: millis(100_000),
+		RestartConfig: &sparkv1.RestartConfig{RestartPolicy: policies[r.IntN(len(policies))],
+			MaxRestartAttempts: millis(9), RestartBackoffMillis: millis(50_000),
+			RestartCounterResetMillis: millis(100_000), MaxRestartOnFailure: millis(5),
+			RestartBackoffMillisForFailure: millis(9_000)},
+		ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: millis(100_000),
+			DriverReadyTimeoutMillis:   millis(100_000),
 			ExecutorStartTimeoutMillis: millis(100_000), ForceTerminationGracePeriodMillis: millis(10_000)},
-		InstanceConfig:       &sparkv1.InstanceConfig{InitExecutors: millis(3), MinExecutors: millis(4), MaxExecutors: millis(6)},
+		InstanceConfig: &sparkv1.InstanceConfig{InitExecutors: millis(3), MinExecutors: millis(4),
+			MaxExecutors: millis(6)},
 		ResourceRetainPolicy: retains[r.IntN(len(retains))], ResourceRetainDurationMillis: millis(60_000),
 	}
 }
 
 // leftAtRandom returns a random status that the other operator could have written.
 func leftAtRandom(r *rand.Rand) (s sparkv1.ApplicationStatus) {
+	s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
 	for i := range 1 + r.IntN(5) {
-		enter(&s, everyState[r.IntN(len(everyState))], "left by another", t0.Add(time.Duration(i-20)*time.Second), nil)
+		entry := sparkv1.ApplicationState{CurrentStateSummary: everyState[r.IntN(len(everyState))],
+			Message:            "left by another",
+			LastTransitionTime: apache.Timestamp(t0.Add(time.Duration(i-20) * time.Second))}
+		s.StateTransitionHistory[fmt.Sprint(i)], s.CurrentState = entry, &entry
 	}
 
 	if r.IntN(4) > 0 {
@@ -198,13 +190,15 @@ func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
 		seen.PodsConfirmed, seen.CacheBehind = r.IntN(2) == 0, r.IntN(3) == 0
 	}
 
-	attempt := lastAttempt(&l.app.Status)
+	attempt := takeover.Memory(l.app, l.a.app(l.app), lifecycle.Observed{}, l.now).Attempt
 
 	phases := []lifecycle.DriverPhase{
-		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverSucceeded, lifecycle.DriverFailed, lifecycle.DriverUnknown,
+		lifecycle.DriverPending, lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverSucceeded,
+		lifecycle.DriverFailed, lifecycle.DriverUnknown,
 	}
 	if attempt > 0 && r.IntN(3) > 0 {
-		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, Phase: phases[r.IntN(len(phases))], Ready: r.IntN(2) == 0, CreatedAt: l.now}
+		d := lifecycle.Driver{Name: "pi-driver", Attempt: attempt, Phase: phases[r.IntN(len(phases))],
+			Ready: r.IntN(2) == 0, CreatedAt: l.now}
 		switch d.Phase {
 		case lifecycle.DriverPending:
 			d.Ready, d.Why = false, lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"}
@@ -217,7 +211,8 @@ func observedAt(r *rand.Rand, l *life) lifecycle.Observed {
 
 	for i := range r.IntN(6) {
 		seen.Executors = append(seen.Executors, lifecycle.Executor{
-			Name: fmt.Sprint("exec-", i), Attempt: attempt, Phase: phases[r.IntN(len(phases))], Why: lifecycle.Cause{Reason: "Error", Message: "e"},
+			Name: fmt.Sprint("exec-", i), Attempt: attempt, Phase: phases[r.IntN(len(phases))],
+			Why: lifecycle.Cause{Reason: "Error", Message: "e"},
 		})
 	}
 

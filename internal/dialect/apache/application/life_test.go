@@ -3,18 +3,22 @@ package application
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/history"
 )
 
 var (
@@ -31,7 +35,8 @@ func pi(change ...func(*sparkv1.SparkApplication)) *sparkv1.SparkApplication {
 
 	app.Spec = sparkv1.ApplicationSpec{
 		MainClass: "org.apache.spark.examples.SparkPi", Jars: "local:///opt/spark/examples/jars/spark-examples.jar",
-		RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"}, SparkConf: map[string]string{"spark.kubernetes.container.image": "spark:4.1.4"},
+		RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"},
+		SparkConf:       map[string]string{"spark.kubernetes.container.image": "spark:4.1.4"},
 	}
 	for _, c := range change {
 		c(app)
@@ -53,6 +58,7 @@ type life struct {
 	now    time.Time
 	plan   lifecycle.Plan
 	events []dialect.Event
+	answer lifecycle.Quota // of the queue, if the application is in one
 }
 
 func begin(t testing.TB, a Applications, change ...func(*sparkv1.SparkApplication)) *life {
@@ -68,10 +74,16 @@ func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 	before := l.app.DeepCopy()
 
 	seen.Shortages = l.plan.Shortages
-	for range 4 {
+	for range 6 {
 		l.app = before.DeepCopy()
 
 		l.plan = l.a.Decide(l.app, seen, l.now)
+		if asksQueue(l.plan) {
+			answer := l.answer
+			answer.Asked, seen.Quota = true, &answer
+			continue
+		}
+
 		if !asks(l.plan) {
 			break
 		}
@@ -79,15 +91,39 @@ func (l *life) pass(after time.Duration, seen lifecycle.Observed) *life {
 		seen.Confirmed, seen.PodsConfirmed, seen.ProbeResult = true, true, &lifecycle.Cause{}
 	}
 
-	l.events = append(l.events, Events(l.app, l.plan)...)
+	events := Events(l.plan)
+	l.events = append(l.events, events...)
+
+	if diff := cmp.Diff(enteredSince(before, l.app), stateEvents(events), cmpopts.EquateEmpty()); diff != "" {
+		l.Fatalf("events of states (-entered +emitted):\n%s", diff)
+	}
+
 	roundTrip(l, &l.app.Status)
 
-	if diff := cmp.Diff(l.plan.Next, decodeMemory(&l.app.Status)); diff != "" && l.app.DeletionTimestamp == nil {
+	if diff := cmp.Diff(l.plan.Next, status.Memory(&l.app.Status)); diff != "" && l.app.DeletionTimestamp == nil {
 		l.Fatalf("remembered (-decided +read):\n%s", diff)
 	}
 
 	checkShape(l, l.app)
 	return l
+}
+
+// enteredSince returns the states that a pass has added to the histories (history.Entered).
+func enteredSince(before, after *sparkv1.SparkApplication) []string {
+	all := func(app *sparkv1.SparkApplication) map[string]sparkv1.ApplicationState {
+		if previous := app.Status.PreviousAttemptSummary; previous != nil {
+			return history.Merged(app.Status.StateTransitionHistory, previous.StateTransitionHistory)
+		}
+		return app.Status.StateTransitionHistory
+	}
+	return history.Entered(all(before), all(after), status.Current(&before.Status) == "", func(s sparkv1.ApplicationState) (string, string, string) {
+		return string(s.CurrentStateSummary), s.LastTransitionTime, s.Message
+	})
+}
+
+// stateEvents returns the reasons and messages of those events whose reason is a state.
+func stateEvents(events []dialect.Event) []string {
+	return history.Reported(events, func(reason string) bool { return slices.Contains(everyState, sparkv1.ApplicationStateSummary(reason)) })
 }
 
 // passWithDriver runs a pass that observes one driver of the current attempt. The driver is pending, unless the given
@@ -98,7 +134,8 @@ func (l *life) passWithDriver(after time.Duration, change ...func(*lifecycle.Dri
 }
 
 func (l *life) driver(change ...func(*lifecycle.Driver)) lifecycle.Driver {
-	d := lifecycle.Driver{Name: "pi-driver", Attempt: l.plan.Next.Attempt, Phase: lifecycle.DriverPending, CreatedAt: l.now}
+	d := lifecycle.Driver{Name: "pi-driver", Attempt: l.plan.Next.Attempt, Phase: lifecycle.DriverPending,
+		CreatedAt: l.now}
 	for _, c := range change {
 		c(&d)
 	}
@@ -125,8 +162,9 @@ func succeeded(d *lifecycle.Driver) {
 func crashed(d *lifecycle.Driver) {
 	d.Phase, d.StartedAt, d.HasExit, d.ExitCode = lifecycle.DriverFailed, t0, true, 1
 	d.Why = lifecycle.Cause{Reason: "Error", Message: "driver container failed with exit code 1"}
-	d.Status = &corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "spark-kubernetes-driver",
-		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}}}}
+	d.Status = &corev1.PodStatus{Phase: corev1.PodFailed,
+		ContainerStatuses: []corev1.ContainerStatus{{Name: "spark-kubernetes-driver",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}}}}
 }
 
 func evicted(d *lifecycle.Driver) {
@@ -137,7 +175,8 @@ func evicted(d *lifecycle.Driver) {
 // executors returns n running executors of an attempt.
 func executors(attempt int32, n int) (all []lifecycle.Executor) {
 	for i := range n {
-		all = append(all, lifecycle.Executor{Name: fmt.Sprint("pi-exec-", i+1), Attempt: attempt, Phase: lifecycle.DriverRunning})
+		all = append(all, lifecycle.Executor{Name: fmt.Sprint("pi-exec-", i+1), Attempt: attempt,
+			Phase: lifecycle.DriverRunning})
 	}
 	return all
 }
@@ -214,7 +253,7 @@ func checkShape(t testing.TB, app *sparkv1.SparkApplication) {
 		return
 	}
 
-	past := statesOf(s.StateTransitionHistory)
+	past := status.States(s.StateTransitionHistory)
 	if diff := cmp.Diff(*s.CurrentState, past[len(past)-1]); diff != "" {
 		t.Fatalf("the current state is not the last of the history:\n%s", diff)
 	}
@@ -226,21 +265,24 @@ func checkShape(t testing.TB, app *sparkv1.SparkApplication) {
 			t.Fatalf("state %d, %s, is of %q, after %v", i, entry.CurrentStateSummary, entry.LastTransitionTime, last)
 		}
 
-		if _, known := adopted[entry.CurrentStateSummary]; !known || entry.Message == "" {
+		if _, known := status.Meaning(entry.CurrentStateSummary); !known || entry.Message == "" {
 			t.Fatalf("no state of this API, or without a word: %+v", entry)
 		}
 
 		last = at
 	}
 
-	if len(past) > maxHistory || s.CurrentAttemptSummary == nil || s.CurrentAttemptSummary.AttemptInfo == nil {
+	if len(past) > status.MaxHistory || s.CurrentAttemptSummary == nil || s.CurrentAttemptSummary.AttemptInfo == nil {
 		t.Fatalf("%d states; attempt %+v", len(past), s.CurrentAttemptSummary)
 	}
 }
 
 // everyState lists all states of this API in order.
 var everyState = []sparkv1.ApplicationStateSummary{
-	"Submitted", "ScheduledToRestart", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningHealthy",
-	"RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors", "DriverStartTimedOut", "ExecutorsStartTimedOut", "DriverReadyTimedOut", "Succeeded",
+	"Submitted", "ScheduledToRestart", "DriverRequested", "DriverStarted", "DriverReady",
+	"InitializedBelowThresholdExecutors", "RunningHealthy",
+	"RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors", "DriverStartTimedOut", "ExecutorsStartTimedOut",
+	"DriverReadyTimedOut", "Succeeded",
 	"Failed", "SchedulingFailure", "DriverEvicted", "ResourceReleased", "TerminatedWithoutReleaseResources",
+	"Suspended",
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/exposure"
 )
 
 // TestTooMany checks lists whose entries become objects. The operator must reject a list that is too long, and must
@@ -28,16 +30,17 @@ func TestTooMany(t *testing.T) {
 		}
 
 		most, more := written(t, "spec: {"+list(20)+"}"), written(t, "spec: {"+list(21)+"}")
-		if wrong := Validate(most); len(wrong) > 0 {
+		if wrong := validate(most); len(wrong) > 0 {
 			t.Errorf("20 entries of %s: %v", field, wrong[0])
 		}
 
-		wrong := Validate(more)
-		if len(wrong) != 1 || wrong[0].Field != "spec."+field || !strings.Contains(wrong[0].Message, "more than 20 items") {
+		wrong := validate(more)
+		if len(wrong) != 1 || wrong[0].Field != "spec."+field ||
+			!strings.Contains(wrong[0].Message, "more than 20 items") {
 			t.Errorf("21 entries of %s: %v", field, wrong)
 		}
 
-		if made := len(exposedEntries(&more.Spec)) + len(Applications{}.configMaps(more, 1)); made > 0 {
+		if made := len(exposure.EntriesOf(&more.Spec)) + len(Applications{}.configMaps(more, 1)); made > 0 {
 			t.Errorf("%d are made of %s", made, field)
 		}
 	}

@@ -34,5 +34,6 @@ func TestRefusalsDocument(t *testing.T) {
 		}
 	}
 
-	refusal.Hold(t, "../../../../docs/validation.md", "refused apache applications", refusal.Table(file.Refusals), *updateFields)
+	refusal.Hold(t, "../../../../docs/validation.md", "refused apache applications", refusal.Table(file.Refusals),
+		*updateFields)
 }

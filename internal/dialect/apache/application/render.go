@@ -10,6 +10,8 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -23,11 +25,11 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
 
-	if wrong := dialect.Invalid(slices.Concat(Validate(app), a.refused(app, action.Attempt))); wrong != nil {
+	if wrong := dialect.Invalid(slices.Concat(validate(app), a.refused(app, action.Attempt))); wrong != nil {
 		return submit.Objects{}, errors.New(wrong.Message)
 	}
 
-	id := launch.Identity{Number: action.Attempt, ID: appID(app, action.Attempt), At: now}
+	id := launch.Identity{Number: action.Attempt, ID: naming.ID(app, action.Attempt), At: now}
 
 	l, objects, err := launch.Attached(action, id, func() *launched { return a.next(app, action.Attempt, now) })
 	if err != nil {
@@ -36,6 +38,12 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 
 	objects.Warnings = warnings(l)
 	return objects, nil
+}
+
+// Pods returns the pods for which the next attempt of an application in a queue needs quota. An error names the field
+// to correct.
+func (a Applications) Pods(app *sparkv1.SparkApplication, now time.Time) ([]dialect.Pods, error) {
+	return a.next(app, launch.NextAttempt(status.Memory(&app.Status)), now).QueuedPods()
 }
 
 // Executor returns the executor pod that the driver of an attempt would create. The operator never creates this pod,
@@ -48,7 +56,7 @@ func (a Applications) Render(app *sparkv1.SparkApplication, action lifecycle.Act
 // (launch.ErrDefaultsChanged).
 func (a Applications) Executor(app *sparkv1.SparkApplication, attempt int32, id int, driver types.UID, now time.Time) (*corev1.Pod, error) {
 	switch {
-	case launch.Changed(a.Defaults, stored(app), attempt):
+	case launch.Changed(a.Defaults, status.Stored(app), attempt):
 		return nil, launch.ErrDefaultsChanged
 	case driverOnly(&app.Spec):
 		return nil, launch.ErrNoExecutors

@@ -15,6 +15,9 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
+	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -36,15 +39,18 @@ func TestObjects(t *testing.T) {
 		attempt int32
 		want    []string
 	}{
-		"Spark 4.2": {"", 1, []string{"Service pi-0-driver-svc", "NetworkPolicy pi-0-policy", "ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
+		"Spark 4.2": {"", 1, []string{"Service pi-0-driver-svc", "NetworkPolicy pi-0-policy",
+			"ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
 		"Spark 4.1": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}}", 1,
 			[]string{"Service pi-0-driver-svc", "ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
 		"the third attempt": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}}", 3,
 			[]string{"Service pi-2-driver-svc", "ConfigMap pi-2-spark-drv-conf-map", "Pod pi-2-driver"}},
 		"an executor template": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}, executorSpec: {podTemplateSpec: {spec: {containers: []}}}}", 1,
-			[]string{"Service pi-0-driver-svc", "ConfigMap pi-0-driver-podspec-conf-map", "ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
+			[]string{"Service pi-0-driver-svc", "ConfigMap pi-0-driver-podspec-conf-map",
+				"ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
 		"ConfigMaps before the driver": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}, configMapSpecs: [{name: b}, {name: a}]}", 1,
-			[]string{"ConfigMap b", "ConfigMap a", "Service pi-0-driver-svc", "ConfigMap pi-0-spark-drv-conf-map", "Pod pi-0-driver"}},
+			[]string{"ConfigMap b", "ConfigMap a", "Service pi-0-driver-svc", "ConfigMap pi-0-spark-drv-conf-map",
+				"Pod pi-0-driver"}},
 		"names that the user sets": {"spec: {runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {spark.app.id: mine, spark.kubernetes.driver.pod.name: d}}", 2,
 			[]string{"Service mine-driver-svc", "ConfigMap mine-spark-drv-conf-map", "Pod d"}},
 	} {
@@ -62,7 +68,7 @@ func TestAttemptsNeverMeet(t *testing.T) {
 
 		app.Name = name
 		if pinned {
-			app.Spec.SparkConf[confAppID] = "mine"
+			app.Spec.SparkConf[fields.AppID] = "mine"
 		}
 
 		first, second := namesOf(rendered(t, Applications{}, app, 1)), namesOf(rendered(t, Applications{}, app, 2))
@@ -79,12 +85,15 @@ func TestDriver(t *testing.T) {
 	o := rendered(t, Applications{}, written(t, `spec: {proxyUser: alice, driverArgs: ["1000", "$(X)"]}`), 1)
 
 	spark := o.Driver.Spec.Containers[0]
-	if diff := cmp.Diff([]string{"driver", "--proxy-user", "alice", "--properties-file", "/opt/spark/conf/spark.properties", "--class",
-		"org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar", "1000", "$(X)"}, spark.Args); diff != "" {
+	if diff := cmp.Diff([]string{"driver", "--proxy-user", "alice", "--properties-file",
+		"/opt/spark/conf/spark.properties", "--class",
+		"org.apache.spark.examples.SparkPi", "local:///opt/spark/examples/jars/spark-examples.jar", "1000", "$(X)"},
+		spark.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 
-	if spark.Name != "spark-kubernetes-driver" || spark.Image != "docker.io/apache/spark:4.2.0" || spark.ImagePullPolicy != corev1.PullIfNotPresent {
+	if spark.Name != "spark-kubernetes-driver" || spark.Image != "docker.io/apache/spark:4.2.0" ||
+		spark.ImagePullPolicy != corev1.PullIfNotPresent {
 		t.Errorf("the container is %s of %s, %s", spark.Name, spark.Image, spark.ImagePullPolicy)
 	}
 
@@ -93,7 +102,8 @@ func TestDriver(t *testing.T) {
 		env[v.Name] = v.Value
 	}
 
-	for name, want := range map[string]string{"SPARK_USER": "spark", "SPARK_APPLICATION_ID": "pi-0", "SPARK_CONF_DIR": "/opt/spark/conf"} {
+	for name, want := range map[string]string{"SPARK_USER": "spark", "SPARK_APPLICATION_ID": "pi-0",
+		"SPARK_CONF_DIR": "/opt/spark/conf"} {
 		if env[name] != want {
 			t.Errorf("%s is %q, want %q", name, env[name], want)
 		}
@@ -106,13 +116,15 @@ func TestDriver(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{
 		"spark-version": "4.2.0", "spark-app-selector": "pi-0", "spark-app-name": "spark", "spark-role": "driver",
 		"spark.operator/name": "spark-kubernetes-operator", "spark.operator/spark-app-name": "pi",
-		apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", apache.LabelManaged: "true", apache.LabelScalaVersion: "2.13", apache.LabelJDKVersion: "21",
+		apache.LabelAppUID: noonUID, apache.LabelAttempt: "1", apache.LabelManaged: "true",
+		apache.LabelScalaVersion: "2.13", apache.LabelJDKVersion: "21",
 	}, o.Driver.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
 	owner := o.Driver.OwnerReferences[0]
-	if owner.APIVersion != "spark.apache.org/v1" || owner.Kind != "SparkApplication" || owner.Name != "pi" || owner.UID != noonUID ||
+	if owner.APIVersion != "spark.apache.org/v1" || owner.Kind != "SparkApplication" || owner.Name != "pi" ||
+		owner.UID != noonUID ||
 		!*owner.Controller || !*owner.BlockOwnerDeletion {
 		t.Errorf("the owner is %+v", owner)
 	}
@@ -128,7 +140,8 @@ func TestServiceAndConfigMap(t *testing.T) {
 		ports[p.Name] = p.Port
 	}
 
-	if diff := cmp.Diff(map[string]int32{"driver-rpc-port": 7078, "blockmanager": 7079, "spark-ui": 4040, "spark-connect": 15002}, ports); diff != "" {
+	if diff := cmp.Diff(map[string]int32{"driver-rpc-port": 7078, "blockmanager": 7079, "spark-ui": 4040,
+		"spark-connect": 15002}, ports); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
 	}
 
@@ -148,7 +161,8 @@ func TestServiceAndConfigMap(t *testing.T) {
 	}
 
 	policy := named[*networkingv1.NetworkPolicy](t, o, "pi-0-policy")
-	if got := policy.Spec.PodSelector.MatchLabels; got["spark-role"] != "executor" || got["spark-app-selector"] != "pi-0" {
+	if got := policy.Spec.PodSelector.MatchLabels; got["spark-role"] != "executor" ||
+		got["spark-app-selector"] != "pi-0" {
 		t.Errorf("the policy is for %v", got)
 	}
 }
@@ -167,24 +181,28 @@ spec:
 	for _, object := range append(slices.Clone(o.Before), o.Driver) {
 		labels := object.GetLabels()
 		for label, want := range map[string]string{
-			apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi", apache.LabelAppUID: noonUID, apache.LabelAttempt: "2", apache.LabelManaged: "true",
+			apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi",
+			apache.LabelAppUID: noonUID, apache.LabelAttempt: "2", apache.LabelManaged: "true",
 		} {
 			if labels[label] != want {
 				t.Errorf("%s: %s is %q, want %q", object.GetName(), label, labels[label], want)
 			}
 		}
 
-		if refs := object.GetOwnerReferences(); object.GetNamespace() != "jobs" || len(refs) != 1 || refs[0].UID != noonUID {
+		if refs := object.GetOwnerReferences(); object.GetNamespace() != "jobs" || len(refs) != 1 ||
+			refs[0].UID != noonUID {
 			t.Errorf("%s: in %s, owned by %v", object.GetName(), object.GetNamespace(), refs)
 		}
 	}
 
 	extra := named[*corev1.ConfigMap](t, o, "extra")
-	if extra.Labels["team"] != "a" || extra.Annotations["note"] != "b" || extra.Data["k"] != "v" || extra.Immutable != nil {
+	if extra.Labels["team"] != "a" || extra.Annotations["note"] != "b" || extra.Data["k"] != "v" ||
+		extra.Immutable != nil {
 		t.Errorf("the ConfigMap is %+v", extra)
 	}
 
-	if _, ok := o.Driver.Labels[apache.LabelScalaVersion]; ok || !hasWarning(o.Warnings, "spec.runtimeVersions.scalaVersion") {
+	if _, ok := o.Driver.Labels[apache.LabelScalaVersion]; ok ||
+		!hasWarning(o.Warnings, "spec.runtimeVersions.scalaVersion") {
 		t.Errorf("there is no warning about a version that is not a valid label value: %q", o.Warnings)
 	}
 }
@@ -205,7 +223,8 @@ spec: {driverSpec: {podTemplateSpec: {spec: {
   initContainers: [{name: i}, {name: j, securityContext: {allowPrivilegeEscalation: true}}],
   containers: [{name: main, securityContext: {runAsUser: 7}}, {name: side}, {name: root, securityContext: {privileged: true}},
     {name: admin, securityContext: {capabilities: {add: [CAP_SYS_ADMIN]}}}, {name: never, securityContext: {allowPrivilegeEscalation: false}}]}}}}`,
-			map[string]string{"i": "false", "j": "true", "main": "false", "side": "false", "root": "unset", "admin": "unset", "never": "false"}},
+			map[string]string{"i": "false", "j": "true", "main": "false", "side": "false", "root": "unset",
+				"admin": "unset", "never": "false"}},
 	} {
 		for _, version := range []string{"4.0.2", "4.2.0", "4.3.0"} {
 			app := written(t, c.spec)
@@ -239,7 +258,8 @@ spec:
 	o := rendered(t, Applications{}, written(t, template), 1)
 
 	last := o.Driver.Spec.Containers[len(o.Driver.Spec.Containers)-1]
-	if last.Name != "spark-kubernetes-driver" || last.WorkingDir != "/w" || len(last.Args) == 0 || o.Driver.Annotations["a"] != "b" {
+	if last.Name != "spark-kubernetes-driver" || last.WorkingDir != "/w" || len(last.Args) == 0 ||
+		o.Driver.Annotations["a"] != "b" {
 		t.Errorf("Spark runs in %+v", last)
 	}
 
@@ -248,17 +268,19 @@ spec:
 		t.Errorf("a field of a newer Kubernetes is lost: %v", err)
 	}
 
-	if value, ok := properties(t, o, "pi-0")[confDriverTemplate]; ok {
+	if value, ok := properties(t, o, "pi-0")[fields.TemplateFile(launch.RoleDriver)]; ok {
 		t.Errorf("the driver's configuration has the template file %q", value)
 	}
 
-	for _, key := range []string{confDriverTemplate, confExecutorTemplate, "spark.kubernetes.kerberos.krb5.path"} {
+	for _, key := range []string{fields.TemplateFile(launch.RoleDriver), fields.TemplateFile(launch.RoleExecutor),
+		"spark.kubernetes.kerberos.krb5.path"} {
 		app := written(t)
 		app.Spec.SparkConf[key] = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 		native := Applications{Options{Submission: dialect.SubmissionNative}}
 
 		_, err := native.Render(app, launchOf(1), noon)
-		if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf["+key+"]" || !strings.Contains(wrong.Message, "submission.mode: Native") {
+		if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf["+key+"]" ||
+			!strings.Contains(wrong.Message, "submission.mode: Native") {
 			t.Errorf("%s: %v", key, err)
 		}
 
@@ -274,7 +296,8 @@ spec:
 func TestSparkSubmit(t *testing.T) {
 	always := Applications{Options{Submission: dialect.SubmissionSparkSubmit, Master: "k8s://https://api"}}
 
-	o := rendered(t, always, written(t, "spec: {configMapSpecs: [{name: extra}], sparkConf: {spark.master: \"k8s://https://mine\"}}"), 1)
+	o := rendered(t, always, written(t,
+		"spec: {configMapSpecs: [{name: extra}], sparkConf: {spark.master: \"k8s://https://mine\"}}"), 1)
 	if diff := cmp.Diff([]string{"ConfigMap extra", "Secret pi-0-submit", "Pod pi-0-submit"}, namesOf(o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -284,7 +307,8 @@ func TestSparkSubmit(t *testing.T) {
 	}
 
 	secret := named[*corev1.Secret](t, o, "pi-0-submit")
-	if driver := string(secret.Data["driver.json"]); !strings.Contains(driver, `"allowPrivilegeEscalation": false`) || !strings.Contains(driver, "pi-0-submit") {
+	if driver := string(secret.Data["driver.json"]); !strings.Contains(driver, `"allowPrivilegeEscalation": false`) ||
+		!strings.Contains(driver, "pi-0-submit") {
 		t.Errorf("the driver's template is %s", driver)
 	}
 
@@ -293,7 +317,8 @@ func TestSparkSubmit(t *testing.T) {
 		t.Errorf("%v, %v", submitter, invalid)
 	}
 
-	submitter, invalid = Applications{}.causes(written(t, "spec: {mainClass: \"\", jars: \"https://example.org/a.jar\"}"), noon)
+	submitter, invalid = Applications{}.causes(written(t,
+		"spec: {mainClass: \"\", jars: \"https://example.org/a.jar\"}"), noon)
 	if submitter == nil || invalid != nil || !strings.Contains(submitter.Message, "spec.mainClass") {
 		t.Errorf("a class that the jar names: %v, %v", submitter, invalid)
 	}
@@ -308,7 +333,8 @@ func TestSparkSubmit(t *testing.T) {
 	}
 
 	app.Spec.MainClass, app.Spec.Jars = "", "https://example.org/a.jar"
-	if _, err := (Applications{}).Render(app, launchOf(1), noon); err == nil || !strings.Contains(err.Error(), "spark://c:7077") {
+	if _, err := (Applications{}).Render(app, launchOf(1), noon); err == nil ||
+		!strings.Contains(err.Error(), "spark://c:7077") {
 		t.Errorf("%v", err)
 	}
 }
@@ -316,7 +342,8 @@ func TestSparkSubmit(t *testing.T) {
 // TestNothingElseIsRendered checks that Render rejects actions that this API does not use.
 func TestNothingElseIsRendered(t *testing.T) {
 	for _, action := range []lifecycle.Action{
-		{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 1}, {Verb: lifecycle.Delete, Part: lifecycle.Submission, Attempt: 1}, {},
+		{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 1},
+		{Verb: lifecycle.Delete, Part: lifecycle.Submission, Attempt: 1}, {},
 	} {
 		if _, err := (Applications{}).Render(written(t), action, noon); err == nil {
 			t.Errorf("%v gives objects", action)
@@ -333,14 +360,16 @@ func TestExecutor(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if pod.Spec.NodeSelector["disk"] != "ssd" || pod.Labels[apache.LabelAppName] != "pi" || pod.Labels["spark-exec-id"] != "3" || pod.OwnerReferences[0].UID != "driver-uid" {
+	if pod.Spec.NodeSelector["disk"] != "ssd" || pod.Labels[apache.LabelAppName] != "pi" ||
+		pod.Labels["spark-exec-id"] != "3" || pod.OwnerReferences[0].UID != "driver-uid" {
 		t.Errorf("%+v", pod)
 	}
 
 	app.Spec.SparkConf["spark.executor.memory"] = "much"
 
 	_, err = Applications{}.Executor(app, 1, 3, "driver-uid", noon)
-	if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf[spark.executor.memory]" {
+	if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok ||
+		wrong.Field != "spec.sparkConf[spark.executor.memory]" {
 		t.Errorf("%v", err)
 	}
 
@@ -354,13 +383,14 @@ func TestExecutor(t *testing.T) {
 // configuration. The only differences are the documented settings that this API adds.
 func TestTheSameAsAnyoneBuilds(t *testing.T) {
 	for _, spec := range []string{
-		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}", "spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",
+		"", "spec: {runtimeVersions: {sparkVersion: 3.5.7}}",
+		"spec: {runtimeVersions: {sparkVersion: 4.3.0}, driverArgs: [a, b], proxyUser: eve}",
 		`spec: {jars: "", pyFiles: "local:///a.py,local:///b.py"}`, `spec: {jars: "", sparkRFiles: local:///a.R}`,
 		`spec: {sparkConf: {spark.master: "spark://c:7077", spark.executor.instances: "3", spark.app.name: x}}`,
 	} {
 		app := written(t, spec)
 
-		p, wrong := programOf(&app.Spec)
+		p, wrong := fields.ProgramOf(&app.Spec)
 		if wrong != nil {
 			t.Fatal(wrong)
 		}
@@ -370,12 +400,15 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 
 		want, err := native.Build(submit.Request{
 			AppName:      dialect.AppName(settings, "pi", lifecycle.AttemptID(string(app.UID), 1)),
-			SparkVersion: app.Spec.RuntimeVersions.SparkVersion, Namespace: "jobs", Unnamed: !isNamed, AppID: "pi-0", ResourceNamePrefix: "pi-0",
-			ConfigMapName: "pi-0-spark-drv-conf-map", DriverMaster: app.Spec.SparkConf["spark.master"], SubmitTime: noon, User: "spark",
-			MainClass: p.class, Resource: p.resource, Arguments: app.Spec.DriverArgs, ProxyUser: app.Spec.ProxyUser, Conf: settings,
+			SparkVersion: app.Spec.RuntimeVersions.SparkVersion, Namespace: "jobs", Unnamed: !isNamed, AppID: "pi-0",
+			ResourceNamePrefix: "pi-0",
+			ConfigMapName:      "pi-0-spark-drv-conf-map", DriverMaster: app.Spec.SparkConf["spark.master"],
+			SubmitTime: noon, User: "spark",
+			MainClass: p.Class, Resource: p.Resource, Arguments: app.Spec.DriverArgs, ProxyUser: app.Spec.ProxyUser,
+			Conf:           settings,
 			DriverTemplate: []byte(`{"spec":{"containers":[{"name":"spark-kubernetes-driver","securityContext":{"allowPrivilegeEscalation":false}}]}}`),
-			Driver:         overlay.Overlay{Labels: versionLabels(app.Spec.RuntimeVersions)},
-			Owner:          ownerReference(app), Labels: Applications{}.attemptLabels(app, 1),
+			Driver:         overlay.Overlay{Labels: naming.Versions(app.Spec.RuntimeVersions)},
+			Owner:          naming.Owner(app), Labels: naming.Labels(app, 1, ""),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -395,7 +428,8 @@ func TestTheSameAsAnyoneBuilds(t *testing.T) {
 func FuzzRender(f *testing.F) {
 	f.Add("pi", "local:///a.jar", "", "C", "spark.app.id", "x", `{"spec":{"containers":[{"name":"a"}]}}`, int32(1))
 	f.Add("pi", "", "local:///a.py,b", "", "spark.master", "spark://h:1", `{`, int32(2))
-	f.Add(strings.Repeat("n", 63), "", "", "org.apache.spark.deploy.PythonRunner", "spark.kubernetes.driver.pod.name", "A_B", `{"spec":[]}`, int32(99))
+	f.Add(strings.Repeat("n", 63), "", "", "org.apache.spark.deploy.PythonRunner", "spark.kubernetes.driver.pod.name",
+		"A_B", `{"spec":[]}`, int32(99))
 	f.Fuzz(func(t *testing.T, name, jars, py, class, key, value, template string, attempt int32) {
 		app := written(t)
 		app.Name, app.Spec.Jars, app.Spec.PyFiles, app.Spec.MainClass = name, jars, py, class
@@ -431,7 +465,8 @@ func TestIDsInLabels(t *testing.T) {
 spec: {sparkConf: {spark.kubernetes.driver.label.run: "run-{{APP_ID}}", spark.kubernetes.driver.annotation.run: "{{APP_ID}}"}}`), 2)
 
 	service := named[*corev1.Service](t, o, "pi-1-driver-svc")
-	if o.Driver.Labels["run"] != "run-pi-1" || o.Driver.Annotations["run"] != "pi-1" || service.Spec.Selector["run"] != "run-pi-1" {
+	if o.Driver.Labels["run"] != "run-pi-1" || o.Driver.Annotations["run"] != "pi-1" ||
+		service.Spec.Selector["run"] != "run-pi-1" {
 		t.Errorf("labels %v, annotations %v, selector %v", o.Driver.Labels, o.Driver.Annotations, service.Spec.Selector)
 	}
 }
@@ -454,17 +489,21 @@ func TestSidecarsEndNothing(t *testing.T) {
 				state = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 			}
 
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: container.Name, State: state})
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses,
+				corev1.ContainerStatus{Name: container.Name, State: state})
 		}
 
-		if driver := lifecycle.DriverFacts(pod, apache.DriverContainer); driver.Phase != lifecycle.DriverRunning || driver.HasExit {
+		if driver := lifecycle.DriverFacts(pod, apache.DriverContainer); driver.Phase != lifecycle.DriverRunning ||
+			driver.HasExit {
 			t.Errorf("%s: a sidecar's end is taken for the driver's: %s", name, driver.Phase)
 		}
 
-		i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == c.spark })
+		i := slices.IndexFunc(pod.Status.ContainerStatuses,
+			func(s corev1.ContainerStatus) bool { return s.Name == c.spark })
 
 		pod.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}
-		if driver := lifecycle.DriverFacts(pod, apache.DriverContainer); driver.Phase != lifecycle.DriverFailed || driver.ExitCode != 3 {
+		if driver := lifecycle.DriverFacts(pod, apache.DriverContainer); driver.Phase != lifecycle.DriverFailed ||
+			driver.ExitCode != 3 {
 			t.Errorf("%s: the driver's end is %s, %d", name, driver.Phase, driver.ExitCode)
 		}
 	}

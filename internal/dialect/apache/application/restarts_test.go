@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -25,7 +26,8 @@ func restarting(policy sparkv1.RestartPolicy, change ...func(*sparkv1.RestartCon
 func (l *life) expectAttempt(id, restarts, failures, refusals int64) *life {
 	l.Helper()
 
-	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures, SchedulingFailureRestartCounter: refusals}
+	want := &sparkv1.AttemptInfo{ID: id, RestartCounter: restarts, FailureRestartCounter: failures,
+		SchedulingFailureRestartCounter: refusals}
 	if diff := cmp.Diff(want, l.app.Status.CurrentAttemptSummary.AttemptInfo); diff != "" {
 		l.Errorf("attempt (-want +got):\n%s", diff)
 	}
@@ -33,7 +35,9 @@ func (l *life) expectAttempt(id, restarts, failures, refusals int64) *life {
 }
 
 func (l *life) rejected() *life {
-	return l.pass(10*time.Second, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
+	return l.pass(10*time.Second,
+		lifecycle.Observed{Confirmed: true,
+			Rejection: &lifecycle.Cause{Reason: "Forbidden", Message: "exceeded quota"}})
 }
 
 // endNextAttempt runs passes until the next attempt has been launched and its driver is ready. Then it calls the given
@@ -52,17 +56,21 @@ func TestAttempts(t *testing.T) {
 		t.Error("the first attempt has a previous attempt")
 	}
 
-	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).expectStates("6 ScheduledToRestart")
+	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1,
+		0).expectStates("6 ScheduledToRestart")
 
 	previous := l.app.Status.PreviousAttemptSummary
-	if got := shortened(previous.StateTransitionHistory); got != failure || *previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
+	if got := shortened(previous.StateTransitionHistory); got != failure ||
+		*previous.AttemptInfo != (sparkv1.AttemptInfo{}) {
 		t.Errorf("the summary of the first attempt is %+v, %s", previous.AttemptInfo, got)
 	}
 
-	l.passWithoutObjects(time.Second).expectStates("6 ScheduledToRestart").endNextAttempt(crashed).expectAttempt(2, 2, 2, 0).expectStates("12 ScheduledToRestart")
+	l.passWithoutObjects(time.Second).expectStates("6 ScheduledToRestart").endNextAttempt(crashed).expectAttempt(2, 2,
+		2, 0).expectStates("12 ScheduledToRestart")
 
 	previous = l.app.Status.PreviousAttemptSummary
-	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1}) ||
+	if got := shortened(previous.StateTransitionHistory); *previous.AttemptInfo != (sparkv1.AttemptInfo{ID: 1,
+		RestartCounter: 1, FailureRestartCounter: 1}) ||
 		got != "6 ScheduledToRestart, 7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Failed" {
 		t.Errorf("the summary of the second attempt is %+v, %s", previous.AttemptInfo, got)
 	}
@@ -70,11 +78,13 @@ func TestAttempts(t *testing.T) {
 	l.endNextAttempt(succeeded).passWithoutObjects(time.Second).expectAttempt(2, 2, 2, 0).
 		expectStates("12 ScheduledToRestart, 13 DriverRequested, 14 DriverStarted, 15 DriverReady, 16 RunningHealthy, 17 Succeeded, 18 ResourceReleased")
 
-	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, evicted).endNextAttempt(succeeded).passWithoutObjects(time.Second)
+	l = begin(t, whole, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second,
+		ready).passWithDriver(time.Second, evicted).endNextAttempt(succeeded).passWithoutObjects(time.Second)
 	l.expectAttempt(1, 1, 1, 0).expectStates("0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy, 5 DriverEvicted, 6 ScheduledToRestart, " +
 		"7 DriverRequested, 8 DriverStarted, 9 DriverReady, 10 RunningHealthy, 11 Succeeded, 12 ResourceReleased")
 
-	if previous := l.app.Status.PreviousAttemptSummary; previous.StateTransitionHistory != nil || previous.AttemptInfo.ID != 0 {
+	if previous := l.app.Status.PreviousAttemptSummary; previous.StateTransitionHistory != nil ||
+		previous.AttemptInfo.ID != 0 {
 		t.Errorf("untrimmed, the attempt before is %+v", previous)
 	}
 }
@@ -96,7 +106,8 @@ func TestAttemptsWithinADecision(t *testing.T) {
 	}
 	l := begin(t, trimmed, again).rejected().expectAttempt(1, 1, 1, 1).expectStates("2 ScheduledToRestart")
 	before(l, sparkv1.AttemptInfo{})
-	before(l.rejected().expectAttempt(2, 2, 2, 2), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
+	before(l.rejected().expectAttempt(2, 2, 2, 2),
+		sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1, SchedulingFailureRestartCounter: 1})
 
 	// The launch was not stored.
 	before(begin(t, trimmed, again).pass(0, found(1, succeeded)).expectAttempt(1, 1, 0, 0), sparkv1.AttemptInfo{})
@@ -106,11 +117,12 @@ func TestAttemptsWithinADecision(t *testing.T) {
 	l = ran().pass(20*time.Second, found(2, crashed)).expectAttempt(2, 2, 2, 0)
 	before(l, sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 
-	if text := statesOf(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; text != "attempt 1 has ended; the next attempt follows" {
+	if text := status.States(l.app.Status.PreviousAttemptSummary.StateTransitionHistory)[0].Message; text != "attempt 1 has ended; the next attempt follows" {
 		t.Errorf("the second attempt begins with %q", text)
 	}
 
-	before(ran().passWithDriver(time.Second, crashed).pass(20*time.Second, found(2, crashed)).expectAttempt(2, 2, 2, 0), sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
+	before(ran().passWithDriver(time.Second, crashed).pass(20*time.Second, found(2, crashed)).expectAttempt(2, 2, 2, 0),
+		sparkv1.AttemptInfo{ID: 1, RestartCounter: 1, FailureRestartCounter: 1})
 }
 
 // TestEmptyState checks that a status whose current state has no name is handled like a status without a state, so that
@@ -136,14 +148,20 @@ func TestLimitsOfRestarts(t *testing.T) {
 			t.Errorf("%s: the end says %q", limit, text)
 		}
 	}
-	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(1)) })).
-		passWithoutObjects(0).passWithDriver(time.Second, succeeded).expectAttempt(1, 1, 0, 0).endNextAttempt(succeeded).passWithoutObjects(time.Second)
+	l := begin(t, trimmed, restarting(sparkv1.RestartAlways,
+		func(c *sparkv1.RestartConfig) { c.MaxRestartAttempts = new(int64(1)) })).
+		passWithoutObjects(0).passWithDriver(time.Second, succeeded).expectAttempt(1, 1, 0,
+		0).endNextAttempt(succeeded).passWithoutObjects(time.Second)
 	over(l, "restarts")
-	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnFailure = new(int64(1)) })).
-		passWithoutObjects(0).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).endNextAttempt(crashed).passWithoutObjects(time.Second)
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure,
+		func(c *sparkv1.RestartConfig) { c.MaxRestartOnFailure = new(int64(1)) })).
+		passWithoutObjects(0).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1,
+		0).endNextAttempt(crashed).passWithoutObjects(time.Second)
 	over(l, "failures")
-	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure, func(c *sparkv1.RestartConfig) { c.MaxRestartOnSchedulingFailure = new(int64(2)) })).
-		rejected().expectAttempt(1, 1, 1, 1).passWithoutObjects(time.Second).rejected().expectAttempt(2, 2, 2, 2).passWithoutObjects(time.Second).rejected().passWithoutObjects(time.Second)
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure,
+		func(c *sparkv1.RestartConfig) { c.MaxRestartOnSchedulingFailure = new(int64(2)) })).
+		rejected().expectAttempt(1, 1, 1, 1).passWithoutObjects(time.Second).rejected().expectAttempt(2, 2, 2,
+		2).passWithoutObjects(time.Second).rejected().passWithoutObjects(time.Second)
 	over(l, "refusals")
 
 	l = begin(t, trimmed, restarting(sparkv1.RestartOnInfrastructureFailure)).passWithoutObjects(0).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second)
@@ -155,10 +173,14 @@ func TestLimitsOfRestarts(t *testing.T) {
 // TestCountersAreResetAfterALongAttempt checks that restartCounterResetMillis resets the counters of restarts after a
 // long attempt.
 func TestCountersAreResetAfterALongAttempt(t *testing.T) {
-	l := begin(t, trimmed, restarting(sparkv1.RestartAlways, func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
-		passWithoutObjects(0).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1, 0).endNextAttempt(crashed).expectAttempt(2, 2, 2, 0).
-		passWithoutObjects(10*time.Second).passWithDriver(time.Second, ready).passWithDriver(2*time.Minute, crashed).expectAttempt(3, 1, 0, 0)
-	if got := l.app.Status.PreviousAttemptSummary.AttemptInfo; *got != (sparkv1.AttemptInfo{ID: 2, RestartCounter: 2, FailureRestartCounter: 2}) {
+	l := begin(t, trimmed, restarting(sparkv1.RestartAlways,
+		func(c *sparkv1.RestartConfig) { c.RestartCounterResetMillis = new(int64(60_000)) })).
+		passWithoutObjects(0).passWithDriver(time.Second, crashed).expectAttempt(1, 1, 1,
+		0).endNextAttempt(crashed).expectAttempt(2, 2, 2, 0).
+		passWithoutObjects(10*time.Second).passWithDriver(time.Second, ready).passWithDriver(2*time.Minute,
+		crashed).expectAttempt(3, 1, 0, 0)
+	if got := l.app.Status.PreviousAttemptSummary.AttemptInfo; *got != (sparkv1.AttemptInfo{ID: 2, RestartCounter: 2,
+		FailureRestartCounter: 2}) {
 		t.Errorf("the attempt before is %+v", got)
 	}
 }
@@ -167,15 +189,16 @@ func TestCountersAreResetAfterALongAttempt(t *testing.T) {
 // policy allows a next attempt.
 func TestFixedSpecIsRetried(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).rejected()
-	if got := current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
+	if got := status.Current(&l.app.Status); got != sparkv1.ApplicationScheduledToRestart {
 		t.Fatalf("after the rejection, the state is %s", got)
 	}
 
 	l.app.Generation, l.app.Spec.DriverArgs = 2, []string{"mended"}
-	l.passWithoutObjects(10*time.Second).expectAttempt(1, 1, 1, 1).expectStates("2 ScheduledToRestart, 3 DriverRequested")
+	l.passWithoutObjects(10*time.Second).expectAttempt(1, 1, 1,
+		1).expectStates("2 ScheduledToRestart, 3 DriverRequested")
 
 	for _, c := range l.app.Status.Conditions {
-		if c.Type == ConditionEdited {
+		if c.Type == status.ConditionEdited {
 			t.Errorf("an attempt that uses the edited spec has the condition %+v", c)
 		}
 	}
@@ -191,24 +214,31 @@ func TestBrokenEditFailsNextAttempt(t *testing.T) {
 		return l
 	}
 	waiting := func() *life {
-		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
+		l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second,
+			ready).passWithDriver(time.Second, crashed)
 		return client(l, sparkv1.ClientMode).passWithoutObjects(5 * time.Second).expectStates("6 ScheduledToRestart")
 	}
 
 	l := waiting().passWithoutObjects(10*time.Second).expectStates("6 ScheduledToRestart, 7 Failed, 8 ResourceReleased").expectAttempt(1, 1, 1, 0)
-	if text := statesOf(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(text, "spec.deploymentMode") {
+	if text := status.States(l.app.Status.StateTransitionHistory)[1].Message; !strings.Contains(text,
+		"spec.deploymentMode") {
 		t.Errorf("the attempt fails of %q", text)
 	}
 
 	client(waiting(), sparkv1.ClusterMode).passWithoutObjects(10 * time.Second).expectStates("6 ScheduledToRestart, 7 DriverRequested")
 
-	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready), sparkv1.ClientMode).
-		passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second).expectStates(failure + released)
-	if text := l.app.Status.CurrentState.Message; !strings.Contains(text, "spec.deploymentMode") || !strings.Contains(text, "exit code 1") {
+	l = client(begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second,
+		ready), sparkv1.ClientMode).
+		passWithDriver(time.Second, ready).passWithDriver(time.Second,
+		crashed).passWithoutObjects(time.Second).expectStates(failure + released)
+	if text := l.app.Status.CurrentState.Message; !strings.Contains(text, "spec.deploymentMode") ||
+		!strings.Contains(text, "exit code 1") {
 		t.Errorf("the end says %q", text)
 	}
 	// Without a restart there is nothing to report.
-	l = client(begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready), sparkv1.ClientMode).passWithDriver(time.Second, crashed).passWithoutObjects(time.Second).expectStates(failure + released)
+	l = client(begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready),
+		sparkv1.ClientMode).passWithDriver(time.Second,
+		crashed).passWithoutObjects(time.Second).expectStates(failure + released)
 	if text := l.app.Status.CurrentState.Message; strings.Contains(text, "deploymentMode") {
 		t.Errorf("the end says %q", text)
 	}
@@ -220,7 +250,7 @@ func TestEditBesideARun(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready)
 	edited := func() bool {
 		for _, c := range l.app.Status.Conditions {
-			if c.Type == ConditionEdited {
+			if c.Type == status.ConditionEdited {
 				return c.ObservedGeneration == 2
 			}
 		}
@@ -245,7 +275,8 @@ func TestEditBesideARun(t *testing.T) {
 	}
 
 	if len(l.plan.Actions) > 0 || !edited() || tell() != 1 || l.app.Status.ObservedGeneration != 2 {
-		t.Errorf("after an edit of a running application: actions %v, condition %v, %d events", l.plan.Actions, edited(), tell())
+		t.Errorf("after an edit of a running application: actions %v, condition %v, %d events", l.plan.Actions,
+			edited(), tell())
 	}
 
 	l.passWithDriver(time.Second, crashed)
@@ -259,34 +290,42 @@ func TestEditBesideARun(t *testing.T) {
 	}
 }
 
-// TestRetainedAfterTheLastAttemptOnly checks that resourceRetainPolicy keeps only the objects of the last attempt, and
-// that the objects of each earlier attempt are deleted before the next attempt.
-func TestRetainedAfterTheLastAttemptOnly(t *testing.T) {
-	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{
-		ResourceRetainPolicy: sparkv1.RetainOnFailure,
-		RestartConfig:        &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartOnFailure, MaxRestartAttempts: new(int64(1)), RestartBackoffMillis: new(int64(10_000))},
-	})).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
-	if l.passWithDriver(10*time.Second, crashed); len(l.plan.Actions) != 1 || l.plan.Actions[0] != (lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}) {
-		t.Errorf("between attempts: %v", l.plan.Actions)
-	}
+// TestRestartsRetainNothing checks that an application that may restart retains no objects, whatever its retain policy
+// and duration are, and that its time to live counts from the end of its last attempt. Objects that were retained
+// before stay as long as the spec says, also if the application may restart.
+func TestRestartsRetainNothing(t *testing.T) {
+	for _, policy := range []sparkv1.RestartPolicy{sparkv1.RestartOnFailure, sparkv1.RestartAlways, sparkv1.RestartOnInfrastructureFailure} {
+		for _, retain := range []sparkv1.ResourceRetainPolicy{sparkv1.RetainAlways, sparkv1.RetainOnFailure} {
+			for _, a := range []Applications{trimmed, whole} {
+				keeps := tolerating(sparkv1.ApplicationTolerations{
+					ResourceRetainPolicy: retain, ResourceRetainDurationMillis: new(int64(3600_000)), TTLAfterStopMillis: new(int64(60_000)),
+					RestartConfig: &sparkv1.RestartConfig{RestartPolicy: policy, MaxRestartAttempts: new(int64(0))},
+				})
+				l := begin(t, a, keeps).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
+				l.passWithDriver(time.Second, crashed).passWithoutObjects(time.Second).expectStates(failure + released)
 
-	l.passWithoutObjects(time.Second).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
+				if l.passWithoutObjects(58 * time.Second); len(l.plan.Actions) != 1 || l.plan.Actions[0].Part != lifecycle.Application {
+					t.Errorf("%s, %s: after its time to live: %v", policy, retain, l.plan.Actions)
+				}
 
-	if len(l.plan.Actions) > 0 || current(&l.app.Status) != sparkv1.ApplicationTerminatedWithoutReleaseResources {
-		t.Errorf("after the last attempt it is %s, and %v", current(&l.app.Status), l.plan.Actions)
-	}
+				if got := strings.Join(tolerationWarnings(&l.app.Spec), "; "); !strings.Contains(got, "resourceRetainPolicy: "+string(retain)+" has no effect") {
+					t.Errorf("%s, %s: warnings %q", policy, retain, got)
+				}
 
-	want := "the application has ended and its objects are kept, as long as the application itself; the limit is 1 restart; " +
-		"the last attempt: Failed, Error: driver container failed with exit code 1"
-	if diff := cmp.Diff(want, l.app.Status.CurrentState.Message); diff != "" {
-		t.Errorf("it says (-want +got):\n%s", diff)
+				l = begin(t, a, inheritedStatus(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...), keeps)
+				if l.pass(0, l.inheritedDriver(crashed)); len(l.plan.Actions) > 0 || l.plan.Next.Phase != lifecycle.Retained {
+					t.Errorf("%s, %s: retained before, it is %s, and %v", policy, retain, l.plan.Next.Phase, l.plan.Actions)
+				}
+			}
+		}
 	}
 }
 
 // TestTimeToLive checks that an application is deleted exactly when its time to live has passed, counted from its end.
 func TestTimeToLive(t *testing.T) {
 	l := begin(t, trimmed, tolerating(sparkv1.ApplicationTolerations{TTLAfterStopMillis: new(int64(60_000))})).
-		passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second)
+		passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second,
+		succeeded).passWithoutObjects(time.Second)
 	if l.passWithoutObjects(58 * time.Second); len(l.plan.Actions) > 0 || l.plan.RequeueAfter != time.Second {
 		t.Errorf("a second before: %v, looked at again after %s", l.plan.Actions, l.plan.RequeueAfter)
 	}

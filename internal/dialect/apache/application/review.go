@@ -5,14 +5,13 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
-	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 )
 
 // Review returns the faults and warnings that the operator would report before it launches the first attempt. A fault
 // makes the application, or each of its attempts, fail.
 func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) dialect.Review {
-	faults := Validate(app)
+	faults := validate(app)
 	if app.OutOfBounds == "" {
 		faults = append(faults, a.refused(app, 1)...)
 	}
@@ -27,5 +26,5 @@ func (a Applications) Review(app *sparkv1.SparkApplication, now time.Time) diale
 	if faults := launch.First(built, l.PodFaults, l.RuleFaults); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	return dialect.Review{Warnings: append(warnings(l), apache.SuspendWarnings(app.Spec.Suspend)...), Pods: l.Pods}
+	return dialect.Review{Warnings: warnings(l), Pods: l.Pods}
 }

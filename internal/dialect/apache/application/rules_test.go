@@ -63,8 +63,10 @@ func TestPodsAreDescribedToTheRules(t *testing.T) {
 		account = "spec.sparkConf[spark.kubernetes.authenticate.driver.serviceAccountName]"
 		image   = "docker.io/apache/spark:4.2.0"
 	)
-	driver := dialect.Pod{Role: "driver", Field: "spec.driverSpec", ImageField: general, AccountField: account, Image: image}
-	executor := dialect.Pod{Role: "executor", Field: "spec.executorSpec", ImageField: general, AccountField: account, Image: image, Worker: true}
+	driver := dialect.Pod{Role: "driver", Field: "spec.driverSpec", ImageField: general, AccountField: account,
+		Image: image}
+	executor := dialect.Pod{Role: "executor", Field: "spec.executorSpec", ImageField: general, AccountField: account,
+		Image: image, Worker: true}
 	runner := dialect.Pod{Role: "spark-submit", Field: "spec.driverSpec", ImageField: general, Image: image,
 		AccountField: "spec.sparkConf[spark.kubernetes.authenticate.submission.serviceAccountName]"}
 
@@ -78,25 +80,34 @@ func TestPodsAreDescribedToTheRules(t *testing.T) {
 		want    []dialect.Pod
 	}{
 		"a plain application": {"", Options{}, []dialect.Pod{driver, executor}},
-		"the driver's own image": {"spec: {sparkConf: {spark.kubernetes.driver.container.image: d}}", Options{}, []dialect.Pod{
-			with(driver, func(p *dialect.Pod) {
-				p.Image, p.ImageField = "d", "spec.sparkConf[spark.kubernetes.driver.container.image]"
-			}), executor}},
-		"the executors' own image": {"spec: {sparkConf: {spark.kubernetes.executor.container.image: e}}", Options{}, []dialect.Pod{
-			driver, with(executor, func(p *dialect.Pod) {
-				p.Image, p.ImageField = "e", "spec.sparkConf[spark.kubernetes.executor.container.image]"
-			})}},
+		"the driver's own image": {"spec: {sparkConf: {spark.kubernetes.driver.container.image: d}}", Options{},
+			[]dialect.Pod{
+				with(driver, func(p *dialect.Pod) {
+					p.Image, p.ImageField = "d", "spec.sparkConf[spark.kubernetes.driver.container.image]"
+				}), executor}},
+		"the executors' own image": {"spec: {sparkConf: {spark.kubernetes.executor.container.image: e}}", Options{},
+			[]dialect.Pod{
+				driver, with(executor, func(p *dialect.Pod) {
+					p.Image, p.ImageField = "e", "spec.sparkConf[spark.kubernetes.executor.container.image]"
+				})}},
 		"sidecars after Spark's container": {`spec: {driverSpec: {podTemplateSpec: {spec: {containers: [{name: spark-kubernetes-driver}, {name: side, image: s}]}}}}`, Options{},
 			[]dialect.Pod{driver, executor}},
-		"spark-submit": {"", Options{Submission: dialect.SubmissionSparkSubmit}, []dialect.Pod{runner, driver, executor}},
-		"spark-submit with the operator's account": {"", Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"},
+		"spark-submit": {"", Options{Submission: dialect.SubmissionSparkSubmit},
+			[]dialect.Pod{runner, driver, executor}},
+		"spark-submit with the operator's account": {"",
+			Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"},
 			[]dialect.Pod{runner, driver, executor}},
 		"spark-submit with the user's account": {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.serviceAccountName: mine}}",
-			Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"}, []dialect.Pod{runner, driver, executor}},
-		"a standalone cluster":       {`spec: {sparkConf: {spark.master: "spark://c:7077"}}`, Options{}, []dialect.Pod{driver}},
-		"a local driver":             {`spec: {sparkConf: {spark.master: "local[2]"}}`, Options{}, []dialect.Pod{driver}},
-		"a local driver, by its key": {`spec: {sparkConf: {spark.kubernetes.driver.master: "local[2]"}}`, Options{}, []dialect.Pod{driver}},
-		"another address of the API": {`spec: {sparkConf: {spark.kubernetes.driver.master: "https://api"}}`, Options{}, []dialect.Pod{driver, executor}},
+			Options{Submission: dialect.SubmissionSparkSubmit, RunnerAccount: "r"},
+			[]dialect.Pod{runner, driver, executor}},
+		"a standalone cluster": {`spec: {sparkConf: {spark.master: "spark://c:7077"}}`, Options{},
+			[]dialect.Pod{driver}},
+		"a local driver": {`spec: {sparkConf: {spark.master: "local[2]"}}`, Options{},
+			[]dialect.Pod{driver}},
+		"a local driver, by its key": {`spec: {sparkConf: {spark.kubernetes.driver.master: "local[2]"}}`, Options{},
+			[]dialect.Pod{driver}},
+		"another address of the API": {`spec: {sparkConf: {spark.kubernetes.driver.master: "https://api"}}`, Options{},
+			[]dialect.Pod{driver, executor}},
 	} {
 		pods := podsOf(t, judged(t, Applications{c.options}, written(t, c.spec)))
 		for i := range pods {
@@ -127,24 +138,32 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 		drivers     = "spec.driverSpec.podTemplateSpec.spec."
 		executors   = "spec.executorSpec.podTemplateSpec.spec."
 	)
-	for name, c := range map[string]struct{ driver, executor, conf, driverField, driverAccount, executorField, executorAccount string }{
+	for name, c := range map[string]struct {
+		driver, executor, conf, driverField, driverAccount, executorField,
+		executorAccount string
+	}{
 		"nothing":      {"{}", "{}", "{}", drivers + "serviceAccountName", "", executors + "serviceAccountName", ""},
 		"both keys":    {"{}", "{}", "{driver: d, executor: e}", driverKey, "d", executorKey, "e"},
 		"driver's key": {"{}", "{}", "{driver: d}", driverKey, "d", driverKey, "d"},
-		"keys over serviceAccountName of templates": {"{serviceAccountName: t}", "{serviceAccountName: u}", "{driver: d}",
+		"keys over serviceAccountName of templates": {"{serviceAccountName: t}", "{serviceAccountName: u}",
+			"{driver: d}",
 			driverKey, "d", driverKey, "d"},
 		"executors' key over serviceAccountName of the template": {"{}", "{serviceAccountName: u}", "{executor: e}",
 			drivers + "serviceAccountName", "", executorKey, "e"},
-		"templates alone": {"{serviceAccountName: t}", "{serviceAccountName: u}", "{}", drivers + "serviceAccountName", "t", executors + "serviceAccountName", "u"},
+		"templates alone": {"{serviceAccountName: t}", "{serviceAccountName: u}", "{}", drivers + "serviceAccountName",
+			"t", executors + "serviceAccountName", "u"},
 		"serviceAccount of the executors' template over keys": {"{}", "{serviceAccount: u}", "{driver: d, executor: e}",
 			driverKey, "d", executors + "serviceAccount", "u"},
-		"serviceAccount of templates": {"{serviceAccount: t}", "{serviceAccount: u}", "{}", drivers + "serviceAccount", "t", executors + "serviceAccount", "u"},
-		"both fields of templates": {"{serviceAccountName: t, serviceAccount: v}", "{serviceAccountName: u, serviceAccount: v}", "{}",
+		"serviceAccount of templates": {"{serviceAccount: t}", "{serviceAccount: u}", "{}", drivers + "serviceAccount",
+			"t", executors + "serviceAccount", "u"},
+		"both fields of templates": {"{serviceAccountName: t, serviceAccount: v}",
+			"{serviceAccountName: u, serviceAccount: v}", "{}",
 			drivers + "serviceAccountName", "t", executors + "serviceAccountName", "u"},
 	} {
 		app := pi()
 		app.Spec.DriverSpec = &sparkv1.PodTemplate{PodTemplateSpec: rawOf(`{"spec":` + jsonOfYAML(t, c.driver) + `}`)}
-		app.Spec.ExecutorSpec = &sparkv1.PodTemplate{PodTemplateSpec: rawOf(`{"spec":` + jsonOfYAML(t, c.executor) + `}`)}
+		app.Spec.ExecutorSpec = &sparkv1.PodTemplate{PodTemplateSpec: rawOf(`{"spec":` + jsonOfYAML(t,
+			c.executor) + `}`)}
 
 		var keys map[string]string
 		if err := yaml.Unmarshal([]byte(c.conf), &keys); err != nil {
@@ -188,20 +207,29 @@ func TestSettingsNameTheFieldThatSetsThem(t *testing.T) {
 		spec string
 		want map[string][2]string // value and field
 	}{
-		"keys of sparkConf and of the operator": {`{sparkConf: {spark.x: "1", spark.authenticate: "true"}}`, map[string][2]string{
-			"spark.x": {"1", "spec.sparkConf[spark.x]"}, "spark.authenticate": {"true", "spec.sparkConf[spark.authenticate]"}, "spark.io.encryption.enabled": {"true", ""},
-			"spark.kubernetes.executor.useDriverPodIP": {"true", ""}, "spark.kubernetes.executor.label.sparkoperator.dev/jdk-version": {"21", ""},
-		}},
+		"keys of sparkConf and of the operator": {`{sparkConf: {spark.x: "1", spark.authenticate: "true"}}`,
+			map[string][2]string{
+				"spark.x":                                  {"1", "spec.sparkConf[spark.x]"},
+				"spark.authenticate":                       {"true", "spec.sparkConf[spark.authenticate]"},
+				"spark.io.encryption.enabled":              {"true", ""},
+				"spark.kubernetes.executor.useDriverPodIP": {"true", ""},
+				"spark.kubernetes.executor.label.sparkoperator.dev/jdk-version": {"21", ""},
+			}},
 		"an image with its version": {`{}`, map[string][2]string{
-			"spark.kubernetes.container.image": {"docker.io/apache/spark:4.2.0", "spec.sparkConf[spark.kubernetes.container.image]"},
+			"spark.kubernetes.container.image": {"docker.io/apache/spark:4.2.0",
+				"spec.sparkConf[spark.kubernetes.container.image]"},
 		}},
 		"jars and files": {`{jars: "` + jar + `, local:///b.jar", files: "s3a://b/f"}`, map[string][2]string{
 			"spark.jars": {"local:///b.jar", "spec.jars"}, "spark.files": {"s3a://b/f", "spec.files"},
 		}},
-		"jars and files of sparkConf": {`{jars: "` + jar + `,local:///b.jar", files: "s3a://b/f", sparkConf: {spark.jars: "ivy://a:b:c", spark.files: "s3a://c/g"}}`, map[string][2]string{
-			"spark.jars": {"ivy://a:b:c", "spec.sparkConf[spark.jars]"}, "spark.files": {"s3a://c/g", "spec.sparkConf[spark.files]"},
-		}},
-		"Python files": {`{jars: "", mainClass: "", pyFiles: "local:///a.py,local:///b.py"}`, map[string][2]string{"spark.submit.pyFiles": {"local:///b.py", "spec.pyFiles"}}},
+		"jars and files of sparkConf": {`{jars: "` + jar +
+			`,local:///b.jar", files: "s3a://b/f", sparkConf: {spark.jars: "ivy://a:b:c", spark.files: "s3a://c/g"}}`,
+			map[string][2]string{
+				"spark.jars":  {"ivy://a:b:c", "spec.sparkConf[spark.jars]"},
+				"spark.files": {"s3a://c/g", "spec.sparkConf[spark.files]"},
+			}},
+		"Python files": {`{jars: "", mainClass: "", pyFiles: "local:///a.py,local:///b.py"}`,
+			map[string][2]string{"spark.submit.pyFiles": {"local:///b.py", "spec.pyFiles"}}},
 	} {
 		app := written(t)
 		if err := yaml.UnmarshalStrict([]byte(c.spec), &app.Spec); err != nil {
@@ -249,18 +277,21 @@ func TestRulesJudgeTheDefaults(t *testing.T) {
 		t.Errorf("%d executors, want the default of 5", got.Max)
 	}
 
-	if !slices.ContainsFunc(subject.Settings(), func(s dialect.Setting) bool { return s.Key == "spark.eventLog.compress" && s.Value == "true" }) {
+	if !slices.ContainsFunc(subject.Settings(),
+		func(s dialect.Setting) bool { return s.Key == "spark.eventLog.compress" && s.Value == "true" }) {
 		t.Error("the settings lack a default of the platform")
 	}
 
-	if pods := podsOf(t, subject); pods[0].Spec.Containers[0].Image == "" || pods[0].Meta.Labels["team"] != "platform" || pods[1].Spec.NodeSelector["pool"] != "spot" {
+	if pods := podsOf(t, subject); pods[0].Spec.Containers[0].Image == "" ||
+		pods[0].Meta.Labels["team"] != "platform" || pods[1].Spec.NodeSelector["pool"] != "spot" {
 		t.Errorf("the pods lack the defaults: %+v", pods)
 	}
 }
 
 // TestWorkersIsTheLargestNumberOfExecutors checks the number of executors that the rules limit.
 func TestWorkersIsTheLargestNumberOfExecutors(t *testing.T) {
-	const instances, most = "spec.sparkConf[spark.executor.instances]", "spec.sparkConf[spark.dynamicAllocation.maxExecutors]"
+	const instances, most = "spec.sparkConf[spark.executor.instances]",
+		"spec.sparkConf[spark.dynamicAllocation.maxExecutors]"
 	for conf, want := range map[string]dialect.Workers{
 		`{}`:                                {Field: instances, Max: 2},
 		`{spark.executor.instances: " 7 "}`: {Field: instances, Max: 7},
@@ -285,65 +316,6 @@ func TestWorkersIsTheLargestNumberOfExecutors(t *testing.T) {
 	}
 }
 
-// TestExposingIsWhatTheEntryRequests checks which hosts, class and annotations of an Ingress or route the rules judge.
-// An empty host stands for all hosts. Whatever the spec contains, no host may be left out.
-func TestExposingIsWhatTheEntryRequests(t *testing.T) {
-	const ingress, route, grpc = "spec.driverServiceIngressList[0]", "spec.driverHttpRouteList[0]", "spec.driverGrpcRouteList[0]"
-	hosts := func(pairs ...string) (all []dialect.FieldValue) {
-		for pair := range slices.Chunk(pairs, 2) {
-			all = append(all, dialect.FieldValue{Field: pair[0], Value: pair[1]})
-		}
-		return all
-	}
-	anyHost := dialect.Exposing{Kind: "Ingress", Hosts: hosts(ingress+".ingressSpec", ""), AnnotationsField: ingress + ".ingressMetadata.annotations"}
-	ingressWith := func(all ...string) dialect.Exposing {
-		asked := anyHost
-		asked.Hosts = hosts(all...)
-		return asked
-	}
-	annotated := anyHost
-	annotated.Annotations = map[string]string{"a": "b"}
-	routed := dialect.Exposing{Kind: "HTTPRoute", AnnotationsField: route + ".httpRouteMetadata.annotations"}
-	hosted := routed
-	hosted.Hosts, hosted.Annotations = hosts(route+".httpRouteSpec.hostnames", "h", route+".httpRouteSpec.hostnames", "*.i"), map[string]string{"c": "d"}
-	strange := routed
-	strange.Hosts = hosts(route+".httpRouteSpec.hostnames", "", route+".httpRouteSpec.hostnames", "h")
-	streamed := dialect.Exposing{Kind: "GRPCRoute", Hosts: hosts(grpc+".grpcRouteSpec.hostnames", "g"), AnnotationsField: grpc + ".grpcRouteMetadata.annotations"}
-	classed := ingressWith(ingress+".ingressSpec.rules[0].host", "h")
-	classed.Class = dialect.FieldValue{Field: ingress + ".ingressSpec.ingressClassName", Value: "nginx"}
-
-	const inside = ingress + ".ingressSpec"
-	for name, c := range map[string]struct {
-		spec string
-		want dialect.Exposing
-	}{
-		"no spec":               {`driverServiceIngressList: [{ingressMetadata: {name: i, annotations: {a: b}}}]`, annotated},
-		"no rules":              {`driverServiceIngressList: [{ingressSpec: {rules: []}}]`, anyHost},
-		"a spec that is wrong":  {`driverServiceIngressList: [{ingressSpec: {rules: 3}}]`, anyHost},
-		"hosts":                 {`driverServiceIngressList: [{ingressSpec: {rules: [{host: h}, {host: "*.i"}]}}]`, ingressWith(inside+".rules[0].host", "h", inside+".rules[1].host", "*.i")},
-		"a rule without a host": {`driverServiceIngressList: [{ingressSpec: {rules: [{host: h}, {}]}}]`, ingressWith(inside+".rules[0].host", "h", inside+".rules[1].host", "")},
-		"a default backend beside a rule": {`driverServiceIngressList: [{ingressSpec: {defaultBackend: {service: {name: s}}, rules: [{host: h}]}}]`,
-			ingressWith(inside+".rules[0].host", "h", inside, "")},
-		"hosts of TLS": {`driverServiceIngressList: [{ingressSpec: {rules: [{host: h}], tls: [{}, {hosts: [i, k]}]}}]`,
-			ingressWith(inside+".rules[0].host", "h", inside+".tls[1].hosts", "i", inside+".tls[1].hosts", "k")},
-		"a class":                          {`driverServiceIngressList: [{ingressSpec: {ingressClassName: nginx, rules: [{host: h}]}}]`, classed},
-		"a route":                          {`driverHttpRouteList: [{httpRouteMetadata: {annotations: {c: d}}, httpRouteSpec: {hostnames: [h, "*.i"]}}]`, hosted},
-		"a route with the Gateway's hosts": {`driverHttpRouteList: [{httpRouteSpec: {parentRefs: [{name: g}]}}]`, routed},
-		"a route without a spec":           {`driverHttpRouteList: [{}]`, routed},
-		"hosts that are no texts":          {`driverHttpRouteList: [{httpRouteSpec: {hostnames: [3, h]}}]`, strange},
-		"a route for gRPC":                 {`driverGrpcRouteList: [{grpcRouteSpec: {hostnames: [g]}}]`, streamed},
-	} {
-		var spec sparkv1.ApplicationSpec
-		if err := yaml.UnmarshalStrict([]byte(c.spec), &spec); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-
-		if diff := cmp.Diff(&c.want, exposedEntries(&spec)[0].exposing()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 // twoEntries is an application with two exposed entries: an Ingress and a route.
 const twoEntries = `
 spec:
@@ -353,18 +325,24 @@ spec:
 // TestRulesRefuseAnApplication checks that a review and a pass reject an application for its own faults and for those
 // of its Ingresses and routes. The rules about Ingresses and routes do not apply if the operator creates none.
 func TestRulesRefuseAnApplication(t *testing.T) {
-	image, host := &dialect.FieldError{Field: "spec.x", Message: "the image is refused"}, &dialect.FieldError{Field: "spec.y", Message: "the host is refused"}
+	image, host := &dialect.FieldError{Field: "spec.x", Message: "the image is refused"},
+		&dialect.FieldError{Field: "spec.y", Message: "the host is refused"}
 	for name, c := range map[string]struct {
 		rules     *recordingRules
 		outside   bool
 		want      string
 		exposures int
 	}{
-		"nothing refused":                      {&recordingRules{}, true, "", 2},
-		"a pod":                                {&recordingRules{faults: []*dialect.FieldError{image}}, false, "spec.x: the image is refused", 0},
-		"the Ingress and the route":            {&recordingRules{exposureFaults: []*dialect.FieldError{host}}, true, "spec.y: the host is refused; spec.y: the host is refused", 2},
-		"both":                                 {&recordingRules{faults: []*dialect.FieldError{image}, exposureFaults: []*dialect.FieldError{host}}, true, "spec.x: the image is refused; spec.y: the host is refused; spec.y: the host is refused", 2},
-		"an Ingress that would not be created": {&recordingRules{exposureFaults: []*dialect.FieldError{host}}, false, "", 0},
+		"nothing refused": {&recordingRules{}, true, "", 2},
+		"a pod": {&recordingRules{faults: []*dialect.FieldError{image}}, false,
+			"spec.x: the image is refused", 0},
+		"the Ingress and the route": {&recordingRules{exposureFaults: []*dialect.FieldError{host}}, true,
+			"spec.y: the host is refused; spec.y: the host is refused", 2},
+		"both": {&recordingRules{faults: []*dialect.FieldError{image},
+			exposureFaults: []*dialect.FieldError{host}}, true,
+			"spec.x: the image is refused; spec.y: the host is refused; spec.y: the host is refused", 2},
+		"an Ingress that would not be created": {&recordingRules{exposureFaults: []*dialect.FieldError{host}}, false,
+			"", 0},
 	} {
 		a, app := Applications{Options{Rules: c.rules, Outside: c.outside}}, written(t, twoEntries)
 		review := a.Review(app, noon)
@@ -375,11 +353,13 @@ func TestRulesRefuseAnApplication(t *testing.T) {
 		}
 
 		if got != c.want || len(c.rules.exposing) != c.exposures || (review.Pods == nil) != (c.want != "") {
-			t.Errorf("%s: the review reports %q after judging %d Ingresses and routes", name, got, len(c.rules.exposing))
+			t.Errorf("%s: the review reports %q after judging %d Ingresses and routes", name, got,
+				len(c.rules.exposing))
 		}
 
 		_, invalid := a.causes(app, noon)
-		if (invalid == nil) != (c.want == "") || invalid != nil && (invalid.Reason != "InvalidSpec" || invalid.Message != c.want) {
+		if (invalid == nil) != (c.want == "") || invalid != nil &&
+			(invalid.Reason != "InvalidSpec" || invalid.Message != c.want) {
 			t.Errorf("%s: a pass reports %+v", name, invalid)
 		}
 	}

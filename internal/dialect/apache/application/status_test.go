@@ -3,20 +3,17 @@ package application
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -34,14 +31,19 @@ func TestConditions(t *testing.T) {
 	}{
 		{lifecycle.Launched, because, "Ready-Unschedulable Reconciling+Unschedulable Submitted+Submitted"},
 		{lifecycle.Started, lifecycle.Memory{}, "Ready-Started Reconciling+Started Submitted+Submitted"},
-		{lifecycle.Ready, lifecycle.Memory{}, "Ready-AwaitingExecutors Reconciling+AwaitingExecutors Running+Running Submitted+Submitted"},
-		{lifecycle.Scaling, because, "Ready-Unschedulable Reconciling+Unschedulable Running+Running Submitted+Submitted"},
+		{lifecycle.Ready, lifecycle.Memory{},
+			"Ready-AwaitingExecutors Reconciling+AwaitingExecutors Running+Running Submitted+Submitted"},
+		{lifecycle.Scaling, because,
+			"Ready-Unschedulable Reconciling+Unschedulable Running+Running Submitted+Submitted"},
 		{lifecycle.Running, lifecycle.Memory{}, "Ready+Running Running+Running Submitted+Submitted"},
 		{lifecycle.Running, because, "Degraded+Unschedulable Ready+Running Running+Running Submitted+Submitted"},
-		{lifecycle.Partial, lifecycle.Memory{}, "Degraded+PartialCapacity Ready+Partial Running+Running Submitted+Submitted"},
-		{lifecycle.Below, lifecycle.Memory{}, "Degraded+ExecutorsBelowThreshold Ready+Below Running+Running Submitted+Submitted"},
+		{lifecycle.Partial, lifecycle.Memory{},
+			"Degraded+PartialCapacity Ready+Partial Running+Running Submitted+Submitted"},
+		{lifecycle.Below, lifecycle.Memory{},
+			"Degraded+ExecutorsBelowThreshold Ready+Below Running+Running Submitted+Submitted"},
 		{lifecycle.Below, because, "Degraded+Unschedulable Ready+Below Running+Running Submitted+Submitted"},
-		{lifecycle.Unknown, lifecycle.Memory{Cause: lifecycle.Cause{Reason: lifecycle.ReasonNodeLost}}, "Ready-NodeLost Reconciling+NodeLost Submitted+Submitted"},
+		{lifecycle.Unknown, lifecycle.Memory{Cause: lifecycle.Cause{Reason: lifecycle.ReasonNodeLost}},
+			"Ready-NodeLost Reconciling+NodeLost Submitted+Submitted"},
 		{lifecycle.Ended, ended(lifecycle.Failed), "Ready-R Reconciling+R"},
 		{lifecycle.Waiting, ended(lifecycle.Failed), "Ready-R Reconciling+R"},
 		{lifecycle.Retained, ended(lifecycle.Succeeded), "Ready+Succeeded Submitted+Submitted Succeeded+Succeeded"},
@@ -52,7 +54,7 @@ func TestConditions(t *testing.T) {
 		app := pi()
 		m := c.m
 		m.Phase, m.Attempt, m.Runs = c.phase, 1, 1
-		trimmed.encode(app, trimmed.app(app), lifecycle.Plan{Next: m}, lifecycle.Observed{}, t0)
+		status.Encode(app, status.Decision{Wanted: trimmed.app(app), Plan: lifecycle.Plan{Next: m}, At: t0, Trim: true})
 
 		if diff := cmp.Diff(c.want, shown(app.Status.Conditions)); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", c.phase, c.m.Outcome, diff)
@@ -62,9 +64,11 @@ func TestConditions(t *testing.T) {
 
 func shown(conditions []metav1.Condition) string {
 	var out []string
-	for _, kind := range []string{"Degraded", "Failed", "Ready", "Reconciling", "Running", "SpecEdited", "Stalled", "Submitted", "Succeeded"} {
+	for _, kind := range []string{"Degraded", "Failed", "Ready", "Reconciling", "Running", "SpecEdited", "Stalled",
+		"Submitted", "Succeeded"} {
 		if c := meta.FindStatusCondition(conditions, kind); c != nil {
-			out = append(out, kind+map[metav1.ConditionStatus]string{metav1.ConditionTrue: "+", metav1.ConditionFalse: "-"}[c.Status]+c.Reason)
+			out = append(out, kind+map[metav1.ConditionStatus]string{metav1.ConditionTrue: "+",
+				metav1.ConditionFalse: "-"}[c.Status]+c.Reason)
 		}
 	}
 	return strings.Join(out, " ")
@@ -75,13 +79,15 @@ func shown(conditions []metav1.Condition) string {
 // status still has no state.
 func TestNothingIsWrittenBeforeAnythingIsDone(t *testing.T) {
 	l := begin(t, trimmed)
-	l.a.encode(l.app, l.a.app(l.app), lifecycle.Plan{}, lifecycle.Observed{}, t0)
+	status.Encode(l.app, status.Decision{Wanted: l.a.app(l.app), At: t0, Trim: true})
 
 	if diff := cmp.Diff(sparkv1.ApplicationStatus{}, l.app.Status); diff != "" {
 		t.Errorf("a pass that does nothing writes:\n%s", diff)
 	}
 
-	l.pass(0, lifecycle.Observed{Confirmed: true, TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Unavailable", Message: "later"}, Since: t0}})
+	l.pass(0, lifecycle.Observed{Confirmed: true,
+		TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Unavailable", Message: "later"},
+			Since: t0}})
 
 	s := l.app.Status
 	if s.CurrentState != nil || s.Operator != nil || shown(s.Conditions) != "Ready-Unavailable" {
@@ -103,7 +109,8 @@ func TestSubmittedAt(t *testing.T) {
 		}
 	}
 
-	if got := apache.Timestamp(time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))); got != "2026-01-02T02:04:05.000000Z" {
+	if got := apache.Timestamp(time.Date(2026, 1, 2, 3, 4, 5, 0,
+		time.FixedZone("", 3600))); got != "2026-01-02T02:04:05.000000Z" {
 		t.Errorf("a whole second is %s", got)
 	}
 }
@@ -114,7 +121,8 @@ func TestTimesNeverGoBack(t *testing.T) {
 	l := begin(t, trimmed).passWithoutObjects(0)
 	l.now = t0.Add(-time.Hour)
 	// Each pass calls checkShape, which checks the order of the times.
-	l.passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded).passWithoutObjects(time.Second).expectStates(success + released)
+	l.passWithDriver(time.Second, ready).passWithDriver(time.Second,
+		succeeded).passWithoutObjects(time.Second).expectStates(success + released)
 }
 
 // TestStatusOfTheDriver checks that the state of a failure contains the driver pod's status, limited in size and
@@ -129,48 +137,12 @@ func TestStatusOfTheDriver(t *testing.T) {
 		t.Errorf("the driver pod's status of a failure (-want +got):\n%s", diff)
 	}
 
-	l = begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, succeeded)
+	l = begin(t, trimmed).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second,
+		succeeded)
 	for key, entry := range l.app.Status.StateTransitionHistory {
 		if entry.LastObservedDriverStatus != nil {
 			t.Errorf("state %s of a success has %s", key, entry.LastObservedDriverStatus.Raw)
 		}
-	}
-}
-
-// TestSnapshot checks that the snapshot of a large pod status lacks the least useful parts and is still JSON without
-// null values.
-func TestSnapshot(t *testing.T) {
-	if snapshot(nil) != nil || snapshot(&corev1.PodStatus{}) != nil {
-		t.Error("the snapshot of an empty pod status is not nil")
-	}
-
-	long := strings.Repeat("é", 5000)
-
-	status := corev1.PodStatus{Phase: corev1.PodFailed, Message: long, PodIP: "10.0.0.1"}
-	for i := range 100 {
-		status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodConditionType(fmt.Sprint("C", i)), Message: long})
-		status.ContainerStatuses = append(status.ContainerStatuses, corev1.ContainerStatus{Name: fmt.Sprint("c", i), ContainerID: long,
-			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: long, ContainerID: long}}})
-	}
-
-	before := status.DeepCopy()
-	for _, few := range []int{1, 10, 100} {
-		cutDown := *before.DeepCopy()
-		cutDown.Conditions, cutDown.ContainerStatuses = cutDown.Conditions[:few], cutDown.ContainerStatuses[:few]
-		got := snapshot(&cutDown)
-
-		var read corev1.PodStatus
-		if err := json.Unmarshal(got.Raw, &read); err != nil || len(got.Raw) > maxSnapshot || strings.Contains(string(got.Raw), "null") {
-			t.Errorf("of %d containers: %d bytes, %v", few, len(got.Raw), err)
-		}
-
-		if read.Phase != corev1.PodFailed || read.Message == "" || read.PodIP != "" || few == 1 && (len(read.ContainerStatuses) != 1 || len(read.Conditions) != 1) {
-			t.Errorf("of %d containers: %s", few, got.Raw)
-		}
-	}
-
-	if diff := cmp.Diff(before, &status); diff != "" {
-		t.Errorf("what was read was changed:\n%s", diff)
 	}
 }
 
@@ -179,20 +151,23 @@ func TestSnapshot(t *testing.T) {
 func TestNoRunawayStatus(t *testing.T) {
 	l := begin(t, whole, tolerating(sparkv1.ApplicationTolerations{
 		InstanceConfig: &sparkv1.InstanceConfig{MinExecutors: new(int64(1)), MaxExecutors: new(int64(2))},
-		RestartConfig:  &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, MaxRestartAttempts: new(int64(1 << 40)), RestartBackoffMillis: new(int64(0))}})).passWithoutObjects(0)
+		RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways,
+			MaxRestartAttempts: new(int64(1 << 40)), RestartBackoffMillis: new(int64(0))}})).passWithoutObjects(0)
 	for range 20 {
 		for n := range 40 {
-			l.pass(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: executors(l.plan.Next.Attempt, n%3), ProbeResult: &lifecycle.Cause{}})
+			l.pass(5*time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)},
+				Executors: executors(l.plan.Next.Attempt, n%3), ProbeResult: &lifecycle.Cause{}})
 		}
 
-		l.passWithDriver(time.Second, crashed, func(d *lifecycle.Driver) { d.Why.Message = strings.Repeat("why ", 2000) })
+		l.passWithDriver(time.Second, crashed,
+			func(d *lifecycle.Driver) { d.Why.Message = strings.Repeat("why ", 2000) })
 		l.passWithoutObjects(time.Second)
 	}
 
 	s := l.app.Status
 
 	text, err := json.Marshal(s)
-	if err != nil || len(text) > 400<<10 || len(s.StateTransitionHistory) != maxHistory {
+	if err != nil || len(text) > 400<<10 || len(s.StateTransitionHistory) != status.MaxHistory {
 		t.Errorf("%d states, %d bytes, %v", len(s.StateTransitionHistory), len(text), err)
 	}
 
@@ -203,7 +178,8 @@ func TestNoRunawayStatus(t *testing.T) {
 		}
 	}
 
-	if last := apache.KeyOf(keys[len(keys)-1]); apache.KeyOf(keys[0]) != last-maxHistory+1 || last < maxHistory+50 || snapshots != maxSnapshots {
+	if last := apache.KeyOf(keys[len(keys)-1]); apache.KeyOf(keys[0]) != last-status.MaxHistory+1 ||
+		last < status.MaxHistory+50 || snapshots != status.MaxSnapshots {
 		t.Errorf("keys %s to %s, %d of them with a pod's status", keys[0], keys[len(keys)-1], snapshots)
 	}
 }
@@ -216,7 +192,8 @@ func TestDeletedKeepsItsStatus(t *testing.T) {
 	l.app.DeletionTimestamp = new(metav1.NewTime(l.now))
 	l.passWithDriver(time.Second, ready)
 
-	if diff := cmp.Diff(*before, l.app.Status); diff != "" || len(l.plan.Actions) != 1 || l.plan.Actions[0].Verb != lifecycle.Delete || l.plan.Actions[0].Force {
+	if diff := cmp.Diff(*before, l.app.Status); diff != "" || len(l.plan.Actions) != 1 ||
+		l.plan.Actions[0].Verb != lifecycle.Delete || l.plan.Actions[0].Force {
 		t.Errorf("actions %v, status %s", l.plan.Actions, diff)
 	}
 
@@ -233,7 +210,8 @@ func TestExecutorCounts(t *testing.T) {
 	l := begin(t, trimmed, restarting(sparkv1.RestartAlways)).passWithoutObjects(0)
 	some := executors(1, 3)
 	some[1].Phase, some[1].Why = lifecycle.DriverFailed, lifecycle.Cause{Reason: "OOMKilled", Message: "too big"}
-	l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: some, ProbeResult: &lifecycle.Cause{}})
+	l.pass(time.Second, lifecycle.Observed{Drivers: []lifecycle.Driver{l.driver(ready)}, Executors: some,
+		ProbeResult: &lifecycle.Cause{}})
 
 	if e := l.app.Status.Executors; e == nil || e.Running != 2 || e.Failed != 1 {
 		t.Errorf("counted %+v", e)
@@ -247,50 +225,5 @@ func TestExecutorCounts(t *testing.T) {
 
 	if e := l.app.Status.Executors; l.plan.Next.Attempt != 2 || e != nil {
 		t.Errorf("attempt %d has no executors yet, but the counts are %+v", l.plan.Next.Attempt, e)
-	}
-}
-
-// TestBothVersionsHoldEveryState checks that the CRDs of both API versions allow the same states, so that a status that
-// was written through one version can be written through the other.
-func TestBothVersionsHoldEveryState(t *testing.T) {
-	text, err := os.ReadFile("../../../../config/crd/spark.apache.org_sparkapplications.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var crd apiextensions.CustomResourceDefinition
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		t.Fatal(err)
-	}
-
-	if len(crd.Spec.Versions) != 2 {
-		t.Fatalf("%d versions", len(crd.Spec.Versions))
-	}
-
-	for _, version := range crd.Spec.Versions {
-		var allowed []string
-		for _, value := range version.Schema.OpenAPIV3Schema.Properties["status"].Properties["currentState"].Properties["currentStateSummary"].Enum {
-			allowed = append(allowed, strings.Trim(string(value.Raw), `"`))
-		}
-
-		var want []string
-		for _, state := range everyState {
-			want = append(want, string(state))
-		}
-
-		want = append(want, "Suspended") // which only the other operator writes
-		if diff := cmp.Diff(want, allowed); diff != "" {
-			t.Errorf("%s (-written +allowed):\n%s", version.Name, diff)
-		}
-	}
-
-	if len(adopted) != len(everyState)+1 {
-		t.Errorf("%d states are read, %d written", len(adopted)-1, len(everyState))
-	}
-
-	for _, state := range liveStates {
-		if stateRank(state) < 0 {
-			t.Errorf("%s is no state of a driver", state)
-		}
 	}
 }

@@ -3,6 +3,7 @@ package application
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -28,13 +32,19 @@ func inheritedStatus(id int64, all ...sparkv1.ApplicationStateSummary) func(*spa
 		s.StateTransitionHistory = map[string]sparkv1.ApplicationState{}
 		for i, state := range all {
 			at := t0.Add(time.Duration(i-len(all)+1)*time.Second - 10*time.Second)
-			entry := sparkv1.ApplicationState{CurrentStateSummary: state, LastTransitionTime: at.Format("2006-01-02T15:04:05.000000000Z"), Message: "in its words"}
+			entry := sparkv1.ApplicationState{CurrentStateSummary: state,
+				LastTransitionTime: at.Format("2006-01-02T15:04:05.000000000Z"), Message: "in its words"}
 			s.StateTransitionHistory[fmt.Sprint(i)], s.CurrentState = entry, &entry
 		}
 
-		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: id, RestartCounter: id, FailureRestartCounter: id}}
+		s.CurrentAttemptSummary = &sparkv1.ApplicationAttemptSummary{AttemptInfo: &sparkv1.AttemptInfo{ID: id,
+			RestartCounter: id, FailureRestartCounter: id}}
 	}
 }
+
+// ladder lists the states until the driver is ready.
+var ladder = []sparkv1.ApplicationStateSummary{sparkv1.ApplicationDriverRequested, sparkv1.ApplicationDriverStarted,
+	sparkv1.ApplicationDriverReady}
 
 // path returns the states that an application enters until it reaches the target.
 func path(target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSummary {
@@ -46,7 +56,7 @@ func path(target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSumm
 		return append(way, sparkv1.ApplicationRunningHealthy, sparkv1.ApplicationFailed, target)
 	}
 
-	if at := stateRank(target); at >= 0 && at < len(ladder) {
+	if at := status.Rank(target); at >= 0 && at < len(ladder) {
 		return way[:at+2]
 	}
 	return append(way, target)
@@ -54,7 +64,8 @@ func path(target sparkv1.ApplicationStateSummary) []sparkv1.ApplicationStateSumm
 
 // inheritedDriver returns an observation of one inherited driver pod, to which the given changes are applied.
 func (l *life) inheritedDriver(change ...func(*lifecycle.Driver)) lifecycle.Observed {
-	d := lifecycle.Driver{Name: "pi-2-driver", Attempt: 3, AppID: "pi-2", AttemptID: "pi-2", Phase: lifecycle.DriverRunning, CreatedAt: t0.Add(-time.Minute)}
+	d := lifecycle.Driver{Name: "pi-2-driver", Attempt: 3, AppID: "pi-2", AttemptID: "pi-2",
+		Phase: lifecycle.DriverRunning, CreatedAt: t0.Add(-time.Minute)}
 	for _, c := range change {
 		c(&d)
 	}
@@ -67,17 +78,20 @@ func TestTakeOverEveryState(t *testing.T) {
 	for _, state := range everyState {
 		t.Run(string(state), func(t *testing.T) {
 			for _, a := range []Applications{trimmed, whole} {
-				l := begin(t, a, inheritedStatus(2, path(state)...), tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
-					RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways, RestartBackoffMillis: new(int64(10_000))}}))
+				l := begin(t, a, inheritedStatus(2, path(state)...),
+					tolerating(sparkv1.ApplicationTolerations{ResourceRetainPolicy: sparkv1.RetainAlways,
+						RestartConfig: &sparkv1.RestartConfig{RestartPolicy: sparkv1.RestartAlways,
+							RestartBackoffMillis: new(int64(10_000))}}))
 				before := shortened(l.app.Status.StateTransitionHistory)
 
 				want, launched := "", false
-				switch m := adopted[state]; {
-				case stateRank(state) == 0, stateRank(state) == 1, stateRank(state) == 2, stateRank(state) == 3:
+				switch m, _ := status.Meaning(state); {
+				case status.Rank(state) == 0, status.Rank(state) == 1, status.Rank(state) == 2, status.Rank(state) == 3:
 					l.pass(0, l.inheritedDriver(ready))
 
-					want = ", " + strings.Join(names(statesBetween(state, sparkv1.ApplicationRunningHealthy), len(path(state))), ", ")
-				case stateRank(state) == 4:
+					want = ", " + strings.Join(numbered(append(slices.Clone(ladder[min(status.Rank(state)+1,
+						len(ladder)):]), sparkv1.ApplicationRunningHealthy), len(path(state))), ", ")
+				case status.Rank(state) == 4:
 					l.pass(0, l.inheritedDriver(ready))
 
 					if state != sparkv1.ApplicationRunningHealthy {
@@ -86,7 +100,13 @@ func TestTakeOverEveryState(t *testing.T) {
 				case m.Phase == lifecycle.Ended:
 					l.pass(0, lifecycle.Observed{Confirmed: true})
 
-					want, launched = fmt.Sprintf(", %d ScheduledToRestart, %d DriverRequested", len(path(state)), len(path(state))+1), true
+					want, launched = fmt.Sprintf(", %d ScheduledToRestart, %d DriverRequested", len(path(state)),
+						len(path(state))+1), true
+				case m.Phase == lifecycle.Suspending:
+					l.pass(0, lifecycle.Observed{Confirmed: true})
+
+					want, launched = fmt.Sprintf(", %d Submitted, %d DriverRequested", len(path(state)),
+						len(path(state))+1), true
 				case m.Phase == lifecycle.Waiting, m.Phase == lifecycle.New:
 					l.pass(0, lifecycle.Observed{Confirmed: true})
 
@@ -121,7 +141,7 @@ func TestTakeOverEveryState(t *testing.T) {
 	}
 }
 
-func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
+func numbered(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 	for i, state := range all {
 		out = append(out, fmt.Sprint(from+i, " ", state))
 	}
@@ -131,7 +151,8 @@ func names(all []sparkv1.ApplicationStateSummary, from int) (out []string) {
 // TestTakenOverNumbersGoOn checks that an inherited attempt keeps its number and its counters, and that later attempts
 // continue from them.
 func TestTakenOverNumbersGoOn(t *testing.T) {
-	l := begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationRunningHealthy)...), restarting(sparkv1.RestartOnFailure))
+	l := begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationRunningHealthy)...),
+		restarting(sparkv1.RestartOnFailure))
 	l.pass(0, l.inheritedDriver(ready)).expectAttempt(2, 2, 2, 0)
 
 	if m := l.plan.Next; m.Attempt != 3 || m.AttemptID != "pi-2" || len(l.plan.Actions) > 0 {
@@ -155,12 +176,15 @@ func TestTakenOverNumbersGoOn(t *testing.T) {
 // operator stored.
 func TestTakenOverTimes(t *testing.T) {
 	hour := tolerating(sparkv1.ApplicationTolerations{ApplicationTimeoutConfig: &sparkv1.ApplicationTimeoutConfig{DriverStartTimeoutMillis: new(int64(15_000))},
-		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)), TTLAfterStopMillis: new(int64(60_000))})
+		ResourceRetainPolicy: sparkv1.RetainAlways, ResourceRetainDurationMillis: new(int64(30_000)),
+		TTLAfterStopMillis: new(int64(60_000))})
 	pending := func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverPending }
 
 	l := begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationDriverRequested)...), hour)
-	if l.pass(4*time.Second, l.inheritedDriver(pending)); l.plan.Next.Phase != lifecycle.Launched || l.plan.RequeueAfter != time.Second {
-		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
+	if l.pass(4*time.Second, l.inheritedDriver(pending)); l.plan.Next.Phase != lifecycle.Launched ||
+		l.plan.RequeueAfter != time.Second {
+		t.Errorf("a second before its deadline it is %s, and looked at again after %s", l.plan.Next.Phase,
+			l.plan.RequeueAfter)
 	}
 
 	if l.pass(time.Second, l.inheritedDriver(pending)); l.plan.Next.Outcome != lifecycle.StartTimedOut {
@@ -168,8 +192,10 @@ func TestTakenOverTimes(t *testing.T) {
 	}
 
 	l = begin(t, trimmed, inheritedStatus(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...), hour)
-	if l.pass(19*time.Second, l.inheritedDriver(crashed)); l.plan.Next.Phase != lifecycle.Retained || l.plan.RequeueAfter != time.Second {
-		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase, l.plan.RequeueAfter)
+	if l.pass(19*time.Second, l.inheritedDriver(crashed)); l.plan.Next.Phase != lifecycle.Retained ||
+		l.plan.RequeueAfter != time.Second {
+		t.Errorf("a second before its release it is %s, and looked at again after %s", l.plan.Next.Phase,
+			l.plan.RequeueAfter)
 	}
 
 	if l.pass(time.Second, l.inheritedDriver(crashed)).passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Done {
@@ -180,10 +206,13 @@ func TestTakenOverTimes(t *testing.T) {
 		t.Errorf("after its time to live: %v", l.plan.Actions)
 	}
 
-	l = begin(t, trimmed, inheritedStatus(3, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), restarting(sparkv1.RestartOnFailure,
-		func(c *sparkv1.RestartConfig) { c.RestartBackoffMillisForFailure = new(int64(25_000)) }))
-	if l.passWithoutObjects(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting || l.plan.RequeueAfter != time.Second || l.plan.Next.Attempt != 3 {
-		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next, l.plan.RequeueAfter)
+	l = begin(t, trimmed, inheritedStatus(3, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart),
+		restarting(sparkv1.RestartOnFailure,
+			func(c *sparkv1.RestartConfig) { c.RestartBackoffMillisForFailure = new(int64(25_000)) }))
+	if l.passWithoutObjects(14 * time.Second); l.plan.Next.Phase != lifecycle.Waiting ||
+		l.plan.RequeueAfter != time.Second || l.plan.Next.Attempt != 3 {
+		t.Errorf("a second before the next attempt it is %+v, and looked at again after %s", l.plan.Next,
+			l.plan.RequeueAfter)
 	}
 
 	if l.passWithoutObjects(time.Second); l.plan.Next.Phase != lifecycle.Launched || l.plan.Next.Attempt != 4 {
@@ -196,7 +225,7 @@ func TestTakenOverTimes(t *testing.T) {
 // added the state Failed to the history.
 func TestStuckApplicationsEnd(t *testing.T) {
 	loop := []sparkv1.ApplicationStateSummary{sparkv1.ApplicationSubmitted}
-	for range 3 * maxHistory {
+	for range 3 * status.MaxHistory {
 		loop = append(loop, sparkv1.ApplicationFailed)
 	}
 
@@ -208,11 +237,13 @@ func TestStuckApplicationsEnd(t *testing.T) {
 	}
 
 	past := l.app.Status.StateTransitionHistory
-	if last := past[fmt.Sprint(3*maxHistory+1)]; len(past) != maxHistory || last.CurrentStateSummary != sparkv1.ApplicationResourceReleased {
+	if last := past[fmt.Sprint(3*status.MaxHistory+1)]; len(past) != status.MaxHistory ||
+		last.CurrentStateSummary != sparkv1.ApplicationResourceReleased {
 		t.Errorf("%d states, the last of them %+v", len(past), last)
 	}
 
-	l = begin(t, whole, inheritedStatus(0, loop[:3]...), client, func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
+	l = begin(t, whole, inheritedStatus(0, loop[:3]...), client,
+		func(a *sparkv1.SparkApplication) { a.DeletionTimestamp = new(metav1.NewTime(t0)) })
 	if l.passWithoutObjects(0); len(l.plan.Actions) > 0 {
 		t.Errorf("its deletion waits for %v", l.plan.Actions)
 	}
@@ -237,11 +268,14 @@ func TestUnknownState(t *testing.T) {
 
 // TestAdopt checks that Adopt finds inherited pods by their owner, and the attempt of a pod by spark.app.id.
 func TestAdopt(t *testing.T) {
-	owned := metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkApplication", Name: "pi", UID: pi().UID}
+	owned := metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkApplication", Name: "pi",
+		UID: pi().UID}
 	pod := func(role, id, uid string, owners ...metav1.OwnerReference) corev1.Pod {
-		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: id + "-" + role, UID: types.UID(uid), OwnerReferences: owners, Labels: map[string]string{
-			apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi", "spark-role": role, submit.SelectorLabel: id,
-		}}}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: id + "-" + role, UID: types.UID(uid),
+			OwnerReferences: owners, Labels: map[string]string{
+				apache.LabelOperatorName: apache.DefaultOperatorName, apache.LabelAppName: "pi", "spark-role": role,
+				submit.SelectorLabel: id,
+			}}}
 	}
 	ownedBy := func(uid string) metav1.OwnerReference {
 		return metav1.OwnerReference{Kind: "Pod", UID: types.UID(uid), Controller: new(true)}
@@ -257,11 +291,17 @@ func TestAdopt(t *testing.T) {
 		want map[string]string // attempts by the pods' UIDs
 	}{
 		{"driver and executors of the current attempt", live,
-			[]corev1.Pod{current, pod("executor", "pi-2", "e", ownedBy("d2")), pod("executor", "pi-2", "o")}, map[string]string{"d2": "3", "e": "3", "o": "3"}},
+			[]corev1.Pod{current, pod("executor", "pi-2", "e", ownedBy("d2")), pod("executor", "pi-2", "o")},
+			map[string]string{"d2": "3", "e": "3", "o": "3"}},
 		{"driver of an earlier attempt", live, []corev1.Pod{earlier, current}, map[string]string{"d1": "0", "d2": "3"}},
-		{"a launch that was not stored", inheritedStatus(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current}, map[string]string{"d2": "3"}},
-		{"the first launch, which was not stored", func(*sparkv1.SparkApplication) {}, []corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
-		{"driver of a spec that was edited after the launch", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" }, []corev1.Pod{current}, map[string]string{"d2": "3"}},
+		{"a launch that was not stored",
+			inheritedStatus(2, sparkv1.ApplicationFailed, sparkv1.ApplicationScheduledToRestart), []corev1.Pod{current},
+			map[string]string{"d2": "3"}},
+		{"the first launch, which was not stored", func(*sparkv1.SparkApplication) {},
+			[]corev1.Pod{pod("driver", "pi-0", "d0", owned)}, map[string]string{"d0": "1"}},
+		{"driver of a spec that was edited after the launch",
+			func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
+			[]corev1.Pod{current}, map[string]string{"d2": "3"}},
 		{"retained driver of a spec that was edited after the launch", func(a *sparkv1.SparkApplication) {
 			inheritedStatus(2, path(sparkv1.ApplicationTerminatedWithoutReleaseResources)...)(a)
 			a.Spec.SparkConf["spark.app.id"] = "mine"
@@ -270,25 +310,32 @@ func TestAdopt(t *testing.T) {
 			inheritedStatus(2, path(sparkv1.ApplicationSucceeded)...)(a)
 			a.Spec.SparkConf["spark.app.id"] = "mine"
 		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
-		{"driver with an id that the user set", func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
+		{"driver with an id that the user set",
+			func(a *sparkv1.SparkApplication) { live(a); a.Spec.SparkConf["spark.app.id"] = "mine" },
 			[]corev1.Pod{pod("driver", "mine", "dm", owned)}, map[string]string{"dm": "3"}},
-		{"driver of a long name, of which the id contains only a part", func(a *sparkv1.SparkApplication) { live(a); a.Name = strings.Repeat("long", 12) },
-			[]corev1.Pod{pod("driver", newAppID(pi(func(a *sparkv1.SparkApplication) { a.Name = strings.Repeat("long", 12) }), 3), "dl", owned)}, map[string]string{"dl": "3"}},
+		{"driver of a long name, of which the id contains only a part",
+			func(a *sparkv1.SparkApplication) { live(a); a.Name = strings.Repeat("long", 12) },
+			[]corev1.Pod{pod("driver", naming.NewID(pi(func(a *sparkv1.SparkApplication) { a.Name = strings.Repeat("long", 12) }), 3), "dl", owned)}, map[string]string{"dl": "3"}},
 		{"driver of an application that was taken over before", func(a *sparkv1.SparkApplication) {
 			live(a)
-			encodeMemory(&a.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 3, AttemptID: "pi-2"})
+			a.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Phase: "Running",
+				Attempt: 3}, AttemptID: "pi-2"}
 		}, []corev1.Pod{current}, map[string]string{"d2": "3"}},
 		{"inherited driver of an attempt before one of ours", func(a *sparkv1.SparkApplication) {
 			live(a)
-			encodeMemory(&a.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 4, AttemptID: "pi-3"})
+			a.Status.Operator = &sparkv1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Phase: "Running",
+				Attempt: 4}, AttemptID: "pi-3"}
 		}, []corev1.Pod{current}, map[string]string{"d2": "0"}},
-		{"pods of another application", live, []corev1.Pod{pod("driver", "pi-2", "x", stranger), pod("driver", "pi-2", "y"), pod("executor", "pi-2", "z", ownedBy("x"))}, map[string]string{}},
+		{"pods of another application", live,
+			[]corev1.Pod{pod("driver", "pi-2", "x", stranger), pod("driver", "pi-2", "y"),
+				pod("executor", "pi-2", "z", ownedBy("x"))}, map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			app, got := pi(c.app), map[string]string{}
 			for _, found := range trimmed.Adopt(app, c.pods) {
 				got[string(found.UID)] = found.Labels[apache.LabelAttempt]
-				if found.Labels[apache.LabelAppUID] != string(app.UID) || found.Annotations[lifecycle.AdoptedAnnotation] != found.Labels[submit.SelectorLabel] {
+				if found.Labels[apache.LabelAppUID] != string(app.UID) ||
+					found.Annotations[lifecycle.AdoptedAnnotation] != found.Labels[submit.SelectorLabel] {
 					t.Errorf("%s has no identity: %v %v", found.UID, found.Labels, found.Annotations)
 				}
 
@@ -319,7 +366,8 @@ func TestTracesAreCut(t *testing.T) {
 			a.Status.StateTransitionHistory[key] = state
 		}
 	}
-	l := begin(t, whole, inheritedStatus(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested, sparkv1.ApplicationSchedulingFailure), long)
+	l := begin(t, whole, inheritedStatus(0, sparkv1.ApplicationSubmitted, sparkv1.ApplicationDriverRequested,
+		sparkv1.ApplicationSchedulingFailure), long)
 	l.passWithoutObjects(time.Second)
 
 	first := maps.Clone(l.app.Status.StateTransitionHistory)

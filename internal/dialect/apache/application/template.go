@@ -7,17 +7,19 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// rawTemplate returns a pod template as the JSON that the user wrote, or nil if there is none.
-func rawTemplate(t *sparkv1.PodTemplate) []byte {
-	if t == nil || t.PodTemplateSpec == nil || len(t.PodTemplateSpec.Raw) == 0 {
+// rawTemplate returns the pod template of a role as the JSON that the user wrote, or nil if there is none.
+func rawTemplate(spec *sparkv1.ApplicationSpec, role string) []byte {
+	raw := rawtemplate.Bytes(fields.Template(spec, role))
+	if len(raw) == 0 {
 		return nil
 	}
-	return t.PodTemplateSpec.Raw
+	return raw
 }
 
 // withoutEscalation returns a driver template in which no container may gain more privileges than its parent process.
@@ -79,5 +81,5 @@ func child(tree map[string]any, key string) (map[string]any, bool) {
 func leavesEscalation(container map[string]any) bool {
 	var typed corev1.Container
 	text, err := json.Marshal(container)
-	return err == nil && utiljson.Unmarshal(text, &typed) == nil && dialect.PrivilegeEscalation(typed.SecurityContext) == nil
+	return err == nil && utiljson.Unmarshal(text, &typed) == nil && rawtemplate.PrivilegeEscalation(typed.SecurityContext) == nil
 }

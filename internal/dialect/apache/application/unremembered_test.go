@@ -5,6 +5,7 @@ import (
 	"time"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
@@ -30,18 +31,22 @@ func TestUnrememberedLaunches(t *testing.T) {
 	}
 
 	waiting := func() *life {
-		return begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).passWithDriver(time.Second, crashed)
+		return begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second,
+			ready).passWithDriver(time.Second, crashed)
 	}
-	waiting().pass(10*time.Second, observed(2)).expectStates("6 ScheduledToRestart, 7 DriverRequested").expectAttempt(1, 1, 1, 0)
+	waiting().pass(10*time.Second, observed(2)).expectStates("6 ScheduledToRestart, 7 DriverRequested").expectAttempt(1,
+		1, 1, 0)
 	// Neither the end of the first attempt nor the launch of the second was stored.
-	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second, ready).pass(20*time.Second, observed(2, ready)).
+	l = begin(t, trimmed, restarting(sparkv1.RestartOnFailure)).passWithoutObjects(0).passWithDriver(time.Second,
+		ready).pass(20*time.Second, observed(2, ready)).
 		expectStates("5 ScheduledToRestart, 6 DriverRequested, 7 DriverStarted, 8 DriverReady, 9 RunningHealthy").expectAttempt(1, 1, 1, 0)
 	if got := shortened(l.app.Status.PreviousAttemptSummary.StateTransitionHistory); got != "0 Submitted, 1 DriverRequested, 2 DriverStarted, 3 DriverReady, 4 RunningHealthy" {
 		t.Errorf("the history of the previous attempt is %s", got)
 	}
 	// The id is read from the driver, because the id in the spec was edited after the launch.
-	l = begin(t, trimmed, func(a *sparkv1.SparkApplication) { a.Spec.SparkConf["spark.app.id"] = "edited" }).pass(0, observed(1, func(d *lifecycle.Driver) { d.AppID = "pi-0" }))
-	if got := l.app.Status.Operator.AttemptID; got != "pi-0" || appID(l.app, 1) != "pi-0" {
+	l = begin(t, trimmed, func(a *sparkv1.SparkApplication) { a.Spec.SparkConf["spark.app.id"] = "edited" }).pass(0,
+		observed(1, func(d *lifecycle.Driver) { d.AppID = "pi-0" }))
+	if got := l.app.Status.Operator.AttemptID; got != "pi-0" || naming.ID(l.app, 1) != "pi-0" {
 		t.Errorf("the id is %q", got)
 	}
 }

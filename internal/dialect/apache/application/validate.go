@@ -10,6 +10,10 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/exposure"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -17,10 +21,10 @@ import (
 // quoted returns a user's text in the form in which messages show it.
 func quoted(text string) string { return conf.Quote("", text) }
 
-// Validate returns the faults for which an application fails permanently, without another attempt: a wrong name (which
+// validate returns the faults for which an application fails permanently, without another attempt: a wrong name (which
 // no edit can change), a wrong deployment mode, wrong routes, and a spec that could not be decoded. Any other fault of
 // a spec only rejects one attempt (Render), and the restart policy decides whether another attempt follows.
-func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
+func validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(app.OutOfBounds); wrong != nil {
 		return wrong
 	}
@@ -31,9 +35,9 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 			Message: "ClientMode is not supported, because the driver always runs in a pod of its own; use ClusterMode, or leave the field out"})
 	}
 
-	for _, d := range exposedEntries(&app.Spec) {
-		if d.isRoute() {
-			wrong = append(wrong, d.faults()...)
+	for _, d := range exposure.EntriesOf(&app.Spec) {
+		if d.IsRoute() {
+			wrong = append(wrong, d.Faults()...)
 		}
 	}
 	return wrong
@@ -42,15 +46,15 @@ func Validate(app *sparkv1.SparkApplication) []*dialect.FieldError {
 // refused returns faults that reject one attempt. It does not return the faults that other functions report: those of
 // Validate, which fail the application permanently, and those that native.Build reports when it renders the attempt.
 func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wrong []*dialect.FieldError) {
-	all := exposedEntries(&app.Spec)
+	all := exposure.EntriesOf(&app.Spec)
 	for _, d := range all {
-		if !d.isRoute() {
-			wrong = append(wrong, d.faults()...)
+		if !d.IsRoute() {
+			wrong = append(wrong, d.Faults()...)
 		}
 	}
 
-	id := appID(app, attempt)
-	wrong = append(wrong, clashes(all, submit.ServiceName(id, id))...)
+	id := naming.ID(app, attempt)
+	wrong = append(wrong, exposure.Clashes(all, submit.ServiceName(id, id))...)
 	wrong = append(wrong, validConfigMaps(app, id)...)
 	return append(wrong, validLabels(app)...)
 }
@@ -58,7 +62,7 @@ func (a Applications) refused(app *sparkv1.SparkApplication, attempt int32) (wro
 // validConfigMaps returns an error for each fault in spec.configMapSpecs: an invalid name or key, a name that occurs
 // twice, or the name of a ConfigMap that the attempt needs itself.
 func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect.FieldError) {
-	taken := map[string]string{configMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
+	taken := map[string]string{naming.ConfigMapName(id): "the driver's configuration", id + "-driver-podspec-conf-map": "the executors' pod template"}
 	for i := range app.Spec.ConfigMapSpecs {
 		spec := &app.Spec.ConfigMapSpecs[i]
 
@@ -82,10 +86,16 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 	return wrong
 }
 
-// thresholdWarnings returns a warning for each negative threshold. Negative thresholds are accepted and count as 0, as
-// with the Apache project's operator.
-func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
-	instances := tolerations(spec).InstanceConfig
+// tolerationWarnings returns a warning for each negative threshold, and for a retain policy without effect. Negative
+// thresholds are accepted and count as 0, as with the Apache project's operator.
+func tolerationWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
+	t := fields.Tolerations(spec)
+	if policy := t.ResourceRetainPolicy; fields.Restarts(spec) && policy != "" && policy != sparkv1.RetainNever {
+		warnings = append(warnings, fmt.Sprintf("spec.applicationTolerations.resourceRetainPolicy: %s has no effect, because an application that may restart keeps no objects; "+
+			"set spec.applicationTolerations.restartConfig.restartPolicy to Never, or remove the field", policy))
+	}
+
+	instances := t.InstanceConfig
 	for _, threshold := range []struct {
 		name  string
 		count *int64
@@ -102,14 +112,9 @@ func thresholdWarnings(spec *sparkv1.ApplicationSpec) (warnings []string) {
 // routes are not checked, because the operator overwrites such labels on them.
 func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	wrong := dialect.ReservedConfLabels(app.Spec.SparkConf)
-	for _, t := range []struct {
-		field    string
-		template *sparkv1.PodTemplate
-	}{{"spec.driverSpec.podTemplateSpec", app.Spec.DriverSpec}, {"spec.executorSpec.podTemplateSpec", app.Spec.ExecutorSpec}} {
-		if t.template != nil {
-			labels := dialect.PodTemplate(t.template.PodTemplateSpec).Labels
-			wrong = append(wrong, dialect.ReservedKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
-		}
+	for _, source := range []dialect.PodSource{Sources.Driver, Sources.Executor} {
+		labels := rawtemplate.Pod(fields.Template(&app.Spec, source.Role)).Labels
+		wrong = append(wrong, dialect.ReservedKeys(source.Template+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
 	}
 
 	for i := range app.Spec.ConfigMapSpecs {

@@ -7,13 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // fieldsOf returns the field paths in a message.
 func fieldsOf(message string) (fields []string) {
 	for part := range strings.SplitSeq(message, "; ") {
-		if field, _, ok := strings.Cut(part, ": "); ok && (strings.HasPrefix(field, "spec.") || strings.HasPrefix(field, "metadata.")) {
+		if field, _, ok := strings.Cut(part, ": "); ok &&
+			(strings.HasPrefix(field, "spec.") || strings.HasPrefix(field, "metadata.")) {
 			fields = append(fields, field)
 		}
 	}
@@ -33,18 +35,24 @@ func TestInvalid(t *testing.T) {
 		"cluster mode":                    {"spec: {deploymentMode: ClusterMode}", nil},
 		"a name with dots (W18)":          {"metadata: {name: a.b}", []string{"metadata.name"}},
 		"a name that begins with a digit": {"metadata: {name: 1pi}", []string{"metadata.name"}},
-		"a name of 64 characters":         {"metadata: {name: " + strings.Repeat("a", 64) + "}", []string{"metadata.name"}},
-		"a name of 63 characters":         {"metadata: {name: " + strings.Repeat("a", 63) + "}", nil},
-		"a route":                         {"spec: {driverHttpRouteList: [{" + service + ", httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}", nil},
-		"routes that lack everything": {"spec: {driverHttpRouteList: [{}], driverGrpcRouteList: [{" + service + "}, {}]}", []string{
+		"a name of 64 characters": {"metadata: {name: " + strings.Repeat("a", 64) + "}",
+			[]string{"metadata.name"}},
+		"a name of 63 characters": {"metadata: {name: " + strings.Repeat("a", 63) + "}", nil},
+		"a route": {"spec: {driverHttpRouteList: [{" + service +
+			", httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}", nil},
+		"routes that lack everything": {"spec: {driverHttpRouteList: [{}], driverGrpcRouteList: [{" + service +
+			"}, {}]}", []string{
 			"spec.driverHttpRouteList[0].serviceMetadata.name", "spec.driverHttpRouteList[0].httpRouteMetadata.name",
 			"spec.driverHttpRouteList[0].serviceSpec", "spec.driverHttpRouteList[0].httpRouteSpec.parentRefs",
-			"spec.driverGrpcRouteList[0].grpcRouteMetadata.name", "spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs",
+			"spec.driverGrpcRouteList[0].grpcRouteMetadata.name",
+			"spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs",
 			"spec.driverGrpcRouteList[1].serviceMetadata.name", "spec.driverGrpcRouteList[1].grpcRouteMetadata.name",
 			"spec.driverGrpcRouteList[1].serviceSpec", "spec.driverGrpcRouteList[1].grpcRouteSpec.parentRefs",
 		}},
-		"a parent without a name": {"spec: {driverGrpcRouteList: [{" + service + ", grpcRouteMetadata: {name: r}, grpcRouteSpec: {parentRefs: [{name: g}, {}, 3]}}]}",
-			[]string{"spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs[1].name", "spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs[2].name"}},
+		"a parent without a name": {"spec: {driverGrpcRouteList: [{" + service +
+			", grpcRouteMetadata: {name: r}, grpcRouteSpec: {parentRefs: [{name: g}, {}, 3]}}]}",
+			[]string{"spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs[1].name",
+				"spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs[2].name"}},
 		"an invalid Service": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: Ui}, serviceSpec: {ports: 3}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}",
 			[]string{"spec.driverHttpRouteList[0].serviceMetadata.name", "spec.driverHttpRouteList[0].serviceSpec"}},
 		"a route without a backend": {"spec: {driverHttpRouteList: [{serviceMetadata: {name: ui}, serviceSpec: {}, httpRouteMetadata: {name: r}, httpRouteSpec: {parentRefs: [{name: g}]}}]}",
@@ -79,7 +87,8 @@ func TestRefused(t *testing.T) {
 		want []string
 	}{
 		"ConfigMaps": {`spec: {configMapSpecs: [{name: A_b}, {name: a}, {name: a}, {name: pi-0-spark-drv-conf-map}, {name: c, data: {"a/b": x, "c d": z}}]}`, []string{
-			"spec.configMapSpecs[0].name", "spec.configMapSpecs[2].name", "spec.configMapSpecs[3].name", "spec.configMapSpecs[4].data[a/b]", "spec.configMapSpecs[4].data[c d]",
+			"spec.configMapSpecs[0].name", "spec.configMapSpecs[2].name", "spec.configMapSpecs[3].name",
+			"spec.configMapSpecs[4].data[a/b]", "spec.configMapSpecs[4].data[c d]",
 		}},
 		"the operator's own labels": {`
 spec:
@@ -88,11 +97,14 @@ spec:
   executorSpec: {podTemplateSpec: {metadata: {labels: {sparkoperator.dev/managed: "false"}}}}
   sparkConf: {spark.kubernetes.driver.label.sparkoperator.dev/attempt: "7"}
 `, []string{
-			"spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/attempt]", "spec.driverSpec.podTemplateSpec.metadata.labels[sparkoperator.dev/attempt]",
-			"spec.executorSpec.podTemplateSpec.metadata.labels[sparkoperator.dev/managed]", "spec.configMapSpecs[0].labels[sparkoperator.dev/app-uid]",
+			"spec.sparkConf[spark.kubernetes.driver.label.sparkoperator.dev/attempt]",
+			"spec.driverSpec.podTemplateSpec.metadata.labels[sparkoperator.dev/attempt]",
+			"spec.executorSpec.podTemplateSpec.metadata.labels[sparkoperator.dev/managed]",
+			"spec.configMapSpecs[0].labels[sparkoperator.dev/app-uid]",
 		}},
 		"an Ingress that lacks everything": {"spec: {driverServiceIngressList: [{}]}", []string{
-			"spec.driverServiceIngressList[0].serviceMetadata.name", "spec.driverServiceIngressList[0].ingressMetadata.name", "spec.driverServiceIngressList[0].serviceSpec",
+			"spec.driverServiceIngressList[0].serviceMetadata.name",
+			"spec.driverServiceIngressList[0].ingressMetadata.name", "spec.driverServiceIngressList[0].serviceSpec",
 		}},
 		"an invalid Ingress": {"spec: {driverServiceIngressList: [{serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 1}]}, " + ingress + ", ingressSpec: {rules: 3}}]}",
 			[]string{"spec.driverServiceIngressList[0].ingressSpec"}},
@@ -103,24 +115,34 @@ spec: {driverServiceIngressList: [
   {serviceMetadata: {name: a}, serviceSpec: {ports: [{port: 2}]}, ingressMetadata: {name: k}},
   {serviceMetadata: {name: pi-0-driver-svc}, serviceSpec: {ports: [{port: 2}]}, ingressMetadata: {name: l}}]}
 `, []string{
-			"spec.driverServiceIngressList[1].ingressMetadata.name", "spec.driverServiceIngressList[2].serviceMetadata.name",
+			"spec.driverServiceIngressList[1].ingressMetadata.name",
+			"spec.driverServiceIngressList[2].serviceMetadata.name",
 			"spec.driverServiceIngressList[3].serviceMetadata.name",
 		}},
-		"an invalid driver template":              {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: 3}}}}", []string{"spec.driverSpec.podTemplateSpec"}},
-		"an invalid executor template":            {"spec: {executorSpec: {podTemplateSpec: {spec: {containers: [{resources: {limits: {cpu: much}}}]}}}}", []string{"spec.executorSpec.podTemplateSpec"}},
-		"an invalid size":                         {"spec: {sparkConf: {spark.driver.memory: 2gb}}", []string{"spec.sparkConf[spark.driver.memory]"}},
-		"an invalid master":                       {"spec: {sparkConf: {spark.master: yarn}}", []string{"spec.sparkConf[spark.master]"}},
-		"an invalid id":                           {"spec: {sparkConf: {spark.app.id: A_b}}", []string{"spec.sparkConf[spark.app.id]"}},
-		"an invalid pod name":                     {"spec: {sparkConf: {spark.kubernetes.driver.pod.name: A_b}}", []string{"spec.sparkConf[spark.kubernetes.driver.pod.name]"}},
-		"no main class":                           {`spec: {mainClass: ""}`, []string{"spec.mainClass"}},
-		"a jar on the submitter's machine":        {"spec: {jars: file:///etc/passwd}", []string{"spec.jars"}},
-		"files on the submitter's machine":        {"spec: {files: /etc/passwd}", []string{"spec.files"}},
-		"more jars on the submitter's machine":    {"spec: {jars: \"local:///a.jar,/b.jar\"}", []string{"spec.jars"}},
-		"a Python program with a wrong suffix":    {`spec: {jars: "", pyFiles: local:///a.zip}`, []string{"spec.pyFiles"}},
-		"no Python program":                       {`spec: {jars: "", mainClass: org.apache.spark.deploy.PythonRunner}`, []string{"spec.pyFiles"}},
-		"an R program with a wrong suffix":        {`spec: {jars: "", sparkRFiles: local:///a.rds}`, []string{"spec.sparkRFiles"}},
-		"Python files on the submitter's machine": {`spec: {jars: "", pyFiles: "local:///a.py,/b.py"}`, []string{"spec.pyFiles"}},
-		"credentials on the submitter's machine":  {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.oauthTokenFile: /var/run/secrets/t}}", []string{"spec.sparkConf[spark.kubernetes.authenticate.submission.oauthTokenFile]"}},
+		"an invalid driver template": {"spec: {driverSpec: {podTemplateSpec: {spec: {containers: 3}}}}",
+			[]string{"spec.driverSpec.podTemplateSpec"}},
+		"an invalid executor template": {"spec: {executorSpec: {podTemplateSpec: {spec: {containers: [{resources: {limits: {cpu: much}}}]}}}}", []string{"spec.executorSpec.podTemplateSpec"}},
+		"an invalid size": {"spec: {sparkConf: {spark.driver.memory: 2gb}}",
+			[]string{"spec.sparkConf[spark.driver.memory]"}},
+		"an invalid master": {"spec: {sparkConf: {spark.master: yarn}}",
+			[]string{"spec.sparkConf[spark.master]"}},
+		"an invalid id": {"spec: {sparkConf: {spark.app.id: A_b}}",
+			[]string{"spec.sparkConf[spark.app.id]"}},
+		"an invalid pod name": {"spec: {sparkConf: {spark.kubernetes.driver.pod.name: A_b}}",
+			[]string{"spec.sparkConf[spark.kubernetes.driver.pod.name]"}},
+		"no main class":                        {`spec: {mainClass: ""}`, []string{"spec.mainClass"}},
+		"a jar on the submitter's machine":     {"spec: {jars: file:///etc/passwd}", []string{"spec.jars"}},
+		"files on the submitter's machine":     {"spec: {files: /etc/passwd}", []string{"spec.files"}},
+		"more jars on the submitter's machine": {"spec: {jars: \"local:///a.jar,/b.jar\"}", []string{"spec.jars"}},
+		"a Python program with a wrong suffix": {`spec: {jars: "", pyFiles: local:///a.zip}`,
+			[]string{"spec.pyFiles"}},
+		"no Python program": {`spec: {jars: "", mainClass: org.apache.spark.deploy.PythonRunner}`,
+			[]string{"spec.pyFiles"}},
+		"an R program with a wrong suffix": {`spec: {jars: "", sparkRFiles: local:///a.rds}`,
+			[]string{"spec.sparkRFiles"}},
+		"Python files on the submitter's machine": {`spec: {jars: "", pyFiles: "local:///a.py,/b.py"}`,
+			[]string{"spec.pyFiles"}},
+		"credentials on the submitter's machine": {"spec: {sparkConf: {spark.kubernetes.authenticate.submission.oauthTokenFile: /var/run/secrets/t}}", []string{"spec.sparkConf[spark.kubernetes.authenticate.submission.oauthTokenFile]"}},
 	} {
 		app := written(t, c.spec)
 
@@ -171,7 +193,7 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("a plain application has warnings: %q", o.Warnings)
 	}
 
-	if p, wrong := programOf(&sparkv1.ApplicationSpec{}); wrong != nil || p.resource != "" {
+	if p, wrong := fields.ProgramOf(&sparkv1.ApplicationSpec{}); wrong != nil || p.Resource != "" {
 		t.Errorf("%v, %v", p, wrong)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
-	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/fields"
+	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
+	"github.com/sparkoperator/spark-operator/internal/dialect/table"
 )
 
 // warnings returns the warnings about a launch whose objects were built.
@@ -15,25 +15,23 @@ func warnings(l *launched) []string {
 	objects, _, _ := l.Objects()
 	spec := &l.Attempt.own.Spec
 
-	var templates [2]*runtime.RawExtension
-	for i, t := range []*sparkv1.PodTemplate{spec.DriverSpec, spec.ExecutorSpec} {
-		if t != nil {
-			templates[i] = t.PodTemplateSpec
-		}
+	var allocator []string
+	if c, err := l.Configuration(); err == nil {
+		allocator = dialect.AllocatorWarnings(c, l.Attempt.StatefulSets)
 	}
-	return slices.Concat(objects.Warnings, launchWarnings(l), thresholdWarnings(spec), Sources.TemplateWarnings(templates[0], templates[1]))
+	return slices.Concat(objects.Warnings, launchWarnings(l), allocator, tolerationWarnings(spec), Sources.TemplateWarnings(fields.Template(spec, launch.RoleDriver), fields.Template(spec, launch.RoleExecutor)))
 }
 
 // launchWarnings returns warnings about fields of the spec that have no effect on a launch. The warnings of
 // native.Build are not among them.
 func launchWarnings(l *launched) (warnings []string) {
 	app := l.Attempt.own
-	p, _ := programOf(&app.Spec)
+	p, _ := fields.ProgramOf(&app.Spec)
 
-	warnings = p.unused(&app.Spec)
-	for _, list := range [][3]string{{"spec.jars", confJars, p.jars}, {"spec.pyFiles", confPyFiles, p.pyFiles}, {"spec.files", confFiles, app.Spec.Files}} {
-		if set, listed := app.Spec.SparkConf[list[1]]; listed && list[2] != "" && list[2] != set {
-			warnings = append(warnings, list[0]+": "+list[2]+" has no effect: spec.sparkConf["+list[1]+"] is "+quoted(set))
+	warnings = p.Unused(&app.Spec)
+	for v := range fields.Application.Values(app) {
+		if set, listed := app.Spec.SparkConf[v.Key]; v.Precedence == table.Yields && listed && set != v.Text {
+			warnings = append(warnings, v.Path+": "+v.Text+" has no effect: "+fields.InConf(v.Key)+" is "+quoted(set))
 		}
 	}
 
@@ -42,7 +40,7 @@ func launchWarnings(l *launched) (warnings []string) {
 		{"spec.runtimeVersions.scalaVersion", app.Spec.RuntimeVersions.ScalaVersion},
 		{"spec.runtimeVersions.jdkVersion", app.Spec.RuntimeVersions.JDKVersion},
 	} {
-		if version.text != "" && !isLabelValue(version.text) {
+		if version.text != "" && !fields.IsLabelValue(version.text) {
 			warnings = append(warnings, version.field+": "+quoted(version.text)+" is not a valid label value, and the field has no other use")
 		}
 	}
@@ -63,7 +61,5 @@ func overriddenWarnings(l *launched) []string {
 			c.Set(key, image)
 		}
 	}
-	return dialect.Overridden(own, c, func(key string) string {
-		return map[string]string{confDriverTemplate: requestFields["DriverTemplate"], confExecutorTemplate: requestFields["ExecutorTemplate"]}[key]
-	})
+	return dialect.Overridden(own, c, func(key string) string { return fields.Replacing(l.Attempt.own, key) })
 }

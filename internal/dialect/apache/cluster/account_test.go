@@ -6,6 +6,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
 // TestOwnAccountIsRefused checks that no pod in the operator's namespace may use the operator's service account.
@@ -24,13 +25,14 @@ func TestOwnAccountIsRefused(t *testing.T) {
 		sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 		set(&sc.Spec)
 
-		want, made, _ := c.want(sc)
-		if want.Invalid == nil || !strings.Contains(want.Invalid.Message, field+".statefulSetSpec.template.spec.serviceAccountName: ") || made.Master != nil {
+		want, made, _ := c.want(sc, lifecycle.Observed{})
+		if want.Invalid == nil || !strings.Contains(want.Invalid.Message,
+			field+".statefulSetSpec.template.spec.serviceAccountName: ") || made.Master != nil {
 			t.Errorf("%s: %+v", field, want.Invalid)
 		}
 
 		sc.Namespace = "elsewhere"
-		if want, _, _ := c.want(sc); want.Invalid != nil {
+		if want, _, _ := c.want(sc, lifecycle.Observed{}); want.Invalid != nil {
 			t.Errorf("%s in another namespace: %+v", field, want.Invalid)
 		}
 	}
@@ -40,14 +42,15 @@ func TestOwnAccountIsRefused(t *testing.T) {
 // from outside the cluster is rejected, and that the message names the field.
 func TestRefusedServicesOfClusters(t *testing.T) {
 	for spec, field := range map[string]string{
-		`{"externalIPs":["10.0.0.1"]}`: "externalIPs", `{"externalName":"example.com"}`: "externalName", `{"type":"ExternalName"}`: "type", `{"type":"LoadBalancer"}`: "type",
+		`{"externalIPs":["10.0.0.1"]}`: "externalIPs", `{"externalName":"example.com"}`: "externalName",
+		`{"type":"ExternalName"}`: "type", `{"type":"LoadBalancer"}`: "type",
 	} {
 		sc := &sparkv1.SparkCluster{}
 		sc.Name, sc.Namespace, sc.UID = "c", "ns", "uid-c"
 		sc.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 		sc.Spec.MasterSpec = &sparkv1.MasterSpec{MemberSpec: sparkv1.MemberSpec{ServiceSpec: rawOf(spec)}}
 
-		want, _, _ := Clusters{}.want(sc)
+		want, _, _ := Clusters{}.want(sc, lifecycle.Observed{})
 		if want.Invalid == nil || !strings.Contains(want.Invalid.Message, "spec.masterSpec.serviceSpec."+field+": ") {
 			t.Errorf("%s: %+v", spec, want.Invalid)
 		}

@@ -14,6 +14,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
@@ -25,7 +26,8 @@ func inheritedIn(states ...sparkv1.ClusterStateSummary) func(*sparkv1.SparkClust
 
 		s.StateTransitionHistory = map[string]sparkv1.ClusterState{}
 		for i, state := range states {
-			entry := sparkv1.ClusterState{CurrentStateSummary: state, LastTransitionTime: fmt.Sprintf("2025-12-31T23:%02d:00.123456789Z", i%60), Message: "in their words"}
+			entry := sparkv1.ClusterState{CurrentStateSummary: state,
+				LastTransitionTime: fmt.Sprintf("2025-12-31T23:%02d:00.123456789Z", i%60), Message: "in their words"}
 			s.StateTransitionHistory[strconv.Itoa(i)] = entry
 			s.CurrentState = &entry
 		}
@@ -54,22 +56,33 @@ func TestClusterTakenOver(t *testing.T) {
 		ready    string
 		reported []string
 	}{
-		{"running", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver}},
-		{"running according to the status, but without pods", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, -1, "", "Submitted RunningHealthy", "False",
-			[]string{EventClusterTakenOver, EventClusterDegraded}},
-		{"running, with a missing worker", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 1, "", "Submitted RunningHealthy", "True",
-			[]string{EventClusterTakenOver, EventClusterDegraded}},
-		{"submitted, without objects", []sparkv1.ClusterStateSummary{"Submitted"}, -1, "", "Submitted", "False", []string{EventClusterTakenOver, EventClusterSubmitted}},
-		{"submitted, and running", []sparkv1.ClusterStateSummary{"Submitted"}, 2, "", "Submitted RunningHealthy", "True",
-			[]string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
-		{"no status, and running", nil, 2, "", "Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
-		{"refused", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "", "Submitted SchedulingFailure Submitted", "False",
-			[]string{EventClusterTakenOver, EventClusterSubmitted}},
-		{"rejected, and rejected again", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "QuotaExceeded", "Submitted SchedulingFailure", "False",
-			[]string{EventClusterTakenOver, EventClusterSchedulingFailure}},
-		{"rejected for some objects, and running", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure", "Failed", "Failed"}, 2, "",
-			"Submitted SchedulingFailure Failed Failed SchedulingFailure Submitted RunningHealthy", "True", []string{EventClusterTakenOver, EventClusterSubmitted, EventClusterRunning}},
-		{"released", []sparkv1.ClusterStateSummary{"Submitted", "Failed", "ResourceReleased"}, -1, "", "Submitted Failed ResourceReleased", "False", []string{EventClusterTakenOver}},
+		{"running", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 2, "", "Submitted RunningHealthy",
+			"True", []string{status.EventClusterTakenOver}},
+		{"running according to the status, but without pods",
+			[]sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, -1, "", "Submitted RunningHealthy", "False",
+			[]string{status.EventClusterTakenOver, status.EventClusterDegraded}},
+		{"running, with a missing worker", []sparkv1.ClusterStateSummary{"Submitted", "RunningHealthy"}, 1, "",
+			"Submitted RunningHealthy", "True",
+			[]string{status.EventClusterTakenOver, status.EventClusterDegraded}},
+		{"submitted, without objects", []sparkv1.ClusterStateSummary{"Submitted"}, -1, "", "Submitted", "False",
+			[]string{status.EventClusterTakenOver, status.EventClusterSubmitted}},
+		{"submitted, and running", []sparkv1.ClusterStateSummary{"Submitted"}, 2, "", "Submitted RunningHealthy",
+			"True",
+			[]string{status.EventClusterTakenOver, status.EventClusterSubmitted, running}},
+		{"no status, and running", nil, 2, "", "Submitted RunningHealthy", "True",
+			[]string{status.EventClusterTakenOver, status.EventClusterSubmitted, running}},
+		{"refused", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1, "",
+			"Submitted SchedulingFailure Submitted", "False",
+			[]string{status.EventClusterTakenOver, submitted}},
+		{"rejected, and rejected again", []sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure"}, -1,
+			"QuotaExceeded", "Submitted SchedulingFailure", "False",
+			[]string{status.EventClusterTakenOver, status.EventRequestFailed}},
+		{"rejected for some objects, and running",
+			[]sparkv1.ClusterStateSummary{"Submitted", "SchedulingFailure", "Failed", "Failed"}, 2, "",
+			"Submitted SchedulingFailure Failed Failed SchedulingFailure Submitted RunningHealthy", "True",
+			[]string{status.EventClusterTakenOver, rejected, submitted, running}},
+		{"released", []sparkv1.ClusterStateSummary{"Submitted", "Failed", "ResourceReleased"}, -1, "",
+			"Submitted Failed ResourceReleased", "False", []string{status.EventClusterTakenOver}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newClusterWorld(t, inheritedIn(tc.left...))
@@ -91,7 +104,8 @@ func TestClusterTakenOver(t *testing.T) {
 			}
 
 			for key, entry := range w.sc.Status.StateTransitionHistory {
-				if n := apache.KeyOf(key); int(n) < len(tc.left) && (entry.Message != "in their words" || !strings.HasSuffix(entry.LastTransitionTime, ".123456789Z")) {
+				if n := apache.KeyOf(key); int(n) < len(tc.left) &&
+					(entry.Message != "in their words" || !strings.HasSuffix(entry.LastTransitionTime, ".123456789Z")) {
 					t.Errorf("their state %s became %+v", key, entry)
 				}
 			}
@@ -133,7 +147,7 @@ func TestClusterTakenOverIsEdited(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantEvents(EventClusterTakenOver, EventClusterSpecChanged, EventClusterRolledOut)
+	w.wantEvents(status.EventClusterTakenOver, status.EventClusterSpecChanged, status.EventClusterRolledOut)
 }
 
 // TestClusterLoopIsTakenOver checks the take-over of a cluster whose history has thousands of states. The other
@@ -149,7 +163,7 @@ func TestClusterLoopIsTakenOver(t *testing.T) {
 	w.pass()
 
 	keys := apache.KeysOf(w.sc.Status.StateTransitionHistory)
-	if len(keys) != maxClusterStates || keys[len(keys)-1] != "5004" {
+	if len(keys) != status.MaxStates || keys[len(keys)-1] != "5004" {
 		t.Errorf("%d states, the last is %s", len(keys), keys[len(keys)-1])
 	}
 
@@ -161,8 +175,10 @@ func TestClusterLoopIsTakenOver(t *testing.T) {
 func TestAdoptClusterPods(t *testing.T) {
 	pod := func(change ...func(*corev1.Pod)) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: "c-worker-0", Namespace: "ns", Labels: map[string]string{standalone.LabelClusterName: "c", "spark-role": "worker"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "c-worker", UID: "set", Controller: new(true)}},
+			Name: "c-worker-0", Namespace: "ns",
+			Labels: map[string]string{standalone.LabelClusterName: "c", "spark-role": "worker"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "c-worker",
+				UID: "set", Controller: new(true)}},
 		}}
 		for _, change := range change {
 			change(&p)
@@ -175,21 +191,27 @@ func TestAdoptClusterPods(t *testing.T) {
 		want bool
 	}{
 		{"a worker", pod(), true},
-		{"the master", pod(func(p *corev1.Pod) { p.Labels["spark-role"], p.OwnerReferences[0].Name = "master", "c-master" }), true},
+		{"the master", pod(func(p *corev1.Pod) {
+			p.Labels["spark-role"], p.OwnerReferences[0].Name = "master",
+				"c-master"
+		}), true},
 		{"a pod of another StatefulSet", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "d-worker" }), false},
-		{"a pod of the other role's StatefulSet", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "c-master" }), false},
+		{"a pod of the other role's StatefulSet", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Name = "c-master" }),
+			false},
 		{"a pod of a Deployment", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "ReplicaSet" }), false},
 		{"a pod without an owner", pod(func(p *corev1.Pod) { p.OwnerReferences = nil }), false},
 		{"a pod whose StatefulSet was deleted", pod(func(p *corev1.Pod) {
 			p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
 		}), true},
 		{"a pod whose other StatefulSet was deleted", pod(func(p *corev1.Pod) {
-			p.Name, p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = "c-worker-x-0", nil, "c-worker-x-0"
+			p.Name, p.OwnerReferences, p.Labels["statefulset.kubernetes.io/pod-name"] = "c-worker-x-0", nil,
+				"c-worker-x-0"
 		}), false},
 		{"a pod whose StatefulSet was deleted, with another owner", pod(func(p *corev1.Pod) {
 			p.OwnerReferences[0].Controller, p.Labels["statefulset.kubernetes.io/pod-name"] = nil, "c-worker-0"
 		}), false},
-		{"a pod with an owner that is not its controller", pod(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), false},
+		{"a pod with an owner that is not its controller",
+			pod(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), false},
 		{"a driver", pod(func(p *corev1.Pod) { p.Labels["spark-role"] = "driver" }), false},
 	} {
 		before := tc.pod.DeepCopy()
@@ -226,7 +248,8 @@ func TestClusterAuxiliaryObjects(t *testing.T) {
 		kinds[object.GetObjectKind().GroupVersionKind().Kind]++
 
 		labels := object.GetLabels()
-		if labels[lifecycle.ContentLabel] == "" || labels[apache.LabelAppUID] != "uid-c" || labels[apache.LabelOperatorName] != apache.DefaultOperatorName {
+		if labels[lifecycle.ContentLabel] == "" || labels[apache.LabelAppUID] != "uid-c" ||
+			labels[apache.LabelOperatorName] != apache.DefaultOperatorName {
 			t.Errorf("%s has labels %v", object.GetName(), labels)
 		}
 
@@ -235,13 +258,14 @@ func TestClusterAuxiliaryObjects(t *testing.T) {
 		}
 	}
 
-	want := map[string]int{"ConfigMap": 1, "Secret": 1, "Service": 2, "StatefulSet": 2, "NetworkPolicy": 2, "HorizontalPodAutoscaler": 1, "PodDisruptionBudget": 1}
+	want := map[string]int{"ConfigMap": 1, "Secret": 1, "Service": 2, "StatefulSet": 2, "NetworkPolicy": 2,
+		"HorizontalPodAutoscaler": 1, "PodDisruptionBudget": 1}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Error(diff)
 	}
 
 	for _, role := range []lifecycle.Role{lifecycle.Master, lifecycle.Worker} {
-		if made, _, _ := w.c.want(w.sc); made.Made[role] == "" {
+		if made, _, _ := w.c.want(w.sc, lifecycle.Observed{}); made.Made[role] == "" {
 			t.Errorf("there is no digest of the spec of the pods with the role %s", role)
 		}
 	}
@@ -261,11 +285,13 @@ func TestClusterRelease(t *testing.T) {
 	object := w.sc.DeepCopy()
 	w.c.Decide(object, w.seen, w.now)
 	s := w.c.AuxiliaryObjects(object, w.seen)
-	s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "c-master-svc", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "may not delete"}}}, w.now)
+	s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "c-master-svc",
+		Cause: lifecycle.Cause{Reason: "Forbidden", Message: "may not delete"}}}, w.now)
 	w.store(object)
 
 	got := w.condition(dialect.ConditionReconciling)
-	if got.Reason != "Forbidden" || got.Message != "7 objects and 0 pods of the cluster are being deleted; Service c-master-svc: may not delete" {
+	if got.Reason != "Forbidden" ||
+		got.Message != "7 objects and 0 pods of the cluster are being deleted; Service c-master-svc: may not delete" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -273,11 +299,13 @@ func TestClusterRelease(t *testing.T) {
 // TestClusterTransientError checks that the condition Ready reports a transient error, or the condition Degraded if the
 // cluster runs.
 func TestClusterTransientError(t *testing.T) {
-	transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"}, Since: clusterNoon}
+	transient := &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "WebhookFailed", Message: "nobody answers"},
+		Since: clusterNoon}
 	w := newClusterWorld(t)
 	w.seen.TransientError = transient
 	w.pass()
-	w.wantConditions("Ready=False(WebhookFailed)", "Reconciling=True(MasterNotReady)", "Progressing=True(MasterNotReady)")
+	w.wantConditions("Ready=False(WebhookFailed)", "Reconciling=True(MasterNotReady)",
+		"Progressing=True(MasterNotReady)")
 	w.seen.TransientError = nil
 	w.observePods(2)
 	w.pass()
@@ -293,7 +321,7 @@ func TestClusterTransientError(t *testing.T) {
 func TestClusterWarnings(t *testing.T) {
 	w := newClusterWorld(t, autoscaledCluster(0, 3))
 	w.pass()
-	w.wantEvents(EventClusterSubmitted, EventClusterWarning, EventClusterWarning)
+	w.wantEvents(status.EventClusterWarning, status.EventClusterWarning, status.EventClusterSubmitted)
 	w.pass()
 	w.wantEvents()
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,9 +20,11 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/cluster"
 	"github.com/sparkoperator/spark-operator/test/kit/effort"
+	"github.com/sparkoperator/spark-operator/test/kit/history"
 )
 
 var clusterNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -31,10 +35,12 @@ var testClusters = Clusters{Options{MasterStart: 5 * time.Minute, Trim: true}}
 // sparkCluster returns a cluster with a master and two workers, to which the given changes are applied.
 func sparkCluster(change ...func(*sparkv1.SparkCluster)) *sparkv1.SparkCluster {
 	sc := &sparkv1.SparkCluster{
-		ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "uid-c", Generation: 1, CreationTimestamp: metav1.NewTime(clusterNoon)},
+		ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns", UID: "uid-c", Generation: 1,
+			CreationTimestamp: metav1.NewTime(clusterNoon)},
 		Spec: sparkv1.ClusterSpec{
-			RuntimeVersions:    sparkv1.RuntimeVersions{SparkVersion: "4.1.4"},
-			ClusterTolerations: sparkv1.ClusterTolerations{InstanceConfig: sparkv1.WorkerInstanceConfig{InitWorkers: 2, MinWorkers: 2, MaxWorkers: 2}},
+			RuntimeVersions: sparkv1.RuntimeVersions{SparkVersion: "4.1.4"},
+			ClusterTolerations: sparkv1.ClusterTolerations{InstanceConfig: sparkv1.WorkerInstanceConfig{InitWorkers: 2,
+				MinWorkers: 2, MaxWorkers: 2}},
 		},
 	}
 	for _, change := range change {
@@ -45,7 +51,8 @@ func sparkCluster(change ...func(*sparkv1.SparkCluster)) *sparkv1.SparkCluster {
 
 func autoscaledCluster(least, most int64) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
-		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: 2, MinWorkers: least, MaxWorkers: most}
+		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: 2, MinWorkers: least,
+			MaxWorkers: most}
 	}
 }
 
@@ -53,7 +60,8 @@ func autoscaledCluster(least, most int64) func(*sparkv1.SparkCluster) {
 func editTo(workers int64, conf map[string]string) func(*sparkv1.SparkCluster) {
 	return func(sc *sparkv1.SparkCluster) {
 		sc.Generation++
-		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: workers, MinWorkers: workers, MaxWorkers: workers}
+		sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: workers,
+			MinWorkers: workers, MaxWorkers: workers}
 		sc.Spec.SparkConf = conf
 	}
 }
@@ -81,9 +89,10 @@ func newClusterWorld(t *testing.T, change ...func(*sparkv1.SparkCluster)) *clust
 
 // observePods sets the observed pods to ready pods of the current spec: the master and the given number of workers.
 func (w *clusterWorld) observePods(workers int) {
-	want, _, _ := w.c.want(w.sc)
+	want, _, _ := w.c.want(w.sc, lifecycle.Observed{})
 	pod := func(name string, role lifecycle.Role) lifecycle.Member {
-		return lifecycle.Member{Name: name, Role: role, Phase: lifecycle.DriverRunning, Ready: true, Generation: want.Made[role]}
+		return lifecycle.Member{Name: name, Role: role, Phase: lifecycle.DriverRunning, Ready: true,
+			Generation: want.Made[role]}
 	}
 
 	w.seen.Members = []lifecycle.Member{pod("c-master-0", lifecycle.Master)}
@@ -96,7 +105,8 @@ func (w *clusterWorld) observePods(workers int) {
 func (w *clusterWorld) results(s dialect.AuxiliaryObjects) []lifecycle.AuxiliaryObject {
 	var states []lifecycle.AuxiliaryObject
 	for i, object := range s.Objects {
-		result := lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: !w.late}
+		result := lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind,
+			Name: object.GetName(), Current: !w.late}
 		if i == 0 && w.refused.Reason != "" {
 			result.Current, result.Cause = false, w.refused
 		}
@@ -119,14 +129,17 @@ func (w *clusterWorld) pass() {
 	case s.Decide != nil:
 		more := s.Decide(states, w.now)
 
-		plan.Transitions, plan.Notices, plan.Next = append(plan.Transitions, more.Transitions...), append(plan.Notices, more.Notices...), more.Next
+		plan.Transitions, plan.Notices, plan.Next = append(plan.Transitions, more.Transitions...),
+			append(plan.Notices, more.Notices...), more.Next
 		if more.RequeueAfter > 0 && (plan.RequeueAfter == 0 || more.RequeueAfter < plan.RequeueAfter) {
 			plan.RequeueAfter = more.RequeueAfter
 		}
 
 		copied := object.DeepCopy()
-		if again := s.Decide(states, w.now); len(again.Transitions)+len(again.Notices) > 0 || !cmp.Equal(copied.Status, object.Status) {
-			w.t.Fatalf("a second call of Decide changes the result: %v\n%s", again, cmp.Diff(copied.Status, object.Status))
+		if again := s.Decide(states, w.now); len(again.Transitions)+len(again.Notices) > 0 ||
+			!cmp.Equal(copied.Status, object.Status) {
+			w.t.Fatalf("a second call of Decide changes the result: %v\n%s", again,
+				cmp.Diff(copied.Status, object.Status))
 		}
 	case s.Record != nil:
 		if events := s.Record(states, w.now); len(events) > 0 {
@@ -136,19 +149,56 @@ func (w *clusterWorld) pass() {
 		w.t.Fatal("AuxiliaryObjects returned neither Decide nor Record, although Unsettled is false")
 	}
 
-	for _, e := range w.c.Events(object, plan) {
+	events := Events(plan)
+	if diff := cmp.Diff(enteredSince(w.sc, object), stateEvents(events), cmpopts.EquateEmpty()); diff != "" {
+		w.t.Fatalf("events of states (-entered +emitted):\n%s", diff)
+	}
+
+	for _, e := range events {
 		w.reported = append(w.reported, e.Reason)
 		if e.Message == "" || e.Type == "" {
 			w.t.Errorf("event without words: %+v", e)
 		}
 	}
 
-	if object.DeletionTimestamp == nil && plan.RequeueAfter <= 0 && plan.Next.Phase != lifecycle.Running && plan.Next.Phase != lifecycle.Done {
+	stands := []lifecycle.Phase{lifecycle.Running, lifecycle.Done, lifecycle.Suspended}
+
+	// An edit starts the next pass of a suspended cluster.
+	waits := slices.Contains(stands, plan.Next.Phase) || dialect.Suspended(object.Spec.Suspend) || w.seen.Quota != nil
+	if object.DeletionTimestamp == nil && plan.RequeueAfter <= 0 && !waits {
 		w.t.Fatalf("nobody looks again in %s", plan.Next.Phase)
 	}
 
 	w.check = plan.RequeueAfter
 	w.store(object)
+}
+
+// These are the reasons of the events of states.
+const (
+	submitted = string(sparkv1.ClusterSubmitted)
+	running   = string(sparkv1.ClusterRunningHealthy)
+	rejected  = string(sparkv1.ClusterSchedulingFailure)
+	failed    = string(sparkv1.ClusterFailed)
+	released  = string(sparkv1.ClusterResourceReleased)
+)
+
+// enteredSince returns the states that a pass has added to the histories (history.Entered).
+func enteredSince(before, after *sparkv1.SparkCluster) []string {
+	all := func(sc *sparkv1.SparkCluster) map[string]sparkv1.ClusterState {
+		if previous := sc.Status.PreviousAttemptSummary; previous != nil {
+			return history.Merged(sc.Status.StateTransitionHistory, previous.StateTransitionHistory)
+		}
+		return sc.Status.StateTransitionHistory
+	}
+	return history.Entered(all(before), all(after), before.Status.CurrentState == nil, func(s sparkv1.ClusterState) (string, string, string) {
+		return string(s.CurrentStateSummary), s.LastTransitionTime, s.Message
+	})
+}
+
+// stateEvents returns the reasons and messages of those events whose reason is a state.
+func stateEvents(events []dialect.Event) []string {
+	states := slices.Collect(maps.Values(status.States))
+	return history.Reported(events, func(reason string) bool { return slices.Contains(states, sparkv1.ClusterStateSummary(reason)) })
 }
 
 // store stores a status as the API server does, by converting it to JSON and back.
@@ -199,7 +249,7 @@ func (w *clusterWorld) wantConditions(want ...string) {
 
 	var got []string
 	for _, c := range w.sc.Status.Conditions {
-		if c.Type != ConditionObjects {
+		if c.Type != status.ConditionObjects {
 			got = append(got, fmt.Sprintf("%s=%s(%s)", c.Type, c.Status, c.Reason))
 		}
 
@@ -242,17 +292,19 @@ func TestClusterBecomesHealthy(t *testing.T) {
 	w.late, w.now = false, w.now.Add(time.Second)
 	w.pass()
 	w.wantStates("Submitted")
-	w.wantConditions("Ready=False(MasterNotReady)", "Reconciling=True(MasterNotReady)", "Progressing=True(MasterNotReady)")
+	w.wantConditions("Ready=False(MasterNotReady)", "Reconciling=True(MasterNotReady)",
+		"Progressing=True(MasterNotReady)")
 	w.observePods(1)
 	w.now = w.now.Add(time.Minute)
 	w.pass()
 	w.wantStates("Submitted") // a worker is missing
-	w.wantConditions("Ready=False(WorkersNotReady)", "Reconciling=True(WorkersNotReady)", "Progressing=True(WorkersNotReady)")
+	w.wantConditions("Ready=False(WorkersNotReady)", "Reconciling=True(WorkersNotReady)",
+		"Progressing=True(WorkersNotReady)")
 	w.observePods(2)
 	w.pass()
 	w.wantStates("Submitted RunningHealthy")
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
+	w.wantEvents(status.EventClusterSubmitted, running)
 
 	s := w.sc.Status
 	if diff := cmp.Diff(&sparkv1.MemberCounts{Desired: 2, Running: 2, Ready: 2}, s.Workers); diff != "" {
@@ -297,17 +349,18 @@ func TestClusterIsObserved(t *testing.T) {
 		t.Errorf("degraded: %q", text)
 	}
 
-	w.wantEvents(EventClusterDegraded)
+	w.wantEvents(status.EventClusterDegraded)
 	w.seen.Members = w.seen.Members[1:]
 	w.pass()
-	w.wantConditions("Ready=False(MasterNotReady)", "Progressing=False(MasterNotReady)", "Degraded=True(MasterNotReady)")
+	w.wantConditions("Ready=False(MasterNotReady)", "Progressing=False(MasterNotReady)",
+		"Degraded=True(MasterNotReady)")
 	w.seen.Members = nil
 	w.now = w.now.Add(24 * time.Hour)
 	w.pass()
 	w.observePods(2)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantEvents(EventClusterDegraded, EventClusterRecovered)
+	w.wantEvents(status.EventClusterDegraded, status.EventClusterRecovered)
 	w.wantStates("Submitted RunningHealthy")
 }
 
@@ -327,9 +380,11 @@ func TestClusterWithoutMasterFails(t *testing.T) {
 	w.now = w.now.Add(time.Microsecond)
 	w.pass()
 	w.wantStates("Submitted Failed")
-	w.wantConditions("Ready=False(MasterStartTimedOut)", "Reconciling=True(Releasing)", "Failed=True(MasterStartTimedOut)", "Progressing=False(MasterStartTimedOut)")
+	w.wantConditions("Ready=False(MasterStartTimedOut)", "Reconciling=True(Releasing)",
+		"Failed=True(MasterStartTimedOut)", "Progressing=False(MasterStartTimedOut)")
 
-	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "within 5m0s") || !strings.Contains(text, "image nowhere:1 cannot be pulled") {
+	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "within 5m0s") ||
+		!strings.Contains(text, "image nowhere:1 cannot be pulled") {
 		t.Errorf("message %q", text)
 	}
 
@@ -340,8 +395,10 @@ func TestClusterWithoutMasterFails(t *testing.T) {
 	w.seen = lifecycle.Observed{}
 	w.pass()
 	w.wantStates("Submitted Failed ResourceReleased")
-	w.wantConditions("Ready=False(MasterStartTimedOut)", "Stalled=True(MasterStartTimedOut)", "Failed=True(MasterStartTimedOut)", "Progressing=False(MasterStartTimedOut)")
-	w.wantEvents(EventClusterSubmitted, EventClusterPending, EventClusterFailed, EventClusterReleased)
+	w.wantConditions("Ready=False(MasterStartTimedOut)", "Stalled=True(MasterStartTimedOut)",
+		"Failed=True(MasterStartTimedOut)", "Progressing=False(MasterStartTimedOut)")
+	w.wantEvents(status.EventClusterSubmitted, status.EventClusterPending, failed,
+		released)
 	before := w.sc.Status.DeepCopy()
 	w.now = w.now.Add(time.Hour)
 	w.pass()
@@ -356,11 +413,12 @@ func TestClusterThatCannotBeRendered(t *testing.T) {
 	w.pass()
 	w.wantStates("Submitted Failed ResourceReleased")
 
-	if text := w.sc.Status.StateTransitionHistory["1"].Message; !strings.Contains(text, "spec.clusterTolerations.instanceConfig.initWorkers") {
+	if text := w.sc.Status.StateTransitionHistory["1"].Message; !strings.Contains(text,
+		"spec.clusterTolerations.instanceConfig.initWorkers") {
 		t.Errorf("message %q", text)
 	}
 
-	w.wantEvents(EventClusterInvalid, EventClusterReleased)
+	w.wantEvents(failed, released)
 	editTo(2, nil)(w.sc)
 	w.pass()
 	w.wantStates("Submitted")
@@ -400,10 +458,12 @@ func TestClusterRevives(t *testing.T) {
 		}
 
 		if s.CurrentAttemptSummary.AttemptInfo.ID != 1 || s.PreviousAttemptSummary.AttemptInfo.ID != 0 {
-			t.Errorf("attempts %+v after %+v", s.CurrentAttemptSummary.AttemptInfo, s.PreviousAttemptSummary.AttemptInfo)
+			t.Errorf("attempts %+v after %+v", s.CurrentAttemptSummary.AttemptInfo,
+				s.PreviousAttemptSummary.AttemptInfo)
 		}
 
-		w.wantEvents(EventClusterInvalid, EventClusterReleased, EventClusterRestarted, EventClusterSubmitted, EventClusterRunning)
+		w.wantEvents(failed, released, submitted,
+			status.EventClusterSubmitted, running)
 	}
 }
 
@@ -414,13 +474,15 @@ func TestClusterRefused(t *testing.T) {
 	w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room for 1 more"}
 	w.pass()
 	w.wantStates("Submitted SchedulingFailure")
-	w.wantConditions("Ready=False(QuotaExceeded)", "Reconciling=True(QuotaExceeded)", "Progressing=False(QuotaExceeded)")
+	w.wantConditions("Ready=False(QuotaExceeded)", "Reconciling=True(QuotaExceeded)",
+		"Progressing=False(QuotaExceeded)")
 
-	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "no room for 1 more") || !strings.Contains(text, "the operator retries") {
+	if text := w.sc.Status.CurrentState.Message; !strings.Contains(text, "no room for 1 more") ||
+		!strings.Contains(text, "the operator retries") {
 		t.Errorf("message %q", text)
 	}
 
-	w.wantEvents(EventClusterSchedulingFailure)
+	w.wantEvents(status.EventRequestFailed, rejected)
 
 	before := w.sc.Status.DeepCopy()
 	for range 1000 {
@@ -435,20 +497,20 @@ func TestClusterRefused(t *testing.T) {
 	w.wantEvents()
 	w.refused = lifecycle.Cause{Reason: "Forbidden", Message: "not you"}
 	w.pass()
-	w.wantEvents(EventClusterSchedulingFailure)
+	w.wantEvents(status.EventRequestFailed)
 	w.wantStates("Submitted SchedulingFailure")
 	w.refused = lifecycle.Cause{}
 	w.observePods(2)
 	w.pass()
 	w.wantStates("Submitted SchedulingFailure Submitted RunningHealthy")
-	w.wantEvents(EventClusterSubmitted, EventClusterRunning)
+	w.wantEvents(submitted, running)
 }
 
 // TestClusterHistoryIsBounded checks that the history has a maximum length even if each pass gets another answer from
 // the API server.
 func TestClusterHistoryIsBounded(t *testing.T) {
 	w := newClusterWorld(t)
-	for range 2 * maxClusterStates {
+	for range 2 * status.MaxStates {
 		w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: strings.Repeat("x", 10_000)}
 		w.pass()
 		w.refused = lifecycle.Cause{}
@@ -456,7 +518,7 @@ func TestClusterHistoryIsBounded(t *testing.T) {
 	}
 
 	keys := apache.KeysOf(w.sc.Status.StateTransitionHistory)
-	if len(keys) != maxClusterStates || keys[len(keys)-1] != strconv.Itoa(4*maxClusterStates) {
+	if len(keys) != status.MaxStates || keys[len(keys)-1] != strconv.Itoa(4*status.MaxStates) {
 		t.Errorf("%d states, up to %s", len(keys), keys[len(keys)-1])
 	}
 
@@ -474,15 +536,16 @@ func TestClusterIsRefusedWhileItRuns(t *testing.T) {
 	w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: "no"}
 	w.now = w.now.Add(time.Second)
 	w.pass()
-	w.wantConditions("Ready=True(Running)", "Reconciling=True(QuotaExceeded)", "Degraded=True(QuotaExceeded)", "Progressing=False(QuotaExceeded)")
-	w.wantEvents(EventClusterSpecChanged, EventClusterDegraded)
+	w.wantConditions("Ready=True(Running)", "Reconciling=True(QuotaExceeded)", "Degraded=True(QuotaExceeded)",
+		"Progressing=False(QuotaExceeded)")
+	w.wantEvents(status.EventClusterSpecChanged, status.EventClusterDegraded)
 	w.pass()
 	w.wantEvents()
 	w.refused = lifecycle.Cause{}
 	w.observePods(3)
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
-	w.wantEvents(EventClusterRolledOut)
+	w.wantEvents(status.EventClusterRolledOut)
 	w.wantStates("Submitted RunningHealthy")
 }
 
@@ -515,14 +578,15 @@ func TestClusterRollsOut(t *testing.T) {
 
 	w.now = w.now.Add(4 * time.Minute)
 	w.pass()
-	w.wantConditions("Ready=False(RolloutTimedOut)", "Stalled=True(RolloutTimedOut)", "Degraded=True(RolloutTimedOut)", "Progressing=False(RolloutTimedOut)")
+	w.wantConditions("Ready=False(RolloutTimedOut)", "Stalled=True(RolloutTimedOut)", "Degraded=True(RolloutTimedOut)",
+		"Progressing=False(RolloutTimedOut)")
 	w.seen.Members = after
 	after[0].Ready = true
 
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
 	w.wantStates("Submitted RunningHealthy")
-	w.wantEvents(EventClusterSpecChanged, EventClusterRolloutTimedOut, EventClusterRolledOut)
+	w.wantEvents(status.EventClusterSpecChanged, status.EventClusterRolloutTimedOut, status.EventClusterRolledOut)
 }
 
 func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
@@ -547,7 +611,7 @@ func TestClusterOutlivesAnUnusableEdit(t *testing.T) {
 		t.Errorf("workers %+v, generation %d", w.sc.Status.Workers, w.sc.Status.ObservedGeneration)
 	}
 
-	w.wantEvents(EventClusterInvalid)
+	w.wantEvents(status.EventClusterInvalid)
 	editTo(2, nil)(w.sc) // reverts all edits
 	w.pass()
 	w.wantConditions("Ready=True(Running)", "Progressing=False(Complete)")
@@ -563,7 +627,7 @@ func TestAutoscaledCluster(t *testing.T) {
 	}{{0, 5, 1}, {1, 5, 1}, {3, 5, 3}} {
 		w := newClusterWorld(t, autoscaledCluster(tc.least, tc.most))
 
-		want, _, _ := w.c.want(w.sc)
+		want, _, _ := w.c.want(w.sc, lifecycle.Observed{})
 		if want.Workers != tc.want || !want.Scales {
 			t.Errorf("from %d to %d: %+v", tc.least, tc.most, want)
 		}
@@ -613,28 +677,29 @@ func TestClusterLaw(t *testing.T) {
 		for range 60 {
 			w.now = w.now.Add(time.Duration(r.IntN(200_000_000)) * time.Microsecond)
 			w.randomEvent(r)
-			want, _, _ := w.c.want(w.sc)
-			plan := cluster.Step(want, decodeCluster(w.sc, w.seen), w.seen, knownObjects(w.sc), w.now)
+			want, _, _ := w.c.want(w.sc, lifecycle.Observed{})
+			plan := cluster.Step(want, status.Memory(w.sc, w.seen), w.seen, status.KnownObjects(w.sc), w.now)
 			object := w.sc.DeepCopy()
-			w.c.encode(object, want, plan, w.seen, knownObjects(w.sc), w.now)
+			status.Encode(object, status.Decision{Want: want, Seen: w.seen, Objects: status.KnownObjects(w.sc),
+				Plan: plan, At: w.now, Trim: w.c.Trim})
 			copied := *w
 			copied.sc = w.sc.DeepCopy()
 			copied.store(object)
 
-			if diff := cmp.Diff(plan.Next, decodeCluster(copied.sc, w.seen)); diff != "" {
+			if diff := cmp.Diff(plan.Next, status.Memory(copied.sc, w.seen)); diff != "" {
 				t.Fatalf("seed %d: the memory differs after it is stored and read: %s", seed, diff)
 			}
 
 			w.pass()
-			phases[decodeCluster(w.sc, w.seen).Phase]++
+			phases[status.Memory(w.sc, w.seen).Phase]++
 		}
 
-		if len(w.sc.Status.StateTransitionHistory) > maxClusterStates {
+		if len(w.sc.Status.StateTransitionHistory) > status.MaxStates {
 			t.Fatal("the history is too long")
 		}
 	}
 
-	for phase := range clusterStates {
+	for phase := range status.States {
 		if phase != lifecycle.New && phase != lifecycle.Resuming && phases[phase] == 0 {
 			t.Errorf("no walk reaches the phase %s", phase)
 		}
@@ -643,7 +708,10 @@ func TestClusterLaw(t *testing.T) {
 
 // randomEvent applies a random event to the cluster.
 func (w *clusterWorld) randomEvent(r *rand.Rand) {
-	switch r.IntN(12) {
+	switch r.IntN(13) {
+	case 12:
+		w.sc.Spec.Suspend = new(!dialect.Suspended(w.sc.Spec.Suspend))
+		w.sc.Generation++
 	case 0:
 		w.refused = lifecycle.Cause{Reason: "QuotaExceeded", Message: strconv.Itoa(r.IntN(100))}
 	case 1, 2, 3:
@@ -657,7 +725,7 @@ func (w *clusterWorld) randomEvent(r *rand.Rand) {
 			makeInvalid(w.sc)
 		}
 	case 7, 8, 9:
-		if want, _, _ := w.c.want(w.sc); want.Invalid == nil {
+		if want, _, _ := w.c.want(w.sc, lifecycle.Observed{}); want.Invalid == nil {
 			w.observePods(r.IntN(4))
 		}
 	case 10:
@@ -668,7 +736,7 @@ func (w *clusterWorld) randomEvent(r *rand.Rand) {
 		}
 	}
 
-	if !decodeCluster(w.sc, w.seen).Wants() {
+	if !status.Memory(w.sc, w.seen).Wants() {
 		w.seen.Members, w.seen.AuxiliaryCount = nil, 0
 	}
 }
@@ -677,7 +745,8 @@ func (w *clusterWorld) randomEvent(r *rand.Rand) {
 // pass does not change the result.
 func FuzzClusterStatus(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`, `{"operator":{"phase":"Elsewhere","generation":7}}`,
+		`{}`, `{"operator":{}}`, `{"operator":{"phase":"Running"}}`,
+		`{"operator":{"phase":"Elsewhere","generation":7}}`,
 		`{"currentState":{"currentStateSummary":"RunningHealthy"},"stateTransitionHistory":{"-1":{},"x":{},"9223372036854775807":{}}}`,
 		`{"currentState":{"currentStateSummary":"Failed","lastTransitionTime":"tomorrow"},"currentAttemptSummary":{"attemptInfo":{"id":-5,"restartCounter":9}}}`,
 		`{"operator":{"phase":"Done","adopted":true},"currentAttemptSummary":{"attemptInfo":{"id":9223372036854775807,"restartCounter":9}},"observedGeneration":1}`,
@@ -686,9 +755,9 @@ func FuzzClusterStatus(f *testing.F) {
 		f.Add([]byte(seed), uint8(3))
 	}
 
-	f.Fuzz(func(t *testing.T, status []byte, pods uint8) {
+	f.Fuzz(func(t *testing.T, text []byte, pods uint8) {
 		w := newClusterWorld(t)
-		if json.Unmarshal(status, &w.sc.Status) != nil {
+		if json.Unmarshal(text, &w.sc.Status) != nil {
 			t.Skip()
 		}
 
@@ -698,9 +767,13 @@ func FuzzClusterStatus(f *testing.F) {
 		w.pass()
 		s := w.sc.Status
 
-		known := slices.Contains([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted, sparkv1.ClusterSchedulingFailure, sparkv1.ClusterRunningHealthy,
-			sparkv1.ClusterFailed, sparkv1.ClusterResourceReleased}, s.CurrentState.CurrentStateSummary)
-		if !known || s.Operator == nil || clusterStates[lifecycle.Phase(s.Operator.Phase)] != s.CurrentState.CurrentStateSummary || len(s.StateTransitionHistory) == 0 {
+		known := slices.Contains([]sparkv1.ClusterStateSummary{sparkv1.ClusterSubmitted,
+			sparkv1.ClusterSchedulingFailure, sparkv1.ClusterRunningHealthy,
+			sparkv1.ClusterFailed, sparkv1.ClusterSuspended, sparkv1.ClusterResourceReleased},
+			s.CurrentState.CurrentStateSummary)
+		if !known || s.Operator == nil ||
+			status.States[lifecycle.Phase(s.Operator.Phase)] != s.CurrentState.CurrentStateSummary ||
+			len(s.StateTransitionHistory) == 0 {
 			t.Errorf("state %+v, phase %+v", s.CurrentState, s.Operator)
 		}
 

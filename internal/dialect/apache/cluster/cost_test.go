@@ -22,7 +22,8 @@ func standing[T interface {
 	runtime.Object
 }](objects []T) (states []lifecycle.AuxiliaryObject) {
 	for _, object := range objects {
-		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+		states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind,
+			Name: object.GetName(), Current: true})
 	}
 	return states
 }
@@ -37,7 +38,8 @@ func clusterPasses(sc *sparkv1.SparkCluster) {
 			s.Decide(standing(s.Objects), clusterNoon)
 		}
 
-		testClusters.Events(sc, plan)
+		Events(plan)
+
 		_, _ = json.Marshal(sc.Status)
 	}
 }
@@ -87,7 +89,8 @@ func TestRedactionIsBounded(t *testing.T) {
 		"usual":       "(?i)secret|password|token|access[.]?key|credential|pin",
 	} {
 		sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
-			sc.Spec.SparkConf = map[string]string{"spark.redaction.regex": pattern, "spark.a": strings.Repeat("a", 400<<10), "spark.master.rest.enabled": "true"}
+			sc.Spec.SparkConf = map[string]string{"spark.redaction.regex": pattern,
+				"spark.a": strings.Repeat("a", 400<<10), "spark.master.rest.enabled": "true"}
 		})
 		if took := worst.CPU(2, func() { clusterPasses(sc.DeepCopy()) }); took > 500*time.Millisecond {
 			t.Errorf("%s: %v", name, took)

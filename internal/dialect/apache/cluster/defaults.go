@@ -7,9 +7,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
@@ -25,8 +26,47 @@ func (c Clusters) settings(sc *sparkv1.SparkCluster) *platform.Settings {
 		return nil // another operator created the cluster
 	case o != nil && o.Generation == sc.Generation && (o.BegunAt != nil || o.Adopted):
 		return platform.Recall(o.Defaults)
+	case o != nil && started(lifecycle.Phase(o.Phase)):
+		return c.Defaults.WithoutSecrets().Placed(platform.Recall(o.Defaults).Placements())
 	}
 	return c.Defaults.WithoutSecrets()
+}
+
+// started reports whether the pods of a cluster in the given phase keep what a queue has added to them.
+func started(phase lifecycle.Phase) bool {
+	return phase == lifecycle.Launched || phase == lifecycle.Started || phase == lifecycle.Running
+}
+
+// conflict returns the fault of a spec that contradicts what a queue adds to the pods; nil if there is none.
+func (c Clusters) conflict(sc *sparkv1.SparkCluster) error {
+	settings := c.settings(sc)
+	if len(settings.Placements()) == 0 {
+		return nil // the common case, in which no template is read
+	}
+
+	var members [2]*sparkv1.MemberSpec
+	if sc.Spec.MasterSpec != nil {
+		members[0] = &sc.Spec.MasterSpec.MemberSpec
+	}
+
+	if sc.Spec.WorkerSpec != nil {
+		members[1] = &sc.Spec.WorkerSpec.MemberSpec
+	}
+
+	for i, role := range []string{platform.Driver, platform.Executor} {
+		var set struct {
+			Template json.RawMessage `json:"template"`
+		}
+		if members[i] == nil || utiljson.Unmarshal(rawtemplate.Bytes(members[i].StatefulSetSpec), &set) != nil {
+			continue
+		}
+
+		field := []string{clusterFields["Master.StatefulSet"], clusterFields["Workers.StatefulSet"]}[i]
+		if wrong := launch.Conflict(settings, role, set.Template, field+".template", nil); wrong != nil {
+			return wrong
+		}
+	}
+	return nil
 }
 
 // withDefaults returns a copy of a cluster with the platform's defaults in its spec. If there are no defaults, the
@@ -72,13 +112,13 @@ func withDefaults(sc *sparkv1.SparkCluster, s *platform.Settings) (merged *spark
 // the StatefulSet or its template is not a JSON object, fillMember changes nothing.
 func fillMember(member *sparkv1.MemberSpec, s *platform.Settings, role string, container platform.Container) []string {
 	tree := map[string]any{}
-	if raw := dialect.RawBytes(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
-		return nil // ValidateCluster reports the fault
+	if raw := rawtemplate.Bytes(member.StatefulSetSpec); len(raw) > 0 && utiljson.Unmarshal(raw, &tree) != nil {
+		return nil // validateCluster reports the fault
 	}
 
 	template, isMap := tree["template"].(map[string]any)
 	if tree["template"] != nil && !isMap {
-		return nil // ValidateCluster reports the fault
+		return nil // validateCluster reports the fault
 	}
 
 	if template == nil {

@@ -49,7 +49,8 @@ func TestDefaultsFillWhatAClusterLeavesOut(t *testing.T) {
 		conf   = `{spark.worker.cleanup.enabled: "true", spark.ssl.keyPassword: hunter2}`
 		image  = `image: "registry.example.org/spark:4.1.4"`
 		region = `env: [{name: REGION, value: eu}]`
-		master = `{template: {metadata: {labels: {team: platform}}, spec: {containers: [{name: master, ` + region + `, ` + image + `}]}}}`
+		master = `{template: {metadata: {labels: {team: platform}}, spec: {containers: [{name: master, ` + region +
+			`, ` + image + `}]}}}`
 		worker = `{template: {spec: {nodeSelector: {pool: spot}, containers: [{name: worker, ` + image + `}]}}}`
 		all    = "driver.labels[team] driver.env[REGION] images[4.1] executor.nodeSelector[pool] images[4.1]"
 	)
@@ -60,21 +61,32 @@ func TestDefaultsFillWhatAClusterLeavesOut(t *testing.T) {
 		"an empty spec": {`{}`, conf, master, worker, all},
 		"the user's configuration": {`{sparkConf: {spark.worker.cleanup.enabled: "false", spark.kubernetes.container.image: mine}}`,
 			`{spark.worker.cleanup.enabled: "false", spark.ssl.keyPassword: hunter2, spark.kubernetes.container.image: mine}`,
-			`{template: {metadata: {labels: {team: platform}}, spec: {containers: [{name: master, ` + region + `}]}}}`, `{template: {spec: {nodeSelector: {pool: spot}}}}`,
+			`{template: {metadata: {labels: {team: platform}}, spec: {containers: [{name: master, ` + region + `}]}}}`,
+			`{template: {spec: {nodeSelector: {pool: spot}}}}`,
 			"driver.labels[team] driver.env[REGION] executor.nodeSelector[pool]"},
 		"the user's templates": {`{masterSpec: {statefulSetSpec: {minReadySeconds: 1, template: {metadata: {labels: {team: mine}}, spec: {containers: [{name: side, image: s}, {name: master, image: mine, env: [{name: REGION}]}]}}}},
 			workerSpec: {statefulSetSpec: {template: {spec: {nodeSelector: {pool: mine}, containers: [{name: side, image: s}]}}}}}`, conf,
 			`{minReadySeconds: 1, template: {metadata: {labels: {team: mine}}, spec: {containers: [{name: side, image: s}, {name: master, image: mine, env: [{name: REGION}]}]}}}`,
-			`{template: {spec: {nodeSelector: {pool: mine}, containers: [{name: worker, ` + image + `}, {name: side, image: s}]}}}`, "images[4.1]"},
+			`{template: {spec: {nodeSelector: {pool: mine}, containers: [{name: worker, ` + image +
+				`}, {name: side, image: s}]}}}`, "images[4.1]"},
 		"a container without a name is the daemon's": {`{workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: side}, {image: ""}]}}}}}`, conf, master,
 			`{template: {spec: {nodeSelector: {pool: spot}, containers: [{name: side}, {` + image + `}]}}}`, all},
-		"an empty template":                        {`{masterSpec: {statefulSetSpec: {template: null}}, workerSpec: {statefulSetSpec: {}}}`, conf, master, worker, all},
-		"a StatefulSet that is no object":          {`{masterSpec: {statefulSetSpec: [1]}}`, conf, `[1]`, worker, "executor.nodeSelector[pool] images[4.1]"},
-		"a template that is a number":              {`{masterSpec: {statefulSetSpec: {template: 3}}}`, conf, `{template: 3}`, worker, "executor.nodeSelector[pool] images[4.1]"},
-		"a template that is a list":                {`{workerSpec: {statefulSetSpec: {template: []}}}`, conf, master, `{template: []}`, "driver.labels[team] driver.env[REGION] images[4.1]"},
-		"a template that is an empty text":         {`{workerSpec: {statefulSetSpec: {template: ""}}}`, conf, master, `{template: ""}`, "driver.labels[team] driver.env[REGION] images[4.1]"},
-		"a version for which there is no image":    {`{runtimeVersions: {sparkVersion: 4.0.1}}`, conf, `{template: {metadata: {labels: {team: platform}}, spec: {containers: [{name: master, ` + region + `}]}}}`, `{template: {spec: {nodeSelector: {pool: spot}}}}`, "driver.labels[team] driver.env[REGION] executor.nodeSelector[pool]"},
-		"numbers beyond a float keep their digits": {`{masterSpec: {statefulSetSpec: {future: 9007199254740993}}}`, conf, `{future: 9007199254740993, ` + master[1:], worker, all},
+		"an empty template": {`{masterSpec: {statefulSetSpec: {template: null}}, workerSpec: {statefulSetSpec: {}}}`,
+			conf, master, worker, all},
+		"a StatefulSet that is no object": {`{masterSpec: {statefulSetSpec: [1]}}`, conf, `[1]`, worker,
+			"executor.nodeSelector[pool] images[4.1]"},
+		"a template that is a number": {`{masterSpec: {statefulSetSpec: {template: 3}}}`, conf,
+			`{template: 3}`, worker, "executor.nodeSelector[pool] images[4.1]"},
+		"a template that is a list": {`{workerSpec: {statefulSetSpec: {template: []}}}`, conf, master,
+			`{template: []}`, "driver.labels[team] driver.env[REGION] images[4.1]"},
+		"a template that is an empty text": {`{workerSpec: {statefulSetSpec: {template: ""}}}`, conf, master,
+			`{template: ""}`, "driver.labels[team] driver.env[REGION] images[4.1]"},
+		"a version for which there is no image": {`{runtimeVersions: {sparkVersion: 4.0.1}}`, conf,
+			`{template: {metadata: {labels: {team: platform}}, spec: {containers: [{name: master, ` + region + `}]}}}`,
+			`{template: {spec: {nodeSelector: {pool: spot}}}}`,
+			"driver.labels[team] driver.env[REGION] executor.nodeSelector[pool]"},
+		"numbers beyond a float keep their digits": {`{masterSpec: {statefulSetSpec: {future: 9007199254740993}}}`,
+			conf, `{future: 9007199254740993, ` + master[1:], worker, all},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := sparkCluster()
@@ -93,11 +105,13 @@ func TestDefaultsFillWhatAClusterLeavesOut(t *testing.T) {
 				t.Errorf("sparkConf (-want +got):\n%s", diff)
 			}
 
-			if diff := cmp.Diff(treeOf(t, c.master), treeOf(t, string(merged.Spec.MasterSpec.StatefulSetSpec.Raw))); diff != "" {
+			if diff := cmp.Diff(treeOf(t, c.master),
+				treeOf(t, string(merged.Spec.MasterSpec.StatefulSetSpec.Raw))); diff != "" {
 				t.Errorf("the master (-want +got):\n%s", diff)
 			}
 
-			if diff := cmp.Diff(treeOf(t, c.worker), treeOf(t, string(merged.Spec.WorkerSpec.StatefulSetSpec.Raw))); diff != "" {
+			if diff := cmp.Diff(treeOf(t, c.worker),
+				treeOf(t, string(merged.Spec.WorkerSpec.StatefulSetSpec.Raw))); diff != "" {
 				t.Errorf("the workers (-want +got):\n%s", diff)
 			}
 
@@ -105,7 +119,8 @@ func TestDefaultsFillWhatAClusterLeavesOut(t *testing.T) {
 				t.Errorf("used are %s\nwant     %s", got, c.used)
 			}
 
-			if strings.Contains(c.spec, "9007199254740993") && !strings.Contains(string(merged.Spec.MasterSpec.StatefulSetSpec.Raw), "9007199254740993") {
+			if strings.Contains(c.spec, "9007199254740993") &&
+				!strings.Contains(string(merged.Spec.MasterSpec.StatefulSetSpec.Raw), "9007199254740993") {
 				t.Errorf("the number is written as %s", merged.Spec.MasterSpec.StatefulSetSpec.Raw)
 			}
 
@@ -144,7 +159,9 @@ func TestNoDefaultsNoCopy(t *testing.T) {
 	merged, _ = withDefaults(sc, platformDefaults())
 	merged.Spec.SparkConf = before.Spec.SparkConf
 
-	merged.Spec.MasterSpec.StatefulSetSpec, merged.Spec.WorkerSpec.StatefulSetSpec = before.Spec.MasterSpec.StatefulSetSpec, before.Spec.WorkerSpec.StatefulSetSpec
+	merged.Spec.MasterSpec.StatefulSetSpec,
+		merged.Spec.WorkerSpec.StatefulSetSpec = before.Spec.MasterSpec.StatefulSetSpec,
+		before.Spec.WorkerSpec.StatefulSetSpec
 	if diff := cmp.Diff(before.Spec, merged.Spec); diff != "" {
 		t.Errorf("defaults change more than sparkConf and the StatefulSets:\n%s", diff)
 	}
@@ -155,9 +172,13 @@ func TestNoDefaultsNoCopy(t *testing.T) {
 // spec invalid either, and they change nothing beside the template.
 func FuzzDefaultsOfMembers(f *testing.F) {
 	for _, text := range []string{
-		"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":3}`, `{"template":[]}`, `{"template":{}}`, `{"replicas":"x"}`, `{"template":{"spec":{"containers":[null]}}}`, "a: b", `{"template":`,
-		`{"replicas":"x","template":{"metadata":{"labels":{"team":"mine"}}}}`, `{"minReadySeconds":9,"template":{"spec":{"nodeSelector":{"pool":"mine"}}}}`, `{"template":{"spec":{"nodeSelector":[]}}}`,
-		`{"template":{"spec":{"containers":[{"name":"log","image":"l"},{"image":""}]}}}`, `{"template":{"spec":{"containers":[{"name":"worker","image":3}]}}}`,
+		"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":3}`, `{"template":[]}`, `{"template":{}}`,
+		`{"replicas":"x"}`, `{"template":{"spec":{"containers":[null]}}}`, "a: b", `{"template":`,
+		`{"replicas":"x","template":{"metadata":{"labels":{"team":"mine"}}}}`,
+		`{"minReadySeconds":9,"template":{"spec":{"nodeSelector":{"pool":"mine"}}}}`,
+		`{"template":{"spec":{"nodeSelector":[]}}}`,
+		`{"template":{"spec":{"containers":[{"name":"log","image":"l"},{"image":""}]}}}`,
+		`{"template":{"spec":{"containers":[{"name":"worker","image":3}]}}}`,
 	} {
 		f.Add([]byte(text))
 	}
@@ -176,7 +197,7 @@ func FuzzDefaultsOfMembers(f *testing.F) {
 			t.Errorf("a second merge uses %q after %q and changes the cluster:\n%s", more.Filled, used.Filled, diff)
 		}
 
-		faults, later := ValidateCluster(sc), ValidateCluster(merged)
+		faults, later := validateCluster(sc), validateCluster(merged)
 		if len(faults) == 0 && len(later) > 0 {
 			t.Errorf("defaults cause the fault %v", later[0])
 		}
@@ -191,7 +212,7 @@ func FuzzDefaultsOfMembers(f *testing.F) {
 				delete(own, "template")
 				delete(filled, "template")
 
-				faults = ValidateCluster(with([]byte(textOf(t, own))))
+				faults = validateCluster(with([]byte(textOf(t, own))))
 			}
 
 			if diff := cmp.Diff(own, filled); diff != "" {
@@ -216,15 +237,16 @@ func TestDefaultsOfACluster(t *testing.T) {
 		status sparkv1.ClusterStatus
 		want   string
 	}{
-		"a new cluster":                              {sparkv1.ClusterStatus{}, present},
-		"a cluster of another operator":              {sparkv1.ClusterStatus{CurrentState: &sparkv1.ClusterState{CurrentStateSummary: sparkv1.ClusterRunningHealthy}}, none},
-		"whose objects do not all exist":             {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, Defaults: stored}}, present},
-		"that runs":                                  {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun, Defaults: stored}}, old},
-		"that runs without defaults":                 {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun}}, none},
-		"that was edited":                            {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 2, BegunAt: &begun, Defaults: stored}}, present},
-		"that was taken over":                        {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, Adopted: true}}, none},
-		"that was taken over and then edited":        {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 2, Adopted: true}}, present},
-		"of another operator, with a status of ours": {sparkv1.ClusterStatus{CurrentState: &sparkv1.ClusterState{}, Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun, Defaults: stored}}, old},
+		"a new cluster":                       {sparkv1.ClusterStatus{}, present},
+		"a cluster of another operator":       {sparkv1.ClusterStatus{CurrentState: &sparkv1.ClusterState{CurrentStateSummary: sparkv1.ClusterRunningHealthy}}, none},
+		"whose objects do not all exist":      {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, Defaults: stored}}, present},
+		"that runs":                           {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun, Defaults: stored}}, old},
+		"that runs without defaults":          {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun}}, none},
+		"that was edited":                     {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 2, BegunAt: &begun, Defaults: stored}}, present},
+		"that was taken over":                 {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, Adopted: true}}, none},
+		"that was taken over and then edited": {sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Generation: 2, Adopted: true}}, present},
+		"of another operator, with a status of ours": {sparkv1.ClusterStatus{CurrentState: &sparkv1.ClusterState{},
+			Operator: &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: &begun, Defaults: stored}}, old},
 	} {
 		sc := sparkCluster(func(sc *sparkv1.SparkCluster) { sc.Generation, sc.Status = 3, c.status })
 
@@ -285,15 +307,17 @@ func TestAClusterKeepsItsDefaults(t *testing.T) {
 	w.pass()
 
 	digests := func() map[lifecycle.Role]string {
-		want, _, _ := w.c.want(w.sc)
+		want, _, _ := w.c.want(w.sc, lifecycle.Observed{})
 		return want.Made
 	}
 	before, spec := digests(), w.sc.Spec.DeepCopy()
-	w.c.Defaults = &platform.Settings{Version: "v2", Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
+	w.c.Defaults = &platform.Settings{Version: "v2",
+		Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
 	w.pass()
 
 	if diff := cmp.Diff(before, digests()); diff != "" || w.sc.Status.Operator.Defaults.Version != "v1" {
-		t.Errorf("changed defaults change the pods, to the version %s:\n%s", w.sc.Status.Operator.Defaults.Version, diff)
+		t.Errorf("changed defaults change the pods, to the version %s:\n%s",
+			w.sc.Status.Operator.Defaults.Version, diff)
 	}
 
 	w.c.Defaults = nil
@@ -307,11 +331,13 @@ func TestAClusterKeepsItsDefaults(t *testing.T) {
 		t.Errorf("the defaults are in the spec:\n%s", diff)
 	}
 
-	w.c.Defaults = &platform.Settings{Version: "v2", Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
+	w.c.Defaults = &platform.Settings{Version: "v2",
+		Executor: platform.Pod{NodeSelector: map[string]string{"pool": "other"}}}
 	editTo(3, nil)(w.sc)
 	w.pass()
 
-	if after := digests(); after[lifecycle.Worker] == before[lifecycle.Worker] || w.sc.Status.Operator.Defaults.Version != "v2" {
+	if after := digests(); after[lifecycle.Worker] == before[lifecycle.Worker] ||
+		w.sc.Status.Operator.Defaults.Version != "v2" {
 		t.Errorf("an edit keeps the old defaults of version %s", w.sc.Status.Operator.Defaults.Version)
 	}
 
@@ -327,7 +353,8 @@ func TestAClusterKeepsItsDefaults(t *testing.T) {
 // the cluster uses.
 func TestOriginsOfAClustersDefaults(t *testing.T) {
 	c := Clusters{Options{Defaults: platformDefaults()}}
-	pods := map[string]string{"driver.labels[team]": "defaults", "driver.env[REGION]": "defaults", "executor.nodeSelector[pool]": "defaults", "images[4.1]": "defaults"}
+	pods := map[string]string{"driver.labels[team]": "defaults", "driver.env[REGION]": "defaults",
+		"executor.nodeSelector[pool]": "defaults", "images[4.1]": "defaults"}
 	withKey := map[string]string{"sparkConf[spark.worker.cleanup.enabled]": "defaults[0] (all)"}
 	maps.Copy(withKey, pods)
 
@@ -343,8 +370,10 @@ func TestOriginsOfAClustersDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if diff := cmp.Diff(test.want, platform.Origins(made.Config.Annotations)); diff != "" || made.Config.Annotations["sparkoperator.dev/defaults"] != "v1" {
-			t.Errorf("%s, version %q (-want +got):\n%s", name, made.Config.Annotations["sparkoperator.dev/defaults"], diff)
+		if diff := cmp.Diff(test.want, platform.Origins(made.Config.Annotations)); diff != "" ||
+			made.Config.Annotations["sparkoperator.dev/defaults"] != "v1" {
+			t.Errorf("%s, version %q (-want +got):\n%s", name,
+				made.Config.Annotations["sparkoperator.dev/defaults"], diff)
 		}
 	}
 
@@ -363,21 +392,23 @@ func TestOriginsOfAClustersDefaults(t *testing.T) {
 func TestFaultOfAClustersDefaultNamesItsOrigin(t *testing.T) {
 	const origin = " (the value is a default of the operator's configuration, defaults[3] (bad); set the key in spec.sparkConf to override it)"
 
-	c := Clusters{Options{Defaults: &platform.Settings{SparkConf: map[string]string{"spark.x": "a\x00"}, Origins: map[string]string{"sparkConf[spark.x]": "defaults[3] (bad)"}}}}
+	c := Clusters{Options{Defaults: &platform.Settings{SparkConf: map[string]string{"spark.x": "a\x00"},
+		Origins: map[string]string{"sparkConf[spark.x]": "defaults[3] (bad)"}}}}
 	for conf, want := range map[string]bool{"": true, "b\x00": false} {
 		sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
 			if conf != "" {
 				sc.Spec.SparkConf = map[string]string{"spark.x": conf}
 			}
 		})
-		wanted, _, _ := c.want(sc)
+		wanted, _, _ := c.want(sc, lifecycle.Observed{})
 
 		review := c.Review(sc)
 		if wanted.Invalid == nil || len(review.Faults) != 1 {
 			t.Fatalf("%q: the pass reports %v, the review %v", conf, wanted.Invalid, review.Faults)
 		}
 
-		for by, message := range map[string]string{"the pass": wanted.Invalid.Message, "the review": review.Faults[0].Error()} {
+		for by, message := range map[string]string{"the pass": wanted.Invalid.Message,
+			"the review": review.Faults[0].Error()} {
 			if !strings.HasPrefix(message, "spec.sparkConf[spark.x]: ") || strings.HasSuffix(message, origin) != want {
 				t.Errorf("%q, by %s: %s", conf, by, message)
 			}

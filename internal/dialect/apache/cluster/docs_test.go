@@ -43,7 +43,7 @@ func TestClustersPage(t *testing.T) {
 			sc.Namespace = "default"
 		}
 
-		if faults := ValidateCluster(&sc); len(faults) > 0 {
+		if faults := validateCluster(&sc); len(faults) > 0 {
 			t.Errorf("%s: %v", sc.Name, faults)
 			continue
 		}
@@ -64,7 +64,8 @@ func TestClustersPage(t *testing.T) {
 		// The table of objects names each object.
 		for _, object := range all {
 			name := strings.Replace(object.GetName(), sc.Name, "N", 1)
-			if kind := object.GetObjectKind().GroupVersionKind().Kind; !strings.Contains(string(page), "| "+kind+" |") || kind != "Secret" && !strings.Contains(string(page), "`"+name+"`") {
+			if kind := object.GetObjectKind().GroupVersionKind().Kind; !strings.Contains(string(page),
+				"| "+kind+" |") || kind != "Secret" && !strings.Contains(string(page), "`"+name+"`") {
 				t.Errorf("the page has no %s %s", kind, name)
 			}
 		}

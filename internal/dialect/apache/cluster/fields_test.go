@@ -36,12 +36,18 @@ var clusterSamples = map[string]string{
 	"workerSpec.serviceSpec":                        `workerSpec: {serviceSpec: {ports: [{name: a, port: 1}]}}`,
 	"workerSpec.serviceMetadata":                    `workerSpec: {serviceMetadata: {annotations: {NAME: v}}}`,
 	"workerSpec.horizontalPodAutoscalerSpec":        `workerSpec: {horizontalPodAutoscalerSpec: {metrics: []}}`,
-	"suspend":                                       `suspend: true`,
-	"sparkConf":                                     `sparkConf: {spark.NAME: v}`,
+	"workerSpec.networkPolicy.metricsPort":          `workerSpec: {networkPolicy: {metricsPort: 9404, metricsIngress: [{podSelector: {}}]}}`,
+	"workerSpec.networkPolicy.metricsIngress":       `workerSpec: {networkPolicy: {metricsPort: 9404, metricsIngress: [{podSelector: {}}]}}`,
+	"suspend":   `suspend: true`,
+	"sparkConf": `sparkConf: {spark.NAME: v}`,
 }
 
-// vainOfClusters lists the fields of a cluster's spec that have no effect on any object.
-var vainOfClusters = []string{"runtimeVersions.scalaVersion", "runtimeVersions.jdkVersion", "suspend"}
+// vainOfClusters lists the fields of a cluster's spec that change no object, and what they change instead.
+var vainOfClusters = map[string]string{
+	"runtimeVersions.scalaVersion": "nothing",
+	"runtimeVersions.jdkVersion":   "nothing",
+	"suspend":                      "while it is `true`, only Services exist",
+}
 
 // TestFieldsDocument compares the part of docs/fields-apache.md about clusters with the code, or writes it with
 // -update.
@@ -80,6 +86,10 @@ func TestFieldsDocument(t *testing.T) {
 				role = ""
 			}
 
+			if kind == "NetworkPolicy" {
+				role = strings.TrimPrefix(object.GetName(), sc.Name+"-")
+			}
+
 			parts[strings.TrimSpace(kind+" "+role)] = fieldtable.Flat(t, object)
 		}
 		return parts
@@ -108,11 +118,11 @@ func TestFieldsDocument(t *testing.T) {
 			}
 		}
 
-		switch vain := slices.Contains(vainOfClusters, path); {
+		switch instead, vain := vainOfClusters[path]; {
 		case vain != (len(changes) == 0):
 			t.Errorf("spec.%s of a cluster changes %v; it is in vainOfClusters: %v", path, changes, vain)
 		case vain:
-			changes = []string{"nothing"}
+			changes = []string{instead}
 		}
 
 		line("| `%s` | %s |", path, strings.Join(changes, "; "))

@@ -8,13 +8,14 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// withoutEffect returns a warning for each field that is set but does not change the cluster's objects. It returns no
-// warning for the fields about which standalone.Build warns. If the objects could not be built, it returns nil.
-func withoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings []string) {
+// fieldsWithoutEffect returns a warning for each field that is set but does not change the cluster's objects. It
+// returns no warning for the fields about which standalone.Build warns. If the objects could not be built, it returns
+// nil.
+func fieldsWithoutEffect(sc *sparkv1.SparkCluster, built standalone.Objects) (warnings []string) {
 	if built.Master == nil || built.Workers == nil {
 		return nil
 	}
@@ -49,7 +50,7 @@ func setWithoutEffect(field string, spec *runtime.RawExtension, built *appsv1.St
 		Replicas            *int32                         `json:"replicas"`
 		PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy"`
 	}
-	if utiljson.Unmarshal(dialect.RawBytes(spec), &written) != nil {
+	if utiljson.Unmarshal(rawtemplate.Bytes(spec), &written) != nil {
 		return nil // empty, or rejected by standalone.Build
 	}
 

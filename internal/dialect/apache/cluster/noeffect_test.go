@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster/status"
 )
 
 // TestFieldsWithoutEffectAreReported checks that each field that is valid but has no effect is reported once, as an
@@ -31,13 +32,13 @@ func TestFieldsWithoutEffectAreReported(t *testing.T) {
 		"spec.runtimeVersions.scalaVersion: " + image,
 		"spec.runtimeVersions.jdkVersion: " + image,
 	}
-	if diff := cmp.Diff(want, withoutEffect(sc, built)); diff != "" {
+	if diff := cmp.Diff(want, fieldsWithoutEffect(sc, built)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 
 	w := newClusterWorld(t, func(sc *sparkv1.SparkCluster) { sc.Spec.RuntimeVersions.ScalaVersion = "2.13" })
 	w.pass()
-	w.wantEvents(EventClusterSubmitted, EventClusterWarning)
+	w.wantEvents(status.EventClusterWarning, status.EventClusterSubmitted)
 	w.pass()
 	w.wantEvents()
 }
@@ -54,11 +55,11 @@ func TestFieldsThatSayWhatHoldsAreNotReported(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if warnings := withoutEffect(sc, built); len(warnings) > 0 {
+	if warnings := fieldsWithoutEffect(sc, built); len(warnings) > 0 {
 		t.Errorf("warnings: %q", warnings)
 	}
 
-	if warnings := withoutEffect(sparkCluster(), built); len(warnings) > 0 {
+	if warnings := fieldsWithoutEffect(sparkCluster(), built); len(warnings) > 0 {
 		t.Errorf("warnings of a cluster without templates: %q", warnings)
 	}
 }

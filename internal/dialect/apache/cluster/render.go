@@ -11,16 +11,23 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
 // objects renders all objects of a cluster. An error is a *dialect.FieldError. The method finds the same faults of a
-// spec as ValidateCluster, and two more: a fault that one of the platform's defaults causes, and pods that would use
+// spec as validateCluster, and two more: a fault that one of the platform's defaults causes, and pods that would use
 // the operator's own service account.
 func (c Clusters) objects(cluster *sparkv1.SparkCluster) (standalone.Objects, error) {
-	cluster, defaults := withDefaults(cluster, c.settings(cluster))
+	return c.objectsWith(cluster, c.settings(cluster))
+}
+
+// objectsWith renders the objects with the given defaults of the platform, which may be nil.
+func (c Clusters) objectsWith(cluster *sparkv1.SparkCluster, s *platform.Settings) (standalone.Objects, error) {
+	cluster, defaults := withDefaults(cluster, s)
 	r := c.request(cluster)
 
 	objects, err := standalone.Build(r)
@@ -63,7 +70,11 @@ func (c Clusters) request(cluster *sparkv1.SparkCluster) standalone.Request {
 
 	if spec.WorkerSpec != nil {
 		r.Workers = memberOf(&spec.WorkerSpec.MemberSpec)
-		r.Autoscaler = dialect.RawBytes(spec.WorkerSpec.HorizontalPodAutoscalerSpec)
+
+		r.Autoscaler = rawtemplate.Bytes(spec.WorkerSpec.HorizontalPodAutoscalerSpec)
+		if p := spec.WorkerSpec.NetworkPolicy; p != nil {
+			r.Metrics = standalone.MetricsAccess{Port: p.MetricsPort, From: p.MetricsIngress}
+		}
 	}
 	return r
 }
@@ -80,7 +91,7 @@ func restartOf(cluster *sparkv1.SparkCluster) string {
 
 func memberOf(m *sparkv1.MemberSpec) standalone.Member {
 	return standalone.Member{
-		StatefulSet: dialect.RawBytes(m.StatefulSetSpec), Service: dialect.RawBytes(m.ServiceSpec),
+		StatefulSet: rawtemplate.Bytes(m.StatefulSetSpec), Service: rawtemplate.Bytes(m.ServiceSpec),
 		StatefulSetMeta: metadataOf(m.StatefulSetMetadata), ServiceMeta: metadataOf(m.ServiceMetadata),
 	}
 }
@@ -110,6 +121,8 @@ var clusterFields = map[string]string{
 	"Workers.Service":         "spec.workerSpec.serviceSpec",
 	"Workers.ServiceMeta":     "spec.workerSpec.serviceMetadata",
 	"Autoscaler":              "spec.workerSpec.horizontalPodAutoscalerSpec",
+	"Metrics.Port":            "spec.workerSpec.networkPolicy.metricsPort",
+	"Metrics.From":            "spec.workerSpec.networkPolicy.metricsIngress",
 }
 
 // clusterField returns the field of a SparkCluster that sets the given configuration key. If key is "", it returns the
@@ -124,7 +137,7 @@ func clusterField(key, field string) string {
 			return known + field[len(name):]
 		}
 
-		name = name[:max(0, strings.LastIndexByte(name, '.'))]
+		name = name[:max(0, strings.LastIndexAny(name, ".["))]
 	}
 	return "spec"
 }

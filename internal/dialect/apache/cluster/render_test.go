@@ -23,15 +23,22 @@ import (
 // fullCluster returns a cluster that sets every field.
 func fullCluster() *sparkv1.SparkCluster {
 	return sparkCluster(autoscaledCluster(1, 7), func(sc *sparkv1.SparkCluster) {
-		sc.Spec.SparkConf = map[string]string{"spark.a": "b", "spark.ssl.keyPassword": "p", "spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
+		sc.Spec.SparkConf = map[string]string{"spark.a": "b", "spark.ssl.keyPassword": "p",
+			"spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
 		sc.Spec.MasterSpec = &sparkv1.MasterSpec{MemberSpec: sparkv1.MemberSpec{
-			StatefulSetSpec: rawOf(`{"minReadySeconds":1}`), StatefulSetMetadata: &sparkv1.ObjectMetadata{Labels: map[string]string{"of": "master-set"}},
-			ServiceSpec: rawOf(`{"sessionAffinity":"None"}`), ServiceMetadata: &sparkv1.ObjectMetadata{Annotations: map[string]string{"of": "master-service"}},
+			StatefulSetSpec:     rawOf(`{"minReadySeconds":1}`),
+			StatefulSetMetadata: &sparkv1.ObjectMetadata{Labels: map[string]string{"of": "master-set"}},
+			ServiceSpec:         rawOf(`{"sessionAffinity":"None"}`),
+			ServiceMetadata:     &sparkv1.ObjectMetadata{Annotations: map[string]string{"of": "master-service"}},
 		}}
-		sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{HorizontalPodAutoscalerSpec: rawOf(`{"metrics":[]}`), MemberSpec: sparkv1.MemberSpec{
-			StatefulSetSpec: rawOf(`{"minReadySeconds":2}`), StatefulSetMetadata: &sparkv1.ObjectMetadata{Name: "n", Namespace: "m", Annotations: map[string]string{"of": "worker-set"}},
-			ServiceSpec: rawOf(`{"trafficDistribution":"PreferClose"}`), ServiceMetadata: &sparkv1.ObjectMetadata{Labels: map[string]string{"of": "worker-service"}},
-		}}
+		sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{HorizontalPodAutoscalerSpec: rawOf(`{"metrics":[]}`),
+			MemberSpec: sparkv1.MemberSpec{
+				StatefulSetSpec: rawOf(`{"minReadySeconds":2}`),
+				StatefulSetMetadata: &sparkv1.ObjectMetadata{Name: "n", Namespace: "m",
+					Annotations: map[string]string{"of": "worker-set"}},
+				ServiceSpec:     rawOf(`{"trafficDistribution":"PreferClose"}`),
+				ServiceMetadata: &sparkv1.ObjectMetadata{Labels: map[string]string{"of": "worker-service"}},
+			}}
 	})
 }
 
@@ -42,17 +49,23 @@ func TestClusterRequest(t *testing.T) {
 		Name: "c", Namespace: "ns", SparkVersion: "4.1.4", OperatorName: "mine", ClusterDomain: "example",
 		Conf: conf.FromMap(sc.Spec.SparkConf), InitWorkers: 2, MinWorkers: 1, MaxWorkers: 7,
 		Master: standalone.Member{
-			StatefulSet: []byte(`{"minReadySeconds":1}`), StatefulSetMeta: standalone.Metadata{Labels: map[string]string{"of": "master-set"}},
-			Service: []byte(`{"sessionAffinity":"None"}`), ServiceMeta: standalone.Metadata{Annotations: map[string]string{"of": "master-service"}},
+			StatefulSet:     []byte(`{"minReadySeconds":1}`),
+			StatefulSetMeta: standalone.Metadata{Labels: map[string]string{"of": "master-set"}},
+			Service:         []byte(`{"sessionAffinity":"None"}`),
+			ServiceMeta:     standalone.Metadata{Annotations: map[string]string{"of": "master-service"}},
 		},
 		Workers: standalone.Member{
-			StatefulSet: []byte(`{"minReadySeconds":2}`), StatefulSetMeta: standalone.Metadata{Name: "n", Namespace: "m", Annotations: map[string]string{"of": "worker-set"}},
-			Service: []byte(`{"trafficDistribution":"PreferClose"}`), ServiceMeta: standalone.Metadata{Labels: map[string]string{"of": "worker-service"}},
+			StatefulSet: []byte(`{"minReadySeconds":2}`),
+			StatefulSetMeta: standalone.Metadata{Name: "n", Namespace: "m",
+				Annotations: map[string]string{"of": "worker-set"}},
+			Service:     []byte(`{"trafficDistribution":"PreferClose"}`),
+			ServiceMeta: standalone.Metadata{Labels: map[string]string{"of": "worker-service"}},
 		},
 		Autoscaler: []byte(`{"metrics":[]}`),
-		Owner:      metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkCluster", Name: "c", UID: "uid-c", Controller: new(true), BlockOwnerDeletion: new(true)},
-		Labels:     map[string]string{apache.LabelAppUID: "uid-c", apache.LabelManaged: "true"},
-		Reserved:   dialect.OwnPrefix, DigestAnnotation: lifecycle.SpecHashAnnotation,
+		Owner: metav1.OwnerReference{APIVersion: "spark.apache.org/v1", Kind: "SparkCluster", Name: "c",
+			UID: "uid-c", Controller: new(true), BlockOwnerDeletion: new(true)},
+		Labels:   map[string]string{apache.LabelAppUID: "uid-c", apache.LabelManaged: "true"},
+		Reserved: dialect.OwnPrefix, DigestAnnotation: lifecycle.SpecHashAnnotation,
 	}
 
 	got := Clusters{Options{OperatorName: "mine", ClusterDomain: "example"}}.request(sc)
@@ -79,19 +92,28 @@ func TestClusterObjects(t *testing.T) {
 	}
 
 	for what, ok := range map[string]bool{
-		"the master's StatefulSet": o.Master.Name == "c-master" && o.Master.Labels["of"] == "master-set" && o.Master.Spec.MinReadySeconds == 1,
-		"the workers' StatefulSet": o.Workers.Name == "c-worker" && o.Workers.Annotations["of"] == "worker-set" && o.Workers.Spec.MinReadySeconds == 2,
-		"the master's Service":     o.MasterService.Name == "c-master-svc" && o.MasterService.Annotations["of"] == "master-service" && o.MasterService.Spec.SessionAffinity == "None",
-		"the workers' Service":     o.WorkerService.Name == "c-worker-svc" && o.WorkerService.Labels["of"] == "worker-service" && *o.WorkerService.Spec.TrafficDistribution == "PreferClose",
-		"the autoscaler":           o.Autoscaler.Name == "c-worker-hpa" && *o.Autoscaler.Spec.MinReplicas == 1 && o.Autoscaler.Spec.MaxReplicas == 7 && len(o.Autoscaler.Spec.Metrics) == 0,
-		"the NetworkPolicy":        o.Policy.Name == "c-worker",
-		"the budget":               o.Budget.Name == "c-worker-pdb",
-		"the options":              strings.Contains(o.Config.Data[standalone.OptionsKey], `"-Dspark.a=b"`),
-		"the secret":               o.Secret != nil && strings.Contains(string(o.Secret.Data[standalone.SecretOptionsKey]), `"-Dspark.ssl.keyPassword=p"`),
-		"the initial workers":      *o.Workers.Spec.Replicas == 2,
-		"the image":                o.Workers.Spec.Template.Spec.Containers[0].Image == "spark:4.1.4",
-		"the version":              o.Master.Spec.Template.Labels[standalone.LabelVersion] == "4.1.4",
-		"the operator's labels":    o.Master.Labels[apache.LabelAppUID] == "uid-c" && o.Master.Labels[apache.LabelManaged] == "true" && o.Master.Labels[apache.LabelOperatorName] == apache.DefaultOperatorName,
+		"the master's StatefulSet": o.Master.Name == "c-master" && o.Master.Labels["of"] == "master-set" &&
+			o.Master.Spec.MinReadySeconds == 1,
+		"the workers' StatefulSet": o.Workers.Name == "c-worker" && o.Workers.Annotations["of"] == "worker-set" &&
+			o.Workers.Spec.MinReadySeconds == 2,
+		"the master's Service": o.MasterService.Name == "c-master-svc" &&
+			o.MasterService.Annotations["of"] == "master-service" && o.MasterService.Spec.SessionAffinity == "None",
+		"the workers' Service": o.WorkerService.Name == "c-worker-svc" &&
+			o.WorkerService.Labels["of"] == "worker-service" &&
+			*o.WorkerService.Spec.TrafficDistribution == "PreferClose",
+		"the autoscaler": o.Autoscaler.Name == "c-worker-hpa" && *o.Autoscaler.Spec.MinReplicas == 1 &&
+			o.Autoscaler.Spec.MaxReplicas == 7 && len(o.Autoscaler.Spec.Metrics) == 0,
+		"the NetworkPolicy": o.Policy.Name == "c-worker",
+		"the budget":        o.Budget.Name == "c-worker-pdb",
+		"the options":       strings.Contains(o.Config.Data[standalone.OptionsKey], `"-Dspark.a=b"`),
+		"the secret": o.Secret != nil &&
+			strings.Contains(string(o.Secret.Data[standalone.SecretOptionsKey]), `"-Dspark.ssl.keyPassword=p"`),
+		"the initial workers": *o.Workers.Spec.Replicas == 2,
+		"the image":           o.Workers.Spec.Template.Spec.Containers[0].Image == "spark:4.1.4",
+		"the version":         o.Master.Spec.Template.Labels[standalone.LabelVersion] == "4.1.4",
+		"the operator's labels": o.Master.Labels[apache.LabelAppUID] == "uid-c" &&
+			o.Master.Labels[apache.LabelManaged] == "true" &&
+			o.Master.Labels[apache.LabelOperatorName] == apache.DefaultOperatorName,
 		"the label of the cluster": o.Master.Spec.Template.Labels[standalone.LabelClusterName] == "c",
 	} {
 		if !ok {
@@ -108,11 +130,13 @@ func TestClusterPodsAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for role, set := range map[lifecycle.Role]*appsv1.StatefulSet{lifecycle.Master: o.Master, lifecycle.Worker: o.Workers} {
+	for role, set := range map[lifecycle.Role]*appsv1.StatefulSet{lifecycle.Master: o.Master,
+		lifecycle.Worker: o.Workers} {
 		template := set.Spec.Template
 
 		pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-		if m := lifecycle.MemberFacts(pod); m.Role != role || m.Generation == "" || m.Generation != template.Annotations[lifecycle.SpecHashAnnotation] {
+		if m := lifecycle.MemberFacts(pod); m.Role != role || m.Generation == "" ||
+			m.Generation != template.Annotations[lifecycle.SpecHashAnnotation] {
 			t.Errorf("a pod of the %s is seen as %+v", role, m)
 		}
 
@@ -222,8 +246,10 @@ func TestClusterWarningsByField(t *testing.T) {
 // of the custom resource.
 func FuzzClusterTemplates(f *testing.F) {
 	for _, text := range []string{
-		"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":{"spec":{"containers":[null]}}}`, `{"template":{"spec":{"containers":[{},{}]}}}`, `{"selector":{}}`,
-		`{"selector":{"matchLabels":{"a":"b"}}}`, `{"ports":[{"port":1},{"port":1}]}`, `{"type":"NodePort"}`, `{"metrics":[{}]}`, `{"future":[{"a":{}}]}`,
+		"", "null", "{}", "[]", "3", `{"template":null}`, `{"template":{"spec":{"containers":[null]}}}`,
+		`{"template":{"spec":{"containers":[{},{}]}}}`, `{"selector":{}}`,
+		`{"selector":{"matchLabels":{"a":"b"}}}`, `{"ports":[{"port":1},{"port":1}]}`, `{"type":"NodePort"}`,
+		`{"metrics":[{}]}`, `{"future":[{"a":{}}]}`,
 		`{"template":{"metadata":{"labels":{"spark-role":"x"}},"spec":{"containers":[{"name":"worker","env":[{"name":"SPARK_WORKER_OPTS"}],"future":1}]}}}`,
 	} {
 		f.Add([]byte(text), []byte("{}"), []byte("{}"), int64(1), int64(2))
@@ -234,16 +260,18 @@ func FuzzClusterTemplates(f *testing.F) {
 		sc := sparkCluster(autoscaledCluster(least, most), func(sc *sparkv1.SparkCluster) {
 			member := sparkv1.MemberSpec{StatefulSetSpec: rawOf(string(set)), ServiceSpec: rawOf(string(service))}
 			sc.Spec.MasterSpec = &sparkv1.MasterSpec{MemberSpec: member}
-			sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: member, HorizontalPodAutoscalerSpec: rawOf(string(scaler))}
+			sc.Spec.WorkerSpec = &sparkv1.WorkerSpec{MemberSpec: member,
+				HorizontalPodAutoscalerSpec: rawOf(string(scaler))}
 		})
 
 		o, err := testClusters.objects(sc)
-		if faults := ValidateCluster(sc); (len(faults) == 0) != (err == nil) {
+		if faults := validateCluster(sc); (len(faults) == 0) != (err == nil) {
 			t.Fatalf("the faults are %v, and the rendering says %v", faults, err)
 		}
 
 		if err != nil {
-			if fault, ok := errors.AsType[*dialect.FieldError](err); !ok || !strings.HasPrefix(fault.Field, "spec.") || fault.Message == "" || len(fault.Message) > 1000 {
+			if fault, ok := errors.AsType[*dialect.FieldError](err); !ok || !strings.HasPrefix(fault.Field, "spec.") ||
+				fault.Message == "" || len(fault.Message) > 1000 {
 				t.Fatalf("the error is %#v", err)
 			}
 			return
@@ -255,7 +283,9 @@ func FuzzClusterTemplates(f *testing.F) {
 		}
 
 		for _, object := range all {
-			if labels := object.GetLabels(); labels[apache.LabelAppUID] != "uid-c" || labels[standalone.LabelClusterName] != "c" || object.GetNamespace() != "ns" || !strings.HasPrefix(object.GetName(), "c-") {
+			if labels := object.GetLabels(); labels[apache.LabelAppUID] != "uid-c" ||
+				labels[standalone.LabelClusterName] != "c" || object.GetNamespace() != "ns" ||
+				!strings.HasPrefix(object.GetName(), "c-") {
 				t.Fatalf("%T %s has labels %v", object, object.GetName(), labels)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 func TestRestartChangesThePods(t *testing.T) {
 	sc := sparkCluster()
 	made := func() map[lifecycle.Role]string {
-		want, _, _ := testClusters.want(sc)
+		want, _, _ := testClusters.want(sc, lifecycle.Observed{})
 		return want.Made
 	}
 	before := made()

@@ -7,7 +7,8 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
-	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster/status"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
@@ -30,7 +31,7 @@ func (c Clusters) Review(sc *sparkv1.SparkCluster) dialect.Review {
 	if faults := c.ruleFaults(sc, made); len(faults) > 0 {
 		return dialect.Review{Faults: faults}
 	}
-	return dialect.Review{Warnings: append(clusterWarnings(sc, made), apache.SuspendWarnings(sc.Spec.Suspend)...), Pods: func() []dialect.Pods { return podsOf(made) }}
+	return dialect.Review{Warnings: clusterWarnings(sc, made), Pods: func() []dialect.Pods { return podsOf(made) }}
 }
 
 // podsOf returns the pods of a cluster: its master, and its minimum number of workers.
@@ -49,7 +50,7 @@ func podsOf(made standalone.Objects) []dialect.Pods {
 
 // clusterWarnings returns warnings about settings of a spec that have no effect.
 func clusterWarnings(sc *sparkv1.SparkCluster, made standalone.Objects) []string {
-	warnings := append(inClusterFields(made.Warnings), withoutEffect(sc, made)...)
+	warnings := append(inClusterFields(made.Warnings), fieldsWithoutEffect(sc, made)...)
 	if sc.Spec.MasterSpec != nil {
 		warnings = append(warnings, templateWarnings("spec.masterSpec", &sc.Spec.MasterSpec.MemberSpec)...)
 	}
@@ -64,22 +65,22 @@ func templateWarnings(field string, member *sparkv1.MemberSpec) []string {
 	var statefulSet struct {
 		Template *runtime.RawExtension `json:"template"`
 	}
-	if utiljson.Unmarshal(dialect.RawBytes(member.StatefulSetSpec), &statefulSet) != nil {
+	if utiljson.Unmarshal(rawtemplate.Bytes(member.StatefulSetSpec), &statefulSet) != nil {
 		return nil // no template, or one that a fault reports
 	}
-	return dialect.TemplateWarnings(field+".statefulSetSpec.template", statefulSet.Template)
+	return rawtemplate.Warnings(field+".statefulSetSpec.template", statefulSet.Template)
 }
 
 // RestartWarning returns a warning if the cluster runs and an edit of its spec replaces pods. Otherwise it returns "".
 // The arguments are the cluster before and after the edit.
 func (c Clusters) RestartWarning(old, edited *sparkv1.SparkCluster) string {
-	if decodeCluster(old, lifecycle.Observed{}).Phase != lifecycle.Running {
+	if status.Memory(old, lifecycle.Observed{}).Phase != lifecycle.Running {
 		return ""
 	}
 
-	before, _, _ := c.want(old)
+	before, _, _ := c.want(old, lifecycle.Observed{})
 
-	after, _, _ := c.want(edited)
+	after, _, _ := c.want(edited, lifecycle.Observed{})
 	if before.Invalid != nil || after.Invalid != nil {
 		return ""
 	}

@@ -15,10 +15,11 @@ import (
 // unknown field of a template causes a warning.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	sc := sparkCluster(makeInvalid)
-	want, _, _ := testClusters.want(sc)
+	want, _, _ := testClusters.want(sc, lifecycle.Observed{})
 
 	review := testClusters.Review(sc)
-	if want.Invalid == nil || len(review.Faults) == 0 || dialect.Invalid(review.Faults).Message != want.Invalid.Message {
+	if want.Invalid == nil || len(review.Faults) == 0 ||
+		dialect.Invalid(review.Faults).Message != want.Invalid.Message {
 		t.Errorf("the review has the faults %v, the pass %v", review.Faults, want.Invalid)
 	}
 
@@ -27,7 +28,9 @@ func TestReviewHasTheMessageOfThePass(t *testing.T) {
 			Raw: []byte(`{"template":{"spec":{"containers":[{"name":"worker"}],"capabilities":{}}}}`),
 		}}}
 	}))
-	if len(review.Faults) > 0 || len(review.Warnings) != 1 || !strings.HasPrefix(review.Warnings[0], "spec.workerSpec.statefulSetSpec.template.spec.capabilities: has no effect at this place") {
+	if len(review.Faults) > 0 || len(review.Warnings) != 1 ||
+		!strings.HasPrefix(review.Warnings[0],
+			"spec.workerSpec.statefulSetSpec.template.spec.capabilities: has no effect at this place") {
 		t.Errorf("faults %v, warnings %q", review.Faults, review.Warnings)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster/status"
 )
 
 // refusingRules are rules that reject every custom resource.
@@ -45,7 +46,7 @@ func TestRunningClusterContinuesUnderStricterRules(t *testing.T) {
 
 	reported := 0
 	for _, reason := range w.reported {
-		if reason == EventClusterInvalid {
+		if reason == status.EventClusterInvalid {
 			reported++
 		}
 	}
@@ -114,7 +115,8 @@ func TestPodsOfAClusterAreDescribedToTheRules(t *testing.T) {
 			}
 
 			if c := pods[i].Container; c.Name != pods[i].Role || pods[i].OwnCommand || len(pods[i].OptionFiles) != 2 {
-				t.Errorf("%s: the %s has the container %s and the files %v", name, pods[i].Role, c.Name, pods[i].OptionFiles)
+				t.Errorf("%s: the %s has the container %s and the files %v", name, pods[i].Role, c.Name,
+					pods[i].OptionFiles)
 			}
 
 			pods[i].Meta, pods[i].Spec, pods[i].Container, pods[i].OptionFiles = nil, nil, nil, nil
@@ -145,7 +147,8 @@ func TestSettingsOfAClusterAreDescribedToTheRules(t *testing.T) {
 
 	want := []dialect.Setting{
 		{Key: long, Value: "3", Field: "spec.sparkConf[" + strings.Repeat("k", 200) + "...]"},
-		{Key: "spark.a", Value: "1", Field: "spec.sparkConf[spark.a]"}, {Key: "spark.b", Value: "2", Field: "spec.sparkConf[spark.b]"},
+		{Key: "spark.a", Value: "1", Field: "spec.sparkConf[spark.a]"},
+		{Key: "spark.b", Value: "2", Field: "spec.sparkConf[spark.b]"},
 		{Key: "spark.worker.cleanup.enabled", Value: "true", Field: "spec.sparkConf[spark.worker.cleanup.enabled]"},
 	}
 	for range 10 { // each call iterates over the map in another order
@@ -180,7 +183,8 @@ func TestWorkersOfAClusterAreLimited(t *testing.T) {
 		"an autoscaler at its maximum": {5, 1, 5, dialect.Workers{Field: counts + "maxWorkers", Max: 5}},
 	} {
 		sc := sparkCluster(func(sc *sparkv1.SparkCluster) {
-			sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: c.first, MinWorkers: c.least, MaxWorkers: c.most}
+			sc.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: c.first,
+				MinWorkers: c.least, MaxWorkers: c.most}
 		})
 		if got := judged(t, testClusters, sc).Workers(); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

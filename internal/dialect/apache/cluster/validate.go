@@ -8,12 +8,12 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/standalone"
 )
 
-// ValidateCluster returns the faults for which a cluster cannot be rendered: a wrong name (which no edit can change), a
+// validateCluster returns the faults for which a cluster cannot be rendered: a wrong name (which no edit can change), a
 // wrong version, wrong numbers of workers, and the first error of standalone.Build about templates and configuration.
 // If it returns no fault, the spec itself can be rendered, but a default of the platform may still cause a fault. It is
 // no fault if minWorkers is not less than maxWorkers: the cluster then has no autoscaler, and initWorkers is the number
 // of workers.
-func ValidateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError) {
+func validateCluster(cluster *sparkv1.SparkCluster) (wrong []*dialect.FieldError) {
 	if wrong := dialect.OutOfBounds(cluster.OutOfBounds); wrong != nil {
 		return wrong
 	}

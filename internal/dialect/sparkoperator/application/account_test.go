@@ -6,6 +6,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // TestOwnAccountIsRefused checks that an application in the operator's namespace may not run its pods with the
@@ -16,11 +17,12 @@ func TestOwnAccountIsRefused(t *testing.T) {
 
 	d := Dialect{Options{Own: own}}
 	for _, role := range []string{"driver", "executor"} {
-		app := appOf(t, "spec: {"+role+": {serviceAccount: operator}}")
+		app := sparkapp.Of(t, "spec: {"+role+": {serviceAccount: operator}}")
 		app.Namespace = "jobs"
 
 		invalid := d.invalid(app)
-		if invalid == nil || invalid.Reason != lifecycle.ReasonInvalid || !strings.Contains(invalid.Message, "spec."+role+".serviceAccount: ") ||
+		if invalid == nil || invalid.Reason != lifecycle.ReasonInvalid ||
+			!strings.Contains(invalid.Message, "spec."+role+".serviceAccount: ") ||
 			!strings.Contains(invalid.Message, `"operator" is the operator's own`) {
 			t.Errorf("%s: %+v", role, invalid)
 		}

@@ -2,8 +2,10 @@
 // the input of the packages lifecycle and spark/submit, and writes the decision into the custom resource's status. It
 // is pure.
 //
-// names.go contains all names, conf.go converts an application into Spark's configuration (by the table of its fields
-// in package fields), and render.go converts an attempt into a submission.
+// A decision and a launch are joined here from the parts below this package, which depend on each other in one
+// direction: naming, monitoring, specification, validate, overwritten, batch, takeover, status, exposure.
+// application.go has the entrances, attempt.go the launch of an attempt, render.go its request, submission.go who
+// submits it, wanted.go what the state machine reads of a spec, and review.go the warnings for users.
 package application
 
 import (
@@ -19,6 +21,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/batch"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/exposure"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/monitoring"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/specification"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/status"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/takeover"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/application"
 	"github.com/sparkoperator/spark-operator/spark/admit"
@@ -39,7 +47,7 @@ type Options struct {
 	// MissingGrace is how long a new driver pod may be missing in the cache before the operator reads it live.
 	MissingGrace time.Duration
 	// Batch configures the batch schedulers that applications may use.
-	Batch Batch
+	Batch batch.Options
 	// UI configures how the web UIs of drivers are exposed.
 	UI sparkoperator.UI
 	// Authenticate makes drivers and executors authenticate each other and encrypt their traffic, unless an application
@@ -52,6 +60,8 @@ type Options struct {
 	RunnerAccount string
 	// Admission lists the mechanisms that can change executor pods at admission: a policy and a webhook.
 	Admission admit.Available
+	// StatefulSets says that drivers may manage StatefulSets, which an allocator of executors needs.
+	StatefulSets bool
 	// Own is the operator's service account, which no pod of an application may use.
 	Own dialect.ServiceAccount
 	// Rules are the rules of the platform for the application's namespace; nil if there are none.
@@ -69,14 +79,14 @@ type Dialect struct{ Options }
 func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
 	current := d.present(app)
 
-	wanted, memory := current.Attempt.wanted(), takeOver(app, seen, now)
+	wanted, memory := current.Attempt.wanted(), memoryOf(app, seen, now)
 	if app.OutOfBounds != "" {
 		wanted = dialect.UnreadableSpec(wanted, app.OutOfBounds, app.Status.ObservedGeneration != app.Generation, memory)
 	}
 
-	if foreign(&app.Status) {
+	if takeover.Foreign(&app.Status) {
 		if !wanted.Deleting {
-			encodeForeign(app, now)
+			takeover.ExplainForeign(app, now)
 		}
 		return lifecycle.Plan{Next: memory}
 	}
@@ -96,8 +106,8 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 		current = next
 	}
 
-	if takesOver(&app.Status) {
-		plan.Notices = append([]lifecycle.Notice{takenOver(app, memory)}, plan.Notices...)
+	if takeover.Needed(&app.Status) {
+		plan.Notices = append([]lifecycle.Notice{takeover.Notice(app, memory)}, plan.Notices...)
 	}
 
 	if !wanted.Deleting {
@@ -106,11 +116,30 @@ func (d Dialect) Decide(app *v1beta2.SparkApplication, seen lifecycle.Observed, 
 			before = slices.Clone(app.Status.Conditions)
 		}
 
-		plan.Notices = append(plan.Notices, encode(current, wanted, plan, seen, now)...)
+		plan.Notices = append(plan.Notices, d.decision(current, wanted, now).Encode(plan, seen)...)
 		launch.Remember(d.Defaults, app.Status.Operator, memory, plan.Next)
+		launch.Link(d.Defaults, app.Spec.SparkConf, app.Status.Operator, plan.Next, app.Status.SparkApplicationID)
 		dialect.EncodeTransientError(&app.Status.Conditions, plan.Next.Phase, seen.TransientError, before, app.Generation, now)
 	}
 	return plan
+}
+
+// memoryOf returns the operator's memory of an application. If another operator wrote the status, the memory is derived
+// from that status and from the driver pods.
+func memoryOf(app *v1beta2.SparkApplication, seen lifecycle.Observed, now time.Time) lifecycle.Memory {
+	m := status.Memory(&app.Status)
+	if takeover.Needed(&app.Status) {
+		m = takeover.Complete(app, m, seen, now)
+	}
+	return m
+}
+
+// decision returns what the status shows of a launch besides the state.
+func (d Dialect) decision(l *launched, wanted lifecycle.App, now time.Time) status.Decision {
+	return status.Decision{
+		App: l.Attempt.own, Merged: l.Attempt.app, Wanted: wanted, Now: now,
+		MaxTrackedExecutors: d.MaxTrackedExecutors, Admission: d.Admission, Configuration: l.Configuration,
+	}
 }
 
 // Sources are the fields with the pods of an application.
@@ -128,7 +157,7 @@ func (d Dialect) Executor(app *v1beta2.SparkApplication, attempt int32, id int, 
 	switch {
 	case launch.Changed(d.Defaults, app.Status.Operator, attempt):
 		return nil, launch.ErrDefaultsChanged
-	case driverOnly(&app.Spec):
+	case specification.DriverOnly(&app.Spec):
 		return nil, launch.ErrNoExecutors
 	}
 	return d.next(app, attempt, now).ExecutorOf(id, driver)
@@ -146,7 +175,7 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 		return submit.Objects{}, lifecycle.Bugf("no objects can be rendered for the action %v", action)
 	}
 
-	id := launch.Identity{Number: action.Attempt, ID: submissionID(app, action.Attempt), At: now}
+	id := launch.Identity{Number: action.Attempt, ID: status.SubmissionID(app, action.Attempt), At: now}
 
 	l, objects, err := launch.Attached(action, id, func() *launched { return d.next(app, action.Attempt, now) })
 	if err != nil {
@@ -154,6 +183,41 @@ func (d Dialect) Render(app *v1beta2.SparkApplication, action lifecycle.Action, 
 	}
 
 	objects.Warnings = slices.Concat(objects.Warnings, specWarnings(l))
-	withMonitoring(&objects, l)
+	for _, p := range monitoring.Problems(l.Attempt.app, l.Configuration) {
+		objects.Warnings = append(objects.Warnings, p.Message)
+	}
+
+	if ignored := batch.QueueIgnored(app); ignored != "" {
+		objects.Warnings = append(objects.Warnings, ignored)
+	}
+
+	if config := monitoring.ConfigMap(app, action.Attempt, id.ID); config != nil {
+		objects.Before = slices.Insert(objects.Before, 0, config)
+	}
 	return objects, nil
+}
+
+// Adopt returns copies of those candidates that another operator of this API created for the application
+// (takeover.Adopt).
+func (Dialect) Adopt(app *v1beta2.SparkApplication, candidates []corev1.Pod) []corev1.Pod {
+	return takeover.Adopt(app, candidates)
+}
+
+// InheritedGroup returns the identity of the PodGroup that another operator created for the attempt in the status, if
+// it is no longer needed (takeover.InheritedGroup).
+func (d Dialect) InheritedGroup(app *v1beta2.SparkApplication, seen lifecycle.Observed) *metav1.PartialObjectMetadata {
+	return takeover.InheritedGroup(app, d.Batch, seen)
+}
+
+// Events returns the events of a plan, oldest first.
+func Events(app *v1beta2.SparkApplication, plan lifecycle.Plan) []dialect.Event {
+	return status.Events(app, plan)
+}
+
+// exposer returns the settings by which drivers are made reachable.
+func (d Dialect) exposer() exposure.Exposer { return exposure.Exposer{UI: d.UI, Rules: d.Rules} }
+
+// AuxiliaryObjects returns the auxiliary objects that should exist according to the status that Decide has written.
+func (d Dialect) AuxiliaryObjects(app *v1beta2.SparkApplication, seen lifecycle.Observed) dialect.AuxiliaryObjects {
+	return d.exposer().AuxiliaryObjects(app, seen, func() *v1beta2.SparkApplication { return d.present(app).Attempt.app })
 }

@@ -10,6 +10,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // argoHealth contains the rules of Argo CD's health script (argoproj/argo-cd,
@@ -17,7 +18,8 @@ import (
 // names. RUNNING is healthy once all executors run. Every other state is Progressing. The script indexes
 // applicationState without a check, so it ends in an error if a status has none.
 var argoHealth = map[string]string{
-	"": "Progressing", "SUBMITTED": "Progressing", "PENDING_RERUN": "Progressing", "SUCCEEDING": "Progressing", "UNKNOWN": "Progressing",
+	"": "Progressing", "SUBMITTED": "Progressing", "PENDING_RERUN": "Progressing", "SUCCEEDING": "Progressing",
+	"UNKNOWN":   "Progressing",
 	"COMPLETED": "Healthy",
 	"FAILED":    "Degraded", "SUBMISSION_FAILED": "Degraded", "FAILING": "Degraded",
 	"INVALIDATING": "Missing",
@@ -28,8 +30,10 @@ var argoHealth = map[string]string{
 // kstatus conclude from it. An application that waited for its first submission had conditions, but no state.
 func TestStatusesSuitArgoCDAndKstatus(t *testing.T) {
 	phases := []lifecycle.Phase{
-		lifecycle.New, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Unknown,
-		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
+		lifecycle.New, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling,
+		lifecycle.Running, lifecycle.Unknown,
+		lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended,
+		lifecycle.Resuming, lifecycle.Editing,
 	}
 	for _, phase := range phases {
 		for _, outcome := range []lifecycle.Outcome{"", lifecycle.Succeeded, lifecycle.Failed, lifecycle.Refused} {
@@ -38,18 +42,18 @@ func TestStatusesSuitArgoCDAndKstatus(t *testing.T) {
 				continue // only an attempt that is over has an outcome
 			}
 
-			m := in(phase)
+			m := sparkapp.In(phase)
 			if over {
-				m = in(phase, ended(outcome))
+				m = sparkapp.In(phase, sparkapp.Ended(outcome))
 			}
 
 			if phase == lifecycle.New {
 				m = lifecycle.Memory{Phase: phase}
 			}
 
-			app := sample()
+			app := sparkapp.Sample()
 			app.Generation = 7
-			usual.encode(app, usual.app(app), lifecycle.Plan{Next: m}, lifecycle.Observed{}, t0)
+			usual.encode(app, usual.app(app), lifecycle.Plan{Next: m}, lifecycle.Observed{}, sparkapp.T0)
 
 			text, err := json.Marshal(app.Status)
 			if err != nil {
@@ -59,8 +63,10 @@ func TestStatusesSuitArgoCDAndKstatus(t *testing.T) {
 			var status struct {
 				ApplicationState *struct{ State *string }
 			}
-			if err := json.Unmarshal(text, &status); err != nil || status.ApplicationState == nil || status.ApplicationState.State == nil {
-				t.Errorf("%s %s: the status has no applicationState, so Argo CD's script ends in an error: %s", phase, outcome, text)
+			if err := json.Unmarshal(text, &status); err != nil || status.ApplicationState == nil ||
+				status.ApplicationState.State == nil {
+				t.Errorf("%s %s: the status has no applicationState, so Argo CD's script ends in an error: %s", phase,
+					outcome, text)
 				continue
 			}
 
@@ -70,10 +76,13 @@ func TestStatusesSuitArgoCDAndKstatus(t *testing.T) {
 			}
 
 			if want := argoWants(phase, outcome); health != want {
-				t.Errorf("%s %s: Argo CD shows %s for %q, want %s", phase, outcome, health, *status.ApplicationState.State, want)
+				t.Errorf("%s %s: Argo CD shows %s for %q, want %s", phase, outcome, health,
+					*status.ApplicationState.State, want)
 			}
 
-			if got, want := kstatusOf(app), map[string]string{"Healthy": "Current", "Progressing": "InProgress", "Missing": "InProgress", "Degraded": "Failed"}[health]; got != want && !earlier(phase) {
+			if got, want := kstatusOf(app),
+				map[string]string{"Healthy": "Current", "Progressing": "InProgress", "Missing": "InProgress",
+					"Degraded": "Failed"}[health]; got != want && !earlier(phase) {
 				t.Errorf("%s %s: kstatus concludes %s, and Argo CD %s", phase, outcome, got, health)
 			}
 		}

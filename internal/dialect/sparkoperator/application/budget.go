@@ -2,7 +2,8 @@ package application
 
 import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/status"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -16,10 +17,9 @@ func budgeted(spec *v1beta2.SparkApplicationSpec) bool {
 // this API expect. Two attempts never have a driver at the same time, so all attempts use one name.
 func driverBudget(app *v1beta2.SparkApplication, attempt int32) submit.Objects {
 	return submit.Objects{Before: []submit.Object{expose.DriverBudget(expose.Budget{
-		Namespace: app.Namespace,
-		Name:      DriverPodName(app),
-		Labels:    attemptLabels(app, attempt, submissionID(app, attempt)),
-		Owner:     ownerReference(app),
-		Selector:  map[string]string{sparkoperator.LabelAppName: app.Name, submit.RoleLabel: submit.RoleDriver},
+		Meta: expose.Meta{
+			Namespace: app.Namespace, Name: naming.DriverPodName(app), Labels: naming.AttemptLabels(app, attempt, status.SubmissionID(app, attempt)), Owner: naming.Owner(app),
+		},
+		Selector: naming.DriverSelector(app),
 	})}}
 }

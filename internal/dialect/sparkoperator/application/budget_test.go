@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 var makeBudget = lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.DriverBudget, Attempt: 3}
@@ -36,9 +37,10 @@ metadata:
   - {apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, name: pi, uid: 11111111-2222-4333-8444-555555555555, controller: true, blockOwnerDeletion: true}
 spec: {minAvailable: 1, selector: {matchLabels: {sparkoperator.k8s.io/app-name: pi, spark-role: driver}}}
 `
-	app := appOf(t, `metadata: {labels: {sparkoperator.k8s.io/scheduled-app-name: nightly}}`, `spec: {driverPodDisruptionBudget: true}`)
+	app := sparkapp.Of(t, `metadata: {labels: {sparkoperator.k8s.io/scheduled-app-name: nightly}}`,
+		`spec: {driverPodDisruptionBudget: true}`)
 
-	objects, err := Dialect{}.Render(app, makeBudget, t0)
+	objects, err := Dialect{}.Render(app, makeBudget, sparkapp.T0)
 	if err != nil || len(objects.Before) != 1 || objects.Driver != nil {
 		t.Fatalf("rendered %+v, %v", objects, err)
 	}
@@ -65,9 +67,10 @@ func TestDriverBudgetIsTheDrivers(t *testing.T) {
 		`spec: {}`, `spec: {driver: {podName: mine}}`, `spec: {sparkConf: {spark.kubernetes.driver.pod.name: mine}}`,
 		`spec: {driver: {labels: {sparkoperator.k8s.io/app-name: other}}}`,
 	} {
-		app := appOf(t, piece, `spec: {driverPodDisruptionBudget: true}`)
+		app := sparkapp.Of(t, piece, `spec: {driverPodDisruptionBudget: true}`)
 
-		launch, err := Dialect{}.Render(app, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 3}, t0)
+		launch, err := Dialect{}.Render(app,
+			lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 3}, sparkapp.T0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +80,8 @@ func TestDriverBudgetIsTheDrivers(t *testing.T) {
 			t.Errorf("%s: the budget is %q, the driver %q", piece, budget.GetName(), launch.Driver.Name)
 		}
 
-		selector := fieldtable.Plain(t, budget)["spec"].(map[string]any)["selector"].(map[string]any)["matchLabels"].(map[string]any)
+		selector := fieldtable.Plain(t,
+			budget)["spec"].(map[string]any)["selector"].(map[string]any)["matchLabels"].(map[string]any)
 		for key, value := range selector {
 			if launch.Driver.Labels[key] != value {
 				t.Errorf("%s: it selects %s=%s, the driver has %q", piece, key, value, launch.Driver.Labels[key])
@@ -90,9 +94,11 @@ func TestDriverBudgetIsTheDrivers(t *testing.T) {
 			}
 		}
 
-		for _, key := range []string{sparkoperator.LabelSubmissionID, sparkoperator.LabelAppUID, sparkoperator.LabelAttempt} {
+		for _, key := range []string{sparkoperator.LabelSubmissionID, sparkoperator.LabelAppUID,
+			sparkoperator.LabelAttempt} {
 			if budget.GetLabels()[key] != launch.Driver.Labels[key] {
-				t.Errorf("%s: label %s is %q, the driver's %q", piece, key, budget.GetLabels()[key], launch.Driver.Labels[key])
+				t.Errorf("%s: label %s is %q, the driver's %q", piece, key, budget.GetLabels()[key],
+					launch.Driver.Labels[key])
 			}
 		}
 	}
@@ -101,13 +107,14 @@ func TestDriverBudgetIsTheDrivers(t *testing.T) {
 // TestBudgetIsAskedForWhileItRuns checks that driverPodDisruptionBudget may change at any time, and that the change
 // creates or deletes the budget without a restart of the application.
 func TestBudgetIsAskedForWhileItRuns(t *testing.T) {
-	app := sample()
+	app := sparkapp.Sample()
 	usual := Dialect{Options{MissingGrace: 10 * time.Second}}
-	usual.Decide(app, lifecycle.Observed{}, t0)
+	usual.Decide(app, lifecycle.Observed{}, sparkapp.T0)
 
-	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1, Phase: lifecycle.DriverRunning}}, RemainingAttempts: []int32{1}}
+	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "pi-driver", Attempt: 1,
+		Phase: lifecycle.DriverRunning}}, RemainingAttempts: []int32{1}}
 
-	do := func() []lifecycle.Action { return usual.Decide(app, seen, t0).Actions }
+	do := func() []lifecycle.Action { return usual.Decide(app, seen, sparkapp.T0).Actions }
 	if got := do(); len(got) > 0 {
 		t.Errorf("actions %v without a request", got)
 	}

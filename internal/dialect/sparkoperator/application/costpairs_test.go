@@ -14,6 +14,7 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 	"github.com/sparkoperator/spark-operator/test/kit/worst"
 )
 
@@ -29,14 +30,14 @@ const (
 func onePass(app *v1beta2.SparkApplication) {
 	seen := lifecycle.Observed{Confirmed: true}
 
-	plan := fullDialect.Decide(app, seen, t0)
+	plan := fullDialect.Decide(app, seen, sparkapp.T0)
 	for _, action := range plan.Actions {
 		if action.Verb == lifecycle.Create {
-			_, _ = fullDialect.Render(app, action, t0)
+			_, _ = fullDialect.Render(app, action, sparkapp.T0)
 		}
 	}
 
-	fullDialect.finish(app, seen, plan, t0)
+	fullDialect.finish(app, seen, plan, sparkapp.T0)
 }
 
 // TestConfigurationsCostLittle checks the cost of an application with 512 KiB of Spark configuration, for each group of
@@ -48,7 +49,7 @@ func TestConfigurationsCostLittle(t *testing.T) {
 			n = min(n, mostKeys)
 		}
 
-		app := sample()
+		app := sparkapp.Sample()
 		app.Spec.SparkConf = worst.KeysOf(key, value, n)
 		var took time.Duration
 		allocated := worst.Allocated(func() { took = worst.CPU(1, func() { onePass(app.DeepCopy()) }) })
@@ -70,7 +71,7 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 
 	pairOf := func(parts ...string) func(n int) func() {
 		return func(n int) func() {
-			app := sample()
+			app := sparkapp.Sample()
 			for _, field := range fields {
 				if slices.Contains(parts, field.Path) {
 					field.Fill(app, n)
@@ -79,7 +80,8 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 
 			if slices.Contains(parts, "conf") {
 				app.Spec.SparkConf = map[string]string{}
-				for _, prefix := range []string{"spark.executorEnv.", "spark.kubernetes.driverEnv.", "spark.kubernetes.executor.secretKeyRef."} {
+				for _, prefix := range []string{"spark.executorEnv.", "spark.kubernetes.driverEnv.",
+					"spark.kubernetes.executor.secretKeyRef."} {
 					maps.Copy(app.Spec.SparkConf, worst.KeysOf(prefix+"item-%d", "secret:key", n))
 				}
 			}
@@ -88,9 +90,11 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 	}
 	for _, parts := range [][]string{
 		{".spec.volumes", ".spec.driver.volumeMounts", ".spec.executor.volumeMounts"},
-		{".spec.driver.env", ".spec.executor.env", ".spec.driver.envVars", ".spec.executor.envVars", ".spec.driver.envSecretKeyRefs"},
+		{".spec.driver.env", ".spec.executor.env", ".spec.driver.envVars", ".spec.executor.envVars",
+			".spec.driver.envSecretKeyRefs"},
 		{".spec.driver.env", ".spec.executor.env", "conf"},
-		{".spec.driver.ports", ".spec.driver.sidecars", ".spec.driver.initContainers", ".spec.executor.sidecars", ".spec.executor.ports"},
+		{".spec.driver.ports", ".spec.driver.sidecars", ".spec.driver.initContainers", ".spec.executor.sidecars",
+			".spec.executor.ports"},
 		{".spec.driver.configMaps", ".spec.driver.secrets", ".spec.volumes", ".spec.driver.volumeMounts"},
 		{".metadata.labels", ".spec.driver.labels", ".spec.executor.labels", ".spec.driver.serviceLabels"},
 		{".status.executorState", ".status.conditions", ".status.operator.history"},
@@ -102,12 +106,14 @@ func TestListsThatMeetCostLinearTime(t *testing.T) {
 // TestMountsOnTheTemplatesVolumesCostLinearTime checks the cost of many mounts of volumes that only the template
 // defines. It found a bug: the template was parsed again for each mount.
 func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
-	volumes, mounts := field[v1beta2.SparkApplication](t, ".spec.volumes"), field[v1beta2.SparkApplication](t, ".spec.driver.volumeMounts")
+	volumes, mounts := field[v1beta2.SparkApplication](t, ".spec.volumes"),
+		field[v1beta2.SparkApplication](t, ".spec.driver.volumeMounts")
 	worst.Linear(t, "template and mounts", func(n int) func() {
-		app := sample()
+		app := sparkapp.Sample()
 		volumes.Fill(app, n)
 		mounts.Fill(app, n)
-		app.Spec.Driver.Template = templateOf(t, func(pod *corev1.PodTemplateSpec) { pod.Spec.Volumes = app.Spec.Volumes })
+		app.Spec.Driver.Template = templateOf(t,
+			func(pod *corev1.PodTemplateSpec) { pod.Spec.Volumes = app.Spec.Volumes })
 		app.Spec.Volumes = nil
 		return func() { passes(fullDialect, app.DeepCopy()) }
 	})
@@ -118,7 +124,7 @@ func TestMountsOnTheTemplatesVolumesCostLinearTime(t *testing.T) {
 func TestMountsAtOnePathCostLinearTime(t *testing.T) {
 	mounts := field[v1beta2.SparkApplication](t, ".spec.executor.volumeMounts")
 	worst.Linear(t, "mounts at one path", func(n int) func() {
-		app := sample()
+		app := sparkapp.Sample()
 		mounts.Fill(app, n)
 
 		for i := range app.Spec.Executor.VolumeMounts {

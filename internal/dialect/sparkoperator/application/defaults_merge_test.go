@@ -1,7 +1,6 @@
 package application
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,39 +13,25 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/specification"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
-
-// everyDefault returns settings that contain a default of each kind.
-func everyDefault() *platform.Settings {
-	pod := func() platform.Pod {
-		return platform.Pod{
-			Labels: map[string]string{"team": "platform"}, Annotations: map[string]string{"note": "platform"}, NodeSelector: map[string]string{"disk": "platform"},
-			Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "platform", Env: []corev1.EnvVar{{Name: "REGION", Value: "platform"}},
-			SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)}, PodSecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))},
-		}
-	}
-	return &platform.Settings{
-		Version: "v1", SparkConf: map[string]string{"spark.sql.ansi.enabled": "true", "spark.eventLog.dir": "s3a://platform"},
-		Images: map[string]string{"4.1": "platform:4.1", "": "platform"}, PullSecrets: []string{"platform"}, Driver: pod(), Executor: pod(),
-		Timeouts: platform.Timeouts{DriverStartSeconds: new(int64(1)), RunSeconds: new(int64(0))}, TimeToLiveSeconds: new(int64(60)),
-	}
-}
 
 // launchedPods returns the driver pod and an executor pod with which the application would be launched.
 func launchedPods(t *testing.T, d Dialect, app *v1beta2.SparkApplication) (driver, executor *corev1.Pod) {
 	t.Helper()
 
-	objects, _, err := d.buildAttempt(app, 1, t0)
+	objects, _, err := d.buildAttempt(app, 1, sparkapp.T0)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if executor, err = d.Executor(app, 1, 1, "", t0); err != nil {
+	if executor, err = d.Executor(app, 1, 1, "", sparkapp.T0); err != nil {
 		t.Fatal(err)
 	}
 	return objects.Driver, executor
@@ -70,34 +55,57 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 		got          func(*corev1.Pod) string
 		mine, theirs string
 	}{
-		"a label of the driver":         {map[string]string{"spark.kubernetes.driver.label.team": "default"}, `driver: {labels: {team: mine}}`, "driver", label, "mine", "default"},
-		"a label of executors":          {map[string]string{"spark.kubernetes.executor.label.team": "default"}, `executor: {labels: {team: mine}}`, "executor", label, "mine", "default"},
-		"a variable in env":             {map[string]string{"spark.kubernetes.driverEnv.A": "default"}, `driver: {env: [{name: A, value: mine}]}`, "driver", env("A"), "mine", "default"},
-		"an executors' variable in env": {map[string]string{"spark.executorEnv.A": "default"}, `executor: {env: [{name: A, value: mine}]}`, "executor", env("A"), "mine", "default"},
-		"a variable in envVars":         {map[string]string{"spark.executorEnv.A": "default"}, `executor: {envVars: {A: mine}}`, "executor", env("A"), "mine", "default"},
-		"a variable from a Secret":      {map[string]string{"spark.kubernetes.driverEnv.A": "default"}, `driver: {envSecretKeyRefs: {A: {name: s, key: k}}}`, "driver", env("A"), "secretKeyRef", "default"},
-		"a default Secret over env":     {map[string]string{"spark.kubernetes.driver.secretKeyRef.A": "s:k"}, `driver: {env: [{name: A, value: mine}]}`, "driver", env("A"), "mine", "secretKeyRef"},
-		"a default Secret over envVars": {map[string]string{"spark.kubernetes.driver.secretKeyRef.A": "s:k"}, `driver: {envVars: {A: mine}}`, "driver", env("A"), "mine", "secretKeyRef"},
-		"a default Secret of executors": {map[string]string{"spark.kubernetes.executor.secretKeyRef.A": "s:k"}, `executor: {envVars: {A: mine}}`, "executor", env("A"), "mine", "secretKeyRef"},
-		"a default Secret over a key":   {map[string]string{"spark.kubernetes.executor.secretKeyRef.A": "s:k"}, `sparkConf: {spark.executorEnv.A: mine}`, "executor", env("A"), "mine", "secretKeyRef"},
-		"a node selector of both roles": {map[string]string{"spark.kubernetes.driver.node.selector.disk": "default"}, `nodeSelector: {disk: mine}`, "driver", disk, "mine", "default"},
-		"a node selector of executors":  {map[string]string{"spark.kubernetes.executor.node.selector.disk": "default"}, `nodeSelector: {disk: mine}`, "executor", disk, "mine", "default"},
-		"a node selector in a key":      {map[string]string{"spark.kubernetes.executor.node.selector.disk": "default"}, `sparkConf: {spark.kubernetes.node.selector.disk: mine}`, "executor", disk, "mine", "default"},
-		"a default of both roles":       {map[string]string{"spark.kubernetes.node.selector.disk": "default"}, `executor: {nodeSelector: {disk: mine}}`, "executor", disk, "mine", "default"},
-		"a scheduler":                   {map[string]string{"spark.kubernetes.scheduler.name": "default"}, `executor: {schedulerName: mine}`, "executor", scheduler, "mine", "default"},
-		"a scheduler of both roles":     {map[string]string{"spark.kubernetes.executor.scheduler.name": "default"}, `sparkConf: {spark.kubernetes.scheduler.name: mine}`, "executor", scheduler, "mine", "default"},
-		"the memory":                    {map[string]string{"spark.driver.memory": "2g"}, `driver: {memory: 4g}`, "driver", memory, "4505Mi", "2432Mi"},
-		"the factor of both roles":      {map[string]string{"spark.driver.memoryOverheadFactor": "0.5"}, `memoryOverheadFactor: "1"`, "driver", memory, "2Gi", "1536Mi"},
-		"the factor of executors":       {map[string]string{"spark.executor.memoryOverheadFactor": "0.5"}, `memoryOverheadFactor: "1"`, "executor", memory, "2Gi", "1536Mi"},
-		"the factor in a key":           {map[string]string{"spark.executor.memoryOverheadFactor": "0.5"}, `sparkConf: {spark.kubernetes.memoryOverheadFactor: "1"}`, "executor", memory, "2Gi", "1536Mi"},
-		"Hadoop's ConfigMap":            {map[string]string{"spark.kubernetes.hadoop.configMapName": "default"}, `hadoopConfigMap: mine`, "driver", env("HADOOP_CONF_DIR"), "/etc/hadoop/conf", "/opt/hadoop/conf"},
-		"Hadoop's ConfigMap, executors": {map[string]string{"spark.kubernetes.hadoop.configMapName": "default"}, `hadoopConfigMap: mine`, "executor", env("HADOOP_CONF_DIR"), "/etc/hadoop/conf", "/opt/hadoop/conf"},
-		"an empty value in sparkConf":   {map[string]string{"spark.kubernetes.driver.label.team": "default"}, `sparkConf: {spark.kubernetes.driver.label.team: ""}`, "driver", label, "", "default"},
+		"a label of the driver": {map[string]string{"spark.kubernetes.driver.label.team": "default"},
+			`driver: {labels: {team: mine}}`, "driver", label, "mine", "default"},
+		"a label of executors": {map[string]string{"spark.kubernetes.executor.label.team": "default"},
+			`executor: {labels: {team: mine}}`, "executor", label, "mine", "default"},
+		"a variable in env": {map[string]string{"spark.kubernetes.driverEnv.A": "default"},
+			`driver: {env: [{name: A, value: mine}]}`, "driver", env("A"), "mine", "default"},
+		"an executors' variable in env": {map[string]string{"spark.executorEnv.A": "default"},
+			`executor: {env: [{name: A, value: mine}]}`, "executor", env("A"), "mine", "default"},
+		"a variable in envVars": {map[string]string{"spark.executorEnv.A": "default"},
+			`executor: {envVars: {A: mine}}`, "executor", env("A"), "mine", "default"},
+		"a variable from a Secret": {map[string]string{"spark.kubernetes.driverEnv.A": "default"},
+			`driver: {envSecretKeyRefs: {A: {name: s, key: k}}}`, "driver", env("A"), "secretKeyRef", "default"},
+		"a default Secret over env": {map[string]string{"spark.kubernetes.driver.secretKeyRef.A": "s:k"},
+			`driver: {env: [{name: A, value: mine}]}`, "driver", env("A"), "mine", "secretKeyRef"},
+		"a default Secret over envVars": {map[string]string{"spark.kubernetes.driver.secretKeyRef.A": "s:k"},
+			`driver: {envVars: {A: mine}}`, "driver", env("A"), "mine", "secretKeyRef"},
+		"a default Secret of executors": {map[string]string{"spark.kubernetes.executor.secretKeyRef.A": "s:k"},
+			`executor: {envVars: {A: mine}}`, "executor", env("A"), "mine", "secretKeyRef"},
+		"a default Secret over a key": {map[string]string{"spark.kubernetes.executor.secretKeyRef.A": "s:k"},
+			`sparkConf: {spark.executorEnv.A: mine}`, "executor", env("A"), "mine", "secretKeyRef"},
+		"a node selector of both roles": {map[string]string{"spark.kubernetes.driver.node.selector.disk": "default"},
+			`nodeSelector: {disk: mine}`, "driver", disk, "mine", "default"},
+		"a node selector of executors": {map[string]string{"spark.kubernetes.executor.node.selector.disk": "default"},
+			`nodeSelector: {disk: mine}`, "executor", disk, "mine", "default"},
+		"a node selector in a key": {map[string]string{"spark.kubernetes.executor.node.selector.disk": "default"},
+			`sparkConf: {spark.kubernetes.node.selector.disk: mine}`, "executor", disk, "mine", "default"},
+		"a default of both roles": {map[string]string{"spark.kubernetes.node.selector.disk": "default"},
+			`executor: {nodeSelector: {disk: mine}}`, "executor", disk, "mine", "default"},
+		"a scheduler": {map[string]string{"spark.kubernetes.scheduler.name": "default"},
+			`executor: {schedulerName: mine}`, "executor", scheduler, "mine", "default"},
+		"a scheduler of both roles": {map[string]string{"spark.kubernetes.executor.scheduler.name": "default"},
+			`sparkConf: {spark.kubernetes.scheduler.name: mine}`, "executor", scheduler, "mine", "default"},
+		"the memory": {map[string]string{"spark.driver.memory": "2g"}, `driver: {memory: 4g}`,
+			"driver", memory, "4505Mi", "2432Mi"},
+		"the factor of both roles": {map[string]string{"spark.driver.memoryOverheadFactor": "0.5"},
+			`memoryOverheadFactor: "1"`, "driver", memory, "2Gi", "1536Mi"},
+		"the factor of executors": {map[string]string{"spark.executor.memoryOverheadFactor": "0.5"},
+			`memoryOverheadFactor: "1"`, "executor", memory, "2Gi", "1536Mi"},
+		"the factor in a key": {map[string]string{"spark.executor.memoryOverheadFactor": "0.5"},
+			`sparkConf: {spark.kubernetes.memoryOverheadFactor: "1"}`, "executor", memory, "2Gi", "1536Mi"},
+		"Hadoop's ConfigMap": {map[string]string{"spark.kubernetes.hadoop.configMapName": "default"},
+			`hadoopConfigMap: mine`, "driver", env("HADOOP_CONF_DIR"), "/etc/hadoop/conf", "/opt/hadoop/conf"},
+		"Hadoop's ConfigMap, executors": {map[string]string{"spark.kubernetes.hadoop.configMapName": "default"},
+			`hadoopConfigMap: mine`, "executor", env("HADOOP_CONF_DIR"), "/etc/hadoop/conf", "/opt/hadoop/conf"},
+		"an empty value in sparkConf": {map[string]string{"spark.kubernetes.driver.label.team": "default"},
+			`sparkConf: {spark.kubernetes.driver.label.team: ""}`, "driver", label, "", "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := onPlatform(platform.Settings{SparkConf: test.defaults})
 			for own, want := range map[string]string{"spec: {" + test.own + "}": test.mine, "{}": test.theirs} {
-				driver, executor := launchedPods(t, d, appOf(t, own))
+				driver, executor := launchedPods(t, d, sparkapp.Of(t, own))
 
 				pod := map[string]*corev1.Pod{"driver": driver, "executor": executor}[test.role]
 				if got := test.got(pod); got != want {
@@ -105,51 +113,6 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestMergedDefaults checks the spec that results from defaults of each kind and an application that sets none of them.
-// It also checks that the names of the used settings are sorted and unique.
-func TestMergedDefaults(t *testing.T) {
-	app := appOf(t, "spec: {sparkConf: {spark.eventLog.dir: mine}}")
-	app.Spec.Image = nil
-	filled := merge(&app.Spec, nil, everyDefault())
-
-	want := []string{
-		"driver.annotations[note]", "driver.env[REGION]", "driver.labels[team]", "driver.nodeSelector[disk]", "driver.podSecurityContext.fsGroup", "driver.priorityClassName",
-		"driver.securityContext.readOnlyRootFilesystem", "driver.tolerations",
-		"executor.annotations[note]", "executor.env[REGION]", "executor.labels[team]", "executor.nodeSelector[disk]", "executor.podSecurityContext.fsGroup",
-		"executor.priorityClassName", "executor.securityContext.readOnlyRootFilesystem", "executor.tolerations",
-		"imagePullSecrets", "images[4.1]", "timeToLiveSeconds", "timeouts.driverStartSeconds", "timeouts.runSeconds",
-	}
-	if diff := cmp.Diff(want, filled); diff != "" {
-		t.Errorf("settings (-want +got):\n%s", diff)
-	}
-
-	if diff := cmp.Diff(map[string]string{"spark.eventLog.dir": "mine", "spark.sql.ansi.enabled": "true"}, app.Spec.SparkConf); diff != "" {
-		t.Errorf("sparkConf (-want +got):\n%s", diff)
-	}
-
-	if sparkoperator.StringValue(app.Spec.Image) != "platform:4.1" || app.Spec.Timeouts != nil || app.Spec.TimeToLiveSeconds != nil {
-		t.Errorf("image %v, timeouts %v, time to live %v", app.Spec.Image, app.Spec.Timeouts, app.Spec.TimeToLiveSeconds)
-	}
-
-	for role, container := range map[string]string{"driver": "spark-kubernetes-driver", "executor": "spark-kubernetes-executor"} {
-		raw := map[string]*runtime.RawExtension{"driver": app.Spec.Driver.Template, "executor": app.Spec.Executor.Template}[role]
-		pod := dialect.PodTemplate(raw)
-		wantPod := corev1.PodTemplateSpec{}
-		wantPod.Labels, wantPod.Annotations = map[string]string{"team": "platform"}, map[string]string{"note": "platform"}
-
-		wantPod.Spec = corev1.PodSpec{
-			NodeSelector: map[string]string{"disk": "platform"}, Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "platform",
-			SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "platform"}},
-			Containers: []corev1.Container{{
-				Name: container, Env: []corev1.EnvVar{{Name: "REGION", Value: "platform"}}, SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
-			}},
-		}
-		if diff := cmp.Diff(wantPod, pod); diff != "" {
-			t.Errorf("template of the %s (-want +got):\n%s", role, diff)
-		}
 	}
 }
 
@@ -175,10 +138,10 @@ spec:
 // TestMergeLeavesTheApplicationAlone checks that merging changes no map, list or template of the stored application,
 // and that the copy for the launch keeps every value of the user.
 func TestMergeLeavesTheApplicationAlone(t *testing.T) {
-	app := appOf(t, ofEveryKind)
-	settings := everyDefault()
-	before, defaults := app.DeepCopy(), everyDefault()
-	l := Dialect{Options{Defaults: settings}}.next(app, 1, t0)
+	app := sparkapp.Of(t, ofEveryKind)
+	settings := sparkapp.EveryDefault()
+	before, defaults := app.DeepCopy(), sparkapp.EveryDefault()
+	l := Dialect{Options{Defaults: settings}}.next(app, 1, sparkapp.T0)
 
 	merged := l.Attempt.app
 	if diff := cmp.Diff(before, app) + cmp.Diff(defaults, settings); diff != "" {
@@ -189,8 +152,10 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 		t.Errorf("the copy has other metadata or another status:\n%s", diff)
 	}
 
-	driver, executor := dialect.PodTemplate(merged.Spec.Driver.Template), dialect.PodTemplate(merged.Spec.Executor.Template)
-	if got := driver.Spec.Containers; len(got) != 2 || got[0].Name != "side" || len(got[0].Env) > 0 || lastOf(got[1].Env, "B") != "mine" || lastOf(got[1].Env, "REGION") != "platform" || got[1].SecurityContext != nil {
+	driver, executor := rawtemplate.Pod(merged.Spec.Driver.Template), rawtemplate.Pod(merged.Spec.Executor.Template)
+	if got := driver.Spec.Containers; len(got) != 2 || got[0].Name != "side" || len(got[0].Env) > 0 ||
+		lastOf(got[1].Env, "B") != "mine" || lastOf(got[1].Env, "REGION") != "platform" ||
+		got[1].SecurityContext != nil {
 		t.Errorf("the driver's containers are %+v", got)
 	}
 
@@ -198,11 +163,13 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 		t.Errorf("the driver's tolerations are %+v", got)
 	}
 
-	if c, p := merged.Spec.Driver.SecurityContext, merged.Spec.Driver.PodSecurityContext; *c.RunAsUser != 5 || !*c.ReadOnlyRootFilesystem || *p.RunAsGroup != 5 || *p.FSGroup != 7 || driver.Spec.SecurityContext != nil {
+	if c, p := merged.Spec.Driver.SecurityContext, merged.Spec.Driver.PodSecurityContext; *c.RunAsUser != 5 ||
+		!*c.ReadOnlyRootFilesystem || *p.RunAsGroup != 5 || *p.FSGroup != 7 || driver.Spec.SecurityContext != nil {
 		t.Errorf("the driver's security contexts are %+v, %+v", c, p)
 	}
 
-	if got := executor.Spec.Containers; len(got) != 2 || lastOf(got[0].Env, "REGION") != "" || lastOf(got[1].Env, "REGION") != "platform" || *got[1].SecurityContext.RunAsUser != 6 {
+	if got := executor.Spec.Containers; len(got) != 2 || lastOf(got[0].Env, "REGION") != "" ||
+		lastOf(got[1].Env, "REGION") != "platform" || *got[1].SecurityContext.RunAsUser != 6 {
 		t.Errorf("the executors' containers are %+v", got)
 	}
 
@@ -210,8 +177,10 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 		t.Errorf("the executors' image pull secrets are %+v", got)
 	}
 
-	if l.Attempt.hash() != Hash(&app.Spec) || Hash(&merged.Spec) == Hash(&app.Spec) {
-		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", l.Attempt.hash(), Hash(&app.Spec))
+	if l.Attempt.hash() != specification.Hash(&app.Spec) ||
+		specification.Hash(&merged.Spec) == specification.Hash(&app.Spec) {
+		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", l.Attempt.hash(),
+			specification.Hash(&app.Spec))
 	}
 }
 
@@ -219,11 +188,11 @@ func TestMergeLeavesTheApplicationAlone(t *testing.T) {
 // is not copied.
 func TestMergingTwiceEqualsMergingOnce(t *testing.T) {
 	for _, piece := range []string{"{}", ofEveryKind} {
-		app := appOf(t, piece)
-		merge(&app.Spec, app.Labels, everyDefault())
+		app := sparkapp.Of(t, piece)
+		specification.Merge(&app.Spec, app.Labels, sparkapp.EveryDefault())
 		once := app.DeepCopy()
 
-		filled := merge(&app.Spec, app.Labels, everyDefault())
+		filled := specification.Merge(&app.Spec, app.Labels, sparkapp.EveryDefault())
 		if diff := cmp.Diff(once, app); diff != "" {
 			t.Errorf("a second merge changes the spec:\n%s", diff)
 		}
@@ -233,111 +202,20 @@ func TestMergingTwiceEqualsMergingOnce(t *testing.T) {
 		}
 	}
 
-	plain := sample()
-	if a := (Dialect{}).next(plain, 1, t0).Attempt; a.app != plain || a.defaults.Settings != nil {
+	plain := sparkapp.Sample()
+	if a := (Dialect{}).next(plain, 1, sparkapp.T0).Attempt; a.app != plain || a.defaults.Settings != nil {
 		t.Error("without defaults, the application is copied")
-	}
-}
-
-// TestTypedFieldsOverKeys checks which keys get no default, because the spec sets the same thing in another way. Each
-// part of a spec must keep only its own keys from having a default.
-func TestTypedFieldsOverKeys(t *testing.T) {
-	blocked := map[string][]string{
-		``:                            nil,
-		`imagePullPolicy: ""`:         nil,
-		`imagePullPolicy: Always`:     {"spark.kubernetes.container.image.pullPolicy"},
-		`imagePullSecrets: []`:        nil,
-		`imagePullSecrets: [s]`:       {"spark.kubernetes.container.image.pullSecrets"},
-		`pythonVersion: "3"`:          {"spark.kubernetes.pyspark.pythonVersion"},
-		`hadoopConfigMap: ""`:         nil,
-		`hadoopConfigMap: c`:          {"spark.kubernetes.hadoop.configMapName"},
-		`memoryOverheadFactor: "1"`:   {"spark.driver.memoryOverheadFactor", "spark.executor.memoryOverheadFactor", "spark.kubernetes.memoryOverheadFactor"},
-		`dynamicAllocation: {}`:       {"spark.dynamicAllocation.enabled", "spark.dynamicAllocation.maxExecutors"},
-		`nodeSelector: {disk: ssd}`:   {"spark.kubernetes.driver.node.selector.disk", "spark.kubernetes.executor.node.selector.disk"},
-		`driver: {envVars: {A: ""}}`:  {"spark.kubernetes.driver.secretKeyRef.A"},
-		`executor: {envVars: {A: x}}`: {"spark.kubernetes.executor.secretKeyRef.A"},
-		`driver: {envSecretKeyRefs: {A: {name: s, key: k}}}`:       {"spark.kubernetes.driver.secretKeyRef.A", "spark.kubernetes.driverEnv.A"},
-		`executor: {envSecretKeyRefs: {A: {name: s, key: k}}}`:     {"spark.executorEnv.A", "spark.kubernetes.executor.secretKeyRef.A"},
-		`sparkConf: {spark.kubernetes.driverEnv.A: ""}`:            {"spark.kubernetes.driver.secretKeyRef.A"},
-		`sparkConf: {spark.kubernetes.node.selector.disk: ssd}`:    {"spark.kubernetes.driver.node.selector.disk", "spark.kubernetes.executor.node.selector.disk"},
-		`sparkConf: {spark.kubernetes.memoryOverheadFactor: "1"}`:  {"spark.driver.memoryOverheadFactor", "spark.executor.memoryOverheadFactor"},
-		`sparkConf: {spark.kubernetes.scheduler.name: s}`:          {"spark.kubernetes.driver.scheduler.name", "spark.kubernetes.executor.scheduler.name"},
-		`dynamicAllocation: {enabled: true}`:                       nil,
-		`driver: {nodeSelector: {disk: ssd}, schedulerName: mine}`: nil,
-	}
-
-	all := map[string]bool{"spark.sql.ansi.enabled": true, "spark.kubernetes.driver.secretKeyRef.B": true, "spark.kubernetes.driver.node.selector.zone": true, "spark.dynamicAllocationX": true}
-	for _, keys := range blocked {
-		for _, key := range keys {
-			all[key] = true
-		}
-	}
-
-	for piece, want := range blocked {
-		app := appOf(t, "spec: {"+piece+"}")
-
-		var got []string
-		for _, key := range slices.Sorted(maps.Keys(all)) {
-			if typedSets(app, key) {
-				got = append(got, key)
-			}
-		}
-
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", piece, diff)
-		}
-	}
-}
-
-// TestTakenSettings checks which settings of a pod count as set outside its template. The other role's settings do not
-// count.
-func TestTakenSettings(t *testing.T) {
-	spec := &appOf(t, `
-spec:
-  imagePullSecrets: [s]
-  nodeSelector: {all: a}
-  hadoopConfigMap: h
-  sparkConf: {spark.kubernetes.driver.label.conf: a, spark.kubernetes.driver.annotation.conf: a, spark.kubernetes.driverEnv.CONF: a, spark.executorEnv.OTHER: a}
-  driver:
-    labels: {own: a}
-    annotations: {note: a}
-    env: [{name: A}]
-    envVars: {B: a}
-    envSecretKeyRefs: {C: {name: s, key: k}}
-    securityContext: {}
-  executor: {labels: {other: a}, podSecurityContext: {}}`).Spec
-	labels := map[string]string{"app": "a"}
-	driver, executor := takenBy(spec, labels, "driver", &spec.Driver.SparkPodSpec), takenBy(spec, labels, "executor", &spec.Executor.SparkPodSpec)
-
-	var got []string
-	for _, name := range []string{"A", "B", "C", "CONF", "OTHER", "HADOOP_CONF_DIR", "SPARK_CONF_DIR", ""} {
-		got = append(got, fmt.Sprintf("%s %t %t", name, driver.Env(name), executor.Env(name)))
-	}
-
-	for _, key := range []string{"labels own", "labels other", "labels app", "labels conf", "labels note", "annotations note", "annotations conf", "annotations app", "nodeSelector all", "nodeSelector own"} {
-		field, key, _ := strings.Cut(key, " ")
-		got = append(got, fmt.Sprintf("%s[%s] %t %t", field, key, driver.Key(field, key), executor.Key(field, key)))
-	}
-
-	want := []string{
-		"A true false", "B true false", "C true false", "CONF true false", "OTHER false true", "HADOOP_CONF_DIR true true", "SPARK_CONF_DIR false false", " false false",
-		"labels[own] true false", "labels[other] false true", "labels[app] true true", "labels[conf] true false", "labels[note] false false",
-		"annotations[note] true false", "annotations[conf] true false", "annotations[app] false false", "nodeSelector[all] true true", "nodeSelector[own] false false",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("set outside the template, driver and executor (-want +got):\n%s", diff)
-	}
-
-	if !driver.PullSecrets || !driver.Security || driver.PodSecurity || executor.Security || !executor.PodSecurity {
-		t.Errorf("driver %+v, executor %+v", driver, executor)
 	}
 }
 
 // TestDefaultsOfALaunchedAttempt checks which defaults count in decisions about an attempt: those in the status if our
 // operator launched it, none if another operator did, and the present ones before the first launch.
 func TestDefaultsOfALaunchedAttempt(t *testing.T) {
-	present := &platform.Settings{Version: "v2", SparkConf: map[string]string{"spark.ui.port": "2"}, Timeouts: platform.Timeouts{RunSeconds: new(int64(2))}, TimeToLiveSeconds: new(int64(20))}
-	stored := (&platform.Settings{Version: "v1", SparkConf: map[string]string{"spark.ui.port": "1", "spark.sql.ansi.enabled": "true"}, Timeouts: platform.Timeouts{RunSeconds: new(int64(1))}}).Remember()
+	present := &platform.Settings{Version: "v2", SparkConf: map[string]string{"spark.ui.port": "2"},
+		Timeouts: platform.Timeouts{RunSeconds: new(int64(2))}, TimeToLiveSeconds: new(int64(20))}
+	stored := (&platform.Settings{Version: "v1",
+		SparkConf: map[string]string{"spark.ui.port": "1", "spark.sql.ansi.enabled": "true"},
+		Timeouts:  platform.Timeouts{RunSeconds: new(int64(1))}}).Remember()
 	status := func(attempt int32, defaults *statusv1.OperatorDefaults) v1beta2.SparkApplicationStatus {
 		return v1beta2.SparkApplicationStatus{Operator: &statusv1.OperatorStatus{Attempt: attempt, Defaults: defaults}}
 	}
@@ -350,7 +228,8 @@ func TestDefaultsOfALaunchedAttempt(t *testing.T) {
 		port     string
 		run, ttl time.Duration
 	}{
-		"before the first pass":               {present, v1beta2.SparkApplicationStatus{}, "2", 2 * time.Second, 20 * time.Second},
+		"before the first pass": {present, v1beta2.SparkApplicationStatus{}, "2", 2 * time.Second,
+			20 * time.Second},
 		"before the first attempt":            {present, status(0, nil), "2", 2 * time.Second, 20 * time.Second},
 		"an attempt with other defaults":      {present, status(3, stored), "1", time.Second, 20 * time.Second},
 		"an attempt without defaults":         {present, status(3, nil), "", time.Hour, 20 * time.Second},
@@ -360,9 +239,13 @@ func TestDefaultsOfALaunchedAttempt(t *testing.T) {
 		"nothing":                             {nil, v1beta2.SparkApplicationStatus{}, "", time.Hour, 5 * time.Second},
 	} {
 		for _, own := range []map[string]string{nil, {"spark.a": "mine"}, {"spark.ui.port": "mine"}} {
-			app := sample(func(app *v1beta2.SparkApplication) { app.Spec.SparkConf, app.Status = maps.Clone(own), test.status })
+			app := sparkapp.Sample(func(app *v1beta2.SparkApplication) {
+				app.Spec.SparkConf,
+					app.Status = maps.Clone(own), test.status
+			})
 			before := app.DeepCopy()
-			a := Dialect{Options{Defaults: test.defaults, Limits: limit, DefaultTTL: 5 * time.Second}}.present(app).Attempt
+			a := Dialect{Options{Defaults: test.defaults, Limits: limit,
+				DefaultTTL: 5 * time.Second}}.present(app).Attempt
 
 			port := test.port
 			if text, set := own["spark.ui.port"]; set {
@@ -374,38 +257,16 @@ func TestDefaultsOfALaunchedAttempt(t *testing.T) {
 			}
 
 			wanted := a.wanted()
-			if wanted.Deadlines.Run != test.run || wanted.Deadlines.DriverStart != time.Minute || *wanted.TTL != test.ttl || wanted.SpecHash != Hash(&before.Spec) {
-				t.Errorf("%s: deadlines %+v, time to live %v, hash %s", name, wanted.Deadlines, *wanted.TTL, wanted.SpecHash)
+			if wanted.Deadlines.Run != test.run || wanted.Deadlines.DriverStart != time.Minute ||
+				*wanted.TTL != test.ttl || wanted.SpecHash != specification.Hash(&before.Spec) {
+				t.Errorf("%s: deadlines %+v, time to live %v, hash %s", name, wanted.Deadlines, *wanted.TTL,
+					wanted.SpecHash)
 			}
 
 			if diff := cmp.Diff(before, app); diff != "" {
 				t.Errorf("%s: the application was changed:\n%s", name, diff)
 			}
 		}
-	}
-}
-
-// TestOwnLimitsHaveTheNamesOfSettings checks that the application's own timeouts have the names of the platform's
-// settings, so that an own value, even 0, is not reported as a default.
-func TestOwnLimitsHaveTheNamesOfSettings(t *testing.T) {
-	settings := &platform.Settings{
-		Timeouts:          platform.Timeouts{DriverStartSeconds: new(int64(1)), DriverReadySeconds: new(int64(2)), ExecutorsStartSeconds: new(int64(3)), RunSeconds: new(int64(4))},
-		TimeToLiveSeconds: new(int64(5)),
-	}
-	for piece, want := range map[string][]string{
-		`{}`:                                                 {"timeToLiveSeconds", "timeouts.driverReadySeconds", "timeouts.driverStartSeconds", "timeouts.executorsStartSeconds", "timeouts.runSeconds"},
-		`{timeouts: {driverStartSeconds: 0}}`:                {"timeToLiveSeconds", "timeouts.driverReadySeconds", "timeouts.executorsStartSeconds", "timeouts.runSeconds"},
-		`{timeouts: {driverReadySeconds: 0}}`:                {"timeToLiveSeconds", "timeouts.driverStartSeconds", "timeouts.executorsStartSeconds", "timeouts.runSeconds"},
-		`{timeouts: {executorsStartSeconds: 0}}`:             {"timeToLiveSeconds", "timeouts.driverReadySeconds", "timeouts.driverStartSeconds", "timeouts.runSeconds"},
-		`{timeouts: {runSeconds: 0}, timeToLiveSeconds: 99}`: {"timeouts.driverReadySeconds", "timeouts.driverStartSeconds", "timeouts.executorsStartSeconds"},
-	} {
-		if diff := cmp.Diff(want, settings.UsedLimits(ownLimits(&appOf(t, "spec: "+piece).Spec))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", piece, diff)
-		}
-	}
-
-	if got := limits(asTimeouts(settings.Timeouts), lifecycle.Deadlines{}); got != (lifecycle.Deadlines{DriverStart: time.Second, DriverReady: 2 * time.Second, ExecutorsStart: 3 * time.Second, Run: 4 * time.Second}) {
-		t.Errorf("the deadlines are %+v", got)
 	}
 }
 
@@ -418,13 +279,14 @@ func TestDefaultsAreStoredAtTheLaunch(t *testing.T) {
 		before, next int32
 		want         string
 	}{
-		"a launch":                  {everyDefault(), 1, 2, "v1"},
-		"no launch":                 {everyDefault(), 2, 2, "v0"},
+		"a launch":                  {sparkapp.EveryDefault(), 1, 2, "v1"},
+		"no launch":                 {sparkapp.EveryDefault(), 2, 2, "v0"},
 		"a launch without defaults": {nil, 1, 2, ""},
 	} {
-		app := sample()
+		app := sparkapp.Sample()
 		app.Status.Operator = &statusv1.OperatorStatus{Defaults: old}
-		launch.Remember(test.defaults, app.Status.Operator, lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
+		launch.Remember(test.defaults, app.Status.Operator, lifecycle.Memory{Attempt: test.before},
+			lifecycle.Memory{Attempt: test.next})
 
 		got := ""
 		if app.Status.Operator.Defaults != nil {
@@ -436,8 +298,8 @@ func TestDefaultsAreStoredAtTheLaunch(t *testing.T) {
 		}
 	}
 
-	foreign := sample()
-	launch.Remember(everyDefault(), foreign.Status.Operator, lifecycle.Memory{}, lifecycle.Memory{Attempt: 1})
+	foreign := sparkapp.Sample()
+	launch.Remember(sparkapp.EveryDefault(), foreign.Status.Operator, lifecycle.Memory{}, lifecycle.Memory{Attempt: 1})
 
 	if foreign.Status.Operator != nil {
 		t.Errorf("the status of another operator has %+v", foreign.Status.Operator)
@@ -448,7 +310,8 @@ func TestDefaultsAreStoredAtTheLaunch(t *testing.T) {
 // they are, and that merging twice equals merging once.
 func FuzzMerge(f *testing.F) {
 	for _, template := range []string{
-		``, `null`, `{}`, `[]`, `{"spec":7}`, `{"spec":{"containers":[]}}`, `{"spec":{"containers":[7,null,{}]}}`, `{"spec":{"containers":{}},"metadata":[]}`,
+		``, `null`, `{}`, `[]`, `{"spec":7}`, `{"spec":{"containers":[]}}`, `{"spec":{"containers":[7,null,{}]}}`,
+		`{"spec":{"containers":{}},"metadata":[]}`,
 		`{"metadata":{"labels":{"team":null}},"spec":{"tolerations":"x","containers":[{"name":"spark-kubernetes-driver","env":[{"name":"REGION"}]}]}}`,
 		`{"spec":{"securityContext":{"fsGroup":1},"priority":0,"imagePullSecrets":[]}}`,
 	} {
@@ -458,11 +321,12 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte(`{}`), "spark.kubernetes.driver.podTemplateContainerName", "other")
 	f.Add([]byte(`{}`), "spark.kubernetes.driver.label.team", "")
 	f.Fuzz(func(t *testing.T, template []byte, key, value string) {
-		app := sample()
-		app.Spec.SparkConf, app.Spec.Driver.Template = map[string]string{key: value}, &runtime.RawExtension{Raw: slices.Clone(template)}
+		app := sparkapp.Sample()
+		app.Spec.SparkConf, app.Spec.Driver.Template = map[string]string{key: value},
+			&runtime.RawExtension{Raw: slices.Clone(template)}
 		before := app.DeepCopy()
 
-		launched := Dialect{Options{Defaults: everyDefault()}}.next(app, 1, t0).Attempt.app
+		launched := Dialect{Options{Defaults: sparkapp.EveryDefault()}}.next(app, 1, sparkapp.T0).Attempt.app
 		if diff := cmp.Diff(before, app); diff != "" {
 			t.Fatalf("the application was changed:\n%s", diff)
 		}
@@ -471,13 +335,14 @@ func FuzzMerge(f *testing.F) {
 			t.Errorf("%q is %q, want %q", key, got, value)
 		}
 
-		was, is := sparkoperator.CheckTemplate("t", app.Spec.Driver.Template), sparkoperator.CheckTemplate("t", launched.Spec.Driver.Template)
+		was, is := sparkoperator.CheckTemplate("t", app.Spec.Driver.Template),
+			sparkoperator.CheckTemplate("t", launched.Spec.Driver.Template)
 		if len(was) == 0 && len(is) > 0 {
 			t.Errorf("the template %s becomes %s: %v", template, launched.Spec.Driver.Template.Raw, is)
 		}
 
 		again := launched.DeepCopy()
-		merge(&again.Spec, again.Labels, everyDefault())
+		specification.Merge(&again.Spec, again.Labels, sparkapp.EveryDefault())
 
 		if diff := cmp.Diff(launched, again); diff != "" {
 			t.Errorf("a second merge changes the spec:\n%s", diff)

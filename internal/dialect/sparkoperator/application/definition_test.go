@@ -10,6 +10,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
 	"github.com/sparkoperator/spark-operator/test/kit/effort"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // checkStorable fails the test if the CustomResourceDefinition rejects the application.
@@ -23,9 +24,12 @@ func checkStorable(t *testing.T, app *v1beta2.SparkApplication) {
 
 // pieces are fragments of the random texts that TestDefinitionRefusesNoTextThatAPassAccepts writes into fields.
 var pieces = []string{
-	"", "", " ", "\t", "\n", "\v", "\x00", "\u0085", "\u00a0", "\u2003", "\u3000", "+", "-", "0", "1", "9", "42", ".", ",", "_", "e", "E", "e3", "E-2",
-	"k", "K", "m", "M", "g", "G", "t", "T", "P", "b", "B", "kb", "GB", "Ki", "Gi", "n", "u", "i", "%", "0x", "p1", "4g", "4Gi", "40 G", "inf", "Infinity", "NaN", "${", "}", "${spark.x}",
-	"a", "Z", "=", `"`, "'", "/", "://", "http", "https", "k8s://", "local", "local://", "spark-ui", "local[*]", "s3a://b",
+	"", "", " ", "\t", "\n", "\v", "\x00", "\u0085", "\u00a0", "\u2003", "\u3000", "+", "-", "0", "1", "9", "42", ".",
+	",", "_", "e", "E", "e3", "E-2",
+	"k", "K", "m", "M", "g", "G", "t", "T", "P", "b", "B", "kb", "GB", "Ki", "Gi", "n", "u", "i", "%", "0x", "p1", "4g",
+	"4Gi", "40 G", "inf", "Infinity", "NaN", "${", "}", "${spark.x}",
+	"a", "Z", "=", `"`, "'", "/", "://", "http", "https", "k8s://", "local", "local://", "spark-ui", "local[*]",
+	"s3a://b",
 }
 
 // textFields are the fields of an application whose texts the CustomResourceDefinition checks.
@@ -46,7 +50,10 @@ var textFields = map[string]func(*v1beta2.SparkApplicationSpec, *string){
 	"executor.coreLimit":      func(s *v1beta2.SparkApplicationSpec, v *string) { s.Executor.CoreLimit = v },
 	"memoryOverheadFactor":    func(s *v1beta2.SparkApplicationSpec, v *string) { s.MemoryOverheadFactor = v },
 	"mainClass":               func(s *v1beta2.SparkApplicationSpec, v *string) { s.MainClass = v },
-	"mainApplicationFile":     func(s *v1beta2.SparkApplicationSpec, v *string) { s.MainApplicationFile, s.MainClass = *v, nil },
+	"mainApplicationFile": func(s *v1beta2.SparkApplicationSpec, v *string) {
+		s.MainApplicationFile,
+			s.MainClass = *v, nil
+	},
 	"monitoring.metricsPropertiesFile": func(s *v1beta2.SparkApplicationSpec, v *string) {
 		s.Monitoring = &v1beta2.MonitoringSpec{MetricsPropertiesFile: v}
 	},
@@ -57,8 +64,10 @@ var textFields = map[string]func(*v1beta2.SparkApplicationSpec, *string){
 		s.Monitoring = &v1beta2.MonitoringSpec{Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/j", ConfigFile: v}}
 	},
 	"monitoring.prometheus.portName": func(s *v1beta2.SparkApplicationSpec, v *string) {
-		s.Monitoring = &v1beta2.MonitoringSpec{ExposeExecutorMetrics: true, Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/j", PortName: v}}
-		s.Executor.Ports = []v1beta2.Port{{Name: "a", Protocol: "TCP", ContainerPort: 8090}, {Name: "aa", Protocol: "TCP", ContainerPort: 1}}
+		s.Monitoring = &v1beta2.MonitoringSpec{ExposeExecutorMetrics: true,
+			Prometheus: &v1beta2.PrometheusSpec{JmxExporterJar: "/j", PortName: v}}
+		s.Executor.Ports = []v1beta2.Port{{Name: "a", Protocol: "TCP", ContainerPort: 8090},
+			{Name: "aa", Protocol: "TCP", ContainerPort: 1}}
 	},
 	"sparkConf key": func(s *v1beta2.SparkApplicationSpec, v *string) {
 		s.SparkConf = map[string]string{"spark.kubernetes.authenticate" + *v: "x"}
@@ -67,7 +76,8 @@ var textFields = map[string]func(*v1beta2.SparkApplicationSpec, *string){
 		s.Driver.Labels = map[string]string{"sparkoperator.dev" + *v: "x"}
 	},
 	"nodeSelector": func(s *v1beta2.SparkApplicationSpec, v *string) {
-		s.NodeSelector, s.Driver.NodeSelector, s.Executor.NodeSelector = map[string]string{"a": *v}, map[string]string{}, nil
+		s.NodeSelector, s.Driver.NodeSelector, s.Executor.NodeSelector = map[string]string{"a": *v},
+			map[string]string{}, nil
 	},
 }
 
@@ -90,8 +100,8 @@ func TestDefinitionRefusesNoTextThatAPassAccepts(t *testing.T) {
 
 			value := text.String()
 
-			app := sample(func(a *v1beta2.SparkApplication) { set(&a.Spec, &value) })
-			if len(usual.Review(app, t0).Faults) > 0 {
+			app := sparkapp.Sample(func(a *v1beta2.SparkApplication) { set(&a.Spec, &value) })
+			if len(usual.Review(app, sparkapp.T0).Faults) > 0 {
 				refused++
 				continue
 			}

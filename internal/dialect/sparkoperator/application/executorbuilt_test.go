@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // TestExecutorIsSparksOwn compares the executor pod that the operator sends to the API server in a dry run with the pod
@@ -26,7 +27,7 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				app, want := executorOf(t, name, version)
 
-				r, err := Dialect{}.request(app, 1, t0)
+				r, err := Dialect{}.request(app, 1, sparkapp.T0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -54,17 +55,19 @@ func TestExecutorIsSparksOwn(t *testing.T) {
 // TestExecutorOfAnApplication checks that the pod of the dry run has the labels, namespace and owner of an executor
 // that the driver would create, even if spark-submit created the driver.
 func TestExecutorOfAnApplication(t *testing.T) {
-	for _, piece := range []string{`spec: {}`, `spec: {submission: {mode: SparkSubmit}}`, `spec: {mainApplicationFile: "s3a://b/a.jar", mainClass: null}`} {
-		app := appOf(t, piece)
+	for _, piece := range []string{`spec: {}`, `spec: {submission: {mode: SparkSubmit}}`,
+		`spec: {mainApplicationFile: "s3a://b/a.jar", mainClass: null}`} {
+		app := sparkapp.Of(t, piece)
 		app.Status.SparkApplicationID = "spark-application-1"
 
-		pod, err := Dialect{}.Executor(app, 2, 4, "driver", t0)
+		pod, err := Dialect{}.Executor(app, 2, 4, "driver", sparkapp.T0)
 		if err != nil {
 			t.Fatalf("%s: %v", piece, err)
 		}
 
 		want := map[string]string{
-			sparkoperator.LabelAttempt: "2", sparkoperator.LabelAppUID: string(app.UID), "spark-role": "executor", "spark-exec-id": "4", "spark-app-selector": "spark-application-1",
+			sparkoperator.LabelAttempt: "2", sparkoperator.LabelAppUID: string(app.UID), "spark-role": "executor",
+			"spark-exec-id": "4", "spark-app-selector": "spark-application-1",
 		}
 		for key, value := range want {
 			if pod.Labels[key] != value {
@@ -72,12 +75,14 @@ func TestExecutorOfAnApplication(t *testing.T) {
 			}
 		}
 
-		if pod.Namespace != "jobs" || pod.OwnerReferences[1].UID != "driver" || pod.OwnerReferences[1].Name != "pi-driver" {
+		if pod.Namespace != "jobs" || pod.OwnerReferences[1].UID != "driver" ||
+			pod.OwnerReferences[1].Name != "pi-driver" {
 			t.Errorf("%s: it is in %s, of %v", piece, pod.Namespace, pod.OwnerReferences)
 		}
 	}
 
-	if _, err := (Dialect{}).Executor(appOf(t, `spec: {executor: {memoryLimit: much}}`), 1, 1, "", t0); err == nil {
+	if _, err := (Dialect{}).Executor(sparkapp.Of(t, `spec: {executor: {memoryLimit: much}}`), 1, 1, "",
+		sparkapp.T0); err == nil {
 		t.Error("what cannot be rendered is")
 	}
 }
@@ -116,7 +121,8 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	}
 
 	for i := range spark.VolumeMounts {
-		spark.VolumeMounts[i].MountPath = localDir.ReplaceAllString(spark.VolumeMounts[i].MountPath, "/var/data/spark-UUID")
+		spark.VolumeMounts[i].MountPath = localDir.ReplaceAllString(spark.VolumeMounts[i].MountPath,
+			"/var/data/spark-UUID")
 	}
 
 	slices.SortStableFunc(spark.Env, func(a, b corev1.EnvVar) int {
@@ -124,7 +130,8 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 	})
 	byName := func(a, b corev1.Volume) int { return cmp.Compare(a.Name, b.Name) }
 	slices.SortStableFunc(pod.Spec.Volumes, byName)
-	slices.SortStableFunc(spark.VolumeMounts, func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })
+	slices.SortStableFunc(spark.VolumeMounts,
+		func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })
 
 	out := fieldtable.Plain(t, pod)
 	out["last"] = last
@@ -135,11 +142,12 @@ func settled(t *testing.T, pod *corev1.Pod) map[string]any {
 // TestExecutorThatCannotBe checks that the error about an executor that cannot be created names the field that causes
 // the error.
 func TestExecutorThatCannotBe(t *testing.T) {
-	app := appOf(t)
+	app := sparkapp.Of(t)
 	app.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.label.bad": "bad value!"}
 
 	_, err := Dialect{}.Executor(app, 1, 1, "d", time.Time{})
-	if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != "spec.sparkConf[spark.kubernetes.executor.label.bad]" {
+	if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok ||
+		wrong.Field != "spec.sparkConf[spark.kubernetes.executor.label.bad]" {
 		t.Errorf("refused with %v", err)
 	}
 }

@@ -18,13 +18,16 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/specification"
 	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
-var sparkHomes = flag.String("spark-homes", "", "record testdata/executors again: a directory with Spark distributions as VERSION/jars; needs a JDK, and -timeout 1h")
+var sparkHomes = flag.String("spark-homes", "",
+	"record testdata/executors again: a directory with Spark distributions as VERSION/jars; needs a JDK, and -timeout 1h")
 
 // executorVersions are the Spark versions whose own code created the pods in testdata/executors.
 var executorVersions = []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"}
@@ -46,7 +49,7 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 		t.Fatal(err)
 	}
 
-	app := appOf(t, string(text), "spec: {sparkVersion: "+version+"}")
+	app := sparkapp.Of(t, string(text), "spec: {sparkVersion: "+version+"}")
 	got := renderApp(t, app)
 
 	file := filepath.Join("testdata/executors", name+"-"+version+".json")
@@ -65,7 +68,7 @@ func executorOf(t *testing.T, name, version string) (*v1beta2.SparkApplication, 
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(expected.Properties, got.conf) + cmp.Diff(expected.Template, got.executor); diff != "" {
+	if diff := cmp.Diff(expected.Properties, got.Conf) + cmp.Diff(expected.Template, got.Executor); diff != "" {
 		t.Fatalf("%s was recorded from other properties or another template; record it again with -spark-homes (-then +now):\n%s", file, diff)
 	}
 	return app, expected.Pod
@@ -79,7 +82,7 @@ var (
 	confMap  = regexp.MustCompile(`spark-exec-[0-9a-f]{16}-conf-map`)
 )
 
-func recordExecutor(t *testing.T, file, jars string, got launchObjects) {
+func recordExecutor(t *testing.T, file, jars string, got sparkapp.Launch) {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
@@ -90,14 +93,16 @@ func recordExecutor(t *testing.T, file, jars string, got launchObjects) {
 		return path
 	}
 
-	template, err := json.Marshal(got.executor)
+	template, err := json.Marshal(got.Executor)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	cmd := exec.CommandContext(t.Context(), "java", "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+	cmd := exec.CommandContext(t.Context(), "java", "--add-opens=java.base/java.nio=ALL-UNNAMED",
+		"--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
 		"-cp", filepath.Join(jars, "*"), "testdata/executors/Executor.java",
-		write("spark.properties", []byte(conf.MarshalProperties(conf.FromMap(got.conf)))), write("template.json", template))
+		write("spark.properties", []byte(conf.MarshalProperties(conf.FromMap(got.Conf)))),
+		write("template.json", template))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 
@@ -113,7 +118,7 @@ func recordExecutor(t *testing.T, file, jars string, got launchObjects) {
 		out = bytes.ReplaceAll(out, []byte(`"`+who.Username+`"`), []byte(`"spark"`))
 	}
 
-	r := recordedExecutor{Properties: got.conf, Template: got.executor, Pod: &corev1.Pod{}}
+	r := recordedExecutor{Properties: got.Conf, Template: got.Executor, Pod: &corev1.Pod{}}
 	if err := json.Unmarshal(out, r.Pod); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +178,8 @@ volumeMounts:
 `
 	// If a container has two variables with the same name, the last one counts.
 	env := map[string]string{
-		"A": "field", "B": "map", "T": "template", "FROM": "configMapKeyRef", "SECRET": "secretKeyRef", "TOKEN": "field", "SPARK_USER": "me",
+		"A": "field", "B": "map", "T": "template", "FROM": "configMapKeyRef", "SECRET": "secretKeyRef",
+		"TOKEN": "field", "SPARK_USER": "me",
 		"SPARK_CONF_DIR": "/etc/spark/conf", "HADOOP_CONF_DIR": "/etc/hadoop/conf", "SPARK_LOCAL_DIRS": "/scratch",
 		"GOOGLE_APPLICATION_CREDENTIALS": "/gcp/key.json", "HADOOP_TOKEN_FILE_LOCATION": "/token/hadoop.token",
 	}
@@ -182,14 +188,16 @@ volumeMounts:
 			_, made := executorOf(t, "everything", version)
 			spark := &made.Spec.Containers[len(made.Spec.Containers)-1]
 
-			missing := append(missingParts(fieldtable.Plain(t, made), any(fieldtable.Tree(t, pod)), "pod"), missingParts(fieldtable.Plain(t, spark), any(fieldtable.Tree(t, container)), "container")...)
+			missing := append(sparkapp.MissingParts(fieldtable.Plain(t, made), any(fieldtable.Tree(t, pod)), "pod"),
+				sparkapp.MissingParts(fieldtable.Plain(t, spark), any(fieldtable.Tree(t, container)), "container")...)
 			for _, path := range []string{"/gcp", "/token", "/any", "/scratch"} {
-				if !slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path }) {
+				if !slices.ContainsFunc(spark.VolumeMounts,
+					func(m corev1.VolumeMount) bool { return m.MountPath == path }) {
 					missing = append(missing, "nothing is mounted at "+path)
 				}
 			}
 
-			for _, twice := range duplicates(fieldtable.Plain(t, made)) {
+			for _, twice := range sparkapp.Duplicates(fieldtable.Plain(t, made)) {
 				// Variables that the configuration sets are in the template too, because other variables may refer to
 				// them.
 				if !strings.HasPrefix(twice, ".containers.env: ") {
@@ -241,7 +249,7 @@ func TestAdmissionRestoresOverwrittenFields(t *testing.T) {
 	for _, version := range executorVersions {
 		app, pod := executorOf(t, "overwritten", version)
 
-		r, err := Dialect{Options{Admission: admit.Available{Webhook: true}}}.request(app, 1, t0)
+		r, err := Dialect{Options{Admission: admit.Available{Webhook: true}}}.request(app, 1, sparkapp.T0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,12 +307,13 @@ func TestOverwrittenIsTold(t *testing.T) {
 func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fields []string) {
 	t.Helper()
 
-	whole, err := podOverlay(app, "executor", &app.Spec.Executor.SparkPodSpec)
+	whole, err := specification.ExecutorOverlay(app)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	whole.Lifecycle, whole.PriorityClassName = app.Spec.Executor.Lifecycle, sparkoperator.StringValue(app.Spec.Executor.PriorityClassName)
+	whole.TerminationGracePeriodSeconds = app.Spec.Executor.TerminationGracePeriodSeconds
+	whole.OwnerReferences, whole.EnableServiceLinks = nil, nil
 	single := map[string]overlay.Overlay{
 		"spec.executor.memoryLimit":                   {MemoryLimit: whole.MemoryLimit},
 		"spec.executor.gpu":                           {GPU: whole.GPU},
@@ -315,7 +324,8 @@ func changedBy(t *testing.T, pod *corev1.Pod, app *v1beta2.SparkApplication) (fi
 		"spec.hadoopConfigMap":                        {HadoopConfigMap: whole.HadoopConfigMap},
 	}
 	rest := whole
-	rest.MemoryLimit, rest.GPU, rest.Lifecycle, rest.TerminationGracePeriodSeconds, rest.SecurityContext = nil, overlay.GPU{}, nil, nil, nil
+	rest.MemoryLimit, rest.GPU, rest.Lifecycle, rest.TerminationGracePeriodSeconds, rest.SecurityContext = nil,
+		overlay.GPU{}, nil, nil, nil
 	rest.SparkConfigMap, rest.HadoopConfigMap, rest.Env = "", "", nil
 
 	single["the rest"] = rest

@@ -1,10 +1,14 @@
 package application
 
+import (
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
+)
+
 // Usual and AppOf are used by the tests of the package schedule. Those tests cannot be in this package, because
 // schedule imports it.
 var (
 	Usual = usual
-	AppOf = appOf
+	AppOf = sparkapp.Of
 )
 
 // Refusal describes a SparkApplication that the operator rejects. Piece is the part of its YAML that causes the

@@ -13,11 +13,14 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/specification"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/validate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/internal/dialect/table"
 	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 const fieldsDocument = "../../../../docs/fields.md"
@@ -66,41 +69,51 @@ var specSamples = map[string]fieldSample{
 	"sparkUIOptions":        {value: `sparkUIOptions: {servicePort: 80}`},
 	"driverIngressOptions":  {value: `driverIngressOptions: [{servicePort: 1, servicePortName: a}]`},
 
-	"dynamicAllocation.enabled":                {value: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.initialExecutors":       {value: `dynamicAllocation: {initialExecutors: 2}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.minExecutors":           {value: `dynamicAllocation: {minExecutors: 1}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.maxExecutors":           {value: `dynamicAllocation: {maxExecutors: 3}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.shuffleTrackingEnabled": {value: `dynamicAllocation: {shuffleTrackingEnabled: false}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.shuffleTrackingTimeout": {value: `dynamicAllocation: {shuffleTrackingTimeout: 500}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.enabled": {value: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.initialExecutors": {value: `dynamicAllocation: {initialExecutors: 2}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.minExecutors": {value: `dynamicAllocation: {minExecutors: 1}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.maxExecutors": {value: `dynamicAllocation: {maxExecutors: 3}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingEnabled": {value: `dynamicAllocation: {shuffleTrackingEnabled: false}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingTimeout": {value: `dynamicAllocation: {shuffleTrackingTimeout: 500}`,
+		with: `dynamicAllocation: {enabled: true}`},
 
-	"monitoring.exposeDriverMetrics":   {value: `monitoring: {exposeDriverMetrics: true}`, with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
-	"monitoring.exposeExecutorMetrics": {value: `monitoring: {exposeExecutorMetrics: true}`, with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
+	"monitoring.exposeDriverMetrics": {value: `monitoring: {exposeDriverMetrics: true}`,
+		with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
+	"monitoring.exposeExecutorMetrics": {value: `monitoring: {exposeExecutorMetrics: true}`,
+		with: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, prometheus: {jmxExporterJar: /j}}`},
 	"monitoring.metricsProperties":     {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, metricsProperties: p}`},
 	"monitoring.metricsPropertiesFile": {value: `monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false, metricsPropertiesFile: /f}`},
-	"monitoring.prometheus":            {value: `monitoring: {prometheus: {jmxExporterJar: /j}}`, with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
-	"monitoring.prometheusServlet":     {value: `monitoring: {prometheusServlet: true}`, with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
+	"monitoring.prometheus": {value: `monitoring: {prometheus: {jmxExporterJar: /j}}`,
+		with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
+	"monitoring.prometheusServlet": {value: `monitoring: {prometheusServlet: true}`,
+		with: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true}`},
 }
 
 // podSamples contains a sample for each field that driver and executors have in common.
 var podSamples = map[string]fieldSample{
-	"template":                      {value: `template: {metadata: {labels: {NAME: v}}, spec: {containers: [{name: x}], volumes: [{name: v, emptyDir: {}}]}}`},
-	"cores":                         {value: `cores: 2`},
-	"coreLimit":                     {value: `coreLimit: "4"`},
-	"coreRequest":                   {value: `coreRequest: 500m`},
-	"memory":                        {value: `memory: 2g`},
-	"memoryLimit":                   {value: `memoryLimit: 4g`},
-	"memoryOverhead":                {value: `memoryOverhead: 1g`},
-	"gpu":                           {value: `gpu: {name: nvidia.com/gpu, quantity: 1}`},
-	"image":                         {value: `image: own`},
-	"configMaps":                    {value: `configMaps: [{name: c, path: /c}]`},
-	"secrets":                       {value: `secrets: [{name: s, path: /s, secretType: GCPServiceAccount}, {name: t, path: /t, secretType: HadoopDelegationToken}]`},
-	"env":                           {value: `env: [{name: NAME, value: v}]`},
-	"envVars":                       {value: `envVars: {NAME: v}`},
-	"envFrom":                       {value: `envFrom: [{secretRef: {name: s}}]`},
-	"envSecretKeyRefs":              {value: `envSecretKeyRefs: {NAME: {name: s, key: k}}`},
-	"labels":                        {value: `labels: {NAME: v}`},
-	"annotations":                   {value: `annotations: {NAME: v}`},
-	"volumeMounts":                  {value: `volumeMounts: [{name: mine, mountPath: /m}]`, with: `template: {spec: {containers: [{name: x}], volumes: [{name: mine, emptyDir: {}}]}}`},
+	"template":         {value: `template: {metadata: {labels: {NAME: v}}, spec: {containers: [{name: x}], volumes: [{name: v, emptyDir: {}}]}}`},
+	"cores":            {value: `cores: 2`},
+	"coreLimit":        {value: `coreLimit: "4"`},
+	"coreRequest":      {value: `coreRequest: 500m`},
+	"memory":           {value: `memory: 2g`},
+	"memoryLimit":      {value: `memoryLimit: 4g`},
+	"memoryOverhead":   {value: `memoryOverhead: 1g`},
+	"gpu":              {value: `gpu: {name: nvidia.com/gpu, quantity: 1}`},
+	"image":            {value: `image: own`},
+	"configMaps":       {value: `configMaps: [{name: c, path: /c}]`},
+	"secrets":          {value: `secrets: [{name: s, path: /s, secretType: GCPServiceAccount}, {name: t, path: /t, secretType: HadoopDelegationToken}]`},
+	"env":              {value: `env: [{name: NAME, value: v}]`},
+	"envVars":          {value: `envVars: {NAME: v}`},
+	"envFrom":          {value: `envFrom: [{secretRef: {name: s}}]`},
+	"envSecretKeyRefs": {value: `envSecretKeyRefs: {NAME: {name: s, key: k}}`},
+	"labels":           {value: `labels: {NAME: v}`},
+	"annotations":      {value: `annotations: {NAME: v}`},
+	"volumeMounts": {value: `volumeMounts: [{name: mine, mountPath: /m}]`,
+		with: `template: {spec: {containers: [{name: x}], volumes: [{name: mine, emptyDir: {}}]}}`},
 	"affinity":                      {value: `affinity: {podAntiAffinity: {}}`},
 	"tolerations":                   {value: `tolerations: [{key: k, operator: Exists}]`},
 	"podSecurityContext":            {value: `podSecurityContext: {fsGroup: 1}`},
@@ -141,12 +154,14 @@ var steering = []struct{ path, does string }{
 	{"submission.mode", "whether the operator or spark-submit creates the driver pod"},
 	{"sparkUIOptions", "the Service and the Ingress of the web UI ([ui.md](ui.md)); an edit has an effect while the application runs"},
 	{"driverIngressOptions", "Services and Ingresses of other ports of the driver ([ui.md](ui.md)); an edit has an effect while the application runs"},
-	{"driverPodDisruptionBudget", "whether a PodDisruptionBudget protects the driver from evictions while the application runs"},
+	{"driverPodDisruptionBudget",
+		"whether a PodDisruptionBudget protects the driver from evictions while the application runs"},
 }
 
 // whole contains the paths of those parts of the spec that docs/fields.md describes as one field, although they contain
 // several fields.
-var whole = []string{"batchSchedulerOptions", "sparkUIOptions", "driverIngressOptions", "monitoring.prometheus", "driver", "executor"}
+var whole = []string{"batchSchedulerOptions", "sparkUIOptions", "driverIngressOptions", "monitoring.prometheus",
+	"driver", "executor"}
 
 // place contains the parts of the created objects that change if a field is set. If the operator rejects the field's
 // sample, it contains the error instead.
@@ -161,8 +176,8 @@ type place struct {
 func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	t.Helper()
 
-	base, app := appOf(t, wrapped(wrap, s.with)), appOf(t, wrapped(wrap, s.with), wrapped(wrap, s.value))
-	if wrong := Validate(app); len(wrong) > 0 {
+	base, app := sparkapp.Of(t, wrapped(wrap, s.with)), sparkapp.Of(t, wrapped(wrap, s.with), wrapped(wrap, s.value))
+	if wrong := validate.Spec(app); len(wrong) > 0 {
 		return place{refused: wrong[0].Message}
 	}
 
@@ -170,17 +185,19 @@ func placeOf(t *testing.T, wrap string, s fieldSample) place {
 	before, after := renderApp(t, base), renderApp(t, app)
 
 	var p place
-	for _, key := range slices.Sorted(maps.Keys(after.conf)) {
-		if before.conf[key] != after.conf[key] {
+	for _, key := range slices.Sorted(maps.Keys(after.Conf)) {
+		if before.Conf[key] != after.Conf[key] {
 			p.conf = append(p.conf, key)
 		}
 	}
 
-	p.driver = fieldtable.PodChanges(before.driver, before.driverContainer, after.driver, after.driverContainer)
+	p.driver = fieldtable.PodChanges(before.Driver, before.DriverContainer, after.Driver, after.DriverContainer)
 
-	p.executor = fieldtable.PodChanges(before.executor, before.executorContainer, after.executor, after.executorContainer)
+	p.executor = fieldtable.PodChanges(before.Executor, before.ExecutorContainer, after.Executor,
+		after.ExecutorContainer)
 	for _, part := range []string{"labels", "annotations"} {
-		oldMeta, newMeta := before.services[0]["metadata"].(map[string]any)[part], after.services[0]["metadata"].(map[string]any)[part]
+		oldMeta, newMeta := before.Services[0]["metadata"].(map[string]any)[part],
+			after.Services[0]["metadata"].(map[string]any)[part]
 		if difference.Diff(oldMeta, newMeta) != "" {
 			p.service = append(p.service, "metadata."+part)
 		}
@@ -271,7 +288,8 @@ func (d *document) spec() {
 		case len(p.conf)+len(p.driver)+len(p.executor) == 0:
 			d.t.Errorf("spec.%s has no effect", path)
 		default:
-			d.line("| `%s` | %s | %s | %s |", path, fieldtable.Codes(p.conf), fieldtable.Codes(p.driver), fieldtable.Codes(p.executor))
+			d.line("| `%s` | %s | %s | %s |", path, fieldtable.Codes(p.conf), fieldtable.Codes(p.driver),
+				fieldtable.Codes(p.executor))
 		}
 	}
 
@@ -318,7 +336,8 @@ func TestRowsAreTrue(t *testing.T) {
 			continue
 		}
 
-		if row.Key == "" || row.Path == "" || strings.HasSuffix(row.Key, ".podTemplateContainerName") || row.Path == "metadata.labels" {
+		if row.Key == "" || row.Path == "" || strings.HasSuffix(row.Key, ".podTemplateContainerName") ||
+			row.Path == "metadata.labels" {
 			continue
 		}
 
@@ -328,14 +347,14 @@ func TestRowsAreTrue(t *testing.T) {
 				t.Fatal("the field has no sample: add it to specSamples or podSamples")
 			}
 
-			before, err := sparkConf(appOf(t, wrapped(wrap, sample.with)))
+			before, err := specification.Configuration(sparkapp.Of(t, wrapped(wrap, sample.with)))
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			app := appOf(t, wrapped(wrap, sample.with), wrapped(wrap, sample.value))
+			app := sparkapp.Of(t, wrapped(wrap, sample.with), wrapped(wrap, sample.value))
 
-			alone, err := sparkConf(app)
+			alone, err := specification.Configuration(app)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,19 +375,21 @@ func TestRowsAreTrue(t *testing.T) {
 
 			if row.FromKey != nil { // as `sparkctl submit` does
 				line, back := conf.FromMap(map[string]string{key: text}), &v1beta2.SparkApplication{}
-				if fields.Application.Take(line, back); line.Len() > 0 || fields.Application.Effective(back, nil, row.Path) != text {
+				if fields.Application.Take(line, back); line.Len() > 0 ||
+					fields.Application.Effective(back, nil, row.Path) != text {
 					t.Errorf("the key does not become the field: %v", line.Map())
 				}
 			}
 
 			app.Spec.SparkConf = platform.With(app.Spec.SparkConf, key, own)
 
-			both, err := sparkConf(app)
+			both, err := specification.Configuration(app)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			want := map[table.Precedence]string{table.Overrides: text, table.Yields: own, table.Implies: own, table.Follows: own + " " + text}[row.Precedence]
+			want := map[table.Precedence]string{table.Overrides: text, table.Yields: own, table.Implies: own,
+				table.Follows: own + " " + text}[row.Precedence]
 			if got, _ := both.Get(key); got != want {
 				t.Errorf("with sparkConf the value is %q, want %q", got, want)
 			}
@@ -389,7 +410,8 @@ func sampleOf(path string) (s fieldSample, wrap string) {
 }
 
 func (d *document) roles() {
-	drivers, executors := fieldtable.Leaves(reflect.TypeFor[v1beta2.DriverSpec](), "", whole...), fieldtable.Leaves(reflect.TypeFor[v1beta2.ExecutorSpec](), "", whole...)
+	drivers, executors := fieldtable.Leaves(reflect.TypeFor[v1beta2.DriverSpec](), "", whole...),
+		fieldtable.Leaves(reflect.TypeFor[v1beta2.ExecutorSpec](), "", whole...)
 
 	d.line("")
 	d.line("## spec.driver and spec.executor")
@@ -399,7 +421,8 @@ func (d *document) roles() {
 	d.line("| field | configuration | driver pod | executors' pods |")
 	d.line("|---|---|---|---|")
 
-	for _, path := range append(slices.Clone(drivers), slices.DeleteFunc(slices.Clone(executors), func(p string) bool { return slices.Contains(drivers, p) })...) {
+	for _, path := range append(slices.Clone(drivers),
+		slices.DeleteFunc(slices.Clone(executors), func(p string) bool { return slices.Contains(drivers, p) })...) {
 		s, ok := podSamples[path]
 		if !ok {
 			d.t.Errorf("spec.driver.%s is not in podSamples", path)
@@ -451,7 +474,8 @@ func (d *document) roles() {
 			d.t.Errorf("spec.driver.%s reaches executors: %v", path, executorFields)
 		}
 
-		d.line("| `%s` | %s | %s | %s |", name, fieldtable.Codes(slices.Compact(keys)), onDriver, fieldtable.Codes(places[1].executor))
+		d.line("| `%s` | %s | %s | %s |", name, fieldtable.Codes(slices.Compact(keys)), onDriver,
+			fieldtable.Codes(places[1].executor))
 	}
 
 	d.line("")
@@ -491,16 +515,27 @@ func (d *document) addOverwritten() {
 
 	for _, row := range []struct{ name, piece, reader string }{
 		{"`memoryLimit`", `executor: {memoryLimit: 4g}`, "admission; without it, set `memoryOverhead`"},
-		{"`lifecycle` with `spark.decommission.enabled`", `{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "admission"},
-		{"`gpu` with another amount in `spark.executor.resource`", `{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "admission"},
-		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`", `executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`, "admission; without it, use volumes named `spark-local-dir-...` for local directories"},
-		{"`env` of `SPARK_USER` and similar variables, as a reference", `executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "admission"},
-		{"`env` of `SPARK_USER` and similar variables, as a value", `executor: {env: [{name: SPARK_USER, value: me}]}`, "`spark.executorEnv.*`"},
-		{"`hadoopConfigMap` with `spark.kubernetes.hadoop.configMapName`", `{sparkConf: {spark.kubernetes.hadoop.configMapName: theirs}, hadoopConfigMap: c}`, "admission"},
-		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` also set", `executor: {env: [{name: A, value: me}], envVars: {A: other}}`, "the template; the operator leaves the other settings out"},
+		{"`lifecycle` with `spark.decommission.enabled`",
+			`{sparkConf: {spark.decommission.enabled: "true"}, executor: {lifecycle: {preStop: {exec: {command: [a]}}}}}`, "admission"},
+		{"`gpu` with another amount in `spark.executor.resource`",
+			`{sparkConf: {spark.executor.resource.gpu.amount: "1", spark.executor.resource.gpu.vendor: nvidia.com}, executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}}`, "admission"},
+		{"`env` of `SPARK_LOCAL_DIRS`, `SPARK_EXECUTOR_POD_IP`, `SPARK_EXECUTOR_POD_NAME`",
+			`executor: {env: [{name: SPARK_LOCAL_DIRS, value: /x}]}`,
+			"admission; without it, use volumes named `spark-local-dir-...` for local directories"},
+		{"`env` of `SPARK_USER` and similar variables, as a reference",
+			`executor: {env: [{name: SPARK_USER, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}`, "admission"},
+		{"`env` of `SPARK_USER` and similar variables, as a value", `executor: {env: [{name: SPARK_USER, value: me}]}`,
+			"`spark.executorEnv.*`"},
+		{"`hadoopConfigMap` with `spark.kubernetes.hadoop.configMapName`",
+			`{sparkConf: {spark.kubernetes.hadoop.configMapName: theirs}, hadoopConfigMap: c}`, "admission"},
+		{"`env` of a name that `envVars`, `envSecretKeyRefs` or `sparkConf` also set",
+			`executor: {env: [{name: A, value: me}], envVars: {A: other}}`,
+			"the template; the operator leaves the other settings out"},
 		{"`sparkConfigMap`", `sparkConfigMap: c`, "`spark.executorEnv.SPARK_CONF_DIR`"},
-		{"`terminationGracePeriodSeconds`", `executor: {terminationGracePeriodSeconds: 5}`, "`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
-		{"`securityContext.allowPrivilegeEscalation`", `executor: {securityContext: {allowPrivilegeEscalation: true}}`, "`spark.kubernetes.executor.securityContext.allowPrivilegeEscalation`"},
+		{"`terminationGracePeriodSeconds`", `executor: {terminationGracePeriodSeconds: 5}`,
+			"`spark.kubernetes.executor.terminationGracePeriodSeconds`"},
+		{"`securityContext.allowPrivilegeEscalation`", `executor: {securityContext: {allowPrivilegeEscalation: true}}`,
+			"`spark.kubernetes.executor.securityContext.allowPrivilegeEscalation`"},
 		{"`schedulerName`", `executor: {schedulerName: a}`, "`spark.kubernetes.executor.scheduler.name`"},
 		{"`nodeSelector`", `executor: {nodeSelector: {a: b}}`, "`spark.kubernetes.executor.node.selector.*`"},
 	} {
@@ -513,7 +548,7 @@ func (d *document) addOverwritten() {
 				piece = "{" + piece + "}"
 			}
 
-			app := appOf(d.t, "spec: {sparkVersion: "+version+"}", "spec: "+piece)
+			app := sparkapp.Of(d.t, "spec: {sparkVersion: "+version+"}", "spec: "+piece)
 
 			lostWith := func(a admit.Available) bool { return len(Dialect{Options{Admission: a}}.overwritten(app)) > 0 }
 			switch {

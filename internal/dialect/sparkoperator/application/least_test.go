@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // TestLeastNumbers checks the least value that each numeric field of an application admits: the value that Spark or
@@ -33,11 +34,14 @@ func TestLeastNumbers(t *testing.T) {
 		{`driver: {memoryOverhead: %s}`, `"0"`, `"-1"`, "bytesConf without a check, but no negative size can be read"},
 		{`executor: {memoryOverhead: %s}`, `"0"`, `"-1"`, "the same"},
 		{`executor: {instances: %s}`, `1`, `0`, "SparkSubmitArguments: Number of executors must be a positive number"},
-		{`dynamicAllocation: {enabled: true}, executor: {instances: %s}`, `0`, `-1`, "the same check, only without dynamic allocation"},
+		{`dynamicAllocation: {enabled: true}, executor: {instances: %s}`, `0`, `-1`,
+			"the same check, only without dynamic allocation"},
 		{`sparkConf: {spark.dynamicAllocation.enabled: "true"}, executor: {instances: %s}`, `0`, `-1`, "the same"},
-		{`dynamicAllocation: {enabled: true, minExecutors: %s}`, `0`, `-1`, "ExecutorAllocationManager.validateSettings"},
+		{`dynamicAllocation: {enabled: true, minExecutors: %s}`, `0`, `-1`,
+			"ExecutorAllocationManager.validateSettings"},
 		{`dynamicAllocation: {enabled: true, maxExecutors: %s}, executor: {instances: null}`, `1`, `0`, "the same"},
-		{`dynamicAllocation: {enabled: true, initialExecutors: %s}`, `-1`, ``, "SchedulerBackendUtils: the maximum of three numbers counts"},
+		{`dynamicAllocation: {enabled: true, initialExecutors: %s}`, `-1`, ``,
+			"SchedulerBackendUtils: the maximum of three numbers counts"},
 		{`restartPolicy: {type: OnFailure, onFailureRetries: %s}`, `0`, `-1`, "a count"},
 		{`restartPolicy: {type: OnFailure, onFailureRetryInterval: %s}`, `1`, `0`, "the peer's definition"},
 		{`timeouts: {runSeconds: %s}`, `0`, `-1`, "0 is no limit"},
@@ -45,16 +49,17 @@ func TestLeastNumbers(t *testing.T) {
 		{`driver: {terminationGracePeriodSeconds: %s}`, `0`, ``, "Kubernetes"},
 		{`sparkConf: {spark.kubernetes.driver.request.cores: %s}`, `"0"`, `"-1"`, "Kubernetes"},
 		{`sparkConf: {spark.kubernetes.memoryOverheadFactor: %s}`, `"0"`, `"-1"`, "Config.MEMORY_OVERHEAD_FACTOR"},
-		{`sparkConf: {spark.driver.memoryOverheadFactor: %s}`, `"0.01"`, `"0"`, "DRIVER_MEMORY_OVERHEAD_FACTOR: factor > 0"},
+		{`sparkConf: {spark.driver.memoryOverheadFactor: %s}`, `"0.01"`, `"0"`,
+			"DRIVER_MEMORY_OVERHEAD_FACTOR: factor > 0"},
 		{`batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: %s}}`, `"0"`, ``, "Kubernetes"},
 	} {
 		refused := func(value string) string {
-			app := appOf(t, fmt.Sprintf("spec: {"+c.piece+"}", value))
+			app := sparkapp.Of(t, fmt.Sprintf("spec: {"+c.piece+"}", value))
 			if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 				return errs.ToAggregate().Error()
 			}
 
-			if faults := usual.Review(app, t0).Faults; len(faults) > 0 {
+			if faults := usual.Review(app, sparkapp.T0).Faults; len(faults) > 0 {
 				return faults[0].Error()
 			}
 			return ""

@@ -1,389 +1,16 @@
 package application
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/util/validation"
 
-	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/monitoring"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
-	"github.com/sparkoperator/spark-operator/spark/expose"
-	"github.com/sparkoperator/spark-operator/spark/submit"
-	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
-
-// withAgent and withServlet are YAML that enables monitoring for driver and executors, by the JMX exporter or by
-// Spark's servlet.
-const (
-	withAgent   = `spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /a.jar}}}`
-	withServlet = `spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheusServlet: true}}`
-)
-
-// rendered returns the objects of an application's first attempt, and fails the test if the application is invalid.
-func rendered(t *testing.T, pieces ...string) submit.Objects {
-	t.Helper()
-
-	app := appOf(t, pieces...)
-	if wrong := Validate(app); len(wrong) > 0 {
-		t.Fatalf("refused: %v", wrong)
-	}
-
-	objects, err := usual.Render(app, createAttempt(1), t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objects
-}
-
-// metricsConfigOf returns the metrics ConfigMap of an attempt, or nil if there is none.
-func metricsConfigOf(objects submit.Objects) *corev1.ConfigMap {
-	for _, object := range objects.Before {
-		if config, ok := object.(*corev1.ConfigMap); ok && strings.HasSuffix(config.Name, "-prom-conf") {
-			return config
-		}
-	}
-	return nil
-}
-
-// TestMetricsFiles checks which files the metrics ConfigMap contains, and from which paths Spark and the exporter read
-// their configuration.
-func TestMetricsFiles(t *testing.T) {
-	const dir = "/etc/metrics/conf/"
-	for _, test := range []struct {
-		name, monitoring string
-		files            map[string]string
-		properties       string // spark.metrics.conf
-		agentConfig      string // what the driver's exporter reads
-	}{
-		{"no monitoring", `{}`, nil, "", ""},
-		{"the exporter", `{exposeDriverMetrics: true, prometheus: {jmxExporterJar: /a.jar}}`,
-			map[string]string{"metrics.properties": expose.MetricsProperties, "prometheus.yaml": expose.AgentConfig}, dir + "metrics.properties", dir + "prometheus.yaml"},
-		{"the exporter for no role", `{prometheus: {jmxExporterJar: /a.jar}}`,
-			map[string]string{"metrics.properties": expose.MetricsProperties, "prometheus.yaml": expose.AgentConfig}, dir + "metrics.properties", ""},
-		{"the user's own file contents", `{exposeDriverMetrics: true, metricsProperties: "a=b", prometheus: {jmxExporterJar: /a.jar, configuration: "rules: []"}}`,
-			map[string]string{"metrics.properties": "a=b", "prometheus.yaml": "rules: []"}, dir + "metrics.properties", dir + "prometheus.yaml"},
-		{"properties of the image", `{exposeDriverMetrics: true, metricsPropertiesFile: /m/p, metricsProperties: "a=b", prometheus: {jmxExporterJar: /a.jar}}`,
-			map[string]string{"metrics.properties": "a=b", "prometheus.yaml": expose.AgentConfig}, "/m/p", dir + "prometheus.yaml"},
-		{"rules of the image", `{exposeDriverMetrics: true, prometheus: {jmxExporterJar: /a.jar, configFile: /m/y, configuration: x}}`,
-			map[string]string{"metrics.properties": expose.MetricsProperties, "prometheus.yaml": "x"}, dir + "metrics.properties", "/m/y"},
-		{"all of the image", `{exposeDriverMetrics: true, metricsPropertiesFile: local:///m/p, prometheus: {jmxExporterJar: local:///a.jar, configFile: local:///m/y}}`,
-			nil, "/m/p", "/m/y"},
-		{"properties without the exporter", `{metricsProperties: "a=b"}`, map[string]string{"metrics.properties": "a=b"}, dir + "metrics.properties", ""},
-		{"properties of the image without the exporter", `{metricsProperties: "a=b", metricsPropertiesFile: /m/p}`, nil, "/m/p", ""},
-		{"the servlet", `{exposeDriverMetrics: true, prometheusServlet: true}`, nil, "", ""},
-		{"the servlet and other sinks", `{exposeDriverMetrics: true, prometheusServlet: true, metricsProperties: "a=b"}`,
-			map[string]string{"metrics.properties": "a=b"}, dir + "metrics.properties", ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			monitoring := `spec: {monitoring: ` + test.monitoring + `}`
-			config := metricsConfigOf(rendered(t, monitoring))
-
-			var files map[string]string
-			if config != nil {
-				files = config.Data
-			}
-
-			if diff := cmp.Diff(test.files, files); diff != "" {
-				t.Errorf("files: -want +got:\n%s", diff)
-			}
-
-			m := renderApp(t, appOf(t, monitoring))
-			if got := m.conf[confMetricsConf]; got != test.properties {
-				t.Errorf("spark.metrics.conf is %q, want %q", got, test.properties)
-			}
-
-			want := ""
-			if test.agentConfig != "" {
-				want = "-javaagent:/a.jar=8090:" + test.agentConfig
-			}
-
-			if got := m.conf["spark.driver.extraJavaOptions"]; got != want {
-				t.Errorf("options of the driver's JVM are %q, want %q", got, want)
-			}
-			// A role without exposed metrics has no exporter. The files are in the pods of both roles, since the Spark
-			// configuration of both names them.
-			for _, role := range []string{"driver", "executor"} {
-				pod, container := m.role(role)
-
-				mounted := len(missingParts(container, any(fieldtable.Tree(t, `volumeMounts: [{name: pi-prom-conf-vol, mountPath: /etc/metrics/conf, readOnly: true}]`)), "")) == 0 &&
-					len(missingParts(pod, any(fieldtable.Tree(t, `spec: {volumes: [{name: pi-prom-conf-vol, configMap: {name: pi-prom-conf}}]}`)), "")) == 0
-				if mounted != (test.files != nil) {
-					t.Errorf("the files are mounted into the %s: %v", role, mounted)
-				}
-			}
-
-			if _, ok := m.conf["spark.executor.extraJavaOptions"]; ok {
-				t.Error("executors have an exporter that nobody asked for")
-			}
-		})
-	}
-}
-
-func TestMetricsConfigMap(t *testing.T) {
-	objects := rendered(t, withAgent)
-
-	config := metricsConfigOf(objects)
-	if config == nil || objects.Before[0] != submit.Object(config) {
-		t.Fatal("the ConfigMap is not the first object")
-	}
-
-	app := appOf(t, withAgent)
-	want := attemptLabels(app, 1, submissionID(app, 1))
-
-	want[sparkoperator.LabelCreatedBy] = "true"
-	if diff := cmp.Diff(want, config.Labels); diff != "" {
-		t.Errorf("labels: -want +got:\n%s", diff)
-	}
-
-	if config.Namespace != app.Namespace || len(config.OwnerReferences) != 1 || config.OwnerReferences[0].UID != app.UID {
-		t.Errorf("metadata: %+v", config.ObjectMeta)
-	}
-	// The ConfigMaps of all attempts have the same name. Their labels distinguish the attempts; their content does not.
-	second, err := usual.Render(app, createAttempt(2), t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if other := metricsConfigOf(second); other.Name != config.Name || other.Labels[sparkoperator.LabelAttempt] != "2" {
-		t.Errorf("of the second attempt: %+v", other.ObjectMeta)
-	}
-}
-
-// TestMetricsOfLongNames checks that the name of the metrics volume is valid for Kubernetes even if the application's
-// name is long.
-func TestMetricsOfLongNames(t *testing.T) {
-	name := strings.Repeat("a", 63)
-
-	m := renderApp(t, appOf(t, `metadata: {name: `+name+`}`, withAgent))
-	for _, role := range []string{"driver", "executor"} {
-		pod, _ := m.role(role)
-
-		found := false
-		for _, v := range pod["spec"].(map[string]any)["volumes"].([]any) {
-			volume := v.(map[string]any)
-			if source, ok := volume["configMap"].(map[string]any); ok && source["name"] == name+"-prom-conf" {
-				found = true
-
-				if problems := validation.IsDNS1123Label(volume["name"].(string)); len(problems) > 0 {
-					t.Errorf("volume of the %s: %v", role, problems)
-				}
-			}
-		}
-
-		if !found {
-			t.Errorf("the %s has no such volume", role)
-		}
-	}
-}
-
-// TestMetricsBySparkSubmit checks that monitoring changes the pods in the same way if spark-submit creates the driver.
-func TestMetricsBySparkSubmit(t *testing.T) {
-	const submission = `spec: {submission: {mode: SparkSubmit}, sparkVersion: 4.2.1}`
-
-	objects := rendered(t, submission, withAgent)
-	if config := metricsConfigOf(objects); config == nil || len(config.Data) != 2 {
-		t.Errorf("the ConfigMap is %v", config)
-	}
-	var secret *corev1.Secret
-
-	var policy *networkingv1.NetworkPolicy
-	for _, object := range objects.Before {
-		switch o := object.(type) {
-		case *corev1.Secret:
-			secret = o
-		case *networkingv1.NetworkPolicy:
-			policy = o
-		}
-	}
-
-	for file, needs := range map[string][]string{
-		"driver.json":      {"pi-prom-conf-vol", "/etc/metrics/conf", "jmx-exporter"},
-		"executor.json":    {"pi-prom-conf-vol", "/etc/metrics/conf", "jmx-exporter"},
-		"spark.properties": {"-javaagent\\:/a.jar\\=8090\\:/etc/metrics/conf/prometheus.yaml", "spark.metrics.namespace=jobs.pi", "spark.kubernetes.executor.annotation.prometheus.io/scrape=true"},
-	} {
-		for _, want := range needs {
-			if text := strings.ReplaceAll(string(secret.Data[file]), `\`, ""); !strings.Contains(text, strings.ReplaceAll(want, `\`, "")) {
-				t.Errorf("%s has no %s", file, want)
-			}
-		}
-	}
-
-	if policy == nil || policy.Labels[sparkoperator.LabelAttempt] != "1" || policy.Spec.PodSelector.MatchLabels[sparkoperator.LabelAppUID] == "" {
-		t.Errorf("the policy is %+v", policy)
-	}
-
-	for key := range objects.Driver.Annotations {
-		if strings.HasPrefix(key, "prometheus.io/") {
-			t.Errorf("the pod that submits has the annotation %s", key)
-		}
-	}
-}
-
-// TestScrapePortIsOpen checks executors to which a NetworkPolicy of Spark restricts the connections. Prometheus must be
-// able to connect to the exporter's port, and to no other port.
-func TestScrapePortIsOpen(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		pieces []string
-		open   []int32
-		fenced bool
-	}{
-		{"before 4.2", []string{withAgent}, nil, false},
-		{"4.2", []string{`spec: {sparkVersion: 4.2.1}`, withAgent}, []int32{8090}, true},
-		{"another port", []string{`spec: {sparkVersion: 4.3.0}`, withAgent, `spec: {monitoring: {prometheus: {port: 9404}}}`}, []int32{9404}, true},
-		{"the driver only", []string{`spec: {sparkVersion: 4.3.0}`, withAgent, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, nil, true},
-		{"the servlet, which is the driver's", []string{`spec: {sparkVersion: 4.3.0}`, withServlet}, nil, true},
-		{"no monitoring", []string{`spec: {sparkVersion: 4.3.0}`}, nil, true},
-	} {
-		fenced, open := false, []int32(nil)
-		for _, object := range rendered(t, test.pieces...).Before {
-			if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
-				fenced = true
-
-				for _, rule := range policy.Spec.Ingress {
-					for _, port := range rule.Ports {
-						open = append(open, port.Port.IntVal)
-					}
-				}
-			}
-		}
-
-		if fenced != test.fenced || !slices.Equal(open, test.open) {
-			t.Errorf("%s: fenced %v, open %v; want %v, %v", test.name, fenced, open, test.fenced, test.open)
-		}
-	}
-}
-
-const (
-	driverScrape  = "spark.kubernetes.driver.annotation.prometheus.io/"
-	serviceScrape = "spark.kubernetes.driver.service.annotation.prometheus.io/"
-	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
-)
-
-// scrapeTargets returns the addresses, such as "4040/metrics", at which Prometheus scrapes according to the annotations
-// in a configuration. The keys of the result are the annotated objects: "driver", "service" and "executor". The value
-// "!" means that Prometheus must skip the object.
-func scrapeTargets(c map[string]string) map[string]string {
-	out := map[string]string{}
-	for what, prefix := range map[string]string{"driver": driverScrape, "service": serviceScrape, "executor": execScrape} {
-		switch c[prefix+"scrape"] {
-		case "true":
-			out[what] = c[prefix+"port"] + c[prefix+"path"]
-		case "false":
-			out[what] = "!"
-		}
-	}
-	return out
-}
-
-// TestScrapeAnnotations checks that the annotations name every endpoint that serves metrics, and no other.
-func TestScrapeAnnotations(t *testing.T) {
-	const driverPath, executorsPath = "/metrics/prometheus/", "/metrics/executors/prometheus/"
-	type settings = map[string]string
-
-	for _, test := range []struct {
-		name   string
-		pieces []string
-		want   settings
-	}{
-		{"the exporter", []string{withAgent}, settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
-		{"the exporter on the driver", []string{withAgent, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, settings{"driver": "8090/metrics"}},
-		{"the exporter on executors, on another port", []string{withAgent, `spec: {monitoring: {exposeDriverMetrics: false, prometheus: {port: 9404}}}`}, settings{"executor": "9404/metrics"}},
-		{"the exporter overrides the user's annotations", []string{withAgent, `spec: {driver: {annotations: {prometheus.io/port: "1", prometheus.io/path: /x}}}`},
-			settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
-		{"the servlet", []string{withServlet}, settings{"driver": "4040" + driverPath, "service": "4040" + executorsPath}},
-		{"the servlet for the driver", []string{withServlet, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, settings{"driver": "4040" + driverPath}},
-		{"the servlet for executors", []string{withServlet, `spec: {monitoring: {exposeDriverMetrics: false}}`}, settings{"driver": "4040" + executorsPath}},
-		{"the servlet for no role", []string{`spec: {monitoring: {prometheusServlet: true}}`}, settings{}},
-		{"the servlet on another port", []string{withServlet, `spec: {sparkConf: {spark.ui.port: "4321"}}`}, settings{"driver": "4321" + driverPath, "service": "4321" + executorsPath}},
-		{"the servlet without a web server", []string{withServlet, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, settings{}},
-		{"the user's annotations override the servlet", []string{withServlet, `spec: {driver: {annotations: {prometheus.io/scrape: "false"}}}`}, settings{"driver": "!", "service": "4040" + executorsPath}},
-		{"both", []string{withAgent, withServlet}, settings{"driver": "8090/metrics", "executor": "8090/metrics"}},
-	} {
-		if diff := cmp.Diff(test.want, scrapeTargets(renderApp(t, appOf(t, test.pieces...)).conf)); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", test.name, diff)
-		}
-	}
-}
-
-// TestServletConf checks the configuration of Spark's metrics servlets, and the namespace of the driver's metrics.
-func TestServletConf(t *testing.T) {
-	const sink, source = "spark.metrics.conf.driver.sink.prometheusServlet.", "spark.metrics.conf.driver.source.jvm.class"
-	watched := []string{sink + "class", sink + "path", source, "spark.ui.prometheus.enabled", "spark.metrics.namespace"}
-	type settings = map[string]string
-	whole := settings{
-		sink + "class": "org.apache.spark.metrics.sink.PrometheusServlet", sink + "path": "/metrics/prometheus", source: "org.apache.spark.metrics.source.JvmSource",
-		"spark.ui.prometheus.enabled": "true", "spark.metrics.namespace": "spark",
-	}
-	without := func(keys ...string) settings {
-		c := maps.Clone(whole)
-		for _, key := range keys {
-			delete(c, key)
-		}
-		return c
-	}
-
-	named := func(name string) settings {
-		c := maps.Clone(whole)
-		c["spark.metrics.namespace"] = name
-		return c
-	}
-	for _, test := range []struct {
-		name   string
-		pieces []string
-		want   settings
-	}{
-		{"switched off", []string{withServlet, `spec: {monitoring: {prometheusServlet: false}}`}, settings{}},
-		{"for both", []string{withServlet}, whole},
-		{"for the driver", []string{withServlet, `spec: {monitoring: {exposeExecutorMetrics: false}}`}, without("spark.ui.prometheus.enabled")},
-		{"for executors", []string{withServlet, `spec: {monitoring: {exposeDriverMetrics: false}}`}, settings{"spark.ui.prometheus.enabled": "true"}},
-		{"named by the user", []string{withServlet, `spec: {sparkConf: {spark.metrics.namespace: mine}}`}, named("mine")},
-		{"with the user's other sink", []string{withServlet, `spec: {sparkConf: {spark.metrics.conf.*.sink.graphite.class: g}}`}, without("spark.metrics.namespace")},
-		{"with the user's sources", []string{withServlet, `spec: {sparkConf: {spark.metrics.conf.*.source.jvm.class: j}}`}, whole},
-		{"with the user's file", []string{withServlet, `spec: {sparkConf: {spark.metrics.conf: /f}}`}, without("spark.metrics.namespace")},
-		{"with properties", []string{withServlet, `spec: {monitoring: {metricsProperties: a=b}}`}, without("spark.metrics.namespace")},
-		{"with the exporter", []string{withServlet, withAgent}, named("jobs.pi")},
-	} {
-		c := renderApp(t, appOf(t, test.pieces...)).conf
-
-		got := settings{}
-		for _, key := range watched {
-			if value, ok := c[key]; ok {
-				got[key] = value
-			}
-		}
-
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", test.name, diff)
-		}
-	}
-}
-
-// TestAgentOptions checks that the exporter's JVM option comes after the user's JVM options, whether those are set by
-// javaOptions or by sparkConf.
-func TestAgentOptions(t *testing.T) {
-	const agent = "-javaagent:/a.jar=8090:/etc/metrics/conf/prometheus.yaml"
-	for _, test := range []struct{ name, piece, want string }{
-		{"no JVM options", `spec: {}`, agent},
-		{"javaOptions", `spec: {driver: {javaOptions: -Da=b}, executor: {javaOptions: -Da=b}}`, "-Da=b " + agent},
-		{"sparkConf", `spec: {sparkConf: {spark.driver.extraJavaOptions: "-Dc=d ", spark.executor.extraJavaOptions: "-Dc=d "}}`, "-Dc=d  " + agent},
-	} {
-		c := renderApp(t, appOf(t, test.piece, withAgent)).conf
-		for _, role := range []string{"driver", "executor"} {
-			if got := c["spark."+role+".extraJavaOptions"]; got != test.want {
-				t.Errorf("%s, %s: %q, want %q", test.name, role, got, test.want)
-			}
-		}
-	}
-}
 
 // TestMonitoringTroubles checks that the operator reports metrics that no process can read, and says how to fix this.
 // It reports nothing about metrics that can be read.
@@ -396,148 +23,94 @@ func TestMonitoringTroubles(t *testing.T) {
 	}{
 		{"no monitoring", nil, nil},
 		{"no role exposes metrics", []string{`spec: {monitoring: {exposeDriverMetrics: false, exposeExecutorMetrics: false}}`}, nil},
-		{"the exporter", []string{withAgent}, nil},
-		{"the servlet", []string{withServlet}, nil},
-		{"the servlet of 3.5", []string{withServlet, `spec: {sparkVersion: 3.5.9}`}, nil},
-		{"a version that cannot be read", []string{withServlet, `spec: {sparkVersion: latest}`}, nil},
-		{"nothing serves the metrics", []string{`spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: false}}`}, []string{"NoExporter|set spec.monitoring.prometheusServlet"}},
-		{"a sink of the user's serves the metrics", []string{`spec: {monitoring: {exposeDriverMetrics: true, metricsProperties: "a=b"}}`}, nil},
-		{"a sink in sparkConf serves the metrics", []string{`spec: {monitoring: {exposeDriverMetrics: true}, sparkConf: {spark.metrics.conf.driver.sink.csv.class: c}}`}, nil},
-		{"the exporter for no role", []string{`spec: {monitoring: {prometheus: {jmxExporterJar: /a.jar}}}`}, []string{"NothingExposed|exposeDriverMetrics or exposeExecutorMetrics"}},
-		{"the servlet for no role", []string{`spec: {monitoring: {prometheusServlet: true}}`}, []string{"NothingExposed|"}},
-		{"a Spark without the servlet", []string{withServlet, `spec: {sparkVersion: 2.4.8}`}, []string{"ServletMissing|Spark 2.4.8 has no servlet"}},
-		{"no web server", []string{withServlet, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, []string{"ServletMissing|spark.ui.enabled is false"}},
-		{"no web server, with the exporter", []string{withAgent, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, nil},
-		{"the driver's port", []string{withAgent, port("7078")}, []string{"PortTaken|spark.driver.port of the driver"}},
-		{"everybody's block manager", []string{withAgent, port("7079")}, []string{"PortTaken|spark.blockManager.port of the driver", "PortTaken|spark.blockManager.port of the executor"}},
-		{"the web server's port", []string{withAgent, port("4040")}, []string{"PortTaken|spark.ui.port of the driver"}},
-		{"a port that Spark has given up", []string{withAgent, port("4040"), `spec: {sparkConf: {spark.ui.port: "4041"}}`}, nil},
-		{"a port that Spark is given", []string{withAgent, `spec: {sparkConf: {spark.driver.blockManager.port: "8090"}}`}, []string{"PortTaken|spark.driver.blockManager.port"}},
-		{"a port of a role that is not exposed", []string{withAgent, port("4040"), `spec: {monitoring: {exposeDriverMetrics: false}}`}, nil},
-		{"a sidecar's port", []string{withAgent, `spec: {executor: {sidecars: [{name: proxy, image: i, ports: [{containerPort: 8090}]}]}}`}, []string{"PortTaken|the container proxy of the executor"}},
-		{"a sidecar's port, of another protocol", []string{withAgent, `spec: {executor: {sidecars: [{name: proxy, image: i, ports: [{containerPort: 8090, protocol: UDP}]}]}}`}, nil},
-		{"a port of the template", []string{withAgent, `spec: {driver: {template: {spec: {containers: [{name: x}, {name: side, ports: [{containerPort: 8090}]}]}}}}`}, []string{"PortTaken|the container side of the driver"}},
-		{"the same port, declared by the user too", []string{withAgent, `spec: {driver: {ports: [{name: mine, protocol: TCP, containerPort: 8090}]}}`}, nil},
+		{"the exporter", []string{sparkapp.WithAgent}, nil},
+		{"the servlet", []string{sparkapp.WithServlet}, nil},
+		{"the servlet of 3.5", []string{sparkapp.WithServlet, `spec: {sparkVersion: 3.5.9}`}, nil},
+		{"a version that cannot be read", []string{sparkapp.WithServlet, `spec: {sparkVersion: latest}`}, nil},
+		{"nothing serves the metrics",
+			[]string{`spec: {monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: false}}`},
+			[]string{"NoExporter|set spec.monitoring.prometheusServlet"}},
+		{"a sink of the user's serves the metrics",
+			[]string{`spec: {monitoring: {exposeDriverMetrics: true, metricsProperties: "a=b"}}`}, nil},
+		{"a sink in sparkConf serves the metrics",
+			[]string{`spec: {monitoring: {exposeDriverMetrics: true}, sparkConf: {spark.metrics.conf.driver.sink.csv.class: c}}`}, nil},
+		{"the exporter for no role", []string{`spec: {monitoring: {prometheus: {jmxExporterJar: /a.jar}}}`},
+			[]string{"NothingExposed|exposeDriverMetrics or exposeExecutorMetrics"}},
+		{"the servlet for no role", []string{`spec: {monitoring: {prometheusServlet: true}}`},
+			[]string{"NothingExposed|"}},
+		{"a Spark without the servlet", []string{sparkapp.WithServlet, `spec: {sparkVersion: 2.4.8}`},
+			[]string{"ServletMissing|Spark 2.4.8 has no servlet"}},
+		{"no web server", []string{sparkapp.WithServlet, `spec: {sparkConf: {spark.ui.enabled: "false"}}`},
+			[]string{"ServletMissing|spark.ui.enabled is false"}},
+		{"no web server, with the exporter",
+			[]string{sparkapp.WithAgent, `spec: {sparkConf: {spark.ui.enabled: "false"}}`}, nil},
+		{"the driver's port", []string{sparkapp.WithAgent, port("7078")},
+			[]string{"PortTaken|spark.driver.port of the driver"}},
+		{"everybody's block manager", []string{sparkapp.WithAgent, port("7079")},
+			[]string{"PortTaken|spark.blockManager.port of the driver",
+				"PortTaken|spark.blockManager.port of the executor"}},
+		{"the web server's port", []string{sparkapp.WithAgent, port("4040")},
+			[]string{"PortTaken|spark.ui.port of the driver"}},
+		{"a port that Spark has given up",
+			[]string{sparkapp.WithAgent, port("4040"), `spec: {sparkConf: {spark.ui.port: "4041"}}`}, nil},
+		{"a port that Spark is given",
+			[]string{sparkapp.WithAgent, `spec: {sparkConf: {spark.driver.blockManager.port: "8090"}}`},
+			[]string{"PortTaken|spark.driver.blockManager.port"}},
+		{"a port of a role that is not exposed",
+			[]string{sparkapp.WithAgent, port("4040"), `spec: {monitoring: {exposeDriverMetrics: false}}`}, nil},
+		{"a sidecar's port", []string{sparkapp.WithAgent,
+			`spec: {executor: {sidecars: [{name: proxy, image: i, ports: [{containerPort: 8090}]}]}}`},
+			[]string{"PortTaken|the container proxy of the executor"}},
+		{"a sidecar's port, of another protocol",
+			[]string{sparkapp.WithAgent,
+				`spec: {executor: {sidecars: [{name: proxy, image: i, ports: [{containerPort: 8090, protocol: UDP}]}]}}`}, nil},
+		{"a port of the template", []string{sparkapp.WithAgent,
+			`spec: {driver: {template: {spec: {containers: [{name: x}, {name: side, ports: [{containerPort: 8090}]}]}}}}`}, []string{"PortTaken|the container side of the driver"}},
+		{"the same port, declared by the user too",
+			[]string{sparkapp.WithAgent,
+				`spec: {driver: {ports: [{name: mine, protocol: TCP, containerPort: 8090}]}}`}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			app := appOf(t, test.pieces...)
+			app := sparkapp.Of(t, test.pieces...)
 
-			got := monitoringProblems(Dialect{}.present(app))
+			got := problems(app)
 			if len(got) != len(test.want) {
 				t.Fatalf("reported %v, want %v", got, test.want)
 			}
 
 			for i, want := range test.want {
 				reason, words, _ := strings.Cut(want, "|")
-				if got[i].reason != reason || !strings.Contains(got[i].message, words) {
-					t.Errorf("reported %s: %s, want %s", got[i].reason, got[i].message, want)
+				if got[i].Reason != reason || !strings.Contains(got[i].Message, words) {
+					t.Errorf("reported %s: %s, want %s", got[i].Reason, got[i].Message, want)
 				}
 			}
 			// An event of the attempt reports each problem, and a condition reports it as long as the attempt exists.
-			objects := rendered(t, test.pieces...)
+			objects := render(t, app, 1)
 			for _, trouble := range got {
-				if !slices.Contains(objects.Warnings, trouble.message) {
-					t.Errorf("no warning of %s in %q", trouble.message, objects.Warnings)
+				if !slices.Contains(objects.Warnings, trouble.Message) {
+					t.Errorf("no warning of %s in %q", trouble.Message, objects.Warnings)
 				}
 			}
 
-			for _, m := range []lifecycle.Memory{in(lifecycle.Launched), in(lifecycle.Running), in(lifecycle.Done, ended(lifecycle.Succeeded))} {
-				usual.encodeConditions(app, usual.app(app), m, t0)
+			for _, m := range []lifecycle.Memory{sparkapp.In(lifecycle.Launched), sparkapp.In(lifecycle.Running),
+				sparkapp.In(lifecycle.Done, sparkapp.Ended(lifecycle.Succeeded))} {
+				usual.encodeConditions(app, usual.app(app), m, sparkapp.T0)
 
-				condition := meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired)
+				condition := meta.FindStatusCondition(app.Status.Conditions, monitoring.Condition)
 				if (condition != nil) != (len(got) > 0) {
 					t.Fatalf("%s: the condition is %v", m.Phase, condition)
 				}
 
-				if condition != nil && (condition.Reason != got[0].reason || condition.Status != "True") {
+				if condition != nil && (condition.Reason != got[0].Reason || condition.Status != "True") {
 					t.Errorf("%s: the condition is %v", m.Phase, condition)
 				}
 			}
 
-			usual.encodeConditions(app, usual.app(app), lifecycle.Memory{}, t0)
+			usual.encodeConditions(app, usual.app(app), lifecycle.Memory{}, sparkapp.T0)
 
-			if meta.FindStatusCondition(app.Status.Conditions, ConditionMonitoringImpaired) != nil {
+			if meta.FindStatusCondition(app.Status.Conditions, monitoring.Condition) != nil {
 				t.Error("a condition before anything is launched")
 			}
 		})
-	}
-}
-
-// TestValidMonitoring checks that two kinds of values are rejected with the name of the field: values with which a JVM
-// would not start, and values that Kubernetes would reject.
-func TestValidMonitoring(t *testing.T) {
-	agent := func(fields string) string { return `spec: {monitoring: {prometheus: {` + fields + `}}}` }
-	for _, test := range []struct{ name, piece, want string }{ // field|words; empty: accepted
-		{"no jar", agent(`jmxExporterJar: ""`), "spec.monitoring.prometheus.jmxExporterJar|prometheusServlet"},
-		{"a jar to be fetched", agent(`jmxExporterJar: https://a/b.jar`), "spec.monitoring.prometheus.jmxExporterJar|URI"},
-		{"a jar of the image, as Spark writes it", agent(`jmxExporterJar: local:///b.jar`), ""},
-		{"a jar with a blank", agent(`jmxExporterJar: "/a b.jar"`), "spec.monitoring.prometheus.jmxExporterJar|blank"},
-		{"a jar with an equals sign", agent(`jmxExporterJar: /a=b.jar`), "spec.monitoring.prometheus.jmxExporterJar|equals"},
-		{"rules to be fetched", agent(`configFile: s3a://b/c.yaml`), "spec.monitoring.prometheus.configFile|URI"},
-		{"properties with a blank", `spec: {monitoring: {metricsPropertiesFile: "/a b"}}`, "spec.monitoring.metricsPropertiesFile|blank"},
-		{"the lowest port", agent(`port: 1024`), ""},
-		{"the highest port", agent(`port: 49151`), ""},
-		{"too low", agent(`port: 1023`), "spec.monitoring.prometheus.port|from 1024 to 49151"},
-		{"too high", agent(`port: 49152`), "spec.monitoring.prometheus.port|from 1024 to 49151"},
-		{"a name that is none", agent(`portName: Not A Name`), "spec.monitoring.prometheus.portName|not a valid port name"},
-		{"a name that is too long", agent(`portName: sixteen-letters-x`), "spec.monitoring.prometheus.portName|not a valid port name"},
-		{"a name of Spark's", agent(`portName: blockmanager`), "spec.monitoring.prometheus.portName|Spark's own"},
-		{"a name of the user's", `spec: {executor: {ports: [{name: jmx-exporter, protocol: TCP, containerPort: 1}]}}`, "spec.monitoring.prometheus.portName|spec.executor.ports"},
-		{"a name of the user's, of the same port", `spec: {executor: {ports: [{name: jmx-exporter, protocol: TCP, containerPort: 8090}]}}`, ""},
-		{"a mount where the files are", `spec: {executor: {configMaps: [{name: c, path: /etc/metrics/conf/}]}}`, "spec.executor.configMaps[0].path|spec.monitoring"},
-		{"as large as a spec may be", `spec: {monitoring: {metricsProperties: "` + strings.Repeat("a", 1<<18) + `", prometheus: {configuration: "` + strings.Repeat("a", 1<<17) + `"}}}`, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			wrong := Validate(appOf(t, withAgent, test.piece))
-			if test.want == "" {
-				if len(wrong) > 0 {
-					t.Errorf("refused: %v", wrong)
-				}
-				return
-			}
-
-			field, words, _ := strings.Cut(test.want, "|")
-			if len(wrong) != 1 || wrong[0].Field != field || !strings.Contains(wrong[0].Message, words) {
-				t.Errorf("refused %v, want %s", wrong, test.want)
-			}
-		})
-	}
-}
-
-// TestMonitoringThatNoConfigMapHolds checks the size limit of the metrics ConfigMap. No spec that the API server stores
-// can exceed the limit. The limit protects programs that create applications with the Go types.
-func TestMonitoringThatNoConfigMapHolds(t *testing.T) {
-	app := appOf(t, withAgent)
-	app.Spec.Monitoring.MetricsProperties = new(strings.Repeat("a", 1<<19))
-	app.Spec.Monitoring.Prometheus.Configuration = new(strings.Repeat("a", 1<<19))
-
-	wrong := Validate(app)
-	if len(wrong) != 1 || wrong[0].Field != "spec.monitoring.metricsProperties" || !strings.Contains(wrong[0].Message, "metricsPropertiesFile") {
-		t.Errorf("refused %.300v, want spec.monitoring.metricsProperties", wrong)
-	}
-}
-
-// TestMonitoringOfTheDriverAtOnePath checks that a user's mount at the path of the metrics files is rejected when the
-// driver pod is built. The error must name the field of the user's mount.
-func TestMonitoringOfTheDriverAtOnePath(t *testing.T) {
-	app := appOf(t, withAgent, `spec: {driver: {configMaps: [{name: c, path: /etc/metrics/conf}]}}`)
-	if got := refusedField(app); got != "spec.driver.configMaps" {
-		t.Errorf("refused for %s", got)
-	}
-}
-
-// TestSpecIsLeftAlone checks that monitoring changes only the created objects and not the application.
-func TestSpecIsLeftAlone(t *testing.T) {
-	app := appOf(t, withAgent, withServlet, `spec: {driver: {annotations: {a: b}, javaOptions: -Da=b}}`)
-
-	before := app.DeepCopy()
-	if _, err := usual.Render(app, createAttempt(1), t0); err != nil {
-		t.Fatal(err)
-	}
-
-	monitoringProblems(Dialect{}.present(app))
-
-	if diff := cmp.Diff(before, app, cmp.AllowUnexported(v1beta2.SparkApplication{}.CreationTimestamp.Time)); diff != "" {
-		t.Errorf("the application has changed:\n%s", diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // mutation is a change to pods that kubeflow's operator makes only in its webhook. Our operator makes the same change
@@ -68,35 +69,52 @@ var mutations = []mutation{
 		wantContainer:   `ports: [{name: metrics, protocol: TCP, containerPort: 8090}, {name: udp, protocol: UDP, containerPort: 9000}]`,
 		template:        `spec: {containers: [{name: x, ports: [{name: mine, containerPort: 1}, {name: metrics, protocol: TCP, containerPort: 8090}]}]}`,
 		mergedContainer: `ports: [{name: mine}, {name: metrics}, {name: udp}]`},
-	{name: "9 hostNetwork", pod: `hostNetwork: true`, wantPod: `spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}`,
+	{name: "9 hostNetwork", pod: `hostNetwork: true`,
+		wantPod:  `spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}`,
 		template: `spec: {dnsPolicy: Default}`},
-	{name: "10 hostAliases", pod: `hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]`, wantPod: `spec: {hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]}`,
-		template: `spec: {hostAliases: [{ip: 10.0.0.2, hostnames: [b]}, {ip: 10.0.0.1, hostnames: [a]}]}`, merged: `spec: {hostAliases: [{ip: 10.0.0.2}, {ip: 10.0.0.1}]}`},
-	{name: "11 initContainers", pod: `initContainers: [{name: i, image: img, command: [a]}]`, wantPod: `spec: {initContainers: [{name: i, image: img}]}`,
-		template: `spec: {initContainers: [{name: mine, image: m}, {name: i, image: img}]}`, merged: `spec: {initContainers: [{name: mine}, {name: i}]}`},
-	{name: "12 sidecars", pod: `sidecars: [{name: s, image: img, restartPolicy: Always}]`, wantPod: `spec: {containers: [{name: s, image: img}]}`,
-		template: `spec: {containers: [{name: x}, {name: mine, image: m}, {name: s, image: img}]}`, merged: `spec: {containers: [{name: mine}, {name: s}]}`},
-	{name: "13 dnsConfig", pod: `dnsConfig: {nameservers: [10.0.0.9], options: [{name: ndots, value: "1"}]}`, wantPod: `spec: {dnsConfig: {nameservers: [10.0.0.9], options: [{name: ndots, value: "1"}]}}`,
+	{name: "10 hostAliases", pod: `hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]`,
+		wantPod:  `spec: {hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]}`,
+		template: `spec: {hostAliases: [{ip: 10.0.0.2, hostnames: [b]}, {ip: 10.0.0.1, hostnames: [a]}]}`,
+		merged:   `spec: {hostAliases: [{ip: 10.0.0.2}, {ip: 10.0.0.1}]}`},
+	{name: "11 initContainers", pod: `initContainers: [{name: i, image: img, command: [a]}]`,
+		wantPod:  `spec: {initContainers: [{name: i, image: img}]}`,
+		template: `spec: {initContainers: [{name: mine, image: m}, {name: i, image: img}]}`,
+		merged:   `spec: {initContainers: [{name: mine}, {name: i}]}`},
+	{name: "12 sidecars", pod: `sidecars: [{name: s, image: img, restartPolicy: Always}]`,
+		wantPod:  `spec: {containers: [{name: s, image: img}]}`,
+		template: `spec: {containers: [{name: x}, {name: mine, image: m}, {name: s, image: img}]}`,
+		merged:   `spec: {containers: [{name: mine}, {name: s}]}`},
+	{name: "13 dnsConfig", pod: `dnsConfig: {nameservers: [10.0.0.9], options: [{name: ndots, value: "1"}]}`,
+		wantPod:  `spec: {dnsConfig: {nameservers: [10.0.0.9], options: [{name: ndots, value: "1"}]}}`,
 		template: `spec: {dnsConfig: {searches: [mine]}}`},
-	{name: "14 priorityClassName", pod: `priorityClassName: high`, wantPod: `spec: {priorityClassName: high, priority: null}`,
+	{name: "14 priorityClassName", pod: `priorityClassName: high`,
+		wantPod:  `spec: {priorityClassName: high, priority: null}`,
 		template: `spec: {priorityClassName: low, priority: 5, preemptionPolicy: Never}`},
 	{name: "15 schedulerName", pod: `schedulerName: mine`, wantPod: `spec: {schedulerName: mine}`, onlyDriver: true,
-		executorConf: map[string]string{"spark.kubernetes.executor.scheduler.name": "mine"}, template: `spec: {schedulerName: other}`},
-	{name: "16 nodeSelector", pod: `nodeSelector: {disk: ssd}`, wantPod: `spec: {nodeSelector: {disk: ssd}}`, onlyDriver: true,
+		executorConf: map[string]string{"spark.kubernetes.executor.scheduler.name": "mine"},
+		template:     `spec: {schedulerName: other}`},
+	{name: "16 nodeSelector", pod: `nodeSelector: {disk: ssd}`, wantPod: `spec: {nodeSelector: {disk: ssd}}`,
+		onlyDriver:   true,
 		executorConf: map[string]string{"spark.kubernetes.executor.node.selector.disk": "ssd"},
 		template:     `spec: {nodeSelector: {disk: hdd, zone: a}}`, merged: `spec: {nodeSelector: {zone: a}}`},
-	{name: "16 nodeSelector of both", app: `nodeSelector: {disk: ssd}`, wantPod: `spec: {nodeSelector: {disk: ssd}}`, onlyDriver: true,
+	{name: "16 nodeSelector of both", app: `nodeSelector: {disk: ssd}`, wantPod: `spec: {nodeSelector: {disk: ssd}}`,
+		onlyDriver:   true,
 		executorConf: map[string]string{"spark.kubernetes.node.selector.disk": "ssd"}},
 	{name: "17 affinity", pod: `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}}`,
 		wantPod:  `spec: {affinity: {podAntiAffinity: null, nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}}}`,
 		template: `spec: {affinity: {podAntiAffinity: {}}}`},
-	{name: "18 tolerations", pod: `tolerations: [{key: spot, operator: Exists, effect: NoSchedule}]`, wantPod: `spec: {tolerations: [{key: spot, operator: Exists, effect: NoSchedule}]}`,
-		template: `spec: {tolerations: [{key: mine}, {key: spot, operator: Exists, effect: NoSchedule}]}`, merged: `spec: {tolerations: [{key: mine}, {key: spot}]}`},
+	{name: "18 tolerations", pod: `tolerations: [{key: spot, operator: Exists, effect: NoSchedule}]`,
+		wantPod:  `spec: {tolerations: [{key: spot, operator: Exists, effect: NoSchedule}]}`,
+		template: `spec: {tolerations: [{key: mine}, {key: spot, operator: Exists, effect: NoSchedule}]}`,
+		merged:   `spec: {tolerations: [{key: mine}, {key: spot}]}`},
 	{name: "19 memoryLimit", pod: `memoryLimit: 3g`, wantContainer: `resources: {limits: {memory: 3Gi}}`,
-		template: `spec: {containers: [{name: x, resources: {limits: {memory: 9Gi, ephemeral-storage: 1Gi}}}]}`, mergedContainer: `resources: {limits: {ephemeral-storage: 1Gi}}`},
-	{name: "20 gpu", pod: `gpu: {name: nvidia.com/gpu, quantity: 2}`, wantContainer: `resources: {limits: {nvidia.com/gpu: "2"}}`,
-		template: `spec: {containers: [{name: x, resources: {limits: {nvidia.com/gpu: 1}}}]}`},
-	{name: "20 gpu without a quantity", pod: `gpu: {name: nvidia.com/gpu, quantity: 0}`, wantContainer: `resources: {limits: {nvidia.com/gpu: null}}`},
+		template:        `spec: {containers: [{name: x, resources: {limits: {memory: 9Gi, ephemeral-storage: 1Gi}}}]}`,
+		mergedContainer: `resources: {limits: {ephemeral-storage: 1Gi}}`},
+	{name: "20 gpu", pod: `gpu: {name: nvidia.com/gpu, quantity: 2}`,
+		wantContainer: `resources: {limits: {nvidia.com/gpu: "2"}}`,
+		template:      `spec: {containers: [{name: x, resources: {limits: {nvidia.com/gpu: 1}}}]}`},
+	{name: "20 gpu without a quantity", pod: `gpu: {name: nvidia.com/gpu, quantity: 0}`,
+		wantContainer: `resources: {limits: {nvidia.com/gpu: null}}`},
 	{name: "21 prometheus", app: `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /prometheus/agent.jar}}`,
 		pod:           `javaOptions: -Dmine=1`,
 		wantPod:       `{spec: {volumes: [{name: pi-prom-conf-vol, configMap: {name: pi-prom-conf}}]}}`,
@@ -117,23 +135,33 @@ var mutations = []mutation{
 		app:           `monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, metricsPropertiesFile: /m/metrics.properties, prometheus: {jmxExporterJar: /a.jar, port: 9404, portName: metrics, configFile: /m/agent.yaml}}`,
 		wantPod:       `spec: {}`,
 		wantContainer: `ports: [{name: metrics, protocol: TCP, containerPort: 9404}]`,
-		driverConf:    map[string]string{"spark.metrics.conf": "/m/metrics.properties", "spark.driver.extraJavaOptions": "-javaagent:/a.jar=9404:/m/agent.yaml"},
-		executorConf:  map[string]string{"spark.executor.extraJavaOptions": "-javaagent:/a.jar=9404:/m/agent.yaml"}},
-	{name: "22 securityContext", pod: `securityContext: {runAsUser: 185, capabilities: {drop: [ALL]}, allowPrivilegeEscalation: false}`,
+		driverConf: map[string]string{"spark.metrics.conf": "/m/metrics.properties",
+			"spark.driver.extraJavaOptions": "-javaagent:/a.jar=9404:/m/agent.yaml"},
+		executorConf: map[string]string{"spark.executor.extraJavaOptions": "-javaagent:/a.jar=9404:/m/agent.yaml"}},
+	{name: "22 securityContext",
+		pod:           `securityContext: {runAsUser: 185, capabilities: {drop: [ALL]}, allowPrivilegeEscalation: false}`,
 		wantContainer: `securityContext: {privileged: null, runAsUser: 185, capabilities: {drop: [ALL]}, allowPrivilegeEscalation: false}`,
 		executorConf:  map[string]string{"spark.kubernetes.executor.securityContext.allowPrivilegeEscalation": "false"},
 		template:      `spec: {containers: [{name: x, securityContext: {privileged: true}}]}`},
-	{name: "22 securityContext that is privileged", pod: `securityContext: {privileged: true}`, wantContainer: `securityContext: {privileged: true}`,
-		executorConf: map[string]string{"spark.kubernetes.executor.securityContext.allowPrivilegeEscalation": "true"}},
-	{name: "23 podSecurityContext", pod: `podSecurityContext: {fsGroup: 185}`, wantPod: `spec: {securityContext: {fsGroup: 185, runAsNonRoot: null}}`,
+	{name: "22 securityContext that is privileged", pod: `securityContext: {privileged: true}`,
+		wantContainer: `securityContext: {privileged: true}`,
+		executorConf:  map[string]string{"spark.kubernetes.executor.securityContext.allowPrivilegeEscalation": "true"}},
+	{name: "23 podSecurityContext", pod: `podSecurityContext: {fsGroup: 185}`,
+		wantPod:  `spec: {securityContext: {fsGroup: 185, runAsNonRoot: null}}`,
 		template: `spec: {securityContext: {runAsNonRoot: true}}`},
-	{name: "24 terminationGracePeriodSeconds", pod: `terminationGracePeriodSeconds: 60`, wantPod: `spec: {terminationGracePeriodSeconds: 60}`, onlyDriver: true,
-		executorConf: map[string]string{"spark.kubernetes.executor.terminationGracePeriodSeconds": "60s"}, template: `spec: {terminationGracePeriodSeconds: 5}`},
-	{name: "24 terminationGracePeriodSeconds before 4.1", app: `sparkVersion: 4.0.5`, pod: `terminationGracePeriodSeconds: 60`, wantPod: `spec: {terminationGracePeriodSeconds: 60}`},
-	{name: "25 lifecycle", pod: `lifecycle: {preStop: {exec: {command: [a]}}}`, wantContainer: `lifecycle: {preStop: {exec: {command: [a]}}, postStart: null}`,
-		template: `spec: {containers: [{name: x, lifecycle: {postStart: {exec: {command: [b]}}}}]}`},
-	{name: "26 shareProcessNamespace", pod: `shareProcessNamespace: true`, wantPod: `spec: {shareProcessNamespace: true}`, template: `spec: {shareProcessNamespace: false}`},
-	{name: "26 shareProcessNamespace that is off", pod: `shareProcessNamespace: false`, wantPod: `spec: {shareProcessNamespace: null}`},
+	{name: "24 terminationGracePeriodSeconds", pod: `terminationGracePeriodSeconds: 60`,
+		wantPod: `spec: {terminationGracePeriodSeconds: 60}`, onlyDriver: true,
+		executorConf: map[string]string{"spark.kubernetes.executor.terminationGracePeriodSeconds": "60s"},
+		template:     `spec: {terminationGracePeriodSeconds: 5}`},
+	{name: "24 terminationGracePeriodSeconds before 4.1", app: `sparkVersion: 4.0.5`,
+		pod: `terminationGracePeriodSeconds: 60`, wantPod: `spec: {terminationGracePeriodSeconds: 60}`},
+	{name: "25 lifecycle", pod: `lifecycle: {preStop: {exec: {command: [a]}}}`,
+		wantContainer: `lifecycle: {preStop: {exec: {command: [a]}}, postStart: null}`,
+		template:      `spec: {containers: [{name: x, lifecycle: {postStart: {exec: {command: [b]}}}}]}`},
+	{name: "26 shareProcessNamespace", pod: `shareProcessNamespace: true`,
+		wantPod: `spec: {shareProcessNamespace: true}`, template: `spec: {shareProcessNamespace: false}`},
+	{name: "26 shareProcessNamespace that is off", pod: `shareProcessNamespace: false`,
+		wantPod: `spec: {shareProcessNamespace: null}`},
 }
 
 func TestMutations(t *testing.T) {
@@ -144,11 +172,11 @@ func TestMutations(t *testing.T) {
 
 				spec := "spec: " + orEmpty(m.app)
 				if !strings.HasPrefix(m.name, "7 volumes of the template") {
-					m.check(t, role, renderApp(t, appOf(t, spec, asked)), false)
+					m.check(t, role, renderApp(t, sparkapp.Of(t, spec, asked)), false)
 				}
 
 				if m.template != "" {
-					m.check(t, role, renderApp(t, appOf(t, spec, asked, templated(t, role, m.template))), true)
+					m.check(t, role, renderApp(t, sparkapp.Of(t, spec, asked, templated(t, role, m.template))), true)
 				}
 			})
 		}
@@ -176,10 +204,10 @@ func templated(t *testing.T, role, template string) string {
 	return string(text)
 }
 
-func (m mutation) check(t *testing.T, role string, got launchObjects, withTemplate bool) {
+func (m mutation) check(t *testing.T, role string, got sparkapp.Launch, withTemplate bool) {
 	t.Helper()
 
-	pod, container := got.role(role)
+	pod, container := got.Role(role)
 
 	want := map[string]string{}
 	if role == "driver" || !m.onlyDriver {
@@ -196,18 +224,18 @@ func (m mutation) check(t *testing.T, role string, got launchObjects, withTempla
 			have = container
 		}
 
-		for _, missing := range missingParts(have, any(fieldtable.Tree(t, text)), what) {
+		for _, missing := range sparkapp.MissingParts(have, any(fieldtable.Tree(t, text)), what) {
 			t.Errorf("%s (template of the user's: %v)", missing, withTemplate)
 		}
 	}
 
 	for key, value := range map[string]map[string]string{"driver": m.driverConf, "executor": m.executorConf}[role] {
-		if got.conf[key] != value {
-			t.Errorf("%s is %q, want %q", key, got.conf[key], value)
+		if got.Conf[key] != value {
+			t.Errorf("%s is %q, want %q", key, got.Conf[key], value)
 		}
 	}
 
-	if twice := duplicates(pod); len(twice) > 0 {
+	if twice := sparkapp.Duplicates(pod); len(twice) > 0 {
 		t.Errorf("twice in the pod: %v", twice)
 	}
 

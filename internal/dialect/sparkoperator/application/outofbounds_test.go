@@ -8,6 +8,7 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // refusedQuantity is a quantity that resource.ParseQuantity would need hours to parse.
@@ -19,25 +20,32 @@ const refusedQuantity = "1234567890123456789012e2000000000"
 func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 	resources := `resources: {limits: {cpu: "` + refusedQuantity + `"}}`
 	for field, spec := range map[string]string{
-		"spec.driver.sidecars[0].resources.limits[cpu]":                                `{driver: {sidecars: [{name: s, ` + resources + `}]}}`,
-		"spec.executor.initContainers[0].resources.limits[cpu]":                        `{executor: {initContainers: [{name: s, ` + resources + `}]}}`,
-		"spec.volumes[0].emptyDir.sizeLimit":                                           `{volumes: [{name: v, emptyDir: {sizeLimit: "` + refusedQuantity + `"}}]}`,
-		"spec.driver.env[0].valueFrom.resourceFieldRef.divisor":                        `{driver: {env: [{name: e, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "` + refusedQuantity + `"}}}]}}`,
-		"spec.batchSchedulerOptions.resources[cpu]":                                    `{batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: "` + refusedQuantity + `"}}}`,
-		"spec.driver.template.spec.containers[0].resources.limits[cpu]":                `{driver: {template: {spec: {containers: [{name: c, ` + resources + `}]}}}}`,
-		"spec.executor.template.spec.overhead[memory]":                                 `{executor: {template: {spec: {overhead: {memory: "` + refusedQuantity + `"}}}}}`,
-		"spec.driver.coreLimit":                                                        `{driver: {coreLimit: "` + refusedQuantity + `"}}`,
-		"spec.driver.coreRequest":                                                      `{driver: {coreRequest: "` + refusedQuantity + `"}}`,
-		"spec.executor.coreRequest":                                                    `{executor: {coreRequest: "` + refusedQuantity + `"}}`,
-		"spec.executor.memoryLimit":                                                    `{executor: {memoryLimit: "` + refusedQuantity + `"}}`,
+		"spec.driver.sidecars[0].resources.limits[cpu]": `{driver: {sidecars: [{name: s, ` + resources +
+			`}]}}`,
+		"spec.executor.initContainers[0].resources.limits[cpu]": `{executor: {initContainers: [{name: s, ` +
+			resources + `}]}}`,
+		"spec.volumes[0].emptyDir.sizeLimit":                            `{volumes: [{name: v, emptyDir: {sizeLimit: "` + refusedQuantity + `"}}]}`,
+		"spec.driver.env[0].valueFrom.resourceFieldRef.divisor":         `{driver: {env: [{name: e, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "` + refusedQuantity + `"}}}]}}`,
+		"spec.batchSchedulerOptions.resources[cpu]":                     `{batchScheduler: volcano, batchSchedulerOptions: {resources: {cpu: "` + refusedQuantity + `"}}}`,
+		"spec.driver.template.spec.containers[0].resources.limits[cpu]": `{driver: {template: {spec: {containers: [{name: c, ` + resources + `}]}}}}`,
+		"spec.executor.template.spec.overhead[memory]":                  `{executor: {template: {spec: {overhead: {memory: "` + refusedQuantity + `"}}}}}`,
+		"spec.driver.coreLimit": `{driver: {coreLimit: "` +
+			refusedQuantity + `"}}`,
+		"spec.driver.coreRequest": `{driver: {coreRequest: "` +
+			refusedQuantity + `"}}`,
+		"spec.executor.coreRequest": `{executor: {coreRequest: "` +
+			refusedQuantity + `"}}`,
+		"spec.executor.memoryLimit": `{executor: {memoryLimit: "` +
+			refusedQuantity + `"}}`,
 		"spec.sparkConf[spark.kubernetes.driver.limit.cores]":                          `{sparkConf: {spark.kubernetes.driver.limit.cores: "` + refusedQuantity + `"}}`,
 		"spec.sparkConf[spark.kubernetes.driver.volumes.emptyDir.v.options.sizeLimit]": `{sparkConf: {spark.kubernetes.driver.volumes.emptyDir.v.mount.path: /v, spark.kubernetes.driver.volumes.emptyDir.v.options.sizeLimit: "` + refusedQuantity + `"}}`,
 	} {
-		app := appOf(t, "spec: "+spec)
+		app := sparkapp.Of(t, "spec: "+spec)
 		plan := Dialect{}.Decide(app, lifecycle.Observed{Confirmed: true}, time.Unix(0, 0).UTC())
 
 		message := app.Status.AppState.ErrorMessage
-		if app.Status.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(message, field+": ") || !strings.Contains(message, "at most 2 digits") {
+		if app.Status.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(message, field+": ") ||
+			!strings.Contains(message, "at most 2 digits") {
 			t.Errorf("%s: %s, %q, %v", field, app.Status.AppState.State, message, plan.Actions)
 		}
 	}
@@ -48,10 +56,11 @@ func TestQuantitiesThatTakeHoursAreRefused(t *testing.T) {
 // edit, it fails like any application that exceeds the limits.
 func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
-	app := appOf(t, `{spec: {driver: {podName: mine}}}`)
+	app := sparkapp.Of(t, `{spec: {driver: {podName: mine}}}`)
 	app.UID, app.Generation = "u", 1
 	Dialect{}.Decide(app, lifecycle.Observed{}, now)
-	driver := lifecycle.Driver{Name: "mine", UID: "d", Attempt: 1, Phase: lifecycle.DriverRunning, StartedAt: now, Ready: true}
+	driver := lifecycle.Driver{Name: "mine", UID: "d", Attempt: 1, Phase: lifecycle.DriverRunning, StartedAt: now,
+		Ready: true}
 	seen := lifecycle.Observed{Drivers: []lifecycle.Driver{driver}}
 	Dialect{}.Decide(app, seen, now)
 
@@ -59,15 +68,18 @@ func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 		t.Fatalf("it is %s", app.Status.AppState.State)
 	}
 
-	app.OutOfBounds, app.Spec = "spec.driver.env: has more than 1000 items; make the list shorter", v1beta2.SparkApplicationSpec{}
+	app.OutOfBounds, app.Spec = "spec.driver.env: has more than 1000 items; make the list shorter",
+		v1beta2.SparkApplicationSpec{}
 	hash := app.Status.Operator.SpecHash
 
 	plan := Dialect{}.Decide(app, seen, now.Add(time.Hour))
-	if app.Status.AppState.State != v1beta2.ApplicationStateRunning || len(plan.Actions) > 0 || app.Status.DriverInfo.PodName != "mine" || app.Status.Operator.SpecHash != hash {
+	if app.Status.AppState.State != v1beta2.ApplicationStateRunning || len(plan.Actions) > 0 ||
+		app.Status.DriverInfo.PodName != "mine" || app.Status.Operator.SpecHash != hash {
 		t.Errorf("it is %+v with %v, %v", app.Status.AppState, app.Status.DriverInfo, plan.Actions)
 	}
 
-	if beside := (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).AuxiliaryObjects(app, seen); !beside.Unsettled {
+	if beside := (Dialect{Options{UI: sparkoperator.UI{Service: true}}}).AuxiliaryObjects(app,
+		seen); !beside.Unsettled {
 		t.Errorf("what stands beside it is %+v", beside)
 	}
 
@@ -78,7 +90,8 @@ func TestARunningApplicationBeyondTheLimits(t *testing.T) {
 		Dialect{}.Decide(app, lifecycle.Observed{Confirmed: true}, now.Add(time.Hour))
 	}
 
-	if app.Status.AppState.State != v1beta2.ApplicationStateFailed || !strings.Contains(app.Status.AppState.ErrorMessage, app.OutOfBounds) {
+	if app.Status.AppState.State != v1beta2.ApplicationStateFailed ||
+		!strings.Contains(app.Status.AppState.ErrorMessage, app.OutOfBounds) {
 		t.Errorf("edited, it is %+v", app.Status.AppState)
 	}
 

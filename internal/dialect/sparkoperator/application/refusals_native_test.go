@@ -9,6 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/test/kit/refusal"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // TestNativeRefusalsDocument compares a part of docs/validation.md with the expected text, or writes it with -update.
@@ -22,9 +23,9 @@ func TestNativeRefusalsDocument(t *testing.T) {
 
 	for _, r := range onlyBySparkSubmit {
 		line("| `%s` | %s |", r.Field, r.When)
-		app := appOf(t, r.Piece)
+		app := sparkapp.Of(t, r.Piece)
 
-		objects, why, err := usual.buildAttempt(app, 1, t0)
+		objects, why, err := usual.buildAttempt(app, 1, sparkapp.T0)
 		if err != nil || objects.Driver.Labels["spark-role"] != submit.RoleSubmitter {
 			t.Errorf("%s: spark-submit does not help: %v", r.Piece, err)
 			continue
@@ -34,15 +35,17 @@ func TestNativeRefusalsDocument(t *testing.T) {
 			t.Errorf("%s: said is %q, want %q", r.Piece, why.Message, want)
 		}
 
-		for name, d := range map[string]Dialect{"the application's mode": usual, "the operator's": {Options{Submission: onlyNative}}} {
+		for name, d := range map[string]Dialect{"the application's mode": usual,
+			"the operator's": {Options{Submission: onlyNative}}} {
 			if name == "the application's mode" {
 				submittedBy(onlyNative)(app)
 			} else {
 				app.Spec.Submission = nil
 			}
 
-			_, _, err := d.buildAttempt(app, 1, t0)
-			if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != r.Field || !strings.Contains(wrong.Message, r.Why) {
+			_, _, err := d.buildAttempt(app, 1, sparkapp.T0)
+			if wrong, ok := errors.AsType[*dialect.FieldError](err); !ok || wrong.Field != r.Field ||
+				!strings.Contains(wrong.Message, r.Why) {
 				t.Errorf("%s, %s: error %v, want one of %s", r.Piece, name, err, r.Field)
 			}
 		}
@@ -50,8 +53,9 @@ func TestNativeRefusalsDocument(t *testing.T) {
 
 	line("| `%s` | is `SparkSubmit`, and the operator's configuration has `Native` |", modeField)
 
-	app := appOf(t, `spec: {submission: {mode: SparkSubmit}}`)
-	if _, _, err := (Dialect{Options{Submission: dialect.SubmissionNative}}).buildAttempt(app, 1, t0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
+	app := sparkapp.Of(t, `spec: {submission: {mode: SparkSubmit}}`)
+	if _, _, err := (Dialect{Options{Submission: dialect.SubmissionNative}}).buildAttempt(app, 1,
+		sparkapp.T0); err == nil || !strings.HasPrefix(err.Error(), modeField) {
 		t.Errorf("spark-submit that is switched off: %v", err)
 	}
 

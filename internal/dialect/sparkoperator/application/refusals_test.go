@@ -1,16 +1,9 @@
 package application
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"testing"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/test/kit/refusal"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 const validationDocument = "../../../../docs/validation.md"
@@ -26,51 +19,9 @@ var refusals, onlyBySparkSubmit = func() (always, native []refusal.Row) {
 	return file.Refusals, file.OnlyBySparkSubmit
 }()
 
-// TestRefusalsDocument compares a part of docs/validation.md with the expected text, or writes it with -update. The
-// part lists the applications that are rejected when the operator first reads them. The test also checks that each
-// application in the table is rejected.
-func TestRefusalsDocument(t *testing.T) {
-	var text strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	fired := make([]bool, len(rules))
-
-	text.WriteString(refusal.Table(refusals))
-
-	for _, r := range refusals {
-		app := appOf(t, r.Piece)
-		for i, rule := range rules {
-			fired[i] = fired[i] || len(rule(app)) > 0
-		}
-
-		if got := refusedField(app); got != r.FieldOfPiece() {
-			t.Errorf("%s: refused for %q, want %q", r.Piece, got, r.FieldOfPiece())
-		}
-	}
-
-	for i, count := range fired {
-		if !count {
-			t.Errorf("rule %d of Validate refuses none of these", i)
-		}
-	}
-
-	line("")
-	line("Keys of `sparkConf`. The definition refuses a key as it is written here, the webhook and a pass in any case:")
-	line("")
-	line("| key | instead |")
-	line("|---|---|")
-
-	for _, key := range slices.Sorted(maps.Keys(denied)) {
-		line("| `%s` | %s |", key, strings.TrimPrefix(denied[key], "use "))
-	}
-
-	line("| `%s*`, except `%s*` and `%s` | none: driver and executors authenticate with the token of their service account, which Kubernetes mounts |", sparkoperator.CredentialPrefix, mountedPrefix, submit.RunnerAccountKey)
-	line("| `spark.kubernetes.namespace` of another namespace | the application's own |")
-	refusal.Hold(t, validationDocument, "looked at", text.String(), *update)
-}
-
 // refusedField returns the field that the rejection of an application names.
 func refusedField(app *v1beta2.SparkApplication) string {
-	if wrong := usual.Faults(app, t0); len(wrong) > 0 {
+	if wrong := usual.Faults(app, sparkapp.T0); len(wrong) > 0 {
 		return wrong[0].Field
 	}
 	return ""

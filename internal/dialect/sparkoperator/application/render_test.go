@@ -19,8 +19,11 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/specification"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/validate"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -32,7 +35,7 @@ func createAttempt(n int32) lifecycle.Action {
 func render(t *testing.T, app *v1beta2.SparkApplication, attempt int32) submit.Objects {
 	t.Helper()
 
-	objects, err := usual.Render(app, createAttempt(attempt), t0)
+	objects, err := usual.Render(app, createAttempt(attempt), sparkapp.T0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +49,8 @@ func all(o submit.Objects) []submit.Object {
 // TestExamples compares the rendered objects of the documented examples with golden files. If a change is intended, run
 // the test with -update and read the difference.
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit", "spark-pi-metrics", "spark-pi-volcano", "spark-pi-coscheduling", "spark-pi-yunikorn", "spark-pi-kueue"} {
+	for _, name := range []string{"spark-pi", "spark-pi-python", "spark-pi-spark-submit", "spark-pi-metrics",
+		"spark-pi-volcano", "spark-pi-coscheduling", "spark-pi-yunikorn", "spark-pi-kueue"} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../../../../examples", name+".yaml"))
 			if err != nil {
@@ -59,7 +63,7 @@ func TestExamples(t *testing.T) {
 			}
 
 			app.UID = "11111111-2222-4333-8444-555555555555"
-			if wrong := Validate(&app); len(wrong) > 0 {
+			if wrong := validate.Spec(&app); len(wrong) > 0 {
 				t.Fatalf("the example is invalid: %v", wrong)
 			}
 
@@ -92,12 +96,12 @@ func TestExamples(t *testing.T) {
 
 			app.Spec.Suspend = nil // of the queue's example
 
-			plan := usual.Decide(&app, lifecycle.Observed{Confirmed: true}, t0)
+			plan := usual.Decide(&app, lifecycle.Observed{Confirmed: true}, sparkapp.T0)
 			if len(plan.Actions) != 1 {
 				t.Fatalf("it is not launched: %+v", plan)
 			}
 
-			checkBuilt(t, usual, &app, plan, t0)
+			checkBuilt(t, usual, &app, plan, sparkapp.T0)
 		})
 	}
 }
@@ -123,8 +127,10 @@ func readable(object submit.Object) submit.Object {
 // TestIdentity checks that every object of an attempt has the labels that identify the application and the attempt,
 // even if the user sets the same labels.
 func TestIdentity(t *testing.T) {
-	theirs := map[string]string{sparkoperator.LabelAppName: "x", sparkoperator.LabelSubmissionID: "x", sparkoperator.LabelAppUID: "x", sparkoperator.LabelAttempt: "99", sparkoperator.LabelManaged: "no", "team": "a", "kueue.x-k8s.io/queue-name": "q"}
-	app := sample(func(a *v1beta2.SparkApplication) {
+	theirs := map[string]string{sparkoperator.LabelAppName: "x", sparkoperator.LabelSubmissionID: "x",
+		sparkoperator.LabelAppUID: "x", sparkoperator.LabelAttempt: "99", sparkoperator.LabelManaged: "no", "team": "a",
+		"kueue.x-k8s.io/queue-name": "q"}
+	app := sparkapp.Sample(func(a *v1beta2.SparkApplication) {
 		a.Labels, a.Spec.Driver.Labels, a.Spec.Executor.Labels = theirs, theirs, theirs
 		a.Spec.Driver.ServiceLabels = theirs
 	})
@@ -132,7 +138,8 @@ func TestIdentity(t *testing.T) {
 	app.Labels = map[string]string{"team": "a", "kueue.x-k8s.io/queue-name": "q", sparkoperator.LabelAppUID: "x"}
 	for _, object := range all(render(t, app, 3)) {
 		for label, want := range map[string]string{
-			sparkoperator.LabelAppName: "pi", sparkoperator.LabelAppUID: string(app.UID), sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true", sparkoperator.LabelLaunchedBy: "true",
+			sparkoperator.LabelAppName: "pi", sparkoperator.LabelAppUID: string(app.UID),
+			sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true", sparkoperator.LabelLaunchedBy: "true",
 			sparkoperator.LabelSubmissionID: lifecycle.AttemptID(string(app.UID), 3),
 		} {
 			if got := object.GetLabels()[label]; got != want {
@@ -141,7 +148,8 @@ func TestIdentity(t *testing.T) {
 		}
 
 		if object.GetNamespace() != "jobs" || !ownedBy(object, app) {
-			t.Errorf("%T %s is in %s, owned by %+v", object, object.GetName(), object.GetNamespace(), object.GetOwnerReferences())
+			t.Errorf("%T %s is in %s, owned by %+v", object, object.GetName(), object.GetNamespace(),
+				object.GetOwnerReferences())
 		}
 	}
 }
@@ -158,7 +166,7 @@ func ownedBy(object metav1.Object, app *v1beta2.SparkApplication) bool {
 // TestDriverIsWhatTheControllerFinds checks that the application is the controller of the driver pod, and that the
 // attempt and the hash of the spec can be read from the pod.
 func TestDriverIsWhatTheControllerFinds(t *testing.T) {
-	app := sample()
+	app := sparkapp.Sample()
 	driver := render(t, app, 2).Driver
 
 	ref := metav1.GetControllerOf(driver)
@@ -167,12 +175,13 @@ func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 	}
 
 	d := lifecycle.DriverFacts(driver, sparkoperator.DriverContainer)
-	if d.Attempt != 2 || d.SpecHash != Hash(&app.Spec) || !strings.HasPrefix(d.AppID, "spark-") {
+	if d.Attempt != 2 || d.SpecHash != specification.Hash(&app.Spec) || !strings.HasPrefix(d.AppID, "spark-") {
 		t.Errorf("facts %+v", d)
 	}
 
 	for _, c := range driver.Spec.Containers {
-		if c.Name == sparkoperator.DriverContainer && c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+		if c.Name == sparkoperator.DriverContainer &&
+			c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 			t.Errorf("a failure's last words are not kept: %s", c.TerminationMessagePolicy)
 		}
 	}
@@ -181,7 +190,7 @@ func TestDriverIsWhatTheControllerFinds(t *testing.T) {
 // TestRenderIsPure checks that rendering one attempt twice returns equal objects, that the objects of another attempt
 // have other names, and that rendering does not change the application.
 func TestRenderIsPure(t *testing.T) {
-	app := sample()
+	app := sparkapp.Sample()
 	before := app.DeepCopy()
 
 	first, again, second := render(t, app, 1), render(t, app, 1), render(t, app, 2)
@@ -208,7 +217,7 @@ func TestRenderIsPure(t *testing.T) {
 // TestRememberedIDs checks that an attempt keeps the submission id in the status, even if the operator would now
 // compute a different id.
 func TestRememberedIDs(t *testing.T) {
-	app := sample(func(a *v1beta2.SparkApplication) {
+	app := sparkapp.Sample(func(a *v1beta2.SparkApplication) {
 		a.Status.SubmissionID, a.Status.Operator = "remembered", &v1beta2.OperatorStatus{Phase: "Launched", Attempt: 2}
 	})
 	if got := render(t, app, 2).Driver.Labels[sparkoperator.LabelSubmissionID]; got != "remembered" {
@@ -222,8 +231,9 @@ func TestRememberedIDs(t *testing.T) {
 
 // TestLongNames checks that the API server would accept the objects of an application with any valid name.
 func TestLongNames(t *testing.T) {
-	for _, name := range []string{"a", strings.Repeat("a", 40), strings.Repeat("a", 63), strings.Repeat("a-", 31) + "a"} {
-		app := sample(func(a *v1beta2.SparkApplication) { a.Name = name })
+	for _, name := range []string{"a", strings.Repeat("a", 40), strings.Repeat("a", 63),
+		strings.Repeat("a-", 31) + "a"} {
+		app := sparkapp.Sample(func(a *v1beta2.SparkApplication) { a.Name = name })
 		for _, object := range all(render(t, app, 1)) {
 			problems := validation.IsDNS1123Subdomain(object.GetName())
 			if _, isService := object.(*corev1.Service); isService {
@@ -261,7 +271,8 @@ func TestLongNames(t *testing.T) {
 			}
 		}
 
-		if host := "spark.driver.host=" + service + "." + app.Namespace + ".svc\n"; service == "" || !strings.Contains(settings, host) {
+		if host := "spark.driver.host=" + service + "." + app.Namespace + ".svc\n"; service == "" ||
+			!strings.Contains(settings, host) {
 			t.Errorf("the configuration of executors lacks %q", host)
 		}
 	}
@@ -285,11 +296,12 @@ func TestRefusals(t *testing.T) {
 		{"spec.mainClass", func(a *v1beta2.SparkApplication) { a.Spec.MainClass = nil }},
 		// spark-submit would take such a file name for an option. A URI with a scheme is always a file, whatever it
 		// begins with.
-		{"spec.mainApplicationFile", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--proxy-user=root" }},
+		{"spec.mainApplicationFile",
+			func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--proxy-user=root" }},
 		{"spec.mainApplicationFile", func(a *v1beta2.SparkApplication) { a.Spec.MainApplicationFile = "--conf" }},
 	} {
 		t.Run(c.field, func(t *testing.T) {
-			_, err := usual.Render(sample(c.edit), createAttempt(1), t0)
+			_, err := usual.Render(sparkapp.Sample(c.edit), createAttempt(1), sparkapp.T0)
 
 			refused, ok := errors.AsType[*dialect.FieldError](err)
 			if !ok || refused.Field != c.field {
@@ -301,7 +313,8 @@ func TestRefusals(t *testing.T) {
 
 // TestOnlySubmissionsAreRendered checks that Render returns an error for a deletion, which has no objects to render.
 func TestOnlySubmissionsAreRendered(t *testing.T) {
-	if _, err := usual.Render(sample(), lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}, t0); err == nil {
+	if _, err := usual.Render(sparkapp.Sample(),
+		lifecycle.Action{Verb: lifecycle.Delete, Part: lifecycle.Attempt, Attempt: 1}, sparkapp.T0); err == nil {
 		t.Error("a deletion was rendered")
 	}
 }
@@ -309,9 +322,10 @@ func TestOnlySubmissionsAreRendered(t *testing.T) {
 // TestTenancyFloor checks that the namespace, the master and the names are always those of the operator, even if the
 // configuration was not validated and sets other values.
 func TestTenancyFloor(t *testing.T) {
-	app := sample(func(a *v1beta2.SparkApplication) {
+	app := sparkapp.Sample(func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkConf = map[string]string{
-			"spark.kubernetes.namespace": "kube-system", "spark.master": "local[*]", "spark.kubernetes.driver.pod.name": "chosen",
+			"spark.kubernetes.namespace": "kube-system", "spark.master": "local[*]",
+			"spark.kubernetes.driver.pod.name": "chosen",
 		}
 	})
 	for _, object := range all(render(t, app, 1)) {
@@ -333,9 +347,11 @@ func TestTenancyFloor(t *testing.T) {
 // file is not read. This must hold even if the configuration was not validated.
 func TestNoFileIsRead(t *testing.T) {
 	const token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-	for _, key := range []string{"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile"} {
-		app := sample(func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{key: token} })
-		if _, err := usual.Render(app, createAttempt(1), t0); err == nil || !strings.Contains(err.Error(), key) {
+	for _, key := range []string{"spark.kubernetes.driver.podTemplateFile",
+		"spark.kubernetes.executor.podTemplateFile"} {
+		app := sparkapp.Sample(func(a *v1beta2.SparkApplication) { a.Spec.SparkConf = map[string]string{key: token} })
+		if _, err := usual.Render(app, createAttempt(1), sparkapp.T0); err == nil ||
+			!strings.Contains(err.Error(), key) {
 			t.Errorf("%s: error %v", key, err)
 		}
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // TestReviewHasTheMessageOfThePass checks that a review reports each invalid spec of docs/validation.md with the same
 // message as the pass that fails the application.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, r := range refusals {
-		app := appOf(t, r.Piece)
-		review := usual.Review(app, t0)
+		app := sparkapp.Of(t, r.Piece)
+		review := usual.Review(app, sparkapp.T0)
 
 		invalid := usual.invalid(app)
 		if invalid == nil || len(review.Faults) == 0 {
@@ -40,7 +41,7 @@ func TestReviewWarns(t *testing.T) {
 		`spec: {driver: {template: {spec: {containers: [{name: a}], capabilities: {add: [X]}}}}}`: {"spec.driver.template.spec.capabilities: has no effect at this place; a pod has this field at spec.containers[].securityContext.capabilities"},
 		`spec: {executor: {template: {spec: {containers: [{name: a, imgae: b}]}}}}`:               {"spec.executor.template.spec.containers[0].imgae: is not a field of a pod"},
 	} {
-		review := usual.Review(appOf(t, piece), t0)
+		review := usual.Review(sparkapp.Of(t, piece), sparkapp.T0)
 		if len(review.Faults) > 0 {
 			t.Errorf("%s: %v", piece, review.Faults[0])
 		}
@@ -62,7 +63,7 @@ func TestReviewWarns(t *testing.T) {
 // about other edits.
 func TestRestartWarning(t *testing.T) {
 	running := func(piece string) *v1beta2.SparkApplication {
-		app := appOf(t, piece)
+		app := sparkapp.Of(t, piece)
 		app.Status.AppState.State = v1beta2.ApplicationStateRunning
 		app.Status.Operator = &v1beta2.OperatorStatus{Phase: string(lifecycle.Running), Attempt: 1}
 		return app
@@ -76,7 +77,7 @@ func TestRestartWarning(t *testing.T) {
 		{"an equal spec", running(`{}`), running(`{}`), false},
 		{"a field that needs no run", running(`{}`), running(`spec: {timeToLiveSeconds: 7}`), false},
 		{"a suspension", running(`{}`), running(`spec: {image: other, suspend: true}`), false},
-		{"an application that does not run", appOf(t, `{}`), appOf(t, `spec: {image: other}`), false},
+		{"an application that does not run", sparkapp.Of(t, `{}`), sparkapp.Of(t, `spec: {image: other}`), false},
 	} {
 		if got := usual.RestartWarning(test.old, test.edited); (got != "") != test.warns {
 			t.Errorf("%s: %q, want a warning: %t", test.name, got, test.warns)
@@ -95,7 +96,7 @@ func TestReviewedPods(t *testing.T) {
 		`spec: {driver: {kubernetesMaster: local}}`:                                        "1 driver of pi-driver",
 		`spec: {submission: {mode: SparkSubmit}, driver: {podName: mine}}`:                 "1 driver of mine, 2 executor",
 	} {
-		review := usual.Review(appOf(t, piece), t0)
+		review := usual.Review(sparkapp.Of(t, piece), sparkapp.T0)
 		if len(review.Faults) > 0 {
 			t.Errorf("%s: %v", piece, review.Faults)
 			continue
@@ -122,7 +123,7 @@ func TestReviewedPods(t *testing.T) {
 	// The defaults of the platform count.
 	d := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "7"}})
 
-	pods := d.Review(appOf(t, `spec: {executor: {instances: null}}`), t0).Pods()
+	pods := d.Review(sparkapp.Of(t, `spec: {executor: {instances: null}}`), sparkapp.T0).Pods()
 	if len(pods) != 2 || pods[1].Count != 7 {
 		t.Errorf("with a default: %d pods", len(pods))
 	}
@@ -130,7 +131,8 @@ func TestReviewedPods(t *testing.T) {
 
 // TestReviewWarnsOfExposure checks that problems of the web UI are warnings, and not faults, of a review.
 func TestReviewWarnsOfExposure(t *testing.T) {
-	review := usual.Review(appOf(t, `spec: {driverIngressOptions: [{servicePort: 0, servicePortName: a}, {servicePort: 1, servicePortName: b, ingressURLFormat: a.b}]}`), t0)
+	review := usual.Review(sparkapp.Of(t,
+		`spec: {driverIngressOptions: [{servicePort: 0, servicePortName: a}, {servicePort: 1, servicePortName: b, ingressURLFormat: a.b}]}`), sparkapp.T0)
 
 	want := []string{
 		"spec.driverIngressOptions[0].servicePort: 0 is not a port; write a number from 1 to 65535",
@@ -138,5 +140,16 @@ func TestReviewWarnsOfExposure(t *testing.T) {
 	}
 	if len(review.Faults) > 0 || !slices.Equal(review.Warnings, want) {
 		t.Errorf("faults %v, warnings %q, want %q", review.Faults, review.Warnings, want)
+	}
+}
+
+// TestLaunchWarnsOfTheType checks that the launch of an application whose type contradicts its file has one warning.
+func TestLaunchWarnsOfTheType(t *testing.T) {
+	app := sparkapp.Sample(func(a *v1beta2.SparkApplication) { a.Spec.Type = v1beta2.SparkApplicationTypePython })
+	action := lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}
+
+	objects, err := usual.Render(app, action, sparkapp.T0)
+	if err != nil || len(objects.Warnings) != 1 {
+		t.Errorf("warnings of a Python application that is a jar: %q, %v", objects.Warnings, err)
 	}
 }

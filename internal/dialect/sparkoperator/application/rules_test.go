@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // ruleSet are rules of a platform: a list of functions of the facts that a dialect gives to rules.
@@ -53,7 +54,8 @@ func podFacts(t *testing.T, app *v1beta2.SparkApplication, change ...func(*Optio
 	d := underRules(func(s *dialect.Subject) []*dialect.FieldError {
 		pods, faults := s.Pods()
 		for _, p := range pods {
-			line := fmt.Sprintf("%s of %s: image %s of %s, account %q of %s", p.Role, p.Field, p.Image, p.ImageField, p.Spec.ServiceAccountName, p.AccountField)
+			line := fmt.Sprintf("%s of %s: image %s of %s, account %q of %s", p.Role, p.Field, p.Image, p.ImageField,
+				p.Spec.ServiceAccountName, p.AccountField)
 			if p.Worker {
 				line += ", counted"
 			}
@@ -62,7 +64,7 @@ func podFacts(t *testing.T, app *v1beta2.SparkApplication, change ...func(*Optio
 		}
 		return faults
 	}, change...)
-	if faults := d.Faults(app, t0); len(faults) > 0 {
+	if faults := d.Faults(app, sparkapp.T0); len(faults) > 0 {
 		t.Errorf("refused: %v", faults)
 	}
 	return lines
@@ -95,23 +97,27 @@ func TestPodsThatRulesCheck(t *testing.T) {
 		"spark-submit with an account of the application": {
 			`spec: {submission: {mode: SparkSubmit}, driver: {serviceAccount: a}, sparkConf: {spark.kubernetes.authenticate.submission.serviceAccountName: s}}`, []func(*Options){runnerAccount}, []string{
 				`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "s" of spec.sparkConf[RUNNER]`,
-				`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`, drivers,
+				`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`,
+				drivers,
 			},
 		},
 		"spark-submit with an account of the operator": {`spec: {submission: {mode: SparkSubmit}, driver: {serviceAccount: a}}`, []func(*Options){runnerAccount}, []string{
 			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "runner" of spec.sparkConf[RUNNER]`,
-			`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`, drivers,
+			`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`,
+			drivers,
 		}},
 		"spark-submit without any account": {`spec: {submission: {mode: SparkSubmit}}`, nil, []string{
-			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "" of spec.sparkConf[RUNNER]`, driver, executor,
+			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "" of spec.sparkConf[RUNNER]`,
+			driver, executor,
 		}},
 		"spark-submit with the driver's account": {`spec: {submission: {mode: SparkSubmit}, driver: {serviceAccount: a}}`, nil, []string{
 			`spark-submit of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.sparkConf[RUNNER]`,
-			`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`, drivers,
+			`driver of spec.driver: image spark:4.1.4 of spec.image, account "a" of spec.driver.serviceAccount`,
+			drivers,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := podFacts(t, appOf(t, test.piece), test.change...)
+			got := podFacts(t, sparkapp.Of(t, test.piece), test.change...)
 			for i := range got {
 				got[i] = strings.ReplaceAll(got[i], runnerKey, "RUNNER")
 			}
@@ -126,7 +132,8 @@ func TestPodsThatRulesCheck(t *testing.T) {
 // TestAccountFieldNamesTheSettingOfTheAccount checks that rules name the field that really sets the service account of
 // a pod. For executors, this may be a field of the driver. Only the field serviceAccount of a template precedes it.
 func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
-	const driver, executor, driverTemplate, executorTemplate = "spec.driver.serviceAccount", "spec.executor.serviceAccount", "spec.driver.template.spec.", "spec.executor.template.spec."
+	const driver, executor, driverTemplate, executorTemplate = "spec.driver.serviceAccount",
+		"spec.executor.serviceAccount", "spec.driver.template.spec.", "spec.executor.template.spec."
 	for piece, want := range map[string][4]string{
 		``:                              {driver, "", executor, ""},
 		`driver: {serviceAccount: d}`:   {driver, "d", driver, "d"},
@@ -151,13 +158,19 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 				}
 			}
 			return faults
-		}).Faults(appOf(t, "spec: {"+piece+"}"), t0)
+		}).Faults(sparkapp.Of(t, "spec: {"+piece+"}"), sparkapp.T0)
 
 		if got != want {
 			t.Errorf("%s: %q, want %q", piece, got, want)
 		}
 	}
 }
+
+const (
+	driverScrape  = "spark.kubernetes.driver.annotation.prometheus.io/"
+	serviceScrape = "spark.kubernetes.driver.service.annotation.prometheus.io/"
+	execScrape    = "spark.kubernetes.executor.annotation.prometheus.io/"
+)
 
 // TestFieldsOfSettings checks which field of the spec the rules name for a configuration key. A key that nobody sets in
 // the spec has no field.
@@ -181,11 +194,14 @@ func TestFieldsOfSettings(t *testing.T) {
 		`spec: {dynamicAllocation: {enabled: true}}`:                                              {"spark.dynamicAllocation.enabled": "spec.dynamicAllocation", "spark.dynamicAllocation.shuffleTracking.enabled": "spec.dynamicAllocation"},
 		`spec: {sparkConf: {spark.dynamicAllocation.enabled: "true"}}`:                            {"spark.dynamicAllocation.enabled": "spec.sparkConf[spark.dynamicAllocation.enabled]"},
 		`{metadata: {labels: {team: a}}, spec: {driver: {labels: {own: b}}}}`: {
-			"spark.kubernetes.driver.label.team": "metadata.labels[team]", "spark.kubernetes.driver.label.own": "spec.driver.labels[own]", "spark.kubernetes.executor.label.team": "metadata.labels[team]",
+			"spark.kubernetes.driver.label.team":   "metadata.labels[team]",
+			"spark.kubernetes.driver.label.own":    "spec.driver.labels[own]",
+			"spark.kubernetes.executor.label.team": "metadata.labels[team]",
 		},
 		`{metadata: {labels: {team: a}}, spec: {driver: {labels: {team: b}}}}`: {"spark.kubernetes.driver.label.team": "spec.driver.labels[team]", "spark.kubernetes.executor.label.team": "metadata.labels[team]"},
 		`spec: {driver: {cores: 2, javaOptions: -Da=b}, deps: {packages: ["g:a:1"]}}`: {
-			"spark.driver.cores": "spec.driver.cores", "spark.driver.extraJavaOptions": "spec.driver.javaOptions", "spark.jars.packages": "spec.deps.packages",
+			"spark.driver.cores": "spec.driver.cores", "spark.driver.extraJavaOptions": "spec.driver.javaOptions",
+			"spark.jars.packages": "spec.deps.packages",
 		},
 		// Secrets override envVars, and env overrides both.
 		`spec: {driver: {envVars: {HADOOP_TOKEN_FILE_LOCATION: /x}, secrets: [{name: s, path: /y, secretType: HadoopDelegationToken}]}}`: {
@@ -201,19 +217,24 @@ func TestFieldsOfSettings(t *testing.T) {
 		`spec: {` + exporter + `, sparkConf: {spark.kubernetes.executor.annotation.prometheus.io/port: "1"}}`: {execScrape + "port": "spec.monitoring"},
 		`spec: {` + exporter + `, driver: {serviceAnnotations: {prometheus.io/port: "1"}}}`:                   {serviceScrape + "port": "spec.driver.serviceAnnotations[prometheus.io/port]"},
 		`spec: {` + exporter + `, sparkConf: {spark.driver.extraJavaOptions: -Da=b}}`: {
-			"spark.driver.extraJavaOptions": "spec.sparkConf[spark.driver.extraJavaOptions]", "spark.executor.extraJavaOptions": "spec.monitoring",
-			"spark.metrics.conf": "spec.monitoring", "spark.metrics.namespace": "spec.monitoring",
+			"spark.driver.extraJavaOptions":   "spec.sparkConf[spark.driver.extraJavaOptions]",
+			"spark.executor.extraJavaOptions": "spec.monitoring",
+			"spark.metrics.conf":              "spec.monitoring", "spark.metrics.namespace": "spec.monitoring",
 		},
 		`spec: {` + servlet + `, sparkConf: {spark.metrics.namespace: mine, spark.ui.prometheus.enabled: "false"}, driver: {annotations: {prometheus.io/port: "1"}}}`: {
-			"spark.metrics.namespace": "spec.sparkConf[spark.metrics.namespace]", "spark.ui.prometheus.enabled": "spec.monitoring", "spark.metrics.conf.driver.source.jvm.class": "spec.monitoring",
-			driverScrape + "port": "spec.driver.annotations[prometheus.io/port]", serviceScrape + "port": "spec.monitoring",
+			"spark.metrics.namespace":                    "spec.sparkConf[spark.metrics.namespace]",
+			"spark.ui.prometheus.enabled":                "spec.monitoring",
+			"spark.metrics.conf.driver.source.jvm.class": "spec.monitoring",
+			driverScrape + "port":                        "spec.driver.annotations[prometheus.io/port]",
+			serviceScrape + "port":                       "spec.monitoring",
 		},
 		`spec: {sparkConf: {spark.metrics.conf: /f, spark.ui.prometheus.enabled: "true"}}`: {
-			"spark.metrics.conf": "spec.sparkConf[spark.metrics.conf]", "spark.ui.prometheus.enabled": "spec.sparkConf[spark.ui.prometheus.enabled]",
+			"spark.metrics.conf":          "spec.sparkConf[spark.metrics.conf]",
+			"spark.ui.prometheus.enabled": "spec.sparkConf[spark.ui.prometheus.enabled]",
 		},
 	} {
 		got := map[string]string{}
-		for _, setting := range settings(appOf(t, piece)) {
+		for _, setting := range settings(sparkapp.Of(t, piece)) {
 			if _, asked := want[setting.Key]; asked {
 				got[setting.Key] = setting.Field
 			}
@@ -224,7 +245,7 @@ func TestFieldsOfSettings(t *testing.T) {
 		}
 	}
 
-	if got := settings(appOf(t, `spec: {driver: {volumeMounts: [{name: missing, mountPath: /v}]}}`)); got != nil {
+	if got := settings(sparkapp.Of(t, `spec: {driver: {volumeMounts: [{name: missing, mountPath: /v}]}}`)); got != nil {
 		t.Errorf("an invalid configuration has the settings %v", got)
 	}
 }
@@ -265,7 +286,7 @@ func TestEveryNamedFieldIsSet(t *testing.T) {
 			return strings.Replace(wrap, "%", text, 1)
 		}
 
-		app := appOf(t, in(s.with), in(s.value))
+		app := sparkapp.Of(t, in(s.with), in(s.value))
 		for _, setting := range settings(app) {
 			if setting.Field == "" {
 				continue
@@ -281,7 +302,8 @@ func TestEveryNamedFieldIsSet(t *testing.T) {
 		check("spec: %", s)
 	}
 
-	for role, spec := range map[string]reflect.Type{"driver": reflect.TypeFor[v1beta2.DriverSpec](), "executor": reflect.TypeFor[v1beta2.ExecutorSpec]()} {
+	for role, spec := range map[string]reflect.Type{"driver": reflect.TypeFor[v1beta2.DriverSpec](),
+		"executor": reflect.TypeFor[v1beta2.ExecutorSpec]()} {
 		for _, path := range fieldtable.Leaves(spec, "", whole...) {
 			check("spec: {"+role+": %}", podSamples[path])
 		}
@@ -289,7 +311,8 @@ func TestEveryNamedFieldIsSet(t *testing.T) {
 
 	check("spec: %", fieldSample{value: `executor: {env: [{name: SPARK_USER, value: me}]}`})
 	const exporter = `{monitoring: {exposeDriverMetrics: true, exposeExecutorMetrics: true, prometheus: {jmxExporterJar: /j}}`
-	check("spec: %", fieldSample{with: exporter + `}`, value: `driver: {javaOptions: -Da=b, annotations: {prometheus.io/path: /x}}`})
+	check("spec: %", fieldSample{with: exporter + `}`,
+		value: `driver: {javaOptions: -Da=b, annotations: {prometheus.io/path: /x}}`})
 	check("spec: %", fieldSample{with: exporter + `}`, value: `sparkConf: {spark.executor.extraJavaOptions: -Da=b}`})
 	check("spec: %", fieldSample{value: `driver: {envVars: {HADOOP_TOKEN_FILE_LOCATION: /x}}`})
 
@@ -305,17 +328,21 @@ func TestWorkersThatRulesCount(t *testing.T) {
 		``:                            {Field: instances, Max: 2},
 		`executor: {instances: 0}`:    {Field: instances, Max: 0},
 		`executor: {instances: null}`: {Field: instances, Max: 1},
-		`executor: {instances: null}, sparkConf: {spark.executor.instances: " 7 "}`:                       {Field: instances, Max: 7},
-		`executor: {instances: null}, sparkConf: {spark.executor.instances: "${spark.n}", spark.n: "5"}`:  {Field: instances, Max: 5},
-		`executor: {instances: null}, sparkConf: {spark.executor.instances: "${env:N}"}`:                  {Field: instances, Max: 2147483647, Unlimited: true},
-		`sparkConf: {spark.executor.instances: "7"}`:                                                      {Field: instances, Max: 2},
-		`dynamicAllocation: {enabled: false, maxExecutors: 9}`:                                            {Field: instances, Max: 2},
-		`dynamicAllocation: {enabled: true, maxExecutors: 9}`:                                             {Field: most, Max: 9},
-		`dynamicAllocation: {enabled: true}`:                                                              {Field: most, Max: 2147483647, Unlimited: true},
-		`sparkConf: {spark.dynamicAllocation.enabled: "TRUE", spark.dynamicAllocation.maxExecutors: "3"}`: {Field: most, Max: 3},
-		`dynamicAllocation: {enabled: true, maxExecutors: 9}, driver: {kubernetesMaster: local}`:          {Field: instances, Max: 0},
+		`executor: {instances: null}, sparkConf: {spark.executor.instances: " 7 "}`:                      {Field: instances, Max: 7},
+		`executor: {instances: null}, sparkConf: {spark.executor.instances: "${spark.n}", spark.n: "5"}`: {Field: instances, Max: 5},
+		`executor: {instances: null}, sparkConf: {spark.executor.instances: "${env:N}"}`:                 {Field: instances, Max: 2147483647, Unlimited: true},
+		`sparkConf: {spark.executor.instances: "7"}`:                                                     {Field: instances, Max: 2},
+		`dynamicAllocation: {enabled: false, maxExecutors: 9}`:                                           {Field: instances, Max: 2},
+		`dynamicAllocation: {enabled: true, maxExecutors: 9}`: {Field: most,
+			Max: 9},
+		`dynamicAllocation: {enabled: true}`: {Field: most,
+			Max: 2147483647, Unlimited: true},
+		`sparkConf: {spark.dynamicAllocation.enabled: "TRUE", spark.dynamicAllocation.maxExecutors: "3"}`: {Field: most,
+			Max: 3},
+		`dynamicAllocation: {enabled: true, maxExecutors: 9}, driver: {kubernetesMaster: local}`: {Field: instances,
+			Max: 0},
 	} {
-		l := Dialect{}.next(appOf(t, "spec: {"+piece+"}"), 1, t0)
+		l := Dialect{}.next(sparkapp.Of(t, "spec: {"+piece+"}"), 1, sparkapp.T0)
 
 		c, err := l.Configuration()
 		if got, _ := l.Attempt.Workers(c); err != nil || got != want {
@@ -337,15 +364,18 @@ func TestFactsForRules(t *testing.T) {
 		faults := underRules(func(s *dialect.Subject) []*dialect.FieldError {
 			calls++
 
-			if n := s.Workers(); n.Max != 2 || !slices.Contains(s.Settings(), dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
+			if n := s.Workers(); n.Max != 2 ||
+				!slices.Contains(s.Settings(),
+					dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
 				t.Errorf("%s: workers %+v, settings %v", piece, n, s.Settings())
 			}
 
-			if diff := cmp.Diff(map[string]string{"team": "a"}, s.Labels) + cmp.Diff(want, s.PriorityClasses); diff != "" {
+			if diff := cmp.Diff(map[string]string{"team": "a"}, s.Labels) + cmp.Diff(want,
+				s.PriorityClasses); diff != "" {
 				t.Errorf("%s: labels and priority classes (-want +got):\n%s", piece, diff)
 			}
 			return nil
-		}).Faults(appOf(t, piece), t0)
+		}).Faults(sparkapp.Of(t, piece), sparkapp.T0)
 		if len(faults) > 0 || calls != 1 {
 			t.Errorf("%s: the rules were called %d times: %v", piece, calls, faults)
 		}
@@ -357,7 +387,8 @@ func TestFactsForRules(t *testing.T) {
 func TestFaultsOfRules(t *testing.T) {
 	rules := ruleSet{
 		faults: func(*dialect.Subject) []*dialect.FieldError {
-			return []*dialect.FieldError{{Field: "spec.image", Message: "is not allowed"}, {Field: "spec.sparkConf[spark.a]", Message: "is not allowed"}}
+			return []*dialect.FieldError{{Field: "spec.image", Message: "is not allowed"},
+				{Field: "spec.sparkConf[spark.a]", Message: "is not allowed"}}
 		},
 		exposures: func(asked *dialect.Exposing) (faults []*dialect.FieldError) {
 			for _, host := range asked.Hosts {
@@ -366,9 +397,10 @@ func TestFaultsOfRules(t *testing.T) {
 			return faults
 		},
 	}
-	defaults := &platform.Settings{SparkConf: map[string]string{"spark.a": "b"}, Origins: map[string]string{"sparkConf[spark.a]": "defaults[0] (all)"}}
+	defaults := &platform.Settings{SparkConf: map[string]string{"spark.a": "b"},
+		Origins: map[string]string{"sparkConf[spark.a]": "defaults[0] (all)"}}
 	d := Dialect{Options{Rules: rules, UI: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}}, Defaults: defaults}}
-	app := appOf(t, `spec: {driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: "{{$appName}}.b"}]}`)
+	app := sparkapp.Of(t, `spec: {driverIngressOptions: [{servicePort: 1, servicePortName: a, ingressURLFormat: "{{$appName}}.b"}]}`)
 	want := []string{
 		"spec.image: is not allowed",
 		"spec.sparkConf[spark.a]: is not allowed (the value is a default of the operator's configuration, defaults[0] (all); set the key in spec.sparkConf to override it)",
@@ -376,7 +408,7 @@ func TestFaultsOfRules(t *testing.T) {
 	}
 
 	var got []string
-	for _, fault := range d.Faults(app, t0) {
+	for _, fault := range d.Faults(app, sparkapp.T0) {
 		got = append(got, fault.Error())
 	}
 
@@ -384,7 +416,8 @@ func TestFaultsOfRules(t *testing.T) {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 
-	if plan := d.Decide(app, lifecycle.Observed{Confirmed: true}, t0); len(plan.Actions) > 0 || !strings.Contains(plan.Next.Cause.Message, want[2]) {
+	if plan := d.Decide(app, lifecycle.Observed{Confirmed: true}, sparkapp.T0); len(plan.Actions) > 0 ||
+		!strings.Contains(plan.Next.Cause.Message, want[2]) {
 		t.Errorf("the application is launched: %v, %v", plan.Actions, plan.Next.Cause)
 	}
 
@@ -392,8 +425,9 @@ func TestFaultsOfRules(t *testing.T) {
 		t.Error("the rules are called for an invalid application")
 		return nil
 	}}
-	for _, piece := range []string{`spec: {mode: other}`, `spec: {driver: {memory: x}}`, `spec: {driver: {volumeMounts: [{name: missing, mountPath: /v}]}}`} {
-		if faults := d.Faults(appOf(t, piece), t0); len(faults) == 0 {
+	for _, piece := range []string{`spec: {mode: other}`, `spec: {driver: {memory: x}}`,
+		`spec: {driver: {volumeMounts: [{name: missing, mountPath: /v}]}}`} {
+		if faults := d.Faults(sparkapp.Of(t, piece), sparkapp.T0); len(faults) == 0 {
 			t.Errorf("%s is valid", piece)
 		}
 	}
@@ -408,7 +442,7 @@ func TestPodsWithAFault(t *testing.T) {
 		return faults
 	})
 
-	faults := d.Faults(appOf(t, `spec: {executor: {coreRequest: abc}}`), t0)
+	faults := d.Faults(sparkapp.Of(t, `spec: {executor: {coreRequest: abc}}`), sparkapp.T0)
 	if len(faults) != 1 || faults[0].Field != "spec.executor.coreRequest" || len(pods) > 0 {
 		t.Errorf("faults %v, %d pods", faults, len(pods))
 	}

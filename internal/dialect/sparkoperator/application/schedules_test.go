@@ -8,13 +8,14 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/validate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/schedule"
 )
 
 // TestTemplateIsRefusedAsItsRuns uses the spec of every rejected application as the template of a schedule. The
 // schedule must be rejected for the same field of the template, with the same message.
 func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
-	d := schedule.Schedules{Options: schedule.Options{Applications: application.Usual.Options}}
+	d := schedule.Schedules{Options: schedule.Options{Runs: application.Usual}}
 	plain := regexp.MustCompile(`(^|[ ,;(])spec\.([a-zA-Z]+)`)
 	quoted := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
@@ -48,7 +49,7 @@ func TestTemplateIsRefusedAsItsRuns(t *testing.T) {
 			}
 		}
 
-		if own := application.Validate(app); len(own) > 0 {
+		if own := validate.Spec(app); len(own) > 0 {
 			plainly := func(text string) string { return strings.ReplaceAll(text, "spec.template.", "spec.") }
 			if plainly(own[0].Message) != plainly(wrong[0].Message) {
 				t.Errorf("%s: the words are %q, of a run %q", r.Piece, wrong[0].Message, own[0].Message)

@@ -3,11 +3,11 @@ package application
 import (
 	"cmp"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/batch"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/validate"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -51,40 +51,21 @@ func (a *attempt) native() (submit.Objects, error) {
 		return submit.Objects{}, err
 	}
 
-	if claims := driverClaims(a.app); len(claims) > 0 {
+	if claims := validate.DriverClaims(a.app); len(claims) > 0 {
 		return submit.Objects{}, launch.NewNotNative(claims[0])
 	}
 
-	if foreign := a.foreignKind(objects); foreign != "" {
-		return submit.Objects{}, launch.NewNotNative(&dialect.FieldError{Field: "spec.sparkConf[" + featureSteps + "]",
+	if foreign := a.Batch.ForeignKind(objects); foreign != "" {
+		return submit.Objects{}, launch.NewNotNative(&dialect.FieldError{Field: dialect.ConfField(batch.FeatureSteps),
 			Message: "needs a " + foreign + ", which the operator has no right to create; remove the step"})
 	}
 	return objects, nil
 }
 
-// featureSteps is the configuration key that lists additional feature steps of Spark: classes that change the driver
-// pod.
-const featureSteps = "spark.kubernetes.driver.pod.featureSteps"
-
-// foreignKind returns the kind of the first object that the operator has no right to create. It returns "" if the
-// operator may create all objects.
-//
-// The only such object is the PodGroup of Spark's VolcanoFeatureStep, because the operator may create PodGroups only if
-// batch schedulers are enabled. spark-submit can still create the PodGroup if the service account of its pod has the
-// right to do so.
-func (d Dialect) foreignKind(objects submit.Objects) string {
-	for _, object := range objects.Before {
-		if _, ok := object.(*unstructured.Unstructured); ok && !d.Batch.mayMake(object) {
-			return object.GetObjectKind().GroupVersionKind().Kind
-		}
-	}
-	return ""
-}
-
 // runner returns the objects that run spark-submit in a pod. It checks again that the configuration sets no key that
 // users may not set, because spark-submit would use these keys.
 func (a *attempt) runner() (submit.Objects, error) {
-	if wrong := validSparkConf(a.app); len(wrong) > 0 {
+	if wrong := validate.SparkConf(a.app); len(wrong) > 0 {
 		return submit.Objects{}, wrong[0]
 	}
 	return a.Runner()

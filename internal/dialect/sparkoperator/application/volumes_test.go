@@ -9,6 +9,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
 // TestVolumesOfOtherContainers mounts volumes of every origin into containers of every kind, in drivers and executors.
@@ -17,24 +18,26 @@ func TestVolumesOfOtherContainers(t *testing.T) {
 	const mount = `{name: side, image: i, volumeMounts: [{name: NAME, mountPath: /m}]}`
 	const device = `{name: side, image: i, volumeDevices: [{name: NAME, devicePath: /m}]}`
 	containers := map[string]string{
-		"init container":             `initContainers: [` + mount + `]`,
-		"sidecar":                    `sidecars: [` + mount + `]`,
-		"device":                     `initContainers: [` + device + `]`,
-		"two containers":             `initContainers: [` + mount + `], sidecars: [` + strings.Replace(mount, "side", "other", 1) + `]`,
+		"init container": `initContainers: [` + mount + `]`,
+		"sidecar":        `sidecars: [` + mount + `]`,
+		"device":         `initContainers: [` + device + `]`,
+		"two containers": `initContainers: [` + mount + `], sidecars: [` + strings.Replace(mount, "side",
+			"other", 1) + `]`,
 		"template's init container":  `template: {spec: {initContainers: [` + mount + `], containers: [{name: main}]}}`,
 		"template's other container": `template: {spec: {containers: [{name: main}, ` + mount + `]}}`,
 		"template's Spark container": `template: {spec: {containers: [{name: main, volumeMounts: [{name: NAME, mountPath: /m}]}]}}`,
 	}
 
 	origins := map[string]struct{ name, spec string }{
-		"spec.volumes":             {"v", `volumes: [{name: v, secret: {secretName: s}}, {name: idle, emptyDir: {}}]`},
-		"local directory, mounted": {"spark-local-dir-1", `volumes: [{name: spark-local-dir-1, emptyDir: {}}], ROLE: {volumeMounts: [{name: spark-local-dir-1, mountPath: /l}]}`},
-		"another local directory":  {"spark-local-dir-2", `volumes: [{name: spark-local-dir-2, emptyDir: {}}]`},
-		"ConfigMap":                {"c-vol", `ROLE: {configMaps: [{name: c, path: /c}]}`},
-		"Secret":                   {"s-volume", `ROLE: {secrets: [{name: s, path: /s, secretType: Generic}]}`},
-		"hadoopConfigMap":          {"hadoop-configmap-volume", `hadoopConfigMap: h`},
-		"sparkConf":                {"w", `sparkConf: {spark.kubernetes.ROLE.volumes.emptyDir.w.mount.path: /w}`},
-		"Spark's local directory":  {"spark-local-dir-1", ``},
+		"spec.volumes": {"v", `volumes: [{name: v, secret: {secretName: s}}, {name: idle, emptyDir: {}}]`},
+		"local directory, mounted": {"spark-local-dir-1",
+			`volumes: [{name: spark-local-dir-1, emptyDir: {}}], ROLE: {volumeMounts: [{name: spark-local-dir-1, mountPath: /l}]}`},
+		"another local directory": {"spark-local-dir-2", `volumes: [{name: spark-local-dir-2, emptyDir: {}}]`},
+		"ConfigMap":               {"c-vol", `ROLE: {configMaps: [{name: c, path: /c}]}`},
+		"Secret":                  {"s-volume", `ROLE: {secrets: [{name: s, path: /s, secretType: Generic}]}`},
+		"hadoopConfigMap":         {"hadoop-configmap-volume", `hadoopConfigMap: h`},
+		"sparkConf":               {"w", `sparkConf: {spark.kubernetes.ROLE.volumes.emptyDir.w.mount.path: /w}`},
+		"Spark's local directory": {"spark-local-dir-1", ``},
 	}
 	for _, role := range []string{"driver", "executor"} {
 		for container, text := range containers {
@@ -43,9 +46,10 @@ func TestVolumesOfOtherContainers(t *testing.T) {
 					continue // Spark adds no local directory if its container mounts one
 				}
 
-				app := appOf(t, strings.ReplaceAll("spec: {"+o.spec+"}", "ROLE", role), fmt.Sprintf("spec: {%s: {%s}}", role, strings.ReplaceAll(text, "NAME", o.name)))
+				app := sparkapp.Of(t, strings.ReplaceAll("spec: {"+o.spec+"}", "ROLE", role),
+					fmt.Sprintf("spec: {%s: {%s}}", role, strings.ReplaceAll(text, "NAME", o.name)))
 
-				objects, err := usual.Render(app, createAttempt(1), t0)
+				objects, err := usual.Render(app, createAttempt(1), sparkapp.T0)
 				if err != nil {
 					t.Errorf("%s of %s, in the %s: %v", container, origin, role, err)
 					continue
@@ -53,7 +57,7 @@ func TestVolumesOfOtherContainers(t *testing.T) {
 
 				pod := objects.Driver
 				if role == "executor" {
-					if pod, err = usual.Executor(app, 1, 1, "", t0); err != nil {
+					if pod, err = usual.Executor(app, 1, 1, "", sparkapp.T0); err != nil {
 						t.Errorf("%s of %s, in an executor: %v", container, origin, err)
 						continue
 					}
@@ -69,7 +73,8 @@ func TestVolumesOfOtherContainers(t *testing.T) {
 				}
 
 				if names[o.name] != 1 || names["idle"] != 0 {
-					t.Errorf("%s of %s, in the %s: volumes %v, want one %s and no idle one", container, origin, role, names, o.name)
+					t.Errorf("%s of %s, in the %s: volumes %v, want one %s and no idle one", container, origin, role,
+						names, o.name)
 				}
 			}
 		}
@@ -89,27 +94,30 @@ func TestUnknownVolumesOfOtherContainers(t *testing.T) {
 			`sidecars: ` + mount + `, template: {spec: {containers: [{name: main}]}}`:             "sidecars[1].volumeMounts[0].name",
 			`sidecars: ` + mount + `, volumeMounts: [{name: spark-local-dir-9, mountPath: /tmp}]`: "sidecars[1].volumeMounts[0].name",
 		} {
-			app := appOf(t, "spec: {volumes: [{name: spark-local-dir-9, emptyDir: {}}]}", fmt.Sprintf("spec: {%s: {%s}}", role, piece))
-			_, err := usual.Render(app, createAttempt(1), t0)
+			app := sparkapp.Of(t, "spec: {volumes: [{name: spark-local-dir-9, emptyDir: {}}]}",
+				fmt.Sprintf("spec: {%s: {%s}}", role, piece))
+			_, err := usual.Render(app, createAttempt(1), sparkapp.T0)
 
 			wrong, ok := errors.AsType[*dialect.FieldError](err)
-			if !ok || wrong.Field != "spec."+role+"."+field || !strings.Contains(wrong.Message, `container "side" mounts the volume "gone"`) {
+			if !ok || wrong.Field != "spec."+role+"."+field ||
+				!strings.Contains(wrong.Message, `container "side" mounts the volume "gone"`) {
 				t.Errorf("%s: %s: %v, want a fault of %s that names the container", role, piece, err, field)
 			}
 
-			if faults := usual.Review(app, t0).Faults; !slices.ContainsFunc(faults, func(f *dialect.FieldError) bool { return ok && f.Field == wrong.Field }) {
+			if faults := usual.Review(app, sparkapp.T0).Faults; !slices.ContainsFunc(faults,
+				func(f *dialect.FieldError) bool { return ok && f.Field == wrong.Field }) {
 				t.Errorf("%s: %s: the review reports %v", role, piece, faults)
 			}
 		}
 	}
 	// Spark's own volume of the same name is added to executors when they run.
-	local := appOf(t, `spec: {volumes: [{name: spark-local-dir-1, hostPath: {path: /x}}], executor: {sidecars: [{name: a, image: i, volumeMounts: [{name: spark-local-dir-1, mountPath: /m}]}]}}`)
+	local := sparkapp.Of(t, `spec: {volumes: [{name: spark-local-dir-1, hostPath: {path: /x}}], executor: {sidecars: [{name: a, image: i, volumeMounts: [{name: spark-local-dir-1, mountPath: /m}]}]}}`)
 	if got := refusedField(local); got != "spec.volumes" {
 		t.Errorf("a volume with the name of Spark's own: refused for %s", got)
 	}
 	// A feature step of the user may add volumes that the operator does not know.
-	app := appOf(t, `spec: {sparkConf: {spark.kubernetes.executor.pod.featureSteps: a.B}, executor: {initContainers: `+mount+`}}`)
-	if _, err := usual.Render(app, createAttempt(1), t0); err != nil {
+	app := sparkapp.Of(t, `spec: {sparkConf: {spark.kubernetes.executor.pod.featureSteps: a.B}, executor: {initContainers: `+mount+`}}`)
+	if _, err := usual.Render(app, createAttempt(1), sparkapp.T0); err != nil {
 		t.Errorf("with a feature step: %v", err)
 	}
 }

@@ -15,11 +15,14 @@ func TestOwnAccountIsRefused(t *testing.T) {
 	for _, key := range []string{"driver", "executor"} {
 		sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.SparkConf = map[string]string{
-				"spark.kubernetes.authenticate.driver.serviceAccountName": "spark", "spark.kubernetes.authenticate." + key + ".serviceAccountName": "operator",
+				"spark.kubernetes.authenticate.driver.serviceAccountName":      "spark",
+				"spark.kubernetes.authenticate." + key + ".serviceAccountName": "operator",
 			}
 		})
-		if invalid := c.invalid(sc); invalid == nil || !strings.Contains(invalid.Message, `"operator" is the operator's own`) ||
-			!strings.HasPrefix(invalid.Message, "spec.sparkConf[spark.kubernetes.authenticate."+key+".serviceAccountName]: ") {
+		if invalid := c.invalid(sc); invalid == nil ||
+			!strings.Contains(invalid.Message, `"operator" is the operator's own`) ||
+			!strings.HasPrefix(invalid.Message,
+				"spec.sparkConf[spark.kubernetes.authenticate."+key+".serviceAccountName]: ") {
 			t.Errorf("a server, %s: %+v", key, invalid)
 		}
 

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -37,12 +39,21 @@ type launched = launch.Launch[*attempt]
 // next returns the launch of a server with the platform's present defaults.
 func (c Connects) next(sc *v1alpha1.SparkConnect, number int32) *launched {
 	a := &attempt{Connects: c, own: sc, sc: sc, number: number}
-	if c.Defaults != nil {
+	if s := launch.Placed(c.Defaults, stored(sc), number); s != nil {
 		merged := *sc
-		a.defaults = launch.Defaults{Settings: c.Defaults, Own: sc.Spec.SparkConf, Filled: merge(&merged.Spec, sc.Labels, c.Defaults)}
+		a.defaults = launch.Defaults{Settings: s, Own: sc.Spec.SparkConf, Filled: merge(&merged.Spec, sc.Labels, s)}
 		a.sc = &merged
 	}
 	return launch.New(a, launch.Identity{Number: number}, a.sc, Sources, c.Rules)
+}
+
+// judged returns the launch whose faults make a spec invalid. It lacks what a queue adds: a contradiction to that only
+// rejects the attempt, because another admission may add something else.
+func (c Connects) judged(next *launched) *launched {
+	if c.Defaults == next.Attempt.Defaults {
+		return next
+	}
+	return c.next(next.Attempt.own, next.Identity.Number)
 }
 
 // present returns the current server as far as decisions about it need it: sparkConf has the defaults with which the
@@ -61,7 +72,7 @@ func (c Connects) present(sc *v1alpha1.SparkConnect) *attempt {
 
 // hash returns the hash of the spec as the user wrote it. The attempt does not store it, because not every use of an
 // attempt needs the hash, and its computation encodes the whole spec.
-func (a *attempt) hash() string { return Hash(&a.own.Spec) }
+func (a *attempt) hash() string { return hash(&a.own.Spec) }
 
 // stored returns the operator's part of the status; nil if there is none.
 func stored(sc *v1alpha1.SparkConnect) *statusv1.OperatorStatus {
@@ -76,7 +87,7 @@ func stored(sc *v1alpha1.SparkConnect) *statusv1.OperatorStatus {
 // this error. The reasons depend neither on the attempt nor on the time.
 func faults(l *launched) []*dialect.FieldError {
 	return l.Attempt.defaults.Explain(launch.First(
-		func() []*dialect.FieldError { return ValidateConnect(l.Attempt.sc) },
+		func() []*dialect.FieldError { return validateConnect(l.Attempt.sc) },
 		l.BuildFaults,
 		func() []*dialect.FieldError { _, err := l.Executor(); return dialect.AsFaults(err) },
 		func() []*dialect.FieldError { return append(l.PodFaults(), l.RuleFaults()...) },
@@ -93,6 +104,14 @@ func (a *attempt) Configuration() (*conf.Conf, error) {
 
 // Request implements launch.Attempt.
 func (a *attempt) Request(c *conf.Conf) error {
+	spec := &a.own.Spec
+	if wrong := cmp.Or(
+		launch.Conflict(a.defaults.Settings, launch.RoleDriver, rawtemplate.Bytes(spec.Server.Template), "spec.server.template", spec.SparkConf),
+		launch.Conflict(a.defaults.Settings, launch.RoleExecutor, rawtemplate.Bytes(spec.Executor.Template), "spec.executor.template", spec.SparkConf),
+	); wrong != nil {
+		return wrong
+	}
+
 	a.request = a.requestOf(c.Clone())
 	a.request.Annotations = launch.Annotations(a.sc, a.hash(), a.Defaults)
 	return nil
@@ -157,7 +176,7 @@ func (a *attempt) Describe(role string, pod *corev1.Pod) dialect.Pod {
 	if role == launch.RoleExecutor {
 		p = dialect.PodOf(role, "spec.executor", &pod.ObjectMeta, &pod.Spec)
 		p.AccountField = executorAccountField(a.sc)
-		p.OwnCommand = dialect.TemplateCommand(a.sc.Spec.Executor.Template, p.Container)
+		p.OwnCommand = rawtemplate.HasCommand(a.sc.Spec.Executor.Template, p.Container)
 	} else {
 		p = dialect.PodOf("server", "spec.server", &pod.ObjectMeta, &pod.Spec)
 

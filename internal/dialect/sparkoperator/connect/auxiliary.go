@@ -48,7 +48,7 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) dialect.AuxiliaryO
 	e := current.exposure(name)
 	objects := slices.Clone(e.Objects)
 
-	service, err := current.service()
+	service, err := current.clientService()
 	if err == nil { // otherwise Decide reports it
 		objects = slices.Insert(objects, 0, submit.Object(service))
 	}
@@ -68,8 +68,8 @@ func (c Connects) AuxiliaryObjects(sc *v1alpha1.SparkConnect) dialect.AuxiliaryO
 	}}
 }
 
-// service returns the Service through which clients connect to the current server.
-func (a *attempt) service() (*corev1.Service, error) {
+// clientService returns the Service through which clients connect to the current server.
+func (a *attempt) clientService() (*corev1.Service, error) {
 	sc := a.sc
 	// connect.Service rejects the type ExternalName.
 	if base := sc.Spec.Server.Service; base != nil && base.Spec.Type != corev1.ServiceTypeExternalName {
@@ -106,14 +106,14 @@ func encodeService(a *attempt, now time.Time) []lifecycle.Notice {
 		return nil // the Service stays as it is
 	}
 
-	_, err := a.service()
+	_, err := a.clientService()
 	if err == nil {
 		return nil
 	}
 
 	why := lifecycle.Cause{Reason: reasonInvalidService, Message: err.Error()}
-	isNew := isNewCause(sc, ConditionServiceReady, why)
-	setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
+	isNew := isNewCause(sc, conditionServiceReady, why)
+	setCondition(sc, conditionServiceReady, metav1.ConditionFalse, why, now)
 
 	if !isNew {
 		return nil
@@ -131,14 +131,14 @@ func recordService(sc *v1alpha1.SparkConnect, name string, live []lifecycle.Auxi
 		return nil
 	case service.Cause.Reason != "":
 		why := lifecycle.Cause{Reason: service.Cause.Reason, Message: "Service " + service.Name + ": " + service.Cause.Message}
-		if isNewCause(sc, ConditionServiceReady, why) {
+		if isNewCause(sc, conditionServiceReady, why) {
 			notices = []dialect.Event{{Type: corev1.EventTypeWarning, Reason: why.Reason, Message: why.Message}}
 		}
 
-		setCondition(sc, ConditionServiceReady, metav1.ConditionFalse, why, now)
+		setCondition(sc, conditionServiceReady, metav1.ConditionFalse, why, now)
 		sc.Status.Server.ServiceName = servingService(live, uiServiceName(sc))
 	case service.Current:
-		setCondition(sc, ConditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: ConditionServiceReady}, now)
+		setCondition(sc, conditionServiceReady, metav1.ConditionTrue, lifecycle.Cause{Reason: conditionServiceReady}, now)
 		sc.Status.Server.ServiceName = service.Name
 	}
 

@@ -34,19 +34,30 @@ func TestServiceThatServes(t *testing.T) {
 	}{
 		{"the Service is current", []lifecycle.AuxiliaryObject{stands}, "sql", true, true, 0},
 		{"the Service does not exist yet", nil, "before", true, true, 0},
-		{"the Service does not exist yet, the old one does", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Outdated: true}}, "before", true, true, 0},
-		{"the Service is rejected", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}}, "", false, false, 1},
-		{"the update of the Service is rejected", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused, Outdated: true}}, "sql", false, true, 1},
-		{"the Service is rejected, the old one exists", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "before", Outdated: true}}, "before", false, true, 1},
-		{"the Service is rejected, the web UI's exists", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Service", Name: "hub-server-ui-svc", Current: true}}, "", false, false, 1},
-		{"the Service is rejected, an Ingress exists", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}, {Kind: "Ingress", Name: "ui", Current: true}}, "", false, false, 1},
+		{"the Service does not exist yet, the old one does",
+			[]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Outdated: true}}, "before", true, true, 0},
+		{"the Service is rejected", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused}}, "",
+			false, false, 1},
+		{"the update of the Service is rejected",
+			[]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused, Outdated: true}}, "sql", false,
+			true, 1},
+		{"the Service is rejected, the old one exists",
+			[]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused},
+				{Kind: "Service", Name: "before", Outdated: true}}, "before", false, true, 1},
+		{"the Service is rejected, the web UI's exists",
+			[]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused},
+				{Kind: "Service", Name: "hub-server-ui-svc", Current: true}}, "", false, false, 1},
+		{"the Service is rejected, an Ingress exists",
+			[]lifecycle.AuxiliaryObject{{Kind: "Service", Name: "sql", Cause: refused},
+				{Kind: "Ingress", Name: "ui", Current: true}}, "", false, false, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sc := aConnect()
 			rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 
 			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			recordService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before", Current: true}}, now)
+			recordService(sc, "before", []lifecycle.AuxiliaryObject{{Kind: "Service", Name: "before",
+				Current: true}}, now)
 
 			if notices := recordService(sc, "sql", test.states, now); len(notices) != test.reported {
 				t.Errorf("reported %+v", notices)
@@ -60,7 +71,8 @@ func TestServiceThatServes(t *testing.T) {
 				t.Errorf("the Service is %q, want %q", sc.Status.Server.ServiceName, test.service)
 			}
 
-			for kind, want := range map[string]bool{ConditionServiceReady: test.wanted, dialect.ConditionReady: test.done} {
+			for kind, want := range map[string]bool{conditionServiceReady: test.wanted,
+				dialect.ConditionReady: test.done} {
 				if got := meta.IsStatusConditionTrue(sc.Status.Conditions, kind); got != want {
 					t.Errorf("%s is %t, want %t", kind, got, want)
 				}
@@ -78,17 +90,25 @@ func TestAuxiliaryObjectsAreUnsettled(t *testing.T) {
 		change    func(*v1alpha1.SparkConnect)
 		unsettled bool
 	}{
-		"a server":                  {Connects{}, func(*v1alpha1.SparkConnect) {}, false},
-		"a server with a policy":    {withPolicy, func(*v1alpha1.SparkConnect) {}, false},
-		"no decision yet":           {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Status.Operator = nil }, true},
-		"a deletion":                {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.DeletionTimestamp = new(metav1.NewTime(connectBegan)) }, true},
-		"a spec that is not read":   {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.OutOfBounds = "spec: is too long" }, true},
-		"an invalid name":           {withPolicy, withService(corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B"}}), false},
-		"an external IP":            {withPolicy, withService(corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}), false},
-		"the type ExternalName":     {withPolicy, withService(corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}), false},
-		"an invalid port":           {withPolicy, func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, true},
-		"an invalid size of a pod":  {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("x") }, false},
-		"an invalid address of UIs": {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "x y"} }, false},
+		"a server":               {Connects{}, func(*v1alpha1.SparkConnect) {}, false},
+		"a server with a policy": {withPolicy, func(*v1alpha1.SparkConnect) {}, false},
+		"no decision yet":        {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Status.Operator = nil }, true},
+		"a deletion": {Connects{},
+			func(sc *v1alpha1.SparkConnect) { sc.DeletionTimestamp = new(metav1.NewTime(connectBegan)) }, true},
+		"a spec that is not read": {Connects{},
+			func(sc *v1alpha1.SparkConnect) { sc.OutOfBounds = "spec: is too long" }, true},
+		"an invalid name": {withPolicy,
+			withService(corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "A B"}}), false},
+		"an external IP": {withPolicy,
+			withService(corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}), false},
+		"the type ExternalName": {withPolicy,
+			withService(corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}), false},
+		"an invalid port": {withPolicy,
+			func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.port": "0"} }, true},
+		"an invalid size of a pod": {Connects{}, func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("x") },
+			false},
+		"an invalid address of UIs": {Connects{},
+			func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{IngressURLFormat: "x y"} }, false},
 	} {
 		sc := aConnect()
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
@@ -96,7 +116,8 @@ func TestAuxiliaryObjectsAreUnsettled(t *testing.T) {
 		before := sc.DeepCopy()
 
 		got := test.c.AuxiliaryObjects(sc)
-		if got.Unsettled != test.unsettled || (len(got.Objects) == 0) != test.unsettled || (got.Record == nil) != test.unsettled {
+		if got.Unsettled != test.unsettled || (len(got.Objects) == 0) != test.unsettled ||
+			(got.Record == nil) != test.unsettled {
 			t.Errorf("%s: unsettled %t with %d objects, want %t", name, got.Unsettled, len(got.Objects), test.unsettled)
 		}
 
@@ -114,14 +135,16 @@ func withService(service corev1.Service) func(*v1alpha1.SparkConnect) {
 // TestNetworkPolicyOfServers checks that servers have a NetworkPolicy if the configuration asks for one, and which of
 // the two settings restricts the clients.
 func TestNetworkPolicyOfServers(t *testing.T) {
-	for policy, want := range map[Policy]string{"": "Service", ClientsAnywhere: "Service NetworkPolicy", ClientsNamespace: "Service NetworkPolicy"} {
+	for policy, want := range map[Policy]string{"": "Service", ClientsAnywhere: "Service NetworkPolicy",
+		ClientsNamespace: "Service NetworkPolicy"} {
 		sc := aConnect()
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Waiting, Attempt: 1})
 
 		var kinds []string
 		for _, object := range (Connects{Options{Policy: policy}}).AuxiliaryObjects(sc).Objects {
 			kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
-			if len(object.GetLabels()[lifecycle.ContentLabel]) != 24 || !metav1.IsControlledBy(object, sc) || object.GetNamespace() != "team" {
+			if len(object.GetLabels()[lifecycle.ContentLabel]) != 24 || !metav1.IsControlledBy(object, sc) ||
+				object.GetNamespace() != "team" {
 				t.Errorf("%q: %s has the labels %v", policy, object.GetName(), object.GetLabels())
 			}
 
@@ -131,7 +154,12 @@ func TestNetworkPolicyOfServers(t *testing.T) {
 			}
 
 			open := slices.ContainsFunc(made.Spec.Ingress, func(rule networkingv1.NetworkPolicyIngressRule) bool {
-				return len(rule.From) == 0 && slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port != nil && p.Port.IntValue() == 15002 })
+				return len(rule.From) == 0 &&
+					slices.ContainsFunc(rule.Ports,
+						func(p networkingv1.NetworkPolicyPort) bool {
+							return p.Port != nil &&
+								p.Port.IntValue() == 15002
+						})
 			})
 			if open != (policy == ClientsAnywhere) {
 				t.Errorf("%q: the port for clients is open to all: %t", policy, open)
@@ -156,7 +184,8 @@ func TestServerWithAnInvalidServiceHasItsPolicy(t *testing.T) {
 		"an operator's mark": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"sparkoperator.dev/attempt": "1"}}},
 		"a label of Spark":   {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"spark-role": "driver"}}},
 	} {
-		c, sc := Connects{Options{Policy: ClientsAnywhere, UI: sparkoperator.UI{Service: true}}}, aConnect(withService(service))
+		c, sc := Connects{Options{Policy: ClientsAnywhere, UI: sparkoperator.UI{Service: true}}},
+			aConnect(withService(service))
 		warnings := c.Review(sc).Warnings
 		c.Decide(sc, lifecycle.Observed{Confirmed: true}, connectBegan)
 
@@ -171,7 +200,7 @@ func TestServerWithAnInvalidServiceHasItsPolicy(t *testing.T) {
 
 		wanted.Record(nil, connectBegan)
 
-		reported := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
+		reported := meta.FindStatusCondition(sc.Status.Conditions, conditionServiceReady)
 		if reported == nil || reported.Reason != reasonInvalidService || !slices.Contains(warnings, reported.Message) {
 			t.Errorf("%s: the condition is %+v, the warnings are %q", name, reported, warnings)
 		}
@@ -197,17 +226,21 @@ func TestRefusedAnnotationsOfTheService(t *testing.T) {
 
 		c.encodeService(sc, connectBegan)
 
-		reported := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
-		if got := reported != nil && reported.Message == "spec.server.service.metadata.annotations[a]: is not allowed"; got != refused {
+		reported := meta.FindStatusCondition(sc.Status.Conditions, conditionServiceReady)
+		if got := reported != nil &&
+			reported.Message == "spec.server.service.metadata.annotations[a]: is not allowed"; got != refused {
 			t.Errorf("refused: %t: the condition is %+v", refused, reported)
 		}
 
 		wanted := c.AuxiliaryObjects(sc)
-		services := slices.ContainsFunc(wanted.Objects, func(o submit.Object) bool { _, is := o.(*corev1.Service); return is })
+		services := slices.ContainsFunc(wanted.Objects,
+			func(o submit.Object) bool { _, is := o.(*corev1.Service); return is })
 
-		policies := slices.ContainsFunc(wanted.Objects, func(o submit.Object) bool { _, is := o.(*networkingv1.NetworkPolicy); return is })
+		policies := slices.ContainsFunc(wanted.Objects,
+			func(o submit.Object) bool { _, is := o.(*networkingv1.NetworkPolicy); return is })
 		if services == refused || !policies || wanted.KeepServices != refused {
-			t.Errorf("refused: %t: Services %t, policies %t, Services stay: %t", refused, services, policies, wanted.KeepServices)
+			t.Errorf("refused: %t: Services %t, policies %t, Services stay: %t", refused, services, policies,
+				wanted.KeepServices)
 		}
 	}
 }
@@ -217,7 +250,8 @@ func TestRefusedAnnotationsOfTheService(t *testing.T) {
 func TestInvalidServiceIsReportedOnce(t *testing.T) {
 	sc := aConnect()
 
-	external, ip := corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}, corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}
+	external, ip := corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}},
+		corev1.Service{Spec: corev1.ServiceSpec{ExternalIPs: []string{"192.0.2.1"}}}
 	for i, step := range []struct {
 		change  func(*v1alpha1.SparkConnect)
 		notices int
@@ -238,8 +272,10 @@ func TestInvalidServiceIsReportedOnce(t *testing.T) {
 			t.Errorf("step %d: notices %+v, want %d", i, notices, step.notices)
 		}
 
-		got := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
-		if (got != nil) != (step.message != "") || got != nil && (got.Reason != "InvalidService" || got.Status != metav1.ConditionFalse || !strings.HasPrefix(got.Message, step.message)) {
+		got := meta.FindStatusCondition(sc.Status.Conditions, conditionServiceReady)
+		if (got != nil) != (step.message != "") || got != nil &&
+			(got.Reason != "InvalidService" || got.Status != metav1.ConditionFalse ||
+				!strings.HasPrefix(got.Message, step.message)) {
 			t.Errorf("step %d: the condition is %+v, want %q", i, got, step.message)
 		}
 

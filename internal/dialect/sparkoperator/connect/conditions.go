@@ -17,12 +17,12 @@ import (
 // These are the types of a SparkConnect's conditions, in addition to those of SparkApplications and
 // v1alpha1.ConditionServerPodReady.
 const (
-	// ConditionProgressing is True while a server starts: the first server, the server of an edited spec, or the server
+	// conditionProgressing is True while a server starts: the first server, the server of an edited spec, or the server
 	// after one that ended.
-	ConditionProgressing = dialect.ConditionProgressing
-	// ConditionServiceReady is True if the Service for clients exists as wanted. If it is False and no Service leads to
+	conditionProgressing = dialect.ConditionProgressing
+	// conditionServiceReady is True if the Service for clients exists as wanted. If it is False and no Service leads to
 	// the server, Ready is False too.
-	ConditionServiceReady = "ServiceReady"
+	conditionServiceReady = "ServiceReady"
 )
 
 // These are the reasons of the condition Progressing. During a back-off, the reason is instead the cause with which the
@@ -34,11 +34,11 @@ const (
 )
 
 // passing contains the types of those conditions that the operator removes instead of setting them to False.
-var passing = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionSuspended, dialect.ConditionDegraded}
+var passing = []string{dialect.ConditionReconciling, dialect.ConditionStalled, dialect.ConditionSuspended, dialect.ConditionDegraded, dialect.ConditionLogsNotKept}
 
 // ownConditions contains the types of all conditions of a server.
 var ownConditions = append([]string{
-	ConditionProgressing, ConditionServiceReady, v1alpha1.ConditionServerPodReady, dialect.ConditionReady, dialect.ConditionExposed,
+	conditionProgressing, conditionServiceReady, v1alpha1.ConditionServerPodReady, dialect.ConditionReady, dialect.ConditionExposed,
 }, passing...)
 
 // encodeConnectConditions sets the conditions of a phase, except those about auxiliary objects
@@ -59,6 +59,10 @@ func encodeConnectConditions(sc *v1alpha1.SparkConnect, m lifecycle.Memory, tran
 		hold[dialect.ConditionSuspended] = why
 	default:
 		hold[dialect.ConditionReconciling] = why
+	}
+
+	if m.Logs.Cause.Reason != "" {
+		hold[dialect.ConditionLogsNotKept] = m.Logs.Cause
 	}
 
 	if specFault != nil {
@@ -114,7 +118,7 @@ func encodeReady(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Ca
 // encodeServing sets the condition Ready of a server that accepts sessions. It is True if clients reach the server
 // through any Service, even if that Service differs from the wanted one.
 func encodeServing(sc *v1alpha1.SparkConnect, now time.Time) {
-	service := meta.FindStatusCondition(sc.Status.Conditions, ConditionServiceReady)
+	service := meta.FindStatusCondition(sc.Status.Conditions, conditionServiceReady)
 	if service != nil && service.Status == metav1.ConditionFalse && sc.Status.Server.ServiceName == "" {
 		setCondition(sc, dialect.ConditionReady, metav1.ConditionFalse, lifecycle.Cause{Reason: service.Reason, Message: service.Message}, now)
 		return
@@ -135,7 +139,7 @@ var underWay = []lifecycle.Phase{lifecycle.New, lifecycle.Launched, lifecycle.St
 // previous server is being stopped, or the next server starts or waits for its start. Otherwise it is False, for
 // example if the server is ready, if it was ready and its pod still runs, or if it is suspended.
 func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle.Cause, specFault *lifecycle.Cause, now time.Time) {
-	before := meta.FindStatusCondition(sc.Status.Conditions, ConditionProgressing)
+	before := meta.FindStatusCondition(sc.Status.Conditions, conditionProgressing)
 	rolling := before != nil && before.Status == metav1.ConditionTrue && before.Reason == reasonRollingOut
 
 	status := metav1.ConditionFalse
@@ -159,7 +163,7 @@ func encodeProgress(sc *v1alpha1.SparkConnect, m lifecycle.Memory, why lifecycle
 		}
 	}
 
-	setCondition(sc, ConditionProgressing, status, why, now)
+	setCondition(sc, conditionProgressing, status, why, now)
 }
 
 // awaitedServer contains a message for each phase in which a server is not ready. The message says what the operator

@@ -118,7 +118,8 @@ func foreignCredentials(spec *v1alpha1.SparkConnectSpec) (keys []string) {
 // warnings returns the warnings about a server that was built. The argument sc is the SparkConnect with or without the
 // platform's defaults.
 func (a *attempt) warnings(sc *v1alpha1.SparkConnect) []string {
-	return slices.Concat(a.withoutEffect(sc), inConnectFields(sc, a.made.Warnings), Sources.TemplateWarnings(sc.Spec.Server.Template, sc.Spec.Executor.Template))
+	c, _ := a.Configuration()
+	return slices.Concat(a.withoutEffect(sc), inConnectFields(sc, a.made.Warnings), dialect.AllocatorWarnings(c, a.StatefulSets), Sources.TemplateWarnings(sc.Spec.Server.Template, sc.Spec.Executor.Template))
 }
 
 // withoutEffect returns warnings about fields of a valid spec that have no effect, and about a Spark version without a

@@ -5,12 +5,9 @@ package connect
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -42,6 +40,8 @@ type Options struct {
 	// web UI in the cluster. If it is not set, only servers whose spec requests an Ingress or a route have such a
 	// Service. The Service for clients always exists.
 	UI sparkoperator.UI
+	// StatefulSets says that drivers may manage StatefulSets, which an allocator of executors needs.
+	StatefulSets bool
 	// Own is the operator's service account, which no pod of a server may use.
 	Own dialect.ServiceAccount
 	// Rules are the rules of the platform for the server's namespace; nil if there are none.
@@ -67,6 +67,8 @@ type Connects struct{ Options }
 // Decide reads the SparkConnect, runs the state machine, and writes the result into sc.Status. It stores nothing, and
 // does not change the status of a SparkConnect that is being deleted.
 func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
+	unplaced := c
+	c.Defaults = launch.Admitted(c.Defaults, seen)
 	current := c.present(sc)
 
 	wanted, memory := current.wanted(), decodeConnect(&sc.Status)
@@ -81,7 +83,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 	var next *launched
 	if dialect.MayLaunch(wanted, memory, seen) || memory.Phase.Terminal() && !wanted.Deleting && !wanted.Suspend {
 		next = c.next(sc, launch.NextAttempt(memory))
-		wanted.Invalid = dialect.Invalid(faults(next))
+		wanted.Invalid = dialect.Invalid(faults(unplaced.judged(next)))
 	}
 
 	if wanted.Invalid != nil {
@@ -112,6 +114,7 @@ func (c Connects) Decide(sc *v1alpha1.SparkConnect, seen lifecycle.Observed, now
 		plan.Notices = append(plan.Notices, encodeConnect(sc, plan, seen)...)
 		launch.Remember(c.Defaults, stored(sc), memory, plan.Next)
 		plan.Notices = append(plan.Notices, encodeConnectConditions(sc, plan.Next, seen.TransientError, keptDespite(wanted, plan.Next), now)...)
+		plan.Notices = append(plan.Notices, dialect.EncodeQueueIgnored(&sc.Status.Conditions, plan.Next.Phase.Runs(), seen.Quota, sc.Generation, now)...)
 	})
 	return plan
 }
@@ -135,7 +138,7 @@ func (a *attempt) wanted() lifecycle.App {
 		RestartRequest: lifecycle.RestartRequest(sc.Annotations),
 		Deleting:       sc.DeletionTimestamp != nil,
 		Orphan:         slices.Contains(sc.Finalizers, metav1.FinalizerOrphanDependents),
-		Suspend:        sc.Spec.Suspend != nil && *sc.Spec.Suspend,
+		Suspend:        dialect.Suspended(sc.Spec.Suspend),
 		MinExecutors:   connectExecutors(sc),
 		MissingGrace:   a.MissingGrace,
 	}
@@ -148,13 +151,13 @@ var Sources = dialect.Sources("spec.server", "spec.executor", "template")
 // spec, it must change the version too. Hashes of different versions are never compared.
 const connectHashVersion = 1
 
-// Hash returns a hash of those parts of the spec that determine how a server is created. It leaves out the fields that
+// hash returns a hash of those parts of the spec that determine how a server is created. It leaves out the fields that
 // may change while a server continues (suspend, ui, server.service).
 //
 // All spellings of a value have the same hash, because tools write the same value in different spellings. Examples are
 // 1000m and 1, and the creationTimestamp that typed clients add to templates. An empty template, an empty field and a
 // disabled dynamicAllocation have the same hash as a missing one.
-func Hash(spec *v1alpha1.SparkConnectSpec) string {
+func hash(spec *v1alpha1.SparkConnectSpec) string {
 	s := *spec
 	s.Suspend, s.UI, s.Server.Service = nil, nil, nil
 
@@ -169,19 +172,13 @@ func Hash(spec *v1alpha1.SparkConnectSpec) string {
 		s.DynamicAllocation = nil // because a disabled field is rendered like a missing one
 	}
 
-	text, err := json.Marshal(s)
-	if err != nil {
-		text = []byte(err.Error()) // a template without valid JSON, which no API server stores
-	}
-
-	sum := sha256.Sum256(text)
-	return strconv.Itoa(connectHashVersion) + ":" + hex.EncodeToString(sum[:12])
+	return dialect.SpecHash(connectHashVersion, s)
 }
 
 // plainTemplate returns a template in which each value has one fixed spelling, without the fields that a template
 // cannot set. It returns nil if no field remains. A template that cannot be parsed is returned unchanged.
 func plainTemplate(template *runtime.RawExtension) *runtime.RawExtension {
-	read, err := podtemplate.Read(dialect.RawBytes(template))
+	read, err := podtemplate.Read(rawtemplate.Bytes(template))
 	if err != nil {
 		return template
 	}
@@ -228,6 +225,12 @@ func (c Connects) Render(sc *v1alpha1.SparkConnect, action lifecycle.Action, _ t
 
 	objects.Warnings = l.Attempt.warnings(l.Attempt.sc)
 	return objects, nil
+}
+
+// Pods returns the pods for which the next server of a SparkConnect in a queue needs quota. An error names the field to
+// correct.
+func (c Connects) Pods(sc *v1alpha1.SparkConnect) ([]dialect.Pods, error) {
+	return c.next(sc, launch.NextAttempt(decodeConnect(&sc.Status))).QueuedPods()
 }
 
 // Executor returns the executor pod that the server of an attempt would create, except for values that only the running

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/executors"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -68,7 +69,8 @@ func (s *stay) pass(d time.Duration, seen lifecycle.Observed, auxiliary ...lifec
 	s.reported = append(s.reported, s.recordStates(auxiliary)...)
 	s.store()
 
-	if slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) || seen.Rejection != nil {
+	if slices.ContainsFunc(s.plan.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }) ||
+		seen.Rejection != nil {
 		return s
 	}
 
@@ -76,7 +78,8 @@ func (s *stay) pass(d time.Duration, seen lifecycle.Observed, auxiliary ...lifec
 	seen.ProbeResult = nil
 
 	again := s.connects.Decide(s.sc, seen, s.now.Add(time.Millisecond))
-	if asks := slices.ContainsFunc(again.Actions, func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
+	if asks := slices.ContainsFunc(again.Actions,
+		func(a lifecycle.Action) bool { return a.Verb == lifecycle.Confirm }); !asks {
 		s.recordStates(auxiliary)
 
 		if diff := cmp.Diff(*before, s.sc.Status); diff != "" {
@@ -96,7 +99,9 @@ func (s *stay) recordStates(auxiliary []lifecycle.AuxiliaryObject) (reported []s
 
 	if len(auxiliary) == 0 {
 		for _, object := range wanted.Objects {
-			auxiliary = append(auxiliary, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+			auxiliary = append(auxiliary,
+				lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(),
+					Current: true})
 		}
 	}
 
@@ -132,7 +137,7 @@ func (s *stay) expect(state v1alpha1.SparkConnectState, conditions ...string) *s
 	var got []string
 	for _, c := range s.sc.Status.Conditions {
 		got = append(got, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
-		if c.Status == metav1.ConditionFalse && c.Message == "" && c.Type != ConditionProgressing {
+		if c.Status == metav1.ConditionFalse && c.Message == "" && c.Type != conditionProgressing {
 			s.t.Errorf("condition %s does not say why", c.Type)
 		}
 	}
@@ -169,7 +174,8 @@ func (s *stay) wantMessage(kind, part string) *stay {
 
 // aServer returns the facts of a pass in which the server's pod has the given phase.
 func aServer(attempt int32, phase lifecycle.DriverPhase, mods ...func(*lifecycle.Driver)) lifecycle.Observed {
-	d := lifecycle.Driver{Name: "hub-server", Attempt: attempt, Phase: phase, CreatedAt: connectBegan, Address: "10.0.0.7"}
+	d := lifecycle.Driver{Name: "hub-server", Attempt: attempt, Phase: phase, CreatedAt: connectBegan,
+		Address: "10.0.0.7"}
 	for _, mod := range mods {
 		mod(&d)
 	}
@@ -200,29 +206,39 @@ func runningConnect(t *testing.T, mods ...func(*v1alpha1.SparkConnect)) *stay {
 
 func TestConnectComesUp(t *testing.T) {
 	s := stays(t, aConnect()).pass(0, noServer).wantEvents(EventServerCreated)
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched",
+		podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 
-	if s.sc.Status.Server.PodName != "hub-server" || s.sc.Status.Server.ServiceName != "hub-server" || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
+	if s.sc.Status.Server.PodName != "hub-server" || s.sc.Status.Server.ServiceName != "hub-server" ||
+		!s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
 		t.Errorf("status %+v", s.sc.Status)
 	}
 
-	s.pass(time.Second, aServer(1, lifecycle.DriverPending, waitsBecause("ImagePullBackOff", "no such image"))).wantEvents(EventServerPending)
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff", notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
-	s.wantMessage(dialect.ConditionReady, "no such image").wantMessage(ConditionProgressing, "no such image")
+	s.pass(time.Second, aServer(1, lifecycle.DriverPending,
+		waitsBecause("ImagePullBackOff", "no such image"))).wantEvents(EventServerPending)
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"ImagePullBackOff",
+		notReady+"ImagePullBackOff", podNotReady+"ImagePullBackOff", progressing+"ServerStarting")
+	s.wantMessage(dialect.ConditionReady, "no such image").wantMessage(conditionProgressing, "no such image")
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning)).wantEvents()
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Started", notReady+"Started",
+		podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 
 	seen := aServer(1, lifecycle.DriverRunning, isReady)
-	for i, phase := range []lifecycle.DriverPhase{lifecycle.DriverRunning, lifecycle.DriverRunning, lifecycle.DriverPending} {
-		seen.Executors = append(seen.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i), Attempt: 1, Phase: phase})
+	for i, phase := range []lifecycle.DriverPhase{lifecycle.DriverRunning, lifecycle.DriverRunning,
+		lifecycle.DriverPending} {
+		seen.Executors = append(seen.Executors,
+			lifecycle.Executor{Name: fmt.Sprint("hub-exec-", i), Attempt: 1, Phase: phase})
 	}
 
 	s.pass(time.Second, seen).wantEvents(EventServerReady)
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 	want := v1alpha1.SparkConnectStatus{
 		State: v1alpha1.SparkConnectStateReady, ObservedGeneration: 1,
-		Server:    v1alpha1.SparkConnectServerStatus{PodName: "hub-server", PodIP: "10.0.0.7", ServiceName: "hub-server"},
-		Executors: map[string]int{"running": 2, "pending": 1}, StartTime: metav1.NewTime(connectBegan), LastUpdateTime: metav1.NewTime(s.now),
+		Server: v1alpha1.SparkConnectServerStatus{PodName: "hub-server", PodIP: "10.0.0.7",
+			ServiceName: "hub-server"},
+		Executors: map[string]int{"running": 2, "pending": 1}, StartTime: metav1.NewTime(connectBegan),
+		LastUpdateTime: metav1.NewTime(s.now),
 	}
 	got := *s.sc.Status.DeepCopy()
 
@@ -240,18 +256,22 @@ func TestConnectComesUp(t *testing.T) {
 
 // TestConnectEnds checks a server that ends, the back-off after it, and the next server.
 func TestConnectEnds(t *testing.T) {
-	s := runningConnect(t).pass(time.Minute, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
+	s := runningConnect(t).pass(time.Minute,
+		aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "server container failed with exit code 137"))).
 		wantEvents(EventServerFailed, EventServerBackOff)
-	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled", podNotReady+"OOMKilled", progressing+"OOMKilled")
+	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"OOMKilled", notReady+"OOMKilled",
+		podNotReady+"OOMKilled", progressing+"OOMKilled")
 	s.wantMessage(dialect.ConditionReady, "exit code 137; the next server starts at 2026-03-01T12:01:11Z")
 
-	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" || s.plan.RequeueAfter != 10*time.Second {
+	if s.sc.Status.Server.PodIP != "" || s.sc.Status.Server.PodName != "hub-server" ||
+		s.plan.RequeueAfter != 10*time.Second {
 		t.Errorf("server %+v, requeue after %s", s.sc.Status.Server, s.plan.RequeueAfter)
 	}
 
 	s.pass(10*time.Second, aServer(1, lifecycle.DriverFailed)).wantEvents()
 	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched",
+		podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 
 	if !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan))) {
@@ -261,41 +281,54 @@ func TestConnectEnds(t *testing.T) {
 
 func TestConnectNotReady(t *testing.T) {
 	s := runningConnect(t).pass(time.Minute, aServer(1, lifecycle.DriverRunning)).wantEvents(EventServerNotReady)
-	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"ServerNotReady", notReady+"ServerNotReady", podNotReady+"ServerPodNotReady", "Progressing=False ServerNotReady")
+	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"ServerNotReady", notReady+"ServerNotReady",
+		podNotReady+"ServerPodNotReady", "Progressing=False ServerNotReady")
 	s.pass(time.Minute, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 	s.pass(time.Minute, aServer(1, lifecycle.DriverUnknown)).wantEvents(EventServerUnknown)
-	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost", podNotReady+"NodeLost", "Progressing=False NodeLost")
+	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"NodeLost", notReady+"NodeLost",
+		podNotReady+"NodeLost", "Progressing=False NodeLost")
 }
 
 // TestConnectRollsOut checks the passes from an edit of the spec until the server of the edited spec is ready.
 func TestConnectRollsOut(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.Spec.SparkConf, s.sc.Generation = map[string]string{"spark.sql.shuffle.partitions": "7"}, 2
-	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSpecChanged).wantMessage(dialect.ConditionReady, "the server of the previous spec is being stopped")
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged", podNotReady+"SpecChanged", progressing+"RollingOut")
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning,
+		isReady)).wantEvents(EventConnectSpecChanged).wantMessage(dialect.ConditionReady,
+		"the server of the previous spec is being stopped")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"SpecChanged", notReady+"SpecChanged",
+		podNotReady+"SpecChanged", progressing+"RollingOut")
 	s.pass(time.Second, noServer).wantEvents(EventServerCreated)
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"RollingOut")
-	s.pass(time.Second, aServer(2, lifecycle.DriverPending, waitsBecause("Unschedulable", "no room"))).wantEvents(EventServerPending)
-	s.wantMessage(ConditionProgressing, "no room")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched",
+		podNotReady+"ServerPodNotReady", progressing+"RollingOut")
+	s.pass(time.Second, aServer(2, lifecycle.DriverPending,
+		waitsBecause("Unschedulable", "no room"))).wantEvents(EventServerPending)
+	s.wantMessage(conditionProgressing, "no room")
 	s.pass(time.Second, aServer(2, lifecycle.DriverRunning)).wantEvents()
 	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectRolledOut)
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 
 	if s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("observedGeneration %d", s.sc.Status.ObservedGeneration)
 	}
 
-	s.pass(time.Minute, aServer(2, lifecycle.DriverRunning)).pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
+	s.pass(time.Minute, aServer(2, lifecycle.DriverRunning)).pass(time.Second,
+		aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventServerReady)
 }
 
 func TestConnectSuspends(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.Spec.Suspend = new(true)
-	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectSuspending).wantMessage(dialect.ConditionReady, "the server is being stopped")
-	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.pass(time.Second, aServer(1, lifecycle.DriverRunning,
+		isReady)).wantEvents(EventConnectSuspending).wantMessage(dialect.ConditionReady, "the server is being stopped")
+	s.expect(v1alpha1.SparkConnectStateNotReady, service, reconciling+"Suspended", notReady+"Suspended",
+		podNotReady+"Suspended", "Progressing=False Suspended")
 	s.pass(time.Second, noServer).wantEvents(EventConnectSuspended)
-	s.wantMessage(dialect.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service, "Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
+	s.wantMessage(dialect.ConditionReady, "the server is suspended").expect(v1alpha1.SparkConnectStateNotReady, service,
+		"Suspended=True Suspended", notReady+"Suspended", podNotReady+"Suspended", "Progressing=False Suspended")
 
 	if s.sc.Status.Server != (v1alpha1.SparkConnectServerStatus{ServiceName: "hub-server"}) {
 		t.Errorf("server %+v", s.sc.Status.Server)
@@ -303,20 +336,24 @@ func TestConnectSuspends(t *testing.T) {
 
 	s.sc.Spec.Suspend = nil
 	s.pass(time.Hour, noServer).wantEvents(EventConnectResuming, EventServerCreated)
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched", podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Launched", notReady+"Launched",
+		podNotReady+"ServerPodNotReady", progressing+"ServerStarting")
 }
 
 func TestConnectRefused(t *testing.T) {
 	refused := noServer
 	refused.Rejection = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: pods"}
 	s := stays(t, aConnect()).pass(0, refused).wantEvents(EventServerRefused, EventServerBackOff)
-	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"QuotaExceeded", notReady+"QuotaExceeded", podNotReady+"QuotaExceeded", progressing+"QuotaExceeded")
+	s.expect(v1alpha1.SparkConnectStateFailed, service, reconciling+"QuotaExceeded", notReady+"QuotaExceeded",
+		podNotReady+"QuotaExceeded", progressing+"QuotaExceeded")
 	s.pass(10*time.Second, noServer).wantEvents(EventServerCreated)
 }
 
 func TestConnectInvalid(t *testing.T) {
-	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("many") })).pass(0, noServer).wantEvents(EventConnectInvalid)
-	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
+	s := stays(t, aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("many") })).pass(0,
+		noServer).wantEvents(EventConnectInvalid)
+	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec",
+		podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
 	s.wantMessage(dialect.ConditionStalled, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
 	s.pass(time.Minute, noServer).wantEvents(EventConnectSpecChanged, EventServerCreated)
@@ -327,13 +364,15 @@ func TestConnectInvalid(t *testing.T) {
 func TestConnectUnusableEdit(t *testing.T) {
 	s := runningConnect(t)
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	ready.Drivers[0].SpecHash = Hash(&s.sc.Spec)
+	ready.Drivers[0].SpecHash = hash(&s.sc.Spec)
 	s.sc.Spec.Executor.Memory, s.sc.Generation = new("lots"), 2
 	s.pass(time.Second, ready).wantEvents(EventConnectInvalid)
 
-	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
+	stalled := []string{service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False InvalidSpec", "Stalled=True InvalidSpec"}
 	s.expect(v1alpha1.SparkConnectStateReady, stalled...)
-	s.wantMessage(dialect.ConditionStalled, "spec.executor.memory").wantMessage(dialect.ConditionReady, "spec.executor.memory").wantMessage(ConditionProgressing, "spec.executor.memory")
+	s.wantMessage(dialect.ConditionStalled, "spec.executor.memory").wantMessage(dialect.ConditionReady,
+		"spec.executor.memory").wantMessage(conditionProgressing, "spec.executor.memory")
 
 	if len(s.plan.Actions) > 0 || s.sc.Status.ObservedGeneration != 2 {
 		t.Errorf("actions %v, observedGeneration %d", s.plan.Actions, s.sc.Status.ObservedGeneration)
@@ -348,20 +387,25 @@ func TestConnectUnusableEdit(t *testing.T) {
 	unready := aServer(1, lifecycle.DriverRunning)
 	unready.Drivers[0].SpecHash = ready.Drivers[0].SpecHash
 	s.pass(time.Second, unready).wantEvents(EventServerNotReady)
-	s.wantMessage(dialect.ConditionStalled, "spec.executor.memory").pass(time.Second, ready).wantEvents(EventServerReady).expect(v1alpha1.SparkConnectStateReady, stalled...)
+	s.wantMessage(dialect.ConditionStalled, "spec.executor.memory").pass(time.Second,
+		ready).wantEvents(EventServerReady).expect(v1alpha1.SparkConnectStateReady, stalled...)
 
 	s.sc.Spec.Executor.Memory, s.sc.Spec.Server.Memory, s.sc.Generation = nil, new("most"), 3
-	s.pass(time.Second, ready).wantEvents(EventConnectInvalid).wantMessage(dialect.ConditionStalled, "spec.server.memory")
+	s.pass(time.Second, ready).wantEvents(EventConnectInvalid).wantMessage(dialect.ConditionStalled,
+		"spec.server.memory")
 	s.sc.Spec.Server.Memory, s.sc.Generation = nil, 4 // taken back
 	s.pass(time.Second, ready).wantEvents()
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 
 	s.sc.Spec.Server.Memory = new("most")
 	s.pass(time.Second, ready).wantEvents(EventConnectInvalid)
 	s.sc.Spec.Server.Memory = new("2g")
-	s.pass(time.Second, ready).wantEvents(EventConnectSpecChanged).pass(time.Second, noServer).wantEvents(EventServerCreated)
+	s.pass(time.Second, ready).wantEvents(EventConnectSpecChanged).pass(time.Second,
+		noServer).wantEvents(EventServerCreated)
 	s.pass(time.Second, aServer(2, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectRolledOut)
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 }
 
 // TestConnectEndsWithAnUnusableSpec checks a server that ends when its edited spec is invalid. The end is reported, and
@@ -370,11 +414,14 @@ func TestConnectEndsWithAnUnusableSpec(t *testing.T) {
 	s := runningConnect(t)
 	s.sc.Spec.Server.Memory = new("most")
 	s.pass(time.Second, aServer(1, lifecycle.DriverRunning, isReady)).wantEvents(EventConnectInvalid)
-	s.pass(time.Second, aServer(1, lifecycle.DriverFailed, waitsBecause("OOMKilled", "exit code 137"))).wantEvents(EventServerFailed, EventConnectInvalid)
-	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec", podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
+	s.pass(time.Second, aServer(1, lifecycle.DriverFailed,
+		waitsBecause("OOMKilled", "exit code 137"))).wantEvents(EventServerFailed, EventConnectInvalid)
+	s.expect(v1alpha1.SparkConnectStateFailed, service, "Stalled=True InvalidSpec", notReady+"InvalidSpec",
+		podNotReady+"InvalidSpec", "Progressing=False InvalidSpec")
 	s.wantMessage(dialect.ConditionReady, "spec.server.memory")
 	s.sc.Spec.Server.Memory = new("2g")
-	s.pass(time.Hour, aServer(1, lifecycle.DriverFailed)).wantEvents(EventConnectSpecChanged).pass(time.Second, noServer).wantEvents(EventServerCreated)
+	s.pass(time.Hour, aServer(1, lifecycle.DriverFailed)).wantEvents(EventConnectSpecChanged).pass(time.Second,
+		noServer).wantEvents(EventServerCreated)
 }
 
 // TestConnectShortOfExecutors checks that the status of a running server contains the reason if the API server rejects
@@ -385,7 +432,8 @@ func TestConnectShortOfExecutors(t *testing.T) {
 	probed := aServer(1, lifecycle.DriverRunning, isReady)
 	probed.ProbeResult = &lifecycle.Cause{Reason: "QuotaExceeded", Message: "exceeded quota: cpu"}
 	s.pass(time.Second, probed).wantEvents(dialect.EventExecutorPending)
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Degraded=True QuotaExceeded")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady", "Degraded=True QuotaExceeded")
 	s.wantMessage(dialect.ConditionDegraded, "exceeded quota: cpu")
 }
 
@@ -395,7 +443,8 @@ func TestConnectExecutorFails(t *testing.T) {
 	failing := func(attempt int32) lifecycle.Observed {
 		seen := aServer(attempt, lifecycle.DriverRunning, isReady)
 		seen.Executors = []lifecycle.Executor{
-			{Name: "hub-exec-1", Attempt: attempt, Phase: lifecycle.DriverFailed, Why: lifecycle.Cause{Reason: "OOMKilled", Message: "executor container failed"}},
+			{Name: "hub-exec-1", Attempt: attempt, Phase: lifecycle.DriverFailed,
+				Why: lifecycle.Cause{Reason: "OOMKilled", Message: "executor container failed"}},
 			{Name: "hub-exec-2", Attempt: attempt, Phase: lifecycle.DriverRunning},
 			{Name: "hub-exec-9", Attempt: attempt - 1, Phase: lifecycle.DriverFailed},
 		}
@@ -413,10 +462,11 @@ func TestConnectExecutorFails(t *testing.T) {
 
 	many := aServer(2, lifecycle.DriverRunning, isReady)
 	for i := range 100 {
-		many.Executors = append(many.Executors, lifecycle.Executor{Name: fmt.Sprint("hub-exec-", 110-i), Attempt: 2, Phase: lifecycle.DriverFailed})
+		many.Executors = append(many.Executors,
+			lifecycle.Executor{Name: fmt.Sprint("hub-exec-", 110-i), Attempt: 2, Phase: lifecycle.DriverFailed})
 	}
 
-	if s.pass(time.Second, many); len(s.reported) != dialect.MaxExecutorNotices {
+	if s.pass(time.Second, many); len(s.reported) != executors.MaxNotices {
 		t.Errorf("%d events of one pass", len(s.reported))
 	}
 
@@ -425,9 +475,11 @@ func TestConnectExecutorFails(t *testing.T) {
 
 func TestConnectTransientError(t *testing.T) {
 	bad := noServer
-	bad.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"}, Since: connectBegan}
+	bad.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow: 1"},
+		Since: connectBegan}
 	s := stays(t, aConnect()).pass(time.Minute, bad)
-	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout", podNotReady+"Timeout", progressing+"ServerStarting")
+	s.expect(v1alpha1.SparkConnectStateProvisioning, service, reconciling+"Timeout", notReady+"Timeout",
+		podNotReady+"Timeout", progressing+"ServerStarting")
 
 	bad.TransientError.Cause.Message = "slow: 2"
 	s.pass(time.Minute, bad).wantMessage(dialect.ConditionReady, "slow: 1") // worded anew is no news
@@ -436,11 +488,13 @@ func TestConnectTransientError(t *testing.T) {
 // TestConnectService checks that Ready is False if the Service cannot be created. Ready and ServiceReady have the same
 // reason.
 func TestConnectService(t *testing.T) {
-	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
+	taken := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server",
+		Cause: lifecycle.Cause{Reason: "NameTaken", Message: "it belongs to somebody"}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s := stays(t, aConnect()).pass(0, noServer, taken).wantEvents(EventServerCreated, "NameTaken")
 	s.pass(time.Second, ready, taken).wantEvents(EventServerReady)
-	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False NameTaken", notReady+"NameTaken",
+		"ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
 	s.wantMessage(dialect.ConditionReady, "it belongs to somebody")
 
 	if s.sc.Status.Server.ServiceName != "" {
@@ -450,12 +504,14 @@ func TestConnectService(t *testing.T) {
 	since := meta.FindStatusCondition(s.sc.Status.Conditions, dialect.ConditionReady).LastTransitionTime
 	s.pass(time.Hour, ready, taken).wantEvents()
 
-	if now := meta.FindStatusCondition(s.sc.Status.Conditions, dialect.ConditionReady).LastTransitionTime; !now.Equal(&since) {
+	if now := meta.FindStatusCondition(s.sc.Status.Conditions,
+		dialect.ConditionReady).LastTransitionTime; !now.Equal(&since) {
 		t.Errorf("Ready went over at %s, and again at %s", since, now)
 	}
 
 	s.pass(time.Second, ready).wantEvents()
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 }
 
 // TestConnectInvalidService checks that an invalid Service spec does not affect the existing Service and the running
@@ -465,12 +521,14 @@ func TestConnectInvalidService(t *testing.T) {
 	s.sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
 	s.pass(time.Second, ready).wantEvents(reasonInvalidService)
-	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
-	s.wantMessage(ConditionServiceReady, "spec.server.service: spec.type")
+	s.expect(v1alpha1.SparkConnectStateReady, "ServiceReady=False InvalidService", "Ready=True Running",
+		"ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.wantMessage(conditionServiceReady, "spec.server.service: spec.type")
 	s.pass(time.Minute, ready).wantEvents()
 	s.sc.Spec.Server.Service = nil
 	s.pass(time.Second, ready).wantEvents()
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 }
 
 // TestConnectDeleted checks that a SparkConnect that is being deleted keeps its status. The garbage collector, and not
@@ -494,12 +552,14 @@ func TestConnectRender(t *testing.T) {
 	nasty := `it's "quoted" $HOME $(POD_IP) and\done`
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.SparkConf = map[string]string{
-			"spark.app.note": nasty, "spark.kubernetes.namespace": "elsewhere", "spark.kubernetes.authenticate.oauthToken": "s3cret",
+			"spark.app.note": nasty, "spark.kubernetes.namespace": "elsewhere",
+			"spark.kubernetes.authenticate.oauthToken": "s3cret",
 		}
 		sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"metadata":{"labels":{"spark-role":"x"}},"spec":{"serviceAccountName":"spark"}}`)}
 	})
 
-	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 3}, connectBegan)
+	objects, err := Connects{}.Render(sc,
+		lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 3}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -507,19 +567,22 @@ func TestConnectRender(t *testing.T) {
 	pod := objects.Driver
 
 	want := map[string]string{
-		sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: "3f0c", sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true",
+		sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: "3f0c",
+		sparkoperator.LabelAttempt: "3", sparkoperator.LabelManaged: "true",
 		submit.RoleLabel: "connect-server", "spark-version": "4.1.4",
 	}
 	if diff := cmp.Diff(want, pod.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	if pod.Name != "hub-server" || pod.Annotations[lifecycle.SpecHashAnnotation] != Hash(&sc.Spec) || !metav1.IsControlledBy(pod, sc) {
+	if pod.Name != "hub-server" || pod.Annotations[lifecycle.SpecHashAnnotation] != hash(&sc.Spec) ||
+		!metav1.IsControlledBy(pod, sc) {
 		t.Errorf("metadata %+v", pod.ObjectMeta)
 	}
 
 	config := objects.Before[0]
-	if len(objects.Before) != 1 || config.GetName() != "hub-conf" || config.GetLabels()[sparkoperator.LabelAttempt] != "3" || !metav1.IsControlledBy(config, sc) {
+	if len(objects.Before) != 1 || config.GetName() != "hub-conf" ||
+		config.GetLabels()[sparkoperator.LabelAttempt] != "3" || !metav1.IsControlledBy(config, sc) {
 		t.Errorf("before the pod: %+v", objects.Before)
 	}
 
@@ -529,13 +592,15 @@ func TestConnectRender(t *testing.T) {
 	}
 
 	all := strings.Join(args, "\n")
-	if strings.Contains(all, "s3cret") || strings.Contains(all, "elsewhere") || !slices.Contains(args, "spark.kubernetes.namespace=team") {
+	if strings.Contains(all, "s3cret") || strings.Contains(all, "elsewhere") ||
+		!slices.Contains(args, "spark.kubernetes.namespace=team") {
 		t.Errorf("arguments %q", args)
 	}
 
 	reported := strings.Join(objects.Warnings, "\n")
 	for _, field := range []string{
-		"spec.sparkConf[spark.kubernetes.authenticate.oauthToken]: has no effect", "spec.sparkConf[spark.kubernetes.namespace]: ", "spec.server.template: metadata.labels",
+		"spec.sparkConf[spark.kubernetes.authenticate.oauthToken]: has no effect",
+		"spec.sparkConf[spark.kubernetes.namespace]: ", "spec.server.template: metadata.labels",
 	} {
 		if !strings.Contains(reported, field) {
 			t.Errorf("no warning %q in:\n%s", field, reported)
@@ -546,7 +611,8 @@ func TestConnectRender(t *testing.T) {
 		t.Error("a message contains a secret")
 	}
 
-	for _, action := range []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Submission}, {Verb: lifecycle.Create, Part: lifecycle.DriverBudget}} {
+	for _, action := range []lifecycle.Action{{Verb: lifecycle.Delete, Part: lifecycle.Submission},
+		{Verb: lifecycle.Create, Part: lifecycle.DriverBudget}} {
 		if _, err := (Connects{}).Render(sc, action, connectBegan); err == nil {
 			t.Errorf("%v is rendered", action)
 		}
@@ -568,8 +634,10 @@ func TestConnectExecutor(t *testing.T) {
 	spark := pod.Spec.Containers[0]
 
 	memory := spark.Resources.Requests[corev1.ResourceMemory]
-	if pod.Namespace != "team" || pod.Labels["team"] != "a" || pod.Labels[sparkoperator.LabelAttempt] != "2" || pod.Spec.NodeSelector["disk"] != "ssd" ||
-		spark.Image != "docker.io/apache/spark:4.1.4" || memory.String() != "2432Mi" || pod.OwnerReferences[0].UID != "server-uid" {
+	if pod.Namespace != "team" || pod.Labels["team"] != "a" || pod.Labels[sparkoperator.LabelAttempt] != "2" ||
+		pod.Spec.NodeSelector["disk"] != "ssd" ||
+		spark.Image != "docker.io/apache/spark:4.1.4" || memory.String() != "2432Mi" ||
+		pod.OwnerReferences[0].UID != "server-uid" {
 		t.Errorf("executor %+v", pod)
 	}
 }
@@ -585,7 +653,8 @@ func TestConnectQueued(t *testing.T) {
 		}
 	})
 
-	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	objects, err := Connects{}.Render(sc,
+		lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,8 @@ func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 
 		var states []lifecycle.AuxiliaryObject
 		for _, object := range s.Objects {
-			states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName(), Current: true})
+			states = append(states, lifecycle.AuxiliaryObject{Kind: object.GetObjectKind().GroupVersionKind().Kind,
+				Name: object.GetName(), Current: true})
 		}
 
 		if s.Record != nil {
@@ -51,7 +52,8 @@ func connectPasses(c Connects, sc *v1alpha1.SparkConnect) {
 		}
 
 		_, _ = json.Marshal(sc.Status)
-		seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "hub-server", Attempt: 1, Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: now, StartedAt: now, ReadyAt: now}}}
+		seen = lifecycle.Observed{Drivers: []lifecycle.Driver{{Name: "hub-server", Attempt: 1,
+			Phase: lifecycle.DriverRunning, Ready: true, CreatedAt: now, StartedAt: now, ReadyAt: now}}}
 	}
 }
 

@@ -1,13 +1,14 @@
 package connect
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
@@ -43,19 +44,10 @@ func merge(spec *v1alpha1.SparkConnectSpec, labels map[string]string, s *platfor
 		{platform.Driver, overlay.DriverContainer, &spec.Server.Template},
 		{platform.Executor, overlay.ExecutorContainer, &spec.Executor.Template},
 	} {
-		container := own["spark.kubernetes."+role.name+".podTemplateContainerName"]
-		if container == "" {
-			container = role.container
-		}
+		container := cmp.Or(own["spark.kubernetes."+role.name+".podTemplateContainerName"], role.container)
+		taken := platform.TakenByConf(own, role.name).AndLabels(labels)
 
-		taken := platform.TakenByConf(own, role.name)
-		byConf := taken.Key
-		taken.Key = func(field, key string) bool {
-			_, isLabel := labels[key]
-			return byConf(field, key) || field == "labels" && isLabel
-		}
-
-		template, used := s.Fill(dialect.RawBytes(*role.template), role.name, platform.Container{Name: container}, taken)
+		template, used := s.Fill(rawtemplate.Bytes(*role.template), role.name, platform.Container{Name: container}, taken)
 		if len(used) > 0 {
 			*role.template = &runtime.RawExtension{Raw: template}
 		}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -30,14 +30,18 @@ func onPlatform(s platform.Settings) Connects {
 func everyDefault() platform.Settings {
 	pod := func() platform.Pod {
 		return platform.Pod{
-			Labels: map[string]string{"team": "platform"}, Annotations: map[string]string{"note": "platform"}, NodeSelector: map[string]string{"disk": "platform"},
-			Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "platform", Env: []corev1.EnvVar{{Name: "REGION", Value: "platform"}},
-			SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)}, PodSecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))},
+			Labels: map[string]string{"team": "platform"}, Annotations: map[string]string{"note": "platform"},
+			NodeSelector: map[string]string{"disk": "platform"},
+			Tolerations:  []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "platform",
+			Env:                []corev1.EnvVar{{Name: "REGION", Value: "platform"}},
+			SecurityContext:    &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
+			PodSecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))},
 		}
 	}
 	return platform.Settings{
 		SparkConf: map[string]string{"spark.sql.ansi.enabled": "true", "spark.eventLog.dir": "s3a://platform"},
-		Images:    map[string]string{"4.1": "platform:4.1"}, PullSecrets: []string{"platform"}, Driver: pod(), Executor: pod(),
+		Images:    map[string]string{"4.1": "platform:4.1"}, PullSecrets: []string{"platform"}, Driver: pod(),
+		Executor: pod(),
 	}
 }
 
@@ -45,7 +49,8 @@ func everyDefault() platform.Settings {
 func rendered(t *testing.T, c Connects, sc *v1alpha1.SparkConnect) (server, executor *corev1.Pod) {
 	t.Helper()
 
-	objects, err := c.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	objects, err := c.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1},
+		connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,28 +95,45 @@ func TestDefaultsNeverReplaceAValue(t *testing.T) {
 	}
 	serverLabel := func(server, _ *corev1.Pod) string { return server.Labels["team"] }
 
-	labels := platform.Settings{Driver: platform.Pod{Labels: map[string]string{"team": "default"}}, Executor: platform.Pod{Labels: map[string]string{"team": "default"}}}
+	labels := platform.Settings{Driver: platform.Pod{Labels: map[string]string{"team": "default"}},
+		Executor: platform.Pod{Labels: map[string]string{"team": "default"}}}
 	for name, test := range map[string]struct {
 		defaults     platform.Settings
 		own          string // a part of the spec
 		got          func(server, executor *corev1.Pod) string
 		mine, theirs string
 	}{
-		"a key of sparkConf":              {conf("spark.sql.ansi.enabled", "true"), `sparkConf: {spark.sql.ansi.enabled: "false"}`, argument("spark.sql.ansi.enabled"), "false", "true"},
-		"a key of hadoopConf":             {conf("spark.hadoop.fs.a", "default"), `hadoopConf: {fs.a: mine}`, argument("spark.hadoop.fs.a"), "mine", "default"},
-		"a size":                          {conf("spark.executor.memory", "2g"), `executor: {memory: 4g}`, memory, "4505Mi", "2432Mi"},
-		"the number of executors":         {conf("spark.dynamicAllocation.minExecutors", "7"), `dynamicAllocation: {enabled: true, minExecutors: 1}`, argument("spark.dynamicAllocation.minExecutors"), "1", "7"},
-		"dynamic allocation is disabled":  {conf("spark.dynamicAllocation.enabled", "true"), `dynamicAllocation: {enabled: false}`, argument("spark.dynamicAllocation.enabled"), "", "true"},
-		"the factor of both roles":        {conf("spark.executor.memoryOverheadFactor", "0.5"), `sparkConf: {spark.kubernetes.memoryOverheadFactor: "1"}`, memory, "2Gi", "1536Mi"},
-		"a node selector of both roles":   {conf("spark.kubernetes.executor.node.selector.disk", "default"), `sparkConf: {spark.kubernetes.node.selector.disk: mine}`, disk, "mine", "default"},
-		"a node selector of executors":    {conf("spark.kubernetes.node.selector.disk", "default"), `sparkConf: {spark.kubernetes.executor.node.selector.disk: mine}`, disk, "mine", "default"},
-		"a default Secret":                {conf("spark.kubernetes.executor.secretKeyRef.A", "s:k"), `sparkConf: {spark.executorEnv.A: mine}`, variable, "mine", "a reference"},
-		"a Secret":                        {conf("spark.executorEnv.A", "default"), `sparkConf: {spark.kubernetes.executor.secretKeyRef.A: "s:k"}`, variable, "a reference", "default"},
-		"a label of a template":           {labels, `executor: {template: {metadata: {labels: {team: mine}}}}`, label, "mine", "default"},
-		"a label of the server":           {labels, `server: {template: {metadata: {labels: {team: mine}}}}`, serverLabel, "mine", "default"},
-		"a label in sparkConf":            {labels, `sparkConf: {spark.kubernetes.executor.label.team: mine}`, label, "mine", "default"},
-		"an empty value counts as set":    {labels, `sparkConf: {spark.kubernetes.executor.label.team: ""}`, label, "", "default"},
-		"a label of the other role alone": {labels, `sparkConf: {spark.kubernetes.driver.label.team: mine}`, label, "default", "default"},
+		"a key of sparkConf": {conf("spark.sql.ansi.enabled", "true"),
+			`sparkConf: {spark.sql.ansi.enabled: "false"}`, argument("spark.sql.ansi.enabled"), "false", "true"},
+		"a key of hadoopConf": {conf("spark.hadoop.fs.a", "default"), `hadoopConf: {fs.a: mine}`,
+			argument("spark.hadoop.fs.a"), "mine", "default"},
+		"a size": {conf("spark.executor.memory", "2g"), `executor: {memory: 4g}`, memory,
+			"4505Mi", "2432Mi"},
+		"the number of executors": {conf("spark.dynamicAllocation.minExecutors", "7"),
+			`dynamicAllocation: {enabled: true, minExecutors: 1}`, argument("spark.dynamicAllocation.minExecutors"),
+			"1", "7"},
+		"dynamic allocation is disabled": {conf("spark.dynamicAllocation.enabled", "true"),
+			`dynamicAllocation: {enabled: false}`, argument("spark.dynamicAllocation.enabled"), "", "true"},
+		"the factor of both roles": {conf("spark.executor.memoryOverheadFactor", "0.5"),
+			`sparkConf: {spark.kubernetes.memoryOverheadFactor: "1"}`, memory, "2Gi", "1536Mi"},
+		"a node selector of both roles": {conf("spark.kubernetes.executor.node.selector.disk", "default"),
+			`sparkConf: {spark.kubernetes.node.selector.disk: mine}`, disk, "mine", "default"},
+		"a node selector of executors": {conf("spark.kubernetes.node.selector.disk", "default"),
+			`sparkConf: {spark.kubernetes.executor.node.selector.disk: mine}`, disk, "mine", "default"},
+		"a default Secret": {conf("spark.kubernetes.executor.secretKeyRef.A", "s:k"),
+			`sparkConf: {spark.executorEnv.A: mine}`, variable, "mine", "a reference"},
+		"a Secret": {conf("spark.executorEnv.A", "default"),
+			`sparkConf: {spark.kubernetes.executor.secretKeyRef.A: "s:k"}`, variable, "a reference", "default"},
+		"a label of a template": {labels, `executor: {template: {metadata: {labels: {team: mine}}}}`, label,
+			"mine", "default"},
+		"a label of the server": {labels, `server: {template: {metadata: {labels: {team: mine}}}}`,
+			serverLabel, "mine", "default"},
+		"a label in sparkConf": {labels, `sparkConf: {spark.kubernetes.executor.label.team: mine}`, label,
+			"mine", "default"},
+		"an empty value counts as set": {labels, `sparkConf: {spark.kubernetes.executor.label.team: ""}`, label, "",
+			"default"},
+		"a label of the other role alone": {labels, `sparkConf: {spark.kubernetes.driver.label.team: mine}`, label,
+			"default", "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for own, want := range map[string]string{test.own: test.mine, "": test.theirs} {
@@ -148,7 +170,8 @@ func TestDefaultImage(t *testing.T) {
 		`image: null, sparkConf: {spark.kubernetes.container.image: ""}`:                                                     {"default:4.1.4", "default:4.1.4"},
 		`image: null, server: ` + server:                                                                                     {"template", "default:4.1.4"},
 		`image: null, executor: ` + executor:                                                                                 {"default:4.1.4", "template"},
-		`image: null, server: ` + server + `, executor: ` + executor:                                                         {"template", "template"},
+		`image: null, server: ` + server + `, executor: ` +
+			executor: {"template", "template"},
 	} {
 		sc := connectOf(t, piece)
 		if sc.Spec.Image != nil && strings.HasPrefix(piece, "image: null") {
@@ -181,7 +204,8 @@ func TestMergedDefaults(t *testing.T) {
 	}
 
 	want := map[string]string{
-		"spark.eventLog.dir": "mine", "spark.sql.ansi.enabled": "true", "spark.kubernetes.container.image": "platform:4.1",
+		"spark.eventLog.dir": "mine", "spark.sql.ansi.enabled": "true",
+		"spark.kubernetes.container.image":                   "platform:4.1",
 		"spark.kubernetes.executor.podTemplateContainerName": "main",
 	}
 	if diff := cmp.Diff(want, merged.Spec.SparkConf); diff != "" {
@@ -189,14 +213,17 @@ func TestMergedDefaults(t *testing.T) {
 	}
 
 	spec := corev1.PodSpec{
-		NodeSelector: map[string]string{"disk": "platform"}, Tolerations: []corev1.Toleration{{Key: "spot"}}, PriorityClassName: "platform",
-		SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(7))}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "platform"}},
+		NodeSelector: map[string]string{"disk": "platform"}, Tolerations: []corev1.Toleration{{Key: "spot"}},
+		PriorityClassName: "platform",
+		SecurityContext:   &corev1.PodSecurityContext{FSGroup: new(int64(7))},
+		ImagePullSecrets:  []corev1.LocalObjectReference{{Name: "platform"}},
 		Containers: []corev1.Container{{
-			Name: "spark-kubernetes-driver", Env: []corev1.EnvVar{{Name: "REGION", Value: "platform"}}, SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
+			Name: "spark-kubernetes-driver", Env: []corev1.EnvVar{{Name: "REGION", Value: "platform"}},
+			SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
 		}},
 	}
 
-	server, executor := dialect.PodTemplate(merged.Spec.Server.Template), dialect.PodTemplate(merged.Spec.Executor.Template)
+	server, executor := rawtemplate.Pod(merged.Spec.Server.Template), rawtemplate.Pod(merged.Spec.Executor.Template)
 	if diff := cmp.Diff(spec, server.Spec); diff != "" {
 		t.Errorf("the server's template (-want +got):\n%s", diff)
 	}
@@ -209,17 +236,20 @@ func TestMergedDefaults(t *testing.T) {
 	used := slices.Compact(slices.Sorted(slices.Values(a.defaults.Filled)))
 
 	wantUsed := []string{
-		"driver.annotations[note]", "driver.env[REGION]", "driver.labels[team]", "driver.nodeSelector[disk]", "driver.podSecurityContext.fsGroup", "driver.priorityClassName",
+		"driver.annotations[note]", "driver.env[REGION]", "driver.labels[team]", "driver.nodeSelector[disk]",
+		"driver.podSecurityContext.fsGroup", "driver.priorityClassName",
 		"driver.securityContext.readOnlyRootFilesystem", "driver.tolerations",
-		"executor.annotations[note]", "executor.env[REGION]", "executor.labels[team]", "executor.nodeSelector[disk]", "executor.podSecurityContext.fsGroup",
-		"executor.priorityClassName", "executor.securityContext.readOnlyRootFilesystem", "executor.tolerations", "imagePullSecrets", "images[4.1]",
+		"executor.annotations[note]", "executor.env[REGION]", "executor.labels[team]", "executor.nodeSelector[disk]",
+		"executor.podSecurityContext.fsGroup",
+		"executor.priorityClassName", "executor.securityContext.readOnlyRootFilesystem", "executor.tolerations",
+		"imagePullSecrets", "images[4.1]",
 	}
 	if diff := cmp.Diff(wantUsed, used); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 
-	if a.hash() != Hash(&sc.Spec) || Hash(&merged.Spec) == Hash(&sc.Spec) {
-		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", a.hash(), Hash(&sc.Spec))
+	if a.hash() != hash(&sc.Spec) || hash(&merged.Spec) == hash(&sc.Spec) {
+		t.Errorf("the hash of the launch is %s, that of the user's spec is %s", a.hash(), hash(&sc.Spec))
 	}
 
 	again := merged.DeepCopy()
@@ -235,8 +265,10 @@ func TestMergedDefaults(t *testing.T) {
 // TestDefaultsOfACreatedServer checks which defaults count in decisions about a server: those in the status if our
 // operator created it, none if another operator did, and the present ones before the first server.
 func TestDefaultsOfACreatedServer(t *testing.T) {
-	present := &platform.Settings{Version: "v2", SparkConf: map[string]string{"spark.executor.instances": "2", "spark.dynamicAllocation.enabled": "true"}}
-	stored := (&platform.Settings{Version: "v1", SparkConf: map[string]string{"spark.executor.instances": "1", "spark.sql.ansi.enabled": "true"}}).Remember()
+	present := &platform.Settings{Version: "v2",
+		SparkConf: map[string]string{"spark.executor.instances": "2", "spark.dynamicAllocation.enabled": "true"}}
+	stored := (&platform.Settings{Version: "v1",
+		SparkConf: map[string]string{"spark.executor.instances": "1", "spark.sql.ansi.enabled": "true"}}).Remember()
 
 	status := func(attempt int32, defaults *statusv1.OperatorDefaults) v1alpha1.SparkConnectStatus {
 		return v1alpha1.SparkConnectStatus{Operator: &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: attempt, Defaults: defaults}}}
@@ -246,12 +278,13 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 		status   v1alpha1.SparkConnectStatus
 		want     string // spark.executor.instances
 	}{
-		"before the first pass":             {present, v1alpha1.SparkConnectStatus{}, "2"},
-		"before the first server":           {present, status(0, nil), "2"},
-		"a server with other defaults":      {present, status(3, stored), "1"},
-		"a server without defaults":         {present, status(3, nil), ""},
-		"a server, the defaults are gone":   {nil, status(3, stored), "1"},
-		"a server of another operator":      {present, v1alpha1.SparkConnectStatus{State: v1alpha1.SparkConnectStateReady}, ""},
+		"before the first pass":           {present, v1alpha1.SparkConnectStatus{}, "2"},
+		"before the first server":         {present, status(0, nil), "2"},
+		"a server with other defaults":    {present, status(3, stored), "1"},
+		"a server without defaults":       {present, status(3, nil), ""},
+		"a server, the defaults are gone": {nil, status(3, stored), "1"},
+		"a server of another operator": {present,
+			v1alpha1.SparkConnectStatus{State: v1alpha1.SparkConnectStateReady}, ""},
 		"a server, without defaults at all": {nil, status(3, nil), ""},
 	} {
 		for _, own := range []map[string]string{nil, {"spark.a": "mine"}, {"spark.executor.instances": "mine"}} {
@@ -276,11 +309,12 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 				}
 
 				got := a.sc.Spec.SparkConf
-				if got["spark.executor.instances"] != want || got["spark.dynamicAllocation.enabled"] != dynamic || got["spark.a"] != own["spark.a"] {
+				if got["spark.executor.instances"] != want || got["spark.dynamicAllocation.enabled"] != dynamic ||
+					got["spark.a"] != own["spark.a"] {
 					t.Errorf("%s, disabled: %t: the configuration is %v", name, disabled, got)
 				}
 
-				if a.hash() != Hash(&before.Spec) {
+				if a.hash() != hash(&before.Spec) {
 					t.Errorf("%s: the hash is not that of the user's spec", name)
 				}
 
@@ -296,18 +330,22 @@ func TestDefaultsOfACreatedServer(t *testing.T) {
 // entry of the operator's configuration.
 func TestOriginsOfDefaults(t *testing.T) {
 	s := platform.Settings{
-		SparkConf: map[string]string{"spark.sql.ansi.enabled": "true", "spark.eventLog.dir": "default"}, Driver: platform.Pod{Labels: map[string]string{"team": "x", "own": "x"}},
-		Origins: map[string]string{"sparkConf[spark.sql.ansi.enabled]": "defaults[1] (sql)", "driver.labels[team]": "defaults[0] (all)"},
+		SparkConf: map[string]string{"spark.sql.ansi.enabled": "true", "spark.eventLog.dir": "default"},
+		Driver:    platform.Pod{Labels: map[string]string{"team": "x", "own": "x"}},
+		Origins: map[string]string{"sparkConf[spark.sql.ansi.enabled]": "defaults[1] (sql)",
+			"driver.labels[team]": "defaults[0] (all)"},
 	}
 	sc := connectOf(t, `sparkConf: {spark.eventLog.dir: default}`) // as the default, but the user's own
 	sc.Labels = map[string]string{"own": "x"}
 
-	objects, err := onPlatform(s).Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	objects, err := onPlatform(s).Render(sc,
+		lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	want := map[string]string{"sparkConf[spark.sql.ansi.enabled]": "defaults[1] (sql)", "driver.labels[team]": "defaults[0] (all)"}
+	want := map[string]string{"sparkConf[spark.sql.ansi.enabled]": "defaults[1] (sql)",
+		"driver.labels[team]": "defaults[0] (all)"}
 	if diff := cmp.Diff(want, platform.Origins(objects.Before[0].GetAnnotations())); diff != "" {
 		t.Errorf("origins (-want +got):\n%s", diff)
 	}
@@ -318,26 +356,31 @@ func TestOriginsOfDefaults(t *testing.T) {
 		}
 	}
 
-	if objects.Driver.Annotations[lifecycle.SpecHashAnnotation] != Hash(&sc.Spec) {
+	if objects.Driver.Annotations[lifecycle.SpecHashAnnotation] != hash(&sc.Spec) {
 		t.Error("the pod has not the hash of the user's spec")
 	}
 
 	s.SparkConf = map[string]string{"spark.executor.memory": "2gb2"}
-	if wrong := onPlatform(s).invalid(aConnect()); wrong == nil || !strings.HasPrefix(wrong.Message, "spec.sparkConf[spark.executor.memory]: ") ||
-		!strings.Contains(wrong.Message, "(the value is a default of the operator's configuration, defaults; set the key in spec.sparkConf to override it)") {
+	if wrong := onPlatform(s).invalid(aConnect()); wrong == nil ||
+		!strings.HasPrefix(wrong.Message, "spec.sparkConf[spark.executor.memory]: ") ||
+		!strings.Contains(wrong.Message,
+			"(the value is a default of the operator's configuration, defaults; set the key in spec.sparkConf to override it)") {
 		t.Errorf("a fault of a default: %v", wrong)
 	}
 
-	if wrong := onPlatform(s).invalid(connectOf(t, `sparkConf: {spark.executor.memory: 2gb2}`)); wrong == nil || strings.Contains(wrong.Message, "default") {
+	if wrong := onPlatform(s).invalid(connectOf(t, `sparkConf: {spark.executor.memory: 2gb2}`)); wrong == nil ||
+		strings.Contains(wrong.Message, "default") {
 		t.Errorf("a fault of the user: %v", wrong)
 	}
 
-	plain, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	plain, err := Connects{}.Render(sc,
+		lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if _, has := plain.Before[0].GetAnnotations()[platform.VersionAnnotation]; has || plain.Driver.Annotations[platform.VersionAnnotation] != "" {
+	if _, has := plain.Before[0].GetAnnotations()[platform.VersionAnnotation]; has ||
+		plain.Driver.Annotations[platform.VersionAnnotation] != "" {
 		t.Error("without defaults, the objects have their version")
 	}
 }
@@ -351,15 +394,19 @@ func TestExecutorOfOtherDefaults(t *testing.T) {
 		attempt  int32
 		changed  bool
 	}{
-		"the same version":                {&platform.Settings{Version: "v1"}, &statusv1.OperatorDefaults{Version: "v1"}, 1, false},
-		"another version":                 {&platform.Settings{Version: "v2"}, &statusv1.OperatorDefaults{Version: "v1"}, 1, true},
-		"another version, a next attempt": {&platform.Settings{Version: "v2"}, &statusv1.OperatorDefaults{Version: "v1"}, 2, false},
-		"removed defaults":                {nil, &statusv1.OperatorDefaults{Version: "v1"}, 1, true},
-		"new defaults":                    {&platform.Settings{Version: "v1"}, nil, 1, true},
-		"no defaults":                     {nil, nil, 1, false},
+		"the same version": {&platform.Settings{Version: "v1"},
+			&statusv1.OperatorDefaults{Version: "v1"}, 1, false},
+		"another version": {&platform.Settings{Version: "v2"},
+			&statusv1.OperatorDefaults{Version: "v1"}, 1, true},
+		"another version, a next attempt": {&platform.Settings{Version: "v2"},
+			&statusv1.OperatorDefaults{Version: "v1"}, 2, false},
+		"removed defaults": {nil, &statusv1.OperatorDefaults{Version: "v1"}, 1, true},
+		"new defaults":     {&platform.Settings{Version: "v1"}, nil, 1, true},
+		"no defaults":      {nil, nil, 1, false},
 	} {
 		sc := aConnect(func(sc *v1alpha1.SparkConnect) {
-			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: 1, Defaults: test.stored}}
+			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: 1,
+				Defaults: test.stored}}
 		})
 
 		pod, err := Connects{Options{Defaults: test.defaults}}.Executor(sc, test.attempt, 1, "", connectBegan)
@@ -383,7 +430,8 @@ func TestDefaultsAreStoredWithTheServer(t *testing.T) {
 		sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 			sc.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Defaults: &statusv1.OperatorDefaults{Version: "v0"}}}
 		})
-		launch.Remember(test.c.Defaults, stored(sc), lifecycle.Memory{Attempt: test.before}, lifecycle.Memory{Attempt: test.next})
+		launch.Remember(test.c.Defaults, stored(sc), lifecycle.Memory{Attempt: test.before},
+			lifecycle.Memory{Attempt: test.next})
 
 		got := ""
 		if sc.Status.Operator.Defaults != nil {
@@ -400,7 +448,8 @@ func TestDefaultsAreStoredWithTheServer(t *testing.T) {
 // and that merging twice equals merging once.
 func FuzzMerge(f *testing.F) {
 	for _, template := range []string{
-		``, `null`, `{}`, `[]`, `{"spec":7}`, `{"spec":{"containers":[7,null,{}]}}`, `{"metadata":{"labels":{"team":null}},"spec":{"containers":[{"image":""}]}}`,
+		``, `null`, `{}`, `[]`, `{"spec":7}`, `{"spec":{"containers":[7,null,{}]}}`,
+		`{"metadata":{"labels":{"team":null}},"spec":{"containers":[{"image":""}]}}`,
 	} {
 		f.Add([]byte(template), "spark.eventLog.dir", "x")
 	}
@@ -422,7 +471,8 @@ func FuzzMerge(f *testing.F) {
 			t.Errorf("%q is %q, want %q", key, got, value)
 		}
 
-		was, is := sparkoperator.CheckTemplate("t", sc.Spec.Server.Template), sparkoperator.CheckTemplate("t", launched.Spec.Server.Template)
+		was, is := sparkoperator.CheckTemplate("t", sc.Spec.Server.Template),
+			sparkoperator.CheckTemplate("t", launched.Spec.Server.Template)
 		if len(was) == 0 && len(is) > 0 {
 			t.Errorf("the template %s becomes %s: %v", template, launched.Spec.Server.Template.Raw, is)
 		}

@@ -21,12 +21,18 @@ func TestConnectIsDocumented(t *testing.T) {
 
 	page := string(text)
 	for _, word := range []string{
-		EventConnectTakenOver, EventConnectInvalid, EventConnectSpecChanged, EventConnectRolledOut, EventConnectSuspending, EventConnectSuspended,
-		EventConnectResuming, EventServerCreated, EventServerReady, EventServerNotReady, EventServerPending, EventServerDisrupted, EventServerUnknown,
-		EventServerRefused, EventServerFailed, EventServerBackOff, dialect.EventExecutorPending, dialect.EventExecutorFailed,
-		dialect.ConditionReady, v1alpha1.ConditionServerPodReady, ConditionServiceReady, ConditionProgressing, dialect.ConditionReconciling, dialect.ConditionStalled,
-		dialect.ConditionSuspended, dialect.ConditionDegraded, dialect.ConditionExposed, reasonRollingOut, reasonStarting, reasonInvalidService, v1alpha1.ReasonServerPodNotReady,
-		string(v1alpha1.SparkConnectStateProvisioning), string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady),
+		EventConnectTakenOver, EventConnectInvalid, EventConnectSpecChanged, EventConnectRolledOut,
+		EventConnectSuspending, EventConnectSuspended,
+		EventConnectResuming, EventServerCreated, EventServerReady, EventServerNotReady, EventServerPending,
+		EventServerDisrupted, EventServerUnknown,
+		EventServerRefused, EventServerFailed, EventServerBackOff, dialect.EventExecutorPending,
+		dialect.EventExecutorFailed,
+		dialect.ConditionReady, v1alpha1.ConditionServerPodReady, conditionServiceReady, conditionProgressing,
+		dialect.ConditionReconciling, dialect.ConditionStalled,
+		dialect.ConditionSuspended, dialect.ConditionDegraded, dialect.ConditionExposed, reasonRollingOut,
+		reasonStarting, reasonInvalidService, v1alpha1.ReasonServerPodNotReady,
+		string(v1alpha1.SparkConnectStateProvisioning), string(v1alpha1.SparkConnectStateReady),
+		string(v1alpha1.SparkConnectStateNotReady),
 		string(v1alpha1.SparkConnectStateFailed),
 	} {
 		if !strings.Contains(page, "`"+word+"`") {
@@ -35,9 +41,11 @@ func TestConnectIsDocumented(t *testing.T) {
 	}
 
 	first, longest, settled := machine.FirstInterval.String(), machine.MaxInterval.String(), machine.Settled.String()
-	if first != "10s" || longest != "5m0s" || settled != "10m0s" || !strings.Contains(page, "10 s after the end") || !strings.Contains(page, "up to 5 min") ||
+	if first != "10s" || longest != "5m0s" || settled != "10m0s" || !strings.Contains(page, "10 s after the end") ||
+		!strings.Contains(page, "up to 5 min") ||
 		!strings.Contains(page, "Ready for 10 min") {
-		t.Errorf("the back-off of %s to %s, forgotten after %s, is not what docs/connect.md says", first, longest, settled)
+		t.Errorf("the back-off of %s to %s, forgotten after %s, is not what docs/connect.md says", first, longest,
+			settled)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/executors"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
@@ -76,17 +77,17 @@ func encodeConnect(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, seen lifecycl
 }
 
 // reportedFailures returns the ids of those failed executors of the current attempt that were already reported.
-func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) dialect.IDSet {
+func reportedFailures(s *v1alpha1.SparkConnectStatus, m lifecycle.Memory) executors.IDSet {
 	if s.Operator == nil || s.Operator.Executors == nil || s.Operator.AttemptID != m.AttemptID {
 		return nil
 	}
-	return dialect.ParseIDs(s.Operator.Executors.Failed)
+	return executors.ParseIDs(s.Operator.Executors.Failed)
 }
 
 // noticeFailures returns a notice for each failed executor that was not reported yet, up to a limit. It also stores the
 // ids of all failed executors whose pods exist, so that they are not reported again.
-func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported dialect.IDSet) []lifecycle.Notice {
-	var failed dialect.IDSet
+func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecycle.Observed, reported executors.IDSet) []lifecycle.Notice {
+	var failed executors.IDSet
 
 	var unreported []*lifecycle.Executor
 	for i := range seen.Executors {
@@ -95,19 +96,19 @@ func noticeFailures(o *v1alpha1.OperatorStatus, m lifecycle.Memory, seen lifecyc
 			continue
 		}
 
-		id := dialect.ExecutorID(e.Name)
+		id := executors.ID(e.Name)
 		failed.Add(id)
 
-		if !reported.Has(id) && len(reported) < dialect.MaxRanges {
+		if !reported.Has(id) && len(reported) < executors.MaxRanges {
 			unreported = append(unreported, e)
 		}
 	}
 
 	o.Executors = nil
 	if len(failed) > 0 {
-		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.Cut(dialect.MaxRanges).String()}
+		o.Executors = &v1beta2.OperatorExecutors{Failed: failed.Cut(executors.MaxRanges).String()}
 	}
-	return dialect.NoticesOf(unreported, dialect.MaxExecutorNotices)
+	return executors.Notices(unreported, executors.MaxNotices)
 }
 
 // connectState returns the state of this API for a server. The argument before is the state in the stored status. If

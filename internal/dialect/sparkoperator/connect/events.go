@@ -36,17 +36,8 @@ const (
 // Events returns the events of a plan, oldest first. The argument sc must already contain the status that Decide has
 // written.
 func (c Connects) Events(sc *v1alpha1.SparkConnect, plan lifecycle.Plan) []dialect.Event {
-	var out []dialect.Event
-	for _, t := range plan.Transitions {
-		if e, ok := serverEvent(sc, plan, t); ok {
-			out = append(out, e)
-		}
-	}
-
-	for _, n := range plan.Notices {
-		out = append(out, serverNotice(n))
-	}
-	return out
+	ofTransition := func(t lifecycle.Transition) (dialect.Event, bool) { return serverEvent(sc, plan, t) }
+	return dialect.EventsOf(plan, ofTransition, serverNotice)
 }
 
 func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Transition) (dialect.Event, bool) {
@@ -67,6 +58,9 @@ func serverEvent(sc *v1alpha1.SparkConnect, plan lifecycle.Plan, t lifecycle.Tra
 	case lifecycle.Editing:
 		return dialect.Normal(EventConnectSpecChanged, "the spec changed; the server of attempt %d is replaced", t.Attempt)
 	case lifecycle.Suspending:
+		if t.Cause.Reason == lifecycle.ReasonQueueEviction {
+			return dialect.Normal(EventConnectSuspending, "the server of attempt %d is stopped: %s", t.Attempt, t.Cause.Message)
+		}
 		return dialect.Normal(EventConnectSuspending, "the server of attempt %d is stopped", t.Attempt)
 	case lifecycle.Suspended:
 		return dialect.Normal(EventConnectSuspended, "the server is suspended")

@@ -42,20 +42,31 @@ var connectSamples = map[string]connectSample{
 	"executor.memory":    {value: `executor: {memory: 2g}`},
 	"executor.template":  {value: `executor: {template: {metadata: {labels: {NAME: v}}, spec: {priorityClassName: a, containers: [{name: spark-kubernetes-executor, env: [{name: A, value: b}]}]}}}`},
 	"executor.instances": {value: `executor: {instances: 7}`},
-	"executor.gpu":       {value: `executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}`, with: `executor: {gpu: {name: amd.com/gpu, quantity: 1}}, sparkConf: {spark.executor.resource.gpu.discoveryScript: /g.sh}`},
+	"executor.gpu": {value: `executor: {gpu: {name: nvidia.com/gpu, quantity: 2}}`,
+		with: `executor: {gpu: {name: amd.com/gpu, quantity: 1}}, sparkConf: {spark.executor.resource.gpu.discoveryScript: /g.sh}`},
 
-	"dynamicAllocation.enabled":                {value: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.initialExecutors":       {value: `dynamicAllocation: {initialExecutors: 2}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.minExecutors":           {value: `dynamicAllocation: {minExecutors: 1}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.maxExecutors":           {value: `dynamicAllocation: {maxExecutors: 3}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.shuffleTrackingEnabled": {value: `dynamicAllocation: {shuffleTrackingEnabled: false}`, with: `dynamicAllocation: {enabled: true}`},
-	"dynamicAllocation.shuffleTrackingTimeout": {value: `dynamicAllocation: {shuffleTrackingTimeout: 500}`, with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.enabled": {value: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.initialExecutors": {value: `dynamicAllocation: {initialExecutors: 2}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.minExecutors": {value: `dynamicAllocation: {minExecutors: 1}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.maxExecutors": {value: `dynamicAllocation: {maxExecutors: 3}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingEnabled": {value: `dynamicAllocation: {shuffleTrackingEnabled: false}`,
+		with: `dynamicAllocation: {enabled: true}`},
+	"dynamicAllocation.shuffleTrackingTimeout": {value: `dynamicAllocation: {shuffleTrackingTimeout: 500}`,
+		with: `dynamicAllocation: {enabled: true}`},
 
-	"ui.ingressURLFormat":   {value: `ui: {ingressURLFormat: "b.example.com/{{$appName}}"}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
-	"ui.ingressAnnotations": {value: `ui: {ingressAnnotations: {a: b}}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
-	"ui.ingressTLS":         {value: `ui: {ingressTLS: [{hosts: [a.example.com], secretName: s}]}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
-	"ui.route.parentRefs":   {value: `ui: {route: {parentRefs: [{name: g}]}}`, with: `ui: {ingressURLFormat: "a.example.com"}`},
-	"ui.route.hostnames":    {value: `ui: {route: {hostnames: [b.example.com]}}`, with: `ui: {route: {parentRefs: [{name: g}]}, ingressURLFormat: "a.example.com"}`},
+	"ui.ingressURLFormat": {value: `ui: {ingressURLFormat: "b.example.com/{{$appName}}"}`,
+		with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.ingressAnnotations": {value: `ui: {ingressAnnotations: {a: b}}`,
+		with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.ingressTLS": {value: `ui: {ingressTLS: [{hosts: [a.example.com], secretName: s}]}`,
+		with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.route.parentRefs": {value: `ui: {route: {parentRefs: [{name: g}]}}`,
+		with: `ui: {ingressURLFormat: "a.example.com"}`},
+	"ui.route.hostnames": {value: `ui: {route: {hostnames: [b.example.com]}}`,
+		with: `ui: {route: {parentRefs: [{name: g}]}, ingressURLFormat: "a.example.com"}`},
 }
 
 // connectOf returns a small SparkConnect with pieces of YAML merged into its spec.
@@ -91,12 +102,14 @@ type served struct {
 func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 	t.Helper()
 
-	c := Connects{Options{UI: sparkoperator.UI{Outside: true, Ingress: &sparkoperator.UIIngress{}, Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "default"}}}}}}
+	c := Connects{Options{UI: sparkoperator.UI{Outside: true, Ingress: &sparkoperator.UIIngress{},
+		Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "default"}}}}}}
 	if wrong := c.invalid(sc); wrong != nil {
 		t.Fatal(wrong.Message)
 	}
 
-	objects, err := c.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	objects, err := c.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1},
+		connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +119,8 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 		t.Fatal(err)
 	}
 
-	s := served{conf: map[string]string{}, server: fieldtable.Plain(t, objects.Driver), executor: fieldtable.Plain(t, executor), beside: map[string]map[string]any{}, warnings: objects.Warnings}
+	s := served{conf: map[string]string{}, server: fieldtable.Plain(t, objects.Driver),
+		executor: fieldtable.Plain(t, executor), beside: map[string]map[string]any{}, warnings: objects.Warnings}
 
 	args := objects.Driver.Spec.Containers[0].Args
 	for i, option := range args {
@@ -116,7 +130,8 @@ func servedOf(t *testing.T, sc *v1alpha1.SparkConnect) served {
 		}
 	}
 
-	s.serverContainer, s.executorSpark = fieldtable.SparkContainer(t, s.server, 0), fieldtable.SparkContainer(t, s.executor, -1)
+	s.serverContainer, s.executorSpark = fieldtable.SparkContainer(t, s.server, 0),
+		fieldtable.SparkContainer(t, s.executor, -1)
 	delete(s.serverContainer, "args") // which is the configuration
 	c.Decide(sc, noServer, connectBegan)
 
@@ -196,7 +211,8 @@ func TestFieldsDocument(t *testing.T) {
 
 	paths := fieldtable.Leaves(reflect.TypeFor[v1alpha1.SparkConnectSpec](), "", "executor")
 	if i := slices.Index(paths, "executor"); i >= 0 { // which is one field of an application's spec
-		paths = slices.Replace(paths, i, i+1, fieldtable.Leaves(reflect.TypeFor[v1alpha1.ExecutorSpec](), "executor")...)
+		paths = slices.Replace(paths, i, i+1,
+			fieldtable.Leaves(reflect.TypeFor[v1alpha1.ExecutorSpec](), "executor")...)
 	}
 
 	for _, path := range paths {
@@ -216,8 +232,10 @@ func TestFieldsDocument(t *testing.T) {
 			t.Errorf("spec.%s of a SparkConnect has no effect", path)
 		}
 
-		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(p[0]), fieldtable.Codes(p[1]), fieldtable.Codes(p[2]), fieldtable.Codes(p[3]))
+		line("| `%s` | %s | %s | %s | %s |", path, fieldtable.Codes(p[0]), fieldtable.Codes(p[1]),
+			fieldtable.Codes(p[2]), fieldtable.Codes(p[3]))
 	}
 
-	fieldtable.Hold(t, "../../../../docs/fields.md", "## spec of a SparkConnect", "[validation.md](validation.md) lists the values that are refused.", text.String(), *update)
+	fieldtable.Hold(t, "../../../../docs/fields.md", "## spec of a SparkConnect",
+		"[validation.md](validation.md) lists the values that are refused.", text.String(), *update)
 }

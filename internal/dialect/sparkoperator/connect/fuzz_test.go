@@ -32,11 +32,13 @@ func FuzzConnectSpecs(f *testing.F) {
 	f.Add("hub", full)
 
 	for _, text := range []string{
-		`{}`, `{"spec":{"image":""}}`, `{"spec":{"image":"a","server":{"template":7}}}`, `{"spec":{"image":"a","server":{"template":{"spec":{"containers":[{}]}}}}}`,
+		`{}`, `{"spec":{"image":""}}`, `{"spec":{"image":"a","server":{"template":7}}}`,
+		`{"spec":{"image":"a","server":{"template":{"spec":{"containers":[{}]}}}}}`,
 		`{"spec":{"image":"a","server":{"service":{"metadata":{"name":"A"},"spec":{"ports":[{"port":15002,"name":"x"}],"selector":{"a":"b"}}}}}}`,
 		`{"spec":{"image":"a","sparkConf":{"spark.a":"a\u0000 ","":"x","spark.driver.port":"7079"}}}`,
 		`{"spec":{"image":"a","sparkConf":{"spark.executor.memory":"${spark.executor.memory}"}}}`,
-		`{"spec":{"image":"a","dynamicAllocation":{"enabled":true,"minExecutors":-1}}}`, `{"spec":{"image":"a","ui":{"ingressURLFormat":"{{$x}}"}}}`,
+		`{"spec":{"image":"a","dynamicAllocation":{"enabled":true,"minExecutors":-1}}}`,
+		`{"spec":{"image":"a","ui":{"ingressURLFormat":"{{$x}}"}}}`,
 		`{"metadata":{"labels":{"spark-role":"x","a/b/c":"d"}},"spec":{"image":"a","sparkVersion":"x y"}}`,
 	} {
 		f.Add("hub", []byte(text))
@@ -51,7 +53,9 @@ func FuzzConnectSpecs(f *testing.F) {
 		sc.ObjectMeta = metav1.ObjectMeta{Name: name, Namespace: "team", UID: "u", Labels: sc.Labels}
 		sc.Status = v1alpha1.SparkConnectStatus{}
 
-		c := Connects{Options{MissingGrace: time.Minute, UI: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}, Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "g"}}}}}}
+		c := Connects{Options{MissingGrace: time.Minute,
+			UI: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{},
+				Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "g"}}}}}}
 		if wrong := c.invalid(sc); wrong != nil && !namesField.MatchString(wrong.Message) {
 			t.Errorf("names no field: %s", wrong.Message)
 		}
@@ -81,7 +85,8 @@ func FuzzConnectSpecs(f *testing.F) {
 		}
 
 		plan := decide()
-		if m := plan.Next; m.Phase != lifecycle.Launched && m.Phase != lifecycle.Done && m.Phase != lifecycle.Suspended {
+		if m := plan.Next; m.Phase != lifecycle.Launched && m.Phase != lifecycle.Done &&
+			m.Phase != lifecycle.Suspended {
 			t.Errorf("the first decision ends in %s", m.Phase)
 		}
 

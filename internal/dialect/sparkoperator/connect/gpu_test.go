@@ -31,7 +31,9 @@ func TestExecutorsGetTheirGPUs(t *testing.T) {
 			continue
 		}
 
-		if len(review.Faults) > 0 || slices.ContainsFunc(review.Warnings, func(w string) bool { return strings.Contains(w, "discoveryScript") }) != (c.warning != "") {
+		if len(review.Faults) > 0 ||
+			slices.ContainsFunc(review.Warnings,
+				func(w string) bool { return strings.Contains(w, "discoveryScript") }) != (c.warning != "") {
 			t.Errorf("%s: faults %v, warnings %v", c.gpu, review.Faults, review.Warnings)
 			continue
 		}

@@ -33,24 +33,30 @@ func TestConnectConf(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{"team": "a", "kueue.x-k8s.io/queue-name": "q"}
 		sc.Spec.SparkConf = map[string]string{
-			"spark.driver.memory": "9g", "spark.executor.instances": "9", "spark.hadoop.fs.a": "conf", "spark.sql.ansi.enabled": "true",
-			"spark.kubernetes.authenticate.executor.serviceAccountName": "worker", "spark.kubernetes.authenticate.caCertFile": "/ca",
-			"spark.dynamicAllocation.shuffleTracking.enabled": "false",
+			"spark.driver.memory": "9g", "spark.executor.instances": "9", "spark.hadoop.fs.a": "conf",
+			"spark.sql.ansi.enabled":                                    "true",
+			"spark.kubernetes.authenticate.executor.serviceAccountName": "worker",
+			"spark.kubernetes.authenticate.caCertFile":                  "/ca",
+			"spark.dynamicAllocation.shuffleTracking.enabled":           "false",
 		}
 		sc.Spec.HadoopConf = map[string]string{"fs.a": "hadoop", "spark.hadoop.fs.b": "whole"}
 		sc.Spec.Server.SparkPodSpec = v1alpha1.SparkPodSpec{Cores: new(int32(2)), Memory: new("3g")}
-		sc.Spec.Executor = v1alpha1.ExecutorSpec{Instances: new(int32(0)), SparkPodSpec: v1alpha1.SparkPodSpec{Cores: new(int32(4)), Memory: new("5g")}}
+		sc.Spec.Executor = v1alpha1.ExecutorSpec{Instances: new(int32(0)),
+			SparkPodSpec: v1alpha1.SparkPodSpec{Cores: new(int32(4)), Memory: new("5g")}}
 		sc.Spec.DynamicAllocation = &v1alpha1.DynamicAllocation{
-			Enabled: true, InitialExecutors: new(int32(1)), MinExecutors: new(int32(1)), MaxExecutors: new(int32(7)), ShuffleTrackingTimeout: new(int64(60000)),
+			Enabled: true, InitialExecutors: new(int32(1)), MinExecutors: new(int32(1)), MaxExecutors: new(int32(7)),
+			ShuffleTrackingTimeout: new(int64(60000)),
 		}
 	})
 
 	want := map[string]string{
-		"spark.driver.cores": "2", "spark.driver.memory": "3g", "spark.executor.cores": "4", "spark.executor.memory": "5g", "spark.executor.instances": "0",
+		"spark.driver.cores": "2", "spark.driver.memory": "3g", "spark.executor.cores": "4",
+		"spark.executor.memory": "5g", "spark.executor.instances": "0",
 		"spark.hadoop.fs.a": "hadoop", "spark.hadoop.fs.b": "whole", "spark.sql.ansi.enabled": "true",
 		"spark.kubernetes.authenticate.executor.serviceAccountName": "worker",
 		"spark.kubernetes.driver.label.team":                        "a", "spark.kubernetes.executor.label.team": "a",
-		"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "1", "spark.dynamicAllocation.minExecutors": "1",
+		"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.initialExecutors": "1",
+		"spark.dynamicAllocation.minExecutors": "1",
 		"spark.dynamicAllocation.maxExecutors": "7", "spark.dynamicAllocation.shuffleTracking.enabled": "true",
 		"spark.dynamicAllocation.shuffleTracking.timeout": "60000ms",
 	}
@@ -65,13 +71,14 @@ func TestConnectExecutorsWanted(t *testing.T) {
 		spec v1alpha1.SparkConnectSpec
 		want int32
 	}{
-		"the default":                          {v1alpha1.SparkConnectSpec{}, 2},
-		"the field":                            {v1alpha1.SparkConnectSpec{Executor: v1alpha1.ExecutorSpec{Instances: new(int32(0))}}, 0},
-		"the key":                              {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": " 5 "}}, 5},
-		"a key that is not a number":           {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "${n}"}}, 2},
-		"a key beyond an int32":                {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "2147483648"}}, 2},
-		"a negative key":                       {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "-1"}}, 0},
-		"dynamic allocation":                   {v1alpha1.SparkConnectSpec{DynamicAllocation: enabled, Executor: v1alpha1.ExecutorSpec{Instances: new(int32(9))}}, 3},
+		"the default":                {v1alpha1.SparkConnectSpec{}, 2},
+		"the field":                  {v1alpha1.SparkConnectSpec{Executor: v1alpha1.ExecutorSpec{Instances: new(int32(0))}}, 0},
+		"the key":                    {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": " 5 "}}, 5},
+		"a key that is not a number": {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "${n}"}}, 2},
+		"a key beyond an int32":      {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "2147483648"}}, 2},
+		"a negative key":             {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.executor.instances": "-1"}}, 0},
+		"dynamic allocation": {v1alpha1.SparkConnectSpec{DynamicAllocation: enabled,
+			Executor: v1alpha1.ExecutorSpec{Instances: new(int32(9))}}, 3},
 		"dynamic allocation in sparkConf":      {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "TRUE", "spark.dynamicAllocation.minExecutors": "1"}}, 1},
 		"dynamic allocation without a minimum": {v1alpha1.SparkConnectSpec{SparkConf: map[string]string{"spark.dynamicAllocation.enabled": "true"}}, 0},
 		"dynamic allocation is disabled":       {v1alpha1.SparkConnectSpec{DynamicAllocation: &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))}}, 2},
@@ -89,12 +96,15 @@ func TestConnectInvalidSpecs(t *testing.T) {
 		mod  func(*v1alpha1.SparkConnect)
 		want string
 	}{
-		"no image":                     {func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = nil }, "spec.image: "},
-		"a name too long":              {func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 57) }, "metadata.name: "},
-		"a name with a dot":            {func(sc *v1alpha1.SparkConnect) { sc.Name = "a.b" }, "metadata.name: "},
-		"a name with a digit":          {func(sc *v1alpha1.SparkConnect) { sc.Name = "1a" }, "metadata.name: "},
-		"server memory":                {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("4 gigs") }, "spec.server.memory: "},
-		"executor memory":              {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("-1g") }, "spec.executor.memory: "},
+		"no image": {func(sc *v1alpha1.SparkConnect) { sc.Spec.Image = nil }, "spec.image: "},
+		"a name too long": {func(sc *v1alpha1.SparkConnect) { sc.Name = strings.Repeat("a", 57) },
+			"metadata.name: "},
+		"a name with a dot":   {func(sc *v1alpha1.SparkConnect) { sc.Name = "a.b" }, "metadata.name: "},
+		"a name with a digit": {func(sc *v1alpha1.SparkConnect) { sc.Name = "1a" }, "metadata.name: "},
+		"server memory": {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("4 gigs") },
+			"spec.server.memory: "},
+		"executor memory": {func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Memory = new("-1g") },
+			"spec.executor.memory: "},
 		"server memory in sparkConf":   {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.driver.memory": "0"} }, "spec.sparkConf[spark.driver.memory]: "},
 		"executor memory in sparkConf": {func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.executor.memory": "x"} }, "spec.sparkConf[spark.executor.memory]: "},
 		"server template":              {func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Template = template(`{"spec":{"containers":{}}}`) }, "spec.server.template.spec.containers: "},
@@ -149,13 +159,15 @@ func TestConnectInvalidSpecs(t *testing.T) {
 				sc.Spec.Executor.Instances = nil
 			}
 		})
-		if wrong := (Connects{}).invalid(sc); wrong == nil || !strings.HasPrefix(wrong.Message, "spec.sparkConf["+key+"]: ") {
+		if wrong := (Connects{}).invalid(sc); wrong == nil ||
+			!strings.HasPrefix(wrong.Message, "spec.sparkConf["+key+"]: ") {
 			t.Errorf("%s: %s: found %+v", key, value, wrong)
 		}
 	}
 
 	many := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Name, sc.Spec.Server.Memory = "A", new("x") })
-	if wrong := (Connects{}).invalid(many); !strings.Contains(wrong.Message, "metadata.name") || !strings.Contains(wrong.Message, "spec.server.memory") {
+	if wrong := (Connects{}).invalid(many); !strings.Contains(wrong.Message, "metadata.name") ||
+		!strings.Contains(wrong.Message, "spec.server.memory") {
 		t.Errorf("not all that is wrong: %s", wrong.Message)
 	}
 }
@@ -177,12 +189,14 @@ func TestConnectValidSpecs(t *testing.T) {
 		},
 		"references that only the server can replace": func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.SparkConf = map[string]string{
-				"spark.executor.memory": "${env:MEMORY}", "spark.executor.cores": "${spark.app.cores}", "spark.kubernetes.executor.request.cores": "${system:cores}",
-				"spark.executor.memoryOverhead": "${env:A}${env:B}",
+				"spark.executor.memory": "${env:MEMORY}", "spark.executor.cores": "${spark.app.cores}",
+				"spark.kubernetes.executor.request.cores": "${system:cores}",
+				"spark.executor.memoryOverhead":           "${env:A}${env:B}",
 			}
 		},
 		"files in the image": func(sc *v1alpha1.SparkConnect) {
-			sc.Spec.SparkConf = map[string]string{"spark.jars": "/opt/a.jar", "spark.files": "/opt/b", "spark.kubernetes.driver.secrets.a": "/a"}
+			sc.Spec.SparkConf = map[string]string{"spark.jars": "/opt/a.jar", "spark.files": "/opt/b",
+				"spark.kubernetes.driver.secrets.a": "/a"}
 		},
 		"an empty field": func(sc *v1alpha1.SparkConnect) { sc.Spec.Server.Memory = new("") },
 		"an invalid Service": func(sc *v1alpha1.SparkConnect) {
@@ -201,14 +215,17 @@ func TestConnectVersionWarning(t *testing.T) {
 		conf    map[string]string
 		want    bool
 	}{
-		"4.0":                      {version: "4.0.0"},
-		"4.3 as a snapshot":        {version: "v4.3.0-SNAPSHOT"},
-		"3.5":                      {version: "3.5.8", want: true},
-		"3.5 with the package":     {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1,org.apache.spark:spark-connect_2.12:3.5.8"}},
-		"3.5 with another package": {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1"}, want: true},
-		"3.5 with jars":            {version: "3.5.8", conf: map[string]string{"spark.jars": "/opt/connect.jar"}},
+		"4.0":               {version: "4.0.0"},
+		"4.3 as a snapshot": {version: "v4.3.0-SNAPSHOT"},
+		"3.5":               {version: "3.5.8", want: true},
+		"3.5 with the package": {version: "3.5.8",
+			conf: map[string]string{"spark.jars.packages": "a:b:1,org.apache.spark:spark-connect_2.12:3.5.8"}},
+		"3.5 with another package": {version: "3.5.8", conf: map[string]string{"spark.jars.packages": "a:b:1"},
+			want: true},
+		"3.5 with jars": {version: "3.5.8", conf: map[string]string{"spark.jars": "/opt/connect.jar"}},
 	} {
-		warnings := connectWarnings(&v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkVersion: tc.version, SparkConf: tc.conf}})
+		warnings := connectWarnings(&v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkVersion: tc.version,
+			SparkConf: tc.conf}})
 		if (len(warnings) > 0) != tc.want {
 			t.Errorf("%s: warnings %q", name, warnings)
 		}
@@ -225,19 +242,21 @@ func TestHashOfSpellings(t *testing.T) {
 	hash := func(text string) string {
 		spec := aConnect().Spec
 		spec.Server.Template = &runtime.RawExtension{Raw: []byte(text)}
-		return Hash(&spec)
+		return hash(&spec)
 	}
 	for name, pair := range map[string][2]string{
 		"a typed client": {
 			`{"spec":{"containers":[{"name":"a"}]}}`,
 			`{"metadata":{"creationTimestamp":null},"spec":{"containers":[{"name":"a","resources":{}}]},"status":{}}`,
 		},
-		"the order of keys": {`{"spec":{"serviceAccountName":"s","hostNetwork":true}}`, `{"spec": {"hostNetwork": true, "serviceAccountName": "s"}}`},
+		"the order of keys": {`{"spec":{"serviceAccountName":"s","hostNetwork":true}}`,
+			`{"spec": {"hostNetwork": true, "serviceAccountName": "s"}}`},
 		"quantities": {
 			`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1000m","memory":"1024Mi"}}}]}}`,
 			`{"spec":{"containers":[{"resources":{"limits":{"cpu":1,"memory":"1Gi"}}}]}}`,
 		},
-		"unknown fields": {`{"spec":{"x":{"a":1,"b":2}}}`, `{"spec":{"x":{"b":2,"a":1}},"metadata":{"creationTimestamp":null}}`},
+		"unknown fields": {`{"spec":{"x":{"a":1,"b":2}}}`,
+			`{"spec":{"x":{"b":2,"a":1}},"metadata":{"creationTimestamp":null}}`},
 	} {
 		if a, b := hash(pair[0]), hash(pair[1]); a != b {
 			t.Errorf("%s: %s and %s", name, a, b)
@@ -250,13 +269,15 @@ func TestConnectWarnings(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Labels = map[string]string{sparkoperator.LabelConnectName: "other"}
 		sc.Spec.SparkConf = map[string]string{
-			"--jars": "a", "spark.kubernetes.driverEnv.A": "b", "spark.master": "local", "spark.kubernetes.container.image": "other",
+			"--jars": "a", "spark.kubernetes.driverEnv.A": "b", "spark.master": "local",
+			"spark.kubernetes.container.image": "other",
 		}
 		sc.Spec.HadoopConf = map[string]string{"k": "a", "spark.hadoop.k": "b", "same": "c", "spark.hadoop.same": "c"}
 		sc.Spec.Server.Template = &runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"mine"}}`)}
 	})
 
-	objects, err := Connects{}.Render(sc, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
+	objects, err := Connects{}.Render(sc,
+		lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.Submission, Attempt: 1}, connectBegan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,8 +291,10 @@ func TestConnectWarnings(t *testing.T) {
 	slices.Sort(fields)
 
 	want := []string{
-		"metadata.labels[sparkoperator.k8s.io/connect-name]", "spec.hadoopConf[k]", "spec.server.template", "spec.sparkConf[--jars]",
-		"spec.sparkConf[spark.kubernetes.container.image]", "spec.sparkConf[spark.kubernetes.driverEnv.A]", "spec.sparkConf[spark.master]",
+		"metadata.labels[sparkoperator.k8s.io/connect-name]", "spec.hadoopConf[k]", "spec.server.template",
+		"spec.sparkConf[--jars]",
+		"spec.sparkConf[spark.kubernetes.container.image]", "spec.sparkConf[spark.kubernetes.driverEnv.A]",
+		"spec.sparkConf[spark.master]",
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Errorf("warned of (-want +got):\n%s\n%s", diff, strings.Join(objects.Warnings, "\n"))
@@ -288,7 +311,8 @@ func TestConnectServiceWarnings(t *testing.T) {
 	s.pass(time.Second, ready).wantEvents(dialect.EventSubmissionWarning).pass(time.Second, ready).wantEvents()
 
 	events := s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
-	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
+	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning ||
+		!strings.HasPrefix(events[0].Message, "spec.server.service: spec.selector has no effect") {
 		t.Errorf("reported: %+v", events)
 	}
 
@@ -297,13 +321,15 @@ func TestConnectServiceWarnings(t *testing.T) {
 	s.pass(time.Second, ready).wantEvents(dialect.EventSubmissionWarning).pass(time.Second, ready).wantEvents()
 
 	events = s.connects.Events(s.sc, lifecycle.Plan{Notices: s.connects.serviceWarnings(s.sc)})
-	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning || !strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
+	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning ||
+		!strings.HasPrefix(events[0].Message, "spec.server.service: status has no effect") {
 		t.Errorf("reported: %+v", events)
 	}
 
 	for key, field := range map[string]string{"sparkoperator.dev/attempt": "labels", "spark-app-selector": "labels"} {
 		s.sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{key: "1"}}}
-		s.pass(time.Second, ready).wantMessage(ConditionServiceReady, "spec.server.service: metadata."+field+"["+key+"]: ")
+		s.pass(time.Second, ready).wantMessage(conditionServiceReady,
+			"spec.server.service: metadata."+field+"["+key+"]: ")
 	}
 }
 
@@ -319,17 +345,22 @@ func TestHash(t *testing.T) {
 		"an empty sparkConf": func(s *v1alpha1.SparkConnectSpec) {
 			s.SparkConf, s.HadoopConf = map[string]string{}, map[string]string{}
 		},
-		"an empty memory":      func(s *v1alpha1.SparkConnectSpec) { s.Server.Memory, s.Executor.Memory = new(""), new("") },
+		"an empty memory": func(s *v1alpha1.SparkConnectSpec) {
+			s.Server.Memory, s.Executor.Memory = new(""),
+				new("")
+		},
 		"dynamicAllocation {}": func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{} },
 		"dynamicAllocation off": func(s *v1alpha1.SparkConnectSpec) {
 			s.DynamicAllocation = &v1alpha1.DynamicAllocation{MinExecutors: new(int32(3))}
 		},
 	}
 	for _, empty := range []string{
-		`{}`, `null`, `{"spec":{}}`, `{"metadata":{"creationTimestamp":null}}`, `{"metadata":{},"spec":{"containers":null}}`, `{"metadata":{"labels":{},"name":"x"},"status":{}}`,
+		`{}`, `null`, `{"spec":{}}`, `{"metadata":{"creationTimestamp":null}}`,
+		`{"metadata":{},"spec":{"containers":null}}`, `{"metadata":{"labels":{},"name":"x"},"status":{}}`,
 	} {
 		same["template "+empty] = func(s *v1alpha1.SparkConnectSpec) {
-			s.Server.Template, s.Executor.Template = &runtime.RawExtension{Raw: []byte(empty)}, &runtime.RawExtension{Raw: []byte(empty)}
+			s.Server.Template, s.Executor.Template = &runtime.RawExtension{Raw: []byte(empty)},
+				&runtime.RawExtension{Raw: []byte(empty)}
 		}
 	}
 
@@ -355,28 +386,29 @@ func TestHash(t *testing.T) {
 		"dynamic":  func(s *v1alpha1.SparkConnectSpec) { s.DynamicAllocation = &v1alpha1.DynamicAllocation{Enabled: true} },
 	}
 
-	base := Hash(&aConnect().Spec)
+	base := hash(&aConnect().Spec)
 	if base != "1:"+strings.Split(base, ":")[1] || !lifecycle.Edited(base, "1:0") {
 		t.Errorf("hash %q", base)
 	}
 
 	for name, mod := range same {
 		spec := aConnect().Spec
-		if mod(&spec); Hash(&spec) != base {
+		if mod(&spec); hash(&spec) != base {
 			t.Errorf("%s changes the hash", name)
 		}
 	}
 
 	for name, mod := range other {
 		spec := aConnect().Spec
-		if mod(&spec); !lifecycle.Edited(base, Hash(&spec)) {
+		if mod(&spec); !lifecycle.Edited(base, hash(&spec)) {
 			t.Errorf("%s is no edit", name)
 		}
 	}
 	// This spec sets all fields of the type. A new field changes the hash unless this test excludes it.
 	text, _ := json.Marshal(v1alpha1.SparkConnectSpec{
-		Image: new("a"), HadoopConf: map[string]string{"a": "b"}, SparkConf: map[string]string{"a": "b"}, DynamicAllocation: &v1alpha1.DynamicAllocation{},
-		Suspend: new(true), UI: &v1alpha1.UIConfiguration{},
+		Image: new("a"), HadoopConf: map[string]string{"a": "b"}, SparkConf: map[string]string{"a": "b"},
+		DynamicAllocation: &v1alpha1.DynamicAllocation{},
+		Suspend:           new(true), UI: &v1alpha1.UIConfiguration{},
 	})
 
 	var fields map[string]any
@@ -394,7 +426,8 @@ func TestConnectAdopt(t *testing.T) {
 	pod := func(name, uid, role string, owners []metav1.OwnerReference) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: "team", UID: types.UID(uid), OwnerReferences: owners,
-			Labels: map[string]string{submit.RoleLabel: role, sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true"},
+			Labels: map[string]string{submit.RoleLabel: role, sparkoperator.LabelConnectName: "hub",
+				sparkoperator.LabelLaunchedBy: "true"},
 		}}
 	}
 	candidates := []corev1.Pod{
@@ -409,7 +442,8 @@ func TestConnectAdopt(t *testing.T) {
 	adopt := func(candidates []corev1.Pod) (got []string) {
 		before, _ := json.Marshal(candidates)
 		for _, p := range (Connects{}).Adopt(sc, candidates) {
-			got = append(got, fmt.Sprintf("%s %s %s %s", p.Name, p.Labels[sparkoperator.LabelAppUID], p.Labels[sparkoperator.LabelAttempt], p.Annotations[lifecycle.AdoptedAnnotation]))
+			got = append(got, fmt.Sprintf("%s %s %s %s", p.Name, p.Labels[sparkoperator.LabelAppUID],
+				p.Labels[sparkoperator.LabelAttempt], p.Annotations[lifecycle.AdoptedAnnotation]))
 		}
 
 		if after, _ := json.Marshal(candidates); string(after) != string(before) {
@@ -448,7 +482,8 @@ func TestConnectTakeOver(t *testing.T) {
 	}))
 	theirs := aServer(1, lifecycle.DriverRunning, isReady, func(d *lifecycle.Driver) { d.AttemptID = "p1" })
 	s.pass(0, theirs).wantEvents(EventServerReady, EventConnectTakenOver)
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 
 	if len(s.plan.Actions) > 0 || !s.sc.Status.StartTime.Equal(new(metav1.NewTime(connectBegan.Add(-24*time.Hour)))) {
 		t.Errorf("actions %v, started %s", s.plan.Actions, s.sc.Status.StartTime)
@@ -468,7 +503,8 @@ func TestConnectTakeOver(t *testing.T) {
 // for all attempts.
 func TestConnectServiceEverywhere(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
-		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link", Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link",
+			Labels: map[string]string{"a": "b"}}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
 	})
 
 	c := Connects{Options{UI: sparkoperator.UI{Outside: true}}}
@@ -478,7 +514,8 @@ func TestConnectServiceEverywhere(t *testing.T) {
 
 	contents := map[string]bool{}
 	for i, phase := range []lifecycle.Phase{
-		lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended, lifecycle.Waiting, lifecycle.Retained,
+		lifecycle.New, lifecycle.Launched, lifecycle.Started, lifecycle.Running, lifecycle.Unknown, lifecycle.Ended,
+		lifecycle.Waiting, lifecycle.Retained,
 		lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
 	} {
 		rememberConnect(&sc.Status, lifecycle.Memory{Phase: phase, Attempt: int32(i)})
@@ -498,13 +535,16 @@ func TestConnectServiceEverywhere(t *testing.T) {
 
 	service := c.AuxiliaryObjects(sc).Objects[0].(*corev1.Service)
 
-	selector := map[string]string{sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true", submit.RoleLabel: connect.RoleServer}
+	selector := map[string]string{sparkoperator.LabelConnectName: "hub", sparkoperator.LabelLaunchedBy: "true",
+		submit.RoleLabel: connect.RoleServer}
 	if diff := cmp.Diff(selector, service.Spec.Selector); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}
 
-	if service.Name != "link" || service.Labels["a"] != "b" || service.Labels[sparkoperator.LabelAppUID] != "3f0c" || service.Labels[sparkoperator.LabelCreatedBy] != "true" ||
-		service.Spec.Type != corev1.ServiceTypeNodePort || !metav1.IsControlledBy(service, sc) || service.Labels[sparkoperator.LabelAttempt] != "" {
+	if service.Name != "link" || service.Labels["a"] != "b" || service.Labels[sparkoperator.LabelAppUID] != "3f0c" ||
+		service.Labels[sparkoperator.LabelCreatedBy] != "true" ||
+		service.Spec.Type != corev1.ServiceTypeNodePort || !metav1.IsControlledBy(service, sc) ||
+		service.Labels[sparkoperator.LabelAttempt] != "" {
 		t.Errorf("Service %+v", service)
 	}
 }
@@ -515,15 +555,17 @@ func TestConnectServiceEverywhere(t *testing.T) {
 func TestConnectServiceInside(t *testing.T) {
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8"}, Selector: map[string]string{"app": "database"},
-			Ports: []corev1.ServicePort{{Name: "jmx", Port: 8090, NodePort: 30000}},
+			Type: corev1.ServiceTypeLoadBalancer, LoadBalancerSourceRanges: []string{"10.0.0.0/8"},
+			Selector: map[string]string{"app": "database"},
+			Ports:    []corev1.ServicePort{{Name: "jmx", Port: 8090, NodePort: 30000}},
 		}}
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 	s := Connects{}.AuxiliaryObjects(sc)
 
 	service := s.Objects[0].(*corev1.Service)
-	if service.Spec.Type != corev1.ServiceTypeClusterIP || len(service.Spec.LoadBalancerSourceRanges) > 0 || service.Spec.Selector["app"] != "" {
+	if service.Spec.Type != corev1.ServiceTypeClusterIP || len(service.Spec.LoadBalancerSourceRanges) > 0 ||
+		service.Spec.Selector["app"] != "" {
 		t.Errorf("Service %+v", service.Spec)
 	}
 
@@ -536,8 +578,10 @@ func TestConnectServiceInside(t *testing.T) {
 	notices := s.Record([]lifecycle.AuxiliaryObject{{Kind: "Service", Name: service.Name, Current: true}}, connectBegan)
 
 	reported := meta.FindStatusCondition(sc.Status.Conditions, dialect.ConditionExposed)
-	if len(notices) != 1 || reported == nil || reported.Status != metav1.ConditionFalse || reported.Reason != dialect.ReasonSwitchedOff ||
-		!strings.Contains(reported.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") || !strings.Contains(reported.Message, "exposure.enabled: true") {
+	if len(notices) != 1 || reported == nil || reported.Status != metav1.ConditionFalse ||
+		reported.Reason != dialect.ReasonSwitchedOff ||
+		!strings.Contains(reported.Message, "spec.server.service.spec.type: a Service of type LoadBalancer") ||
+		!strings.Contains(reported.Message, "exposure.enabled: true") {
 		t.Errorf("reported %v, %+v", notices, reported)
 	}
 
@@ -554,7 +598,8 @@ func TestConnectServiceInside(t *testing.T) {
 		other := sc.DeepCopy()
 		change(&other.Spec.Server.Service.Spec)
 
-		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) || !outside.AuxiliaryObjects(other).KeepServices {
+		if _, err := outside.service(other); err == nil || !strings.Contains(err.Error(), field) ||
+			!outside.AuxiliaryObjects(other).KeepServices {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -589,35 +634,59 @@ func TestConnectUI(t *testing.T) {
 		links   []string
 		wrong   string
 	}{
-		"the spec has no UI":                {options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}}},
-		"the operator's address":            {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}},
-		"the spec's address":                {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, links: []string{"Ingress hub-ui-ingress http://hub.example.com"}},
-		"Ingresses are off":                 {ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"}, wrong: "SwitchedOff spec.ui.ingressURLFormat: "},
-		"everything is off":                 {ui: &v1alpha1.UIConfiguration{}, wrong: "SwitchedOff spec.ui: "},
-		"no UI":                             {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{}, conf: map[string]string{"spark.ui.enabled": "false"}, wrong: "SwitchedOff spec.ui: "},
-		"no host":                           {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "/{{$appName}}"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
-		"an unknown placeholder":            {options: sparkoperator.UI{Ingress: ingress}, ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$name}}.example.com"}, wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
+		"the spec has no UI": {options: sparkoperator.UI{Ingress: ingress,
+			Route: &sparkoperator.UIRoute{Parents: parents}}},
+		"the operator's address": {options: sparkoperator.UI{Ingress: ingress},
+			ui:    &v1alpha1.UIConfiguration{},
+			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}},
+		"the spec's address": {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{}},
+			ui:    &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"},
+			links: []string{"Ingress hub-ui-ingress http://hub.example.com"}},
+		"Ingresses are off": {ui: &v1alpha1.UIConfiguration{IngressURLFormat: "{{$appName}}.example.com"},
+			wrong: "SwitchedOff spec.ui.ingressURLFormat: "},
+		"everything is off": {ui: &v1alpha1.UIConfiguration{}, wrong: "SwitchedOff spec.ui: "},
+		"no UI": {options: sparkoperator.UI{Ingress: ingress},
+			ui: &v1alpha1.UIConfiguration{}, conf: map[string]string{"spark.ui.enabled": "false"},
+			wrong: "SwitchedOff spec.ui: "},
+		"no host": {options: sparkoperator.UI{Ingress: ingress},
+			ui:    &v1alpha1.UIConfiguration{IngressURLFormat: "/{{$appName}}"},
+			wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
+		"an unknown placeholder": {options: sparkoperator.UI{Ingress: ingress},
+			ui:    &v1alpha1.UIConfiguration{IngressURLFormat: "{{$name}}.example.com"},
+			wrong: "InvalidAddress spec.ui.ingressURLFormat: "},
 		"the operator's address is invalid": {options: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "x y"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.ingress.urlFormat"},
 		"a route": {
-			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{Hostnames: []string{"hub.example.com"}, ParentRefs: []v1beta2.RouteParentReference{{Name: "gate"}}}},
-			links: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
+			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}},
+			ui:      &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{Hostnames: []string{"hub.example.com"}, ParentRefs: []v1beta2.RouteParentReference{{Name: "gate"}}}},
+			links:   []string{"HTTPRoute hub-ui-route http://hub.example.com"},
 		},
 		"the operator's route": {
-			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
+			options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents,
+				URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
 			links: []string{"HTTPRoute hub-ui-route http://hub.example.com"},
 		},
 		"an Ingress and a route": {
-			options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}}, ui: &v1alpha1.UIConfiguration{},
-			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub", "HTTPRoute hub-ui-route https://spark.example.com/team/hub"},
+			options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents}},
+			ui:      &v1alpha1.UIConfiguration{},
+			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub",
+				"HTTPRoute hub-ui-route https://spark.example.com/team/hub"},
 		},
 		"two paths": {
-			options: sparkoperator.UI{Ingress: ingress, Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}}, ui: &v1alpha1.UIConfiguration{},
-			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"}, wrong: "InvalidAddress ui.route.urlFormat",
+			options: sparkoperator.UI{Ingress: ingress,
+				Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$appName}}.example.com"}},
+			ui:    &v1alpha1.UIConfiguration{},
+			links: []string{"Ingress hub-ui-ingress https://spark.example.com/team/hub"},
+			wrong: "InvalidAddress ui.route.urlFormat",
 		},
-		"routes are off":        {ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "SwitchedOff spec.ui.route: "},
-		"no Gateway":            {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}}, ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}}, wrong: "NoGateway spec.ui.route.parentRefs: "},
-		"neither host nor path": {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress spec.ui.route.hostnames: "},
-		"an invalid route":      {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents, URLFormat: "{{$x}}"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.route.urlFormat"},
+		"routes are off": {ui: &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}},
+			wrong: "SwitchedOff spec.ui.route: "},
+		"no Gateway": {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{}},
+			ui:    &v1alpha1.UIConfiguration{Route: &v1alpha1.RouteConfiguration{}},
+			wrong: "NoGateway spec.ui.route.parentRefs: "},
+		"neither host nor path": {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents}},
+			ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress spec.ui.route.hostnames: "},
+		"an invalid route": {options: sparkoperator.UI{Route: &sparkoperator.UIRoute{Parents: parents,
+			URLFormat: "{{$x}}"}}, ui: &v1alpha1.UIConfiguration{}, wrong: "InvalidAddress ui.route.urlFormat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.UI, sc.Spec.SparkConf = tc.ui, tc.conf })
@@ -638,12 +707,14 @@ func TestConnectUI(t *testing.T) {
 // the path of the UI.
 func TestConnectUIObjects(t *testing.T) {
 	c := Connects{Options{UI: sparkoperator.UI{
-		Ingress: &sparkoperator.UIIngress{URLFormat: "spark.example.com/{{$appName}}", ClassName: "nginx", Annotations: map[string]string{"x": "operator"}},
-		Route:   &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "gate"}}},
+		Ingress: &sparkoperator.UIIngress{URLFormat: "spark.example.com/{{$appName}}", ClassName: "nginx",
+			Annotations: map[string]string{"x": "operator"}},
+		Route: &sparkoperator.UIRoute{Parents: []expose.Parent{{Name: "gate"}}},
 	}}}
 	sc := aConnect(func(sc *v1alpha1.SparkConnect) {
 		sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "link"}}
-		sc.Spec.UI = &v1alpha1.UIConfiguration{IngressAnnotations: map[string]string{"x": "spec"}, IngressTLS: []networkingv1.IngressTLS{{SecretName: "cert"}}}
+		sc.Spec.UI = &v1alpha1.UIConfiguration{IngressAnnotations: map[string]string{"x": "spec"},
+			IngressTLS: []networkingv1.IngressTLS{{SecretName: "cert"}}}
 	})
 	rememberConnect(&sc.Status, lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1})
 
@@ -655,19 +726,22 @@ func TestConnectUIObjects(t *testing.T) {
 	ingress, route := objects[2].(*networkingv1.Ingress), objects[3].(*unstructured.Unstructured)
 
 	backend := ingress.Spec.Rules[0].HTTP.Paths[0].Backend.Service
-	if backend.Name != "hub-server-ui-svc" || backend.Port.Number != connect.UIPort || ingress.Annotations["x"] != "spec" || ingress.Spec.TLS[0].SecretName != "cert" ||
+	if backend.Name != "hub-server-ui-svc" || backend.Port.Number != connect.UIPort ||
+		ingress.Annotations["x"] != "spec" || ingress.Spec.TLS[0].SecretName != "cert" ||
 		*ingress.Spec.IngressClassName != "nginx" {
 		t.Errorf("Ingress %+v", ingress)
 	}
 
 	for _, object := range objects {
-		if object.GetLabels()[lifecycle.ContentLabel] == "" || object.GetLabels()[sparkoperator.LabelAppUID] != "3f0c" || !metav1.IsControlledBy(object, sc) {
+		if object.GetLabels()[lifecycle.ContentLabel] == "" ||
+			object.GetLabels()[sparkoperator.LabelAppUID] != "3f0c" || !metav1.IsControlledBy(object, sc) {
 			t.Errorf("%s has not its identity: %v", object.GetName(), object.GetLabels())
 		}
 	}
 
 	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
-	if text, _ := json.Marshal(rules); !strings.Contains(string(text), `"name":"hub-server-ui-svc"`) || !strings.Contains(string(text), `"port":4040`) {
+	if text, _ := json.Marshal(rules); !strings.Contains(string(text), `"name":"hub-server-ui-svc"`) ||
+		!strings.Contains(string(text), `"port":4040`) {
 		t.Errorf("route %s", text)
 	}
 
@@ -676,7 +750,8 @@ func TestConnectUIObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if args := made.Driver.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") || !slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
+	if args := made.Driver.Spec.Containers[0].Args; !slices.Contains(args, "spark.ui.proxyBase=/hub") ||
+		!slices.Contains(args, "spark.ui.proxyRedirectUri=/") {
 		t.Errorf("the configuration of the server lacks its path: %q", args)
 	}
 }
@@ -691,10 +766,14 @@ func TestConnectUIService(t *testing.T) {
 		change  func(*v1alpha1.SparkConnect)
 		want    string
 	}{
-		"as configured":         {on, nil, "hub-server hub-server-ui-svc"},
-		"switched off":          {sparkoperator.UI{}, nil, "hub-server"},
-		"no UI":                 {on, func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.ui.enabled": "false"} }, "hub-server"},
-		"for an Ingress anyway": {sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "a.b"}}, func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} }, "hub-server hub-server-ui-svc hub-ui-ingress"},
+		"as configured": {on, nil, "hub-server hub-server-ui-svc"},
+		"switched off":  {sparkoperator.UI{}, nil, "hub-server"},
+		"no UI": {on,
+			func(sc *v1alpha1.SparkConnect) { sc.Spec.SparkConf = map[string]string{"spark.ui.enabled": "false"} },
+			"hub-server"},
+		"for an Ingress anyway": {sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "a.b"}},
+			func(sc *v1alpha1.SparkConnect) { sc.Spec.UI = &v1alpha1.UIConfiguration{} },
+			"hub-server hub-server-ui-svc hub-ui-ingress"},
 		"clients' has its name": {on, func(sc *v1alpha1.SparkConnect) {
 			sc.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "hub-server-ui-svc"}}
 		}, "hub-server-ui-svc"},
@@ -731,12 +810,16 @@ func TestConnectExposed(t *testing.T) {
 	s.connects.UI.Ingress = &sparkoperator.UIIngress{URLFormat: "{{$appName}}.example.com"}
 	stands := lifecycle.AuxiliaryObject{Kind: "Service", Name: "hub-server", Current: true}
 	ready := aServer(1, lifecycle.DriverRunning, isReady)
-	refused := lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
+	refused := lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress",
+		Cause: lifecycle.Cause{Reason: "Forbidden", Message: "no"}}
 	s.pass(0, noServer, stands, refused).wantEvents(EventServerCreated, "Forbidden")
 	s.pass(time.Second, ready, stands, refused).wantEvents(EventServerReady)
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=False Forbidden")
-	s.pass(time.Second, ready, stands, lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Current: true}).wantEvents()
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady", "Exposed=True Exposed")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady", "Exposed=False Forbidden")
+	s.pass(time.Second, ready, stands,
+		lifecycle.AuxiliaryObject{Kind: "Ingress", Name: "hub-ui-ingress", Current: true}).wantEvents()
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady", "Exposed=True Exposed")
 
 	if got := s.sc.Status.Server.WebUIAddress; got != "http://hub.example.com" {
 		t.Errorf("address %q", got)
@@ -744,7 +827,8 @@ func TestConnectExposed(t *testing.T) {
 
 	s.sc.Spec.UI = nil
 	s.pass(time.Second, ready).wantEvents()
-	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady", "Progressing=False ServerReady")
+	s.expect(v1alpha1.SparkConnectStateReady, service, "Ready=True Running", "ServerPodReady=True ServerPodReady",
+		"Progressing=False ServerReady")
 
 	if s.sc.Status.Server.WebUIAddress != "" {
 		t.Errorf("address %q of what is gone", s.sc.Status.Server.WebUIAddress)
@@ -765,9 +849,12 @@ func FuzzConnectMemory(f *testing.F) {
 		}
 
 		m := lifecycle.Memory{
-			Phase: lifecycle.Phase(asStored(phase)), Since: moment(at), Attempt: n, AttemptID: asStored(digest), Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
-			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later), ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2), Outcome: lifecycle.Outcome(asStored(outcome)),
-			Cause: lifecycle.Cause{Reason: asStored(reason), Message: asStored(message)},
+			Phase: lifecycle.Phase(asStored(phase)), Since: moment(at), Attempt: n, AttemptID: asStored(digest),
+			Runs: n, Submissions: n + 1, SuspendedRuns: n / 2,
+			SubmittedAt: moment(at), UngatedAt: moment(at + 1), EndedAt: moment(later), NextAttempt: moment(at ^ later),
+			ShortSince: moment(later + at), FailedExecutorCreatedAt: moment(at + 2),
+			Outcome: lifecycle.Outcome(asStored(outcome)),
+			Cause:   lifecycle.Cause{Reason: asStored(reason), Message: asStored(message)},
 		}
 		if digest := asStored(digest); digest != "" {
 			m.SpecHash = fmt.Sprintf("%d:%s", connectHashVersion, digest)

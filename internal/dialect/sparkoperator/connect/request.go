@@ -10,6 +10,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -44,7 +45,7 @@ func connectKeyField(sc *v1alpha1.SparkConnect, key string) string {
 			return "metadata.labels[" + name + "]"
 		}
 	}
-	return cmp.Or(typed, "spec.sparkConf["+conf.Shorten(key)+"]")
+	return cmp.Or(typed, dialect.ConfField(conf.Shorten(key)))
 }
 
 // inConnectFields returns the texts of warnings, each with the name of a field of the SparkConnect. Equal warnings are
@@ -69,7 +70,7 @@ func (a *attempt) requestOf(c *conf.Conf) connect.Request {
 	r := a.standingRequest()
 	r.Labels[sparkoperator.LabelAttempt] = strconv.Itoa(int(a.number))
 	a.uiPath(c)
-	r.Conf, r.ExecutorTemplate = c, dialect.RawBytes(a.sc.Spec.Executor.Template)
+	r.Conf, r.ExecutorTemplate = c, rawtemplate.Bytes(a.sc.Spec.Executor.Template)
 	return r
 }
 
@@ -81,7 +82,7 @@ func (a *attempt) standingRequest() connect.Request {
 	selector := map[string]string{sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true"}
 	return connect.Request{
 		Name: sc.Name, Namespace: sc.Namespace, SparkVersion: sc.Spec.SparkVersion, Image: sparkoperator.StringValue(sc.Spec.Image), Master: cmp.Or(a.Master, submit.DefaultMaster), Conf: c,
-		ServerTemplate: dialect.RawBytes(sc.Spec.Server.Template), // names ports to which a Service can lead
+		ServerTemplate: rawtemplate.Bytes(sc.Spec.Server.Template), // names ports to which a Service can lead
 		Owner:          serverOwner(sc), Selector: selector, Reserved: dialect.OwnPrefix,
 		Labels: map[string]string{
 			sparkoperator.LabelConnectName: sc.Name, sparkoperator.LabelLaunchedBy: "true", sparkoperator.LabelAppUID: string(sc.UID), sparkoperator.LabelManaged: "true",

@@ -19,7 +19,7 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 		warnings = append(warnings, notice.Cause.Message)
 	}
 
-	if _, err := l.Attempt.service(); err != nil {
+	if _, err := l.Attempt.clientService(); err != nil {
 		warnings = append(warnings, err.Error()) // a pass creates the server without the Service
 	}
 	return dialect.Review{Warnings: warnings, Pods: func() []dialect.Pods {
@@ -31,8 +31,8 @@ func (c Connects) Review(sc *v1alpha1.SparkConnect) dialect.Review {
 
 // RestartWarning returns a warning if an edit replaces a running server, or else an empty text.
 func (c Connects) RestartWarning(old, edited *v1alpha1.SparkConnect) string {
-	suspends := edited.Spec.Suspend != nil && *edited.Spec.Suspend
-	if !decodeConnect(&old.Status).Phase.Live() || suspends || !lifecycle.Edited(Hash(&old.Spec), Hash(&edited.Spec)) {
+	suspends := dialect.Suspended(edited.Spec.Suspend)
+	if !decodeConnect(&old.Status).Phase.Live() || suspends || !lifecycle.Edited(hash(&old.Spec), hash(&edited.Spec)) {
 		return ""
 	}
 	return "the server is running, and this edit of its spec replaces it: its clients lose their sessions"

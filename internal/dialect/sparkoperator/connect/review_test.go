@@ -13,7 +13,8 @@ import (
 // TestReviewHasTheMessageOfThePass checks that a review and a pass report the same message about an invalid
 // SparkConnect.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
-	for _, piece := range []string{`server: {memory: much}`, `server: {template: {spec: {containers: none}}}`, `sparkConf: {spark.executor.cores: none}`} {
+	for _, piece := range []string{`server: {memory: much}`, `server: {template: {spec: {containers: none}}}`,
+		`sparkConf: {spark.executor.cores: none}`} {
 		sc := connectOf(t, piece)
 
 		invalid, review := (Connects{}).invalid(sc), (Connects{}).Review(sc)
@@ -57,9 +58,12 @@ func TestReviewedPods(t *testing.T) {
 		``:                         2,
 		`executor: {instances: 1}`: 1,
 		`executor: {instances: 9}`: 9,
-		`executor: {instances: 1}, ` + enabled + `initialExecutors: 5, minExecutors: 3}`:                                                5,
-		`executor: {instances: 1}, ` + enabled + `initialExecutors: 2, minExecutors: 3}`:                                                3,
-		`executor: {instances: 7}, ` + enabled + `initialExecutors: 5, minExecutors: 3}`:                                                7,
+		`executor: {instances: 1}, ` + enabled +
+			`initialExecutors: 5, minExecutors: 3}`: 5,
+		`executor: {instances: 1}, ` + enabled +
+			`initialExecutors: 2, minExecutors: 3}`: 3,
+		`executor: {instances: 7}, ` + enabled +
+			`initialExecutors: 5, minExecutors: 3}`: 7,
 		`executor: {instances: 1}, dynamicAllocation: {enabled: false, minExecutors: 3}`:                                                1,
 		`executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.initialExecutors: "4"}`: 4,
 	} {
@@ -70,12 +74,14 @@ func TestReviewedPods(t *testing.T) {
 		}
 
 		pods := review.Pods()
-		if len(pods) != 2 || pods[0].Role != "server" || pods[0].Count != 1 || pods[0].Pod.Name != "hub-server" || pods[1].Role != "executor" || pods[1].Count != want {
+		if len(pods) != 2 || pods[0].Role != "server" || pods[0].Count != 1 || pods[0].Pod.Name != "hub-server" ||
+			pods[1].Role != "executor" || pods[1].Count != want {
 			t.Errorf("%s: pods %+v, want %d executors", piece, pods, want)
 		}
 	}
 
-	c := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "7"}, Executor: platform.Pod{PriorityClassName: "default"}})
+	c := onPlatform(platform.Settings{SparkConf: map[string]string{"spark.executor.instances": "7"},
+		Executor: platform.Pod{PriorityClassName: "default"}})
 
 	pods := c.Review(aConnect(func(sc *v1alpha1.SparkConnect) { sc.Spec.Executor.Instances = nil })).Pods()
 	if len(pods) != 2 || pods[1].Count != 7 || pods[1].Pod.Spec.PriorityClassName != "default" {
@@ -100,7 +106,8 @@ func TestReviewWarns(t *testing.T) {
 			t.Errorf("%s: %v", piece, review.Faults)
 		}
 
-		if n := len(review.Warnings); (n > 0) != (want != "") || n > 1 || n == 1 && !strings.HasPrefix(review.Warnings[0], want) {
+		if n := len(review.Warnings); (n > 0) != (want != "") || n > 1 || n == 1 &&
+			!strings.HasPrefix(review.Warnings[0], want) {
 			t.Errorf("%s: warnings %q, want %q", piece, review.Warnings, want)
 		}
 	}

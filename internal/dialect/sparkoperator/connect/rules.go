@@ -2,7 +2,7 @@ package connect
 
 import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 )
 
@@ -11,18 +11,18 @@ const driverAccountKey = sparkoperator.CredentialPrefix + "driver.serviceAccount
 // serverAccountField returns the field that sets the service account of the server's pod. The server's template
 // precedes the driver's key (see connect.Build).
 func serverAccountField(sc *v1alpha1.SparkConnect) string {
-	template := dialect.PodTemplate(sc.Spec.Server.Template).Spec
+	template := rawtemplate.Pod(sc.Spec.Server.Template).Spec
 	if template.ServiceAccountName+template.DeprecatedServiceAccount == "" && sc.Spec.SparkConf[driverAccountKey] != "" {
 		return connectKeyField(sc, driverAccountKey)
 	}
-	return dialect.TemplateAccountField("spec.server.template", &template)
+	return rawtemplate.AccountField("spec.server.template", &template)
 }
 
 // executorAccountField returns the field that sets the service account of the executors. It may be the driver's key,
 // which also overrides the field serviceAccountName of the executors' template. Only the deprecated field
 // serviceAccount of this template precedes both keys (see native.Executor).
 func executorAccountField(sc *v1alpha1.SparkConnect) string {
-	template := dialect.PodTemplate(sc.Spec.Executor.Template).Spec
+	template := rawtemplate.Pod(sc.Spec.Executor.Template).Spec
 	if template.DeprecatedServiceAccount == "" {
 		for _, key := range []string{sparkoperator.CredentialPrefix + "executor.serviceAccountName", driverAccountKey} {
 			account, written := sc.Spec.SparkConf[key]
@@ -35,5 +35,5 @@ func executorAccountField(sc *v1alpha1.SparkConnect) string {
 			}
 		}
 	}
-	return dialect.TemplateAccountField("spec.executor.template", &template)
+	return rawtemplate.AccountField("spec.executor.template", &template)
 }

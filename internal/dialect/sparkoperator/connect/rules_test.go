@@ -55,7 +55,8 @@ func TestPodsThatRulesCheck(t *testing.T) {
 		rules := ruleSet{faults: func(s *dialect.Subject) []*dialect.FieldError {
 			pods, faults := s.Pods()
 			for _, p := range pods {
-				line := fmt.Sprintf("%s of %s: image %s of %s, account %q of %s", p.Role, p.Field, p.Image, p.ImageField, p.Spec.ServiceAccountName, p.AccountField)
+				line := fmt.Sprintf("%s of %s: image %s of %s, account %q of %s", p.Role, p.Field, p.Image,
+					p.ImageField, p.Spec.ServiceAccountName, p.AccountField)
 				if p.Worker {
 					line += ", counted"
 				}
@@ -79,9 +80,11 @@ func TestPodsThatRulesCheck(t *testing.T) {
 // template precedes the keys.
 func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 	const server, executor, driverKey, executorKey = "spec.server.template.spec.", "spec.executor.template.spec.",
-		"spec.sparkConf[spark.kubernetes.authenticate.driver.serviceAccountName]", "spec.sparkConf[spark.kubernetes.authenticate.executor.serviceAccountName]"
+		"spec.sparkConf[spark.kubernetes.authenticate.driver.serviceAccountName]",
+		"spec.sparkConf[spark.kubernetes.authenticate.executor.serviceAccountName]"
 	keys := func(pairs string) string {
-		pairs = strings.NewReplacer("driver:", "spark.kubernetes.authenticate.driver.serviceAccountName:", "executor:", "spark.kubernetes.authenticate.executor.serviceAccountName:").Replace(pairs)
+		pairs = strings.NewReplacer("driver:", "spark.kubernetes.authenticate.driver.serviceAccountName:", "executor:",
+			"spark.kubernetes.authenticate.executor.serviceAccountName:").Replace(pairs)
 		return "sparkConf: {" + pairs + "}"
 	}
 
@@ -92,9 +95,13 @@ func TestAccountFieldNamesTheSettingOfTheAccount(t *testing.T) {
 		keys(`driver: d`):               {driverKey, "d", driverKey, "d"},
 		keys(`driver: d, executor: e`):  {driverKey, "d", executorKey, "e"},
 		keys(`driver: d, executor: ""`): {driverKey, "d", executor + "serviceAccountName", ""},
-		keys(`driver: d`) + templates(`serviceAccountName: t`, `serviceAccountName: u`):           {server + "serviceAccountName", "t", driverKey, "d"},
-		keys(`driver: d, executor: e`) + templates(`serviceAccount: t`, `serviceAccount: u`):      {server + "serviceAccount", "t", executor + "serviceAccount", "u"},
-		keys(``) + templates(`serviceAccountName: t`, `serviceAccountName: u, serviceAccount: v`): {server + "serviceAccountName", "t", executor + "serviceAccountName", "u"},
+		keys(`driver: d`) + templates(`serviceAccountName: t`,
+			`serviceAccountName: u`): {server + "serviceAccountName", "t", driverKey, "d"},
+		keys(`driver: d, executor: e`) + templates(`serviceAccount: t`,
+			`serviceAccount: u`): {server + "serviceAccount", "t", executor + "serviceAccount", "u"},
+		keys(``) + templates(`serviceAccountName: t`,
+			`serviceAccountName: u, serviceAccount: v`): {server + "serviceAccountName", "t",
+			executor + "serviceAccountName", "u"},
 	} {
 		var got [4]string
 
@@ -144,7 +151,8 @@ func TestWorkersThatRulesCount(t *testing.T) {
 func TestFieldsOfKeys(t *testing.T) {
 	for piece, want := range map[string]map[string]string{
 		`server: {cores: 2, memory: 2g}, executor: {cores: 3, memory: 3g}`: {
-			"spark.driver.cores": "spec.server.cores", "spark.driver.memory": "spec.server.memory", "spark.executor.cores": "spec.executor.cores",
+			"spark.driver.cores": "spec.server.cores", "spark.driver.memory": "spec.server.memory",
+			"spark.executor.cores":  "spec.executor.cores",
 			"spark.executor.memory": "spec.executor.memory", "spark.executor.instances": "spec.executor.instances",
 		},
 		`sparkConf: {spark.a: b, spark.driver.memory: 2g}`:                            {"spark.a": "spec.sparkConf[spark.a]", "spark.driver.memory": "spec.sparkConf[spark.driver.memory]"},
@@ -155,7 +163,8 @@ func TestFieldsOfKeys(t *testing.T) {
 		`hadoopConf: {fs.a: b}, sparkConf: {spark.hadoop.fs.a: c, spark.hadoop.b: d}`: {"spark.hadoop.fs.a": "spec.hadoopConf[fs.a]", "spark.hadoop.b": "spec.sparkConf[spark.hadoop.b]"},
 		`hadoopConf: {fs.a: b, spark.hadoop.fs.a: c}`:                                 {"spark.hadoop.fs.a": "spec.hadoopConf[spark.hadoop.fs.a]"},
 		`dynamicAllocation: {enabled: true, minExecutors: 1, maxExecutors: 3}`: {
-			"spark.dynamicAllocation.minExecutors": "spec.dynamicAllocation.minExecutors", "spark.dynamicAllocation.maxExecutors": "spec.dynamicAllocation.maxExecutors",
+			"spark.dynamicAllocation.minExecutors": "spec.dynamicAllocation.minExecutors",
+			"spark.dynamicAllocation.maxExecutors": "spec.dynamicAllocation.maxExecutors",
 		},
 		`sparkConf: {spark.kubernetes.executor.label.team: mine}`: {"spark.kubernetes.executor.label.own": "metadata.labels[own]", "spark.kubernetes.driver.label.team": "metadata.labels[team]"},
 	} {
@@ -183,7 +192,9 @@ func TestFaultsOfRules(t *testing.T) {
 		faults: func(s *dialect.Subject) []*dialect.FieldError {
 			calls++
 
-			if n := s.Workers(); n.Max != 2 || !slices.Contains(s.Settings(), dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
+			if n := s.Workers(); n.Max != 2 ||
+				!slices.Contains(s.Settings(),
+					dialect.Setting{Key: "spark.executor.instances", Value: "2", Field: "spec.executor.instances"}) {
 				t.Errorf("workers %+v, settings %v", n, s.Settings())
 			}
 
@@ -194,12 +205,14 @@ func TestFaultsOfRules(t *testing.T) {
 		},
 		exposures: func(asked *dialect.Exposing) (faults []*dialect.FieldError) {
 			for _, host := range asked.Hosts {
-				faults = append(faults, &dialect.FieldError{Field: host.Field, Message: asked.Kind + " " + host.Value + " is not allowed"})
+				faults = append(faults, &dialect.FieldError{Field: host.Field,
+					Message: asked.Kind + " " + host.Value + " is not allowed"})
 			}
 			return faults
 		},
 	}
-	c := Connects{Options{Rules: rules, UI: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "operator.example.com"}}}}
+	c := Connects{Options{Rules: rules,
+		UI: sparkoperator.UI{Ingress: &sparkoperator.UIIngress{URLFormat: "operator.example.com"}}}}
 	sc := connectOf(t, `ui: {ingressURLFormat: "{{$appName}}.b", ingressTLS: [{hosts: [c.d]}]}`)
 	sc.Labels = map[string]string{"team": "a"}
 
@@ -218,7 +231,8 @@ func TestFaultsOfRules(t *testing.T) {
 	}
 
 	calls = 0
-	for _, piece := range []string{`server: {memory: x}`, `sparkConf: {spark.driver.port: "0"}`, `sparkConf: {spark.kubernetes.executor.request.cores: abc}`} {
+	for _, piece := range []string{`server: {memory: x}`, `sparkConf: {spark.driver.port: "0"}`,
+		`sparkConf: {spark.kubernetes.executor.request.cores: abc}`} {
 		invalid := connectOf(t, piece)
 
 		invalid.Labels = sc.Labels

@@ -20,7 +20,7 @@ func (c Connects) invalid(sc *v1alpha1.SparkConnect) *lifecycle.Cause {
 
 // service returns the Service for clients.
 func (c Connects) service(sc *v1alpha1.SparkConnect) (*corev1.Service, error) {
-	return c.present(sc).service()
+	return c.present(sc).clientService()
 }
 
 // exposure returns the objects of the web UI.

@@ -65,7 +65,7 @@ func (a *attempt) exposure(clients string) (e sparkoperator.Exposure) {
 		return e
 	}
 
-	a.ingress(&e, ui)
+	a.addIngress(&e, ui)
 	a.UI.AddRoute(&e, a.routeRequest(ui))
 
 	if len(e.Links) == 0 && len(e.Problems) == 0 {
@@ -91,9 +91,9 @@ func (a *attempt) rejectOutside(e *sparkoperator.Exposure) {
 	}
 }
 
-// ingress adds the Ingress of the web UI. The Ingress has the address in the spec, or else the address in the
+// addIngress adds the Ingress of the web UI. The Ingress has the address in the spec, or else the address in the
 // operator's configuration.
-func (a *attempt) ingress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguration) {
+func (a *attempt) addIngress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguration) {
 	sc := a.sc
 
 	format, field := ui.IngressURLFormat, connectFormatField
@@ -116,8 +116,11 @@ func (a *attempt) ingress(e *sparkoperator.Exposure, ui *v1alpha1.UIConfiguratio
 	}
 
 	ingress := expose.Ingress{
-		Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIIngressSuffix), Labels: a.standingRequest().ObjectLabels, Owner: serverOwner(sc),
-		ClassName: a.UI.Ingress.ClassName, Annotations: a.UI.Ingress.Annotations, TLS: a.UI.Ingress.TLS,
+		Meta: expose.Meta{
+			Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIIngressSuffix), Labels: a.standingRequest().ObjectLabels, Owner: serverOwner(sc),
+			Annotations: a.UI.Ingress.Annotations,
+		},
+		ClassName: a.UI.Ingress.ClassName, TLS: a.UI.Ingress.TLS,
 		Address: address, Service: e.Service, Port: e.Port,
 	}
 	if len(ui.IngressAnnotations) > 0 {
@@ -150,9 +153,9 @@ func (a *attempt) routeRequest(ui *v1alpha1.UIConfiguration) sparkoperator.Route
 
 	w := sparkoperator.RouteRequest{
 		Spec: ui.Route, Field: connectRouteField, Format: a.UI.RouteFormat(), FormatField: sparkoperator.RouteFormatField, Names: serverNames(sc),
-		Route: expose.Route{
+		Route: expose.Route{Meta: expose.Meta{
 			Namespace: sc.Namespace, Name: expose.Name(sc.Name, sparkoperator.UIRouteSuffix), Labels: a.standingRequest().ObjectLabels, Owner: serverOwner(sc),
-		},
+		}},
 	}
 	if ui.IngressURLFormat != "" {
 		w.Format, w.FormatField = ui.IngressURLFormat, connectFormatField

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,15 +10,16 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
 	"github.com/sparkoperator/spark-operator/spark/connect"
 )
 
-// ValidateConnect returns all errors in the spec that prevent a SparkConnect from running and that can be found without
-// a cluster. connect.Build finds further errors in the values of fields. ValidateConnect does not check the fields of
+// validateConnect returns all errors in the spec that prevent a SparkConnect from running and that can be found without
+// a cluster. connect.Build finds further errors in the values of fields. validateConnect does not check the fields of
 // the auxiliary objects (spec.server.service, spec.ui), because they never prevent a server from running.
-func ValidateConnect(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
+func validateConnect(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(sc.OutOfBounds); wrong != nil {
 		return wrong
 	}
@@ -55,7 +55,7 @@ func validConnectMetadata(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(sc.Labels))), dialect.ReservedConfLabels(sc.Spec.SparkConf)...)
 	for _, key := range slices.Sorted(maps.Keys(sc.Spec.SparkConf)) {
 		if strings.Contains(key, ".annotation."+dialect.OwnPrefix) {
-			wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("spec.sparkConf[%s]", key), Message: "annotations that begin with " + dialect.OwnPrefix + " are the operator's own; remove the key, or give the annotation another name"})
+			wrong = append(wrong, &dialect.FieldError{Field: dialect.ConfField(key), Message: "annotations that begin with " + dialect.OwnPrefix + " are the operator's own; remove the key, or give the annotation another name"})
 		}
 	}
 
@@ -63,7 +63,7 @@ func validConnectMetadata(sc *v1alpha1.SparkConnect) []*dialect.FieldError {
 		field    string
 		template *runtime.RawExtension
 	}{{"spec.server.template", sc.Spec.Server.Template}, {"spec.executor.template", sc.Spec.Executor.Template}} {
-		labels, annotations := dialect.TemplateMetadata(t.template)
+		labels, annotations := rawtemplate.Metadata(t.template)
 		wrong = append(wrong, dialect.ReservedKeys(t.field+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
 		wrong = append(wrong, dialect.ReservedKeys(t.field+".metadata.annotations", "annotations", slices.Sorted(maps.Keys(annotations)))...)
 	}
@@ -80,7 +80,7 @@ func validConnectSizes(sc *v1alpha1.SparkConnect) (wrong []*dialect.FieldError) 
 
 		field, value := row.Path, fields.Connect.Effective(sc, nil, row.Path)
 		if value == "" {
-			field, value = "spec.sparkConf["+row.Key+"]", sc.Spec.SparkConf[row.Key]
+			field, value = dialect.ConfField(row.Key), sc.Spec.SparkConf[row.Key]
 		}
 
 		if value == "" || strings.Contains(value, "${") {

@@ -100,3 +100,9 @@ const (
 	allocation = "spec.dynamicAllocation."
 	dynamic    = "spark.dynamicAllocation."
 )
+
+// PodKey returns the configuration key of a field of the driver or of the executors of a SparkApplication.
+func PodKey(role, field string) string { return Application.Key("spec." + role + "." + field) }
+
+// EnvPrefix returns the prefix of the configuration keys of a role's environment variables.
+func EnvPrefix(role string) string { return PodKey(role, "envVars") }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 )
@@ -97,14 +97,14 @@ func driverMaster(_ string, value any) string {
 }
 
 // templateContainer returns the name by which Spark finds its container in a role's pod template
-// (dialect.TemplateContainer).
+// (rawtemplate.Container).
 func templateContainer(role string, template any) string {
 	name := map[string]string{"driver": sparkoperator.DriverContainer, "executor": sparkoperator.ExecutorContainer}[role]
-	return dialect.TemplateContainer(template.(*runtime.RawExtension), name)
+	return rawtemplate.Container(template.(*runtime.RawExtension), name)
 }
 
 func escalation(_ string, context any) string {
-	if allow := dialect.PrivilegeEscalation(context.(*corev1.SecurityContext)); allow != nil {
+	if allow := rawtemplate.PrivilegeEscalation(context.(*corev1.SecurityContext)); allow != nil {
 		return strconv.FormatBool(*allow)
 	}
 	return ""

@@ -36,13 +36,15 @@ func TestMemoryQuantity(t *testing.T) {
 func TestDynamicAllocationConf(t *testing.T) {
 	const prefix = "spark.dynamicAllocation."
 
-	user := map[string]string{prefix + "enabled": "user", prefix + "minExecutors": "user", prefix + "executorIdleTimeout": "user"}
+	user := map[string]string{prefix + "enabled": "user", prefix + "minExecutors": "user",
+		prefix + "executorIdleTimeout": "user"}
 	for name, test := range map[string]struct {
 		field *v1beta2.DynamicAllocation
 		want  map[string]string // of changed keys, without the prefix
 	}{
 		"no field": {nil, nil},
-		"disabled": {&v1beta2.DynamicAllocation{MinExecutors: new(int32(1)), ShuffleTrackingTimeout: new(int64(1))}, nil},
+		"disabled": {&v1beta2.DynamicAllocation{MinExecutors: new(int32(1)),
+			ShuffleTrackingTimeout: new(int64(1))}, nil},
 		"only enabled": {&v1beta2.DynamicAllocation{Enabled: true}, map[string]string{
 			"enabled": "true", "shuffleTracking.enabled": "true",
 		}},
@@ -54,9 +56,11 @@ func TestDynamicAllocationConf(t *testing.T) {
 			"shuffleTracking.enabled": "true", "shuffleTracking.timeout": "1500ms",
 		}},
 		"zeros are values": {&v1beta2.DynamicAllocation{
-			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)), ShuffleTrackingEnabled: new(false), ShuffleTrackingTimeout: new(int64(0)),
+			Enabled: true, InitialExecutors: new(int32(0)), MinExecutors: new(int32(0)),
+			ShuffleTrackingEnabled: new(false), ShuffleTrackingTimeout: new(int64(0)),
 		}, map[string]string{
-			"enabled": "true", "initialExecutors": "0", "minExecutors": "0", "shuffleTracking.enabled": "false", "shuffleTracking.timeout": "0ms",
+			"enabled": "true", "initialExecutors": "0", "minExecutors": "0", "shuffleTracking.enabled": "false",
+			"shuffleTracking.timeout": "0ms",
 		}},
 	} {
 		want := map[string]string{}
@@ -85,12 +89,14 @@ func TestDynamicAllocationConf(t *testing.T) {
 func TestTextsOfNumbers(t *testing.T) {
 	for grace, want := range map[int64]string{0: "0s", 90: "90s", -7: "1s"} {
 		app := &v1beta2.SparkApplication{}
-		app.Spec.Executor.TerminationGracePeriodSeconds, app.Spec.Driver.TerminationGracePeriodSeconds = &grace, new(int64(5))
+		app.Spec.Executor.TerminationGracePeriodSeconds, app.Spec.Driver.TerminationGracePeriodSeconds = &grace,
+			new(int64(5))
 		app.Spec.Executor.Instances = new(int32(math.MinInt32))
 		c := conf.New()
 		Application.Configure(c, app)
 
-		if diff := cmp.Diff(map[string]string{"spark.kubernetes.executor.terminationGracePeriodSeconds": want, "spark.executor.instances": "-2147483648"}, c.Map()); diff != "" {
+		if diff := cmp.Diff(map[string]string{"spark.kubernetes.executor.terminationGracePeriodSeconds": want,
+			"spark.executor.instances": "-2147483648"}, c.Map()); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", grace, diff)
 		}
 	}

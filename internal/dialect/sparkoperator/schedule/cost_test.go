@@ -29,7 +29,8 @@ func TestListsOfSchedulesCostLinearTime(t *testing.T) {
 			return func() {
 				s := s.DeepCopy()
 
-				d := Schedules{Options{Applications: application.Options{MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}}
+				d := Schedules{Options{Runs: application.Dialect{Options: application.Options{
+					MaxTrackedExecutors: 1000, MissingGrace: 10 * time.Second}}}}
 				for i := range 3 {
 					now := morning.Add(time.Duration(i) * time.Hour)
 

@@ -26,22 +26,29 @@ func TestScheduleDoubts(t *testing.T) {
 		says   []string // the beginnings of the events' messages, which the condition contains too
 	}{
 		{"no doubtful setting", nil, "", nil},
-		{"a policy", []func(*v1beta2.ScheduledSparkApplication){unknown}, "UnknownConcurrencyPolicy", []string{`UnknownConcurrencyPolicy: spec.concurrencyPolicy: "Maybe" is not Allow, Forbid or Replace`}},
-		{"a zone", []func(*v1beta2.ScheduledSparkApplication){local}, "LocalTimeZone", []string{"LocalTimeZone: spec.timeZone: Local names no particular time zone"}},
+		{"a policy", []func(*v1beta2.ScheduledSparkApplication){unknown}, "UnknownConcurrencyPolicy",
+			[]string{`UnknownConcurrencyPolicy: spec.concurrencyPolicy: "Maybe" is not Allow, Forbid or Replace`}},
+		{"a zone", []func(*v1beta2.ScheduledSparkApplication){local}, "LocalTimeZone",
+			[]string{"LocalTimeZone: spec.timeZone: Local names no particular time zone"}},
 		{"a zone in spec.schedule", []func(*v1beta2.ScheduledSparkApplication){func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=Local 0 * * * *" }},
 			"LocalTimeZone", []string{"LocalTimeZone: spec.schedule: Local names no particular time zone"}},
-		{"Local in spec.schedule and in spec.timeZone", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "CRON_TZ=Local 0 * * * *" }},
+		{"Local in spec.schedule and in spec.timeZone",
+			[]func(*v1beta2.ScheduledSparkApplication){local,
+				func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "CRON_TZ=Local 0 * * * *" }},
 			"LocalTimeZone", []string{"LocalTimeZone: spec.schedule: Local names no particular time zone"}},
-		{"Local in spec.timeZone, which spec.schedule overrides", []func(*v1beta2.ScheduledSparkApplication){local, func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=UTC 0 * * * *" }}, "", nil},
+		{"Local in spec.timeZone, which spec.schedule overrides",
+			[]func(*v1beta2.ScheduledSparkApplication){local,
+				func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=UTC 0 * * * *" }}, "", nil},
 		{"both", []func(*v1beta2.ScheduledSparkApplication){unknown, local}, "UnknownConcurrencyPolicy",
 			[]string{"UnknownConcurrencyPolicy: spec.concurrencyPolicy", "LocalTimeZone: spec.timeZone"}},
 	} {
 		t.Run(test.about, func(t *testing.T) {
-			d, s := Schedules{}, nightly(test.change...)
+			d, s := usual, nightly(test.change...)
 			reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning))
 			storedSchedule(t, s)
 
-			if got := strings.Count(reported, "\n") + 1; test.says != nil && got != len(test.says) || test.says == nil && reported != "" {
+			if got := strings.Count(reported, "\n") + 1; test.says != nil && got != len(test.says) ||
+				test.says == nil && reported != "" {
 				t.Errorf("reported: %s", reported)
 			}
 
@@ -57,14 +64,16 @@ func TestScheduleDoubts(t *testing.T) {
 				}
 			}
 
-			if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(morning.Add(30*time.Minute)) {
+			if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled ||
+				!s.Status.NextRun.Time.Equal(morning.Add(30*time.Minute)) {
 				t.Errorf("state %s, next run %s", s.Status.ScheduleState, s.Status.NextRun)
 			}
 
 			plan := d.Decide(s, lifecycle.Observed{}, morning.Add(30*time.Minute))
 			storedSchedule(t, s)
 
-			if again := toldBy(d, s, plan); len(plan.Actions) != 1 || !strings.HasPrefix(again, "Normal RunStarted: ") || strings.Contains(again, "\n") {
+			if again := toldBy(d, s, plan); len(plan.Actions) != 1 ||
+				!strings.HasPrefix(again, "Normal RunStarted: ") || strings.Contains(again, "\n") {
 				t.Errorf("when a run is due: %v, reported %s", plan.Actions, again)
 			}
 
@@ -82,11 +91,12 @@ func TestScheduleDoubts(t *testing.T) {
 // TestDoubtComesLater checks an edit that adds a second doubtful setting. The second one is reported, and the first one
 // is not reported again.
 func TestDoubtComesLater(t *testing.T) {
-	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
+	d, s := usual, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)
 
 	s.Spec.ConcurrencyPolicy, s.Generation = "Maybe", 2
-	if reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.HasPrefix(reported, "Warning UnknownConcurrencyPolicy: ") || strings.Contains(reported, "LocalTimeZone") {
+	if reported := toldBy(d, s, d.Decide(s, lifecycle.Observed{}, morning)); !strings.HasPrefix(reported,
+		"Warning UnknownConcurrencyPolicy: ") || strings.Contains(reported, "LocalTimeZone") {
 		t.Errorf("reported: %s", reported)
 	}
 
@@ -99,7 +109,7 @@ func TestDoubtComesLater(t *testing.T) {
 // TestLocalIsNoEdit checks that the time zones UTC and Local have the same meaning as no time zone. If one of them
 // replaces another, this is not an edit of the schedule, so no due run is dropped.
 func TestLocalIsNoEdit(t *testing.T) {
-	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
+	d, s := usual, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Local" })
 	d.Decide(s, lifecycle.Observed{}, morning)
 	s.Spec.TimeZone, s.Spec.Schedule, s.Generation = "UTC", "0  *   * * *", 2
 

@@ -26,7 +26,7 @@ func TestRefusalsDocument(t *testing.T) {
 		}
 
 		object.Namespace, object.UID = "jobs", "uid"
-		return Schedules{}.Review(object, morning)
+		return usual.Review(object, morning)
 	}
 	if faults := review().Faults; len(faults) > 0 {
 		t.Errorf("the valid object has the faults %v", faults)

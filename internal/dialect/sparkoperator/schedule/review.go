@@ -12,8 +12,8 @@ func (d Schedules) Review(s *v1beta2.ScheduledSparkApplication, now time.Time) (
 	var ofRun dialect.Review
 	_, doubts, unread := d.unchecked(s)
 
-	review.Faults = d.faults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError {
-		ofRun = d.application().Review(run, now)
+	review.Faults = d.specFaults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError {
+		ofRun = d.Runs.Review(run, now)
 		return ofRun.Faults
 	})
 	if len(review.Faults) > 0 {

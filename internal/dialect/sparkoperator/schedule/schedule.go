@@ -17,7 +17,6 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
 )
@@ -28,10 +27,18 @@ type Options struct {
 	// millis, seconds or minutes. Empty means seconds. Every tick is a whole number of seconds, and the other suitable
 	// units leave less room for the schedule's name.
 	TimestampPrecision string
-	// Applications are the options for the runs. A template is rejected for the same faults as its runs.
-	Applications application.Options
+	// Runs judges the runs. A template is rejected for the same faults as its runs.
+	Runs Runs
 	// Zones finds time zones by name. If it is nil, only UTC is known.
 	Zones schedule.Zones
+}
+
+// Runs is the part of the dialect of applications that judges the runs of a schedule.
+type Runs interface {
+	// Faults returns the errors in the spec that make every launch of the application impossible.
+	Faults(run *v1beta2.SparkApplication, now time.Time) []*dialect.FieldError
+	// Review returns the faults, the warnings and the pods of a launch of the application.
+	Review(run *v1beta2.SparkApplication, now time.Time) dialect.Review
 }
 
 // Schedules decides about ScheduledSparkApplications and renders their runs. It is pure: its methods read nothing but
@@ -67,7 +74,7 @@ func (d Schedules) Decide(s *v1beta2.ScheduledSparkApplication, seen lifecycle.O
 func (d Schedules) schedule(s *v1beta2.ScheduledSparkApplication, now time.Time) (want schedule.Schedule, doubts []lifecycle.Cause) {
 	want, doubts, unread := d.unchecked(s)
 	if s.OutOfBounds == "" {
-		want.Invalid = dialect.Invalid(d.faults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError { return d.application().Faults(run, now) }))
+		want.Invalid = dialect.Invalid(d.specFaults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError { return d.Runs.Faults(run, now) }))
 	}
 	return want, doubts
 }
@@ -82,7 +89,7 @@ func (d Schedules) unchecked(s *v1beta2.ScheduledSparkApplication) (want schedul
 		Created:    s.CreationTimestamp.Time,
 		Key:        bounds.Line(schedule.Key(spec.Schedule, spec.TimeZone)), // also of a schedule that is not valid
 		Generation: s.Generation,
-		Suspend:    spec.Suspend != nil && *spec.Suspend,
+		Suspend:    dialect.Suspended(spec.Suspend),
 		Successful: kept(spec.SuccessfulRunHistoryLimit),
 		Failed:     kept(spec.FailedRunHistoryLimit),
 		Jitter:     sparkoperator.Seconds(spec.JitterSeconds, 0),

@@ -23,6 +23,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/validate"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -80,12 +81,13 @@ func conditionsOf(conditions []metav1.Condition) string {
 // TestScheduleLife checks the status of an ordinary schedule during its life cycle. The status must have the fields and
 // values that tools of this API expect.
 func TestScheduleLife(t *testing.T) {
-	d, s := Schedules{}, nightly()
+	d, s := usual, nightly()
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
 	storedSchedule(t, s)
 
 	next := time.Date(2026, 2, 1, 11, 0, 0, 0, time.UTC)
-	if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(next) || plan.Actions != nil || plan.RequeueAfter != 10*time.Minute {
+	if s.Status.ScheduleState != v1beta2.ScheduleStateScheduled || !s.Status.NextRun.Time.Equal(next) ||
+		plan.Actions != nil || plan.RequeueAfter != 10*time.Minute {
 		t.Errorf("a new schedule: %+v, %+v", s.Status, plan)
 	}
 
@@ -97,11 +99,13 @@ func TestScheduleLife(t *testing.T) {
 	plan = d.Decide(s, lifecycle.Observed{}, now)
 	storedSchedule(t, s)
 
-	if diff := cmp.Diff([]lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "nightly-1769943600"}}, plan.Actions); diff != "" {
+	if diff := cmp.Diff([]lifecycle.Action{{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun,
+		Name: "nightly-1769943600"}}, plan.Actions); diff != "" {
 		t.Fatal(diff)
 	}
 
-	if st := s.Status; !st.LastRun.Time.Equal(next) || st.LastRunName != "nightly-1769943600" || !st.NextRun.Time.Equal(next.Add(time.Hour)) {
+	if st := s.Status; !st.LastRun.Time.Equal(next) || st.LastRunName != "nightly-1769943600" ||
+		!st.NextRun.Time.Equal(next.Add(time.Hour)) {
 		t.Errorf("after the first run: %+v", st)
 	}
 
@@ -120,7 +124,8 @@ func TestScheduleLife(t *testing.T) {
 	plan = d.Decide(s, seen, now.Add(time.Minute))
 	storedSchedule(t, s)
 
-	if diff := cmp.Diff([]string{"nightly-1769943600"}, s.Status.PastFailedRunNames); diff != "" || s.Status.PastSuccessfulRunNames != nil {
+	if diff := cmp.Diff([]string{"nightly-1769943600"}, s.Status.PastFailedRunNames); diff != "" ||
+		s.Status.PastSuccessfulRunNames != nil {
 		t.Errorf("%s\n%v", diff, s.Status.PastSuccessfulRunNames)
 	}
 
@@ -134,13 +139,16 @@ func TestScheduleLife(t *testing.T) {
 }
 
 func TestRenderRun(t *testing.T) {
-	d := Schedules{}
+	d := usual
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) {
-		s.Labels = map[string]string{"team": "data", sparkoperator.LabelScheduledAppName: "another", sparkoperator.LabelAppUID: "stolen", sparkoperator.LabelManaged: "false"}
-		s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "monday", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+		s.Labels = map[string]string{"team": "data", sparkoperator.LabelScheduledAppName: "another",
+			sparkoperator.LabelAppUID: "stolen", sparkoperator.LabelManaged: "false"}
+		s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "monday",
+			"kubectl.kubernetes.io/last-applied-configuration": "{}"}
 	})
 
-	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: "nightly-1769943600"})
+	run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun,
+		Name: "nightly-1769943600"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +159,8 @@ func TestRenderRun(t *testing.T) {
 			Name: "nightly-1769943600", Namespace: "jobs",
 			Labels:      map[string]string{"team": "data", sparkoperator.LabelScheduledAppName: "nightly"},
 			Annotations: map[string]string{v1beta2.ScheduledAtAnnotation: "2026-02-01T11:00:00Z"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "ScheduledSparkApplication", Name: "nightly",
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "sparkoperator.k8s.io/v1beta2",
+				Kind: "ScheduledSparkApplication", Name: "nightly",
 				UID: s.UID, BlockOwnerDeletion: new(true)}},
 		},
 		Spec: s.Spec.Template,
@@ -165,7 +174,9 @@ func TestRenderRun(t *testing.T) {
 		t.Error("a run's spec is the template itself")
 	}
 
-	asked, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: schedule.RequestName("nightly", string(s.UID), "monday")})
+	asked, err := d.RenderRun(s,
+		lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun,
+			Name: schedule.RequestName("nightly", string(s.UID), "monday")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +185,7 @@ func TestRenderRun(t *testing.T) {
 		t.Errorf("the requested run (-want +got):\n%s", diff)
 	}
 
-	if problems := application.Validate(run); len(problems) > 0 {
+	if problems := validate.Spec(run); len(problems) > 0 {
 		t.Errorf("a run is refused: %v", problems[0])
 	}
 }
@@ -184,16 +195,20 @@ func TestRunFacts(t *testing.T) {
 	for state, want := range map[v1beta2.ApplicationStateType]lifecycle.Outcome{
 		v1beta2.ApplicationStateNew: lifecycle.Undecided, v1beta2.ApplicationStateRunning: lifecycle.Undecided,
 		v1beta2.ApplicationStateSucceeding: lifecycle.Undecided, v1beta2.ApplicationStateFailing: lifecycle.Undecided,
-		v1beta2.ApplicationStateFailedSubmission: lifecycle.Undecided, v1beta2.ApplicationStateSuspended: lifecycle.Undecided,
-		v1beta2.ApplicationStateUnknown: lifecycle.Undecided, v1beta2.ApplicationStateInvalidating: lifecycle.Undecided,
-		v1beta2.ApplicationStateCompleted: lifecycle.Succeeded, v1beta2.ApplicationStateFailed: lifecycle.Failed,
+		v1beta2.ApplicationStateFailedSubmission: lifecycle.Undecided,
+		v1beta2.ApplicationStateSuspended:        lifecycle.Undecided,
+		v1beta2.ApplicationStateUnknown:          lifecycle.Undecided,
+		v1beta2.ApplicationStateInvalidating:     lifecycle.Undecided,
+		v1beta2.ApplicationStateCompleted:        lifecycle.Succeeded, v1beta2.ApplicationStateFailed: lifecycle.Failed,
 	} {
 		app := &v1beta2.SparkApplication{Spec: piSpec()}
 		app.Name = "pi"
-		app.CreationTimestamp, app.Status.AppState.State, app.Status.TerminationTime = metav1.NewTime(morning.Add(-time.Hour)), state, ended
+		app.CreationTimestamp, app.Status.AppState.State,
+			app.Status.TerminationTime = metav1.NewTime(morning.Add(-time.Hour)), state, ended
 
-		got := Schedules{}.RunFacts(app)
-		if got.Outcome != want || got.EndedAt.IsZero() != (want == lifecycle.Undecided) || got.Name != "pi" || got.Deleting {
+		got := usual.RunFacts(app)
+		if got.Outcome != want || got.EndedAt.IsZero() != (want == lifecycle.Undecided) || got.Name != "pi" ||
+			got.Deleting {
 			t.Errorf("%q: %+v, want %q", state, got, want)
 		}
 	}
@@ -202,7 +217,7 @@ func TestRunFacts(t *testing.T) {
 	app.Name = "pi"
 
 	app.DeletionTimestamp = &ended
-	if !(Schedules{}).RunFacts(app).Deleting {
+	if !usual.RunFacts(app).Deleting {
 		t.Error("a run that is being deleted is not reported")
 	}
 }
@@ -216,43 +231,54 @@ func TestScheduleRefusals(t *testing.T) {
 		says   string
 	}{
 		{"schedule", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "whenever" }, "spec.schedule: "},
-		{"seconds", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 * * * *" }, "spec.schedule: has 6 fields"},
-		{"never", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 30 2 *" }, "spec.schedule: is never due"},
+		{"seconds", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 * * * *" },
+			"spec.schedule: has 6 fields"},
+		{"never", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "0 0 30 2 *" },
+			"spec.schedule: is never due"},
 		{"zone", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.TimeZone = "Mars/Olympus" }, "spec.timeZone: "},
 		{"zone of the schedule", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "TZ=../../etc/passwd @daily" }, "spec.schedule: its time zone"},
-		{"kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(-1)) }, "spec.successfulRunHistoryLimit: -1"},
+		{"kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(-1)) },
+			"spec.successfulRunHistoryLimit: -1"},
 		{"too many kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.SuccessfulRunHistoryLimit = new(int32(1001)) }, "spec.successfulRunHistoryLimit: 1001"},
 		{"too many failures kept", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.FailedRunHistoryLimit = new(int32(math.MaxInt32)) }, "spec.failedRunHistoryLimit: "},
 		{"kept failures", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.FailedRunHistoryLimit = new(int32(math.MinInt32)) }, "spec.failedRunHistoryLimit: "},
-		{"deadline", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.StartingDeadlineSeconds = new(int64(-5)) }, "spec.startingDeadlineSeconds: -5"},
-		{"jitter", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.JitterSeconds = new(int64(-5)) }, "spec.jitterSeconds: -5"},
+		{"deadline", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.StartingDeadlineSeconds = new(int64(-5)) },
+			"spec.startingDeadlineSeconds: -5"},
+		{"jitter", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.JitterSeconds = new(int64(-5)) },
+			"spec.jitterSeconds: -5"},
 		{"template's conf", func(s *v1beta2.ScheduledSparkApplication) {
 			s.Spec.Template.SparkConf = map[string]string{"spark.master": "local"}
 		}, "spec.template.sparkConf[spark.master]: is not allowed"},
 		{"template's memory", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Template.Driver.Memory = new("lots") }, "spec.template.driver.memory: "},
-		{"template's image", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Template.Image = nil }, "spec.template."},
-		{"name", func(s *v1beta2.ScheduledSparkApplication) { s.Name = strings.Repeat("n", schedule.MaxName+1) }, "metadata.name: "},
+		{"template's image", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Template.Image = nil },
+			"spec.template."},
+		{"name", func(s *v1beta2.ScheduledSparkApplication) { s.Name = strings.Repeat("n", schedule.MaxName+1) },
+			"metadata.name: "},
 		{"name with a dot", func(s *v1beta2.ScheduledSparkApplication) { s.Name = "a.b" }, "metadata.name: "},
 	} {
 		t.Run(test.about, func(t *testing.T) {
-			d, s := Schedules{}, nightly(test.change)
+			d, s := usual, nightly(test.change)
 			s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"}
 			plan := d.Decide(s, lifecycle.Observed{}, morning.Add(2*time.Hour))
 			storedSchedule(t, s)
 
-			if s.Status.ScheduleState != v1beta2.ScheduleStateFailedValidation || !strings.Contains(s.Status.Reason, test.says) || !s.Status.NextRun.IsZero() {
-				t.Errorf("state %q, reason %q, next run %s; want one with %q", s.Status.ScheduleState, s.Status.Reason, s.Status.NextRun, test.says)
+			if s.Status.ScheduleState != v1beta2.ScheduleStateFailedValidation ||
+				!strings.Contains(s.Status.Reason, test.says) || !s.Status.NextRun.IsZero() {
+				t.Errorf("state %q, reason %q, next run %s; want one with %q", s.Status.ScheduleState, s.Status.Reason,
+					s.Status.NextRun, test.says)
 			}
 
 			if got := conditionsOf(s.Status.Conditions); got != "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)" {
 				t.Errorf("conditions %s", got)
 			}
 
-			if ready := meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionReady); !strings.Contains(ready.Message, test.says) {
+			if ready := meta.FindStatusCondition(s.Status.Conditions,
+				dialect.ConditionReady); !strings.Contains(ready.Message, test.says) {
 				t.Errorf("Ready says %q", ready.Message)
 			}
 
-			if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning InvalidSpec: ") || !strings.Contains(got, test.says) {
+			if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning InvalidSpec: ") ||
+				!strings.Contains(got, test.says) {
 				t.Errorf("reported: %s", got)
 			}
 
@@ -264,8 +290,10 @@ func TestScheduleRefusals(t *testing.T) {
 			mended.Status, mended.Generation = s.Status, 2
 
 			plan = d.Decide(mended, lifecycle.Observed{}, morning.Add(150*time.Minute))
-			if mended.Status.ScheduleState != v1beta2.ScheduleStateScheduled || mended.Status.Reason != "" || mended.Status.NextRun.IsZero() ||
-				conditionsOf(mended.Status.Conditions) != "Ready=True(Scheduled)" || !strings.Contains(toldBy(d, mended, plan), "Normal ScheduleValid: ") {
+			if mended.Status.ScheduleState != v1beta2.ScheduleStateScheduled || mended.Status.Reason != "" ||
+				mended.Status.NextRun.IsZero() ||
+				conditionsOf(mended.Status.Conditions) != "Ready=True(Scheduled)" ||
+				!strings.Contains(toldBy(d, mended, plan), "Normal ScheduleValid: ") {
 				t.Errorf("mended: %+v\n%s", mended.Status, toldBy(d, mended, plan))
 			}
 		})
@@ -280,7 +308,8 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 	}
 
 	for _, precision := range []string{"", "nanos", "micros", "millis", "seconds", "minutes"} {
-		d, s := Schedules{Options{TimestampPrecision: precision}}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Name = strings.Repeat("n", schedule.MaxName) })
+		d, s := Schedules{Options{Runs: usual.Runs, TimestampPrecision: precision}},
+			nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Name = strings.Repeat("n", schedule.MaxName) })
 		d.Decide(s, lifecycle.Observed{}, morning)
 
 		s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"}
@@ -289,12 +318,13 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 				name = s.Name + "-29499060"
 			}
 
-			run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun, Name: name})
+			run, err := d.RenderRun(s, lifecycle.Action{Verb: lifecycle.Create, Part: lifecycle.ScheduledRun,
+				Name: name})
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			if wrong := application.Validate(run); len(wrong) > 0 || len(name) > 63 {
+			if wrong := validate.Spec(run); len(wrong) > 0 || len(name) > 63 {
 				t.Errorf("%s: %v", name, wrong)
 			}
 
@@ -319,17 +349,20 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 
 		started := ""
 		for i := range 2 {
-			for _, action := range d.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(time.Duration(30+i)*time.Minute)).Actions {
+			for _, action := range d.Decide(s, lifecycle.Observed{Confirmed: true},
+				morning.Add(time.Duration(30+i)*time.Minute)).Actions {
 				started += " " + action.Name
 			}
 		}
 
-		if !strings.Contains(started, s.Name+"-now-") || !strings.Contains(started, s.Name+"-176994") && !strings.Contains(started, s.Name+"-29499060") {
+		if !strings.Contains(started, s.Name+"-now-") || !strings.Contains(started, s.Name+"-176994") &&
+			!strings.Contains(started, s.Name+"-29499060") {
 			t.Errorf("%s: started%s", precision, started)
 		}
 
 		s.Name += "n"
-		if wrong := d.Validate(s, morning); len(wrong) == 0 || wrong[0].Field != "metadata.name" || !strings.Contains(wrong[0].Message, "use at most 52 lower case letters") {
+		if wrong := d.Validate(s, morning); len(wrong) == 0 || wrong[0].Field != "metadata.name" ||
+			!strings.Contains(wrong[0].Message, "use at most 52 lower case letters") {
 			t.Errorf("a name that is too long: %v", wrong)
 		}
 	}
@@ -338,7 +371,7 @@ func TestScheduleIsNotRefusedForTheLongestName(t *testing.T) {
 // TestUnknownPolicy checks that an unknown concurrency policy is reported, and that no second run starts while a run is
 // active.
 func TestUnknownPolicy(t *testing.T) {
-	d, s := Schedules{}, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" })
+	d, s := usual, nightly(func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = "Maybe" })
 	plan := d.Decide(s, lifecycle.Observed{}, morning)
 	storedSchedule(t, s)
 
@@ -346,12 +379,14 @@ func TestUnknownPolicy(t *testing.T) {
 		t.Error(got)
 	}
 
-	if got := toldBy(d, s, plan); !strings.HasPrefix(got, "Warning UnknownConcurrencyPolicy: spec.concurrencyPolicy: \"Maybe\"") {
+	if got := toldBy(d, s, plan); !strings.HasPrefix(got,
+		"Warning UnknownConcurrencyPolicy: spec.concurrencyPolicy: \"Maybe\"") {
 		t.Error(got)
 	}
 
 	going := lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other", CreatedAt: morning}}}
-	if plan = d.Decide(s, going, morning.Add(time.Hour)); plan.Actions != nil || toldBy(d, s, plan) != "Normal RunWaiting: run nightly-1769943600 waits until no other run is active: other" {
+	if plan = d.Decide(s, going, morning.Add(time.Hour)); plan.Actions != nil ||
+		toldBy(d, s, plan) != "Normal RunWaiting: run nightly-1769943600 waits until no other run is active: other" {
 		t.Errorf("%v %s", plan.Actions, toldBy(d, s, plan))
 	}
 }
@@ -364,14 +399,20 @@ func TestScheduleConditions(t *testing.T) {
 		seen   lifecycle.Observed
 		want   string
 	}{
-		{"suspended", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend = new(true) }, lifecycle.Observed{}, "Ready=False(Suspended) Suspended=True(Suspended)"},
-		{"suspended and wrong", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend, s.Spec.Schedule = new(true), "x" }, lifecycle.Observed{},
+		{"suspended", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend = new(true) }, lifecycle.Observed{},
+			"Ready=False(Suspended) Suspended=True(Suspended)"},
+		{"suspended and wrong", func(s *v1beta2.ScheduledSparkApplication) {
+			s.Spec.Suspend,
+				s.Spec.Schedule = new(true), "x"
+		}, lifecycle.Observed{},
 			"Ready=False(InvalidSpec) Stalled=True(InvalidSpec) Suspended=True(Suspended)"},
-		{"refused", nil, lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}},
+		{"refused", nil, lifecycle.Observed{Confirmed: true,
+			Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "q"}},
 			"Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)"},
 		{"transient error", nil, lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "w"}}}, "Ready=False(Timeout) Reconciling=True(Timeout)"},
 		{"replacing", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyReplace },
-			lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other"}}}, "Ready=True(Replacing) Reconciling=True(Replacing)"},
+			lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other"}}},
+			"Ready=True(Replacing) Reconciling=True(Replacing)"},
 		{"forbidden", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.ConcurrencyPolicy = v1beta2.ConcurrencyForbid },
 			lifecycle.Observed{Runs: []lifecycle.Run{{Name: "other"}}}, "Ready=True(RunWaiting)"},
 	} {
@@ -380,8 +421,8 @@ func TestScheduleConditions(t *testing.T) {
 			test.change(s)
 		}
 
-		Schedules{}.Decide(s, lifecycle.Observed{}, morning)
-		Schedules{}.Decide(s, test.seen, late)
+		usual.Decide(s, lifecycle.Observed{}, morning)
+		usual.Decide(s, test.seen, late)
 
 		if got := conditionsOf(s.Status.Conditions); got != test.want {
 			t.Errorf("%s: %s, want %s", test.about, got, test.want)
@@ -394,7 +435,8 @@ func TestScheduleConditions(t *testing.T) {
 func TestScheduleIsTakenOver(t *testing.T) {
 	last, next := metav1.NewTime(morning.Add(-30*time.Minute)), metav1.NewTime(morning.Add(30*time.Minute))
 
-	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next, LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
+	left := v1beta2.ScheduledSparkApplicationStatus{LastRun: last, NextRun: next,
+		LastRunName: "nightly-1769940000123456789", ScheduleState: v1beta2.ScheduleStateScheduled,
 		PastSuccessfulRunNames: []string{"nightly-1769940000123456789"}}
 	for _, test := range []struct {
 		about  string
@@ -407,13 +449,20 @@ func TestScheduleIsTakenOver(t *testing.T) {
 		{"before the next run", nil, nil, -10 * time.Minute, "", next.Time},
 		{"5 minutes after the next run", nil, nil, 5 * time.Minute, "nightly-1769943600", next.Add(time.Hour)},
 		{"after five missed runs", nil, nil, 5 * time.Hour, "nightly-1769961600", next.Add(6 * time.Hour)},
-		{"the other operator created the run but did not store it", nil, []lifecycle.Run{{Name: "nightly-1769943600234567890", CreatedAt: next.Time}}, 5 * time.Minute, "", next.Add(time.Hour)},
-		{"an edit that the other operator did not process", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "*/10 * * * *" }, nil, -15 * time.Minute, "", next.Add(-10 * time.Minute)},
-		{"an interval", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "@every 1h" }, nil, time.Second, "nightly-1769943600", next.Add(time.Hour)},
+		{"the other operator created the run but did not store it", nil,
+			[]lifecycle.Run{{Name: "nightly-1769943600234567890", CreatedAt: next.Time}}, 5 * time.Minute, "",
+			next.Add(time.Hour)},
+		{"an edit that the other operator did not process",
+			func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "*/10 * * * *" }, nil, -15 * time.Minute, "",
+			next.Add(-10 * time.Minute)},
+		{"an interval", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Schedule = "@every 1h" }, nil, time.Second,
+			"nightly-1769943600", next.Add(time.Hour)},
 		{"the other operator rejected the spec", func(s *v1beta2.ScheduledSparkApplication) {
-			s.Status = v1beta2.ScheduledSparkApplicationStatus{ScheduleState: v1beta2.ScheduleStateFailedValidation, Reason: "x"}
+			s.Status = v1beta2.ScheduledSparkApplicationStatus{ScheduleState: v1beta2.ScheduleStateFailedValidation,
+				Reason: "x"}
 		}, nil, 5 * time.Hour, "", next.Add(6 * time.Hour)},
-		{"suspended", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend = new(true) }, nil, 5 * time.Hour, "", time.Time{}},
+		{"suspended", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend = new(true) }, nil, 5 * time.Hour, "",
+			time.Time{}},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			s := nightly()
@@ -429,14 +478,14 @@ func TestScheduleIsTakenOver(t *testing.T) {
 			reported := ""
 			for range 3 { // further passes, because a pass may request a live read first
 				seen := lifecycle.Observed{Runs: test.runs, Confirmed: true}
-				plan := Schedules{}.Decide(s, seen, now)
+				plan := usual.Decide(s, seen, now)
 				storedSchedule(t, s)
 
 				for _, a := range plan.Actions {
 					start = append(start, a.Name)
 				}
 
-				reported += toldBy(Schedules{}, s, plan)
+				reported += toldBy(usual, s, plan)
 			}
 
 			if got := strings.Join(start, " "); got != test.start {
@@ -460,7 +509,7 @@ func TestScheduleLawOverLives(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(effort.Count(t, 12)) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		d := Schedules{Options{TimestampPrecision: []string{"", "nanos", "minutes"}[r.IntN(3)]}}
+		d := Schedules{Options{Runs: usual.Runs, TimestampPrecision: []string{"", "nanos", "minutes"}[r.IntN(3)]}}
 		s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.UID = types.UID(fmt.Sprint("u", seed)) })
 
 		now := morning
@@ -490,7 +539,8 @@ func TestScheduleLawOverLives(t *testing.T) {
 		}
 	}
 
-	for _, reason := range []string{schedule.ReasonStarted, schedule.ReasonFailed, schedule.ReasonRefused, schedule.ReasonMissed, schedule.ReasonEdited,
+	for _, reason := range []string{schedule.ReasonStarted, schedule.ReasonFailed, schedule.ReasonRefused,
+		schedule.ReasonMissed, schedule.ReasonEdited,
 		schedule.ReasonSuspended, lifecycle.ReasonInvalid} {
 		if reasons[reason] == 0 {
 			t.Errorf("no life came to %s: %v", reason, reasons)
@@ -520,7 +570,9 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 	seen := lifecycle.Observed{Confirmed: r.IntN(2) == 0}
 	if name := s.Status.LastRunName; name != "" && r.IntN(4) > 0 {
 		outcomes := []lifecycle.Outcome{lifecycle.Undecided, lifecycle.Succeeded, lifecycle.Failed}
-		seen.Runs = append(seen.Runs, lifecycle.Run{Name: name, CreatedAt: now.Add(-time.Minute).Truncate(time.Second), Outcome: outcomes[r.IntN(3)], Deleting: r.IntN(5) == 0})
+		seen.Runs = append(seen.Runs,
+			lifecycle.Run{Name: name, CreatedAt: now.Add(-time.Minute).Truncate(time.Second),
+				Outcome: outcomes[r.IntN(3)], Deleting: r.IntN(5) == 0})
 	}
 
 	if r.IntN(6) == 0 {
@@ -528,7 +580,8 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 	}
 
 	if r.IntN(9) == 0 {
-		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: fmt.Sprint(r.Int())}, Since: now}
+		seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout",
+			Message: fmt.Sprint(r.Int())}, Since: now}
 	}
 	return seen
 }
@@ -536,7 +589,8 @@ func runsAt(r *rand.Rand, s *v1beta2.ScheduledSparkApplication, now time.Time) l
 // checkSchedule checks that the API server would accept the conditions, and that the state and the reason of the status
 // are consistent. It then decides a second time. If this decision contains no actions and no notices, it must leave the
 // status unchanged.
-func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed, now time.Time) {
+func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplication, seen lifecycle.Observed,
+	now time.Time) {
 	t.Helper()
 
 	for _, c := range s.Status.Conditions {
@@ -545,7 +599,8 @@ func checkSchedule(t *testing.T, d Schedules, s *v1beta2.ScheduledSparkApplicati
 		}
 	}
 
-	if meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionReady) == nil || (s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation) != (s.Status.Reason != "") {
+	if meta.FindStatusCondition(s.Status.Conditions, dialect.ConditionReady) == nil ||
+		(s.Status.ScheduleState == v1beta2.ScheduleStateFailedValidation) != (s.Status.Reason != "") {
 		t.Fatalf("%+v", s.Status)
 	}
 
@@ -570,17 +625,23 @@ func TestScheduleIsBeingDeleted(t *testing.T) {
 	gone := metav1.NewTime(morning)
 	s := nightly(func(s *v1beta2.ScheduledSparkApplication) { s.DeletionTimestamp = &gone })
 
-	plan := Schedules{}.Decide(s, lifecycle.Observed{Runs: []lifecycle.Run{{Name: "x", Outcome: lifecycle.Failed}}}, morning.Add(5*time.Hour))
+	plan := usual.Decide(s, lifecycle.Observed{Runs: []lifecycle.Run{{Name: "x", Outcome: lifecycle.Failed}}},
+		morning.Add(5*time.Hour))
 	if diff := cmp.Diff(lifecycle.Plan{}, plan); diff != "" || s.Status.ScheduleState != "" {
 		t.Errorf("%s %+v", diff, s.Status)
 	}
 }
 
+// usual has the usual options.
+var usual = Schedules{Options{Runs: application.Dialect{}}}
+
 // piSpec returns the spec of a small application.
 func piSpec() v1beta2.SparkApplicationSpec {
 	spec := v1beta2.SparkApplicationSpec{
-		Type: v1beta2.SparkApplicationTypeJava, Mode: v1beta2.DeployModeCluster, SparkVersion: "4.1.4", Image: new("spark:4.1.4"),
-		MainClass: new("org.apache.spark.examples.SparkPi"), MainApplicationFile: "local:///opt/spark/examples/jars/spark-examples.jar",
+		Type: v1beta2.SparkApplicationTypeJava, Mode: v1beta2.DeployModeCluster, SparkVersion: "4.1.4",
+		Image:               new("spark:4.1.4"),
+		MainClass:           new("org.apache.spark.examples.SparkPi"),
+		MainApplicationFile: "local:///opt/spark/examples/jars/spark-examples.jar",
 	}
 	spec.Executor.Instances = new(int32(2))
 	return spec

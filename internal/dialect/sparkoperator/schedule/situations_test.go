@@ -19,7 +19,8 @@ func TestScheduleSituations(t *testing.T) {
 	type app = v1beta2.ScheduledSparkApplication
 	going := lifecycle.Run{Name: "nightly-1", UID: "1", CreatedAt: morning}
 	ended := func(outcome lifecycle.Outcome) lifecycle.Run {
-		return lifecycle.Run{Name: "nightly-1769943600", UID: "2", CreatedAt: morning.Add(30 * time.Minute), Outcome: outcome, EndedAt: morning.Add(40 * time.Minute)}
+		return lifecycle.Run{Name: "nightly-1769943600", UID: "2", CreatedAt: morning.Add(30 * time.Minute),
+			Outcome: outcome, EndedAt: morning.Add(40 * time.Minute)}
 	}
 
 	policy := func(p v1beta2.ConcurrencyPolicy) func(*app) {
@@ -39,57 +40,97 @@ func TestScheduleSituations(t *testing.T) {
 	}{
 		{about: "nothing is due", after: 10 * time.Minute, conditions: ready, next: 30 * time.Minute},
 		{about: "a run is due", after: 30 * time.Minute, do: "Create nightly-1769943600", conditions: ready,
-			reported: []string{"Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z"}, next: 90 * time.Minute},
-		{about: "another run is active under Allow", change: policy(v1beta2.ConcurrencyAllow), after: 30 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			do: "Create nightly-1769943600", conditions: ready, reported: []string{"Normal RunStarted: "}, next: 90 * time.Minute},
-		{about: "three times were missed", after: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true}, do: "Create nightly-1769950800", conditions: ready,
-			reported: []string{"Warning RunsMissed: ", "Normal RunStarted: run nightly-1769950800 "}, next: 210 * time.Minute},
-		{about: "the deadline has passed", change: func(s *app) { s.Spec.StartingDeadlineSeconds = new(int64(60)) }, after: 45 * time.Minute,
-			seen: lifecycle.Observed{Confirmed: true}, conditions: ready, reported: []string{"Warning RunSkipped: "}, next: 90 * time.Minute},
+			reported: []string{"Normal RunStarted: run nightly-1769943600 is the run of 2026-02-01T11:00:00Z"},
+			next:     90 * time.Minute},
+		{about: "another run is active under Allow", change: policy(v1beta2.ConcurrencyAllow), after: 30 * time.Minute,
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+			do:   "Create nightly-1769943600", conditions: ready, reported: []string{"Normal RunStarted: "},
+			next: 90 * time.Minute},
+		{about: "three times were missed", after: 3 * time.Hour, seen: lifecycle.Observed{Confirmed: true},
+			do: "Create nightly-1769950800", conditions: ready,
+			reported: []string{"Warning RunsMissed: ", "Normal RunStarted: run nightly-1769950800 "},
+			next:     210 * time.Minute},
+		{about: "the deadline has passed", change: func(s *app) { s.Spec.StartingDeadlineSeconds = new(int64(60)) },
+			after: 45 * time.Minute,
+			seen:  lifecycle.Observed{Confirmed: true}, conditions: ready, reported: []string{"Warning RunSkipped: "},
+			next: 90 * time.Minute},
 		{about: "no deadline, written as a number", change: func(s *app) {
-			s.Spec.StartingDeadlineSeconds, s.Spec.ConcurrencyPolicy = new(int64(math.MaxInt64)), v1beta2.ConcurrencyForbid
+			s.Spec.StartingDeadlineSeconds, s.Spec.ConcurrencyPolicy = new(int64(math.MaxInt64)),
+				v1beta2.ConcurrencyForbid
 		},
-			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}}, conditions: "Ready=True(RunWaiting)",
-			reported: []string{"Normal RunWaiting: run nightly-1769943600 "}, next: 30 * time.Minute},
-		{about: "another run is active under Forbid", change: policy(v1beta2.ConcurrencyForbid), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			conditions: "Ready=True(RunWaiting)", reported: []string{"Normal RunWaiting: run nightly-1769943600 waits until no other run is active: nightly-1"}, next: 30 * time.Minute},
-		{about: "another run is active under Replace", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
-			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", reported: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
-		{about: "the replaced run is being deleted", change: policy(v1beta2.ConcurrencyReplace), after: 31 * time.Minute,
-			seen:       lifecycle.Observed{Runs: []lifecycle.Run{{Name: "nightly-1", UID: "1", CreatedAt: morning, Deleting: true}}},
+			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+			conditions: "Ready=True(RunWaiting)",
+			reported:   []string{"Normal RunWaiting: run nightly-1769943600 "}, next: 30 * time.Minute},
+		{about: "another run is active under Forbid", change: policy(v1beta2.ConcurrencyForbid),
+			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+			conditions: "Ready=True(RunWaiting)",
+			reported:   []string{"Normal RunWaiting: run nightly-1769943600 waits until no other run is active: nightly-1"}, next: 30 * time.Minute},
+		{about: "another run is active under Replace", change: policy(v1beta2.ConcurrencyReplace),
+			after: 31 * time.Minute, seen: lifecycle.Observed{Runs: []lifecycle.Run{going}},
+			then: "Delete nightly-1", conditions: "Ready=True(Replacing) Reconciling=True(Replacing)",
+			reported: []string{"Normal RunReplaced: run nightly-1 "}, next: 30 * time.Minute},
+		{about: "the replaced run is being deleted", change: policy(v1beta2.ConcurrencyReplace),
+			after: 31 * time.Minute,
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{{Name: "nightly-1", UID: "1", CreatedAt: morning,
+				Deleting: true}}},
 			conditions: "Ready=True(Replacing) Reconciling=True(Replacing)", next: 30 * time.Minute},
-		{about: "the run is rejected", after: 30 * time.Minute, seen: lifecycle.Observed{Confirmed: true, Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
-			conditions: "Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)", reported: []string{"Warning RunRefused: run nightly-1769943600 "}, next: 30 * time.Minute},
+		{about: "the run is rejected", after: 30 * time.Minute,
+			seen: lifecycle.Observed{Confirmed: true,
+				Rejection: &lifecycle.Cause{Reason: "QuotaExceeded", Message: "no room"}},
+			conditions: "Ready=False(QuotaExceeded) Reconciling=True(QuotaExceeded)",
+			reported:   []string{"Warning RunRefused: run nightly-1769943600 "}, next: 30 * time.Minute},
 		{about: "it is suspended", edit: func(s *app) { s.Spec.Suspend = new(true) }, after: 31 * time.Minute,
-			conditions: "Ready=False(Suspended) Suspended=True(Suspended)", reported: []string{"Normal ScheduleSuspended: "}},
-		{about: "a run is requested while suspended", change: func(s *app) { s.Spec.Suspend = new(true) }, after: time.Minute,
-			edit: func(s *app) { s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"} }, seen: lifecycle.Observed{Confirmed: true},
-			do: "Create nightly-now-", conditions: "Ready=False(Suspended) Suspended=True(Suspended)", reported: []string{"Normal RunStarted: run nightly-now-"}},
-		{about: "it is resumed", change: func(s *app) { s.Spec.Suspend = new(true) }, edit: func(s *app) { s.Spec.Suspend = nil }, after: 10 * time.Minute,
+			conditions: "Ready=False(Suspended) Suspended=True(Suspended)",
+			reported:   []string{"Normal ScheduleSuspended: "}},
+		{about: "a run is requested while suspended", change: func(s *app) { s.Spec.Suspend = new(true) },
+			after: time.Minute,
+			edit:  func(s *app) { s.Annotations = map[string]string{v1beta2.RunNowAnnotation: "1"} },
+			seen:  lifecycle.Observed{Confirmed: true},
+			do:    "Create nightly-now-", conditions: "Ready=False(Suspended) Suspended=True(Suspended)",
+			reported: []string{"Normal RunStarted: run nightly-now-"}},
+		{about: "it is resumed", change: func(s *app) { s.Spec.Suspend = new(true) },
+			edit: func(s *app) { s.Spec.Suspend = nil }, after: 10 * time.Minute,
 			conditions: ready, reported: []string{"Normal ScheduleResumed: "}, next: 30 * time.Minute},
-		{about: "its schedule is edited", edit: func(s *app) { s.Spec.Schedule = "15 * * * *" }, after: 31 * time.Minute, conditions: ready,
+		{about: "its schedule is edited", edit: func(s *app) { s.Spec.Schedule = "15 * * * *" },
+			after: 31 * time.Minute, conditions: ready,
 			reported: []string{"Normal ScheduleChanged: "}, next: 45 * time.Minute},
-		{about: "its zone is edited", edit: func(s *app) { s.Spec.TimeZone = "Asia/Kolkata" }, after: 10 * time.Minute, conditions: ready,
-			reported: []string{"Normal ScheduleChanged: "}, next: time.Hour},
-		{about: "an edit makes its schedule invalid", edit: func(s *app) { s.Spec.Schedule = "61 * * * *" }, after: 10 * time.Minute,
-			conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)", reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" `}},
+		{about: "its zone is edited", edit: func(s *app) { s.Spec.TimeZone = "Asia/Kolkata" }, after: 10 * time.Minute,
+			conditions: ready,
+			reported:   []string{"Normal ScheduleChanged: "}, next: time.Hour},
+		{about: "an edit makes its schedule invalid", edit: func(s *app) { s.Spec.Schedule = "61 * * * *" },
+			after:      10 * time.Minute,
+			conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)",
+			reported:   []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" `}},
 		{about: "an edit makes several fields invalid", edit: func(s *app) {
-			s.Spec.Schedule, s.Spec.TimeZone, s.Spec.JitterSeconds, s.Spec.Template.Image = "61 * * * *", "", new(int64(-1)), nil
+			s.Spec.Schedule, s.Spec.TimeZone, s.Spec.JitterSeconds, s.Spec.Template.Image = "61 * * * *", "",
+				new(int64(-1)), nil
 		}, after: 10 * time.Minute, conditions: "Ready=False(InvalidSpec) Stalled=True(InvalidSpec)",
-			reported: []string{"Normal ScheduleChanged: ", `Warning InvalidSpec: spec.schedule: minute "61" is not from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
-		{about: "it is invalid and its policy unknown", change: policy("Maybe"), edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
-			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)", reported: []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
-		{about: "the API server fails", after: 31 * time.Minute, seen: lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
+			reported: []string{"Normal ScheduleChanged: ",
+				`Warning InvalidSpec: spec.schedule: minute "61" is not from 0 to 59; spec.jitterSeconds: -1 is below zero; 0 starts runs on time; spec.template.`}},
+		{about: "it is invalid and its policy unknown", change: policy("Maybe"),
+			edit: func(s *app) { s.Spec.Schedule = "" }, after: 10 * time.Minute,
+			conditions: "Ready=False(InvalidSpec) Degraded=True(UnknownConcurrencyPolicy) Stalled=True(InvalidSpec)",
+			reported:   []string{"Normal ScheduleChanged: ", "Warning InvalidSpec: spec.schedule: is empty"}},
+		{about: "the API server fails", after: 31 * time.Minute,
+			seen:       lifecycle.Observed{TransientError: &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "Timeout", Message: "slow"}, Since: morning}},
 			conditions: "Ready=False(Timeout) Reconciling=True(Timeout)", next: 30 * time.Minute},
 		{about: "the clock went back", after: -2 * time.Hour, edit: func(s *app) {
 			s.Status.Operator.LastTick = dialect.EncodeTime(morning.Add(-30 * time.Minute))
-		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)", reported: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
-		{about: "its run ended well", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Succeeded)}},
-			conditions: ready, reported: []string{"Normal RunCompleted: run nightly-1769943600 "}, next: 90 * time.Minute},
-		{about: "its run failed", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) }, seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}},
-			conditions: ready, reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
-		{about: "its run ended, and no run is kept", change: func(s *app) { s.Spec.FailedRunHistoryLimit = new(int32(0)) }, after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
-			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}}, then: "Delete nightly-1769943600", conditions: ready,
+		}, conditions: "Ready=False(ClockWentBack) Reconciling=True(ClockWentBack)",
+			reported: []string{"Warning ClockWentBack: "}, next: 30 * time.Minute},
+		{about: "its run ended well", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
+			seen:       lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Succeeded)}},
+			conditions: ready, reported: []string{"Normal RunCompleted: run nightly-1769943600 "},
+			next: 90 * time.Minute},
+		{about: "its run failed", after: 45 * time.Minute, edit: func(s *app) { startedBefore(s) },
+			seen:       lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}},
+			conditions: ready, reported: []string{"Warning RunFailed: run nightly-1769943600 "},
+			next: 90 * time.Minute},
+		{about: "its run ended, and no run is kept",
+			change: func(s *app) { s.Spec.FailedRunHistoryLimit = new(int32(0)) }, after: 45 * time.Minute,
+			edit: func(s *app) { startedBefore(s) },
+			seen: lifecycle.Observed{Runs: []lifecycle.Run{ended(lifecycle.Failed)}}, then: "Delete nightly-1769943600",
+			conditions: ready,
 			// The run is deleted only after its end was stored, so that the event about its end is not lost.
 			reported: []string{"Warning RunFailed: run nightly-1769943600 "}, next: 90 * time.Minute},
 	} {
@@ -99,7 +140,7 @@ func TestScheduleSituations(t *testing.T) {
 				change = append(change, test.change)
 			}
 
-			d, s := Schedules{Options{Zones: time.LoadLocation}}, nightly(change...)
+			d, s := Schedules{Options{Runs: usual.Runs, Zones: time.LoadLocation}}, nightly(change...)
 			d.Decide(s, lifecycle.Observed{}, morning)
 			storedSchedule(t, s)
 
@@ -111,7 +152,8 @@ func TestScheduleSituations(t *testing.T) {
 			plan := d.Decide(s, test.seen, morning.Add(test.after))
 			storedSchedule(t, s)
 
-			if got := doneBy(plan); got != test.do && (!strings.HasSuffix(test.do, "-") || !strings.HasPrefix(got, test.do)) {
+			if got := doneBy(plan); got != test.do &&
+				(!strings.HasSuffix(test.do, "-") || !strings.HasPrefix(got, test.do)) {
 				t.Errorf("actions %q, want %q", got, test.do)
 			}
 
@@ -135,7 +177,8 @@ func TestScheduleSituations(t *testing.T) {
 			}
 
 			if test.then != "" {
-				if again := d.Decide(s.DeepCopy(), test.seen, morning.Add(test.after+plan.RequeueAfter)); doneBy(again) != test.then {
+				if again := d.Decide(s.DeepCopy(), test.seen,
+					morning.Add(test.after+plan.RequeueAfter)); doneBy(again) != test.then {
 					t.Errorf("actions of the pass after that %q, want %q", doneBy(again), test.then)
 				}
 			}
@@ -159,7 +202,7 @@ func doneBy(plan lifecycle.Plan) string {
 
 // startedBefore changes the status as an earlier pass does when it starts the run of 11:00.
 func startedBefore(s *v1beta2.ScheduledSparkApplication) {
-	Schedules{}.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(30*time.Minute))
+	usual.Decide(s, lifecycle.Observed{Confirmed: true}, morning.Add(30*time.Minute))
 }
 
 // checkTold checks that there is one event for each wanted text, and that each event begins with its text.

@@ -9,7 +9,6 @@ import (
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
-	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
 )
@@ -19,18 +18,13 @@ import (
 // An unknown concurrency policy is not an error (see policy).
 func (d Schedules) Validate(s *v1beta2.ScheduledSparkApplication, now time.Time) []*dialect.FieldError {
 	_, unread := schedule.Parse(s.Spec.Schedule, s.Spec.TimeZone, d.Zones)
-	return d.faults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError { return d.application().Faults(run, now) })
+	return d.specFaults(s, unread, func(run *v1beta2.SparkApplication) []*dialect.FieldError { return d.Runs.Faults(run, now) })
 }
 
-// application returns the dialect of the schedule's runs.
-func (d Schedules) application() application.Dialect {
-	return application.Dialect{Options: d.Applications}
-}
-
-// faults returns the errors for Validate. The parameter unread is the error from parsing the schedule's times, or nil
-// if the times are valid. It is a parameter because the caller has already parsed the times. The parameter ofRun
+// specFaults returns the errors for Validate. The parameter unread is the error from parsing the schedule's times, or
+// nil if the times are valid. It is a parameter because the caller has already parsed the times. The parameter ofRun
 // returns the errors of a run, which is costly to render.
-func (d Schedules) faults(s *v1beta2.ScheduledSparkApplication, unread error, ofRun func(*v1beta2.SparkApplication) []*dialect.FieldError) []*dialect.FieldError {
+func (d Schedules) specFaults(s *v1beta2.ScheduledSparkApplication, unread error, ofRun func(*v1beta2.SparkApplication) []*dialect.FieldError) []*dialect.FieldError {
 	if wrong := dialect.OutOfBounds(s.OutOfBounds); wrong != nil {
 		return wrong
 	}

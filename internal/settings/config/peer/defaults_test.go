@@ -31,7 +31,8 @@ func TestPropertiesOfApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(c.Defaults) != 2 || c.Defaults[0].Name != propertiesEntry || c.Defaults[1].Name != "own" || c.Controller.Workers != 7 {
+	if len(c.Defaults) != 2 || c.Defaults[0].Name != propertiesEntry || c.Defaults[1].Name != "own" ||
+		c.Controller.Workers != 7 {
 		t.Fatalf("the defaults are %+v", c.Defaults)
 	}
 
@@ -44,7 +45,8 @@ func TestPropertiesOfApplications(t *testing.T) {
 		reported[u.Name] = u.Why
 	}
 
-	if len(reported) != 3 || !strings.Contains(reported["spark.master"], "cannot be a default") || reported["spark.kubernetes.operator.unknown"] == "" || reported["spark.metrics.conf.x"] == "" {
+	if len(reported) != 3 || !strings.Contains(reported["spark.master"], "cannot be a default") ||
+		reported["spark.kubernetes.operator.unknown"] == "" || reported["spark.metrics.conf.x"] == "" {
 		t.Errorf("without effect are %v", reported)
 	}
 }

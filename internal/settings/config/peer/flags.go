@@ -30,7 +30,7 @@ type Flags struct {
 type Unused struct {
 	// Name is the name of the flag, without hyphens, or of the property.
 	Name string
-	// Why is the reason why the flag or property has no effect.
+	// Why is the reason why the flag or property has no effect, or not the whole effect.
 	Why string
 	// Property is true for a property and false for a flag.
 	Property bool

@@ -48,47 +48,67 @@ func TestFlagsAreAliases(t *testing.T) {
 		{"--namespaces=a --namespace-selector=spark=enabled", func(c *config.Configuration) {
 			c.Namespaces = config.Namespaces{Names: []string{"a"}, Selector: "spark=enabled"}
 		}},
-		{`--namespaces="" --namespace-selector=spark=enabled`, func(c *config.Configuration) { c.Namespaces.Selector = "spark=enabled" }},
-		{"--cache-sync-timeout=30s", func(c *config.Configuration) { c.Controller.CacheSyncTimeout.Duration = 30 * time.Second }},
-		{"--max-tracked-executor-per-app=5", func(c *config.Configuration) { c.Application.MaxTrackedExecutorPerApp = new(int32(5)) }},
-		{"--default-time-to-live-seconds=60", func(c *config.Configuration) { c.Application.DefaultTimeToLiveSeconds = 60 }},
-		{"--driver-pod-creation-grace-period=3s", func(c *config.Configuration) { c.Application.DriverPodCreationGracePeriod.Duration = 3 * time.Second }},
+		{`--namespaces="" --namespace-selector=spark=enabled`,
+			func(c *config.Configuration) { c.Namespaces.Selector = "spark=enabled" }},
+		{"--cache-sync-timeout=30s",
+			func(c *config.Configuration) { c.Controller.CacheSyncTimeout.Duration = 30 * time.Second }},
+		{"--max-tracked-executor-per-app=5",
+			func(c *config.Configuration) { c.Application.MaxTrackedExecutorPerApp = new(int32(5)) }},
+		{"--default-time-to-live-seconds=60",
+			func(c *config.Configuration) { c.Application.DefaultTimeToLiveSeconds = 60 }},
+		{"--driver-pod-creation-grace-period=3s",
+			func(c *config.Configuration) { c.Application.DriverPodCreationGracePeriod.Duration = 3 * time.Second }},
 		{"--enable-ui-service=false", func(c *config.Configuration) { c.UI.Service = new(false) }},
 		{`--ingress-url-format={{$appName}}.example.com/{{$appNamespace}} --ingress-class-name=nginx --ingress-annotations={"a":"b"} --ingress-tls=[{"hosts":["x.example.com"],"secretName":"s"}]`,
 			func(c *config.Configuration) {
-				c.UI.Ingress = config.UIIngress{Enabled: new(true), URLFormat: "{{$appName}}.example.com/{{$appNamespace}}", ClassName: "nginx", Annotations: map[string]string{"a": "b"},
-					TLS: []networkingv1.IngressTLS{{Hosts: []string{"x.example.com"}, SecretName: "s"}}}
+				c.UI.Ingress = config.UIIngress{Enabled: new(true),
+					URLFormat: "{{$appName}}.example.com/{{$appNamespace}}", ClassName: "nginx",
+					Annotations: map[string]string{"a": "b"},
+					TLS:         []networkingv1.IngressTLS{{Hosts: []string{"x.example.com"}, SecretName: "s"}}}
 			}},
-		{"--ingress-url-format= --ingress-class-name= --ingress-annotations= --ingress-tls=", func(*config.Configuration) {}},
-		{"--enable-batch-scheduler --default-batch-scheduler=volcano --kube-scheduler-names=a,b", func(c *config.Configuration) {
-			c.BatchScheduler = config.BatchScheduler{Enabled: true, Default: "volcano", KubeSchedulerNames: []string{"a", "b"}}
-		}},
+		{"--ingress-url-format= --ingress-class-name= --ingress-annotations= --ingress-tls=",
+			func(*config.Configuration) {}},
+		{"--enable-batch-scheduler --default-batch-scheduler=volcano --kube-scheduler-names=a,b",
+			func(c *config.Configuration) {
+				c.BatchScheduler = config.BatchScheduler{Enabled: true, Default: "volcano",
+					KubeSchedulerNames: []string{"a", "b"}}
+			}},
 		{"--enable-batch-scheduler=false --default-batch-scheduler=", func(*config.Configuration) {}},
 		{"--enable-batch-scheduler=false --kube-scheduler-names=", func(*config.Configuration) {}},
 		{"--leader-election", func(*config.Configuration) {}},
 		{"--leader-election=false", func(c *config.Configuration) { c.LeaderElection.Enabled = new(false) }},
-		{"--leader-election-lock-name=l --leader-election-lock-namespace=n", func(c *config.Configuration) { c.LeaderElection.LeaseName, c.LeaderElection.Namespace = "l", "n" }},
-		{"--leader-election-lease-duration=1m --leader-election-renew-deadline=30s --leader-election-retry-period=5s", func(c *config.Configuration) {
-			c.LeaderElection.LeaseDuration.Duration, c.LeaderElection.RenewDeadline.Duration, c.LeaderElection.RetryPeriod.Duration = time.Minute, 30*time.Second, 5*time.Second
-		}},
-		{"--metrics-bind-address=:9090 --enable-metrics=true", func(c *config.Configuration) { c.Metrics.BindAddress = ":9090" }},
-		{"--enable-metrics=false --metrics-bind-address=:9090", func(c *config.Configuration) { c.Metrics.BindAddress = config.Off }},
+		{"--leader-election-lock-name=l --leader-election-lock-namespace=n",
+			func(c *config.Configuration) { c.LeaderElection.LeaseName, c.LeaderElection.Namespace = "l", "n" }},
+		{"--leader-election-lease-duration=1m --leader-election-renew-deadline=30s --leader-election-retry-period=5s",
+			func(c *config.Configuration) {
+				c.LeaderElection.LeaseDuration.Duration, c.LeaderElection.RenewDeadline.Duration,
+					c.LeaderElection.RetryPeriod.Duration = time.Minute, 30*time.Second, 5*time.Second
+			}},
+		{"--metrics-bind-address=:9090 --enable-metrics=true",
+			func(c *config.Configuration) { c.Metrics.BindAddress = ":9090" }},
+		{"--enable-metrics=false --metrics-bind-address=:9090",
+			func(c *config.Configuration) { c.Metrics.BindAddress = config.Off }},
 		{"--metrics-prefix=a_ --metrics-labels=app_type,team", func(c *config.Configuration) {
 			c.Metrics.Prefix, c.Metrics.Labels = "a_", &[]string{"app_type", "team"}
 		}},
 		{"--metrics-labels=", func(*config.Configuration) {}},
-		{"--metrics-job-submit-latency-buckets=0.5,1 --metrics-job-start-latency-buckets=30,60.5", func(c *config.Configuration) {
-			c.Metrics.JobSubmitLatencyBuckets, c.Metrics.JobStartLatencyBuckets = []float64{0.5, 1}, []float64{30, 60.5}
-		}},
+		{"--metrics-job-submit-latency-buckets=0.5,1 --metrics-job-start-latency-buckets=30,60.5",
+			func(c *config.Configuration) {
+				c.Metrics.JobSubmitLatencyBuckets, c.Metrics.JobStartLatencyBuckets = []float64{0.5, 1},
+					[]float64{30, 60.5}
+			}},
 		{"--secure-metrics=false", func(*config.Configuration) {}},
-		{"--health-probe-bind-address=:9081 --pprof-bind-address=:6060", func(c *config.Configuration) { c.Health.BindAddress, c.Pprof.BindAddress = ":9081", ":6060" }},
+		{"--health-probe-bind-address=:9081 --pprof-bind-address=:6060",
+			func(c *config.Configuration) { c.Health.BindAddress, c.Pprof.BindAddress = ":9081", ":6060" }},
 		{"--feature-gates=PartialRestart=false,DefaultTimeToLive=true", func(*config.Configuration) {}},
 		{"--feature-gates=", func(*config.Configuration) {}},
-		{"--zap-log-level=debug --zap-encoder=console", func(c *config.Configuration) { c.Logging = config.Logging{Level: "debug", Format: "text"} }},
+		{"--zap-log-level=debug --zap-encoder=console",
+			func(c *config.Configuration) { c.Logging = config.Logging{Level: "debug", Format: "text"} }},
 		{"--zap-log-level=5", func(c *config.Configuration) { c.Logging.Level = "debug" }},
 		{"--zap-log-level=panic --zap-encoder=json", func(c *config.Configuration) { c.Logging.Level = "error" }},
 		{"--zap-devel", func(c *config.Configuration) { c.Logging = config.Logging{Level: "debug", Format: "text"} }},
-		{"--zap-log-level=warn --zap-devel", func(c *config.Configuration) { c.Logging = config.Logging{Level: "warn", Format: "text"} }},
+		{"--zap-log-level=warn --zap-devel",
+			func(c *config.Configuration) { c.Logging = config.Logging{Level: "warn", Format: "text"} }},
 		{"--zap-devel=false", func(*config.Configuration) {}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -115,7 +135,8 @@ func TestFlagsAreAliases(t *testing.T) {
 // kept.
 func TestFlagsOverTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(header+"controller: {workers: 5, shutdownTimeout: 7s}\nlogging: {level: warn}\n"), 0o600); err != nil {
+	if err := os.WriteFile(path,
+		[]byte(header+"controller: {workers: 5, shutdownTimeout: 7s}\nlogging: {level: warn}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -124,7 +145,8 @@ func TestFlagsOverTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got.Controller.Workers != 3 || got.Controller.ShutdownTimeout.Duration != 7*time.Second || got.Logging != (config.Logging{Level: "warn", Format: "text"}) {
+	if got.Controller.Workers != 3 || got.Controller.ShutdownTimeout.Duration != 7*time.Second ||
+		got.Logging != (config.Logging{Level: "warn", Format: "text"}) {
 		t.Errorf("%+v %+v", got.Controller, got.Logging)
 	}
 
@@ -136,7 +158,8 @@ func TestFlagsOverTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, _, err := parseFlags(t, "--controller-threads=3").Load(path); err == nil || !strings.Contains(err.Error(), "workres") {
+	if _, _, err := parseFlags(t, "--controller-threads=3").Load(path); err == nil ||
+		!strings.Contains(err.Error(), "workres") {
 		t.Errorf("an unknown field beside a flag: %v", err)
 	}
 }
@@ -160,8 +183,10 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		}
 	}
 
-	_, unused, err := parseFlags(t, "--feature-gates=PartialRestart=true,RestSubmitter=true,DefaultTimeToLive=true").Load("")
-	if err != nil || len(unused) != 1 || !strings.Contains(unused[0].Why, "PartialRestart:") || !strings.Contains(unused[0].Why, "RestSubmitter:") || strings.Contains(unused[0].Why, "TimeToLive") {
+	_, unused, err := parseFlags(t,
+		"--feature-gates=PartialRestart=true,RestSubmitter=true,DefaultTimeToLive=true").Load("")
+	if err != nil || len(unused) != 1 || !strings.Contains(unused[0].Why, "PartialRestart:") ||
+		!strings.Contains(unused[0].Why, "RestSubmitter:") || strings.Contains(unused[0].Why, "TimeToLive") {
 		t.Errorf("gates: %v, %v", unused, err)
 	}
 }
@@ -231,12 +256,18 @@ func TestFlagsAreThePeers(t *testing.T) {
 func TestPeersDeployment(t *testing.T) {
 	got, unused, err := parseFlags(t,
 		"--zap-log-level=info", "--zap-encoder=console", "--namespaces=default", "--controller-threads=10",
-		"--enable-ui-service=true", "--enable-metrics=true", "--metrics-bind-address=:8080", "--metrics-endpoint=/metrics", "--metrics-prefix=",
-		"--metrics-labels=app_type", "--metrics-job-submit-latency-buckets=0.5,1,2,4,8,16,32,64,128,256", "--metrics-job-start-latency-buckets=30,60,90,120,150,180,210,240,270,300",
-		"--leader-election=true", "--leader-election-lock-name=spark-operator-controller-lock", "--leader-election-lock-namespace=spark-operator",
-		"--leader-election-lease-duration=15s", "--leader-election-renew-deadline=10s", "--leader-election-retry-period=2s",
-		"--workqueue-ratelimiter-bucket-qps=50", "--workqueue-ratelimiter-bucket-size=500", "--workqueue-ratelimiter-max-delay=6h",
-		"--driver-pod-creation-grace-period=10s", "--max-tracked-executor-per-app=1000", "--kube-api-qps=20", "--kube-api-burst=30",
+		"--enable-ui-service=true", "--enable-metrics=true", "--metrics-bind-address=:8080",
+		"--metrics-endpoint=/metrics", "--metrics-prefix=",
+		"--metrics-labels=app_type", "--metrics-job-submit-latency-buckets=0.5,1,2,4,8,16,32,64,128,256",
+		"--metrics-job-start-latency-buckets=30,60,90,120,150,180,210,240,270,300",
+		"--leader-election=true", "--leader-election-lock-name=spark-operator-controller-lock",
+		"--leader-election-lock-namespace=spark-operator",
+		"--leader-election-lease-duration=15s", "--leader-election-renew-deadline=10s",
+		"--leader-election-retry-period=2s",
+		"--workqueue-ratelimiter-bucket-qps=50", "--workqueue-ratelimiter-bucket-size=500",
+		"--workqueue-ratelimiter-max-delay=6h",
+		"--driver-pod-creation-grace-period=10s", "--max-tracked-executor-per-app=1000", "--kube-api-qps=20",
+		"--kube-api-burst=30",
 		"--scheduled-spark-application-timestamp-precision=nanos",
 		"--feature-gates=PartialRestart=false,LoadSparkDefaults=false,RestSubmitter=false,DefaultTimeToLive=false",
 	).Load("")
@@ -244,8 +275,10 @@ func TestPeersDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got.Controller.Workers != 10 || got.LeaderElection.LeaseName != "spark-operator-controller-lock" || got.LeaderElection.Namespace != "spark-operator" ||
-		!slices.Equal(got.Namespaces.Names, []string{"default"}) || got.Logging.Format != "text" || len(got.Metrics.JobSubmitLatencyBuckets) != 10 {
+	if got.Controller.Workers != 10 || got.LeaderElection.LeaseName != "spark-operator-controller-lock" ||
+		got.LeaderElection.Namespace != "spark-operator" ||
+		!slices.Equal(got.Namespaces.Names, []string{"default"}) || got.Logging.Format != "text" ||
+		len(got.Metrics.JobSubmitLatencyBuckets) != 10 {
 		t.Errorf("%+v", got)
 	}
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,20 +35,29 @@ type property struct {
 	key string
 	// dynamic is true if the property may change while the operator of spark.apache.org runs.
 	dynamic bool
-	// lay sets the value in the configuration file. An error that wraps errRefused stops the start, because the
-	// operator must not run with half of the intended settings. If lay returns any other error, the value is ignored.
+	// lay sets the value in the configuration file. A refusal stops the start, because the operator must not run with
+	// half of the intended settings. A remark is logged, and the value counts. If lay returns any other error, the value
+	// is ignored.
 	lay func(overlay, string) error
 	// why is the reason why the property has no effect; empty if it has one.
 	why string
 }
 
-// errRefused marks an invalid value that the operator must not ignore, because without the value the operator would
-// serve more than was requested.
-var errRefused = errors.New("correct the value: if the operator ignored it, it would serve more namespaces or objects than you requested")
+// refusal is an error for a value that the operator must not ignore, because without the value the operator would do
+// more than was requested.
+type refusal string
 
-// refused returns an error for an invalid value that the operator must not ignore (errRefused).
-func refused(format string, args ...any) error {
-	return fmt.Errorf("%s; %w", fmt.Sprintf(format, args...), errRefused)
+func (r refusal) Error() string { return string(r) }
+
+// remark is a note about a value that counts, but not in every way that a user may expect.
+type remark string
+
+func (r remark) Error() string { return string(r) }
+
+// servesMore returns a refusal of an invalid value that selects what the operator serves.
+func servesMore(format string, args ...any) error {
+	return refusal(fmt.Sprintf(format, args...) +
+		"; correct the value: if the operator ignored it, it would serve more namespaces or objects than you requested")
 }
 
 // readProperties parses the text of a properties file.
@@ -138,18 +148,37 @@ func layProperties(to overlay, values map[string]string) (unused []Unused, _ err
 		case p.why != "":
 			unused = append(unused, Unused{Name: p.key, Why: p.why, Property: true})
 		default:
-			err := p.lay(to, value)
-			switch {
-			case errors.Is(err, errRefused):
-				return nil, fmt.Errorf("%s: %w", p.key, err)
-			case err != nil:
-				unused = append(unused, Unused{Name: p.key, Why: err.Error() + "; it is ignored", Property: true})
+			why, err := p.layValue(to, value)
+			if err != nil {
+				return nil, err
+			}
+
+			if why != "" {
+				unused = append(unused, Unused{Name: p.key, Why: why, Property: true})
 			}
 		}
 	}
 
 	completeLease(to, values)
 	return append(unused, unknownProperties(values)...), nil
+}
+
+// layValue sets the value of a property in a configuration file. It returns why the value is ignored, or does not have
+// the whole effect. The error is a refusal.
+func (p *property) layValue(to overlay, value string) (why string, _ error) {
+	err := p.lay(to, value)
+	if err == nil {
+		return "", nil
+	}
+
+	if _, refused := errors.AsType[refusal](err); refused {
+		return "", fmt.Errorf("%s: %w", p.key, err)
+	}
+
+	if _, counts := errors.AsType[remark](err); counts {
+		return err.Error(), nil
+	}
+	return err.Error() + "; it is ignored", nil
 }
 
 // unknownProperties returns the given properties that have no entry in the variable `properties`.
@@ -234,22 +263,28 @@ func withOverlay(c *config.Configuration, over overlay) (config.Configuration, e
 	return file.parse()
 }
 
-// toField returns a function that sets the named field to the text of a property, unchanged.
-func toField(field string) func(overlay, string) error {
+// textTo returns a function that sets the named field to the text of a property, unchanged. If the check finds problems
+// in the text, the error begins with the given words.
+func textTo(field, words string, check func(string) []string) func(overlay, string) error {
 	return func(to overlay, value string) error {
+		if problems := check(value); len(problems) > 0 {
+			return errors.New(words + ": " + problems[0])
+		}
+
 		to.set(field, value)
 		return nil
 	}
 }
 
-// boolTo returns a function that sets the named field to the boolean value of a property.
+// boolTo returns a function that sets the named field to the boolean value of a property, in any case of letters.
 func boolTo(field string) func(overlay, string) error {
 	return func(to overlay, value string) error {
-		if value != "true" && value != "false" {
+		lower := strings.ToLower(value)
+		if lower != "true" && lower != "false" {
 			return errors.New("the value must be true or false")
 		}
 
-		to.set(field, value == "true")
+		to.set(field, lower == "true")
 		return nil
 	}
 }
@@ -285,6 +320,46 @@ func portTo(field string) func(overlay, string) error {
 	}
 }
 
+// layInterval sets the shortest time between two equal events. 0 writes all events.
+func layInterval(to overlay, value string) error {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n == 0 {
+		to.set("apache.events.minInterval", "0s")
+		return nil
+	}
+	return seconds("apache.events.minInterval")(to, value)
+}
+
+// layExcluded sets the expressions that exclude events by their reasons. As in the operator of spark.apache.org, an
+// expression that is invalid excludes the reason that is equal to it. An expression that is valid only in Java counts
+// as invalid.
+func layExcluded(to overlay, value string) error {
+	var (
+		expressions []any
+		invalid     []string
+	)
+
+	for text := range strings.SplitSeq(value, ",") {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+
+		if _, err := config.ReasonExpression(text); err != nil {
+			invalid, text = append(invalid, strconv.Quote(text)), regexp.QuoteMeta(text)
+		}
+
+		expressions = append(expressions, text)
+	}
+
+	to.set("apache.events.excludedReasons", expressions)
+
+	if len(invalid) > 0 {
+		return remark("no regular expression in the syntax of RE2 (which has no lookaround, backreferences and possessive quantifiers), so it excludes only a reason that is equal to it: " +
+			strings.Join(invalid, ", "))
+	}
+	return nil
+}
+
 func layParallelism(to overlay, value string) error {
 	n, err := strconv.Atoi(value)
 	switch {
@@ -315,7 +390,7 @@ func layNamespaces(to overlay, value string) error {
 		}
 
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return refused("%q is not the name of a namespace: %s", name, problems[0])
+			return servesMore("%q is not the name of a namespace: %s", name, problems[0])
 		}
 
 		if !slices.Contains(names, any(name)) {
@@ -324,7 +399,7 @@ func layNamespaces(to overlay, value string) error {
 	}
 
 	if len(names) == 0 {
-		return refused("the value names no namespace; write * for all namespaces")
+		return servesMore("the value names no namespace; write * for all namespaces")
 	}
 
 	to.set("namespaces.names", names)
@@ -333,7 +408,7 @@ func layNamespaces(to overlay, value string) error {
 
 func laySelector(to overlay, value string) error {
 	if _, err := labels.Parse(value); err != nil {
-		return refused("the value is not a label selector: %v", err)
+		return servesMore("the value is not a label selector: %v", err)
 	}
 
 	to.set("apache.labelSelector", value)
@@ -371,16 +446,6 @@ func layNamespace(to overlay, value string) error {
 	return nil
 }
 
-// layName sets the operator's name, which must be a valid label value.
-func layName(to overlay, value string) error {
-	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		return errors.New("the value is not valid as the value of a label: " + problems[0])
-	}
-
-	to.set("apache.operatorName", value)
-	return nil
-}
-
 // layDelay sets the delay between probes of the sentinels. It also switches the probes on, because a user sets the
 // delay only if there are sentinels.
 func layDelay(to overlay, value string) error {
@@ -399,15 +464,6 @@ func layConfigSelector(to overlay, value string) error {
 	}
 
 	to.set("dynamicConfig.selector", value)
-	return nil
-}
-
-func layLeaseName(to overlay, value string) error {
-	if problems := validation.IsDNS1123Subdomain(value); len(problems) > 0 {
-		return errors.New("the value is not the name of a Lease: " + problems[0])
-	}
-
-	to.set("leaderElection.leaseName", value)
 	return nil
 }
 

@@ -80,33 +80,46 @@ func TestEveryProperty(t *testing.T) {
 		{"spark.logConf", "true", map[string]string{"logging.configuration": "true"}},
 		{s + "name", "mine", map[string]string{"apache.operatorName": "mine",
 			"dynamicConfig.selector": "app.kubernetes.io/name=mine,app.kubernetes.io/component=operator-dynamic-config-overrides"}},
-		{s + "namespace", "ops", map[string]string{"leaderElection.namespace": "ops", "dynamicConfig.namespace": "ops"}},
+		{s + "namespace", "ops", map[string]string{"leaderElection.namespace": "ops",
+			"dynamicConfig.namespace": "ops"}},
 		{s + "watchedNamespaces", "a, b,a", map[string]string{"namespaces.names": `["a","b"]`}},
 		{s + "reconciler.labelSelector", "team=a,!old", map[string]string{"apache.labelSelector": "team=a,!old"}},
 		{s + "informer.cacheSyncTimeoutSeconds", "30", map[string]string{"controller.cacheSyncTimeout": "30s"}},
 		{s + "reconciler.terminationTimeoutSeconds", "30", map[string]string{"controller.shutdownTimeout": "30s"}},
 		{s + "reconciler.parallelism", "50", map[string]string{"controller.workers": "50"}},
-		{s + "reconciler.missingDriverGracePeriodSeconds", "61", map[string]string{"apache.missingDriverGracePeriod": "1m1s"}},
+		{s + "reconciler.missingDriverGracePeriodSeconds", "61",
+			map[string]string{"apache.missingDriverGracePeriod": "1m1s"}},
 		{s + "reconciler.trimStateTransitionHistoryEnabled", "false", map[string]string{"apache.trimHistory": "false"}},
+		{s + "events.enabled", " FALSE ", map[string]string{"apache.events.enabled": "false"}},
+		{s + "events.excludedReasons", "Kueue.*, ,Driver(Ready|Started)", map[string]string{
+			"apache.events.excludedReasons": `["Kueue.*","Driver(Ready|Started)"]`}},
+		{s + "events.minIntervalSeconds", "0", map[string]string{"apache.events.minInterval": "0s"}},
+		{s + "events.minIntervalSeconds", "60", map[string]string{"apache.events.minInterval": "1m0s"}},
+		{s + "kueue.enabled", "TRUE", map[string]string{"kueue.enabled": "true"}},
 		{s + "dynamicConfig.enabled", "true", map[string]string{"dynamicConfig.enabled": "true"}},
 		{s + "dynamicConfig.source", "file", map[string]string{"dynamicConfig.source": "File"}},
 		{s + "dynamicConfig.selector", "a=b", map[string]string{"dynamicConfig.selector": "a=b"}},
-		{s + "dynamicConfig.filePath", "/conf/some.properties", map[string]string{"dynamicConfig.file": "/conf/some.properties"}},
+		{s + "dynamicConfig.filePath", "/conf/some.properties",
+			map[string]string{"dynamicConfig.file": "/conf/some.properties"}},
 		{s + "dynamicConfig.reloadIntervalSeconds", "5", map[string]string{"dynamicConfig.reloadInterval": "5s"}},
 		{s + "metrics.path", "/other", map[string]string{"apache.metrics.path": "/other"}},
 		{s + "metrics.port", "19090", map[string]string{"apache.metrics.bindAddress": ":19090"}},
 		{s + "health.probePort", "19091", map[string]string{"apache.health.bindAddress": ":19091"}},
-		{s + "health.sentinelResourceReconciliationDelaySeconds", "30", map[string]string{"apache.sentinels.enabled": "true", "apache.sentinels.delay": "30s"}},
+		{s + "health.sentinelResourceReconciliationDelaySeconds", "30",
+			map[string]string{"apache.sentinels.enabled": "true", "apache.sentinels.delay": "30s"}},
 		{s + "leaderElection.enabled", "false", map[string]string{"leaderElection.enabled": "false"}},
 		{s + "leaderElection.leaseName", "other", map[string]string{"leaderElection.leaseName": "other"}},
 		// A property for one duration of the lease also sets the other two, to the defaults of the operator of
 		// spark.apache.org.
 		{s + "leaderElection.leaseDurationSeconds", "200", map[string]string{
-			"leaderElection.leaseDuration": "3m20s", "leaderElection.renewDeadline": "2m0s", "leaderElection.retryPeriod": "5s"}},
+			"leaderElection.leaseDuration": "3m20s", "leaderElection.renewDeadline": "2m0s",
+			"leaderElection.retryPeriod": "5s"}},
 		{s + "leaderElection.renewDeadlineSeconds", "100", map[string]string{
-			"leaderElection.leaseDuration": "3m0s", "leaderElection.renewDeadline": "1m40s", "leaderElection.retryPeriod": "5s"}},
+			"leaderElection.leaseDuration": "3m0s", "leaderElection.renewDeadline": "1m40s",
+			"leaderElection.retryPeriod": "5s"}},
 		{s + "leaderElection.retryPeriodSeconds", "7", map[string]string{
-			"leaderElection.leaseDuration": "3m0s", "leaderElection.renewDeadline": "2m0s", "leaderElection.retryPeriod": "7s"}},
+			"leaderElection.leaseDuration": "3m0s", "leaderElection.renewDeadline": "2m0s",
+			"leaderElection.retryPeriod": "7s"}},
 	}
 
 	walked := map[string]bool{}
@@ -157,8 +170,8 @@ func TestEveryProperty(t *testing.T) {
 		}
 	}
 
-	if len(walked) != 52 || len(properties) != 52 {
-		t.Errorf("%d properties walked, %d there; that operator has 52", len(walked), len(properties))
+	if len(walked) != 57 || len(properties) != 57 {
+		t.Errorf("%d properties walked, %d there; that operator has 57", len(walked), len(properties))
 	}
 }
 
@@ -174,8 +187,12 @@ func TestDynamicProperties(t *testing.T) {
 
 	slices.Sort(got)
 
-	want := []string{"health.sentinelResourceReconciliationDelaySeconds", "reconciler.foregroundRequestTimeoutSeconds", "reconciler.intervalSeconds",
-		"reconciler.missingDriverGracePeriodSeconds", "reconciler.missingDriverRequeueIntervalSeconds", "reconciler.trimStateTransitionHistoryEnabled", "watchedNamespaces"}
+	want := []string{"events.enabled", "events.excludedReasons", "events.minIntervalSeconds",
+		"health.sentinelResourceReconciliationDelaySeconds", "reconciler.foregroundRequestTimeoutSeconds",
+		"reconciler.intervalSeconds",
+		"reconciler.missingDriverGracePeriodSeconds", "reconciler.missingDriverRequeueIntervalSeconds",
+		"reconciler.suspendHoldRequeueIntervalSeconds", "reconciler.trimStateTransitionHistoryEnabled",
+		"watchedNamespaces"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -191,8 +208,16 @@ func TestValuesOfProperties(t *testing.T) {
 		{"unlimited number of workers", s + "reconciler.parallelism=0\n", s + "reconciler.parallelism", ""},
 		{"too many workers", s + "reconciler.parallelism=5000\n", s + "reconciler.parallelism", ""},
 		{"switch is no boolean", s + "leaderElection.enabled=yes\n", s + "leaderElection.enabled", ""},
-		{"timeout of 0 seconds", s + "informer.cacheSyncTimeoutSeconds=0\n", s + "informer.cacheSyncTimeoutSeconds", ""},
-		{"timeout that overflows", s + "reconciler.terminationTimeoutSeconds=9223372036854775807\n", s + "reconciler.terminationTimeoutSeconds", ""},
+		{"switch is a number", s + "events.enabled=1\n", s + "events.enabled", ""},
+		{"switch of Kueue is no boolean", s + "kueue.enabled=on\n", s + "kueue.enabled", ""},
+		{"interval is no number", s + "events.minIntervalSeconds=5m\n", s + "events.minIntervalSeconds", ""},
+		{"negative interval", s + "events.minIntervalSeconds=-1\n", s + "events.minIntervalSeconds", ""},
+		{"unlimited retries", s + "reconciler.retry.maxIntervalSeconds=-1\n",
+			s + "reconciler.retry.maxIntervalSeconds", ""},
+		{"timeout of 0 seconds", s + "informer.cacheSyncTimeoutSeconds=0\n",
+			s + "informer.cacheSyncTimeoutSeconds", ""},
+		{"timeout that overflows", s + "reconciler.terminationTimeoutSeconds=9223372036854775807\n",
+			s + "reconciler.terminationTimeoutSeconds", ""},
 		{"port above 65535", s + "metrics.port=70000\n", s + "metrics.port", ""},
 		{"path with a brace and a blank", s + "metrics.path=/{a b\n", s + "metrics.path", ""},
 		{"path without a leading slash", s + "metrics.path=prometheus\n", s + "metrics.path", ""},
@@ -200,10 +225,13 @@ func TestValuesOfProperties(t *testing.T) {
 		{"invalid namespace of the operator", s + "namespace=A B\n", s + "namespace", ""},
 		{"invalid name of the Lease", s + "leaderElection.leaseName=A B\n", s + "leaderElection.leaseName", ""},
 		{"invalid selector of ConfigMaps", s + "dynamicConfig.selector=a==b==c\n", s + "dynamicConfig.selector", ""},
-		{"negative delay", s + "health.sentinelResourceReconciliationDelaySeconds=-1\n", s + "health.sentinelResourceReconciliationDelaySeconds", ""},
-		{"invalid duration of the lease does not change the other durations", s + "leaderElection.retryPeriodSeconds=x\n", s + "leaderElection.retryPeriodSeconds", ""},
+		{"negative delay", s + "health.sentinelResourceReconciliationDelaySeconds=-1\n",
+			s + "health.sentinelResourceReconciliationDelaySeconds", ""},
+		{"invalid duration of the lease does not change the other durations",
+			s + "leaderElection.retryPeriodSeconds=x\n", s + "leaderElection.retryPeriodSeconds", ""},
 		{"unknown property", "spark.kubernetes.operator.nonsense=1\n", "spark.kubernetes.operator.nonsense", ""},
-		{"metrics sink", "spark.metrics.conf.operator.sink.csv.class=some.Sink\n", "spark.metrics.conf.operator.sink.csv.class", ""},
+		{"metrics sink", "spark.metrics.conf.operator.sink.csv.class=some.Sink\n",
+			"spark.metrics.conf.operator.sink.csv.class", ""},
 		{"invalid name of a served namespace", s + "watchedNamespaces=a,B_C\n", "", "watchedNamespaces"},
 		{"served namespaces without a name", s + "watchedNamespaces=,\n", "", "watchedNamespaces"},
 		{"invalid label selector", s + "reconciler.labelSelector=a==b==c\n", "", "reconciler.labelSelector"},
@@ -241,9 +269,46 @@ func TestValuesOfProperties(t *testing.T) {
 		}
 	}
 
-	if c, _, err := withProperties(t, "", s+"dynamicConfig.source=mystery\n"+s+"dynamicConfig.reloadIntervalSeconds=-5\n"+watchedNamespaces+"=*\n"); err != nil ||
+	if c, _, err := withProperties(t, "",
+		s+"dynamicConfig.source=mystery\n"+s+"dynamicConfig.reloadIntervalSeconds=-5\n"+watchedNamespaces+
+			"=*\n"); err != nil ||
 		c.DynamicConfig.Source != config.SourceConfigMap || c.DynamicConfig.ReloadInterval.Duration != time.Minute {
 		t.Errorf("what that operator takes for its default is %+v, %v", c.DynamicConfig, err)
+	}
+}
+
+// TestInvalidExpressionsExcludeThemselves checks that an expression that is invalid, or valid only in Java, excludes
+// the reason that is equal to it, and that it is reported once. Valid expressions beside it count.
+func TestInvalidExpressionsExcludeThemselves(t *testing.T) {
+	const key = "spark.kubernetes.operator.events.excludedReasons"
+
+	c, unused, err := withProperties(t, "", key+" = *,Failed|Submitted,(?!x).*,a)|(b,failed\n"+watchedNamespaces+"=*\n")
+	if err != nil || len(unused) != 1 || unused[0].Name != key {
+		t.Fatal(unused, err)
+	}
+
+	for _, text := range []string{`"*"`, `"(?!x).*"`, `"a)|(b"`} {
+		if !strings.Contains(unused[0].Why, text) {
+			t.Errorf("%q does not name %s", unused[0].Why, text)
+		}
+	}
+
+	if strings.Contains(unused[0].Why, "ignored") || strings.Contains(unused[0].Why, "Submitted") {
+		t.Errorf("reported: %s", unused[0].Why)
+	}
+
+	var excluded []string
+	for _, reason := range []string{"*", "Failed", "Submitted", "failed", "FailedX", "a", "(?!x).*", "a)|(b", "Suspended"} {
+		if slices.ContainsFunc(c.Apache.Events.ExcludedReasons, func(text string) bool {
+			expression, err := config.ReasonExpression(text)
+			return err != nil || expression.MatchString(reason)
+		}) {
+			excluded = append(excluded, reason)
+		}
+	}
+
+	if diff := cmp.Diff([]string{"*", "Failed", "Submitted", "failed", "(?!x).*", "a)|(b"}, excluded); diff != "" {
+		t.Errorf("excluded reasons (-want +got):\n%s", diff)
 	}
 }
 
@@ -253,13 +318,15 @@ func TestValuesOfProperties(t *testing.T) {
 func TestPrecedenceOfProperties(t *testing.T) {
 	const values = "spark.kubernetes.operator.reconciler.parallelism=50\nspark.kubernetes.operator.informer.cacheSyncTimeoutSeconds=7\n" + watchedNamespaces + "=a\n"
 
-	c, _, err := withProperties(t, "controller: {workers: 3, cacheSyncTimeout: 4s, shutdownTimeout: 5s}\nnamespaces: {names: [b], selector: x=y}\n"+
-		"apache: {propertiesFile: /does/not/exist}\n", values, "--controller-threads=9")
+	c, _, err := withProperties(t,
+		"controller: {workers: 3, cacheSyncTimeout: 4s, shutdownTimeout: 5s}\nnamespaces: {names: [b], selector: x=y}\n"+
+			"apache: {propertiesFile: /does/not/exist}\n", values, "--controller-threads=9")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if c.Controller.Workers != 9 || c.Controller.CacheSyncTimeout.Duration != 7*time.Second || c.Controller.ShutdownTimeout.Duration != 5*time.Second {
+	if c.Controller.Workers != 9 || c.Controller.CacheSyncTimeout.Duration != 7*time.Second ||
+		c.Controller.ShutdownTimeout.Duration != 5*time.Second {
 		t.Errorf("%+v", c.Controller)
 	}
 
@@ -286,7 +353,8 @@ func TestPrecedenceOfProperties(t *testing.T) {
 		t.Errorf("by the file's field: %d workers, %v", c.Controller.Workers, err)
 	}
 
-	if _, _, err := (&Flags{Properties: "/does/not/exist"}).Load(named); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
+	if _, _, err := (&Flags{Properties: "/does/not/exist"}).Load(named); err == nil ||
+		!strings.Contains(err.Error(), "/does/not/exist") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -330,8 +398,11 @@ application: {timeouts: {runSeconds: 4}}
 	}
 
 	next, unused, err := Override(&start, map[string]string{
-		watchedNamespaces: "b,c", s + "reconciler.trimStateTransitionHistoryEnabled": "true", s + "reconciler.missingDriverGracePeriodSeconds": "",
-		s + "reconciler.parallelism": "9", s + "nonsense": "1", s + "reconciler.intervalSeconds": "60", s + "health.sentinelResourceReconciliationDelaySeconds": "x",
+		watchedNamespaces: "b,c", s + "reconciler.trimStateTransitionHistoryEnabled": "true",
+		s + "reconciler.missingDriverGracePeriodSeconds": "",
+		s + "reconciler.parallelism":                     "9", s + "nonsense": "1",
+		s + "reconciler.intervalSeconds":                        "60",
+		s + "health.sentinelResourceReconciliationDelaySeconds": "x",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -349,12 +420,14 @@ application: {timeouts: {runSeconds: 4}}
 		reported = append(reported, strings.TrimPrefix(entry.Name, s))
 	}
 
-	if diff := cmp.Diff([]string{"nonsense", "reconciler.parallelism", "reconciler.intervalSeconds", "health.sentinelResourceReconciliationDelaySeconds"}, reported); diff != "" {
+	if diff := cmp.Diff([]string{"nonsense", "reconciler.parallelism", "reconciler.intervalSeconds",
+		"health.sentinelResourceReconciliationDelaySeconds"}, reported); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 
 	for _, bad := range []string{",", "a,B!"} {
-		if _, _, err := Override(&start, map[string]string{watchedNamespaces: bad}); err == nil || !strings.Contains(err.Error(), watchedNamespaces) {
+		if _, _, err := Override(&start, map[string]string{watchedNamespaces: bad}); err == nil ||
+			!strings.Contains(err.Error(), watchedNamespaces) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -407,7 +480,8 @@ func TestConfigurationIsShown(t *testing.T) {
 	c := config.Default()
 
 	c.Tracing.Endpoint = "https://user:secret@collector:4318"
-	if text := c.String(); strings.Contains(text, "secret") || !strings.Contains(text, "collector:4318") || !strings.Contains(text, `"workers":16`) {
+	if text := c.String(); strings.Contains(text, "secret") || !strings.Contains(text, "collector:4318") ||
+		!strings.Contains(text, `"workers":16`) {
 		t.Error(text)
 	}
 }

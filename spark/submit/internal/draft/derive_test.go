@@ -15,10 +15,12 @@ func TestAppName(t *testing.T) {
 		change func(*submit.Request)
 		want   string
 	}{
-		"name in the Request":       {func(r *submit.Request) { r.Conf.Set("spark.app.name", "other") }, "My App_1"},
-		"name in the configuration": {func(r *submit.Request) { r.AppName = ""; r.Conf.Set("spark.app.name", "other") }, "other"},
-		"name from the main class":  {func(r *submit.Request) { r.AppName = "" }, "org.apache.spark.examples.SparkPi"},
-		"name from the file":        {func(r *submit.Request) { r.AppName, r.Resource = "", "local:///opt/app/pi.py" }, "pi.py"},
+		"name in the Request": {func(r *submit.Request) { r.Conf.Set("spark.app.name", "other") }, "My App_1"},
+		"name in the configuration": {func(r *submit.Request) { r.AppName = ""; r.Conf.Set("spark.app.name", "other") },
+			"other"},
+		"name from the main class": {func(r *submit.Request) { r.AppName = "" }, "org.apache.spark.examples.SparkPi"},
+		"name from the file": {func(r *submit.Request) { r.AppName, r.Resource = "", "local:///opt/app/pi.py" },
+			"pi.py"},
 	} {
 		r := kit.Minimal()
 		c.change(&r)
@@ -35,14 +37,17 @@ func TestAppName(t *testing.T) {
 }
 
 func TestTheRequestDecides(t *testing.T) {
-	r := kit.With("spark.master", "k8s://https://elsewhere", "spark.kubernetes.namespace", "kube-system", "spark.app.id", "mine",
-		"spark.kubernetes.driver.pod.name", "theirs", "spark.submit.deployMode", "client", "spark.driver.host", "h", "hadoop.x", "y")
+	r := kit.With("spark.master", "k8s://https://elsewhere", "spark.kubernetes.namespace", "kube-system",
+		"spark.app.id", "mine",
+		"spark.kubernetes.driver.pod.name", "theirs", "spark.submit.deployMode", "client", "spark.driver.host", "h",
+		"hadoop.x", "y")
 	r.Master = "k8s://https://api:6443"
 	o := kit.Build(t, r)
 
 	p := kit.Props(t, o)
 	for key, want := range map[string]string{
-		"spark.master": "k8s://https://api:6443", "spark.kubernetes.namespace": "ns1", "spark.app.id": r.AppID, "spark.submit.deployMode": "cluster",
+		"spark.master": "k8s://https://api:6443", "spark.kubernetes.namespace": "ns1", "spark.app.id": r.AppID,
+		"spark.submit.deployMode":          "cluster",
 		"spark.kubernetes.driver.pod.name": "my-app-1-c05dd8a1fbc0dc03-driver",
 		"spark.driver.host":                "my-app-1-c05dd8a1fbc0dc03-driver-svc.ns1.svc",
 	} {
@@ -55,7 +60,8 @@ func TestTheRequestDecides(t *testing.T) {
 		}
 	}
 
-	if _, ok := p["hadoop.x"]; ok || !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, "hadoop.x: ") }) {
+	if _, ok := p["hadoop.x"]; ok ||
+		!slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, "hadoop.x: ") }) {
 		t.Errorf("a key without spark. should be left out with a warning: %q", o.Warnings)
 	}
 

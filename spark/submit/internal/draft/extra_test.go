@@ -94,7 +94,9 @@ spec:
 		{[]any{"metadata", "ownerReferences", 0, "future"}, nil},
 		{[]any{"status"}, nil},
 		{[]any{"spec", "future"}, []any{"x"}},
-		{[]any{"spec", "securityContext"}, map[string]any{"fsGroup": int64(1), "seccompProfile": map[string]any{"type": "RuntimeDefault", "future": "s"}}},
+		{[]any{"spec", "securityContext"},
+			map[string]any{"fsGroup": int64(1),
+				"seccompProfile": map[string]any{"type": "RuntimeDefault", "future": "s"}}},
 		{[]any{"spec", "tolerations", 0, "future"}, nil},
 		{[]any{"spec", "tolerations", 1}, map[string]any{"key": "b", "future": int64(2)}},
 		{[]any{"spec", "affinity", "future"}, map[string]any{}},
@@ -140,9 +142,11 @@ func TestNoUnknownFieldIsLost(t *testing.T) {
 	}
 
 	for _, container := range []string{"", "main", "last", "none"} {
-		r := kit.With("spark.kubernetes.driver.podTemplateContainerName", container, "spark.kubernetes.executor.podTemplateContainerName", container)
+		r := kit.With("spark.kubernetes.driver.podTemplateContainerName", container,
+			"spark.kubernetes.executor.podTemplateContainerName", container)
 		r.DriverTemplate, r.ExecutorTemplate = template, template
-		r.Driver.Sidecars, r.Driver.InitContainers = []corev1.Container{{Name: "s1", Image: "i"}}, []corev1.Container{{Name: "i1", Image: "i"}}
+		r.Driver.Sidecars, r.Driver.InitContainers = []corev1.Container{{Name: "s1", Image: "i"}},
+			[]corev1.Container{{Name: "i1", Image: "i"}}
 		r.Executor = r.Driver
 		o := kit.Build(t, r)
 		cm := kit.Find[*corev1.ConfigMap](t, o, "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map")
@@ -211,8 +215,9 @@ func TestFieldsInsideReplacedStructsWarn(t *testing.T) {
 	r := kit.Minimal()
 	r.DriverTemplate = []byte(`{"spec":{"affinity":{"future":1},"dnsConfig":{"future":1},"securityContext":{"future":1},
 		"containers":[{"name":"c","securityContext":{"future":1},"lifecycle":{"future":1}},{"name":"side","lifecycle":{"future":1}}]}}`)
-	r.Driver = overlay.Overlay{Affinity: &corev1.Affinity{}, DNSConfig: &corev1.PodDNSConfig{}, PodSecurityContext: &corev1.PodSecurityContext{},
-		SecurityContext: &corev1.SecurityContext{}, Lifecycle: &corev1.Lifecycle{}}
+	r.Driver = overlay.Overlay{Affinity: &corev1.Affinity{}, DNSConfig: &corev1.PodDNSConfig{},
+		PodSecurityContext: &corev1.PodSecurityContext{},
+		SecurityContext:    &corev1.SecurityContext{}, Lifecycle: &corev1.Lifecycle{}}
 	o := kit.Build(t, r)
 	tree := driverTree(t, o)
 	var got []string
@@ -222,7 +227,8 @@ func TestFieldsInsideReplacedStructsWarn(t *testing.T) {
 		t.Errorf("the sidecar's field should stay; warnings %q", o.Warnings)
 	}
 
-	for _, path := range [][]any{{"affinity"}, {"dnsConfig"}, {"securityContext"}, {"containers", "c", "securityContext"}, {"containers", "c", "lifecycle"}} {
+	for _, path := range [][]any{{"affinity"}, {"dnsConfig"}, {"securityContext"},
+		{"containers", "c", "securityContext"}, {"containers", "c", "lifecycle"}} {
 		if fields, ok := at(tree, append([]any{"spec"}, path...)...).(map[string]any); ok && fields["future"] != nil {
 			t.Errorf("%v: the template's field stands in what replaced it: %v", path, fields)
 		}
@@ -239,7 +245,8 @@ func TestDriverObjectFollowsTheDriver(t *testing.T) {
 	o.Driver.Spec.Containers = o.Driver.Spec.Containers[1:]
 
 	tree := driverTree(t, o)
-	if at(tree, "metadata", "labels", "late") != "1" || at(tree, "spec", "future") != int64(1) || len(at(tree, "spec", "containers").([]any)) != 1 ||
+	if at(tree, "metadata", "labels", "late") != "1" || at(tree, "spec", "future") != int64(1) ||
+		len(at(tree, "spec", "containers").([]any)) != 1 ||
 		at(tree, "spec", "containers", 0, "future") != nil {
 		t.Errorf("pod is %v", tree)
 	}
@@ -307,8 +314,10 @@ func TestManyContainers(t *testing.T) {
 // FuzzDriverTemplate checks that no template makes Build panic, and that the created object has all fields of the typed
 // pod Driver.
 func FuzzDriverTemplate(f *testing.F) {
-	for _, text := range []string{kit.FullTemplate, "spec: {future: 1}", `{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,
-		`{"spec":{"volumes":[{"name":"spark-conf-volume-driver","future":1}]}}`, "a: &a [*a]", "{", "- 1", "spec: 3", `{"spec":{"containers":[{"name":3}]}}`} {
+	for _, text := range []string{kit.FullTemplate, "spec: {future: 1}",
+		`{"spec":{"containers":[{"future":[1,{"a":null}]},{"name":"x"}]}}`, `{"metadata":{"future":1}}`,
+		`{"spec":{"volumes":[{"name":"spark-conf-volume-driver","future":1}]}}`, "a: &a [*a]", "{", "- 1", "spec: 3",
+		`{"spec":{"containers":[{"name":3}]}}`} {
 		f.Add(text)
 	}
 

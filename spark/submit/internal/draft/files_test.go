@@ -13,8 +13,11 @@ import (
 
 func TestConfFiles(t *testing.T) {
 	r := kit.Minimal()
-	r.ConfFiles = map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "metrics.properties": "c", "spark-defaults.conf": "x",
-		"spark.properties": "x", "spark-myconf": "x", "binary": "\xff", "x.template": "x", "x.zip": "x", "x.jar": "x", "x.gz": "x", "x.tar": "x"}
+	r.ConfFiles = map[string]string{"log4j2.properties": "a", "spark-env.sh": "b", "metrics.properties": "c",
+		"spark-defaults.conf": "x",
+		"spark.properties":    "x", "spark-myconf": "x", "binary": "\xff", "x.template": "x", "x.zip": "x",
+		"x.jar": "x",
+		"x.gz":  "x", "x.tar": "x"}
 	o := kit.Build(t, r)
 	cm := kit.Find[*corev1.ConfigMap](t, o, "spark-drv-my-app-1-c05dd8a1fbc0dc03-conf-map")
 	want := []string{"log4j2.properties", "metrics.properties", "spark-env.sh", "spark.properties"}
@@ -28,7 +31,8 @@ func TestConfFiles(t *testing.T) {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
 
-	if diff := cmp.Diff(slices.Insert(slices.Clone(want), 3, "spark.kubernetes.namespace"), slices.Sorted(maps.Keys(cm.Data))); diff != "" {
+	if diff := cmp.Diff(slices.Insert(slices.Clone(want), 3, "spark.kubernetes.namespace"),
+		slices.Sorted(maps.Keys(cm.Data))); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
 

@@ -21,7 +21,7 @@ func executorMemory(e *Draft) (resource.Quantity, error) {
 		return resource.Quantity{}, err
 	}
 
-	least := int64(384)
+	least := int64(submit.LeastOverhead)
 	if e.Line.MinOverhead {
 		if least, err = e.Conf.Size("spark.executor.minMemoryOverhead", least, conf.MiB); err != nil {
 			return resource.Quantity{}, err
@@ -100,7 +100,7 @@ func driverMemory(d *Draft) (resource.Quantity, error) {
 		return resource.Quantity{}, err
 	}
 
-	least := int64(384)
+	least := int64(submit.LeastOverhead)
 	if d.Line.MinOverhead {
 		if least, err = d.Conf.Size("spark.driver.minMemoryOverhead", least, conf.MiB); err != nil {
 			return resource.Quantity{}, err

@@ -10,7 +10,8 @@ import (
 
 // TestDriverMemory compares the driver's memory with the amounts that spark-submit wrote for the same configuration.
 func TestDriverMemory(t *testing.T) {
-	const heap, factor, overhead = "spark.driver.memory", "spark.driver.memoryOverheadFactor", "spark.driver.memoryOverhead"
+	const heap, factor, overhead = "spark.driver.memory", "spark.driver.memoryOverheadFactor",
+		"spark.driver.memoryOverhead"
 	for _, c := range []struct {
 		name, resource string
 		pairs          []string
@@ -26,17 +27,23 @@ func TestDriverMemory(t *testing.T) {
 		{"10g and a quarter", "a.jar", []string{heap, "10g", factor, "0.25"}, "12800Mi", "0.1"},
 		{"9g", "a.jar", []string{heap, "9g"}, "10137Mi", "0.1"},
 		{"small minimum", "a.jar", []string{heap, "512m", "spark.driver.minMemoryOverhead", "100m"}, "612Mi", "0.1"},
-		{"4g Python with the common factor", "a.py", []string{heap, "4g", "spark.kubernetes.memoryOverheadFactor", "0.10"}, "4505Mi", "0.1"},
-		{"fixed overhead overrides the factor", "a.py", []string{heap, "1g", overhead, "1", factor, "0.9"}, "1025Mi", "0.4"},
+		{"4g Python with the common factor", "a.py",
+			[]string{heap, "4g", "spark.kubernetes.memoryOverheadFactor", "0.10"}, "4505Mi", "0.1"},
+		{"fixed overhead overrides the factor", "a.py", []string{heap, "1g", overhead, "1", factor, "0.9"}, "1025Mi",
+			"0.4"},
 		{"overhead rounds down", "a.jar", []string{heap, "2048m", overhead, "1000k"}, "2048Mi", "0.1"},
-		{"deprecated YARN key", "a.jar", []string{heap, "1g", "spark.yarn.driver.memoryOverhead", "1g"}, "2048Mi", "0.1"},
+		{"deprecated YARN key", "a.jar", []string{heap, "1g", "spark.yarn.driver.memoryOverhead", "1g"}, "2048Mi",
+			"0.1"},
 		{"factor zero", "a.jar", []string{heap, "8g", "spark.kubernetes.memoryOverheadFactor", "0"}, "8576Mi", "0.0"},
 		{"factor one", "a.jar", []string{heap, "1g", "spark.kubernetes.memoryOverheadFactor", "1"}, "2048Mi", "1.0"},
-		{"driver's factor and common factor", "a.py", []string{heap, "10g", "spark.kubernetes.memoryOverheadFactor", "0.5", factor, "0.2"}, "12288Mi", "0.5"},
-		{"tiny factor", "a.jar", []string{heap, "1g", "spark.kubernetes.memoryOverheadFactor", "0.00001"}, "1408Mi", "1.0E-5"},
+		{"driver's factor and common factor", "a.py",
+			[]string{heap, "10g", "spark.kubernetes.memoryOverheadFactor", "0.5", factor, "0.2"}, "12288Mi", "0.5"},
+		{"tiny factor", "a.jar", []string{heap, "1g", "spark.kubernetes.memoryOverheadFactor", "0.00001"}, "1408Mi",
+			"1.0E-5"},
 		{"kilobytes", "a.jar", []string{heap, "1048576k"}, "1408Mi", "0.1"},
 		{"terabytes", "a.jar", []string{heap, "1t"}, "1153433Mi", "0.1"},
-		{"substituted overhead", "a.jar", []string{heap, "1g", overhead, "${spark.extra}", "spark.extra", "512m"}, "1536Mi", "0.1"},
+		{"substituted overhead", "a.jar", []string{heap, "1g", overhead, "${spark.extra}", "spark.extra", "512m"},
+			"1536Mi", "0.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := kit.With(c.pairs...)
@@ -62,7 +69,8 @@ func TestDriverMemory(t *testing.T) {
 
 func TestMemoryOfTheEnvironment(t *testing.T) {
 	r := kit.Minimal()
-	r.Environment = map[string]string{"SPARK_DRIVER_MEMORY": "2g", "SPARK_EXECUTOR_MEMORY": "3g", "SPARK_EXECUTOR_CORES": "4"}
+	r.Environment = map[string]string{"SPARK_DRIVER_MEMORY": "2g", "SPARK_EXECUTOR_MEMORY": "3g",
+		"SPARK_EXECUTOR_CORES": "4"}
 	r.Conf.Set("spark.executor.cores", "5")
 	o := kit.Build(t, r)
 

@@ -12,8 +12,10 @@ import (
 )
 
 func TestOverwritten(t *testing.T) {
-	o := overlay.Overlay{TerminationGracePeriodSeconds: new(int64(1)), MemoryLimit: kit.HeavyRequest().Executor.MemoryLimit}
-	for version, want := range map[string][]string{"3.5.9": {"MemoryLimit"}, "4.1.4": {"MemoryLimit", "TerminationGracePeriodSeconds"}} {
+	o := overlay.Overlay{TerminationGracePeriodSeconds: new(int64(1)),
+		MemoryLimit: kit.HeavyRequest().Executor.MemoryLimit}
+	for version, want := range map[string][]string{"3.5.9": {"MemoryLimit"},
+		"4.1.4": {"MemoryLimit", "TerminationGracePeriodSeconds"}} {
 		if diff := cmp.Diff(want, submit.Overwritten(version, o)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", version, diff)
 		}
@@ -28,7 +30,8 @@ func TestOverwritten(t *testing.T) {
 	r.Executor = o
 	for version, want := range map[string][]string{
 		"3.5.9": {"the executors' memoryLimit has no effect"},
-		"4.1.4": {"the executors' memoryLimit has no effect", "the executors' terminationGracePeriodSeconds has no effect"},
+		"4.1.4": {"the executors' memoryLimit has no effect",
+			"the executors' terminationGracePeriodSeconds has no effect"},
 	} {
 		r.SparkVersion = version
 
@@ -37,7 +40,8 @@ func TestOverwritten(t *testing.T) {
 			effect, way, _ := strings.Cut(w, ": Spark ")
 			got = append(got, effect)
 
-			if !strings.Contains(way, "set spark.executor.memory") && !strings.Contains(way, "set spark.kubernetes.executor.terminationGracePeriodSeconds") {
+			if !strings.Contains(way, "set spark.executor.memory") &&
+				!strings.Contains(way, "set spark.kubernetes.executor.terminationGracePeriodSeconds") {
 				t.Errorf("the warning should say the way out: %s", w)
 			}
 		}

@@ -23,7 +23,8 @@ func containerNames(pod *corev1.Pod) []string {
 }
 
 func TestDriverTemplateIsMerged(t *testing.T) {
-	r := kit.With("spark.kubernetes.driver.podTemplateContainerName", "main", "spark.kubernetes.node.selector.zone", "c", "spark.kubernetes.driver.annotation.b", "2",
+	r := kit.With("spark.kubernetes.driver.podTemplateContainerName", "main", "spark.kubernetes.node.selector.zone",
+		"c", "spark.kubernetes.driver.annotation.b", "2",
 		"spark.kubernetes.container.image.pullSecrets", "ours")
 	r.DriverTemplate = []byte(kit.FullTemplate)
 	o := kit.Build(t, r)
@@ -41,18 +42,24 @@ func TestDriverTemplateIsMerged(t *testing.T) {
 		HostNetwork                                              bool
 	}
 	want := view{
-		Name: "my-app-1-c05dd8a1fbc0dc03-driver", Namespace: "ns1", Role: "driver", Mine: "1", Account: "templated", Scheduler: "templated",
-		Restart: "Never", Image: "docker.io/apache/spark:4.1.4", Policy: "IfNotPresent", Message: "File", Zone: "c", Disk: "ssd",
-		CPU: "1", Memory: "1408Mi", CPULimit: "3", Storage: "1Gi", HostNetwork: true,
+		Name: "my-app-1-c05dd8a1fbc0dc03-driver", Namespace: "ns1", Role: "driver", Mine: "1", Account: "templated",
+		Scheduler: "templated",
+		Restart:   "Never", Image: "docker.io/apache/spark:4.1.4", Policy: "IfNotPresent", Message: "File", Zone: "c",
+		Disk: "ssd",
+		CPU:  "1", Memory: "1408Mi", CPULimit: "3", Storage: "1Gi", HostNetwork: true,
 	}
 	limits := spark.Resources.Limits
 
 	got := view{
-		Name: pod.Name, Namespace: pod.Namespace, Role: pod.Labels["spark-role"], Mine: pod.Labels["mine"], Account: pod.Spec.ServiceAccountName,
-		Scheduler: pod.Spec.SchedulerName, Restart: string(pod.Spec.RestartPolicy), Image: spark.Image, Policy: string(spark.ImagePullPolicy),
-		Message: string(spark.TerminationMessagePolicy), Zone: pod.Spec.NodeSelector["zone"], Disk: pod.Spec.NodeSelector["disk"],
-		CPU: spark.Resources.Requests.Cpu().String(), Memory: limits.Memory().String(), CPULimit: limits.Cpu().String(),
-		Storage: limits.StorageEphemeral().String(), HostNetwork: pod.Spec.HostNetwork,
+		Name: pod.Name, Namespace: pod.Namespace, Role: pod.Labels["spark-role"], Mine: pod.Labels["mine"],
+		Account:   pod.Spec.ServiceAccountName,
+		Scheduler: pod.Spec.SchedulerName, Restart: string(pod.Spec.RestartPolicy), Image: spark.Image,
+		Policy:  string(spark.ImagePullPolicy),
+		Message: string(spark.TerminationMessagePolicy), Zone: pod.Spec.NodeSelector["zone"],
+		Disk: pod.Spec.NodeSelector["disk"],
+		CPU:  spark.Resources.Requests.Cpu().String(), Memory: limits.Memory().String(),
+		CPULimit: limits.Cpu().String(),
+		Storage:  limits.StorageEphemeral().String(), HostNetwork: pod.Spec.HostNetwork,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
@@ -66,23 +73,28 @@ func TestDriverTemplateIsMerged(t *testing.T) {
 		t.Errorf("variables are %v", spark.Env)
 	}
 
-	if len(spark.Ports) != 5 || kit.MountsOf(spark)["v"] != "/v" || len(pod.Spec.ImagePullSecrets) != 2 || len(pod.Spec.InitContainers) != 1 {
+	if len(spark.Ports) != 5 || kit.MountsOf(spark)["v"] != "/v" || len(pod.Spec.ImagePullSecrets) != 2 ||
+		len(pod.Spec.InitContainers) != 1 {
 		t.Errorf("something of the template is lost: %+v", pod.Spec)
 	}
 
-	if pod.Annotations["a"] != "1" || pod.Annotations["b"] != "2" || pod.Annotations[submit.DefaultContainerAnnotation] != "main" {
+	if pod.Annotations["a"] != "1" || pod.Annotations["b"] != "2" ||
+		pod.Annotations[submit.DefaultContainerAnnotation] != "main" {
 		t.Errorf("annotations are %v", pod.Annotations)
 	}
 }
 
 func TestConfigurationWinsOverTheTemplate(t *testing.T) {
-	r := kit.With("spark.kubernetes.driver.podTemplateContainerName", "main", "spark.kubernetes.authenticate.driver.serviceAccountName", "conf",
-		"spark.kubernetes.driver.scheduler.name", "conf", "spark.kubernetes.scheduler.name", "other", "spark.kubernetes.driver.label.mine", "2",
+	r := kit.With("spark.kubernetes.driver.podTemplateContainerName", "main",
+		"spark.kubernetes.authenticate.driver.serviceAccountName", "conf",
+		"spark.kubernetes.driver.scheduler.name", "conf", "spark.kubernetes.scheduler.name", "other",
+		"spark.kubernetes.driver.label.mine", "2",
 		"spark.kubernetes.driver.limit.cores", "2")
 	r.DriverTemplate = []byte(kit.FullTemplate)
 
 	pod := kit.Build(t, r).Driver
-	if pod.Spec.ServiceAccountName != "conf" || pod.Spec.DeprecatedServiceAccount != "conf" || pod.Spec.SchedulerName != "conf" || pod.Labels["mine"] != "2" ||
+	if pod.Spec.ServiceAccountName != "conf" || pod.Spec.DeprecatedServiceAccount != "conf" ||
+		pod.Spec.SchedulerName != "conf" || pod.Labels["mine"] != "2" ||
 		pod.Spec.Containers[2].Resources.Limits.Cpu().String() != "2" {
 		t.Errorf("the template's settings stay: %+v", pod.Spec)
 	}
@@ -98,10 +110,13 @@ func TestSparkContainerOfATemplate(t *testing.T) {
 		"configured name":                     {kit.FullTemplate, "last", []string{"side", "main", "last"}},
 		"no containers":                       {`{"spec":{}}`, "x", []string{"spark-kubernetes-driver"}},
 		"no spec":                             {`{}`, "", []string{"spark-kubernetes-driver"}},
-		"container without a name":            {`{"spec":{"containers":[{"image":"x"}]}}`, "", []string{"spark-kubernetes-driver"}},
-		"a PodTemplateSpec":                   {`{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}`, "", []string{"c"}},
-		"configured name without a template":  {"", "x", []string{"spark-kubernetes-driver"}},
-		"null instead of a list":              {`{"spec":{"containers":null}}`, "", []string{"spark-kubernetes-driver"}},
+		"container without a name": {`{"spec":{"containers":[{"image":"x"}]}}`, "",
+			[]string{"spark-kubernetes-driver"}},
+		"a PodTemplateSpec": {`{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}`,
+			"", []string{"c"}},
+		"configured name without a template": {"", "x", []string{"spark-kubernetes-driver"}},
+		"null instead of a list": {`{"spec":{"containers":null}}`, "",
+			[]string{"spark-kubernetes-driver"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := kit.Minimal()
@@ -125,7 +140,8 @@ func TestDroppedTemplateFieldsWarn(t *testing.T) {
 
 	o := kit.Build(t, r)
 	for _, want := range []string{"ownerReferences"} {
-		if !slices.ContainsFunc(o.Warnings, func(w string) bool { return strings.HasPrefix(w, "DriverTemplate: ") && strings.Contains(w, want) }) {
+		if !slices.ContainsFunc(o.Warnings,
+			func(w string) bool { return strings.HasPrefix(w, "DriverTemplate: ") && strings.Contains(w, want) }) {
 			t.Errorf("no warning tells of %s: %q", want, o.Warnings)
 		}
 	}
@@ -150,7 +166,8 @@ func executorPod(t *testing.T, o submit.Objects) *corev1.Pod {
 func TestExecutorTemplate(t *testing.T) {
 	r := kit.Minimal()
 	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"main","env":[{"name":"T","value":"1"}]},{"name":"side","image":"s"}],"enableServiceLinks":true}}`)
-	r.Executor = overlay.Overlay{Env: []corev1.EnvVar{{Name: "O", Value: "2"}}, NodeSelector: map[string]string{"zone": "e"}}
+	r.Executor = overlay.Overlay{Env: []corev1.EnvVar{{Name: "O", Value: "2"}},
+		NodeSelector: map[string]string{"zone": "e"}}
 	o := kit.Build(t, r)
 
 	pod := executorPod(t, o)
@@ -158,16 +175,19 @@ func TestExecutorTemplate(t *testing.T) {
 		t.Errorf("Spark takes the first container (-want +got):\n%s", diff)
 	}
 
-	if env := kit.EnvOf(pod.Spec.Containers[0]); env["T"] != "1" || env["O"] != "2" || pod.Spec.NodeSelector["zone"] != "e" {
+	if env := kit.EnvOf(pod.Spec.Containers[0]); env["T"] != "1" || env["O"] != "2" ||
+		pod.Spec.NodeSelector["zone"] != "e" {
 		t.Errorf("template is %+v", pod.Spec)
 	}
 
-	if pod.APIVersion != "v1" || pod.Kind != "Pod" || pod.Spec.EnableServiceLinks == nil || !*pod.Spec.EnableServiceLinks {
+	if pod.APIVersion != "v1" || pod.Kind != "Pod" || pod.Spec.EnableServiceLinks == nil ||
+		!*pod.Spec.EnableServiceLinks {
 		t.Errorf("the template should be a Pod with all its fields: %+v", pod)
 	}
 
 	volume := kit.VolumeOf(t, o, "pod-template-volume").ConfigMap
-	if volume.Name != "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map" || volume.Items[0].Path != "pod-spec-template.yml" ||
+	if volume.Name != "my-app-1-c05dd8a1fbc0dc03-driver-podspec-conf-map" ||
+		volume.Items[0].Path != "pod-spec-template.yml" ||
 		kit.MountsOf(kit.SparkContainer(t, o))["pod-template-volume"] != "/opt/spark/pod-template" {
 		t.Errorf("volume is %+v", volume)
 	}
@@ -190,7 +210,8 @@ func TestExecutorOverlayAloneMakesATemplate(t *testing.T) {
 		t.Errorf("containers (-want +got):\n%s", diff)
 	}
 
-	if !pod.Spec.HostNetwork || *pod.Spec.EnableServiceLinks || pod.Spec.Containers[0].TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+	if !pod.Spec.HostNetwork || *pod.Spec.EnableServiceLinks ||
+		pod.Spec.Containers[0].TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 		t.Errorf("template is %+v", pod.Spec)
 	}
 }
@@ -209,8 +230,10 @@ func TestNamedExecutorContainerComesFirst(t *testing.T) {
 func TestDriverOverlay(t *testing.T) {
 	r := kit.Minimal()
 	r.Driver = overlay.Overlay{
-		Env: []corev1.EnvVar{{Name: "SPARK_USER", Value: "o"}}, Sidecars: []corev1.Container{{Name: "late", Image: "l"}},
-		Labels: map[string]string{"o": "1", "example.org/app": "no"}, SparkConfigMap: "sc", EnableServiceLinks: new(true),
+		Env:      []corev1.EnvVar{{Name: "SPARK_USER", Value: "o"}},
+		Sidecars: []corev1.Container{{Name: "late", Image: "l"}},
+		Labels:   map[string]string{"o": "1", "example.org/app": "no"}, SparkConfigMap: "sc",
+		EnableServiceLinks: new(true),
 	}
 	o := kit.Build(t, r)
 
@@ -219,7 +242,8 @@ func TestDriverOverlay(t *testing.T) {
 		t.Errorf("the overlay's variables count: %v", env)
 	}
 
-	if o.Driver.Labels["o"] != "1" || o.Driver.Labels["example.org/app"] != "my-app" || !*o.Driver.Spec.EnableServiceLinks {
+	if o.Driver.Labels["o"] != "1" || o.Driver.Labels["example.org/app"] != "my-app" ||
+		!*o.Driver.Spec.EnableServiceLinks {
 		t.Errorf("labels are %v; the Request's win", o.Driver.Labels)
 	}
 
@@ -245,13 +269,19 @@ func TestTheSparkContainerIsLast(t *testing.T) {
 		want     []string
 		marked   string
 	}{
-		"no sidecars":                    {"", nil, nil, []string{overlay.DriverContainer}, ""},
-		"sidecars":                       {"", sidecars, nil, []string{"one", "two", overlay.DriverContainer}, overlay.DriverContainer},
-		"container name in the template": {`{"spec":{"containers":[{"name":"main"}]}}`, sidecars, nil, []string{"one", "two", "main"}, "main"},
-		"sidecars in the template and the overlay": {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, sidecars, nil, []string{"side", "one", "two", "main"}, "main"},
-		"default container in the template":        {`{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"one"}}}`, sidecars, nil, []string{"one", "two", overlay.DriverContainer}, "one"},
-		"default container in the configuration":   {"", sidecars, []string{"spark.kubernetes.driver.annotation." + submit.DefaultContainerAnnotation, "two"}, []string{"one", "two", overlay.DriverContainer}, "two"},
-		"sidecar in the template":                  {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, nil, nil, []string{"side", "main"}, "main"},
+		"no sidecars": {"", nil, nil, []string{overlay.DriverContainer}, ""},
+		"sidecars": {"", sidecars, nil, []string{"one", "two", overlay.DriverContainer},
+			overlay.DriverContainer},
+		"container name in the template": {`{"spec":{"containers":[{"name":"main"}]}}`, sidecars, nil,
+			[]string{"one", "two", "main"}, "main"},
+		"sidecars in the template and the overlay": {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`,
+			sidecars, nil, []string{"side", "one", "two", "main"}, "main"},
+		"default container in the template": {`{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"one"}}}`, sidecars, nil, []string{"one", "two", overlay.DriverContainer}, "one"},
+		"default container in the configuration": {"", sidecars,
+			[]string{"spark.kubernetes.driver.annotation." + submit.DefaultContainerAnnotation, "two"},
+			[]string{"one", "two", overlay.DriverContainer}, "two"},
+		"sidecar in the template": {`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`, nil,
+			nil, []string{"side", "main"}, "main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := kit.With(c.conf...)
@@ -276,7 +306,8 @@ func TestTheExecutorTemplatesSparkContainerIsFirst(t *testing.T) {
 	r.ExecutorTemplate = []byte(`{"spec":{"containers":[{"name":"main"},{"name":"side"}]}}`)
 
 	r.Executor.Sidecars = []corev1.Container{{Name: "one", Image: "s"}, {Name: "two", Image: "s"}}
-	if got := containerNames(executorPod(t, kit.Build(t, r))); !slices.Equal(got, []string{"main", "side", "one", "two"}) {
+	if got := containerNames(executorPod(t, kit.Build(t, r))); !slices.Equal(got,
+		[]string{"main", "side", "one", "two"}) {
 		t.Errorf("containers are %q", got)
 	}
 }

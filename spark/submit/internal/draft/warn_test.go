@@ -27,7 +27,8 @@ func TestForeignKeysGetOneWarning(t *testing.T) {
 
 		o := kit.Build(t, r)
 		if len(o.Warnings) != 1 || !strings.HasPrefix(o.Warnings[0], c.want) {
-			t.Errorf("%d keys give %d warnings, the first %q, want one that begins with %q", c.keys, len(o.Warnings), o.Warnings[:1], c.want)
+			t.Errorf("%d keys give %d warnings, the first %q, want one that begins with %q", c.keys, len(o.Warnings),
+				o.Warnings[:1], c.want)
 		}
 
 		if _, ok := kit.Props(t, o)["x0"]; ok {
@@ -87,7 +88,8 @@ func TestMessagesDoNotShowSecrets(t *testing.T) {
 		}
 	}
 
-	o := kit.Build(t, kit.With(key, hidden, "spark.kubernetes.driver.pod.excludedFeatureSteps", "${"+key+"}", "spark.app.id", "token-"+hidden))
+	o := kit.Build(t, kit.With(key, hidden, "spark.kubernetes.driver.pod.excludedFeatureSteps", "${"+key+"}",
+		"spark.app.id", "token-"+hidden))
 
 	text := strings.Join(o.Warnings, "; ")
 	if len(o.Warnings) != 2 || strings.Contains(text, hidden) || !strings.Contains(text, conf.Redacted) {

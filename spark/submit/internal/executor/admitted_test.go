@@ -40,7 +40,8 @@ func TestTemplateIsMarkedForAdmission(t *testing.T) {
 	for _, object := range o.Before {
 		if config, ok := object.(*corev1.ConfigMap); ok && config.Data["podspec-configmap-key"] != "" {
 			text := config.Data["podspec-configmap-key"]
-			found = strings.Contains(text, `"`+admit.Label+`": "policy"`) && strings.Contains(text, `"`+admit.MemoryLimitAnnotation+`": "4Gi"`) &&
+			found = strings.Contains(text, `"`+admit.Label+`": "policy"`) &&
+				strings.Contains(text, `"`+admit.MemoryLimitAnnotation+`": "4Gi"`) &&
 				strings.Contains(text, `"`+admit.ContainerAnnotation+`": "mine"`)
 		}
 	}
@@ -62,7 +63,8 @@ func TestAdmittedLimitBelowTheRequest(t *testing.T) {
 		_, err := native.Build(limited(limit))
 
 		wrong, ok := errors.AsType[*submit.Error](err)
-		if ok != refused || ok && (wrong.Field != "Executor.MemoryLimit" || !strings.Contains(wrong.Message, "is below the memory that executors request, 1408Mi")) {
+		if ok != refused || ok && (wrong.Field != "Executor.MemoryLimit" ||
+			!strings.Contains(wrong.Message, "is below the memory that executors request, 1408Mi")) {
 			t.Errorf("%s: %v", limit, err)
 		}
 	}

@@ -45,21 +45,28 @@ func TestExecutorMemory(t *testing.T) {
 		{"fraction of a MiB is cut off", "4.1", "a.jar", []string{heap, "5005m"}, "5505Mi"},
 		{"overhead of two fifths for Python", "4.1", "a.py", []string{heap, "2g"}, "2867Mi"},
 		{"memory for Python", "4.1", "a.py", []string{heap, "2g", "spark.executor.pyspark.memory", "512"}, "3379Mi"},
-		{"memory for Python in a Java application", "4.1", "a.jar", []string{"spark.executor.pyspark.memory", "512"}, "1408Mi"},
+		{"memory for Python in a Java application", "4.1", "a.jar", []string{"spark.executor.pyspark.memory", "512"},
+			"1408Mi"},
 		{"fixed overhead", "4.1", "a.jar", []string{"spark.executor.memoryOverhead", "100m"}, "1124Mi"},
-		{"common overhead factor", "4.1", "a.jar", []string{heap, "10g", "spark.kubernetes.memoryOverheadFactor", "0.5"}, "15Gi"},
-		{"overhead factor of executors", "4.1", "a.jar", []string{heap, "10g", "spark.kubernetes.memoryOverheadFactor", "0.5", "spark.executor.memoryOverheadFactor", "0.2"}, "12Gi"},
+		{"common overhead factor", "4.1", "a.jar",
+			[]string{heap, "10g", "spark.kubernetes.memoryOverheadFactor", "0.5"}, "15Gi"},
+		{"overhead factor of executors", "4.1", "a.jar",
+			[]string{heap, "10g", "spark.kubernetes.memoryOverheadFactor", "0.5", "spark.executor.memoryOverheadFactor",
+				"0.2"}, "12Gi"},
 		{"smaller minimum overhead", "4.0", "a.jar", []string{"spark.executor.minMemoryOverhead", "200m"}, "1224Mi"},
 		{"minimum overhead before 4.0", "3.5", "a.jar", []string{"spark.executor.minMemoryOverhead", "200m"}, "1408Mi"},
-		{"off-heap memory", "4.1", "a.jar", []string{"spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "100m"}, "1508Mi"},
-		{"off-heap memory in bytes", "4.1", "a.jar", []string{"spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "104857600"}, "1508Mi"},
+		{"off-heap memory", "4.1", "a.jar",
+			[]string{"spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "100m"}, "1508Mi"},
+		{"off-heap memory in bytes", "4.1", "a.jar",
+			[]string{"spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "104857600"}, "1508Mi"},
 		{"off-heap memory disabled", "4.1", "a.jar", []string{"spark.memory.offHeap.size", "100m"}, "1408Mi"},
 	} {
 		r := kit.With(c.conf...)
 		r.SparkVersion, r.Resource = c.version, "local:///"+c.resource
 
 		_, spark := podOf(t, r)
-		for kind, list := range map[string]corev1.ResourceList{"request": spark.Resources.Requests, "limit": spark.Resources.Limits} {
+		for kind, list := range map[string]corev1.ResourceList{"request": spark.Resources.Requests,
+			"limit": spark.Resources.Limits} {
 			if got := list.Memory().String(); got != c.want {
 				t.Errorf("%s: %s %s, want %s", c.name, kind, got, c.want)
 			}
@@ -74,51 +81,91 @@ func TestExecutorRules(t *testing.T) {
 		got           func(*corev1.Pod, corev1.Container) any
 		want          any
 	}{
-		{"default pod name", "4.1", kit.With(), func(p *corev1.Pod, _ corev1.Container) any { return len(p.Name) }, len("my-app-1-0123456789abcdef-exec-7")},
-		{"pod name with the user's prefix", "4.1", kit.With("spark.kubernetes.executor.podNamePrefix", "mine"), func(p *corev1.Pod, _ corev1.Container) any { return p.Name }, "mine-exec-7"},
-		{"host name of a long pod name", "4.1", kit.With("spark.kubernetes.executor.podNamePrefix", strings.Repeat("a", 10)+"-"+strings.Repeat("b", 60)),
-			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.Hostname }, strings.Repeat("b", 56) + "-exec-7"},
-		{"host name without a leading dash", "4.1", kit.With("spark.kubernetes.executor.podNamePrefix", strings.Repeat("a", 10)+"-"+strings.Repeat("b", 55)),
-			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.Hostname }, strings.Repeat("b", 55) + "-exec-7"},
-		{"cores", "4.1", kit.With("spark.executor.cores", "3", "spark.kubernetes.executor.limit.cores", "4"), resources, "requests cpu=3 memory=1408Mi limits cpu=4 memory=1408Mi"},
-		{"CPU request differs from the cores", "4.1", kit.With("spark.executor.cores", "3", "spark.kubernetes.executor.request.cores", "100m"), resources,
+		{"default pod name", "4.1", kit.With(), func(p *corev1.Pod, _ corev1.Container) any { return len(p.Name) },
+			len("my-app-1-0123456789abcdef-exec-7")},
+		{"pod name with the user's prefix", "4.1", kit.With("spark.kubernetes.executor.podNamePrefix", "mine"),
+			func(p *corev1.Pod, _ corev1.Container) any { return p.Name }, "mine-exec-7"},
+		{"host name of a long pod name", "4.1",
+			kit.With("spark.kubernetes.executor.podNamePrefix", strings.Repeat("a", 10)+"-"+strings.Repeat("b", 60)),
+			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.Hostname },
+			strings.Repeat("b", 56) + "-exec-7"},
+		{"host name without a leading dash", "4.1",
+			kit.With("spark.kubernetes.executor.podNamePrefix", strings.Repeat("a", 10)+"-"+strings.Repeat("b", 55)),
+			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.Hostname },
+			strings.Repeat("b", 55) + "-exec-7"},
+		{"cores", "4.1", kit.With("spark.executor.cores", "3", "spark.kubernetes.executor.limit.cores", "4"), resources,
+			"requests cpu=3 memory=1408Mi limits cpu=4 memory=1408Mi"},
+		{"CPU request differs from the cores", "4.1",
+			kit.With("spark.executor.cores", "3", "spark.kubernetes.executor.request.cores", "100m"), resources,
 			"requests cpu=100m memory=1408Mi limits memory=1408Mi"},
-		{"devices", "4.1", kit.With("spark.executor.resource.gpu.amount", "2", "spark.executor.resource.gpu.vendor", "amd.com"), resources,
+		{"devices", "4.1", kit.With("spark.executor.resource.gpu.amount", "2", "spark.executor.resource.gpu.vendor",
+			"amd.com"), resources,
 			"requests cpu=1 memory=1408Mi limits amd.com/gpu=2 memory=1408Mi"},
-		{"driver's account", "4.1", kit.With("spark.kubernetes.authenticate.driver.serviceAccountName", "d"), account, "d"},
-		{"executors' account", "4.1", kit.With("spark.kubernetes.authenticate.driver.serviceAccountName", "d", "spark.kubernetes.authenticate.executor.serviceAccountName", "e"), account, "e"},
-		{"template's account in the deprecated field", "4.1", templated("spec: {serviceAccount: t}", "spark.kubernetes.authenticate.driver.serviceAccountName", "d"), account, "t"},
-		{"template's account in the current field", "4.1", templated("spec: {serviceAccountName: t}", "spark.kubernetes.authenticate.driver.serviceAccountName", "d"), account, "d"},
+		{"driver's account", "4.1", kit.With("spark.kubernetes.authenticate.driver.serviceAccountName", "d"),
+			account, "d"},
+		{"executors' account", "4.1",
+			kit.With("spark.kubernetes.authenticate.driver.serviceAccountName", "d",
+				"spark.kubernetes.authenticate.executor.serviceAccountName", "e"), account, "e"},
+		{"template's account in the deprecated field", "4.1",
+			templated("spec: {serviceAccount: t}", "spark.kubernetes.authenticate.driver.serviceAccountName", "d"),
+			account, "t"},
+		{"template's account in the current field", "4.1",
+			templated("spec: {serviceAccountName: t}", "spark.kubernetes.authenticate.driver.serviceAccountName", "d"),
+			account, "d"},
 		{"no account", "4.1", kit.With(), account, ""},
 		{"restart policy", "4.1", kit.With(), restarts, corev1.RestartPolicyNever},
-		{"restart policy in a StatefulSet", "4.1", kit.With("spark.kubernetes.allocation.pods.allocator", "statefulset"), restarts, corev1.RestartPolicyAlways},
+		{"restart policy in a StatefulSet", "4.1",
+			kit.With("spark.kubernetes.allocation.pods.allocator", "statefulset"), restarts,
+			corev1.RestartPolicyAlways},
 		{"default grace period", "4.1", kit.With(), grace, int64(30)},
-		{"configured grace period", "4.1", kit.With("spark.kubernetes.executor.terminationGracePeriodSeconds", "2m"), grace, int64(120)},
-		{"grace period before 4.1", "4.0", kit.With("spark.kubernetes.executor.terminationGracePeriodSeconds", "2m"), grace, int64(-1)},
+		{"configured grace period", "4.1", kit.With("spark.kubernetes.executor.terminationGracePeriodSeconds", "2m"),
+			grace, int64(120)},
+		{"grace period before 4.1", "4.0", kit.With("spark.kubernetes.executor.terminationGracePeriodSeconds", "2m"),
+			grace, int64(-1)},
 		{"block manager port", "4.1", kit.With("spark.blockManager.port", "7070"), ports, int32(7070)},
-		{"image with a version marker", "4.1", kit.With("spark.kubernetes.executor.container.image", "i:{{SPARK_VERSION}}"), image, "i:4.1"},
-		{"image with a version marker before 4.1", "4.0", kit.With("spark.kubernetes.executor.container.image", "i:{{SPARK_VERSION}}"), image, "i:{{SPARK_VERSION}}"},
-		{"a scheduler", "4.1", kit.With("spark.kubernetes.scheduler.name", "s"), func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.SchedulerName }, "s"},
-		{"ConfigMap disabled", "4.1", kit.With("spark.kubernetes.executor.disableConfigMap", "true"), volumes, "spark-local-dir-1"},
+		{"image with a version marker", "4.1",
+			kit.With("spark.kubernetes.executor.container.image", "i:{{SPARK_VERSION}}"), image, "i:4.1"},
+		{"image with a version marker before 4.1", "4.0",
+			kit.With("spark.kubernetes.executor.container.image", "i:{{SPARK_VERSION}}"), image, "i:{{SPARK_VERSION}}"},
+		{"a scheduler", "4.1", kit.With("spark.kubernetes.scheduler.name", "s"),
+			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.SchedulerName }, "s"},
+		{"ConfigMap disabled", "4.1", kit.With("spark.kubernetes.executor.disableConfigMap", "true"), volumes,
+			"spark-local-dir-1"},
 		{"ConfigMap enabled", "4.1", kit.With(), volumes, "spark-conf-volume-exec spark-local-dir-1"},
-		{"Hadoop ConfigMap", "4.1", kit.With("spark.kubernetes.hadoop.configMapName", "h"), volumes, "hadoop-properties spark-conf-volume-exec spark-local-dir-1"},
-		{"excluded step", "4.1", kit.With("spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.executor.pod.excludedFeatureSteps", draft.FeaturePackage+"HadoopConfExecutorFeatureStep"),
+		{"Hadoop ConfigMap", "4.1", kit.With("spark.kubernetes.hadoop.configMapName", "h"), volumes,
+			"hadoop-properties spark-conf-volume-exec spark-local-dir-1"},
+		{"excluded step", "4.1", kit.With("spark.kubernetes.hadoop.configMapName", "h",
+			"spark.kubernetes.executor.pod.excludedFeatureSteps", draft.FeaturePackage+"HadoopConfExecutorFeatureStep"),
 			volumes, "spark-conf-volume-exec spark-local-dir-1"},
-		{"excluded step before 4.1", "4.0", kit.With("spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.executor.pod.excludedFeatureSteps", draft.FeaturePackage+"HadoopConfExecutorFeatureStep"),
+		{"excluded step before 4.1", "4.0",
+			kit.With("spark.kubernetes.hadoop.configMapName", "h", "spark.kubernetes.executor.pod.excludedFeatureSteps",
+				draft.FeaturePackage+"HadoopConfExecutorFeatureStep"),
 			volumes, "hadoop-properties spark-conf-volume-exec spark-local-dir-1"},
-		{"driver's local directories", "4.1", kit.With("spark.local.dir", "/a,/b"), func(_ *corev1.Pod, c corev1.Container) any { return kit.EnvOf(c)["SPARK_LOCAL_DIRS"] }, "/a,/b"},
-		{"ID markers in JVM options", "4.1", kit.With("spark.executor.extraJavaOptions", `-Da="{{EXECUTOR_ID}} {{APP_ID}}"`), firstOption, "-Da=7 spark-6c48998273294de495e5c9d3a1722dba"},
-		{"backslash in JVM options", "4.1", kit.With("spark.executor.extraJavaOptions", `-Da=C:\tmp\x\"y z\"`), firstOption, `-Da=C:\tmp\x\y z"`},
-		{"form feed in JVM options", "4.1", kit.With("spark.executor.extraJavaOptions", "-Da=b\f-Dc"), firstOption, "-Da=b\f-Dc"},
-		{"settings that an executor needs at startup", "4.1", kit.With("spark.network.timeout", "9s", "spark.driver.port", "7000", "spark.driver.blockManager.port", "7001"), jvmOptions,
+		{"driver's local directories", "4.1", kit.With("spark.local.dir", "/a,/b"),
+			func(_ *corev1.Pod, c corev1.Container) any { return kit.EnvOf(c)["SPARK_LOCAL_DIRS"] }, "/a,/b"},
+		{"ID markers in JVM options", "4.1",
+			kit.With("spark.executor.extraJavaOptions", `-Da="{{EXECUTOR_ID}} {{APP_ID}}"`), firstOption,
+			"-Da=7 spark-6c48998273294de495e5c9d3a1722dba"},
+		{"backslash in JVM options", "4.1", kit.With("spark.executor.extraJavaOptions", `-Da=C:\tmp\x\"y z\"`),
+			firstOption, `-Da=C:\tmp\x\y z"`},
+		{"form feed in JVM options", "4.1", kit.With("spark.executor.extraJavaOptions", "-Da=b\f-Dc"), firstOption,
+			"-Da=b\f-Dc"},
+		{"settings that an executor needs at startup", "4.1",
+			kit.With("spark.network.timeout", "9s", "spark.driver.port", "7000", "spark.driver.blockManager.port",
+				"7001"), jvmOptions,
 			"-Dspark.driver.blockManager.port=7001 -Dspark.driver.port=7000 -Dspark.network.timeout=9s"},
-		{"secrets are not in the JVM options", "4.1", kit.With("spark.authenticate.secret", "s", "spark.ssl.keyPassword", "p", "spark.ssl.enabled", "true"), jvmOptions,
+		{"secrets are not in the JVM options", "4.1",
+			kit.With("spark.authenticate.secret", "s", "spark.ssl.keyPassword", "p", "spark.ssl.enabled", "true"),
+			jvmOptions,
 			"-Dspark.driver.blockManager.port=7079 -Dspark.driver.port=7078 -Dspark.ssl.enabled=true"},
-		{"TLS settings in 3.5", "3.5", kit.With("spark.ssl.enabled", "true"), jvmOptions, "-Dspark.driver.blockManager.port=7079 -Dspark.driver.port=7078"},
-		{"overlay", "4.1", overlaid(overlay.Overlay{PriorityClassName: "high"}), func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.PriorityClassName }, "high"},
-		{"driver's configuration files", "4.1", filed("log4j2.properties", "spark.conf"), func(p *corev1.Pod, _ corev1.Container) any {
-			return fmt.Sprint(p.Spec.Volumes[0].ConfigMap.Items[0].Key, len(p.Spec.Volumes[0].ConfigMap.Items))
-		}, "log4j2.properties1"},
+		{"TLS settings in 3.5", "3.5", kit.With("spark.ssl.enabled", "true"), jvmOptions,
+			"-Dspark.driver.blockManager.port=7079 -Dspark.driver.port=7078"},
+		{"overlay", "4.1", overlaid(overlay.Overlay{PriorityClassName: "high"}),
+			func(p *corev1.Pod, _ corev1.Container) any { return p.Spec.PriorityClassName }, "high"},
+		{"driver's configuration files", "4.1", filed("log4j2.properties", "spark.conf"),
+			func(p *corev1.Pod, _ corev1.Container) any {
+				return fmt.Sprint(p.Spec.Volumes[0].ConfigMap.Items[0].Key, len(p.Spec.Volumes[0].ConfigMap.Items))
+			}, "log4j2.properties1"},
 	} {
 		c.r.SparkVersion = c.version
 		if diff := cmp.Diff(c.want, c.got(podOf(t, c.r))); diff != "" {
@@ -208,7 +255,8 @@ func ownOptions(c corev1.Container) []string {
 
 	modules := 0
 	for i, option := range all {
-		for _, start := range []string{"-Djava.net.prefer", "-XX:+IgnoreUnrecognized", "--add-", "-Djdk.reflect.", "-Dio.netty.", "--enable-native-access", "--sun-misc-unsafe-"} {
+		for _, start := range []string{"-Djava.net.prefer", "-XX:+IgnoreUnrecognized", "--add-", "-Djdk.reflect.",
+			"-Dio.netty.", "--enable-native-access", "--sun-misc-unsafe-"} {
 			if strings.HasPrefix(option, start) && modules == i {
 				modules++
 			}
@@ -234,7 +282,8 @@ func TestExecutorsOfEveryRequest(t *testing.T) {
 			t.Errorf("%q is no name: %v", pod.Name, errs)
 		}
 
-		want := map[string]string{submit.RoleLabel: submit.RoleExecutor, submit.SelectorLabel: r.AppID, submit.ExecutorIDLabel: "7", submit.VersionLabel: o.Driver.Labels[submit.VersionLabel]}
+		want := map[string]string{submit.RoleLabel: submit.RoleExecutor, submit.SelectorLabel: r.AppID,
+			submit.ExecutorIDLabel: "7", submit.VersionLabel: o.Driver.Labels[submit.VersionLabel]}
 		maps.Copy(want, r.Labels)
 
 		for key, value := range want {
@@ -278,21 +327,27 @@ func TestExecutorRefuses(t *testing.T) {
 	}
 
 	for key, value := range map[string]string{
-		"spark.kubernetes.authenticate.submission.oauthToken": "t", "spark.executor.memory": "much", "spark.kubernetes.executor.request.cores": "few",
-		"spark.executor.pyspark.memory": "9g9", "spark.memory.offHeap.enabled": "maybe", "spark.decommission.enabled": "maybe", "spark.kubernetes.executor.terminationGracePeriodSeconds": "soon",
-		"spark.executor.minMemoryOverhead": "-", "spark.executor.memoryOverhead": "-", "spark.executor.memoryOverheadFactor": "-", "spark.blockManager.port": "x",
-		"spark.kubernetes.executor.disableConfigMap": "x", "spark.executorEnv.a=b": "x", "spark.executor.resource.gpu.amount": "1",
+		"spark.kubernetes.authenticate.submission.oauthToken": "t", "spark.executor.memory": "much",
+		"spark.kubernetes.executor.request.cores": "few",
+		"spark.executor.pyspark.memory":           "9g9", "spark.memory.offHeap.enabled": "maybe",
+		"spark.decommission.enabled": "maybe", "spark.kubernetes.executor.terminationGracePeriodSeconds": "soon",
+		"spark.executor.minMemoryOverhead": "-", "spark.executor.memoryOverhead": "-",
+		"spark.executor.memoryOverheadFactor": "-", "spark.blockManager.port": "x",
+		"spark.kubernetes.executor.disableConfigMap": "x", "spark.executorEnv.a=b": "x",
+		"spark.executor.resource.gpu.amount": "1",
 	} {
 		r := kit.With(key, value)
 		r.Resource = "local:///a.py"
 
 		_, err := executor.Pod(r, 1, "")
-		if wrong, ok := errors.AsType[*submit.Error](err); !ok || !strings.Contains(wrong.Error(), strings.TrimSuffix(key, ".amount")) {
+		if wrong, ok := errors.AsType[*submit.Error](err); !ok ||
+			!strings.Contains(wrong.Error(), strings.TrimSuffix(key, ".amount")) {
 			t.Errorf("%s=%s: %v", key, value, err)
 		}
 	}
 
-	_, err := executor.Pod(kit.With("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "8000p", "spark.executor.memory", "8000000000g"), 1, "")
+	_, err := executor.Pod(kit.With("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "8000p",
+		"spark.executor.memory", "8000000000g"), 1, "")
 	if err == nil {
 		t.Error("more memory than there can be is taken")
 	}

@@ -48,7 +48,8 @@ func TestUnknownFieldsDoNotChangeTheExecutor(t *testing.T) {
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: %s: %v, but without the unknown fields %v", template.Name, template.Text, err, wantErr)
 		} else if err == nil && !equality.Semantic.DeepEqual(got, want) {
-			t.Errorf("%s: %s: the unknown fields change the executor:\n%s", template.Name, template.Text, cmp.Diff(want, got))
+			t.Errorf("%s: %s: the unknown fields change the executor:\n%s", template.Name, template.Text,
+				cmp.Diff(want, got))
 		}
 	}
 

@@ -96,8 +96,9 @@ var Lines = func() []Line {
 // String returns the name of the line, such as "4.1".
 func (q Line) String() string { return fmt.Sprintf("%d.%d", q.Major, q.Minor) }
 
-// VersionPattern matches a version. Its groups are the major and the minor number.
-var VersionPattern = regexp.MustCompile(`^v?([0-9]{1,4})\.([0-9]{1,4})(?:[.-].*)?$`)
+// VersionPattern matches a version. Its groups are the major and the minor number. An underscore stands for a dot, as
+// in v4_2_0, the form of the Apache Spark project's own examples.
+var VersionPattern = regexp.MustCompile(`^v?([0-9]{1,4})[._]([0-9]{1,4})(?:[._-].*)?$`)
 
 // Of returns the line for a declared version. The warning is empty if the table of lines contains the version.
 func Of(version string) (q Line, warning string) {

@@ -23,7 +23,8 @@ func TestTooManyClaims(t *testing.T) {
 		for i := range n {
 			prefix := fmt.Sprintf("spark.kubernetes.driver.volumes.persistentVolumeClaim.v%02d.", i)
 			for setting, value := range map[string]string{
-				"options.claimName": "OnDemand", "options.storageClass": "c", "options.sizeLimit": "1Gi", "mount.path": fmt.Sprintf("/v%d", i),
+				"options.claimName": "OnDemand", "options.storageClass": "c", "options.sizeLimit": "1Gi",
+				"mount.path": fmt.Sprintf("/v%d", i),
 			} {
 				pairs = append(pairs, prefix+setting, value)
 			}
@@ -47,7 +48,8 @@ func TestTooManyClaims(t *testing.T) {
 		t.Errorf("%d claims, want %d", claims, steps.MaxClaims)
 	}
 
-	if _, err := native.Build(r(steps.MaxClaims + 1)); err == nil || !strings.Contains(err.Error(), "v20.options.claimName") {
+	if _, err := native.Build(r(steps.MaxClaims + 1)); err == nil ||
+		!strings.Contains(err.Error(), "v20.options.claimName") {
 		t.Errorf("%v, want it to name the claim that is one too many", err)
 	}
 }

@@ -62,14 +62,16 @@ func TestClaimNamesDoNotMultiply(t *testing.T) {
 // TestLocalDirectoriesAreBounded checks that Build limits the number of local directories. Without a limit, 500 KB of
 // text would become 190 MB of volumes.
 func TestLocalDirectoriesAreBounded(t *testing.T) {
-	kit.RefusedFor(t, kit.With("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir", "names 20000 directories; the limit is 500")
+	kit.RefusedFor(t, kit.With("spark.local.dir", strings.Repeat("/dir,", 20_000)), "spark.local.dir",
+		"names 20000 directories; the limit is 500")
 }
 
 // TestListsOfClassesCostLinearTime checks that the time for a list of thousands of elements is linear. Build must not
 // search the whole value of the key again for the warning about each element.
 func TestListsOfClassesCostLinearTime(t *testing.T) {
 	for _, key := range []string{
-		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps", "spark.kubernetes.executor.pod.featureSteps",
+		"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.driver.pod.excludedFeatureSteps",
+		"spark.kubernetes.executor.pod.featureSteps",
 		"spark.kubernetes.executor.pod.excludedFeatureSteps", "spark.jars", "spark.files", "spark.local.dir",
 	} {
 		worst.Linear(t, key, func(n int) func() {

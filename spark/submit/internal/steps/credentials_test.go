@@ -20,9 +20,11 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("service account %q, %q", o.Driver.Spec.ServiceAccountName, o.Driver.Spec.DeprecatedServiceAccount)
 	}
 
-	o = kit.Build(t, kit.With(prefix+"serviceAccountName", "spark", prefix+"oauthToken", "s3cret", "spark.other.oauthToken", "t0ken"))
+	o = kit.Build(t, kit.With(prefix+"serviceAccountName", "spark", prefix+"oauthToken", "s3cret",
+		"spark.other.oauthToken", "t0ken"))
 	if o.Driver.Spec.ServiceAccountName != "" || len(o.Warnings) != 1 {
-		t.Errorf("with a token the account has no effect, and a warning should say so: %q, %q", o.Driver.Spec.ServiceAccountName, o.Warnings)
+		t.Errorf("with a token the account has no effect, and a warning should say so: %q, %q",
+			o.Driver.Spec.ServiceAccountName, o.Warnings)
 	}
 
 	secret := kit.Find[*corev1.Secret](t, o, "my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials")
@@ -37,19 +39,22 @@ func TestCredentials(t *testing.T) {
 	}
 
 	for _, object := range o.Before {
-		if text, _ := yaml.Marshal(object); object != submit.Object(secret) && (strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "t0ken")) {
+		if text, _ := yaml.Marshal(object); object != submit.Object(secret) &&
+			(strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "t0ken")) {
 			t.Errorf("the token stands in %s", object.GetName())
 		}
 	}
 
 	o = kit.Build(t, kit.With(prefix+"mounted.oauthTokenFile", "/mine", "spark.other.oauthToken", "x"))
-	if p := kit.Props(t, o); p["spark.other.oauthToken"] != "<present_but_redacted>" || p[prefix+"mounted.oauthTokenFile"] != "/mine" || len(o.Before) != 2 {
+	if p := kit.Props(t, o); p["spark.other.oauthToken"] != "<present_but_redacted>" ||
+		p[prefix+"mounted.oauthTokenFile"] != "/mine" || len(o.Before) != 2 {
 		t.Errorf("a mounted file alone makes no Secret, and every token is hidden: %v", p)
 	}
 }
 
 func TestCredentialFiles(t *testing.T) {
-	const prefix, dir, name = "spark.kubernetes.authenticate.driver.", "/mnt/secrets/spark-kubernetes-credentials/", "my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials"
+	const prefix, dir, name = "spark.kubernetes.authenticate.driver.", "/mnt/secrets/spark-kubernetes-credentials/",
+		"my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials"
 	for what, c := range map[string]struct {
 		given   submit.Credentials
 		pairs   []string
@@ -59,16 +64,20 @@ func TestCredentialFiles(t *testing.T) {
 	}{
 		"nothing":                {account: "spark"},
 		"empty files are absent": {given: submit.Credentials{CACert: []byte{}}, account: "spark"},
-		"CA certificate":         {given: submit.Credentials{CACert: []byte("ca")}, data: map[string]string{"ca-cert": "ca"}, mounted: map[string]string{"caCertFile": dir + "ca-cert"}},
+		"CA certificate": {given: submit.Credentials{CACert: []byte("ca")},
+			data: map[string]string{"ca-cert": "ca"}, mounted: map[string]string{"caCertFile": dir + "ca-cert"}},
 		"everything": {
-			given:   submit.Credentials{CACert: []byte("ca"), ClientKey: []byte{0, 0xff}, ClientCert: []byte("cert")},
-			pairs:   []string{prefix + "oauthToken", "t"},
-			data:    map[string]string{"ca-cert": "ca", "client-key": "\x00\xff", "client-cert": "cert", "oauth-token": "t"},
-			mounted: map[string]string{"caCertFile": dir + "ca-cert", "clientKeyFile": dir + "client-key", "clientCertFile": dir + "client-cert", "oauthTokenFile": dir + "oauth-token"},
+			given: submit.Credentials{CACert: []byte("ca"), ClientKey: []byte{0, 0xff}, ClientCert: []byte("cert")},
+			pairs: []string{prefix + "oauthToken", "t"},
+			data: map[string]string{"ca-cert": "ca", "client-key": "\x00\xff", "client-cert": "cert",
+				"oauth-token": "t"},
+			mounted: map[string]string{"caCertFile": dir + "ca-cert", "clientKeyFile": dir + "client-key",
+				"clientCertFile": dir + "client-cert", "oauthTokenFile": dir + "oauth-token"},
 		},
 		"path that the user sets": {
-			given: submit.Credentials{ClientKey: []byte("k")}, pairs: []string{prefix + "mounted.clientKeyFile", "/mine"},
-			data: map[string]string{"client-key": "k"}, mounted: map[string]string{"clientKeyFile": "/mine"},
+			given: submit.Credentials{ClientKey: []byte("k")},
+			pairs: []string{prefix + "mounted.clientKeyFile", "/mine"},
+			data:  map[string]string{"client-key": "k"}, mounted: map[string]string{"clientKeyFile": "/mine"},
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -103,7 +112,8 @@ func TestCredentialFiles(t *testing.T) {
 				t.Errorf("Secret (-want +got):\n%s", diff)
 			}
 
-			if kit.VolumeOf(t, o, "kubernetes-credentials").Secret.SecretName != name || kit.MountsOf(kit.SparkContainer(t, o))["kubernetes-credentials"] != strings.TrimSuffix(dir, "/") {
+			if kit.VolumeOf(t, o, "kubernetes-credentials").Secret.SecretName != name ||
+				kit.MountsOf(kit.SparkContainer(t, o))["kubernetes-credentials"] != strings.TrimSuffix(dir, "/") {
 				t.Error("the Secret is not mounted")
 			}
 		})
@@ -114,7 +124,8 @@ func TestSecretSharesNoBytesWithRequest(t *testing.T) {
 	r := kit.Minimal()
 	r.DriverCredentials.CACert = []byte("ca")
 
-	kit.Find[*corev1.Secret](t, kit.Build(t, r), "my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials").Data["ca-cert"][0] = 'x'
+	kit.Find[*corev1.Secret](t, kit.Build(t, r),
+		"my-app-1-c05dd8a1fbc0dc03-kubernetes-credentials").Data["ca-cert"][0] = 'x'
 	if string(r.DriverCredentials.CACert) != "ca" {
 		t.Error("the Secret shares its bytes with the Request")
 	}
@@ -122,6 +133,7 @@ func TestSecretSharesNoBytesWithRequest(t *testing.T) {
 
 func TestCredentialsThatAreTooLarge(t *testing.T) {
 	r := kit.Minimal()
-	r.DriverCredentials = submit.Credentials{CACert: make([]byte, 1<<19), ClientKey: make([]byte, 1<<19), ClientCert: []byte("x")}
+	r.DriverCredentials = submit.Credentials{CACert: make([]byte, 1<<19), ClientKey: make([]byte, 1<<19),
+		ClientCert: []byte("x")}
 	kit.RefusedFor(t, r, "DriverCredentials", "more than a Secret holds")
 }

@@ -23,18 +23,25 @@ func TestLines(t *testing.T) {
 		SubPathExpr             bool
 	}
 	want := map[string]facts{
-		"3.5": {Ports: 3, Label: "", Image: "i:{{SPARK_VERSION}}", SparkUser: "me", Memory: "1408Mi", Access: "ReadWriteOnce"},
-		"4.0": {Ports: 3, Label: "spark-1", Image: "i:{{SPARK_VERSION}}", SparkUser: "me", Memory: "1536Mi", Access: "ReadWriteOncePod", SubPathExpr: true},
-		"4.1": {Ports: 4, Label: "spark-1", Image: "i:4.1.9", SparkUser: "me", Memory: "1536Mi", Access: "ReadWriteOncePod", SubPathExpr: true},
-		"4.2": {Ports: 4, Label: "spark-1", Image: "i:4.2.9", SparkUser: "me", Memory: "1536Mi", Access: "ReadWriteOncePod", SubPathExpr: true, GRPC: true, Policy: true},
-		"4.3": {Ports: 4, Label: "spark-1", Image: "i:4.3.9", SparkUser: "eve", Memory: "1536Mi", Access: "ReadWriteOncePod", SubPathExpr: true, GRPC: true, Policy: true, NoEscalation: true},
+		"3.5": {Ports: 3, Label: "", Image: "i:{{SPARK_VERSION}}", SparkUser: "me", Memory: "1408Mi",
+			Access: "ReadWriteOnce"},
+		"4.0": {Ports: 3, Label: "spark-1", Image: "i:{{SPARK_VERSION}}", SparkUser: "me", Memory: "1536Mi",
+			Access: "ReadWriteOncePod", SubPathExpr: true},
+		"4.1": {Ports: 4, Label: "spark-1", Image: "i:4.1.9", SparkUser: "me", Memory: "1536Mi",
+			Access: "ReadWriteOncePod", SubPathExpr: true},
+		"4.2": {Ports: 4, Label: "spark-1", Image: "i:4.2.9", SparkUser: "me", Memory: "1536Mi",
+			Access: "ReadWriteOncePod", SubPathExpr: true, GRPC: true, Policy: true},
+		"4.3": {Ports: 4, Label: "spark-1", Image: "i:4.3.9", SparkUser: "eve", Memory: "1536Mi",
+			Access: "ReadWriteOncePod", SubPathExpr: true, GRPC: true, Policy: true, NoEscalation: true},
 	}
 
 	const volume = "spark.kubernetes.driver.volumes.persistentVolumeClaim.v."
 	for line, facts := range want {
 		t.Run(line, func(t *testing.T) {
-			r := kit.With("spark.kubernetes.container.image", "i:{{SPARK_VERSION}}", "spark.driver.minMemoryOverhead", "512m",
-				volume+"mount.path", "/v", volume+"options.claimName", "OnDemand", volume+"options.storageClass", "c", volume+"options.sizeLimit", "1Gi")
+			r := kit.With("spark.kubernetes.container.image", "i:{{SPARK_VERSION}}", "spark.driver.minMemoryOverhead",
+				"512m",
+				volume+"mount.path", "/v", volume+"options.claimName", "OnDemand", volume+"options.storageClass", "c",
+				volume+"options.sizeLimit", "1Gi")
 
 			r.AppID, r.User, r.ProxyUser, r.SparkVersion = "spark-1", "me", "eve", line+".9"
 			if facts.Label != "" {
@@ -51,8 +58,10 @@ func TestLines(t *testing.T) {
 			got.Ports, got.Image, got.SparkUser = len(spark.Ports), spark.Image, spark.Env[0].Value
 			got.Label = o.Driver.Labels["id"]
 			got.Memory = spark.Resources.Requests.Memory().String()
-			got.NoEscalation = spark.SecurityContext != nil && spark.SecurityContext.AllowPrivilegeEscalation != nil && !*spark.SecurityContext.AllowPrivilegeEscalation
-			got.SubPathExpr = slices.ContainsFunc(spark.VolumeMounts, func(m corev1.VolumeMount) bool { return m.SubPathExpr != "" })
+			got.NoEscalation = spark.SecurityContext != nil && spark.SecurityContext.AllowPrivilegeEscalation != nil &&
+				!*spark.SecurityContext.AllowPrivilegeEscalation
+			got.SubPathExpr = slices.ContainsFunc(spark.VolumeMounts,
+				func(m corev1.VolumeMount) bool { return m.SubPathExpr != "" })
 
 			got.GRPC, got.Policy = false, false
 			for _, object := range o.Before {

@@ -32,7 +32,8 @@ ingress: [{from: [{podSelector: {matchLabels: {spark-app-selector: ID}}}]}, {por
 
 			r.AppID, r.SparkVersion, r.ExecutorPorts = "ID", test.version, test.ports
 			if test.excluded {
-				r.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps", draft.FeaturePackage+"NetworkPolicyFeatureStep")
+				r.Conf.Set("spark.kubernetes.driver.pod.excludedFeatureSteps",
+					draft.FeaturePackage+"NetworkPolicyFeatureStep")
 			}
 
 			got := kit.PolicyOf(t, kit.Build(t, r).Before)

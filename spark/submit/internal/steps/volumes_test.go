@@ -15,7 +15,8 @@ func TestClaimNames(t *testing.T) {
 	for given, want := range map[string]string{
 		"OnDemand": prefix, "fixed": "fixed", "a.b": "a.b", "x-OnDemand": "x-" + prefix, "OnDemand-y": prefix + "-y",
 	} {
-		o := kit.Build(t, kit.With(kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", given, "options.storageClass", "c", "options.sizeLimit", "1Gi")...))
+		o := kit.Build(t, kit.With(kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", given,
+			"options.storageClass", "c", "options.sizeLimit", "1Gi")...))
 		if got := kit.VolumeOf(t, o, "v").PersistentVolumeClaim.ClaimName; got != want {
 			t.Errorf("%q names the claim %q, want %q", given, got, want)
 		}
@@ -28,10 +29,13 @@ func TestClaimNames(t *testing.T) {
 
 func TestVolumeSettingsAreRead(t *testing.T) {
 	for text, want := range map[string]bool{"true": true, "TRUE": true, "false": false, "False": false} {
-		o := kit.Build(t, kit.With(kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", "c", "mount.readOnly", text)...))
+		o := kit.Build(t, kit.With(kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", "c",
+			"mount.readOnly", text)...))
 
-		i := slices.IndexFunc(kit.SparkContainer(t, o).VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "v" })
-		if got := kit.SparkContainer(t, o).VolumeMounts[i].ReadOnly; got != want || kit.VolumeOf(t, o, "v").PersistentVolumeClaim.ReadOnly != want {
+		i := slices.IndexFunc(kit.SparkContainer(t, o).VolumeMounts,
+			func(m corev1.VolumeMount) bool { return m.Name == "v" })
+		if got := kit.SparkContainer(t, o).VolumeMounts[i].ReadOnly; got != want ||
+			kit.VolumeOf(t, o, "v").PersistentVolumeClaim.ReadOnly != want {
 			t.Errorf("mount.readOnly=%s is %t", text, got)
 		}
 	}
@@ -59,25 +63,33 @@ func TestVolumesRefused(t *testing.T) {
 		pairs         []string
 		text          string
 	}{
-		"not a boolean":                 {"emptyDir", "mount.readOnly", []string{"mount.readOnly", "yes"}, "true or false"},
-		"boolean with blanks":           {"emptyDir", "mount.readOnly", []string{"mount.readOnly", " true"}, "true or false"},
-		"empty boolean":                 {"emptyDir", "mount.readOnly", []string{"mount.readOnly", ""}, "true or false"},
-		"subPath and subPathExpr":       {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", "$(A)"}, "together"},
-		"empty subPath and subPathExpr": {"emptyDir", "mount.subPathExpr", []string{"mount.subPath", "", "mount.subPathExpr", ""}, "together"},
-		"size without a unit":           {"emptyDir", "options.sizeLimit", []string{"options.sizeLimit", "1000"}, "1000Gi"},
-		"no claim name":                 {"persistentVolumeClaim", "options.claimName", nil, "missing"},
-		"hostPath without a path":       {"hostPath", "options.path", nil, "missing"},
-		"NFS without a server":          {"nfs", "options.server", []string{"options.path", "/"}, "missing"},
-		"NFS without a path":            {"nfs", "options.path", []string{"options.server", "s"}, "missing"},
+		"not a boolean": {"emptyDir", "mount.readOnly", []string{"mount.readOnly", "yes"},
+			"true or false"},
+		"boolean with blanks": {"emptyDir", "mount.readOnly", []string{"mount.readOnly", " true"},
+			"true or false"},
+		"empty boolean": {"emptyDir", "mount.readOnly", []string{"mount.readOnly", ""},
+			"true or false"},
+		"subPath and subPathExpr": {"emptyDir", "mount.subPathExpr",
+			[]string{"mount.subPath", "", "mount.subPathExpr", "$(A)"}, "together"},
+		"empty subPath and subPathExpr": {"emptyDir", "mount.subPathExpr",
+			[]string{"mount.subPath", "", "mount.subPathExpr", ""}, "together"},
+		"size without a unit": {"emptyDir", "options.sizeLimit", []string{"options.sizeLimit", "1000"},
+			"1000Gi"},
+		"no claim name":           {"persistentVolumeClaim", "options.claimName", nil, "missing"},
+		"hostPath without a path": {"hostPath", "options.path", nil, "missing"},
+		"NFS without a server":    {"nfs", "options.server", []string{"options.path", "/"}, "missing"},
+		"NFS without a path":      {"nfs", "options.path", []string{"options.server", "s"}, "missing"},
 	} {
 		for _, role := range []string{"driver", "executor"} {
 			t.Run(what+" of the "+role, func(t *testing.T) {
-				kit.RefusedFor(t, kit.With(kit.VolumeConf(role, c.kind, c.pairs...)...), "spark.kubernetes."+role+".volumes."+c.kind+".v."+c.setting, c.text)
+				kit.RefusedFor(t, kit.With(kit.VolumeConf(role, c.kind, c.pairs...)...),
+					"spark.kubernetes."+role+".volumes."+c.kind+".v."+c.setting, c.text)
 			})
 		}
 	}
 
 	kit.RefusedFor(t, kit.With(kit.VolumeConf("driver", "persistentVolumeClaim", "options.claimName", "A_b")...),
 		"spark.kubernetes.driver.volumes.persistentVolumeClaim.v.options.claimName", "not a valid claim name")
-	kit.Build(t, kit.With(kit.VolumeConf("executor", "persistentVolumeClaim", "options.claimName", "OnDemand-SPARK_EXECUTOR_ID")...))
+	kit.Build(t, kit.With(kit.VolumeConf("executor", "persistentVolumeClaim", "options.claimName",
+		"OnDemand-SPARK_EXECUTOR_ID")...))
 }

@@ -1,0 +1,252 @@
+// Package ledger has the verbs of sparkctl that add up and compare runs: usage, runs and advise. They read the custom
+// resources that still exist, and the records of runs that were kept (source.go).
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
+	"github.com/sparkoperator/spark-operator/internal/record/bucket"
+	"github.com/sparkoperator/spark-operator/internal/record/run"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
+)
+
+// storeVariable is the environment variable with the default of --store.
+const storeVariable = "SPARKCTL_STORE"
+
+// Commands returns the verbs of this package.
+func Commands(streams terminal.Streams) []*cobra.Command {
+	return []*cobra.Command{usageCommand(streams), runsCommand(streams), adviseCommand(streams)}
+}
+
+// source reads runs.
+type source struct {
+	terminal.Streams
+	store string
+	now   time.Time
+}
+
+func (s *source) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&s.store, "store", os.Getenv(storeVariable), "`URL` of the object store with the records, as the operator's configuration has it in logs[].store (environment: "+storeVariable+")")
+}
+
+// wanted selects runs.
+type wanted struct {
+	namespace string // empty: all
+	group     string // the name of a schedule or of an application; empty: all
+	selector  labels.Selector
+	since     time.Time // runs that ended before are left out; zero: none
+	last      int       // the largest number of records of a group; 0: no limit
+}
+
+func (w *wanted) selects(r *run.Record) bool {
+	return (w.group == "" || r.Group() == w.group) && (w.selector == nil || w.selector.Matches(labels.Set(r.Labels))) && (r.Ended.IsZero() || !r.Ended.Before(w.since))
+}
+
+// runs returns the selected runs, the last started first. Custom resources that exist have precedence over records.
+func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Record, error) {
+	objects, notes, err := c.List(ctx, kube.Query{Namespace: w.namespace, Kinds: []*kinds.Kind{kinds.SparkApplication, kinds.ApacheApplication, kinds.SparkConnect}})
+	if err != nil {
+		return nil, err
+	}
+
+	namespaces := map[string]bool{w.namespace: w.namespace != ""}
+
+	var all []*run.Record
+	for _, object := range objects {
+		if r := run.Of(object, s.now); r != nil {
+			all = append(all, r)
+			namespaces[r.Namespace] = true
+		}
+	}
+
+	kept, more, err := s.records(ctx, c, w, namespaces)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, note := range append(notes, more...) {
+		fmt.Fprintln(s.Err, terminal.Wrap("note: ", note, s.Width))
+	}
+
+	all = run.Merge(append(all, kept...))
+	return slices.DeleteFunc(all, func(r *run.Record) bool { return !w.selects(r) }), nil
+}
+
+// records returns the records that were kept.
+func (s *source) records(ctx context.Context, c *kube.Client, w wanted, namespaces map[string]bool) (found []*run.Record, notes []string, _ error) {
+	if s.store == "" {
+		return s.fromConfigMaps(ctx, c, w)
+	}
+
+	opened, err := store.OpenBucket(ctx, s.store, bucket.Hints{
+		Setting: "--store", AWS: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", Google: "run gcloud auth application-default login", Azure: "set AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY",
+	})
+	if err != nil {
+		return nil, nil, exit.With(exit.Usage, err)
+	}
+	defer func() { _ = opened.Close() }()
+
+	if w.namespace == "" {
+		notes = s.addNamespaces(ctx, c, namespaces)
+	}
+
+	for namespace, in := range namespaces {
+		if !in {
+			continue
+		}
+
+		records, skipped, err := readBucket(ctx, opened, namespace, w)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		found, notes = append(found, records...), append(notes, skipped...)
+	}
+	return found, notes, nil
+}
+
+// addNamespaces adds the namespaces of the cluster. Records are found by namespace, because a store without a listing
+// of folders would list all logs.
+func (s *source) addNamespaces(ctx context.Context, c *kube.Client, namespaces map[string]bool) (notes []string) {
+	text, err := c.Raw(ctx, "/api/v1/namespaces")
+
+	var list corev1.NamespaceList
+	if err == nil {
+		err = utiljson.Unmarshal(text, &list)
+	}
+
+	if err != nil {
+		return []string{fmt.Sprintf("only records of namespaces with applications are read, because the namespaces cannot be listed: %v", c.Explain(err))}
+	}
+
+	for i := range list.Items {
+		namespaces[list.Items[i].Name] = true
+	}
+	return nil
+}
+
+// readBucket returns the records of a namespace.
+func readBucket(ctx context.Context, b *store.Bucket, namespace string, w wanted) (found []*run.Record, notes []string, _ error) {
+	prefix := namespace + "/" + store.Runs + "/"
+	if w.group != "" {
+		prefix += w.group + "/"
+	}
+
+	keys := map[string][]string{} // by group, in the order of the ends of the runs
+	for object, err := range b.List(ctx, prefix) {
+		if err != nil {
+			return nil, nil, err
+		}
+
+		group := path.Base(path.Dir(object.Key))
+		if ended, known := run.EndOf(object.Key); known && !ended.Before(w.since) {
+			keys[group] = append(keys[group], object.Key)
+		}
+	}
+
+	for group, ofGroup := range keys {
+		if w.last > 0 {
+			ofGroup = ofGroup[max(len(ofGroup)-w.last, 0):]
+		}
+
+		for _, key := range ofGroup {
+			text, err := b.Read(ctx, key, run.MaxSize)
+			if err != nil {
+				return nil, nil, err
+			}
+
+			r, err := run.Decode(text, namespace, group)
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("%s is left out: %v", key, err))
+				continue
+			}
+
+			found = append(found, r)
+		}
+	}
+	return found, notes, nil
+}
+
+// fromConfigMaps returns the records that ConfigMaps of schedules and applications have.
+func (s *source) fromConfigMaps(ctx context.Context, c *kube.Client, w wanted) (found []*run.Record, notes []string, _ error) {
+	at := "/api/v1/configmaps"
+	if w.namespace != "" {
+		at = "/api/v1/namespaces/" + w.namespace + "/configmaps"
+	}
+
+	text, err := c.Raw(ctx, at, "labelSelector", run.GroupLabel)
+
+	var list corev1.ConfigMapList
+	if err == nil {
+		err = utiljson.Unmarshal(text, &list)
+	}
+
+	if err != nil {
+		return nil, []string{fmt.Sprintf("only applications that exist are shown, because the ConfigMaps with records cannot be read: %v", c.Explain(err))}, nil
+	}
+
+	for i := range list.Items {
+		maps := &list.Items[i]
+		for _, key := range run.Keys(maps.Data) {
+			r, err := run.Decode([]byte(maps.Data[key]), maps.Namespace, "")
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("%s of the ConfigMap %s is left out: %v", key, maps.Name, err))
+				continue
+			}
+
+			found = append(found, r)
+		}
+	}
+	return found, notes, nil
+}
+
+// days matches a duration that begins with days, such as 7d or 1d12h.
+var days = regexp.MustCompile(`^([0-9]{1,5})d(.*)$`)
+
+// span parses a duration, which may have days.
+func span(flag, text string) (time.Duration, error) {
+	rest, total := text, time.Duration(0)
+	if m := days.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		total, rest = time.Duration(n)*24*time.Hour, cmp.Or(m[2], "0s")
+	}
+
+	d, err := time.ParseDuration(rest)
+	if err != nil || d < 0 || total+d <= 0 {
+		return 0, exit.Usagef("--%s %q is no duration; write 7d, 12h or 1d12h", flag, text)
+	}
+	return total + d, nil
+}
+
+// amounts returns the cells of a table for sums: core-hours, GiB-hours, GPU-hours and cost.
+func amounts(u statusv1.UsageSums) []string {
+	return []string{screen.Hours(u.CPUMillicoreSeconds, 1000), screen.Hours(u.MemoryMiBSeconds, 1024), screen.Hours(u.GPUSeconds, 1), screen.Cost(u.CostNanos)}
+}
+
+// write prints a text, whose characters are safe for a terminal.
+func write(out io.Writer, text string) error {
+	_, err := io.WriteString(out, strings.TrimRight(text, "\n")+"\n")
+	return err
+}

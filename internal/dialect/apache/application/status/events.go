@@ -1,0 +1,29 @@
+package status
+
+import (
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
+	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+)
+
+// Events returns the events of a plan that Decide returned, oldest first. Each state that the application enters has
+// one event. The events of other facts have reasons that both API groups use (package dialect).
+func Events(plan lifecycle.Plan) (out []dialect.Event) {
+	for _, n := range plan.Notices {
+		event, ours := apache.NoticeEvent(n)
+		if !ours {
+			event = dialect.NoticeEvent(n)
+		}
+
+		out = append(out, event)
+	}
+	return out
+}
+
+// lostNode returns the notice that the node of a driver does not respond. This API has no state for it.
+func lostNode(app *sparkv1.SparkApplication, t lifecycle.Transition) lifecycle.Notice {
+	return lifecycle.Notice{Part: lifecycle.Application, Attempt: t.Attempt, Cause: lifecycle.Cause{Reason: dialect.EventDriverUnknown,
+		Message: "driver pod " + naming.DriverPod(app, naming.ID(app, t.Attempt)) + ": " + dialect.CauseText(t.Cause)}}
+}

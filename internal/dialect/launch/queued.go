@@ -1,0 +1,78 @@
+package launch
+
+import (
+	"fmt"
+	"math"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+)
+
+// ReserveAnnotation is an annotation of a custom resource in a queue. With the value "true" and dynamic allocation, the
+// queue reserves quota for the largest number of executors as long as the attempt runs.
+const ReserveAnnotation = "spark.operator/kueue-reserve-max-executors"
+
+// These are keys of dynamic allocation.
+const (
+	dynamicAllocation = "spark.dynamicAllocation.enabled"
+	dynamicMaximum    = "spark.dynamicAllocation.maxExecutors"
+)
+
+// QueuedPods returns the pods for which an attempt in a queue needs quota. These are the pods that it will really
+// create: the driver, and the executors with which it starts. An error names the field that makes their number or size
+// unknown.
+func (l *Launch[A]) QueuedPods() ([]dialect.Pods, error) {
+	_, submitter, err := l.Objects()
+	if err != nil {
+		return nil, err
+	}
+
+	if submitter != nil {
+		return nil, fmt.Errorf("spec: the pods of an application in a queue must be known before the launch, but spark-submit creates them (%s); "+
+			"remove what requires spark-submit, or the label %s", submitter.Message, dialect.QueueLabel)
+	}
+
+	most, executors := l.executors()
+
+	c, err := l.Configuration()
+	if err != nil {
+		return nil, err
+	}
+
+	if dynamic, err := c.Bool(dynamicAllocation, false); err == nil && dynamic && (most.Unlimited || most.Max > 0) {
+		if owner, isObject := l.owner.(metav1.Object); !isObject || owner.GetAnnotations()[ReserveAnnotation] != "true" {
+			return nil, fmt.Errorf("%s: an application in a queue cannot change its number of executors; set it to false, or set %s and the annotation %s: \"true\", "+
+				"so that the queue reserves the largest number", l.fieldOf(dynamicAllocation, "true"), l.fieldOf(dynamicMaximum, ""), ReserveAnnotation)
+		}
+
+		if most.Unlimited {
+			return nil, fmt.Errorf("%s: it must be set, because the annotation %s reserves so many executors", l.fieldOf(dynamicMaximum, ""), ReserveAnnotation)
+		}
+
+		executors = int32(min(most.Max, math.MaxInt32))
+	}
+	return l.podsWith(executors)
+}
+
+// fieldOf returns the field that sets a key of the configuration.
+func (l *Launch[A]) fieldOf(key, value string) string {
+	if field := l.Attempt.Field(key, value); field != "" {
+		return field
+	}
+	return dialect.ConfField(key)
+}
+
+// Conflict returns the fault of a custom resource that contradicts what a queue adds to its pods; nil if there is none.
+// The arguments are the user's pod template of the role, its field, and the user's sparkConf.
+func Conflict(s *platform.Settings, role string, template []byte, field string, own map[string]string) error {
+	at, isKey, message := s.Conflict(template, own, role)
+	switch {
+	case at == "":
+		return nil
+	case isKey:
+		return &dialect.FieldError{Field: dialect.ConfField(at), Message: message}
+	}
+	return &dialect.FieldError{Field: field + "." + at, Message: message}
+}

@@ -1,0 +1,9 @@
+package configured_test
+
+import (
+	"testing"
+
+	"github.com/sparkoperator/spark-operator/test/kit"
+)
+
+func TestMain(m *testing.M) { kit.Main(m) }

@@ -1,0 +1,202 @@
+// Package keep keeps the records of finished runs: in an object store, or in a ConfigMap of the schedule or the
+// application. keep.go decides which runs are recorded and repeats failed writes, and configmap.go writes ConfigMaps.
+package keep
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/record/run"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
+)
+
+// EventNotKept is the reason of the Event about a run whose record could not be written.
+const EventNotKept = "RunRecordNotKept"
+
+const (
+	// recent is how long after its end a run may still be recorded. A new leader makes a pass over each custom resource,
+	// and must not write the records of all of them again.
+	recent = time.Hour
+	// maxTries is the default of Options.MaxTries. With the back-off they take about ten minutes.
+	maxTries = 10
+	// writeTimeout bounds one try.
+	writeTimeout = 10 * time.Second
+	// writers is the number of records that are written at the same time.
+	writers = 2
+	// maxWaiting is the largest number of records that wait to be written. They take at most run.MaxSize bytes each.
+	maxWaiting = 2000
+)
+
+// Options are the parts of a Recorder.
+type Options struct {
+	// Place returns where the records of a namespace are kept: a store, or nil for ConfigMaps. The result keeps is false
+	// if they are not kept.
+	Place func(ctx context.Context, namespace string) (bucket *store.Bucket, keeps bool)
+	// Reader reads ConfigMaps from the API server, and Writer writes them.
+	Reader client.Reader
+	Writer client.Writer
+	Clock  func() time.Time
+	// Failed reports that the record of a run was not kept.
+	Failed func(object client.Object, message string)
+	// Written counts the records that were written, and those that were not.
+	Written func(ok bool)
+	Log     logr.Logger
+	// MaxTries is the largest number of tries to write a record. Default 10.
+	MaxTries int
+}
+
+// Recorder keeps the records of finished runs. Writes happen in the background, so a pass never waits for them.
+type Recorder struct {
+	Options
+	queue workqueue.TypedRateLimitingInterface[string]
+
+	mu       sync.Mutex
+	waiting  map[string]job
+	recorded map[string]time.Time // the runs that were recorded or given up, with their end
+}
+
+// job is a record that waits to be written.
+type job struct {
+	record *run.Record
+	object client.Object
+	bucket *store.Bucket
+}
+
+// New returns a Recorder, which writes nothing before Start.
+func New(o Options) *Recorder {
+	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, 2*time.Minute)
+	return &Recorder{Options: o, queue: workqueue.NewTypedRateLimitingQueue(backoff), waiting: map[string]job{}, recorded: map[string]time.Time{}}
+}
+
+// NeedLeaderElection reports that only the leader writes records.
+func (r *Recorder) NeedLeaderElection() bool { return true }
+
+// Ended records the run of a custom resource that has ended permanently. It may be called any number of times for the
+// same run. The record has the same name each time, so a write after a crash replaces the record before it.
+func (r *Recorder) Ended(ctx context.Context, object client.Object) {
+	now := r.Clock()
+
+	record := run.Of(object, now)
+	if record == nil || record.Outcome == "" || record.Ended.IsZero() || now.Sub(record.Ended) > recent {
+		return
+	}
+
+	id := record.ID()
+
+	r.mu.Lock()
+	_, waits := r.waiting[id]
+	_, known := r.recorded[id]
+	full := len(r.waiting) >= maxWaiting
+	r.mu.Unlock()
+
+	if waits || known || full {
+		return
+	}
+
+	bucket, keeps := r.Place(ctx, record.Namespace)
+	if !keeps {
+		return
+	}
+
+	record.Links.Logs = placeOf(bucket, record)
+
+	r.mu.Lock()
+	r.waiting[id] = job{record, object, bucket}
+	r.mu.Unlock()
+	r.queue.Add(id)
+}
+
+// placeOf returns where the logs of the last attempt are. It is computed as everywhere, not read from the status.
+func placeOf(b *store.Bucket, r *run.Record) string {
+	attempt := store.Attempt{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID, Number: r.Attempt}
+	if b == nil {
+		return store.ConfigMaps{}.Place(attempt)
+	}
+	return b.Place(attempt)
+}
+
+// Start writes records until the context ends. Records that wait then are written by the next leader.
+func (r *Recorder) Start(ctx context.Context) error {
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for r.next(ctx) {
+			}
+		})
+	}
+
+	<-ctx.Done()
+	r.queue.ShutDown()
+	all.Wait()
+	return nil
+}
+
+// next writes the next record. It returns false when the queue has shut down.
+func (r *Recorder) next(ctx context.Context) bool {
+	id, over := r.queue.Get()
+	if over {
+		return false
+	}
+	defer r.queue.Done(id)
+
+	r.mu.Lock()
+	next := r.waiting[id]
+	r.mu.Unlock()
+
+	err := r.write(ctx, next)
+	switch {
+	case err == nil:
+		r.Written(true)
+	case ctx.Err() != nil:
+		return true
+	case r.queue.NumRequeues(id) < cmp.Or(r.MaxTries, maxTries):
+		r.queue.AddRateLimited(id)
+		return true
+	default:
+		r.Written(false)
+		r.Log.Info("a record of a run was not kept", "namespace", next.record.Namespace, "name", next.record.Name, "cause", err.Error())
+		r.Failed(next.object, fmt.Sprintf("the record of the run that ended at %s was not kept: %v", next.record.Ended.Format(time.RFC3339), err))
+	}
+
+	r.queue.Forget(id)
+	r.forget(id, next.record.Ended)
+	return true
+}
+
+// forget drops a record that waits no longer, and the memory of runs that are too old to be recorded again.
+func (r *Recorder) forget(id string, ended time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	delete(r.waiting, id)
+	r.recorded[id] = ended
+
+	oldest := r.Clock().Add(-recent)
+	for id, ended := range r.recorded {
+		if ended.Before(oldest) {
+			delete(r.recorded, id)
+		}
+	}
+}
+
+func (r *Recorder) write(ctx context.Context, next job) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+
+	text, err := next.record.Encode()
+	if err != nil {
+		return err
+	}
+
+	if next.bucket == nil {
+		return r.inConfigMap(ctx, next, string(text))
+	}
+	return next.bucket.Write(ctx, next.record.StoreKey(), text)
+}

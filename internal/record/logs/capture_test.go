@@ -1,0 +1,127 @@
+package logs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func plain(t *testing.T, data []byte) string {
+	t.Helper()
+
+	if len(data) == 0 {
+		return ""
+	}
+
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestCaptureKeepsHeadAndTail writes logs of every kind of length in pieces of random sizes. A log within the limit is
+// whole. Of a longer one, the head and the end are there, with a mark between, and the numbers add up.
+func TestCaptureKeepsHeadAndTail(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, limits := range [][2]int64{{1 << 10, 16 << 10}, {0, 4 << 10}, {64, 1 << 10}, {1 << 20, 16 << 20}} {
+		for range 30 {
+			head, limit := limits[0], limits[1]
+
+			log := make([]byte, random.Int64N(3*limit))
+			for i := range log {
+				log[i] = byte('a' + random.IntN(26))
+			}
+
+			m := newMemory(1 << 30)
+			c := newCapture(head, limit, m, nil)
+
+			for rest := log; len(rest) > 0; {
+				n := min(1+random.IntN(int(limit/3)+1), len(rest))
+				_, _ = c.Write(rest[:n])
+				rest = rest[n:]
+			}
+
+			data, kept := c.file(0)
+			text := plain(t, data)
+
+			if int64(len(log)) <= limit {
+				if text != string(log) || kept != int64(len(log)) {
+					t.Fatalf("a log of %d bytes with the limits %v is not whole: %d", len(log), limits, len(text))
+				}
+				continue
+			}
+
+			before, after, marked := strings.Cut(text, "\n[... ")
+
+			_, after, _ = strings.Cut(after, " ...]\n")
+			if !marked || !strings.HasPrefix(string(log), before) || !strings.HasSuffix(string(log), after) || int64(len(before)+len(after)) != kept || kept >= c.total || c.total != int64(len(log)) {
+				t.Fatalf("a log of %d bytes with the limits %v: head %d, tail %d, kept %d", len(log), limits, len(before), len(after), kept)
+			}
+
+			if least := limit * 3 / 4; kept < least && limit > 1000 || kept > limit+int64(c.chunk) {
+				t.Fatalf("of %d bytes, %d were kept, with the limits %v", len(log), kept, limits)
+			}
+
+			if c.release(); m.left.Load() != 1<<30 {
+				t.Fatalf("%d bytes of memory were not returned", 1<<30-m.left.Load())
+			}
+		}
+	}
+}
+
+// TestCaptureOfEndlessLine checks that 2 GB in one line, and bytes that cannot be compressed, need no more memory than
+// the limit of all captures.
+func TestCaptureOfEndlessLine(t *testing.T) {
+	const limit = 3 << 20
+	m := newMemory(limit)
+	c := newCapture(1<<20, 16<<20, m, nil)
+
+	binary := make([]byte, 1<<20)
+	for i := range binary {
+		binary[i] = byte(rand.Uint32())
+	}
+
+	size := 64
+	if testing.Short() {
+		size = 24
+	}
+
+	for range size {
+		_, _ = c.Write(binary)
+
+		if held := c.size(); held > limit {
+			t.Fatalf("the capture holds %d bytes", held)
+		}
+	}
+
+	data, kept := c.file(0)
+	if text := plain(t, data); kept == c.total || !strings.Contains(text, "bytes of the log were not kept") || !strings.HasSuffix(text, string(binary[len(binary)-1000:])) {
+		t.Errorf("kept %d of %d bytes, and the end is not there", kept, c.total)
+	}
+}
+
+// TestCaptureWithinLimit checks that a file for a ConfigMap stays within its limit and ends with the end of the log.
+func TestCaptureWithinLimit(t *testing.T) {
+	c := newCapture(1<<20, 16<<20, newMemory(1<<30), nil)
+
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 4 << 20 / 8 {
+		_, _ = c.Write([]byte{byte(random.Uint32()), 'a', 'b', 'c', byte(random.Uint32()), 'd', 'e', '\n'})
+	}
+
+	_, _ = c.Write([]byte("the end"))
+
+	data, kept := c.file(400 << 10)
+	if len(data) > 400<<10 || len(data) < 100<<10 || kept >= c.total || !strings.HasSuffix(plain(t, data), "the end") {
+		t.Errorf("the file has %d bytes", len(data))
+	}
+}

@@ -1,0 +1,108 @@
+package logs_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
+	"github.com/sparkoperator/spark-operator/test/kit/stores"
+	"github.com/sparkoperator/spark-operator/test/kit/world"
+)
+
+// answers returns a handler that refuses each request as S3 does.
+func answers(status int, code string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprintf(w, "<Error><Code>%s</Code><Message>no.</Message></Error>", code)
+	}
+}
+
+// TestStoreThatFails checks every way in which a store can fail. The life of the application is the same as without
+// logs: its retry comes, and it ends. The status says what failed and what to do.
+func TestStoreThatFails(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "tester")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+
+	for name, test := range map[string]struct {
+		serve http.HandlerFunc // nil: nothing listens
+		want  string
+	}{
+		"nothing listens":       {nil, "the store is not reachable"},
+		"does not answer":       {func(w http.ResponseWriter, r *http.Request) { <-hang }, "PodGone"},
+		"wrong credentials":     {answers(http.StatusForbidden, "SignatureDoesNotMatch"), "give the operator's service account a role"},
+		"somebody else's":       {answers(http.StatusForbidden, "AccessDenied"), "ask the owner of the bucket"},
+		"bucket does not exist": {answers(http.StatusNotFound, "NoSuchBucket"), "correct its name in logs[0].store"},
+		"full":                  {answers(http.StatusInsufficientStorage, "XMinioStorageFull"), "XMinioStorageFull"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := "127.0.0.1:1"
+
+			if test.serve != nil {
+				server := httptest.NewServer(test.serve)
+				t.Cleanup(server.CloseClientConnections)
+				address = server.Listener.Addr().String()
+			}
+
+			k := keep(t, "", func(l *keptlogs.Entry) {
+				l.Store, l.Wait.Duration = stores.URL("bucket", address), time.Second
+			})
+			k.RunWith(k.cfg, time.Now)
+			app := k.Application("pi", world.OnFailure(1))
+			k.Execute(k.running(app, 1, "one\n"), done(1))
+			k.Execute(k.running(app, 2, "two\n"), done(0))
+			k.WaitState("pi", v1beta2.ApplicationStateCompleted)
+
+			if test.want == "PodGone" {
+				return // the first request to the store still waits
+			}
+
+			app = k.waitStatus("pi", 2, "StoreFailed")
+			k.WaitEvent(app, "LogsNotKept")
+
+			if c := world.Condition(app, "LogsNotKept"); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, test.want) || strings.Contains(c.Message, "\n") {
+				t.Errorf("the condition is %+v", c)
+			}
+		})
+	}
+}
+
+// TestStoreThatRecovers checks that the log of an ended driver is kept as soon as an S3 server that was down is back,
+// and that the condition is then gone.
+func TestStoreThatRecovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds an S3 server")
+	}
+
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "bucket"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	start := stores.Prepare(t)
+	address := stores.FreeAddress(t)
+	k := keep(t, stores.URL("bucket", address), func(l *keptlogs.Entry) { l.Wait.Duration = time.Second })
+	k.RunWith(k.cfg, time.Now)
+	app := k.Application("pi")
+	k.Execute(k.running(app, 1, "patience\n"), done(0))
+	k.waitStatus("pi", 1, "StoreFailed")
+	start(address, root)
+
+	app = k.waitStatus("pi", 1, "")
+	k.waitText(app, 1, "", "patience\n")
+
+	if c := world.Condition(app, "LogsNotKept"); c.Status != "" {
+		t.Errorf("the condition is %+v", c)
+	}
+}

@@ -1,0 +1,414 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
+)
+
+// The reasons why a log was not kept, as in conditions and metrics.
+const (
+	ReasonGone       = "PodGone"       // the pod was deleted before its log was read
+	ReasonUnreadable = "LogUnreadable" // the kubelet does not return the log
+	ReasonForbidden  = "LogForbidden"  // the operator lacks the right to read logs
+	ReasonStore      = "StoreFailed"   // the store does not take the log
+	ReasonTimeout    = "LogTimeout"    // the pod had to be deleted before its log was kept
+)
+
+const (
+	readTimeout   = 2 * time.Minute  // of a log whose container has ended
+	followTimeout = 15 * time.Minute // of a log whose container is being stopped
+	storeTimeout  = 30 * time.Second // of one access to a store
+	nodeDelay     = 50 * time.Millisecond
+	maxBusyDelay  = 5 * time.Second
+	firstDelay    = 500 * time.Millisecond
+	maxDelay      = 5 * time.Minute
+)
+
+// keep makes one try to keep the log of a task. It returns the time until the next try; 0 if no further try is needed.
+func (k *Keeper) keep(ctx context.Context, uid types.UID) (again time.Duration) {
+	k.mu.Lock()
+
+	t := k.tasks[uid]
+	if t == nil {
+		k.mu.Unlock()
+		return 0
+	}
+
+	follow, gone, before := t.follow, t.gone, t.problem
+	node, user := "node "+t.node, "store "+t.place.entry.Store
+
+	if !follow {
+		taken := []string{node, user}
+		full := k.busy[node] >= nodeReaders || k.busy[user] >= storeUsers
+
+		if before != nil {
+			taken, full = append(taken, retries), full || k.busy[retries] >= retryReaders
+		}
+
+		if full {
+			// The more tasks wait, the less often each looks for a free reader.
+			delay := min(maxBusyDelay, nodeDelay*time.Duration(1+len(k.tasks)/(4*readers)))
+			k.mu.Unlock()
+			return delay
+		}
+
+		for _, name := range taken {
+			k.busy[name]++
+		}
+		defer k.release(taken...)
+	}
+	k.mu.Unlock()
+
+	if done, err := k.known(ctx, t, gone, follow); done || err != nil {
+		return k.failed(t, err)
+	}
+
+	if gone && before != nil {
+		return k.miss(ctx, t, before.reason, before.Error())
+	}
+
+	if gone {
+		return k.miss(ctx, t, ReasonGone, goneMessage)
+	}
+	return k.read(ctx, t, follow)
+}
+
+// release gives the places of a reader back.
+func (k *Keeper) release(names ...string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	for _, name := range names {
+		if k.busy[name]--; k.busy[name] == 0 {
+			delete(k.busy, name)
+		}
+	}
+}
+
+// retries is the name of the readers whose task has failed before.
+const retries = "retries"
+
+const goneMessage = "the pod was deleted before its log could be read"
+
+// known reports whether nothing is left to do for a task, because an earlier process has kept the log, or because the
+// custom resource that would own the ConfigMap does not exist any more. It then finishes the task. The index of a
+// container that still runs is not read, because a store that is slow must not delay the stream.
+func (k *Keeper) known(ctx context.Context, t *task, gone, follow bool) (bool, error) {
+	a := t.attempt
+	stored, exists := k.Stored(ctx, a.Attempt)
+
+	if !exists && t.place.bucket == nil || t.executor == "" && stored != nil && stored.Attempt == a.Number && !stored.KeptAt.IsZero() {
+		k.leave(t)
+		return true, nil
+	}
+
+	if follow && !gone {
+		return false, nil
+	}
+
+	return k.indexed(ctx, t, gone)
+}
+
+// indexed reports whether the index says that nothing is left to do for a task. It then finishes the task.
+func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) {
+	a := t.attempt
+	a.saving.Lock()
+	defer a.saving.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+
+	if err := k.readIndex(ctx, t); err != nil {
+		return false, problemOf(ReasonStore, err)
+	}
+
+	if !a.index.Has(t.uid) {
+		full := t.executor != "" && a.index != nil && len(a.index.Executors) >= t.place.entry.MaxExecutors
+		if full {
+			k.leave(t) // an earlier process has kept as many
+		}
+		return full, nil
+	}
+
+	if t.breaks > 0 && !gone {
+		return false, nil // only a part was kept
+	}
+
+	var problem *lifecycle.Cause
+	if entry := a.index.Find(t.executor); entry != nil && entry.Missing+entry.Partial != "" {
+		problem = &lifecycle.Cause{Reason: ReasonUnreadable, Message: entry.Missing + entry.Partial}
+	}
+
+	k.finish(t, problem)
+	return true, nil
+}
+
+// readIndex reads the index of a task's attempt, once. The caller holds the attempt's lock.
+func (*Keeper) readIndex(ctx context.Context, t *task) error {
+	a := t.attempt
+	if a.read {
+		return nil
+	}
+
+	index, err := t.place.store.Index(ctx, a.Attempt)
+	if err == nil {
+		a.index, a.read = index, true
+	}
+	return err
+}
+
+// problem is an error with its reason.
+type problem struct {
+	reason string
+	err    error
+}
+
+func (p *problem) Error() string { return p.err.Error() }
+func (p *problem) Unwrap() error { return p.err }
+
+func problemOf(reason string, err error) error { return &problem{reason, err} }
+
+// failed returns the time until the next try after a transient error. If the tries have lasted as long as a deletion
+// waits, it reports the error. The tries go on until the pod is gone.
+func (k *Keeper) failed(t *task, err error) time.Duration {
+	if err == nil {
+		return 0
+	}
+
+	found, ok := errors.AsType[*problem](err)
+	if !ok {
+		found = &problem{ReasonUnreadable, err}
+	}
+
+	k.mu.Lock()
+	t.tries, t.problem = t.tries+1, found
+	gone, late := t.gone, time.Since(t.since) >= t.place.entry.Wait.Duration
+	delay := min(firstDelay<<min(t.tries, 12), maxDelay)
+	k.mu.Unlock()
+
+	if !late && !gone {
+		return min(delay, max(firstDelay, t.place.entry.Wait.Duration-time.Since(t.since)))
+	}
+
+	cause := &lifecycle.Cause{Reason: found.reason, Message: found.Error()}
+	if gone {
+		k.finish(t, cause)
+		return 0
+	}
+
+	k.report(t, cause)
+	return delay
+}
+
+// miss finishes a task whose log cannot be had any more. The index says why, if the store takes it.
+func (k *Keeper) miss(ctx context.Context, t *task, reason, message string) time.Duration {
+	entry := store.File{Pod: t.pod.Name, PodUID: t.uid, Executor: t.executor, Missing: message}
+	if err := k.save(ctx, t, entry, nil); err != nil {
+		k.Log.V(1).Info("Could not record a missing log", "pod", t.pod, "cause", err.Error())
+	}
+
+	k.finish(t, &lifecycle.Cause{Reason: reason, Message: message})
+	return 0
+}
+
+// read reads the log of a task and stores it.
+func (k *Keeper) read(ctx context.Context, t *task, follow bool) time.Duration {
+	timeout := readTimeout
+	if follow {
+		timeout = followTimeout
+	}
+
+	reading, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	k.mu.Lock()
+	t.cancel = cancel
+	ended := follow && !t.follow
+	k.mu.Unlock()
+
+	if ended {
+		return nodeDelay // the container has ended meanwhile
+	}
+
+	stream, err := k.Streams.Open(reading, t.pod, t.container, follow)
+	switch {
+	case apierrors.IsNotFound(err):
+		uid, failed := k.Streams.UID(reading, t.pod)
+		if failed != nil {
+			return k.failed(t, problemOf(ReasonUnreadable, failed))
+		}
+
+		if uid == t.uid {
+			return k.miss(ctx, t, ReasonUnreadable, "the kubelet does not have the log any more: "+err.Error())
+		}
+		return k.miss(ctx, t, ReasonGone, goneMessage)
+	case apierrors.IsBadRequest(err):
+		return k.miss(ctx, t, ReasonUnreadable, err.Error())
+	case apierrors.IsForbidden(err):
+		return k.failed(t, problemOf(ReasonForbidden, fmt.Errorf("the operator needs the right to get pods/log: %w", err)))
+	case err != nil:
+		return k.failed(t, problemOf(ReasonUnreadable, err))
+	}
+	defer func() { _ = stream.Close() }()
+
+	// A pod of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if
+	// nobody has it, after the stream was opened.
+	if uid, err := k.Streams.UID(reading, t.pod); err != nil {
+		return k.failed(t, problemOf(ReasonUnreadable, err))
+	} else if uid != "" && uid != t.uid {
+		return k.miss(ctx, t, ReasonGone, goneMessage+", and another pod has its name")
+	}
+
+	k.mu.Lock()
+	t.opened, t.cancel = true, nil
+	held := !t.held.IsZero()
+	k.mu.Unlock()
+
+	if held && follow {
+		k.Wake(t.attempt.Attempt) // the deletion need not wait any longer
+	}
+
+	log := k.newCapture(t)
+	defer log.release()
+
+	_, broken := io.Copy(log, stream)
+	return k.store(ctx, t, log, broken)
+}
+
+func (k *Keeper) newCapture(t *task) *capture {
+	limit := keptlogs.Bytes(t.place.entry.MaxBytes)
+	head := limit / 16
+
+	if t.executor != "" {
+		head, limit = 0, keptlogs.Bytes(t.place.entry.ExecutorMaxBytes)
+	}
+
+	c := newCapture(head, limit, k.memory, t.place.redact)
+	if room := t.room(); room > 0 {
+		c.fit(room)
+	}
+	return c
+}
+
+// room returns how many bytes the file of a log can have in a ConfigMap; 0 if it goes to an object store.
+func (t *task) room() int {
+	switch {
+	case t.place.bucket != nil:
+		return 0
+	case t.executor != "":
+		return driverShare / t.place.entry.MaxExecutors
+	}
+	return driverShare - 16<<10 // for the index
+}
+
+// store writes a captured log, and tries again as long as a deletion may wait. The argument broken is the error with
+// which the stream ended.
+func (k *Keeper) store(ctx context.Context, t *task, log *capture, broken error) time.Duration {
+	data, kept := log.file(t.room())
+	entry := store.File{Name: store.DriverFile, Pod: t.pod.Name, PodUID: t.uid, Executor: t.executor, Bytes: log.total, Kept: kept}
+
+	if t.executor != "" {
+		entry.Name = store.ExecutorFile(t.executor)
+	}
+
+	if broken != nil {
+		entry.Partial = fmt.Sprintf("only the first %d bytes could be read: %v", log.total, broken)
+	}
+
+	end := time.Now().Add(t.place.entry.Wait.Duration)
+	for delay := firstDelay; ; delay *= 2 {
+		err := k.save(ctx, t, entry, data)
+		if err == nil && broken != nil {
+			return k.broken(t, entry.Partial)
+		}
+
+		if err == nil {
+			k.Metrics.LogKept(t.role(), int64(len(data)), time.Since(t.since).Seconds())
+			k.finish(t, nil)
+			return 0
+		}
+
+		if ctx.Err() != nil || time.Now().Add(delay).After(end) {
+			k.mu.Lock()
+			t.opened = false
+			k.mu.Unlock()
+			return k.failed(t, problemOf(ReasonStore, err))
+		}
+
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay):
+		}
+	}
+}
+
+// broken returns the time until the next try after a stream ended early and its part is stored. While the pod exists,
+// the whole log may still be had.
+func (k *Keeper) broken(t *task, message string) time.Duration {
+	k.mu.Lock()
+	t.opened = false
+	t.breaks++
+	again := !t.gone && t.breaks < maxBreaks
+	k.mu.Unlock()
+
+	if again {
+		return k.failed(t, problemOf(ReasonUnreadable, errors.New(message)))
+	}
+
+	k.finish(t, &lifecycle.Cause{Reason: ReasonUnreadable, Message: message})
+	return 0
+}
+
+// maxBreaks is how often the stream of a log may end early until the part that was read has to do.
+const maxBreaks = 4
+
+// save adds a log to the index of its attempt, and writes both.
+func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byte) error {
+	a := t.attempt
+	a.saving.Lock()
+	defer a.saving.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+
+	if err := k.readIndex(ctx, t); err != nil {
+		return err
+	}
+
+	next := store.Index{Attempt: a.Attempt}
+	if a.index != nil {
+		next = *a.index
+		next.Executors = append([]store.File(nil), a.index.Executors...)
+	}
+
+	next.Set(entry)
+	next.KeptAt = metav1.Now()
+
+	k.mu.Lock()
+	next.Omitted = max(next.Omitted, a.omitted)
+	k.mu.Unlock()
+
+	files := map[string][]byte{}
+	if entry.Name != "" {
+		files[entry.Name] = data
+	}
+
+	if err := t.place.store.Save(ctx, &next, files); err != nil {
+		a.read = false // the next try begins with a read, which is cheap if the store does not answer
+		return err
+	}
+
+	a.index = &next
+	return nil
+}

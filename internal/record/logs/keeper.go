@@ -1,0 +1,395 @@
+// Package logs keeps the logs of drivers and executors. The Keeper receives the events of their pods, reads the logs of
+// pods that end or are being deleted, and writes them to the place that the configuration names for the namespace.
+package logs
+
+import (
+	"context"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/intake/trim"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
+	"github.com/sparkoperator/spark-operator/spark/overlay"
+)
+
+// The bounds of a Keeper. They hold for the whole process.
+const (
+	readers     = 8 // logs of ended containers that are read at the same time
+	nodeReaders = 3 // of one node
+	storeUsers  = 6 // of one entry of the configuration, so that a store that does not answer leaves some to others
+	// retryReaders is how many of the readers may read logs that could not be kept before, so that nodes that are lost and
+	// stores that do not answer leave the others to new logs.
+	retryReaders = readers / 2
+	followers    = 64       // logs of containers that still run and whose pods are being deleted
+	maxMemory    = 64 << 20 // of all logs that are read, in compressed bytes
+	// driverShare is the part of a ConfigMap that the logs of executors leave for the driver's log.
+	driverShare = store.MaxConfigMap / 2
+)
+
+// Streams reads the logs of pods.
+type Streams interface {
+	// Open opens the log of a container. If follow is true, the stream ends when the container does.
+	Open(ctx context.Context, pod types.NamespacedName, container string, follow bool) (io.ReadCloser, error)
+	// UID returns the UID of the pod that has the name now; empty if there is none.
+	UID(ctx context.Context, pod types.NamespacedName) (types.UID, error)
+}
+
+// Metrics counts the logs that were kept, and those that were not.
+type Metrics interface {
+	LogKept(role string, bytes int64, seconds float64)
+	LogNotKept(reason string)
+}
+
+// Options are the parts of a Keeper.
+type Options struct {
+	Entries    []keptlogs.Entry
+	Labels     func(namespace string) map[string]string // of a namespace; nil if no entry needs them
+	ConfigMaps store.ConfigMaps
+	Streams    Streams
+	Metrics    Metrics
+	Log        logr.Logger
+	// Stored returns what the status of a custom resource says about its logs, and whether the custom resource exists.
+	Stored func(ctx context.Context, a store.Attempt) (*lifecycle.Logs, bool)
+	// Wake requests a pass over a custom resource, because Result or Hold have another answer for it.
+	Wake func(a store.Attempt)
+	// Report emits an Event about a log that could not be kept.
+	Report func(a store.Attempt, message string)
+	// List calls a function for each pod that the caches have, when this replica becomes the leader.
+	List func(ctx context.Context, each func(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod))
+}
+
+// Keeper keeps the logs of pods, while this replica leads. Each pod whose log is wanted is a task.
+type Keeper struct {
+	Options
+	places *places
+	memory *memory
+
+	ended, running workqueue.TypedDelayingInterface[types.UID] // tasks whose container has ended, or still runs
+
+	mu       sync.Mutex
+	leads    bool
+	tasks    map[types.UID]*task
+	finished map[types.UID]bool           // existing pods whose task is finished
+	attempts map[id]*attempt              // those with open tasks, or whose driver's log is not kept yet
+	results  map[types.UID]lifecycle.Logs // of the last attempt of each custom resource that had a log to keep
+	busy     map[string]int               // readers of each node and of each store
+}
+
+// id identifies an attempt.
+type id struct {
+	uid    types.UID
+	number int32
+}
+
+// attempt is what the Keeper knows about an attempt.
+type attempt struct {
+	store.Attempt
+	open      int // tasks that are not finished
+	executors int // tasks of executors so far
+	omitted   int
+	ended     bool                       // the driver's task is finished, or the custom resource does not exist any more
+	causes    map[string]lifecycle.Cause // why logs are not kept, by their description
+	reported  bool
+
+	saving sync.Mutex // guards index, which is nil until it was read
+	index  *store.Index
+	read   bool
+}
+
+// task is the log of a pod that is to be kept.
+type task struct {
+	attempt   *attempt
+	place     *place
+	pod       types.NamespacedName
+	uid       types.UID
+	node      string
+	container string
+	executor  string // the executor's number, or its name; empty for a driver
+
+	follow bool      // the container still runs
+	gone   bool      // the pod does not exist any more
+	since  time.Time // when the log was wanted first
+	held   time.Time // when a deletion began to wait for it; zero if none does
+	opened bool      // a stream is open that will have the whole log
+	late   bool      // a deletion did not wait any longer
+	tries  int
+	breaks int // streams that ended early
+	// counted is set when the metrics count the log as not kept in time.
+	counted bool
+	// problem is why the last try failed; nil before the first try.
+	problem *problem
+	// cancel ends the wait for a stream; nil while no stream is being opened.
+	cancel context.CancelFunc
+}
+
+// New returns a Keeper, or an error of the configuration.
+func New(ctx context.Context, o Options) (*Keeper, error) {
+	p, err := openPlaces(ctx, o.Entries, o.Labels, o.ConfigMaps)
+	if err != nil {
+		return nil, err
+	}
+
+	queue := workqueue.NewTypedDelayingQueue[types.UID]
+	return &Keeper{
+		Options: o, places: p, memory: newMemory(maxMemory), ended: queue(), running: queue(),
+		tasks: map[types.UID]*task{}, finished: map[types.UID]bool{}, attempts: map[id]*attempt{}, results: map[types.UID]lifecycle.Logs{}, busy: map[string]int{},
+	}, nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader keeps logs.
+func (*Keeper) NeedLeaderElection() bool { return true }
+
+// Start keeps logs until ctx ends.
+func (k *Keeper) Start(ctx context.Context) error {
+	k.mu.Lock()
+	k.leads = true
+	k.mu.Unlock()
+
+	k.List(ctx, k.Observe) // the events of the time before are gone
+
+	var workers sync.WaitGroup
+	for _, pool := range []struct {
+		queue workqueue.TypedDelayingInterface[types.UID]
+		size  int
+	}{{k.ended, readers}, {k.running, followers}} {
+		for range pool.size {
+			workers.Go(func() { k.work(ctx, pool.queue) })
+		}
+	}
+
+	workers.Go(func() { k.sweepOften(ctx) })
+	<-ctx.Done()
+	k.ended.ShutDown()
+	k.running.ShutDown()
+	workers.Wait()
+	return nil
+}
+
+func (k *Keeper) work(ctx context.Context, queue workqueue.TypedDelayingInterface[types.UID]) {
+	for {
+		uid, stop := queue.Get()
+		if stop || ctx.Err() != nil {
+			return
+		}
+
+		if again := k.keep(ctx, uid); again > 0 {
+			queue.AddAfter(uid, again)
+		}
+
+		queue.Done(uid)
+	}
+}
+
+// Observe receives the state of a pod that belongs to a custom resource of the given kind.
+func (k *Keeper) Observe(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) {
+	k.observe(kind, key, pod, pod.DeletionTimestamp != nil, false)
+}
+
+// Gone receives the last state of a pod that does not exist any more.
+func (k *Keeper) Gone(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) {
+	k.observe(kind, key, pod, true, true)
+}
+
+// observe makes a task of a pod whose log is wanted, and returns it.
+func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod, deleting, gone bool) *task {
+	if pod.Labels[identity.AppUIDLabel] == "" || pod.Labels[identity.RoleLabel] != identity.RoleExecutor && !identity.IsDriver(pod) {
+		return nil
+	}
+
+	p := k.places.of(pod.Namespace)
+	if p == nil {
+		return nil
+	}
+
+	wanted, follow := wants(p.entry, pod, deleting)
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if t := k.tasks[pod.UID]; t != nil {
+		t.update(follow, gone)
+		return t
+	}
+
+	known := k.finished[pod.UID]
+	if gone {
+		delete(k.finished, pod.UID)
+	}
+
+	if !wanted || !k.leads || known {
+		return nil
+	}
+
+	t := &task{
+		attempt: k.attemptOf(kind, key, pod), place: p, pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID, node: pod.Spec.NodeName,
+		container: containerOf(pod), follow: follow, gone: gone, since: time.Now(),
+	}
+	if !identity.IsDriver(pod) {
+		t.executor = executorOf(pod)
+		if t.attempt.executors++; t.attempt.executors > p.entry.MaxExecutors {
+			if t.attempt.omitted++; !gone {
+				k.finished[pod.UID] = true
+			}
+			return nil
+		}
+	}
+
+	t.attempt.open++
+	k.tasks[pod.UID] = t
+
+	if follow && !gone {
+		k.running.Add(t.uid)
+	} else {
+		k.ended.Add(t.uid)
+	}
+	return t
+}
+
+// update changes a task after an event of its pod.
+func (t *task) update(follow, gone bool) {
+	t.gone = t.gone || gone
+	if !t.follow || follow {
+		return
+	}
+
+	t.follow = false // the container has ended; a stream that is open ends by itself
+	if !t.opened && t.cancel != nil {
+		t.cancel()
+	}
+}
+
+// attemptOf returns the attempt of a pod.
+func (k *Keeper) attemptOf(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) *attempt {
+	at := id{types.UID(pod.Labels[identity.AppUIDLabel]), identity.Attempt(pod)}
+
+	a := k.attempts[at]
+	if a == nil {
+		a = &attempt{Attempt: store.Attempt{
+			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name, UID: at.uid, Number: at.number,
+		}}
+		k.attempts[at] = a
+	}
+	return a
+}
+
+// containerOf returns the name of the container in which Spark runs. It is the last one if no container has Spark's
+// name for it.
+func containerOf(pod *corev1.Pod) string {
+	name := trim.SparkContainer(pod)
+	if !identity.IsDriver(pod) {
+		name = overlay.ExecutorContainer
+	}
+
+	if n := len(pod.Spec.Containers); n > 0 && !slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name }) {
+		return pod.Spec.Containers[n-1].Name
+	}
+	return name
+}
+
+// executorOf returns the number of an executor. If the pod's label has no number, it is the pod's name, so that each
+// executor has its own file, and none has the driver's.
+func executorOf(pod *corev1.Pod) string {
+	number := lifecycle.ExecutorFacts(pod).ID
+	if number == "" || strings.Trim(number, "0123456789") != "" {
+		return pod.Name
+	}
+	return number
+}
+
+// wants reports whether the log of a pod is to be kept now, and whether its container still runs. A container that
+// never started has no log.
+func wants(entry *keptlogs.Entry, pod *corev1.Pod, deleting bool) (wanted, follow bool) {
+	if identity.IsDriver(pod) {
+		switch lifecycle.DriverFacts(pod, trim.SparkContainer(pod)).Phase {
+		case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
+			return true, false
+		case lifecycle.DriverRunning, lifecycle.DriverUnknown:
+			return deleting, true
+		}
+		return false, false
+	}
+
+	all := entry.Executors == keptlogs.ExecutorsAll
+	switch lifecycle.ExecutorFacts(pod).Phase {
+	case lifecycle.DriverFailed:
+		return entry.Executors != keptlogs.ExecutorsNone, false
+	case lifecycle.DriverSucceeded:
+		return all, false
+	case lifecycle.DriverRunning, lifecycle.DriverUnknown:
+		return all && deleting, true
+	}
+	return false, false
+}
+
+// Hold returns how long the deletion of a pod has to wait for its log; 0 if it need not wait. A deletion need not wait
+// if the log is kept, if a stream is open that will have all of it, or if the time to wait is over.
+func (k *Keeper) Hold(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) time.Duration {
+	if pod.DeletionTimestamp != nil {
+		return 0 // it is too late to wait
+	}
+
+	t := k.observe(kind, key, pod, true, false)
+	if t == nil {
+		return 0
+	}
+
+	k.mu.Lock()
+	if k.tasks[pod.UID] != t || t.opened && t.follow || t.gone {
+		k.mu.Unlock()
+		return 0
+	}
+
+	if t.held.IsZero() {
+		t.held = time.Now()
+	}
+
+	left := t.place.entry.Wait.Duration - time.Since(t.held)
+	report := left <= 0 && !t.late
+	t.late = t.late || left <= 0
+	problem := t.problem
+	k.mu.Unlock()
+
+	if report {
+		text := "its pod was to be deleted, and it could not be read and stored within " + t.place.entry.Wait.Duration.String()
+		if problem != nil {
+			text += ": " + problem.Error()
+		}
+
+		k.report(t, &lifecycle.Cause{Reason: ReasonTimeout, Message: text})
+	}
+	return max(0, left)
+}
+
+// Result returns what is known about the logs of a custom resource's last attempt that had a log to keep; nil if this
+// process has no result.
+func (k *Keeper) Result(uid types.UID) *lifecycle.Logs {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if result, known := k.results[uid]; known {
+		return &result
+	}
+	return nil
+}
+
+// Forget drops what is known about a custom resource that does not exist any more. Its open tasks go on.
+func (k *Keeper) Forget(uid types.UID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	delete(k.results, uid)
+	maps.DeleteFunc(k.attempts, func(at id, a *attempt) bool { return at.uid == uid && a.open == 0 })
+}

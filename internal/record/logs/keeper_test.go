@@ -1,0 +1,342 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
+)
+
+// lines serve the logs of pods by their names. Each function returns the next stream of a log.
+type lines map[string]func(ctx context.Context) (io.Reader, error)
+
+func (l lines) Open(ctx context.Context, pod types.NamespacedName, _ string, _ bool) (io.ReadCloser, error) {
+	in, err := l[pod.Name](ctx)
+	return io.NopCloser(in), err
+}
+
+func (lines) UID(_ context.Context, pod types.NamespacedName) (types.UID, error) {
+	return uidOf(pod.Name), nil
+}
+
+func uidOf(pod string) types.UID { return types.UID("uid-of-" + pod) }
+
+func text(s string) func(context.Context) (io.Reader, error) {
+	return func(context.Context) (io.Reader, error) { return strings.NewReader(s), nil }
+}
+
+// inTurn returns a stream of each function, one after the other.
+func inTurn(streams ...func(context.Context) (io.Reader, error)) func(context.Context) (io.Reader, error) {
+	var mu sync.Mutex
+	return func(ctx context.Context) (io.Reader, error) {
+		mu.Lock()
+		next := streams[0]
+		streams = streams[min(1, len(streams)-1):]
+		mu.Unlock()
+		return next(ctx)
+	}
+}
+
+type noMetrics struct{}
+
+func (noMetrics) LogKept(string, int64, float64) {}
+func (noMetrics) LogNotKept(string)              {}
+
+const appUID = "6b1f7a52-94f5-4a5a-8d5e-5d5d0a3b7f10"
+
+var (
+	kind = schema.GroupVersionKind{Group: "sparkoperator.k8s.io", Version: "v1beta2", Kind: "SparkApplication"}
+	key  = types.NamespacedName{Namespace: "jobs", Name: "pi"}
+	at   = store.Attempt{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name, UID: appUID, Number: 1}
+)
+
+// podOf returns a pod of the application's first attempt. Without a number, it is the driver.
+func podOf(name, number string, phase corev1.PodPhase) *corev1.Pod {
+	labels := map[string]string{identity.AppUIDLabel: appUID, identity.AttemptLabel: "1", identity.RoleLabel: identity.RoleDriver}
+	if number != "" {
+		labels[identity.RoleLabel], labels["spark-exec-id"] = identity.RoleExecutor, number
+	}
+
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	if phase == corev1.PodFailed {
+		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name, UID: uidOf(name), Labels: labels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "spark"}}},
+		Status:     corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{{Name: "spark", State: state}}},
+	}
+}
+
+// start starts a keeper whose store is a directory.
+func start(t *testing.T, logs lines, change func(*Options)) *Keeper {
+	t.Helper()
+
+	o := Options{
+		Entries: []keptlogs.Entry{{Store: "file://" + t.TempDir(), Wait: metav1.Duration{Duration: time.Hour}}}, Streams: logs, Metrics: noMetrics{}, Log: logr.Discard(),
+		Stored: func(context.Context, store.Attempt) (*lifecycle.Logs, bool) { return nil, true },
+		Wake:   func(store.Attempt) {}, Report: func(store.Attempt, string) {},
+		List: func(context.Context, func(schema.GroupVersionKind, types.NamespacedName, *corev1.Pod)) {},
+	}
+	if change != nil {
+		change(&o)
+	}
+
+	keptlogs.ApplyDefaults(o.Entries)
+
+	k, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	k.leads = true // the events of tests come before Start does this
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		_ = k.Start(ctx)
+	}()
+
+	t.Cleanup(func() { cancel(); <-ended })
+	return k
+}
+
+// wait waits until a condition that the keeper's lock guards is true.
+func (k *Keeper) wait(t *testing.T, what string, is func() bool) {
+	t.Helper()
+
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		k.mu.Lock()
+		done := is()
+		k.mu.Unlock()
+
+		if done {
+			return
+		}
+
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func (k *Keeper) idle() bool { return len(k.tasks) == 0 }
+
+// TestResultOfEarlierProcess checks that the log of an executor that a new process reads does not remove from the
+// status what an earlier process wrote about the driver, and that the causes of an earlier process are removed when
+// they are not true any more. A place in the status that differs from the computed one is replaced.
+func TestResultOfEarlierProcess(t *testing.T) {
+	stored := lifecycle.Logs{Attempt: 1, Place: "there", KeptAt: time.Now(), Cause: lifecycle.Cause{Reason: ReasonStore, Message: "the log of executor 2 of attempt 1 (pod exec-2) was not kept: full"}}
+	k := start(t, lines{"exec-1": text("one"), "exec-2": text("two")}, func(o *Options) {
+		o.Stored = func(context.Context, store.Attempt) (*lifecycle.Logs, bool) { return &stored, true }
+	})
+
+	k.Observe(kind, key, podOf("exec-1", "1", corev1.PodFailed))
+	k.wait(t, "the first log", k.idle)
+
+	got := k.Result(appUID)
+	if got == nil {
+		t.Fatal("there is no result, although the status has a place that nobody computed")
+	}
+
+	want := stored
+
+	want.Place = got.Place
+	if *got != want || !strings.HasSuffix(got.Place, string(appUID)+"/1") {
+		t.Errorf("the result is %+v, want %+v with the computed place", got, want)
+	}
+
+	k.Observe(kind, key, podOf("exec-2", "2", corev1.PodFailed))
+	k.wait(t, "the second log", k.idle)
+
+	if got := k.Result(appUID); got == nil || got.Cause.Reason != "" || got.KeptAt != stored.KeptAt {
+		t.Errorf("the result is %+v", got)
+	}
+}
+
+// TestDeletionContinues checks that a deletion that waits for the log of an executor continues as soon as the log is
+// kept, although nothing about it changes in the status.
+func TestDeletionContinues(t *testing.T) {
+	free, woken := make(chan struct{}), make(chan time.Duration, 10)
+	pod := podOf("exec-1", "1", corev1.PodFailed)
+
+	var k *Keeper
+
+	k = start(t, lines{"exec-1": func(context.Context) (io.Reader, error) { <-free; return strings.NewReader("one"), nil }}, func(o *Options) {
+		o.Stored = func(context.Context, store.Attempt) (*lifecycle.Logs, bool) { return &lifecycle.Logs{Attempt: 1}, true }
+		o.Wake = func(store.Attempt) { woken <- k.Hold(kind, key, pod) }
+	})
+	if k.Hold(kind, key, pod) == 0 {
+		t.Fatal("the deletion does not wait")
+	}
+
+	close(free)
+
+	select {
+	case left := <-woken:
+		if left != 0 {
+			t.Errorf("the deletion waits for %s more", left)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the deletion was not continued")
+	}
+}
+
+// TestCausesOfSeveralLogs checks that a log that is kept at last does not hide that another log is missing.
+func TestCausesOfSeveralLogs(t *testing.T) {
+	fails := func(context.Context) (io.Reader, error) { return nil, errors.New("no connection") }
+	lost := func(context.Context) (io.Reader, error) {
+		return nil, apierrors.NewNotFound(corev1.Resource("pods"), "exec-1")
+	}
+	k := start(t, lines{"exec-1": lost, "exec-2": inTurn(fails, text("two"))}, func(o *Options) { o.Entries[0].Wait.Duration = time.Nanosecond })
+
+	k.Observe(kind, key, podOf("exec-1", "1", corev1.PodFailed))
+	k.wait(t, "the first log", k.idle)
+	k.Observe(kind, key, podOf("exec-2", "2", corev1.PodFailed))
+	k.wait(t, "the second problem", func() bool { return strings.Contains(k.results[appUID].Cause.Message, "no connection") })
+	k.wait(t, "the second log", k.idle)
+
+	if got := k.Result(appUID); !strings.Contains(got.Cause.Message, "exec-1") {
+		t.Errorf("the result is %+v", got)
+	}
+}
+
+// TestNothingIsLeft checks that the keeper remembers nothing of an application that does not exist any more, also if
+// some logs were kept after it was deleted, and more executors failed than are kept.
+func TestNothingIsLeft(t *testing.T) {
+	k := start(t, lines{"driver": text("driver"), "exec-1": text("one"), "exec-2": text("two"), "exec-3": text("three")}, func(o *Options) {
+		o.Entries[0].MaxExecutors = 2
+		o.Stored = func(context.Context, store.Attempt) (*lifecycle.Logs, bool) { return nil, false }
+	})
+	k.Forget(appUID)
+
+	k.Gone(kind, key, podOf("driver", "", corev1.PodFailed))
+	k.wait(t, "the driver's log", k.idle)
+
+	for i, name := range []string{"exec-1", "exec-2", "exec-3"} {
+		k.Gone(kind, key, podOf(name, string(rune('1'+i)), corev1.PodFailed))
+	}
+
+	k.wait(t, "the logs", k.idle)
+	k.wait(t, "empty memory", func() bool { return len(k.results)+len(k.attempts)+len(k.finished) == 0 })
+}
+
+// slow is a store that does not answer.
+type slow struct{ store.Logs }
+
+func (slow) Index(ctx context.Context, _ store.Attempt) (*store.Index, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestStreamDoesNotWaitForStore checks that a store that does not answer does not delay the stream of a driver that is
+// to be deleted.
+func TestStreamDoesNotWaitForStore(t *testing.T) {
+	woken := make(chan struct{}, 10)
+	running := func(ctx context.Context) (io.Reader, error) {
+		in, out := io.Pipe()
+		context.AfterFunc(ctx, func() { _ = out.Close() })
+		return in, nil
+	}
+	k := start(t, lines{"driver": running}, func(o *Options) { o.Wake = func(store.Attempt) { woken <- struct{}{} } })
+	k.places.all[0].store = slow{k.places.all[0].store}
+
+	pod := podOf("driver", "", corev1.PodRunning)
+	if k.Hold(kind, key, pod) == 0 {
+		t.Fatal("the deletion does not wait")
+	}
+
+	select {
+	case <-woken:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing follows the log")
+	}
+
+	if left := k.Hold(kind, key, pod); left != 0 {
+		t.Errorf("the deletion waits for %s more", left)
+	}
+}
+
+// TestStreamThatEndsEarly checks that a log is read again if its stream ended early and its pod exists, and that the
+// status has the reason if only a part of the log could be read.
+func TestStreamThatEndsEarly(t *testing.T) {
+	part := func(context.Context) (io.Reader, error) {
+		return io.MultiReader(strings.NewReader("first"), iotest.ErrReader(errors.New("connection reset"))), nil
+	}
+
+	for name, test := range map[string]struct {
+		streams lines
+		partial bool
+	}{
+		"once":   {lines{"driver": inTurn(part, text("first and last"))}, false},
+		"always": {lines{"driver": part}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := start(t, test.streams, nil)
+			k.Observe(kind, key, podOf("driver", "", corev1.PodFailed))
+			k.wait(t, "the log", k.idle)
+
+			index, err := k.places.all[0].store.Index(t.Context(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := k.Result(appUID)
+			if partial := index.Driver.Partial != ""; partial != test.partial || got.KeptAt.IsZero() != test.partial || (got.Cause.Reason == ReasonUnreadable) != test.partial {
+				t.Errorf("the index has %+v, and the status %+v", index.Driver, got)
+			}
+		})
+	}
+}
+
+// TestExecutorsWithoutNumber checks that executors whose label has no number have files of their own, and never the
+// driver's.
+func TestExecutorsWithoutNumber(t *testing.T) {
+	k := start(t, lines{"driver": text("driver"), "exec-a": text("a"), "exec-b": text("b"), "exec-c": text("c")}, nil)
+	k.Observe(kind, key, podOf("driver", "", corev1.PodFailed))
+	k.Observe(kind, key, podOf("exec-a", "EXECID", corev1.PodFailed))
+	k.Observe(kind, key, podOf("exec-b", "EXECID", corev1.PodFailed))
+
+	unlabelled := podOf("exec-c", "1", corev1.PodFailed)
+	delete(unlabelled.Labels, "spark-exec-id")
+	k.Observe(kind, key, unlabelled)
+	k.wait(t, "the logs", k.idle)
+
+	index, err := k.places.all[0].store.Index(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	names := map[string]bool{}
+
+	for _, file := range index.Executors {
+		names[file.Name] = true
+
+		if !store.IsOwn(at.Dir() + file.Name) {
+			t.Errorf("the file %s will never be deleted", file.Name)
+		}
+	}
+
+	if index.Driver == nil || index.Driver.Pod != "driver" || len(names) != 3 {
+		t.Errorf("the index has the driver %+v and the executors %v", index.Driver, names)
+	}
+}

@@ -1,0 +1,89 @@
+package logs
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
+)
+
+// TestSweepOfEntriesWithSelectors checks which entry says how long the logs of a namespace stay, also if the namespace
+// does not exist any more, and if several entries have the same store. Objects of others stay in any case.
+func TestSweepOfEntriesWithSelectors(t *testing.T) {
+	hours := func(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * time.Hour} }
+
+	shared, other := "file://"+t.TempDir(), "file://"+t.TempDir()
+	labels := map[string]map[string]string{"short": {"tier": "short"}, "long": {"tier": "long"}, "forever": {"tier": "forever"}}
+
+	for name, test := range map[string]struct {
+		entries []keptlogs.Entry
+		after   map[int]string // the namespaces that have logs after this number of hours
+	}{
+		"one store": {[]keptlogs.Entry{
+			{Store: shared, NamespaceSelector: "tier=short", Retention: hours(2)}, {Store: shared, NamespaceSelector: "tier=long", Retention: hours(20)},
+			{Store: other, NamespaceSelector: "tier=forever"},
+		}, map[int]string{1: "[deleted forever long short]", 3: "[deleted forever long]", 21: "[]"}},
+		"a store with logs that stay": {[]keptlogs.Entry{
+			{Store: shared, NamespaceSelector: "tier=short", Retention: hours(2)}, {Store: shared, NamespaceSelector: "tier=forever"},
+		}, map[int]string{1: "[deleted forever long short]", 3: "[deleted forever long]", 9999: "[deleted forever long]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, err := New(t.Context(), Options{Entries: test.entries, Labels: func(ns string) map[string]string { return labels[ns] }, Log: logr.Discard()})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			bucket := k.places.all[0].bucket
+			foreign := []string{"short/pi/" + appUID + "/1/data.parquet", "short/eventLogs/app-1", "x/short/pi/" + appUID + "/1/driver.log.gz"}
+
+			namespaces := []string{"deleted", "forever", "long", "short"}
+
+			for _, key := range foreign {
+				if err := bucket.Write(t.Context(), key, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			for _, ns := range namespaces {
+				for _, file := range []string{store.DriverFile, store.ExecutorFile("1"), store.ExecutorFile("pi-exec-a"), store.IndexFile} {
+					if err := bucket.Write(t.Context(), store.Attempt{Namespace: ns, Name: "pi", UID: appUID, Number: 1}.Dir()+file, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+
+			for _, after := range []int{1, 3, 21, 9999} {
+				k.Sweep(t.Context(), time.Now().Add(time.Duration(after)*time.Hour))
+
+				left := []string{}
+				for _, ns := range namespaces {
+					for object, err := range bucket.List(t.Context(), ns+"/pi/") {
+						if err != nil {
+							t.Fatal(err)
+						}
+
+						if store.IsOwn(object.Key) {
+							left = append(left, ns)
+							break
+						}
+					}
+				}
+
+				if want := test.after[after]; want != "" && fmt.Sprint(left) != want {
+					t.Errorf("after %d hours, the logs of %v are left, want %s", after, left, want)
+				}
+			}
+
+			for _, key := range foreign {
+				if found, err := bucket.Read(t.Context(), key, 1); found == nil || err != nil {
+					t.Errorf("%s of somebody else: %v, %v", key, found, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// at returns a time in minutes after noon.
+func at(minute int) *metav1.MicroTime {
+	return &metav1.MicroTime{Time: noon.Add(time.Duration(minute) * time.Minute)}
+}
+
+// history returns transitions, each as "phase attempt minute".
+func history(texts ...string) (all []statusv1.OperatorTransition) {
+	for _, text := range texts {
+		var (
+			t      statusv1.OperatorTransition
+			minute int
+		)
+		_, _ = fmt.Sscan(text, &t.Phase, &t.Attempt, &minute)
+		t.At = at(minute)
+		all = append(all, t)
+	}
+	return all
+}
+
+// TestAttemptsOfRun checks which attempts belong to the last run, and when the run started and ended.
+func TestAttemptsOfRun(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		status          statusv1.OperatorStatus
+		attempts        int32
+		started, ended  int
+		outcome, reason string
+	}{
+		"one attempt": {statusv1.OperatorStatus{Phase: "Done", Attempt: 1, Outcome: "Succeeded", SubmittedAt: at(1), EndedAt: at(9), History: history("Launched 1 1", "Done 1 9")}, 1, 1, 9, "Succeeded", ""},
+		"retries": {statusv1.OperatorStatus{Phase: "Retained", Attempt: 3, Outcome: "Failed", Cause: &statusv1.OperatorCause{Reason: "OOMKilled"}, SubmittedAt: at(5), EndedAt: at(9),
+			History: history("Launched 1 1", "Ended 1 2", "Launched 2 3", "Ended 2 4", "Launched 3 5", "Retained 3 9")}, 3, 1, 9, "Failed", "OOMKilled"},
+		"run after an edit": {statusv1.OperatorStatus{Phase: "Done", Attempt: 2, Outcome: "Succeeded", SubmittedAt: at(5), EndedAt: at(9),
+			History: history("Launched 1 1", "Done 1 2", "Editing 1 4", "Launched 2 5", "Done 2 9")}, 1, 5, 9, "Succeeded", ""},
+		"waits for a retry": {statusv1.OperatorStatus{Phase: "Waiting", Attempt: 1, Outcome: "Failed", SubmittedAt: at(1), EndedAt: at(2), History: history("Launched 1 1", "Waiting 1 2")}, 1, 1, -1, "", ""},
+		"a history that is cut": {statusv1.OperatorStatus{Phase: "Done", Attempt: 30, Outcome: "Failed", SubmittedAt: at(60), EndedAt: at(61),
+			History: history("Launched 29 58", "Ended 29 59", "Launched 30 60", "Done 30 61")}, 2, 58, 61, "Failed", ""},
+		"written by a user": {statusv1.OperatorStatus{Phase: "Done", Attempt: -5, Outcome: "Failed", EndedAt: at(1), History: history("Launched 7 1", "Done -9 1")}, 0, 0, 1, "Failed", ""},
+	} {
+		app := &v1beta2.SparkApplication{}
+		app.Status.Operator = &test.status
+
+		r := Of(app, noon.Add(time.Hour))
+		if r.Attempts < 0 || test.attempts > 0 && (r.Attempts != test.attempts || !r.Started.Equal(at(test.started).Time)) {
+			t.Errorf("%s: %d attempts since %s, want %d since %s", name, r.Attempts, r.Started, test.attempts, at(test.started))
+		}
+
+		if ended := test.ended >= 0; r.Ended.IsZero() == ended || ended && !r.Ended.Equal(at(test.ended).Time) || r.Outcome != test.outcome || r.Reason != test.reason {
+			t.Errorf("%s: it ended at %s with %q, %q", name, r.Ended, r.Outcome, r.Reason)
+		}
+	}
+}
+
+// TestImagesOfKinds checks where the image and the version come from in each kind.
+func TestImagesOfKinds(t *testing.T) {
+	t.Parallel()
+
+	const image = "spark.kubernetes.container.image"
+
+	app := &v1beta2.SparkApplication{Spec: v1beta2.SparkApplicationSpec{Image: new("i"), SparkVersion: "4.1.4"}, Status: v1beta2.SparkApplicationStatus{Operator: &statusv1.OperatorStatus{}}}
+	connect := &v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{SparkConf: map[string]string{image: "i"}, SparkVersion: "4.1.4"}, Status: v1alpha1.SparkConnectStatus{Operator: &v1alpha1.OperatorStatus{}}}
+	apache := &sparkv1.SparkApplication{Spec: sparkv1.ApplicationSpec{SparkConf: map[string]string{image: "i"}}, Status: sparkv1.ApplicationStatus{Operator: &sparkv1.OperatorStatus{}}}
+	apache.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+
+	for _, r := range []*Record{Of(app, noon), Of(connect, noon), Of(apache, noon)} {
+		if r.Image != "i" || r.SparkVersion != "4.1.4" || r.Kind == "" {
+			t.Errorf("%+v", r)
+		}
+	}
+
+	if r := Of(&sparkv1.SparkCluster{}, noon); r != nil {
+		t.Errorf("a cluster has the run %+v", r)
+	}
+
+	if r := Of(&v1beta2.SparkApplication{}, noon); r != nil {
+		t.Errorf("an application without a status has the run %+v", r)
+	}
+}
+
+// TestRecordIsStored checks that a record does not change when it is written and read, that it is within its bound
+// whatever the texts in the custom resource are, and that other texts are refused.
+func TestRecordIsStored(t *testing.T) {
+	t.Parallel()
+
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "n", UID: "u", CreationTimestamp: metav1.Time{Time: noon}, Labels: map[string]string{}}}
+	app.Spec.Image, app.Spec.SparkVersion = new(strings.Repeat("ü", 1<<20)), "4.1.4"
+
+	for i := range 5000 {
+		app.Labels[fmt.Sprint("l", i)] = strings.Repeat("x", 63)
+	}
+
+	app.Status.Operator = &statusv1.OperatorStatus{
+		Phase: "Done", Attempt: 1, Outcome: "Failed", SubmittedAt: at(1), EndedAt: at(2), Cause: &statusv1.OperatorCause{Reason: "R", Message: strings.Repeat("m", 1<<20)},
+	}
+
+	want := Of(app, noon)
+
+	text, err := want.Encode()
+	if err != nil || len(text) > MaxSize {
+		t.Fatalf("%d bytes, %v", len(text), err)
+	}
+
+	got, err := Decode(text, "ns", "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+
+	if ended, known := EndOf(want.StoreKey()); !known || !ended.Equal(want.Ended) {
+		t.Errorf("the key %s has the end %s", want.StoreKey(), ended)
+	}
+
+	negative, _ := json.Marshal(Record{Version: 1, Namespace: "ns", Name: "n", Usage: statusv1.UsageSums{CostNanos: -1}})
+	if r, err := Decode(negative, "ns", "n"); err != nil || r.Usage.CostNanos != 0 {
+		t.Errorf("a negative cost: %+v, %v", r, err)
+	}
+
+	for _, wrong := range []struct{ text, namespace, group string }{{"{", "ns", "n"}, {"{}", "ns", ""}, {string(text), "other", "n"}, {string(text), "ns", "other"}, {strings.Repeat(" ", MaxSize+1), "ns", "n"}} {
+		if r, err := Decode([]byte(wrong.text), wrong.namespace, wrong.group); err == nil {
+			t.Errorf("%.20s of %s/%s is read as %+v", wrong.text, wrong.namespace, wrong.group, r)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Package samples takes samples of the CPU and memory that drivers and executors use, from the metrics API of the
+// cluster.
+package samples
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+)
+
+const (
+	// listTimeout bounds the list of a namespace's pods.
+	listTimeout = 10 * time.Second
+)
+
+// metricsKind is the kind of the lists of the metrics API.
+var metricsKind = schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "PodMetricsList"}
+
+// key identifies the pods of a role of an attempt.
+type key struct {
+	owner   types.UID
+	attempt int32
+	driver  bool // otherwise the executors
+}
+
+// Sampler lists the metrics of the pods of each namespace with running attempts, once in an interval.
+type Sampler struct {
+	reader   client.Reader // reads the API server
+	interval time.Duration
+	log      logr.Logger
+
+	mu         sync.Mutex
+	namespaces map[string]bool
+	sums       map[key]statusv1.UsageSamples
+	failed     bool // the last list failed, and that is logged
+}
+
+// New returns a Sampler, which lists nothing before Start.
+func New(reader client.Reader, interval time.Duration, log logr.Logger) *Sampler {
+	return &Sampler{reader: reader, interval: interval, log: log, namespaces: map[string]bool{}, sums: map[key]statusv1.UsageSamples{}}
+}
+
+// NeedLeaderElection reports that only the leader takes samples.
+func (*Sampler) NeedLeaderElection() bool { return true }
+
+// Of returns the samples of the driver and the executors of an attempt since the last call, and forgets them. From then
+// on, samples are taken in the owner's namespace until no pod of an attempt is there.
+func (s *Sampler) Of(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.namespaces[owner.GetNamespace()] = true
+
+	ofDriver, ofExecutors := key{owner.GetUID(), attempt, true}, key{owner.GetUID(), attempt, false}
+	driver, executors = s.sums[ofDriver], s.sums[ofExecutors]
+	delete(s.sums, ofDriver)
+	delete(s.sums, ofExecutors)
+	return driver, executors
+}
+
+// Start takes samples until the context ends.
+func (s *Sampler) Start(ctx context.Context) error {
+	ticker := time.NewTicker(s.interval)
+	defer ticker.Stop()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+
+		s.mu.Lock()
+		names := slices.Sorted(maps.Keys(s.namespaces))
+		s.mu.Unlock()
+
+		for _, namespace := range names {
+			s.sample(ctx, namespace)
+		}
+	}
+}
+
+// sample lists the metrics of a namespace's pods.
+func (s *Sampler) sample(ctx context.Context, namespace string) {
+	within, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(metricsKind)
+
+	err := s.reader.List(within, &list, client.InNamespace(namespace), client.HasLabels{identity.AppUIDLabel})
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if err != nil {
+		if !s.failed && ctx.Err() == nil {
+			s.log.Info("could not take samples of used CPU and memory; the metrics API (metrics.k8s.io) is needed", "namespace", namespace, "cause", err.Error())
+		}
+
+		s.failed = ctx.Err() == nil
+		return
+	}
+
+	s.failed = false
+	if len(list.Items) == 0 {
+		delete(s.namespaces, namespace)
+		return
+	}
+
+	for i := range list.Items {
+		s.add(&list.Items[i])
+	}
+}
+
+// add adds the sample of a pod. Samples of attempts whose status is never written again are dropped when the map is
+// full. The caller holds the lock.
+func (s *Sampler) add(item *unstructured.Unstructured) {
+	var metrics struct {
+		Containers []struct {
+			Usage corev1.ResourceList `json:"usage"`
+		} `json:"containers"`
+	}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &metrics) != nil {
+		return
+	}
+
+	attempt, err := strconv.ParseInt(item.GetLabels()[identity.AttemptLabel], 10, 32)
+	if err != nil {
+		return
+	}
+
+	var cpu, memory int64
+	for _, c := range metrics.Containers {
+		cpu += max(c.Usage.Cpu().MilliValue(), 0)
+		memory += max(c.Usage.Memory().Value(), 0) >> 20
+	}
+
+	pods := key{types.UID(item.GetLabels()[identity.AppUIDLabel]), int32(attempt), item.GetLabels()[identity.RoleLabel] != identity.RoleExecutor}
+	if _, known := s.sums[pods]; !known && len(s.sums) >= maxSums {
+		clear(s.sums)
+	}
+
+	seconds := int64(s.interval.Seconds())
+	s.sums[pods] = usage.PlusSamples(s.sums[pods], statusv1.UsageSamples{Count: 1, PeakMemoryMiB: memory, CPUMillicoreSeconds: cpu * seconds, MemoryMiBSeconds: memory * seconds})
+}
+
+// maxSums is the largest number of roles of attempts whose samples wait for a status write.
+const maxSums = 50_000

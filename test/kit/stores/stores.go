@@ -1,0 +1,119 @@
+// Package stores starts servers of object stores for tests.
+package stores
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/sparkoperator/spark-operator/test/kit/checkout"
+)
+
+// Build builds a server from a module below tools and returns the path of the program. The argument env is added
+// to the environment of the build.
+func Build(t *testing.T, module, pkg string, env ...string) string {
+	t.Helper()
+
+	root, err := checkout.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	server := filepath.Join(t.TempDir(), "server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join(root, "tools", module), "-o",
+		server, pkg)
+
+	build.Env = append(os.Environ(), env...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return server
+}
+
+// FreeAddress returns an address of this machine on which no server listens.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// Start starts a server, and waits until it listens on an address.
+func Start(t *testing.T, address string, cmd *exec.Cmd) {
+	t.Helper()
+	var log bytes.Buffer
+
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+
+		if t.Failed() {
+			t.Logf("the server:\n%s", log.String())
+		}
+	})
+
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true,
+		func(context.Context) (bool, error) {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				return false, nil //nolint:nilerr // the server has not started yet
+			}
+			return true, c.Close()
+		})
+	if err != nil {
+		t.Fatal(fmt.Errorf("the server did not start: %w", err))
+	}
+}
+
+// The credentials of the server that S3 starts.
+const (
+	User   = "tester"
+	Secret = "secret-of-the-tester"
+)
+
+// S3 starts an S3 server whose buckets are the directories below root, and returns its address. It sets the credentials
+// in the environment.
+func S3(t *testing.T, root string) (address string) {
+	t.Helper()
+
+	start := Prepare(t)
+	address = FreeAddress(t)
+	start(address, root)
+	return address
+}
+
+// Prepare builds an S3 server, sets its credentials in the environment, and returns a function that starts it.
+func Prepare(t *testing.T) (start func(address, root string)) {
+	t.Helper()
+	t.Setenv("AWS_ACCESS_KEY_ID", User)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", Secret)
+	// The end-to-end tests build it without cgo too.
+	server := Build(t, "s3", "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
+
+	return func(address, root string) {
+		t.Helper()
+		Start(t, address, exec.Command(server, "--access", User, "--secret", Secret, "--port", address, "posix", root))
+	}
+}
+
+// URL returns the URL of a bucket in the server at an address.
+func URL(bucket, address string) string {
+	return "s3://" + bucket + "?region=us-east-1&use_path_style=true&endpoint=http://" + address
+}
