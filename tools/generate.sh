@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Generates files from the types in api/: deep copies, custom resource definitions (config/crd and their copy in the
-# chart) and client/. tools/verify-generated.sh checks that the committed files are up to date.
+# chart) and client/. It also generates the Go code of the console's components (templ) from internal/console/view.
+# tools/verify-generated.sh checks that the committed files are up to date.
 #
 #   tools/generate.sh [OUT]    OUT: the root to write below, instead of this repository's
 set -euo pipefail
@@ -53,3 +54,9 @@ for part in applyconfiguration clientset informers listers; do
 	rm -rf "$out/client/$part"
 	cp -r "$work/client/$part" "$out/client/$part"
 done
+
+echo "components"
+view=internal/console/view
+mkdir -p "$out/$view"
+[[ $out == "$root" ]] || cp "$root/$view"/*.templ "$out/$view/"
+(cd "$out" && "$bin/templ" generate -log-level error -path "$view")
