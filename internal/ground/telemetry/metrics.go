@@ -163,6 +163,16 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 		prometheus.ExponentialBuckets(0.002, 2, 13), "verb", "resource")
 }
 
+// ExpectLogs creates the counters of logs and of run records that could not be kept, with the value 0. Without them,
+// Prometheus' increase() would miss the first one of each reason.
+func (m *Metrics) ExpectLogs(reasons []string) {
+	for _, reason := range reasons {
+		m.logsNotKept.WithLabelValues(reason)
+	}
+
+	m.runRecords.WithLabelValues(recordFailed)
+}
+
 // LogKept counts a log that was kept. The role is that of the pod, driver or executor.
 func (m *Metrics) LogKept(role string, bytes int64, seconds float64) {
 	m.logBytes.WithLabelValues(role).Add(float64(bytes))

@@ -1,14 +1,37 @@
 package telemetry
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
 )
+
+// TestFirstFailureIsAnIncrease checks that the counters of logs and records that were not kept exist before the first
+// failure. The alerts use increase(), which counts nothing for a series that begins with 1.
+func TestFirstFailureIsAnIncrease(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m := NewMetrics(reg, MetricsOptions{})
+	m.ExpectLogs([]string{"PodGone", "StoreFailed"})
+
+	want := `
+		# HELP sparkoperator_logs_not_kept_total Logs of pods that could not be kept, by reason.
+		# TYPE sparkoperator_logs_not_kept_total counter
+		sparkoperator_logs_not_kept_total{reason="PodGone"} 0
+		sparkoperator_logs_not_kept_total{reason="StoreFailed"} 0
+		# HELP sparkoperator_run_records_total Records of finished runs, by result.
+		# TYPE sparkoperator_run_records_total counter
+		sparkoperator_run_records_total{result="failed"} 0
+	`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "sparkoperator_logs_not_kept_total", "sparkoperator_run_records_total"); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestRuns checks that a run is counted as scheduled or requested, and that only scheduled runs have a delay. The delay
 // is not negative even if the clock that set the due time is ahead.

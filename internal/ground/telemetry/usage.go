@@ -72,11 +72,14 @@ func (m *Metrics) Used(subject lifecycle.Subject, more statusv1.UsageSums) {
 	}
 }
 
+// recordFailed is the result of run records that were not written, in metrics.
+const recordFailed = "failed"
+
 // RecordKept counts the records of finished runs that were written, and those that were not.
 func (m *Metrics) RecordKept(ok bool) {
 	result := "ok"
 	if !ok {
-		result = "failed"
+		result = recordFailed
 	}
 
 	m.runRecords.WithLabelValues(result).Inc()

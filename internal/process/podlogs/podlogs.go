@@ -58,6 +58,8 @@ func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, rec
 
 	l := &Logs{mgr: mgr, owners: map[schema.GroupVersionKind]handler.MapFunc{}, queues: map[string]func(types.NamespacedName){}}
 
+	metrics.ExpectLogs(logs.Reasons)
+
 	if !keptlogs.Selects(entries) {
 		labels = nil
 	}

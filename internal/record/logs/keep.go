@@ -25,6 +25,9 @@ const (
 	ReasonTimeout    = "LogTimeout"    // the pod had to be deleted before its log was kept
 )
 
+// Reasons lists the reasons why a log was not kept.
+var Reasons = []string{ReasonGone, ReasonUnreadable, ReasonForbidden, ReasonStore, ReasonTimeout}
+
 const (
 	readTimeout   = 2 * time.Minute  // of a log whose container has ended
 	followTimeout = 15 * time.Minute // of a log whose container is being stopped

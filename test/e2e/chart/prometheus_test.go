@@ -54,8 +54,13 @@ func documentedMetrics(t *testing.T) map[string]metric {
 	if !found {
 		t.Fatal("docs/metrics.md has changed its headings")
 	}
-	// The page has no row for each metric of a process, because it lists these metrics only as groups.
-	all := map[string]metric{"process_resident_memory_bytes": {kind: "gauge"}}
+	// The page has no row for each metric of a process, because it lists these metrics only as groups. The metrics of
+	// Deployments come from kube-state-metrics.
+	deployment := metric{kind: "gauge", labels: []string{"deployment"}}
+	all := map[string]metric{
+		"process_resident_memory_bytes": {kind: "gauge"},
+		"kube_deployment_spec_replicas": deployment, "kube_deployment_status_replicas_available": deployment,
+	}
 	for _, section := range []string{ours, libraries} {
 		for line := range strings.Lines(section) {
 			cells := strings.Split(line, "|")
@@ -142,7 +147,7 @@ func selectorFaults(all map[string]metric, n *parser.VectorSelector, path []pars
 			continue
 		}
 
-		chosen = chosen || matcher.Name == "controller" || matcher.Name == "name"
+		chosen = chosen || slices.Contains([]string{"controller", "name", "deployment"}, matcher.Name)
 		if !slices.Contains(append(known, targetLabels...), matcher.Name) {
 			faults = append(faults, n.Name+" has no label "+matcher.Name)
 		}
@@ -285,7 +290,7 @@ func TestAlertsUseServedMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	rule, alerts := ruleOf(t, mustRender(t, install{values: everyMonitor, apis: monitoringAPIs}))
+	rule, alerts := ruleOf(t, mustRender(t, install{values: everyMonitor + "\nhistoryServer: {enable: true, logDirectory: s3a://logs}", apis: monitoringAPIs}))
 	if rule.GetName() != "spark-operator" || len(alerts) < 10 {
 		t.Errorf("%s has %d alerts", rule.GetName(), len(alerts))
 	}
@@ -351,11 +356,13 @@ func TestAlertsFollowTheValues(t *testing.T) {
 	_, alerts := ruleOf(t, mustRender(t, install{release: "team", namespace: "ops", apis: monitoringAPIs, values: `
 prometheus:
   metrics: {prefix: team-a_}
-  rules: {create: true, labels: {release: prom}, alertLabels: {severity: page, team: a}, disabled: [SparkOperatorAPISlow], runbookURL: "https://wiki/alerts"}`}))
+  rules: {create: true, labels: {release: prom}, alertLabels: {severity: page, team: a}, disabled: [SparkOperatorAPISlow], runbookURL: "https://wiki/alerts"}
+historyServer: {enable: true, logDirectory: s3a://logs}`}))
 
 	text := fmt.Sprint(alerts)
 	for _, want := range []string{`name="team-spark-operator-controller-lock"`,
-		"team_a_spark_application_failed_submission_count", "sparkoperator_status_lag"} {
+		"team_a_spark_application_failed_submission_count", "sparkoperator_status_lag",
+		`replicas_available{namespace="ops", deployment="team-spark-operator-history"}`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no alert has %s", want)
 		}
@@ -378,6 +385,10 @@ prometheus:
 			apis: monitoringAPIs}))
 	if strings.Contains(fmt.Sprint(alone), "NoLeader") {
 		t.Error("an alert requires a leader without leader election")
+	}
+
+	if strings.Contains(fmt.Sprint(alone), "HistoryServer") {
+		t.Error("an alert requires a History Server that is not installed")
 	}
 }
 
