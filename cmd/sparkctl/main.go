@@ -12,6 +12,7 @@ import (
 	_ "time/tzdata" // schedules name time zones, and a machine may lack the IANA database
 
 	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/internal/cli"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -25,6 +26,7 @@ func main() {
 	streams := terminal.Standard()
 	// Libraries log texts of the API server, too.
 	klog.SetSlogLogger(slog.New(slog.NewTextHandler(streams.Err, nil)))
+	ctrllog.SetLogger(klog.Background()) // without a logger, it prints a warning after 30 s
 	log.SetOutput(streams.Err)
 	os.Exit(int(cli.Main(ctx, os.Args, streams)))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/console"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/forward"
@@ -129,7 +130,7 @@ func command(streams terminal.Streams, name string) *cobra.Command {
 	top.SetErr(streams.Err)
 	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand(), r.convertCommand(), r.lintCommand(), r.renderCommand())
 	top.AddCommand(online.Commands(streams)...)
-	top.AddCommand(screen.ListCommand(streams), doctor.Command(streams), screen.TopCommand(streams))
+	top.AddCommand(screen.ListCommand(streams), doctor.Command(streams), console.Command(streams), screen.TopCommand(streams))
 	top.AddCommand(forward.Commands(streams)...)
 	top.AddCommand(ledger.Commands(streams)...)
 	adopt(top)

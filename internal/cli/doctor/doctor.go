@@ -25,8 +25,7 @@ import (
 type doctor struct {
 	findings.Report
 	*kube.Client
-	// namespace is the namespace whose applications are checked; empty means all.
-	namespace string
+	namespace string // whose applications are checked; empty means all
 	// namespaces are the namespaces whose service is checked: that of the user, or all that have custom resources.
 	namespaces []string
 	operators  []Operator
@@ -69,25 +68,26 @@ func Command(streams terminal.Streams) *cobra.Command {
 			return err
 		}
 
-		d := &doctor{Client: c, namespace: c.Namespace}
 		if all {
-			d.namespace = metav1.NamespaceAll
+			c.Namespace = metav1.NamespaceAll
 		}
 
-		if err := d.examine(cmd.Context()); err != nil {
+		report, err := Examine(cmd.Context(), c)
+		if err != nil {
 			return err
 		}
-		return d.Print(streams, output)
+		return report.Print(streams, output)
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "check the applications of all namespaces")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output `format`: json")
 	return cmd
 }
 
-// examine performs all checks. It returns an error only if the cluster cannot be reached.
-func (d *doctor) examine(ctx context.Context) error {
+// Examine performs all checks for the namespace of a client, or for all. It fails only if the cluster is out of reach.
+func Examine(ctx context.Context, c *kube.Client) (*findings.Report, error) {
+	d := &doctor{Client: c, namespace: c.Namespace}
 	if err := d.readGroups(ctx); err != nil {
-		return err
+		return nil, err
 	}
 
 	objects, notes, err := d.List(ctx, kube.Query{Namespace: d.namespace})
@@ -106,7 +106,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	d.checkMetrics()
 	d.checkSchedulers()
 	d.checkQueues(ctx)
-	return nil
+	return &d.Report, nil
 }
 
 // examineOperators performs the checks of the operators, and of the custom resources that wait for one.

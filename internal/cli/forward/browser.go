@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// openBrowser starts the browser in the environment variable BROWSER, or else the system's default browser. It does not
+// OpenBrowser starts the browser in the environment variable BROWSER, or else the system's default browser. It does not
 // wait until the browser ends.
-func openBrowser(address string) error {
+func OpenBrowser(address string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
 	case "darwin":

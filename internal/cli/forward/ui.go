@@ -106,7 +106,7 @@ func (u *ui) browse(address string) {
 		return
 	}
 
-	if err := openBrowser(address); err != nil {
+	if err := OpenBrowser(address); err != nil {
 		fmt.Fprintln(u.Err, terminal.Wrap("note: ", "no browser could be started ("+strings.TrimSpace(err.Error())+"); open the address yourself", u.Width))
 	}
 }

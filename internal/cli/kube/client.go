@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -164,32 +163,8 @@ func (c *Client) List(ctx context.Context, q Query) (objects []client.Object, no
 }
 
 func (c *Client) listKind(ctx context.Context, k *kinds.Kind, q Query) (objects []client.Object, err error) {
-	options := &client.ListOptions{Namespace: q.Namespace, Limit: pageSize}
-	if q.Selector != nil {
-		options.LabelSelector = q.Selector
-	}
-
-	for {
-		page := k.NewList()
-		if err := c.WithWatch.List(ctx, page, options); err != nil {
-			return nil, exit.WithResource(err, k.FullName())
-		}
-
-		items, err := meta.ExtractList(page)
-		if err != nil {
-			return nil, err
-		}
-
-		for _, item := range items {
-			object := item.(client.Object)
-			object.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
-			objects = append(objects, object)
-		}
-
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return objects, nil
-		}
-	}
+	_, err = c.EachOf(ctx, k, q, func(object client.Object) { objects = append(objects, object) })
+	return objects, err
 }
 
 // Find returns the object that an argument names. The argument is NAME. If objects of several kinds have this name, it

@@ -1,0 +1,139 @@
+// Package console has the verb console of sparkctl, which serves the web console.
+package console
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/forward"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/selection"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/console"
+	"github.com/sparkoperator/spark-operator/internal/console/session"
+)
+
+// verb has the flags of the verb.
+type verb struct {
+	terminal.Streams
+	port       int
+	noBrowser  bool
+	namespaces []string
+	config     string
+}
+
+// Command returns the command sparkctl console.
+func Command(streams terminal.Streams) *cobra.Command {
+	v := &verb{Streams: streams}
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Serve the web console, and open it in a browser",
+		Long: "Serves a web console on this machine until Ctrl-C: one live table of all applications, schedules, Connect servers and\n" +
+			"clusters, and a page for each of them. It acts with your rights, and needs nothing in the cluster.\n\n" +
+			"The printed address works once, for ten minutes; each Enter in a terminal prints another one. Only this machine can\n" +
+			"connect.\n\n" +
+			"Without the right to list namespaces, the console looks in the namespace of the kubeconfig and in those of --namespaces.\n" +
+			"With --config, it serves a team, as the chart's console.enable deploys it (docs/console.md).",
+		Example: "  sparkctl console\n" +
+			"  sparkctl console --port 8090 --no-browser\n" +
+			"  sparkctl console --namespaces team-a,team-b",
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&v.port, "port", 0, "`port` of this machine; by default a free one")
+	flags.BoolVar(&v.noBrowser, "no-browser", false, "print the address, and open no browser")
+	flags.StringSliceVar(&v.namespaces, "namespaces", nil, "`names` of namespaces to look in, in addition to those that you may list")
+	flags.StringVar(&v.config, "config", "", "configuration `file` of a console for a team")
+
+	connect := selection.Connection(flags, streams.Err)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if v.config != "" {
+			return v.serveTeam(cmd.Context())
+		}
+
+		c, err := connect()
+		if err != nil {
+			return err
+		}
+		return v.serve(cmd.Context(), c)
+	}
+	return cmd
+}
+
+// serveTeam serves a console for a team, in a pod.
+func (v *verb) serveTeam(ctx context.Context) error {
+	config, err := console.LoadConfig(v.config)
+	if err != nil {
+		return exit.With(exit.Invalid, err)
+	}
+
+	fmt.Fprintf(v.Out, "the console serves at %s\n", config.Listen)
+	return console.Serve(ctx, config)
+}
+
+// serve serves the console on this machine.
+func (v *verb) serve(ctx context.Context, c *kube.Client) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.port)))
+	if err != nil {
+		return exit.Errorf(exit.Usage, "unable to listen on port %d of this machine; choose another port with --port: %w", v.port, err)
+	}
+
+	host := listener.Addr().String()
+	_, port, _ := net.SplitHostPort(host) // an address of a listener has a port
+
+	sessions := session.New(session.Options{
+		// A browser sends the cookies of all ports of this machine, so the name has the port.
+		Cookie: "sparkctl-console-" + port, Idle: 12 * time.Hour, Lifetime: 7 * 24 * time.Hour, Local: session.Local(ctx, c),
+	})
+	handler := console.New(ctx, console.Options{
+		Sessions: sessions, Hosts: []string{host, "localhost:" + port}, Cluster: clusterOf(c), Namespaces: v.namespaces,
+	})
+
+	address := func() string { return "http://" + host + "/open?token=" + url.QueryEscape(sessions.Ticket()) }
+	v.announce(ctx, address)
+
+	server := console.NewServer(ctx, handler)
+	return console.Run(ctx, server, func() error { return server.Serve(listener) })
+}
+
+// announce prints an address that signs in, and opens it in a browser if the output goes to a terminal. After each line
+// that the user enters there, it prints another address.
+func (v *verb) announce(ctx context.Context, address func() string) {
+	first := address()
+	fmt.Fprintf(v.Out, "the console is at %s (press Ctrl-C to stop)\n", first)
+
+	if v.Width == 0 {
+		return
+	}
+
+	if !v.noBrowser {
+		if err := forward.OpenBrowser(first); err != nil {
+			fmt.Fprintln(v.Err, terminal.Wrap("note: ", "no browser could be started ("+strings.TrimSpace(err.Error())+"); open the address yourself", v.Width))
+		}
+	}
+
+	go func() {
+		for lines := bufio.NewScanner(v.In); ctx.Err() == nil && lines.Scan(); {
+			fmt.Fprintln(v.Out, address())
+		}
+	}()
+}
+
+// clusterOf returns the address of the API server, as the name of the cluster.
+func clusterOf(c *kube.Client) string {
+	parsed, err := url.Parse(c.Config().Host)
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(parsed.Host, parsed.Path)
+}

@@ -1,0 +1,92 @@
+// Package session identifies the users of the console. It signs them in, keeps their sessions in memory behind a random
+// cookie, and refuses requests that another site or another host name has caused.
+//
+// There are three ways to a session: the one-time token in the address that sparkctl console opens, a bearer token of
+// Kubernetes that the user enters, and headers of an authenticating proxy that the administrator trusts. In each of
+// them, the session has a client with the user's rights, and the console has no other client.
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedauthenticationv1 "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+)
+
+// User is a person whose rights the requests to Kubernetes have.
+type User struct {
+	// Name is the name by which the API server knows the user.
+	Name string
+	// Key identifies the credentials. Users with equal keys have equal rights.
+	Key    string
+	Client *kube.Client
+}
+
+// maxToken is the largest number of bytes of a token. Tokens with many groups have a few kB.
+const maxToken = 16 << 10
+
+// ErrToken is the error for a token that the cluster rejects.
+var ErrToken = errors.New("the cluster rejects the token; it may have expired, or belong to another cluster")
+
+// Local returns the user of a kubeconfig. The name is that which the API server reports, or empty if it cannot be
+// reached: the console starts without a cluster, too.
+func Local(ctx context.Context, c *kube.Client) *User {
+	name, _ := nameOf(ctx, c)
+	return &User{Name: name, Key: "local", Client: c}
+}
+
+// withToken returns the user of a bearer token. The configuration has the address of the API server, but no
+// credentials.
+func withToken(ctx context.Context, anonymous *rest.Config, token string) (*User, error) {
+	token = strings.TrimSpace(token)
+	if token == "" || len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("this is no token; kubectl create token prints one")
+	}
+
+	rc := rest.AnonymousClientConfig(anonymous)
+	rc.BearerToken = token
+
+	c, err := kube.New(rc, "")
+	if err != nil {
+		return nil, err
+	}
+
+	name, err := nameOf(ctx, c)
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return nil, ErrToken
+	case err != nil:
+		return nil, fmt.Errorf("the token could not be verified: %w", c.Explain(err))
+	}
+	return &User{Name: name, Key: keyOfToken(token), Client: c}, nil
+}
+
+func keyOfToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return "token:" + hex.EncodeToString(sum[:])
+}
+
+// nameOf returns the name by which the API server knows the user of a client.
+func nameOf(ctx context.Context, c *kube.Client) (string, error) {
+	client, err := typedauthenticationv1.NewForConfig(c.Config())
+	if err != nil {
+		return "", err
+	}
+
+	review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return bounds.Line(review.Status.UserInfo.Username), nil
+}
