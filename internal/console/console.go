@@ -2,8 +2,9 @@
 // user may see. sparkctl console serves it on this machine, and the chart's console.enable deploys it for a team.
 //
 // A request passes package session, which identifies its user, and package web, which has the routes. The routes read
-// the cluster as the user: the table from the rows that package live keeps by watches, an object by requests of its own.
-// Package model converts what was read into the data of a page, which is answered as JSON or rendered by package view.
+// the cluster as the user: the table from the rows that package live keeps by watches, an object by requests of its
+// own. Package model converts what was read into the data of a page, which is answered as JSON or rendered by package
+// view.
 package console
 
 import (

@@ -258,7 +258,8 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// body returns a writer for the body of a response, compressed if the client can read that, and a function that ends it.
+// body returns a writer for the body of a response, compressed if the client can read that, and a function that ends
+// it.
 func body(w http.ResponseWriter, r *http.Request) (io.Writer, func()) {
 	w.Header().Add("Vary", "Accept-Encoding")
 
