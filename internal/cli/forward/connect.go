@@ -79,7 +79,7 @@ func connectCommand(streams terminal.Streams) *cobra.Command {
 		ctx, closeTunnel := context.WithCancel(outlives)
 		defer closeTunnel()
 
-		t, err := open(ctx, c, pod, port, portNamed(pod, connect.ServerPort, connectPortName))
+		t, err := open(ctx, c, pod, port, kube.PortNamed(pod, connect.ServerPort, connectPortName))
 		if err != nil {
 			return err
 		}

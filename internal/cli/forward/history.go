@@ -3,7 +3,6 @@ package forward
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 
@@ -44,23 +43,16 @@ func (u *ui) showHistory(cmd *cobra.Command, c *kube.Client, object client.Objec
 
 	base := cmp.Or(u.history, os.Getenv(historyVariable))
 	switch o := kube.OperatorStatus(object); {
-	case base != "" && !isWebAddress(base):
+	case base != "" && !kube.IsWebAddress(base):
 		return exit.Usagef("--history-server %s is not an address such as http://history.example.com:18080", base)
 	case base != "":
 		u.announce(object, launch.HistoryPage(base, id), "")
-	case o != nil && u.attempt == 0 && isWebAddress(o.HistoryServerURL):
+	case o != nil && u.attempt == 0 && kube.IsWebAddress(o.HistoryServerURL):
 		u.announce(object, o.HistoryServerURL, "")
 	default:
 		return u.forwardHistory(cmd, c, object, id)
 	}
 	return nil
-}
-
-// isWebAddress reports whether a text is an address that a browser may open. An address with a user is none, because it
-// may look like one of another host.
-func isWebAddress(text string) bool {
-	parsed, err := url.Parse(text)
-	return err == nil && parsed.Host != "" && parsed.User == nil && (parsed.Scheme == "http" || parsed.Scheme == "https")
 }
 
 // announce prints the address of an application's page, and opens a browser.
@@ -106,7 +98,7 @@ func (u *ui) forwardHistory(cmd *cobra.Command, c *kube.Client, object client.Ob
 
 	pod := &running[0]
 
-	t, err := open(cmd.Context(), c, pod, u.port, portNamed(pod, historyPort, historyPortName))
+	t, err := open(cmd.Context(), c, pod, u.port, kube.PortNamed(pod, historyPort, historyPortName))
 	if err != nil {
 		return err
 	}

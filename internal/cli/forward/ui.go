@@ -3,22 +3,18 @@ package forward
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/podproxy"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
-
-// defaultUIPort is the port of Spark's web UI if the pod does not name one.
-const defaultUIPort = 4040
 
 // ui holds the flags of the verb ui.
 type ui struct {
@@ -73,7 +69,7 @@ func (u *ui) show(cmd *cobra.Command, c *kube.Client, object client.Object) erro
 		return err
 	}
 
-	t, err := open(ctx, c, pod, u.port, portNamed(pod, defaultUIPort, uiPortNames...))
+	t, err := open(ctx, c, pod, u.port, podproxy.UIPort(pod))
 	if err != nil {
 		return err
 	}
@@ -82,21 +78,6 @@ func (u *ui) show(cmd *cobra.Command, c *kube.Client, object client.Object) erro
 	fmt.Fprintf(u.Out, "the web UI of %s is at %s (press Ctrl-C to disconnect)\n", kube.Title(object), address)
 	u.browse(address)
 	return t.wait(ctx, pod)
-}
-
-// uiPortNames are the names of the web UI's port: in drivers, in Connect servers, and in masters.
-var uiPortNames = []string{"spark-ui", "web-ui", "web"}
-
-// portNamed returns the first port of a pod that has one of the names, or the given default.
-func portNamed(pod *corev1.Pod, otherwise int, names ...string) int {
-	for _, container := range pod.Spec.Containers {
-		for _, port := range container.Ports {
-			if slices.Contains(names, port.Name) {
-				return int(port.ContainerPort)
-			}
-		}
-	}
-	return otherwise
 }
 
 // browse opens an address in a browser, if the output goes to a terminal. If the browser cannot be started, browse

@@ -39,6 +39,9 @@ type Reader struct {
 	Client *kube.Client
 	Object client.Object
 	Store  string // URL of the store; empty: the one in the object's status
+	// Shared is true if the program serves several users. Then only logs in ConfigMaps are read, with the rights of the
+	// user: an object store would be read with the credentials of the program.
+	Shared bool
 	Err    io.Writer
 	Width  int
 }
@@ -78,6 +81,21 @@ func (r *Reader) Print(ctx context.Context, o kube.LogOptions, printed map[strin
 		return r.one(ctx, logs, index, o, out)
 	}
 	return r.all(ctx, logs, index, o, printed, out)
+}
+
+// Index returns what is kept of the attempt that the options select; nil if nothing is kept.
+func (r *Reader) Index(ctx context.Context, o kube.LogOptions) (*store.Index, error) {
+	attempt := r.attempt(o)
+	if attempt.Number < 1 {
+		return nil, nil
+	}
+
+	logs, closeLogs, err := r.open(ctx, attempt)
+	if err != nil {
+		return nil, err
+	}
+	defer closeLogs()
+	return logs.Index(ctx, attempt)
 }
 
 // attempt returns the attempt that the options select. Spark's containers do not restart, so what ran before a
@@ -194,6 +212,10 @@ func (r *Reader) open(ctx context.Context, a store.Attempt) (store.Logs, func(),
 
 	if r.Store == "" && (place == "" || strings.HasPrefix(place, "configmap/")) {
 		return store.ConfigMaps{Reader: r.Client.WithWatch}, func() {}, nil
+	}
+
+	if r.Shared {
+		return nil, nil, exit.Errorf(exit.Cluster, "the logs are in the object store, which only you can read: %s --attempt %d", kube.Hint("log", r.Object), a.Number)
 	}
 
 	at := r.Store

@@ -10,8 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
-// causeLines is the number of lines at the end of a log in which ReadCause searches.
-const causeLines = 1000
+// causeLines is the number of lines at the end of a log in which ReadCause searches, and causeBytes the largest number
+// of bytes of them. A line can be longer than the memory.
+const (
+	causeLines = 1000
+	causeBytes = 16 << 20
+)
 
 // ReadCause searches the log of a failed driver for the cause, if the end of the log that Kubernetes keeps in the pod's
 // status does not show it. It changes the status of the object in memory. If the log cannot be read, or does not show
@@ -23,7 +27,7 @@ func (c *Client) ReadCause(ctx context.Context, object client.Object) {
 // CauseLog returns the end of the log in which ReadCause searches.
 func (c *Client) CauseLog(ctx context.Context, object client.Object) (string, error) {
 	var log strings.Builder
-	err := c.Logs(ctx, object, LogOptions{Tail: causeLines}, &log)
+	err := c.Logs(ctx, object, LogOptions{Tail: causeLines, Limit: causeBytes}, &log)
 	return log.String(), err
 }
 

@@ -2,10 +2,14 @@ package kube
 
 import (
 	"io"
+	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -103,4 +107,33 @@ func (c *Client) Carry(command terminal.Command) terminal.Command {
 		}
 		return program + " "
 	}))
+}
+
+// HTTP returns the address of the API server, and a client that sends requests with the rights of the user. Both are
+// copies.
+func (c *Client) HTTP() (*url.URL, *http.Client) {
+	found := http.Client{}
+	if own, ok := c.core.RESTClient().(*rest.RESTClient); ok && own.Client != nil {
+		found = *own.Client
+	}
+	return c.core.RESTClient().Get().AbsPath("/").URL(), &found
+}
+
+// IsWebAddress reports whether a text is an address that a browser may open. An address with a user is none, because it
+// may look like one of another host.
+func IsWebAddress(text string) bool {
+	parsed, err := url.Parse(text)
+	return err == nil && parsed.Host != "" && parsed.User == nil && (parsed.Scheme == "http" || parsed.Scheme == "https")
+}
+
+// PortNamed returns the first port of a pod that has one of the names, or the given default.
+func PortNamed(pod *corev1.Pod, otherwise int, names ...string) int {
+	for _, container := range pod.Spec.Containers {
+		for _, port := range container.Ports {
+			if slices.Contains(names, port.Name) {
+				return int(port.ContainerPort)
+			}
+		}
+	}
+	return otherwise
 }

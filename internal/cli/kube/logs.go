@@ -34,6 +34,7 @@ type LogOptions struct {
 	Previous bool          // the container before its last restart
 	Since    time.Duration // only newer lines; 0 means all
 	Tail     int64         // only the last lines; negative means all
+	Limit    int64         // the largest number of bytes of each log; 0 means all
 	// Waiting, if not nil, is called with each new state of the object while Logs waits for the next log.
 	Waiting func(*Summary)
 	// Kept, if not nil, writes the selected logs of pods that are gone, except those whose UIDs it gets. It reports
@@ -250,6 +251,10 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 
 	if o.Tail >= 0 {
 		options.TailLines = new(o.Tail)
+	}
+
+	if o.Limit > 0 {
+		options.LimitBytes = new(o.Limit)
 	}
 
 	in, err := c.core.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)

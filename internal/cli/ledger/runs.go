@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
@@ -43,6 +44,15 @@ func ofGroup(cmd *cobra.Command, src *source, show func(ctx context.Context, c *
 		return show(cmd.Context(), c, args[0], runs)
 	}
 	return cmd
+}
+
+// LastRuns returns the last runs of a schedule, or of the applications with the name of an application, the last one
+// first: those that exist, of which the caller gives the custom resources, and those whose records were kept in
+// ConfigMaps or, if its URL is given, in an object store. The notes say what could not be read.
+func LastRuns(ctx context.Context, c *kube.Client, object client.Object, existing []client.Object, store string, now time.Time) (runs []*run.Record, notes []string, err error) {
+	src := source{store: store, now: now}
+	runs, notes, err = src.with(ctx, c, wanted{namespace: object.GetNamespace(), group: object.GetName(), last: maxRuns}, existing)
+	return runs[:min(len(runs), maxRuns)], notes, err
 }
 
 // lastRuns returns the last runs of a schedule or of a name, the last one first.

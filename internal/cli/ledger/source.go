@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -71,17 +72,7 @@ func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Rec
 		return nil, err
 	}
 
-	namespaces := map[string]bool{w.namespace: w.namespace != ""}
-
-	var all []*run.Record
-	for _, object := range objects {
-		if r := run.Of(object, s.now); r != nil {
-			all = append(all, r)
-			namespaces[r.Namespace] = true
-		}
-	}
-
-	kept, more, err := s.records(ctx, c, w, namespaces)
+	all, more, err := s.with(ctx, c, w, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -89,9 +80,27 @@ func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Rec
 	for _, note := range append(notes, more...) {
 		fmt.Fprintln(s.Err, terminal.Wrap("note: ", note, s.Width))
 	}
+	return all, nil
+}
+
+// with returns the selected runs of custom resources and of records, and notes about what was left out.
+func (s *source) with(ctx context.Context, c *kube.Client, w wanted, objects []client.Object) (all []*run.Record, notes []string, _ error) {
+	namespaces := map[string]bool{w.namespace: w.namespace != ""}
+
+	for _, object := range objects {
+		if r := run.Of(object, s.now); r != nil {
+			all = append(all, r)
+			namespaces[r.Namespace] = true
+		}
+	}
+
+	kept, notes, err := s.records(ctx, c, w, namespaces)
+	if err != nil {
+		return nil, nil, err
+	}
 
 	all = run.Merge(append(all, kept...))
-	return slices.DeleteFunc(all, func(r *run.Record) bool { return !w.selects(r) }), nil
+	return slices.DeleteFunc(all, func(r *run.Record) bool { return !w.selects(r) }), notes, nil
 }
 
 // records returns the records that were kept.

@@ -1,15 +1,11 @@
 package online
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -19,7 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 func (r *verbs) diffCommand() *cobra.Command {
@@ -101,7 +96,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 	live.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
 	edited := preview.Edited(live, d.Object)
 
-	changes, err := compare(live, edited)
+	changes, err := preview.Differences(live, edited)
 	if err != nil {
 		return err
 	}
@@ -123,8 +118,8 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 
 	fmt.Fprintf(r.Out, "%s:\n", kube.Title(live))
 
-	for _, line := range changes {
-		fmt.Fprintln(r.Out, terminal.Wrap("  ", line, r.Width))
+	for _, d := range changes {
+		fmt.Fprintln(r.Out, terminal.Wrap("  ", fmt.Sprintf("%s: %s -> %s", d.Path, d.Before, d.After), r.Width))
 	}
 
 	fmt.Fprintln(r.Out, terminal.Wrap("effect: ", effect(&change), r.Width))
@@ -142,72 +137,4 @@ func effect(change *preview.Change) string {
 		return "the operator changes " + strings.Join(change.Beside, ", ")
 	}
 	return "nothing that runs changes"
-}
-
-// compare returns one line for each field of the spec and the labels that differs between two objects, with both
-// values.
-func compare(live, edited client.Object) ([]string, error) {
-	var trees [2]map[string]any
-	for i, object := range []client.Object{live, edited} {
-		text, err := json.Marshal(map[string]any{"spec": manifest.SpecOf(object), "metadata": map[string]any{"labels": object.GetLabels()}})
-		if err != nil {
-			return nil, err
-		}
-
-		if err := utiljson.Unmarshal(text, &trees[i]); err != nil {
-			return nil, err
-		}
-	}
-	var changes []string
-	differ("", trees[0], trees[1], &changes)
-	return changes, nil
-}
-
-// differ appends the differences between two JSON values to changes.
-func differ(path string, before, after any, changes *[]string) {
-	from, isObject := before.(map[string]any)
-
-	to, isAlso := after.(map[string]any)
-	if isObject && (isAlso || after == nil) || isAlso && before == nil {
-		keys := map[string]any{}
-		maps.Copy(keys, from)
-		maps.Copy(keys, to)
-
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			differ(below(path, key), from[key], to[key], changes)
-		}
-		return
-	}
-
-	if one, other := shown(path, before), shown(path, after); string(rawOf(before)) != string(rawOf(after)) {
-		*changes = append(*changes, fmt.Sprintf("%s: %s -> %s", path, one, other))
-	}
-}
-
-// below returns the path of a field, made from the path of the enclosing object and the name of the field. A name that
-// contains dots or slashes is a key of a map, so it is written in brackets.
-func below(path, key string) string {
-	switch {
-	case path == "":
-		return key
-	case strings.ContainsAny(key, "./"):
-		return path + "[" + key + "]"
-	}
-	return path + "." + key
-}
-
-func rawOf(value any) []byte {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil
-	}
-	return text
-}
-
-// shown returns a value as text, and redacts the value if it looks like a secret.
-func shown(path string, value any) string {
-	if value == nil {
-		return "(absent)"
-	}
-	return conf.Redact(path, string(rawOf(value)))
 }

@@ -59,7 +59,7 @@ func (r *verbs) explainCommand() *cobra.Command {
 			return err
 		}
 
-		lines := append(screen.Explanation(operator.Now, zone, object, pods, events, plan), installation(cmd.Context(), c, object)...)
+		lines := append(screen.Explanation(operator.Now, zone, object, pods, events, plan), Installation(cmd.Context(), c, object)...)
 		if output != "" {
 			report := screen.NewReport(operator.Now, object, pods, events)
 			report.Explanation = lines
@@ -78,8 +78,9 @@ func (r *verbs) explainCommand() *cobra.Command {
 	})
 }
 
-// installation returns lines about the part of the installation that keeps an operator from handling an object.
-func installation(ctx context.Context, c *kube.Client, object client.Object) (lines []screen.Line) {
+// Installation returns lines for an explanation, about the part of the installation that keeps an operator from
+// handling an object.
+func Installation(ctx context.Context, c *kube.Client, object client.Object) (lines []screen.Line) {
 	for _, f := range append(doctor.Waiting(ctx, c, object), doctor.Unqueued(ctx, c, object)...) {
 		lines = append(lines, screen.Line{Label: "cause", Text: f.Text})
 		if f.Fix != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,11 +13,12 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/podproxy"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
-// sparkStage is a stage as Spark's REST API describes it (org.apache.spark.status.api.v1.StageData).
-type sparkStage struct {
+// Stage is a stage as Spark's REST API describes it (org.apache.spark.status.api.v1.StageData).
+type Stage struct {
 	Status   string `json:"status"`
 	ID       int    `json:"stageId"`
 	Name     string `json:"name"`
@@ -24,55 +26,77 @@ type sparkStage struct {
 	Active   int    `json:"numActiveTasks"`
 	Complete int    `json:"numCompleteTasks"`
 	Failed   int    `json:"numFailedTasks"`
+	// Submitted and Completed are times that SparkTime reads; empty if the stage has not begun or not ended.
+	Submitted string `json:"submissionTime"`
+	Completed string `json:"completionTime"`
+	// The following are bytes.
+	Input        int64  `json:"inputBytes"`
+	ShuffleRead  int64  `json:"shuffleReadBytes"`
+	ShuffleWrite int64  `json:"shuffleWriteBytes"`
+	Spilled      int64  `json:"diskBytesSpilled"`
+	Failure      string `json:"failureReason"`
 }
 
-// defaultUIPort is the port of Spark's web UI, which serves the REST API, if the pod does not name one.
-const defaultUIPort = 4040
+// sparkTime is the format of times in Spark's REST API (org.apache.spark.status.api.v1.JacksonMessageWriter).
+const sparkTime = "2006-01-02T15:04:05.000GMT"
 
-// readStages returns the stages of the application that runs in a driver pod. If Spark's REST API does not answer, the
-// second result says why there are no stages.
-func readStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []sparkStage, missing string) {
-	port := defaultUIPort
-	for _, container := range pod.Spec.Containers {
-		for _, p := range container.Ports {
-			if p.Name == "spark-ui" || p.Name == "web-ui" {
-				port = int(p.ContainerPort)
-			}
-		}
+// SparkTime returns a time of Spark's REST API, or the zero time if the text is none.
+func SparkTime(text string) time.Time {
+	at, _ := time.Parse(sparkTime, text)
+	return at
+}
+
+// Duration returns how long the stage has run until the given time; 0 before its begin.
+func (s *Stage) Duration(now time.Time) time.Duration {
+	from, to := SparkTime(s.Submitted), SparkTime(s.Completed)
+	if to.IsZero() {
+		to = now
 	}
 
-	base := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%d/proxy/api/v1/applications", pod.Namespace, pod.Name, port)
+	if from.IsZero() {
+		return 0
+	}
+	return max(to.Sub(from), 0)
+}
+
+// ReadStages returns the stages of the application that runs in a driver pod. If Spark's REST API does not answer, the
+// second result says why there are no stages.
+func ReadStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []Stage, missing string) {
+	missing = ReadSpark(ctx, c, pod, "stages", &stages)
+	return stages, missing
+}
+
+// ReadSpark decodes what Spark's REST API answers about a part of the application that runs in a driver pod, such as
+// stages or jobs. If there is no answer, the result says why the part is missing.
+func ReadSpark(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, into any) (missing string) {
+	const base = "/api/v1/applications"
 
 	var apps []struct {
 		ID string `json:"id"`
 	}
-	if missing := readJSON(ctx, c, base, &apps); missing != "" {
-		return nil, missing
+	if missing := readJSON(ctx, c, pod, part, base, &apps); missing != "" {
+		return missing
 	}
 
 	if len(apps) == 0 {
-		return nil, "no stages: Spark has not started its application yet"
+		return "no " + part + ": Spark has not started its application yet"
 	}
-
-	if missing := readJSON(ctx, c, base+"/"+apps[0].ID+"/stages", &stages); missing != "" {
-		return nil, missing
-	}
-	return stages, ""
+	return readJSON(ctx, c, pod, part, base+"/"+apps[0].ID+"/"+part, into)
 }
 
-// readJSON decodes one response of Spark's REST API. If there is no response, the result says why there are no stages.
-func readJSON(ctx context.Context, c *kube.Client, path string, into any) (missing string) {
-	text, err := c.Raw(ctx, path)
+// readJSON decodes one response of Spark's REST API. If there is no response, the result says why a part is missing.
+func readJSON(ctx context.Context, c *kube.Client, pod *corev1.Pod, part, path string, into any) (missing string) {
+	text, err := podproxy.Read(ctx, c, pod, podproxy.UIPort(pod), path)
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("no stages: %v", c.Explain(err))
+		return fmt.Sprintf("no %s: %v", part, c.Explain(err))
 	case err != nil:
-		return "no stages: Spark's REST API does not answer through the API server; the driver may be starting, its web UI may be off " +
+		return "no " + part + ": Spark's REST API does not answer through the API server; the driver may be starting, its web UI may be off " +
 			"(spark.ui.enabled), or a NetworkPolicy may close its port"
 	}
 
 	if err := utiljson.Unmarshal(text, into); err != nil {
-		return fmt.Sprintf("no stages: the answer of Spark's REST API cannot be read: %v", err)
+		return fmt.Sprintf("no %s: the answer of Spark's REST API cannot be read: %v", part, err)
 	}
 	return ""
 }
@@ -81,10 +105,10 @@ func readJSON(ctx context.Context, c *kube.Client, path string, into any) (missi
 const maxStages = 10
 
 // stageLines returns the active stages with progress bars, and a line with the number of stages in each state.
-func stageLines(stages []sparkStage, width int) string {
+func stageLines(stages []Stage, width int) string {
 	count := map[string]int{}
 
-	var active []sparkStage
+	var active []Stage
 	for _, s := range stages {
 		count[s.Status]++
 		if s.Status == "ACTIVE" {
@@ -92,7 +116,7 @@ func stageLines(stages []sparkStage, width int) string {
 		}
 	}
 
-	slices.SortFunc(active, func(a, b sparkStage) int { return a.ID - b.ID })
+	slices.SortFunc(active, func(a, b Stage) int { return a.ID - b.ID })
 
 	var b strings.Builder
 	for i, s := range active {
@@ -113,7 +137,7 @@ func stageLines(stages []sparkStage, width int) string {
 const barWidth = 20
 
 // line returns a stage in one line that fits the width of the terminal; a width of 0 means no limit.
-func (s *sparkStage) line(width int) string {
+func (s *Stage) line(width int) string {
 	share := 0
 	if s.Tasks > 0 {
 		share = min(s.Complete, s.Tasks) * barWidth / s.Tasks

@@ -53,7 +53,7 @@ func topPage(ctx context.Context, c *kube.Client, object client.Object, width in
 		return "", err
 	}
 
-	usage, missing := readUsage(ctx, c, object)
+	usage, missing := ReadUsage(ctx, c, object)
 	var b strings.Builder
 	b.WriteString(podTable(pods, usage).String(width))
 
@@ -67,7 +67,7 @@ func topPage(ctx context.Context, c *kube.Client, object client.Object, width in
 
 	b.WriteByte('\n')
 
-	stages, missing := readStages(ctx, c, main)
+	stages, missing := ReadStages(ctx, c, main)
 	if missing != "" {
 		b.WriteString(terminal.Wrap("note: ", missing, width) + "\n")
 		return b.String(), nil
@@ -78,7 +78,7 @@ func topPage(ctx context.Context, c *kube.Client, object client.Object, width in
 }
 
 // podTable returns a table of the pods that run.
-func podTable(pods []corev1.Pod, usage map[string]used) terminal.Table {
+func podTable(pods []corev1.Pod, usage map[string]Used) terminal.Table {
 	table := terminal.Table{Columns: []terminal.Column{
 		{Header: "POD"}, {Header: "ROLE", Drop: 4}, {Header: "CPU"}, {Header: "OF", Drop: 3}, {Header: "MEMORY"}, {Header: "LIMIT", Drop: 2}, {Header: "AGE", Drop: 1},
 	}}
@@ -90,7 +90,7 @@ func podTable(pods []corev1.Pod, usage map[string]used) terminal.Table {
 
 		cpu, memory := "-", "-"
 		if u, known := usage[pod.Name]; known {
-			cpu, memory = cores(u.cpu), sizeText(u.memory)
+			cpu, memory = cores(u.CPUMillis), sizeText(u.MemoryBytes)
 		}
 
 		requested, limit := resourcesOf(pod)

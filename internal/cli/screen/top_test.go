@@ -28,7 +28,7 @@ func pod(name, role string, phase corev1.PodPhase) corev1.Pod {
 func TestPodTable(t *testing.T) {
 	pods := []corev1.Pod{pod("pi-driver", "driver", corev1.PodRunning), pod("pi-exec-1", "executor", corev1.PodRunning),
 		pod("pi-exec-2", "executor", corev1.PodSucceeded)}
-	table := podTable(pods, map[string]used{"pi-driver": {1250, 900 << 20}})
+	table := podTable(pods, map[string]Used{"pi-driver": {1250, 900 << 20}})
 
 	const want = "POD         ROLE       CPU   OF    MEMORY   LIMIT   AGE\n" +
 		"pi-driver   driver     1.2   2.0   900Mi    1.4Gi   120m\n" +
@@ -46,7 +46,7 @@ func TestPodTable(t *testing.T) {
 
 // TestStageLines checks the progress bars, and that each line fits a terminal of 60 columns.
 func TestStageLines(t *testing.T) {
-	stages := []sparkStage{
+	stages := []Stage{
 		{Status: "ACTIVE", ID: 12, Name: "collect at /opt/jobs/report.py:120\nmore", Tasks: 8, Complete: 2, Active: 6,
 			Failed: 1},
 		{Status: "ACTIVE", ID: 3, Name: "x", Tasks: 0}, {Status: "COMPLETE", ID: 1}, {Status: "SKIPPED", ID: 2},
@@ -60,16 +60,16 @@ func TestStageLines(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	long := slices.Concat(stages, slices.Repeat([]sparkStage{{Status: "COMPLETE"}}, 1000))
+	long := slices.Concat(stages, slices.Repeat([]Stage{{Status: "COMPLETE"}}, 1000))
 	for line := range strings.Lines(stageLines(long, 60)) {
 		if n := len(strings.TrimRight(line, "\n")); n > 60 {
 			t.Errorf("%q has %d columns", line, n)
 		}
 	}
 
-	var many []sparkStage
+	var many []Stage
 	for i := range maxStages + 5 {
-		many = append(many, sparkStage{Status: "ACTIVE", ID: i, Tasks: 1})
+		many = append(many, Stage{Status: "ACTIVE", ID: i, Tasks: 1})
 	}
 
 	if got := stageLines(many, 0); !strings.Contains(got, "... and 5 more active stages\n") {

@@ -15,8 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
-// used holds the CPU (in millicores) and the memory (in bytes) that a pod uses.
-type used struct{ cpu, memory int64 }
+// Used holds the CPU (in millicores) and the memory (in bytes) that a pod uses.
+type Used struct{ CPUMillis, MemoryBytes int64 }
 
 // podMetrics contains the fields of a PodMetricsList (metrics API) that the verb top shows.
 type podMetrics struct {
@@ -28,9 +28,9 @@ type podMetrics struct {
 	} `json:"items"`
 }
 
-// readUsage returns the CPU and memory that an object's pods use, by pod name. If the metrics API does not answer, the
+// ReadUsage returns the CPU and memory that an object's pods use, by pod name. If the metrics API does not answer, the
 // second result says why there are no values.
-func readUsage(ctx context.Context, c *kube.Client, object client.Object) (usage map[string]used, missing string) {
+func ReadUsage(ctx context.Context, c *kube.Client, object client.Object) (usage map[string]Used, missing string) {
 	path := "/apis/metrics.k8s.io/v1beta1/namespaces/" + object.GetNamespace() + "/pods"
 
 	text, err := c.Raw(ctx, path, "labelSelector", lifecycle.AppUIDLabel+"="+string(object.GetUID()))
@@ -46,12 +46,12 @@ func readUsage(ctx context.Context, c *kube.Client, object client.Object) (usage
 		return nil, fmt.Sprintf("no values of CPU and memory: the answer of the metrics API cannot be read: %v", err)
 	}
 
-	usage = map[string]used{}
+	usage = map[string]Used{}
 	for _, item := range list.Items {
-		var sum used
+		var sum Used
 		for _, container := range item.Containers {
-			sum.cpu += container.Usage.Cpu().MilliValue()
-			sum.memory += container.Usage.Memory().Value()
+			sum.CPUMillis += container.Usage.Cpu().MilliValue()
+			sum.MemoryBytes += container.Usage.Memory().Value()
 		}
 
 		usage[item.Metadata.Name] = sum

@@ -45,6 +45,9 @@ func Cost(nanos int64) string {
 // Zone is the time zone of the times that a verb shows: the zone of the user's machine, or UTC.
 type Zone struct{ utc bool }
 
+// UTC is the zone of times that no user's machine shows.
+var UTC = Zone{utc: true}
+
 // AddTo adds the flag that chooses UTC to the flags of a verb.
 func (z *Zone) AddTo(flags *pflag.FlagSet) {
 	flags.BoolVar(&z.utc, "utc", false, "show times in UTC instead of the zone of this machine (TZ)")

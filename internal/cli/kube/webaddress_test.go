@@ -1,4 +1,4 @@
-package forward
+package kube
 
 import "testing"
 
@@ -19,7 +19,7 @@ func TestWebAddresses(t *testing.T) {
 		"https://user:password@history.example.com/history/x/":   false,
 		"https://history.example.com/history/x/\x1b]8;;http://a": false,
 	} {
-		if got := isWebAddress(address); got != want {
+		if got := IsWebAddress(address); got != want {
 			t.Errorf("%q may be opened: %t, want %t", address, got, want)
 		}
 	}

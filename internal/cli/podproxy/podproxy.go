@@ -1,0 +1,107 @@
+// Package podproxy sends requests to Spark's pods through the API server's proxy, with the rights of the user: to the web
+// UI of a driver, a Connect server or a master, and to Spark's REST API at the same port.
+package podproxy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+)
+
+// defaultUIPort is the port of Spark's web UI, which serves the REST API, if the pod does not name one.
+const defaultUIPort = 4040
+
+// uiPortNames are the names of the web UI's port: in drivers, in Connect servers, and in masters.
+var uiPortNames = []string{"spark-ui", "web-ui", "web"}
+
+// UIPort returns the port of the web UI of a driver, a Connect server or a master.
+func UIPort(pod *corev1.Pod) int { return kube.PortNamed(pod, defaultUIPort, uiPortNames...) }
+
+// Path returns the path below which the API server passes requests on to a port of a pod.
+func Path(pod *corev1.Pod, port int) string {
+	return fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%d/proxy", pod.Namespace, pod.Name, port)
+}
+
+// Do sends a request without a body to a port of a pod through the API server, with the rights of the user.
+// The target has the path and the query. The caller bounds and closes the body of the answer.
+//
+// It follows no redirect. What runs in the pod would choose the target, and the request has the user's credentials.
+func Do(ctx context.Context, c *kube.Client, method string, pod *corev1.Pod, port int, target *url.URL, header http.Header) (*http.Response, error) {
+	below := path.Clean("/" + target.Path) // no path leads out of the pod
+	if strings.HasSuffix(target.Path, "/") && below != "/" {
+		below += "/"
+	}
+
+	address, client := c.HTTP()
+	address.Path = strings.TrimSuffix(address.Path, "/") + Path(pod, port) + below
+	address.RawQuery = target.RawQuery
+
+	request, err := http.NewRequestWithContext(ctx, method, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if header != nil {
+		request.Header = header
+	}
+
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client.Do(request)
+}
+
+// maxAnswer is the largest answer of Spark's REST API that is read, and maxRefusal the largest answer about an error.
+const (
+	maxAnswer  = 16 << 20
+	maxRefusal = 64 << 10
+)
+
+// ErrTooLarge is the error for an answer that is larger than what Read reads.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// Read returns the answer to a GET request to a port of a pod, as Do sends it. If the answer is an error of the API
+// server, Read returns this error, which Explain can make readable.
+func Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, port int, at string) ([]byte, error) {
+	answer, err := Do(ctx, c, http.MethodGet, pod, port, &url.URL{Path: at}, http.Header{"Accept": {"application/json"}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+
+	if answer.StatusCode != http.StatusOK {
+		return nil, refusalOf(answer)
+	}
+
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err == nil && len(text) > maxAnswer {
+		err = ErrTooLarge
+	}
+	return text, err
+}
+
+// refusalOf returns the error in an answer. Answers without a Status are those of the pod.
+func refusalOf(answer *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
+	if err != nil {
+		return err
+	}
+
+	var status metav1.Status
+	if utiljson.Unmarshal(text, &status) == nil && status.Kind == "Status" {
+		status.Code = cmp.Or(status.Code, int32(answer.StatusCode))
+		return apierrors.FromObject(&status)
+	}
+	return fmt.Errorf("the pod answers with the status %s", answer.Status)
+}
