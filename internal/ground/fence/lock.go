@@ -3,6 +3,7 @@ package fence
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -21,6 +22,7 @@ type Lock struct {
 	// BeforeRelease is called before this replica gives its lease up, while its term still lasts; nil if there is
 	// nothing to do.
 	BeforeRelease func()
+	released      atomic.Bool // this replica has given its lease up
 }
 
 // errNotHolder is the error of a release of a lease that another replica holds.
@@ -68,6 +70,7 @@ func (l *Lock) write(record resourcelock.LeaderElectionRecord, send func() error
 		if l.BeforeRelease != nil {
 			l.BeforeRelease()
 		}
+		l.released.Store(true)
 
 		l.Lead.End()
 		return send()

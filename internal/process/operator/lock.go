@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/leaderelection"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
@@ -39,6 +40,14 @@ func (l *lock) connect(rc *rest.Config, events recorder.Provider, election confi
 		LeaderElection: true, LeaderElectionNamespace: election.Namespace, LeaderElectionID: election.LeaseName, RenewDeadline: l.Term,
 	})
 	return err
+}
+
+// managerLog returns the manager's log. Without leader election, it is the argument.
+func (l *lock) managerLog(log logr.Logger) logr.Logger {
+	if l == nil {
+		return log
+	}
+	return l.ManagerLog(log)
 }
 
 // terms returns the terms in which this replica leads, or nil if leader election is off.

@@ -239,7 +239,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 
 	options := manager.Options{
 		Scheme: scheme,
-		Logger: env.Log,
+		Logger: lock.managerLog(env.Log),
 		Cache:  cacheOptions(cfg),
 		NewCache: func(rc *rest.Config, options cache.Options) (cache.Cache, error) {
 			return newCache(hangs, watches, rc, options)
