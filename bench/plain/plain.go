@@ -29,7 +29,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -57,7 +56,7 @@ import (
 	listers "github.com/sparkoperator/spark-operator/client/listers/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application"
-	"github.com/sparkoperator/spark-operator/internal/ground/gcreserve"
+	"github.com/sparkoperator/spark-operator/internal/ground/goruntime"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -106,7 +105,11 @@ type program struct {
 // cluster. As soon as the program is ready, it answers HTTP requests at the given address.
 func Main(ctx context.Context, address string) error {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
-	if err = errors.Join(err, gcreserve.Reserve(os.Getenv(gcreserve.Variable))); err != nil {
+	if err != nil {
+		return err
+	}
+
+	if _, err := goruntime.Set(); err != nil {
 		return err
 	}
 

@@ -18,17 +18,14 @@ import (
 
 	"github.com/sparkoperator/spark-operator/bench/audit"
 	"github.com/sparkoperator/spark-operator/bench/plain"
-	"github.com/sparkoperator/spark-operator/internal/ground/gcreserve"
+	"github.com/sparkoperator/spark-operator/internal/ground/goruntime"
 )
 
-// goRuntime has the chart's values under `controller.go` as variables of both programs, without the memory limit.
-var goRuntime = []string{"GOMAXPROCS=1", "GOGC=25", gcreserve.Variable + "=64"}
-
-// environment returns the variables without those that change Go's runtime.
+// environment returns the variables without those that change Go's runtime: both programs set it as the chart does.
 func environment(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", gcreserve.Variable}, name)
+		return slices.Contains([]string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", goruntime.ReserveVariable}, name)
 	})
 }
 
@@ -62,7 +59,7 @@ func (r *rig) start(agent string) *program {
 	log := must(os.Create(p.log))
 	defer func() { _ = log.Close() }()
 
-	p.cmd.Env = append(append(environment(os.Environ()), "KUBECONFIG="+r.kubeconfig()), goRuntime...)
+	p.cmd.Env = append(environment(os.Environ()), "KUBECONFIG="+r.kubeconfig())
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends the program if the bench is killed
 	check(p.run())

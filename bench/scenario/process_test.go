@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/ground/goruntime"
 )
 
 // TestUsageOfThisProcess checks that the usage contains CPU time and memory in the expected units.
@@ -43,10 +44,8 @@ func TestGoRuntimeMatchesTheChart(t *testing.T) {
 
 	installed := values.Controller.Go
 
-	want := []string{fmt.Sprintf("GOMAXPROCS=%d", installed.MaxProcs), fmt.Sprintf("GOGC=%d", installed.GCPercent),
-		fmt.Sprintf("HEAP_RESERVE_MIB=%d", installed.HeapReserveMiB)}
-	if diff := cmp.Diff(want, goRuntime); diff != "" {
-		t.Errorf("(-chart +bench):\n%s", diff)
+	if diff := cmp.Diff(goruntime.Settings(installed), goruntime.Default); diff != "" {
+		t.Errorf("(-chart +programs):\n%s", diff)
 	}
 
 	given := []string{"PATH=/bin", "GOGC=10", "GOMEMLIMIT=1GiB", "GOGCX=1", "GODEBUG=x=1", "GOMAXPROCS=1",

@@ -16,7 +16,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/sparkoperator/spark-operator/internal/ground/gcreserve"
+	"github.com/sparkoperator/spark-operator/internal/ground/goruntime"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/internal/settings/config/peer"
@@ -29,7 +29,8 @@ type startOptions struct {
 }
 
 func startController(ctx context.Context, options *startOptions, stderr io.Writer) error {
-	if err := gcreserve.Reserve(os.Getenv(gcreserve.Variable)); err != nil {
+	goSettings, err := goruntime.Set()
+	if err != nil {
 		return err
 	}
 
@@ -61,7 +62,8 @@ func startController(ctx context.Context, options *startOptions, stderr io.Write
 
 	log.Info("Starting", "version", currentVersion().version, "revision", currentVersion().revision,
 		"namespaces", cfg.Namespaces.Names, "namespaceSelector", cfg.Namespaces.Selector,
-		"leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host)
+		"leaderElection", *cfg.LeaderElection.Enabled, "apiServer", rc.Host,
+		"maxProcs", goSettings.MaxProcs, "gcPercent", goSettings.GCPercent, "heapReserveMiB", goSettings.HeapReserveMiB)
 
 	op, err := operator.NewOperator(ctx, cfg, operator.Environment{
 		Rest: rc, Log: log, Registerer: ctrlmetrics.Registry, Version: currentVersion().version,

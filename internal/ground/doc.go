@@ -8,7 +8,7 @@
 //   - telemetry are the logs, metrics, traces and Events, with bounds for the number of series.
 //   - bykey remembers values by key within a process, for facts that may be lost with it.
 //   - churn remembers executors that ended until a pass has counted them.
-//   - gcreserve is a reserve in the heap, so that Go collects the garbage of a small heap less often.
+//   - goruntime sets Go's runtime: the number of cores, and when Go collects garbage.
 //
 // A package belongs here if at least two rooms need it and if it knows nothing about how a pass works.
 package ground

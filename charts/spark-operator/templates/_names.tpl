@@ -230,7 +230,7 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- range $variable := list
       (list "GOMAXPROCS" (toString ($go.maxProcs | default "")))
       (list "GOGC" (toString ($go.gcPercent | default "")))
-      (list "HEAP_RESERVE_MIB" (toString ($go.heapReserveMiB | default "")))
+      (list "HEAP_RESERVE_MIB" (ternary "" (toString $go.heapReserveMiB) (kindIs "invalid" $go.heapReserveMiB)))
       (list "GOMEMLIMIT" (include "spark-operator.memoryLimit" .)) -}}
 {{- if and (last $variable) (not (has (first $variable) $given)) -}}
 {{- $env = append $env (dict "name" (first $variable) "value" (last $variable)) -}}

@@ -722,7 +722,7 @@ func TestGoRuntimeValuesBecomeVariables(t *testing.T) {
 	for values, want := range map[string]string{
 		"{}": "GOMAXPROCS=1 GOGC=25 HEAP_RESERVE_MIB=64 GOMEMLIMIT=966367641",
 		"controller: {go: {maxProcs: 4, gcPercent: 200, heapReserveMiB: 32}}":                                            "GOMAXPROCS=4 GOGC=200 HEAP_RESERVE_MIB=32 GOMEMLIMIT=966367641",
-		"controller: {go: {gcPercent: 'off', heapReserveMiB: 0}}":                                                        "GOMAXPROCS=1 GOGC=off GOMEMLIMIT=966367641",
+		"controller: {go: {gcPercent: 'off', heapReserveMiB: 0}}":                                                        "GOMAXPROCS=1 GOGC=off HEAP_RESERVE_MIB=0 GOMEMLIMIT=966367641",
 		"controller: {go: {maxProcs: null, gcPercent: null, heapReserveMiB: null}}":                                      "GOMEMLIMIT=966367641",
 		"controller: {go: null, resources: {limits: null}}":                                                              "",
 		"controller: {env: [{name: GOGC, value: '75'}]}":                                                                 "GOMAXPROCS=1 HEAP_RESERVE_MIB=64 GOMEMLIMIT=966367641 GOGC=75",
