@@ -29,6 +29,8 @@ const (
 	heartbeat = 15 * time.Second
 	// writeTimeout ends the connection of a browser that does not read.
 	writeTimeout = 30 * time.Second
+	// maxStreams bounds the pages that receive events at the same time.
+	maxStreams = 1000
 )
 
 // queryParameters describes the parameters of a query.
@@ -84,6 +86,12 @@ func (c *console) open(r *web.Request, named []string) (*live.View, error) {
 // events sends the window of a query whenever it has changed, as server-sent events (HTML Living Standard). They end
 // with the session.
 func (c *console) events(w http.ResponseWriter, r *web.Request) error {
+	defer c.streams.Add(-1)
+
+	if c.streams.Add(1) > maxStreams {
+		return &web.Problem{Status: http.StatusServiceUnavailable, Title: "Too many pages are open", Why: "The console serves the events of a limited number of pages.", Do: "Load the page again later."}
+	}
+
 	ctx := r.Context()
 	q, _ := model.ParseQuery(r.URL.Query())
 

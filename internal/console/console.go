@@ -10,6 +10,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/console/live"
@@ -34,7 +35,9 @@ type Options struct {
 // console has what the routes of this package share.
 type console struct {
 	*web.Site
-	live *live.Store
+	live    *live.Store
+	checks  checks
+	streams atomic.Int64 // pages that receive events
 }
 
 // New returns the console as a handler of HTTP. Its watches end with the context.
@@ -43,13 +46,16 @@ func New(ctx context.Context, o Options) http.Handler {
 		Site: web.New(web.Options{
 			Sessions: o.Sessions, Hosts: o.Hosts, Cluster: o.Cluster, Views: web.Views{SignIn: view.SignIn, Problem: view.ProblemPage},
 		}),
-		live: live.New(ctx, live.Options{Namespaces: o.Namespaces, Linger: o.Linger, Rejected: o.Sessions.End}),
+		live:   live.New(ctx, live.Options{Namespaces: o.Namespaces, Linger: o.Linger, Rejected: o.Sessions.End}),
+		checks: checks{ctx: ctx, found: map[string]*check{}},
 	}
 
 	assets := view.Assets()
 	c.Open("GET /assets/", assets.ServeHTTP)
 	c.Open("GET /open", c.redeem)
 	c.addAll()
+	c.addNamespaces()
+	c.addDoctor()
 	return c
 }
 

@@ -116,6 +116,10 @@ func TestOtherSites(t *testing.T) {
 		t.Errorf("a link of another site: status %d, Refresh %q", got.status, got.Header.Get("Refresh"))
 	}
 
+	if got := link.get("//evil.example.com/", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"); strings.Contains(got.Header.Get("Refresh"), "evil") {
+		t.Errorf("a link leads to another site: %q", got.Header.Get("Refresh"))
+	}
+
 	page := b.get("/")
 	for header, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
@@ -199,7 +203,7 @@ func TestNamespacesOfOthers(t *testing.T) {
 	const absent = "test-absent"
 
 	for _, path := range []string{
-		"/", "/?q=theirs", "/?namespace=NAMESPACE", "/?namespace=NAMESPACE&kind=app", "/api/v1/objects", "/api/v1/objects?namespace=NAMESPACE",
+		"/", "/?q=theirs", "/?namespace=NAMESPACE", "/?namespace=NAMESPACE&kind=app", "/namespaces", "/namespaces?namespace=NAMESPACE", "/api/v1/namespaces?namespace=NAMESPACE", "/api/v1/objects", "/api/v1/objects?namespace=NAMESPACE",
 		"/api/v1/objects?q=theirs", "/api/v1/objects?sort=namespace&namespace=NAMESPACE," + mine.Namespace,
 	} {
 		existing, missing := b.get(strings.ReplaceAll(path, "NAMESPACE", theirs.Namespace)), b.get(strings.ReplaceAll(path, "NAMESPACE", absent))
@@ -302,6 +306,27 @@ func TestOutage(t *testing.T) {
 	})
 }
 
+// TestNamespaceDisappears checks that a page loses the objects of a namespace that is deleted, and still answers.
+func TestNamespaceDisappears(t *testing.T) {
+	t.Parallel()
+	kit.NeedsControllers(t, "the deletion of a namespace")
+
+	w, rest := scene.New(t), scene.New(t)
+	w.Application("gone")
+	rest.Application("stays")
+
+	b := serve(t, team(t), func(o *console.Options) { o.Namespaces = []string{w.Namespace, rest.Namespace} }).user(account(rest, "viewer", w.Namespace, rest.Namespace))
+	b.waitFor("/", ">gone<")
+
+	events := b.events("")
+	w.Remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
+	await(t, events, "the loss of the namespace", func(e event) bool { return strings.Contains(e.data, ">stays<") && !strings.Contains(e.data, ">gone<") })
+
+	if got := b.get("/?namespace=" + w.Namespace); got.status != http.StatusOK || strings.Contains(got.text, ">gone<") {
+		t.Errorf("the page of a deleted namespace: %d %s", got.status, plain(got.text))
+	}
+}
+
 // TestProxy checks the users of an authenticating proxy: their rights are those of the user and of the allowed groups,
 // and only the proxy may name them.
 func TestProxy(t *testing.T) {
@@ -381,8 +406,10 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if api.Paths["/api/v1/objects"] == nil {
-		t.Errorf("openapi.json has only the paths %v", api.Paths)
+	for _, path := range []string{"/api/v1/objects", "/api/v1/namespaces", "/api/v1/doctor"} {
+		if api.Paths[path] == nil {
+			t.Errorf("openapi.json lacks %s", path)
+		}
 	}
 
 	for _, field := range []string{"kind", "namespace", "name", "result", "cpuMillis", "labels"} {

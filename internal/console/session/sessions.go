@@ -43,6 +43,8 @@ type Session struct {
 	*User
 	// CSRF is the token that forms send back.
 	CSRF string
+	// Program is true if a program sends its token with each request. It needs no CSRF token, because no browser does so.
+	Program bool
 
 	created, used time.Time
 	done          chan struct{}
@@ -254,7 +256,10 @@ func (s *Sessions) ofToken(ctx context.Context, token string) (*Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.add(key, user), nil
+
+	session := s.add(key, user)
+	session.Program = true
+	return session, nil
 }
 
 // End ends the sessions of a user, because the cluster rejects the user's credentials.

@@ -143,6 +143,9 @@ func (s *Site) Open(pattern string, handle http.HandlerFunc) {
 // maxBody is the largest body of a request: a manifest or a command line.
 const maxBody = 2 << 20
 
+// bodyTimeout bounds the time in which the body of a request arrives.
+const bodyTimeout = time.Minute
+
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
@@ -173,6 +176,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if !reads { // a deadline of the whole server would also end streams
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // every server of Go supports it
+	}
+
 	s.mux.ServeHTTP(w, r)
 }
 
@@ -188,7 +195,7 @@ func (s *Site) bounce(w http.ResponseWriter, r *http.Request) bool {
 
 	query.Set("linked", "")
 	address.RawQuery = query.Encode()
-	w.Header().Set("Refresh", "0; url="+address.RequestURI())
+	w.Header().Set("Refresh", "0; url="+local(address.RequestURI()))
 	return true
 }
 
@@ -203,7 +210,7 @@ func (s *Site) request(w http.ResponseWriter, r *http.Request) (*Request, error)
 	request := &Request{Request: r, Session: found, Now: s.Now()}
 
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if token := r.Header.Get("X-Csrf-Token"); !reads && r.Header.Get("Authorization") == "" && !found.Valid(token) && !found.Valid(r.FormValue("csrf")) {
+	if token := r.Header.Get("X-Csrf-Token"); !reads && !found.Program && !found.Valid(token) && !found.Valid(r.FormValue("csrf")) {
 		return request, &Problem{Status: http.StatusForbidden, Title: "The form is outdated", Why: "The page was opened in an earlier session.", Do: "Load the page again, and repeat the action."}
 	}
 	return request, nil
