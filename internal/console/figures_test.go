@@ -206,7 +206,7 @@ var mark = regexp.MustCompile(`mark-\d+-x`)
 func (p *process) open(ctx context.Context, cookie string, all *pages) {
 	p.t.Helper()
 
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+"/events", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+"/events?sort=-name", nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func measure(t *testing.T, w *scene.World, program, token string, size int) {
 func (p *process) load(cookie string) int {
 	p.t.Helper()
 
-	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+"/", nil)
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+"/?sort=-name", nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
