@@ -121,6 +121,7 @@ Look around:
   bin/sparklocal kubectl get sparkapp.sparkoperator.k8s.io,pods
   bin/sparklocal kubectl describe sparkapp.sparkoperator.k8s.io spark-pi
   bin/sparklocal kubectl apply -f examples/spark-pi-python.yaml
+  go run ./cmd/sparkctl console   # the web console
   bin/helm list --namespace spark-operator
   bin/sparklocal status
 Stop and remove it:
