@@ -4,6 +4,7 @@
 //   - bucket opens object stores, and explains their errors to users.
 //   - store has the layout of everything that is kept: the names of the files, the index of an attempt, and the two
 //     places, an object store and the ConfigMap of a custom resource.
+//   - capture compresses logs and bounds their memory, and stream uploads the logs of drivers that still run.
 //   - logs keeps the logs of drivers and executors. Its Keeper receives the events of pods from internal/intake, and
 //     internal/engine queries it before it deletes a pod. The result is a fact of the next pass.
 //

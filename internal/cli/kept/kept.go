@@ -69,6 +69,12 @@ func (r *Reader) Print(ctx context.Context, o kube.LogOptions, printed map[strin
 		return false, exit.With(exit.Cluster, err)
 	}
 
+	if o.Executor == "" && (index == nil || index.Driver == nil) {
+		if found, err := r.uploaded(ctx, logs, attempt, o, out); found || err != nil {
+			return found, err
+		}
+	}
+
 	if index == nil {
 		return false, r.whyNot(ctx, logs, attempt)
 	}

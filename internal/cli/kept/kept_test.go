@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -238,5 +239,58 @@ func TestKeptLogsInS3(t *testing.T) {
 
 	if _, err := read(url); err == nil || !strings.Contains(err.Error(), "SignatureDoesNotMatch") || !strings.Contains(err.Error(), "set AWS_ACCESS_KEY_ID") {
 		t.Errorf("a wrong secret: %v", err)
+	}
+}
+
+// TestUploadedLog prints what the operator has uploaded of the log of a driver that runs, or whose pod was lost: each
+// byte once, with a mark where text is missing, and with the time up to which it is complete. The log that is kept at
+// the end replaces it.
+func TestUploadedLog(t *testing.T) {
+	driver, failed := file(store.DriverFile, "pi-driver", "", "whole\n"), file(store.ExecutorFile("3"), "pi-exec-3", "3", "I am three\n")
+	until := metav1.NewMicroTime(time.Date(2026, 11, 29, 10, 0, 15, 0, time.UTC))
+
+	for name, test := range map[string]struct {
+		index *store.Index
+		tail  int64
+		out   string
+		note  string
+	}{
+		"no index":      {nil, -1, "one\ntwo\n\n[... 6 bytes of the log were not kept ...]\nfour\n", "everything that was written until 2026-11-29T10:00:15Z"},
+		"an executor":   {&store.Index{Attempt: attempt(2), Executors: []store.File{failed}}, -1, "one\ntwo\n\n[... 6 bytes of the log were not kept ...]\nfour\n", "in 1 place of the log, lines are missing"},
+		"the last line": {nil, 1, "four\n", "uploaded of the log of pod pi-driver"},
+		"ended":         {&store.Index{Attempt: attempt(2), Driver: &driver}, -1, "whole\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			indices := map[*store.Index]map[string][]byte{}
+			if test.index != nil {
+				indices[test.index] = map[string][]byte{store.DriverFile: compressed(t, "whole\n")}
+			}
+
+			url := save(t, indices)
+
+			b, err := store.OpenBucket(t.Context(), url, bucket.Hints{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = b.Close() }()
+
+			for _, part := range []struct {
+				offset int64
+				text   string
+			}{{0, "one\ntwo\n"}, {4, "two\n"}, {14, "four\n"}} { // an earlier leader has written "two", too
+				about := store.Part{Pod: "pi-driver", PodUID: "u-1", Offset: part.offset, Bytes: int64(len(part.text)), ReadAt: until, Gaps: 1}
+				if err := b.SavePart(t.Context(), attempt(2), about, compressed(t, part.text)); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			var out, notes bytes.Buffer
+			r := &Reader{Object: application(), Store: url, Err: &notes}
+
+			found, err := r.Print(t.Context(), kube.LogOptions{Tail: test.tail}, nil, &out)
+			if !found || err != nil || out.String() != test.out || !strings.Contains(notes.String(), test.note) || test.note == "" && notes.Len() > 0 {
+				t.Errorf("found %t, output %q, notes %q, error %v", found, out.String(), notes.String(), err)
+			}
+		})
 	}
 }

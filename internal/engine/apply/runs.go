@@ -25,6 +25,10 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 			seen.Runs, seen.Confirmed = slices.Concat(seen.Runs, facts), true
 		}}, nil
 	case lifecycle.Delete:
+		after, err := acts.HoldFor(ctx, action.Name)
+		if after > 0 || err != nil {
+			return Outcome{RequeueAfter: after}, err
+		}
 		return reportRejection(view, acts.Delete(ctx, action.Name))
 	}
 	return Outcome{}, lifecycle.Bugf("the decision contains an action that the operator cannot carry out")

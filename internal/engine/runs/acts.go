@@ -139,6 +139,26 @@ func (a Client) confirmAll(ctx context.Context) (heads []client.Object, facts []
 	return heads, facts, nil
 }
 
+// HoldFor returns how long the deletion of a run that has ended has to wait for the logs of its pods, which are deleted
+// with it. If the run ended while no operator was there, nothing has read them yet.
+func (a Client) HoldFor(ctx context.Context, name string) (time.Duration, error) {
+	at := slices.IndexFunc(a.Known, func(run client.Object) bool { return run.GetName() == name })
+	if at < 0 || a.Dependents.Hold == nil || a.Kind.RunFacts(a.Known[at]).Outcome == lifecycle.Undecided {
+		return 0, nil
+	}
+
+	pods, _, err := a.Dependents.Labelled(ctx, a.Known[at])
+	if err != nil {
+		return 0, err
+	}
+
+	objects := make([]client.Object, len(pods))
+	for i := range pods {
+		objects[i] = &pods[i]
+	}
+	return a.Dependents.HoldFor(identity.Key(a.Known[at]), objects...), nil
+}
+
 // Delete deletes a run with all its dependents. A run that has ended is deleted in the background, as kubectl does it.
 // A run that has not ended is deleted in the foreground, so that it exists until the pods that the operator created for
 // it are deleted. The deletion does not wait for a driver that spark-submit created. A later pass waits for such a

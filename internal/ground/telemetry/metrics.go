@@ -35,6 +35,9 @@ type Metrics struct {
 
 	logsNotKept, logBytes *prometheus.CounterVec
 	logSeconds            *prometheus.HistogramVec
+	logStreams            prometheus.Gauge
+	logStreamSeconds      prometheus.Histogram
+	logStreamFailures     prometheus.Counter
 }
 
 // MetricsOptions configures Metrics. The zero value has no prefix, no labels and the default buckets.
@@ -159,6 +162,10 @@ func (m *Metrics) registerOurs(reg prometheus.Registerer) {
 	m.logBytes = counter("sparkoperator_logs_kept_bytes_total", "Compressed bytes of the logs that were kept.", "role")
 	m.logSeconds = histogram("sparkoperator_log_keep_duration_seconds", "Time from when a log was wanted until it was kept.",
 		prometheus.ExponentialBuckets(0.01, 3, 10), "role")
+	m.logStreams = register(reg, prometheus.NewGauge(prometheus.GaugeOpts{Name: "sparkoperator_log_streams", Help: "Running drivers whose logs are uploaded in intervals."}))
+	m.logStreamSeconds = register(reg, prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sparkoperator_log_stream_interval_seconds",
+		Help: "Time between two uploads of a running driver's log: how much of it a lost node would lose.", Buckets: []float64{6, 11, 16, 21, 31, 61, 121, 301, 601, 3601}}))
+	m.logStreamFailures = single("sparkoperator_log_stream_failures_total", "Uploads of running drivers' logs that failed and are tried again.")
 	m.requestSeconds = histogram("sparkoperator_api_request_duration_seconds", "Duration of requests to the API server until the answer begins, without watches.",
 		prometheus.ExponentialBuckets(0.002, 2, 13), "verb", "resource")
 }
@@ -181,6 +188,15 @@ func (m *Metrics) LogKept(role string, bytes int64, seconds float64) {
 
 // LogNotKept counts a log that could not be kept.
 func (m *Metrics) LogNotKept(reason string) { m.logsNotKept.WithLabelValues(reason).Inc() }
+
+// LogStreams sets the number of logs that are uploaded in intervals.
+func (m *Metrics) LogStreams(n int) { m.logStreams.Set(float64(n)) }
+
+// LogStreamed observes the time between two uploads of a log.
+func (m *Metrics) LogStreamed(seconds float64) { m.logStreamSeconds.Observe(seconds) }
+
+// LogStreamFailed counts an upload of a log that failed.
+func (m *Metrics) LogStreamFailed() { m.logStreamFailures.Inc() }
 
 func register[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	reg.MustRegister(c)

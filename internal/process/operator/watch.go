@@ -122,6 +122,7 @@ func (op *Operator) reconciler(kind contract.Kind, gvk schema.GroupVersionKind, 
 		return nil, nil, err
 	}
 
+	logged := gvk // the kind whose pods have logs
 	needed := append(op.requiredKinds(), gvk.GroupKind())
 	if kind, hasRuns := kind.(runs.Kind); hasRuns {
 		run, err := apiutil.GVKForObject(kind.NewRun(), op.GetScheme())
@@ -129,7 +130,7 @@ func (op *Operator) reconciler(kind contract.Kind, gvk schema.GroupVersionKind, 
 			return nil, nil, err
 		}
 
-		needed = append(needed, run.GroupKind())
+		needed, logged = append(needed, run.GroupKind()), run
 	}
 
 	scope.refused = func(namespace string) error { return op.Watches.Refused(namespace, needed...) }
@@ -139,7 +140,7 @@ func (op *Operator) reconciler(kind contract.Kind, gvk schema.GroupVersionKind, 
 		Explainer: explain.New(op.GetAPIReader(), op.GetClient(), &op.allowed),
 		Queue:     queueOfKind(op.config, op, op.Optional, kind, gvk),
 		Price:     op.price, Samples: op.samples, RunEnded: op.runEnded,
-		Logs:     op.logs.Reconciler(gvk),
+		Logs:     op.logs.Reconciler(logged),
 		Optional: op.Optional, Sentinels: op.sentinelsOf(kind), Rush: op.rush.on,
 		Lead: op.lock.terms(), StopAsked: op.stopAsked, Track: op.hangs.Pass, ShutdownTimeout: op.config.Controller.ShutdownTimeout.Duration,
 	}), scope, nil

@@ -31,6 +31,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/record/logs"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/record/stream"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 )
 
@@ -66,7 +67,7 @@ func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, rec
 
 	l.keeper, err = logs.New(ctx, logs.Options{
 		Entries: entries, Labels: labels, ConfigMaps: store.ConfigMaps{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		Streams: logs.APIStreams{Pods: pods, Live: mgr.GetAPIReader()}, Metrics: metrics, Log: mgr.GetLogger().WithName("logs"),
+		Streams: stream.API{Pods: pods, Live: mgr.GetAPIReader()}, Metrics: metrics, Log: mgr.GetLogger().WithName("logs"),
 		Stored: l.stored, Wake: l.wake, List: l.list,
 		Report: func(a store.Attempt, message string) {
 			about := corev1.ObjectReference{APIVersion: a.APIVersion, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name, UID: a.UID}

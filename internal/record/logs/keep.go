@@ -9,10 +9,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/record/stream"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 )
 
@@ -39,42 +40,19 @@ const (
 )
 
 // keep makes one try to keep the log of a task. It returns the time until the next try; 0 if no further try is needed.
-func (k *Keeper) keep(ctx context.Context, uid types.UID) (again time.Duration) {
+func (k *Keeper) keep(ctx context.Context, t *task) (again time.Duration) {
 	k.mu.Lock()
-
-	t := k.tasks[uid]
-	if t == nil {
-		k.mu.Unlock()
-		return 0
-	}
-
 	follow, gone, before := t.follow, t.gone, t.problem
-	node, user := "node "+t.node, "store "+t.place.entry.Store
-
-	if !follow {
-		taken := []string{node, user}
-		full := k.busy[node] >= nodeReaders || k.busy[user] >= storeUsers
-
-		if before != nil {
-			taken, full = append(taken, retries), full || k.busy[retries] >= retryReaders
-		}
-
-		if full {
-			// The more tasks wait, the less often each looks for a free reader.
-			delay := min(maxBusyDelay, nodeDelay*time.Duration(1+len(k.tasks)/(4*readers)))
-			k.mu.Unlock()
-			return delay
-		}
-
-		for _, name := range taken {
-			k.busy[name]++
-		}
-		defer k.release(taken...)
-	}
 	k.mu.Unlock()
+
+	k.endStream(t)
 
 	if done, err := k.known(ctx, t, gone, follow); done || err != nil {
 		return k.failed(t, err)
+	}
+
+	if err := k.loadUploaded(ctx, t, follow && !gone); err != nil {
+		return k.failed(t, problemOf(ReasonStore, err))
 	}
 
 	if gone && before != nil {
@@ -84,23 +62,25 @@ func (k *Keeper) keep(ctx context.Context, uid types.UID) (again time.Duration) 
 	if gone {
 		return k.miss(ctx, t, ReasonGone, goneMessage)
 	}
-	return k.read(ctx, t, follow)
-}
 
-// release gives the places of a reader back.
-func (k *Keeper) release(names ...string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	for _, name := range names {
-		if k.busy[name]--; k.busy[name] == 0 {
-			delete(k.busy, name)
-		}
+	reading := []stream.Slot{{Name: "followers", Of: followers}}
+	if !follow {
+		reading = []stream.Slot{{Name: "readers", Of: readers}, {Name: "node " + t.node, Of: nodeReaders}}
 	}
-}
 
-// retries is the name of the readers whose task has failed before.
-const retries = "retries"
+	if !k.slots.Take(reading...) {
+		return k.delay()
+	}
+
+	log, broken, again := k.read(ctx, t, follow)
+	k.slots.Give(reading...) // before the store is waited for
+
+	if log == nil {
+		return again
+	}
+	defer log.Release()
+	return k.store(ctx, t, log, broken)
+}
 
 const goneMessage = "the pod was deleted before its log could be read"
 
@@ -153,6 +133,7 @@ func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) 
 		problem = &lifecycle.Cause{Reason: ReasonUnreadable, Message: entry.Missing + entry.Partial}
 	}
 
+	k.removeLeftovers(ctx, t)
 	k.finish(t, problem)
 	return true, nil
 }
@@ -216,6 +197,10 @@ func (k *Keeper) failed(t *task, err error) time.Duration {
 
 // miss finishes a task whose log cannot be had any more. The index says why, if the store takes it.
 func (k *Keeper) miss(ctx context.Context, t *task, reason, message string) time.Duration {
+	if t.uploaded != nil {
+		return k.missRest(ctx, t, reason, message)
+	}
+
 	entry := store.File{Pod: t.pod.Name, PodUID: t.uid, Executor: t.executor, Missing: message}
 	if err := k.save(ctx, t, entry, nil); err != nil {
 		k.Log.V(1).Info("Could not record a missing log", "pod", t.pod, "cause", err.Error())
@@ -225,8 +210,9 @@ func (k *Keeper) miss(ctx context.Context, t *task, reason, message string) time
 	return 0
 }
 
-// read reads the log of a task and stores it.
-func (k *Keeper) read(ctx context.Context, t *task, follow bool) time.Duration {
+// read reads the log of a task. It returns the log, and the error with which the stream ended. If there is no log, it
+// returns the time until the next try.
+func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.Capture, broken error, again time.Duration) { //nolint:revive // the error is a part of the result
 	timeout := readTimeout
 	if follow {
 		timeout = followTimeout
@@ -241,10 +227,48 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) time.Duration {
 	k.mu.Unlock()
 
 	if ended {
-		return nodeDelay // the container has ended meanwhile
+		return nil, nil, nodeDelay // the container has ended meanwhile
 	}
 
-	stream, err := k.Streams.Open(reading, t.pod, t.container, follow)
+	request := stream.Request{Pod: t.pod, Container: t.container, Follow: follow}
+	if t.uploaded != nil {
+		request.Times, request.Since = true, t.uploaded.Since()
+	}
+
+	in, err := k.Streams.Open(reading, request)
+	if err != nil {
+		return nil, nil, k.unopened(ctx, reading, t, err)
+	}
+	defer func() { _ = in.Close() }()
+
+	// A pod of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if
+	// nobody has it, after the stream was opened.
+	if uid, err := k.Streams.UID(reading, t.pod); err != nil {
+		return nil, nil, k.failed(t, problemOf(ReasonUnreadable, err))
+	} else if uid != "" && uid != t.uid {
+		return nil, nil, k.miss(ctx, t, ReasonGone, goneMessage+", and another pod has its name")
+	}
+
+	k.mu.Lock()
+	t.opened, t.cancel = true, nil
+	held := !t.held.IsZero()
+	k.mu.Unlock()
+
+	if held && follow {
+		k.Wake(t.attempt.Attempt) // the deletion need not wait any longer
+	}
+
+	log = k.newCapture(t)
+	if t.uploaded != nil {
+		broken = t.uploaded.Rest(in, log)
+	} else {
+		_, broken = io.Copy(log, in)
+	}
+	return log, broken, 0
+}
+
+// unopened returns the time until the next try after a log could not be opened.
+func (k *Keeper) unopened(ctx, reading context.Context, t *task, err error) time.Duration {
 	switch {
 	case apierrors.IsNotFound(err):
 		uid, failed := k.Streams.UID(reading, t.pod)
@@ -260,49 +284,27 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) time.Duration {
 		return k.miss(ctx, t, ReasonUnreadable, err.Error())
 	case apierrors.IsForbidden(err):
 		return k.failed(t, problemOf(ReasonForbidden, fmt.Errorf("the operator needs the right to get pods/log: %w", err)))
-	case err != nil:
-		return k.failed(t, problemOf(ReasonUnreadable, err))
 	}
-	defer func() { _ = stream.Close() }()
-
-	// A pod of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if
-	// nobody has it, after the stream was opened.
-	if uid, err := k.Streams.UID(reading, t.pod); err != nil {
-		return k.failed(t, problemOf(ReasonUnreadable, err))
-	} else if uid != "" && uid != t.uid {
-		return k.miss(ctx, t, ReasonGone, goneMessage+", and another pod has its name")
-	}
-
-	k.mu.Lock()
-	t.opened, t.cancel = true, nil
-	held := !t.held.IsZero()
-	k.mu.Unlock()
-
-	if held && follow {
-		k.Wake(t.attempt.Attempt) // the deletion need not wait any longer
-	}
-
-	log := k.newCapture(t)
-	defer log.release()
-
-	_, broken := io.Copy(log, stream)
-	return k.store(ctx, t, log, broken)
+	return k.failed(t, problemOf(ReasonUnreadable, err))
 }
 
-func (k *Keeper) newCapture(t *task) *capture {
+func (k *Keeper) newCapture(t *task) *capture.Capture {
 	limit := keptlogs.Bytes(t.place.entry.MaxBytes)
-	head := limit / 16
+	head := limit / headShare
 
 	if t.executor != "" {
 		head, limit = 0, keptlogs.Bytes(t.place.entry.ExecutorMaxBytes)
 	}
 
-	c := newCapture(head, limit, k.memory, t.place.redact)
+	c := capture.New(head, limit, k.memory, t.place.redact)
 	if room := t.room(); room > 0 {
-		c.fit(room)
+		c.Fit(room)
 	}
 	return c
 }
+
+// headShare is the part of a driver's log whose beginning is kept.
+const headShare = 16
 
 // room returns how many bytes the file of a log can have in a ConfigMap; 0 if it goes to an object store.
 func (t *task) room() int {
@@ -317,26 +319,31 @@ func (t *task) room() int {
 
 // store writes a captured log, and tries again as long as a deletion may wait. The argument broken is the error with
 // which the stream ended.
-func (k *Keeper) store(ctx context.Context, t *task, log *capture, broken error) time.Duration {
-	data, kept := log.file(t.room())
-	entry := store.File{Name: store.DriverFile, Pod: t.pod.Name, PodUID: t.uid, Executor: t.executor, Bytes: log.total, Kept: kept}
-
+func (k *Keeper) store(ctx context.Context, t *task, log *capture.Capture, broken error) time.Duration {
+	entry := store.File{Name: store.DriverFile, Pod: t.pod.Name, PodUID: t.uid, Executor: t.executor}
 	if t.executor != "" {
 		entry.Name = store.ExecutorFile(t.executor)
 	}
 
-	if broken != nil {
-		entry.Partial = fmt.Sprintf("only the first %d bytes could be read: %v", log.total, broken)
-	}
+	var data []byte
 
 	end := time.Now().Add(t.place.entry.Wait.Duration)
 	for delay := firstDelay; ; delay *= 2 {
-		err := k.save(ctx, t, entry, data)
+		var err error
+		if data == nil {
+			data, err = k.file(ctx, t, log, &entry, broken)
+		}
+
+		if err == nil {
+			err = k.save(ctx, t, entry, data)
+		}
+
 		if err == nil && broken != nil {
 			return k.broken(t, entry.Partial)
 		}
 
 		if err == nil {
+			k.removeUploaded(t)
 			k.Metrics.LogKept(t.role(), int64(len(data)), time.Since(t.since).Seconds())
 			k.finish(t, nil)
 			return 0
@@ -356,6 +363,27 @@ func (k *Keeper) store(ctx context.Context, t *task, log *capture, broken error)
 	}
 }
 
+// file returns the file of a log, with the text that was uploaded while the container ran. It completes the entry of
+// the index.
+func (k *Keeper) file(ctx context.Context, t *task, log *capture.Capture, entry *store.File, broken error) ([]byte, error) {
+	whole, err := k.withUploaded(ctx, t, log)
+	if err != nil {
+		return nil, err
+	}
+
+	if whole != log {
+		defer whole.Release()
+	}
+
+	data, kept := whole.File(t.room())
+	entry.Bytes, entry.Kept = whole.Total(), kept
+
+	if broken != nil {
+		entry.Partial = fmt.Sprintf("only the first %d bytes could be read: %v", entry.Bytes, broken)
+	}
+	return append(make([]byte, 0, len(data)), data...), nil
+}
+
 // broken returns the time until the next try after a stream ended early and its part is stored. While the pod exists,
 // the whole log may still be had.
 func (k *Keeper) broken(t *task, message string) time.Duration {
@@ -369,6 +397,7 @@ func (k *Keeper) broken(t *task, message string) time.Duration {
 		return k.failed(t, problemOf(ReasonUnreadable, errors.New(message)))
 	}
 
+	k.removeUploaded(t)
 	k.finish(t, &lifecycle.Cause{Reason: ReasonUnreadable, Message: message})
 	return 0
 }

@@ -4,7 +4,6 @@ package logs
 
 import (
 	"context"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -20,35 +19,33 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/record/stream"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 )
 
-// The bounds of a Keeper. They hold for the whole process.
+// The bounds of a Keeper.
 const (
 	readers     = 8 // logs of ended containers that are read at the same time
 	nodeReaders = 3 // of one node
-	storeUsers  = 6 // of one entry of the configuration, so that a store that does not answer leaves some to others
-	// retryReaders is how many of the readers may read logs that could not be kept before, so that nodes that are lost and
-	// stores that do not answer leave the others to new logs.
-	retryReaders = readers / 2
-	followers    = 64       // logs of containers that still run and whose pods are being deleted
-	maxMemory    = 64 << 20 // of all logs that are read, in compressed bytes
+	// storeUsers is how many logs of ended containers are read or stored at the same time for one store, so that a
+	// store that does not answer delays only its own logs. A log that waits for its store does not count as read any
+	// more.
+	storeUsers = 6
+	// retryUsers is how many of them may be logs that could not be kept before, so that nodes that are lost leave the
+	// others to new logs.
+	retryUsers = storeUsers / 2
+	followers  = 64       // logs of containers that still run and whose pods are being deleted, for each store
+	maxMemory  = 64 << 20 // of all logs that are read, in compressed bytes
 	// driverShare is the part of a ConfigMap that the logs of executors leave for the driver's log.
 	driverShare = store.MaxConfigMap / 2
 )
 
-// Streams reads the logs of pods.
-type Streams interface {
-	// Open opens the log of a container. If follow is true, the stream ends when the container does.
-	Open(ctx context.Context, pod types.NamespacedName, container string, follow bool) (io.ReadCloser, error)
-	// UID returns the UID of the pod that has the name now; empty if there is none.
-	UID(ctx context.Context, pod types.NamespacedName) (types.UID, error)
-}
-
 // Metrics counts the logs that were kept, and those that were not.
 type Metrics interface {
+	stream.Metrics
 	LogKept(role string, bytes int64, seconds float64)
 	LogNotKept(reason string)
 }
@@ -58,7 +55,7 @@ type Options struct {
 	Entries    []keptlogs.Entry
 	Labels     func(namespace string) map[string]string // of a namespace; nil if no entry needs them
 	ConfigMaps store.ConfigMaps
-	Streams    Streams
+	Streams    stream.Source
 	Metrics    Metrics
 	Log        logr.Logger
 	// Stored returns what the status of a custom resource says about its logs, and whether the custom resource exists.
@@ -75,7 +72,9 @@ type Options struct {
 type Keeper struct {
 	Options
 	places *places
-	memory *memory
+	memory *capture.Memory
+	stream *stream.Streamer // of the logs of running drivers
+	slots  stream.Slots
 
 	ended, running workqueue.TypedDelayingInterface[types.UID] // tasks whose container has ended, or still runs
 
@@ -85,7 +84,6 @@ type Keeper struct {
 	finished map[types.UID]bool           // existing pods whose task is finished
 	attempts map[id]*attempt              // those with open tasks, or whose driver's log is not kept yet
 	results  map[types.UID]lifecycle.Logs // of the last attempt of each custom resource that had a log to keep
-	busy     map[string]int               // readers of each node and of each store
 }
 
 // id identifies an attempt.
@@ -131,6 +129,9 @@ type task struct {
 	counted bool
 	// problem is why the last try failed; nil before the first try.
 	problem *problem
+	// uploaded is what was streamed of the log; nil if nothing was, or if that is not known yet.
+	uploaded *stream.Log
+	loaded   bool // it is known
 	// cancel ends the wait for a stream; nil while no stream is being opened.
 	cancel context.CancelFunc
 }
@@ -144,8 +145,8 @@ func New(ctx context.Context, o Options) (*Keeper, error) {
 
 	queue := workqueue.NewTypedDelayingQueue[types.UID]
 	return &Keeper{
-		Options: o, places: p, memory: newMemory(maxMemory), ended: queue(), running: queue(),
-		tasks: map[types.UID]*task{}, finished: map[types.UID]bool{}, attempts: map[id]*attempt{}, results: map[types.UID]lifecycle.Logs{}, busy: map[string]int{},
+		Options: o, places: p, memory: capture.NewMemory(maxMemory), stream: stream.New(o.Streams, o.Metrics, o.Log),
+		ended: queue(), running: queue(), tasks: map[types.UID]*task{}, finished: map[types.UID]bool{}, attempts: map[id]*attempt{}, results: map[types.UID]lifecycle.Logs{},
 	}, nil
 }
 
@@ -161,36 +162,82 @@ func (k *Keeper) Start(ctx context.Context) error {
 	k.List(ctx, k.Observe) // the events of the time before are gone
 
 	var workers sync.WaitGroup
-	for _, pool := range []struct {
-		queue workqueue.TypedDelayingInterface[types.UID]
-		size  int
-	}{{k.ended, readers}, {k.running, followers}} {
-		for range pool.size {
-			workers.Go(func() { k.work(ctx, pool.queue) })
-		}
-	}
-
+	workers.Go(func() { k.work(ctx, k.ended) })
+	workers.Go(func() { k.work(ctx, k.running) })
+	workers.Go(func() { k.stream.Run(ctx) })
 	workers.Go(func() { k.sweepOften(ctx) })
 	<-ctx.Done()
 	k.ended.ShutDown()
 	k.running.ShutDown()
 	workers.Wait()
+	k.mu.Lock()
+	k.leads = false
+	k.mu.Unlock()
 	return nil
 }
 
+// work keeps the logs of a queue's tasks, as many at the same time as there are slots.
 func (k *Keeper) work(ctx context.Context, queue workqueue.TypedDelayingInterface[types.UID]) {
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+
 	for {
 		uid, stop := queue.Get()
 		if stop || ctx.Err() != nil {
 			return
 		}
 
-		if again := k.keep(ctx, uid); again > 0 {
-			queue.AddAfter(uid, again)
+		t, slots := k.next(uid)
+		if t == nil {
+			queue.Done(uid)
+			continue
 		}
 
-		queue.Done(uid)
+		if !k.slots.Take(slots...) {
+			queue.AddAfter(uid, k.delay())
+			queue.Done(uid)
+
+			continue
+		}
+
+		tasks.Go(func() {
+			again := k.keep(ctx, t)
+			k.slots.Give(slots...)
+
+			if again > 0 {
+				queue.AddAfter(uid, again)
+			}
+
+			queue.Done(uid)
+		})
 	}
+}
+
+// next returns a task and the slots that it needs all the time.
+func (k *Keeper) next(uid types.UID) (*task, []stream.Slot) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	t := k.tasks[uid]
+	if t == nil {
+		return nil, nil
+	}
+
+	of := t.place.entry.Store
+	switch {
+	case t.follow:
+		return t, []stream.Slot{{Name: "followers of " + of, Of: followers}}
+	case t.problem != nil:
+		return t, []stream.Slot{{Name: "store " + of, Of: storeUsers}, {Name: "retries of " + of, Of: retryUsers}}
+	}
+	return t, []stream.Slot{{Name: "store " + of, Of: storeUsers}}
+}
+
+// delay returns the time until a task looks for a free slot again. The more tasks wait, the less often each looks.
+func (k *Keeper) delay() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return min(maxBusyDelay, nodeDelay*time.Duration(1+len(k.tasks)/(4*readers)))
 }
 
 // Observe receives the state of a pod that belongs to a custom resource of the given kind.
@@ -211,10 +258,18 @@ func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName,
 
 	p := k.places.of(pod.Namespace)
 	if p == nil {
+		if l := k.stream.Take(pod.UID); l != nil {
+			l.Release() // the namespace had other labels before
+		}
 		return nil
 	}
 
 	wanted, follow := wants(p.entry, pod, deleting)
+
+	var begun *lifecycle.Logs
+	if !wanted && follow && p.entry.StreamInterval.Duration > 0 && identity.IsDriver(pod) && !k.stream.Streams(pod.UID) {
+		begun = k.begun(kind, key, pod, p)
+	}
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -229,6 +284,10 @@ func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName,
 		delete(k.finished, pod.UID)
 	}
 
+	if begun != nil && k.leads && !known {
+		k.begin(attemptIn(kind, key, pod), pod, p, *begun)
+	}
+
 	if !wanted || !k.leads || known {
 		return nil
 	}
@@ -237,25 +296,33 @@ func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName,
 		attempt: k.attemptOf(kind, key, pod), place: p, pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID, node: pod.Spec.NodeName,
 		container: containerOf(pod), follow: follow, gone: gone, since: time.Now(),
 	}
+	if !k.add(t, pod) {
+		return nil
+	}
+	return t
+}
+
+// add queues a new task, unless it is that of an executor and there are too many. The caller holds the lock.
+func (k *Keeper) add(t *task, pod *corev1.Pod) bool {
 	if !identity.IsDriver(pod) {
 		t.executor = executorOf(pod)
-		if t.attempt.executors++; t.attempt.executors > p.entry.MaxExecutors {
-			if t.attempt.omitted++; !gone {
+		if t.attempt.executors++; t.attempt.executors > t.place.entry.MaxExecutors {
+			if t.attempt.omitted++; !t.gone {
 				k.finished[pod.UID] = true
 			}
-			return nil
+			return false
 		}
 	}
 
 	t.attempt.open++
 	k.tasks[pod.UID] = t
 
-	if follow && !gone {
+	if t.follow && !t.gone {
 		k.running.Add(t.uid)
 	} else {
 		k.ended.Add(t.uid)
 	}
-	return t
+	return true
 }
 
 // update changes a task after an event of its pod.
@@ -273,16 +340,22 @@ func (t *task) update(follow, gone bool) {
 
 // attemptOf returns the attempt of a pod.
 func (k *Keeper) attemptOf(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) *attempt {
-	at := id{types.UID(pod.Labels[identity.AppUIDLabel]), identity.Attempt(pod)}
+	of := attemptIn(kind, key, pod)
+	at := id{of.UID, of.Number}
 
 	a := k.attempts[at]
 	if a == nil {
-		a = &attempt{Attempt: store.Attempt{
-			APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name, UID: at.uid, Number: at.number,
-		}}
+		a = &attempt{Attempt: of}
 		k.attempts[at] = a
 	}
 	return a
+}
+
+func attemptIn(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) store.Attempt {
+	return store.Attempt{
+		APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name,
+		UID: types.UID(pod.Labels[identity.AppUIDLabel]), Number: identity.Attempt(pod),
+	}
 }
 
 // containerOf returns the name of the container in which Spark runs. It is the last one if no container has Spark's
@@ -342,6 +415,14 @@ func (k *Keeper) Hold(kind schema.GroupVersionKind, key types.NamespacedName, po
 	}
 
 	t := k.observe(kind, key, pod, true, false)
+
+	k.mu.Lock()
+	if !k.leads { // the passes of a new leader can begin before Start
+		k.mu.Unlock()
+		return firstDelay
+	}
+	k.mu.Unlock()
+
 	if t == nil {
 		return 0
 	}

@@ -20,14 +20,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/internal/record/stream"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 )
 
 // lines serve the logs of pods by their names. Each function returns the next stream of a log.
 type lines map[string]func(ctx context.Context) (io.Reader, error)
 
-func (l lines) Open(ctx context.Context, pod types.NamespacedName, _ string, _ bool) (io.ReadCloser, error) {
-	in, err := l[pod.Name](ctx)
+func (l lines) Open(ctx context.Context, r stream.Request) (io.ReadCloser, error) {
+	in, err := l[r.Pod.Name](ctx)
 	return io.NopCloser(in), err
 }
 
@@ -57,6 +58,9 @@ type noMetrics struct{}
 
 func (noMetrics) LogKept(string, int64, float64) {}
 func (noMetrics) LogNotKept(string)              {}
+func (noMetrics) LogStreams(int)                 {}
+func (noMetrics) LogStreamed(float64)            {}
+func (noMetrics) LogStreamFailed()               {}
 
 const appUID = "6b1f7a52-94f5-4a5a-8d5e-5d5d0a3b7f10"
 
@@ -87,6 +91,12 @@ func podOf(name, number string, phase corev1.PodPhase) *corev1.Pod {
 // start starts a keeper whose store is a directory.
 func start(t *testing.T, logs lines, change func(*Options)) *Keeper {
 	t.Helper()
+	return startUntil(t.Context(), t, logs, change)
+}
+
+// startUntil starts a keeper that leads until a context ends.
+func startUntil(parent context.Context, t *testing.T, logs lines, change func(*Options)) *Keeper {
+	t.Helper()
 
 	o := Options{
 		Entries: []keptlogs.Entry{{Store: "file://" + t.TempDir(), Wait: metav1.Duration{Duration: time.Hour}}}, Streams: logs, Metrics: noMetrics{}, Log: logr.Discard(),
@@ -106,7 +116,7 @@ func start(t *testing.T, logs lines, change func(*Options)) *Keeper {
 	}
 
 	k.leads = true // the events of tests come before Start does this
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(parent)
 	ended := make(chan struct{})
 
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
+	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 )
@@ -78,7 +79,7 @@ func openPlaces(ctx context.Context, entries []keptlogs.Entry, labels func(strin
 	for i := range entries {
 		next := place{entry: &entries[i], store: maps}
 		if next.entry.Redact {
-			next.redact = redacted
+			next.redact = capture.Redacted
 		}
 
 		if next.entry.Store != "" {

@@ -41,6 +41,10 @@ func (k *Keeper) drop(t *task) (held bool) {
 
 	delete(k.tasks, t.uid)
 
+	if t.uploaded != nil {
+		t.uploaded.Release()
+	}
+
 	if !t.gone {
 		k.finished[t.uid] = true
 	}

@@ -16,11 +16,12 @@ const sweepInterval = time.Hour
 // sweepOften deletes the logs whose retention is over, until ctx ends.
 func (k *Keeper) sweepOften(ctx context.Context) {
 	for {
+		k.Sweep(ctx, time.Now()) // also at the begin of each term, because a term may be shorter than the interval
+
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(sweepInterval):
-			k.Sweep(ctx, time.Now())
 		}
 	}
 }
@@ -50,11 +51,12 @@ func (k *Keeper) Sweep(ctx context.Context, now time.Time) {
 func (k *Keeper) sweep(ctx context.Context, p *place, before time.Time) (deleted int, _ error) {
 	var group []string // the keys of an attempt; they come one after the other
 	var newest time.Time
+	last := "" // the folder of these keys
 
 	flush := func() error {
 		defer func() { group, newest = nil, time.Time{} }()
 
-		if len(group) == 0 || !newest.Before(before) {
+		if len(group) == 0 || !newest.Before(before) || k.uploads(last) {
 			return nil
 		}
 
@@ -67,7 +69,6 @@ func (k *Keeper) sweep(ctx context.Context, p *place, before time.Time) (deleted
 		return nil
 	}
 
-	last := ""
 	for object, err := range p.bucket.List(ctx, "") {
 		if err != nil {
 			return deleted, err

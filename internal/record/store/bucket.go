@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func (b *Bucket) Close() error { return b.bucket.Close() }
 // Write stores an object. The store shows either the whole content or none of it.
 func (b *Bucket) Write(ctx context.Context, key string, content []byte) error {
 	options := &blob.WriterOptions{ContentType: contentType(key), DisableContentTypeDetection: true}
-	return b.explain(key, b.bucket.WriteAll(ctx, b.prefix+key, content, options))
+	return b.explain(key, b.bucket.Upload(ctx, b.prefix+key, bytes.NewReader(content), options))
 }
 
 func contentType(key string) string {

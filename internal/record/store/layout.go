@@ -4,6 +4,7 @@
 // The keys of an object store, below the prefix of its URL:
 //
 //	NAMESPACE/NAME/UID/ATTEMPT/driver.log.gz
+//	NAMESPACE/NAME/UID/ATTEMPT/driver.part-OFFSET.log.gz (while the driver runs)
 //	NAMESPACE/NAME/UID/ATTEMPT/executor-ID.log.gz
 //	NAMESPACE/NAME/UID/ATTEMPT/index.json
 //	NAMESPACE/_runs/GROUP/ENDED-UID.json
@@ -63,7 +64,7 @@ func RunKey(namespace, group, ended string, uid types.UID) string {
 }
 
 // ownKey matches the keys of this layout. Only such keys are ever deleted.
-var ownKey = regexp.MustCompile(`^[a-z0-9-]+/(?:[a-z0-9.-]+/[0-9a-f-]{36}/[0-9]+/(?:driver\.log\.gz|executor-[0-9a-z.-]+\.log\.gz|index\.json)|_runs/[a-z0-9.-]+/[0-9A-Za-z:.-]+\.json)$`)
+var ownKey = regexp.MustCompile(`^[a-z0-9-]+/(?:[a-z0-9.-]+/[0-9a-f-]{36}/[0-9]+/(?:driver\.log\.gz|driver\.part-[0-9]{15}\.log\.gz|executor-[0-9a-z.-]+\.log\.gz|index\.json)|_runs/[a-z0-9.-]+/[0-9A-Za-z:.-]+\.json)$`)
 
 // IsOwn reports whether a key, without the prefix of the store, is one of this layout.
 func IsOwn(key string) bool { return ownKey.MatchString(key) }

@@ -49,6 +49,9 @@ type Entry struct {
 	MaxExecutors int `json:"maxExecutors,omitempty"`
 	// Wait is how long the deletion of a pod is delayed until its log is kept. Default 10s.
 	Wait metav1.Duration `json:"wait,omitzero"`
+	// StreamInterval is the time between two uploads of the log of a driver that runs, from 5s to 5m. It needs a store.
+	// Default: none; the log is read when the driver ends.
+	StreamInterval metav1.Duration `json:"streamInterval,omitzero"`
 	// Retention is how long logs are kept in an object store. Default: forever.
 	Retention *metav1.Duration `json:"retention,omitempty"`
 	// Redact hides values in the log that look like secrets, as in messages. Default false.
@@ -63,6 +66,8 @@ const (
 	maxInConfigMap  = 100 // executors
 	maxLogWait      = time.Minute
 	minRetention    = time.Hour
+	minInterval     = 5 * time.Second
+	maxInterval     = 5 * time.Minute
 )
 
 // logSchemes are the schemes of stores.
@@ -176,6 +181,14 @@ func (l *Entry) validateLimits(at *field.Path) (errs field.ErrorList) {
 
 	if l.Wait.Duration < 0 || l.Wait.Duration > maxLogWait {
 		errs = append(errs, field.Invalid(at.Child("wait"), l.Wait.Duration.String(), "must be at most 1m, because the deletion of the pods waits so long"))
+	}
+
+	switch interval := l.StreamInterval.Duration; {
+	case interval == 0:
+	case l.Store == "":
+		errs = append(errs, field.Forbidden(at.Child("streamInterval"), "needs an object store, because each upload would rewrite a ConfigMap; set store, or remove streamInterval"))
+	case interval < minInterval || interval > maxInterval:
+		errs = append(errs, field.Invalid(at.Child("streamInterval"), interval.String(), "must be from 5s to 5m; remove it to read logs only when drivers end"))
 	}
 
 	switch {

@@ -1,4 +1,4 @@
-package logs
+package capture
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 // setting matches a key with its value, such as spark.hadoop.fs.s3a.secret.key=VALUE or "password": "VALUE".
 var setting = regexp.MustCompile(`([\w.\-]+)("?\s*[=:]\s*"?|\s+->\s+)([^\s",;&]+)`)
 
-// redacted hides the values in a piece of a log that look like secrets, and the passwords in addresses, as the
+// Redacted hides the values in a piece of a log that look like secrets, and the passwords in addresses, as the
 // operator's messages do. The text has whole lines, except of lines that are longer than a chunk.
-func redacted(text []byte) []byte {
+func Redacted(text []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(text))
 

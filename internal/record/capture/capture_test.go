@@ -1,4 +1,4 @@
-package logs
+package capture
 
 import (
 	"bytes"
@@ -41,8 +41,8 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 				log[i] = byte('a' + random.IntN(26))
 			}
 
-			m := newMemory(1 << 30)
-			c := newCapture(head, limit, m, nil)
+			m := NewMemory(1 << 30)
+			c := New(head, limit, m, nil)
 
 			for rest := log; len(rest) > 0; {
 				n := min(1+random.IntN(int(limit/3)+1), len(rest))
@@ -50,7 +50,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 				rest = rest[n:]
 			}
 
-			data, kept := c.file(0)
+			data, kept := c.File(0)
 			text := plain(t, data)
 
 			if int64(len(log)) <= limit {
@@ -71,7 +71,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 				t.Fatalf("of %d bytes, %d were kept, with the limits %v", len(log), kept, limits)
 			}
 
-			if c.release(); m.left.Load() != 1<<30 {
+			if c.Release(); m.left.Load() != 1<<30 {
 				t.Fatalf("%d bytes of memory were not returned", 1<<30-m.left.Load())
 			}
 		}
@@ -82,8 +82,8 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 // the limit of all captures.
 func TestCaptureOfEndlessLine(t *testing.T) {
 	const limit = 3 << 20
-	m := newMemory(limit)
-	c := newCapture(1<<20, 16<<20, m, nil)
+	m := NewMemory(limit)
+	c := New(1<<20, 16<<20, m, nil)
 
 	binary := make([]byte, 1<<20)
 	for i := range binary {
@@ -103,7 +103,7 @@ func TestCaptureOfEndlessLine(t *testing.T) {
 		}
 	}
 
-	data, kept := c.file(0)
+	data, kept := c.File(0)
 	if text := plain(t, data); kept == c.total || !strings.Contains(text, "bytes of the log were not kept") || !strings.HasSuffix(text, string(binary[len(binary)-1000:])) {
 		t.Errorf("kept %d of %d bytes, and the end is not there", kept, c.total)
 	}
@@ -111,7 +111,7 @@ func TestCaptureOfEndlessLine(t *testing.T) {
 
 // TestCaptureWithinLimit checks that a file for a ConfigMap stays within its limit and ends with the end of the log.
 func TestCaptureWithinLimit(t *testing.T) {
-	c := newCapture(1<<20, 16<<20, newMemory(1<<30), nil)
+	c := New(1<<20, 16<<20, NewMemory(1<<30), nil)
 
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 4 << 20 / 8 {
@@ -120,7 +120,7 @@ func TestCaptureWithinLimit(t *testing.T) {
 
 	_, _ = c.Write([]byte("the end"))
 
-	data, kept := c.file(400 << 10)
+	data, kept := c.File(400 << 10)
 	if len(data) > 400<<10 || len(data) < 100<<10 || kept >= c.total || !strings.HasSuffix(plain(t, data), "the end") {
 		t.Errorf("the file has %d bytes", len(data))
 	}

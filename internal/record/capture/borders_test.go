@@ -1,4 +1,4 @@
-package logs
+package capture
 
 import (
 	"bytes"
@@ -12,15 +12,15 @@ import (
 func TestRedactionAcrossChunks(t *testing.T) {
 	const secret = "spark.hadoop.fs.s3a.secret.key=hunter2hunter2\n"
 	for _, limit := range []int64{1 << 10, 256 << 10, 16 << 20} {
-		for _, border := range []int{newCapture(0, limit, newMemory(1<<30), redacted).chunk, chunkSize} {
+		for _, border := range []int{New(0, limit, NewMemory(1<<30), Redacted).chunk, ChunkSize} {
 			for before := border - len(secret) - 1; before <= border+1; before += 1 + border>>14 {
-				c := newCapture(0, limit, newMemory(1<<30), redacted)
+				c := New(0, limit, NewMemory(1<<30), Redacted)
 				_, _ = c.Write(bytes.Repeat([]byte("0123456\n"), before/8))
 				_, _ = c.Write(append(bytes.Repeat([]byte("-"), before%8), '\n'))
 				_, _ = c.Write([]byte(secret))
 				_, _ = c.Write(bytes.Repeat([]byte("after\n"), 10))
 
-				data, _ := c.file(0)
+				data, _ := c.File(0)
 				if text := plain(t, data); strings.Contains(text, "unter2") || !strings.Contains(text, "secret.key=*") {
 					t.Fatalf("with the limit %d and %d bytes before it, a part of the secret is kept", limit, before)
 				}
@@ -37,13 +37,15 @@ func TestCaptureOfBinaryLogs(t *testing.T) {
 		random[i] = byte(rand.Uint32())
 	}
 
+	const driverShare = 256 << 10 // as of a ConfigMap
+
 	for _, room := range []int{driverShare - 16<<10, driverShare / 20, driverShare / 100} {
 		for _, limit := range []int64{256 << 10, 16 << 20} {
-			c := newCapture(limit/16, limit, newMemory(1<<30), nil)
-			c.fit(room)
+			c := New(limit/16, limit, NewMemory(1<<30), nil)
+			c.Fit(room)
 			_, _ = c.Write(random)
 
-			if data, kept := c.file(room); len(data) > room || kept == 0 {
+			if data, kept := c.File(room); len(data) > room || kept == 0 {
 				t.Errorf("with room for %d bytes, the file has %d, and %d bytes of the log", room, len(data), kept)
 			}
 		}

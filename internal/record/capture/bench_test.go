@@ -1,4 +1,4 @@
-package logs
+package capture
 
 import (
 	"bytes"
@@ -15,16 +15,16 @@ func BenchmarkLog(b *testing.B) {
 			i/60%60, i%60, i%200, i/200, i, i*7919%5000, i%256, i*31%256, i%20, i%200, 200)
 	}
 
-	m := newMemory(maxMemory)
+	m := NewMemory(64 << 20)
 
 	b.SetBytes(int64(log.Len()))
 	b.ReportAllocs()
 
 	for b.Loop() {
-		c := newCapture(1<<20, 16<<20, m, nil)
+		c := New(1<<20, 16<<20, m, nil)
 		_, _ = c.Write(log.Bytes())
-		data, _ := c.file(0)
+		data, _ := c.File(0)
 		b.ReportMetric(float64(len(data)), "compressed")
-		c.release()
+		c.Release()
 	}
 }

@@ -1,4 +1,4 @@
-package logs
+package capture
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ func TestRedaction(t *testing.T) {
 		"26/11/29 10:00:00 INFO SparkContext: ready\n\n":   "26/11/29 10:00:00 INFO SparkContext: ready\n\n",
 		"no line end, \xff\x00 binary":                     "no line end, \xff\x00 binary",
 	} {
-		got := string(redacted([]byte(text)))
+		got := string(Redacted([]byte(text)))
 		if want != "" && got != want || strings.Contains(got, "abc") {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}

@@ -1,0 +1,267 @@
+// Package capture compresses logs as they are read, hides secrets in them, and bounds how much of a log is kept and how
+// much memory all of them need.
+package capture
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// ChunkSize is the number of bytes of a log that are compressed at once. Each chunk is a member of a gzip file, and
+// several members are one valid file. So the oldest chunks of a tail can be dropped without the others.
+const ChunkSize = 256 << 10
+
+// Memory bounds the compressed bytes that all captures hold together.
+type Memory struct{ left atomic.Int64 }
+
+// NewMemory returns a Memory of a number of bytes.
+func NewMemory(bytes int64) *Memory {
+	m := &Memory{}
+	m.left.Store(bytes)
+	return m
+}
+
+// Take takes some bytes, or reports false if there are not as many left.
+func (m *Memory) Take(n int64) bool {
+	if m.left.Add(-n) < 0 {
+		m.left.Add(n)
+		return false
+	}
+	return true
+}
+
+// Give returns some bytes.
+func (m *Memory) Give(n int64) { m.left.Add(n) }
+
+// Capture reads a log of any length and keeps its head and its tail, compressed. Without line breaks, it needs no more
+// memory. It is an io.Writer.
+type Capture struct {
+	head, limit int64 // of the head and of both parts together, uncompressed
+	chunk       int
+	block       int // of bytes that are redacted at once; the same as chunk without redaction
+	memory      *Memory
+	redact      func([]byte) []byte // nil for none
+
+	pending []byte
+	first   []chunk // the head
+	last    []chunk // the tail
+	total   int64   // bytes of the log, after redaction
+	kept    int64   // bytes of both parts
+}
+
+type chunk struct {
+	data []byte // a gzip member
+	raw  int64
+}
+
+// New returns a Capture that keeps a log of at most maxBytes. Of a longer one, it keeps the head and the end.
+func New(head, maxBytes int64, m *Memory, redact func([]byte) []byte) *Capture {
+	c := &Capture{head: head, limit: maxBytes, chunk: int(max(1, min(ChunkSize, maxBytes/8))), memory: m, redact: redact}
+
+	c.block = c.chunk
+	if redact != nil {
+		c.block = ChunkSize // lines are seldom longer
+	}
+	return c
+}
+
+// Fit makes the chunks so small that a file within a limit has some, even if they cannot be compressed. It is called
+// before the first byte is written.
+func (c *Capture) Fit(limit int) {
+	c.chunk = min(c.chunk, max(1, limit/4))
+	if c.redact == nil {
+		c.block = c.chunk
+	}
+}
+
+// Write implements io.Writer. It never fails.
+func (c *Capture) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		room := min(c.block-len(c.pending), len(p))
+
+		c.pending, p = append(c.pending, p[:room]...), p[room:]
+		if len(c.pending) == c.block {
+			c.flush(Border(c.pending, c.redact != nil))
+		}
+	}
+	return n, nil
+}
+
+// Border returns where a piece of a log can be cut. Redaction needs whole lines. A line that is longer than the piece
+// is cut behind a character that ends a value.
+func Border(piece []byte, redacts bool) int {
+	if !redacts {
+		return len(piece)
+	}
+
+	if i := bytes.LastIndexByte(piece, '\n'); i >= 0 {
+		return i + 1
+	}
+
+	if i := bytes.LastIndexAny(piece, ",;&"); i >= 0 {
+		return i + 1
+	}
+	return len(piece)
+}
+
+var compressors = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
+	return w
+}}
+
+var outputs = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// Compress returns a text as a gzip file.
+func Compress(text []byte) []byte {
+	out := outputs.Get().(*bytes.Buffer)
+	defer outputs.Put(out)
+
+	out.Reset()
+
+	w := compressors.Get().(*gzip.Writer)
+	w.Reset(out)
+	_, _ = w.Write(text) // a buffer takes everything
+	_ = w.Close()
+	compressors.Put(w)
+	return bytes.Clone(out.Bytes())
+}
+
+// flush redacts and compresses the first pending bytes.
+func (c *Capture) flush(end int) {
+	text := c.pending[:end]
+	if c.redact != nil {
+		text = c.redact(text)
+	}
+
+	for piece := range slices.Chunk(text, c.chunk) {
+		c.add(piece)
+	}
+
+	c.pending = append(c.pending[:0], c.pending[end:]...)
+}
+
+// add compresses a piece of the log.
+func (c *Capture) add(text []byte) { c.Add(Compress(text), int64(len(text))) }
+
+// Add appends a piece of the log that is compressed already, and has a number of bytes uncompressed. It drops the
+// oldest chunks of the tail if the tail is too long or if there is too little memory.
+func (c *Capture) Add(data []byte, raw int64) {
+	inHead := c.total < c.head
+	c.total += raw
+
+	for !c.memory.Take(int64(len(data))) {
+		if len(c.last) == 0 {
+			return // the chunk is missing, and the index shows that
+		}
+
+		c.dropOldest()
+	}
+
+	c.keep(chunk{data, raw}, inHead)
+}
+
+// keep appends a chunk whose memory is taken.
+func (c *Capture) keep(next chunk, inHead bool) {
+	c.kept += next.raw
+	if inHead {
+		c.first = append(c.first, next)
+		return
+	}
+
+	c.last = append(c.last, next)
+	for c.kept > c.limit && len(c.last) > 0 {
+		c.dropOldest()
+	}
+}
+
+// Skip counts bytes of the log that come next and are not there. What was kept of the tail before them is dropped, so
+// that the only gap is the one that the mark describes.
+func (c *Capture) Skip(raw int64) {
+	for raw > 0 && len(c.last) > 0 {
+		c.dropOldest()
+	}
+
+	c.total += raw
+}
+
+// Join appends what another capture has of the rest of the log. The other capture is empty afterwards.
+func (c *Capture) Join(rest *Capture) {
+	rest.flush(len(rest.pending))
+
+	for _, next := range rest.first {
+		inHead := c.total < c.head
+		c.total += next.raw
+		c.keep(next, inHead)
+	}
+
+	c.Skip(rest.total - rest.kept)
+
+	for _, next := range rest.last {
+		c.total += next.raw
+		c.keep(next, false)
+	}
+
+	rest.first, rest.last, rest.kept = nil, nil, 0
+}
+
+// Total returns the size of the log, uncompressed and after redaction.
+func (c *Capture) Total() int64 { return c.total }
+
+func (c *Capture) dropOldest() {
+	c.memory.Give(int64(len(c.last[0].data)))
+	c.kept -= c.last[0].raw
+	c.last = c.last[1:]
+}
+
+// File returns the compressed log, and how many bytes of it the file has. If the file must not exceed a limit, more of
+// the middle is dropped. A mark stands where bytes are missing. limit is 0 if there is none.
+func (c *Capture) File(limit int) (data []byte, kept int64) {
+	c.flush(len(c.pending))
+
+	const markSize = 256
+	for size := c.size() + markSize; limit > 0 && size > limit && len(c.last) > 1; size = c.size() + markSize {
+		c.dropOldest()
+	}
+
+	for limit > 0 && c.size()+markSize > limit && len(c.first) > 0 {
+		last := len(c.first) - 1
+		c.memory.Give(int64(len(c.first[last].data)))
+		c.kept -= c.first[last].raw
+		c.first = c.first[:last]
+	}
+
+	for _, part := range c.first {
+		data = append(data, part.data...)
+	}
+
+	if c.kept < c.total {
+		data = append(data, Compress(fmt.Appendf(nil, "\n[... %d bytes of the log were not kept ...]\n", c.total-c.kept))...)
+	}
+
+	for _, part := range c.last {
+		data = append(data, part.data...)
+	}
+	return data, c.kept
+}
+
+func (c *Capture) size() (n int) {
+	for _, part := range c.first {
+		n += len(part.data)
+	}
+
+	for _, part := range c.last {
+		n += len(part.data)
+	}
+	return n
+}
+
+// Release returns the memory of the capture.
+func (c *Capture) Release() {
+	c.memory.Give(int64(c.size()))
+	c.first, c.last, c.pending = nil, nil, nil
+}

@@ -1,0 +1,185 @@
+package stream
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/sparkoperator/spark-operator/internal/record/store"
+)
+
+// errNoTimes is the error of a log whose lines have no times although they were requested.
+var errNoTimes = errors.New("the node returns the log without the times of its lines")
+
+// lines reads a log whose lines begin with times, and passes the text after a position without the times.
+//
+// A request for a log can name only a second, and the node returns all lines from this second on. So the position is
+// found by the line before it. If this line is not there, the node has rotated the log.
+type lines struct {
+	from store.Cursor // where the new text begins
+	at   store.Cursor // the end of the last whole line that was passed
+	lost bool         // the line before the position is not there
+
+	found       bool // the line before the position was there, or there is none
+	seen, after int  // lines with the time of the position so far, and lines after the last of them
+	resumed     bool // the line in which the position is was reached
+
+	time   time.Time // of the present line
+	length int64     // bytes of the present line so far
+	skip   int64     // bytes of the present line that are not passed; negative: all
+}
+
+func newLines(from store.Cursor) *lines {
+	l := &lines{from: from, at: from, found: from.Time.IsZero()}
+	l.at.Cut = 0
+	return l
+}
+
+// since returns the time from which the log has to be requested. Lines of two streams of output can have times in
+// another order than they are written, so it is a second earlier than needed.
+func since(c store.Cursor) time.Time {
+	if c.Time.IsZero() {
+		return c.Time
+	}
+	return c.Time.Truncate(time.Second).Add(-time.Second)
+}
+
+var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+
+// copy reads a log to its end. It passes whole lines, and pieces of lines that are longer than the buffer.
+func (l *lines) copy(log io.Reader, pass func(text []byte) error) error {
+	in := buffers.Get().(*bufio.Reader)
+	defer buffers.Put(in)
+
+	in.Reset(log)
+
+	for begins := true; ; {
+		piece, err := in.ReadSlice('\n')
+		whole := bytes.HasSuffix(piece, []byte("\n"))
+
+		if begins && len(piece) > 0 {
+			at, text, valid := splitTime(piece)
+			if !valid && err == nil {
+				return errNoTimes
+			}
+
+			if !valid {
+				return ignoreEnd(err) // an unfinished line, of which not even the time is there
+			}
+
+			lost := l.lost
+			l.begin(at)
+
+			if l.lost && !lost {
+				if failed := pass(l.mark()); failed != nil {
+					return failed
+				}
+			}
+
+			piece = text
+		}
+
+		if failed := l.line(piece, whole, pass); failed != nil {
+			return failed
+		}
+
+		begins = whole || begins && len(piece) == 0
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return ignoreEnd(err)
+		}
+	}
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// splitTime returns the time of a line, and its text.
+func splitTime(line []byte) (time.Time, []byte, bool) {
+	before, text, ok := bytes.Cut(line, []byte(" "))
+	if !ok || len(before) > len(time.RFC3339Nano) {
+		return time.Time{}, nil, false
+	}
+
+	at, err := time.Parse(time.RFC3339Nano, string(before))
+	return at, text, err == nil
+}
+
+// begin decides how much of a line that begins is passed.
+func (l *lines) begin(at time.Time) {
+	l.time, l.length, l.skip = at, 0, -1
+
+	switch {
+	case !l.found && at.After(l.from.Time):
+		l.lost, l.found, l.resumed, l.skip = true, true, true, 0
+	case !l.found:
+		if at.Equal(l.from.Time) {
+			l.seen++
+		}
+
+		l.found = l.seen >= l.from.Lines && l.seen > 0
+	case l.lost || l.resumed:
+		l.skip = 0
+	case l.after < l.from.After:
+		l.after++
+	default:
+		l.resumed, l.skip = true, l.from.Cut
+	}
+}
+
+// line passes a piece of the present line.
+func (l *lines) line(piece []byte, whole bool, pass func(text []byte) error) error {
+	if l.skip < 0 {
+		return nil
+	}
+
+	l.length += int64(len(piece))
+	hidden := min(l.skip, int64(len(piece)))
+	l.skip -= hidden
+
+	if whole {
+		l.length = 0
+		l.passed()
+	}
+
+	if piece = piece[hidden:]; len(piece) == 0 {
+		return nil
+	}
+	return pass(piece)
+}
+
+// passed moves the position behind the present line.
+func (l *lines) passed() {
+	switch {
+	case l.time.After(l.at.Time):
+		l.at = store.Cursor{Time: l.time, Lines: 1}
+	case l.time.Equal(l.at.Time) && l.at.After == 0:
+		l.at.Lines++
+	default:
+		l.at.After++
+	}
+}
+
+// position returns the position before the last bytes of the text that was passed. They are at most the present line.
+func (l *lines) position(pending int) store.Cursor {
+	at := l.at
+	at.Cut = max(0, l.length-int64(pending))
+	return at
+}
+
+// mark returns the text that stands where the node has removed lines.
+func (l *lines) mark() []byte {
+	line := ""
+	if l.from.Cut > 0 {
+		line = "\n"
+	}
+	return fmt.Appendf(nil, "%s[... the node has rotated the log: lines between %s and %s may be missing here ...]\n",
+		line, l.from.Time.UTC().Format(time.RFC3339), l.time.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,61 @@
+package stream
+
+import (
+	"context"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+)
+
+// Request selects the log of a container.
+type Request struct {
+	Pod       types.NamespacedName
+	Container string
+	Follow    bool      // the stream ends when the container does
+	Times     bool      // each line begins with its time
+	Since     time.Time // the first second of the lines; zero for all lines
+}
+
+// Source reads the logs of pods.
+type Source interface {
+	// Open opens the log of a container.
+	Open(ctx context.Context, r Request) (io.ReadCloser, error)
+	// UID returns the UID of the pod that has the name now; empty if there is none.
+	UID(ctx context.Context, pod types.NamespacedName) (types.UID, error)
+}
+
+// API reads logs through the API server.
+type API struct {
+	Pods typedcorev1.PodsGetter
+	Live client.Reader // reads the API server, not a cache
+}
+
+var _ Source = API{}
+
+// Open implements Source.
+func (s API) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
+	o := &corev1.PodLogOptions{Container: r.Container, Follow: r.Follow, Timestamps: r.Times}
+	if !r.Since.IsZero() {
+		o.SinceTime = &metav1.Time{Time: r.Since}
+	}
+	return s.Pods.Pods(r.Pod.Namespace).GetLogs(r.Pod.Name, o).Stream(ctx)
+}
+
+// UID implements Source.
+func (s API) UID(ctx context.Context, pod types.NamespacedName) (types.UID, error) {
+	found := identity.MetadataOnly(corev1.SchemeGroupVersion.WithKind("Pod"))
+
+	err := s.Live.Get(ctx, pod, found)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	return found.UID, err
+}

@@ -1,0 +1,271 @@
+// Package stream uploads the logs of drivers while they run, so that a node that is lost, a pod that is deleted without
+// a grace period, or a log that the node rotates loses only the last seconds.
+//
+// The Streamer reads each log in intervals, from where the last read has stopped, and does not keep a request open:
+// 1,000 open streams would need memory here and in the API server, and each line would wake both. The lines have times
+// in the answer, and the time of the last line is the position from which the next read continues.
+//
+// The text goes to parts, which the package store describes. At the end of the attempt, the package logs replaces them
+// by the log that is kept.
+package stream
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/sparkoperator/spark-operator/internal/record/capture"
+)
+
+// The bounds of a Streamer.
+const (
+	storeReaders = 8 // logs of one store that are read at the same time
+	nodeReaders  = 3 // of one node
+	// perSecond is how many reads begin in a second at most. It bounds the CPU time, however many drivers run: they
+	// take turns, so each waits longer.
+	perSecond = 20
+	// maxRound is the time between two rounds. The reads of a round follow each other without a pause, which takes less
+	// CPU time than single reads, for which the processor's caches are cold.
+	maxRound    = 3 * time.Second
+	maxMemory   = 32 << 20 // of all open parts
+	readTimeout = 30 * time.Second
+	busyDelay   = 20 * time.Millisecond
+	maxDelay    = time.Minute // after failed reads, or the interval if that is longer
+	reportEvery = 10 * time.Minute
+)
+
+// Metrics observes the reads of logs.
+type Metrics interface {
+	// LogStreams sets the number of logs that are streamed.
+	LogStreams(n int)
+	// LogStreamed observes a successful read, and the time since the last one of the same log.
+	LogStreamed(seconds float64)
+	// LogStreamFailed counts a failed read.
+	LogStreamFailed()
+}
+
+// Streamer reads the logs of running drivers.
+type Streamer struct {
+	source  Source
+	metrics Metrics
+	log     logr.Logger
+	memory  *capture.Memory
+	slots   Slots
+	queue   workqueue.TypedDelayingInterface[types.UID]
+
+	mu       sync.Mutex
+	logs     map[types.UID]*Log
+	round    time.Duration // a fifth of the shortest interval, and at most maxRound
+	reported time.Time
+}
+
+// New returns a Streamer.
+func New(source Source, metrics Metrics, log logr.Logger) *Streamer {
+	return &Streamer{
+		source: source, metrics: metrics, log: log, memory: capture.NewMemory(maxMemory), logs: map[types.UID]*Log{},
+		round: maxRound, queue: workqueue.NewTypedDelayingQueue[types.UID](),
+	}
+}
+
+// Streams reports whether the log of a pod is streamed.
+func (s *Streamer) Streams(pod types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logs[pod] != nil
+}
+
+// Has reports whether a log of an attempt is streamed. The argument is the beginning of the attempt's keys.
+func (s *Streamer) Has(dir string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for _, l := range s.logs {
+		if l.Attempt.Dir() == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// Begin streams a log. The first read comes within the interval, so that the logs of a cluster take turns after the
+// operator starts.
+func (s *Streamer) Begin(l *Log) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.logs[l.UID] != nil {
+		return
+	}
+
+	l.memory, l.last = s.memory, time.Now()
+	s.round = min(s.round, l.Interval/5)
+	s.logs[l.UID] = l
+	s.metrics.LogStreams(len(s.logs))
+	s.queue.AddAfter(l.UID, rand.N(l.Interval))
+}
+
+// Take ends the stream of a pod's log and returns the log; nil if it is not streamed. A read that has begun is
+// cancelled.
+func (s *Streamer) Take(pod types.UID) *Log {
+	s.mu.Lock()
+	l := s.logs[pod]
+	delete(s.logs, pod)
+	s.metrics.LogStreams(len(s.logs))
+
+	if l != nil {
+		l.ended = true
+		if l.cancel != nil {
+			l.cancel()
+		}
+	}
+	s.mu.Unlock()
+
+	if l != nil {
+		l.mu.Lock() // waits for the read
+		defer l.mu.Unlock()
+	}
+	return l
+}
+
+// Run streams logs until ctx ends.
+func (s *Streamer) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, s.queue.ShutDown)()
+
+	var reads sync.WaitGroup
+	defer reads.Wait()
+
+	began, begun, busy := time.Now(), 0, false // the round
+	for {
+		s.mu.Lock()
+		round := s.round
+		s.mu.Unlock()
+
+		if s.queue.Len() == 0 && !busy || begun >= max(1, int(perSecond*round/time.Second)) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Until(began.Add(round))):
+				began, begun, busy = time.Now(), 0, false
+			}
+		}
+
+		uid, stop := s.queue.Get()
+		if stop {
+			return
+		}
+
+		s.mu.Lock()
+		l := s.logs[uid]
+		s.mu.Unlock()
+
+		if l == nil {
+			s.queue.Done(uid)
+			continue
+		}
+
+		slots := []Slot{{"store " + l.Store, storeReaders}, {"node " + l.Node, nodeReaders}}
+		if busy = !s.slots.Take(slots...); busy {
+			s.queue.AddAfter(uid, busyDelay)
+			s.queue.Done(uid)
+
+			continue
+		}
+
+		begun++
+
+		reads.Go(func() {
+			next := s.read(ctx, l)
+			s.slots.Give(slots...)
+
+			if next >= 0 {
+				s.queue.AddAfter(uid, next)
+			}
+
+			s.queue.Done(uid)
+		})
+	}
+}
+
+// read makes one read of a log. It returns the time until the next one; negative if there is none.
+func (s *Streamer) read(ctx context.Context, l *Log) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+
+	s.mu.Lock()
+	ended := l.ended
+	l.cancel = cancel
+	s.mu.Unlock()
+
+	if ended {
+		return -1
+	}
+
+	begin, before := time.Now(), l.total
+	err := l.read(ctx, s.source)
+
+	if errors.Is(err, context.DeadlineExceeded) && l.total > before {
+		err = nil // a long log, of which the next read gets more
+	}
+
+	if apierrors.IsNotFound(err) || errors.Is(err, errOtherPod) {
+		return max(l.Interval, maxDelay) // the keeper of logs ends the stream when it receives the event of the pod
+	}
+
+	if err != nil {
+		return s.failed(l, err)
+	}
+
+	s.succeeded(l, begin)
+	return max(0, l.Interval-time.Since(begin))
+}
+
+// failed counts a failed read, and reports the third one. It returns the time until the next read; negative if there is
+// none.
+func (s *Streamer) failed(l *Log, err error) time.Duration {
+	s.mu.Lock()
+	ended := l.ended
+	s.mu.Unlock()
+
+	if ended {
+		return -1 // the read was cancelled
+	}
+
+	s.metrics.LogStreamFailed()
+
+	if l.fails++; l.fails == 3 {
+		s.log.Info("Could not upload the log of a running driver", "pod", l.Pod, "completeUntil", l.readAt, "cause", err.Error())
+	}
+	return min(l.Interval<<min(l.fails-1, 8), max(l.Interval, maxDelay))
+}
+
+// succeeded observes the interval of a log, and reports that the intervals are too long.
+func (s *Streamer) succeeded(l *Log, begin time.Time) {
+	took, failed := begin.Sub(l.last), l.fails > 0
+
+	l.last, l.fails = begin, 0
+	s.metrics.LogStreamed(took.Seconds())
+
+	if took < 2*l.Interval || failed {
+		return
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if begin.Sub(s.reported) > reportEvery {
+		s.reported = begin
+
+		s.log.Info("Logs of running drivers are uploaded less often than configured, because there are many, or the store or the nodes are slow",
+			"interval", took.Round(time.Second).String(), "streamInterval", l.Interval.String(), "logs", len(s.logs))
+	}
+}
