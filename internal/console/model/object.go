@@ -144,8 +144,8 @@ func eventOf(object client.Object, e *corev1.Event) Event {
 	return event
 }
 
-// Next returns what happens next, as sparkctl explain says it; empty if that is unknown.
-func (o *Object) Next() string {
+// NextStep returns what happens next, as sparkctl explain says it; empty if that is unknown.
+func (o *Object) NextStep() string {
 	for _, line := range o.Explanation {
 		if line.Label == "next" {
 			return line.Text

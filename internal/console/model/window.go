@@ -99,9 +99,6 @@ func (h *Hours) Add(r *Row, now time.Time) {
 	pendingUntil, runningUntil := r.Started, r.Ended
 	if pendingUntil.IsZero() {
 		pendingUntil = now
-		if !r.Ended.IsZero() {
-			pendingUntil = r.Ended
-		}
 	}
 
 	if runningUntil.IsZero() {
@@ -111,11 +108,12 @@ func (h *Hours) Add(r *Row, now time.Time) {
 		}
 	}
 
+	waited := r.Result == kube.Pending && r.Started.IsZero() || r.Started.After(r.Created)
 	for i := range h {
 		from := h[i].Start
 
 		to := from.Add(time.Hour)
-		if r.Created.Before(to) && pendingUntil.After(from) && (r.Started.IsZero() && r.Result == kube.Pending || !r.Started.IsZero()) {
+		if waited && r.Created.Before(to) && pendingUntil.After(from) {
 			h[i].Pending++
 		}
 

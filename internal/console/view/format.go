@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
-
 
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
@@ -99,15 +97,6 @@ func percent(part, whole int64) int64 {
 	}
 	return min(max(part, 0)*100/whole, 100)
 }
-
-// quota returns what is used of a limit.
-func quota(s model.Share, text func(int64) string) string {
-	if s.Limit == 0 {
-		return "no quota"
-	}
-	return cmp.Or(strings.Trim(text(s.Used), none), "0") + " of " + text(s.Limit)
-}
-
 
 // results are the results in the order of the filter.
 var results = []kube.Result{kube.Running, kube.Pending, kube.Failed, kube.Succeeded, kube.Suspended}

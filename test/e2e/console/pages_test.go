@@ -1,0 +1,166 @@
+package console
+
+import (
+	"flag"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/sparkoperator/spark-operator/test/kit/pages"
+)
+
+var update = flag.Bool("update", false, "write the screenshots of docs/console.md")
+
+// shots are the screenshots of docs/console.md: the looks of each page.
+var shots = map[string][]string{
+	"all": {"desktop-light", "desktop-dark", "phone-light"}, "application": {"desktop-light", "desktop-dark", "phone-dark"}, "application-failed": {"desktop-light"},
+	"schedule": {"desktop-light"}, "logs": {"desktop-dark"}, "connect": {"desktop-light"}, "cluster": {"desktop-light"}, "namespaces": {"desktop-light"}, "doctor": {"desktop-light"},
+	"submit-manifest": {"desktop-light"}, "sign-in": {"desktop-light"},
+}
+
+// TestPages opens each page with sample data in each look. The browser reports no error, such as a violation of the
+// policy; nothing is wider than the window; and axe-core finds nothing serious.
+func TestPages(t *testing.T) {
+	address, all := serve(t)
+	b := start(t)
+
+	for _, l := range looks {
+		w := b.open(t, l)
+
+		for _, page := range all {
+			t.Run(l.name+"/"+page.Name, func(t *testing.T) {
+				w.seen()
+				w.visit(t, address+page.Path)
+				w.accessible(t)
+
+				if width := value[int64](t, w, "document.scrollingElement.scrollWidth"); width > l.width {
+					wide := value[string](t, w, `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .tabs, .copy, pre")).slice(0, 4).map(e => e.outerHTML.slice(0, 120)).join("\n")`)
+					t.Errorf("the page is %d pixels wide, the window %d; wider are:\n%s", width, l.width, wide)
+				}
+
+				for _, problem := range w.seen() {
+					t.Error(problem)
+				}
+
+				if *update && slices.Contains(shots[page.Name], l.name) {
+					w.photograph(t, filepath.Join(root, "docs/console", page.Name+"-"+l.name+".png"))
+				}
+			})
+		}
+	}
+}
+
+// serve serves the pages with sample data. The server ends after the browser, whose event streams it would wait for.
+func serve(t *testing.T) (address string, all []pages.Page) {
+	t.Helper()
+
+	all = pages.All(time.Now())
+	server := httptest.NewServer(pages.Handler(all))
+	t.Cleanup(server.Close)
+	return server.URL, all
+}
+
+// photograph writes what the window shows into a file.
+func (w *tab) photograph(t *testing.T, file string) {
+	t.Helper()
+
+	var image []byte
+	w.run(t, chromedp.CaptureScreenshot(&image))
+
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(file, image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWeight measures the compressed bytes of a first visit.
+func TestWeight(t *testing.T) {
+	address, _ := serve(t)
+	w := start(t).open(t, looks[0])
+
+	var bytes float64
+	chromedp.ListenTarget(w, func(event any) {
+		if loaded, ok := event.(*network.EventLoadingFinished); ok {
+			w.mu.Lock()
+			bytes += loaded.EncodedDataLength
+			w.mu.Unlock()
+		}
+	})
+	w.run(t, network.Enable(), network.SetCacheDisabled(true))
+	w.visit(t, address+"/")
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	t.Logf("the first visit of All with 42 rows loads %.0f bytes", bytes)
+
+	if bytes < 20_000 || bytes > 200_000 {
+		t.Errorf("the first visit loads %.0f bytes; at most 200000 are wanted, and fewer than 20000 mean that something is missing", bytes)
+	}
+}
+
+// TestKeys uses the keyboard alone: the search, the rows and the dialog of an action.
+func TestKeys(t *testing.T) {
+	address, all := serve(t)
+	w := start(t).open(t, looks[0])
+	w.visit(t, address+"/")
+
+	focus := func() string { return value[string](t, w, "document.activeElement.id") }
+
+	w.run(t, chromedp.KeyEvent("/"))
+	if focus() != "q" {
+		t.Errorf("after / the focus is on %q, want the search", focus())
+	}
+
+	w.run(t, chromedp.KeyEvent("\x1b"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"))
+	if id := focus(); id != "o-uid-1" {
+		t.Errorf("after j twice the focus is on %q, want the second row", id)
+	}
+
+	application := slices.IndexFunc(all, func(p pages.Page) bool { return p.Name == "application" })
+	w.visit(t, address+all[application].Path)
+	w.run(t, chromedp.Focus("button.danger", chromedp.ByQuery), chromedp.KeyEvent("\r"), chromedp.WaitVisible("#action-confirm", chromedp.ByQuery))
+
+	if text := value[string](t, w, `document.querySelector("#dialog").innerText`); !strings.Contains(text, "kubectl delete") {
+		t.Errorf("the dialog does not show the command: %s", text)
+	}
+
+	w.accessible(t)
+	w.run(t, chromedp.KeyEvent("\x1b"))
+
+	if value[bool](t, w, `document.querySelector("#dialog").open`) {
+		t.Error("Escape does not close the dialog")
+	}
+}
+
+// TestTheme switches the theme. The choice lasts across pages.
+func TestTheme(t *testing.T) {
+	address, _ := serve(t)
+	w := start(t).open(t, looks[0])
+	w.visit(t, address+"/")
+
+	const ground = `getComputedStyle(document.documentElement).backgroundColor`
+
+	light := value[string](t, w, ground)
+	w.run(t, chromedp.Click("[data-theme-switch]", chromedp.ByQuery))
+
+	dark := value[string](t, w, ground)
+	if dark == light {
+		t.Error("the switch changes nothing")
+	}
+
+	w.visit(t, address+"/namespaces")
+	if got := value[string](t, w, ground); got != dark {
+		t.Errorf("the next page has the ground %s, want %s", got, dark)
+	}
+}

@@ -1,0 +1,184 @@
+// Package pages has sample data for each page of the console, and serves the pages as the console does. Its objects
+// went through the functions of package model, so that a page shows what the console would show.
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/view"
+)
+
+// Policy is the Content-Security-Policy of the console's pages.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// Page is a page with sample data. Its path is that of the page in the console, or a made-up one for a second state.
+type Page struct {
+	Name, Path string
+	Body       templ.Component
+}
+
+// All returns the pages with sample data at the given time.
+func All(now time.Time) []Page {
+	page := func(title, section string) model.Page {
+		return model.Page{Title: title, Section: section, User: "ana@example.org", Cluster: "staging", CSRF: "token", Now: now, SignOut: true}
+	}
+	none := model.Page{Title: "Sign in", Now: now}
+
+	failed, running, retrying := application(now, "failed"), application(now, "running"), application(now, "retrying")
+	window := model.WindowOf(rows(now), model.Query{}, now)
+	window.Fresh = model.Fresh{At: now.Add(-2 * time.Second), Live: true}
+
+	filtered := model.WindowOf(rows(now), model.Query{Text: "no such application"}, now)
+	filtered.Fresh = model.Fresh{At: now.Add(-90 * time.Second), Live: true, Stale: "the API server does not answer"}
+
+	empty := model.WindowOf(nil, model.Query{}, now)
+	empty.Notes = []string{"You may not list sparkclusters.spark.apache.org."}
+
+	loading := empty
+	loading.Loading, loading.Notes = true, nil
+
+	return []Page{
+		{"all", "/", view.All(page("All", "all"), window)},
+		{"all-filtered", "/?q=no+such+application", view.All(page("All", "all"), filtered)},
+		{"all-empty", "/empty", view.All(page("All", "all"), empty)},
+		{"all-loading", "/loading", view.All(page("All", "all"), loading)},
+		{"application", running.Path(), view.Application(page(running.Name, "all"), running)},
+		{"application-failed", failed.Path(), view.Application(page(failed.Name, "all"), failed)},
+		{"application-retrying", retrying.Path(), view.Application(page(retrying.Name, "all"), retrying)},
+		{"application-new", "/new", view.Application(page("new", "all"), application(now, "new"))},
+		{"logs", running.Path() + "/logs", view.Logs(page(running.Name, "all"), running.Object, logs())},
+		{"logs-empty", "/no-logs", view.Logs(page(running.Name, "all"), running.Object, model.Logs{Missing: "The driver pod is gone, and the operator keeps no logs."})},
+		{"stages", running.Path() + "/stages", view.Stages(page(running.Name, "all"), running.Object, stages(now))},
+		{"stages-empty", "/no-stages", view.Stages(page(running.Name, "all"), running.Object, model.Stages{Missing: "Spark's REST API does not answer through the API server."})},
+		{"manifest", running.Path() + "/manifest", view.ManifestPage(page(running.Name, "all"), running.Object, spec())},
+		{"usage", running.Path() + "/usage", view.UsagePage(page(running.Name, "all"), running.Object, running.Usage)},
+		{"schedule", "/o/scheduledsparkapplications.sparkoperator.k8s.io/etl/nightly", view.Schedule(page("nightly", "all"), schedule(now))},
+		{"connect", "/o/sparkconnects.sparkoperator.k8s.io/analytics/notebooks", view.Connect(page("notebooks", "all"), connect(now))},
+		{"cluster", "/o/sparkclusters.spark.apache.org/analytics/shared", view.Cluster(page("shared", "all"), cluster(now))},
+		{"namespaces", "/namespaces", view.Namespaces(page("Namespaces", "namespaces"), namespaces(now))},
+		{"namespaces-empty", "/no-namespaces", view.Namespaces(page("Namespaces", "namespaces"), model.Namespaces{})},
+		{"doctor", "/doctor?run=true", view.Doctor(page("Installation", "doctor"), doctor(now))},
+		{"doctor-problem", "/no-doctor", view.Doctor(page("Installation", "doctor"), model.Doctor{Problem: "You may not read customresourcedefinitions."})},
+		{"submit", "/submit", view.Submit(page("Submit", "submit"), model.Submit{Mode: "form", Namespace: "etl", Form: model.Form{Name: "my-app", Language: "Python"}})},
+		{"submit-manifest", "/submit?mode=manifest", view.Submit(page("Submit", "submit"), submission())},
+		{"dialog", "/dialog", dialogPage(page("Delete", "all"))},
+		{"sign-in", "/sign-in", view.SignIn(none, model.SignIn{})},
+		{"sign-in-local", "/sign-in-local", view.SignIn(none, model.SignIn{Local: true, Problem: "The address was used before."})},
+		{"problem", "/problem", view.ProblemPage(page("Not found", "all"), model.Problem{
+			Status: 404, Title: "There is no such page, or you may not see it", Why: "The object does not exist, or your rights do not reach its namespace.", Do: "Check the name, or ask for the right to get it.",
+		})},
+	}
+}
+
+// Handler serves the pages, the assets and an event stream with the window of the page All.
+func Handler(all []Page) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/assets/", view.Assets())
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush() // the browser may have gone
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("/a/", func(w http.ResponseWriter, r *http.Request) {
+		_ = view.Dialog(model.Page{CSRF: "token"}, dialog()).Render(r.Context(), w) // the browser may have gone
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", Policy)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+
+		for _, page := range all {
+			if page.Path == r.URL.RequestURI() {
+				_ = page.Body.Render(r.Context(), w) // the browser may have gone
+				return
+			}
+		}
+
+		http.NotFound(w, r)
+	})
+	return mux
+}
+
+func dialog() model.Dialog {
+	return model.Dialog{
+		Action: "delete", Title: "Delete", Object: "SparkApplication etl/orders", Post: "/a/delete/sparkapplications.sparkoperator.k8s.io/etl/orders", Danger: true, Confirm: "orders",
+		Commands: []string{"kubectl delete sparkapplications.sparkoperator.k8s.io orders -n etl"}, Effect: "The running attempt stops, and the driver and 4 executors are deleted.",
+	}
+}
+
+// dialogPage shows the dialog of an action without a click.
+func dialogPage(p model.Page) templ.Component {
+	return templ.Join(view.Layout(p), view.Dialog(p, dialog()))
+}
+
+func logs() model.Logs {
+	driver := ""
+	for i := range 60 {
+		driver += fmt.Sprintf("26/11/29 12:00:%02d INFO TaskSetManager: Finished task %d.0 in stage 3.0 (TID %d) in 412 ms on 10.1.2.3 (executor 2) (%d/200)\n", i, i, 600+i, i)
+	}
+
+	driver += "26/11/29 12:01:00 WARN TaskSetManager: Lost task 61.0 in stage 3.0 (TID 661) (10.1.2.3 executor 2): FetchFailed <b>not bold</b>\n" +
+		"26/11/29 12:01:01 ERROR Executor: Exception in task 61.0 in stage 3.0\njava.io.IOException: No space left on device\n"
+	return model.Logs{Follow: true, Sources: []model.LogSource{
+		{Name: "driver", Title: "driver", Selected: true, Text: driver}, {Name: "1", Title: "executor 1", Selected: true, Text: driver[:2000] + "\n"},
+		{Name: "2", Title: "executor 2"}, {Name: "kept-1", Title: "driver, attempt 1", Kept: true},
+	}}
+}
+
+func stages(now time.Time) model.Stages {
+	return model.Stages{Fresh: model.Fresh{At: now}, Stages: []model.Stage{
+		{ID: 4, Name: "count at orders.py:41", Status: "ACTIVE", Tasks: 200, Active: 16, Complete: 120, FailedTasks: 2, Duration: 84 * time.Second, InputBytes: 12 << 30, ShuffleRead: 3 << 30, ShuffleWrite: 900 << 20},
+		{ID: 3, Name: "parquet at orders.py:30", Status: "COMPLETE", Tasks: 64, Complete: 64, Duration: 40 * time.Second, InputBytes: 30 << 30, SpilledBytes: 2 << 30},
+		{ID: 2, Name: "parquet at orders.py:12", Status: "FAILED", Tasks: 8, Complete: 3, FailedTasks: 4, Problem: "Job aborted due to stage failure: Task 3 in stage 2.0 failed 4 times"},
+	}}
+}
+
+func spec() model.Spec {
+	return model.Spec{
+		Manifest:  "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata:\n  name: orders\n  namespace: etl\nspec:\n  type: Python\n  sparkVersion: 4.1.4\n",
+		Effective: "type: Python\nsparkVersion: 4.1.4\nexecutor:\n  instances: 4\n",
+		Origins:   []model.Origin{{Name: "spark.eventLog.enabled", Value: "true", From: "defaults of the platform, rule history"}},
+		Rendered:  []model.Rendered{{Kind: "Pod", Name: "orders-driver", YAML: "apiVersion: v1\nkind: Pod\n"}},
+		Changes:   []model.Change{{Name: "spec.executor.memory", Before: "4g", After: "8g"}},
+	}
+}
+
+func namespaces(now time.Time) model.Namespaces {
+	list := model.NamespacesOf(rows(now))
+	for i := range list {
+		if list[i].Name == "etl" {
+			list[i].CPU, list[i].Memory, list[i].Queue = model.Share{Used: 46000, Limit: 64000}, model.Share{Used: 180 << 30, Limit: 192 << 30}, "batch"
+		}
+	}
+	return model.Namespaces{Namespaces: list, Fresh: model.Fresh{At: now, Live: true}}
+}
+
+func doctor(now time.Time) model.Doctor {
+	return model.Doctor{Fresh: model.Fresh{At: now}, Findings: []findings.Finding{
+		{Level: findings.Error, Check: "rights", Text: "The service account etl/spark may not create pods.", Fix: "kubectl create rolebinding spark --clusterrole=spark --serviceaccount=etl:spark -n etl"},
+		{Level: findings.Warning, Check: "quota", Text: "The quota of namespace etl has 4 CPUs left."},
+		{Level: findings.OK, Check: "operator", Text: "One operator v1.4.0 serves all namespaces."},
+		{Level: findings.Note, Check: "history server", Text: "No History Server is configured."},
+	}}
+}
+
+func submission() model.Submit {
+	return model.Submit{Mode: "manifest", Namespace: "etl", Text: spec().Manifest, Checks: model.Checks{
+		Checked: true, Manifest: spec().Manifest, Command: "kubectl apply -f orders.yaml",
+		Findings: []preview.Finding{
+			{Line: 7, Severity: preview.Error, Rule: "required", Field: "spec.mainApplicationFile", Message: "is missing; set the path of the program"},
+			{Line: 9, Severity: preview.Warning, Rule: "memory", Field: "spec.executor.memory", Message: "has no effect, because spark.executor.memory in sparkConf takes precedence"},
+		},
+	}}
+}
+
+// results are the results of the sample rows.
+var results = []kube.Result{kube.Running, kube.Running, kube.Succeeded, kube.Failed, kube.Pending, kube.Suspended}
