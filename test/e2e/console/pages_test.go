@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/sparkoperator/spark-operator/test/kit/pages"
 )
@@ -109,6 +111,11 @@ func TestWeight(t *testing.T) {
 	}
 }
 
+// press presses a key as a keyboard does: the page can prevent that the key types its character.
+func press(key string) chromedp.Action {
+	return chromedp.Tasks{input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(key), input.DispatchKeyEvent(input.KeyUp).WithKey(key)}
+}
+
 // TestKeys uses the keyboard alone: the search, the rows and the dialog of an action.
 func TestKeys(t *testing.T) {
 	address, all := serve(t)
@@ -117,12 +124,12 @@ func TestKeys(t *testing.T) {
 
 	focus := func() string { return value[string](t, w, "document.activeElement.id") }
 
-	w.run(t, chromedp.KeyEvent("/"))
+	w.run(t, press("/"))
 	if focus() != "q" {
 		t.Errorf("after / the focus is on %q, want the search", focus())
 	}
 
-	w.run(t, chromedp.KeyEvent("\x1b"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"))
+	w.run(t, chromedp.KeyEvent(kb.Escape), press("j"), press("j"))
 	if id := focus(); id != "o-uid-1" {
 		t.Errorf("after j twice the focus is on %q, want the second row", id)
 	}
@@ -136,7 +143,7 @@ func TestKeys(t *testing.T) {
 	}
 
 	w.accessible(t)
-	w.run(t, chromedp.KeyEvent("\x1b"))
+	w.run(t, chromedp.KeyEvent(kb.Escape))
 
 	if value[bool](t, w, `document.querySelector("#dialog").open`) {
 		t.Error("Escape does not close the dialog")

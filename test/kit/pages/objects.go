@@ -61,7 +61,7 @@ func micro(at time.Time) *metav1.MicroTime { return &metav1.MicroTime{Time: at} 
 func application(now time.Time, state string) model.Application {
 	app := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "orders", Namespace: "etl", UID: "uid-orders", CreationTimestamp: metav1.NewTime(now.Add(-52 * time.Minute)),
+			Name: "orders-" + state, Namespace: "etl", UID: types.UID("uid-orders-" + state), CreationTimestamp: metav1.NewTime(now.Add(-52 * time.Minute)),
 			Labels: map[string]string{"team": "data", v1beta2.ScheduledAppNameLabel: "nightly"},
 		},
 		Spec: v1beta2.SparkApplicationSpec{SparkVersion: "4.1.4", Executor: v1beta2.ExecutorSpec{Instances: new(int32(4))}},
@@ -109,7 +109,7 @@ func application(now time.Time, state string) model.Application {
 		next = "the operator creates the driver pod and its objects for attempt 3 in 40s"
 	}
 
-	a := model.ApplicationOf(app, pods(now), events(now), now)
+	a := model.ApplicationOf(app, pods(now), events(now, app.Name), now)
 	for i := range a.Pods {
 		if !a.Pods[i].Over() {
 			a.Pods[i].UsedCPUMillis, a.Pods[i].UsedMemoryBytes = a.Pods[i].CPUMillis*6/10, a.Pods[i].MemoryBytes*8/10
@@ -163,7 +163,8 @@ func pods(now time.Time) (out []corev1.Pod) {
 	return out
 }
 
-func events(now time.Time) []corev1.Event {
+// events returns Events about an application and its pods.
+func events(now time.Time, app string) []corev1.Event {
 	event := func(kind, name, reason, message string, minutes int, count int32) corev1.Event {
 		return corev1.Event{
 			InvolvedObject: corev1.ObjectReference{Kind: kind, Name: name, UID: types.UID("uid-" + name)}, Reason: reason, Message: message, Count: count,
@@ -172,9 +173,9 @@ func events(now time.Time) []corev1.Event {
 		}
 	}
 	return []corev1.Event{
-		event("SparkApplication", "orders", "SparkApplicationSubmitted", "attempt 2 was submitted", 26, 1),
+		event("SparkApplication", app, "SparkApplicationSubmitted", "attempt 2 was submitted", 26, 1),
 		event("Pod", "orders-exec-2", "FailedScheduling", "0/12 nodes are available: 12 Insufficient cpu. <script>alert(1)</script>", 24, 7),
-		event("SparkApplication", "orders", "SparkExecutorFailed", "executor 3 failed: OOMKilled (exit code 137)", 9, 1),
+		event("SparkApplication", app, "SparkExecutorFailed", "executor 3 failed: OOMKilled (exit code 137)", 9, 1),
 	}
 }
 

@@ -52,7 +52,13 @@ document.addEventListener("htmx:sseMessage", () => setOffline(false));
 document.addEventListener("htmx:beforeSwap", (event) => {
   const status = event.detail.xhr.status;
   if (status === 401) { location.reload(); return; }
-  if (status >= 400) { event.detail.shouldSwap = true; event.detail.isError = false; }
+  if (status < 400) return;
+  event.detail.shouldSwap = true;
+  event.detail.isError = false;
+  if (!event.detail.serverResponse.includes('id="main"')) return;
+  event.detail.target = document.getElementById("main");
+  event.detail.selectOverride = "#main";
+  event.detail.swapOverride = "outerHTML";
 });
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target && event.detail.target.id === "dialog") openDialog();
@@ -130,6 +136,6 @@ new MutationObserver((changes) => {
     if (text) filterLog(log);
     if (following) log.scrollTop = log.scrollHeight;
   });
-}).observe(document.getElementById("main"), { childList: true, subtree: true });
+}).observe(document.body, { childList: true, subtree: true }); // htmx may replace main
 
 tick();
