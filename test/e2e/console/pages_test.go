@@ -34,11 +34,9 @@ func TestPages(t *testing.T) {
 	b := start(t)
 
 	for _, l := range looks {
-		w := b.open(t, l)
-
 		for _, page := range all {
 			t.Run(l.name+"/"+page.Name, func(t *testing.T) {
-				w.seen()
+				w := b.open(t, l)
 				w.visit(t, address+page.Path)
 				w.accessible(t)
 
