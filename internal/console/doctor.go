@@ -10,6 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
@@ -51,7 +52,7 @@ func (c *check) done() bool {
 func (c *console) addDoctor() {
 	web.Page(c.Site, web.Route{
 		Path: "/doctor", Title: "Installation", Section: "doctor", Summary: "What sparkctl doctor finds, with the user's rights.",
-	}, c.readDoctor, plain[model.Doctor])
+	}, c.readDoctor, view.Doctor)
 }
 
 func (c *console) readDoctor(r *web.Request) (model.Doctor, error) {

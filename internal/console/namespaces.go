@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
 
@@ -26,7 +27,7 @@ func (c *console) addNamespaces() {
 	web.Page(c.Site, web.Route{
 		Path: "/namespaces", Title: "Namespaces", Section: "namespaces", Summary: "What the applications of each namespace use, and the quotas and queues of the namespace.",
 		Parameters: map[string]string{"namespace": queryParameters["namespace"]},
-	}, c.readNamespaces, plain[model.Namespaces])
+	}, c.readNamespaces, view.Namespaces)
 }
 
 func (c *console) readNamespaces(r *web.Request) (model.Namespaces, error) {
