@@ -69,7 +69,7 @@ func readable(err error, host string) error {
 	case apierrors.IsForbidden(err), forbidden.MatchString(err.Error()):
 		return missingRight(err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("the cluster at %s rejects your credentials; log in again, or choose another --context", host)
+		return &rejectedError{fmt.Errorf("the cluster at %s rejects your credentials; log in again, or choose another --context", host), err}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return With(Invalid, err)
 	case !isStatus && (isURL || isNet || errors.Is(err, context.DeadlineExceeded)):
@@ -77,6 +77,14 @@ func readable(err error, host string) error {
 	}
 	return err
 }
+
+// rejectedError is the error for credentials that the cluster rejects. It wraps the API server's answer.
+type rejectedError struct {
+	error
+	cause error
+}
+
+func (e *rejectedError) Unwrap() error { return e.cause }
 
 // rootOf returns the innermost error of a chain of wrapped errors.
 func rootOf(err error) error {

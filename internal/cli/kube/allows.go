@@ -6,6 +6,9 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // Account is a service account.
@@ -30,4 +33,16 @@ func (c *Client) Allows(ctx context.Context, a Account, namespace, verb, group, 
 		return false, c.Explain(err)
 	}
 	return review.Status.Allowed, nil
+}
+
+// Can reports whether the user has a right on an object, or, if the object has no name, on all objects of its kind in
+// its namespace.
+func (c *Client) Can(ctx context.Context, verb string, object client.Object) (bool, error) {
+	k := kinds.Of(object)
+
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Namespace: object.GetNamespace(), Name: object.GetName(), Verb: verb, Group: k.Group, Version: k.Version, Resource: k.Resource,
+	}}}
+	err := c.WithWatch.Create(ctx, review)
+	return review.Status.Allowed, err
 }

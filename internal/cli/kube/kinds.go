@@ -67,6 +67,8 @@ func newMapper() meta.RESTMapper {
 		}
 	}
 
+	mapper.Add(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"), meta.RESTScopeRoot)
+
 	for _, name := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
 		mapper.Add(admissionregistrationv1.SchemeGroupVersion.WithKind(name), meta.RESTScopeRoot)
 	}

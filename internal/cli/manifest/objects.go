@@ -1,10 +1,12 @@
 package manifest
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -33,13 +35,8 @@ func Objects(names []string, s terminal.Streams, validation string) (found []Loa
 			return nil, exit.With(exit.Invalid, err)
 		}
 
-		documents, faults := Read(file, data)
-		for i := range documents {
-			object, more := documents[i].Object()
-			if faults = append(faults, more...); object != nil {
-				found = append(found, Loaded{documents[i], object})
-			}
-		}
+		objects, _, faults := ObjectsIn(file, data)
+		found = append(found, objects...)
 
 		for _, fault := range faults {
 			switch unknown := fault.Rule == RuleUnknownField; {
@@ -58,4 +55,35 @@ func Objects(names []string, s terminal.Streams, validation string) (found []Loa
 		return nil, exit.Errorf(exit.Invalid, "%s: the files contain no custom resource of %s", strings.Join(names, ", "), strings.Join(Groups, " or "))
 	}
 	return found, nil
+}
+
+// ObjectsIn returns the custom resources of the operator's kinds in the content of a file, and its other documents.
+func ObjectsIn(file string, data []byte) (found []Loaded, others []Document, faults []*Fault) {
+	documents, faults := Read(file, data)
+	for i := range documents {
+		object, more := documents[i].Object()
+		switch faults = append(faults, more...); {
+		case object != nil:
+			found = append(found, Loaded{documents[i], object})
+		case len(more) == 0:
+			others = append(others, documents[i])
+		}
+	}
+	return found, others, faults
+}
+
+// YAML returns an object as a manifest, without its status. All texts of the manifest can be printed.
+func YAML(object client.Object) ([]byte, error) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
+	}
+
+	delete(tree, "status")
+
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return nil, err
+	}
+	return terminal.YAML(text)
 }

@@ -1,24 +1,21 @@
 package online
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/change"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // afterwards holds the flags that decide what a verb does after it has created an object.
@@ -125,41 +122,17 @@ func checkDocuments(cmd *cobra.Command, c *kube.Client, operator preview.Operato
 
 // create creates an object in the cluster. In a dry run, the API server only checks the object.
 func (r *verbs) create(cmd *cobra.Command, c *kube.Client, object client.Object, after *afterwards) error {
-	kind := kinds.Of(object)
-	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
-	object.SetResourceVersion("")
-
-	options := []client.CreateOption{client.FieldValidation(cmp.Or(after.validation, metav1.FieldValidationStrict))}
+	if err := change.Create(cmd.Context(), c, object, after.validation, after.dryRun); err != nil {
+		return err
+	}
 
 	done := "created"
 	if after.dryRun {
-		options, done = append(options, client.DryRunAll), "valid; nothing was created (dry run)"
-	}
-
-	err := c.Create(cmd.Context(), object, options...)
-	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
-
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return exit.Errorf(exit.Cluster, "%s exists already; delete it with %s, or choose another name", kube.Title(object),
-			kube.Hint("delete", object))
-	case missing(err, schema.GroupResource{Resource: "namespaces"}):
-		return exit.Errorf(exit.Cluster, "namespace %s does not exist; create it with: %s", object.GetNamespace(), terminal.Commandf("kubectl create namespace %s", object.GetNamespace()))
-	case err != nil:
-		return c.ExplainFor(err, kind)
+		done = "valid; nothing was created (dry run)"
 	}
 
 	fmt.Fprintf(r.Out, "%s %s\n", kube.Title(object), done)
 	return nil
-}
-
-// missing reports whether an error says that an object of the given resource does not exist.
-func missing(err error, resource schema.GroupResource) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return apierrors.IsNotFound(err) && status.Status().Details.Kind == resource.Resource && status.Status().Details.Group == resource.Group
 }
 
 // afterwards does what the user's flags request after the creation of an object: it prints the object's log, and waits

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/change"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
@@ -35,8 +35,7 @@ func (r *verbs) deleteCommand() *cobra.Command {
 		}
 
 		for _, object := range objects {
-			options := &client.DeleteOptions{Preconditions: preconditions(object)}
-			if err := c.Delete(cmd.Context(), object, options); err != nil && !apierrors.IsNotFound(err) {
+			if err := change.Delete(cmd.Context(), c, object, false); err != nil && !apierrors.IsNotFound(err) {
 				return c.Explain(err)
 			}
 
@@ -67,9 +66,4 @@ func (r *verbs) deleteCommand() *cobra.Command {
 		}
 		return nil
 	})
-}
-
-func preconditions(object client.Object) *metav1.Preconditions {
-	uid := object.GetUID()
-	return &metav1.Preconditions{UID: &uid}
 }

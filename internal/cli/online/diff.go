@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/change"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
@@ -86,7 +87,7 @@ func (r *verbs) diff(cmd *cobra.Command, c *kube.Client, operator preview.Operat
 
 	live := kind.New()
 	switch err := c.Get(cmd.Context(), client.ObjectKeyFromObject(d.Object), live); {
-	case missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
+	case change.Missing(err, kind.GroupVersion().WithResource(kind.Resource).GroupResource()):
 		fmt.Fprintf(r.Out, "%s does not exist; kubectl apply would create it\n", kube.Title(d.Object))
 		return nil
 	case err != nil:

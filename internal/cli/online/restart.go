@@ -1,16 +1,13 @@
 package online
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/change"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -39,8 +36,8 @@ func (r *verbs) restartCommand() *cobra.Command {
 	flags.DurationVar(&timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 5; 0 means no limit")
 	return selection.Several(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, objects []client.Object) error {
 		for _, object := range objects {
-			if _, ok := object.(*v1beta2.ScheduledSparkApplication); ok {
-				return exit.Errorf(exit.Usage, "%s is a schedule and has no run of its own to restart; %s starts a run now", kube.Title(object), kube.Hint("trigger", object))
+			if _, err := change.Restart(object, time.Time{}); err != nil {
+				return err
 			}
 		}
 
@@ -67,16 +64,16 @@ func (r *verbs) restartCommand() *cobra.Command {
 
 // restart requests a restart of all objects.
 func (r *verbs) restart(cmd *cobra.Command, c *kube.Client, objects []client.Object) error {
-	request := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
-
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{lifecycle.RestartAnnotation: request}}})
-	if err != nil {
-		return err
-	}
-
+	now := time.Now()
 	for _, object := range objects {
 		kind := kinds.Of(object)
-		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+
+		restart, err := change.Restart(object, now)
+		if err != nil {
+			return err
+		}
+
+		if err := restart.Apply(cmd.Context(), c, object); err != nil {
 			return c.ExplainFor(err, kind)
 		}
 
@@ -87,7 +84,7 @@ func (r *verbs) restart(cmd *cobra.Command, c *kube.Client, objects []client.Obj
 			effect += "; it is suspended, and runs when it is resumed"
 		}
 
-		fmt.Fprintf(r.Out, "%s: %s (%s)\n", kube.Title(object), effect, request)
+		fmt.Fprintf(r.Out, "%s: %s (%s)\n", kube.Title(object), effect, restart.Request)
 	}
 
 	return nil

@@ -1,15 +1,13 @@
 package online
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
+	"github.com/sparkoperator/spark-operator/internal/cli/change"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
@@ -36,30 +34,18 @@ func (r *verbs) scaleCommand() *cobra.Command {
 		return nil
 	}
 	return selection.One(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, object client.Object) error {
-		var spec map[string]any
-		switch object := object.(type) {
-		case *sparkv1.SparkCluster:
-			if scaled := object.Spec.ClusterTolerations.InstanceConfig; scaled.MinWorkers < scaled.MaxWorkers {
-				return exit.Errorf(exit.Usage, "%s has an autoscaler, which sets the number of workers between %d and %d; edit minWorkers and maxWorkers instead", kube.Title(object), scaled.MinWorkers, scaled.MaxWorkers)
-			}
-
-			spec = map[string]any{"clusterTolerations": map[string]any{"instanceConfig": map[string]any{"initWorkers": replicas}}}
-		case *v1alpha1.SparkConnect:
-			if err := selection.Confirm(cmd.Context(), r.Streams, "replace the server of", []client.Object{object}, yes); err != nil {
-				return err
-			}
-
-			spec = map[string]any{"executor": map[string]any{"instances": replicas}}
-		default:
-			return exit.Errorf(exit.Usage, "%s cannot be scaled; only a SparkCluster and a SparkConnect can be scaled; for an application, use dynamic allocation", kube.Title(object))
-		}
-
-		patch, err := json.Marshal(map[string]any{"spec": spec})
+		scaled, err := change.Scale(object, replicas)
 		if err != nil {
 			return err
 		}
 
-		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		if _, ok := object.(*v1alpha1.SparkConnect); ok {
+			if err := selection.Confirm(cmd.Context(), r.Streams, "replace the server of", []client.Object{object}, yes); err != nil {
+				return err
+			}
+		}
+
+		if err := scaled.Apply(cmd.Context(), c, object); err != nil {
 			return c.Explain(err)
 		}
 

@@ -2,12 +2,10 @@ package online
 
 import (
 	"cmp"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -172,18 +170,7 @@ func checkSubmitted(app *v1beta2.SparkApplication) ([]string, error) {
 
 // printManifest prints an application as YAML, without the empty status.
 func (r *verbs) printManifest(app *v1beta2.SparkApplication) error {
-	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
-	if err != nil {
-		return err
-	}
-
-	delete(tree, "status")
-
-	text, err := json.Marshal(tree)
-	if err == nil {
-		text, err = terminal.YAML(text)
-	}
-
+	text, err := manifest.YAML(app)
 	if err != nil {
 		return err
 	}

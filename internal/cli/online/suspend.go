@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/change"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
@@ -38,9 +38,8 @@ func (r *verbs) suspension(verb string, suspend bool, shortText, longText string
 			return err
 		}
 
-		patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend)
 		for _, object := range objects {
-			if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+			if err := change.Suspend(suspend).Apply(cmd.Context(), c, object); err != nil {
 				return c.Explain(err)
 			}
 

@@ -1,16 +1,14 @@
 package online
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/change"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 )
@@ -24,22 +22,16 @@ func (r *verbs) triggerCommand() *cobra.Command {
 		Example: "  sparkctl trigger nightly",
 	}
 	return selection.One(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, object client.Object) error {
-		if _, ok := object.(*v1beta2.ScheduledSparkApplication); !ok {
-			return exit.Errorf(exit.Usage, "%s is not a schedule; if a schedule has the same name, write %s", kube.Title(object), "schedule/"+object.GetName())
-		}
-
-		request := time.Now().UTC().Format("20060102-150405.000")
-
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1beta2.RunNowAnnotation: request}}})
+		run, err := change.Trigger(object, time.Now())
 		if err != nil {
 			return err
 		}
 
-		if err := c.Patch(cmd.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		if err := run.Apply(cmd.Context(), c, object); err != nil {
 			return c.Explain(err)
 		}
 
-		fmt.Fprintf(r.Out, "%s: a run is requested (request %s)\n", kube.Title(object), request)
+		fmt.Fprintf(r.Out, "%s: a run is requested (request %s)\n", kube.Title(object), run.Request)
 		return nil
 	})
 }

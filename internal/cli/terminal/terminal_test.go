@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -114,6 +115,36 @@ func TestTextsHaveAWidth(t *testing.T) {
 
 		if width == 80 && !strings.Contains(text, "first-pi-driver") {
 			t.Errorf("%d columns: another column is left out before the text is cut:\n%s", width, text)
+		}
+	}
+}
+
+// TestWords checks that a pasted command has the words that a shell would pass to the program, and that what only a
+// shell can do is refused.
+func TestWords(t *testing.T) {
+	for _, words := range [][]string{{"a"}, {"it's", `"quoted"`, "", " blank ", `back\slash`, "$HOME", "a;b|c&d", "# no comment"}} {
+		var line []string
+		for _, word := range words {
+			line = append(line, Quote(word))
+		}
+
+		if got, err := Words(strings.Join(line, "  ")); err != nil || !slices.Equal(got, words) {
+			t.Errorf("Words(Quote(%q)) = %q, %v", words, got, err)
+		}
+	}
+
+	for line, want := range map[string][]string{
+		"spark-submit \\\n  --name \"my \\\"app\\\" \\x\" \\\r\n a\\ b 'c\\d'\"e\"\n": {"spark-submit", "--name", `my "app" \x`, "a b", `c\de`},
+		"": nil, "   \n ": nil, `a ""`: {"a", ""}, `a\`: {`a\`}, "--conf a=b#c": {"--conf", "a=b#c"},
+	} {
+		if got, err := Words(line); err != nil || !slices.Equal(got, want) {
+			t.Errorf("Words(%q) = %q, %v, want %q", line, got, err, want)
+		}
+	}
+
+	for _, line := range []string{"a $HOME", `a "$HOME"`, "a `id`", `a "`, "a 'b", "a; b", "a | b", "a > b", "a\nb", "a (b)", "a # b", "a $'b'"} {
+		if got, err := Words(line); err == nil {
+			t.Errorf("Words(%q) = %q, want an error", line, got)
 		}
 	}
 }
