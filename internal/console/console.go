@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/console/act"
 	"github.com/sparkoperator/spark-operator/internal/console/live"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
@@ -52,6 +53,7 @@ func New(ctx context.Context, o Options) http.Handler {
 
 	assets := view.Assets()
 	c.Open("GET /assets/", assets.ServeHTTP)
+	act.Register(c.Site, c.choices)
 	c.Open("GET /open", c.redeem)
 	c.addAll()
 	c.addNamespaces()
@@ -67,4 +69,14 @@ func (c *console) redeem(w http.ResponseWriter, r *http.Request) {
 	}
 
 	http.Redirect(w, r, target, http.StatusSeeOther)
+}
+
+// choices returns the namespaces in which the user of a request may see objects.
+func (c *console) choices(r *web.Request) ([]string, error) {
+	v, err := c.live.Open(r.Context(), r.Session.User, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	return v.Namespaces(), nil
 }

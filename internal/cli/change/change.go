@@ -39,8 +39,8 @@ func (c Change) Apply(ctx context.Context, k *kube.Client, object client.Object)
 	return k.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))
 }
 
-// Unchanged returns the change with the condition that the object still has the version that was read. Otherwise the API
-// server answers with a conflict.
+// Unchanged returns the change with the condition that the object still has the version that was read. Otherwise the
+// API server answers with a conflict.
 func (c Change) Unchanged(object client.Object) Change {
 	patch := maps.Clone(c.Patch)
 	metadata, _ := patch["metadata"].(map[string]any)

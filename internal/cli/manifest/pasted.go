@@ -12,8 +12,8 @@ import (
 )
 
 // FromPasted converts the words of a command line that a user has on another machine. The words may contain the options
-// --namespace, --object-name and --spark-version of the verb submit. FromPasted reads no file and no environment variable
-// of this machine, and it refuses a line that names files of the user's machine.
+// --namespace, --object-name and --spark-version of the verb submit. FromPasted reads no file and no environment
+// variable of this machine, and it refuses a line that names files of the user's machine.
 func FromPasted(words []string) (Submission, error) {
 	var namespace, name, version string
 

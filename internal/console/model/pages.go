@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
@@ -146,12 +148,13 @@ type Submit struct {
 	// Text is the pasted manifest, or the spark-submit command line.
 	Text   string `json:"text,omitempty"`
 	Checks Checks `json:"checks"`
+	// Request identifies the request of the form.
+	Request string `json:"request"`
 }
 
 // Form has the fields of the form for a submission.
 type Form struct {
 	Name           string `json:"name,omitempty"`
-	Language       string `json:"language,omitempty"` // Python, Scala, Java or R
 	File           string `json:"file,omitempty"`
 	Class          string `json:"class,omitempty"`
 	Arguments      string `json:"arguments,omitempty"`
@@ -204,6 +207,10 @@ type Dialog struct {
 	Confirm string `json:"confirm,omitempty"`
 	// Problem says why the action failed.
 	Problem string `json:"problem,omitempty"`
+	// UID and Generation are those of the object that the dialog is about. Request identifies the request of the form.
+	UID        types.UID `json:"uid"`
+	Generation int64     `json:"generation"`
+	Request    string    `json:"request"`
 }
 
 // Input is a value that an action needs.

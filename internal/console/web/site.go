@@ -208,6 +208,9 @@ func (s *Site) request(w http.ResponseWriter, r *http.Request) (*Request, error)
 	}
 
 	request := &Request{Request: r, Session: found, Now: s.Now()}
+	if err := r.ParseForm(); r.Method == http.MethodPost && err != nil { // such as a body that is too large
+		return request, err
+	}
 
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if token := r.Header.Get("X-Csrf-Token"); !reads && !found.Program && !found.Valid(token) && !found.Valid(r.FormValue("csrf")) {

@@ -67,7 +67,7 @@ func All(now time.Time) []Page {
 		{"namespaces-empty", "/no-namespaces", view.Namespaces(page("Namespaces", "namespaces"), model.Namespaces{})},
 		{"doctor", "/doctor?run=true", view.Doctor(page("Installation", "doctor"), doctor(now))},
 		{"doctor-problem", "/no-doctor", view.Doctor(page("Installation", "doctor"), model.Doctor{Problem: "You may not read customresourcedefinitions."})},
-		{"submit", "/submit", view.Submit(page("Submit", "submit"), model.Submit{Mode: "form", Namespace: "etl", Form: model.Form{Name: "my-app", Language: "Python"}})},
+		{"submit", "/submit", view.Submit(page("Submit", "submit"), model.Submit{Mode: "form", Namespace: "etl", Form: model.Form{Name: "my-app"}})},
 		{"submit-manifest", "/submit?mode=manifest", view.Submit(page("Submit", "submit"), submission())},
 		{"dialog", "/dialog", dialogPage(page("Delete", "all"))},
 		{"sign-in", "/sign-in", view.SignIn(none, model.SignIn{})},
