@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/console/act"
 	"github.com/sparkoperator/spark-operator/internal/console/live"
+	"github.com/sparkoperator/spark-operator/internal/console/proxy"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
@@ -58,6 +59,7 @@ func New(ctx context.Context, o Options) http.Handler {
 	c.addAll()
 	c.addNamespaces()
 	c.addDoctor()
+	proxy.Routes(c.Site, proxy.Limits{})
 	return c
 }
 

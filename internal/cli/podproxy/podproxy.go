@@ -1,5 +1,5 @@
-// Package podproxy sends requests to Spark's pods through the API server's proxy, with the rights of the user: to the web
-// UI of a driver, a Connect server or a master, and to Spark's REST API at the same port.
+// Package podproxy sends requests to Spark's pods through the API server's proxy, with the rights of the user: to the
+// web UI of a driver, a Connect server or a master, and to Spark's REST API at the same port.
 package podproxy
 
 import (

@@ -189,7 +189,7 @@ func (s *Site) bounce(w http.ResponseWriter, r *http.Request) bool {
 	address := *r.URL
 
 	query := address.Query()
-	if r.Header.Get("Sec-Fetch-Mode") != "navigate" || query.Has("linked") || r.URL.Path == "/open" || r.URL.Path == "/sign-in" {
+	if r.Header.Get("Sec-Fetch-Mode") != "navigate" || query.Has("linked") || strings.HasPrefix(r.URL.Path, "/spark/") || r.URL.Path == "/open" || r.URL.Path == "/sign-in" {
 		return false
 	}
 
