@@ -13,7 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/console/act"
+	"github.com/sparkoperator/spark-operator/internal/console/detail"
 	"github.com/sparkoperator/spark-operator/internal/console/live"
 	"github.com/sparkoperator/spark-operator/internal/console/proxy"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
@@ -30,6 +32,12 @@ type Options struct {
 	Cluster string
 	// Namespaces are those in which users look who can neither see all namespaces nor list them.
 	Namespaces []string
+	// Operator has the configuration of the operator, from which explanations and rendered objects follow; nil: all
+	// settings have their defaults.
+	Operator *preview.Operator
+	// Store is the URL of the object store with kept logs and records of runs. It is read with the credentials of this
+	// program, and only for a local user.
+	Store string
 	// Linger is for how long a watch continues when nobody looks; 0: 30 s.
 	Linger time.Duration
 }
@@ -59,8 +67,29 @@ func New(ctx context.Context, o Options) http.Handler {
 	c.addAll()
 	c.addNamespaces()
 	c.addDoctor()
+	c.addDetail(o)
 	proxy.Routes(c.Site, proxy.Limits{})
 	return c
+}
+
+// addDetail adds the pages of one object.
+func (c *console) addDetail(o Options) {
+	options := detail.Options{Actions: act.Offered, Shared: o.Sessions.Local == nil}
+	if !options.Shared {
+		options.Store = o.Store
+	}
+
+	if o.Operator == nil {
+		operator, err := preview.Load("")
+		if err != nil {
+			panic(err) // the defaults are valid
+		}
+
+		o.Operator = &operator
+	}
+
+	options.Operator = *o.Operator
+	detail.Routes(c.Site, options)
 }
 
 // redeem signs the user in whose browser sparkctl console has opened.

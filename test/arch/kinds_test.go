@@ -25,6 +25,7 @@ var listsOfKinds = map[string]string{
 	"internal/record/run describe":      "reads the image and the version of Spark, which are elsewhere in each spec",
 	"internal/cli/convert Convert":      "converts between two kinds of applications",
 	"internal/console/model addSpec":    "reads the number of executors and the version of Spark, which are elsewhere in each spec",
+	"internal/console/detail one":       "chooses the page, which differs by kind",
 }
 
 // kindsIn returns the names of the five kinds' types in the cases of one type switch, or in one composite literal.

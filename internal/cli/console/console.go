@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/forward"
+	"github.com/sparkoperator/spark-operator/internal/cli/kept"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -97,6 +99,7 @@ func (v *verb) serve(ctx context.Context, c *kube.Client) error {
 	})
 	handler := console.New(ctx, console.Options{
 		Sessions: sessions, Hosts: []string{host, "localhost:" + port}, Cluster: clusterOf(c), Namespaces: v.namespaces,
+		Store: os.Getenv(kept.StoreVariable),
 	})
 
 	address := func() string { return "http://" + host + "/open?token=" + url.QueryEscape(sessions.Ticket()) }

@@ -290,16 +290,24 @@ func (c *Client) MainPod(ctx context.Context, object client.Object) (*corev1.Pod
 		return nil, err
 	}
 
-	main := logged(pods, LogOptions{})
-	for i := len(main) - 1; i >= 0; i-- {
-		if pod := &main[i]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
-			return pod, nil
-		}
+	if pod := RunningMain(pods); pod != nil {
+		return pod, nil
 	}
 
 	s := Summarize(object)
 	text := fmt.Sprintf("%s %s/%s has no running driver, server or master; its state is %s", s.Kind.Kind, s.Namespace, s.Name, s.State)
 	return nil, exit.Errorf(exit.Cluster, "%s; %s says why", text, s.Hint("explain"))
+}
+
+// RunningMain returns the newest driver, Connect server or master in a list that runs; nil if there is none.
+func RunningMain(pods []corev1.Pod) *corev1.Pod {
+	main := logged(pods, LogOptions{})
+	for i := len(main) - 1; i >= 0; i-- {
+		if pod := &main[i]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			return pod
+		}
+	}
+	return nil
 }
 
 // Events returns the Events about an object and its pods, oldest first.

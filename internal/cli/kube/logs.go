@@ -242,6 +242,11 @@ func started(pod *corev1.Pod) bool {
 // longer than the memory.
 const maxLine = 64 << 10
 
+// PodLog writes the log of Spark's container in a pod. Longer lines than maxLine become several lines.
+func (c *Client) PodLog(ctx context.Context, pod *corev1.Pod, o LogOptions, out io.Writer) error {
+	return c.stream(ctx, pod, o, "", out)
+}
+
 // stream writes the log of a pod, each line with a prefix. Longer lines than maxLine become several lines.
 func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, prefix string, out io.Writer) error {
 	options := &corev1.PodLogOptions{Container: containerOf(pod), Follow: o.Follow, Previous: o.Previous}

@@ -95,7 +95,7 @@ func (t *ticket) refused(answer *http.Response) error {
 
 	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(text), answer.Body))
 	if utiljson.Unmarshal(text, &status) != nil || status.Kind != "Status" {
-		return nil
+		return nil //nolint:nilerr // it is an answer of the driver
 	}
 
 	switch status.Reason {

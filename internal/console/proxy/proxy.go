@@ -154,6 +154,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	answer, err := p.ask(ctx, t, r, rest)
 	if err == nil {
 		defer func() { _ = answer.Body.Close() }()
+
 		err = p.pass(w, r, t, rest, answer)
 	}
 

@@ -69,6 +69,7 @@ func (d *driver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		parts := 1024
 		if r.URL.Path == "/large.html" { // the API server reads a page as a whole
 			w.Header().Set("Content-Type", "text/html")
+
 			parts = 4
 		} else {
 			w.Header().Set("Content-Type", "application/octet-stream")
@@ -182,8 +183,14 @@ func serve(t *testing.T) *site {
 	return &site{t: t, sessions: sessions, Server: server}
 }
 
+// answer is the response to a request, without its body.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // get sends a request with a cookie of the console, and with a token if there is one.
-func (s *site) get(method, path, token string, headers ...string) (*http.Response, string, error) {
+func (s *site) get(method, path, token string, headers ...string) (answer, string, error) {
 	s.t.Helper()
 
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, nil)
@@ -211,7 +218,7 @@ func (s *site) get(method, path, token string, headers ...string) (*http.Respons
 	defer func() { _ = response.Body.Close() }()
 
 	text, err := io.ReadAll(response.Body)
-	return response, string(text), err
+	return answer{response.StatusCode, response.Header}, string(text), err
 }
 
 // opened returns the path of a pod's UI with a ticket.
@@ -377,6 +384,7 @@ func TestTickets(t *testing.T) {
 		if err != nil || user == nil {
 			s.t.Fatal(err)
 		}
+
 		s.sessions.End(user.User)
 	}
 

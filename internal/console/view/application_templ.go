@@ -927,7 +927,7 @@ func Logs(p model.Page, o model.Object, l model.Logs) templ.Component {
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
-							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "\" sse-swap=\"line\" hx-swap=\"beforeend\" aria-label=\"")
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "\" sse-swap=\"line\" sse-close=\"end\" hx-swap=\"beforeend\" aria-label=\"")
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}

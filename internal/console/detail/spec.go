@@ -1,0 +1,190 @@
+package detail
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/spark/conf"
+)
+
+// runsOf selects the runs of a schedule.
+func runsOf(schedule string) labels.Selector {
+	return labels.SelectorFromSet(labels.Set{v1beta2.ScheduledAppNameLabel: schedule})
+}
+
+// spec reads the manifest of an object, and computes what the operator makes of it.
+func (s *subject) spec() (model.Spec, error) {
+	out := model.Spec{Manifest: manifestOf(s.object)}
+
+	launched, err := s.operator.Launch(s.object)
+	if err != nil {
+		return out, fmt.Errorf("compute the objects: %w", err)
+	}
+
+	source := s.object
+	if len(launched.Runs) > 0 { // of a schedule: the next run, and what the operator makes of it
+		source = launched.Runs[0]
+		out.Rendered = append(out.Rendered, rendered(source))
+
+		if launched, err = s.operator.Launch(source); err != nil {
+			return out, fmt.Errorf("compute the objects of the next run: %w", err)
+		}
+	}
+
+	out.Missing = bounds.Line(strings.Join(append(slices.Clone(launched.Warnings), launched.Why), "; "))
+	if launched.Why == "" {
+		out.Missing = bounds.Line(strings.Join(launched.Warnings, "; "))
+	}
+
+	for _, d := range preview.UsedDefaults(s.operator.Defaults(source), launched.Objects) {
+		out.Origins = append(out.Origins, model.Origin{Name: bounds.Line(d.Setting), Value: bounds.Line(d.Value), From: bounds.Line(d.Origin)})
+	}
+
+	hidden, err := preview.Redacted(launched.Objects)
+	if err != nil {
+		return out, err
+	}
+
+	for _, object := range hidden {
+		out.Rendered = append(out.Rendered, rendered(object))
+		out.Effective += propertiesOf(object)
+	}
+
+	out.Changes, err = s.attemptChanges(launched.Objects)
+	return out, err
+}
+
+func rendered(object client.Object) model.Rendered {
+	return model.Rendered{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: bounds.Line(object.GetName()), YAML: yamlOf(object)}
+}
+
+// yamlOf returns an object as YAML, with visible control characters.
+func yamlOf(object client.Object) string {
+	var out bytes.Buffer
+	if err := preview.Write(&out, []client.Object{object}, preview.YAML); err != nil {
+		return bounds.Line(err.Error())
+	}
+	return bounds.Text(strings.TrimPrefix(out.String(), "---\n"))
+}
+
+// manifestOf returns the manifest of a stored object. Values that look like secrets are hidden, because a page is more
+// often shown to others than a terminal.
+func manifestOf(object client.Object) string {
+	shown := object.DeepCopyObject().(client.Object)
+	shown.SetManagedFields(nil)
+
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shown)
+	if err != nil {
+		return bounds.Line(err.Error())
+	}
+
+	redact(tree)
+
+	hidden, err := preview.Redacted([]client.Object{&unstructured.Unstructured{Object: tree}})
+	if err != nil {
+		return bounds.Line(err.Error())
+	}
+	return yamlOf(hidden[0])
+}
+
+// redact hides the values of Spark's and Hadoop's configuration that look like secrets, wherever a manifest has them.
+// The annotation in which kubectl keeps the last manifest would show them again.
+func redact(value any) {
+	tree, _ := value.(map[string]any)
+	for key, child := range tree {
+		switch entries, isMap := child.(map[string]any); {
+		case isMap && (strings.HasSuffix(key, "Conf") || key == "secrets"):
+			for name, text := range entries {
+				if text, isText := text.(string); isText {
+					entries[name] = conf.Redact(name, text)
+				}
+			}
+		case key == "annotations":
+			delete(entries, corev1.LastAppliedConfigAnnotation)
+		default:
+			redact(child)
+		}
+	}
+}
+
+// propertiesOf returns Spark's properties in a rendered ConfigMap: the effective configuration.
+func propertiesOf(object client.Object) (text string) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil || object.GetObjectKind().GroupVersionKind().Kind != "ConfigMap" {
+		return ""
+	}
+
+	data, _, _ := unstructured.NestedStringMap(tree, "data")
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		if strings.HasSuffix(name, ".properties") || name == "spark-defaults.conf" {
+			text += bounds.Text(data[name])
+		}
+	}
+	return text
+}
+
+// attemptChanges compares the driver pods of two attempts, which the parameters a and b name. By default it compares
+// the pod of the last attempt with what the operator would create now.
+func (s *subject) attemptChanges(wanted []client.Object) ([]model.Change, error) {
+	byAttempt, last := map[string]*corev1.Pod{}, ""
+	for i := range s.pods {
+		if pod := &s.pods[i]; identity.IsDriver(pod) {
+			last = fmt.Sprint(identity.Attempt(pod))
+			byAttempt[last] = pod
+		}
+	}
+
+	var next *corev1.Pod
+	for _, object := range wanted {
+		if pod, ok := object.(*corev1.Pod); ok && identity.IsDriver(pod) {
+			next = pod
+		}
+	}
+
+	before, after := byAttempt[last], next
+	if a, b := byAttempt[s.FormValue("a")], byAttempt[s.FormValue("b")]; a != nil && b != nil {
+		before, after = a, b
+	}
+
+	if before == nil || after == nil {
+		return nil, nil
+	}
+
+	differences, err := preview.DifferencesOf(factsOf(before), factsOf(after))
+	return changesOf(differences), err
+}
+
+// factsOf returns the parts of a driver pod that follow from a spec. The API server and other webhooks add many others.
+func factsOf(pod *corev1.Pod) map[string]any {
+	facts := map[string]any{"nodeSelector": pod.Spec.NodeSelector, "serviceAccount": pod.Spec.ServiceAccountName, "priorityClass": pod.Spec.PriorityClassName}
+	if len(pod.Spec.Containers) == 0 {
+		return facts
+	}
+
+	spark := &pod.Spec.Containers[0]
+
+	env := map[string]string{}
+	for _, v := range spark.Env {
+		if v.ValueFrom == nil && !strings.HasPrefix(v.Name, "SPARK_") { // those that Spark sets name the attempt
+			env[v.Name] = conf.Redact(v.Name, v.Value)
+		}
+	}
+
+	facts["image"], facts["args"], facts["env"] = spark.Image, spark.Args, env
+	facts["requests"], facts["limits"] = spark.Resources.Requests, spark.Resources.Limits
+	return facts
+}
