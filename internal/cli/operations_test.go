@@ -14,13 +14,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +33,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
@@ -343,7 +347,7 @@ func (u *user) opensUI() {
 		"--as", "system:serviceaccount:"+u.Namespace+":viewer")
 	u.driver("shown", corev1.PodSucceeded, scene.Exited(0, ""))
 	u.does(exit.OK, "COMPLETED", "wait", "shown")
-	u.does(exit.Cluster, "name a History Server", "ui", "shown")
+	u.does(exit.Cluster, "name its address with --history-server", "ui", "shown")
 	u.does(exit.OK, "at http://history:18080/history/spark-", "ui", "shown", "--history-server", "http://history:18080")
 	u.does(exit.OK, "spark.eventLog.enabled", "ui", "shown", "--history-server", "http://history:18080/")
 	u.does(exit.Usage, "is not an address", "ui", "shown", "--history-server", "history")
@@ -355,8 +359,12 @@ func (u *user) opensUI() {
 // opensHistory opens the pages of the application shown, which has ended, without --history-server: through the History
 // Server that runs in the cluster, and through the address in the status.
 func (u *user) opensHistory(node *kubelet) {
-	u.does(exit.Cluster, "no History Server of the operator's chart runs", "ui", "shown")
-	u.does(exit.Cluster, "you may not list pods in all namespaces", "ui", "app/shown", "--as", "system:serviceaccount:"+u.Namespace+":viewer")
+	viewer := "system:serviceaccount:" + u.Namespace + ":viewer"
+	u.does(exit.Cluster, "no Helm release owns the customresourcedefinition sparkapplications.sparkoperator.k8s.io", "ui", "shown")
+	u.does(exit.Cluster, "you may not get the customresourcedefinition", "ui", "app/shown", "--as", viewer)
+	u.does(exit.Cluster, "you may not list pods in namespace kube-system", "ui", "app/shown", "--history-namespace", "kube-system", "--as", viewer)
+	u.helmOwns("sparkapplications.sparkoperator.k8s.io", "default")
+	u.does(exit.Cluster, "no History Server of the operator's chart runs in namespace default", "ui", "shown")
 	u.does(exit.Usage, "has had 1 attempts", "ui", "shown", "--attempt", "2", "--history-server", "http://history")
 
 	server := &corev1.Pod{
@@ -378,7 +386,11 @@ func (u *user) opensHistory(node *kubelet) {
 		u.t.Fatal(err)
 	}
 
-	for _, args := range [][]string{{"ui", "shown"}, {"ui", "shown", "--attempt", "1"}} {
+	// The server is in a namespace of a tenant.
+	u.does(exit.Cluster, "no History Server of the operator's chart runs in namespace default", "ui", "shown")
+	u.helmOwns("sparkapplications.sparkoperator.k8s.io", u.Namespace)
+
+	for _, args := range [][]string{{"ui", "shown"}, {"ui", "shown", "--attempt", "1"}, {"ui", "shown", "--history-namespace", u.Namespace}} {
 		s := u.begin(args...)
 
 		address := s.until("/history/" + app.Status.SparkApplicationID + "/ (press Ctrl-C")
@@ -413,6 +425,23 @@ func (u *user) opensHistory(node *kubelet) {
 	s := u.begin("ui", "shown")
 	s.until("/history/" + app.Status.SparkApplicationID)
 	s.stop()
+}
+
+// helmOwns makes a definition belong to a Helm release in a namespace, until the test ends.
+func (u *user) helmOwns(definition, namespace string) {
+	u.t.Helper()
+
+	annotate := func(ctx context.Context, value string) {
+		o := identity.MetadataOnly(apiextensions.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+		o.SetName(definition)
+
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{"meta.helm.sh/release-namespace":%s}}}`, value)
+		if err := u.API.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+			u.t.Error(err)
+		}
+	}
+	annotate(u.t.Context(), strconv.Quote(namespace))
+	u.t.Cleanup(func() { annotate(context.WithoutCancel(u.t.Context()), "null") })
 }
 
 func (u *user) connects() {

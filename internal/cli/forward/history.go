@@ -2,6 +2,7 @@ package forward
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -19,6 +22,7 @@ import (
 	apache "github.com/sparkoperator/spark-operator/internal/dialect/apache/application/naming"
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	sparkoperator "github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/naming"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -78,9 +82,14 @@ func (u *ui) subject(object client.Object) string {
 func (u *ui) forwardHistory(cmd *cobra.Command, c *kube.Client, object client.Object, id string) error {
 	advice := "; name a History Server with --history-server or " + historyVariable
 
+	namespace, err := u.historyNamespaceOf(cmd.Context(), c, object)
+	if err != nil {
+		return err
+	}
+
 	var servers corev1.PodList
 
-	err := c.WithWatch.List(cmd.Context(), &servers, historyLabels)
+	err = c.WithWatch.List(cmd.Context(), &servers, client.InNamespace(namespace), historyLabels)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return c.Explain(err)
 	}
@@ -88,12 +97,12 @@ func (u *ui) forwardHistory(cmd *cobra.Command, c *kube.Client, object client.Ob
 	running := slices.DeleteFunc(servers.Items, func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil })
 	switch {
 	case err != nil:
-		return exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI, and you may not list pods in all namespaces to find a History Server%s", u.subject(object), advice)
+		return exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI, and you may not list pods in namespace %s to find a History Server%s", u.subject(object), namespace, advice)
 	case len(running) == 0:
-		return exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI, and no History Server of the operator's chart runs in the cluster%s", u.subject(object), advice)
+		return exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI, and no History Server of the operator's chart runs in namespace %s%s",
+			u.subject(object), namespace, advice)
 	case len(running) > 1:
-		return exit.Errorf(exit.Cluster, "%s has ended, and the cluster has several History Servers: %s/%s and %s/%s, for example%s",
-			u.subject(object), running[0].Namespace, running[0].Name, running[1].Namespace, running[1].Name, advice)
+		return exit.Errorf(exit.Cluster, "%s has ended, and namespace %s has several History Servers: %s and %s, for example%s", u.subject(object), namespace, running[0].Name, running[1].Name, advice)
 	}
 
 	pod := &running[0]
@@ -105,6 +114,39 @@ func (u *ui) forwardHistory(cmd *cobra.Command, c *kube.Client, object client.Ob
 
 	u.announce(object, launch.HistoryPage(fmt.Sprintf("http://127.0.0.1:%d", t.local), id), " (press Ctrl-C to disconnect)")
 	return t.wait(cmd.Context(), pod)
+}
+
+// historyNamespaceOf returns the namespace of the History Server: the given one, or that of the Helm release that
+// installed the definition of the object's kind. A user of any namespace can give a pod the labels of the server, but
+// only administrators can change definitions.
+func (u *ui) historyNamespaceOf(ctx context.Context, c *kube.Client, object client.Object) (string, error) {
+	if u.historyNamespace != "" {
+		return u.historyNamespace, nil
+	}
+
+	var definition metav1.PartialObjectMetadata
+
+	name := kinds.Of(object).FullName()
+
+	text, err := c.Raw(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name)
+	if err == nil {
+		err = utiljson.Unmarshal(text, &definition)
+	}
+
+	advice := "; name its address with --history-server or " + historyVariable + ", or its namespace with --history-namespace"
+
+	namespace := definition.Annotations["meta.helm.sh/release-namespace"]
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI, and you may not get the customresourcedefinition %s, which names the namespace of the History Server%s",
+			u.subject(object), name, advice)
+	case err != nil:
+		return "", c.Explain(err)
+	case namespace == "":
+		return "", exit.Errorf(exit.Cluster, "%s has ended and no longer serves its web UI, and the namespace of the History Server is unknown, because no Helm release owns the customresourcedefinition %s%s",
+			u.subject(object), name, advice)
+	}
+	return namespace, nil
 }
 
 // sparkID returns the id that Spark gave the application in an attempt. The ids of earlier attempts are those that the

@@ -23,6 +23,8 @@ type ui struct {
 	noBrowser bool
 	history   string
 	attempt   int32
+	// historyNamespace is the namespace in which the History Server runs; empty for that of the operator's release.
+	historyNamespace string
 }
 
 // Commands returns the verbs ui and connect.
@@ -39,7 +41,10 @@ func uiCommand(streams terminal.Streams) *cobra.Command {
 			"goes to a terminal. The connection lasts until Ctrl-C, and needs the right to create pods/portforward.\n\n" +
 			"If the application has ended, or with --attempt, the verb opens the application's page in the History Server. Its address is\n" +
 			"that of --history-server, or the one in the application's status. Without an address, the verb forwards a port to the\n" +
-			"History Server that the operator's chart has installed, which also needs the right to list pods in all namespaces.",
+			"History Server that the operator's chart has installed. It looks only in the namespace of the Helm release that owns the\n" +
+			"definition of the application's kind, or in that of --history-namespace, because users could run another server under the\n" +
+			"same labels in their own namespaces. This needs the rights to get the customresourcedefinition, unless the flag is given, and\n" +
+			"to list pods in the namespace.",
 		Example: "  sparkctl ui spark-pi\n" +
 			"  sparkctl ui spark-pi --port 8080 --no-browser\n" +
 			"  sparkctl ui spark-pi --attempt 1\n" +
@@ -49,6 +54,7 @@ func uiCommand(streams terminal.Streams) *cobra.Command {
 	flags.IntVar(&u.port, "port", 0, "`port` of this machine; by default that of the UI, or a free one")
 	flags.BoolVar(&u.noBrowser, "no-browser", false, "print the address, and open no browser")
 	flags.StringVar(&u.history, "history-server", "", "`address` of the History Server for applications that have ended; default $"+historyVariable)
+	flags.StringVar(&u.historyNamespace, "history-namespace", "", "`namespace` of the History Server in the cluster; default: that of the operator's Helm release")
 	flags.Int32Var(&u.attempt, "attempt", 0, "`number` of an attempt that the History Server shows; default: the last")
 	return selection.One(cmd, u.Err, u.show, "app", "connect", "apache-app", "cluster")
 }
