@@ -170,7 +170,7 @@ func NewEmpty(ctx context.Context, cfg config.Configuration, env Environment) (*
 
 	op.Optional = thirdparty.New(op, configured.Optional(cfg), cacheOptions(cfg), op.Watches)
 
-	if op.logs, err = podlogs.New(ctx, cfg.Logs, op, op.Recorder, op.Metrics, op.namespaceLabels); err != nil {
+	if op.logs, err = podlogs.New(ctx, cfg.Logs, op, op.lock.terms(), op.Recorder, op.Metrics, op.namespaceLabels); err != nil {
 		return nil, err
 	}
 

@@ -26,6 +26,7 @@ import (
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/controller"
+	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/intake/handlers"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -45,9 +46,10 @@ type Logs struct {
 	queues map[string]func(types.NamespacedName) // by kind and API version
 }
 
-// New adds a keeper of logs to the manager. It returns nil if the configuration keeps no logs. The argument labels
-// returns the labels of a namespace.
-func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, recorder *telemetry.Recorder, metrics *telemetry.Metrics, labels func(string) map[string]string) (*Logs, error) {
+// New adds a keeper of logs to the manager. It returns nil if the configuration keeps no logs. The argument lead has the
+// terms in which this replica leads, and is nil without leader election. The argument labels returns the labels of a
+// namespace.
+func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, lead *fence.Leadership, recorder *telemetry.Recorder, metrics *telemetry.Metrics, labels func(string) map[string]string) (*Logs, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -67,7 +69,7 @@ func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, rec
 
 	l.keeper, err = logs.New(ctx, logs.Options{
 		Entries: entries, Labels: labels, ConfigMaps: store.ConfigMaps{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		Streams: stream.API{Pods: pods, Live: mgr.GetAPIReader()}, Metrics: metrics, Log: mgr.GetLogger().WithName("logs"),
+		Streams: stream.API{Pods: pods, Live: mgr.GetAPIReader()}, Metrics: metrics, Lead: lead, Log: mgr.GetLogger().WithName("logs"),
 		Stored: l.stored, Wake: l.wake, List: l.list,
 		Report: func(a store.Attempt, message string) {
 			about := corev1.ObjectReference{APIVersion: a.APIVersion, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name, UID: a.UID}

@@ -215,6 +215,7 @@ func (c *Capture) Total() int64 { return c.total }
 func (c *Capture) dropOldest() {
 	c.memory.Give(int64(len(c.last[0].data)))
 	c.kept -= c.last[0].raw
+	c.last[0] = chunk{} // the array of the slice would keep the text in memory
 	c.last = c.last[1:]
 }
 

@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 )
 
 func plain(t *testing.T, data []byte) string {
@@ -124,4 +126,24 @@ func TestCaptureWithinLimit(t *testing.T) {
 	if len(data) > 400<<10 || len(data) < 100<<10 || kept >= c.total || !strings.HasSuffix(plain(t, data), "the end") {
 		t.Errorf("the file has %d bytes", len(data))
 	}
+}
+
+// TestDroppedChunksAreFreed checks that the memory of a chunk can be used again after the chunk was dropped. The bound
+// of all captures counts it as free.
+func TestDroppedChunksAreFreed(t *testing.T) {
+	c := New(0, 1<<20, NewMemory(64<<20), nil)
+	for range 3 {
+		c.add([]byte("text"))
+	}
+
+	first := weak.Make(&c.last[0].data[0])
+
+	c.dropOldest()
+	runtime.GC()
+
+	if first.Value() != nil {
+		t.Error("the text of a dropped chunk is still in memory")
+	}
+
+	runtime.KeepAlive(c)
 }

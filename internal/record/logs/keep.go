@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
@@ -44,6 +45,10 @@ func (k *Keeper) keep(ctx context.Context, t *task) (again time.Duration) {
 	k.mu.Lock()
 	follow, gone, before := t.follow, t.gone, t.problem
 	k.mu.Unlock()
+
+	if t.omits {
+		return k.countOmitted(ctx, t)
+	}
 
 	k.endStream(t)
 
@@ -116,20 +121,24 @@ func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) 
 		return false, problemOf(ReasonStore, err)
 	}
 
-	if !a.index.Has(t.uid) {
+	entry := a.index.Of(t.uid)
+	if entry == nil {
 		full := t.executor != "" && a.index != nil && len(a.index.Executors) >= t.place.entry.MaxExecutors
-		if full {
-			k.leave(t) // an earlier process has kept as many
+		if full { // an earlier process has kept as many
+			k.mu.Lock()
+			k.omit(t)
+			k.mu.Unlock()
+			k.leave(t)
 		}
 		return full, nil
 	}
 
-	if t.breaks > 0 && !gone {
-		return false, nil // only a part was kept
+	if entry.Partial != "" && !gone {
+		return false, nil // also if an earlier process kept only a part
 	}
 
 	var problem *lifecycle.Cause
-	if entry := a.index.Find(t.executor); entry != nil && entry.Missing+entry.Partial != "" {
+	if entry.Missing+entry.Partial != "" {
 		problem = &lifecycle.Cause{Reason: ReasonUnreadable, Message: entry.Missing + entry.Partial}
 	}
 
@@ -250,7 +259,7 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 	}
 
 	k.mu.Lock()
-	t.opened, t.cancel = true, nil
+	t.opened = true
 	held := !t.held.IsZero()
 	k.mu.Unlock()
 
@@ -263,6 +272,10 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		broken = t.uploaded.Rest(in, log)
 	} else {
 		_, broken = io.Copy(log, in)
+	}
+
+	if broken != nil && k.isGone(t) {
+		broken = errors.New("the pod is gone, and its node did not send the rest")
 	}
 	return log, broken, 0
 }
@@ -285,7 +298,17 @@ func (k *Keeper) unopened(ctx, reading context.Context, t *task, err error) time
 	case apierrors.IsForbidden(err):
 		return k.failed(t, problemOf(ReasonForbidden, fmt.Errorf("the operator needs the right to get pods/log: %w", err)))
 	}
+
+	if k.isGone(t) {
+		return k.miss(ctx, t, ReasonGone, goneMessage)
+	}
 	return k.failed(t, problemOf(ReasonUnreadable, err))
+}
+
+func (k *Keeper) isGone(t *task) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return t.gone
 }
 
 func (k *Keeper) newCapture(t *task) *capture.Capture {
@@ -405,7 +428,7 @@ func (k *Keeper) broken(t *task, message string) time.Duration {
 // maxBreaks is how often the stream of a log may end early until the part that was read has to do.
 const maxBreaks = 4
 
-// save adds a log to the index of its attempt, and writes both.
+// save adds a log to the index of its attempt, and writes both. Without a pod in the entry, it writes only the index.
 func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byte) error {
 	a := t.attempt
 	a.saving.Lock()
@@ -418,13 +441,27 @@ func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byt
 		return err
 	}
 
+	if k.Lead != nil {
+		term, done, leads := k.Lead.Begin(ctx)
+		defer done()
+
+		if !leads {
+			return fence.ErrOver // the next leader's index may be newer
+		}
+
+		ctx = term
+	}
+
 	next := store.Index{Attempt: a.Attempt}
 	if a.index != nil {
 		next = *a.index
 		next.Executors = append([]store.File(nil), a.index.Executors...)
 	}
 
-	next.Set(entry)
+	if entry.Pod != "" {
+		next.Set(entry)
+	}
+
 	next.KeptAt = metav1.Now()
 
 	k.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/sparkoperator/spark-operator/internal/ground/fence"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -58,6 +59,9 @@ type Options struct {
 	Streams    stream.Source
 	Metrics    Metrics
 	Log        logr.Logger
+	// Lead provides the terms in which this replica leads; nil without leader election. Nothing is written to a store
+	// outside of a term.
+	Lead *fence.Leadership
 	// Stored returns what the status of a custom resource says about its logs, and whether the custom resource exists.
 	Stored func(ctx context.Context, a store.Attempt) (*lifecycle.Logs, bool)
 	// Wake requests a pass over a custom resource, because Result or Hold have another answer for it.
@@ -95,9 +99,10 @@ type id struct {
 // attempt is what the Keeper knows about an attempt.
 type attempt struct {
 	store.Attempt
-	open      int // tasks that are not finished
-	executors int // tasks of executors so far
-	omitted   int
+	open      int                        // tasks that are not finished
+	executors int                        // tasks of executors so far
+	omitted   int                        // executors whose logs are not kept because there are too many
+	forgotten bool                       // the custom resource does not exist any more
 	ended     bool                       // the driver's task is finished, or the custom resource does not exist any more
 	causes    map[string]lifecycle.Cause // why logs are not kept, by their description
 	reported  bool
@@ -127,12 +132,14 @@ type task struct {
 	breaks int // streams that ended early
 	// counted is set when the metrics count the log as not kept in time.
 	counted bool
+	// omits is set if the task is not a log, but the number of omitted executors, which is to be written to the index.
+	omits bool
 	// problem is why the last try failed; nil before the first try.
 	problem *problem
 	// uploaded is what was streamed of the log; nil if nothing was, or if that is not known yet.
 	uploaded *stream.Log
 	loaded   bool // it is known
-	// cancel ends the wait for a stream; nil while no stream is being opened.
+	// cancel ends the last stream; nil before the first one.
 	cancel context.CancelFunc
 }
 
@@ -307,9 +314,11 @@ func (k *Keeper) add(t *task, pod *corev1.Pod) bool {
 	if !identity.IsDriver(pod) {
 		t.executor = executorOf(pod)
 		if t.attempt.executors++; t.attempt.executors > t.place.entry.MaxExecutors {
-			if t.attempt.omitted++; !t.gone {
+			if !t.gone {
 				k.finished[pod.UID] = true
 			}
+
+			k.omit(t)
 			return false
 		}
 	}
@@ -327,6 +336,10 @@ func (k *Keeper) add(t *task, pod *corev1.Pod) bool {
 
 // update changes a task after an event of its pod.
 func (t *task) update(follow, gone bool) {
+	if gone && !t.gone && t.cancel != nil {
+		time.AfterFunc(t.place.entry.Wait.Duration, t.cancel) // a lost node sends nothing, and does not end the stream
+	}
+
 	t.gone = t.gone || gone
 	if !t.follow || follow {
 		return
@@ -345,6 +358,11 @@ func (k *Keeper) attemptOf(kind schema.GroupVersionKind, key types.NamespacedNam
 
 	a := k.attempts[at]
 	if a == nil {
+		// The earlier attempts are remembered only for the number of omitted executors.
+		maps.DeleteFunc(k.attempts, func(other id, a *attempt) bool {
+			return other.uid == at.uid && other.number < at.number && a.open == 0 && a.ended
+		})
+
 		a = &attempt{Attempt: of}
 		k.attempts[at] = a
 	}
@@ -472,5 +490,8 @@ func (k *Keeper) Forget(uid types.UID) {
 	defer k.mu.Unlock()
 
 	delete(k.results, uid)
-	maps.DeleteFunc(k.attempts, func(at id, a *attempt) bool { return at.uid == uid && a.open == 0 })
+	maps.DeleteFunc(k.attempts, func(at id, a *attempt) bool {
+		a.forgotten = a.forgotten || at.uid == uid
+		return at.uid == uid && a.open == 0
+	})
 }

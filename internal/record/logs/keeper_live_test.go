@@ -18,6 +18,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
+	"github.com/sparkoperator/spark-operator/internal/record/logs"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
@@ -327,6 +328,46 @@ func TestTwoAttempts(t *testing.T) {
 	k.waitText(app, 2, "", "two\n")
 	k.waitStatus("pi", 2, "")
 	k.waitText(app, 1, "", "one\n")
+}
+
+// TestNodeThatIsSilent checks drivers whose node does not answer, and whose pods Kubernetes removes after some time. The status
+// has the reason, and what the node sent before is kept.
+func TestNodeThatIsSilent(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct{ sent, reason, missing, partial string }{
+		"nothing was read": {"", logs.ReasonGone, "the pod was deleted before its log could be read", ""},
+		"a part was read":  {"first\n", logs.ReasonUnreadable, "", "only the first 6 bytes could be read: the pod is gone, and its node did not send the rest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := keep(t, directory(t), func(l *keptlogs.Entry) { l.Wait.Duration = time.Second })
+			k.RunWith(k.cfg, time.Now)
+			app := k.Application("pi")
+			driver := k.running(app, 1, "")
+			k.WaitState(app.Name, v1beta2.ApplicationStateRunning)
+
+			asked := make(chan struct{}, 100)
+			k.node.Serve(driver.Name, func(w http.ResponseWriter, r *http.Request) {
+				if test.sent != "" {
+					_, _ = io.WriteString(w, test.sent)
+					w.(http.Flusher).Flush()
+				}
+				asked <- struct{}{}
+
+				<-r.Context().Done()
+			})
+			k.Remove(driver) // by the control plane, because the node does not answer
+			<-asked
+			k.Stopped(driver)
+			k.waitStatus("pi", 1, test.reason)
+
+			text, file, err := k.text(app, 1, "")
+			if err != nil || text != test.sent || file.Missing != test.missing || file.Partial != test.partial {
+				t.Errorf("the log is %q, %+v, %v", text, file, err)
+			}
+		})
+	}
 }
 
 // TestForcedDeletion checks that a driver that vanishes with its log is a condition, an event, and an entry of the

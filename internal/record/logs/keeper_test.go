@@ -318,6 +318,27 @@ func TestStreamThatEndsEarly(t *testing.T) {
 	}
 }
 
+// TestPartOfEarlierProcess checks that a log of which an earlier process kept only a part is read again while its pod
+// exists. The streams of all logs break when an API server restarts, and the leader may change at the same moment.
+func TestPartOfEarlierProcess(t *testing.T) {
+	k := start(t, lines{"driver": text("first and last")}, nil)
+
+	files := map[string][]byte{store.DriverFile: []byte("first")}
+	index := store.Index{Attempt: at, Driver: &store.File{Name: store.DriverFile, Pod: "driver", PodUID: uidOf("driver"), Partial: "connection reset"}}
+
+	if err := k.places.all[0].store.Save(t.Context(), &index, files); err != nil {
+		t.Fatal(err)
+	}
+
+	k.Observe(kind, key, podOf("driver", "", corev1.PodFailed))
+	k.wait(t, "the log", k.idle)
+
+	got, err := k.places.all[0].store.Index(t.Context(), at)
+	if err != nil || got.Driver.Partial != "" || got.Driver.Kept != int64(len("first and last")) || k.Result(appUID).KeptAt.IsZero() {
+		t.Errorf("the index has %+v, %v, and the status %+v", got.Driver, err, k.Result(appUID))
+	}
+}
+
 // TestExecutorsWithoutNumber checks that executors whose label has no number have files of their own, and never the
 // driver's.
 func TestExecutorsWithoutNumber(t *testing.T) {

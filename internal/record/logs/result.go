@@ -38,7 +38,11 @@ func (k *Keeper) report(t *task, problem *lifecycle.Cause) {
 func (k *Keeper) drop(t *task) (held bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.dropLocked(t)
+}
 
+// dropLocked is drop for a caller that holds the lock.
+func (k *Keeper) dropLocked(t *task) (held bool) {
 	delete(k.tasks, t.uid)
 
 	if t.uploaded != nil {
@@ -52,8 +56,8 @@ func (k *Keeper) drop(t *task) (held bool) {
 	a := t.attempt
 	a.open--
 
-	a.ended = a.ended || t.executor == ""
-	if a.open == 0 && a.ended {
+	a.ended = a.ended || t.executor == "" && !t.omits
+	if a.open == 0 && (a.forgotten || a.ended && a.omitted == 0) {
 		delete(k.attempts, id{a.UID, a.Number})
 	}
 	return !t.held.IsZero() && !t.late

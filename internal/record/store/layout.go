@@ -102,9 +102,22 @@ type File struct {
 // Truncated reports whether a part of the log is missing in the middle.
 func (f *File) Truncated() bool { return f.Kept < f.Bytes }
 
-// Has reports whether the index has the log of a pod, or says why it is missing.
-func (x *Index) Has(pod types.UID) bool {
-	return x != nil && (x.Driver != nil && x.Driver.PodUID == pod || slices.ContainsFunc(x.Executors, func(f File) bool { return f.PodUID == pod }))
+// Of returns the entry of a pod, or nil. A nil index has no entries.
+func (x *Index) Of(pod types.UID) *File {
+	if x == nil {
+		return nil
+	}
+
+	if x.Driver != nil && x.Driver.PodUID == pod {
+		return x.Driver
+	}
+
+	for i := range x.Executors {
+		if x.Executors[i].PodUID == pod {
+			return &x.Executors[i]
+		}
+	}
+	return nil
 }
 
 // Set puts a log into the index. It replaces an earlier entry of the same pod.
