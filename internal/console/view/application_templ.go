@@ -934,7 +934,7 @@ func Logs(p model.Page, o model.Object, l model.Logs) templ.Component {
 							var templ_7745c5c3_Var44 string
 							templ_7745c5c3_Var44, templ_7745c5c3_Err = templruntime.NewAttributeExpression("Log of " + s.Title).Resolve(ctx)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 159, Col: 154}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 159, Col: 170}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var44)
 							if templ_7745c5c3_Err != nil {
