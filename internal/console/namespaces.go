@@ -91,8 +91,8 @@ type found[T any] struct {
 	problem string
 }
 
-// read reads the objects of a resource in the given namespaces as the user: with one request if the user may list them in
-// all namespaces, else with one a namespace. A kind that the cluster does not have has no objects.
+// read reads the objects of a resource in the given namespaces as the user: with one request if the user may list them
+// in all namespaces, else with one a namespace. A kind that the cluster does not have has no objects.
 func read[T any](ctx context.Context, c *kube.Client, version, resource string, namespaces []string) found[T] {
 	out := found[T]{of: map[string][]T{}}
 	if len(namespaces) == 0 {

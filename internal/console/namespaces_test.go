@@ -63,7 +63,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestInstallation checks that the page of the installation has the findings of sparkctl doctor, with the user's rights.
+// TestInstallation checks that the page of the installation has the findings of sparkctl doctor, with the user's
+// rights.
 func TestInstallation(t *testing.T) {
 	t.Parallel()
 

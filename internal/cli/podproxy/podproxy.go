@@ -38,7 +38,7 @@ func Path(pod *corev1.Pod, port int) string {
 // Do sends a request without a body to a port of a pod through the API server, with the rights of the user.
 // The target has the path and the query. The caller bounds and closes the body of the answer.
 //
-// It follows no redirect. What runs in the pod would choose the target, and the request has the user's credentials.
+// It follows no redirect. The program in the pod would choose the target, and the request has the user's credentials.
 func Do(ctx context.Context, c *kube.Client, method string, pod *corev1.Pod, port int, target *url.URL, header http.Header) (*http.Response, error) {
 	below := path.Clean("/" + target.Path) // no path leads out of the pod
 	if strings.HasSuffix(target.Path, "/") && below != "/" {

@@ -65,8 +65,8 @@ func differ(path string, before, after any, found *[]Difference) {
 	}
 }
 
-// childPath returns the path of a field, made from the path of the enclosing object and the name of the field. A name that
-// contains dots or slashes is a key of a map, so it is written in brackets.
+// childPath returns the path of a field, made from the path of the enclosing object and the name of the field. A name
+// that contains dots or slashes is a key of a map, so it is written in brackets.
 func childPath(path, key string) string {
 	switch {
 	case path == "":

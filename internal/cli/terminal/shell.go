@@ -26,8 +26,8 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Words splits a command into words, as a shell does. It refuses everything else that a shell would do with the text: the
-// error names the character, and what to write instead.
+// Words splits a command into words, as a shell does. It refuses everything else that a shell would do with the text:
+// the error names the character, and what to write instead.
 func Words(command string) (words []string, err error) {
 	var word strings.Builder
 

@@ -255,7 +255,8 @@ func dryRun(ctx context.Context, c *kube.Client, checks *model.Checks, objects [
 	}
 
 	for _, text := range heard.texts {
-		known := func(f preview.Finding) bool { return strings.Contains(text, f.Message) } // the webhook has the findings of lint
+		// The webhook has the findings of lint.
+		known := func(f preview.Finding) bool { return strings.Contains(text, f.Message) }
 		if !slices.ContainsFunc(checks.Findings, known) {
 			add(checks, preview.Warning, ruleCluster, text)
 		}

@@ -174,7 +174,7 @@ func (p *pages) stream(w http.ResponseWriter, r *web.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 
-	// The page has only what the browser shows. What is read ahead is bounded by the channel, and the log waits.
+	// The page has only what the browser shows. The channel bounds how much is read ahead, and the log waits.
 	lines, ended := make(chan string, 64), make(chan error, 1)
 	go func() {
 		ended <- read(ctx, &sieve{ctx: ctx, out: lines, text: strings.ToLower(r.FormValue("q"))})

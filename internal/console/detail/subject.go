@@ -24,7 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
-// patience is the time in which a page is read. What takes longer is left out with a note.
+// patience is the time in which a page is read. Parts that take longer are left out with a note.
 const patience = 20 * time.Second
 
 // subject is an object, with what a page reads about it.

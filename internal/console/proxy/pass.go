@@ -162,7 +162,7 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, t *ticket, rest str
 		return nil
 	}
 
-	// The status is sent. What is too large or does not end can only be cut, so that the browser sees it is not whole.
+	// The status is sent. A body that is too large or does not end can only be cut, so that the browser sees that.
 	if n, err := io.Copy(w, io.LimitReader(answer.Body, p.limits.Body+1)); err != nil || n > p.limits.Body {
 		panic(http.ErrAbortHandler)
 	}

@@ -173,5 +173,6 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, problem *web.Problem) {
 	request := &web.Request{Request: r, Now: p.site.Now(), Title: problem.Title}
 	data := model.Problem{Status: problem.Status, Title: problem.Title, Why: problem.Why, Do: problem.Do}
-	_ = p.site.Write(w, request, problem.Status, view.ProblemPage(p.site.Frame(request, ""), data)) // fails only if the browser has gone
+	// The answer fails only if the browser has gone.
+	_ = p.site.Write(w, request, problem.Status, view.ProblemPage(p.site.Frame(request, ""), data))
 }

@@ -26,7 +26,7 @@ import (
 
 // User is a person whose rights the requests to Kubernetes have.
 type User struct {
-	// Name is the name by which the API server knows the user.
+	// Name is the name of the user in the API server.
 	Name string
 	// Key identifies the credentials. Users with equal keys have equal rights.
 	Key    string
@@ -77,7 +77,7 @@ func keyOfToken(token string) string {
 	return "token:" + hex.EncodeToString(sum[:])
 }
 
-// nameOf returns the name by which the API server knows the user of a client.
+// nameOf returns the name that the API server has for the user of a client.
 func nameOf(ctx context.Context, c *kube.Client) (string, error) {
 	client, err := typedauthenticationv1.NewForConfig(c.Config())
 	if err != nil {

@@ -31,13 +31,13 @@ type Settings struct {
 	HeapReserveMiB int
 }
 
-// Set applies Default where the environment has no variable: GOMAXPROCS, GOGC, ReserveVariable. An empty variable counts
-// as none. Set returns what is in effect. It must be called at most once, and before other work: only memory that is new
-// from the kernel stays untouched.
+// Set applies Default where the environment has no variable: GOMAXPROCS, GOGC, ReserveVariable. An empty variable
+// counts as none. Set returns what is in effect. It must be called at most once, and before other work: only memory
+// that is new from the kernel stays untouched.
 //
 // The reserve is memory in the heap that the process never uses. The garbage collector counts it as live, but it takes
-// no resident memory. Between two collections the heap then grows by GOGC percent of what is live and of the reserve. Go
-// has no variable for such a minimum. Set raises a memory limit (GOMEMLIMIT) by the size of the reserve.
+// no resident memory. Between two collections the heap then grows by GOGC percent of what is live and of the reserve.
+// Go has no variable for such a minimum. Set raises a memory limit (GOMEMLIMIT) by the size of the reserve.
 func Set() (Settings, error) {
 	mib, err := reserveSize(os.Getenv(ReserveVariable))
 	if err != nil {

@@ -46,9 +46,9 @@ type Logs struct {
 	queues map[string]func(types.NamespacedName) // by kind and API version
 }
 
-// New adds a keeper of logs to the manager. It returns nil if the configuration keeps no logs. The argument lead has the
-// terms in which this replica leads, and is nil without leader election. The argument labels returns the labels of a
-// namespace.
+// New adds a keeper of logs to the manager. It returns nil if the configuration keeps no logs. The argument lead has
+// the terms in which this replica leads, and is nil without leader election. The argument labels returns the labels of
+// a namespace.
 func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, lead *fence.Leadership, recorder *telemetry.Recorder, metrics *telemetry.Metrics, labels func(string) map[string]string) (*Logs, error) {
 	if len(entries) == 0 {
 		return nil, nil

@@ -179,8 +179,8 @@ func (c *Capture) keep(next chunk, inHead bool) {
 	}
 }
 
-// Skip counts bytes of the log that come next and are not there. What was kept of the tail before them is dropped, so
-// that the only gap is the one that the mark describes.
+// Skip counts bytes of the log that come next and are not there. The kept part of the tail before them is dropped,
+// so that the mark describes the only gap.
 func (c *Capture) Skip(raw int64) {
 	for raw > 0 && len(c.last) > 0 {
 		c.dropOldest()

@@ -330,8 +330,8 @@ func TestTwoAttempts(t *testing.T) {
 	k.waitText(app, 1, "", "one\n")
 }
 
-// TestNodeThatIsSilent checks drivers whose node does not answer, and whose pods Kubernetes removes after some time. The status
-// has the reason, and what the node sent before is kept.
+// TestNodeThatIsSilent checks drivers whose node does not answer, and whose pods Kubernetes removes after some time.
+// The status has the reason, and what the node sent before is kept.
 func TestNodeThatIsSilent(t *testing.T) {
 	t.Parallel()
 

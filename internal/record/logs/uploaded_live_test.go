@@ -104,8 +104,8 @@ func (k *keeping) waitUploaded(app *v1beta2.SparkApplication, number, bytes int)
 }
 
 // TestLostNode checks that the log of a driver whose node is lost is kept up to the last upload, that the status names
-// the place while the driver runs, and that the condition then says up to when the log is complete. The uploads cause no
-// write of the status.
+// the place while the driver runs, and that the condition then says up to when the log is complete. The uploads cause
+// no write of the status.
 func TestLostNode(t *testing.T) {
 	t.Parallel()
 	k := keep(t, directory(t), streams)
@@ -144,8 +144,8 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// TestCrashesWhileStreaming plays a life in which the operator dies before or after each of its writes, while the log is
-// uploaded and the node rotates it. The kept log has each line once.
+// TestCrashesWhileStreaming plays a life in which the operator dies before or after each of its writes, while the log
+// is uploaded and the node rotates it. The kept log has each line once.
 func TestCrashesWhileStreaming(t *testing.T) {
 	crashrig.ForCrashPoints(t, 20, 5, func(t *testing.T, crash *crashrig.Crashing) bool {
 		t.Helper()

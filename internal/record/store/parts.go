@@ -76,7 +76,8 @@ func (b *Bucket) SavePart(ctx context.Context, a Attempt, p Part, text []byte) e
 // allocate 800 kB for each.
 const (
 	partHeader = "\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff"
-	partEnd    = "\x00" + "\x03\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" // the end of the comment, an empty block, its checksum and size
+	// The end of the comment, an empty block, its checksum and its size.
+	partEnd = "\x00" + "\x03\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 )
 
 // Parts returns the offsets of all parts of an attempt, in ascending order.

@@ -76,8 +76,8 @@ func TestConsoleHasNoRights(t *testing.T) {
 	}
 }
 
-// TestConsoleIsReachable checks that the Service, the Ingress and the NetworkPolicy lead to the console's port, and that
-// the console accepts the names of the Ingress and of the route.
+// TestConsoleIsReachable checks that the Service, the Ingress and the NetworkPolicy lead to the console's port, and
+// that the console accepts the names of the Ingress and of the route.
 func TestConsoleIsReachable(t *testing.T) {
 	r := mustRender(t, install{values: `spark: {jobNamespaces: [team-a]}
 console:
