@@ -115,7 +115,7 @@ func (c *console) events(w http.ResponseWriter, r *web.Request) error {
 		if now.Sub(sent) >= heartbeat-time.Second || !same(window, last) {
 			last, sent = window, now
 			if err := send(ctx, w, "window", view.Window(window, now)); err != nil {
-				return nil //nolint:nilerr // the browser has gone
+				return nil // the browser has gone
 			}
 		}
 

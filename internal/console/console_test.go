@@ -87,6 +87,7 @@ func TestOtherSites(t *testing.T) {
 	var host string
 
 	s := serve(t, alone(t, kit.Rest(t)), func(o *console.Options) { o.Hosts = []string{"placeholder"} })
+
 	host = strings.TrimPrefix(s.URL, "http://")
 	if got := s.browser().get("/sign-in"); got.status != http.StatusMisdirectedRequest {
 		t.Errorf("a request for the unknown host %s: %d", host, got.status)
@@ -261,6 +262,7 @@ func TestRevokedToken(t *testing.T) {
 	token := account(w, "viewer", w.Namespace)
 	s := serve(t, team(t), func(o *console.Options) { o.Namespaces = []string{w.Namespace} })
 	b := s.user(token)
+
 	w.Application("app")
 	b.waitFor("/", ">app<")
 
@@ -319,6 +321,7 @@ func TestNamespaceDisappears(t *testing.T) {
 	b.waitFor("/", ">gone<")
 
 	events := b.events("")
+
 	w.Remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
 	await(t, events, "the loss of the namespace", func(e event) bool { return strings.Contains(e.data, ">stays<") && !strings.Contains(e.data, ">gone<") })
 

@@ -124,6 +124,7 @@ func start(t *testing.T, program string) *process {
 
 	rc := kit.Rest(t)
 	dir := t.TempDir()
+
 	files := map[string][]byte{"ca.crt": rc.CAData, "console.yaml": fmt.Appendf(nil, "listen: 127.0.0.1:18099\nserver: %s\ncaFile: %s/ca.crt\n", rc.Host, dir)}
 	if len(rc.CAData) == 0 {
 		files["ca.crt"], _ = os.ReadFile(rc.CAFile)
@@ -136,6 +137,7 @@ func start(t *testing.T, program string) *process {
 	}
 
 	p := &process{t: t, cmd: exec.Command(program, "console", "--config", filepath.Join(dir, "console.yaml")), base: "http://127.0.0.1:18099"}
+
 	p.cmd.Env = append(os.Environ(), "GOMEMLIMIT=90MiB")
 	p.cmd.Stderr = os.Stderr
 
@@ -213,7 +215,7 @@ func (p *process) open(ctx context.Context, cookie string, all *pages) {
 
 	r.Header.Set("Cookie", cookie)
 
-	response, err := http.DefaultTransport.(*http.Transport).Clone().RoundTrip(r)
+	response, err := http.DefaultTransport.(*http.Transport).Clone().RoundTrip(r) //nolint:bodyclose // the reader of the stream closes it
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -315,15 +317,20 @@ func measure(t *testing.T, w *scene.World, program, token string, size int) {
 
 	open(1)
 	time.Sleep(5 * time.Second) // a measurement, not a condition
+
 	watches1, total1 := requests(t)
+
 	open(browsers - 1)
 	time.Sleep(5 * time.Second)
+
 	_, total50 := requests(t)
 
 	times := changes(t, w, all, size)
 	watches50, _ := requests(t) // after the changes have arrived, all watches are open
 	after, peak := p.memory()
+
 	slices.Sort(times)
+
 	at := func(part float64) time.Duration {
 		return times[int(part*float64(len(times)-1))].Round(time.Millisecond)
 	}

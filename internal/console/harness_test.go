@@ -54,6 +54,7 @@ func (c *clock) now() time.Time {
 func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	c.at = c.at.Add(d)
 }
 
@@ -265,6 +266,7 @@ func (b *browser) events(query string) <-chan event {
 			case lines.Text() == "" && next.name != "":
 				next.at = time.Now()
 				out <- next
+
 				next = event{}
 			}
 		}

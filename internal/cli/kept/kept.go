@@ -78,7 +78,11 @@ func (r *Reader) Print(ctx context.Context, o kube.LogOptions, printed map[strin
 	if index == nil {
 		return false, r.whyNot(ctx, logs, attempt)
 	}
+	return r.listed(ctx, logs, index, o, printed, out)
+}
 
+// listed prints the logs of an index that the options select.
+func (r *Reader) listed(ctx context.Context, logs store.Logs, index *store.Index, o kube.LogOptions, printed map[string]bool, out io.Writer) (bool, error) {
 	if o.Since > 0 {
 		r.note("a kept log has no times of its lines, so --since does not apply")
 	}

@@ -230,6 +230,7 @@ type warnings struct {
 func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	w.texts = append(w.texts, text)
 }
 

@@ -78,7 +78,7 @@ var actions = []*action{
 func isSchedule(object client.Object) bool { return kinds.Of(object) == kinds.Schedule }
 
 func suspended(object client.Object) bool {
-	suspend, _ := reflect.ValueOf(manifest.SpecOf(object)).Elem().FieldByName("Suspend").Interface().(*bool)
+	suspend, _ := reflect.TypeAssert[*bool](reflect.ValueOf(manifest.SpecOf(object)).Elem().FieldByName("Suspend"))
 	return suspend != nil && *suspend
 }
 

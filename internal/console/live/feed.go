@@ -246,6 +246,7 @@ func (f *feed) follow(ctx context.Context, user *session.User) (reached bool, _ 
 
 	for ctx.Err() == nil && f.holder(user) == user {
 		started := time.Now()
+
 		if version, err = f.watch(ctx, user, version); err != nil {
 			return true, err
 		}

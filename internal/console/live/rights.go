@@ -141,6 +141,7 @@ func (r rights) ask(ctx context.Context, q question, fetch func(context.Context,
 	if a.err != nil {
 		a.until = time.Now().Add(errorLifetime)
 	}
+
 	close(a.ready)
 	return a
 }

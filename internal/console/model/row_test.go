@@ -83,6 +83,7 @@ func TestRowOfEachState(t *testing.T) {
 	}
 
 	slices.Sort(seen)
+
 	if kindsSeen := slices.Compact(seen); len(kindsSeen) != len(kinds.All) {
 		t.Errorf("only these kinds were tested: %v", kindsSeen)
 	}

@@ -96,17 +96,12 @@ func (h *Hours) Add(r *Row, now time.Time) {
 		return
 	}
 
-	pendingUntil, runningUntil := r.Started, r.Ended
+	pendingUntil := r.Started
 	if pendingUntil.IsZero() {
 		pendingUntil = now
 	}
 
-	if runningUntil.IsZero() {
-		runningUntil = now
-		if r.Suspended || r.Result == kube.Succeeded || r.Result == kube.Failed {
-			runningUntil = r.Started // when it ended is unknown
-		}
-	}
+	runningUntil := r.runningUntil(now)
 
 	waited := r.Result == kube.Pending && r.Started.IsZero() || r.Started.After(r.Created)
 	for i := range h {
@@ -125,6 +120,17 @@ func (h *Hours) Add(r *Row, now time.Time) {
 			h[i].Failed++
 		}
 	}
+}
+
+// runningUntil returns when an object ended that has started, or the given time if it still runs.
+func (r *Row) runningUntil(now time.Time) time.Time {
+	switch {
+	case !r.Ended.IsZero():
+		return r.Ended
+	case r.Suspended || r.Result == kube.Succeeded || r.Result == kube.Failed:
+		return r.Started // when it ended is unknown
+	}
+	return now
 }
 
 // ObjectPath returns the path of the page of an object. The kind is the resource with its group.

@@ -70,6 +70,7 @@ func Assets() http.Handler {
 			body := a.plain
 			if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 				header.Set("Content-Encoding", "gzip")
+
 				body = a.small
 			}
 

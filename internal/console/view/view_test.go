@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -139,7 +140,7 @@ func elements(t *testing.T, text string, visit func(t *testing.T, token html.Tok
 	for z := html.NewTokenizer(strings.NewReader(text)); ; {
 		switch z.Next() {
 		case html.ErrorToken:
-			if z.Err() != io.EOF {
+			if !errors.Is(z.Err(), io.EOF) {
 				t.Error(z.Err())
 			}
 			return
@@ -248,8 +249,8 @@ func TestAssets(t *testing.T) {
 			return response, body
 		}
 
-		_, plain := get("identity")
-		response, small := get("gzip, br")
+		_, plain := get("identity")        //nolint:bodyclose // get has read it
+		response, small := get("gzip, br") //nolint:bodyclose // get has read it
 		total += len(small)
 
 		r, err := gzip.NewReader(strings.NewReader(string(small)))

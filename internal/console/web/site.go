@@ -295,6 +295,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, c templ
 	defer end()
 
 	w.WriteHeader(status)
+
 	_ = c.Render(r.Context(), out) // fails only if the client has gone
 	return nil
 }
@@ -307,7 +308,7 @@ func (s *Site) writeJSON(w http.ResponseWriter, r *http.Request, status int, val
 	defer end()
 
 	w.WriteHeader(status)
-	_ = json.NewEncoder(out).Encode(value) // fails only if the client has gone
+	_ = json.NewEncoder(out).Encode(value) //nolint:errchkjson // fails only if the client has gone
 }
 
 // Write renders a component as the answer to a request of Handle.

@@ -70,6 +70,7 @@ func (l *Lock) write(record resourcelock.LeaderElectionRecord, send func() error
 		if l.BeforeRelease != nil {
 			l.BeforeRelease()
 		}
+
 		l.released.Store(true)
 
 		l.Lead.End()

@@ -22,6 +22,7 @@ func (m managerLog) Error(err error, message string, values ...any) {
 	if ended && (m.lock.released.Load() || m.lock.Lead.TermNumber() == 0) {
 		return
 	}
+
 	m.LogSink.Error(err, message, values...)
 }
 

@@ -53,6 +53,7 @@ func Set() (Settings, error) {
 		// Go has read the variable. The only way to learn its value is to set another one.
 		percent = debug.SetGCPercent(percent)
 	}
+
 	debug.SetGCPercent(percent)
 
 	reserve = make([]byte, mib<<20)

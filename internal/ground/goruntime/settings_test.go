@@ -61,6 +61,7 @@ func TestSet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -69,6 +70,7 @@ func TestSet(t *testing.T) {
 			if diff := cmp.Diff(test.want, effective); diff != "" {
 				t.Error("in effect:", diff)
 			}
+
 			if got := debug.SetMemoryLimit(-1); got != test.wantLimit {
 				t.Errorf("a limit of %d bytes becomes %d, want %d", test.limit, got, test.wantLimit)
 			}

@@ -75,6 +75,7 @@ func TestLeaderChangesWhileLogIsKept(t *testing.T) {
 			<-reading
 
 			resume := change(leader)
+
 			<-next.op.Elected()
 			waitKept(t, f, root, "first\nlast\n")
 
@@ -129,9 +130,10 @@ func waitKept(t *testing.T, f *fleet, root, want string) {
 			return err
 		}
 
-		if text, err := io.ReadAll(plain); err != nil || string(text) != want {
-			return fmt.Errorf("the log is %q, %v", text, err)
+		text, err := io.ReadAll(plain)
+		if err == nil && string(text) != want {
+			err = fmt.Errorf("the log is %q", text)
 		}
-		return nil
+		return err
 	})
 }

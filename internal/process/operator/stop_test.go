@@ -52,6 +52,7 @@ func TestStopLogsNoError(t *testing.T) {
 			6*time.Second, 4*time.Second, 500*time.Millisecond
 
 		out := &lockedBuffer{}
+
 		log, err := telemetry.NewLogger(out, "info", "json")
 		if err != nil {
 			t.Fatal(err)
@@ -69,6 +70,7 @@ func TestStopLogsNoError(t *testing.T) {
 
 	start := func(op *operator.Operator) (stop func() error) {
 		ctx, cancel := context.WithCancel(t.Context())
+
 		over := make(chan error, 1)
 		go func() { over <- op.Start(ctx) }()
 		return func() error { cancel(); return <-over }
@@ -89,6 +91,7 @@ func TestStopLogsNoError(t *testing.T) {
 		if err := stopped.stop(); err != nil {
 			t.Errorf("%s: %v", stopped.name, err)
 		}
+
 		if lines := stopped.log.errorLines(); len(lines) > 0 {
 			t.Errorf("%s: %s", stopped.name, lines)
 		}

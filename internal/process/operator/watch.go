@@ -123,6 +123,7 @@ func (op *Operator) reconciler(kind contract.Kind, gvk schema.GroupVersionKind, 
 	}
 
 	logged := gvk // the kind whose pods have logs
+
 	needed := append(op.requiredKinds(), gvk.GroupKind())
 	if kind, hasRuns := kind.(runs.Kind); hasRuns {
 		run, err := apiutil.GVKForObject(kind.NewRun(), op.GetScheme())

@@ -222,7 +222,7 @@ func (k *Keeper) miss(ctx context.Context, t *task, reason, message string) time
 // read reads the log of a task. It returns the log, and the error with which the stream ended. If there is no log, it
 // returns the time until the next try.
 //
-//nolint:revive // the error is a part of the result
+//nolint:revive,staticcheck // the error is a part of the result
 func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.Capture, broken error, again time.Duration) {
 	timeout := readTimeout
 	if follow {

@@ -257,9 +257,19 @@ func (k *Keeper) Gone(kind schema.GroupVersionKind, key types.NamespacedName, po
 	k.observe(kind, key, pod, true, true)
 }
 
+// ours reports whether a pod is a driver or an executor of a custom resource.
+func ours(pod *corev1.Pod) bool {
+	return pod.Labels[identity.AppUIDLabel] != "" && (pod.Labels[identity.RoleLabel] == identity.RoleExecutor || identity.IsDriver(pod))
+}
+
+// toUpload reports whether the uploads of a driver's log are wanted and have not begun.
+func (k *Keeper) toUpload(pod *corev1.Pod, p *place) bool {
+	return p.entry.StreamInterval.Duration > 0 && identity.IsDriver(pod) && !k.stream.Streams(pod.UID)
+}
+
 // observe makes a task of a pod whose log is wanted, and returns it.
 func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod, deleting, gone bool) *task {
-	if pod.Labels[identity.AppUIDLabel] == "" || pod.Labels[identity.RoleLabel] != identity.RoleExecutor && !identity.IsDriver(pod) {
+	if !ours(pod) {
 		return nil
 	}
 
@@ -274,7 +284,7 @@ func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName,
 	wanted, follow := wants(p.entry, pod, deleting)
 
 	var begun *lifecycle.Logs
-	if !wanted && follow && p.entry.StreamInterval.Duration > 0 && identity.IsDriver(pod) && !k.stream.Streams(pod.UID) {
+	if !wanted && follow && k.toUpload(pod, p) {
 		begun = k.begun(kind, key, pod, p)
 	}
 

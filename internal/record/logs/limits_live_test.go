@@ -161,6 +161,7 @@ func TestThousandsOfFailedExecutors(t *testing.T) {
 		pods[i].Spec.NodeName = k.node.Name
 		k.node.Serve(pods[i].Name, func(w http.ResponseWriter, _ *http.Request) {
 			read.Add(1)
+
 			_, _ = w.Write([]byte(log))
 		})
 	}

@@ -36,6 +36,7 @@ func (k *Keeper) countOmitted(ctx context.Context, t *task) time.Duration {
 	_, exists := k.Stored(ctx, a.Attempt)
 
 	k.mu.Lock()
+
 	a.forgotten = a.forgotten || !exists
 	if !exists && t.place.bucket == nil { // nobody would own the ConfigMap
 		k.dropLocked(t)

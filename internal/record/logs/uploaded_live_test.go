@@ -50,6 +50,7 @@ func (g *growing) write(lines ...string) {
 func (g *growing) rotate(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	g.lines, g.times = g.lines[n:], g.times[n:]
 }
 
@@ -74,6 +75,7 @@ func (g *growing) serve(w http.ResponseWriter, r *http.Request) {
 // streamed starts the driver of an application, whose log grows.
 func (k *keeping) streamed(app *v1beta2.SparkApplication, number int) (*corev1.Pod, *growing) {
 	k.T.Helper()
+
 	g := &growing{}
 	driver := k.running(app, number, "")
 	k.node.Serve(driver.Name, g.serve)
@@ -205,6 +207,7 @@ func TestScheduleHistoryWaitsForLog(t *testing.T) {
 		run = &list.Items[0]
 		return nil
 	})
+
 	driver := k.running(run, 1, "")
 	k.WaitState(run.Name, v1beta2.ApplicationStateRunning)
 	stop()

@@ -44,6 +44,7 @@ func (g *growing) write(text string) {
 func (g *growing) set(change func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	change()
 }
 

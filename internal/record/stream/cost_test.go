@@ -93,6 +93,7 @@ func serveAll() {
 
 	fmt.Println(api.URL, s3.URL)
 	fmt.Print(string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw})))
+
 	_ = os.Stdout.Close()
 
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark ends
@@ -103,6 +104,7 @@ func servers(b *testing.B) (*rest.Config, string) {
 	b.Helper()
 
 	cmd := exec.CommandContext(b.Context(), os.Args[0])
+
 	cmd.Env = append(os.Environ(), serve+"=1")
 
 	in, _ := cmd.StdinPipe()
@@ -167,6 +169,7 @@ func measure(b *testing.B, c *counted) {
 	took := time.Since(begin).Seconds()
 
 	var m runtime.MemStats
+
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(100*(cpu()-before).Seconds()/took, "%core")

@@ -88,6 +88,7 @@ func (l *lines) copy(log io.Reader, pass func(text []byte) error) error {
 		}
 
 		begins = whole || begins && len(piece) == 0
+
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return ignoreEnd(err)
 		}

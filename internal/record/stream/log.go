@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -198,7 +199,7 @@ func (u *upload) put() error {
 	}
 
 	at, total := u.lines.position(len(u.pending)), l.total+u.bytes
-	content := append(l.open[:len(l.open):len(l.open)], u.fresh...)
+	content := append(slices.Clip(l.open), u.fresh...)
 	part := store.Part{
 		Pod: l.Pod.Name, PodUID: l.UID, Offset: l.begin, Bytes: total - l.begin, Until: at, ReadAt: metav1.NewMicroTime(u.readAt), Gaps: gaps,
 	}

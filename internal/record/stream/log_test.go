@@ -264,6 +264,7 @@ func TestRequests(t *testing.T) {
 	b := directory(t)
 	n := &node{clock: start, uid: "u-1"}
 	l := logIn(b, 1<<20, nil)
+
 	n.write("first\n")
 
 	for range 3 {
@@ -290,6 +291,7 @@ func TestPodOfNextAttempt(t *testing.T) {
 		b := directory(t)
 		n := &node{clock: start, uid: "u-1"}
 		l := logIn(b, 1<<20, nil)
+
 		n.write(before)
 
 		if err := l.read(t.Context(), n); err != nil {
@@ -393,6 +395,7 @@ func TestLateWriteOfEarlierLeader(t *testing.T) {
 	b := directory(t)
 	n := &node{clock: start, uid: "u-1"}
 	earlier := logIn(b, 1<<20, nil)
+
 	n.write("one\n")
 
 	if err := earlier.read(t.Context(), n); err != nil {

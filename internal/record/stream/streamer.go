@@ -253,6 +253,7 @@ func (s *Streamer) succeeded(l *Log, begin time.Time) {
 	took, failed := begin.Sub(l.last), l.fails > 0
 
 	l.last, l.fails = begin, 0
+
 	s.metrics.LogStreamed(took.Seconds())
 
 	if took < 2*l.Interval || failed {

@@ -183,6 +183,11 @@ func (l *Entry) validateLimits(at *field.Path) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(at.Child("wait"), l.Wait.Duration.String(), "must be at most 1m, because the deletion of the pods waits so long"))
 	}
 
+	return append(errs, l.validateTimes(at)...)
+}
+
+// validateTimes validates the fields that need a store.
+func (l *Entry) validateTimes(at *field.Path) (errs field.ErrorList) {
 	switch interval := l.StreamInterval.Duration; {
 	case interval == 0:
 	case l.Store == "":

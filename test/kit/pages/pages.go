@@ -5,6 +5,7 @@ package pages
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -86,6 +87,7 @@ func Handler(all []Page) http.Handler {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush() // the browser may have gone
+
 		<-r.Context().Done()
 	})
 	mux.HandleFunc("/a/", func(w http.ResponseWriter, r *http.Request) {
@@ -120,12 +122,12 @@ func dialogPage(p model.Page) templ.Component {
 }
 
 func logs() model.Logs {
-	driver := ""
+	var lines strings.Builder
 	for i := range 60 {
-		driver += fmt.Sprintf("26/11/29 12:00:%02d INFO TaskSetManager: Finished task %d.0 in stage 3.0 (TID %d) in 412 ms on 10.1.2.3 (executor 2) (%d/200)\n", i, i, 600+i, i)
+		fmt.Fprintf(&lines, "26/11/29 12:00:%02d INFO TaskSetManager: Finished task %d.0 in stage 3.0 (TID %d) in 412 ms on 10.1.2.3 (executor 2) (%d/200)\n", i, i, 600+i, i)
 	}
 
-	driver += "26/11/29 12:01:00 WARN TaskSetManager: Lost task 61.0 in stage 3.0 (TID 661) (10.1.2.3 executor 2): FetchFailed <b>not bold</b>\n" +
+	driver := lines.String() + "26/11/29 12:01:00 WARN TaskSetManager: Lost task 61.0 in stage 3.0 (TID 661) (10.1.2.3 executor 2): FetchFailed <b>not bold</b>\n" +
 		"26/11/29 12:01:01 ERROR Executor: Exception in task 61.0 in stage 3.0\njava.io.IOException: No space left on device\n"
 	return model.Logs{Follow: true, Sources: []model.LogSource{
 		{Name: "driver", Title: "driver", Selected: true, Text: driver}, {Name: "1", Title: "executor 1", Selected: true, Text: driver[:2000] + "\n"},
