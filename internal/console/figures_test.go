@@ -215,7 +215,8 @@ func (p *process) open(ctx context.Context, cookie string, all *pages) {
 
 	r.Header.Set("Cookie", cookie)
 
-	response, err := http.DefaultTransport.(*http.Transport).Clone().RoundTrip(r) //nolint:bodyclose // the reader of the stream closes it
+	//nolint:bodyclose // the reader of the stream closes it
+	response, err := http.DefaultTransport.(*http.Transport).Clone().RoundTrip(r)
 	if err != nil {
 		p.t.Fatal(err)
 	}
