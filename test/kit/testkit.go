@@ -45,7 +45,7 @@ const (
 	definitionsTimeout = 2 * time.Minute
 	// waitTimeout limits Wait. It is far longer than any condition takes, so that a test fails only if the condition
 	// never becomes true.
-	waitTimeout = 60 * time.Second
+	waitTimeout = 2 * time.Minute
 	// Wait begins with short steps, so that quick conditions cost no time. Later it makes longer steps, because half of
 	// the API server's requests would otherwise be those of tests that wait.
 	firstStep, lastStep = 20 * time.Millisecond, 250 * time.Millisecond
