@@ -22,7 +22,7 @@ import (
 // groups are the headings of the help, and the verbs below each.
 var groups = []struct{ title, verbs string }{
 	{"Run", "submit create restart suspend resume scale trigger delete"},
-	{"Look", "list status explain events log wait top ui connect"},
+	{"Look", "list status explain events log wait top ui connect console"},
 	{"Compare", "usage runs advise"},
 	{"Check and convert manifests", "lint render diff convert"},
 	{"The installation and this program", "doctor version completion docs help"},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/spark/cmdline"
 )
 
@@ -52,8 +53,8 @@ func FromPasted(words []string) (Submission, error) {
 	deps := &app.Spec.Deps
 	for _, uri := range slices.Concat([]string{app.Spec.MainApplicationFile}, deps.Jars, deps.Files, deps.PyFiles, deps.Archives) {
 		if strings.HasPrefix(strings.ToLower(uri), "file:") {
-			return made, fmt.Errorf("%s is a file of your machine; submit the line with sparkctl submit, which sends the file, or name local:///PATH for a file of the image or a URL that the driver can read",
-				strings.TrimPrefix(uri, "file://"))
+			return made, fmt.Errorf("%s is a file of your machine; submit the line with %s, which sends the file, or name local:///PATH for a file of the image or a URL that the driver can read",
+				strings.TrimPrefix(uri, "file://"), terminal.Hint("submit"))
 		}
 	}
 	return made, nil
