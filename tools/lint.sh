@@ -31,7 +31,7 @@ if ((${#modules[@]} == 0)); then
 fi
 for module in "${modules[@]}"; do
 	# These modules only pin programs; they have no code.
-	case $module in tools/lint | tools/prose | tools/s3 | tools/gcs | tools/krew | tools/metrics) continue ;; esac
+	case $module in tools/ci | tools/lint | tools/prose | tools/s3 | tools/gcs | tools/krew | tools/metrics) continue ;; esac
 	echo "== $module" >&2
 	(cd "$root/$module" && "$binary" run --config "$root/.golangci.yml" ${options[@]+"${options[@]}"} ./...) || failed+=("$module")
 done
