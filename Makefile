@@ -59,10 +59,13 @@ dist: go ## sparkctl for every platform, the operator's image, bills of material
 bench: go ## measure everything in one run and write docs/performance.md; ARGS="-plan quick" or ARGS="-only lives" for less
 	cd bench && go run . -out runs -page -check $(ARGS)
 
+docs: ## the documentation site in dist/site; a broken link fails the build
+	tools/docs.sh
+
 figures: ## print the measured figures: sizes, start-up times, latency
 	tools/figures.sh
 
 go:
 	@tools/check-go.sh
 
-.PHONY: go help demo demo-down test soak e2e record unit lint generate verify build dist image bench figures
+.PHONY: go help demo demo-down test soak e2e record unit lint generate verify build dist image bench docs figures

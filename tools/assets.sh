@@ -4,6 +4,7 @@
 #
 #   tools/assets.sh          writes internal/console/view/assets/vendor
 #   tools/assets.sh axe      prints the path of axe-core, with which the tests check the pages for accessibility
+#   tools/assets.sh mermaid  prints the path of Mermaid, with which the documentation site draws its diagrams
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -22,6 +23,9 @@ fetch() {
 
 if [[ ${1:-} == axe ]]; then
 	fetch axe-core 4.14.1 e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745 axe.min.js
+	exit
+elif [[ ${1:-} == mermaid ]]; then
+	fetch mermaid 11.17.2 6ad2f42c3fc26bbf9e45cbb6d11898972573ea52b33a5f4ff51952899f950ffd dist/mermaid.min.js
 	exit
 fi
 

@@ -39,6 +39,7 @@ var parts = []part{
 	{name: "setup", about: "build the embedded Kubernetes and the images, unless they are cached", check: []string{"tools/setup.sh"}},
 	{name: "generated", about: "check that generated files match their sources", check: []string{"tools/verify-generated.sh"}},
 	{name: "lint", about: "run golangci-lint on every module and Vale on the prose", check: []string{"tools/lint.sh"}},
+	{name: "docs", about: "build the documentation site, which checks links", check: []string{"tools/docs.sh"}},
 	{name: "tools", about: "test this program, the generators and the prose rules", dir: "tools", args: []string{"./..."}},
 	{name: "main", about: "test the library and the operator with a real API server", dir: ".",
 		// Tests on an API server mostly wait, so more of them than the number of cores run at the same time. The
