@@ -7,19 +7,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/engine/kueue"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	queues "github.com/sparkoperator/spark-operator/test/kit/kueue"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
-	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
-// TestUnqueued checks what explain says about applications that name a queue of Kueue: one of them has a Workload, and
-// the other has none.
+// TestUnqueued checks what explain says about applications that name a queue of Kueue, with and without a
+// Workload.
 func TestUnqueued(t *testing.T) {
 	w := scene.New(t)
 	queues.Install(t)
@@ -29,19 +28,16 @@ func TestUnqueued(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	controller, pod := true, corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "spark", Image: "spark"}}}}
+	for name, want := range map[string]string{"queued": "", "unqueued": "SparkApplicationIntegration"} {
+		app := w.Application(name, func(app *v1beta2.SparkApplication) {
+			app.Labels = map[string]string{kueue.QueueLabel: "research"}
+		})
 
-	queued := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "queued", OwnerReferences: []metav1.OwnerReference{{
-		APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "queued", UID: "queued", Controller: &controller,
-	}}}, Spec: kueue.WorkloadSpec{QueueName: "research", PodSets: []kueue.PodSet{{Name: "driver", Count: 1, Template: pod}}}}
-	if err := kit.Client(t, kueue.AddToScheme).Create(t.Context(), queued); err != nil {
-		t.Fatal(err)
-	}
+		if name == "queued" {
+			createWorkload(t, app)
+		}
 
-	for uid, want := range map[string]string{"queued": "", "unqueued": "SparkApplicationIntegration"} {
-		app := sparkapp.Sample()
-		app.Namespace, app.Name, app.UID = w.Namespace, uid, types.UID(uid)
-		app.CreationTimestamp, app.Labels = metav1.NewTime(time.Now().Add(-time.Minute)), map[string]string{kueue.QueueLabel: "research"}
+		app.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
 
 		var said []string
 		for _, f := range doctor.Unqueued(t.Context(), c, app) {
@@ -49,7 +45,25 @@ func TestUnqueued(t *testing.T) {
 		}
 
 		if got := strings.Join(said, "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
-			t.Errorf("%s: %q", uid, got)
+			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// createWorkload creates the Workload of an application. The application must exist, because the garbage collector of
+// Kubernetes deletes what has an unknown owner.
+func createWorkload(t *testing.T, app *v1beta2.SparkApplication) {
+	t.Helper()
+
+	pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "spark", Image: "spark"}}}}
+	workload := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name, OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: app.Name, UID: app.UID, Controller: new(true),
+		}}},
+		Spec: kueue.WorkloadSpec{QueueName: "research", PodSets: []kueue.PodSet{{Name: "driver", Count: 1, Template: pod}}},
+	}
+
+	if err := kit.Client(t, kueue.AddToScheme).Create(t.Context(), workload); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -290,7 +290,7 @@ func TestBuckets(t *testing.T) {
 		}
 
 		want := map[string]int{"spark_application_submit_latency_seconds_histogram": test.submit,
-			"spark_application_start_latency_seconds_histogram": test.start}
+			"spark_application_start_latency_seconds_histogram": test.start, "sparkoperator_log_stream_interval_seconds": 10}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("buckets (-want +got):\n%s", diff)
 		}
