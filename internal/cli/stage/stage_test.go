@@ -20,6 +20,27 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
+// TestQuietCallsOverlap checks that the last call restores os.Stderr. The first version of Quiet restored what it had
+// found, so two calls that overlapped lost the error output of the process.
+func TestQuietCallsOverlap(t *testing.T) {
+	stderr := os.Stderr
+	first := Quiet()
+	second := Quiet()
+
+	first()
+	first() // has no effect
+
+	if os.Stderr == stderr {
+		t.Error("the end of the first call restored the output while the second call lasts")
+	}
+
+	second()
+
+	if os.Stderr != stderr {
+		t.Error("the output is lost")
+	}
+}
+
 // write writes files into a new directory and returns the directory.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()

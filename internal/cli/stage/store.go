@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -65,12 +66,41 @@ func openStore(ctx context.Context, store, readAs string, create bool) (*objectS
 // Quiet silences the clients of stores until the caller calls the result. The client of S3 logs its warnings, such as
 // one about the metadata of EC2, to the os.Stderr of this moment. They are no errors, and nothing else can turn them
 // off.
+//
+// Calls can overlap: the first one sets os.Stderr, and the last one restores it. A program that opens stores while
+// other goroutines run calls Quiet before it starts them, so that os.Stderr does not change while they may read it.
 func Quiet() func() {
-	stderr := os.Stderr
-	if quiet, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
-		os.Stderr = quiet
+	quiet.Lock()
+	defer quiet.Unlock()
+
+	if quiet.calls++; quiet.calls == 1 {
+		quiet.stderr = os.Stderr
+		if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+			os.Stderr = null
+		}
 	}
-	return func() { os.Stderr = stderr }
+	return sync.OnceFunc(restoreStderr)
+}
+
+// quiet has the os.Stderr from before the first call of Quiet that has not ended, and the number of these calls.
+var quiet struct {
+	sync.Mutex
+	calls  int
+	stderr *os.File
+}
+
+func restoreStderr() {
+	quiet.Lock()
+	defer quiet.Unlock()
+
+	if quiet.calls--; quiet.calls > 0 {
+		return
+	}
+
+	if null := os.Stderr; null != quiet.stderr {
+		os.Stderr = quiet.stderr
+		_ = null.Close() // nothing is written to it any more
+	}
 }
 
 var hints = Hints("--stage")

@@ -59,7 +59,17 @@ func add[T any](d *document, route Route) {
 		operation["parameters"] = parameters
 	}
 
-	d.Paths["/api/v1"+route.API] = map[string]anyMap{"get": operation}
+	d.describe(route.API, "get", operation)
+}
+
+// describe adds an operation to those of its path.
+func (d *document) describe(path, method string, operation anyMap) {
+	path = "/api/v1" + path
+	if d.Paths[path] == nil {
+		d.Paths[path] = map[string]anyMap{}
+	}
+
+	d.Paths[path][method] = operation
 }
 
 var (
