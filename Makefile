@@ -6,6 +6,8 @@ SHELL := /bin/bash
 export CGO_ENABLED ?= 0
 # The name that the operator's image gets; with the tag, what the chart looks for.
 IMAGE ?= docker.io/sparkoperator/spark-operator:dev
+# The name of the console's image, for which the chart looks beside the operator's image.
+CONSOLE_IMAGE ?= $(dir $(IMAGE))sparkctl:$(lastword $(subst :, ,$(notdir $(IMAGE))))
 # The version that the programs report; for make dist, the version of the release.
 VERSION ?= v0.0.0-g$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 MODULE = github.com/sparkoperator/spark-operator
@@ -49,11 +51,12 @@ build: ## bin/spark-operator, bin/sparkctl and bin/sparklocal
 	go build -trimpath -tags grpcnotrace,disable_grpc_modules -ldflags '-s -w -X $(MODULE)/internal/cli.Version=$(VERSION)' -o bin/sparkctl ./cmd/sparkctl
 	go build -C local -trimpath -o ../bin/sparklocal ./cmd/sparklocal
 
-image: build ## IMAGE=name:tag; write the operator's image as a tar, to load into or push to a cluster of your own
+image: build ## IMAGE=name:tag; write the images of the operator and of the console as tars, to load into or push to a cluster of your own
 	mkdir -p dist
 	bin/sparklocal image operator --tag $(IMAGE) --output dist/spark-operator.tar
+	bin/sparklocal image sparkctl --tag $(CONSOLE_IMAGE) --output dist/sparkctl.tar
 
-dist: go ## sparkctl for every platform, the operator's image, bills of materials, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 or ARGS=image for one
+dist: go ## sparkctl for every platform, the images of the operator and of the console, bills of materials, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 or ARGS=image for one
 	go run -C tools ./dist $(ARGS)
 
 bench: go ## measure everything in one run and write docs/performance.md; ARGS="-plan quick" or ARGS="-only lives" for less

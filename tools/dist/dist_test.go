@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/zip"
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,35 +176,41 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestImageSBOM builds the operator's image, and checks that its bill of materials lists the program, a module that the
+// TestImageSBOM builds the images, and checks that the bill of materials of each lists the program, a module that the
 // program contains, and every other file of the image.
 func TestImageSBOM(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the operator's image")
+		t.Skip("builds the images")
 	}
 
 	t.Setenv("VERSION", "v1.2.3-test")
 
 	out := t.TempDir()
-	if err := run(t.Context(), "../..", out, []string{operatorImage}, false); err != nil {
+	if err := run(t.Context(), "../..", out, []string{imageArgument}, false); err != nil {
 		t.Fatal(err)
 	}
 
-	names := componentNames(t, filepath.Join(out, imageTar+sbomSuffix))
+	for _, i := range images {
+		names := componentNames(t, filepath.Join(out, i.tar()+sbomSuffix))
 
-	files, err := imageFiles(filepath.Join(out, imageTar))
-	if err != nil || len(files) < 2 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
-
-	for _, file := range files {
-		if !slices.Contains(names, "/"+file.name) {
-			t.Errorf("the bill of materials lacks the file /%s", file.name)
+		files, err := imageFiles(filepath.Join(out, i.tar()))
+		if err != nil || len(files) < 2 {
+			t.Fatalf("%d files: %v", len(files), err)
 		}
-	}
 
-	if !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
-		t.Errorf("the bill of materials lacks modules: %v", names)
+		for _, file := range files {
+			if !slices.Contains(names, "/"+file.name) {
+				t.Errorf("the bill of materials of %s lacks the file /%s", i.program, file.name)
+			}
+
+			if file.name == "usr/bin/"+i.program && !bytes.Contains(file.content, []byte("v1.2.3-test")) {
+				t.Errorf("the program of %s does not have the version of the release", i.program)
+			}
+		}
+
+		if !slices.Contains(names, "/usr/bin/"+i.program) || !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
+			t.Errorf("the bill of materials of %s lacks the program or modules: %v", i.program, names)
+		}
 	}
 
 	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")

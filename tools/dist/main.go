@@ -1,10 +1,10 @@
-// Command dist builds sparkctl for every platform and the operator's image for this machine's processor. It writes the
-// archives, a bill of materials of each binary and of the image, their checksums and the manifest for krew into a
-// directory:
+// Command dist builds sparkctl for every platform, and for this machine's processor the images of the operator and of
+// sparkctl, which serves the web console. It writes the archives, a bill of materials of each binary and of each image,
+// their checksums and the manifest for krew into a directory:
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
 //
-// A platform has the form linux/amd64; "image" stands for the operator's image. If no platform is named, dist builds
+// A platform has the form linux/amd64; "image" stands for the images. If no platform is named, dist builds
 // everything. With -check, dist builds everything a second time from a copy of the sources in another directory, and
 // compares the checksums.
 //
@@ -39,13 +39,20 @@ var platforms = []platform{
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// operatorImage is the argument that stands for the operator's image. imageTar is the file with the image, and
-// imageName is the name that the chart looks for.
-const (
-	operatorImage = "image"
-	imageTar      = "spark-operator.tar"
-	imageName     = "docker.io/sparkoperator/spark-operator"
-)
+// imageArgument is the argument that stands for the images.
+const imageArgument = "image"
+
+// image is a container image: the subcommand of sparklocal image that builds it, and the program that it runs.
+type image struct{ command, program string }
+
+// images are the images of a release.
+var images = []image{{"operator", "spark-operator"}, {"sparkctl", "sparkctl"}}
+
+// tar returns the file name of the image.
+func (i image) tar() string { return i.program + ".tar" }
+
+// name returns the name of the image without the tag, which the chart looks for.
+func (i image) name() string { return "docker.io/sparkoperator/" + i.program }
 
 // release contains the inputs of the build. Together with the sources and the version of Go, it determines each byte of
 // the archives.
@@ -80,17 +87,17 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 		return err
 	}
 
-	chosen, err := choose(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == operatorImage }))
+	chosen, err := choose(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == imageArgument }))
 	if err != nil {
 		return err
 	}
 
-	withImage := len(names) == 0 || slices.Contains(names, operatorImage)
-	if len(names) == 1 && withImage {
+	withImages := len(names) == 0 || slices.Contains(names, imageArgument)
+	if len(names) == 1 && withImages {
 		chosen = nil
 	}
 
-	sums, err := r.write(ctx, root, out, chosen, withImage)
+	sums, err := r.write(ctx, root, out, chosen, withImages)
 	if err != nil || !check {
 		return err
 	}
@@ -105,7 +112,7 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 		return err
 	}
 
-	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen, withImage)
+	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen, withImages)
 	if err != nil {
 		return err
 	}
@@ -171,9 +178,9 @@ func choose(names []string) ([]platform, error) {
 	return chosen, nil
 }
 
-// write builds the platforms and, if withImage is true, the operator's image from the sources in root. It writes
+// write builds the platforms and, if withImages is true, the images from the sources in root. It writes
 // everything into the directory out, and returns the checksums.
-func (r *release) write(ctx context.Context, root, out string, chosen []platform, withImage bool) (string, error) {
+func (r *release) write(ctx context.Context, root, out string, chosen []platform, withImages bool) (string, error) {
 	stage, err := os.MkdirTemp("", "sparkctl")
 	if err != nil {
 		return "", err
@@ -193,9 +200,11 @@ func (r *release) write(ctx context.Context, root, out string, chosen []platform
 		}
 	}
 
-	if withImage {
-		if boms[imageTar+sbomSuffix], err = r.image(ctx, root, out); err != nil {
-			return "", err
+	if withImages {
+		for _, i := range images {
+			if boms[i.tar()+sbomSuffix], err = r.image(ctx, root, out, i); err != nil {
+				return "", err
+			}
 		}
 	}
 	return r.pack(binaries, boms, filepath.Join(root, "LICENSE"), out)

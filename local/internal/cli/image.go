@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ func NewImageCommand() *cobra.Command {
 		Long: `image builds a container image as a tar in the format of docker save and prints the tar's path. sparklocal load imports the tar into a cluster of
 sparklocal. For other clusters, use docker load, ctr images import, kind load image-archive or minikube image load.`,
 	}
-	cmd.AddCommand(imageSpark(), imageOperator(), imageSmall("pause", "the program that holds a pod's namespaces", image.PauseTag),
+	cmd.AddCommand(imageSpark(), imageProgram("operator", "./cmd/spark-operator", "The operator's image: one static binary and CA certificates"),
+		imageProgram("sparkctl", image.SparkctlPackage, "The image with sparkctl, which serves the web console"), imageSmall("pause", "the program that holds a pod's namespaces", image.PauseTag),
 		imageSmall("probe", "the program that tests run in pods", image.ProbeTag))
 	return cmd
 }
@@ -46,23 +48,24 @@ It consists of the machine's own Debian or Ubuntu packages and Spark's Python so
 	return cmd
 }
 
-func imageOperator() *cobra.Command {
+// imageProgram returns the command that builds the image of one of the repository's programs.
+func imageProgram(name, pkg, summary string) *cobra.Command {
 	var o image.OperatorOptions
 	var output string
 	cmd := &cobra.Command{
-		Use:   "operator",
-		Short: "The operator's image: one static binary and CA certificates",
+		Use:   name,
+		Short: summary,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Progress = cmd.ErrOrStderr()
-			path, err := image.Operator(cmd.Context(), o)
-			return deliver(cmd, path, output, err)
+			archive, err := image.Operator(cmd.Context(), o)
+			return deliver(cmd, archive, output, err)
 		},
 	}
 	cmd.Flags().StringVar(&o.SourceDir, "source", ".", "directory of the operator's Go module")
-	cmd.Flags().StringVar(&o.Package, "package", "./cmd/spark-operator", "main package of the operator")
+	cmd.Flags().StringVar(&o.Package, "package", pkg, "main package of the program")
 	cmd.Flags().StringVar(&o.Version, "version", "", "version that the program reports")
-	cmd.Flags().StringVar(&o.Tag, "tag", image.DefaultOperatorTag, "name of the image")
+	cmd.Flags().StringVar(&o.Tag, "tag", "localhost/"+path.Base(pkg)+":dev", "name of the image")
 	outputFlag(cmd, &output)
 	return cmd
 }

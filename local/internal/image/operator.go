@@ -8,14 +8,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// DefaultOperatorTag is the default name of an operator image.
-const DefaultOperatorTag = "localhost/spark-operator:dev"
+// SparkctlPackage is the package of sparkctl. Its image serves the web console.
+const SparkctlPackage = "./cmd/sparkctl"
+
+// sparkctlVersion is the variable with the version that sparkctl reports. The linker ignores it in other programs.
+const sparkctlVersion = "github.com/sparkoperator/spark-operator/internal/cli.Version"
 
 // operatorUser is the user and group of the operator's image. Images without a shell commonly use this ID.
 const operatorUser = "65532:65532"
@@ -27,10 +31,10 @@ type OperatorOptions struct {
 	// Package is the main package; if empty, ./cmd/spark-operator. Its last element is the name of the program, which
 	// is in /usr/bin of the image.
 	Package string
-	// Version is the version that the program reports (main.version) and that the image's label contains. If it is
+	// Version is the version that the program reports and that the image's label contains. If it is
 	// empty, neither is set.
 	Version string
-	// Tag is the image's name; if empty, DefaultOperatorTag.
+	// Tag is the image's name; if empty, localhost/NAME:dev, where NAME is the name of the program.
 	Tag string
 	// CacheDir is the directory for archives; if empty, CacheDir().
 	CacheDir string
@@ -64,7 +68,7 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 
 	build := goProgram{dir: o.SourceDir, pkg: o.Package, output: binary}
 	if o.Version != "" {
-		build.stamp = map[string]string{"main.version": o.Version}
+		build.stamp = map[string]string{"main.version": o.Version, sparkctlVersion: o.Version}
 	}
 
 	if err := goBuild(ctx, build); err != nil {
@@ -117,7 +121,7 @@ func (o *OperatorOptions) defaults() {
 	}
 
 	if o.Tag == "" {
-		o.Tag = DefaultOperatorTag
+		o.Tag = "localhost/" + path.Base(o.Package) + ":dev"
 	}
 }
 

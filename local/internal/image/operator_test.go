@@ -41,7 +41,7 @@ func TestOperatorImageHasBinaryAndCertificates(t *testing.T) {
 
 	t.Setenv("SSL_CERT_FILE", machines)
 
-	source := "package main\n\nvar version string\n\nfunc main() { println(version) }\n"
+	source := "package main\n\nvar version string\n\nfunc main() { println(version) }\n" // as spark-operator has it
 	o := OperatorOptions{SourceDir: program(t, "op", source), Package: "./cmd/op", Version: "1.2.3",
 		Tag: "example.org/op:1", CacheDir: t.TempDir()}
 	var progress strings.Builder
