@@ -66,7 +66,7 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 	var last *corev1.Pod
 	for {
 		pod, err := c.nextPod(ctx, object, o, last)
-		if _, isGone := errors.AsType[noLog](err); isGone {
+		if IsNoLog(err) {
 			if found, failure := o.kept(ctx, nil, out); found || failure != nil {
 				return failure
 			}
@@ -77,7 +77,7 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 		}
 
 		err = c.stream(ctx, pod, o, "", out)
-		if _, isClosed := errors.AsType[noLog](err); isClosed {
+		if IsNoLog(err) {
 			if found, failure := o.kept(ctx, nil, out); found {
 				return failure
 			}
@@ -179,6 +179,12 @@ func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions,
 type noLog struct{ error }
 
 func (e noLog) Unwrap() error { return e.error }
+
+// IsNoLog reports whether an error means that a log was not opened. Other errors of a log mean that it broke off.
+func IsNoLog(err error) bool {
+	_, is := errors.AsType[noLog](err)
+	return is
+}
 
 func noPod(s *Summary, o LogOptions) error {
 	what := "driver pod"

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
@@ -72,7 +73,8 @@ func shownLine(line []byte) string {
 // sender sends lines as server-sent events.
 type sender struct {
 	*subject
-	w http.ResponseWriter
+	w      http.ResponseWriter
+	follow bool // the log is that of a pod, and new lines follow
 }
 
 // run sends lines until the log, the session or the right of the user ends, or until the browser has gone.
@@ -94,7 +96,7 @@ func (s *sender) run(ctx context.Context, lines <-chan string, ended <-chan erro
 			batch.WriteString(line)
 
 			if !more {
-				return s.finish(ctx, &batch, s.reason(<-ended))
+				return s.end(ctx, &batch, <-ended)
 			}
 
 			if batch.Len() >= maxBatch {
@@ -114,6 +116,19 @@ func (s *sender) run(ctx context.Context, lines <-chan string, ended <-chan erro
 			return nil // the browser has gone
 		}
 	}
+}
+
+// end sends the last lines of a log that was read to an end. If the connection to the cluster was lost meanwhile, the
+// log has not ended: the browser opens the stream again, which begins anew with the last lines.
+func (s *sender) end(ctx context.Context, batch *strings.Builder, err error) error {
+	why := s.reason(err)
+	if !s.follow || err == nil || kube.IsNoLog(err) {
+		return s.finish(ctx, batch, why)
+	}
+
+	batch.WriteString("— " + why + "; the log continues as soon as the cluster answers.\n")
+	_ = s.sendLines(ctx, batch) // the browser may have gone
+	return nil
 }
 
 // finish sends the last lines, and why there are no more. The error only says that the browser has gone.

@@ -185,7 +185,9 @@ func (p *pages) stream(w http.ResponseWriter, r *web.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would collect the events
 
-	return (&sender{w: w, subject: s}).run(ctx, lines, ended)
+	follow := r.FormValue("follow") != "" && !strings.Contains(r.FormValue("pod"), "/") // what is kept has an end
+
+	return (&sender{w: w, subject: s, follow: follow}).run(ctx, lines, ended)
 }
 
 // opened returns a function that reads the log of a name until it ends, or an error if the object has no such log.

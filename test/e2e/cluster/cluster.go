@@ -214,6 +214,20 @@ func (c *Cluster) LoadSpark(ctx context.Context, version string) (string, error)
 	return sparkImages + version, c.Local(ctx, "load", "--dir", c.state(), archive)
 }
 
+// LoadSparkctl builds the image of sparkctl, which serves the web console, and loads it into the cluster. The chart
+// looks for this image beside that of the operator.
+func (c *Cluster) LoadSparkctl(ctx context.Context) error {
+	if !c.Embedded() {
+		return nil // the owner of the cluster must have loaded it
+	}
+
+	archive, err := c.output(ctx, nil, c.local, "image", "sparkctl", "--source", c.options.Root, "--tag", imageRegistry+"/sparkoperator/sparkctl:"+imageTag)
+	if err != nil {
+		return err
+	}
+	return c.Local(ctx, "load", "--dir", c.state(), archive)
+}
+
 // state returns the directory of the embedded cluster. sparklocal owns this directory. The other files in c.Dir belong
 // to this package.
 func (c *Cluster) state() string { return filepath.Join(c.Dir, "cluster") }

@@ -11,13 +11,29 @@ import (
 // nothing, like a program that hangs. The returned function resume lets the process continue, and may be called several
 // times. Close also works while a program is suspended.
 func (c *Cluster) SuspendComponent(ctx context.Context, name string) (resume func(), err error) {
+	pid, err := c.signal(ctx, name, syscall.SIGSTOP)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, nil
+}
+
+// KillComponent ends a program of the cluster, such as the API server, without a warning. The cluster starts it again
+// at once.
+func (c *Cluster) KillComponent(ctx context.Context, name string) error {
+	_, err := c.signal(ctx, name, syscall.SIGKILL)
+	return err
+}
+
+// signal sends a signal to a program of the cluster, and returns its process.
+func (c *Cluster) signal(ctx context.Context, name string, signal syscall.Signal) (pid int, err error) {
 	if !c.Embedded() {
-		return nil, fmt.Errorf("cannot suspend %s: only the embedded Kubernetes runs it as a process of this machine: unset TEST_KUBECONFIG", name)
+		return 0, fmt.Errorf("cannot suspend or kill %s: only the embedded Kubernetes runs it as a process of this machine: unset TEST_KUBECONFIG", name)
 	}
 
 	text, err := c.output(ctx, nil, c.local, "status", "--dir", c.state(), "--output", "json")
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 
 	var state struct {
@@ -27,7 +43,7 @@ func (c *Cluster) SuspendComponent(ctx context.Context, name string) (resume fun
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &state); err != nil {
-		return nil, fmt.Errorf("read the cluster's status: %w", err)
+		return 0, fmt.Errorf("read the cluster's status: %w", err)
 	}
 
 	for _, component := range state.Components {
@@ -35,10 +51,10 @@ func (c *Cluster) SuspendComponent(ctx context.Context, name string) (resume fun
 			continue
 		}
 
-		if err := syscall.Kill(component.PID, syscall.SIGSTOP); err != nil {
-			return nil, fmt.Errorf("stop %s: %w", name, err)
+		if err := syscall.Kill(component.PID, signal); err != nil {
+			return 0, fmt.Errorf("send %v to %s: %w", signal, name, err)
 		}
-		return func() { _ = syscall.Kill(component.PID, syscall.SIGCONT) }, nil
+		return component.PID, nil
 	}
-	return nil, fmt.Errorf("the cluster has no running component %s", name)
+	return 0, fmt.Errorf("the cluster has no running component %s", name)
 }

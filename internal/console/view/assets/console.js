@@ -47,6 +47,8 @@ document.addEventListener("htmx:sseError", () => setOffline(true));
 document.addEventListener("htmx:sendError", () => setOffline(true));
 document.addEventListener("htmx:sseOpen", () => setOffline(false));
 document.addEventListener("htmx:sseMessage", () => setOffline(false));
+// A stream of a log that opens again begins anew.
+document.addEventListener("htmx:sseOpen", (event) => { if (event.target.matches("[data-log]")) event.target.replaceChildren(); });
 
 // Errors of requests: the server's page about the error says more than a silent failure.
 document.addEventListener("htmx:beforeSwap", (event) => {
