@@ -18,6 +18,7 @@ import (
 	utiljson "sigs.k8s.io/json"
 
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
@@ -47,6 +48,9 @@ type Config struct {
 		// Lifetime ends every session. Default 8 hours.
 		Lifetime metav1.Duration `json:"lifetime,omitzero"`
 	} `json:"sessions,omitzero"`
+	// Operator is the operator's configuration file, from which explanations follow. It is read again
+	// while the console runs. Default: all settings have their defaults.
+	Operator string `json:"operator,omitempty"`
 	// Proxy is an authenticating proxy that users pass; nil: users sign in with tokens.
 	Proxy *ProxyConfig `json:"proxy,omitempty"`
 }
@@ -166,7 +170,17 @@ func Serve(ctx context.Context, c *Config) error {
 	sessions := session.New(session.Options{
 		Idle: c.Sessions.Idle.Duration, Lifetime: c.Sessions.Lifetime.Duration, Secure: true, Cookie: "spark-console", Cluster: cluster, Proxy: proxy,
 	})
-	server := NewServer(ctx, New(ctx, Options{Sessions: sessions, Hosts: c.Hosts, Cluster: c.Cluster, Namespaces: c.Namespaces}))
+
+	options := Options{Sessions: sessions, Hosts: c.Hosts, Cluster: c.Cluster, Namespaces: c.Namespaces}
+	if c.Operator != "" {
+		if _, err := config.Load(c.Operator); err != nil {
+			return fmt.Errorf("operator: %w", err)
+		}
+
+		options.Operator = func(context.Context) (config.Configuration, error) { return config.Load(c.Operator) }
+	}
+
+	server := NewServer(ctx, New(ctx, options))
 	server.Addr = c.Listen
 
 	if c.TLS.CertFile == "" {

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/console/act"
 	"github.com/sparkoperator/spark-operator/internal/console/detail"
 	"github.com/sparkoperator/spark-operator/internal/console/live"
@@ -21,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/console/session"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // Options are the settings of a console.
@@ -32,9 +32,9 @@ type Options struct {
 	Cluster string
 	// Namespaces are those in which users look who can neither see all namespaces nor list them.
 	Namespaces []string
-	// Operator has the configuration of the operator, from which explanations and rendered objects follow; nil: all
-	// settings have their defaults.
-	Operator *preview.Operator
+	// Operator reads the configuration of the operator, from which explanations and rendered objects follow; nil: all
+	// settings have their defaults. It is called twice a minute at most.
+	Operator func(context.Context) (config.Configuration, error)
 	// Store is the URL of the object store with kept logs and records of runs. It is read with the credentials of this
 	// program, and only for a local user.
 	Store string
@@ -74,21 +74,13 @@ func New(ctx context.Context, o Options) http.Handler {
 
 // addDetail adds the pages of one object.
 func (c *console) addDetail(o Options) {
-	options := detail.Options{Actions: act.Offered, Shared: o.Sessions.Local == nil}
+	operator := &settings{read: o.Operator}
+
+	options := detail.Options{Operator: operator.operator, Actions: act.Offered, Shared: o.Sessions.Local == nil}
 	if !options.Shared {
 		options.Store = o.Store
 	}
 
-	if o.Operator == nil {
-		operator, err := preview.Load("")
-		if err != nil {
-			panic(err) // the defaults are valid
-		}
-
-		o.Operator = &operator
-	}
-
-	options.Operator = *o.Operator
 	detail.Routes(c.Site, options)
 }
 

@@ -32,7 +32,7 @@ app.kubernetes.io/component: console
 {{- $hosts := $console.hosts -}}
 {{- if $console.ingress.enable }}{{ $hosts = append $hosts $console.ingress.host }}{{ end -}}
 {{- if $console.route.enable }}{{ $hosts = concat $hosts $console.route.hostnames }}{{ end -}}
-{{- $config := dict "cluster" $console.cluster "hosts" (uniq $hosts) "namespaces" ($console.namespaces | default (fromJsonArray (include "spark-operator.namedNamespaces" .))) "sessions" $console.sessions -}}
+{{- $config := dict "cluster" $console.cluster "operator" "/etc/spark-operator/config.yaml" "hosts" (uniq $hosts) "namespaces" ($console.namespaces | default (fromJsonArray (include "spark-operator.namedNamespaces" .))) "sessions" $console.sessions -}}
 {{- if $console.tls.secret }}{{ $_ := set $config "tls" (dict "certFile" "/etc/spark-console-tls/tls.crt" "keyFile" "/etc/spark-console-tls/tls.key") }}{{ end -}}
 {{- if $console.proxy.enable -}}
 {{- $proxy := pick $console.proxy "userHeader" "groupsHeader" "secretHeader" "from" "groups" -}}

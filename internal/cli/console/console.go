@@ -9,20 +9,25 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/forward"
 	"github.com/sparkoperator/spark-operator/internal/cli/kept"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
+	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/console"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
 // verb has the flags of the verb.
@@ -32,6 +37,7 @@ type verb struct {
 	noBrowser  bool
 	namespaces []string
 	config     string
+	operator   string
 }
 
 // Command returns the command sparkctl console.
@@ -45,6 +51,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 			"The printed address works once, for ten minutes; each Enter in a terminal prints another one. Only this machine can\n" +
 			"connect.\n\n" +
 			"Without the right to list namespaces, the console looks in the namespace of the kubeconfig and in those of --namespaces.\n" +
+			"Explanations follow from the configuration of the cluster's operator if you may read it, or else from the defaults.\n\n" +
 			"With --config, it serves a team, as the chart's console.enable deploys it (docs/console.md).",
 		Example: "  sparkctl console\n" +
 			"  sparkctl console --port 8090 --no-browser\n" +
@@ -55,6 +62,7 @@ func Command(streams terminal.Streams) *cobra.Command {
 	flags.IntVar(&v.port, "port", 0, "`port` of this machine; by default a free one")
 	flags.BoolVar(&v.noBrowser, "no-browser", false, "print the address, and open no browser")
 	flags.StringSliceVar(&v.namespaces, "namespaces", nil, "`names` of namespaces to look in, in addition to those that you may list")
+	flags.StringVar(&v.operator, "operator-config", "", "the operator's configuration `file`; by default that of the cluster's operator")
 	flags.StringVar(&v.config, "config", "", "configuration `file` of a console for a team")
 
 	connect := selection.Connection(flags, streams.Err)
@@ -85,6 +93,15 @@ func (v *verb) serveTeam(ctx context.Context) error {
 
 // serve serves the console on this machine.
 func (v *verb) serve(ctx context.Context, c *kube.Client) error {
+	if v.operator != "" {
+		if _, err := config.Load(v.operator); err != nil {
+			return exit.With(exit.Invalid, err)
+		}
+	}
+
+	// Requests open stores while others run, so the clients of stores are silent until the process ends.
+	_ = stage.Quiet()
+
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.port)))
 	if err != nil {
 		return exit.Errorf(exit.Usage, "unable to listen on port %d of this machine; choose another port with --port: %w", v.port, err)
@@ -99,7 +116,7 @@ func (v *verb) serve(ctx context.Context, c *kube.Client) error {
 	})
 	handler := console.New(ctx, console.Options{
 		Sessions: sessions, Hosts: []string{host, "localhost:" + port}, Cluster: clusterOf(c), Namespaces: v.namespaces,
-		Store: os.Getenv(kept.StoreVariable),
+		Store: os.Getenv(kept.StoreVariable), Operator: func(ctx context.Context) (config.Configuration, error) { return v.settings(ctx, c) },
 	})
 
 	address := func() string { return "http://" + host + "/open?token=" + url.QueryEscape(sessions.Ticket()) }
@@ -107,6 +124,27 @@ func (v *verb) serve(ctx context.Context, c *kube.Client) error {
 
 	server := console.NewServer(ctx, handler)
 	return console.Run(ctx, server, func() error { return server.Serve(listener) })
+}
+
+// settings returns the operator's configuration: from the file of the flag, or from the cluster. A user who may not
+// read the latter, or whose cluster has several operators, gets the defaults.
+func (v *verb) settings(ctx context.Context, c *kube.Client) (config.Configuration, error) {
+	if v.operator != "" {
+		return config.Load(v.operator)
+	}
+
+	operators, err := doctor.Operators(ctx, c)
+	operators = slices.DeleteFunc(operators, func(o doctor.Operator) bool { return o.Other })
+
+	if err != nil || len(operators) != 1 {
+		return config.Default(), nil //nolint:nilerr // the pages show an outage themselves
+	}
+
+	found, err := operators[0].Configuration(ctx, c)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return config.Default(), nil
+	}
+	return found, c.Explain(err)
 }
 
 // announce prints an address that signs in, and opens it in a browser if the output goes to a terminal. After each line

@@ -107,7 +107,7 @@ func TestOperatorOf(t *testing.T) {
 
 // TestComponentsBesideOperators checks that Deployments with an operator's labels that are no operators are left out.
 func TestComponentsBesideOperators(t *testing.T) {
-	for component, want := range map[string]bool{"": true, "controller": true, "webhook": false, "history-server": false} {
+	for component, want := range map[string]bool{"": true, "controller": true, "webhook": false, "history-server": false, "console": false} {
 		deployment := &appsv1.Deployment{}
 		deployment.Labels = map[string]string{"app.kubernetes.io/component": component}
 		deployment.Spec.Template.Spec.Containers = []corev1.Container{{Image: "image:1"}}

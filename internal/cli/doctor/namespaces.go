@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,24 +16,21 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
-	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// readConfiguration reads the configuration file of one of this project's operators. Unknown fields are ignored,
-// because the operator may be newer than this program. If the file cannot be read, the configuration stays unknown
-// (nil).
-func (d *doctor) readConfiguration(ctx context.Context, o *Operator) {
+// Configuration reads the configuration file of one of this project's operators.
+func (o *Operator) Configuration(ctx context.Context, c *kube.Client) (config.Configuration, error) {
 	var stored corev1.ConfigMap
-	err := d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &stored)
-
-	found, asJSON := config.Default(), []byte(nil)
-	if err == nil {
-		_, asJSON, err = podtemplate.ReadYAML([]byte(stored.Data["config.yaml"]))
+	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &stored); err != nil {
+		return config.Default(), err
 	}
+	return config.ParseNewer([]byte(stored.Data["config.yaml"]))
+}
 
-	if err == nil {
-		err = utiljson.Unmarshal(asJSON, &found)
-	}
+// readConfiguration sets the configuration of one of this project's operators. If the file cannot be read, the
+// configuration stays unknown (nil).
+func (d *doctor) readConfiguration(ctx context.Context, o *Operator) {
+	found, err := o.Configuration(ctx, d.Client)
 
 	switch o.config = &found; {
 	case err == nil && !isOn(found.Apache.Enabled):

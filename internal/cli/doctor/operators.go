@@ -99,7 +99,7 @@ func (o *Operator) readFlags(arguments []string) {
 // component, such as the webhook of the kubeflow operator or the History Server of this chart.
 func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 	containers := d.Spec.Template.Spec.Containers
-	if len(containers) == 0 || slices.Contains([]string{"webhook", "history-server"}, d.Labels["app.kubernetes.io/component"]) {
+	if len(containers) == 0 || slices.Contains([]string{"webhook", "history-server", "console"}, d.Labels["app.kubernetes.io/component"]) {
 		return Operator{}, false
 	}
 

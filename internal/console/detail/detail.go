@@ -23,8 +23,9 @@ import (
 
 // Options are the settings of the pages.
 type Options struct {
-	// Operator has the configuration of the operator, from which explanations and rendered objects follow.
-	Operator preview.Operator
+	// Operator returns the operator with its configuration, from which explanations and rendered objects follow. With
+	// an error, the configuration is an old one, or has the defaults.
+	Operator func(context.Context) (preview.Operator, error)
 	// Actions returns what the user may do with an object; nil: nothing is offered.
 	Actions func(context.Context, *session.User, client.Object) []model.Action
 	// Store is the URL of the object store with logs and records, which is read with the credentials of this program.

@@ -2,6 +2,7 @@ package detail_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,14 +50,9 @@ type site struct {
 func serve(t *testing.T) *site {
 	t.Helper()
 
-	operator, err := preview.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	sessions := session.New(session.Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "c", Cluster: rest.AnonymousClientConfig(kit.Rest(t))})
 	s := web.New(web.Options{Sessions: sessions, Views: web.Views{SignIn: view.SignIn, Problem: view.ProblemPage}})
-	detail.Routes(s, detail.Options{Operator: operator, Shared: true})
+	detail.Routes(s, detail.Options{Operator: func(context.Context) (preview.Operator, error) { return preview.Load("") }, Shared: true})
 
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)

@@ -78,7 +78,11 @@ func (p *pages) read(r *web.Request, d depth) (*subject, func(), error) {
 
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 
-	s := &subject{pages: p, Request: r, Client: r.Session.Client, ctx: ctx, object: object, operator: p.Operator}
+	s := &subject{pages: p, Request: r, Client: r.Session.Client, ctx: ctx, object: object}
+	if s.operator, err = p.Operator(ctx); err != nil {
+		s.lacks("the operator's present settings", err)
+	}
+
 	s.operator.Now = r.Now.UTC().Truncate(time.Microsecond)
 
 	if s.pods, err = s.Client.Pods(ctx, object); err != nil {

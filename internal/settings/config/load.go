@@ -44,6 +44,18 @@ func Parse(data []byte) (Configuration, error) {
 	return c, nil
 }
 
+// ParseNewer decodes the file of an operator that may be newer than this program. It ignores unknown fields, and does
+// not validate the file.
+func ParseNewer(data []byte) (Configuration, error) {
+	c := Default()
+
+	_, asJSON, err := podtemplate.ReadYAML(data)
+	if err == nil {
+		err = json.UnmarshalCaseSensitivePreserveInts(asJSON, &c)
+	}
+	return c, err
+}
+
 // removed contains the fields that existed only in earlier versions of the file, each with an explanation of what to
 // use instead.
 var removed = map[string]string{

@@ -85,11 +85,23 @@ type tab struct {
 // open opens a tab with a look. It is closed with the test.
 func (b *browser) open(t *testing.T, l look) *tab {
 	t.Helper()
+	return b.tab(t, l, patience)
+}
 
-	ctx, end := chromedp.NewContext(b)
+// alone opens a tab with cookies of its own, as a browser of another user has them.
+func (b *browser) alone(t *testing.T, l look, limit time.Duration) *tab {
+	t.Helper()
+	return b.tab(t, l, limit, chromedp.WithNewBrowserContext())
+}
+
+// tab opens a tab that is closed with the test, or after the limit.
+func (b *browser) tab(t *testing.T, l look, limit time.Duration, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+
+	ctx, end := chromedp.NewContext(b, options...)
 	t.Cleanup(end)
 
-	ctx, end = context.WithTimeout(ctx, patience)
+	ctx, end = context.WithTimeout(ctx, limit)
 	t.Cleanup(end)
 
 	w := &tab{Context: ctx, browser: b}
