@@ -30,11 +30,11 @@ func TestWebhookOfAStandby(t *testing.T) {
 	cfg := world.Config(w.Namespace)
 	election := &cfg.LeaderElection
 	election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
-	cfg.Health.BindAddress = world.FreeAddress(t)
+	cfg.Health.BindAddress = kit.FreeAddress(t)
 	w.RunBoth(cfg) // it leads
 	standby := cfg
-	standby.Health.BindAddress = world.FreeAddress(t)
-	standby.Webhook = config.Webhook{BindAddress: world.FreeAddress(t), CertDir: t.TempDir()}
+	standby.Health.BindAddress = kit.FreeAddress(t)
+	standby.Webhook = config.Webhook{BindAddress: kit.FreeAddress(t), CertDir: t.TempDir()}
 	w.RunBoth(standby)
 
 	ready := func() error {
@@ -107,7 +107,7 @@ func TestSelfSignedWebhook(t *testing.T) {
 	w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "certs"}})
 	w.ReviewBy("https://127.0.0.1:1", nil, w.Namespace)
 	cfg := w.StandbyConfig()
-	cfg.Webhook.BindAddress = world.FreeAddress(t)
+	cfg.Webhook.BindAddress = kit.FreeAddress(t)
 	cfg.Webhook.SelfSigned.Secret, cfg.Webhook.SelfSigned.Namespace = "certs", w.Namespace
 
 	cfg.Webhook.SelfSigned.Configuration, cfg.Webhook.SelfSigned.Service = "webhook-"+w.Namespace, "hook"

@@ -27,7 +27,7 @@ func TestQuotaEnforcement(t *testing.T) {
 	kit.NeedsControllers(t, world.QuotaFigures)
 	w := world.New(t)
 	cfg := world.Config(w.Namespace)
-	cfg.Webhook = config.Webhook{BindAddress: world.FreeAddress(t), CertDir: t.TempDir(),
+	cfg.Webhook = config.Webhook{BindAddress: kit.FreeAddress(t), CertDir: t.TempDir(),
 		ResourceQuotaEnforcement: config.ResourceQuotaEnforcement{Enabled: true}}
 	chain := world.WriteCertificate(t, cfg.Webhook.CertDir)
 	w.RunBoth(cfg)

@@ -37,7 +37,7 @@ func TestSameObjectsWithTheWebhook(t *testing.T) {
 
 		cfg := world.Config(w.Namespace)
 		if reviewed {
-			cfg.Webhook = config.Webhook{BindAddress: world.FreeAddress(t), CertDir: t.TempDir()}
+			cfg.Webhook = config.Webhook{BindAddress: kit.FreeAddress(t), CertDir: t.TempDir()}
 			chain := world.WriteCertificate(t, cfg.Webhook.CertDir)
 			w.RunBoth(cfg)
 			world.Review(t, cfg.Webhook.BindAddress, chain)

@@ -128,8 +128,8 @@ func TestWebhookOfAStoppingReplica(t *testing.T) {
 		cfg := world.Config(w.Namespace)
 		election := &cfg.LeaderElection
 		election.Enabled, election.Namespace, election.LeaseName = new(true), w.Namespace, "lock"
-		cfg.Health.BindAddress = world.FreeAddress(t)
-		cfg.Webhook = config.Webhook{BindAddress: world.FreeAddress(t), CertDir: dir,
+		cfg.Health.BindAddress = kit.FreeAddress(t)
+		cfg.Webhook = config.Webhook{BindAddress: kit.FreeAddress(t), CertDir: dir,
 			ShutdownDelay: metav1.Duration{Duration: 2 * time.Second}}
 		stops = append(stops, w.RunBoth(cfg))
 		replicas = append(replicas, &backend{webhook: cfg.Webhook.BindAddress, probe: cfg.Health.BindAddress})

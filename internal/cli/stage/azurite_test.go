@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"gocloud.dev/blob"
 
+	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
@@ -35,7 +36,7 @@ func TestAzure(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	address := stores.FreeAddress(t)
+	address := kit.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	const account, key = "tester", "c2VjcmV0LW9mLXRoZS10ZXN0ZXI="
 	cmd := exec.Command(program, "--blobHost", "127.0.0.1", "--blobPort", port, "--inMemoryPersistence",

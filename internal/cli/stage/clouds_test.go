@@ -13,6 +13,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
+	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
@@ -23,7 +24,7 @@ func TestGoogle(t *testing.T) {
 	}
 
 	server := stores.Build(t, "gcs", "github.com/fsouza/fake-gcs-server")
-	address := stores.FreeAddress(t)
+	address := kit.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	stores.Start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host",
 		address, "-backend", "memory"))

@@ -44,7 +44,7 @@ func TestSentinel(t *testing.T) {
 	w := world.New(t)
 	cfg := world.Config(w.Namespace)
 	cfg.Apache.Sentinels.Enabled, cfg.Apache.Sentinels.Delay.Duration = true, 50*time.Millisecond
-	cfg.Health.BindAddress = world.FreeAddress(t)
+	cfg.Health.BindAddress = kit.FreeAddress(t)
 	app := resources.CreateApache(w, "sentinel", resources.SentinelApp,
 		func(app *resources.ApacheApp) { app.Finalizers = []string{resources.TheirFinalizer} })
 	op := w.ApacheOperator(cfg)

@@ -106,7 +106,7 @@ func TestMetricsThatAreServed(t *testing.T) {
 	w := world.New(t)
 	cfg := world.Config(w.Namespace)
 	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace = new(true), w.Namespace
-	cfg.Webhook = config.Webhook{BindAddress: world.FreeAddress(t), CertDir: t.TempDir()}
+	cfg.Webhook = config.Webhook{BindAddress: kit.FreeAddress(t), CertDir: t.TempDir()}
 	chain := world.WriteCertificate(t, cfg.Webhook.CertDir)
 
 	op, err := operator.NewOperator(t.Context(), cfg, w.Environment())

@@ -25,7 +25,7 @@ func TestMetricsAuthentication(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	cfg := w.StandbyConfig()
-	cfg.Metrics.BindAddress, cfg.Metrics.Authentication = world.FreeAddress(t), true
+	cfg.Metrics.BindAddress, cfg.Metrics.Authentication = kit.FreeAddress(t), true
 	resources.RunApache(w, cfg, time.Now)
 
 	token := func(name string) string {

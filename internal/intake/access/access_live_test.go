@@ -80,7 +80,7 @@ func newLimited(t *testing.T, names ...string) *limited {
 	w := world.New(t)
 	l := &limited{World: w, t: t, user: "system:serviceaccount:" + w.Namespace + ":operator",
 		cfg: world.Config(names...)}
-	l.cfg.Health.BindAddress = world.FreeAddress(t)
+	l.cfg.Health.BindAddress = kit.FreeAddress(t)
 	// A leader catches up with its predecessor.
 	l.cfg.LeaderElection.Enabled, l.cfg.LeaderElection.Namespace = new(true), w.Namespace
 	w.Grant("lease", l.user, rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"},

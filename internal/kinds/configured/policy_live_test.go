@@ -53,7 +53,7 @@ func TestPolicyByNamespace(t *testing.T) {
 	tenant.Relabel("tier", "tenant")
 	cfg := withPolicy(t, world.Config(tenant.Namespace, other.Namespace), `{owner: "data team, #spark", rules: [
 		{name: tenants, selector: tier=tenant, images: {allowed: ["registry.example.com/spark/*"]}}]}`)
-	cfg.Webhook = config.Webhook{BindAddress: world.FreeAddress(t), CertDir: t.TempDir()}
+	cfg.Webhook = config.Webhook{BindAddress: kit.FreeAddress(t), CertDir: t.TempDir()}
 	chain := world.WriteCertificate(t, cfg.Webhook.CertDir)
 	tenant.RunBoth(cfg)
 

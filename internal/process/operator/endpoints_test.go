@@ -21,8 +21,8 @@ func TestApacheEndpoints(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	cfg := world.Config(w.Namespace)
-	cfg.Health.BindAddress, cfg.Metrics.BindAddress = world.FreeAddress(t), world.FreeAddress(t)
-	cfg.Apache.Health.BindAddress, cfg.Apache.Metrics.BindAddress = world.FreeAddress(t), world.FreeAddress(t)
+	cfg.Health.BindAddress, cfg.Metrics.BindAddress = kit.FreeAddress(t), kit.FreeAddress(t)
+	cfg.Apache.Health.BindAddress, cfg.Apache.Metrics.BindAddress = kit.FreeAddress(t), kit.FreeAddress(t)
 
 	op, err := operator.NewEmpty(w.T.Context(), cfg, w.Environment())
 	if err != nil {

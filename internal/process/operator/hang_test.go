@@ -39,7 +39,7 @@ func advanceWatchdog(h *watchdog.Watchdog, d time.Duration) {
 func runHanging(w *world.World, kind contract.Kind) (op *operator.Operator, probe func(path string, status int)) {
 	w.T.Helper()
 	cfg := world.Config(w.Namespace)
-	cfg.Health.BindAddress = world.FreeAddress(w.T.(*testing.T))
+	cfg.Health.BindAddress = kit.FreeAddress(w.T.(*testing.T))
 
 	op, err := operator.NewEmpty(w.T.Context(), cfg, w.Environment())
 	if err != nil {

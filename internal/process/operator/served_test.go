@@ -83,7 +83,7 @@ func gadgetDefinition(kind schema.GroupVersionKind, fields ...string) *unstructu
 func runGadgets(w *world.World, user string) *operator.Operator {
 	w.T.Helper()
 	cfg := world.Config(w.Namespace)
-	cfg.Health.BindAddress = world.FreeAddress(w.T.(*testing.T))
+	cfg.Health.BindAddress = kit.FreeAddress(w.T.(*testing.T))
 
 	env := w.Environment()
 	if user != "" {

@@ -28,7 +28,7 @@ func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	cfg := world.Config(w.Namespace)
-	cfg.Health.BindAddress, cfg.Metrics.BindAddress = world.FreeAddress(t), world.FreeAddress(t)
+	cfg.Health.BindAddress, cfg.Metrics.BindAddress = kit.FreeAddress(t), kit.FreeAddress(t)
 
 	op, err := operator.NewEmpty(w.T.Context(), cfg, w.Environment())
 	if err != nil {
@@ -62,7 +62,7 @@ func TestNotReadyBeforeTheCachesAreFull(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
 	cfg := world.Config(w.Namespace)
-	cfg.Health.BindAddress = world.FreeAddress(t)
+	cfg.Health.BindAddress = kit.FreeAddress(t)
 	env := w.Environment()
 	hold := make(chan struct{})
 	env.Rest.Wrap(func(next http.RoundTripper) http.RoundTripper { return blockingTransport{next, hold} })

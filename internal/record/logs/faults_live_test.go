@@ -14,6 +14,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
+	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/stores"
 	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
@@ -91,7 +92,7 @@ func TestStoreThatRecovers(t *testing.T) {
 	}
 
 	start := stores.Prepare(t)
-	address := stores.FreeAddress(t)
+	address := kit.FreeAddress(t)
 	k := keep(t, stores.URL("bucket", address), func(l *keptlogs.Entry) { l.Wait.Duration = time.Second })
 	k.RunWith(k.cfg, time.Now)
 	app := k.Application("pi")

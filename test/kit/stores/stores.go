@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/checkout"
 )
 
@@ -36,18 +37,6 @@ func Build(t *testing.T, module, pkg string, env ...string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return server
-}
-
-// FreeAddress returns an address of this machine on which no server listens.
-func FreeAddress(t *testing.T) string {
-	t.Helper()
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // Start starts a server, and waits until it listens on an address.
@@ -94,7 +83,7 @@ func S3(t *testing.T, root string) (address string) {
 	t.Helper()
 
 	start := Prepare(t)
-	address = FreeAddress(t)
+	address = kit.FreeAddress(t)
 	start(address, root)
 	return address
 }
