@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/record/run"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -27,8 +29,15 @@ const (
 	headroom = 1.25
 	// tight and loose are the parts of the request above and below which the sampled memory leads to a proposal.
 	tight, loose = 0.9, 0.6
-	// minSampled is the number of runs with samples from which less memory is proposed.
+	// minSampled is the number of runs with samples from which less is proposed.
 	minSampled = 3
+	// idleCPU is the part of the requested CPU below which less is proposed, and cpuHeadroom is the factor from the mean
+	// of the used CPU to that request. A mean hides the stages in which a pod uses more.
+	idleCPU, cpuHeadroom = 0.5, 1.5
+	// busyCPU is the part of the requested CPU above which the pods count as busy.
+	busyCPU = 0.9
+	// cpuStep is the step of proposed requests of CPU, in thousandths of a CPU.
+	cpuStep = 50
 )
 
 // finding is what the last runs show about the pods of a role.
@@ -39,6 +48,10 @@ type finding struct {
 	sampled   int   // runs with samples
 	killed    int   // runs in which a pod was killed for its memory
 	proposed  int64 // MiB; 0 if the request is right or unknown
+
+	cpuRequested int64 // thousandths of a CPU of the largest pod of the last run
+	cpuUsed      int64 // the mean of the used CPU of a pod, in the run in which it was largest
+	cpuProposed  int64 // 0 if the request is right or unknown
 }
 
 // judge returns what the last runs show about the driver or the executors. The last run is the first in the list.
@@ -50,9 +63,12 @@ func judge(role string, runs []*run.Record, pods func(*run.Record) (run.Pods, st
 			f.requested = of.Requested.MemoryMiB
 		}
 
+		f.cpuRequested = cmp.Or(f.cpuRequested, of.Requested.CPUMillicores)
+
 		if of.Sampled.Count > 0 {
 			f.sampled++
 			f.peak = max(f.peak, of.Sampled.PeakMemoryMiB)
+			f.cpuUsed = max(f.cpuUsed, usage.MeanCPU(of.Sampled))
 		}
 
 		if reason == lifecycle.ReasonOOMKilled && of.Requested.MemoryMiB >= f.requested {
@@ -68,6 +84,13 @@ func judge(role string, runs []*run.Record, pods func(*run.Record) (run.Pods, st
 	case f.sampled > 0 && peak > request*tight, f.sampled >= minSampled && peak < request*loose:
 		f.proposed = int64(peak * headroom)
 	}
+
+	if f.sampled >= minSampled && float64(f.cpuUsed) < float64(f.cpuRequested)*idleCPU {
+		less := (int64(float64(f.cpuUsed)*cpuHeadroom) + cpuStep) / cpuStep * cpuStep
+		if less < f.cpuRequested {
+			f.cpuProposed = less
+		}
+	}
 	return f
 }
 
@@ -79,7 +102,24 @@ func findings(runs []*run.Record) []finding {
 	}
 }
 
-// String returns the finding as a sentence.
+// cpu returns the finding about the CPU as a sentence; empty without samples.
+func (f finding) cpu() string {
+	if f.sampled == 0 || f.cpuRequested == 0 {
+		return ""
+	}
+
+	text := fmt.Sprintf("%s: requested %dm of CPU, used at most %dm on average in the samples of %s", f.role, f.cpuRequested, f.cpuUsed, bounds.Count(f.sampled, "run"))
+
+	switch {
+	case f.cpuProposed > 0:
+		return text + fmt.Sprintf("; request about %dm", f.cpuProposed)
+	case float64(f.cpuUsed) > float64(f.cpuRequested)*busyCPU:
+		return text + "; the pods are busy, so more cores may make the run faster"
+	}
+	return text + "; that fits"
+}
+
+// String returns the finding about the memory as a sentence.
 func (f finding) String() string {
 	text := fmt.Sprintf("%s: requested %d MiB of memory", f.role, f.requested)
 	if f.sampled > 0 {
@@ -105,9 +145,9 @@ func adviseCommand(streams terminal.Streams) *cobra.Command {
 	src := &source{Streams: streams}
 	cmd := &cobra.Command{
 		Use:   "advise NAME|KIND/NAME",
-		Short: "Propose other requests of memory, from what the last runs used",
-		Long: "Compares the requested memory with what the last 30 runs of a schedule or of an application used, and prints a patch. It\n" +
-			"changes nothing. The memory that runs used is known if the operator takes samples of the metrics API (docs/usage.md).",
+		Short: "Propose other requests of memory and CPU, from what the last runs used",
+		Long: "Compares the requested memory and CPU with what the last 30 runs of a schedule or of an application used, and prints a\n" +
+			"patch. It changes nothing. What runs used is known if the operator takes samples of the metrics API (docs/usage.md).",
 		Example: "  sparkctl advise nightly\n" +
 			"  sparkctl advise nightly > patch.yaml && kubectl patch schedsparkapp nightly --type merge --patch-file patch.yaml",
 	}
@@ -116,9 +156,13 @@ func adviseCommand(streams terminal.Streams) *cobra.Command {
 		all := findings(runs)
 		for _, f := range all {
 			fmt.Fprintln(src.Err, terminal.Wrap("", f.String(), src.Width))
+
+			if text := f.cpu(); text != "" {
+				fmt.Fprintln(src.Err, terminal.Wrap("", text, src.Width))
+			}
 		}
 
-		if !slices.ContainsFunc(all, func(f finding) bool { return f.proposed > 0 }) {
+		if !slices.ContainsFunc(all, func(f finding) bool { return f.proposed+f.cpuProposed > 0 }) {
 			return nil
 		}
 
@@ -135,57 +179,68 @@ func adviseCommand(streams terminal.Streams) *cobra.Command {
 	})
 }
 
-// patch returns a merge patch with the proposed memory. It changes the heap by the same factor as the pod, because the
-// memory outside the heap is usually a part of it.
+// patch returns a merge patch with the proposed memory and CPU. It changes the heap by the same factor as the pod,
+// because the memory outside the heap is usually a part of it. It changes the request of CPU and not the number of
+// cores, because that is also the number of tasks that run at the same time.
 func patch(object client.Object, all []finding) map[string]any {
 	whole := map[string]any{}
 	for _, f := range all {
-		field, now := memoryField(object, f.role)
-
-		size, err := conf.ParseSize(now, conf.MiB)
-		if f.proposed == 0 || field == nil || err != nil {
+		memory, now, cpu := fieldsOf(object, f.role)
+		if memory == nil {
 			continue
 		}
 
-		at := whole
-		for _, name := range field[:len(field)-1] {
-			if at[name] == nil {
-				at[name] = map[string]any{}
-			}
-
-			at = at[name].(map[string]any)
+		if f.cpuProposed > 0 {
+			set(whole, cpu, fmt.Sprintf("%dm", f.cpuProposed))
 		}
 
-		heap := float64(size) / float64(conf.MiB) * float64(f.proposed) / float64(f.requested)
-		at[field[len(field)-1]] = fmt.Sprintf("%dm", max(int64(heap), 1))
+		if size, err := conf.ParseSize(now, conf.MiB); f.proposed > 0 && err == nil {
+			heap := float64(size) / float64(conf.MiB) * float64(f.proposed) / float64(f.requested)
+			set(whole, memory, fmt.Sprintf("%dm", max(int64(heap), 1)))
+		}
 	}
 	return whole
 }
 
-// memoryField returns the field with the memory of a role's heap, and its value or Spark's default.
-func memoryField(object client.Object, role string) (field []string, value string) {
+// set sets a field of a patch.
+func set(at map[string]any, field []string, value string) {
+	for _, name := range field[:len(field)-1] {
+		if at[name] == nil {
+			at[name] = map[string]any{}
+		}
+
+		at = at[name].(map[string]any)
+	}
+
+	at[field[len(field)-1]] = value
+}
+
+// fieldsOf returns the field with the memory of a role's heap, its value or Spark's default, and the field with the
+// requested CPU.
+func fieldsOf(object client.Object, role string) (memory []string, value string, cpu []string) {
 	or := func(text *string) string {
 		if text == nil {
 			return "1g"
 		}
 		return *text
 	}
+	inConf := []string{"spec", "sparkConf", "spark.kubernetes." + role + ".request.cores"}
+
 	switch o := object.(type) {
 	case *v1beta2.SparkApplication:
-		return []string{"spec", role, "memory"}, or(map[string]*string{"driver": o.Spec.Driver.Memory, "executor": o.Spec.Executor.Memory}[role])
+		now := map[string]*string{"driver": o.Spec.Driver.Memory, "executor": o.Spec.Executor.Memory}[role]
+		return []string{"spec", role, "memory"}, or(now), []string{"spec", role, "coreRequest"}
 	case *v1beta2.ScheduledSparkApplication:
-		return []string{"spec", "template", role, "memory"}, or(map[string]*string{"driver": o.Spec.Template.Driver.Memory, "executor": o.Spec.Template.Executor.Memory}[role])
+		now := map[string]*string{"driver": o.Spec.Template.Driver.Memory, "executor": o.Spec.Template.Executor.Memory}[role]
+		return []string{"spec", "template", role, "memory"}, or(now), []string{"spec", "template", role, "coreRequest"}
 	case *v1alpha1.SparkConnect:
 		if role == "driver" {
-			return []string{"spec", "server", "memory"}, or(o.Spec.Server.Memory)
+			return []string{"spec", "server", "memory"}, or(o.Spec.Server.Memory), inConf
 		}
-		return []string{"spec", role, "memory"}, or(o.Spec.Executor.Memory)
+		return []string{"spec", role, "memory"}, or(o.Spec.Executor.Memory), inConf
 	case *sparkv1.SparkApplication:
 		key := "spark." + role + ".memory"
-		if text, set := o.Spec.SparkConf[key]; set {
-			return []string{"spec", "sparkConf", key}, text
-		}
-		return []string{"spec", "sparkConf", key}, "1g"
+		return []string{"spec", "sparkConf", key}, cmp.Or(o.Spec.SparkConf[key], "1g"), inConf
 	}
-	return nil, ""
+	return nil, "", nil
 }

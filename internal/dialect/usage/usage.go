@@ -373,6 +373,17 @@ func (f *Facts) rate(pod lifecycle.PodUse) statusv1.UsageRate {
 	return r
 }
 
+// SampleInterval is the time between two samples of the used CPU and memory.
+const SampleInterval = time.Minute
+
+// MeanCPU returns the mean of the CPU that a pod used, in thousandths of a CPU. Without samples it is 0.
+func MeanCPU(s statusv1.UsageSamples) int64 {
+	if s.Count <= 0 {
+		return 0
+	}
+	return s.CPUMillicoreSeconds / int64(SampleInterval.Seconds()) / s.Count
+}
+
 // PlusSamples returns the samples of both.
 func PlusSamples(a, b statusv1.UsageSamples) statusv1.UsageSamples {
 	return statusv1.UsageSamples{

@@ -23,15 +23,12 @@ func priceOf(configured []usage.Price, mgr manager.Manager) func(context.Context
 	return prices.New(configured, mgr.GetAPIReader(), mgr.GetLogger().WithName("prices")).Of
 }
 
-// sampleInterval is the time between two samples of the used CPU and memory.
-const sampleInterval = time.Minute
-
 // samplesOf adds a sampler to the manager, and returns the function that takes its samples; nil if none are taken.
 func samplesOf(cfg config.Usage, mgr manager.Manager) (func(client.Object, int32) (driver, executors statusv1.UsageSamples), error) {
 	if !cfg.Samples {
 		return nil, nil
 	}
 
-	sampler := samples.New(mgr.GetAPIReader(), sampleInterval, mgr.GetLogger().WithName("samples"))
+	sampler := samples.New(mgr.GetAPIReader(), usage.SampleInterval, mgr.GetLogger().WithName("samples"))
 	return sampler.Of, mgr.Add(sampler)
 }
