@@ -1,6 +1,6 @@
 package bounds
 
-// The limits of a spec. Large applications use at most a fifth of each limit. docs/validation.md lists the limits, and
+// The limits of a spec. Large applications use at most a fifth of each limit. docs/limits.md lists the limits, and
 // tools/crdfinish writes them into the custom resource definitions. A test checks that the definitions have the same
 // limits as this package.
 const (

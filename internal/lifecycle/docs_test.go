@@ -72,7 +72,7 @@ A live read in this page is a read from the API server instead of the operator's
 ### What a phase waits for
 
 The table lists every phase in which an application can stay. Each of them waits for a deadline, a timer or a named
-event. The words driverStart, driverReady, executorsStart and run name [deadlines](applications.md#deadlines). The
+event. The words driverStart, driverReady, executorsStart and run name [deadlines](retries.md#deadlines). The
 operator repeats a deletion every 15 s until the objects are gone. In applications of spark.apache.org,
 terminationRequeuePeriodMillis sets this interval (2 s by default).
 

@@ -64,9 +64,9 @@ var deliberate = []struct{ what, why string }{
 		"the peer cannot run a new resource with such a name either: it fails when it creates the first Service"},
 	{`format "int64"`, "a number beyond 64 bits fits neither Go's nor Java's types: the peer cannot decode it either"},
 	{"maxLength 256", "no Spark version is that long"},
-	{"maxItems ", "no application or cluster that ran is known to have that many (docs/validation.md, Limits)"},
+	{"maxItems ", "no application or cluster that ran is known to have that many (docs/limits.md)"},
 	{"maxProperties ", "as for maxItems"},
-	{"rule ", "the operator refuses the same values when it reconciles the object (docs/validation.md, The other kinds)"},
+	{"rule ", "the operator refuses the same values when it reconciles the object (docs/refused-others.md)"},
 }
 
 // TestPeersManifestsAreAccepted checks that our definitions accept and keep every manifest that the peer's definitions

@@ -51,9 +51,9 @@ var deliberate = []struct{ path, what, why string }{
 	{"Port", "maximum 2.147483647e+09", "as for the minimum"},
 	{"Time", "pattern ^[^tz]*$", "Go's times have a capital T and Z: the peer cannot decode other times either"},
 	{"sparkVersion", "maxLength 256", "no Spark version is that long"},
-	{"", "maxItems ", "no server that ran is known to have that many (docs/validation.md, Limits)"},
+	{"", "maxItems ", "no server that ran is known to have that many (docs/limits.md)"},
 	{"", "maxProperties ", "as for maxItems"},
-	{"", "rule ", "the operator refuses the same values when it reconciles the object (docs/validation.md, The other kinds)"},
+	{"", "rule ", "the operator refuses the same values when it reconciles the object (docs/refused-others.md)"},
 }
 
 // TestPeersManifestsAreAccepted checks that our definition accepts and keeps every manifest that the peer's definition

@@ -39,14 +39,14 @@ var deliberate = []struct{ path, what, says, why string }{
 		"no quantity has a fraction there, so the kubeflow operator cannot decode it; it would compute for hours with an exponent of ten digits"},
 	{"", "minimum 0", "a negative number as a quantity",
 		"the API server refuses pods and claims with a negative amount"},
-	{"", "maxLength ", "a longer text than [Limits](#limits) allows",
+	{"", "maxLength ", "a longer text than [Limits](limits.md#limits) allows",
 		"the kubeflow operator may compute with a long quantity for hours; no real value of the others is as long"},
-	{"", "maxItems ", "more items than [Limits](#limits) allows", "no application that ran is known to have as many"},
-	{"", "maxProperties ", "more entries than [Limits](#limits) allows", "like items of a list"},
+	{"", "maxItems ", "more items than [Limits](limits.md#limits) allows", "no application that ran is known to have as many"},
+	{"", "maxProperties ", "more entries than [Limits](limits.md#limits) allows", "like items of a list"},
 	{"Time", "pattern ^[^tz]*$", "a time with a small t or z",
 		"Go's times have a capital T and Z: the kubeflow operator cannot decode others"},
 	{"Run", "pattern ^[^tz]*$", "the same", "like all times"},
-	{"", "rule ", "what [By the operator](#by-the-operator) and [The other kinds](#the-other-kinds) mark as refused by the definition", "the operator refuses the same values when it reconciles the object"},
+	{"", "rule ", "what [By the operator](refused-applications.md#by-the-operator) and [The other kinds](refused-others.md#the-other-kinds) mark as refused by the definition", "the operator refuses the same values when it reconciles the object"},
 }
 
 const strictQuantity = `^\+?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,2}))?$`

@@ -25,7 +25,7 @@ import (
 )
 
 // These are the bounds for the cost of one custom resource in one pass: CPU time, allocated memory, and the number of
-// objects that the operator creates. docs/validation.md documents hostileObjects.
+// objects that the operator creates. docs/limits.md documents hostileObjects.
 const (
 	hostileCPU     = 250 * time.Millisecond
 	hostileBytes   = 64 << 20

@@ -9,9 +9,9 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/refusal"
 )
 
-// TestRefusalsDocument compares the table of refused applications in docs/validation.md with testdata/refusals.yaml, or
-// writes the table with -update. For each row of testdata/refusals.yaml it checks that the first fault of the review is
-// in the row's field. The review of the valid object must have no faults.
+// TestRefusalsDocument compares the table of refused applications in docs/refused-others.md with
+// testdata/refusals.yaml, or writes the table with -update. For each row of testdata/refusals.yaml it checks that the
+// first fault of the review is in the row's field. The review of the valid object must have no faults.
 func TestRefusalsDocument(t *testing.T) {
 	file := refusal.Must(t, "testdata/refusals.yaml")
 
@@ -34,6 +34,6 @@ func TestRefusalsDocument(t *testing.T) {
 		}
 	}
 
-	refusal.Hold(t, "../../../../docs/validation.md", "refused apache applications", refusal.Table(file.Refusals),
+	refusal.Hold(t, "../../../../docs/refused-others.md", "refused apache applications", refusal.Table(file.Refusals),
 		*updateFields)
 }

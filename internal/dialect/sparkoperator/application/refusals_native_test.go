@@ -12,9 +12,9 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
-// TestNativeRefusalsDocument compares a part of docs/validation.md with the expected text, or writes it with -update.
-// The part lists the applications that are rejected only if the configuration does not allow spark-submit. The test
-// also checks that each of them is accepted if spark-submit is allowed.
+// TestNativeRefusalsDocument compares a part of docs/refused-applications.md with the expected text, or writes it with
+// -update. The part lists the applications that are rejected only if the configuration does not allow spark-submit. The
+// test also checks that each of them is accepted if spark-submit is allowed.
 func TestNativeRefusalsDocument(t *testing.T) {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }

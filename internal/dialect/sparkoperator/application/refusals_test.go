@@ -6,7 +6,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
-const validationDocument = "../../../../docs/validation.md"
+const validationDocument = "../../../../docs/refused-applications.md"
 
 // refusals contains the applications of testdata/refusals.yaml that are always rejected. onlyBySparkSubmit contains the
 // applications of this file that only spark-submit can submit. They are rejected if the configuration does not allow

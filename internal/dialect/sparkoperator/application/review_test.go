@@ -13,8 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
-// TestReviewHasTheMessageOfThePass checks that a review reports each invalid spec of docs/validation.md with the same
-// message as the pass that fails the application.
+// TestReviewHasTheMessageOfThePass checks that a review reports each invalid spec of docs/refused-applications.md with
+// the same message as the pass that fails the application.
 func TestReviewHasTheMessageOfThePass(t *testing.T) {
 	for _, r := range refusals {
 		app := sparkapp.Of(t, r.Piece)

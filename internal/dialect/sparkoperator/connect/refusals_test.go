@@ -9,7 +9,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/refusal"
 )
 
-// TestRefusalsDocument compares the table of rejected servers in docs/validation.md with testdata/refusals.yaml, or
+// TestRefusalsDocument compares the table of rejected servers in docs/refused-others.md with testdata/refusals.yaml, or
 // writes the table with -update. For each row of testdata/refusals.yaml it checks that the first fault of the review is
 // in the row's field. The review of the valid object must have no faults.
 func TestRefusalsDocument(t *testing.T) {
@@ -34,5 +34,5 @@ func TestRefusalsDocument(t *testing.T) {
 		}
 	}
 
-	refusal.Hold(t, "../../../../docs/validation.md", "refused servers", refusal.Table(file.Refusals), *update)
+	refusal.Hold(t, "../../../../docs/refused-others.md", "refused servers", refusal.Table(file.Refusals), *update)
 }

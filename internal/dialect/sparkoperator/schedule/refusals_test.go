@@ -10,12 +10,12 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/refusal"
 )
 
-var update = flag.Bool("update", false, "write the schedules' part of docs/validation.md")
+var update = flag.Bool("update", false, "write the schedules' part of docs/refused-others.md")
 
-// TestRefusalsDocument compares the table of rejected schedules in docs/validation.md with testdata/refusals.yaml. With
-// -update, it writes the table instead. Each row of the file describes an invalid schedule and the wrong field. The
-// first error that Review returns for this schedule must name that field. For the file's valid schedule, Review must
-// return no errors.
+// TestRefusalsDocument compares the table of rejected schedules in docs/refused-others.md with testdata/refusals.yaml.
+// With -update, it writes the table instead. Each row of the file describes an invalid schedule and the wrong field.
+// The first error that Review returns for this schedule must name that field. For the file's valid schedule, Review
+// must return no errors.
 func TestRefusalsDocument(t *testing.T) {
 	file := refusal.Must(t, "testdata/refusals.yaml")
 
@@ -38,5 +38,5 @@ func TestRefusalsDocument(t *testing.T) {
 		}
 	}
 
-	refusal.Hold(t, "../../../../docs/validation.md", "refused schedules", refusal.Table(file.Refusals), *update)
+	refusal.Hold(t, "../../../../docs/refused-others.md", "refused schedules", refusal.Table(file.Refusals), *update)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
-const validationDocument = "../../../../../docs/validation.md"
+const validationDocument = "../../../../../docs/refused-applications.md"
 
 var update = flag.Bool("update", false, "write the golden files")
 
@@ -32,9 +32,9 @@ func refusedField(app *v1beta2.SparkApplication) string {
 	return ""
 }
 
-// TestRefusalsDocument compares a part of docs/validation.md with the expected text, or writes it with -update. The
-// part lists the applications that are rejected when the operator first reads them. The test also checks that each
-// application in the table is rejected.
+// TestRefusalsDocument compares a part of docs/refused-applications.md with the expected text, or writes it with
+// -update. The part lists the applications that are rejected when the operator first reads them. The test also checks
+// that each application in the table is rejected.
 func TestRefusalsDocument(t *testing.T) {
 	file, err := refusal.Read("../testdata/refusals.yaml")
 	if err != nil {
