@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+)
+
+// docBlock is a fenced block of a page.
+type docBlock struct{ page, kind, text string }
+
+// taskPages returns the blocks of all tutorials and how-to pages.
+func taskPages(t *testing.T) []docBlock {
+	t.Helper()
+
+	var blocks []docBlock
+	for _, folder := range []string{"tutorials", "how-to"} {
+		pages, err := filepath.Glob("../../docs/" + folder + "/*.md")
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("no pages in docs/%s: %v", folder, err)
+		}
+
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for _, match := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+				blocks = append(blocks, docBlock{filepath.Base(page), match[1], match[2]})
+			}
+		}
+	}
+	return blocks
+}
+
+// TestManifestsOfTaskPages checks each YAML block of the tutorials and how-to pages. Lint must accept a custom
+// resource. An object of Kubernetes must have no unknown fields, and values must be values of the chart.
+func TestManifestsOfTaskPages(t *testing.T) {
+	core := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme,
+		json.SerializerOptions{Yaml: true, Strict: true})
+	values := chartValues(t)
+	counts := map[string]int{}
+
+	for _, b := range taskPages(t) {
+		if b.kind != "yaml" {
+			continue
+		}
+
+		if !strings.Contains(b.text, "apiVersion:") {
+			counts["values"]++
+
+			var given map[string]any
+			if err := yaml.UnmarshalStrict([]byte(b.text), &given); err != nil {
+				t.Errorf("%s: %v", b.page, err)
+			}
+
+			for _, key := range unknownValues(given, values, "") {
+				t.Errorf("%s: the chart has no value %s", b.page, key)
+			}
+			continue
+		}
+
+		for document := range strings.SplitSeq(b.text, "\n---\n") {
+			switch {
+			case strings.Contains(document, "apiVersion: sparkoperator.k8s.io/"),
+				strings.Contains(document, "apiVersion: spark.apache.org/"):
+				counts["custom resources"]++
+				lintDocument(t, b.page, document)
+			case strings.Contains(document, "argoproj.io"):
+				t.Errorf("%s: no block of this kind is checked", b.page)
+			default:
+				counts["objects"]++
+				if _, _, err := core.Decode([]byte(document), nil, nil); err != nil {
+					t.Errorf("%s: %v in\n%s", b.page, err, document)
+				}
+			}
+		}
+	}
+
+	if counts["custom resources"] < 10 || counts["objects"] < 5 || counts["values"] < 1 {
+		t.Errorf("the pages have only %v", counts)
+	}
+}
+
+// lintDocument runs lint on a manifest. If the manifest is that of a workflow, lint reads the custom resource in it.
+func lintDocument(t *testing.T, page, document string) {
+	t.Helper()
+
+	if _, manifest, ok := strings.Cut(document, "manifest: |\n"); ok {
+		indent := len(manifest) - len(strings.TrimLeft(manifest, " "))
+		document = regexp.MustCompile(fmt.Sprintf("(?m)^ {%d}", indent)).ReplaceAllString(manifest, "")
+	}
+
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := run(t, "lint", "--strict", "-f", file); got.code != exit.OK {
+		t.Errorf("%s: lint ends with %d:\n%s%s", page, got.code, got.out, got.err)
+	}
+}
+
+// chartValues returns the values of the chart.
+func chartValues(t *testing.T) map[string]any {
+	t.Helper()
+
+	text, err := os.ReadFile("../../charts/spark-operator/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	values := map[string]any{}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// unknownValues returns the keys of given that the chart does not have. A value that is empty in the chart, such as a
+// map of labels, may have any content.
+func unknownValues(given, chart map[string]any, path string) (unknown []string) {
+	for key, value := range given {
+		theirs, found := chart[key]
+		if !found {
+			unknown = append(unknown, path+key)
+			continue
+		}
+
+		below, isMap := value.(map[string]any)
+		if inChart, _ := theirs.(map[string]any); isMap && len(inChart) > 0 {
+			unknown = append(unknown, unknownValues(below, inChart, path+key+".")...)
+		}
+	}
+	return unknown
+}
+
+// setFlag is a value of the chart on a command line of helm.
+var setFlag = regexp.MustCompile(`--set '?([A-Za-z.]+)[=\[]`)
+
+// repositoryFile is a path of the repository in a script.
+var repositoryFile = regexp.MustCompile(`\s((?:examples|config|charts)/[\w./-]*)`)
+
+// TestCommandsOfTaskPages checks each command of the tutorials and how-to pages: the verbs and flags of sparkctl, the
+// values that helm sets, and the files of the repository.
+func TestCommandsOfTaskPages(t *testing.T) {
+	values := chartValues(t)
+	counts := map[string]int{}
+
+	for _, b := range taskPages(t) {
+		if b.kind != "sh" {
+			continue
+		}
+
+		script := strings.ReplaceAll(b.text, "\\\n", " ")
+		for _, match := range repositoryFile.FindAllStringSubmatch(script, -1) {
+			counts["files"]++
+
+			if _, err := os.Stat("../../" + match[1]); err != nil {
+				t.Errorf("%s: %v", b.page, err)
+			}
+		}
+
+		for _, match := range setFlag.FindAllStringSubmatch(script, -1) {
+			counts["values"]++
+
+			var nested any = ""
+			parts := strings.Split(match[1], ".")
+			for i := len(parts) - 1; i >= 0; i-- {
+				nested = map[string]any{parts[i]: nested}
+			}
+
+			for _, key := range unknownValues(nested.(map[string]any), values, "") {
+				t.Errorf("%s: the chart has no value %s", b.page, key)
+			}
+		}
+
+		for line := range strings.Lines(script) {
+			if words, ok := strings.CutPrefix(line, "sparkctl "); ok {
+				counts["sparkctl"]++
+
+				if err := checkCommand(words); err != nil {
+					t.Errorf("%s: sparkctl %s: %v", b.page, strings.TrimSpace(words), err)
+				}
+			}
+		}
+	}
+
+	if counts["sparkctl"] < 15 || counts["files"] < 10 || counts["values"] < 5 {
+		t.Errorf("the pages have only %v", counts)
+	}
+}
+
+// checkCommand returns an error if sparkctl does not have the verb or a flag of a command line.
+func checkCommand(line string) error {
+	line, _, _ = strings.Cut(line, " | ")
+	line, _, _ = strings.Cut(line, " > ")
+
+	cmd, rest, err := command(terminal.Streams{}, "sparkctl").Find(strings.Fields(line))
+	if err != nil {
+		return err
+	}
+
+	if cmd.DisableFlagParsing {
+		return nil
+	}
+	return cmd.ParseFlags(rest)
+}
+
+// TestCheckCommand checks that an unknown verb and an unknown flag are found.
+func TestCheckCommand(t *testing.T) {
+	for line, wrong := range map[string]bool{
+		"lint -f x.yaml":                  false,
+		"wait app/pi --for=ended":         false,
+		"wait app/pi --until=ended":       true,
+		"lints -f x.yaml":                 true,
+		"submit --num-executors 2 pi.py":  false,
+		"diff -f pi.yaml | head -n 3 -x":  false,
+		"render -f pi.yaml --defaults -y": true,
+	} {
+		if err := checkCommand(line); (err != nil) != wrong {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
