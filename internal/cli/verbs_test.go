@@ -378,6 +378,10 @@ func (u *user) logs() {
 		u.t.Errorf("the log of both attempts: %+v", got)
 	}
 
+	// The node has removed the container, as after an eviction.
+	node.logs("again-driver", "unable to retrieve container logs for containerd://0123abc")
+	u.does(exit.Cluster, "the log of pod again-driver cannot be read", "log", "again")
+
 	u.keptLogs("again")
 }
 

@@ -7,6 +7,7 @@
 //     the process.
 //   - telemetry are the logs, metrics, traces and Events, with bounds for the number of series.
 //   - bykey remembers values by key within a process, for facts that may be lost with it.
+//   - nodelog reads the log of a container as a kubelet returns it.
 //   - churn remembers executors that ended until a pass has counted them.
 //   - goruntime sets Go's runtime: the number of cores, and when Go collects garbage.
 //

@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -277,7 +278,14 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 	}
 	defer in.Close()
 
-	if err := CopyLines(in, -1, prefix, out); err != nil {
+	checked := bufio.NewReader(nodelog.Checked(in))
+	if _, err := checked.Peek(1); err != nil { // the node has removed the container, and has no text of it
+		if refused, ok := errors.AsType[*nodelog.Error](err); ok {
+			return noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, refused)}
+		}
+	}
+
+	if err := CopyLines(checked, -1, prefix, out); err != nil {
 		return c.ended(ctx, err)
 	}
 	return nil

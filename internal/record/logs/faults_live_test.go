@@ -2,6 +2,7 @@ package logs_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -106,4 +107,45 @@ func TestStoreThatRecovers(t *testing.T) {
 	if c := world.Condition(app, "LogsNotKept"); c.Status != "" {
 		t.Errorf("the condition is %+v", c)
 	}
+}
+
+// TestRemovedContainer checks that the message of a kubelet which has removed a container, for example because it has
+// evicted the pod, is never kept as the log. The kubelet sends it with the status 200. What was uploaded while the
+// driver ran is kept.
+func TestRemovedContainer(t *testing.T) {
+	t.Parallel()
+
+	removed := func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "unable to retrieve container logs for containerd://0123abc")
+	}
+
+	t.Run("at the end", func(t *testing.T) {
+		k := keep(t, directory(t))
+		k.RunWith(k.cfg, time.Now)
+		app := k.Application("pi")
+		driver := k.running(app, 1, "")
+		k.node.Serve(driver.Name, removed)
+		k.Execute(driver, done(1))
+		k.waitStatus("pi", 1, "LogUnreadable")
+
+		if text, file, err := k.text(app, 1, ""); err != nil || text != "" || !strings.Contains(file.Missing, "unable to retrieve container logs") {
+			t.Errorf("the log is %q, %+v, %v", text, file, err)
+		}
+	})
+
+	t.Run("after uploads", func(t *testing.T) {
+		k := keep(t, directory(t), streams)
+		k.RunWith(k.cfg, time.Now)
+		app := k.Application("pi")
+		driver, log := k.streamed(app, 1)
+		log.write("one\n")
+		k.waitUploaded(app, 1, 4)
+		k.node.Serve(driver.Name, removed)
+		k.Execute(driver, done(1))
+		k.waitStatus("pi", 1, "LogUnreadable")
+
+		if text, file, err := k.text(app, 1, ""); err != nil || text != "one\n" || !strings.Contains(file.Partial, "the operator has uploaded it until ") {
+			t.Errorf("the log is %q, %+v, %v", text, file, err)
+		}
+	})
 }

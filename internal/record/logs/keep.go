@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
@@ -276,10 +277,24 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		_, broken = io.Copy(log, in)
 	}
 
+	if refused, ok := errors.AsType[*nodelog.Error](broken); ok && log.Total() == 0 {
+		log.Release()
+		return nil, nil, k.refused(ctx, t, refused)
+	}
+
 	if broken != nil && k.isGone(t) {
 		broken = errors.New("the pod is gone, and its node did not send the rest")
 	}
 	return log, broken, 0
+}
+
+// refused returns the time until the next try after the node did not return a log, although it knows the container. The
+// node gives one answer for a container that it has removed and for a runtime that does not answer.
+func (k *Keeper) refused(ctx context.Context, t *task, refused error) time.Duration {
+	if k.breaks(t) {
+		return k.failed(t, problemOf(ReasonUnreadable, refused))
+	}
+	return k.miss(ctx, t, ReasonUnreadable, "the kubelet does not have the log any more: "+refused.Error())
 }
 
 // unopened returns the time until the next try after a log could not be opened.
@@ -412,19 +427,23 @@ func (k *Keeper) file(ctx context.Context, t *task, log *capture.Capture, entry 
 // broken returns the time until the next try after a stream ended early and its part is stored. While the pod exists,
 // the whole log may still be had.
 func (k *Keeper) broken(t *task, message string) time.Duration {
-	k.mu.Lock()
-	t.opened = false
-	t.breaks++
-	again := !t.gone && t.breaks < maxBreaks
-	k.mu.Unlock()
-
-	if again {
+	if k.breaks(t) {
 		return k.failed(t, problemOf(ReasonUnreadable, errors.New(message)))
 	}
 
 	k.removeUploaded(t)
 	k.finish(t, &lifecycle.Cause{Reason: ReasonUnreadable, Message: message})
 	return 0
+}
+
+// breaks counts a stream that ended early, and reports whether the log is to be read again.
+func (k *Keeper) breaks(t *task) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	t.opened = false
+	t.breaks++
+	return !t.gone && t.breaks < maxBreaks
 }
 
 // maxBreaks is how often the stream of a log may end early until the part that was read has to do.

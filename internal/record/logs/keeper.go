@@ -413,12 +413,14 @@ func executorOf(pod *corev1.Pod) string {
 // wants reports whether the log of a pod is to be kept now, and whether its container still runs. A container that
 // never started has no log.
 func wants(entry *keptlogs.Entry, pod *corev1.Pod, deleting bool) (wanted, follow bool) {
+	evicting := evictedByNode(pod)
+
 	if identity.IsDriver(pod) {
 		switch lifecycle.DriverFacts(pod, trim.SparkContainer(pod)).Phase {
 		case lifecycle.DriverSucceeded, lifecycle.DriverFailed:
 			return true, false
 		case lifecycle.DriverRunning, lifecycle.DriverUnknown:
-			return deleting, true
+			return deleting || evicting, true
 		}
 		return false, false
 	}
@@ -430,9 +432,17 @@ func wants(entry *keptlogs.Entry, pod *corev1.Pod, deleting bool) (wanted, follo
 	case lifecycle.DriverSucceeded:
 		return all, false
 	case lifecycle.DriverRunning, lifecycle.DriverUnknown:
-		return all && deleting, true
+		return all && deleting || evicting && entry.Executors != keptlogs.ExecutorsNone, true
 	}
 	return false, false
+}
+
+// evictedByNode reports whether the kubelet ends a pod, for example because the pod uses too much disk space. The
+// kubelet removes the containers of such a pod as soon as they have ended. Afterwards it is too late to read the log.
+func evictedByNode(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonTerminationByKubelet
+	})
 }
 
 // Hold returns how long the deletion of a pod has to wait for its log; 0 if it need not wait. A deletion need not wait

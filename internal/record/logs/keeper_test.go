@@ -318,6 +318,22 @@ func TestStreamThatEndsEarly(t *testing.T) {
 	}
 }
 
+// TestEvictedByNode checks that the log of a driver is followed as soon as its kubelet begins to evict it, because the
+// kubelet removes the container as soon as it has ended. A pod that the scheduler wants to preempt may continue.
+func TestEvictedByNode(t *testing.T) {
+	for reason, followed := range map[string]bool{corev1.PodReasonTerminationByKubelet: true, corev1.PodReasonPreemptionByScheduler: false} {
+		k := start(t, lines{"driver": text("first and last")}, nil)
+		pod := podOf("driver", "", corev1.PodRunning)
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason}}
+
+		if task := k.observe(kind, key, pod, false, false); (task != nil) != followed || followed && !task.follow {
+			t.Errorf("%s: the task is %+v", reason, task)
+		}
+
+		k.wait(t, "the log", func() bool { return k.finished[pod.UID] == followed && k.idle() })
+	}
+}
+
 // TestPartOfEarlierProcess checks that a log of which an earlier process kept only a part is read again while its pod
 // exists. The streams of all logs break when an API server restarts, and the leader may change at the same moment.
 func TestPartOfEarlierProcess(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 )
 
 // Request selects the log of a container.
@@ -26,7 +27,7 @@ type Request struct {
 
 // Source reads the logs of pods.
 type Source interface {
-	// Open opens the log of a container.
+	// Open opens the log of a container. If the node cannot read it to its end, it ends with a nodelog.Error.
 	Open(ctx context.Context, r Request) (io.ReadCloser, error)
 	// UID returns the UID of the pod that has the name now; empty if there is none.
 	UID(ctx context.Context, pod types.NamespacedName) (types.UID, error)
@@ -46,7 +47,12 @@ func (s API) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
 	if !r.Since.IsZero() {
 		o.SinceTime = &metav1.Time{Time: r.Since}
 	}
-	return s.Pods.Pods(r.Pod.Namespace).GetLogs(r.Pod.Name, o).Stream(ctx)
+
+	log, err := s.Pods.Pods(r.Pod.Namespace).GetLogs(r.Pod.Name, o).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nodelog.Checked(log), nil
 }
 
 // UID implements Source.

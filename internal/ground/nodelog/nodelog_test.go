@@ -1,0 +1,62 @@
+package nodelog_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
+)
+
+const removed = "unable to retrieve container logs for containerd://0123abc"
+
+// TestMessagesOfTheKubelet checks that the messages of a kubelet never count as text of a log, in whatever pieces they
+// arrive, and that all other text is passed on unchanged.
+func TestMessagesOfTheKubelet(t *testing.T) {
+	for _, test := range []struct{ log, text, message string }{
+		{"", "", ""},
+		{"one\ntwo\n", "one\ntwo\n", ""},
+		{"one\nunfinished", "one\nunfinished", ""},
+		{removed, "", removed},
+		{"one\n" + removed, "one\n", removed},
+		{"one\n\n" + removed, "one\n\n", removed},
+		{removed + "\n", removed + "\n", ""},
+		{removed + "\none\n" + removed, removed + "\none\n", removed},
+		{removed + "\n" + removed + "\nunable", removed + "\n" + removed + "\nunable", ""},
+		{"a line with " + removed, "a line with " + removed, ""},
+		{"unable to retrieve", "unable to retrieve", ""},
+		{"f", "f", ""},
+		{"one\nunable to find it\n", "one\nunable to find it\n", ""},
+		{"2026-01-02T03:04:05Z one\n" + `failed to open log file "/var/log/pods/x/0.log": no such file`, "2026-01-02T03:04:05Z one\n",
+			`failed to open log file "/var/log/pods/x/0.log": no such file`},
+		{removed + strings.Repeat("x", 8<<10), removed + strings.Repeat("x", 8<<10), ""},
+	} {
+		for name, in := range map[string]io.Reader{
+			"at once": strings.NewReader(test.log), "bytes": iotest.OneByteReader(strings.NewReader(test.log)),
+			"halves": iotest.HalfReader(strings.NewReader(test.log)), "end with text": iotest.DataErrReader(strings.NewReader(test.log)),
+		} {
+			text, err := io.ReadAll(nodelog.Checked(io.NopCloser(in)))
+			message := ""
+
+			if found, ok := errors.AsType[*nodelog.Error](err); ok {
+				message, err = found.Message, nil
+			}
+
+			if string(text) != test.text || message != test.message || err != nil {
+				t.Errorf("%q, %s: %q, message %q, %v", test.log, name, text, message, err)
+			}
+		}
+	}
+}
+
+// TestBrokenLog checks that a connection that breaks within such a message hides nothing.
+func TestBrokenLog(t *testing.T) {
+	broken := errors.New("broken")
+
+	in := io.MultiReader(strings.NewReader("one\nunable to retr"), iotest.ErrReader(broken))
+	if text, err := io.ReadAll(nodelog.Checked(io.NopCloser(in))); string(text) != "one\nunable to retr" || !errors.Is(err, broken) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
