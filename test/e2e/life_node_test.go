@@ -93,9 +93,15 @@ func (w *suite) nodeLost(t *testing.T) {
 	}
 
 	w.remove(t, first.app)
+	w.awaitNode(t, nodeName)
+}
+
+// awaitNode waits until a node that was lost takes pods again.
+func (w *suite) awaitNode(t *testing.T, name string) {
+	t.Helper()
 	eventually(t, time.Minute, "the node to be ready for others", func() (string, bool) {
 		var node corev1.Node
-		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: nodeName}, &node); err != nil {
+		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: name}, &node); err != nil {
 			return err.Error(), false
 		}
 		return "it has taints", len(node.Spec.Taints) == 0

@@ -73,9 +73,9 @@ func TestOperator(t *testing.T) {
 
 	if *wholeLife {
 		t.Run("History Server", suite.historyServer)
-		t.Run("kept logs", suite.keptLogs)
 	}
 
+	t.Run("kept logs", suite.keptLogs)
 	t.Run("uninstall", suite.uninstall)
 
 	if *wholeLife {

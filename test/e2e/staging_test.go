@@ -12,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -200,12 +198,19 @@ func (s *stagingTest) configMap(t *testing.T) {
 	}
 }
 
+// storeName is the name of the object store with the staged files.
+const storeName = "object-store"
+
 // objectStore checks that applications with the same files share the objects of a store, that Spark reads them, and
 // that sparkctl deletes them with the last application.
 func (s *stagingTest) objectStore(t *testing.T) {
 	own := *s
 	s = &own
-	s.startStore(t)
+	s.startStore(t, storeName, corev1.Container{
+		Name: "gateway", Ports: []corev1.ContainerPort{{ContainerPort: 8000}},
+		Args: []string{"bash", "-c",
+			"until [ -d /data/bucket ]; do sleep 0.1; done; exec python3 -m http.server --directory /data/bucket 8000"},
+	})
 
 	address, stop, err := s.Forward(t.Context(), "default", storeName, storePort)
 	if err != nil {
@@ -285,59 +290,6 @@ func (s *stagingTest) s3a(t *testing.T, url string) {
 	s.reads(t, app)
 	s.run(t, dir, "delete", "by-s3a", "--yes", "--wait")
 	s.requests(t, "DELETE", 2*stagedFiles)
-}
-
-// These are the name and the credentials of the object store.
-const (
-	storeName   = "object-store"
-	storePort   = 7070
-	storeUser   = "tester"
-	storeSecret = "secret-of-the-tester"
-)
-
-// startStore starts an S3 server with one bucket, and a web server that serves the bucket to Spark, as a gateway does.
-// Both exist until the cluster stops.
-func (s *stagingTest) startStore(t *testing.T) {
-	t.Helper()
-	server := filepath.Join(t.TempDir(), "versitygw")
-	// Without cgo, the program runs in any image.
-	goBuild(t, filepath.Join(root, "tools/s3"), server, "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
-
-	meta := metav1.ObjectMeta{Name: storeName, Namespace: "default", Labels: map[string]string{"app": storeName}}
-	secret := &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"user": storeUser, "secret": storeSecret}}
-	data := corev1.VolumeMount{Name: "data", MountPath: "/data"}
-	ready := func(port int32) *corev1.Probe {
-		return &corev1.Probe{PeriodSeconds: 1,
-			ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(port)}}}
-	}
-	pod := &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
-		Volumes: []corev1.Volume{
-			{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "server", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: server,
-				Type: new(corev1.HostPathFile)}}},
-		},
-		Containers: []corev1.Container{
-			{
-				Name: "s3", Image: cluster.SparkImage, ReadinessProbe: ready(storePort),
-				Args: []string{"bash", "-c",
-					"mkdir -p /data/bucket && exec /opt/versitygw --access " + storeUser + " --secret " + storeSecret +
-						" --port :7070 posix /data"},
-				VolumeMounts: []corev1.VolumeMount{data, {Name: "server", MountPath: "/opt/versitygw", ReadOnly: true}},
-			},
-			{
-				Name: "gateway", Image: cluster.SparkImage, ReadinessProbe: ready(8000),
-				VolumeMounts: []corev1.VolumeMount{data},
-				Args: []string{"bash", "-c",
-					"until [ -d /data/bucket ]; do sleep 0.1; done; exec python3 -m http.server --directory /data/bucket 8000"},
-			},
-		},
-	}}
-	service := &corev1.Service{ObjectMeta: meta,
-		Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{
-			{Name: "s3", Port: storePort}, {Name: "gateway", Port: 8000},
-		}}}
-	s.createAll(t, secret, pod, service)
-	s.awaitPod(t, storeName, "to serve", podReady)
 }
 
 // requests checks how many requests the store has answered successfully since its start. It counts only requests with

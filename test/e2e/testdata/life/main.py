@@ -5,6 +5,7 @@
     idle      wait until Spark has removed all executors
     fill      write 8 MiB to /scratch, and sleep
     sleep     sleep for an hour, which is longer than any test waits
+    tick      print a line with a number and the time every second
     told      perform the step that is the content of /opt/told/step
     signal    wait until the driver's pod has the annotation example.dev/signal
     fail      exit with code 1
@@ -12,6 +13,7 @@
 
 An unknown step is an error, so that a typing mistake does not look like a success.
 """
+import itertools
 import json
 import os
 import ssl
@@ -72,6 +74,12 @@ def sleep():
     time.sleep(3600)
 
 
+def tick():
+    for n in itertools.count():
+        print("tick", n, time.time(), flush=True)
+        time.sleep(1)
+
+
 def told():
     with open("/opt/told/step") as f:
         take(f.read().strip())
@@ -97,7 +105,7 @@ def fail():
     sys.exit("failing as it was told")
 
 
-STEPS = {f.__name__: f for f in (session, work, idle, fill, sleep, told, signal, fail)}
+STEPS = {f.__name__: f for f in (session, work, idle, fill, sleep, tick, told, signal, fail)}
 
 
 def take(step):

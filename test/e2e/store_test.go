@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+)
+
+// These are the port and the credentials of an object store.
+const (
+	storePort   = 7070
+	storeUser   = "tester"
+	storeSecret = "secret-of-the-tester"
+)
+
+// startStore starts an S3 server with one bucket, in a pod with the given further containers. These share the
+// directory /data, and each has one port. The bucket is the directory /data/bucket. The store exists until the cluster
+// stops, and its Service leads to it even while its node is lost.
+func (w *suite) startStore(t *testing.T, name string, further ...corev1.Container) {
+	t.Helper()
+	server := filepath.Join(t.TempDir(), "versitygw")
+	// Without cgo, the program runs in any image.
+	goBuild(t, filepath.Join(root, "tools/s3"), server, "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
+
+	containers := append([]corev1.Container{{
+		Name: "s3", Ports: []corev1.ContainerPort{{ContainerPort: storePort}},
+		Args: []string{"bash", "-c",
+			"mkdir -p /data/bucket && exec /opt/versitygw --access " + storeUser + " --secret " + storeSecret +
+				" --port :7070 posix /data"},
+		VolumeMounts: []corev1.VolumeMount{{Name: "server", MountPath: "/opt/versitygw", ReadOnly: true}},
+	}}, further...)
+
+	var ports []corev1.ServicePort
+	for i := range containers {
+		c := &containers[i]
+		port := c.Ports[0].ContainerPort
+		ports = append(ports, corev1.ServicePort{Name: c.Name, Port: port})
+		c.Image = cluster.SparkImage
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: "/data"})
+		c.ReadinessProbe = &corev1.Probe{PeriodSeconds: 1,
+			ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(port)}}}
+	}
+
+	meta := metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"app": name}}
+	w.createAll(t,
+		&corev1.Secret{ObjectMeta: meta, StringData: map[string]string{"user": storeUser, "secret": storeSecret}},
+		&corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{Containers: containers, Volumes: []corev1.Volume{
+			{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "server", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: server,
+				Type: new(corev1.HostPathFile)}}},
+		}}},
+		&corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Selector: meta.Labels, Ports: ports,
+			PublishNotReadyAddresses: true}})
+	w.awaitPod(t, name, "to serve", podReady)
+}
