@@ -11,8 +11,8 @@
 //   - live is the present configuration of a process, including the settings that change while it runs.
 //
 // A setting has one home, which is its field in config. The values of the chart write that file,
-// docs/configuration.md is compared with it by a test, and nothing else in the code is tuned by a constant that users
-// might want to change.
+// docs/configuration-file.md is compared with it by a test, and nothing else in the code is tuned by a constant that
+// users might want to change.
 //
 // The packages read no custom resources, and import neither the engine nor the process. A value that cannot work is
 // refused when the file is read, with its path and what to write; a change of a live setting that cannot work leaves

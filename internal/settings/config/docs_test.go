@@ -14,7 +14,7 @@ import (
 )
 
 // page is the path of the documentation of the configuration file.
-const page = "../../../docs/configuration.md"
+const page = "../../../docs/configuration-file.md"
 
 // examples returns the two complete configuration files on the page: the shortest one, and the one that has every
 // field.

@@ -13,14 +13,18 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
 
-// TestApplicationsAreDocumented checks that docs/apache-applications.md contains the names and numbers that users see.
+// TestApplicationsAreDocumented checks that the two pages of these applications contain the names and numbers that
+// users see.
 func TestApplicationsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/apache-applications.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	var page string
+	for _, name := range []string{"apache-applications.md", "apache-application-states.md"} {
+		text, err := os.ReadFile("../../../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
 
-	page := string(text)
+		page += string(text)
+	}
 
 	words := []string{
 		dialect.EventTakenOver, dialect.EventSpecChanged, dialect.EventDriverPending, dialect.EventDriverDisrupted,
@@ -40,7 +44,7 @@ func TestApplicationsAreDocumented(t *testing.T) {
 
 	for _, word := range words {
 		if !strings.Contains(page, "`"+word+"`") {
-			t.Errorf("docs/apache-applications.md does not tell of %s", word)
+			t.Errorf("the pages do not tell of %s", word)
 		}
 	}
 
@@ -55,7 +59,7 @@ func TestApplicationsAreDocumented(t *testing.T) {
 		fmt.Sprintf("no sooner than after %.0f s", leastCleanAgain.Seconds()),
 	} {
 		if !strings.Contains(page, figure) {
-			t.Errorf("docs/apache-applications.md does not say %q", figure)
+			t.Errorf("the pages do not say %q", figure)
 		}
 	}
 }

@@ -12,14 +12,19 @@ import (
 	machine "github.com/sparkoperator/spark-operator/internal/lifecycle/connect"
 )
 
-// TestConnectIsDocumented checks that docs/connect.md contains the names and numbers that users see.
+// TestConnectIsDocumented checks that docs/connect.md and connect-reference.md contain the names and numbers that users
+// see.
 func TestConnectIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/connect.md")
-	if err != nil {
-		t.Fatal(err)
+	var page string
+	for _, name := range []string{"connect.md", "connect-reference.md"} {
+		text, err := os.ReadFile("../../../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		page += string(text)
 	}
 
-	page := string(text)
 	for _, word := range []string{
 		EventConnectTakenOver, EventConnectInvalid, EventConnectSpecChanged, EventConnectRolledOut,
 		EventConnectSuspending, EventConnectSuspended,
@@ -36,7 +41,7 @@ func TestConnectIsDocumented(t *testing.T) {
 		string(v1alpha1.SparkConnectStateFailed),
 	} {
 		if !strings.Contains(page, "`"+word+"`") {
-			t.Errorf("docs/connect.md does not contain %s", word)
+			t.Errorf("docs/connect.md and connect-reference.md do not contain %s", word)
 		}
 	}
 
@@ -44,7 +49,7 @@ func TestConnectIsDocumented(t *testing.T) {
 	if first != "10s" || longest != "5m0s" || settled != "10m0s" || !strings.Contains(page, "10 s after the end") ||
 		!strings.Contains(page, "up to 5 min") ||
 		!strings.Contains(page, "Ready for 10 min") {
-		t.Errorf("the back-off of %s to %s, forgotten after %s, is not what docs/connect.md says", first, longest,
+		t.Errorf("the back-off of %s to %s, forgotten after %s, is not what docs/connect-reference.md says", first, longest,
 			settled)
 	}
 }

@@ -287,9 +287,9 @@ func TestPeersDeployment(t *testing.T) {
 	}
 }
 
-// TestFlagsAreDocumented checks that docs/migrate-kubeflow.md lists every flag, and no other flags.
+// TestFlagsAreDocumented checks that docs/kubeflow-settings.md lists every flag, and no other flags.
 func TestFlagsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/migrate-kubeflow.md")
+	text, err := os.ReadFile("../../../../docs/kubeflow-settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 
 	for _, k := range controllerFlags {
 		if !documented[k.name] {
-			t.Errorf("--%s is not in docs/migrate-kubeflow.md", k.name)
+			t.Errorf("--%s is not in docs/kubeflow-settings.md", k.name)
 		}
 
 		delete(documented, k.name)

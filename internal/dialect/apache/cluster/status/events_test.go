@@ -118,14 +118,19 @@ func TestNoticeEvents(t *testing.T) {
 	}
 }
 
-// TestClusterIsDocumented checks that docs/clusters.md contains the names and numbers that users see.
+// TestClusterIsDocumented checks that docs/clusters.md and cluster-states.md contain the names and numbers that users
+// see.
 func TestClusterIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../../docs/clusters.md")
-	if err != nil {
-		t.Fatal(err)
+	var page string
+	for _, name := range []string{"clusters.md", "cluster-states.md"} {
+		text, err := os.ReadFile("../../../../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		page += string(text)
 	}
 
-	page := string(text)
 	for _, word := range []string{
 		EventClusterSubmitted, EventRequestFailed, EventClusterPending, EventClusterDegraded, EventClusterRecovered,
 		EventClusterSpecChanged, EventClusterRolledOut, EventClusterRolloutTimedOut, EventClusterInvalid,
@@ -137,17 +142,17 @@ func TestClusterIsDocumented(t *testing.T) {
 		lifecycle.ReasonInvalid, lifecycle.ReasonNodeLost,
 	} {
 		if !strings.Contains(page, "`"+word+"`") {
-			t.Errorf("docs/clusters.md does not tell of %s", word)
+			t.Errorf("the pages of clusters do not tell of %s", word)
 		}
 	}
 
 	for _, state := range States {
 		if !strings.Contains(page, "| `"+string(state)+"` |") {
-			t.Errorf("docs/clusters.md does not tell of %s", state)
+			t.Errorf("the pages of clusters do not tell of %s", state)
 		}
 	}
 
 	if MaxStates != 100 || !strings.Contains(page, "the last 100 states") {
-		t.Errorf("docs/clusters.md does not say that %d states are kept", MaxStates)
+		t.Errorf("the pages of clusters do not say that %d states are kept", MaxStates)
 	}
 }
