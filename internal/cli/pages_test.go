@@ -76,11 +76,13 @@ func TestManifestsOfTaskPages(t *testing.T) {
 			case strings.Contains(document, "apiVersion: sparkoperator.k8s.io/"),
 				strings.Contains(document, "apiVersion: spark.apache.org/"):
 				counts["custom resources"]++
+
 				lintDocument(t, b.page, document)
 			case strings.Contains(document, "argoproj.io"):
 				t.Errorf("%s: no block of this kind is checked", b.page)
 			default:
 				counts["objects"]++
+
 				if _, _, err := core.Decode([]byte(document), nil, nil); err != nil {
 					t.Errorf("%s: %v in\n%s", b.page, err, document)
 				}
@@ -176,6 +178,7 @@ func TestCommandsOfTaskPages(t *testing.T) {
 			counts["values"]++
 
 			var nested any = ""
+
 			parts := strings.Split(match[1], ".")
 			for i := len(parts) - 1; i >= 0; i-- {
 				nested = map[string]any{parts[i]: nested}

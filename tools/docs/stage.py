@@ -1,12 +1,13 @@
 """Copies docs/ for the generator: stage.py REPOSITORY TARGET REF
 
 Pages link to files outside of docs/, which are not part of the site. The copy links to these files in the repository on
-the web, at the branch or tag REF. A link to a file that does not exist is an error.
+the web, at the branch or tag REF. A link to a file that does not exist is an error, also on a page outside of docs/.
 """
 
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 WEB = "https://github.com/sparkoperator/spark-operator"
@@ -48,8 +49,24 @@ def stage(repository, target, ref):
     return broken
 
 
+def check(repository):
+    """Returns the broken links of the pages outside of docs/."""
+    command = ["git", "-C", repository, "ls-files", "-z", "*.md", ":!docs", ":(exclude,glob)**/testdata/**"]
+    broken = []
+
+    for page in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")[:-1]:
+        with open(os.path.join(repository, page), encoding="utf-8") as source:
+            for match in PATTERN.finditer(source.read()):
+                path = match.group(1)
+                if path and not os.path.exists(os.path.join(repository, os.path.dirname(page), path)):
+                    broken.append(f"{page} links to {path}, which does not exist")
+
+    return broken
+
+
 if __name__ == "__main__":
-    problems = stage(os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3])
+    root = os.path.abspath(sys.argv[1])
+    problems = stage(root, sys.argv[2], sys.argv[3]) + check(root)
     for problem in problems:
         print(problem, file=sys.stderr)
     sys.exit(1 if problems else 0)

@@ -111,6 +111,7 @@ func TestActionlintFindsMistakes(t *testing.T) {
 // to other code.
 func TestActionsArePinned(t *testing.T) {
 	uses, pinned := regexp.MustCompile(`(?m)^.*\buses:.*$`), regexp.MustCompile(`uses: [\w-]+/[\w/-]+@[0-9a-f]{40} # v\d`)
+
 	count := 0
 	for _, file := range workflows(t) {
 		text, err := os.ReadFile(file)
@@ -120,6 +121,7 @@ func TestActionsArePinned(t *testing.T) {
 
 		for _, line := range uses.FindAllString(string(text), -1) {
 			count++
+
 			if !pinned.MatchString(line) {
 				t.Errorf("%s: not pinned to a commit: %s", file, line)
 			}
