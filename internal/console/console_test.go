@@ -105,6 +105,7 @@ func TestOtherSites(t *testing.T) {
 		"API with a foreign origin": {b.get("/api/v1/objects", "Origin", "null"), http.StatusForbidden},
 		"events from another site":  {b.get("/events", "Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
 		"form of another site":      {b.post("/sign-out", url.Values{"csrf": {csrf}}, "Origin", "https://evil.example.com"), http.StatusForbidden},
+		"form of the page":          {b.post("/sign-in", url.Values{"token": {"x"}}, "Sec-Fetch-Site", "same-origin", "Origin", "null"), http.StatusUnauthorized},
 		"API from the page":         {b.get("/api/v1/objects?limit=1", "Sec-Fetch-Site", "same-origin"), http.StatusOK},
 	} {
 		if test.got.status != test.want {
@@ -123,7 +124,7 @@ func TestOtherSites(t *testing.T) {
 
 	page := b.get("/")
 	for header, want := range map[string]string{
-		"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+		"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
 	} {
 		if got := page.Header.Get(header); !strings.Contains(got, want) {
 			t.Errorf("the header %s is %q, want %q in it", header, got, want)

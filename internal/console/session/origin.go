@@ -8,9 +8,12 @@ import (
 
 // Foreign reports whether a page of another site has caused a request. Browsers send Sec-Fetch-Site or, for requests
 // that can change something, Origin. Programs send neither, and no cookie by themselves.
+//
+// Sec-Fetch-Site decides alone, because the Origin of a form may be "null" although the page is of the same site. The
+// policy no-referrer has this effect, and once made each sign-in in Chromium fail.
 func Foreign(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return true
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site != "same-origin" && site != "none"
 	}
 
 	origin := r.Header.Get("Origin")
