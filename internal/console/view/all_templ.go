@@ -159,7 +159,7 @@ func All(p model.Page, w model.Window) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" placeholder=\"team=data\" autocomplete=\"off\"></div><button class=\"primary\">Apply</button></form><div id=\"all\" hx-ext=\"sse\" sse-connect=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" placeholder=\"team=data\" autocomplete=\"off\"></div><button class=\"primary\">Apply</button></form><div id=\"all\" hx-ext=\"sse\" sse-close=\"ended\" sse-connect=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -47,6 +47,8 @@ document.addEventListener("htmx:sseError", () => setOffline(true));
 document.addEventListener("htmx:sendError", () => setOffline(true));
 document.addEventListener("htmx:sseOpen", () => setOffline(false));
 document.addEventListener("htmx:sseMessage", () => setOffline(false));
+// The events of the table end with the session; the sign-in follows.
+document.addEventListener("htmx:sseClose", (event) => { if (event.detail.type === "message" && event.target.id === "all") location.reload(); });
 // A stream of a log that opens again begins anew.
 document.addEventListener("htmx:sseOpen", (event) => { if (event.target.matches("[data-log]")) event.target.replaceChildren(); });
 
