@@ -83,8 +83,10 @@ func driverEnds() []driverEnd {
 	kept, everywhere := []string{inMaps, inStore}, []string{inMaps, inStore, streamed}
 
 	return []driverEnd{
-		{name: "success", places: everywhere, steps: []string{"session"}, line: "SparkContext: Running Spark version", state: completed, reason: "Succeeded"},
-		{name: "exit code", places: kept, sample: inMaps, steps: []string{"fail"}, line: "failing as it was told", state: failed, reason: "Error"},
+		{name: "success", places: everywhere, steps: []string{"session"}, line: "SparkContext: Running Spark version",
+			state: completed, reason: "Succeeded"},
+		{name: "exit code", places: kept, sample: inMaps, steps: []string{"fail"}, line: "failing as it was told",
+			state: failed, reason: "Error"},
 		{name: "exception", places: kept, class: "Throws", line: "thrown on purpose", state: failed, reason: "Error"},
 		{name: "out of heap", places: kept, class: "HeapExhausted", line: "java.lang.OutOfMemoryError", state: failed, reason: "OutOfHeap"},
 		{name: "out of memory", places: everywhere, class: "MemoryHog", line: "took 64 MiB", state: failed, reason: "OOMKilled"},
@@ -92,15 +94,17 @@ func driverEnds() []driverEnd {
 		{name: "evicted", places: kept, steps: []string{"sleep"}, line: sleeps, end: evictDriver, state: failed, reason: "Evicted"},
 		{name: "evicted by the kubelet", places: everywhere, steps: []string{"sleep"}, line: sleeps, spec: withSmallVolume, end: fillVolume,
 			state: failed, reason: "Evicted", races: true},
-		{name: "deleted", places: everywhere, sample: inStore, steps: []string{"sleep"}, line: sleeps, end: deleteDriver(), state: failed, reason: "DriverDeleted"},
-		{name: "deleted by force", places: everywhere, sample: streamed, steps: []string{"sleep"}, line: sleeps, end: deleteDriver(client.GracePeriodSeconds(0)),
-			state: failed, reason: "DriverNotFound or DriverDeleted", lost: true},
+		{name: "deleted", places: everywhere, sample: inStore, steps: []string{"sleep"}, line: sleeps, end: deleteDriver(),
+			state: failed, reason: "DriverDeleted"},
+		{name: "deleted by force", places: everywhere, sample: streamed, steps: []string{"sleep"}, line: sleeps,
+			end: deleteDriver(client.GracePeriodSeconds(0)), state: failed, reason: "DriverNotFound or DriverDeleted", lost: true},
 		{name: "deadline", places: kept, steps: []string{"sleep"}, line: sleeps, spec: func(a *v1beta2.SparkApplication) {
 			a.Spec.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(60))}
 		}, state: failed, reason: "RunTimedOut"},
 		{name: "suspended", places: kept, steps: []string{"sleep"}, line: sleeps, end: patchApp(`{"spec":{"suspend":true}}`),
 			state: v1beta2.ApplicationStateSuspended, reason: "Suspended"},
-		{name: "edited", places: kept, steps: []string{"sleep"}, line: sleeps, end: patchApp(`{"spec":{"arguments":["end"]}}`), state: completed, reason: "Succeeded"},
+		{name: "edited", places: kept, steps: []string{"sleep"}, line: sleeps, end: patchApp(`{"spec":{"arguments":["end"]}}`),
+			state: completed, reason: "Succeeded"},
 	}
 }
 
@@ -154,7 +158,8 @@ func withSmallVolume(a *v1beta2.SparkApplication) {
 func fillVolume(t *testing.T, p *logPlace, _ *v1beta2.SparkApplication, driver *corev1.Pod) {
 	t.Helper()
 
-	if err := p.Kubectl(t.Context(), "exec", "--namespace", driver.Namespace, driver.Name, "--", "bash", "-c", "head -c 8M /dev/zero > /scratch/filling"); err != nil {
+	const script = "head -c 8M /dev/zero > /scratch/filling"
+	if err := p.Kubectl(t.Context(), "exec", "--namespace", driver.Namespace, driver.Name, "--", "bash", "-c", script); err != nil {
 		t.Fatal(err)
 	}
 }

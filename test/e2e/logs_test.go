@@ -161,8 +161,12 @@ func (p *logPlace) awaitIndex(t *testing.T, o client.Object, number int32, goal 
 		var err error
 
 		index, err = p.logs.Index(t.Context(), p.attempt(o, number))
+		if err == nil && index != nil && done(index) {
+			return "", true
+		}
+
 		text, _ := json.MarshalIndent(index, "", " ")
-		return fmt.Sprintf("the index of attempt %d is %s, %v\n%s", number, text, err, p.describe(t, o)), err == nil && index != nil && done(index)
+		return fmt.Sprintf("the index of attempt %d is %s, %v\n%s", number, text, err, p.describe(t, o)), false
 	})
 	return index
 }

@@ -270,13 +270,7 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		k.Wake(t.attempt.Attempt) // the deletion need not wait any longer
 	}
 
-	log = k.newCapture(t)
-	if t.uploaded != nil {
-		broken = t.uploaded.Rest(in, log)
-	} else {
-		_, broken = io.Copy(log, in)
-	}
-
+	log, broken = k.capture(t, in)
 	if refused, ok := errors.AsType[*nodelog.Error](broken); ok && log.Total() == 0 {
 		log.Release()
 		return nil, nil, k.refused(ctx, t, refused)
@@ -286,6 +280,17 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		broken = errors.New("the pod is gone, and its node did not send the rest")
 	}
 	return log, broken, 0
+}
+
+// capture reads the text of a log that was not uploaded. It returns also what it has read before an error.
+func (k *Keeper) capture(t *task, in io.Reader) (log *capture.Capture, err error) {
+	log = k.newCapture(t)
+	if t.uploaded != nil {
+		return log, t.uploaded.Rest(in, log)
+	}
+
+	_, err = io.Copy(log, in)
+	return log, err
 }
 
 // refused returns the time until the next try after the node did not return a log, although it knows the container. The
