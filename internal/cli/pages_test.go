@@ -205,6 +205,38 @@ func TestCommandsOfTaskPages(t *testing.T) {
 	}
 }
 
+// TestOfflineCommandsOfTaskPages runs the commands of the tutorials and how-to pages that need no cluster and no file
+// of the reader: lint of examples, and convert of command lines. Lint accepts what convert prints.
+func TestOfflineCommandsOfTaskPages(t *testing.T) {
+	counts := map[string]int{}
+
+	for _, b := range taskPages(t) {
+		for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", " ")) {
+			words, ok := strings.CutPrefix(line, "sparkctl ")
+			words, _, _ = strings.Cut(words, " > ")
+
+			verb, _, _ := strings.Cut(words, " ")
+			if !ok || verb != "convert" && !strings.HasPrefix(words, "lint -f examples/") {
+				continue
+			}
+			counts[verb]++
+
+			got := run(t, strings.Fields(strings.Replace(words, "-f examples/", "-f ../../examples/", 1))...)
+			if got.code != exit.OK {
+				t.Errorf("%s: sparkctl %s ends with %d:\n%s%s", b.page, words, got.code, got.out, got.err)
+			}
+
+			if verb == "convert" {
+				lintDocument(t, b.page, got.out)
+			}
+		}
+	}
+
+	if counts["lint"] < 3 || counts["convert"] < 1 {
+		t.Errorf("the pages have only %v", counts)
+	}
+}
+
 // checkCommand returns an error if sparkctl does not have the verb or a flag of a command line.
 func checkCommand(line string) error {
 	line, _, _ = strings.Cut(line, " | ")
