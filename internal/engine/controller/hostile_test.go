@@ -241,32 +241,17 @@ func work(t *testing.T) {
 	}
 }
 
-// measured returns the cost of an object. If the first measurement exceeds the CPU bound, measured takes three
-// measurements and returns the lowest CPU time, since a case costs more CPU time on a busy machine.
+// measured returns the cost of an object. It abandons a case that exceeds its limits (see watchCase).
 func measured(m meter, object []byte, giveUp func(string, cost)) (cost, error) {
-	var least cost
+	done := watchCase(giveUp)
+	spent, err := m(object)
 
-	var err error
-	for try := range 3 {
-		done := watchCase(giveUp)
-		var spent cost
-		spent, err = m(object)
+	done()
 
-		done()
-
-		if try == 0 || spent.CPU < least.CPU {
-			least = spent
-		}
-
-		if spent.Bytes > 16<<20 {
-			runtime.GC() // so that the next case does not pay for it
-		}
-
-		if least.CPU <= hostileCPU {
-			break
-		}
+	if spent.Bytes > 16<<20 {
+		runtime.GC() // so that the next case does not pay for it
 	}
-	return least, err
+	return spent, err
 }
 
 // watchCase calls the function giveUp, with the current stack, if a case exceeds its limits. The returned function ends
