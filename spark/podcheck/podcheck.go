@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -93,15 +94,10 @@ func isImage(text string) bool {
 // Check returns the faults of a pod, at most one for each rule. It reads the pod as it is, because a tree of its JSON
 // would take many times the memory of a large pod.
 func Check(pod *corev1.Pod) (faults []Fault) {
-	root := reflect.ValueOf(pod)
-	for _, r := range rules {
-		paths := []string{r.path}
-		if rest, ok := strings.CutPrefix(r.path, "spec.containers"); ok {
-			paths = append(paths, "spec.initContainers"+rest)
-		}
-
-		for _, path := range paths {
-			if at, text, found := r.broken(root, path); found {
+	root := reflect.ValueOf(pod).Elem()
+	for _, r := range resolved() {
+		for _, steps := range r.paths {
+			if at, text, found := r.broken(root, steps); found {
 				faults = append(faults, Fault{strings.TrimPrefix(at, "."), conf.Quote("", text) + " " + r.words})
 				break
 			}
@@ -110,38 +106,100 @@ func Check(pod *corev1.Pod) (faults []Fault) {
 	return append(faults, tolerationFaults(pod.Spec.Tolerations)...)
 }
 
-// broken returns the first value below a node that breaks the rule, and its path below the node. The argument path is
-// the rest of the rule's path.
-func (r rule) broken(node reflect.Value, path string) (at, text string, found bool) {
+// resolvedRule is a rule with its paths as steps.
+type resolvedRule struct {
+	rule
+	paths [][]step
+}
+
+// step is a step of a path: to a field of a struct, to the elements of a list, or to the keys or values of a map.
+type step struct {
+	text  string
+	field int  // the index of the struct's field
+	omits bool // the JSON leaves the field out if it is zero
+}
+
+// resolved resolves the paths of the rules once, because a search for fields by their names takes most of the time of a
+// check.
+var resolved = sync.OnceValue(func() (all []resolvedRule) {
+	for _, r := range rules {
+		paths := [][]step{stepsOf("." + r.path)}
+		if rest, ok := strings.CutPrefix(r.path, "spec.containers"); ok {
+			paths = append(paths, stepsOf(".spec.initContainers"+rest))
+		}
+
+		all = append(all, resolvedRule{r, paths})
+	}
+	return all
+})
+
+// stepsOf returns the steps of a path in a pod.
+func stepsOf(path string) (steps []step) {
+	t := reflect.TypeFor[corev1.Pod]()
+	for path != "" {
+		end := len(path)
+		if i := strings.IndexAny(path[1:], ".[{"); i >= 0 {
+			end = i + 1
+		}
+
+		s := step{text: path[:end]}
+		path = path[end:]
+
+		switch s.text {
+		case "{k}":
+			t = t.Key()
+		case "{}", "[]":
+			t = t.Elem()
+		default:
+			s.field, s.omits = fieldOf(t, s.text[1:])
+			t = t.Field(s.field).Type
+		}
+
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// fieldOf returns the index of the field of a struct with the given name in JSON, and whether the JSON leaves it out if
+// it is zero. It panics if the struct has no such field.
+func fieldOf(t reflect.Type, name string) (index int, omits bool) {
+	for i := range t.NumField() {
+		if tag, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
+			return i, strings.Contains(options, "omit")
+		}
+	}
+	panic("no field " + name + " in " + t.String())
+}
+
+// broken returns the first value below a node that breaks the rule, and its path below the node. The steps are the rest
+// of the rule's path.
+func (r *resolvedRule) broken(node reflect.Value, steps []step) (at, text string, found bool) {
 	if node.Kind() == reflect.Pointer {
 		node = node.Elem()
 	}
 
-	if path == "" {
+	if len(steps) == 0 {
 		text = textOf(node)
 		return "", text, !r.valid(text)
 	}
 
-	end := len(path)
-	if i := strings.IndexAny(path[1:], ".[{"); i >= 0 {
-		end = i + 1
-	}
-
-	step, rest := path[:end], path[end:]
+	s, rest := steps[0], steps[1:]
 	switch node.Kind() {
 	case reflect.Struct:
-		name := strings.TrimPrefix(step, ".")
-		if value, set := field(node, name); set {
-			at, text, found = r.broken(value, rest)
-			return "." + name + at, text, found
+		value := node.Field(s.field)
+		if s.omits && value.IsZero() {
+			return "", "", false
 		}
+
+		at, text, found = r.broken(value, rest)
+		return s.text + at, text, found
 	case reflect.Map:
 		keys := node.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 
 		for _, key := range keys {
 			value := node.MapIndex(key)
-			if step == "{k}" {
+			if s.text == "{k}" {
 				value = key
 			}
 
@@ -157,18 +215,6 @@ func (r rule) broken(node reflect.Value, path string) (at, text string, found bo
 		}
 	}
 	return "", "", false
-}
-
-// field returns the field of a struct with the given name in JSON, and whether the JSON has it.
-func field(node reflect.Value, name string) (value reflect.Value, set bool) {
-	for i := range node.NumField() {
-		tag, options, _ := strings.Cut(node.Type().Field(i).Tag.Get("json"), ",")
-		if tag == name {
-			value = node.Field(i)
-			return value, !strings.Contains(options, "omit") || !value.IsZero()
-		}
-	}
-	return reflect.Value{}, false
 }
 
 func textOf(value reflect.Value) string {
