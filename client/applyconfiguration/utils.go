@@ -182,6 +182,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationstatusv1.OperatorExecutorsApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorLogs"):
 		return &applyconfigurationstatusv1.OperatorLogsApplyConfiguration{}
+	case statusv1.SchemeGroupVersion.WithKind("OperatorStart"):
+		return &applyconfigurationstatusv1.OperatorStartApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorStatus"):
 		return &applyconfigurationstatusv1.OperatorStatusApplyConfiguration{}
 	case statusv1.SchemeGroupVersion.WithKind("OperatorTransition"):

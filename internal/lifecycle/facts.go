@@ -74,13 +74,9 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		d.Ready, d.ReadyAt = true, ready.LastTransitionTime.Time
 	}
 
-	if status != nil && status.State.Running != nil {
-		d.StartedAt = status.State.Running.StartedAt.Time
-	}
-
+	d.StartedAt = startedAt(status)
 	if end := ended(status); end != nil {
-		d.StartedAt, d.EndedAt = end.StartedAt.Time, end.FinishedAt.Time
-		d.ExitCode, d.HasExit = end.ExitCode, true
+		d.EndedAt, d.ExitCode, d.HasExit = end.FinishedAt.Time, end.ExitCode, true
 	}
 
 	taken := disruption(pod)
@@ -128,7 +124,8 @@ func ExecutorFacts(pod *corev1.Pod) Executor {
 	status := containerStatus(pod, executorContainer)
 	e := Executor{
 		Name: pod.Name, ID: pod.Labels[executorIDLabel], Attempt: attemptOf(pod), AppID: pod.Labels[appIDLabel],
-		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time, SparkVersion: pod.Labels[versionLabel], Use: Use(pod),
+		Phase: podPhase(pod, status), CreatedAt: pod.CreationTimestamp.Time, StartedAt: startedAt(status),
+		SparkVersion: pod.Labels[versionLabel], Use: Use(pod),
 	}
 
 	taken := disruption(pod)
@@ -243,6 +240,19 @@ func runningContainer(pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// startedAt returns when a container started, or the zero time if it has not started yet.
+func startedAt(status *corev1.ContainerStatus) time.Time {
+	switch {
+	case status == nil:
+		return time.Time{}
+	case status.State.Terminated != nil:
+		return status.State.Terminated.StartedAt.Time
+	case status.State.Running != nil:
+		return status.State.Running.StartedAt.Time
+	}
+	return time.Time{}
 }
 
 func ended(status *corev1.ContainerStatus) *corev1.ContainerStateTerminated {

@@ -637,6 +637,10 @@ func TestExecutorFacts(t *testing.T) {
 			want := base
 
 			want.Phase, want.Why = c.phase, c.why
+			if len(c.pod.Status.ContainerStatuses) > 0 {
+				want.StartedAt = noon.Add(time.Minute)
+			}
+
 			if diff := cmp.Diff(want, ExecutorFacts(c.pod), withoutAdvice); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}

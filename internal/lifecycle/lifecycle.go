@@ -245,7 +245,8 @@ type Executor struct {
 	Unready               bool // Kubernetes reports that the pod is not Ready; meaningful only while the pod runs
 	Lingers               bool // a container still runs although the Spark container has ended
 	CreatedAt             time.Time
-	UnresponsiveScheduler string // as Driver.UnresponsiveScheduler
+	StartedAt             time.Time // of the Spark container; zero before that time
+	UnresponsiveScheduler string    // as Driver.UnresponsiveScheduler
 	Use                   PodUse
 	Why                   Cause
 }

@@ -102,6 +102,9 @@ type OperatorStatus struct {
 	// Server, and if the attempt writes no event log.
 	// +optional
 	HistoryServerURL string `json:"historyServerURL,omitempty"`
+	// When the pods of the current or last attempt became ready for work.
+	// +optional
+	Start *OperatorStart `json:"start,omitempty"`
 	// How the last finished attempt ended.
 	// +optional
 	Outcome string `json:"outcome,omitempty"`

@@ -73,6 +73,9 @@ type Summary struct {
 	Next time.Time `json:"next,omitzero"`
 	// Usage is what the pods of all attempts have requested, multiplied by time; nil for kinds without usage.
 	Usage *statusv1.OperatorUsage `json:"usage,omitempty"`
+	// Start tells when the pods of the current or last attempt became ready for work; nil before, and for kinds without
+	// attempts.
+	Start *statusv1.OperatorStart `json:"start,omitempty"`
 	// Observed is true if the operator has decided about the current spec, and has carried out the restart request if
 	// there is one.
 	Observed bool `json:"observed"`
@@ -192,7 +195,7 @@ func (s *Summary) remember(o *statusv1.OperatorStatus) {
 		return
 	}
 
-	s.Attempt, s.History, s.Usage = o.Attempt, o.History, o.Usage
+	s.Attempt, s.History, s.Usage, s.Start = o.Attempt, o.History, o.Usage, o.Start
 	if o.Cause != nil {
 		s.Advice, s.Log = o.Cause.Advice, o.Cause.Log
 	}

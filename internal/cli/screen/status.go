@@ -1,13 +1,17 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sparkoperator/spark-operator/api/bounds"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -167,8 +171,34 @@ func (v View) heading(r *Report) string {
 		field("requested", fmt.Sprintf("%s CPU, %s memory, by %s", sum.CPU.String(), sum.Memory.String(), bounds.Count(sum.Pods, "pod")))
 	}
 
+	field("start", start(r.Start))
 	field("used", v.used(r))
 	return b.String()
+}
+
+// start returns how long the parts of the start of an attempt took: until the driver got a node, its container started,
+// and it asked for executors, and likewise for the first executor.
+func start(s *statusv1.OperatorStart) string {
+	if s == nil {
+		return ""
+	}
+
+	var parts []string
+	last := s.DriverCreated
+	for _, step := range []struct {
+		what string
+		at   *metav1.Time
+	}{
+		{"driver's node", s.DriverScheduled}, {"volumes and image", s.DriverStarted}, {"SparkContext", s.ExecutorCreated},
+		{"executor's node", s.ExecutorScheduled}, {"volumes and image", s.ExecutorStarted},
+	} {
+		if last != nil && step.at != nil {
+			parts = append(parts, step.what+" "+Short(step.at.Sub(last.Time)))
+		}
+
+		last = cmp.Or(step.at, last)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // used returns what the pods have requested so far, multiplied by time, and how long the attempts have waited.

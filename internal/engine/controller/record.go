@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/dialect/start"
 	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
 	"github.com/sparkoperator/spark-operator/internal/engine/observe"
 	"github.com/sparkoperator/spark-operator/internal/engine/statuswrite"
@@ -70,8 +71,8 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay
 	return true, 0, nil
 }
 
-// account updates what the pods have used in the status that is about to be written, and reports whether it did. The
-// usage changes with time, so it is no reason for a write.
+// account updates in the status that is about to be written what the pods have used, and when they became ready for
+// work. It reports whether it did. Neither is a reason for a write.
 func (r *Reconciler) account(ctx context.Context, o outcome) bool {
 	kind, counts := r.kind.(observe.Accountant)
 	if !counts {
@@ -97,7 +98,7 @@ func (r *Reconciler) account(ctx context.Context, o outcome) bool {
 		facts.DriverSamples, facts.ExecutorSamples = r.samples(o.Owner, status.Attempt)
 	}
 
-	status.Usage = usage.Next(status.Usage, facts)
+	status.Usage, status.Start = usage.Next(status.Usage, facts), start.Next(status.Start, status.Attempt, o.Seen)
 	return true
 }
 

@@ -140,6 +140,14 @@ func (b *OperatorStatusApplyConfiguration) WithHistoryServerURL(value string) *O
 	return b
 }
 
+// WithStart sets the Start field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Start field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithStart(value *v1.OperatorStartApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.OperatorStatusApplyConfiguration.Start = value
+	return b
+}
+
 // WithOutcome sets the Outcome field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Outcome field is set to the value of the last call.

@@ -47,6 +47,8 @@ type OperatorStatusApplyConfiguration struct {
 	// Address of the page of the current or last attempt in the History Server. Absent without a known History
 	// Server, and if the attempt writes no event log.
 	HistoryServerURL *string `json:"historyServerURL,omitempty"`
+	// When the pods of the current or last attempt became ready for work.
+	Start *OperatorStartApplyConfiguration `json:"start,omitempty"`
 	// How the last finished attempt ended.
 	Outcome *string `json:"outcome,omitempty"`
 	// Why the attempt ended with this outcome, or the wait reason of the current phase.
@@ -180,6 +182,14 @@ func (b *OperatorStatusApplyConfiguration) WithDefaults(value *OperatorDefaultsA
 // If called multiple times, the HistoryServerURL field is set to the value of the last call.
 func (b *OperatorStatusApplyConfiguration) WithHistoryServerURL(value string) *OperatorStatusApplyConfiguration {
 	b.HistoryServerURL = &value
+	return b
+}
+
+// WithStart sets the Start field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Start field is set to the value of the last call.
+func (b *OperatorStatusApplyConfiguration) WithStart(value *OperatorStartApplyConfiguration) *OperatorStatusApplyConfiguration {
+	b.Start = value
 	return b
 }
 

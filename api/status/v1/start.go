@@ -1,0 +1,28 @@
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// OperatorStart tells when the pods of an attempt became ready for work. The times are those of the pods, which
+// Kubernetes rounds to whole seconds. Each stays after its pod is gone.
+type OperatorStart struct {
+	// Number of the attempt.
+	Attempt int32 `json:"attempt"`
+	// When the driver pod was created.
+	// +optional
+	DriverCreated *metav1.Time `json:"driverCreated,omitempty"`
+	// When the driver pod was assigned to a node.
+	// +optional
+	DriverScheduled *metav1.Time `json:"driverScheduled,omitempty"`
+	// When the Spark container of the driver started, after its volumes and its image were ready.
+	// +optional
+	DriverStarted *metav1.Time `json:"driverStarted,omitempty"`
+	// When the driver created its first executor pod. It does so at the end of the start of its SparkContext.
+	// +optional
+	ExecutorCreated *metav1.Time `json:"executorCreated,omitempty"`
+	// When the first executor pod was assigned to a node.
+	// +optional
+	ExecutorScheduled *metav1.Time `json:"executorScheduled,omitempty"`
+	// When the Spark container of the first executor started.
+	// +optional
+	ExecutorStarted *metav1.Time `json:"executorStarted,omitempty"`
+}
