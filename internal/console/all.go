@@ -29,8 +29,6 @@ const (
 	heartbeat = 15 * time.Second
 	// writeTimeout ends the connection of a browser that does not read.
 	writeTimeout = 30 * time.Second
-	// maxStreams bounds the pages that receive events at the same time.
-	maxStreams = 1000
 )
 
 // queryParameters describes the parameters of a query.
@@ -45,7 +43,7 @@ func (c *console) addAll() {
 	web.Page(c.Site, web.Route{
 		Path: "/", API: "/objects", Title: "All", Section: "all", Summary: "The objects of all kinds that a query selects.", Parameters: queryParameters,
 	}, c.readAll, view.All)
-	c.Handle("GET /events", c.events)
+	c.Stream("GET /events", c.events)
 }
 
 func (c *console) readAll(r *web.Request) (model.Window, error) {
@@ -86,12 +84,6 @@ func (c *console) open(r *web.Request, named []string) (*live.View, error) {
 // events sends the window of a query whenever it has changed, as server-sent events (HTML Living Standard). They end
 // with the session.
 func (c *console) events(w http.ResponseWriter, r *web.Request) error {
-	defer c.streams.Add(-1)
-
-	if c.streams.Add(1) > maxStreams {
-		return &web.Problem{Status: http.StatusServiceUnavailable, Title: "Too many pages are open", Why: "The console serves the events of a limited number of pages.", Do: "Load the page again later."}
-	}
-
 	ctx := r.Context()
 	q, _ := model.ParseQuery(r.URL.Query())
 
@@ -130,17 +122,21 @@ func (c *console) events(w http.ResponseWriter, r *web.Request) error {
 }
 
 // still reports whether the session of a page lasts, and renews what the user may see. If the API server cannot be
-// reached, the page keeps what it shows.
+// reached, the page keeps what it shows. A user who may not even ask about rights, such as one whom the console may no
+// longer impersonate, sees nothing more.
 func (c *console) still(w http.ResponseWriter, r *web.Request, v *live.View) bool {
-	if found, err := c.Sessions.Of(w, r.Request, false); err != nil || found == nil || found.Key != r.Session.Key {
+	found, err := c.Sessions.Of(w, r.Request, false)
+	if err != nil || found == nil || found.Key != r.Session.Key {
 		return false
 	}
 
-	err := v.Check(r.Context())
+	r.Session = found // the session of a program is replaced every minute
+
+	err = v.Check(r.Context())
 	if apierrors.IsUnauthorized(err) {
 		c.Sessions.End(r.Session.User)
 	}
-	return !apierrors.IsUnauthorized(err)
+	return !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err)
 }
 
 // next waits until the rows have changed, and until the pause is over. It returns false if the browser has gone.

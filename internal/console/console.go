@@ -10,7 +10,6 @@ package console
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/console/act"
@@ -45,9 +44,8 @@ type Options struct {
 // console has what the routes of this package share.
 type console struct {
 	*web.Site
-	live    *live.Store
-	checks  checks
-	streams atomic.Int64 // pages that receive events
+	live   *live.Store
+	checks checks
 }
 
 // New returns the console as a handler of HTTP. Its watches end with the context.

@@ -204,9 +204,14 @@ func TestNamespacesOfOthers(t *testing.T) {
 
 	const absent = "test-absent"
 
+	many := ""
+	for i := range 60 { // more than a page may name
+		many += fmt.Sprintf("none-%d,", i)
+	}
+
 	for _, path := range []string{
 		"/", "/?q=theirs", "/?namespace=NAMESPACE", "/?namespace=NAMESPACE&kind=app", "/namespaces", "/namespaces?namespace=NAMESPACE", "/api/v1/namespaces?namespace=NAMESPACE", "/api/v1/objects", "/api/v1/objects?namespace=NAMESPACE",
-		"/api/v1/objects?q=theirs", "/api/v1/objects?sort=namespace&namespace=NAMESPACE," + mine.Namespace,
+		"/api/v1/objects?q=theirs", "/api/v1/objects?sort=namespace&namespace=NAMESPACE," + mine.Namespace, "/api/v1/objects?namespace=" + many + "NAMESPACE",
 	} {
 		existing, missing := b.get(strings.ReplaceAll(path, "NAMESPACE", theirs.Namespace)), b.get(strings.ReplaceAll(path, "NAMESPACE", absent))
 		if got, want := normal(existing.text, theirs.Namespace), normal(missing.text, absent); existing.status != missing.status || got != want {
@@ -371,7 +376,10 @@ func TestProxy(t *testing.T) {
 		"without a secret":  {[]string{"X-User", "jane", "X-Groups", group}, http.StatusUnauthorized, false},
 		"wrong secret":      {[]string{"X-Secret", "x" + secret, "X-User", "jane", "X-Groups", group}, http.StatusUnauthorized, false},
 		"two users":         {[]string{"X-Secret", secret, "X-User", "jane", "X-User", "joe", "X-Groups", group}, http.StatusUnauthorized, false},
-		"system user":       {[]string{"X-Secret", secret, "X-User", "system:admin", "X-Groups", group}, http.StatusUnauthorized, false},
+		"two groups headers": {
+			[]string{"X-Secret", secret, "X-User", "jane", "X-Groups", group, "X-Groups", "other"}, http.StatusUnauthorized, false,
+		},
+		"system user": {[]string{"X-Secret", secret, "X-User", "system:admin", "X-Groups", group}, http.StatusUnauthorized, false},
 	} {
 		if status, shown := shows(test.headers...); status != test.status || shown != test.shown {
 			t.Errorf("%s: status %d, application shown: %t; want %d, %t", name, status, shown, test.status, test.shown)

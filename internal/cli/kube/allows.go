@@ -46,3 +46,12 @@ func (c *Client) Can(ctx context.Context, verb string, object client.Object) (bo
 	err := c.WithWatch.Create(ctx, review)
 	return review.Status.Allowed, err
 }
+
+// CanReadLog reports whether the user has the right to read the log of a pod.
+func (c *Client) CanReadLog(ctx context.Context, namespace, pod string) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Namespace: namespace, Name: pod, Verb: "get", Version: "v1", Resource: "pods", Subresource: "log",
+	}}}
+	err := c.WithWatch.Create(ctx, review)
+	return review.Status.Allowed, err
+}

@@ -291,10 +291,15 @@ func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, pref
 	return nil
 }
 
+// maxTail is the largest size of the last lines of a log that CopyLines keeps in memory.
+const maxTail = 16 << 20
+
 // CopyLines writes the last lines of a log, each with a prefix. A negative tail means all. Longer lines than maxLine
-// become several lines.
+// become several lines. Of last lines that are larger than maxTail together, the first ones are left out.
 func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
 	var last [][]byte // the last lines, if there is a tail
+
+	size := 0
 
 	reader := bufio.NewReaderSize(in, maxLine)
 	for {
@@ -305,8 +310,12 @@ func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
 				if _, err := out.Write(text); err != nil {
 					return err
 				}
-			} else if last = append(last, text); int64(len(last)) > tail {
-				last = last[1:]
+			} else {
+				last, size = append(last, text), size+len(text)
+				for int64(len(last)) > tail || size > maxTail {
+					size -= len(last[0])
+					last = last[1:]
+				}
 			}
 		}
 

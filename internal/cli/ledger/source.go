@@ -205,17 +205,38 @@ func (s *source) fromConfigMaps(ctx context.Context, c *kube.Client, w wanted) (
 		at = "/api/v1/namespaces/" + w.namespace + "/configmaps"
 	}
 
-	text, err := c.Raw(ctx, at, "labelSelector", run.GroupLabel)
-
 	var list corev1.ConfigMapList
-	if err == nil {
-		err = utiljson.Unmarshal(text, &list)
-	}
+	for read := 0; ; {
+		text, err := c.Raw(ctx, at, "labelSelector", run.GroupLabel, "limit", strconv.Itoa(mapsOfPage), "continue", list.Continue)
 
-	if err != nil {
-		return nil, []string{fmt.Sprintf("only applications that exist are shown, because the ConfigMaps with records cannot be read: %v", c.Explain(err))}, nil
-	}
+		list = corev1.ConfigMapList{}
+		if err == nil {
+			err = utiljson.Unmarshal(text, &list)
+		}
 
+		if err != nil {
+			return nil, []string{fmt.Sprintf("only applications that exist are shown, because the ConfigMaps with records cannot be read: %v", c.Explain(err))}, nil
+		}
+
+		records, left := recordsIn(&list)
+		found, notes = append(found, records...), append(notes, left...)
+
+		if read += len(text); list.Continue == "" {
+			return found, notes, nil
+		} else if read > maxMaps {
+			return found, append(notes, fmt.Sprintf("the ConfigMaps with records have more than %d MiB, and the rest is left out", maxMaps>>20)), nil
+		}
+	}
+}
+
+// mapsOfPage is the number of ConfigMaps that one request reads, and maxMaps the largest size of those that are read.
+const (
+	mapsOfPage = 20
+	maxMaps    = 64 << 20
+)
+
+// recordsIn returns the records in ConfigMaps, and a note about each that is left out.
+func recordsIn(list *corev1.ConfigMapList) (found []*run.Record, notes []string) {
 	for i := range list.Items {
 		maps := &list.Items[i]
 		for _, key := range run.Keys(maps.Data) {
@@ -228,7 +249,7 @@ func (s *source) fromConfigMaps(ctx context.Context, c *kube.Client, w wanted) (
 			found = append(found, r)
 		}
 	}
-	return found, notes, nil
+	return found, notes
 }
 
 // days matches a duration that begins with days, such as 7d or 1d12h.

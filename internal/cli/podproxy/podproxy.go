@@ -3,6 +3,7 @@
 package podproxy
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -68,6 +69,13 @@ const (
 	maxRefusal = 64 << 10
 )
 
+// maxObjects and maxValues are the largest numbers of JSON objects and of commas in an answer that is read. A decoded
+// value takes many times the size of its text, and the author of the pod's program writes the text.
+const (
+	maxObjects = 100_000
+	maxValues  = 1_000_000
+)
+
 // ErrTooLarge is the error for an answer that is larger than what Read reads.
 var ErrTooLarge = errors.New("the answer is too large")
 
@@ -85,10 +93,14 @@ func Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, port int, at str
 	}
 
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
-	if err == nil && len(text) > maxAnswer {
+	if err == nil && tooLarge(text) {
 		err = ErrTooLarge
 	}
 	return text, err
+}
+
+func tooLarge(text []byte) bool {
+	return len(text) > maxAnswer || bytes.Count(text, []byte("{")) > maxObjects || bytes.Count(text, []byte(",")) > maxValues
 }
 
 // refusalOf returns the error in an answer. Answers without a Status are those of the pod.

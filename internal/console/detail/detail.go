@@ -65,7 +65,7 @@ func Routes(site *web.Site, o Options) {
 	}, (*subject).spec, view.ManifestPage)
 	addTab(p, web.Route{Path: "/usage", Summary: "What the pods have requested, multiplied by time, and the last runs."}, (*subject).usage,
 		func(f model.Page, o model.Object, u Usage) templ.Component { return view.UsagePage(f, o, u.Usage) })
-	site.Handle("GET "+path+"/logs/stream", p.stream)
+	site.Stream("GET "+path+"/logs/stream", p.stream)
 }
 
 // One is the page of one object of any kind. Exactly one member is set.

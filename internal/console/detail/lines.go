@@ -74,7 +74,8 @@ func shownLine(line []byte) string {
 type sender struct {
 	*subject
 	w      http.ResponseWriter
-	follow bool // the log is that of a pod, and new lines follow
+	pod    string // whose log is sent; empty for a kept log
+	follow bool   // the log is that of a pod, and new lines follow
 }
 
 // run sends lines until the log, the session or the right of the user ends, or until the browser has gone.
@@ -146,14 +147,24 @@ func (s *sender) reason(err error) string {
 	return "The log has ended."
 }
 
-// still reports whether the session lasts and the user may still read the object. A log that is open would otherwise
-// outlive the rights of its reader. If the API server cannot be reached, the log continues.
+// still reports whether the session lasts and the user may still read the object and the log. A log that is open would
+// otherwise outlive the rights of its reader. If the API server cannot be reached, the log continues.
 func (s *sender) still(ctx context.Context) bool {
 	err := s.Get(ctx, client.ObjectKeyFromObject(s.object), kinds.Of(s.object).New())
 	if apierrors.IsUnauthorized(err) {
 		s.site.Sessions.End(s.Session.User)
 	}
-	return !denied(err) && !s.site.Sessions.Over(s.Session)
+
+	if denied(err) || s.site.Sessions.Over(s.Session) {
+		return false
+	}
+
+	if s.pod == "" {
+		return true
+	}
+
+	allowed, err := s.CanReadLog(ctx, s.object.GetNamespace(), s.pod)
+	return allowed || err != nil && !denied(err)
 }
 
 func (s *sender) sendLines(ctx context.Context, batch *strings.Builder) error {

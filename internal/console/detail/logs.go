@@ -185,9 +185,13 @@ func (p *pages) stream(w http.ResponseWriter, r *web.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would collect the events
 
-	follow := r.FormValue("follow") != "" && !strings.Contains(r.FormValue("pod"), "/") // what is kept has an end
+	pod := r.FormValue("pod")
+	if strings.Contains(pod, "/") {
+		pod = ""
+	}
 
-	return (&sender{w: w, subject: s, follow: follow}).run(ctx, lines, ended)
+	follow := pod != "" && r.FormValue("follow") != "" // what is kept has an end
+	return (&sender{w: w, subject: s, pod: pod, follow: follow}).run(ctx, lines, ended)
 }
 
 // opened returns a function that reads the log of a name until it ends, or an error if the object has no such log.

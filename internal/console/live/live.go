@@ -83,7 +83,7 @@ func (s *Store) Open(ctx context.Context, user *session.User, named []string) (*
 
 // Check renews what the user may see. Pages that stay open call it every minute.
 func (v *View) Check(ctx context.Context) error {
-	found, err := v.store.rights.access(ctx, v.user, append(slices.Clone(v.named), v.store.Namespaces...))
+	found, err := v.store.rights.access(ctx, v.user, v.named, v.store.Namespaces)
 	if err != nil {
 		return err
 	}

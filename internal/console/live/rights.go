@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -46,6 +47,7 @@ type access struct {
 type rights struct {
 	mu      *sync.Mutex
 	answers map[question]*answer
+	swept   *time.Time // when answers that no longer count were removed
 }
 
 // question is about a right of a user: to list and watch the objects of a key, or with a key without a kind, the names
@@ -72,7 +74,9 @@ func (a *answer) isReady() bool {
 	}
 }
 
-func newRights() rights { return rights{mu: &sync.Mutex{}, answers: map[question]*answer{}} }
+func newRights() rights {
+	return rights{mu: &sync.Mutex{}, answers: map[question]*answer{}, swept: &time.Time{}}
+}
 
 // forget removes the answers about a user.
 func (r rights) forget(user *session.User) {
@@ -108,10 +112,9 @@ func (r rights) add(q question) *answer {
 	defer r.mu.Unlock()
 
 	now := time.Now()
-	for old, a := range r.answers {
-		if a.isReady() && !now.Before(a.until) {
-			delete(r.answers, old)
-		}
+	if now.Sub(*r.swept) > time.Second { // each sweep reads all answers
+		*r.swept = now
+		maps.DeleteFunc(r.answers, func(_ question, a *answer) bool { return a.isReady() && !now.Before(a.until) })
 	}
 
 	a := &answer{ready: make(chan struct{}), until: now.Add(answerLifetime)}
@@ -146,11 +149,12 @@ func (r rights) ask(ctx context.Context, q question, fetch func(context.Context,
 	return a
 }
 
-// access returns what a user may see. The candidates are namespaces that the user cannot list, but may have rights in.
+// access returns what a user may see: in the namespaces that the page names, in those that the user may list, and in
+// those of the console's configuration, in which the user may have rights.
 //
 // A namespace in which the user has no rights is treated as one that does not exist, so that nothing reveals whether it
-// exists.
-func (r rights) access(ctx context.Context, user *session.User, candidates []string) (found access, _ error) {
+// exists. The configured namespaces therefore do not count in the note.
+func (r rights) access(ctx context.Context, user *session.User, named, configured []string) (found access, _ error) {
 	var everywhere []key
 	for _, k := range kinds.All {
 		everywhere = append(everywhere, key{kind: k})
@@ -170,19 +174,13 @@ func (r rights) access(ctx context.Context, user *session.User, candidates []str
 		return access{keys: allowed, everywhere: true, namespaces: listed}, nil
 	}
 
-	candidates = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(append(candidates, user.Client.Namespace)))), func(name string) bool {
-		return len(validation.IsDNS1123Label(name)) > 0
-	})
-	for _, name := range listed {
-		if !slices.Contains(candidates, name) {
-			candidates = append(candidates, name)
-		}
-	}
-
+	candidates := unique(named, []string{user.Client.Namespace}, listed)
 	if len(candidates) > maxNamespaces {
 		found.notes = []string{fmt.Sprintf("Your rights differ by namespace, and only %d of %d namespaces are searched. Filter by a namespace to see its objects.", maxNamespaces, len(candidates))}
 		candidates = candidates[:maxNamespaces]
 	}
+
+	candidates = unique(candidates, configured)
 
 	var single []key
 	for _, name := range candidates {
@@ -209,6 +207,18 @@ func (r rights) access(ctx context.Context, user *session.User, candidates []str
 		found.namespaces = listed
 	}
 	return found, nil
+}
+
+// unique returns the namespaces in lists, each once and in the same order. It leaves out what cannot be one.
+func unique(lists ...[]string) (all []string) {
+	known := map[string]bool{}
+	for _, name := range slices.Concat(lists...) {
+		if !known[name] && len(validation.IsDNS1123Label(name)) == 0 {
+			known[name] = true
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // allowed returns those of the keys whose objects a user may list and watch, in the same order.

@@ -105,6 +105,7 @@ func (t *ticket) refused(answer *http.Response) error {
 			Do: "Request it from an administrator.",
 		}
 	case metav1.StatusReasonUnauthorized:
+		// The driver may have written this answer, so it does not end the session.
 		return &web.Problem{Status: http.StatusUnauthorized, Title: "Sign in again", Why: "The cluster rejects your credentials; they may have expired or been revoked."}
 	case metav1.StatusReasonNotFound:
 		return &web.Problem{Status: http.StatusNotFound, Title: "The Spark UI has ended", Why: "The pod is gone.", Do: "The pages of the application may be in the History Server."}

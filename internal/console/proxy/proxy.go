@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -151,6 +152,9 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), p.limits.Total)
 	defer cancel()
 
+	// A browser that does not read must not hold the page in memory. Every server of Go supports the deadline.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(p.limits.Total))
+
 	answer, err := p.ask(ctx, t, r, rest)
 	if err == nil {
 		defer func() { _ = answer.Body.Close() }()
@@ -159,10 +163,6 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if problem, ok := errors.AsType[*web.Problem](err); ok {
-		if problem.Status == http.StatusUnauthorized {
-			p.site.Sessions.End(t.session.User)
-		}
-
 		p.fail(w, r, problem)
 	} else if err != nil && r.Context().Err() == nil {
 		p.fail(w, r, unreachable(err))

@@ -63,6 +63,10 @@ func (d *driver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://evil.example/", http.StatusFound)
 	case "/up":
 		http.Redirect(w, r, "/../../../../../../../sign-out", http.StatusFound)
+	case "/unauthorized":
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","code":401}`)
 	case "/hang":
 		<-r.Context().Done()
 	case "/large", "/large.html":
@@ -311,11 +315,17 @@ func TestHostileDriver(t *testing.T) {
 		"/hang":       {http.StatusGatewayTimeout, "takes too long"},
 		"/away":       {http.StatusBadGateway, "leads elsewhere"},
 		"/large.html": {http.StatusBadGateway, "too large"},
+		// It does not sign the user out: the ticket belongs to the session.
+		"/unauthorized": {http.StatusUnauthorized, "Sign in again"},
 	} {
 		response, text, _ := s.get(http.MethodGet, path+at, "")
 		if response.StatusCode != want.status || !strings.Contains(text, want.text) || strings.Contains(response.Header.Get("Content-Security-Policy"), "unsafe") {
 			t.Errorf("%s answers %d, %v, %s", at, response.StatusCode, response.Header, text)
 		}
+	}
+
+	if response, text, err := s.get(http.MethodGet, path+"/jobs/", ""); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("after hostile answers, the UI answers %d: %s", response.StatusCode, text)
 	}
 
 	if _, text, err := s.get(http.MethodGet, path+"/large", ""); err == nil || len(text) > 5<<20 {

@@ -76,12 +76,15 @@ func (p *Proxy) identify(r *http.Request) (name string, groups []string, err err
 		return name, nil, nil
 	}
 
-	for _, value := range r.Header.Values(p.GroupsHeader) {
-		for group := range strings.SplitSeq(value, ",") {
-			group = strings.TrimSpace(group)
-			if slices.Contains(p.Groups, group) && !strings.HasPrefix(group, "system:") {
-				groups = append(groups, group)
-			}
+	values := r.Header.Values(p.GroupsHeader)
+	if len(values) > 1 { // a proxy that adds its header to that of the client would let the client choose
+		return "", nil, errors.New("the request has the header " + p.GroupsHeader + " more than once; the proxy must replace it")
+	}
+
+	for group := range strings.SplitSeq(strings.Join(values, ""), ",") {
+		group = strings.TrimSpace(group)
+		if slices.Contains(p.Groups, group) && !strings.HasPrefix(group, "system:") {
+			groups = append(groups, group)
 		}
 	}
 

@@ -32,8 +32,12 @@ type Options struct {
 	Now func() time.Time
 }
 
-// maxSessions bounds the memory of sessions. If there are more, the one that was not used for the longest time ends.
-const maxSessions = 2000
+// maxSessions and maxOfUser bound the sessions of all users and of one. If there are more, the one that was not used for
+// the longest time ends. A user can therefore not end the sessions of others.
+const (
+	maxSessions = 2000
+	maxOfUser   = 50
+)
 
 // ticketLifetime is for how long a one-time token is valid.
 const ticketLifetime = 10 * time.Minute
@@ -154,31 +158,51 @@ func (s *Sessions) sharing(key string) *User {
 // start starts a session, and sets its cookie.
 func (s *Sessions) start(w http.ResponseWriter, user *User) *Session {
 	id := rand.Text() + rand.Text() // 260 bits
-	session := s.add(sha256.Sum256([]byte(id)), user)
+	session := s.add(sha256.Sum256([]byte(id)), user, false)
 	http.SetCookie(w, s.cookie(id, int(s.Lifetime.Seconds())))
 	return session
 }
 
-// add adds a session under a key. It first removes sessions that are over, and if there are too many, the one that was
-// not used for the longest time.
-func (s *Sessions) add(key digest, user *User) *Session {
+// add adds a session under a key, and ends the one that it replaces. It first removes sessions that are over. If there
+// are too many, it removes the one that was not used for the longest time.
+func (s *Sessions) add(key digest, user *User, program bool) *Session {
 	now, done := s.Now(), make(chan struct{})
-	session := &Session{User: user, CSRF: rand.Text(), created: now, used: now, done: done}
+	session := &Session{User: user, CSRF: rand.Text(), Program: program, created: now, used: now, done: done}
 	session.end = sync.OnceFunc(func() { close(done) })
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	var oldest digest
+	s.remove(key)
+
+	var oldest, oldestOfUser digest
+	older := func(than digest, other *Session) bool {
+		first := s.found[than]
+		return first == nil || other.used.Before(first.used)
+	}
+
+	ofUser := 0
 	for key, other := range s.found {
 		if s.over(other) {
 			s.remove(key)
-		} else if first := s.found[oldest]; first == nil || other.used.Before(first.used) {
+			continue
+		}
+
+		if older(oldest, other) {
 			oldest = key
+		}
+
+		if other.Key == user.Key {
+			if ofUser++; older(oldestOfUser, other) {
+				oldestOfUser = key
+			}
 		}
 	}
 
-	if len(s.found) >= maxSessions {
+	switch {
+	case ofUser >= maxOfUser:
+		s.remove(oldestOfUser)
+	case len(s.found) >= maxSessions:
 		s.remove(oldest)
 	}
 
@@ -222,8 +246,9 @@ func (s *Sessions) at(key digest, use bool) *Session {
 // Of returns the session of a request, or nil if nobody is signed in. With use, the session begins a new idle period;
 // a page that updates itself must not keep a session alive.
 //
-// The headers of a trusted proxy identify the user of each request. Their session only has the CSRF token. Programs
-// send a token of Kubernetes in the header Authorization, which no browser sends by itself.
+// The headers of a trusted proxy identify the user of each request. Their session only has the CSRF token, and begins
+// with the first request that uses it. Programs send a token of Kubernetes in the header Authorization, which no browser
+// sends by itself.
 func (s *Sessions) Of(w http.ResponseWriter, r *http.Request, use bool) (*Session, error) {
 	if token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); given && s.Local == nil && s.Proxy == nil {
 		return s.ofToken(r.Context(), token)
@@ -239,8 +264,13 @@ func (s *Sessions) Of(w http.ResponseWriter, r *http.Request, use bool) (*Sessio
 	}
 
 	user, err := s.Proxy.user(r, s.Cluster, s.sharing)
-	if err != nil || session != nil && session.Key == user.Key {
-		return session, err
+	switch {
+	case err != nil:
+		return nil, err
+	case session != nil && session.Key == user.Key:
+		return session, nil
+	case !use: // a page that updates itself must not begin a session either
+		return nil, nil
 	}
 	return s.start(w, user), nil
 }
@@ -257,9 +287,7 @@ func (s *Sessions) ofToken(ctx context.Context, token string) (*Session, error) 
 		return nil, err
 	}
 
-	session := s.add(key, user)
-	session.Program = true
-	return session, nil
+	return s.add(key, user, true), nil
 }
 
 // End ends the sessions of a user, because the cluster rejects the user's credentials.

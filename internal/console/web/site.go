@@ -42,8 +42,9 @@ type Options struct {
 // Site is the console as a handler of HTTP.
 type Site struct {
 	Options
-	mux *http.ServeMux
-	api *document
+	mux     *http.ServeMux
+	api     *document
+	streams *streams
 }
 
 // Request is a request of a user who has signed in.
@@ -61,7 +62,7 @@ func New(o Options) *Site {
 		o.Now = time.Now
 	}
 
-	s := &Site{Options: o, mux: http.NewServeMux(), api: newDocument()}
+	s := &Site{Options: o, mux: http.NewServeMux(), api: newDocument(), streams: &streams{ofUser: map[string]int{}}}
 	s.Open("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	s.Open("GET /sign-in", s.showSignIn)
 	s.Open("POST /sign-in", s.signIn)
@@ -123,8 +124,13 @@ func Page[T any](s *Site, route Route, read func(*Request) (T, error), show func
 // Handle registers a handler for users who have signed in. An error becomes a page or, below /api/, JSON. Requests that
 // can change something need the CSRF token of the session, and requests that other sites cause are refused.
 func (s *Site) Handle(pattern string, handle func(http.ResponseWriter, *Request) error) {
+	s.handle(pattern, true, handle)
+}
+
+// handle is Handle for requests that renew the session, or do not.
+func (s *Site) handle(pattern string, renews bool, handle func(http.ResponseWriter, *Request) error) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		request, err := s.request(w, r)
+		request, err := s.request(w, r, renews)
 		if err == nil {
 			err = handle(w, request)
 		}
@@ -140,8 +146,12 @@ func (s *Site) Open(pattern string, handle http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, handle)
 }
 
-// maxBody is the largest body of a request: a manifest or a command line.
-const maxBody = 2 << 20
+// maxBody is the largest body of a request: a manifest or a command line. maxSignIn is that of a request to sign in,
+// which anybody can send.
+const (
+	maxBody   = 2 << 20
+	maxSignIn = 64 << 10
+)
 
 // bodyTimeout bounds the time in which the body of a request arrives.
 const bodyTimeout = time.Minute
@@ -175,7 +185,12 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	limit := int64(maxBody)
+	if r.URL.Path == "/sign-in" {
+		limit = maxSignIn
+	}
+
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	if !reads { // a deadline of the whole server would also end streams
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // every server of Go supports it
 	}
@@ -201,8 +216,8 @@ func (s *Site) bounce(w http.ResponseWriter, r *http.Request) bool {
 
 // request returns the request of a signed-in user. Its error is a Problem if nobody is signed in, or if the CSRF token
 // is wrong.
-func (s *Site) request(w http.ResponseWriter, r *http.Request) (*Request, error) {
-	found, err := s.Sessions.Of(w, r, r.URL.Path != "/events")
+func (s *Site) request(w http.ResponseWriter, r *http.Request, renews bool) (*Request, error) {
+	found, err := s.Sessions.Of(w, r, renews)
 	if err != nil || found == nil {
 		return nil, &Problem{Status: http.StatusUnauthorized, Title: "Sign in", Why: "You are not signed in, or your session has ended.", err: err}
 	}
@@ -247,7 +262,7 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.request(w, r); err == nil {
+	if _, err := s.request(w, r, true); err == nil {
 		s.Sessions.SignOut(w, r)
 	}
 

@@ -90,10 +90,16 @@ type Keeper struct {
 	results  map[types.UID]lifecycle.Logs // of the last attempt of each custom resource that had a log to keep
 }
 
-// id identifies an attempt.
+// id identifies an attempt. The labels of a pod give the UID, and a tenant can write that of somebody else's custom
+// resource. Therefore the namespace and the name of the pod's owner belong to the id.
 type id struct {
+	owner  types.NamespacedName
 	uid    types.UID
 	number int32
+}
+
+func idOf(a store.Attempt) id {
+	return id{types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, a.UID, a.Number}
 }
 
 // attempt is what the Keeper knows about an attempt.
@@ -364,13 +370,13 @@ func (t *task) update(follow, gone bool) {
 // attemptOf returns the attempt of a pod.
 func (k *Keeper) attemptOf(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) *attempt {
 	of := attemptIn(kind, key, pod)
-	at := id{of.UID, of.Number}
+	at := idOf(of)
 
 	a := k.attempts[at]
 	if a == nil {
 		// The earlier attempts are remembered only for the number of omitted executors.
 		maps.DeleteFunc(k.attempts, func(other id, a *attempt) bool {
-			return other.uid == at.uid && other.number < at.number && a.open == 0 && a.ended
+			return other.owner == at.owner && other.uid == at.uid && other.number < at.number && a.open == 0 && a.ended
 		})
 
 		a = &attempt{Attempt: of}

@@ -387,3 +387,24 @@ func TestExecutorsWithoutNumber(t *testing.T) {
 		t.Errorf("the index has the driver %+v and the executors %v", index.Driver, names)
 	}
 }
+
+// TestForgedOwner checks that a pod of another namespace, labelled with the UID of the application, changes nothing of
+// what is kept of the application.
+func TestForgedOwner(t *testing.T) {
+	k := start(t, lines{"driver": text("driver"), "forged": func(ctx context.Context) (io.Reader, error) {
+		<-ctx.Done() // it never ends
+		return nil, ctx.Err()
+	}}, nil)
+
+	forged := podOf("forged", "", corev1.PodRunning)
+	forged.Namespace, forged.DeletionTimestamp = "others", &metav1.Time{Time: time.Now()}
+	k.Observe(kind, types.NamespacedName{Namespace: "others", Name: "mine"}, forged)
+
+	k.Observe(kind, key, podOf("driver", "", corev1.PodFailed))
+	k.wait(t, "the application's log", func() bool { return k.finished[uidOf("driver")] })
+
+	index, err := k.places.all[0].store.Index(t.Context(), at)
+	if err != nil || index == nil || index.Driver == nil || index.Driver.Pod != "driver" {
+		t.Errorf("the index is %+v, %v", index, err)
+	}
+}

@@ -58,7 +58,7 @@ func (k *Keeper) dropLocked(t *task) (held bool) {
 
 	a.ended = a.ended || t.executor == "" && !t.omits
 	if a.open == 0 && (a.forgotten || a.ended && a.omitted == 0) {
-		delete(k.attempts, id{a.UID, a.Number})
+		delete(k.attempts, idOf(a.Attempt))
 	}
 	return !t.held.IsZero() && !t.late
 }

@@ -32,10 +32,13 @@ const (
 var metricsKind = schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "PodMetricsList"}
 
 // key identifies the pods of a role of an attempt.
+// key identifies the pods of a role of an attempt. A tenant can label pods with the UID of somebody else's custom
+// resource, so the namespace belongs to the key.
 type key struct {
-	owner   types.UID
-	attempt int32
-	driver  bool // otherwise the executors
+	namespace string
+	owner     types.UID
+	attempt   int32
+	driver    bool // otherwise the executors
 }
 
 // Sampler lists the metrics of the pods of each namespace with running attempts, once in an interval.
@@ -66,7 +69,10 @@ func (s *Sampler) Of(owner client.Object, attempt int32) (driver, executors stat
 
 	s.namespaces[owner.GetNamespace()] = true
 
-	ofDriver, ofExecutors := key{owner.GetUID(), attempt, true}, key{owner.GetUID(), attempt, false}
+	ofDriver := key{owner.GetNamespace(), owner.GetUID(), attempt, true}
+
+	ofExecutors := ofDriver
+	ofExecutors.driver = false
 	driver, executors = s.sums[ofDriver], s.sums[ofExecutors]
 	delete(s.sums, ofDriver)
 	delete(s.sums, ofExecutors)
@@ -151,7 +157,9 @@ func (s *Sampler) add(item *unstructured.Unstructured) {
 		memory += max(c.Usage.Memory().Value(), 0) >> 20
 	}
 
-	pods := key{types.UID(item.GetLabels()[identity.AppUIDLabel]), int32(attempt), item.GetLabels()[identity.RoleLabel] != identity.RoleExecutor}
+	pods := key{
+		item.GetNamespace(), types.UID(item.GetLabels()[identity.AppUIDLabel]), int32(attempt), item.GetLabels()[identity.RoleLabel] != identity.RoleExecutor,
+	}
 	if _, known := s.sums[pods]; !known && len(s.sums) >= maxSums {
 		clear(s.sums)
 	}

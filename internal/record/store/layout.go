@@ -13,6 +13,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -152,8 +153,17 @@ func (x *Index) Find(executor string) *File {
 // encode returns the index as JSON.
 func (x *Index) encode() ([]byte, error) { return json.MarshalIndent(x, "", " ") }
 
-// decode reads the index of an attempt. An index that says that it is of another attempt is an error.
+// maxEntries is the largest number of executors in an index that is read. The settings allow fewer.
+const maxEntries = 2000
+
+// decode reads the index of an attempt. An index that says that it is of another attempt is an error, and so is one
+// that would take much memory, because tenants can write ConfigMaps.
 func decode(data []byte, a Attempt) (*Index, error) {
+	// Each entry has braces. They are counted before the entries take memory.
+	if n := bytes.Count(data, []byte("{")); len(data) > MaxIndex || n > maxEntries+2 {
+		return nil, fmt.Errorf("the index of %s is too large: it has %d bytes and %d entries", a.Dir(), len(data), n)
+	}
+
 	var x Index
 	if err := utiljson.Unmarshal(data, &x); err != nil {
 		return nil, fmt.Errorf("the index of %s is not readable: %w", a.Dir(), err)

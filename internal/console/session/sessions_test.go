@@ -1,0 +1,113 @@
+package session
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// behindProxy returns sessions of a console behind a proxy, and a function that advances their clock.
+func behindProxy() (s *Sessions, advance func(time.Duration)) {
+	now := time.Now()
+	s = New(Options{
+		Idle: 30 * time.Minute, Lifetime: 12 * time.Hour, Cookie: "console", Now: func() time.Time { return now },
+		Cluster: &rest.Config{Host: "https://127.0.0.1:1"}, Proxy: &Proxy{UserHeader: "X-User", SecretHeader: "X-Secret", Secret: "secret"},
+	})
+	return s, func(d time.Duration) { now = now.Add(d) }
+}
+
+func (s *Sessions) request(user string, cookies ...*http.Cookie) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.Header.Set("X-User", user)
+	r.Header.Set("X-Secret", s.Proxy.Secret)
+
+	for _, c := range cookies {
+		r.AddCookie(c)
+	}
+	return r
+}
+
+// TestPagesBeginNoSession checks behind a proxy, which identifies the user in each request, that a page which updates
+// itself neither continues nor begins a session.
+func TestPagesBeginNoSession(t *testing.T) {
+	s, advance := behindProxy()
+	first := httptest.NewRecorder()
+
+	session, err := s.Of(first, s.request("ann"), true)
+	if err != nil || session == nil {
+		t.Fatal(session, err)
+	}
+
+	cookies := first.Result().Cookies()
+	if again, err := s.Of(first, s.request("ann", cookies...), false); err != nil || again != session {
+		t.Errorf("the open page has the session %v, want %v; %v", again, session, err)
+	}
+
+	advance(31 * time.Minute)
+
+	later := httptest.NewRecorder()
+	for range 3 {
+		if again, err := s.Of(later, s.request("ann", cookies...), false); err != nil || again != nil {
+			t.Errorf("after the idle time, the open page has the session %v, %v", again, err)
+		}
+	}
+
+	select {
+	case <-session.Done():
+	default:
+		t.Error("the session has not ended")
+	}
+
+	if len(s.found) != 0 || len(later.Result().Cookies()) != 0 {
+		t.Errorf("%d sessions began, and the cookies %v", len(s.found), later.Result().Cookies())
+	}
+
+	if again, err := s.Of(later, s.request("ann", cookies...), true); err != nil || again == nil {
+		t.Errorf("a new page has no session: %v", err)
+	}
+}
+
+// TestSessionsOfOthersStay checks that many sessions of one user end none of another user.
+func TestSessionsOfOthersStay(t *testing.T) {
+	s, advance := behindProxy()
+
+	session, err := s.Of(httptest.NewRecorder(), s.request("bob"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for range maxSessions + 1 {
+		advance(time.Millisecond)
+
+		if _, err := s.Of(httptest.NewRecorder(), s.request("ann"), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if s.Over(session) || len(s.found) != 1+maxOfUser {
+		t.Errorf("the session is over: %t; there are %d sessions", s.Over(session), len(s.found))
+	}
+}
+
+// TestReplacedSessionEnds checks that streams of a program's session end or change to the new session when the token
+// was verified again.
+func TestReplacedSessionEnds(t *testing.T) {
+	s, _ := behindProxy()
+	key := digest(sha256.Sum256([]byte("token")))
+	first := s.add(key, &User{Key: "program"}, true)
+	second := s.add(key, &User{Key: "program"}, true)
+
+	select {
+	case <-first.Done():
+	default:
+		t.Error("the replaced session has not ended")
+	}
+
+	if s.at(key, false) != second || !second.Program {
+		t.Error("the new session is not that of the token")
+	}
+}
