@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -95,7 +94,7 @@ func isImage(text string) bool {
 // would take many times the memory of a large pod.
 func Check(pod *corev1.Pod) (faults []Fault) {
 	root := reflect.ValueOf(pod).Elem()
-	for _, r := range resolved() {
+	for _, r := range resolved {
 		for _, steps := range r.paths {
 			if at, text, found := r.broken(root, steps); found {
 				faults = append(faults, Fault{strings.TrimPrefix(at, "."), conf.Quote("", text) + " " + r.words})
@@ -121,7 +120,9 @@ type step struct {
 
 // resolved resolves the paths of the rules once, because a search for fields by their names takes most of the time of a
 // check.
-var resolved = sync.OnceValue(func() (all []resolvedRule) {
+var resolved = resolve(rules)
+
+func resolve(rules []rule) (all []resolvedRule) {
 	for _, r := range rules {
 		paths := [][]step{stepsOf("." + r.path)}
 		if rest, ok := strings.CutPrefix(r.path, "spec.containers"); ok {
@@ -131,7 +132,7 @@ var resolved = sync.OnceValue(func() (all []resolvedRule) {
 		all = append(all, resolvedRule{r, paths})
 	}
 	return all
-})
+}
 
 // stepsOf returns the steps of a path in a pod.
 func stepsOf(path string) (steps []step) {

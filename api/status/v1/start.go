@@ -5,9 +5,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // OperatorStart tells when the pods of an attempt became ready for work. The times are those of the pods, which
 // Kubernetes rounds to whole seconds. Each stays after its pod is gone.
 type OperatorStart struct {
-	// Number of the attempt.
+	// Number of the attempt whose start this is, from 1.
 	Attempt int32 `json:"attempt"`
-	// When the driver pod was created.
+	// When the driver pod was created, which is the beginning of the start.
 	// +optional
 	DriverCreated *metav1.Time `json:"driverCreated,omitempty"`
 	// When the driver pod was assigned to a node.

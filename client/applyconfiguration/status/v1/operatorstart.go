@@ -12,9 +12,9 @@ import (
 // OperatorStart tells when the pods of an attempt became ready for work. The times are those of the pods, which
 // Kubernetes rounds to whole seconds. Each stays after its pod is gone.
 type OperatorStartApplyConfiguration struct {
-	// Number of the attempt.
+	// Number of the attempt whose start this is, from 1.
 	Attempt *int32 `json:"attempt,omitempty"`
-	// When the driver pod was created.
+	// When the driver pod was created, which is the beginning of the start.
 	DriverCreated *metav1.Time `json:"driverCreated,omitempty"`
 	// When the driver pod was assigned to a node.
 	DriverScheduled *metav1.Time `json:"driverScheduled,omitempty"`
