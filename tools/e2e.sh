@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs the long tests: all crash points, all scenarios of the bench, all programs in the Spark image, the daemons of a
-# standalone cluster, all live recordings, and the end-to-end tests with every Spark line. `make test` runs only samples
-# of them. The end-to-end tests run real Spark on a cluster of their own, which they remove afterwards. The first build
-# of an image takes minutes. With arguments, which are passed to go test, the script runs only end-to-end tests, such as
-# -run 'TestOperator/together/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
+# standalone cluster, all live recordings, the console in a browser, and the end-to-end tests with every Spark line.
+# `make test` runs only samples of them. The end-to-end tests run real Spark on a cluster of their own, which they remove
+# afterwards. The first build of an image takes minutes. With arguments, which are passed to go test, the script runs
+# only end-to-end tests, such as -run 'TestOperator/together/applications/examples' or
+# -run 'TestOperator/together/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then
@@ -19,6 +20,8 @@ if [ $# -eq 0 ]; then
 	ON_SPARK=1 go test -count=1 -run '^TestOnSpark$' ./spark/standalone
 	# Every live recording.
 	RECORDED=all go test -C test/e2e -count=1 -timeout=20m ./recorded
+	# The web console in Chromium: all looks of all pages, and real Spark on a cluster of its own.
+	CONSOLE=all go test -C test/e2e -count=1 -v -timeout=40m ./console
 fi
 cd test/e2e
 exec go test -count=1 -v -timeout=60m "$@" . -args -lines="${SPARK_LINES:-3.5.9,4.0.5,4.1.4,4.3.0}" -life

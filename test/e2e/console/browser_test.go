@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -88,10 +90,23 @@ func (b *browser) open(t *testing.T, l look) *tab {
 	return b.tab(t, l, patience)
 }
 
-// alone opens a tab with cookies of its own, as a browser of another user has them.
+// alone opens a window with cookies of its own, as a browser of another user has them.
 func (b *browser) alone(t *testing.T, l look, limit time.Duration) *tab {
 	t.Helper()
-	return b.tab(t, l, limit, chromedp.WithNewBrowserContext())
+
+	ctx := cdp.WithExecutor(b, chromedp.FromContext(b).Browser)
+
+	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// A tab needs a window, and a new profile has none.
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.tab(t, l, limit, chromedp.WithTargetID(id))
 }
 
 // tab opens a tab that is closed with the test, or after the limit.

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -35,14 +36,11 @@ func (w *tab) until(t *testing.T, what, expression string) {
 	}
 }
 
-// TestTableIsLive opens the console on a real API server. A change of an application reaches the page by itself, the
-// search filters without a reload, and a hostile message is text.
-func TestTableIsLive(t *testing.T) {
-	cluster := scene.New(t)
-	app := cluster.Application("live-pi")
-	cluster.Application("live-other")
+// serveLocal serves the console as sparkctl console does. The second result returns the path that signs in, once.
+func serveLocal(t *testing.T, rc *rest.Config) (address string, ticket func() string) {
+	t.Helper()
 
-	c, err := kube.New(kit.Rest(t), app.Namespace)
+	c, err := kube.New(rc, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +51,21 @@ func TestTableIsLive(t *testing.T) {
 	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	server.Start()
 	t.Cleanup(func() { cancel(); server.Close() })
+	return server.URL, func() string { return "/open?token=" + sessions.Ticket() }
+}
+
+// TestTableIsLive opens the console on a real API server. A change of an application reaches the page by itself, the
+// search filters without a reload, and a hostile message is text.
+func TestTableIsLive(t *testing.T) {
+	cluster := scene.New(t)
+	app := cluster.Application("live-pi")
+	cluster.Application("live-other")
+
+	c := cluster.API
+	address, ticket := serveLocal(t, kit.Rest(t))
 
 	w := start(t).open(t, looks[0])
-	w.visit(t, server.URL+"/open?token="+sessions.Ticket())
+	w.visit(t, address+ticket())
 	w.until(t, "both applications are in the table", `document.querySelectorAll("td.name").length >= 2`)
 	w.accessible(t)
 	w.run(t, chromedp.Evaluate("window.sameDocument = true", nil))
