@@ -14,7 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
-// page is a page of a Spark UI whose script tries what Spark's scripts need, and what a hostile script would try.
+// page is a page of a Spark UI whose script tries what Spark's scripts need, and what a hostile script would try. Like
+// jQuery, which reads the executors, it sends a header for which the browser first asks.
 const page = `<!DOCTYPE html><html><head><script src="%[1]s/static/ui.js"></script><script>setUIRoot = root => root; setUIRoot('%[1]s')</script></head>
 <body><ul id="done"></ul><script>
 const say = text => { const li = document.createElement("li"); li.textContent = text; document.getElementById("done").append(li) };
@@ -22,7 +23,7 @@ say("script " + window.loaded);
 localStorage.setItem("k", "v"); say("storage " + localStorage.getItem("k"));
 say("origin " + self.origin);
 try { say("cookie " + document.cookie) } catch (e) { say("cookie refused") }
-fetch("%[1]s/api/v1/applications").then(r => r.json()).then(j => say("rest " + j.id), e => say("rest refused"));
+fetch("%[1]s/api/v1/applications", {headers: {"X-Requested-With": "XMLHttpRequest"}}).then(r => r.json()).then(j => say("rest " + j.id), e => say("rest refused"));
 fetch("/api/v1/objects", {credentials: "include"}).then(r => r.text()).then(() => say("console read"), e => say("console refused"));
 fetch("/sign-out", {method: "POST", credentials: "include", mode: "no-cors"}).then(() => say("sent"), e => say("send refused"));
 fetch("https://evil.example/").then(() => say("evil read"), e => say("evil refused"));

@@ -136,6 +136,11 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	if r.Method == http.MethodOptions {
+		preflight(w)
+		return
+	}
+
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		http.Error(w, "The console shows the Spark UI, and changes nothing in it.", http.StatusMethodNotAllowed)
 		return
@@ -167,6 +172,16 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	} else if err != nil && r.Context().Err() == nil {
 		p.fail(w, r, unreachable(err))
 	}
+}
+
+// preflight allows the header that jQuery adds to requests. Without an answer, the browser does not send the requests
+// of Spark's scripts for the executors. It reads no data of the UI.
+func preflight(w http.ResponseWriter) {
+	header := w.Header()
+	header.Set("Access-Control-Allow-Origin", "null")
+	header.Set("Access-Control-Allow-Methods", "GET, HEAD")
+	header.Set("Access-Control-Allow-Headers", "X-Requested-With")
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // fail answers with a page of the console. The page has no user: a request for the UI has no session.

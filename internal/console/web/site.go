@@ -176,7 +176,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 
 	isPage := reads && !strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/events"
-	if foreign && !isPage {
+	// The pages of a Spark UI have an origin of their own, and the browser asks whether their scripts may read its data.
+	asks := r.Method == http.MethodOptions && strings.HasPrefix(r.URL.Path, "/spark/")
+
+	if foreign && !isPage && !asks {
 		http.Error(w, "The request was caused by a page of another site.", http.StatusForbidden)
 		return
 	}
