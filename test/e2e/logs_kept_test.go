@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,10 @@ func (p *logPlace) app(t *testing.T, e driverEnd) *v1beta2.SparkApplication {
 		if e.spec != nil {
 			e.spec(a)
 		}
+
+		conf := maps.Clone(timeouts)
+		maps.Copy(conf, a.Spec.SparkConf)
+		a.Spec.SparkConf = conf
 	}
 
 	if e.class == "" {
@@ -202,7 +207,13 @@ func (p *logPlace) keeps(t *testing.T, e driverEnd) {
 		e.end(t, p, app, driver)
 	}
 
-	p.await(t, app, patience, string(e.state), func(a *v1beta2.SparkApplication) bool { return a.Status.AppState.State == e.state })
+	p.await(t, app, patience, string(e.state), func(a *v1beta2.SparkApplication) bool {
+		return slices.Contains(states(completed, failed, v1beta2.ApplicationStateSuspended), a.Status.AppState.State)
+	})
+
+	if state := app.Status.AppState.State; state != e.state {
+		t.Fatalf("ended as %s, want %s\n%s", state, e.state, p.describe(t, app))
+	}
 
 	if c := condition(app, "Ready"); !slices.Contains(strings.Split(e.reason, " or "), c.Reason) {
 		t.Errorf("condition Ready is %+v, want the reason %s", c, e.reason)
