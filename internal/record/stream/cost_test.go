@@ -186,6 +186,8 @@ func BenchmarkStreams(b *testing.B) {
 	b.Setenv("AWS_ACCESS_KEY_ID", "tester")
 	b.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 
+	runtime.GOMAXPROCS(1) // as the operator sets it
+
 	config, s3 := servers(b)
 
 	client, err := kubernetes.NewForConfig(config)

@@ -35,6 +35,13 @@ func (s *Slots) Take(all ...Slot) bool {
 	return true
 }
 
+// Full reports whether a slot is not free.
+func (s *Slots) Full(slot Slot) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.busy[slot.Name] >= slot.Of
+}
+
 // Give returns slots.
 func (s *Slots) Give(all ...Slot) {
 	s.mu.Lock()

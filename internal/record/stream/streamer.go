@@ -13,7 +13,9 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -30,13 +32,12 @@ const (
 	nodeReaders  = 3 // of one node
 	// perSecond is how many reads begin in a second at most. It bounds the CPU time, however many drivers run: they
 	// take turns, so each waits longer.
-	perSecond = 20
+	perSecond = 32
 	// maxRound is the time between two rounds. The reads of a round follow each other without a pause, which takes less
 	// CPU time than single reads, for which the processor's caches are cold.
 	maxRound    = 3 * time.Second
 	maxMemory   = 32 << 20 // of all open parts
 	readTimeout = 30 * time.Second
-	busyDelay   = 20 * time.Millisecond
 	maxDelay    = time.Minute // after failed reads, or the interval if that is longer
 	reportEvery = 10 * time.Minute
 )
@@ -59,6 +60,8 @@ type Streamer struct {
 	memory  *capture.Memory
 	slots   Slots
 	queue   workqueue.TypedDelayingInterface[types.UID]
+	held    []*Log      // that are due and wait for slots; only Run uses it
+	freed   atomic.Bool // slots were given back since held was searched
 
 	mu       sync.Mutex
 	logs     map[types.UID]*Log
@@ -141,40 +144,27 @@ func (s *Streamer) Run(ctx context.Context) {
 	var reads sync.WaitGroup
 	defer reads.Wait()
 
-	began, begun, busy := time.Now(), 0, false // the round
+	began, begun := time.Now(), 0 // the round
 	for {
 		s.mu.Lock()
 		round := s.round
 		s.mu.Unlock()
 
-		if s.queue.Len() == 0 && !busy || begun >= max(1, int(perSecond*round/time.Second)) {
+		if s.queue.Len() == 0 && len(s.held) == 0 || begun >= max(1, int(perSecond*round/time.Second)) {
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(time.Until(began.Add(round))):
-				began, begun, busy = time.Now(), 0, false
+				began, begun = time.Now(), 0
 			}
 		}
 
-		uid, stop := s.queue.Get()
+		l, stop := s.next()
 		if stop {
 			return
 		}
 
-		s.mu.Lock()
-		l := s.logs[uid]
-		s.mu.Unlock()
-
 		if l == nil {
-			s.queue.Done(uid)
-			continue
-		}
-
-		slots := []Slot{{"store " + l.Store, storeReaders}, {"node " + l.Node, nodeReaders}}
-		if busy = !s.slots.Take(slots...); busy {
-			s.queue.AddAfter(uid, busyDelay)
-			s.queue.Done(uid)
-
 			continue
 		}
 
@@ -182,15 +172,85 @@ func (s *Streamer) Run(ctx context.Context) {
 
 		reads.Go(func() {
 			next := s.read(ctx, l)
-			s.slots.Give(slots...)
+			s.slots.Give(l.slots()...)
+			s.freed.Store(true)
 
 			if next >= 0 {
-				s.queue.AddAfter(uid, next)
+				s.queue.AddAfter(l.UID, next)
 			}
 
-			s.queue.Done(uid)
+			s.queue.Done(l.UID)
+			s.queue.Add(wake)
 		})
 	}
+}
+
+// wake is a key of the queue that ends the wait for the next log, because slots are free again.
+const wake types.UID = ""
+
+// next returns the next log that is due and has its slots; nil if there is none yet. Logs that wait for slots keep
+// their order, and logs of other stores and nodes pass them.
+func (s *Streamer) next() (l *Log, stop bool) {
+	if s.freed.Swap(false) {
+		if l := s.nextHeld(); l != nil {
+			s.freed.Store(true) // there may be slots for another one
+			return l, false
+		}
+	}
+
+	uid, stop := s.queue.Get()
+	if stop {
+		return nil, true
+	}
+
+	if l = s.streamed(uid); l == nil {
+		s.queue.Done(uid)
+		return nil, false
+	}
+
+	if !s.slots.Take(l.slots()...) {
+		s.held = append(s.held, l)
+		return nil, false
+	}
+	return l, false
+}
+
+// nextHeld returns the first log that waits for slots and gets them; nil if there is none.
+func (s *Streamer) nextHeld() *Log {
+	full := map[string]bool{} // stores
+	for i := 0; i < len(s.held); i++ {
+		l := s.held[i]
+		if full[l.Store] {
+			continue
+		}
+
+		slots := l.slots()
+
+		switch {
+		case s.streamed(l.UID) != l:
+			s.held = slices.Delete(s.held, i, i+1)
+			s.queue.Done(l.UID)
+			i--
+		case s.slots.Take(slots...):
+			s.held = slices.Delete(s.held, i, i+1)
+			return l
+		case s.slots.Full(slots[0]):
+			full[l.Store] = true
+		}
+	}
+	return nil
+}
+
+// streamed returns the log of a pod; nil if it is not streamed any more.
+func (s *Streamer) streamed(pod types.UID) *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logs[pod]
+}
+
+// slots returns what a read of the log needs all the time.
+func (l *Log) slots() []Slot {
+	return []Slot{{"store " + l.Store, storeReaders}, {"node " + l.Node, nodeReaders}}
 }
 
 // read makes one read of a log. It returns the time until the next one; negative if there is none.
