@@ -5,6 +5,8 @@ package load
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -35,6 +37,8 @@ type Class struct {
 	Run, RunMost time.Duration
 	// Fail is the share of drivers that exit with code 1.
 	Fail float64
+	// Log is the size of the log of each driver, in bytes.
+	Log int
 	// Alone is true if the applications request no executors. The operator then does not search for missing executors.
 	Alone bool
 }
@@ -60,6 +64,7 @@ type Program struct {
 	Placed    bool          `json:"placed"`
 	Run       time.Duration `json:"run"` // in nanoseconds
 	Exit      int32         `json:"exit"`
+	Log       int           `json:"log,omitempty"` // in bytes
 }
 
 // Arguments returns the program as an application's arguments.
@@ -75,6 +80,23 @@ func ReadProgram(args []string) (p Program, err error) {
 		err = json.Unmarshal([]byte(args[i]), &p)
 	}
 	return p, err
+}
+
+// WriteLog writes the log of a driver: lines as Spark writes them, which gzip compresses to a fifth or a sixth.
+func (p Program) WriteLog(out io.Writer) error {
+	var line []byte
+	for i, left := 0, p.Log; left > 0; i++ {
+		line = fmt.Appendf(line[:0], "26/11/29 10:%02d:%02d INFO TaskSetManager: Finished task %d.0 in stage %d.0 (TID %d) in %d ms on 10.0.%d.%d (executor %d) (%d/200)\n",
+			i/60%60, i%60, i%200, i/200, i, i*7919%5000, i%256, i*31%256, i%20, i%200)
+		line = line[:min(len(line), left)]
+
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+
+		left -= len(line)
+	}
+	return nil
 }
 
 // Count returns the number of applications.
@@ -121,7 +143,7 @@ func (s Spec) application(class, i int) Application {
 	c := s.Classes[class]
 	chance := rand.New(rand.NewPCG(s.Seed, uint64(class)<<32|uint64(i)))
 
-	p := Program{Executors: c.Executors, Placed: c.Placed, Run: c.Run}
+	p := Program{Executors: c.Executors, Placed: c.Placed, Run: c.Run, Log: c.Log}
 	if c.RunMost > c.Run {
 		p.Run += time.Duration(chance.Int64N(int64(c.RunMost - c.Run))).Truncate(time.Millisecond)
 	}

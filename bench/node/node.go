@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -56,9 +57,9 @@ type Cluster struct {
 	pods  cache.Store // the pods that are bound to a node
 	tasks workqueue.TypedDelayingInterface[task]
 
-	started, addresses atomic.Int64
-	cancel             context.CancelFunc
-	done               sync.WaitGroup
+	started, addresses, logs atomic.Int64
+	cancel                   context.CancelFunc
+	done                     sync.WaitGroup
 }
 
 // act identifies what a task does with a pod.
@@ -86,8 +87,14 @@ func taskFor(x any, next act) task {
 // are in the cache.
 func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Interface) (*Cluster, error) {
 	c := &Cluster{core: core, spark: spark, tasks: workqueue.NewTypedDelayingQueue[task]()}
+
+	kubelet, err := c.listen(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the kubelet: %w", err)
+	}
+
 	for i := range nodes {
-		if err := errors.Join(c.register(ctx, nodeName(i)), c.renewLease(ctx, nodeName(i))); err != nil {
+		if err := errors.Join(c.register(ctx, nodeName(i), kubelet.Addr().(*net.TCPAddr).Port), c.renewLease(ctx, nodeName(i))); err != nil {
 			return nil, fmt.Errorf("node %s: %w", nodeName(i), err)
 		}
 	}
@@ -114,6 +121,7 @@ func Start(ctx context.Context, core kubernetes.Interface, spark versioned.Inter
 		}, renew)
 	})
 	c.done.Go(func() { informer.RunWithContext(ctx) })
+	c.done.Go(func() { c.serve(ctx, kubelet) })
 
 	if !cache.WaitForCacheSync(ctx.Done(), handler.HasSynced) {
 		return nil, context.Cause(ctx)
@@ -133,8 +141,8 @@ func (c *Cluster) Started() int { return int(c.started.Load()) }
 
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i) }
 
-// register creates a ready node with more capacity than the load needs.
-func (c *Cluster) register(ctx context.Context, name string) error {
+// register creates a ready node with more capacity than the load needs. Its kubelet listens on a port of 127.0.0.1.
+func (c *Cluster) register(ctx context.Context, name string, port int) error {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100k"), corev1.ResourceMemory: resource.MustParse("1Pi"),
 		corev1.ResourceEphemeralStorage: resource.MustParse("1Pi"), corev1.ResourcePods: resource.MustParse("20k"),
@@ -143,8 +151,9 @@ func (c *Cluster) register(ctx context.Context, name string) error {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
 		Status: corev1.NodeStatus{
-			Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}},
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: now, LastTransitionTime: now}},
+			Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
+			Conditions:      []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: now, LastTransitionTime: now}},
 		},
 	}
 	_, err := c.core.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})

@@ -39,8 +39,8 @@ type program struct {
 }
 
 // start runs a program that watches all namespaces, and waits until it is ready. The operator runs as its chart
-// installs it: with leader election, its log, and default settings. start may be called again while another program
-// runs.
+// installs it: with leader election, its log, and default settings, except for the settings of the rig. start may be
+// called again while another program runs.
 func (r *rig) start(agent string) *program {
 	ports := freePorts(3)
 	file := filepath.Join(r.dir, strings.ReplaceAll(ports[0], ":", "-"))
@@ -50,7 +50,7 @@ func (r *rig) start(agent string) *program {
 		p.cmd = exec.Command(must(os.Executable()), plain.Command, p.health)
 	} else {
 		text := fmt.Sprintf("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\nleaderElection: {namespace: default}\n"+
-			"metrics: {bindAddress: %q}\nhealth: {bindAddress: %q}\npprof: {bindAddress: %q}\n", ports[2], p.health, p.pprof)
+			"metrics: {bindAddress: %q}\nhealth: {bindAddress: %q}\npprof: {bindAddress: %q}\n", ports[2], p.health, p.pprof) + r.settings
 		check(os.WriteFile(file, []byte(text), 0o600))
 		p.cmd = exec.Command(r.Operator, "controller", "start", "--config", file)
 		p.cmd.Args[0] = "spark-operator" // the operator's user agent begins with it
@@ -59,7 +59,7 @@ func (r *rig) start(agent string) *program {
 	log := must(os.Create(p.log))
 	defer func() { _ = log.Close() }()
 
-	p.cmd.Env = append(environment(os.Environ()), "KUBECONFIG="+r.kubeconfig())
+	p.cmd.Env = append(append(environment(os.Environ()), r.env...), "KUBECONFIG="+r.kubeconfig())
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends the program if the bench is killed
 	check(p.run())

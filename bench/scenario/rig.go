@@ -63,6 +63,10 @@ type rig struct {
 	load  dynamic.Interface
 	nodes *node.Cluster
 	used  int // the number of names that unusedName has returned
+	// settings is added to the configuration of operators, and env to their environment.
+	settings string
+	env      []string
+	s3       string // the address of the S3 server; empty if there is none
 }
 
 // play runs one scenario by calling its function, and returns the scenario's error. A bare scenario gets no control
@@ -272,6 +276,7 @@ type loadResult struct {
 	parts map[string]time.Duration // of the control plane and of the bench, until the end
 	span  time.Duration            // until the end
 	peak  int64
+	peaks []int64 // one for each load
 }
 
 // carry creates a load while a program runs, waits until all applications of the load have ended, and returns the costs
@@ -289,7 +294,7 @@ func (r *rig) carry(p *program, spec load.Spec) loadResult {
 
 	since := r.waitQuiet(p, r.Quiet)
 	last := p.usage()
-	b.peak, b.cpu = last.peak, last.cpu-used.cpu
+	b.peak, b.peaks, b.cpu = last.peak, []int64{last.peak}, last.cpu-used.cpu
 	scope := audit.Scope{From: began, To: since.Add(r.Quiet), Namespaces: spec.Namespaces(), Controller: p.agent}
 	log := must(os.Open(filepath.Join(r.dir, "audit.log")))
 	defer func() { _ = log.Close() }()
@@ -310,6 +315,7 @@ func (b *loadResult) merge(o loadResult) {
 	b.Add(o.Account)
 
 	b.apps, b.rates, b.cpu, b.span, b.peak = b.apps+o.apps, append(b.rates, o.rates...), b.cpu+o.cpu, b.span+o.span, max(b.peak, o.peak)
+	b.peaks = append(b.peaks, o.peaks...)
 	for component, took := range o.parts {
 		b.parts[component] += took
 	}

@@ -426,7 +426,7 @@ func (k *Keeper) file(ctx context.Context, t *task, log *capture.Capture, entry 
 	if broken != nil {
 		entry.Partial = fmt.Sprintf("only the first %d bytes could be read: %v", entry.Bytes, broken)
 	}
-	return append(make([]byte, 0, len(data)), data...), nil
+	return data, nil
 }
 
 // broken returns the time until the next try after a stream ended early and its part is stored. While the pod exists,

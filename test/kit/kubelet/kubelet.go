@@ -3,14 +3,7 @@ package kubelet
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -19,12 +12,12 @@ import (
 	"sync"
 	"testing"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/nodecert"
 )
 
 // Node is a node with a kubelet. A real API server sends it the requests for the logs of pods.
@@ -49,9 +42,14 @@ func Start(t *testing.T, name string) *Node {
 		t.Fatal(err)
 	}
 
+	certificate, err := nodecert.Request(t.Context(), core, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	k := &Node{Name: name, logs: map[string]http.HandlerFunc{}}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(k.serve))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{servingCertificate(t, core, name)}}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 
@@ -79,54 +77,6 @@ func Start(t *testing.T, name string) *Node {
 		return err
 	})
 	return k
-}
-
-// servingCertificate requests a serving certificate for a node from the API server, as kubelets do.
-func servingCertificate(t *testing.T, core kubernetes.Interface, node string) tls.Certificate {
-	t.Helper()
-
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject:     pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	requests := core.CertificatesV1().CertificateSigningRequests()
-
-	signed, err := requests.Create(t.Context(), &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{Name: node},
-		Spec: certificatesv1.CertificateSigningRequestSpec{
-			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: request}),
-			SignerName: certificatesv1.KubeletServingSignerName,
-			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	signed.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test"}}
-	if _, err := requests.UpdateApproval(t.Context(), node, signed, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-
-	kit.Wait(t, "the certificate of "+node, func(ctx context.Context) error {
-		if signed, err = requests.Get(ctx, node, metav1.GetOptions{}); err == nil &&
-			len(signed.Status.Certificate) == 0 {
-			err = errors.New("it is not signed")
-		}
-		return err
-	})
-
-	block, _ := pem.Decode(signed.Status.Certificate)
-	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
 }
 
 // serve answers requests for /containerLogs/NAMESPACE/POD/CONTAINER with the log of the pod.
