@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -33,7 +34,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand(), versionCommand())
+	root.AddCommand(controllerCommand(), webhookCommand(), versionCommand())
 	return root
 }
 
@@ -61,6 +62,21 @@ func controllerCommand() *cobra.Command {
 	start.Flags().StringVar(&options.kubeconfig, "kubeconfig", "", "kubeconfig `file`; takes precedence over KUBECONFIG")
 	parent.AddCommand(start)
 	return parent
+}
+
+// webhookCommand returns the command that starts the webhook of the kubeflow operator. A Deployment that is left behind
+// runs it with this operator's image.
+func webhookCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "webhook",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("there is no webhook program, because the controller's pods serve the webhooks; " +
+				"delete the Deployment that runs this command, such as spark-operator-webhook, " +
+				"or give it the other operator's image while drivers of that operator run (docs/migrate-kubeflow.md)")
+		},
+	}
 }
 
 func versionCommand() *cobra.Command {

@@ -24,7 +24,7 @@ var groups = []struct{ title, verbs string }{
 	{"Run", "submit create restart suspend resume scale trigger delete"},
 	{"Look", "list status explain events log wait top ui connect console"},
 	{"Compare", "usage runs advise"},
-	{"Check and convert manifests", "lint render diff convert"},
+	{"Check and convert files", "lint render diff convert migrate"},
 	{"The installation and this program", "doctor version completion docs help"},
 }
 

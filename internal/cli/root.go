@@ -128,7 +128,7 @@ func command(streams terminal.Streams, name string) *cobra.Command {
 	top.SetIn(streams.In)
 	top.SetOut(streams.Out)
 	top.SetErr(streams.Err)
-	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand(), r.convertCommand(), r.lintCommand(), r.renderCommand())
+	top.AddCommand(r.versionCommand(), r.completionCommand(), r.docsCommand(), r.convertCommand(), r.migrateCommand(), r.lintCommand(), r.renderCommand())
 	top.AddCommand(online.Commands(streams)...)
 	top.AddCommand(screen.ListCommand(streams), doctor.Command(streams), console.Command(streams), screen.TopCommand(streams))
 	top.AddCommand(forward.Commands(streams)...)

@@ -135,7 +135,7 @@ func (r *Reviewer) effects(cfg config.Configuration, req admission.Request, befo
 
 // applies reports whether the operator acts on an object, so that reviews and the rules of the platform apply to it.
 func (r *Reviewer) applies(cfg config.Configuration, object client.Object) bool {
-	probes := sentinel.Settings{Enabled: cfg.Apache.Sentinels.Enabled, Namespace: cfg.SentinelNamespace()}
+	probes := sentinel.Settings{Enabled: cfg.Apache.Sentinels.Enabled, Namespaces: cfg.SentinelNamespaces()}
 	return r.Kind.Selects(cfg, object) && !sentinel.Exempt(probes, r.Kind.GVK().Group, object)
 }
 

@@ -15,6 +15,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,path=sparkclusters,singular=sparkcluster,shortName=sparkcluster
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Current State",type="string",JSONPath=".status.currentState.currentStateSummary"
+// +kubebuilder:printcolumn:name="Cause",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",priority=1
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 45 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",optionalOldSelf=true,message="cannot be a cluster's name, since Services are named after it: use at most 45 lower case letters, digits and '-', beginning with a letter and not ending with '-'",fieldPath=".metadata.name"
 type SparkCluster struct {
 	metav1.TypeMeta `json:",inline"`

@@ -27,6 +27,7 @@ const ConnectNameLabel = "sparkoperator.k8s.io/connect-name"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.state"
 // +kubebuilder:printcolumn:name="PodName",type="string",JSONPath=".status.server.podName"
+// +kubebuilder:printcolumn:name="Cause",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",priority=1
 // +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 56 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="is not valid as the beginning of a Service's name: use at most 56 lower case letters, digits and '-', beginning with a letter and not ending with '-'",fieldPath=".metadata.name"
 type SparkConnect struct {
 	metav1.TypeMeta `json:",inline"`

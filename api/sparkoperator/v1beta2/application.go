@@ -31,6 +31,7 @@ const (
 // +kubebuilder:printcolumn:name="Start",type="string",JSONPath=".status.lastSubmissionAttemptTime"
 // +kubebuilder:printcolumn:name="Finish",type="string",JSONPath=".status.terminationTime"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Cause",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",priority=1
 // +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="is not valid as the beginning of a Service's name: use at most 63 lower case letters, digits and '-', beginning with a letter and not ending with '-'",fieldPath=".metadata.name"
 type SparkApplication struct {
 	metav1.TypeMeta `json:",inline"`

@@ -20,6 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Last Run",type="date",JSONPath=".status.lastRun"
 // +kubebuilder:printcolumn:name="Last Run Name",type="string",JSONPath=".status.lastRunName"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Cause",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",priority=1
 // +kubebuilder:validation:XValidation:rule=`oldSelf.hasValue() || self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,optionalOldSelf=true,message="is not valid as the beginning of a run's name: use at most 52 lower case letters, digits and '-', beginning with a letter and not ending with '-'",fieldPath=".metadata.name"
 type ScheduledSparkApplication struct {
 	metav1.TypeMeta `json:",inline"`

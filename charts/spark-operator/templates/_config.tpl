@@ -34,6 +34,7 @@
 {{- with get $controller.batchScheduler $key }}{{ $_ := set $batch $key . }}{{ end -}}
 {{- end -}}
 {{- $apache := $controller.apache -}}
+{{- $sentinels := fromJsonArray (include "spark-operator.sentinelNamespaces" .) -}}
 {{- $apacheConfig := dict
   "enabled" $apache.enable
   "clusters" (dict "enabled" $apache.clusters.enable)
@@ -42,8 +43,9 @@
   "trimHistory" $apache.trimHistory
   "metrics" (dict "bindAddress" (ternary (printf ":%d" (int $apache.metrics.port)) "0" $apache.metrics.enable))
   "health" (dict "bindAddress" (ternary (printf ":%d" (int $apache.health.port)) "0" $apache.health.enable))
-  "sentinels" (dict "enabled" $apache.sentinels.enable "delay" $apache.sentinels.delay "namespace" (include "spark-operator.sentinelNamespace" .))
+  "sentinels" (dict "enabled" $apache.sentinels.enable "delay" $apache.sentinels.delay "namespace" (first $sentinels))
 -}}
+{{- if gt (len $sentinels) 1 }}{{ $_ := set $apacheConfig.sentinels "namespaces" $sentinels }}{{ $_ := unset $apacheConfig.sentinels "namespace" }}{{ end -}}
 {{- with $apache.events }}{{/* values of an earlier version have none */}}
 {{- $events := dict "enabled" .enable "minInterval" .minInterval }}
 {{- with .excludedReasons }}{{ $_ := set $events "excludedReasons" . }}{{ end }}

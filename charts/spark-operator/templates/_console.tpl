@@ -17,13 +17,13 @@ app.kubernetes.io/component: console
 app.kubernetes.io/component: console
 {{- end -}}
 
-{{/* The image: the given one, or sparkctl beside the operator's image, with the same tag. */}}
-{{- define "spark-operator.console.image" -}}
-{{- if .Values.console.image -}}{{ .Values.console.image }}
-{{- else -}}
-{{- $repository := append (initial (splitList "/" .Values.image.repository)) "sparkctl" | join "/" -}}
-{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ $repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{/* The image of sparkctl beside the operator's image, with the same tag. */}}
+{{- define "spark-operator.sparkctl" -}}
+{{- append (initial (splitList "/" (include "spark-operator.image.name" .))) "sparkctl" | join "/" }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
+
+{{- define "spark-operator.console.image" -}}
+{{- .Values.console.image | default (include "spark-operator.sparkctl" .) -}}
 {{- end -}}
 
 {{/* The console's configuration file. Without a proxy it has no credentials, so it is given the address of the API server. */}}

@@ -1,14 +1,6 @@
-{{/* The History Server (docs/history-server.md). Values of an earlier version, which --reuse-values keeps, have none. */}}
+{{/* The History Server (docs/history-server.md). */}}
 {{- define "spark-operator.history.enabled" -}}
-{{- $history := .Values.historyServer | default dict -}}
-{{- if $history.enable -}}
-{{- range list "cleaner" "ingress" "metrics" "networkPolicy" "properties" "route" "serviceAccount" "sparkConf" "store" }}
-{{- if not (kindIs "map" (get $history .)) }}
-{{- fail (printf "historyServer.%s is missing, because the values are those of an earlier version of the chart; run `helm upgrade` with --reset-then-reuse-values instead of --reuse-values" .) }}
-{{- end }}
-{{- end -}}
-true
-{{- end -}}
+{{- if .Values.historyServer.enable -}}true{{- end -}}
 {{- end -}}
 
 {{- define "spark-operator.history.name" -}}

@@ -72,17 +72,23 @@ app.kubernetes.io/component: controller
 {{- end -}}
 {{- end -}}
 
-{{/* "true" if the values name the image of the kubeflow operator, as a full copy of its chart's values does; else empty. */}}
-{{- define "spark-operator.peerImage" -}}
-{{- if eq (printf "%s/%s" .Values.image.registry .Values.image.repository) "ghcr.io/kubeflow/spark-operator/controller" -}}true{{- end -}}
+{{/* The registry and the repository of the operator's image. A repository that begins with a host needs no registry. */}}
+{{- define "spark-operator.image.name" -}}
+{{- $image := .Values.image -}}
+{{- $host := first (splitList "/" $image.repository) -}}
+{{- $hasHost := and (contains "/" $image.repository) (or (eq $host "localhost") (regexMatch "[.:]" $host)) -}}
+{{- if and $image.registry (not (and $hasHost (eq $image.registry "docker.io"))) }}{{ $image.registry }}/{{ end }}{{ $image.repository }}
 {{- end -}}
 
+{{/* The operator's image. With a digest, the tag is for people only. */}}
 {{- define "spark-operator.image" -}}
-{{- if include "spark-operator.peerImage" . -}}
-docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
-{{- else -}}
-{{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
-{{- with .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}:{{ $tag }}
+{{- include "spark-operator.image.name" . }}{{ include "spark-operator.image.version" . -}}
+{{- end -}}
+
+{{/* The tag and the digest of the operator's image. A digest without a tag needs none. */}}
+{{- define "spark-operator.image.version" -}}
+{{- with .Values.image -}}
+{{- if or .tag (not .digest) }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ with .digest }}@{{ . }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
@@ -108,12 +114,14 @@ docker.io/sparkoperator/spark-operator:{{ .Chart.AppVersion }}
 {{- define "spark-operator.presentNamespaces" -}}
 {{- $present := list -}}
 {{- $looksUp := and .Release.IsUpgrade (dig "skipMissingNamespaces" true .Values.spark) (lookup "v1" "Namespace" "" .Release.Namespace) -}}
-{{- range fromJsonArray (include "spark-operator.namedNamespaces" .) -}}
+{{- range $name := fromJsonArray (include "spark-operator.namedNamespaces" .) -}}
 {{- if not $looksUp -}}
-{{- $present = append $present . -}}
+{{- $present = append $present $name -}}
 {{- else -}}
-{{- with lookup "v1" "Namespace" "" . -}}
+{{- with lookup "v1" "Namespace" "" $name -}}
 {{- if not .metadata.deletionTimestamp }}{{ $present = append $present .metadata.name }}{{ end -}}
+{{- else -}}
+{{- if $.Values.namespaces.create }}{{ $present = append $present $name }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -184,15 +192,18 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- end -}}
 {{- end -}}
 
-{{/* The namespace of the sentinels that the operator writes to and that the chart creates. */}}
-{{- define "spark-operator.sentinelNamespace" -}}
+{{/* The namespaces of the sentinels that the operator writes to and that the chart creates, as a JSON list. */}}
+{{- define "spark-operator.sentinelNamespaces" -}}
+{{- $sentinels := .Values.controller.apache.sentinels -}}
 {{- $names := fromJsonArray (include "spark-operator.namedNamespaces" .) -}}
-{{- if .Values.controller.apache.sentinels.namespace -}}
-{{- .Values.controller.apache.sentinels.namespace -}}
+{{- if $sentinels.namespaces -}}
+{{- $sentinels.namespaces | uniq | toJson -}}
+{{- else if $sentinels.namespace -}}
+{{- list $sentinels.namespace | toJson -}}
 {{- else if and $names (not (has .Release.Namespace $names)) (not (include "spark-operator.allNamespaces" .)) -}}
-{{- first $names -}}
+{{- list (first $names) | toJson -}}
 {{- else -}}
-{{- .Release.Namespace -}}
+{{- list .Release.Namespace | toJson -}}
 {{- end -}}
 {{- end -}}
 
@@ -237,6 +248,13 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- end -}}
 {{- end -}}
 {{ toJson $env }}
+{{- end -}}
+
+{{/* The annotations of drivers' accounts and rights, as YAML: those given, and that of Helm to keep the object. */}}
+{{- define "spark-operator.spark.annotations" -}}
+{{- $annotations := dict -}}
+{{- if .root.Values.spark.serviceAccount.keep }}{{ $_ := set $annotations "helm.sh/resource-policy" "keep" }}{{ end -}}
+{{- with merge $annotations .annotations }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
 {{/* All service accounts of drivers, as a JSON list. */}}

@@ -71,7 +71,17 @@ func Rejection(err error) (cause lifecycle.Cause, permanent bool) {
 // For example, the status of a new quota is empty for a moment. Another example is the admission plugin that checks
 // owner references: for some seconds, it does not know the kind of a new CustomResourceDefinition.
 func isUnsettled(message string) bool {
-	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, "cannot find RESTMapping")
+	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, unknownKind)
+}
+
+// unknownKind is a part of the answer of the admission plugin OwnerReferencesPermissionEnforcement about an object whose
+// owner has a kind that the plugin does not know yet.
+const unknownKind = "cannot find RESTMapping"
+
+// UnknownOwnerKind reports whether the API server rejects an object because it does not know the kind of its owner yet.
+func UnknownOwnerKind(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code == http.StatusForbidden && strings.Contains(status.Status().Message, unknownKind)
 }
 
 // rejectionReason returns the reason of a rejection. The status code is enough, except for status 403: these rejections

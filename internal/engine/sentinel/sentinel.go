@@ -41,7 +41,7 @@ func isSentinel(object metav1.Object) bool { return object.GetLabels()[Label] ==
 // probes are on, the kind has sentinels, and the object is in their namespace. A label alone exempts nothing, because
 // any user may set it and remove it later.
 func Exempt(settings Settings, group string, object metav1.Object) bool {
-	return isSentinel(object) && group == sparkv1.GroupVersion.Group && settings.Enabled && settings.Namespace == object.GetNamespace()
+	return isSentinel(object) && group == sparkv1.GroupVersion.Group && settings.Enabled && slices.Contains(settings.Namespaces, object.GetNamespace())
 }
 
 // Settings configure the probes. They can change while the operator runs.
@@ -50,9 +50,9 @@ type Settings struct {
 	Enabled bool
 	// Delay is the time between two probes of a sentinel, and how long a write may take to reach a pass.
 	Delay time.Duration
-	// Namespace is the namespace of the sentinels that the operator writes to. If empty, it writes to those of all
-	// namespaces.
-	Namespace string
+	// Namespaces are the namespaces of the sentinels that the operator writes to. If there are none, it writes to those
+	// of all namespaces.
+	Namespaces []string
 }
 
 // Set holds the sentinels of all kinds.
@@ -248,8 +248,8 @@ func (s *Set) observe(key key, uid types.UID, generation int64, how probePath) {
 // probes reports whether the operator writes to sentinels in a namespace. Any user who may create a custom resource may
 // label it as a sentinel, and the operator's health must not depend on such a user.
 func (s *Set) probes(namespace string) bool {
-	own := s.settings().Namespace
-	return own == "" || own == namespace
+	own := s.settings().Namespaces
+	return len(own) == 0 || slices.Contains(own, namespace)
 }
 
 // forget drops a sentinel.

@@ -71,7 +71,7 @@ func TestExemptFromReviews(t *testing.T) {
 	} {
 		cfg := config.Default()
 		cfg.Apache.Sentinels.Namespace, cfg.Identity.Namespace = test.configured, test.own
-		settings := Settings{Enabled: test.enabled, Namespace: cfg.SentinelNamespace()}
+		settings := Settings{Enabled: test.enabled, Namespaces: cfg.SentinelNamespaces()}
 
 		object := &metav1.ObjectMeta{Namespace: test.namespace, Labels: map[string]string{Label: test.label}}
 		if got := Exempt(settings, test.group, object); got != test.want {
@@ -217,7 +217,7 @@ func TestOtherNamespaces(t *testing.T) {
 		cfg := config.Default()
 
 		cfg.Identity.Namespace, cfg.Apache.Sentinels.Namespace = test.own, test.named
-		if got := New(func() Settings { return Settings{Namespace: cfg.SentinelNamespace()} }, logr.Discard()).probes(test.object); got != test.want {
+		if got := New(func() Settings { return Settings{Namespaces: cfg.SentinelNamespaces()} }, logr.Discard()).probes(test.object); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}

@@ -221,7 +221,7 @@ func (op *Operator) Start(ctx context.Context) error {
 
 // probes returns the settings of the sentinels.
 func probes(cfg config.Configuration) sentinel.Settings {
-	return sentinel.Settings{Enabled: cfg.Apache.Sentinels.Enabled, Delay: cfg.Apache.Sentinels.Delay.Duration, Namespace: cfg.SentinelNamespace()}
+	return sentinel.Settings{Enabled: cfg.Apache.Sentinels.Enabled, Delay: cfg.Apache.Sentinels.Delay.Duration, Namespaces: cfg.SentinelNamespaces()}
 }
 
 // unlimited returns a copy of a client configuration without rate limits. It leaves the content type unset, so that
@@ -251,7 +251,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 				return nil, err
 			}
 
-			c = client.WithFieldOwner(c, identity.FieldOwner)
+			c = unblocking{client.WithFieldOwner(c, identity.FieldOwner)}
 			if env.Wrap != nil {
 				c = env.Wrap(c)
 			}

@@ -116,6 +116,8 @@ type Sentinels struct {
 	// affect the operator's health, and no Spark is launched for them either. Default: the namespace of the operator
 	// (identity.namespace); if that is not set, every served namespace.
 	Namespace string `json:"namespace,omitempty"`
+	// Namespaces are several such namespaces, instead of Namespace. Default: none.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 // ApacheMetrics configures an additional address at which the operator serves the metrics.
@@ -149,9 +151,16 @@ func (c *Configuration) SparkClusters() bool {
 	return c.ApacheApplications() && *c.Apache.Clusters.Enabled
 }
 
-// SentinelNamespace returns the namespace of the sentinels that the operator writes to; empty for every namespace.
-func (c *Configuration) SentinelNamespace() string {
-	return cmp.Or(c.Apache.Sentinels.Namespace, c.Identity.Namespace)
+// SentinelNamespaces returns the namespaces of the sentinels that the operator writes to; none means every namespace.
+func (c *Configuration) SentinelNamespaces() []string {
+	if names := c.Apache.Sentinels.Namespaces; len(names) > 0 {
+		return names
+	}
+
+	if name := cmp.Or(c.Apache.Sentinels.Namespace, c.Identity.Namespace); name != "" {
+		return []string{name}
+	}
+	return nil
 }
 
 func (a *Apache) applyDefaults() {

@@ -36,7 +36,7 @@ func TestExecutorAdmission(t *testing.T) {
 		"API group disabled": {"controller: {sparkOperator: {enable: false}}",
 			[]string{policyAPI}, config.ExecutorAdmission{}},
 		"values of an older release": {"webhook: {executors: null}", []string{policyAPI},
-			config.ExecutorAdmission{}},
+			config.ExecutorAdmission{Webhook: true, Policy: true}},
 		"certificate from the user's Secret": {"webhook: {certificate: {secret: mine, caBundle: PEM}}", nil,
 			config.ExecutorAdmission{Webhook: true}},
 		"certificate from cert-manager": {"certManager: {enable: true}", nil,

@@ -250,8 +250,9 @@ func TestHistoryServerWithOldValues(t *testing.T) {
 	}
 
 	const values = "historyServer: {enable: true, logDirectory: 's3a://logs', ingress: null, cleaner: null, metrics: null, properties: null, serviceAccount: null, sparkConf: null, store: null}"
-	if _, err := render(t, install{values: values}); err == nil || !strings.Contains(err.Error(), "--reset-then-reuse-values") {
-		t.Errorf("error %v, want it to name what to do", err)
+	pod := historyObject[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec
+	if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "store" && v.EmptyDir != nil }) {
+		t.Errorf("volumes %+v, want the default store", pod.Volumes)
 	}
 }
 

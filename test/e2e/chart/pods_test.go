@@ -38,7 +38,7 @@ func TestPodAdmission(t *testing.T) {
 		"nothing can judge": {"{" + rules + "webhook: {enable: false}}", nil, config.PodAdmission{},
 			0, true},
 		"values of an older release": {"{" + rules + "webhook: {pods: null}}", []string{validatingPolicyAPI},
-			config.PodAdmission{}, 0, true},
+			config.PodAdmission{Webhook: true, Policy: true}, 3, false},
 		"rules that can be replaced": {"{" + rules +
 			"spark: {jobNamespaces: ['']}, controller: {dynamicConfig: {enable: true}}}", []string{validatingPolicyAPI},
 			config.PodAdmission{Webhook: true}, 0, false},

@@ -43,6 +43,10 @@ type install struct {
 	// definitions is true if the custom resource definitions are rendered too. They take more time than all other
 	// objects together, and few tests need them.
 	definitions bool
+	// users is true if the roles of users and the hooks of helm test are rendered too.
+	users bool
+	// defaults replace the chart's own, as values of an earlier version do.
+	defaults map[string]any
 }
 
 // render renders the chart with the given inputs. It returns Helm's error unchanged.
@@ -53,6 +57,16 @@ func render(t *testing.T, in install) (rendered, error) {
 	if !in.definitions {
 		c.Templates = slices.DeleteFunc(c.Templates,
 			func(f *common.File) bool { return f.Name == "templates/crds.yaml" })
+	}
+
+	if !in.users {
+		c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool {
+			return f.Name == "templates/userroles.yaml" || strings.HasPrefix(f.Name, "templates/tests/")
+		})
+	}
+
+	if in.defaults != nil {
+		c.Values = in.defaults
 	}
 
 	values := map[string]any{}

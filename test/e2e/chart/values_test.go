@@ -1,7 +1,9 @@
 package chart
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	kyaml "sigs.k8s.io/yaml"
 
+	"github.com/sparkoperator/spark-operator/charts"
+	"github.com/sparkoperator/spark-operator/internal/cli/chartvalues"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
 
@@ -55,6 +59,8 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"image of another operator",
 			"image: {registry: mirror.example.com, repository: kubeflow/spark-operator/controller}",
 			"image.repository"},
+		{"a digest that is none", "image: {digest: latest}", "/image/digest"},
+		{"a probe without a period", "controller: {probes: {liveness: {periodSeconds: 0}}}", "/controller/probes/liveness/periodSeconds"},
 		{"two replicas without leader election", "controller: {replicas: 2, leaderElection: {enable: false}}",
 			"leaderElection"},
 		{"sharding was removed", "controller: {sharding: {enable: true}}",
@@ -117,30 +123,47 @@ func ownWebhook() config.Webhook {
 	return w
 }
 
-// unservedValue is an entry of files/peer-values.yaml. It describes a value of another operator's chart that this chart
-// does not support. Harmless is the setting that leaves the unsupported feature off, such as false.
-type unservedValue struct {
-	Key      string `json:"key"`
-	Harmless any    `json:"harmless"`
-	Effect   string `json:"effect"`
-	Why      string `json:"why"`
+// peerValue is an entry of files/peer-values.yaml. It describes a value of another operator's chart. Harmless is the
+// setting that leaves a feature off, such as false.
+type peerValue struct {
+	Key      string         `json:"key"`
+	Path     []string       `json:"path"`
+	To       string         `json:"to"`
+	As       string         `json:"as"`
+	Sets     map[string]any `json:"sets"`
+	Harmless any            `json:"harmless"`
+	Effect   string         `json:"effect"`
+	Why      string         `json:"why"`
 }
 
-// TestUnservedPeerValuesAreReported checks values of other operators' charts that this chart does not support. If such
-// a value requests a feature, the chart must reject it or list it in the notes. If the value leaves the feature off,
-// the chart must accept it and must not list it.
-func TestUnservedPeerValuesAreReported(t *testing.T) {
+// peerValues returns the table.
+func peerValues(t *testing.T) []peerValue {
+	t.Helper()
+
 	text, err := os.ReadFile(filepath.Join(chartDir, "files/peer-values.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	var table []unservedValue
+	var table struct {
+		Images map[string][]string `json:"images"`
+		Values []peerValue         `json:"values"`
+	}
 	if err := kyaml.UnmarshalStrict(text, &table); err != nil {
 		t.Fatal(err)
 	}
+	return table.Values
+}
 
-	for _, entry := range table {
+// TestUnservedPeerValuesAreReported checks values of other operators' charts that have no value of the same meaning in
+// this chart. If such a value requests a feature, the chart must reject it or list it in the notes. If the value leaves
+// the feature off, the chart must accept it and must not list it.
+func TestUnservedPeerValuesAreReported(t *testing.T) {
+	for _, entry := range peerValues(t) {
+		if entry.To != "" {
+			continue
+		}
+
 		t.Run(entry.Key, func(t *testing.T) {
 			if entry.Harmless != nil {
 				if r := mustRender(t, install{values: valuesWith(t, entry.Key,
@@ -166,34 +189,187 @@ func TestUnservedPeerValuesAreReported(t *testing.T) {
 	}
 }
 
-// TestValuesOfTheApacheChartAreAnswered checks that a values file of the Apache Spark project's chart, in the spellings
-// of its releases 1.8 and 1.9, is refused as a whole, with the value of this chart for each of its values.
-func TestValuesOfTheApacheChartAreAnswered(t *testing.T) {
-	for release, key := range map[string]string{"1.8": "enable", "1.9": "enabled"} {
-		_, err := render(t, install{values: strings.ReplaceAll(`
-image: {repository: apache/spark-kubernetes-operator, tag: 1.1.0, digest: sha256:0}
-imagePullSecrets: [{name: regcred}]
-operatorDeployment: {replicas: 2, networkPolicy: {KEY: true, metricsIngress: [{podSelector: {}}]}, operatorPod: {operatorContainer: {jvmArgs: -Xmx1g}}}
-operatorRbac: {kueue: {enabled: true}, clusterRole: {create: true}}
-workloadResources: {namespaces: {data: [spark]}, serviceAccount: {name: spark}, sparkApplicationSentinel: {create: true}}
-operatorConfiguration: {append: true, spark-operator.properties: a=b, dynamicConfig: {KEY: true, create: true}}
-`, "KEY", key)})
-		if err == nil {
-			t.Errorf("%s: the values are accepted", release)
+// TestMovedPeerValuesExist checks that each value of another operator's chart that moves to a value of this chart moves
+// to one that exists, and is not itself a value of this chart.
+func TestMovedPeerValuesExist(t *testing.T) {
+	known := map[string]any{}
+	if err := json.Unmarshal(charts.KnownValues, &known); err != nil {
+		t.Fatal(err)
+	}
+
+	exists := func(path []string) bool {
+		var at any = known
+		for _, part := range path {
+			level, isLevel := at.(map[string]any)
+			if at = level[part]; !isLevel || at == nil {
+				return false
+			}
+		}
+		return true
+	}
+
+	for _, entry := range peerValues(t) {
+		path := entry.Path
+		if path == nil {
+			path = strings.Split(entry.Key, ".")
+		}
+
+		if exists(path) {
+			t.Errorf("%s is a value of this chart", entry.Key)
+		}
+
+		targets := slices.Collect(maps.Keys(entry.Sets))
+		if entry.To != "" {
+			targets = append(targets, entry.To)
+		}
+
+		for _, target := range targets {
+			if !exists(strings.Split(target, ".")) {
+				t.Errorf("%s: the chart has no value %s", entry.Key, target)
+			}
+		}
+	}
+}
+
+// TestValuesFilesAsFound renders the chart with values files as they are in use for other operators' charts, cut to the
+// lines that matter. Comments in the files are parts of the notes or of the error that the user must read. A file
+// without an expected error must render, and its image must be this operator's.
+func TestValuesFilesAsFound(t *testing.T) {
+	files, err := filepath.Glob("testdata/values/*.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			r, err := render(t, install{release: "spark-operator", namespace: "ops", values: string(text), apis: []string{"spark.apache.org/v1"}})
+			got, refused := r.notes, strings.Contains(string(text), "# error: ")
+			if refused && err != nil {
+				got = err.Error()
+			}
+
+			if refused != (err != nil) {
+				t.Fatalf("error %v", err)
+			}
+
+			for line := range strings.Lines(string(text)) {
+				_, want, found := strings.Cut(strings.TrimSpace(line), "# error: ")
+				if !found {
+					_, want, found = strings.Cut(strings.TrimSpace(line), "# notes: ")
+				}
+
+				if found && !strings.Contains(got, want) {
+					t.Errorf("want %q in:\n%s", want, got)
+				}
+			}
+
+			if refused {
+				return
+			}
+
+			if strings.Contains(string(text), "# quiet") && strings.Contains(got, "WARNING") {
+				t.Errorf("warnings:\n%s", got)
+			}
+
+			for _, deployment := range objectsOf[*appsv1.Deployment](r) {
+				if image := deployment.Spec.Template.Spec.Containers[0].Image; image != "docker.io/sparkoperator/spark-operator:v0.1.0" {
+					t.Errorf("image %s", image)
+				}
+			}
+			configOf(t, r)
+		})
+	}
+}
+
+// TestMigratedFilesInstallTheSame checks that `sparkctl migrate values` and the chart's templates agree: each values file
+// that the chart accepts leads to the same objects after the conversion, and then has nothing to report.
+func TestMigratedFilesInstallTheSame(t *testing.T) {
+	files, err := filepath.Glob("testdata/values/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, file := range append(files, "testdata/peer-values.yaml") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if strings.Contains(string(text), "# error: ") {
 			continue
 		}
 
-		for _, want := range []string{
-			"image.digest: images are named by their tag; set image.tag", "imagePullSecrets: set image.pullSecrets", "operatorDeployment.replicas: set controller.replicas",
-			"operatorDeployment.networkPolicy." + key + ": set controller.networkPolicy.enable", "operatorDeployment.networkPolicy.metricsIngress: set controller.networkPolicy.metricsFrom",
-			"operatorRbac.kueue.enabled: set controller.kueue.enable", "workloadResources.namespaces.data: set spark.jobNamespaces",
-			"workloadResources.serviceAccount.name: set spark.serviceAccount.name", "operatorConfiguration: set controller.apache.properties",
-			"operatorConfiguration.dynamicConfig." + key + ": set controller.dynamicConfig.enable",
-		} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: the error does not contain %q:\n%v", release, want, err)
-			}
+		converted, err := chartvalues.Convert(text)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
 		}
+		apis := []string{"spark.apache.org/v1"}
+
+		before := mustRender(t, install{values: string(text), apis: apis})
+		after := mustRender(t, install{values: string(converted), apis: apis})
+
+		if diff := cmp.Diff(before.objects, after.objects); diff != "" {
+			t.Errorf("%s becomes\n%s\nwhich installs other objects (-before +after):\n%s", file, converted, diff)
+		}
+
+		if strings.Contains(after.notes, "another operator's chart") {
+			t.Errorf("%s becomes\n%s\nwith the notes\n%s", file, converted, after.notes)
+		}
+	}
+}
+
+// TestPeerValuesTakeEffect checks the objects that values of other operators' charts lead to.
+func TestPeerValuesTakeEffect(t *testing.T) {
+	text, err := os.ReadFile("testdata/values/kubeflow-1.3-eks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r := mustRender(t, install{values: string(text)})
+	pod := objectOf[*appsv1.Deployment](t, r).Spec.Template
+	c := configOf(t, r)
+
+	container := pod.Spec.Containers[0]
+	if cpu := container.Resources.Requests.Cpu().String(); cpu != "200m" || pod.Spec.NodeSelector["workload"] != "system" ||
+		pod.Spec.Tolerations[0].Key != "CriticalAddonsOnly" || pod.Annotations["example.com/scrape"] != "true" ||
+		pod.Spec.PriorityClassName != "system-cluster-critical" ||
+		!slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/cache" }) {
+		t.Errorf("cpu %s, pod %+v", cpu, pod)
+	}
+
+	if diff := cmp.Diff([]string{"etl", "ml"}, c.Namespaces.Names); diff != "" {
+		t.Errorf("namespaces (-want +got):\n%s", diff)
+	}
+
+	if c.UI.Ingress.URLFormat != "{{$appName}}.spark.example.com" || !*c.UI.Ingress.Enabled {
+		t.Errorf("ingress %+v", c.UI.Ingress)
+	}
+
+	text, err = os.ReadFile("testdata/values/apache-1.9.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r = mustRender(t, install{values: string(text), apis: []string{"spark.apache.org/v1"}})
+	c = configOf(t, r)
+
+	if diff := cmp.Diff([]string{"spark-1", "spark-2"}, c.Apache.Sentinels.Namespaces); diff != "" {
+		t.Errorf("sentinels (-want +got):\n%s", diff)
+	}
+
+	deployment := objectOf[*appsv1.Deployment](t, r)
+	if *deployment.Spec.Replicas != 2 || deployment.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType ||
+		deployment.Spec.Template.Spec.ServiceAccountName != "spark-operator" || !c.Kueue.Enabled || !c.DynamicConfig.Enabled {
+		t.Errorf("deployment %+v, configuration %+v", deployment.Spec, c)
+	}
+
+	if names := objectsOf[*corev1.Namespace](r); len(names) != 2 || names[0].Annotations["helm.sh/resource-policy"] != "keep" {
+		t.Errorf("namespaces %v", names)
 	}
 }
 
@@ -323,9 +499,9 @@ func valuesWith(t *testing.T, path string, value any) string {
 // featureValue returns a setting that requests the unsupported feature. The setting has the same type as the given
 // setting, which leaves the feature off.
 func featureValue(harmless any) any {
-	switch harmless.(type) {
+	switch harmless := harmless.(type) {
 	case bool:
-		return true
+		return !harmless
 	case string:
 		return "x"
 	default:

@@ -32,7 +32,7 @@ type Gap struct {
 // Gaps compares two definitions of the same kind: another operator's (theirs) and our own (ours). It returns every
 // difference that prevents ours from being a drop-in replacement.
 //
-// Gaps compares the resource names that users type and the columns that kubectl prints. For each property in theirs, it
+// Gaps compares the resource names that users type and the columns that kubectl prints by default. For each property in theirs, it
 // checks that ours has the property with the same type, and that ours accepts every value that theirs accepts. An
 // optional property that exists only in ours is not a gap.
 func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
@@ -56,7 +56,7 @@ func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 		o := ours.Spec.Versions[i]
 		differ(v.Name+" served", v.Served, o.Served)
 		differ(v.Name+" storage", v.Storage, o.Storage)
-		differ(v.Name+" columns", v.AdditionalPrinterColumns, o.AdditionalPrinterColumns)
+		differ(v.Name+" columns", v.AdditionalPrinterColumns, narrow(o.AdditionalPrinterColumns))
 		differ(v.Name+" subresources", v.Subresources, o.Subresources)
 
 		c := comparison{}
@@ -64,6 +64,16 @@ func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 		gaps = append(gaps, c.gaps...)
 	}
 	return gaps
+}
+
+// narrow returns the columns that kubectl prints without --output wide.
+func narrow(columns []apiextensionsv1.CustomResourceColumnDefinition) (all []apiextensionsv1.CustomResourceColumnDefinition) {
+	for _, column := range columns {
+		if column.Priority == 0 {
+			all = append(all, column)
+		}
+	}
+	return all
 }
 
 type comparison struct{ gaps []Gap }

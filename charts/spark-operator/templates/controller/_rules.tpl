@@ -173,6 +173,9 @@ metadata:
   {{- end }}
   labels:
     {{- include "spark-operator.controller.labels" $.root | nindent 4 }}
+    {{- with $.root.Values.controller.rbac.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- with $.root.Values.controller.rbac.annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}

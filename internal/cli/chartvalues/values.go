@@ -1,0 +1,353 @@
+// Package chartvalues converts values files of other operators' Helm charts to values of this operator's chart. It uses
+// the table that the chart's templates read too, so a converted file installs what the original file installs.
+package chartvalues
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/sparkoperator/spark-operator/charts"
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/spark/podtemplate"
+)
+
+// entry describes a value of another operator's chart, as charts/spark-operator/files/peer-values.yaml explains.
+type entry struct {
+	Key      string         `yaml:"key"`
+	Path     []string       `yaml:"path"`
+	To       string         `yaml:"to"`
+	As       string         `yaml:"as"`
+	Sets     map[string]any `yaml:"sets"`
+	Harmless yaml.Node      `yaml:"harmless"`
+	Effect   string         `yaml:"effect"`
+	Why      string         `yaml:"why"`
+}
+
+// path returns the keys that lead to the value.
+func (e *entry) path() []string {
+	if e.Path != nil {
+		return e.Path
+	}
+	return strings.Split(e.Key, ".")
+}
+
+// conversion is the state of the conversion of one file.
+type conversion struct {
+	root    *yaml.Node // a mapping
+	removed []string   // comments about values that have no place in the result
+	peer    bool       // whether a value of another operator's chart was found
+}
+
+// Convert converts a values file. Comments in the result name each value that was moved or removed, and each value that
+// the chart does not have.
+func Convert(text []byte) ([]byte, error) {
+	document, _, err := podtemplate.ReadYAML(text)
+	if err != nil {
+		return nil, err
+	}
+
+	c := conversion{root: &yaml.Node{Kind: yaml.MappingNode}}
+	if document != nil && len(document.Content) > 0 && document.Content[0].Tag != "!!null" {
+		c.root = document.Content[0]
+	}
+
+	if c.root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: a values file is a map, such as controller: {replicas: 2}", c.root.Line)
+	}
+	expand(c.root, c.root)
+
+	table, err := peerTable()
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]any{}
+	if err := utiljson.Unmarshal(charts.KnownValues, &known); err != nil {
+		return nil, err
+	}
+
+	c.gates()
+	slices.SortStableFunc(table.entries, func(a, b entry) int { return len(b.path()) - len(a.path()) })
+
+	for i := range table.entries {
+		if err := c.apply(&table.entries[i]); err != nil {
+			return nil, err
+		}
+	}
+	c.image(table)
+	c.unknown(c.root, known, known, "")
+	return c.bytes()
+}
+
+// bytes returns the result.
+func (c *conversion) bytes() ([]byte, error) {
+	var out bytes.Buffer
+
+	for _, line := range c.removed {
+		fmt.Fprintf(&out, "# %s\n", line)
+	}
+
+	if len(c.removed) > 0 {
+		out.WriteString("\n")
+	}
+
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+
+	if err := encoder.Encode(c.root); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), encoder.Close()
+}
+
+// table is the content of peer-values.yaml.
+type table struct {
+	names, tags []*regexp.Regexp // of images
+	entries     []entry
+}
+
+// peerTable reads the table.
+func peerTable() (table, error) {
+	var t table
+
+	document, _, err := podtemplate.ReadYAML(charts.PeerValues)
+	if err != nil {
+		return t, err
+	}
+	var content struct {
+		Images struct {
+			Names, Tags []string
+		}
+		Values []entry
+	}
+	if err := document.Decode(&content); err != nil {
+		return t, err
+	}
+
+	for _, text := range content.Images.Names {
+		t.names = append(t.names, regexp.MustCompile(text))
+	}
+
+	for _, text := range content.Images.Tags {
+		t.tags = append(t.tags, regexp.MustCompile(text))
+	}
+	t.entries = content.Values
+	return t, nil
+}
+
+// expand replaces aliases below a node by copies, and removes anchors, because moved values would lose their anchors.
+func expand(root, node *yaml.Node) {
+	for i, child := range node.Content {
+		if child.Kind == yaml.AliasNode {
+			node.Content[i] = clone(child.Alias)
+		}
+		expand(root, node.Content[i])
+		node.Content[i].Anchor = ""
+	}
+}
+
+// clone returns a deep copy of a node.
+func clone(node *yaml.Node) *yaml.Node {
+	out := *node
+	out.Anchor, out.Content = "", nil
+
+	for _, child := range node.Content {
+		out.Content = append(out.Content, clone(child))
+	}
+	return &out
+}
+
+// gates replaces the list of feature gates by a map of those that are on, which the table names.
+func (c *conversion) gates() {
+	at := value(value(c.root, "controller"), "featureGates")
+	if at == nil || at.Kind != yaml.SequenceNode {
+		return
+	}
+	on := &yaml.Node{Kind: yaml.MappingNode}
+
+	for _, gate := range at.Content {
+		if enabled := value(gate, "enabled"); enabled != nil && enabled.Value == "true" && value(gate, "name") != nil {
+			set(on, value(gate, "name").Value, enabled)
+		}
+	}
+	*at = *on
+}
+
+// apply moves or removes the value of one entry of the table.
+func (c *conversion) apply(e *entry) error {
+	path := e.path()
+	at := find(c.root, path)
+
+	if at == nil {
+		return nil
+	}
+	c.peer = true
+	comment := commentsOf(c.root, path)
+	remove(c.root, path)
+
+	if at.Tag == "!!null" || at.Kind == yaml.MappingNode && len(at.Content) == 0 || e.harmless(at) {
+		return nil
+	}
+
+	if e.To == "" {
+		c.removed = append(c.removed, fmt.Sprintf("removed %s: %s", e.Key, e.Why))
+		return nil
+	}
+
+	if e.As == "list" {
+		at = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{at}}
+	}
+	to := strings.Split(e.To, ".")
+	c.put(to, at, strings.TrimSpace(comment+"\n# was "+e.Key))
+
+	if at.Value == "" && at.Kind == yaml.ScalarNode || at.Value == "false" {
+		return nil
+	}
+
+	for _, key := range slices.Sorted(maps.Keys(e.Sets)) {
+		node := new(yaml.Node)
+		if err := node.Encode(e.Sets[key]); err != nil {
+			return err
+		}
+		c.put(strings.Split(key, "."), node, "# because of "+e.Key)
+	}
+	return nil
+}
+
+// harmless reports whether the value loses no effect. Of a map, only the keys that are set count.
+func (e *entry) harmless(at *yaml.Node) bool {
+	if e.Harmless.Kind == 0 {
+		return false
+	}
+
+	if at.Kind != yaml.MappingNode || e.Harmless.Kind != yaml.MappingNode {
+		return plain(at) == plain(&e.Harmless)
+	}
+
+	for i := 0; i < len(at.Content); i += 2 {
+		if other := value(&e.Harmless, at.Content[i].Value); other == nil || plain(at.Content[i+1]) != plain(other) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain returns a text by which settings can be compared.
+func plain(node *yaml.Node) string {
+	var v any
+	if err := node.Decode(&v); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(v)
+}
+
+// put sets a value at a path, and merges maps. The comment stands above the first key that is new.
+func (c *conversion) put(path []string, node *yaml.Node, comment string) {
+	at := c.root
+
+	for _, part := range path[:len(path)-1] {
+		next := value(at, part)
+		if next == nil || next.Kind != yaml.MappingNode {
+			next = set(at, part, &yaml.Node{Kind: yaml.MappingNode})
+		}
+		at.Style, at = 0, next
+	}
+	last := path[len(path)-1]
+	old := value(at, last)
+	at.Style = 0
+
+	if old != nil && old.Kind == yaml.MappingNode && node.Kind == yaml.MappingNode {
+		merge(old, node)
+	} else {
+		set(at, last, node)
+	}
+	key := keyNode(at, last)
+	key.HeadComment = strings.TrimSpace(key.HeadComment + "\n" + comment)
+}
+
+// merge copies the keys of a map into another map.
+func merge(into, from *yaml.Node) {
+	for i := 0; i < len(from.Content); i += 2 {
+		key, node := from.Content[i].Value, from.Content[i+1]
+
+		if old := value(into, key); old != nil && old.Kind == yaml.MappingNode && node.Kind == yaml.MappingNode {
+			merge(old, node)
+		} else {
+			set(into, key, node)
+		}
+	}
+}
+
+// image removes the image of another operator.
+func (c *conversion) image(t table) {
+	image := value(c.root, "image")
+	text := func(key string) string {
+		if node := value(image, key); node != nil {
+			return node.Value
+		}
+		return ""
+	}
+	name, tag := strings.TrimPrefix(text("registry")+"/"+text("repository"), "/"), text("tag")
+
+	theirs := func(patterns []*regexp.Regexp, s string) bool {
+		return slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(s) })
+	}
+	if !theirs(t.names, strings.ToLower(name)) && !theirs(t.tags, tag) {
+		return
+	}
+	c.peer = true
+	c.removed = append(c.removed, strings.TrimSuffix("removed image: "+name+":"+tag, ":")+
+		" is the image of another operator; without a value, the chart uses this operator's own, and from a registry of yours it needs image.registry, image.repository and image.tag")
+
+	for _, key := range []string{"registry", "repository", "tag", "digest"} {
+		remove(c.root, []string{"image", key})
+	}
+}
+
+// unknown comments on the values that the chart does not have.
+func (c *conversion) unknown(at *yaml.Node, known, all map[string]any, path string) {
+	for i := 0; i+1 < len(at.Content); i += 2 {
+		key, node := at.Content[i], at.Content[i+1]
+		name := strings.TrimPrefix(path+"."+key.Value, ".")
+
+		if below, found := known[key.Value]; found {
+			if level, isLevel := below.(map[string]any); isLevel && node.Kind == yaml.MappingNode {
+				c.unknown(node, level, all, name)
+			}
+			continue
+		}
+		at.Style = 0
+		key.HeadComment = strings.TrimSpace(key.HeadComment + "\n# " + advice(key.Value, path, known, all))
+	}
+}
+
+// advice returns what to write instead of a value that the chart does not have.
+func advice(key, path string, known, all map[string]any) string {
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if exit.Distance(strings.ToLower(key), strings.ToLower(name)) <= 1 {
+			return "The chart does not have this value, and refuses the file. Did you mean " + strings.TrimPrefix(path+"."+name, ".") + "?"
+		}
+	}
+	var places []string
+
+	if _, found := all[key]; found && path != "" {
+		places = append(places, key)
+	}
+
+	for _, parent := range []string{"controller", "webhook", "spark", "prometheus"} {
+		if level, _ := all[parent].(map[string]any); level[key] != nil && parent != path {
+			places = append(places, parent+"."+key)
+		}
+	}
+
+	if len(places) > 0 {
+		return "The chart does not have this value here; write " + strings.Join(places, " or ") + "."
+	}
+	return "The chart does not have this value; remove it."
+}
