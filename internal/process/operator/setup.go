@@ -28,6 +28,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
 	"github.com/sparkoperator/spark-operator/internal/engine/kueue"
@@ -251,7 +252,7 @@ func managerOptions(cfg config.Configuration, env Environment, scheme *runtime.S
 				return nil, err
 			}
 
-			c = unblocking{client.WithFieldOwner(c, identity.FieldOwner)}
+			c = apianswer.Unblocking{Client: client.WithFieldOwner(c, identity.FieldOwner)}
 			if env.Wrap != nil {
 				c = env.Wrap(c)
 			}

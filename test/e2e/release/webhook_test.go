@@ -18,12 +18,15 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kyaml "sigs.k8s.io/yaml"
@@ -293,9 +296,12 @@ func TestWebhookOfARelease(t *testing.T) {
 
 	r.upgrade("controller: {connect: {enable: false}}")
 	r.waitTrusted(4)
+
+	app := r.anApplication()
 	r.upgrade("{webhook: {failurePolicy: Fail}}")
-	r.waitTrusted(5)
+	r.waitTrusted(10) // each kind has an entry for its spec and one for everything else
 	stop()
+	r.editsWithoutAnswer(app)
 	r.upgrade("webhook: {enable: false}")
 
 	policies := slices.DeleteFunc(slices.Clone(on),
@@ -314,6 +320,60 @@ func TestWebhookOfARelease(t *testing.T) {
 
 	if left := r.admission(); len(left) > 0 {
 		t.Errorf("after the end of the release: %q", left)
+	}
+}
+
+// anApplication creates an application that is suspended.
+func (r *release) anApplication() *unstructured.Unstructured {
+	r.t.Helper()
+
+	app := &unstructured.Unstructured{}
+	if err := kyaml.Unmarshal([]byte(`
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: edited}
+spec:
+  suspend: true
+  type: Scala
+  mode: cluster
+  sparkVersion: 4.1.4
+  image: spark
+  mainClass: Main
+  mainApplicationFile: local:///app.jar
+  driver: {cores: 1}
+  executor: {instances: 1}
+`), &app.Object); err != nil {
+		r.t.Fatal(err)
+	}
+
+	app.SetNamespace(r.namespace)
+
+	if err := r.api.Create(r.t.Context(), app); err != nil {
+		r.t.Fatal(err)
+	}
+	return app
+}
+
+// editsWithoutAnswer checks that the API server refuses a new spec while nobody answers the webhook and its failure
+// policy is Fail, but takes labels, finalizers and suspend.
+func (r *release) editsWithoutAnswer(app *unstructured.Unstructured) {
+	r.t.Helper()
+
+	patch := func(ctx context.Context, text string) error {
+		return r.api.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
+	}
+	kit.Wait(r.t, "a new spec to be refused", func(ctx context.Context) error {
+		if err := patch(ctx, fmt.Sprintf(`{"spec": {"arguments": ["%d"]}}`, time.Now().UnixNano())); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+			return fmt.Errorf("the answer is %w", err)
+		}
+		return nil
+	})
+
+	for _, text := range []string{`{"metadata": {"labels": {"a": "b"}}}`, `{"metadata": {"finalizers": ["example.com/a"]}}`,
+		`{"metadata": {"finalizers": null}}`, `{"spec": {"suspend": false}}`, `{"spec": {"suspend": null}}`} {
+		if err := patch(r.t.Context(), text); err != nil {
+			r.t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

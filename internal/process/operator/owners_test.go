@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestOwnersOfNewKinds(t *testing.T) {
 		}
 
 		made := object("unblocked")
-		if err := (unblocking{api}).Create(t.Context(), made); err != nil {
+		if err := (apianswer.Unblocking{Client: api}).Create(t.Context(), made); err != nil {
 			t.Fatal(err)
 		}
 
