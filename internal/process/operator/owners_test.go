@@ -7,9 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
@@ -21,6 +23,7 @@ import (
 // cannot pass without the situation.
 func TestOwnersOfNewKinds(t *testing.T) {
 	api, namespace := kit.Client(t, apiextensions.AddToScheme), kit.Namespace(t)
+	user := limitedUser(t, api, namespace)
 
 	for try := range 5 {
 		owner := newKind(t, api, namespace, fmt.Sprintf("owners%d-%d", try, time.Now().UnixNano()))
@@ -30,7 +33,7 @@ func TestOwnersOfNewKinds(t *testing.T) {
 					UID: owner.GetUID(), Controller: new(true), BlockOwnerDeletion: new(true)}}}}
 		}
 
-		if err := api.Create(t.Context(), object("plain")); !apianswer.UnknownOwnerKind(err) {
+		if err := user.Create(t.Context(), object("plain")); !apianswer.UnknownOwnerKind(err) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +41,7 @@ func TestOwnersOfNewKinds(t *testing.T) {
 		}
 
 		made := object("unblocked")
-		if err := (apianswer.Unblocking{Client: api}).Create(t.Context(), made); err != nil {
+		if err := (apianswer.Unblocking{Client: user}).Create(t.Context(), made); err != nil {
 			t.Fatal(err)
 		}
 
@@ -48,6 +51,40 @@ func TestOwnersOfNewKinds(t *testing.T) {
 		return
 	}
 	t.Error("the API server knew the kinds of all owners at once")
+}
+
+// limitedUser returns a client of a user with rights on ConfigMaps and on the finalizers of owners. The admission plugin
+// checks no owner of an administrator.
+func limitedUser(t *testing.T, api client.Client, namespace string) client.Client {
+	t.Helper()
+
+	const name = "owners"
+	for _, object := range []client.Object{
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
+			{APIGroups: []string{"test.example.com"}, Resources: []string{"*"}, Verbs: []string{"update"}},
+		}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}}},
+	} {
+		if err := api.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	limited := rest.CopyConfig(kit.Rest(t))
+	limited.Impersonate = rest.ImpersonationConfig{UserName: name}
+
+	user, err := client.New(limited, client.Options{Scheme: api.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	kit.Wait(t, "the rights of the user", func(ctx context.Context) error {
+		return user.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "may-", Namespace: namespace}})
+	})
+	return user
 }
 
 // newKind installs a definition and returns an object of its kind.
