@@ -384,7 +384,13 @@ func TestVersions(t *testing.T) {
 		for i, v := range definition.Spec.Versions {
 			var names []string
 			for _, c := range v.AdditionalPrinterColumns {
-				names = append(names, c.Name)
+				if (c.Priority > 0) != (c.Name == "Cause") { // which only --output wide prints
+					t.Errorf("%s: column %s has the priority %d", d.ours, c.Name, c.Priority)
+				}
+
+				if c.Priority == 0 {
+					names = append(names, c.Name)
+				}
 			}
 
 			if v.Name != versions[i] || !v.Served || v.Storage != (i == 0) || v.Subresources == nil ||
