@@ -64,8 +64,8 @@ func controllerCommand() *cobra.Command {
 	return parent
 }
 
-// webhookCommand returns the command that starts the webhook of the kubeflow operator. A Deployment that is left behind
-// runs it with this operator's image.
+// webhookCommand returns the command that starts the webhook of the kubeflow operator. A Deployment of an earlier
+// installation runs it with this operator's image.
 func webhookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "webhook",

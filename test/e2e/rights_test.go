@@ -161,7 +161,8 @@ func (w *suite) rights(t *testing.T) {
 
 		for _, r := range sorted(refused[account]) {
 			served := r.namespace != logNamespaces[inStore] && r.namespace != logNamespaces[streamed] // by this release
-			if served && !rights[r] && !rights[r.onAll()] {                                           // a granted right is denied only before its Role exists or after its deletion
+			// A granted right is denied only before its Role exists or after its deletion.
+			if served && !rights[r] && !rights[r.onAll()] {
 				t.Errorf("%s requested this right and was denied: %s", account, r)
 			}
 		}

@@ -147,7 +147,7 @@ func adviseCommand(streams terminal.Streams) *cobra.Command {
 		Use:   "advise NAME|KIND/NAME",
 		Short: "Propose other requests of memory and CPU, from what the last runs used",
 		Long: "Compares the requested memory and CPU with what the last 30 runs of a schedule or of an application used, and prints a\n" +
-			"patch. It changes nothing. What runs used is known if the operator takes samples of the metrics API (docs/usage.md).",
+			"patch. It changes nothing. The use is known if the operator takes samples of the metrics API (docs/usage.md).",
 		Example: "  sparkctl advise nightly\n" +
 			"  sparkctl advise nightly > patch.yaml && kubectl patch schedsparkapp nightly --type merge --patch-file patch.yaml",
 	}

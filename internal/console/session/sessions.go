@@ -32,8 +32,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// maxSessions and maxOfUser bound the sessions of all users and of one. If there are more, the one that was not used for
-// the longest time ends. A user can therefore not end the sessions of others.
+// maxSessions and maxOfUser bound the sessions of all users and of one user. If there are more, the session ends that
+// was not used for the longest time. A user can therefore not end the sessions of others.
 const (
 	maxSessions = 2000
 	maxOfUser   = 50
@@ -247,8 +247,8 @@ func (s *Sessions) at(key digest, use bool) *Session {
 // a page that updates itself must not keep a session alive.
 //
 // The headers of a trusted proxy identify the user of each request. Their session only has the CSRF token, and begins
-// with the first request that uses it. Programs send a token of Kubernetes in the header Authorization, which no browser
-// sends by itself.
+// with the first request that uses it. Programs send a token of Kubernetes in the header Authorization, which no
+// browser sends by itself.
 func (s *Sessions) Of(w http.ResponseWriter, r *http.Request, use bool) (*Session, error) {
 	if token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); given && s.Local == nil && s.Proxy == nil {
 		return s.ofToken(r.Context(), token)

@@ -74,8 +74,8 @@ func isUnsettled(message string) bool {
 	return strings.Contains(message, "status unknown for quota") || strings.Contains(message, unknownKind)
 }
 
-// unknownKind is a part of the answer of the admission plugin OwnerReferencesPermissionEnforcement about an object whose
-// owner has a kind that the plugin does not know yet.
+// unknownKind is a part of the answer of the admission plugin OwnerReferencesPermissionEnforcement about an object
+// whose owner has a kind that the plugin does not know yet.
 const unknownKind = "cannot find RESTMapping"
 
 // UnknownOwnerKind reports whether the API server rejects an object because it does not know the kind of its owner yet.

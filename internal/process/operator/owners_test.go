@@ -18,9 +18,9 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit"
 )
 
-// TestOwnersOfNewKinds checks on a real API server, whose admission plugin checks owner references, that an object of an
-// owner with a new kind is created at once. A plain client is refused meanwhile, which the test checks first, so that it
-// cannot pass without the situation.
+// TestOwnersOfNewKinds checks on a real API server, whose admission plugin checks owner references, that an object of
+// an owner with a new kind is created at once. A plain client is refused meanwhile. The test checks that first, so that
+// it cannot pass without the situation.
 func TestOwnersOfNewKinds(t *testing.T) {
 	api, namespace := kit.Client(t, apiextensions.AddToScheme), kit.Namespace(t)
 	user := limitedUser(t, api, namespace)
@@ -53,8 +53,8 @@ func TestOwnersOfNewKinds(t *testing.T) {
 	t.Error("the API server knew the kinds of all owners at once")
 }
 
-// limitedUser returns a client of a user with rights on ConfigMaps and on the finalizers of owners. The admission plugin
-// checks no owner of an administrator.
+// limitedUser returns a client of a user with rights on ConfigMaps and on the finalizers of owners. The admission
+// plugin checks no owner of an administrator.
 func limitedUser(t *testing.T, api client.Client, namespace string) client.Client {
 	t.Helper()
 

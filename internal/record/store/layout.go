@@ -156,8 +156,8 @@ func (x *Index) encode() ([]byte, error) { return json.MarshalIndent(x, "", " ")
 // maxEntries is the largest number of executors in an index that is read. The settings allow fewer.
 const maxEntries = 2000
 
-// decode reads the index of an attempt. An index that says that it is of another attempt is an error, and so is one
-// that would take much memory, because tenants can write ConfigMaps.
+// decode reads the index of an attempt. It returns an error for the index of another attempt, and for an index that
+// would take much memory, because tenants can write ConfigMaps.
 func decode(data []byte, a Attempt) (*Index, error) {
 	// Each entry has braces. They are counted before the entries take memory.
 	if n := bytes.Count(data, []byte("{")); len(data) > MaxIndex || n > maxEntries+2 {

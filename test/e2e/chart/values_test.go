@@ -286,8 +286,8 @@ func TestValuesFilesAsFound(t *testing.T) {
 	}
 }
 
-// TestMigratedFilesInstallTheSame checks that `sparkctl migrate values` and the chart's templates agree: each values file
-// that the chart accepts leads to the same objects after the conversion, and then has nothing to report.
+// TestMigratedFilesInstallTheSame checks that `sparkctl migrate values` and the chart's templates agree: each values
+// file that the chart accepts leads to the same objects after the conversion, and then has nothing to report.
 func TestMigratedFilesInstallTheSame(t *testing.T) {
 	files, err := filepath.Glob("testdata/values/*.yaml")
 	if err != nil {

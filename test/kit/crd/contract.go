@@ -32,9 +32,9 @@ type Gap struct {
 // Gaps compares two definitions of the same kind: another operator's (theirs) and our own (ours). It returns every
 // difference that prevents ours from being a drop-in replacement.
 //
-// Gaps compares the resource names that users type and the columns that kubectl prints by default. For each property in theirs, it
-// checks that ours has the property with the same type, and that ours accepts every value that theirs accepts. An
-// optional property that exists only in ours is not a gap.
+// Gaps compares the resource names that users type and the columns that kubectl prints by default. For each property
+// in theirs, it checks that ours has the property with the same type, and that ours accepts every value that theirs
+// accepts. An optional property that exists only in ours is not a gap.
 func Gaps(theirs, ours *apiextensionsv1.CustomResourceDefinition) []Gap {
 	var gaps []Gap
 	differ := func(path string, theirs, ours any) {
