@@ -24,6 +24,7 @@ type schema struct {
 // names returns the names that a schema lists, with the defaults of the values.
 func names(t *testing.T, text []byte, defaults any, isSet bool) any {
 	t.Helper()
+
 	var s schema
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
@@ -37,6 +38,7 @@ func names(t *testing.T, text []byte, defaults any, isSet bool) any {
 	}
 
 	out := map[string]any{}
+
 	values, _ := defaults.(map[string]any)
 	for name, property := range s.Properties {
 		if string(property) == "false" {
@@ -61,6 +63,7 @@ func TestKnownValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var defaults map[string]any
 	if err := yaml.UnmarshalStrict(values, &defaults); err != nil {
 		t.Fatal(err)
@@ -70,6 +73,7 @@ func TestKnownValues(t *testing.T) {
 	encoder := json.NewEncoder(&want)
 	encoder.SetIndent("", " ")
 	encoder.SetEscapeHTML(false)
+
 	if err := encoder.Encode(names(t, text, defaults, true)); err != nil {
 		t.Fatal(err)
 	}

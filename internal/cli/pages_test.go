@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,8 +181,8 @@ func TestCommandsOfTaskPages(t *testing.T) {
 			var nested any = ""
 
 			parts := strings.Split(match[1], ".")
-			for i := len(parts) - 1; i >= 0; i-- {
-				nested = map[string]any{parts[i]: nested}
+			for _, part := range slices.Backward(parts) {
+				nested = map[string]any{part: nested}
 			}
 
 			for _, key := range unknownValues(nested.(map[string]any), values, "") {

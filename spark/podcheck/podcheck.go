@@ -169,6 +169,7 @@ func fieldOf(t reflect.Type, name string) (index int, omits bool) {
 			return i, strings.Contains(options, "omit")
 		}
 	}
+
 	panic("no field " + name + " in " + t.String())
 }
 

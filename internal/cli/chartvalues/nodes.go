@@ -77,5 +77,6 @@ func remove(node *yaml.Node, path []string) {
 			return
 		}
 	}
+
 	node.Content = slices.Delete(node.Content, i, i+2)
 }

@@ -61,12 +61,14 @@ func Convert(text []byte) ([]byte, error) {
 	if c.root.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("line %d: a values file is a map, such as controller: {replicas: 2}", c.root.Line)
 	}
-	expand(c.root, c.root)
+
+	expand(c.root)
 
 	table, err := peerTable()
 	if err != nil {
 		return nil, err
 	}
+
 	known := map[string]any{}
 	if err := utiljson.Unmarshal(charts.KnownValues, &known); err != nil {
 		return nil, err
@@ -80,6 +82,7 @@ func Convert(text []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	c.image(table)
 	c.unknown(c.root, known, known, "")
 	return c.bytes()
@@ -120,6 +123,7 @@ func peerTable() (table, error) {
 	if err != nil {
 		return t, err
 	}
+
 	var content struct {
 		Images struct {
 			Names, Tags []string
@@ -137,17 +141,19 @@ func peerTable() (table, error) {
 	for _, text := range content.Images.Tags {
 		t.tags = append(t.tags, regexp.MustCompile(text))
 	}
+
 	t.entries = content.Values
 	return t, nil
 }
 
 // expand replaces aliases below a node by copies, and removes anchors, because moved values would lose their anchors.
-func expand(root, node *yaml.Node) {
+func expand(node *yaml.Node) {
 	for i, child := range node.Content {
 		if child.Kind == yaml.AliasNode {
 			node.Content[i] = clone(child.Alias)
 		}
-		expand(root, node.Content[i])
+
+		expand(node.Content[i])
 		node.Content[i].Anchor = ""
 	}
 }
@@ -169,6 +175,7 @@ func (c *conversion) gates() {
 	if at == nil || at.Kind != yaml.SequenceNode {
 		return
 	}
+
 	on := &yaml.Node{Kind: yaml.MappingNode}
 
 	for _, gate := range at.Content {
@@ -176,6 +183,7 @@ func (c *conversion) gates() {
 			set(on, value(gate, "name").Value, enabled)
 		}
 	}
+
 	*at = *on
 }
 
@@ -187,6 +195,7 @@ func (c *conversion) apply(e *entry) error {
 	if at == nil {
 		return nil
 	}
+
 	c.peer = true
 	comment := commentsOf(c.root, path)
 	remove(c.root, path)
@@ -203,6 +212,7 @@ func (c *conversion) apply(e *entry) error {
 	if e.As == "list" {
 		at = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{at}}
 	}
+
 	to := strings.Split(e.To, ".")
 	c.put(to, at, strings.TrimSpace(comment+"\n# was "+e.Key))
 
@@ -215,6 +225,7 @@ func (c *conversion) apply(e *entry) error {
 		if err := node.Encode(e.Sets[key]); err != nil {
 			return err
 		}
+
 		c.put(strings.Split(key, "."), node, "# because of "+e.Key)
 	}
 	return nil
@@ -256,8 +267,10 @@ func (c *conversion) put(path []string, node *yaml.Node, comment string) {
 		if next == nil || next.Kind != yaml.MappingNode {
 			next = set(at, part, &yaml.Node{Kind: yaml.MappingNode})
 		}
+
 		at.Style, at = 0, next
 	}
+
 	last := path[len(path)-1]
 	old := value(at, last)
 	at.Style = 0
@@ -267,6 +280,7 @@ func (c *conversion) put(path []string, node *yaml.Node, comment string) {
 	} else {
 		set(at, last, node)
 	}
+
 	key := keyNode(at, last)
 	key.HeadComment = strings.TrimSpace(key.HeadComment + "\n" + comment)
 }
@@ -301,6 +315,7 @@ func (c *conversion) image(t table) {
 	if !theirs(t.names, strings.ToLower(name)) && !theirs(t.tags, tag) {
 		return
 	}
+
 	c.peer = true
 	c.removed = append(c.removed, strings.TrimSuffix("removed image: "+name+":"+tag, ":")+
 		" is the image of another operator; without a value, the chart uses this operator's own, and from a registry of yours it needs image.registry, image.repository and image.tag")
@@ -322,6 +337,7 @@ func (c *conversion) unknown(at *yaml.Node, known, all map[string]any, path stri
 			}
 			continue
 		}
+
 		at.Style = 0
 		key.HeadComment = strings.TrimSpace(key.HeadComment + "\n# " + advice(key.Value, path, known, all))
 	}

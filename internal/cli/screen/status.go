@@ -184,6 +184,7 @@ func start(s *statusv1.OperatorStart) string {
 	}
 
 	var parts []string
+
 	last := s.DriverCreated
 	for _, step := range []struct {
 		what string

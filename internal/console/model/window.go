@@ -105,21 +105,23 @@ func (h *Hours) Add(r *Row, now time.Time) {
 
 	waited := r.Result == kube.Pending && r.Started.IsZero() || r.Started.After(r.Created)
 	for i := range h {
-		from := h[i].Start
-
-		to := from.Add(time.Hour)
-		if waited && r.Created.Before(to) && pendingUntil.After(from) {
+		if waited && h[i].overlaps(r.Created, pendingUntil) {
 			h[i].Pending++
 		}
 
-		if !r.Started.IsZero() && r.Started.Before(to) && runningUntil.After(from) {
+		if !r.Started.IsZero() && h[i].overlaps(r.Started, runningUntil) {
 			h[i].Running++
 		}
 
-		if r.Result == kube.Failed && !r.Ended.IsZero() && !r.Ended.Before(from) && r.Ended.Before(to) {
+		if r.Result == kube.Failed && r.Ended.UTC().Truncate(time.Hour).Equal(h[i].Start) {
 			h[i].Failed++
 		}
 	}
+}
+
+// overlaps reports whether a time from begin to end has a part in the hour.
+func (h *Hour) overlaps(begin, end time.Time) bool {
+	return begin.Before(h.Start.Add(time.Hour)) && end.After(h.Start)
 }
 
 // runningUntil returns when an object ended that has started, or the given time if it still runs.

@@ -326,6 +326,7 @@ func (s *Site) writeJSON(w http.ResponseWriter, r *http.Request, status int, val
 	defer end()
 
 	w.WriteHeader(status)
+
 	_ = json.NewEncoder(out).Encode(value) //nolint:errchkjson // fails only if the client has gone
 }
 

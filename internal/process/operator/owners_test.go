@@ -50,6 +50,7 @@ func TestOwnersOfNewKinds(t *testing.T) {
 		}
 		return
 	}
+
 	t.Error("the API server knew the kinds of all owners at once")
 }
 
@@ -90,6 +91,7 @@ func limitedUser(t *testing.T, api client.Client, namespace string) client.Clien
 // newKind installs a definition and returns an object of its kind.
 func newKind(t *testing.T, api client.Client, namespace, plural string) *unstructured.Unstructured {
 	t.Helper()
+
 	definition := &apiextensions.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: plural + ".test.example.com"},
 		Spec: apiextensions.CustomResourceDefinitionSpec{
@@ -102,6 +104,7 @@ func newKind(t *testing.T, api client.Client, namespace, plural string) *unstruc
 	if err := api.Create(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = api.Delete(t.Context(), definition) })
 
 	owner := &unstructured.Unstructured{}

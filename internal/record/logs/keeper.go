@@ -307,11 +307,15 @@ func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName,
 		delete(k.finished, pod.UID)
 	}
 
-	if begun != nil && k.leads && !known {
+	if !k.leads || known {
+		return nil
+	}
+
+	if begun != nil {
 		k.begin(attemptIn(kind, key, pod), pod, p, *begun)
 	}
 
-	if !wanted || !k.leads || known {
+	if !wanted {
 		return nil
 	}
 
