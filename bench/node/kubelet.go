@@ -65,6 +65,7 @@ func (c *Cluster) log(w http.ResponseWriter, r *http.Request) {
 	}
 
 	c.logs.Add(1)
+
 	_ = program.WriteLog(w) // fails if the client has closed the connection
 }
 

@@ -315,6 +315,7 @@ func (b *loadResult) merge(o loadResult) {
 	b.Add(o.Account)
 
 	b.apps, b.rates, b.cpu, b.span, b.peak = b.apps+o.apps, append(b.rates, o.rates...), b.cpu+o.cpu, b.span+o.span, max(b.peak, o.peak)
+
 	b.peaks = append(b.peaks, o.peaks...)
 	for component, took := range o.parts {
 		b.parts[component] += took

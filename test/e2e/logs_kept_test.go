@@ -273,6 +273,7 @@ func (p *logPlace) untilUploaded(t *testing.T, o client.Object, line string) {
 // uploaded returns the text that was uploaded of the log of a running driver's first attempt.
 func (p *logPlace) uploaded(t *testing.T, o client.Object) (all string) {
 	t.Helper()
+
 	uploads, attempt := p.logs.(*store.Bucket), p.attempt(o, 1)
 
 	offsets, err := uploads.Parts(t.Context(), attempt)

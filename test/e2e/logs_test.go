@@ -144,6 +144,7 @@ func (p *logPlace) reach(t *testing.T, address string) {
 	}
 
 	t.Cleanup(func() { _ = opened.Close() })
+
 	p.logs = opened
 }
 

@@ -250,6 +250,7 @@ func TestHistoryServerWithOldValues(t *testing.T) {
 	}
 
 	const values = "historyServer: {enable: true, logDirectory: 's3a://logs', ingress: null, cleaner: null, metrics: null, properties: null, serviceAccount: null, sparkConf: null, store: null}"
+
 	pod := historyObject[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec
 	if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "store" && v.EmptyDir != nil }) {
 		t.Errorf("volumes %+v, want the default store", pod.Volumes)

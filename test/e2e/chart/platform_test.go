@@ -119,6 +119,7 @@ func TestValuesOfEarlierChartsRender(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		earlier := map[string]any{}
 		if err := kyaml.Unmarshal(text, &earlier); err != nil {
 			t.Fatal(err)
@@ -129,6 +130,7 @@ func TestValuesOfEarlierChartsRender(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
+
 		configOf(t, r)
 	}
 }
@@ -284,5 +286,6 @@ func TestHelmTest(t *testing.T) {
 			return
 		}
 	}
+
 	t.Error("there is no application")
 }

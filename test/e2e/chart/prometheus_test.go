@@ -57,6 +57,7 @@ func documentedMetrics(t *testing.T) map[string]metric {
 	// The page has no row for each metric of a process, because it lists these metrics only as groups. The metrics of
 	// Deployments come from kube-state-metrics.
 	deployment := metric{kind: "gauge", labels: []string{"deployment"}}
+
 	all := map[string]metric{
 		"process_resident_memory_bytes": {kind: "gauge"},
 		"kube_deployment_spec_replicas": deployment, "kube_deployment_status_replicas_available": deployment,

@@ -248,6 +248,7 @@ func TestValuesFilesAsFound(t *testing.T) {
 			}
 
 			r, err := render(t, install{release: "spark-operator", namespace: "ops", values: string(text), apis: []string{"spark.apache.org/v1"}})
+
 			got, refused := r.notes, strings.Contains(string(text), "# error: ")
 			if refused && err != nil {
 				got = err.Error()
@@ -281,6 +282,7 @@ func TestValuesFilesAsFound(t *testing.T) {
 					t.Errorf("image %s", image)
 				}
 			}
+
 			configOf(t, r)
 		})
 	}
@@ -308,6 +310,7 @@ func TestMigratedFilesInstallTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+
 		apis := []string{"spark.apache.org/v1"}
 
 		before := mustRender(t, install{values: string(text), apis: apis})

@@ -81,6 +81,7 @@ func TestTableIsLive(t *testing.T) {
 	}
 
 	written := time.Now()
+
 	w.until(t, "the failure is on the page", `[...document.querySelectorAll("tr")].some(r => r.innerText.includes("live-pi") && r.querySelector(".badge.failed"))`)
 	t.Logf("the page showed the change %v after the write", time.Since(written).Round(time.Millisecond))
 

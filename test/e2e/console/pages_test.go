@@ -134,11 +134,13 @@ func (s *samples) keys(t *testing.T) {
 	focus := func() string { return value[string](t, w, "document.activeElement.id") }
 
 	w.run(t, press("/"))
+
 	if focus() != "q" {
 		t.Errorf("after / the focus is on %q, want the search", focus())
 	}
 
 	w.run(t, chromedp.KeyEvent(kb.Escape), press("j"), press("j"))
+
 	if id := focus(); id != "o-uid-1" {
 		t.Errorf("after j twice the focus is on %q, want the second row", id)
 	}
@@ -175,6 +177,7 @@ func (s *samples) theme(t *testing.T) {
 	}
 
 	w.visit(t, s.address+"/namespaces")
+
 	if got := value[string](t, w, ground); got != dark {
 		t.Errorf("the next page has the ground %s, want %s", got, dark)
 	}
