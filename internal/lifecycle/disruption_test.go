@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -83,7 +84,7 @@ func TestDisruptions(t *testing.T) {
 func TestAsDeletedChangesTheOutcomeOnly(t *testing.T) {
 	e := ExecutorFacts(podIn(corev1.PodRunning, runs()))
 	want := Executor{Name: "app-driver", ID: "7", Attempt: 3, AppID: "spark-1", SparkVersion: "4.1.4",
-		Phase: DriverFailed, CreatedAt: noon,
+		Phase: DriverFailed, CreatedAt: noon, StartedAt: noon.Add(time.Minute),
 		Why: Cause{Reason: "ExecutorDeleted",
 			Message: "the executor pod was deleted without a grace period while it ran; Spark runs its tasks again on other executors. The audit log of the API server shows who deleted the pod"}}
 
