@@ -12,6 +12,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -171,7 +172,10 @@ func (v View) heading(r *Report) string {
 		field("requested", fmt.Sprintf("%s CPU, %s memory, by %s", sum.CPU.String(), sum.Memory.String(), bounds.Count(sum.Pods, "pod")))
 	}
 
-	field("start", start(r.Start))
+	if r.Result != kube.Failed { // the screen of a failure needs the line for the log
+		field("start", start(r.Start))
+	}
+
 	field("used", v.used(r))
 	return b.String()
 }
