@@ -2,16 +2,15 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/chartvalues"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 )
 
-// maxValues is the size of the largest values file that is read.
+// maxValues is the size of the largest values file that is converted.
 const maxValues = 1 << 20
 
 func (r *root) migrateCommand() *cobra.Command {
@@ -40,19 +39,7 @@ func (r *root) migrateCommand() *cobra.Command {
 
 // migrateValues prints the converted values of a file, or of the standard input if the name is -.
 func (r *root) migrateValues(name string) error {
-	from := r.In
-
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return exit.With(exit.Invalid, err)
-		}
-		defer file.Close()
-
-		from = file
-	}
-
-	text, err := io.ReadAll(io.LimitReader(from, maxValues+1))
+	text, err := manifest.Load(name, r.In)
 	if err != nil {
 		return exit.With(exit.Invalid, err)
 	}

@@ -72,7 +72,7 @@ func New(ctx context.Context, o Options) http.Handler {
 
 // addDetail adds the pages of one object.
 func (c *console) addDetail(o Options) {
-	operator := &settings{read: o.Operator}
+	operator := &settings{read: o.Operator, found: config.Default()}
 
 	options := detail.Options{Operator: operator.operator, Actions: act.Offered, Shared: o.Sessions.Local == nil}
 	if !options.Shared {

@@ -21,8 +21,8 @@ type settings struct {
 	read func(context.Context) (config.Configuration, error)
 
 	mu    sync.Mutex
-	at    time.Time
-	found config.Configuration
+	at    time.Time            // of the last read
+	found config.Configuration // at first the defaults
 	err   error
 }
 
@@ -32,10 +32,7 @@ func (s *settings) operator(ctx context.Context) (preview.Operator, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	switch {
-	case s.read == nil:
-		s.found = config.Default()
-	case s.at.IsZero() || time.Since(s.at) >= settingsLifetime:
+	if s.read != nil && time.Since(s.at) >= settingsLifetime {
 		s.readAgain(ctx)
 	}
 	return preview.Operator{Config: s.found}, s.err
@@ -45,10 +42,6 @@ func (s *settings) operator(ctx context.Context) (preview.Operator, error) {
 func (s *settings) readAgain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settingsTimeout)
 	defer cancel()
-
-	if s.at.IsZero() {
-		s.found = config.Default()
-	}
 
 	found, err := s.read(ctx)
 	if s.at, s.err = time.Now(), err; err == nil {

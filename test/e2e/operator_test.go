@@ -3,9 +3,7 @@
 package e2e
 
 import (
-	"context"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -40,31 +38,12 @@ func TestOperator(t *testing.T) {
 		t.Skip("a node needs Linux and root: run as root, or set TEST_KUBECONFIG to another cluster (CONTRIBUTING.md)")
 	}
 
-	absolute, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	values := []string{"controller.submission.runners=true"}
 	if *wholeLife {
 		values = append(values, "controller.kueue.enable=true")
 	}
 
-	c, err := cluster.Start(t.Context(),
-		cluster.Options{Root: absolute, Out: t.Output(), Spark: true, Kubeconfig: kubeconfig, Values: values})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(c.Diagnose(context.WithoutCancel(t.Context())))
-		}
-
-		if err := c.Close(); err != nil {
-			t.Errorf("stop the cluster: %v", err)
-		}
-	})
+	c := cluster.ForTest(t, cluster.Options{Root: root, Spark: true, Kubeconfig: kubeconfig, Values: values})
 
 	suite := &suite{Cluster: c}
 	t.Run("together", suite.runGroups)

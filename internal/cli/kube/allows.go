@@ -39,19 +39,20 @@ func (c *Client) Allows(ctx context.Context, a Account, namespace, verb, group, 
 // its namespace.
 func (c *Client) Can(ctx context.Context, verb string, object client.Object) (bool, error) {
 	k := kinds.Of(object)
-
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+	return c.can(ctx, &authorizationv1.ResourceAttributes{
 		Namespace: object.GetNamespace(), Name: object.GetName(), Verb: verb, Group: k.Group, Version: k.Version, Resource: k.Resource,
-	}}}
-	err := c.WithWatch.Create(ctx, review)
-	return review.Status.Allowed, err
+	})
 }
 
 // CanReadLog reports whether the user has the right to read the log of a pod.
 func (c *Client) CanReadLog(ctx context.Context, namespace, pod string) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+	return c.can(ctx, &authorizationv1.ResourceAttributes{
 		Namespace: namespace, Name: pod, Verb: "get", Version: "v1", Resource: "pods", Subresource: "log",
-	}}}
+	})
+}
+
+func (c *Client) can(ctx context.Context, right *authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: right}}
 	err := c.WithWatch.Create(ctx, review)
 	return review.Status.Allowed, err
 }

@@ -73,9 +73,8 @@ func shownLine(line []byte) string {
 // sender sends lines as server-sent events.
 type sender struct {
 	*subject
-	w      http.ResponseWriter
-	pod    string // whose log is sent; empty for a kept log
-	follow bool   // the log is that of a pod, and new lines follow
+	w   http.ResponseWriter
+	pod string // whose log is sent; empty for a kept log, which has an end
 }
 
 // run sends lines until the log, the session or the right of the user ends, or until the browser has gone.
@@ -123,7 +122,7 @@ func (s *sender) run(ctx context.Context, lines <-chan string, ended <-chan erro
 // log has not ended: the browser opens the stream again, which begins anew with the last lines.
 func (s *sender) end(ctx context.Context, batch *strings.Builder, err error) error {
 	why := s.reason(err)
-	if !s.follow || err == nil || kube.IsNoLog(err) {
+	if s.pod == "" || s.FormValue("follow") == "" || err == nil || kube.IsNoLog(err) {
 		return s.finish(ctx, batch, why)
 	}
 

@@ -189,9 +189,7 @@ func (p *pages) stream(w http.ResponseWriter, r *web.Request) error {
 	if strings.Contains(pod, "/") {
 		pod = ""
 	}
-
-	follow := pod != "" && r.FormValue("follow") != "" // what is kept has an end
-	return (&sender{w: w, subject: s, pod: pod, follow: follow}).run(ctx, lines, ended)
+	return (&sender{w: w, subject: s, pod: pod}).run(ctx, lines, ended)
 }
 
 // opened returns a function that reads the log of a name until it ends, or an error if the object has no such log.

@@ -175,39 +175,34 @@ func (s *Sessions) add(key digest, user *User, program bool) *Session {
 
 	s.remove(key)
 
-	var oldest, oldestOfUser digest
-	older := func(than digest, other *Session) bool {
-		first := s.found[than]
-		return first == nil || other.used.Before(first.used)
-	}
-
-	ofUser := 0
 	for key, other := range s.found {
 		if s.over(other) {
 			s.remove(key)
-			continue
-		}
-
-		if older(oldest, other) {
-			oldest = key
-		}
-
-		if other.Key == user.Key {
-			if ofUser++; older(oldestOfUser, other) {
-				oldestOfUser = key
-			}
 		}
 	}
 
-	switch {
-	case ofUser >= maxOfUser:
-		s.remove(oldestOfUser)
-	case len(s.found) >= maxSessions:
+	if oldest, n := s.oldest(func(other *Session) bool { return other.Key == user.Key }); n >= maxOfUser {
+		s.remove(oldest)
+	} else if oldest, n = s.oldest(func(*Session) bool { return true }); n >= maxSessions {
 		s.remove(oldest)
 	}
 
 	s.found[key] = session
 	return session
+}
+
+// oldest returns which of some sessions was not used for the longest time, and their number.
+func (s *Sessions) oldest(is func(*Session) bool) (oldest digest, n int) {
+	for key, session := range s.found {
+		if !is(session) {
+			continue
+		}
+
+		if n++; n == 1 || session.used.Before(s.found[oldest].used) {
+			oldest = key
+		}
+	}
+	return oldest, n
 }
 
 func (s *Sessions) remove(key digest) {

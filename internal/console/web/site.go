@@ -188,12 +188,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	limit := int64(maxBody)
-	if r.URL.Path == "/sign-in" {
-		limit = maxSignIn
-	}
-
-	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if !reads { // a deadline of the whole server would also end streams
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // every server of Go supports it
 	}
@@ -256,6 +251,8 @@ func (s *Site) writeSignIn(w http.ResponseWriter, r *http.Request, status int, p
 }
 
 func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
+
 	if err := s.Sessions.SignIn(r.Context(), w, r.PostFormValue("token")); err != nil {
 		s.writeSignIn(w, r, http.StatusUnauthorized, err.Error())
 		return

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -51,25 +50,7 @@ func TestOnSpark(t *testing.T) {
 		t.Skip("a node needs Linux and root")
 	}
 
-	absolute, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	c, err := cluster.Start(t.Context(), cluster.Options{Root: absolute, Out: t.Output(), Spark: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(c.Diagnose(context.WithoutCancel(t.Context())))
-		}
-
-		if err := c.Close(); err != nil {
-			t.Errorf("stop the cluster: %v", err)
-		}
-	})
+	c := cluster.ForTest(t, cluster.Options{Root: root, Spark: true})
 
 	w := &world{Cluster: c}
 	w.deploy(t)

@@ -29,3 +29,22 @@ func Root() (string, error) {
 		dir = filepath.Dir(dir)
 	}
 }
+
+// Docs returns the texts of pages of docs/, one after the other.
+func Docs(pages ...string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+
+	var all []byte
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(root, "docs", page))
+		if err != nil {
+			return "", err
+		}
+
+		all = append(all, text...)
+	}
+	return string(all), nil
+}

@@ -2,7 +2,6 @@ package application
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,19 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache/application/status"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
+	"github.com/sparkoperator/spark-operator/test/kit/checkout"
 )
 
 // TestApplicationsAreDocumented checks that the two pages of these applications contain the names and numbers that
 // users see.
 func TestApplicationsAreDocumented(t *testing.T) {
-	var page string
-	for _, name := range []string{"apache-applications.md", "apache-application-states.md"} {
-		text, err := os.ReadFile("../../../../docs/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		page += string(text)
+	page, err := checkout.Docs("apache-applications.md", "apache-application-states.md")
+	if err != nil {
+		t.Fatal(err)
 	}
 
 	words := []string{

@@ -10,19 +10,15 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	machine "github.com/sparkoperator/spark-operator/internal/lifecycle/connect"
+	"github.com/sparkoperator/spark-operator/test/kit/checkout"
 )
 
 // TestConnectIsDocumented checks that docs/connect.md and connect-reference.md contain the names and numbers that users
 // see.
 func TestConnectIsDocumented(t *testing.T) {
-	var page string
-	for _, name := range []string{"connect.md", "connect-reference.md"} {
-		text, err := os.ReadFile("../../../../docs/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		page += string(text)
+	page, err := checkout.Docs("connect.md", "connect-reference.md")
+	if err != nil {
+		t.Fatal(err)
 	}
 
 	for _, word := range []string{

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/cluster"
+	"github.com/sparkoperator/spark-operator/test/kit/checkout"
 )
 
 // TestStateEvents checks the type, the reason and the message of the event of each state, and that no other transition
@@ -121,14 +121,9 @@ func TestNoticeEvents(t *testing.T) {
 // TestClusterIsDocumented checks that docs/clusters.md and cluster-states.md contain the names and numbers that users
 // see.
 func TestClusterIsDocumented(t *testing.T) {
-	var page string
-	for _, name := range []string{"clusters.md", "cluster-states.md"} {
-		text, err := os.ReadFile("../../../../../docs/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		page += string(text)
+	page, err := checkout.Docs("clusters.md", "cluster-states.md")
+	if err != nil {
+		t.Fatal(err)
 	}
 
 	for _, word := range []string{
