@@ -1,4 +1,5 @@
-// Package report stores the measurements of a run, checks them against bounds, and writes docs/performance.md.
+// Package report stores the measurements of a run, checks them against bounds, and writes the performance pages of
+// docs.
 package report
 
 import (
@@ -211,10 +212,13 @@ func Print(out io.Writer, all [][]Verdict) (failed int) {
 	return failed
 }
 
-//go:embed page.md.tmpl
-var pageText string
+//go:embed *.md.tmpl
+var texts embed.FS
 
-// Write writes the performance page of a repository and its plots.
+// pages maps each performance page, by its path below docs, to its template.
+var pages = map[string]string{"performance.md": "page.md.tmpl", "performance/runs.md": "runs.md.tmpl"}
+
+// Write writes the performance pages of a repository and their plots.
 func Write(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, "bench/runs/*-full*.json"))
 	if err != nil || len(files) == 0 {
@@ -233,26 +237,27 @@ func Write(root string) error {
 
 	run := Newest(runs)
 
-	page, err := Render(run)
+	written, err := plots(run)
 	if err != nil {
 		return err
 	}
 
-	svgs, err := plots(run)
-	if err != nil {
-		return err
-	}
-
-	for name, svg := range svgs {
-		if err := os.WriteFile(filepath.Join(root, "docs/performance", name+".svg"), []byte(svg), 0o644); err != nil {
+	for name, source := range pages {
+		if written[name], err = render(run, source); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(root, "docs/performance.md"), []byte(page), 0o644)
+
+	for name, text := range written {
+		if err := os.WriteFile(filepath.Join(root, "docs", name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Render returns the text of the performance page for a run.
-func Render(run *Run) (string, error) {
+// render returns the text of a page for a run.
+func render(run *Run, source string) (string, error) {
 	spec, err := Bounds("full")
 	if err != nil {
 		return "", err
@@ -265,13 +270,13 @@ func Render(run *Run) (string, error) {
 		}
 	}
 
-	t, err := template.New("page").Funcs(template.FuncMap{"f": func(id string) string {
+	t, err := template.New(source).Funcs(template.FuncMap{"f": func(id string) string {
 		f, ok := run.Value(id)
 		if !ok {
 			return "not measured"
 		}
 		return Format(f.Value, f.Unit)
-	}}).Parse(pageText)
+	}}).ParseFS(texts, source)
 	if err != nil {
 		return "", err
 	}
@@ -296,7 +301,7 @@ func Render(run *Run) (string, error) {
 //go:embed plot.svg.tmpl
 var plotText string
 
-// plots returns the SVG charts of the performance page by name. Each chart shows two measurements at the three load
+// plots returns the SVG charts of the performance page by path below docs. Each chart shows two measurements at the three load
 // levels of the full plan: 100, 1,000 and 10,000 live applications.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
@@ -312,7 +317,7 @@ func plots(run *Run) (map[string]string, error) {
 			return nil, err
 		}
 
-		svgs[name] = svg
+		svgs["performance/"+name+".svg"] = svg
 	}
 	return svgs, nil
 }
