@@ -51,6 +51,7 @@ func TestOperator(t *testing.T) {
 	t.Run("web UIs", suite.ui)
 
 	if *wholeLife {
+		t.Run("upgrades", suite.upgrades)
 		t.Run("History Server", suite.historyServer)
 	}
 
