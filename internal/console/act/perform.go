@@ -150,6 +150,11 @@ func (s *service) refuse(w http.ResponseWriter, r *web.Request, t *target, err e
 	if !ok {
 		return err
 	}
+
+	// The request may be about the commands in an open dialog, which the refusal replaces as a whole.
+	w.Header().Set("Hx-Retarget", "#dialog")
+	w.Header().Set("Hx-Reselect", "unset")
+	w.Header().Set("Hx-Reswap", "innerHTML")
 	return s.Write(w, r, p.Status, view.Refusal(model.Dialog{Title: t.title, Object: t.namespace + "/" + t.name, Path: t.page(), Problem: p.Error(), Effect: p.Do}))
 }
 

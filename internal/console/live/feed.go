@@ -133,7 +133,7 @@ func (f *feed) holder(last *session.User) *session.User {
 	defer f.mu.Unlock()
 
 	usable := func(user *session.User) bool {
-		return f.holders[user] > 0 && time.Since(f.denied[user]) >= deniedPause
+		return f.holders[user] > 0 && !user.Over() && time.Since(f.denied[user]) >= deniedPause
 	}
 	if usable(last) {
 		return last
@@ -151,7 +151,7 @@ func (f *feed) holder(last *session.User) *session.User {
 func (f *feed) run(ctx context.Context) {
 	var user *session.User
 
-	pause := firstPause
+	version, pause := "", firstPause // version is that from which the watch continues; empty: the list is read first
 	for ctx.Err() == nil {
 		user = f.holder(user)
 		if user == nil {
@@ -159,16 +159,18 @@ func (f *feed) run(ctx context.Context) {
 			continue
 		}
 
-		reached, err := f.follow(ctx, user)
+		next, reached, err := f.followAs(ctx, user, version)
 		if ctx.Err() != nil {
 			return
 		}
 
-		if reached {
+		if version = next; reached {
 			pause = firstPause
 		}
 
 		switch {
+		case user.Over():
+			continue
 		case exit.NoDefinition(err):
 			f.change(func() bool { f.rows = map[string]*model.Row{}; f.confirm(); return true })
 			f.wait(ctx, undefinedPause)
@@ -230,32 +232,55 @@ func (f *feed) confirm() {
 	}
 }
 
-// follow lists the objects, and then watches them until that fails. It reports whether the API server has answered.
-func (f *feed) follow(ctx context.Context, user *session.User) (reached bool, _ error) {
-	rows := map[string]*model.Row{}
+// followAs follows the objects with the credentials of a user, at most until the user's last session ends.
+func (f *feed) followAs(ctx context.Context, user *session.User, version string) (next string, reached bool, _ error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 
-	version, err := user.Client.EachOf(ctx, f.kind, kube.Query{Namespace: f.namespace}, func(object client.Object) {
-		row := model.RowOf(object)
-		rows[object.GetNamespace()+"/"+object.GetName()] = &row
-	})
-	if err != nil {
-		return false, err
+	go func() {
+		select {
+		case <-user.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return f.follow(ctx, user, version)
+}
+
+// follow lists the objects unless a version is known, and then watches them until that fails or the context ends. It
+// returns the version from which another user's watch continues, and whether the API server has answered.
+func (f *feed) follow(ctx context.Context, user *session.User, version string) (next string, reached bool, err error) {
+	if version == "" {
+		rows := map[string]*model.Row{}
+
+		version, err = user.Client.EachOf(ctx, f.kind, kube.Query{Namespace: f.namespace}, func(object client.Object) {
+			row := model.RowOf(object)
+			rows[object.GetNamespace()+"/"+object.GetName()] = &row
+		})
+		if err != nil {
+			return "", false, err
+		}
+
+		f.change(func() bool { f.rows = rows; f.confirm(); return true })
 	}
-
-	f.change(func() bool { f.rows = rows; f.confirm(); return true })
 
 	for ctx.Err() == nil && f.holder(user) == user {
 		started := time.Now()
 
-		if version, err = f.watch(ctx, user, version); err != nil {
-			return true, err
+		next, err := f.watch(ctx, user, version)
+		if err != nil && ctx.Err() != nil {
+			return version, true, nil
+		}
+
+		if version = next; err != nil {
+			return "", true, err
 		}
 
 		if time.Since(started) < time.Second { // an API server that ends each watch at once is not asked in a loop
 			f.wait(ctx, time.Second)
 		}
 	}
-	return true, nil
+	return version, true, nil
 }
 
 // errExpired is the error of a watch whose version is too old: the objects must be listed again.

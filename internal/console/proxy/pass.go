@@ -14,8 +14,11 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/podproxy"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
@@ -68,6 +71,22 @@ func (p *proxy) ask(ctx context.Context, t *ticket, r *http.Request, rest string
 	return answer, err
 }
 
+// check returns an error unless the pod of the ticket still exists. The API server passes requests on by the name of a
+// pod, and by now another pod may have that name, with another author.
+func (t *ticket) check(ctx context.Context) error {
+	var pod corev1.Pod
+
+	err := t.session.Client.Get(ctx, client.ObjectKeyFromObject(t.pod), &pod)
+	if apierrors.IsNotFound(err) || err == nil && pod.UID != t.pod.UID {
+		return t.problem(metav1.StatusReasonNotFound)
+	}
+
+	if problem := t.problem(apierrors.ReasonForError(err)); problem != nil {
+		return problem
+	}
+	return err
+}
+
 // unreachable explains the error of a request that the driver has not answered.
 func unreachable(err error) *web.Problem {
 	p := &web.Problem{
@@ -98,10 +117,18 @@ func (t *ticket) refused(answer *http.Response) error {
 		return nil //nolint:nilerr // it is an answer of the driver
 	}
 
-	switch status.Reason {
+	if problem := t.problem(status.Reason); problem != nil {
+		return problem
+	}
+	return unreachable(nil)
+}
+
+// problem explains an error of the API server, or returns nil for one that has no explanation.
+func (t *ticket) problem(reason metav1.StatusReason) error {
+	switch reason {
 	case metav1.StatusReasonForbidden:
 		return &web.Problem{
-			Status: http.StatusForbidden, Title: "You may not open the Spark UI", Why: "It needs the right to get pods/proxy in the namespace " + t.pod.Namespace + ".",
+			Status: http.StatusForbidden, Title: "You may not open the Spark UI", Why: "It needs the right to get pods and pods/proxy in the namespace " + t.pod.Namespace + ".",
 			Do: "Request it from an administrator.",
 		}
 	case metav1.StatusReasonUnauthorized:
@@ -110,7 +137,7 @@ func (t *ticket) refused(answer *http.Response) error {
 	case metav1.StatusReasonNotFound:
 		return &web.Problem{Status: http.StatusNotFound, Title: "The Spark UI has ended", Why: "The pod is gone.", Do: "The pages of the application may be in the History Server."}
 	}
-	return unreachable(nil)
+	return nil
 }
 
 // pass sends the driver's answer to the browser.

@@ -157,10 +157,24 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), p.limits.Total)
 	defer cancel()
 
+	go func() { // an answer does not outlive the session that has requested it
+		select {
+		case <-t.session.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+
 	// A browser that does not read must not hold the page in memory. Every server of Go supports the deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(p.limits.Total))
 
-	answer, err := p.ask(ctx, t, r, rest)
+	var answer *http.Response
+
+	err := t.check(ctx)
+	if err == nil {
+		answer, err = p.ask(ctx, t, r, rest)
+	}
+
 	if err == nil {
 		defer func() { _ = answer.Body.Close() }()
 

@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -177,10 +178,15 @@ type site struct {
 
 func serve(t *testing.T) *site {
 	t.Helper()
+	return serveWith(t, proxy.Limits{Answer: 2 * time.Second, Total: 20 * time.Second, Page: 1 << 20, Body: 4 << 20})
+}
+
+func serveWith(t *testing.T, limits proxy.Limits) *site {
+	t.Helper()
 
 	sessions := session.New(session.Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "spark-console", Cluster: rest.AnonymousClientConfig(kit.Rest(t))})
 	s := web.New(web.Options{Sessions: sessions, Views: web.Views{SignIn: view.SignIn, Problem: view.ProblemPage}})
-	proxy.Routes(s, proxy.Limits{Answer: 2 * time.Second, Total: 20 * time.Second, Page: 1 << 20, Body: 4 << 20})
+	proxy.Routes(s, limits)
 
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -400,6 +406,71 @@ func TestTickets(t *testing.T) {
 
 	if response, text, _ := s.get(http.MethodGet, ann+"/jobs/", ""); response.StatusCode != http.StatusNotFound || !strings.Contains(text, "expired") {
 		t.Errorf("the ticket of a session that has ended answers %d: %s", response.StatusCode, text)
+	}
+}
+
+// TestTicketIsOfOnePod checks that a ticket does not open the UI of a later pod with the same name, which may have
+// another author.
+func TestTicketIsOfOnePod(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+	runs(t, w, "pi-driver", identity.RoleDriver, &driver{})
+
+	token := account(w, "ann", "pods", "pods/proxy")
+	path := s.opened(w, "pi-driver", token)
+
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "pi-driver"}}
+	if err := w.API.Delete(t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+
+	later := &driver{}
+	runs(t, w, "pi-driver", identity.RoleDriver, later)
+
+	if response, text, _ := s.get(http.MethodGet, path+"/jobs/", ""); response.StatusCode != http.StatusNotFound || !strings.Contains(text, "has ended") || later.headers() != "[]" {
+		t.Errorf("the ticket of a deleted pod answers %d, and the later pod has received %s: %s", response.StatusCode, later.headers(), text)
+	}
+
+	if response, text, _ := s.get(http.MethodGet, s.opened(w, "pi-driver", token)+"/jobs/", ""); response.StatusCode != http.StatusOK {
+		t.Errorf("a new ticket answers %d: %s", response.StatusCode, text)
+	}
+}
+
+// TestAnswerEndsWithTheSession checks that the end of a session also ends the requests that it has sent.
+func TestAnswerEndsWithTheSession(t *testing.T) {
+	w, s := scene.New(t), serveWith(t, proxy.Limits{Answer: time.Hour, Total: time.Hour})
+	ui := &driver{}
+	runs(t, w, "pi-driver", identity.RoleDriver, ui)
+
+	token := account(w, "ann", "pods", "pods/proxy")
+	path := s.opened(w, "pi-driver", token)
+
+	status := make(chan int, 1)
+	go func() {
+		response, _, _ := s.get(http.MethodGet, path+"/hang", "")
+		status <- response.StatusCode
+	}()
+
+	kit.Wait(t, "the request", func(context.Context) error {
+		if ui.headers() == "[]" {
+			return errors.New("the driver has received none")
+		}
+		return nil
+	})
+
+	found, err := s.sessions.Of(httptest.NewRecorder(), bearer(token), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.sessions.End(found.User)
+
+	select {
+	case got := <-status:
+		if got != http.StatusBadGateway {
+			t.Errorf("the request of a session that has ended is answered with %d", got)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the request outlives its session")
 	}
 }
 

@@ -167,13 +167,16 @@ func (s *Sessions) start(w http.ResponseWriter, user *User) *Session {
 // are too many, it removes the one that was not used for the longest time.
 func (s *Sessions) add(key digest, user *User, program bool) *Session {
 	now, done := s.Now(), make(chan struct{})
-	session := &Session{User: user, CSRF: rand.Text(), Program: program, created: now, used: now, done: done}
-	session.end = sync.OnceFunc(func() { close(done) })
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.remove(key)
+	session := &Session{User: user.began(), CSRF: rand.Text(), Program: program, created: now, used: now, done: done}
+	session.end = sync.OnceFunc(func() { close(done) })
+
+	replaced := s.found[key]
+	s.found[key] = session
+	s.ended(replaced)
 
 	for key, other := range s.found {
 		if s.over(other) {
@@ -181,13 +184,11 @@ func (s *Sessions) add(key digest, user *User, program bool) *Session {
 		}
 	}
 
-	if oldest, n := s.oldest(func(other *Session) bool { return other.Key == user.Key }); n >= maxOfUser {
+	if oldest, n := s.oldest(func(other *Session) bool { return other != session && other.Key == user.Key }); n >= maxOfUser {
 		s.remove(oldest)
-	} else if oldest, n = s.oldest(func(*Session) bool { return true }); n >= maxSessions {
+	} else if oldest, n = s.oldest(func(other *Session) bool { return other != session }); n >= maxSessions {
 		s.remove(oldest)
 	}
-
-	s.found[key] = session
 	return session
 }
 
@@ -206,9 +207,27 @@ func (s *Sessions) oldest(is func(*Session) bool) (oldest digest, n int) {
 }
 
 func (s *Sessions) remove(key digest) {
-	if session := s.found[key]; session != nil {
-		session.end()
-		delete(s.found, key)
+	session := s.found[key]
+	delete(s.found, key)
+	s.ended(session)
+}
+
+// ended ends a session that was removed, and its user if it was the user's last one. The caller holds the lock.
+func (s *Sessions) ended(session *Session) {
+	if session == nil {
+		return
+	}
+
+	session.end()
+
+	for _, other := range s.found {
+		if other.User == session.User {
+			return
+		}
+	}
+
+	if !session.User.Over() {
+		close(session.User.done)
 	}
 }
 

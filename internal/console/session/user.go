@@ -31,6 +31,30 @@ type User struct {
 	// Key identifies the credentials. Users with equal keys have equal rights.
 	Key    string
 	Client *kube.Client
+
+	done chan struct{} // closed when the last session of the user has ended; nil: the user has had no session
+}
+
+// Done returns a channel that is closed when the last session of the user has ended. Nothing may use the credentials of
+// the user after that.
+func (u *User) Done() <-chan struct{} { return u.done }
+
+// Over reports whether the last session of the user has ended.
+func (u *User) Over() bool {
+	select {
+	case <-u.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// began returns the user for a new session: a copy if the user's last session has ended meanwhile.
+func (u *User) began() *User {
+	if u.done == nil || u.Over() {
+		u = &User{Name: u.Name, Key: u.Key, Client: u.Client, done: make(chan struct{})}
+	}
+	return u
 }
 
 // maxToken is the largest number of bytes of a token. Tokens with many groups have a few kB.

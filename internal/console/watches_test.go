@@ -1,0 +1,126 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/sparkoperator/spark-operator/internal/console"
+	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/scene"
+)
+
+// gate is an API server that counts the open watches of each token, and passes all requests on.
+type gate struct {
+	pass *httputil.ReverseProxy
+	mu   sync.Mutex
+	open map[string]int
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if token := r.Header.Get("Authorization"); r.URL.Query().Has("watch") {
+		g.count(token, 1)
+		defer g.count(token, -1)
+	}
+
+	g.pass.ServeHTTP(w, r)
+}
+
+func (g *gate) count(token string, n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	g.open[token] += n
+}
+
+// wait waits until a user has watches, or has none.
+func (g *gate) wait(t *testing.T, what, token string, some bool) {
+	t.Helper()
+
+	kit.Wait(t, what, func(context.Context) error {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+
+		if n := g.open["Bearer "+token]; some != (n > 0) {
+			return fmt.Errorf("the user has %d watches", n)
+		}
+		return nil
+	})
+}
+
+// newGate returns a gate before the API server of the tests, and its address.
+func newGate(t *testing.T) (*gate, *rest.Config) {
+	t.Helper()
+
+	rc := rest.AnonymousClientConfig(kit.Rest(t))
+
+	target, err := url.Parse(rc.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	transport, err := rest.TransportFor(rc)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	g := &gate{open: map[string]int{}, pass: &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport, FlushInterval: -1,
+	}}
+	server := httptest.NewServer(g)
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return g, &rest.Config{Host: server.URL}
+}
+
+// TestWatchesEndWithTheSession checks that no watch runs with the credentials of a user whose last session has ended.
+// Another user who looks at the same objects continues the watch, without another list.
+func TestWatchesEndWithTheSession(t *testing.T) {
+	t.Parallel()
+
+	w := scene.New(t)
+	w.Application("first")
+
+	gate, cluster := newGate(t)
+	s := serve(t, team(t, func(o *session.Options) { o.Cluster = cluster }), func(o *console.Options) { o.Namespaces, o.Linger = []string{w.Namespace}, time.Hour })
+
+	annToken, bobToken := account(w, "ann", w.Namespace), account(w, "bob", w.Namespace)
+	sees := func(name string) func(event) bool { return func(e event) bool { return strings.Contains(e.data, ">"+name+"<") } }
+
+	ann, again := s.user(annToken), s.user(annToken)
+	await(t, ann.events(""), "the application", sees("first"))
+	gate.wait(t, "the watches of ann", annToken, true)
+
+	bob := s.user(bobToken)
+	events := bob.events("")
+	await(t, events, "the application", sees("first"))
+
+	ann.post("/sign-out", url.Values{"csrf": {ann.csrf()}})
+
+	if got := again.get("/"); got.status != http.StatusOK {
+		t.Fatalf("the other session of ann answers %d", got.status)
+	}
+
+	again.post("/sign-out", url.Values{"csrf": {again.csrf()}})
+	gate.wait(t, "the end of the watches of ann", annToken, false)
+	gate.wait(t, "the watches of bob", bobToken, true)
+
+	w.Application("second")
+	await(t, events, "the second application", sees("second"))
+
+	bob.post("/sign-out", url.Values{"csrf": {bob.csrf()}})
+	gate.wait(t, "the end of the watches of bob", bobToken, false)
+
+	// The same token signs in again, and its watches begin again.
+	await(t, s.user(bobToken).events(""), "both applications", func(e event) bool { return sees("first")(e) && sees("second")(e) })
+	gate.wait(t, "the watches of bob", bobToken, true)
+}
