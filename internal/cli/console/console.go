@@ -5,10 +5,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,23 +109,39 @@ func (v *verb) serve(ctx context.Context, c *kube.Client) error {
 		return exit.Errorf(exit.Usage, "unable to listen on port %d of this machine; choose another port with --port: %w", v.port, err)
 	}
 
-	host := listener.Addr().String()
-	_, port, _ := net.SplitHostPort(host) // an address of a listener has a port
+	_, port, _ := net.SplitHostPort(listener.Addr().String()) // an address of a listener has a port
+	host := hostOf(ctx) + ":" + port
 
 	sessions := session.New(session.Options{
-		// A browser sends the cookies of all ports of this machine, so the name has the port.
+		// Without a name of its own, the console shares its cookies with all ports, so the cookie's name has the port.
 		Cookie: "sparkctl-console-" + port, Idle: 12 * time.Hour, Lifetime: 7 * 24 * time.Hour, Local: session.Local(ctx, c),
 	})
 	handler := console.New(ctx, console.Options{
-		Sessions: sessions, Hosts: []string{host, "localhost:" + port}, Cluster: clusterOf(c), Namespaces: v.namespaces,
+		Sessions: sessions, Hosts: []string{host, "127.0.0.1:" + port, "localhost:" + port}, Cluster: clusterOf(c), Namespaces: v.namespaces,
 		Store: os.Getenv(kept.StoreVariable), Operator: func(ctx context.Context) (config.Configuration, error) { return v.settings(ctx, c) },
 	})
 
 	address := func() string { return "http://" + host + "/open?token=" + url.QueryEscape(sessions.Ticket()) }
-	v.announce(ctx, address)
+	defer v.announce(ctx, address)()
 
 	server := console.NewServer(ctx, handler)
 	return console.Run(ctx, server, func() error { return server.Serve(listener) })
+}
+
+// hostOf returns the host name in the console's address. A browser sends the cookies of 127.0.0.1 to each port of this
+// machine, and so to programs of other users. Nobody else knows a random name. Names below localhost lead to this
+// machine (RFC 6761) in Chromium, Firefox and Edge; Safari leaves them to the system, which may not know them.
+func hostOf(ctx context.Context) string {
+	name := "console-" + strings.ToLower(rand.Text()) + ".localhost"
+	if runtime.GOOS != "darwin" {
+		return name
+	}
+
+	found, err := net.DefaultResolver.LookupHost(ctx, name)
+	if err != nil || !slices.Contains(found, "127.0.0.1") {
+		return "127.0.0.1"
+	}
+	return name
 }
 
 // settings returns the operator's configuration: from the file of the flag, or from the cluster. A user who may not
@@ -148,17 +166,19 @@ func (v *verb) settings(ctx context.Context, c *kube.Client) (config.Configurati
 }
 
 // announce prints an address that signs in, and opens it in a browser if the output goes to a terminal. After each line
-// that the user enters there, it prints another address.
-func (v *verb) announce(ctx context.Context, address func() string) {
+// that the user enters there, it prints another address. The caller calls the result when the console ends.
+func (v *verb) announce(ctx context.Context, address func() string) (end func()) {
 	first := address()
+	end = func() {}
 	fmt.Fprintf(v.Out, "the console is at %s (press Ctrl-C to stop)\n", first)
 
 	if v.Width == 0 {
-		return
+		return end
 	}
 
 	if !v.noBrowser {
-		if err := forward.OpenBrowser(first); err != nil {
+		var err error
+		if end, err = forward.OpenSecret(address()); err != nil {
 			fmt.Fprintln(v.Err, terminal.Wrap("note: ", "no browser could be started ("+strings.TrimSpace(err.Error())+"); open the address yourself", v.Width))
 		}
 	}
@@ -168,6 +188,7 @@ func (v *verb) announce(ctx context.Context, address func() string) {
 			fmt.Fprintln(v.Out, address())
 		}
 	}()
+	return end
 }
 
 // clusterOf returns the address of the API server, as the name of the cluster.

@@ -2,8 +2,11 @@ package console
 
 import (
 	"context"
-	"net"
+	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,13 +14,14 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/console"
-	"github.com/sparkoperator/spark-operator/internal/console/session"
+	verb "github.com/sparkoperator/spark-operator/internal/cli/console"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
@@ -36,25 +40,99 @@ func (w *tab) until(t *testing.T, what, expression string) {
 	}
 }
 
-// serveLocal serves the console as sparkctl console does. The second result returns the path that signs in, once.
-func serveLocal(t *testing.T, rc *rest.Config) (address string, ticket func() string) {
+// kubeconfig writes a configuration of kubectl with the credentials of a client.
+func kubeconfig(t *testing.T, rc *rest.Config) string {
 	t.Helper()
 
-	c, err := kube.New(rc, "default")
-	if err != nil {
+	if err := rest.LoadTLSFiles(rc); err != nil {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithCancel(context.Background())
-	sessions := session.New(session.Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "sparkctl-console", Local: session.Local(t.Context(), c)})
-	server := httptest.NewUnstartedServer(console.New(ctx, console.Options{Sessions: sessions}))
-	server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
-	server.Start()
-	t.Cleanup(func() { cancel(); server.Close() })
-	return server.URL, func() string { return "/open?token=" + sessions.Ticket() }
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:  map[string]*clientcmdapi.Cluster{"test": {Server: rc.Host, CertificateAuthorityData: rc.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: rc.CertData, ClientKeyData: rc.KeyData, Token: rc.BearerToken}},
+		Contexts:  map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test"}}, CurrentContext: "test",
+	}, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
-// TestTableIsLive opens the console on a real API server. A change of an application reaches the page by itself, the
+// serveLocal runs sparkctl console as in a terminal, and returns the address that it opens in a browser.
+func serveLocal(t *testing.T, rc *rest.Config) (address string) {
+	t.Helper()
+
+	config, dir := kubeconfig(t, rc), t.TempDir()
+	opened := filepath.Join(dir, "opened")
+
+	script := filepath.Join(dir, "browser")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf %s \"$*\" >'"+opened+".part' && mv '"+opened+".part' '"+opened+"'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Setenv("BROWSER", script)
+	t.Setenv("HOME", dir)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := verb.Command(terminal.Streams{In: strings.NewReader(""), Out: t.Output(), Err: t.Output(), Width: 120})
+	cmd.SetArgs([]string{"--kubeconfig", config})
+
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(ctx) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+
+		if left, err := filepath.Glob(filepath.Join(dir, "*.html")); err != nil || len(left) > 0 {
+			t.Errorf("the console leaves %v, %v", left, err)
+		}
+	})
+
+	kit.Wait(t, "the browser", func(context.Context) error {
+		text, err := os.ReadFile(opened)
+		address = string(text)
+		return err
+	})
+	return address
+}
+
+// isPrivate checks that what sparkctl console opens has no secret that other users of the machine could see: not the
+// arguments of the browser, and not its file.
+func isPrivate(t *testing.T, address string) {
+	t.Helper()
+
+	file, isFile := strings.CutPrefix(address, "file://")
+	if !isFile || strings.Contains(address, "token") {
+		t.Fatalf("the arguments of the browser are %q", address)
+	}
+
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of the browser: %v, %v", info, err)
+	}
+}
+
+// keepsCookies checks that programs behind other ports of this machine receive no cookie of the console.
+func (w *tab) keepsCookies(t *testing.T) {
+	t.Helper()
+
+	var cookies []string
+
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { cookies = append(cookies, r.Header.Get("Cookie")) }))
+	w.run(t, chromedp.Navigate(other.URL), chromedp.Navigate(strings.Replace(other.URL, "127.0.0.1", "localhost", 1)))
+	other.Close()
+
+	if len(cookies) < 2 || strings.Contains(strings.Join(cookies, ""), "sparkctl") {
+		t.Errorf("other ports of this machine receive the cookies %q", cookies)
+	}
+}
+
+// TestTableIsLive opens the console of sparkctl on a real API server. A change of an application reaches the page by itself, the
 // search filters without a reload, and a hostile message is text.
 func TestTableIsLive(t *testing.T) {
 	cluster := scene.New(t)
@@ -62,10 +140,12 @@ func TestTableIsLive(t *testing.T) {
 	cluster.Application("live-other")
 
 	c := cluster.API
-	address, ticket := serveLocal(t, kit.Rest(t))
-
-	w := start(t).open(t, looks[0])
-	w.visit(t, address+ticket())
+	w := start(t).open(t, looks[0]) // before sparkctl console gets another home directory
+	address := serveLocal(t, kit.Rest(t))
+	isPrivate(t, address)
+	w.run(t, chromedp.Navigate(address))
+	w.eventually(t, "the user is signed in", patience, `document.querySelector("#all") !== null`)
+	w.seen() // the page that leads there has no icon
 	w.until(t, "both applications are in the table", `document.querySelectorAll("td.name").length >= 2`)
 	w.accessible(t)
 	w.run(t, chromedp.Evaluate("window.sameDocument = true", nil))
@@ -97,4 +177,6 @@ func TestTableIsLive(t *testing.T) {
 	for _, problem := range w.seen() {
 		t.Error(problem)
 	}
+
+	w.keepsCookies(t)
 }
