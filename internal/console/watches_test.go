@@ -94,7 +94,9 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	s := serve(t, team(t, func(o *session.Options) { o.Cluster = cluster }), func(o *console.Options) { o.Namespaces, o.Linger = []string{w.Namespace}, time.Hour })
 
 	annToken, bobToken := account(w, "ann", w.Namespace), account(w, "bob", w.Namespace)
-	sees := func(name string) func(event) bool { return func(e event) bool { return strings.Contains(e.data, ">"+name+"<") } }
+	sees := func(name string) func(event) bool {
+		return func(e event) bool { return strings.Contains(e.data, ">"+name+"<") }
+	}
 
 	ann, again := s.user(annToken), s.user(annToken)
 	await(t, ann.events(""), "the application", sees("first"))

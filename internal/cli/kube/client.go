@@ -265,12 +265,12 @@ func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, 
 	if err != nil {
 		return nil, c.Explain(err)
 	}
-	return executorsLast(pods.Items), nil
+	return ExecutorsLast(pods.Items), nil
 }
 
-// executorsLast moves the executors behind the other pods. The names of executors contain a generated id, so by name
+// ExecutorsLast moves the executors behind the other pods. The names of executors contain a generated id, so by name
 // alone they would be before the driver of one application and after the driver of another.
-func executorsLast(pods []corev1.Pod) []corev1.Pod {
+func ExecutorsLast(pods []corev1.Pod) []corev1.Pod {
 	rank := func(pod *corev1.Pod) int {
 		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
 			return 1

@@ -16,7 +16,7 @@ func TestExecutorsLast(t *testing.T) {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name,
 			Labels: map[string]string{identity.RoleLabel: role}}}
 	}
-	pods := executorsLast([]corev1.Pod{
+	pods := ExecutorsLast([]corev1.Pod{
 		pod("a-27-exec-1", identity.RoleExecutor), pod("a-27-exec-2", identity.RoleExecutor),
 		pod("a-driver", identity.RoleDriver),
 		pod("a-fa-exec-1", identity.RoleExecutor), pod("a-submit", ""),

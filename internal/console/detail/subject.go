@@ -85,7 +85,7 @@ func (p *pages) read(r *web.Request, d depth) (*subject, func(), error) {
 
 	s.operator.Now = r.Now.UTC().Truncate(time.Microsecond)
 
-	if s.pods, err = s.Client.Pods(ctx, object); err != nil {
+	if s.pods, err = s.lists().pods(ctx, object); err != nil {
 		s.lacks("the pods", err)
 	}
 
@@ -106,6 +106,8 @@ func (p *pages) read(r *web.Request, d depth) (*subject, func(), error) {
 	return s, cancel, nil
 }
 
+func (s *subject) lists() lists { return lists{s.Client, maxPods} }
+
 // noteError returns a note as an error, and an empty note as none.
 func noteError(note string) error {
 	if note == "" {
@@ -120,7 +122,7 @@ func (s *subject) readMore() {
 	defer group.Wait()
 
 	var events error
-	group.Go(func() { s.events, events = s.Events(s.ctx, s.object, s.pods) })
+	group.Go(func() { s.events, events = s.lists().events(s.ctx, s.object, s.pods) })
 
 	unused := ""
 	if slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning }) {
@@ -141,6 +143,11 @@ func (s *subject) readMore() {
 
 // lacks notes that a part of the page could not be read.
 func (s *subject) lacks(part string, err error) {
+	if errors.Is(err, errMore) {
+		s.missing = append(s.missing, part+" are incomplete: "+err.Error())
+		return
+	}
+
 	s.missing = append(s.missing, bounds.Line(part+" are missing: "+s.Explain(err).Error()))
 }
 

@@ -914,14 +914,14 @@ func Logs(p model.Page, o model.Object, l model.Logs) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						if s.Stream != "" {
-							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "<pre class=\"log\" tabindex=\"0\" data-log hx-ext=\"sse\" sse-connect=\"")
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "<pre class=\"log\" role=\"region\" tabindex=\"0\" data-log hx-ext=\"sse\" sse-connect=\"")
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var43 string
 							templ_7745c5c3_Var43, templ_7745c5c3_Err = templruntime.NewAttributeExpression(s.Stream).Resolve(ctx)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 159, Col: 83}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 159, Col: 97}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var43)
 							if templ_7745c5c3_Err != nil {
@@ -934,7 +934,7 @@ func Logs(p model.Page, o model.Object, l model.Logs) templ.Component {
 							var templ_7745c5c3_Var44 string
 							templ_7745c5c3_Var44, templ_7745c5c3_Err = templruntime.NewAttributeExpression("Log of " + s.Title).Resolve(ctx)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 159, Col: 170}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 159, Col: 184}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var44)
 							if templ_7745c5c3_Err != nil {
@@ -945,14 +945,14 @@ func Logs(p model.Page, o model.Object, l model.Logs) templ.Component {
 								return templ_7745c5c3_Err
 							}
 						} else {
-							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<pre class=\"log\" tabindex=\"0\" data-log aria-label=\"")
+							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<pre class=\"log\" role=\"region\" tabindex=\"0\" data-log aria-label=\"")
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var45 string
 							templ_7745c5c3_Var45, templ_7745c5c3_Err = templruntime.NewAttributeExpression("Log of " + s.Title).Resolve(ctx)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 161, Col: 80}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `application.templ`, Line: 161, Col: 94}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var45)
 							if templ_7745c5c3_Err != nil {
