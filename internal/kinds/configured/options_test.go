@@ -10,9 +10,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/internal/engine/apply"
+	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 	"github.com/sparkoperator/spark-operator/internal/kinds/configured"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -41,6 +41,9 @@ func TestNoFieldBecomesAnOption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	cfg := configWithRules(t, "")
+	served := all(func() config.Configuration { return cfg })
 
 	objects, untyped, fields := 0, 0, map[string]bool{}
 	for _, d := range definitions {
@@ -72,7 +75,7 @@ func TestNoFieldBecomesAnOption(t *testing.T) {
 				}
 
 				for _, text := range texts {
-					built := createdWith(t, caseOf(d, f, base, text), text)
+					built := createdWith(t, served, caseOf(d, f, base, text), text)
 
 					objects += len(built)
 					for _, object := range built {
@@ -104,7 +107,7 @@ func caseOf(d *hostile.Definition, f *hostile.Field, base int, text string) *hos
 }
 
 // createdWith returns the objects that a pass creates for a case, or nothing if it refuses the custom resource.
-func createdWith(t *testing.T, c *hostile.Case, injection string) (created []client.Object) {
+func createdWith(t *testing.T, served []contract.Kind, c *hostile.Case, injection string) (created []client.Object) {
 	t.Helper()
 
 	text, err := c.JSON()
@@ -125,18 +128,18 @@ func createdWith(t *testing.T, c *hostile.Case, injection string) (created []cli
 		}
 
 		object := admitted.New()
-		if err := yaml.Unmarshal(text, object); err != nil {
+		if err := json.Unmarshal(text, object); err != nil {
 			return nil
 		}
-		return rendered(t, i, object)
+		return rendered(served, i, object)
 	}
 
 	t.Fatalf("no kind of %s", c.Definition.Name())
 	return nil
 }
 
-func rendered(t *testing.T, i int, object client.Object) (created []client.Object) {
-	k := all(func() config.Configuration { return configWithRules(t, "") })[i]
+func rendered(served []contract.Kind, i int, object client.Object) (created []client.Object) {
+	k := served[i]
 	for _, action := range k.Decide(object, lifecycle.Observed{Confirmed: true, Inspected: true, PodsConfirmed: true},
 		noon).Actions {
 		switch {
@@ -144,7 +147,7 @@ func rendered(t *testing.T, i int, object client.Object) (created []client.Objec
 		case action.Part == lifecycle.ScheduledRun:
 			if run, err := k.(runs.Kind).RenderRun(object, action); err == nil {
 				run.SetUID("11111111-2222-4333-8444-555555555556")
-				created = append(created, rendered(t, 0, run)...)
+				created = append(created, rendered(served, 0, run)...)
 			}
 		default:
 			objects, err := k.(apply.Launcher).Render(object, action, noon)
