@@ -4,6 +4,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export CGO_ENABLED ?= 0
+# The tests and linters use the flag of the programs' builds too, so that each package is compiled once.
+export GOFLAGS := $(strip $(shell go env GOFLAGS 2>/dev/null) -trimpath)
 # The name that the operator's image gets; with the tag, what the chart looks for.
 IMAGE ?= docker.io/sparkoperator/spark-operator:dev
 # The name of the console's image, for which the chart looks beside the operator's image.

@@ -41,7 +41,7 @@ type stagingTest struct {
 // build cache has them.
 func goBuild(t *testing.T, module, out, pkg string, env ...string) {
 	t.Helper()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-o", out, pkg)
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-trimpath", "-o", out, pkg)
 
 	build.Env = append(os.Environ(), env...)
 	if text, err := build.CombinedOutput(); err != nil {

@@ -29,8 +29,9 @@ func Build(t *testing.T, module, pkg string, env ...string) string {
 	}
 
 	server := filepath.Join(t.TempDir(), "server")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join(root, "tools", module), "-o",
-		server, pkg)
+	// The end-to-end tests and the bench build it with -trimpath too, so that its packages are compiled once.
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join(root, "tools", module), "-trimpath",
+		"-o", server, pkg)
 
 	build.Env = append(os.Environ(), env...)
 	if out, err := build.CombinedOutput(); err != nil {
