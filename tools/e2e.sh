@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the long tests: all crash points, all scenarios of the bench, all programs in the Spark image, the daemons of a
-# standalone cluster, all live recordings, the console in a browser, and the end-to-end tests with every Spark line.
-# `make test` runs only samples of them. The end-to-end tests run real Spark on a cluster of their own, which they remove
-# afterwards. The first build of an image takes minutes. With arguments, which are passed to go test, the script runs
-# only end-to-end tests, such as -run 'TestOperator/together/applications/examples' or
-# -run 'TestOperator/together/lines/3.5.9'.
+# Runs the long tests: all crash points, the whole sample of hostile custom resources, all scenarios of the bench, all
+# programs in the Spark image, the daemons of a standalone cluster, all live recordings, the console in a browser, and
+# the end-to-end tests with every Spark line. `make test` runs only samples of them. The end-to-end tests run real Spark
+# on a cluster of their own, which they remove afterwards. The first build of an image takes minutes. With arguments,
+# which are passed to go test, the script runs only end-to-end tests, such as
+# -run 'TestOperator/together/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then
@@ -12,6 +12,8 @@ if [ $# -eq 0 ]; then
 	CRASH_POINTS=all go test -count=1 -timeout=40m -parallel=10 \
 		-run '^Test(Crash|SuspendFlips|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' \
 		./internal/process/operator ./internal/kinds/configured ./internal/engine/controller ./internal/engine/runs ./internal/engine/statuswrite ./internal/record/logs
+	# The whole sample of hostile custom resources.
+	HOSTILE_SAMPLE=all go test -count=1 -timeout=20m -run '^Test(HostileObjects|MessagesArePrintable)$' ./internal/engine/controller
 	# Every scenario of the bench, at a tiny size.
 	go test -C bench -count=1 -timeout=20m -run '^TestTinyPlanMeasuresEveryBound$' .
 	# Every program that the Spark image must run.

@@ -46,21 +46,18 @@ func TestMessagesArePrintable(t *testing.T) {
 		})
 	}
 
-	generator := hostile.Cases(t)
-	for _, d := range generator.Definitions {
-		for c := range generator.Unprintable(d) {
-			object, err := c.JSON()
-			if err != nil {
-				t.Fatal(err)
-			}
+	for c := range hostile.Cases(t).AllUnprintable() {
+		object, err := c.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
 
-			name, fromStatus = c.Name(), strings.HasPrefix(c.Field, "status.")
-			cases++
+		name, fromStatus = c.Name(), strings.HasPrefix(c.Field, "status.")
+		cases++
 
-			if _, err := known[d.Stored+" "+d.Kind](object); err != nil &&
-				!bytes.Contains([]byte(err.Error()), []byte("decode")) {
-				t.Errorf("%s: %v", name, err)
-			}
+		if _, err := known[c.Definition.Stored+" "+c.Definition.Kind](object); err != nil &&
+			!bytes.Contains([]byte(err.Error()), []byte("decode")) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 

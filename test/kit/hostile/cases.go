@@ -71,15 +71,26 @@ type Generator struct {
 	// Twins selects the same values for each of several twin fields (see twins). If Twins is false, one of them has all
 	// its values, and the others have one in twenty.
 	Twins bool
+	// Whole selects the whole sample. If Whole and Thorough are false, the generator makes a share of the sample, with
+	// each field and each kind of case. In the share, each group of fields has one of its two turns, and each key and
+	// each size of pod templates occurs for only some of the definitions.
+	Whole bool
 }
 
+// shares reports whether the generator makes only a share of the sample.
+func (g *Generator) shares() bool { return !g.Whole && !g.Thorough }
+
 // All returns the cases of all definitions, in the same order in every run.
-func (g *Generator) All() iter.Seq[*Case] {
+func (g *Generator) All() iter.Seq[*Case] { return g.withoutTwins(g.Of, g.Twins) }
+
+// withoutTwins returns the given cases of all definitions. It leaves out most cases of twin fields, unless the argument
+// all is true.
+func (g *Generator) withoutTwins(of func(*Definition) iter.Seq[*Case], all bool) iter.Seq[*Case] {
 	return func(yield func(*Case) bool) {
 		var twins twins
 		for _, d := range g.Definitions {
-			for c := range g.Of(d) {
-				if !g.Twins && twins.skip(c) {
+			for c := range of(d) {
+				if !all && twins.skip(c) {
 					continue
 				}
 
@@ -119,19 +130,24 @@ func (g *Generator) alone(d *Definition) iter.Seq[*Case] {
 			}
 		}
 
-		groups.yield(d, yield)
+		groups.yield(d, g.shares(), yield)
 	}
 }
 
-// yield passes the cases of all groups to the given function, until this function returns false.
-func (g *groups) yield(d *Definition, yield func(*Case) bool) {
-	for _, fields := range g.all {
+// yield passes the cases of all groups to the given function, until this function returns false. If the argument share
+// is true, each group has one turn, and the turns alternate.
+func (g *groups) yield(d *Definition, share bool, yield func(*Case) bool) {
+	for i, fields := range g.all {
 		turns := 2
 		if !fields[0].Typed || d.Kind == "ScheduledSparkApplication" {
 			turns = 1
 		}
 
 		for turn := range turns {
+			if share && turns > 1 && turn != i%turns {
+				continue
+			}
+
 			if !yield(together(d, fields, turn)) {
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,7 +23,12 @@ func (g *Generator) confs(d *Definition) iter.Seq[*Case] {
 			for i, key := range g.Keys {
 				// The operator passes on most of hadoopConf, and the configuration in a schedule's template, without
 				// reading them. The sample therefore contains only one in sixteen of these keys.
-				if passed := f.Last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"; !g.Thorough && passed && i%16 != 0 {
+				passed := f.Last() == "hadoopConf" || d.Kind == "ScheduledSparkApplication"
+				if !g.Thorough && passed && i%16 != 0 {
+					continue
+				}
+
+				if !passed && g.shares() && (i+slices.Index(g.Definitions, d))%2 != 0 {
 					continue
 				}
 

@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -61,6 +62,52 @@ func TestSampleReachesEveryField(t *testing.T) {
 	}
 
 	t.Logf("%d cases: %v %v", cases, kinds, forms)
+}
+
+// TestShareHasEveryKindOfCase checks that the share of the sample has each kind of case that the whole sample has: both
+// turns of the groups, each key of each configuration, and each size of pod templates. It also checks that the share is
+// smaller.
+func TestShareHasEveryKindOfCase(t *testing.T) {
+	kinds := func(whole bool) (found map[string]bool, cases int) {
+		g := generator(t, false)
+		g.Whole, g.Twins, g.Keys = whole, true, nil // which twins are left out depends on the number of cases
+
+		for i := range 96 {
+			g.Keys = append(g.Keys, fmt.Sprintf("spark.k%d", i), fmt.Sprintf("spark.k%d.", i))
+		}
+
+		found = map[string]bool{}
+		for c := range g.All() {
+			cases++
+
+			switch _, key, isKey := strings.Cut(c.Field, "["); {
+			case len(c.Together) > 0:
+				found[c.Definition.Name()+" "+c.Value] = true
+			case isKey && strings.HasPrefix(key, "spark."):
+				found[key] = true
+			case c.Field == "pod templates":
+				found[c.Value] = true
+			default:
+				found[c.Definition.Name()+" "+c.Field] = true
+			}
+		}
+		return found, cases
+	}
+
+	all, count := kinds(true)
+	share, fewer := kinds(false)
+
+	for kind := range all {
+		if !share[kind] {
+			t.Errorf("the share has no %s", kind)
+		}
+	}
+
+	if fewer >= count || len(all) < 500 {
+		t.Errorf("the share has %d cases, the whole sample has %d of %d kinds", fewer, count, len(all))
+	}
+
+	t.Logf("%d of %d cases", fewer, count)
 }
 
 // TestTwinsAreSampled checks how many cases are measured if several fields are twins (see twins). The first field keeps

@@ -21,6 +21,9 @@ import (
 // twin fields (see twins), still only one in twenty is measured, unless the variable has the value "all".
 const SoakVariable = "SOAK"
 
+// wholeVariable is the environment variable that, with the value "all", selects the whole sample instead of a share.
+const wholeVariable = "HOSTILE_SAMPLE"
+
 // Cases returns a generator for all our definitions.
 func Cases(t testing.TB) *Generator {
 	t.Helper()
@@ -35,7 +38,10 @@ func Cases(t testing.TB) *Generator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Generator{Definitions: definitions, Keys: keys, Thorough: os.Getenv(SoakVariable) != "", Twins: os.Getenv(SoakVariable) == "all"}
+	return &Generator{
+		Definitions: definitions, Keys: keys, Thorough: os.Getenv(SoakVariable) != "",
+		Twins: os.Getenv(SoakVariable) == "all", Whole: os.Getenv(wholeVariable) == "all",
+	}
 }
 
 // confKey matches Spark configuration keys. It also matches prefixes of keys, which end with a dot.

@@ -7,6 +7,12 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/unprintable"
 )
 
+// AllUnprintable returns the cases of Unprintable for all definitions. In a share of the sample, most cases of twin
+// fields are left out.
+func (g *Generator) AllUnprintable() iter.Seq[*Case] {
+	return g.withoutTwins(g.Unprintable, !g.shares())
+}
+
 // Unprintable returns cases that set one text or one key of a map to unprintable.Text, in the sample for one in seven
 // of the fields without a schema. Objects that the definitions do not admit may be stored under an older definition.
 func (g *Generator) Unprintable(d *Definition) iter.Seq[*Case] {
