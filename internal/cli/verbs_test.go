@@ -382,7 +382,48 @@ func (u *user) logs() {
 	node.logs("again-driver", "unable to retrieve container logs for containerd://0123abc")
 	u.does(exit.Cluster, "the log of pod again-driver cannot be read", "log", "again")
 
+	u.keptExecutor(node, "again")
 	u.keptLogs("again")
+}
+
+// keptExecutor checks that the verb log prints the kept log of an executor whose pod exists without a log, as after an
+// eviction.
+func (u *user) keptExecutor(node *kubelet, name string) {
+	pod := name + "-exec-1"
+	node.logs(pod, "unable to retrieve container logs for containerd://0456def")
+	u.does(exit.OK, "["+pod+"] the log of pod "+pod+" cannot be read", "log", name, "--executor", "all")
+
+	executor := &corev1.Pod{}
+	if err := u.API.Get(u.t.Context(), client.ObjectKey{Namespace: u.Namespace, Name: pod}, executor); err != nil {
+		u.t.Fatal(err)
+	}
+
+	file := store.File{Name: store.ExecutorFile("1"), Pod: pod, PodUID: executor.UID, Executor: "1", Bytes: 99, Kept: 99}
+	u.keep(name, 2, "I was one\n", file)
+
+	if got := u.does(exit.OK, "I was one", "log", name, "--executor", "all"); got.out != "["+pod+"] I was one\n" {
+		u.t.Errorf("the log of all executors is %q", got.out)
+	}
+}
+
+// keep keeps a log of an attempt in the ConfigMap of an application.
+func (u *user) keep(name string, attempt int32, text string, file store.File) {
+	var content bytes.Buffer
+
+	compress := gzip.NewWriter(&content)
+	if _, err := compress.Write([]byte(text)); err != nil || compress.Close() != nil {
+		u.t.Fatal(err)
+	}
+
+	app := u.Get(name)
+	index := &store.Index{Attempt: store.Attempt{APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Namespace: app.Namespace,
+		Name: app.Name, UID: app.UID, Number: attempt}}
+	index.Set(file)
+
+	places := store.ConfigMaps{Reader: u.API, Writer: u.API}
+	if err := places.Save(u.t.Context(), index, map[string][]byte{file.Name: content.Bytes()}); err != nil {
+		u.t.Fatal(err)
+	}
 }
 
 // keptLogs checks that the verb log prints logs from the ConfigMap of an application whose pods are gone, and that a
@@ -398,27 +439,9 @@ func (u *user) keptLogs(name string) {
 
 	u.does(exit.Cluster, "its log was deleted with it", "log", name)
 
-	places := store.ConfigMaps{Reader: u.API, Writer: u.API}
-	for attempt, text := range []string{1: "first\n", 2: "second\n\x1b[31mred\n"} {
-		if attempt == 0 {
-			continue
-		}
-
-		var content bytes.Buffer
-
-		compress := gzip.NewWriter(&content)
-		if _, err := compress.Write([]byte(text)); err != nil || compress.Close() != nil {
-			u.t.Fatal(err)
-		}
-
-		index := &store.Index{Attempt: store.Attempt{APIVersion: app.APIVersion, Kind: "SparkApplication", Namespace: app.Namespace, Name: app.Name,
-			UID: app.UID, Number: int32(attempt)}, Driver: &store.File{Name: store.DriverFile, Pod: name + "-driver", Bytes: 99, Kept: 99}}
-		index.APIVersion = v1beta2.SchemeGroupVersion.String()
-
-		if err := places.Save(u.t.Context(), index, map[string][]byte{store.DriverFile: content.Bytes()}); err != nil {
-			u.t.Fatal(err)
-		}
-	}
+	driver := store.File{Name: store.DriverFile, Pod: name + "-driver", Bytes: 99, Kept: 99}
+	u.keep(name, 1, "first\n", driver)
+	u.keep(name, 2, "second\n\x1b[31mred\n", driver)
 
 	for _, args := range [][]string{{"log", name}, {"log", name, "-f"}, {"log", name, "--attempt", "2"}} {
 		if got := u.does(exit.OK, "second\n", args...); got.out != "second\n"+`\x1b[31mred`+"\n" {

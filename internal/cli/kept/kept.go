@@ -47,7 +47,7 @@ type Reader struct {
 }
 
 // Print writes the kept logs that the options select, each line as for a pod. It leaves out the logs of pods whose UIDs
-// the argument printed has. It reports false if nothing is kept of the attempt.
+// the argument printed has, and adds those of executors. It reports false if nothing is kept of the attempt.
 func (r *Reader) Print(ctx context.Context, o kube.LogOptions, printed map[string]bool, out io.Writer) (bool, error) {
 	attempt := r.attempt(o)
 	if attempt.Number < 1 {
@@ -155,7 +155,7 @@ func (r *Reader) all(ctx context.Context, logs store.Logs, index *store.Index, o
 			}
 		}
 
-		found = true
+		printed[string(f.PodUID)], found = true, true
 	}
 
 	if index.Omitted > 0 {

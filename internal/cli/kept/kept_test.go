@@ -111,7 +111,7 @@ func TestKeptLogs(t *testing.T) {
 		"an executor that is not kept":   {options: kube.LogOptions{Tail: -1, Executor: "4"}, nothing: true, wrong: "the log of pod pi-exec-4 was not kept: the node does not answer"},
 		"an executor that never was":     {options: kube.LogOptions{Tail: -1, Executor: "7"}, nothing: true},
 		"a file that no index lists":     {options: kube.LogOptions{Tail: -1, Attempt: 1, Executor: "1"}, nothing: true},
-		"all executors": {options: kube.LogOptions{Tail: -1, Executor: kube.AllExecutors}, note: "the logs of 2 further executors were not kept",
+		"all executors": {options: kube.LogOptions{Tail: -1, Executor: kube.AllExecutors}, printed: map[string]bool{}, note: "the logs of 2 further executors were not kept",
 			out: "[pi-exec-3] I am three\n[pi-exec-4] log was not kept: the node does not answer\n"},
 		"all other executors": {options: kube.LogOptions{Tail: -1, Executor: kube.AllExecutors}, printed: map[string]bool{"u-4": true}, out: "[pi-exec-3] I am three\n"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -38,8 +39,8 @@ type LogOptions struct {
 	Limit    int64         // the largest number of bytes of each log; 0 means all
 	// Waiting, if not nil, is called with each new state of the object while Logs waits for the next log.
 	Waiting func(*Summary)
-	// Kept, if not nil, writes the selected logs of pods that are gone, except those whose UIDs it gets. It reports
-	// whether there was one.
+	// Kept, if not nil, writes the selected logs of pods that are gone, except those whose UIDs it gets. It adds the
+	// UIDs of executors about which it has written something, and reports whether there was a log.
 	Kept func(ctx context.Context, o LogOptions, printed map[string]bool, out io.Writer) (bool, error)
 }
 
@@ -67,24 +68,17 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 	var last *corev1.Pod
 	for {
 		pod, err := c.nextPod(ctx, object, o, last)
+		if pod != nil {
+			err = c.stream(ctx, pod, o, "", out)
+		}
+
 		if IsNoLog(err) {
-			if found, failure := o.kept(ctx, nil, out); found || failure != nil {
+			if found, failure := o.kept(ctx, nil, out); found || failure != nil && pod == nil {
 				return failure
 			}
 		}
 
 		if err != nil || pod == nil {
-			return err
-		}
-
-		err = c.stream(ctx, pod, o, "", out)
-		if IsNoLog(err) {
-			if found, failure := o.kept(ctx, nil, out); found {
-				return failure
-			}
-		}
-
-		if err != nil {
 			return err
 		}
 
@@ -332,8 +326,9 @@ func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
 
 // lines writes the lines of several concurrent logs. It never mixes the texts of two lines.
 type lines struct {
-	mu  sync.Mutex
-	out io.Writer
+	mu       sync.Mutex
+	out      io.Writer
+	unopened map[string]string // why a log was not opened, by the UID of its pod
 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -342,10 +337,19 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.out.Write(p)
 }
 
-// gone writes the logs of executors whose pods are gone, after those of the other pods (printed).
-func (o LogOptions) gone(ctx context.Context, s *Summary, printed map[string]bool, out io.Writer) error {
-	found, err := o.kept(ctx, printed, out)
-	if err == nil && !found && len(printed) == 0 {
+// gone writes the kept logs of executors that were not opened, or why there is none. The kubelet removes the log of a pod
+// that it evicts. The argument seen has the UIDs of all pods.
+func (o LogOptions) gone(ctx context.Context, s *Summary, seen map[string]bool, out *lines) error {
+	maps.DeleteFunc(seen, func(uid string, _ bool) bool { return out.unopened[uid] != "" })
+
+	found, err := o.kept(ctx, seen, out)
+	for uid, why := range out.unopened {
+		if !seen[uid] {
+			fmt.Fprintln(out, why)
+		}
+	}
+
+	if err == nil && !found && len(seen)+len(out.unopened) == 0 {
 		return noPod(s, o)
 	}
 	return err
@@ -357,7 +361,7 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 	tick := time.NewTicker(logInterval)
 	defer tick.Stop()
 
-	shared, seen := &lines{out: out}, map[string]bool{}
+	shared, seen := &lines{out: out, unopened: map[string]string{}}, map[string]bool{}
 	var running sync.WaitGroup
 	defer running.Wait()
 
@@ -375,7 +379,12 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 			seen[string(pod.UID)] = true
 			running.Go(func() {
 				prefix := "[" + bounds.Line(pod.Name) + "] "
-				if err := c.stream(ctx, &pod, o, prefix, shared); err != nil && ctx.Err() == nil {
+				if err := c.stream(ctx, &pod, o, prefix, shared); IsNoLog(err) {
+					shared.mu.Lock()
+					defer shared.mu.Unlock()
+
+					shared.unopened[string(pod.UID)] = prefix + bounds.Line(err.Error())
+				} else if err != nil && ctx.Err() == nil {
 					fmt.Fprintf(shared, "%slog ended: %s\n", prefix, bounds.Line(err.Error()))
 				}
 			})
@@ -388,7 +397,7 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 
 		if s := Summarize(live); !o.Follow || s.Over() {
 			running.Wait()
-			return o.gone(ctx, &s, seen, out)
+			return o.gone(ctx, &s, seen, shared)
 		}
 
 		select {
