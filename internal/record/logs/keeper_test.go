@@ -408,3 +408,47 @@ func TestForgedOwner(t *testing.T) {
 		t.Errorf("the index is %+v, %v", index, err)
 	}
 }
+
+// TestOddLabels checks that labels of pods cause no keys that the sweep would not delete.
+func TestOddLabels(t *testing.T) {
+	all := lines{"driver": text("driver"), "odd": text("odd"), "exec-a": text("a"), "exec-b": text("b")}
+	k := start(t, all, func(o *Options) { o.Entries[0].Retention = &metav1.Duration{Duration: time.Hour} })
+
+	for _, label := range []string{"Not_a.UID", "0", ".", strings.ToUpper(appUID)} {
+		odd := podOf("odd", "", corev1.PodFailed)
+		odd.Labels[identity.AppUIDLabel] = label
+		k.Observe(kind, key, odd)
+	}
+
+	for name, number := range map[string]string{"exec-a": "1_A", "exec-b": "-1"} {
+		k.Observe(kind, key, podOf(name, number, corev1.PodFailed))
+	}
+
+	driver := podOf("driver", "", corev1.PodFailed)
+	driver.Labels[identity.AttemptLabel] = "-7"
+	k.Observe(kind, key, driver)
+	k.wait(t, "all logs", func() bool { return k.finished[uidOf("driver")] && k.idle() })
+
+	count := func() (n int) {
+		for object, err := range k.places.all[0].bucket.List(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if n++; !store.IsOwn(object.Key) {
+				t.Errorf("the store has %s, which the sweep does not delete", object.Key)
+			}
+		}
+		return n
+	}
+
+	if n := count(); n != 5 { // three logs of two attempts
+		t.Errorf("the store has %d objects, want 5", n)
+	}
+
+	k.Sweep(t.Context(), time.Now().Add(2*time.Hour))
+
+	if n := count(); n != 0 {
+		t.Errorf("%d objects are left after the sweep", n)
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -91,12 +92,22 @@ type Links struct {
 	History string `json:"history,omitempty"`
 }
 
+// scheduleOf returns the name of the schedule in a custom resource's label. A tenant can write into it what is no name,
+// and the key of such a record would not be one of the store's layout, whose old objects are deleted.
+func scheduleOf(object client.Object) string {
+	name := object.GetLabels()[v1beta2.ScheduledAppNameLabel]
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return ""
+	}
+	return name
+}
+
 // Of returns the record of the current or last run of a custom resource at the given time. It returns nil for kinds
 // without usage and for a custom resource that the operator has not handled yet.
 func Of(object client.Object, now time.Time) *Record {
 	r := &Record{
 		Version: Version, Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Created: object.GetCreationTimestamp().UTC(),
-		Schedule: object.GetLabels()[v1beta2.ScheduledAppNameLabel], Labels: someLabels(object.GetLabels()),
+		Schedule: scheduleOf(object), Labels: someLabels(object.GetLabels()),
 	}
 	r.APIVersion, r.Kind = kinds.Of(object).ToAPIVersionAndKind()
 

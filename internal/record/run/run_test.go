@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -67,6 +68,21 @@ func TestAttemptsOfRun(t *testing.T) {
 
 		if ended := test.ended >= 0; r.Ended.IsZero() == ended || ended && !r.Ended.Equal(at(test.ended).Time) || r.Outcome != test.outcome || r.Reason != test.reason {
 			t.Errorf("%s: it ended at %s with %q, %q", name, r.Ended, r.Outcome, r.Reason)
+		}
+	}
+}
+
+// TestKeysOfOddLabels checks that the sweep deletes the record of an application whose label names no schedule.
+func TestKeysOfOddLabels(t *testing.T) {
+	t.Parallel()
+
+	for label, group := range map[string]string{"nightly.v2": "nightly.v2", "": "pi", "My_Schedule": "pi", "UPPER": "pi"} {
+		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "6b1f7a52-94f5-4a5a-8d5e-5d5d0a3b7f10",
+			Labels: map[string]string{v1beta2.ScheduledAppNameLabel: label}}}
+		app.Status.Operator = &statusv1.OperatorStatus{Phase: "Done", Attempt: 1, Outcome: "Succeeded", SubmittedAt: at(1), EndedAt: at(9)}
+
+		if r := Of(app, noon.Add(time.Hour)); r.Group() != group || !store.IsOwn(r.StoreKey()) {
+			t.Errorf("label %q: group %q, key %s", label, r.Group(), r.StoreKey())
 		}
 	}
 }
