@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -54,7 +53,7 @@ func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, lea
 		return nil, nil
 	}
 
-	pods, err := typedcorev1.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	streams, err := stream.NewAPI(mgr.GetConfig(), mgr.GetAPIReader())
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, lea
 
 	l.keeper, err = logs.New(ctx, logs.Options{
 		Entries: entries, Labels: labels, ConfigMaps: store.ConfigMaps{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		Streams: stream.API{Pods: pods, Live: mgr.GetAPIReader()}, Metrics: metrics, Lead: lead, Log: mgr.GetLogger().WithName("logs"),
+		Streams: streams, Metrics: metrics, Lead: lead, Log: mgr.GetLogger().WithName("logs"),
 		Stored: l.stored, Wake: l.wake, List: l.list,
 		Report: func(a store.Attempt, message string) {
 			about := corev1.ObjectReference{APIVersion: a.APIVersion, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name, UID: a.UID}

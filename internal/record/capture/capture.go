@@ -4,13 +4,14 @@ package capture
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // ChunkSize is the number of bytes of a log that are compressed at once. Each chunk is a member of a gzip file, and
@@ -165,26 +166,28 @@ func Border(piece []byte, redacts bool) int {
 	return len(piece)
 }
 
-var compressors = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
-	return w
-}}
-
-var outputs = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// compressor compresses all texts, one after the other. It needs about a megabyte, and the operator has one core. For
+// logs, it takes less than half of the CPU time of the standard library's.
+var compressor struct {
+	sync.Mutex
+	gzip *gzip.Writer
+	out  bytes.Buffer
+}
 
 // Compress returns a text as a gzip file.
 func Compress(text []byte) []byte {
-	out := outputs.Get().(*bytes.Buffer)
-	defer outputs.Put(out)
+	compressor.Lock()
+	defer compressor.Unlock()
 
-	out.Reset()
+	if compressor.gzip == nil {
+		compressor.gzip, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
+	}
 
-	w := compressors.Get().(*gzip.Writer)
-	w.Reset(out)
-	_, _ = w.Write(text) // a buffer takes everything
-	_ = w.Close()
-	compressors.Put(w)
-	return bytes.Clone(out.Bytes())
+	compressor.out.Reset()
+	compressor.gzip.Reset(&compressor.out)
+	_, _ = compressor.gzip.Write(text) // a buffer takes everything
+	_ = compressor.gzip.Close()
+	return bytes.Clone(compressor.out.Bytes())
 }
 
 // flush redacts and compresses the first pending bytes.

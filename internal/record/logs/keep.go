@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -242,6 +243,14 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		return nil, nil, nodeDelay // the container has ended meanwhile
 	}
 
+	if !follow {
+		done, ok := k.turn(reading)
+		if !ok {
+			return nil, nil, k.delay()
+		}
+		defer done()
+	}
+
 	request := stream.Request{Pod: t.pod, Container: t.container, Follow: follow}
 	if t.uploaded != nil {
 		request.Times, request.Since = true, t.uploaded.Since()
@@ -280,6 +289,20 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		broken = errors.New("the pod is gone, and its node did not send the rest")
 	}
 	return log, broken, 0
+}
+
+// turn waits until a log can be read at full speed. It returns a function that ends the turn, which ends by itself if
+// the node is slow.
+func (k *Keeper) turn(ctx context.Context) (done func(), ok bool) {
+	select {
+	case k.turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false
+	}
+
+	done = sync.OnceFunc(func() { <-k.turns })
+	time.AfterFunc(turnLength, done)
+	return done, true
 }
 
 // capture reads the text of a log that was not uploaded. It returns also what it has read before an error.

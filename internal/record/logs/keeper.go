@@ -31,6 +31,10 @@ import (
 const (
 	readers     = 8 // logs of ended containers that are read at the same time
 	nodeReaders = 3 // of one node
+	// fastReaders is how many of them begin at the same time. The text that arrives takes memory until it is compressed,
+	// and the operator has one core. A node that is slow delays the next log only by the length of a turn.
+	fastReaders = 2
+	turnLength  = 300 * time.Millisecond
 	// storeUsers is how many logs of ended containers are read or stored at the same time for one store, so that a
 	// store that does not answer delays only its own logs. A log that waits for its store does not count as read any
 	// more.
@@ -79,6 +83,7 @@ type Keeper struct {
 	memory *capture.Memory
 	stream *stream.Streamer // of the logs of running drivers
 	slots  stream.Slots
+	turns  chan struct{} // logs of ended containers that are read at full speed
 
 	ended, running workqueue.TypedDelayingInterface[types.UID] // tasks whose container has ended, or still runs
 
@@ -158,7 +163,7 @@ func New(ctx context.Context, o Options) (*Keeper, error) {
 
 	queue := workqueue.NewTypedDelayingQueue[types.UID]
 	return &Keeper{
-		Options: o, places: p, memory: capture.NewMemory(maxMemory), stream: stream.New(o.Streams, o.Metrics, o.Log),
+		Options: o, places: p, memory: capture.NewMemory(maxMemory), stream: stream.New(o.Streams, o.Metrics, o.Log), turns: make(chan struct{}, fastReaders),
 		ended: queue(), running: queue(), tasks: map[types.UID]*task{}, finished: map[types.UID]bool{}, attempts: map[id]*attempt{}, results: map[types.UID]lifecycle.Logs{},
 	}, nil
 }

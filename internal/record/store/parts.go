@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,12 +66,22 @@ func (b *Bucket) SavePart(ctx context.Context, a Attempt, p Part, text []byte) e
 		return err
 	}
 
-	content := make([]byte, 0, len(about)+len(text)+len(partHeader)+len(partEnd))
-	content = append(content, partHeader...)
-	content = append(content, about...)
-	content = append(content, partEnd...)
-	return b.Write(ctx, a.Dir()+PartFile(p.Offset), append(content, text...))
+	content := contents.Get().(*bytes.Buffer)
+	content.Reset()
+	content.WriteString(partHeader)
+	content.Write(about)
+	content.WriteString(partEnd)
+	content.Write(text)
+
+	err = b.Write(ctx, a.Dir()+PartFile(p.Offset), content.Bytes())
+	if err == nil { // otherwise, a request that was cancelled may still read it
+		contents.Put(content)
+	}
+	return err
 }
+
+// contents are the contents of parts that are written.
+var contents = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // An empty gzip member is these bytes, with a comment between them (RFC 1952). The writer of the standard library would
 // allocate 800 kB for each.

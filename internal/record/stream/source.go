@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
@@ -40,6 +41,16 @@ type API struct {
 }
 
 var _ Source = API{}
+
+// NewAPI returns a source with connections of its own, which use HTTP/1.1. With HTTP/2, the operator would have the text
+// that was not read yet in its memory, up to 4 MiB of each log, and a read would take more CPU time.
+func NewAPI(config *rest.Config, live client.Reader) (API, error) {
+	config = rest.CopyConfig(config)
+	config.NextProtos = []string{"http/1.1"}
+
+	pods, err := typedcorev1.NewForConfig(config)
+	return API{Pods: pods, Live: live}, err
+}
 
 // Open implements Source.
 func (s API) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
