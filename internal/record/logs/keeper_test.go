@@ -3,6 +3,7 @@ package logs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -386,6 +387,28 @@ func TestExecutorsWithoutNumber(t *testing.T) {
 	if index.Driver == nil || index.Driver.Pod != "driver" || len(names) != 3 {
 		t.Errorf("the index has the driver %+v and the executors %v", index.Driver, names)
 	}
+}
+
+// TestSlowNodes checks that a log is kept while the nodes of as many others as may begin at the same time do not answer.
+func TestSlowNodes(t *testing.T) {
+	all := lines{"fast": text("fast")}
+	k := start(t, all, func(o *Options) { o.Entries[0].MaxExecutors = 99 })
+
+	for i := range fastReaders {
+		name := fmt.Sprintf("slow-%d", i)
+		all[name] = func(ctx context.Context) (io.Reader, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+
+		pod := podOf(name, fmt.Sprint(i), corev1.PodFailed)
+		pod.Spec.NodeName = name
+		k.Observe(kind, key, pod)
+	}
+
+	k.wait(t, "the requests to the slow nodes", func() bool { return len(k.turns) == fastReaders })
+	k.Observe(kind, key, podOf("fast", "99", corev1.PodFailed))
+	k.wait(t, "the other log", func() bool { return k.finished[uidOf("fast")] })
 }
 
 // TestForgedOwner checks that a pod of another namespace, labelled with the UID of the application, changes nothing of
