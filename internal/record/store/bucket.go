@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +36,7 @@ type Logs interface {
 // Bucket is an object store. Its keys begin after the prefix of the store's URL.
 type Bucket struct {
 	bucket *blob.Bucket
+	put    bucket.Put
 	prefix string
 	url    string // without the query
 	hints  bucket.Hints
@@ -54,7 +54,7 @@ func OpenBucket(ctx context.Context, store string, hints bucket.Hints) (*Bucket,
 	if prefix != "" {
 		prefix += "/"
 	}
-	return &Bucket{bucket: opened, prefix: prefix, url: withoutQuery(u), hints: hints}, nil
+	return &Bucket{bucket: opened, put: bucket.PutterOf(opened, prefix, u), prefix: prefix, url: withoutQuery(u), hints: hints}, nil
 }
 
 func withoutQuery(u *url.URL) string {
@@ -68,8 +68,7 @@ func (b *Bucket) Close() error { return b.bucket.Close() }
 
 // Write stores an object. The store shows either the whole content or none of it.
 func (b *Bucket) Write(ctx context.Context, key string, content []byte) error {
-	options := &blob.WriterOptions{ContentType: contentType(key), DisableContentTypeDetection: true}
-	return b.explain(key, b.bucket.Upload(ctx, b.prefix+key, bytes.NewReader(content), options))
+	return b.explain(key, b.put(ctx, b.prefix+key, contentType(key), content))
 }
 
 func contentType(key string) string {
