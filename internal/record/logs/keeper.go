@@ -278,8 +278,8 @@ func (k *Keeper) toUpload(pod *corev1.Pod, p *place) bool {
 	return p.entry.StreamInterval.Duration > 0 && identity.IsDriver(pod) && !k.stream.Streams(pod.UID)
 }
 
-// observe makes a task of a pod whose log is wanted, and returns it. The sweep deletes only keys of the layout, so a pod
-// is left out if a tenant has given it a label that is no UID.
+// observe makes a task of a pod whose log is wanted, and returns it. The sweep deletes only keys of the layout.
+// Therefore observe ignores a pod if a tenant has given it a label that is no UID.
 func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod, deleting, gone bool) *task {
 	if !ours(pod) || !store.IsOwn(attemptIn(kind, key, pod).Dir()+store.IndexFile) {
 		return nil

@@ -389,7 +389,8 @@ func TestExecutorsWithoutNumber(t *testing.T) {
 	}
 }
 
-// TestSlowNodes checks that a log is kept while the nodes of as many others as may begin at the same time do not answer.
+// TestSlowNodes checks that a log is kept while the nodes of other logs, as many as may begin at the same time, do not
+// answer.
 func TestSlowNodes(t *testing.T) {
 	all := lines{"fast": text("fast")}
 	k := start(t, all, func(o *Options) { o.Entries[0].MaxExecutors = 99 })

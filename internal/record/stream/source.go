@@ -42,8 +42,8 @@ type API struct {
 
 var _ Source = API{}
 
-// NewAPI returns a source with connections of its own, which use HTTP/1.1. With HTTP/2, the operator would have the text
-// that was not read yet in its memory, up to 4 MiB of each log, and a read would take more CPU time.
+// NewAPI returns a source with connections of its own, which use HTTP/1.1. With HTTP/2, the operator would have the
+// text that was not read yet in its memory, up to 4 MiB of each log, and a read would take more CPU time.
 func NewAPI(config *rest.Config, live client.Reader) (API, error) {
 	config = rest.CopyConfig(config)
 	config.NextProtos = []string{"http/1.1"}

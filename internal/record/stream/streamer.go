@@ -32,7 +32,7 @@ const (
 	nodeReaders  = 3 // of one node
 	// perSecond is how many reads begin in a second at most. It bounds the CPU time, however many drivers run: they
 	// take turns, so each waits longer.
-	perSecond = 70
+	perSecond = 56
 	// maxRound is the time between two rounds. The reads of a round follow each other without a pause, which takes less
 	// CPU time than single reads, for which the processor's caches are cold.
 	maxRound    = 3 * time.Second
