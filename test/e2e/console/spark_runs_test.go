@@ -87,6 +87,8 @@ func (w *world) runs(t *testing.T) {
 	page := w.page(applications, app)
 	ann.checked(t, page)
 	ann.sees(t, "RUNNING", "Executors running/wanted", "1/1", "ticking-driver")
+	ann.visit(t, page+"/logs")
+	ann.eventually(t, "the first job has ended", patience, `document.body.textContent.includes("tick 1\n")`)
 
 	t.Run("log", func(t *testing.T) { w.liveLog(t, ann, page) })
 	t.Run("Spark UI", func(t *testing.T) { w.sparkUI(t, ann, page) })
@@ -179,6 +181,8 @@ func (w *world) sparkUI(t *testing.T, ann *tab, page string) {
 	for _, link := range []struct{ title, path, holds string }{
 		{"Stages", "stages/", `document.body.innerText.includes("Completed Stages")`},
 		{"Environment", "environment/", `document.body.innerText.includes("Spark Properties")`},
+		// Scripts read the rows of the driver and of an executor from Spark's REST API, also through the console.
+		{"Executors", "executors/", `(rows => rows.some(r => r.startsWith("driver")) && rows.some(r => r.startsWith("1")))([...document.querySelectorAll("#active-executors-table tbody tr")].map(r => r.innerText))`},
 	} {
 		ann.run(t, chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("ul.navbar-nav a, .navbar a")].find(a => a.innerText.trim() === %q).click()`, link.title), nil))
 		ann.eventually(t, "the page "+link.title, patience, fmt.Sprintf(`location.pathname === %q && %s`, prefix+link.path, link.holds))

@@ -60,6 +60,11 @@ func TestOnSpark(t *testing.T) {
 	t.Run("sign-in", w.signsIn)
 	t.Run("two users", w.twoUsers)
 	t.Run("running application", w.runs)
+	t.Run("form", w.forms)
+	t.Run("hostile failure", w.failure)
+	t.Run("scale", w.scales)
+	t.Run("namespace disappears", w.vanishes)
+	t.Run("token expires", w.expires)
 }
 
 // deploy deploys the console with the chart, as a platform team does for two teams.
@@ -119,9 +124,16 @@ func (w *world) account(t *testing.T, namespace, name string) {
 		{APIGroups: []string{v1beta2.SchemeGroupVersion.Group, sparkv1.GroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{""}, Resources: []string{"pods", "pods/log", "pods/proxy", "events", "configmaps", "services"}, Verbs: []string{"get", "list", "watch"}},
 	}})
+	w.bind(t, namespace, name, namespace, name)
+}
+
+// bind gives a service account the rights of a role.
+func (w *world) bind(t *testing.T, namespace, role, home, account string) {
+	t.Helper()
+
 	w.create(t, &rbacv1.RoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: home + "-" + account}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: home, Name: account}},
 	})
 }
 
@@ -301,7 +313,7 @@ func (w *tab) act(t *testing.T, page, title string, before func()) string {
 		w.run(t, chromedp.SendKeys("#action-confirm", name, chromedp.ByQuery))
 	}
 
-	w.run(t, chromedp.Evaluate(`window.before = true; document.querySelector("#dialog [data-do]").click()`, nil))
+	w.run(t, chromedp.Evaluate(`window.before = true`, nil), chromedp.Click("#dialog [data-do]", chromedp.ByQuery))
 	w.eventually(t, title+" is done", patience, `window.before === undefined && document.querySelector("main") !== null`)
 	return commands
 }
