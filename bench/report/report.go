@@ -288,7 +288,7 @@ func render(run *Run, source string) (string, error) {
 			"lives a second, at full rate": "%s, full rate/applications a second", "CPU of a life, at full rate": "%s, full rate/CPU an application",
 			"driver event to status, p99, at 4 a second": "%s/driver event to status, p99", "driver event to status, p99, at full rate": "%s, full rate/driver event to status, p99",
 		},
-		"LogLoads": []string{"without", "S3", "ConfigMaps", "without, at once", "S3, at once", "ConfigMaps, at once"},
+		"LogLoads": []string{"without, one at a time", "S3, one at a time", "ConfigMaps, one at a time", "without", "S3", "ConfigMaps", "without, at once", "S3, at once", "ConfigMaps, at once"},
 		"LogLines": []string{"CPU an application", "resident, peak", "status writes an application", "writes an application", "driver event to status, p99"},
 		"Loads":    []string{"lives/operator", "lives/half rate", "burst/operator", "lives/plain"},
 		"Lines": []string{"applications a second", "CPU an application", "resident, peak", "creation to driver pod, p50", "creation to driver pod, p99",

@@ -29,19 +29,21 @@ const (
 )
 
 // logs compares operators that keep no logs with operators that keep them in an object store or in ConfigMaps. Each
-// driver has a log of 1 MiB. Each operator carries two loads: applications that are created at 4 a second, and
-// applications that are created at once, so that many logs are read at the same time. Each load is deleted before the
-// next one, because applications that have ended need memory, too.
+// driver has a log of 1 MiB. Each operator carries three loads, the smallest first, because the peak of its memory is
+// that since its start: applications one at a time, applications that are created at 4 a second, and applications that
+// are created at once, so that many logs are read at the same time. Each load is deleted before the next one, because
+// applications that have ended need memory, too.
 func (r *rig) logs() {
 	stop := r.startS3()
 	defer stop()
 
-	calm, burst := map[string]*loadResult{}, map[string]*loadResult{}
+	loads := []load.Class{
+		{Name: ", one at a time", Count: max(3, r.Logs/10), Rate: 0.3}, {Name: "", Count: r.Logs, Rate: 4}, {Name: ", at once", Count: r.Logs},
+	}
+
+	results := map[string]*loadResult{}
 	for _, letter := range r.LogOrder {
 		place := []string{noLogs, inBucket, inMaps}[strings.IndexRune(logLetters, letter)]
-		if calm[place] == nil {
-			calm[place], burst[place] = &loadResult{}, &loadResult{}
-		}
 
 		r.settings = map[string]string{
 			noLogs: "", inMaps: "logs: [{}]\n",
@@ -49,30 +51,34 @@ func (r *rig) logs() {
 		}[place]
 
 		r.withProgram(audit.OperatorAgent, func(p *program) {
-			calm[place].merge(r.carryLogs(p, place, load.Class{Rate: 4, Run: time.Second}))
-			burst[place].merge(r.carryLogs(p, place, load.Class{Run: time.Second}))
+			for _, c := range loads {
+				if results[place+c.Name] == nil {
+					results[place+c.Name] = &loadResult{}
+				}
+
+				results[place+c.Name].merge(r.carryLogs(p, place, c))
+			}
 		})
 	}
 
-	for place, b := range calm {
-		r.note(place, *b)
-		r.note(place+", at once", *burst[place])
+	for in, with := range results {
+		r.note(in, *with)
 
+		place, ofLoad, _ := strings.Cut(in, ",")
 		if place == noLogs {
 			continue
 		}
 
-		for in, of := range map[string]map[string]*loadResult{place: calm, place + ", at once": burst} {
-			with, without := of[place], of[noLogs]
-			r.add(in, "CPU of a log", (with.cpu.Seconds()/float64(with.apps)-without.cpu.Seconds()/float64(without.apps))*1000, "ms")
-			r.megabytes(in, "resident, peak, of logs", mean(with.peaks)-mean(without.peaks))
-		}
+		without := results[strings.TrimSuffix(noLogs+","+ofLoad, ",")]
+		r.add(in, "CPU of a log", (with.cpu.Seconds()/float64(with.apps)-without.cpu.Seconds()/float64(without.apps))*1000, "ms")
+		r.megabytes(in, "resident, peak, of logs", mean(with.peaks)-mean(without.peaks))
 	}
 }
 
 // carryLogs carries a load of drivers with logs, checks how many logs the operator has kept, and deletes the load.
 func (r *rig) carryLogs(p *program, place string, c load.Class) loadResult {
-	c.Name, c.Count, c.Executors, c.Log = r.unusedName("logs"), r.Logs, 1, logSize
+	in := place + c.Name
+	c.Name, c.Executors, c.Run, c.Log = r.unusedName("logs"), 1, time.Second, logSize
 	spec, before := singleClass(c), r.nodes.Logs()
 	result := r.carry(p, spec)
 	read, kept := r.nodes.Logs()-before, 0
@@ -83,7 +89,7 @@ func (r *rig) carryLogs(p *program, place string, c load.Class) loadResult {
 		}
 	}
 
-	want := r.Logs
+	want := c.Count
 	if place == noLogs {
 		want = 0
 	}
@@ -96,7 +102,7 @@ func (r *rig) carryLogs(p *program, place string, c load.Class) loadResult {
 		check(fmt.Errorf("the store has %d logs, instead of %d", files, want))
 	}
 
-	r.run.Note("logs: %s: %.1f ms of CPU an application, %.1f MB at most", place, result.cpu.Seconds()*1000/float64(result.apps), float64(result.peak)/1e6)
+	r.run.Note("logs: %s: %.1f ms of CPU an application, %.1f MB at most", in, result.cpu.Seconds()*1000/float64(result.apps), float64(result.peak)/1e6)
 	r.deleteApplications(spec.Namespaces()...)
 	return result
 }
