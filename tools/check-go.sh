@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 wanted=$(awk '$1 == "go" {print $2}' go.mod)
-other="On a cluster of your own the operator needs no Go: see \"On a cluster of your own\" in README.md."
+other="To run the operator on your own cluster you need no Go: see \"Run it for others\" in README.md."
 if ! command -v go >/dev/null; then
 	echo "Go is not installed. Install Go $wanted, or any version from 1.21 on, which fetches that release by itself. $other" >&2
 	exit 1

@@ -301,8 +301,8 @@ func render(run *Run, source string) (string, error) {
 //go:embed plot.svg.tmpl
 var plotText string
 
-// plots returns the SVG charts of the performance page by path below docs. Each chart shows two measurements at the three load
-// levels of the full plan: 100, 1,000 and 10,000 live applications.
+// plots returns the SVG charts of the performance page by path below docs. Each chart shows two measurements at the
+// three load levels of the full plan: 100, 1,000 and 10,000 live applications.
 func plots(run *Run) (map[string]string, error) {
 	svgs := map[string]string{}
 	for name, texts := range map[string][5]string{

@@ -337,8 +337,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.out.Write(p)
 }
 
-// gone writes the kept logs of executors that were not opened, or why there is none. The kubelet removes the log of a pod
-// that it evicts. The argument seen has the UIDs of all pods.
+// gone writes the kept logs of executors that were not opened, or why there is none. The kubelet removes the log of a
+// pod that it evicts. The argument seen has the UIDs of all pods.
 func (o LogOptions) gone(ctx context.Context, s *Summary, seen map[string]bool, out *lines) error {
 	maps.DeleteFunc(seen, func(uid string, _ bool) bool { return out.unopened[uid] != "" })
 

@@ -29,8 +29,8 @@ func (n *noted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.RoundTripper.RoundTrip(r)
 }
 
-// TestListsArePaged checks that pods and Events are read in pages of 100: all of them, or about as many as are kept. The
-// driver is among the pods in any case, whatever its name is.
+// TestListsArePaged checks that pods and Events are read in pages of 100: all of them, or about as many as are kept.
+// The driver is among the pods in any case, whatever its name is.
 func TestListsArePaged(t *testing.T) {
 	const executors = 210
 

@@ -132,8 +132,8 @@ func (w *tab) keepsCookies(t *testing.T) {
 	}
 }
 
-// TestTableIsLive opens the console of sparkctl on a real API server. A change of an application reaches the page by itself, the
-// search filters without a reload, and a hostile message is text.
+// TestTableIsLive opens the console of sparkctl on a real API server. A change of an application reaches the page by
+// itself, the search filters without a reload, and a hostile message is text.
 func TestTableIsLive(t *testing.T) {
 	cluster := scene.New(t)
 	app := cluster.Application("live-pi")
