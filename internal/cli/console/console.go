@@ -170,6 +170,7 @@ func (v *verb) settings(ctx context.Context, c *kube.Client) (config.Configurati
 func (v *verb) announce(ctx context.Context, address func() string) (end func()) {
 	first := address()
 	end = func() {}
+
 	fmt.Fprintf(v.Out, "the console is at %s (press Ctrl-C to stop)\n", first)
 
 	if v.Width == 0 {

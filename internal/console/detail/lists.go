@@ -71,6 +71,7 @@ func (l lists) pods(ctx context.Context, object client.Object) (pods []corev1.Po
 
 	if err = read(); errors.Is(err, errMore) { // the driver may be among the pods that were not read
 		pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[identity.RoleLabel] != identity.RoleExecutor })
+
 		if err := read(identity.RoleLabel + "!=" + identity.RoleExecutor); err != nil && !errors.Is(err, errMore) {
 			return nil, err
 		}

@@ -49,6 +49,7 @@ func TestListsArePaged(t *testing.T) {
 		event(name, pod.UID)
 		event("other-"+name, "other")
 	}
+
 	for i := range executors {
 		create(fmt.Sprintf("large-%03d", i), identity.RoleExecutor)
 	}

@@ -268,11 +268,14 @@ func (f *feed) follow(ctx context.Context, user *session.User, version string) (
 		started := time.Now()
 
 		next, err := f.watch(ctx, user, version)
-		if err != nil && ctx.Err() != nil {
-			return version, true, nil
+		if err == nil {
+			version = next
 		}
 
-		if version = next; err != nil {
+		switch {
+		case ctx.Err() != nil: // another user's watch continues from this version
+			return version, true, nil
+		case err != nil:
 			return "", true, err
 		}
 

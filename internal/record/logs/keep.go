@@ -262,12 +262,8 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 	}
 	defer func() { _ = in.Close() }()
 
-	// A pod of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if
-	// nobody has it, after the stream was opened.
-	if uid, err := k.Streams.UID(reading, t.pod); err != nil {
-		return nil, nil, k.failed(t, problemOf(ReasonUnreadable, err))
-	} else if uid != "" && uid != t.uid {
-		return nil, nil, k.miss(ctx, t, ReasonGone, goneMessage+", and another pod has its name")
+	if again, ours := k.ours(ctx, reading, t); !ours {
+		return nil, nil, again
 	}
 
 	k.mu.Lock()
@@ -289,6 +285,19 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		broken = errors.New("the pod is gone, and its node did not send the rest")
 	}
 	return log, broken, 0
+}
+
+// ours reports whether a stream that is open is that of the task's pod, and otherwise the time until the next try. A pod
+// of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if nobody has
+// it, after the stream was opened.
+func (k *Keeper) ours(ctx, reading context.Context, t *task) (again time.Duration, ours bool) {
+	switch uid, err := k.Streams.UID(reading, t.pod); {
+	case err != nil:
+		return k.failed(t, problemOf(ReasonUnreadable, err)), false
+	case uid != "" && uid != t.uid:
+		return k.miss(ctx, t, ReasonGone, goneMessage+", and another pod has its name"), false
+	}
+	return 0, true
 }
 
 // turn waits until a log can be read at full speed. It returns a function that ends the turn, which ends by itself if

@@ -229,6 +229,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ResetTimer()
 
 	before := cpu()
+
 	for b.Loop() {
 		if err := l.read(b.Context(), source); err != nil {
 			b.Fatal(err)
