@@ -287,9 +287,9 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 	return log, broken, 0
 }
 
-// ours reports whether a stream that is open is that of the task's pod, and otherwise the time until the next try. A pod
-// of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if nobody has
-// it, after the stream was opened.
+// ours reports whether a stream that is open is that of the task's pod, and otherwise returns the time until the next
+// try. A pod of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if
+// nobody has it, after the stream was opened.
 func (k *Keeper) ours(ctx, reading context.Context, t *task) (again time.Duration, ours bool) {
 	switch uid, err := k.Streams.UID(reading, t.pod); {
 	case err != nil:
