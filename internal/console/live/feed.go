@@ -268,15 +268,13 @@ func (f *feed) follow(ctx context.Context, user *session.User, version string) (
 		started := time.Now()
 
 		next, err := f.watch(ctx, user, version)
-		if err == nil {
-			version = next
-		}
-
 		switch {
-		case ctx.Err() != nil: // another user's watch continues from this version
-			return version, true, nil
-		case err != nil:
+		case err == nil:
+			version = next
+		case ctx.Err() == nil: // the list is read again
 			return "", true, err
+		default: // another user's watch continues from this version
+			return version, true, err
 		}
 
 		if time.Since(started) < time.Second { // an API server that ends each watch at once is not asked in a loop

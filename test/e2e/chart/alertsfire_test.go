@@ -118,6 +118,7 @@ func stored(t *testing.T, series []string) (db *tsdb.DB, end time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = db.Close() }) // its directory is removed
 
 	appender := db.Appender(t.Context())
@@ -129,6 +130,7 @@ func stored(t *testing.T, series []string) (db *tsdb.DB, end time.Time) {
 
 		for i, value := range values {
 			at := time.Unix(0, 0).Add(time.Duration(i) * step)
+
 			if value.Omitted {
 				continue
 			}
