@@ -228,7 +228,7 @@ func TestNamesAndColumns(t *testing.T) {
 
 	short := map[string]string{"sparkapplications": "sparkapp", "sparkclusters": "sparkcluster"}
 
-	columns := map[string][]string{"v1": {"Name", "Age", "Current State"}, "v1beta1": {"Name", "Cause", "Current State", "Age"}}
+	columns := map[string][]string{"v1": {"Name", "Age", "Current State", "Cause"}, "v1beta1": {"Name", "Cause", "Current State", "Age"}}
 	for _, version := range []string{"v1", "v1beta1"} {
 		list, err := found.ServerResourcesForGroupVersion(sparkv1.Group + "/" + version)
 		if err != nil {
