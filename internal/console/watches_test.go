@@ -20,14 +20,24 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
-// gate is an API server that counts the open watches of each token, and passes all requests on.
+// gate is an API server that counts the open watches of each token, and passes all requests on, except during an outage.
 type gate struct {
-	pass *httputil.ReverseProxy
-	mu   sync.Mutex
-	open map[string]int
+	pass   *httputil.ReverseProxy
+	mu     sync.Mutex
+	open   map[string]int
+	outage func(http.ResponseWriter, *http.Request) // how it answers meanwhile
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	outage := g.outage
+	g.mu.Unlock()
+
+	if outage != nil {
+		outage(w, r)
+		return
+	}
+
 	if token := r.Header.Get("Authorization"); r.URL.Query().Has("watch") {
 		g.count(token, 1)
 		defer g.count(token, -1)
@@ -58,8 +68,17 @@ func (g *gate) wait(t *testing.T, what, token string, some bool) {
 	})
 }
 
-// newGate returns a gate before the API server of the tests, and its address.
-func newGate(t *testing.T) (*gate, *rest.Config) {
+// fail ends all connections, and sets how the gate answers from now on. If outage is nil, it passes requests on.
+func (g *gate) fail(server *httptest.Server, outage func(http.ResponseWriter, *http.Request)) {
+	g.mu.Lock()
+	g.outage = outage
+	g.mu.Unlock()
+
+	server.CloseClientConnections()
+}
+
+// newGate returns a gate before the API server of the tests, its server and its address.
+func newGate(t *testing.T) (*gate, *httptest.Server, *rest.Config) {
 	t.Helper()
 
 	rc := rest.AnonymousClientConfig(kit.Rest(t))
@@ -79,7 +98,7 @@ func newGate(t *testing.T) (*gate, *rest.Config) {
 	}}
 	server := httptest.NewServer(g)
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-	return g, &rest.Config{Host: server.URL}
+	return g, server, &rest.Config{Host: server.URL}
 }
 
 // TestWatchesEndWithTheSession checks that no watch runs with the credentials of a user whose last session has ended.
@@ -90,7 +109,7 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	w := scene.New(t)
 	w.Application("first")
 
-	gate, cluster := newGate(t)
+	gate, _, cluster := newGate(t)
 	s := serve(t, team(t, func(o *session.Options) { o.Cluster = cluster }), func(o *console.Options) { o.Namespaces, o.Linger = []string{w.Namespace}, time.Hour })
 
 	annToken, bobToken := account(w, "ann", w.Namespace), account(w, "bob", w.Namespace)
@@ -125,4 +144,45 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	// The same token signs in again, and its watches begin again.
 	await(t, s.user(bobToken).events(""), "both applications", func(e event) bool { return sees("first")(e) && sees("second")(e) })
 	gate.wait(t, "the watches of bob", bobToken, true)
+}
+
+// TestOutages checks that a page reports an API server that does not answer, although client-go returns no error of a
+// watch whose connection is closed or times out. Afterwards the page is live again, with what it has missed.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+
+	for name, outage := range map[string]func(http.ResponseWriter, *http.Request){
+		"closes": func(w http.ResponseWriter, _ *http.Request) {
+			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				_ = conn.Close()
+			}
+		},
+		"hangs": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := scene.New(t)
+			w.Application("first")
+
+			gate, server, cluster := newGate(t)
+			s := serve(t, team(t, func(o *session.Options) { o.Cluster = cluster }), func(o *console.Options) { o.Namespaces = []string{w.Namespace} })
+
+			events := s.user(account(w, "ann", w.Namespace)).events("")
+			shows := func(name, fresh string) func(event) bool {
+				return func(e event) bool {
+					return strings.Contains(e.data, ">"+name+"<") && strings.Contains(e.data, `class="fresh `+fresh)
+				}
+			}
+
+			await(t, events, "a live table", shows("first", "live"))
+
+			gate.fail(server, outage)
+			await(t, events, "the outage", shows("first", "stale"))
+
+			w.Application("missed")
+			gate.fail(server, nil)
+			await(t, events, "the missed application", shows("missed", "live"))
+		})
+	}
 }

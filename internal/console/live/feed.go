@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"time"
 
@@ -284,17 +285,33 @@ func (f *feed) follow(ctx context.Context, user *session.User, version string) (
 	return version, true, nil
 }
 
-// errExpired is the error of a watch whose version is too old: the objects must be listed again.
-var errExpired = errors.New("the version of the watch has expired")
+var (
+	// errExpired is the error of a watch whose version is too old: the objects must be listed again.
+	errExpired = errors.New("the version of the watch has expired")
+	// errSilent is the error of a watch that the API server, or a proxy before it, has not answered.
+	errSilent = errors.New("the API server does not answer")
+)
+
+// answerTimeout limits how long the API server takes to answer a watch.
+const answerTimeout = 5 * time.Second
 
 // watch watches the objects after a version, until the API server ends the watch. It returns the version from which
 // another watch continues.
 func (f *feed) watch(ctx context.Context, user *session.User, version string) (string, error) {
 	options := &client.ListOptions{Namespace: f.namespace, Raw: &metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true}}
 
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	limit := time.AfterFunc(answerTimeout, cancel)
+
 	watcher, err := user.Client.Watch(ctx, f.kind.NewList(), options)
-	if err != nil {
+	if err != nil && limit.Stop() {
 		return "", exit.WithResource(err, f.kind.FullName())
+	}
+
+	if err != nil || !limit.Stop() || isEmpty(watcher) {
+		return "", errSilent
 	}
 	defer watcher.Stop()
 
@@ -318,6 +335,12 @@ func (f *feed) watch(ctx context.Context, user *session.User, version string) (s
 			f.apply(event.Type, object)
 		}
 	}
+}
+
+// isEmpty reports whether a watch has ended without an event. client-go returns such a watch in place of an error if a
+// connection is closed without an answer, or times out.
+func isEmpty(watcher watch.Interface) bool {
+	return reflect.TypeOf(watcher) == reflect.TypeOf(watch.NewEmptyWatch())
 }
 
 // failureOf returns the error that a watch reports.
