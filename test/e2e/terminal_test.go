@@ -116,7 +116,7 @@ func (w *suite) newDesk(t *testing.T) *desk {
 		filepath.Join(d.conf, "spark-defaults.conf"): "spark.kubernetes.container.image " + cluster.SparkImage + "\n" +
 			"spark.kubernetes.authenticate.driver.serviceAccountName " + cluster.ServiceAccount + "\n" +
 			"spark.driver.memory 512m\nspark.executor.memory 512m\n" +
-			"spark.kubernetes.driver.request.cores 100m\nspark.kubernetes.executor.request.cores 100m\nspark.log.level WARN\n",
+			"spark.kubernetes.driver.request.cores 100m\nspark.kubernetes.executor.request.cores 100m\nspark.log.level ERROR\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
