@@ -18,9 +18,44 @@ import (
 	"github.com/chromedp/chromedp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 )
+
+// restart ends the API server while a page is open. The page reports that it is not live, and recovers without being
+// loaded again. The test uses sparkctl console, because a connection of kubectl to a pod ends with the API server.
+func (w *world) restart(t *testing.T) {
+	ann := w.alone(t, looks[0], visitPatience)
+	ann.run(t, chromedp.Navigate(serveLocal(t, rest.CopyConfig(w.Config))))
+	ann.eventually(t, "the table is live", patience, `document.querySelector(".fresh.live") !== null && document.querySelector("[aria-busy]") === null`)
+
+	// The observer sees each state of the page, however short it is.
+	ann.run(t, chromedp.Evaluate(`window.sameDocument = true; window.outages = [];
+		new MutationObserver(() => { const f = document.querySelector(".fresh.stale"); if (f) window.outages.push(f.innerText); }).observe(document.body, {childList: true, subtree: true})`, nil))
+
+	if err := w.KillComponent(t.Context(), "kube-apiserver"); err != nil {
+		t.Fatal(err)
+	}
+
+	ann.eventually(t, "the page reports the outage", sparkPatience, `window.outages.length > 0`)
+	ann.eventually(t, "the page recovers", sparkPatience, `document.querySelector(".fresh.live") !== null`)
+
+	text := value[string](t, ann, `window.outages[0]`)
+	if !strings.HasPrefix(text, "Not live since") {
+		t.Errorf("during the outage the page reports %q", text)
+	}
+
+	app := w.example(t, "spark-pi.yaml", func(a *v1beta2.SparkApplication) {
+		a.Namespace, a.Name, a.Spec.Suspend = team, "after-outage", new(true)
+	})
+	w.create(t, app)
+	ann.eventually(t, "the page shows a new application", patience, row(app.Name))
+
+	if !value[bool](t, ann, "window.sameDocument === true") {
+		t.Error("the page was loaded again")
+	}
+}
 
 // expires checks that a page whose token expires leads to the sign-in, which leads back to the page.
 func (w *world) expires(t *testing.T) {

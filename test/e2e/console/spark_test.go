@@ -65,6 +65,7 @@ func TestOnSpark(t *testing.T) {
 	t.Run("scale", w.scales)
 	t.Run("namespace disappears", w.vanishes)
 	t.Run("token expires", w.expires)
+	t.Run("API server restarts", w.restart)
 }
 
 // deploy deploys the console with the chart, as a platform team does for two teams.
