@@ -20,7 +20,8 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
 
-// gate is an API server that counts the open watches of each token, and passes all requests on, except during an outage.
+// gate is an API server that counts the open watches of each token, and passes all requests on, except during an
+// outage.
 type gate struct {
 	pass   *httputil.ReverseProxy
 	mu     sync.Mutex
