@@ -313,15 +313,15 @@ func (r *rig) failover() {
 }
 
 // deletion deletes many applications with running drivers at once, and measures the time until all their objects are
-// gone. For comparison, it first measures the same for equally many bare pods, each of which owns a ConfigMap and a
-// Service. The bare pods come first, so that leftover work of the control plane can only slow down the deletion of the
-// applications. The comparison therefore never favours the operator.
+// gone. For comparison, it first measures the same for equally many bare pods, each of which owns as many ConfigMaps and
+// Services as a driver. The bare pods come first, so that leftover work of the control plane can only slow down the
+// deletion of the applications. The comparison therefore never favours the operator.
 func (r *rig) deletion() {
 	few := max(1, r.Deleted/20) // deleted before each measurement, because the first deletions are slower
 	r.withProgram(audit.OperatorAgent, func(*program) {
 		r.createRunning(load.Class{Name: "uncounted", Count: few, Alone: true})
 		r.createRunning(load.Class{Name: "deleted", Count: r.Deleted, Alone: true})
-		driver := must(r.core.CoreV1().Pods("deleted").Get(r.ctx, "deleted-0-driver", metav1.GetOptions{})).Spec
+		driver := r.driverOf("deleted", "deleted-0")
 		r.createBarePods(driver, "bare-uncounted", few)
 		r.createBarePods(driver, "bare", r.Deleted)
 		r.remove(pods, "bare-uncounted", few)
@@ -345,11 +345,37 @@ func (r *rig) remove(resource schema.GroupVersionResource, name string, n int) t
 	return time.Since(began)
 }
 
-// createBarePods creates running pods that resemble a driver. Each of them owns a ConfigMap and a Service.
-func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
+// owner is a pod with the objects that it owns.
+type owner struct {
+	spec     corev1.PodSpec
+	maps     []corev1.ConfigMap
+	services []corev1.Service
+}
+
+// driverOf returns the driver of an application, with the objects that the operator created for it.
+func (r *rig) driverOf(namespace, application string) owner {
+	core, list := r.core.CoreV1(), metav1.ListOptions{}
+	pod := must(core.Pods(namespace).Get(r.ctx, application+"-driver", metav1.GetOptions{}))
+	// Objects that exist before the pod are owned by the application.
+	foreign := func(meta metav1.ObjectMeta) bool {
+		return !slices.ContainsFunc(meta.OwnerReferences, func(o metav1.OwnerReference) bool {
+			return o.UID == pod.UID || o.UID == pod.OwnerReferences[0].UID
+		})
+	}
+
+	return owner{
+		spec:     pod.Spec,
+		maps:     slices.DeleteFunc(must(core.ConfigMaps(namespace).List(r.ctx, list)).Items, func(o corev1.ConfigMap) bool { return foreign(o.ObjectMeta) }),
+		services: slices.DeleteFunc(must(core.Services(namespace).List(r.ctx, list)).Items, func(o corev1.Service) bool { return foreign(o.ObjectMeta) }),
+	}
+}
+
+// createBarePods creates running pods that resemble a driver. Each of them owns copies of the driver's objects.
+func (r *rig) createBarePods(driver owner, namespace string, n int) {
 	r.namespaces(namespace)
 
 	token := false
+	spec := driver.spec
 	spec.NodeName, spec.Priority, spec.PreemptionPolicy, spec.Tolerations = "", nil, nil, nil
 	spec.AutomountServiceAccountToken = &token // the driver's spec already has the volume of the token
 	core, create, want := r.core.CoreV1(), metav1.CreateOptions{}, r.nodes.Started()+n
@@ -362,15 +388,26 @@ func (r *rig) createBarePods(spec corev1.PodSpec, namespace string, n int) {
 			return err
 		}
 
-		owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: name, UID: made.UID}}}
-		if _, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"name": name}}, create); err != nil {
-			return err
+		owned := func(i int) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i), OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: name, UID: made.UID}}}
+		}
+		for i, config := range driver.maps {
+			if _, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: owned(i), Data: config.Data}, create); err != nil {
+				return err
+			}
 		}
 
-		_, err = core.Services(namespace).Create(ctx, &corev1.Service{ObjectMeta: owned, Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone, Selector: labels, Ports: []corev1.ServicePort{{Name: "driver-rpc-port", Port: 7078}},
-		}}, create)
-		return err
+		for i, service := range driver.services {
+			copied := &corev1.Service{ObjectMeta: owned(i), Spec: corev1.ServiceSpec{Selector: labels, Ports: service.Spec.Ports}}
+			if service.Spec.ClusterIP == corev1.ClusterIPNone {
+				copied.Spec.ClusterIP = corev1.ClusterIPNone
+			}
+
+			if _, err := core.Services(namespace).Create(ctx, copied, create); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	r.waitStarted(want)
 }
