@@ -313,8 +313,8 @@ func (r *rig) failover() {
 }
 
 // deletion deletes many applications with running drivers at once, and measures the time until all their objects are
-// gone. For comparison, it first measures the same for equally many bare pods, each of which owns as many ConfigMaps and
-// Services as a driver. The bare pods come first, so that leftover work of the control plane can only slow down the
+// gone. For comparison, it first measures the same for equally many bare pods, each of which owns as many ConfigMaps
+// and Services as a driver. The bare pods come first, so that leftover work of the control plane can only slow down the
 // deletion of the applications. The comparison therefore never favours the operator.
 func (r *rig) deletion() {
 	few := max(1, r.Deleted/20) // deleted before each measurement, because the first deletions are slower
