@@ -283,13 +283,18 @@ func (w *suite) survivesRestart(t *testing.T) {
 
 	w.awaitEnd(t, app, patience, v1beta2.ApplicationStateCompleted)
 
-	if app.Status.SubmissionID != submission || app.Status.ExecutionAttempts != 1 ||
-		app.Status.SubmissionAttempts != 1 {
-		t.Errorf("submission %s, %d runs, %d submissions; want %s, 1, 1", app.Status.SubmissionID,
-			app.Status.ExecutionAttempts, app.Status.SubmissionAttempts, submission)
-	}
-
+	inFirstAttempt(t, app, submission)
 	w.remove(t, app)
+}
+
+// inFirstAttempt checks that an application is still in its first attempt, with its first submission.
+func inFirstAttempt(t *testing.T, app *v1beta2.SparkApplication, submission string) {
+	t.Helper()
+
+	if got := app.Status; got.SubmissionID != submission || got.ExecutionAttempts != 1 || got.SubmissionAttempts != 1 {
+		t.Errorf("submission %s, %d runs, %d submissions; want %s, 1, 1", got.SubmissionID, got.ExecutionAttempts,
+			got.SubmissionAttempts, submission)
+	}
 }
 
 // deletedWhileRunning checks that deleting an application deletes its driver and its executors.

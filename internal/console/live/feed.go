@@ -235,16 +235,9 @@ func (f *feed) confirm() {
 
 // followAs follows the objects with the credentials of a user, at most until the user's last session ends.
 func (f *feed) followAs(ctx context.Context, user *session.User, version string) (next string, reached bool, _ error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := session.Until(ctx, user.Done())
 	defer cancel()
 
-	go func() {
-		select {
-		case <-user.Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	return f.follow(ctx, user, version)
 }
 

@@ -154,16 +154,11 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	ctx, cancel := context.WithTimeout(r.Context(), p.limits.Total)
-	defer cancel()
+	limited, end := context.WithTimeout(r.Context(), p.limits.Total)
+	defer end()
 
-	go func() { // an answer does not outlive the session that has requested it
-		select {
-		case <-t.session.Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx, cancel := session.Until(limited, t.session.Done()) // an answer does not outlive its session
+	defer cancel()
 
 	// A browser that does not read must not hold the page in memory. Every server of Go supports the deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(p.limits.Total))

@@ -49,6 +49,20 @@ func (u *User) Over() bool {
 	}
 }
 
+// Until returns a context that also ends when done is closed: the Done of a session or of a user.
+func Until(ctx context.Context, done <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+
+	go func() {
+		select {
+		case <-done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // began returns the user for a new session: a copy if the user's last session has ended meanwhile.
 func (u *User) began() *User {
 	if u.done == nil || u.Over() {
