@@ -17,8 +17,8 @@ import (
 const (
 	// listPage is the number of pods or Events that one request reads. Most Events of a namespace are dropped at once.
 	listPage = 100
-	// maxPods bounds the pods and the Events that a page keeps, each of which has some kilobytes.
-	maxPods = 2000
+	// maxKept bounds the pods and the Events that a page keeps, each of which has some kilobytes.
+	maxKept = 2000
 )
 
 // errMore is the error for a list of which only a part is kept.

@@ -90,7 +90,7 @@ func TestListsArePaged(t *testing.T) {
 	}
 }
 
-// arePaged checks that there are so many requests, each for 100 objects.
+// arePaged checks the number of requests, each of which reads 100 objects.
 func arePaged(t *testing.T, addresses []string, want int) {
 	t.Helper()
 

@@ -106,7 +106,7 @@ func (p *pages) read(r *web.Request, d depth) (*subject, func(), error) {
 	return s, cancel, nil
 }
 
-func (s *subject) lists() lists { return lists{s.Client, maxPods} }
+func (s *subject) lists() lists { return lists{s.Client, maxKept} }
 
 // noteError returns a note as an error, and an empty note as none.
 func noteError(note string) error {

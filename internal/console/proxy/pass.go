@@ -123,7 +123,7 @@ func (t *ticket) refused(answer *http.Response) error {
 	return unreachable(nil)
 }
 
-// problem explains an error of the API server, or returns nil for one that has no explanation.
+// problem explains an error of the API server, or returns nil if it has no explanation.
 func (t *ticket) problem(reason metav1.StatusReason) error {
 	switch reason {
 	case metav1.StatusReasonForbidden:
