@@ -343,9 +343,9 @@ func (o LogOptions) gone(ctx context.Context, s *Summary, seen map[string]bool, 
 	maps.DeleteFunc(seen, func(uid string, _ bool) bool { return out.unopened[uid] != "" })
 
 	found, err := o.kept(ctx, seen, out)
-	for uid, why := range out.unopened {
+	for _, uid := range slices.Sorted(maps.Keys(out.unopened)) {
 		if !seen[uid] {
-			fmt.Fprintln(out, why)
+			fmt.Fprintln(out, out.unopened[uid])
 		}
 	}
 
