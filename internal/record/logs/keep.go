@@ -262,7 +262,7 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 	}
 	defer func() { _ = in.Close() }()
 
-	if again, ours := k.ours(ctx, reading, t); !ours {
+	if again, ok := k.verified(ctx, reading, t); !ok {
 		return nil, nil, again
 	}
 
@@ -287,10 +287,10 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 	return log, broken, 0
 }
 
-// ours reports whether a stream that is open is that of the task's pod, and otherwise returns the time until the next
-// try. A pod of the next attempt may have the name by now. The stream is that of our pod if our pod has the name, or if
-// nobody has it, after the stream was opened.
-func (k *Keeper) ours(ctx, reading context.Context, t *task) (again time.Duration, ours bool) {
+// verified reports whether a stream that is open is that of the task's pod, and otherwise returns the time until the
+// next try. A pod of the next attempt may have the name by now. The stream is that of our pod if our pod has the name,
+// or if nobody has it, after the stream was opened.
+func (k *Keeper) verified(ctx, reading context.Context, t *task) (again time.Duration, ok bool) {
 	switch uid, err := k.Streams.UID(reading, t.pod); {
 	case err != nil:
 		return k.failed(t, problemOf(ReasonUnreadable, err)), false
