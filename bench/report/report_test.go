@@ -163,8 +163,8 @@ func TestQuantileAndRateOfSamples(t *testing.T) {
 	}
 }
 
-// TestPageMatchesTheRuns checks that the committed pages and plots match the committed runs, and that each of these
-// files has at most 150 lines.
+// TestPageMatchesTheRuns checks that the committed pages and plots match the committed runs, and that each file has at
+// most 150 lines.
 func TestPageMatchesTheRuns(t *testing.T) {
 	root := t.TempDir()
 	if err := errors.Join(os.CopyFS(filepath.Join(root, "bench/runs"), os.DirFS("../runs")),
