@@ -121,8 +121,7 @@ func candidates(log string) (lines []string, python int, worker string) {
 	frame := false // the last line belongs to a Python traceback
 
 	cut := isCut(log)
-	for line := range strings.Lines(log) {
-		line = visible(line)
+	for line := range linesOf(log) {
 		switch {
 		case isNoise(line), cut && !hasError(line):
 		case isTraceFrame(line):

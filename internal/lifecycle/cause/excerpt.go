@@ -32,8 +32,8 @@ func Excerpt(output string) string {
 	var kept strings.Builder
 
 	cut := isCut(output)
-	for line := range strings.Lines(bounded(output)) {
-		if line = visible(line); line != "" && !isTraceFrame(line) && !isChatter(line) && (!cut || isEntry(line) || hasError(line)) {
+	for line := range linesOf(bounded(output)) {
+		if line != "" && !isTraceFrame(line) && !isChatter(line) && (!cut || isEntry(line) || hasError(line)) {
 			kept.WriteString(line + "\n")
 		}
 

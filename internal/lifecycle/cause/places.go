@@ -48,9 +48,9 @@ var places = []place{
 // placeOf returns what failed according to the frames in a log.
 func placeOf(log string) Found {
 	var frames strings.Builder
-	for line := range strings.Lines(log) {
+	for line := range linesOf(log) {
 		if isTraceFrame(line) {
-			frames.WriteString(line)
+			frames.WriteString(line + "\n")
 		}
 	}
 
