@@ -98,6 +98,7 @@ type brokenApplication struct {
 	reason      string                       // reason of the Ready condition
 	wantMessage []string                     // texts that the message of the condition and of an event must contain
 	refused     bool                         // true if the webhook rejects the application with this message
+	log         string                       // text that the driver's log must have
 }
 
 // brokenApplications checks that each broken application reaches its expected state. The message in the status and an
@@ -152,9 +153,13 @@ func (w *suite) brokenApplications(t *testing.T) {
 			state: v1beta2.ApplicationStateFailed, wantMessage: []string{`serviceaccount "no-such-account" not found`},
 		},
 		{
-			name:  "account-without-rights",
-			app:   func(a *v1beta2.SparkApplication) { a.Spec.Driver.ServiceAccount = new("powerless") },
+			name: "account-without-rights",
+			app: func(a *v1beta2.SparkApplication) {
+				a.Spec.Driver.ServiceAccount = new("powerless")
+				a.Spec.SparkConf = map[string]string{"spark.log.structuredLogging.enabled": "true"}
+			},
 			state: v1beta2.ApplicationStateFailed, wantMessage: []string{"powerless", "has no right to get pods"},
+			log: `{"ts":"`,
 		},
 		{
 			name: "undecodable-template",
@@ -225,6 +230,15 @@ func (w *suite) brokenApplication(t *testing.T, test brokenApplication) {
 	w.awaitEvent(t, app, "an event with the cause", func(e corev1.Event) bool {
 		return e.Type == corev1.EventTypeWarning && contains(e.Message, test.wantMessage)
 	})
+
+	if test.log != "" && !strings.Contains(w.driverLog(t, app), test.log) {
+		t.Errorf("the driver's log does not contain %s", test.log)
+	}
+
+	if strings.Contains(ready.Message, `{"ts":"`) {
+		t.Errorf("the message has an entry of a log in JSON: %s", ready.Message)
+	}
+
 	w.remove(t, app)
 }
 
