@@ -35,6 +35,7 @@ const (
 func (w *suite) monitoring(t *testing.T) {
 	t.Run("parallel", func(t *testing.T) {
 		w.parallel(t, "by Spark's servlets", w.servlets)
+		w.parallel(t, "dashboards", w.dashboards)
 
 		if *wholeLife {
 			w.parallel(t, "by the JMX exporter", w.jmxExporter)

@@ -38,7 +38,7 @@ func TestOperator(t *testing.T) {
 		t.Skip("a node needs Linux and root: run as root, or set TEST_KUBECONFIG to another cluster (CONTRIBUTING.md)")
 	}
 
-	values := []string{"controller.submission.runners=true"}
+	values := []string{"controller.submission.runners=true", "prometheus.dashboard.create=true"}
 	if *wholeLife {
 		values = append(values, "controller.kueue.enable=true")
 	}

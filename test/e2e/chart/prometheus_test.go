@@ -393,11 +393,21 @@ historyServer: {enable: true, logDirectory: s3a://logs}`}))
 	}
 }
 
-// TestMonitoringObjectsAreValid validates the monitoring objects against the custom resource definitions of the
-// Prometheus operator. These definitions must contain every field of the objects.
+// TestMonitoringObjectsAreValid validates the monitoring objects of the chart and of the examples against the custom
+// resource definitions of the Prometheus operator. These definitions must contain every field of the objects.
 func TestMonitoringObjectsAreValid(t *testing.T) {
-	for _, o := range objectsOf[*unstructured.Unstructured](mustRender(t,
-		install{values: everyMonitor, apis: monitoringAPIs})) {
+	text, err := os.ReadFile("../../../examples/driver-podmonitor.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var example unstructured.Unstructured
+	if err := kyaml.Unmarshal(text, &example.Object); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, o := range append(objectsOf[*unstructured.Unstructured](mustRender(t,
+		install{values: everyMonitor, apis: monitoringAPIs})), &example) {
 		file := "../../../../shared/data/crds/monitoring.coreos.com_" + strings.ToLower(o.GetKind()) + "s.yaml"
 
 		text, err := os.ReadFile(file)
@@ -442,30 +452,26 @@ func TestMonitoringObjectsAreValid(t *testing.T) {
 	}
 }
 
+// dashboard is a dashboard of Grafana.
+type dashboard struct {
+	UID, Title string
+	Panels     []struct {
+		ID          int
+		Type, Title string
+		GridPos     struct{ H, W, X, Y int }
+		Targets     []struct{ Expr, LegendFormat string }
+	}
+	Templating struct {
+		List []struct{ Name, Type, Definition string }
+	}
+}
+
 // TestDashboardUsesServedMetrics checks that every panel uses only served metrics and only variables of the dashboard.
 func TestDashboardUsesServedMetrics(t *testing.T) {
 	all := documentedMetrics(t)
-	text := dashboardOf(t, everyMonitor)
+	d := dashboardOf(t, everyMonitor, "spark-operator.json")
 
-	var dashboard struct {
-		UID, Title string
-		Panels     []struct {
-			ID          int
-			Type, Title string
-			GridPos     struct{ H, W, X, Y int }
-			Targets     []struct{ Expr, LegendFormat string }
-		}
-		Templating struct {
-			List []struct{ Name, Type, Definition string }
-		}
-	}
-	if err := json.Unmarshal([]byte(text), &dashboard); err != nil {
-		t.Fatal(err)
-	}
-
-	variables := map[string]bool{"__rate_interval": true}
-	for _, v := range dashboard.Templating.List {
-		variables[v.Name] = true
+	for _, v := range d.Templating.List {
 		if match := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(v.Definition); v.Type == "query" {
 			if _, known, found := lookUp(all, match[1]); !found || !slices.Contains(known, match[2]) {
 				t.Errorf("variable %s queries an unknown metric or label: %s", v.Name, v.Definition)
@@ -473,8 +479,40 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 		}
 	}
 
+	checkPanels(t, d, 20, func(expression string) []string { return faultsOf(all, expression) })
+}
+
+// TestDashboardOfApplications checks that every panel queries one chosen driver. The end-to-end tests check that Spark
+// serves the metrics.
+func TestDashboardOfApplications(t *testing.T) {
+	checkPanels(t, dashboardOf(t, everyMonitor, "spark-application.json"), 15, func(expression string) (faults []string) {
+		parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
+		if err != nil {
+			return []string{err.Error()}
+		}
+
+		parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
+			if n, ok := node.(*parser.VectorSelector); ok && !strings.Contains(n.String(), `namespace=~"$namespace",pod=~"$driver"`) {
+				faults = append(faults, n.Name+" is of all applications")
+			}
+			return nil
+		})
+		return faults
+	})
+}
+
+// checkPanels checks the panels of a dashboard, of which there must be at least a number, with a function that returns
+// the faults of an expression.
+func checkPanels(t *testing.T, d dashboard, atLeast int, faults func(expression string) []string) {
+	t.Helper()
+
+	variables := map[string]bool{"__rate_interval": true}
+	for _, v := range d.Templating.List {
+		variables[v.Name] = true
+	}
+
 	ids, panels := map[int]bool{}, 0
-	for _, p := range dashboard.Panels {
+	for _, p := range d.Panels {
 		if ids[p.ID] || p.GridPos.X+p.GridPos.W > 24 {
 			t.Errorf("panel %q has the id of another panel or is too wide", p.Title)
 		}
@@ -489,7 +527,8 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 		}
 
 		for _, target := range p.Targets {
-			for _, fault := range faultsOf(all, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")) {
+			expression := strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")
+			for _, fault := range faults(expression) {
 				t.Errorf("panel %q: %s: %s", p.Title, target.Expr, fault)
 			}
 
@@ -499,8 +538,7 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 				}
 			}
 
-			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(strings.ReplaceAll(target.Expr,
-				"$__rate_interval", "5m"))
+			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 			if err != nil {
 				continue
 			}
@@ -514,7 +552,7 @@ func TestDashboardUsesServedMetrics(t *testing.T) {
 		}
 	}
 
-	if panels < 20 {
+	if panels < atLeast {
 		t.Errorf("only %d panels", panels)
 	}
 }
@@ -529,11 +567,21 @@ func groupings(expression parser.Expr) (all [][]string) {
 	return all
 }
 
-func dashboardOf(t *testing.T, values string) string {
+// dashboardOf returns a dashboard of the chart.
+func dashboardOf(t *testing.T, values, file string) (d dashboard) {
+	t.Helper()
+
+	if err := json.Unmarshal([]byte(dashboardText(t, values, file)), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func dashboardText(t *testing.T, values, file string) string {
 	t.Helper()
 
 	for _, m := range objectsOf[*corev1.ConfigMap](mustRender(t, install{values: values, apis: monitoringAPIs})) {
-		if text, found := m.Data["spark-operator.json"]; found {
+		if text, found := m.Data[file]; found {
 			if m.Labels["grafana_dashboard"] != "1" {
 				t.Errorf("labels %v: no sidecar finds it", m.Labels)
 			}
@@ -541,12 +589,12 @@ func dashboardOf(t *testing.T, values string) string {
 		}
 	}
 
-	t.Fatal("there is no dashboard")
+	t.Fatal("there is no dashboard " + file)
 	return ""
 }
 
 func TestDashboardFollowsTheValues(t *testing.T) {
-	text := dashboardOf(t, "prometheus: {metrics: {prefix: team-a_}, dashboard: {create: true, annotations: {grafana_folder: Spark}}}")
+	text := dashboardText(t, "prometheus: {metrics: {prefix: team-a_}, dashboard: {create: true, annotations: {grafana_folder: Spark}}}", "spark-operator.json")
 	if !json.Valid([]byte(text)) || !strings.Contains(text, "sum(team_a_spark_application_running_count)") ||
 		strings.Contains(text, "LEASE_NAME") {
 		t.Error("the dashboard does not have the names of the installation")
