@@ -57,8 +57,8 @@ func inDefaultLayout(line string) string {
 	return text
 }
 
-// shortTime returns a time such as 2026-01-31T23:59:00.000Z as the default layout has it. A time in another form becomes
-// zero, because nobody reads it here.
+// shortTime returns a time such as 2026-01-31T23:59:00.000Z as the default layout has it. A time in another form
+// becomes zero, because nobody reads it here.
 func shortTime(at string) string {
 	if len(at) < len("2026-01-31T23:59:00") || !isEntry(at[2:4]+"/"+at[5:7]+"/"+at[8:10]+" "+at[11:19]+" ") {
 		return strings.TrimSpace(layout)
