@@ -37,8 +37,10 @@ func taskPages(t *testing.T) []docBlock {
 				t.Fatal(err)
 			}
 
-			for _, match := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-				blocks = append(blocks, docBlock{filepath.Base(page), match[1], match[2]})
+			// A block in a list is indented.
+			for _, match := range regexp.MustCompile("(?ms)^( *)```(\\w+)\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
+				text := strings.TrimPrefix(strings.ReplaceAll("\n"+match[3], "\n"+match[1], "\n"), "\n")
+				blocks = append(blocks, docBlock{filepath.Base(page), match[2], text})
 			}
 		}
 	}

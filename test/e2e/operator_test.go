@@ -81,6 +81,7 @@ func (w *suite) runGroups(t *testing.T) {
 	run(t, "spark.apache.org", w.apache)
 	run(t, "monitoring", w.monitoring)
 	run(t, "staging", w.staging)
+	run(t, "pages", w.pages)
 	run(t, "terminal", w.terminal)
 }
 
